@@ -1,6 +1,9 @@
-// The tests that need no database, queue or chain: pure files only.
+// The tests that need no database, queue or chain: pure files only, so nothing is started for them.
 import base from './jest.config.js';
 
-const { globalSetup: _setup, globalTeardown: _teardown, ...rest } = base;
+const unit = { ...base, roots: ['<rootDir>/test/unit'] };
+delete unit.globalSetup;
+delete unit.globalTeardown;
+
 /** @type {import('jest').Config} */
-export default { ...rest, roots: ['<rootDir>/test/unit'] };
+export default unit;

@@ -1,0 +1,144 @@
+// Typed lint for src, test and bench. Formatting belongs to Prettier, import floors to dependency-cruiser.
+import eslint from '@eslint/js';
+import tseslint from 'typescript-eslint';
+
+const SQL_START = String.raw`/^\s*(SELECT|INSERT INTO|UPDATE|DELETE FROM|WITH|CREATE|ALTER|DROP|LOCK|TRUNCATE)\s/`;
+const CREDIT_WRITE = String.raw`/(INSERT INTO|UPDATE|DELETE FROM|TRUNCATE)\s+"?credit_/i`;
+
+// One rule (`no-restricted-syntax`) carries every ban, and a later config replaces an earlier one whole.
+// So the bans have names, and each group of files states its full set.
+const BANS = {
+  env: [
+    {
+      selector: "MemberExpression[object.name='process'][property.name='env']",
+      message: 'Only src/config.ts and the roots read process.env; take a Config instead.',
+    },
+    {
+      selector: "VariableDeclarator[init.name='process'] > ObjectPattern > Property[key.name='env']",
+      message: 'Only src/config.ts and the roots read process.env; take a Config instead.',
+    },
+    {
+      selector: "ImportDeclaration[source.value=/^(node:)?process$/] ImportSpecifier[imported.name='env']",
+      message: 'Only src/config.ts and the roots read process.env; take a Config instead.',
+    },
+  ],
+  time: [
+    {
+      selector: "CallExpression[callee.object.name='Date'][callee.property.name='now']",
+      message: 'Ask the Clock for the time, so that a test can move it.',
+    },
+    {
+      selector: "NewExpression[callee.name='Date'][arguments.length=0]",
+      message: 'Ask the Clock for the time, so that a test can move it.',
+    },
+  ],
+  float: [
+    {
+      selector: 'CallExpression[callee.name=/^(Number|parseFloat|parseInt)$/]',
+      message: 'Money is bigint: use the units of src/money, never a float.',
+    },
+    {
+      selector: "CallExpression[callee.object.name='Number'][callee.property.name=/^(parseFloat|parseInt)$/]",
+      message: 'Money is bigint: use the units of src/money, never a float.',
+    },
+    {
+      selector: "UnaryExpression[operator='+']",
+      message: 'Money is bigint: use the units of src/money, never a float.',
+    },
+  ],
+  sql: [
+    {
+      // A constant in CAPITALS (a column list, a table name) may be spliced in; a value goes through $1.
+      selector: `TemplateLiteral[quasis.0.value.raw=${SQL_START}] > :not(TemplateElement):not(Identifier[name=/^[A-Z][A-Z0-9_]*$/])`,
+      message: 'Pass values to SQL as parameters ($1); only a CAPITAL_CASE constant may be spliced in.',
+    },
+    {
+      selector: `BinaryExpression[operator='+'][left.value=${SQL_START}] > :not(Literal):not(Identifier[name=/^[A-Z][A-Z0-9_]*$/])`,
+      message: 'Pass values to SQL as parameters ($1); only a CAPITAL_CASE constant may be spliced in.',
+    },
+  ],
+  credit: [
+    {
+      selector: `Literal[value=${CREDIT_WRITE}]`,
+      message: 'Only src/billing writes the credit tables.',
+    },
+    {
+      selector: `TemplateElement[value.raw=${CREDIT_WRITE}]`,
+      message: 'Only src/billing writes the credit tables.',
+    },
+  ],
+  enum: [{ selector: 'TSEnumDeclaration', message: 'Use a union of strings.' }],
+};
+
+/** @param {...keyof typeof BANS} names */
+const ban = (...names) => ({
+  'no-restricted-syntax': ['error', ...[...names, 'enum'].flatMap((name) => BANS[name])],
+});
+
+export default tseslint.config(
+  {
+    ignores: ['dist/', 'coverage/', 'node_modules/', '.cache/', 'test/tron-node/', 'test/vectors/'],
+  },
+  eslint.configs.recommended,
+  {
+    files: ['**/*.ts'],
+    extends: [tseslint.configs.strictTypeChecked, tseslint.configs.stylisticTypeChecked],
+    languageOptions: {
+      parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname },
+    },
+    rules: {
+      '@typescript-eslint/no-floating-promises': 'error',
+      '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
+      '@typescript-eslint/consistent-type-imports': 'error',
+      '@typescript-eslint/no-unused-vars': [
+        'error',
+        { argsIgnorePattern: '^_', varsIgnorePattern: '^_', caughtErrorsIgnorePattern: '^_' },
+      ],
+      // Numbers and bigints read well in a message; objects and undefined stay forbidden.
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
+      // Nest's modules are empty classes under a decorator.
+      '@typescript-eslint/no-extraneous-class': ['error', { allowWithDecorator: true }],
+      // `() => thing.close()` as a callback is plain and safe.
+      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
+      '@typescript-eslint/no-unsafe-class-instance-assignment': 'off',
+      eqeqeq: 'error',
+      'no-console': 'error',
+      'max-lines': ['error', { max: 400, skipBlankLines: true, skipComments: true }],
+      'max-lines-per-function': ['error', { max: 70, skipBlankLines: true, skipComments: true }],
+      ...ban('env', 'time', 'sql', 'credit'),
+    },
+  },
+  {
+    files: ['src/{money,billing,orders}/**/*.ts', 'src/quotes/price.ts'],
+    rules: ban('env', 'time', 'sql', 'credit', 'float'),
+  },
+  { files: ['src/billing/**/*.ts'], rules: ban('env', 'time', 'sql', 'float') },
+  { files: ['src/store/migrations/**/*.ts'], rules: ban('env', 'time') },
+  { files: ['src/config.ts'], rules: ban('time', 'sql', 'credit') },
+  { files: ['src/clock.ts'], rules: ban('env', 'sql', 'credit') },
+  { files: ['src/devnet/**/*.ts'], rules: ban('env') },
+  { files: ['src/local/**/*.ts', 'src/main.*.ts'], rules: { ...ban('sql', 'credit'), 'no-console': 'off' } },
+  { files: ['src/operator/**/*.ts', 'src/devnet/main.*.ts'], rules: { 'no-console': 'off' } },
+  {
+    files: ['test/**/*.ts', 'bench/**/*.ts'],
+    rules: {
+      ...ban(),
+      'no-console': 'off',
+      'max-lines-per-function': 'off',
+      // Answers read over HTTP arrive untyped, and a test states their shape by asserting on them.
+      '@typescript-eslint/no-unsafe-argument': 'off',
+      '@typescript-eslint/no-unsafe-assignment': 'off',
+      '@typescript-eslint/no-unsafe-call': 'off',
+      '@typescript-eslint/no-unsafe-member-access': 'off',
+      '@typescript-eslint/no-unsafe-return': 'off',
+      '@typescript-eslint/no-non-null-assertion': 'off',
+    },
+  },
+  {
+    files: ['**/*.{js,cjs,mjs}'],
+    extends: [tseslint.configs.disableTypeChecked],
+    languageOptions: {
+      globals: { process: 'readonly', console: 'readonly', module: 'writable', URL: 'readonly', fetch: 'readonly' },
+    },
+  },
+);
