@@ -1,0 +1,219 @@
+/**
+ * The only reader of process.env: every setting, its default and its bounds, in one frozen object.
+ * An error names the variable and what it wants, never the value it holds.
+ */
+import { parseRate } from './money/convert.js';
+import { type RateE8 } from './money/units.js';
+
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** Reads one variable at a time and collects what is wrong, so that one start names every fault. */
+class Reader {
+  readonly faults: string[] = [];
+  constructor(private readonly env: Env) {}
+
+  optional(name: string): string | undefined {
+    const value = this.env[name]?.trim();
+    return value === undefined || value === '' ? undefined : value;
+  }
+
+  text(name: string, fallback?: string): string {
+    const value = this.optional(name) ?? fallback;
+    if (value === undefined) this.faults.push(`${name} is required`);
+    return value ?? '';
+  }
+
+  integer(name: string, fallback: number, min: number, max: number): number {
+    const value = this.optional(name);
+    if (value === undefined) return fallback;
+    const number = /^\d{1,15}$/.test(value) ? Number.parseInt(value, 10) : Number.NaN;
+    if (!(number >= min && number <= max)) {
+      this.faults.push(`${name} must be an integer from ${min.toString()} to ${max.toString()}`);
+      return fallback;
+    }
+    return number;
+  }
+
+  flag(name: string, fallback: boolean): boolean {
+    const value = this.optional(name)?.toLowerCase();
+    if (value === undefined) return fallback;
+    if (value === 'true' || value === '1') return true;
+    if (value === 'false' || value === '0') return false;
+    this.faults.push(`${name} must be true or false`);
+    return fallback;
+  }
+
+  list(name: string, fallback: readonly string[]): readonly string[] {
+    const value = this.optional(name);
+    if (value === undefined) return Object.freeze([...fallback]);
+    return Object.freeze(
+      value
+        .split(',')
+        .map((part) => part.trim())
+        .filter((part) => part !== ''),
+    );
+  }
+
+  urls(name: string, schemes: readonly string[], required: boolean): readonly string[] {
+    const parts = this.list(name, []);
+    if (required && parts.length === 0) this.faults.push(`${name} is required`);
+    for (const part of parts) {
+      if (!URL.canParse(part) || !schemes.includes(new URL(part).protocol)) {
+        this.faults.push(`${name} must hold URLs starting with ${schemes.join(' or ')}`);
+      }
+    }
+    return Object.freeze(parts.map((part) => part.replace(/\/+$/, '')));
+  }
+
+  url(name: string, schemes: readonly string[]): string {
+    return this.urls(name, schemes, true)[0] ?? '';
+  }
+
+  choice<T extends string>(name: string, choices: readonly T[], fallback: T): T {
+    const value = this.optional(name) ?? fallback;
+    const found = choices.find((choice) => choice === value);
+    if (found === undefined) this.faults.push(`${name} must be one of ${choices.join(', ')}`);
+    return found ?? fallback;
+  }
+
+  key(name: string): Buffer | undefined {
+    const value = this.optional(name);
+    if (value === undefined) return undefined;
+    const bytes = Buffer.from(value, 'base64');
+    if (bytes.length !== 32 || bytes.toString('base64').replace(/=+$/, '') !== value.replace(/=+$/, '')) {
+      this.faults.push(`${name} must be 32 bytes in base64 (make one: openssl rand -base64 32)`);
+      return undefined;
+    }
+    return bytes;
+  }
+
+  rate(name: string, fallback: string): RateE8 {
+    const rate = parseRate(this.optional(name) ?? fallback);
+    if (rate === undefined) this.faults.push(`${name} must be a positive decimal with at most eight fraction digits`);
+    return rate ?? (0n as RateE8);
+  }
+}
+
+const LOG_LEVELS: readonly LogLevel[] = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
+
+/** Reads the settings from `env`; throws ConfigError naming every variable at fault. */
+export function readConfig(env: Env = process.env) {
+  const r = new Reader(env);
+  const masterKey = r.key('MASTER_KEY');
+  if (masterKey === undefined && r.optional('MASTER_KEY') === undefined) r.faults.push('MASTER_KEY is required');
+  const fullNodeUrls = r.urls('TRON_FULL_NODE_URLS', ['http:', 'https:'], true);
+  const solidityNodeUrls = r.urls('TRON_SOLIDITY_NODE_URLS', ['http:', 'https:'], true);
+  if (fullNodeUrls.length !== solidityNodeUrls.length) {
+    r.faults.push('TRON_SOLIDITY_NODE_URLS must name as many nodes as TRON_FULL_NODE_URLS, in the same order');
+  }
+  const config = {
+    http: {
+      host: r.text('HOST', '0.0.0.0'),
+      port: r.integer('PORT', 3000, 0, 65535),
+      /** Metrics and probes; 0 takes any free port. */
+      adminPort: r.integer('ADMIN_PORT', 0, 0, 65535),
+      trustedProxies: r.list('TRUSTED_PROXIES', []),
+      requestTimeoutSec: r.integer('REQUEST_TIMEOUT_SEC', 15, 1, 300),
+      headersTimeoutSec: r.integer('HEADERS_TIMEOUT_SEC', 10, 1, 300),
+      maxRequestsPerSocket: r.integer('MAX_REQUESTS_PER_SOCKET', 10_000, 0, 10_000_000),
+      rateLimitPerMinute: r.integer('RATE_LIMIT_PER_MINUTE', 120, 1, 10_000_000),
+      badSignaturesPerMinute: r.integer('BAD_SIGNATURES_PER_MINUTE', 600, 1, 10_000_000),
+    },
+    database: {
+      url: r.url('DATABASE_URL', ['postgres:', 'postgresql:']),
+      poolMax: r.integer('DATABASE_POOL_MAX', 16, 1, 200),
+    },
+    redis: {
+      url: r.url('REDIS_URL', ['redis:', 'rediss:']),
+      prefix: r.text('REDIS_PREFIX', 'ter'),
+    },
+    chain: {
+      fullNodeUrls,
+      solidityNodeUrls,
+      apiKey: r.optional('TRON_API_KEY'),
+      tokenContract: r.text('TOKEN_CONTRACT'),
+      readTimeoutMs: r.integer('TRON_READ_TIMEOUT_MS', 4000, 100, 60_000),
+      broadcastTimeoutMs: r.integer('TRON_BROADCAST_TIMEOUT_MS', 5000, 100, 60_000),
+      /** A node whose head has not moved for this long is not asked (Contract 9). */
+      headStallSec: r.integer('TRON_HEAD_STALL_SEC', 30, 1, 3600),
+      /** The oldest a head's timestamp may be by the wall clock; 0 = not judged (a chain of its own time). */
+      headAgeMaxSec: r.integer('TRON_HEAD_AGE_MAX_SEC', 0, 0, 86_400),
+      /** Requests per second that all processes together may send with one API key; 0 = unlimited. */
+      requestsPerSec: r.integer('TRON_REQUESTS_PER_SEC', 0, 0, 100_000),
+      pollMs: r.integer('TRON_POLL_MS', 1000, 20, 60_000),
+      /** How far ahead of the head a transaction of ours expires. */
+      expirationSec: r.integer('TRON_EXPIRATION_SEC', 60, 20, 3600),
+    },
+    secrets: {
+      masterKey: masterKey ?? Buffer.alloc(32),
+      previousMasterKey: r.key('MASTER_KEY_PREVIOUS'),
+      signerSocket: r.optional('SIGNER_SOCKET'),
+    },
+    rates: {
+      fallback: r.rate('FALLBACK_TRX_USD', '0.30'),
+      maxAgeSec: r.integer('RATE_MAX_AGE_SEC', 300, 1, 86_400),
+      refreshSec: r.integer('RATE_REFRESH_SEC', 30, 1, 3600),
+      /** Exchanges by name, or `static` alone: the fallback rate, always fresh. */
+      sources: r.list('RATE_SOURCES', ['binance', 'coinbase', 'kraken', 'okx']),
+    },
+    market: {
+      refreshSec: r.integer('MARKET_REFRESH_SEC', 10, 1, 3600),
+      maxAgeSec: r.integer('MARKET_MAX_AGE_SEC', 60, 1, 3600),
+      sizingRefreshSec: r.integer('SIZING_REFRESH_SEC', 600, 1, 86_400),
+      warmEnergy: r.integer('WARM_ENERGY', 65_000, 1000, 100_000_000),
+      coldEnergy: r.integer('COLD_ENERGY', 131_000, 1000, 100_000_000),
+    },
+    sales: {
+      energyMin: r.integer('ENERGY_MIN', 1000, 1, 1_000_000_000),
+      energyMax: r.integer('ENERGY_MAX', 100_000_000, 1, 100_000_000_000),
+      durationMinSec: r.integer('DURATION_MIN_SEC', 300, 1, 86_400),
+      durationDefaultSec: r.integer('DURATION_DEFAULT_SEC', 3600, 1, 2_592_000),
+      quoteHoldSec: r.integer('QUOTE_HOLD_SEC', 90, 1, 3600),
+      activationMarkupSun: r.integer('ACTIVATION_MARKUP_SUN', 100_000, 0, 1_000_000_000),
+    },
+    pool: {
+      /** What a delegation is larger than the ratio of the moment asks, in 1/10 000, against the ratio's drift. */
+      marginBps: r.integer('POOL_MARGIN_BPS', 20, 0, 1000),
+      syncSec: r.integer('POOL_SYNC_SEC', 3, 1, 3600),
+      slotsPerWallet: r.integer('POOL_SLOTS_PER_WALLET', 16, 1, 256),
+      /** The fee limit of stopping sales: TRX a wallet must hold to burn for bandwidth. */
+      minBandwidthTrx: r.integer('POOL_MIN_BANDWIDTH_TRX', 5, 0, 1_000_000),
+      allowWidePermission: r.list('POOL_ALLOW_WIDE_PERMISSION', []),
+      orphanGraceSec: r.integer('POOL_ORPHAN_GRACE_SEC', 900, 0, 604_800),
+    },
+    worker: {
+      concurrency: r.integer('WORKER_CONCURRENCY', 64, 1, 1000),
+      leaseSec: r.integer('WORKER_LEASE_SEC', 15, 2, 300),
+      sweepMs: r.integer('WORKER_SWEEP_MS', 1000, 20, 60_000),
+      stopSec: r.integer('WORKER_STOP_SEC', 20, 1, 300),
+      unresolvedSec: r.integer('UNRESOLVED_AFTER_SEC', 600, 1, 86_400),
+      resendSec: r.integer('RESEND_SEC', 6, 1, 600),
+      /** Test switch: `point:n` kills the process with SIGKILL when the point is passed the n-th time. */
+      crashAt: r.optional('CRASH_AT'),
+    },
+    logLevel: r.choice('LOG_LEVEL', LOG_LEVELS, 'info'),
+  };
+  if (r.faults.length > 0) throw new ConfigError(`Configuration: ${r.faults.join('; ')}.`);
+  return Object.freeze(config);
+}
+
+/** Every setting, as `readConfig` returns it; the injection token is this class. */
+export abstract class Config implements Readonly<ReturnType<typeof readConfig>> {
+  abstract readonly http: ReturnType<typeof readConfig>['http'];
+  abstract readonly database: ReturnType<typeof readConfig>['database'];
+  abstract readonly redis: ReturnType<typeof readConfig>['redis'];
+  abstract readonly chain: ReturnType<typeof readConfig>['chain'];
+  abstract readonly secrets: ReturnType<typeof readConfig>['secrets'];
+  abstract readonly rates: ReturnType<typeof readConfig>['rates'];
+  abstract readonly market: ReturnType<typeof readConfig>['market'];
+  abstract readonly sales: ReturnType<typeof readConfig>['sales'];
+  abstract readonly pool: ReturnType<typeof readConfig>['pool'];
+  abstract readonly worker: ReturnType<typeof readConfig>['worker'];
+  abstract readonly logLevel: LogLevel;
+}

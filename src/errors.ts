@@ -1,0 +1,106 @@
+/**
+ * Every error a caller can meet, its HTTP status, and the one class that carries them.
+ * A caller's mistake says what was wrong; an upstream's fault says only what to do about it.
+ */
+
+/** Every code of the interface and its status: exhaustive by type (Spec 7, Contract 1). */
+export const HTTP_STATUS = {
+  BAD_AUTH_HEADERS: 400,
+  INVALID_REQUEST: 400,
+  IDEMPOTENCY_KEY_REQUIRED: 400,
+  QUOTE_REQUIRED: 400,
+  INVALID_SIGNATURE: 401,
+  INSUFFICIENT_CREDITS: 402,
+  SPEND_CAP_REACHED: 402,
+  PROJECT_FROZEN: 403,
+  SOURCE_NOT_ALLOWED: 403,
+  NOT_FOUND: 404,
+  QUOTE_NOT_FOUND: 404,
+  METHOD_NOT_ALLOWED: 405,
+  REQUEST_TIMEOUT: 408,
+  NOT_WORTH_RENTING: 409,
+  QUOTE_EXPIRED: 409,
+  QUOTE_ALREADY_USED: 409,
+  QUOTE_MISMATCH: 409,
+  RECEIVER_NOT_ACTIVATED: 409,
+  ALREADY_ACTIVATED: 409,
+  PAYLOAD_TOO_LARGE: 413,
+  UNSUPPORTED_MEDIA_TYPE: 415,
+  IDEMPOTENCY_KEY_REUSED: 422,
+  RECEIVER_NOT_SUPPORTED: 422,
+  RATE_LIMITED: 429,
+  HEADERS_TOO_LARGE: 431,
+  INTERNAL_ERROR: 500,
+  SIMULATION_FAILED: 502,
+  AUTH_UNAVAILABLE: 503,
+  CHAIN_UNAVAILABLE: 503,
+  CAPACITY_UNAVAILABLE: 503,
+  SERVICE_UNAVAILABLE: 503,
+} as const satisfies Record<string, number>;
+
+export type ErrorCode = keyof typeof HTTP_STATUS;
+
+export function isErrorCode(text: string): text is ErrorCode {
+  return Object.hasOwn(HTTP_STATUS, text);
+}
+
+/** One wrong member of a request. */
+export interface FieldFault {
+  readonly field: string;
+  readonly msg: string;
+}
+
+interface ApiErrorExtras {
+  readonly details?: readonly FieldFault[];
+  readonly retryAfterSec?: number;
+  /** Additional response headers, e.g. `Allow` of a 405. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** What went wrong underneath; logged, never answered. */
+  readonly cause?: unknown;
+}
+
+/**
+ * A refusal that reaches the caller as `{ ok: false, error, msg, request_id }`.
+ * `message` is one sentence a person can act on and holds nothing secret.
+ */
+export class ApiError extends Error {
+  readonly details: readonly FieldFault[] | undefined;
+  readonly retryAfterSec: number | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    readonly code: ErrorCode,
+    message: string,
+    extras: ApiErrorExtras = {},
+  ) {
+    super(message, { cause: extras.cause });
+    this.name = 'ApiError';
+    this.details = extras.details;
+    this.retryAfterSec = extras.retryAfterSec;
+    this.headers = extras.headers ?? {};
+  }
+
+  get status(): number {
+    return HTTP_STATUS[this.code];
+  }
+}
+
+/** Refuses a request for one wrong field: 400 INVALID_REQUEST with `details`. */
+export function invalidField(field: string, msg: string): ApiError {
+  return new ApiError('INVALID_REQUEST', `${field}: ${msg}`, { details: [{ field, msg }] });
+}
+
+/** A broken promise of our own code: never caught to go on, always a 500 or a stopped job. */
+export class InvariantError extends Error {
+  override readonly name = 'InvariantError';
+}
+
+/** Throws InvariantError unless `condition` holds; `rule` states what must be true. */
+export function invariant(condition: boolean, rule: string): asserts condition {
+  if (!condition) throw new InvariantError(rule);
+}
+
+/** The message of anything thrown, for logs. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}

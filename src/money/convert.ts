@@ -1,0 +1,74 @@
+/**
+ * Every conversion and every rounding of money, once. All integer arithmetic; no float anywhere.
+ */
+import {
+  CREDITS_PER_USD,
+  RATE_SCALE,
+  SUN_PER_TRX,
+  divCeil,
+  divHalfUp,
+  type Credits,
+  type Energy,
+  type RateE8,
+  type Sun,
+} from './units.js';
+
+/** What `price` costs in credits: ceil(sun × trx_usd × 10) (Contract 3). Rounded up, in our favour by < 1e-7 USD. */
+export function creditsOf(price: Sun, rate: RateE8): Credits {
+  return divCeil(price * rate * CREDITS_PER_USD, SUN_PER_TRX * RATE_SCALE) as Credits;
+}
+
+/** `price` in dollars, six fraction digits, half up. */
+export function usdOf(price: Sun, rate: RateE8): string {
+  return decimal(usdMicros(price, rate), 6);
+}
+
+/** `price` in micro-dollars, half up. */
+export function usdMicros(price: Sun, rate: RateE8): bigint {
+  return divHalfUp(price * rate, RATE_SCALE);
+}
+
+/** What `amount` credits are worth in dollars, six fraction digits, half up. */
+export function usdOfCredits(amount: Credits): string {
+  return decimal(divHalfUp(amount, 10n), 6);
+}
+
+/** What `amount` credits are worth in dollars, two fraction digits, half away from zero. */
+export function usdBalanceOf(amount: Credits): string {
+  return decimal(divHalfUp(amount, 100_000n), 2);
+}
+
+/** `amount` in TRX, six fraction digits, exact. */
+export function trxOf(amount: bigint): string {
+  return decimal(amount, 6);
+}
+
+/** A rate with its eight fraction digits. */
+export function rateText(rate: RateE8): string {
+  return decimal(rate, 8);
+}
+
+/** Reads a decimal rate with up to eight fraction digits; undefined when it is none or not positive. */
+export function parseRate(text: string): RateE8 | undefined {
+  const match = /^(\d{1,9})(?:\.(\d{1,8}))?$/.exec(text);
+  if (!match) return undefined;
+  const value = BigInt(match[1] ?? '') * RATE_SCALE + BigInt((match[2] ?? '').padEnd(8, '0'));
+  return value > 0n ? (value as RateE8) : undefined;
+}
+
+/** What burning `amount` energy costs at `feeSun` sun per energy. */
+export function burnPrice(amount: Energy, feeSun: bigint): Sun {
+  return (amount * feeSun) as Sun;
+}
+
+/** `energy_needed` of a simulation: ceil(used × 1.10) (Contract 5). */
+export function withMargin(used: Energy): Energy {
+  return divCeil(used * 110n, 100n) as Energy;
+}
+
+/** A scaled integer as a decimal with exactly `digits` fraction digits. */
+export function decimal(scaled: bigint, digits: number): string {
+  const sign = scaled < 0n ? '-' : '';
+  const text = (scaled < 0n ? -scaled : scaled).toString().padStart(digits + 1, '0');
+  return `${sign}${text.slice(0, -digits)}.${text.slice(-digits)}`;
+}
