@@ -1,0 +1,66 @@
+/**
+ * Seals secrets at rest and quotes in flight: AES-256-GCM under keys derived from MASTER_KEY, one per purpose.
+ * Two master keys may be held at once, so that rotating one refuses nothing: the newer seals, both open.
+ */
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto';
+
+export type SealPurpose = 'api-key' | 'pool-key' | 'quote';
+
+const FORMAT = 1;
+const KEY_ID_BYTES = 4;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const OVERHEAD = 1 + KEY_ID_BYTES + NONCE_BYTES + TAG_BYTES;
+
+interface DerivedKey {
+  readonly id: Buffer;
+  readonly key: Buffer;
+}
+
+function derive(master: Buffer, purpose: SealPurpose): DerivedKey {
+  const key = Buffer.from(hkdfSync('sha256', master, Buffer.alloc(0), `tron-energy-rental/${purpose}/v1`, 32));
+  const id = createHash('sha256').update('key-id').update(key).digest().subarray(0, KEY_ID_BYTES);
+  return { id, key };
+}
+
+/** Seals and opens bytes for one purpose. `context` is authenticated, not stored: opening needs the same. */
+export class Sealer {
+  private readonly keys: readonly [DerivedKey, ...DerivedKey[]];
+
+  constructor(purpose: SealPurpose, masterKey: Buffer, previousMasterKey?: Buffer) {
+    const current = derive(masterKey, purpose);
+    this.keys = previousMasterKey === undefined ? [current] : [current, derive(previousMasterKey, purpose)];
+  }
+
+  /** format(1) key-id(4) nonce(12) ciphertext tag(16) */
+  seal(plain: Buffer, context: string): Buffer {
+    const { id, key } = this.keys[0];
+    const nonce = randomBytes(NONCE_BYTES);
+    const cipher = createCipheriv('aes-256-gcm', key, nonce);
+    cipher.setAAD(Buffer.from(context));
+    return Buffer.concat([Buffer.of(FORMAT), id, nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
+  }
+
+  /** The sealed bytes, or undefined when they were altered, sealed for another context, or under an unknown key. */
+  open(sealed: Buffer, context: string): Buffer | undefined {
+    if (sealed.length < OVERHEAD || sealed[0] !== FORMAT) return undefined;
+    const id = sealed.subarray(1, 1 + KEY_ID_BYTES);
+    const known = this.keys.find((candidate) => candidate.id.equals(id));
+    if (known === undefined) return undefined;
+    const nonce = sealed.subarray(1 + KEY_ID_BYTES, 1 + KEY_ID_BYTES + NONCE_BYTES);
+    const decipher = createDecipheriv('aes-256-gcm', known.key, nonce);
+    decipher.setAAD(Buffer.from(context));
+    decipher.setAuthTag(sealed.subarray(sealed.length - TAG_BYTES));
+    try {
+      const body = sealed.subarray(1 + KEY_ID_BYTES + NONCE_BYTES, sealed.length - TAG_BYTES);
+      return Buffer.concat([decipher.update(body), decipher.final()]);
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Whether `sealed` was made under the newest master key; `false` asks for a rewrap. */
+  isCurrent(sealed: Buffer): boolean {
+    return sealed.subarray(1, 1 + KEY_ID_BYTES).equals(this.keys[0].id);
+  }
+}
