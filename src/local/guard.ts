@@ -1,0 +1,189 @@
+// Starts processes that cannot outlive us: each runs under a small shell that holds our pipe, and when the
+// pipe closes, for whatever reason, SIGKILL included, the shell ends the process and removes its directory.
+// It must never rely on the child's own manners, nor on an exit handler of ours.
+import { spawn, type ChildProcess } from 'node:child_process';
+import { rm } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { limited } from './wait.js';
+
+// fd 0: our pipe, whose end means that we are gone.  fd 3: the guard's own words to us ("pid N", "exit CODE").
+// The guard reads with the builtin `read`, so it adds one process and no more. Signals are ignored only after
+// the child has started, because an ignored signal is inherited. After the child's exit the guard waits for the
+// pipe once more before it removes the directory, so that we can still look into it.
+const GUARD = `
+dir=$1 sig=$2; shift 2
+exec 4<&0 </dev/null
+"$@" 3>&- 4<&- &
+pid=$!
+trap '' HUP INT TERM PIPE
+echo "pid $pid" >&3
+( while read -r _ <&4; do :; done
+  kill -s "$sig" "$pid"
+  n=0; while [ $n -lt 25 ] && kill -0 "$pid"; do sleep 0.1; n=$((n+1)); done
+  kill -s KILL "$pid" ) >/dev/null 2>&1 3>&- &
+killer=$!
+exec >/dev/null 2>&1
+wait "$pid"
+echo "exit $?" >&3
+kill -s KILL "$killer"
+while read -r _ <&4; do :; done
+[ -z "$dir" ] || rm -rf -- "$dir"
+`;
+
+const TAIL_LINES_MAX = 200;
+const LINE_CHARS_MAX = 4_000;
+const START_LIMIT_MS = 10_000;
+const FINISH_LIMIT_MS = 15_000;
+
+export interface GuardOptions {
+  /** Used in messages. */
+  readonly name: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  /** The whole environment of the child. */
+  readonly env: NodeJS.ProcessEnv;
+  readonly cwd?: string;
+  /** Run as this user; only root may ask for it. */
+  readonly user?: { readonly uid: number; readonly gid: number } | undefined;
+  /** Removed once the child has ended and we have let go, or are gone. */
+  readonly removeDir?: string | undefined;
+  /** What the child gets when we are gone; SIGKILL follows after 2.5 s. */
+  readonly abandonSignal: 'QUIT' | 'TERM' | 'KILL';
+  /** Called with each line the child prints. */
+  readonly onLine?: ((line: string, stream: 'stdout' | 'stderr') => void) | undefined;
+}
+
+/** A child process that ends when we do. */
+export class GuardedProcess {
+  /** Resolves with the exit code (128 + n after signal n; -1 when the guard itself was killed). */
+  readonly exited: Promise<number>;
+  private readonly lines: string[] = [];
+  private readonly guardEnded: Promise<void>;
+  private ended = false;
+
+  private constructor(
+    readonly name: string,
+    /** The process id of the child, not of its guard. */
+    readonly pid: number,
+    private readonly guard: ChildProcess,
+    private readonly options: GuardOptions,
+    exitLine: Promise<number>,
+  ) {
+    this.guardEnded = new Promise((resolve) => {
+      guard.once('exit', () => {
+        resolve();
+      });
+    });
+    const guardKilled = this.guardEnded.then(() => -1);
+    this.exited = Promise.race([exitLine, guardKilled]).then((code) => {
+      // The child of a killed guard has nobody left to end it but us.
+      if (code === -1) this.signal('SIGKILL');
+      this.ended = true;
+      return code;
+    });
+  }
+
+  /** Starts the child. Throws when the guard does not report a process within 10 s. */
+  static async start(options: GuardOptions): Promise<GuardedProcess> {
+    const guard = spawn(
+      '/bin/sh',
+      ['-c', GUARD, 'guard', options.removeDir ?? '', options.abandonSignal, options.command, ...options.args],
+      {
+        // A session of its own: Ctrl-C in the terminal reaches us alone, and we decide the order of the end.
+        detached: true,
+        stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+        env: options.env,
+        cwd: options.cwd ?? '/',
+        ...(options.user ?? {}),
+      },
+    );
+    const failed = new Promise<never>((_, reject) => {
+      guard.once('error', reject);
+    });
+    // Kept from crashing us when the guard is gone before a write or after a start that failed.
+    failed.catch(() => undefined);
+    guard.stdin.on('error', () => undefined);
+    const control = controlLines(guard.stdio[3] as Readable);
+    const pid = await limited(Promise.race([control.pid, failed]), START_LIMIT_MS, `starting ${options.name}`);
+    const started = new GuardedProcess(options.name, pid, guard, options, control.exit);
+    started.listen('stdout', guard.stdout);
+    started.listen('stderr', guard.stderr);
+    letGo(guard);
+    return started;
+  }
+
+  /** True until the child has ended. */
+  get isRunning(): boolean {
+    return !this.ended;
+  }
+
+  /** The last lines the child printed, for an error message. */
+  tail(count = 30): string {
+    return this.lines.slice(-count).join('\n');
+  }
+
+  /** Sends a signal; a child that is already gone is no error. */
+  signal(signal: NodeJS.Signals): void {
+    if (this.ended) return;
+    try {
+      process.kill(this.pid, signal);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
+  }
+
+  /** Asks with `signal`, insists with SIGKILL after `graceMs`, and returns when the guard has cleaned up. */
+  async stop(signal: NodeJS.Signals, graceMs: number): Promise<void> {
+    this.signal(signal);
+    const insist = setTimeout(() => {
+      this.signal('SIGKILL');
+    }, graceMs);
+    try {
+      await limited(this.exited, graceMs + START_LIMIT_MS, `the end of ${this.name}`);
+    } finally {
+      clearTimeout(insist);
+      this.guard.stdin?.end();
+    }
+    await limited(this.guardEnded, FINISH_LIMIT_MS, `the guard of ${this.name}`);
+    // The guard has done this already, unless somebody killed it.
+    if (this.options.removeDir !== undefined) {
+      await rm(this.options.removeDir, { recursive: true, force: true });
+    }
+  }
+
+  private listen(stream: 'stdout' | 'stderr', from: Readable | null): void {
+    if (from === null) return;
+    createInterface({ input: from }).on('line', (line) => {
+      this.lines.push(line.slice(0, LINE_CHARS_MAX));
+      if (this.lines.length > TAIL_LINES_MAX) this.lines.shift();
+      this.options.onLine?.(line, stream);
+    });
+  }
+}
+
+/** The guard's words as two promises: the child's id, and later its exit code. */
+function controlLines(from: Readable): { pid: Promise<number>; exit: Promise<number> } {
+  const lines = createInterface({ input: from });
+  const word = (name: string, whenClosed?: Error): Promise<number> =>
+    new Promise((resolve, reject) => {
+      lines.on('line', (line) => {
+        const [key, value] = line.split(' ');
+        if (key === name) resolve(Number(value));
+      });
+      if (whenClosed)
+        lines.once('close', () => {
+          reject(whenClosed);
+        });
+    });
+  return { pid: word('pid', new Error('the guard ended before it started anything')), exit: word('exit') };
+}
+
+/** Lets our event loop end while the child lives; its end follows from ours. */
+function letGo(guard: ChildProcess): void {
+  guard.unref();
+  for (const stream of guard.stdio) {
+    const handle = stream as { unref?: () => void } | null | undefined;
+    handle?.unref?.();
+  }
+}

@@ -1,0 +1,184 @@
+// An embedded Postgres server on the loopback address: made, started, stopped and removed here.
+// The npm package gives the binaries only; its own wrapper leaves the server behind when we are killed.
+import { randomBytes } from 'node:crypto';
+import { chown, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import pg from 'pg';
+import { GuardedProcess } from './guard.js';
+import { freePort } from './ports.js';
+import { makeServerDir, runnableBinaries, serverUser, type ServerUser } from './postgres-binaries.js';
+import { until } from './wait.js';
+
+// initdb takes 1 to 2 s on a quiet machine, and machines in CI are seldom quiet.
+const READY_LIMIT_MS = 60_000;
+const STOP_GRACE_MS = 10_000;
+const PORT_ATTEMPTS_MAX = 5;
+const USER = 'postgres';
+
+// One guarded command for both steps, so that even initdb cannot outlive us: $0 is bin/, $1 the data
+// directory, $2 the password file, the rest are the server's settings. Locale C gives the same order of texts
+// on every machine, and needs no locale installed.
+const RUN = `
+bin=$0 data=$1 password=$2; shift 2
+if [ ! -f "$data/PG_VERSION" ]; then
+  "$bin/initdb" -D "$data" -U ${USER} --pwfile="$password" --auth=scram-sha-256 --encoding=UTF8 --locale=C \\
+    --no-sync --no-instructions || exit 1
+fi
+exec "$bin/postgres" -D "$data" "$@"
+`;
+
+export interface PostgresOptions {
+  /** Keep the data here, for a later start with the same directory; without it the data goes with the server. */
+  readonly dataDir?: string;
+  /** false turns off every wait for the disk: for tests, where a crash of the machine loses nothing. */
+  readonly durable: boolean;
+  /** A fixed port, for a server that comes back where its clients look for it; without it a free one. */
+  readonly port?: number;
+}
+
+export interface Postgres {
+  /** postgres://… with a superuser's password, which is new with each data directory. */
+  readonly url: string;
+  readonly port: number;
+  /** The server's process id. */
+  readonly pid: number;
+  /** The last lines of the server's log. */
+  tail(): string;
+  /** Sends a signal to the server, for tests that break it. */
+  signal(signal: NodeJS.Signals): void;
+  /** Ends the server and removes what it left, the data included unless `dataDir` was given. */
+  stop(): Promise<void>;
+}
+
+interface Place {
+  /** Goes when the server goes. */
+  readonly scratch: string;
+  readonly data: string;
+  readonly native: string;
+  readonly password: string;
+  readonly passwordFile: string;
+  readonly user: ServerUser;
+  readonly isTemporary: boolean;
+}
+
+/** Starts a server and returns when it answers. An error shows the end of the server's log. */
+export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
+  for (let attempt = 1; ; attempt += 1) {
+    const port = options.port ?? (await freePort());
+    const place = await preparePlace(options);
+    const server = await startServer(place, port, options.durable);
+    const url = `postgres://${USER}:${place.password}@127.0.0.1:${port}/postgres`;
+    try {
+      await untilAnswers(server, url);
+      return handle(place, server, url, port);
+    } catch (error) {
+      const tail = server.tail();
+      await server.stop('SIGQUIT', STOP_GRACE_MS);
+      const isPortTaken = tail.includes('could not bind');
+      if (isPortTaken && options.port === undefined && attempt < PORT_ATTEMPTS_MAX) continue;
+      throw new Error(`${(error as Error).message}. The end of its log:\n${tail}`, { cause: error });
+    }
+  }
+}
+
+function handle(place: Place, server: GuardedProcess, url: string, port: number): Postgres {
+  return {
+    url,
+    port,
+    pid: server.pid,
+    tail: () => server.tail(),
+    signal: (signal) => {
+      server.signal(signal);
+    },
+    // Fast shutdown writes a checkpoint, which only data that is kept has any use for.
+    stop: () => server.stop(place.isTemporary ? 'SIGQUIT' : 'SIGINT', STOP_GRACE_MS),
+  };
+}
+
+/** Chooses user, binaries and directories. The password lies beside the data, readable by its owner alone. */
+async function preparePlace(options: PostgresOptions): Promise<Place> {
+  const user = await serverUser();
+  const isTemporary = options.dataDir === undefined;
+  // Binaries may have to be copied even for a kept data directory, so there is a temporary one in any case.
+  const scratch = await makeServerDir(user);
+  try {
+    const base = options.dataDir ?? scratch;
+    if (!isTemporary) {
+      await mkdir(base, { recursive: true, mode: 0o700 });
+      if (user) await chown(base, user.uid, user.gid);
+    }
+    const native = await runnableBinaries(scratch, user);
+    const passwordFile = join(base, 'password');
+    const password = await keptPassword(passwordFile, user);
+    return { scratch, data: join(base, 'data'), native, password, passwordFile, user, isTemporary };
+  } catch (error) {
+    await rm(scratch, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+async function keptPassword(file: string, user: ServerUser): Promise<string> {
+  try {
+    await writeFile(file, randomBytes(24).toString('hex'), { mode: 0o600, flag: 'wx' });
+    if (user) await chown(file, user.uid, user.gid);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  return (await readFile(file, 'utf8')).trim();
+}
+
+async function startServer(place: Place, port: number, durable: boolean): Promise<GuardedProcess> {
+  const on = durable ? 'on' : 'off';
+  const settings = {
+    listen_addresses: '127.0.0.1',
+    port: String(port),
+    unix_socket_directories: '',
+    max_connections: '200',
+    shared_buffers: '128MB',
+    fsync: on,
+    synchronous_commit: on,
+    full_page_writes: on,
+    // Cost estimates of our small tables never repay a compilation.
+    jit: 'off',
+    timezone: 'UTC',
+    log_timezone: 'UTC',
+    logging_collector: 'off',
+    log_checkpoints: 'off',
+    // `log` leaves out the errors that clients cause on purpose (a unique violation is an answer, not news).
+    log_min_messages: 'log',
+  };
+  const flags = Object.entries(settings).flatMap(([key, value]) => ['-c', `${key}=${value}`]);
+  return GuardedProcess.start({
+    name: 'Postgres',
+    command: '/bin/sh',
+    args: ['-c', RUN, join(place.native, 'bin'), place.data, place.passwordFile, ...flags],
+    env: serverEnv(),
+    user: place.user,
+    removeDir: place.scratch,
+    // Immediate shutdown: the server ends its own children and frees its shared memory, which SIGKILL would not.
+    abandonSignal: 'QUIT',
+  });
+}
+
+/** No PG* variable and no locale of ours may reach the server. */
+function serverEnv(): NodeJS.ProcessEnv {
+  return { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' };
+}
+
+async function untilAnswers(server: GuardedProcess, url: string): Promise<void> {
+  const answer = async (): Promise<true | undefined> => {
+    if (!server.isRunning) throw new Error(`Postgres ended with code ${await server.exited} at its start`);
+    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 });
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+      await client.query('SELECT 1');
+      return true;
+    } catch {
+      return undefined;
+    } finally {
+      await client.end().catch(() => undefined);
+    }
+  };
+  await until(answer, READY_LIMIT_MS, 'Postgres becoming ready');
+}

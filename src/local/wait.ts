@@ -1,0 +1,36 @@
+// Waiting with a limit. Nothing in src/local waits any other way.
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** Settles as `promise` does, or rejects after `limitMs` with a message that names what was waited for. */
+export async function limited<T>(promise: Promise<T>, limitMs: number, what: string): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const tooLate = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new Error(`${what} took longer than ${limitMs} ms`));
+    }, limitMs);
+  });
+  try {
+    return await Promise.race([promise, tooLate]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/**
+ * Asks `check` every `everyMs` until it returns something other than undefined, and returns that.
+ * A throwing check ends the wait at once. Rejects after `limitMs`.
+ */
+export async function until<T>(
+  check: () => Promise<T | undefined> | T | undefined,
+  limitMs: number,
+  what: string,
+  everyMs = 50,
+): Promise<T> {
+  const deadline = Date.now() + limitMs;
+  for (;;) {
+    const value = await check();
+    if (value !== undefined) return value;
+    if (Date.now() >= deadline) throw new Error(`${what} took longer than ${limitMs} ms`);
+    await delay(everyMs);
+  }
+}

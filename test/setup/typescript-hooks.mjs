@@ -1,0 +1,27 @@
+// Lets plain Node import our TypeScript, for Jest's global setup: Jest would turn it into CommonJS, which our
+// ESM-only source cannot be. Running from src, not dist, the setup can never meet a stale build.
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { transform } from '@swc/core';
+import jest from '../../jest.config.js';
+
+const [, swc] = jest.transform['^.+\\.ts$'];
+
+/** `./x.js` in a TypeScript file means `./x.ts`. */
+export async function resolve(specifier, context, next) {
+  const isOurs = context.parentURL?.endsWith('.ts') === true && specifier.startsWith('.');
+  return next(isOurs ? specifier.replace(/\.js$/, '.ts') : specifier, context);
+}
+
+export async function load(url, context, next) {
+  if (!url.endsWith('.ts')) return next(url, context);
+  const filename = fileURLToPath(url);
+  const source = await readFile(filename, 'utf8');
+  const { code } = await transform(source, {
+    ...swc,
+    filename,
+    swcrc: false,
+    sourceMaps: 'inline',
+  });
+  return { format: 'module', source: code, shortCircuit: true };
+}

@@ -1,0 +1,4 @@
+// Import this first, then TypeScript files with await import().
+import { register } from 'node:module';
+
+register('./typescript-hooks.mjs', import.meta.url);
