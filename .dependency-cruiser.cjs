@@ -5,10 +5,10 @@
 //   3  fulfilment/                      the worker's alone
 //   2  auth  billing  pool  quotes  simulation → quotes  orders → quotes, billing, pool  accounts → orders, billing
 //   1  config  store  queue  chain  http  (platform.module provides them)
-//   0  errors  clock  money, and the pure files of feature rooms
+//   0  errors  clock  seal  money, and the pure files of feature rooms
 //   apart: devnet/ (spoken to over HTTP)  local/ (embedded servers, for the demo, tests and benches)
 const pure =
-  '^src/(errors|clock)\\.ts$|^src/money/|^src/quotes/(price|sizing)\\.ts$|^src/orders/order-state\\.ts$|^src/auth/(signature|strict-json)\\.ts$';
+  '^src/(errors|clock|seal)\\.ts$|^src/money/|^src/quotes/(price|sizing)\\.ts$|^src/orders/order-state\\.ts$|^src/auth/(signature|strict-json)\\.ts$';
 const outside = '^src/(config|platform\\.module)\\.ts$|^src/(store|queue|chain|http)/';
 const features = '^src/(auth|billing|pool|quotes|simulation|orders|accounts)/';
 const apart = '^src/(devnet|local)/';
