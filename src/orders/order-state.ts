@@ -1,0 +1,65 @@
+/**
+ * The life of an order, of its legs and of their chain transactions, as data. The code's types, the database's
+ * triggers (store/transitions.ts) and the documentation all come from these tables; nothing else names a transition.
+ */
+
+/** Order states (Contract 6) and where each may go. A settled order leaves `delivered` no more. */
+export const ORDER_TRANSITIONS = {
+  /** Charged, capacity held, nothing sent. */
+  reserved: ['placed', 'refunded'],
+  /** A signed transaction may be on its way. */
+  placed: ['delivered', 'unresolved', 'refunded'],
+  /** In a block and re-read from it; back to `placed` while that block can still fall away. */
+  delivered: ['placed', 'refunded'],
+  /** No proof either way for ten minutes; resolves itself as soon as a node answers. */
+  unresolved: ['delivered', 'refunded'],
+  /** Proven never to happen, or undone; the charge is back. */
+  refunded: [],
+} as const satisfies Record<string, readonly string[]>;
+
+/** One delegation from one pool wallet, or the one action of an activation. */
+export const LEG_TRANSITIONS = {
+  /** Capacity held, nothing sent. */
+  reserved: ['placed', 'released'],
+  /** A transaction may be on its way. */
+  placed: ['active', 'released'],
+  /** In a block; `placed` again when the block falls away. An activation ends here. */
+  active: ['placed', 'reclaiming'],
+  /** The undelegation is on its way. Never given up: only a solid one ends it. */
+  reclaiming: ['reclaimed'],
+  /** Taken back on chain; final. */
+  reclaimed: [],
+  /** Proven never to happen; its capacity is returned; final. */
+  released: [],
+} as const satisfies Record<string, readonly string[]>;
+
+/** One signed transaction. Per leg and purpose at most one is not `dead` or `dropped`. */
+export const CHAIN_TX_TRANSITIONS = {
+  /** Bytes and id recorded, unsigned. */
+  built: ['signed', 'dropped'],
+  /** Signed and recorded, never sent. */
+  signed: ['sending', 'dropped'],
+  /** May be anywhere. Only a block or a proof of death ends this. */
+  sending: ['included', 'dead'],
+  /** Found in a block with our own bytes; `sending` again when that block falls away. */
+  included: ['sending', 'solid'],
+  /** In a solid block; final. */
+  solid: [],
+  /** Proven never to be included (evidence stored); final. */
+  dead: [],
+  /** Given up before it was ever sent; final. */
+  dropped: [],
+} as const satisfies Record<string, readonly string[]>;
+
+export type OrderStatus = keyof typeof ORDER_TRANSITIONS;
+export type LegStatus = keyof typeof LEG_TRANSITIONS;
+export type ChainTxStatus = keyof typeof CHAIN_TX_TRANSITIONS;
+export type OrderKind = 'rental' | 'activation';
+export type ChainTxPurpose = 'delegate' | 'reclaim' | 'activate';
+
+export const ORDER_STATUSES = Object.keys(ORDER_TRANSITIONS) as readonly OrderStatus[];
+
+/** Statuses answered with 202; the others with 200 (Contract 6). */
+export function isPending(status: OrderStatus): boolean {
+  return status === 'reserved' || status === 'placed' || status === 'unresolved';
+}

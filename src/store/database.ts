@@ -1,0 +1,119 @@
+/**
+ * Statements on the one pool: named prepared statements for the hot ones, short transactions, retries of what
+ * Postgres itself calls retryable. Owns no table.
+ */
+import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import pg from 'pg';
+import { DataSource } from 'typeorm';
+import { sleep } from '../clock.js';
+
+/** bigint columns come as bigint, so that no amount ever passes through a float. */
+const INT8_OID = 20;
+const types: pg.CustomTypesConfig = {
+  getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+    oid === INT8_OID && format !== 'binary'
+      ? (value: string) => BigInt(value)
+      : (pg.types.getTypeParser(oid, format) as (value: string) => unknown),
+} as pg.CustomTypesConfig;
+
+/** One statement: `name` makes it a prepared statement of its connection, planned once. */
+export interface Statement {
+  readonly name?: string;
+  readonly text: string;
+}
+
+export type Row = Record<string, unknown>;
+
+/** Whatever runs statements: the pool itself or a transaction. */
+export interface Queryable {
+  query<R extends object = Row>(statement: Statement | string, params?: readonly unknown[]): Promise<R[]>;
+}
+
+const RETRYABLE = new Set(['40001', '40P01']);
+const ATTEMPTS_MAX = 3;
+
+/** The SQLSTATE of a database error, if it is one. */
+export function sqlStateOf(thrown: unknown): string | undefined {
+  if (typeof thrown !== 'object' || thrown === null || !('code' in thrown)) return undefined;
+  return typeof thrown.code === 'string' && /^[0-9A-Z]{5}$/.test(thrown.code) ? thrown.code : undefined;
+}
+
+/**
+ * Whether the connection went away or never came, so that what was asked may or may not have happened.
+ * 57P01–57P03: the server is stopping or starting; 08xxx: the connection broke; 25P03: an idle transaction was ended.
+ */
+export function isConnectionFault(thrown: unknown): boolean {
+  const state = sqlStateOf(thrown);
+  if (state !== undefined) return /^(08|57P0)/.test(state) || state === '53300' || state === '25P03';
+  if (!(thrown instanceof Error)) return false;
+  const code = 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : '';
+  return (
+    /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN)/.test(code) ||
+    /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|not queryable/i.test(
+      thrown.message,
+    )
+  );
+}
+
+async function run<R extends object>(
+  client: pg.Pool | pg.PoolClient,
+  statement: Statement | string,
+  params: readonly unknown[],
+): Promise<R[]> {
+  const config = typeof statement === 'string' ? { text: statement } : statement;
+  const result = await client.query<R>({ ...config, values: params as unknown[], types });
+  return result.rows;
+}
+
+@Injectable()
+export class Database implements Queryable, OnApplicationShutdown {
+  constructor(@Inject(DataSource) private readonly source: DataSource) {}
+
+  /** TypeORM's own pool: one pool per process, whoever asks. */
+  get pool(): pg.Pool {
+    return (this.source.driver as unknown as { master: pg.Pool }).master;
+  }
+
+  /** One statement, its own transaction. */
+  async query<R extends object = Row>(statement: Statement | string, params: readonly unknown[] = []): Promise<R[]> {
+    return run<R>(this.pool, statement, params);
+  }
+
+  /**
+   * Runs `work` in one READ COMMITTED transaction, again (up to 3 times) on a deadlock or serialization failure.
+   * Nothing may be awaited inside but statements of `tx`.
+   */
+  async transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.attempt(work);
+      } catch (error) {
+        if (attempt >= ATTEMPTS_MAX || !RETRYABLE.has(sqlStateOf(error) ?? '')) throw error;
+        await sleep(Math.random() * 20 * attempt);
+      }
+    }
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    if (this.source.isInitialized) await this.source.destroy();
+  }
+
+  private async attempt<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
+    const client = await this.pool.connect();
+    let broken: Error | undefined;
+    try {
+      await client.query('BEGIN');
+      const tx: Queryable = { query: async (statement, params = []) => run(client, statement, params) };
+      const result = await work(tx);
+      await client.query('COMMIT');
+      return result;
+    } catch (error) {
+      await client.query('ROLLBACK').catch((rollbackError: unknown) => {
+        broken = rollbackError instanceof Error ? rollbackError : new Error(String(rollbackError));
+      });
+      throw error;
+    } finally {
+      client.release(broken);
+    }
+  }
+}
