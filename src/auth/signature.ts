@@ -1,0 +1,86 @@
+/**
+ * The signature of the interface: hex(md5(base64(canonical) + apiKey)) (Spec 5.1). Pure: knows no project and no
+ * request. The interface fixes MD5; what it lacks (path, headers, time) is made up for by project options.
+ */
+import { hash, timingSafeEqual } from 'node:crypto';
+import { compareUtf8, type StrictBody, type StrictLeaf, type StrictNode } from './strict-json.js';
+
+type WriteString = (leaf: StrictLeaf & { kind: 'string' }) => string;
+
+/** Form (a): every literal as received, keys sorted, whitespace gone (Contract 2). */
+const asReceived: WriteString = (leaf) => leaf.literal;
+/** Form (b): strings as JSON.stringify writes them. */
+const asJavaScript: WriteString = (leaf) => JSON.stringify(leaf.value);
+/** Form (c): strings as Go's encoding/json writes them. */
+const asGo: WriteString = (leaf) => goLiteral(JSON.stringify(leaf.value));
+
+const GO_ESCAPES: Readonly<Record<string, string>> = {
+  '<': String.raw`\u003c`,
+  '>': String.raw`\u003e`,
+  '&': String.raw`\u0026`,
+  '\u2028': String.raw`\u2028`,
+  '\u2029': String.raw`\u2029`,
+  [String.raw`\b`]: String.raw`\u0008`,
+  [String.raw`\f`]: String.raw`\u000c`,
+};
+
+/** `\\.` is matched as one, so that the `b` of an escaped backslash followed by a b stays as it is. */
+function goLiteral(literal: string): string {
+  return literal.replace(/\\.|[<>&\u2028\u2029]/g, (part) => GO_ESCAPES[part] ?? part);
+}
+
+/** Recursion is as deep as the reader allows, which is eight levels. */
+function write(node: StrictNode, writeString: WriteString): string {
+  switch (node.kind) {
+    case 'object': {
+      const members = [...node.members].sort((left, right) => compareUtf8(left.key, right.key));
+      const parts = members.map(({ key, keyLiteral, value }) => {
+        return `${writeString({ kind: 'string', literal: keyLiteral, value: key })}:${write(value, writeString)}`;
+      });
+      return `{${parts.join(',')}}`;
+    }
+    case 'array':
+      return `[${node.items.map((item) => write(item, writeString)).join(',')}]`;
+    case 'string':
+      return writeString(node);
+    default:
+      return node.literal;
+  }
+}
+
+/**
+ * The strings a caller may have signed for `body`, at most three, each different (Contract 2). An absent body is the
+ * empty string. The later ones are made only when asked for.
+ */
+export function* canonicalForms(body: StrictBody | undefined): Generator<string, void, undefined> {
+  if (body === undefined) {
+    yield '';
+    return;
+  }
+  const received = body.isCanonical ? body.text : write(body.root, asReceived);
+  yield received;
+  // Without an escape JSON.stringify writes every string as it came.
+  const plain = body.hasEscapes ? write(body.root, asJavaScript) : received;
+  if (plain !== received) yield plain;
+  if (!body.hasHtml) return;
+  const go = write(body.root, asGo);
+  if (go !== plain && go !== received) yield go;
+}
+
+/** The signature of one canonical string under `apiKey`: 32 lower-case hex characters. */
+export function signCanonical(canonical: string, apiKey: string): string {
+  return hash('md5', Buffer.from(canonical, 'utf8').toString('base64') + apiKey, 'hex');
+}
+
+const SIGNATURE = /^[0-9a-f]{32}$/;
+/** Stands in for a signature of the wrong form, so that it costs what any other wrong one does. */
+const NEVER = Buffer.alloc(32, 'x');
+
+/** Whether `signature` is that of `body` under `apiKey`; every comparison takes constant time. */
+export function verifySignature(body: StrictBody | undefined, signature: string, apiKey: string): boolean {
+  const claimed = SIGNATURE.test(signature) ? Buffer.from(signature, 'latin1') : NEVER;
+  for (const canonical of canonicalForms(body)) {
+    if (timingSafeEqual(Buffer.from(signCanonical(canonical, apiKey), 'latin1'), claimed)) return true;
+  }
+  return false;
+}
