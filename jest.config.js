@@ -20,8 +20,8 @@ export default {
       },
     ],
   },
-  globalSetup: '<rootDir>/test/setup/global-setup.ts',
-  globalTeardown: '<rootDir>/test/setup/global-teardown.ts',
+  globalSetup: '<rootDir>/test/setup/global-setup.mjs',
+  globalTeardown: '<rootDir>/test/setup/global-teardown.mjs',
   // A leaked connection, timer or child process is a bug of ours: Jest must be able to end by itself.
   forceExit: false,
   testTimeout: 60_000,

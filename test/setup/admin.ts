@@ -1,0 +1,35 @@
+// Short administrative connections to the shared Postgres.
+import pg from 'pg';
+
+export const ADMIN_LIMIT_MS = 15_000;
+
+/** Runs `work` on a connection of its own, which is closed in any case. Every statement has a limit. */
+export async function asAdmin<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: 5_000,
+    query_timeout: ADMIN_LIMIT_MS,
+    application_name: 'energy-test-admin',
+  });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    return await work(client);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+/** The same server and user, another database. */
+export function databaseUrl(url: string, database: string): string {
+  const changed = new URL(url);
+  changed.pathname = `/${database}`;
+  return changed.href;
+}
+
+/** A variable that the global set-up has set; without it the tests were not started through Jest's configuration. */
+export function fromSetup(name: 'TEST_DATABASE_URL' | 'TEST_DATABASE_PREFIX' | 'TEST_REDIS_URL'): string {
+  const value = process.env[name];
+  if (value === undefined) throw new Error(`${name} is not set: run the tests with jest.config.js`);
+  return value;
+}

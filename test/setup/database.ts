@@ -1,0 +1,50 @@
+// A database for one test file, copied from the migrated template.
+import { randomBytes } from 'node:crypto';
+import type pg from 'pg';
+import { until } from '../../src/local/wait.js';
+import { asAdmin, databaseUrl, fromSetup } from './admin.js';
+
+const CLOSING_LIMIT_MS = 3_000;
+
+export interface TestDatabase {
+  readonly url: string;
+  /** Drops the database. Throws when somebody still holds a connection to it: that is a leak of the code under test. */
+  drop(): Promise<void>;
+}
+
+/** Makes an empty, migrated database that nobody else uses. Call `drop` in afterAll, after closing everything. */
+export async function createTestDatabase(): Promise<TestDatabase> {
+  const adminUrl = fromSetup('TEST_DATABASE_URL');
+  const prefix = fromSetup('TEST_DATABASE_PREFIX');
+  const name = `${prefix}_${randomBytes(5).toString('hex')}`;
+  await asAdmin(adminUrl, (client) => client.query(`CREATE DATABASE ${name} TEMPLATE ${prefix}_template`));
+  return {
+    url: databaseUrl(adminUrl, name),
+    drop: () =>
+      asAdmin(adminUrl, async (client) => {
+        const leaked = await connectionsLeft(client, name);
+        await client.query(`DROP DATABASE ${name} WITH (FORCE)`);
+        if (leaked.length > 0) {
+          throw new Error(`connections leaked to the test database:\n${leaked.join('\n')}`);
+        }
+      }),
+  };
+}
+
+/** Connections that stay open; one that is just closing gets a moment. */
+async function connectionsLeft(client: pg.Client, name: string): Promise<string[]> {
+  let left: string[] = [];
+  const none = async (): Promise<true | undefined> => {
+    const { rows } = await client.query<{ line: string }>(
+      `SELECT concat_ws(' ', application_name, state, left(query, 200)) AS line
+         FROM pg_stat_activity WHERE datname = $1 AND backend_type = 'client backend'`,
+      [name],
+    );
+    left = rows.map((row) => row.line);
+    return left.length === 0 ? true : undefined;
+  };
+  await until(none, CLOSING_LIMIT_MS, 'closing').catch((error: unknown) => {
+    if (left.length === 0) throw error;
+  });
+  return left;
+}

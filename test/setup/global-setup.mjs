@@ -1,0 +1,7 @@
+// Jest's global set-up: a thin door to services.ts, in JavaScript because Jest loads it with plain Node.
+import './typescript.mjs';
+
+export default async function globalSetup() {
+  const { startServices } = await import('./services.ts');
+  await startServices();
+}

@@ -1,0 +1,102 @@
+// A Redis database (by number) for one test file. Several runs may share one server, so a number is claimed in
+// database 0 first, and a database that holds somebody's data is never touched.
+import { randomBytes } from 'node:crypto';
+import { Redis } from 'ioredis';
+import { until } from '../../src/local/wait.js';
+import { fromSetup } from './admin.js';
+
+const DATABASE_MAX = 15;
+const CLAIM_SEC = 900;
+const CLAIM_LIMIT_MS = 30_000;
+const CLOSING_LIMIT_MS = 3_000;
+// Marks a database as ours, so that one left full by a run that was killed can be used again.
+const MARKER = 'energy-test:scratch';
+
+export interface TestRedis {
+  /** redis://…/N */
+  readonly url: string;
+  /** Empties the database. Throws when somebody is still connected to it: that is a leak of the code under test. */
+  close(): Promise<void>;
+}
+
+/** Claims an empty database that no other test file uses. Call `close` in afterAll, after closing everything. */
+export async function createTestRedis(): Promise<TestRedis> {
+  const base = fromSetup('TEST_REDIS_URL');
+  const token = randomBytes(8).toString('hex');
+  const claim = async (): Promise<number | undefined> => {
+    for (let db = 1; db <= DATABASE_MAX; db += 1) {
+      if (await claimed(base, db, token)) return db;
+    }
+    return undefined;
+  };
+  const db = await until(claim, CLAIM_LIMIT_MS, 'finding a free Redis database from 1 to 15', 500);
+  return {
+    url: redisUrl(base, db),
+    close: async () => {
+      const leaked = await withRedis(base, db, async (redis) => {
+        const left = await connectionsLeft(redis, db);
+        await redis.flushdb();
+        return left;
+      });
+      await withRedis(base, 0, async (redis) => {
+        if ((await redis.get(claimKey(db))) === token) await redis.del(claimKey(db));
+      });
+      if (leaked.length > 0) throw new Error(`connections leaked to the test Redis:\n${leaked.join('\n')}`);
+    },
+  };
+}
+
+async function claimed(base: string, db: number, token: string): Promise<boolean> {
+  const isFirst = await withRedis(base, 0, (redis) => redis.set(claimKey(db), token, 'EX', CLAIM_SEC, 'NX'));
+  if (isFirst === null) return false;
+  const isOurs = await withRedis(base, db, async (redis) => {
+    if ((await redis.dbsize()) > 0 && (await redis.exists(MARKER)) === 0) return false;
+    await redis.flushdb();
+    await redis.set(MARKER, token);
+    return true;
+  });
+  if (!isOurs) await withRedis(base, 0, (redis) => redis.del(claimKey(db)));
+  return isOurs;
+}
+
+async function connectionsLeft(redis: Redis, db: number): Promise<string[]> {
+  const own = `id=${await redis.client('ID')} `;
+  let left: string[] = [];
+  const none = async (): Promise<true | undefined> => {
+    const clients = String(await redis.client('LIST')).split('\n');
+    left = clients.filter((line) => line.includes(` db=${db} `) && !line.startsWith(own));
+    return left.length === 0 ? true : undefined;
+  };
+  await until(none, CLOSING_LIMIT_MS, 'closing').catch((error: unknown) => {
+    if (left.length === 0) throw error;
+  });
+  return left;
+}
+
+function claimKey(db: number): string {
+  return `energy-test:claim:${db}`;
+}
+
+function redisUrl(base: string, db: number): string {
+  const url = new URL(base);
+  url.pathname = `/${db}`;
+  return url.href;
+}
+
+/** A connection of its own, closed in any case; every command has a limit. */
+async function withRedis<T>(base: string, db: number, work: (redis: Redis) => Promise<T>): Promise<T> {
+  const redis = new Redis(redisUrl(base, db), {
+    lazyConnect: true,
+    connectTimeout: 5_000,
+    commandTimeout: 5_000,
+    maxRetriesPerRequest: 0,
+    retryStrategy: () => null,
+  });
+  redis.on('error', () => undefined);
+  try {
+    await redis.connect();
+    return await work(redis);
+  } finally {
+    redis.disconnect();
+  }
+}

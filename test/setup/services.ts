@@ -1,0 +1,82 @@
+// The Postgres and the Redis that all tests of a run share: started once, or those that DATABASE_URL and
+// REDIS_URL name. Workers learn of them through TEST_* variables, which Jest hands down.
+import { existsSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { startPostgres } from '../../src/local/postgres.js';
+import { startRedis } from '../../src/local/redis.js';
+import { limited } from '../../src/local/wait.js';
+import { ADMIN_LIMIT_MS, asAdmin, databaseUrl } from './admin.js';
+
+const MIGRATE_LIMIT_MS = 60_000;
+
+const stops: (() => Promise<void>)[] = [];
+
+export async function startServices(): Promise<void> {
+  try {
+    const [adminUrl, redisUrl] = await Promise.all([findPostgres(), findRedis()]);
+    const prefix = `energy_test_${randomBytes(5).toString('hex')}`;
+    process.env['TEST_DATABASE_URL'] = adminUrl;
+    process.env['TEST_DATABASE_PREFIX'] = prefix;
+    process.env['TEST_REDIS_URL'] = redisUrl;
+    await makeTemplate(adminUrl, prefix);
+  } catch (error) {
+    await stopServices();
+    throw error;
+  }
+}
+
+/** Ends in the reverse order of the start; tries every step, then reports the first failure. */
+export async function stopServices(): Promise<void> {
+  const failures: unknown[] = [];
+  for (const stop of stops.splice(0).reverse()) {
+    await stop().catch((error: unknown) => failures.push(error));
+  }
+  if (failures.length > 0) throw failures[0];
+}
+
+async function findPostgres(): Promise<string> {
+  const given = process.env['DATABASE_URL']?.trim() ?? '';
+  if (given !== '') {
+    await limited(
+      asAdmin(given, (client) => client.query('SELECT 1')),
+      ADMIN_LIMIT_MS,
+      'an answer from the server that DATABASE_URL names',
+    );
+    return given;
+  }
+  const postgres = await startPostgres({ durable: false });
+  stops.push(() => postgres.stop());
+  return postgres.url;
+}
+
+async function findRedis(): Promise<string> {
+  const redis = await startRedis({ redisUrl: process.env['REDIS_URL'] });
+  stops.push(() => redis.stop());
+  return redis.url;
+}
+
+/** A database with every migration run, of which each test file gets a copy. */
+async function makeTemplate(adminUrl: string, prefix: string): Promise<void> {
+  const template = `${prefix}_template`;
+  await asAdmin(adminUrl, (client) => client.query(`CREATE DATABASE ${template}`));
+  stops.push(() => dropAll(adminUrl, prefix));
+  // Written apart from the check so that the set-up also serves a tree that has no store.
+  const store = new URL('../../src/store/migrate.ts', import.meta.url);
+  if (existsSync(store)) {
+    const { migrateUp } = (await import(store.href)) as { migrateUp: (url: string) => Promise<string[]> };
+    await limited(migrateUp(databaseUrl(adminUrl, template)), MIGRATE_LIMIT_MS, 'running the migrations');
+  }
+  // A connection to the template would make every copy fail, so nobody gets one.
+  await asAdmin(adminUrl, (client) => client.query(`ALTER DATABASE ${template} ALLOW_CONNECTIONS false`));
+}
+
+/** Also removes what a test file that died in the middle left behind. */
+async function dropAll(adminUrl: string, prefix: string): Promise<void> {
+  await asAdmin(adminUrl, async (client) => {
+    const found = await client.query<{ datname: string }>(
+      'SELECT datname FROM pg_database WHERE starts_with(datname, $1)',
+      [`${prefix}_`],
+    );
+    for (const { datname } of found.rows) await client.query(`DROP DATABASE ${datname} WITH (FORCE)`);
+  });
+}
