@@ -1,0 +1,62 @@
+/**
+ * The API process. Starts while Redis or the chain are away; refuses to start on a wrong setting, without the
+ * database, or with a schema older than the code. On SIGTERM: stops accepting, finishes what is in flight, closes.
+ */
+import 'reflect-metadata';
+import type { Server } from 'node:http';
+import { NestFactory } from '@nestjs/core';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { ApiModule } from './api.module.js';
+import { sleep } from './clock.js';
+import { Config, readConfig } from './config.js';
+import { messageOf } from './errors.js';
+
+/** How long requests in flight may take to finish after SIGTERM. */
+const DRAIN_MS = 20_000;
+const DRAIN_STEP_MS = 50;
+
+/** Stops accepting; resolves when the last request was answered, or after the limit with the rest cut off. */
+async function drain(server: Server): Promise<void> {
+  const closed = new AbortController();
+  server.close(() => {
+    closed.abort();
+  });
+  // A connection that was busy at the close turns idle with its answer; kept alive, it would hold the server open.
+  for (let waited = 0; waited < DRAIN_MS && !closed.signal.aborted; waited += DRAIN_STEP_MS) {
+    server.closeIdleConnections();
+    await sleep(DRAIN_STEP_MS, closed.signal);
+  }
+  server.closeAllConnections();
+}
+
+async function start(): Promise<void> {
+  const config = readConfig();
+  const app = await NestFactory.create<NestExpressApplication>(ApiModule.for(config), {
+    bodyParser: false,
+    abortOnError: false,
+    logger: false,
+  });
+  await app.listen(app.get(Config).http.port, app.get(Config).http.host);
+  const server = app.getHttpServer();
+  const address = server.address();
+  console.log(JSON.stringify({ level: 'info', msg: 'listening', address }));
+
+  let isStopping = false;
+  const stop = (): void => {
+    if (isStopping) return;
+    isStopping = true;
+    drain(server)
+      .then(() => app.close())
+      .then(
+        () => process.exit(0),
+        () => process.exit(1),
+      );
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+}
+
+start().catch((error: unknown) => {
+  console.error(JSON.stringify({ level: 'fatal', msg: messageOf(error) }));
+  process.exit(1);
+});

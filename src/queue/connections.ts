@@ -1,0 +1,39 @@
+/**
+ * How a process reaches Redis. A producer fails fast, because nothing it asks of Redis is worth waiting for; a worker
+ * is patient. Redis may be empty, lying or gone at any time: nothing decides by it.
+ */
+import { Redis, type RedisOptions } from 'ioredis';
+import type { Config } from '../config.js';
+
+type RedisConfig = Config['redis'];
+
+const CONNECT_TIMEOUT_MS = 2000;
+const COMMAND_TIMEOUT_MS = 1000;
+const RETRY_MS_MAX = 2000;
+
+const SHARED: RedisOptions = {
+  lazyConnect: true,
+  connectTimeout: CONNECT_TIMEOUT_MS,
+  keepAlive: 10_000,
+  // For ever, at most 2 s apart: a process outlives any outage of Redis.
+  retryStrategy: (times) => Math.min(times * 100, RETRY_MS_MAX),
+};
+
+/** For limits, hints and wake-ups: a command is refused at once while Redis is away, and after 1 s when it hangs. */
+export function createProducerConnection(config: RedisConfig, onFault: (error: Error) => void): Redis {
+  const redis = new Redis(config.url, {
+    ...SHARED,
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    commandTimeout: COMMAND_TIMEOUT_MS,
+  });
+  redis.on('error', onFault);
+  return redis;
+}
+
+/** For a BullMQ worker: its blocking reads wait through an outage, as BullMQ demands. */
+export function createWorkerConnection(config: RedisConfig, onFault: (error: Error) => void): Redis {
+  const redis = new Redis(config.url, { ...SHARED, maxRetriesPerRequest: null });
+  redis.on('error', onFault);
+  return redis;
+}

@@ -1,0 +1,82 @@
+/**
+ * The queue's names and payloads, and the one place that adds to it. A job is a hint that an order may be due; the
+ * due work itself lies in Postgres, so any job may be lost, late or doubled.
+ */
+import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Queue } from 'bullmq';
+import { Redis } from 'ioredis';
+import { Counter } from 'prom-client';
+import { withDeadline } from '../clock.js';
+import { Config } from '../config.js';
+
+export const ORDERS_QUEUE = 'orders';
+export const ORDER_DUE_JOB = 'order-due';
+/** Every job name; a worker refuses to start without a handler for each. */
+export const JOB_NAMES = [ORDER_DUE_JOB] as const;
+export type JobName = (typeof JOB_NAMES)[number];
+
+/** Only the id: a job is clear text, and a forged one can do no more than wake. */
+export interface OrderDueJob {
+  readonly orderId: string;
+}
+
+/** Completed and failed jobs vanish at once: a kept one would swallow a later job and grow without end. */
+export const JOB_OPTIONS = { removeOnComplete: true, removeOnFail: true, attempts: 1 } as const;
+
+/** Beyond this the order is left to the sweeper. */
+const WAKE_DEADLINE_MS = 250;
+/** Wake-ups in flight at once; more are left to the sweeper, so that a hanging Redis cannot pile them up. */
+const WAKES_MAX = 500;
+
+const wakesFailed = new Counter({
+  name: 'order_wakes_failed_total',
+  help: 'Wake-ups that did not reach the queue; the sweeper finds those orders.',
+});
+
+/** The prefix of BullMQ's keys; worker and producer must agree. */
+export function queuePrefix(config: Config['redis']): string {
+  return `${config.prefix}:queue`;
+}
+
+@Injectable()
+export class OrderWakes implements OnApplicationShutdown {
+  private queue: Queue<OrderDueJob> | undefined;
+  private inFlight = 0;
+
+  constructor(
+    @Inject(Redis) private readonly redis: Redis,
+    @Inject(Config) private readonly config: Config,
+  ) {}
+
+  /** Wakes a worker for an order, best effort: returns at once and never throws. */
+  wake(orderId: bigint): void {
+    if (this.redis.status !== 'ready' || this.inFlight >= WAKES_MAX) {
+      wakesFailed.inc();
+      return;
+    }
+    this.inFlight += 1;
+    withDeadline(this.add(orderId), WAKE_DEADLINE_MS, 'waking a worker')
+      .catch(() => wakesFailed.inc())
+      .finally(() => {
+        this.inFlight -= 1;
+      });
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.queue?.close();
+  }
+
+  private async add(orderId: bigint): Promise<void> {
+    // Made at the first use with Redis there: BullMQ waits for ever when it is constructed without.
+    if (this.queue === undefined) {
+      this.queue = new Queue<OrderDueJob>(ORDERS_QUEUE, {
+        connection: this.redis,
+        prefix: queuePrefix(this.config.redis),
+        streams: { events: { maxLen: 100 } },
+        skipMetasUpdate: true,
+      });
+      this.queue.on('error', () => undefined);
+    }
+    await this.queue.add(ORDER_DUE_JOB, { orderId: orderId.toString() }, JOB_OPTIONS);
+  }
+}
