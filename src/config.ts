@@ -102,17 +102,9 @@ class Reader {
 
 const LOG_LEVELS: readonly LogLevel[] = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
 
-/** Reads the settings from `env`; throws ConfigError naming every variable at fault. */
-export function readConfig(env: Env = process.env) {
-  const r = new Reader(env);
-  const masterKey = r.key('MASTER_KEY');
-  if (masterKey === undefined && r.optional('MASTER_KEY') === undefined) r.faults.push('MASTER_KEY is required');
-  const fullNodeUrls = r.urls('TRON_FULL_NODE_URLS', ['http:', 'https:'], true);
-  const solidityNodeUrls = r.urls('TRON_SOLIDITY_NODE_URLS', ['http:', 'https:'], true);
-  if (fullNodeUrls.length !== solidityNodeUrls.length) {
-    r.faults.push('TRON_SOLIDITY_NODE_URLS must name as many nodes as TRON_FULL_NODE_URLS, in the same order');
-  }
-  const config = {
+/** How the process meets the world: ports, stores, nodes. */
+function outside(r: Reader) {
+  return {
     http: {
       host: r.text('HOST', '0.0.0.0'),
       port: r.integer('PORT', 3000, 0, 65535),
@@ -134,8 +126,8 @@ export function readConfig(env: Env = process.env) {
       prefix: r.text('REDIS_PREFIX', 'ter'),
     },
     chain: {
-      fullNodeUrls,
-      solidityNodeUrls,
+      fullNodeUrls: r.urls('TRON_FULL_NODE_URLS', ['http:', 'https:'], true),
+      solidityNodeUrls: r.urls('TRON_SOLIDITY_NODE_URLS', ['http:', 'https:'], true),
       apiKey: r.optional('TRON_API_KEY'),
       tokenContract: r.text('TOKEN_CONTRACT'),
       readTimeoutMs: r.integer('TRON_READ_TIMEOUT_MS', 4000, 100, 60_000),
@@ -150,8 +142,14 @@ export function readConfig(env: Env = process.env) {
       /** How far ahead of the head a transaction of ours expires. */
       expirationSec: r.integer('TRON_EXPIRATION_SEC', 60, 20, 3600),
     },
+  };
+}
+
+/** What it sells and how it works. */
+function inside(r: Reader) {
+  return {
     secrets: {
-      masterKey: masterKey ?? Buffer.alloc(32),
+      masterKey: r.key('MASTER_KEY') ?? Buffer.alloc(32),
       previousMasterKey: r.key('MASTER_KEY_PREVIOUS'),
       signerSocket: r.optional('SIGNER_SOCKET'),
     },
@@ -199,21 +197,33 @@ export function readConfig(env: Env = process.env) {
     },
     logLevel: r.choice('LOG_LEVEL', LOG_LEVELS, 'info'),
   };
+}
+
+/** Reads the settings from `env`; throws ConfigError naming every variable at fault. */
+export function readConfig(env: Env = process.env) {
+  const r = new Reader(env);
+  if (r.optional('MASTER_KEY') === undefined) r.faults.push('MASTER_KEY is required');
+  const config = { ...outside(r), ...inside(r) };
+  if (config.chain.fullNodeUrls.length !== config.chain.solidityNodeUrls.length) {
+    r.faults.push('TRON_SOLIDITY_NODE_URLS must name as many nodes as TRON_FULL_NODE_URLS, in the same order');
+  }
   if (r.faults.length > 0) throw new ConfigError(`Configuration: ${r.faults.join('; ')}.`);
   return Object.freeze(config);
 }
 
+type Settings = ReturnType<typeof readConfig>;
+
 /** Every setting, as `readConfig` returns it; the injection token is this class. */
-export abstract class Config implements Readonly<ReturnType<typeof readConfig>> {
-  abstract readonly http: ReturnType<typeof readConfig>['http'];
-  abstract readonly database: ReturnType<typeof readConfig>['database'];
-  abstract readonly redis: ReturnType<typeof readConfig>['redis'];
-  abstract readonly chain: ReturnType<typeof readConfig>['chain'];
-  abstract readonly secrets: ReturnType<typeof readConfig>['secrets'];
-  abstract readonly rates: ReturnType<typeof readConfig>['rates'];
-  abstract readonly market: ReturnType<typeof readConfig>['market'];
-  abstract readonly sales: ReturnType<typeof readConfig>['sales'];
-  abstract readonly pool: ReturnType<typeof readConfig>['pool'];
-  abstract readonly worker: ReturnType<typeof readConfig>['worker'];
+export abstract class Config implements Readonly<Settings> {
+  abstract readonly http: Settings['http'];
+  abstract readonly database: Settings['database'];
+  abstract readonly redis: Settings['redis'];
+  abstract readonly chain: Settings['chain'];
+  abstract readonly secrets: Settings['secrets'];
+  abstract readonly rates: Settings['rates'];
+  abstract readonly market: Settings['market'];
+  abstract readonly sales: Settings['sales'];
+  abstract readonly pool: Settings['pool'];
+  abstract readonly worker: Settings['worker'];
   abstract readonly logLevel: LogLevel;
 }

@@ -1,0 +1,51 @@
+/** TRON addresses: base58check of 0x41 and twenty bytes. Pure; judged here, because nodes answer bad ones oddly. */
+import { createHash } from 'node:crypto';
+
+const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
+const VALUES = new Map(Array.from(ALPHABET, (char, value) => [char, BigInt(value)]));
+const ADDRESS_PATTERN = /^T[1-9A-HJ-NP-Za-km-z]{33}$/;
+const PAYLOAD_BYTES = 21;
+const CHECKSUM_BYTES = 4;
+
+function checksum(payload: Uint8Array): Buffer {
+  const once = createHash('sha256').update(payload).digest();
+  return createHash('sha256').update(once).digest().subarray(0, CHECKSUM_BYTES);
+}
+
+/** The 21 bytes behind a base58check address; undefined when it is none. */
+export function addressBytes(address: string): Buffer | undefined {
+  if (!ADDRESS_PATTERN.test(address)) return undefined;
+  let value = 0n;
+  for (const char of address) value = value * 58n + (VALUES.get(char) ?? 0n);
+  const hex = value.toString(16).padStart((PAYLOAD_BYTES + CHECKSUM_BYTES) * 2, '0');
+  if (hex.length !== (PAYLOAD_BYTES + CHECKSUM_BYTES) * 2) return undefined;
+  const bytes = Buffer.from(hex, 'hex');
+  const payload = bytes.subarray(0, PAYLOAD_BYTES);
+  return payload[0] === 0x41 && checksum(payload).equals(bytes.subarray(PAYLOAD_BYTES)) ? payload : undefined;
+}
+
+/** Whether `text` is a base58check address of the main network's form (T…). */
+export function isAddress(text: string): boolean {
+  return addressBytes(text) !== undefined;
+}
+
+/** `41…` hex of a base58check address; throws on anything else. */
+export function addressToHex(address: string): string {
+  const bytes = addressBytes(address);
+  if (bytes === undefined) throw new TypeError('not a TRON address');
+  return bytes.toString('hex');
+}
+
+/** The base58check address of 21 bytes beginning with 0x41. */
+export function addressFromBytes(payload: Uint8Array): string {
+  if (payload.length !== PAYLOAD_BYTES || payload[0] !== 0x41) throw new TypeError('not 21 address bytes');
+  let value = BigInt(`0x${Buffer.concat([payload, checksum(payload)]).toString('hex')}`);
+  let text = '';
+  for (; value > 0n; value /= 58n) text = ALPHABET.charAt(Number(value % 58n)) + text;
+  return text;
+}
+
+/** The base58check address of `41…` hex. */
+export function addressFromHex(hex: string): string {
+  return addressFromBytes(Buffer.from(hex, 'hex'));
+}

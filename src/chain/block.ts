@@ -1,0 +1,65 @@
+/** Blocks as nodes print them, reduced to what proofs need: who they are, when, and which bytes they hold. */
+import { createHash } from 'node:crypto';
+import { NodeFault } from './errors.js';
+import { int64, isJsonObject, objectsOf, type JsonObject } from './json.js';
+
+export interface BlockHead {
+  readonly number: number;
+  /** Lowercase hex; its first eight bytes are the number. */
+  readonly id: string;
+  readonly timestampMs: number;
+}
+
+/** A transaction as found in a block. */
+export interface BlockTransaction {
+  /** sha256 of the bytes in the block, computed here: the node's own `txID` is not trusted. */
+  readonly txid: string;
+  readonly rawData: Buffer;
+  readonly succeeded: boolean;
+}
+
+export interface Block extends BlockHead {
+  readonly parentId: string;
+  readonly transactions: readonly BlockTransaction[];
+}
+
+const ID_PATTERN = /^[0-9a-f]{64}$/;
+const HEX_PATTERN = /^(?:[0-9a-f]{2})+$/;
+
+/** The txid of raw transaction bytes (TRON: sha256). */
+export function txidOf(rawData: Uint8Array): string {
+  return createHash('sha256').update(rawData).digest('hex');
+}
+
+function readTransaction(json: JsonObject): BlockTransaction | undefined {
+  const hex = json['raw_data_hex'];
+  if (typeof hex !== 'string' || !HEX_PATTERN.test(hex)) return undefined;
+  const rawData = Buffer.from(hex, 'hex');
+  const result = objectsOf(json['ret'])[0]?.['contractRet'];
+  return { txid: txidOf(rawData), rawData, succeeded: result === 'SUCCESS' || result === undefined };
+}
+
+/** A block of `node`'s answer; throws NodeFault when it is not one (an empty object included). */
+export function readBlock(node: string, json: JsonObject): Block {
+  const id = json['blockID'];
+  const header = isJsonObject(json['block_header']) ? json['block_header']['raw_data'] : undefined;
+  if (typeof id !== 'string' || !ID_PATTERN.test(id) || !isJsonObject(header)) {
+    throw new NodeFault(node, 'nonsense', 'no block in the answer');
+  }
+  const number = int64(header['number']);
+  const timestamp = int64(header['timestamp']);
+  const parentId = header['parentHash'];
+  if (number === undefined || timestamp === undefined || typeof parentId !== 'string') {
+    throw new NodeFault(node, 'nonsense', 'a block without number, time or parent');
+  }
+  if (BigInt(`0x${id.slice(0, 16)}`) !== number) {
+    throw new NodeFault(node, 'nonsense', 'a block whose id and number differ');
+  }
+  return {
+    number: Number(number),
+    id,
+    parentId,
+    timestampMs: Number(timestamp),
+    transactions: objectsOf(json['transactions']).flatMap((transaction) => readTransaction(transaction) ?? []),
+  };
+}

@@ -1,0 +1,66 @@
+/**
+ * What an unsigned contract call came to, read from triggerconstantcontract's answer. TRON: a revert still says
+ * `result.result: true`; only `transaction.ret[0].ret` tells, and VM exceptions come as OTHER_ERROR.
+ */
+import { energy, type Energy } from '../money/units.js';
+import { NodeFault } from './errors.js';
+import { int64, isJsonObject, objectsOf, type JsonObject } from './json.js';
+
+export interface ContractCall {
+  readonly ownerAddress: string;
+  readonly contractAddress: string;
+  readonly functionSelector?: string;
+  /** ABI-encoded arguments, hex without 0x. */
+  readonly parameter?: string;
+  /** Raw calldata, hex without 0x. */
+  readonly data?: string;
+  readonly callValue?: bigint;
+}
+
+export type CallOutcome =
+  | { readonly kind: 'success'; readonly energyUsed: Energy; readonly energyPenalty: Energy; readonly result: string }
+  | { readonly kind: 'reverted'; readonly energyUsed: Energy; readonly data: string }
+  /** The VM stopped: `fault` is java-tron's exception, e.g. `IllegalOperationException`. */
+  | { readonly kind: 'fault'; readonly fault: string }
+  | {
+      readonly kind: 'refused';
+      readonly refusal: 'no-contract' | 'no-owner' | 'balance' | 'timeout' | 'other';
+      readonly message: string;
+    };
+
+const VM_EXCEPTION = /org\.tron\.core\.vm\.program\.Program\$(\w+)/;
+const HEX = /^(?:[0-9a-fA-F]{2})*$/;
+
+function readRefusal(message: string): CallOutcome {
+  const exception = VM_EXCEPTION.exec(message)?.[1];
+  if (exception === 'OutOfTimeException') return { kind: 'refused', refusal: 'timeout', message };
+  if (exception !== undefined) return { kind: 'fault', fault: exception };
+  if (/CPU timeout/i.test(message)) return { kind: 'refused', refusal: 'timeout', message };
+  if (/contract is not exist/i.test(message)) return { kind: 'refused', refusal: 'no-contract', message };
+  if (/no OwnerAccount/i.test(message)) return { kind: 'refused', refusal: 'no-owner', message };
+  if (/balance is not sufficient/i.test(message)) return { kind: 'refused', refusal: 'balance', message };
+  return { kind: 'refused', refusal: 'other', message };
+}
+
+/** Reads the answer (asked with `visible: true`); throws NodeFault when it is no answer to a constant call. */
+export function readCallOutcome(node: string, json: JsonObject): CallOutcome {
+  const result = json['result'];
+  if (!isJsonObject(result)) throw new NodeFault(node, 'nonsense', 'a call without a result');
+  const code = result['code'];
+  const message = typeof result['message'] === 'string' ? result['message'] : '';
+  if (typeof code === 'string' && code !== 'SUCCESS') return readRefusal(message);
+  const used = int64(json['energy_used']);
+  const penalty = int64(json['energy_penalty']);
+  const transaction = json['transaction'];
+  const results = json['constant_result'];
+  if (used === undefined || penalty === undefined || !isJsonObject(transaction) || result['result'] !== true) {
+    throw new NodeFault(node, 'nonsense', 'a call result without its figures');
+  }
+  const first: unknown = Array.isArray(results) ? (results[0] ?? '') : '';
+  if (typeof first !== 'string' || !HEX.test(first)) throw new NodeFault(node, 'nonsense', 'a call result not in hex');
+  const ret = objectsOf(transaction['ret'])[0]?.['ret'];
+  if (ret !== undefined && ret !== 'SUCESS' && ret !== 'SUCCESS') {
+    return { kind: 'reverted', energyUsed: energy(used), data: first };
+  }
+  return { kind: 'success', energyUsed: energy(used), energyPenalty: energy(penalty), result: first };
+}

@@ -1,0 +1,22 @@
+/** What can go wrong between us and a TRON node. None of it proves anything about a transaction. */
+
+/** One node did not give a usable answer. `kind` says whether asking it again soon makes sense. */
+export class NodeFault extends Error {
+  override readonly name = 'NodeFault';
+  constructor(
+    readonly node: string,
+    readonly kind: 'unreachable' | 'timeout' | 'throttled' | 'http' | 'nonsense' | 'refused' | 'unhealthy',
+    message: string,
+    cause?: unknown,
+  ) {
+    super(`${node}: ${message}`, { cause });
+  }
+}
+
+/** No configured node gave a usable answer. */
+export class ChainUnavailableError extends Error {
+  override readonly name = 'ChainUnavailableError';
+  constructor(what: string, faults: readonly unknown[]) {
+    super(`No TRON node could answer ${what}`, { cause: new AggregateError(faults) });
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * The configured nodes as one thing to ask: healthy ones first, the next on a failure, none whose head stands still.
+ * Proofs need more than one answer and ask `nodes` one by one.
+ */
+import { messageOf } from '../errors.js';
+import { sleep } from '../clock.js';
+import { ChainUnavailableError, NodeFault } from './errors.js';
+import type { BlockHead } from './block.js';
+import type { TronNode } from './node.js';
+
+/** A probe older than this is renewed before a node is judged unhealthy for good. */
+const REVIVE_INTERVAL_MS = 500;
+
+export class NodePool {
+  private readonly stopping = new AbortController();
+  private probing: Promise<void> | undefined;
+  private revivedAt = 0;
+
+  constructor(
+    readonly nodes: readonly TronNode[],
+    private readonly probeMs: number,
+  ) {}
+
+  /** Keeps every node's head known until `stop`. */
+  start(): void {
+    this.probing ??= this.probeLoop();
+  }
+
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    await this.probing;
+  }
+
+  /** The healthy nodes, the one with the highest head first; configured order decides between equals. */
+  healthy(): TronNode[] {
+    return this.nodes.filter((node) => node.isHealthy).sort((a, b) => (b.head?.number ?? 0) - (a.head?.number ?? 0));
+  }
+
+  /** The highest head among healthy nodes, as last seen. */
+  get head(): BlockHead | undefined {
+    return this.healthy()[0]?.head;
+  }
+
+  /**
+   * Asks healthy nodes in configured order until one answers. Throws ChainUnavailableError when none does.
+   * A node's refusal is an answer: it is not asked elsewhere.
+   */
+  async ask<T>(what: string, question: (node: TronNode) => Promise<T>): Promise<T> {
+    const faults: unknown[] = [];
+    for (const node of await this.candidates()) {
+      try {
+        return await question(node);
+      } catch (error) {
+        if (!(error instanceof NodeFault)) throw error;
+        faults.push(error);
+      }
+    }
+    throw new ChainUnavailableError(what, faults);
+  }
+
+  private async candidates(): Promise<readonly TronNode[]> {
+    const healthy = this.nodes.filter((node) => node.isHealthy);
+    if (healthy.length > 0 || performance.now() - this.revivedAt < REVIVE_INTERVAL_MS) return healthy;
+    // Nothing known to be healthy: this process may have just begun, or they may be back.
+    this.revivedAt = performance.now();
+    await this.probeAll();
+    return this.nodes.filter((node) => node.isHealthy);
+  }
+
+  private async probeAll(): Promise<void> {
+    await Promise.all(
+      this.nodes.filter((node) => !node.isBackedOff).map(async (node) => node.readHead().catch(messageOf)),
+    );
+  }
+
+  private async probeLoop(): Promise<void> {
+    while (!this.stopping.signal.aborted) {
+      await this.probeAll();
+      await sleep(this.probeMs, this.stopping.signal);
+    }
+  }
+}

@@ -1,0 +1,156 @@
+/**
+ * One TRON node over HTTP: its full port and its solid port, with limits on every call, back-off when it throttles,
+ * and what is known of its head. Judges answers as answers only; never what they mean for an order.
+ */
+import { DeadlineError, monotonicMs, nowMs } from '../clock.js';
+import { messageOf } from '../errors.js';
+import { NodeFault } from './errors.js';
+import { parseJson, type JsonObject } from './json.js';
+import { readBlock, type Block, type BlockHead } from './block.js';
+
+export interface NodeOptions {
+  readonly fullUrl: string;
+  readonly solidUrl: string;
+  readonly apiKey: string | undefined;
+  readonly readTimeoutMs: number;
+  readonly broadcastTimeoutMs: number;
+  readonly headStallSec: number;
+  readonly headAgeMaxSec: number;
+  /** Waits for a place in the request budget that processes share; rejects when none comes in time. */
+  readonly admit?: () => Promise<void>;
+}
+
+/** TRON (TronGrid): over the limit a key is suspended for 30 s; asking meanwhile prolongs it. */
+const THROTTLE_BACKOFF_MS = 30_000;
+/** After a failure to connect the others are asked first for this long. */
+const FAILURE_BACKOFF_MS = 2_000;
+const THROTTLED_STATUS = new Set([403, 429, 503]);
+const THROTTLED_TEXT = /suspended|frequency|exceed.{0,20}(usage|rps|limit)|allowed_rps|lack of computing resources/i;
+/** A block of java-tron holds at most 2 MB of transactions; as JSON several times that. */
+const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
+
+interface SeenHead extends BlockHead {
+  /** When this process first saw a head this high, by the monotonic clock. */
+  readonly advancedAtMs: number;
+}
+
+export class TronNode {
+  readonly name: string;
+  private seen: SeenHead | undefined;
+  private backoffUntilMs = 0;
+
+  constructor(private readonly options: NodeOptions) {
+    this.name = new URL(options.fullUrl).host;
+  }
+
+  /** The highest head this process has seen here. */
+  get head(): BlockHead | undefined {
+    return this.seen;
+  }
+
+  /** Milliseconds since the head last moved (Contract 9); infinite before the first one. */
+  get stalledMs(): number {
+    return this.seen === undefined ? Number.POSITIVE_INFINITY : monotonicMs() - this.seen.advancedAtMs;
+  }
+
+  get isBackedOff(): boolean {
+    return monotonicMs() < this.backoffUntilMs;
+  }
+
+  /** Whether this node may be asked for the state of the chain (Contract 9). */
+  get isHealthy(): boolean {
+    if (this.seen === undefined || this.isBackedOff) return false;
+    if (this.stalledMs > this.options.headStallSec * 1000) return false;
+    return this.options.headAgeMaxSec === 0 || nowMs() - this.seen.timestampMs <= this.options.headAgeMaxSec * 1000;
+  }
+
+  /** Asks for the head and remembers it. Throws NodeFault. */
+  async readHead(): Promise<Block> {
+    const block = readBlock(this.name, await this.full('wallet/getnowblock', {}));
+    const seen = this.seen;
+    if (seen === undefined || block.number > seen.number || block.id !== seen.id) {
+      // A lower head is a fork or another backend behind one name; it counts as movement only when it grows.
+      const advanced = seen === undefined || block.number > seen.number;
+      this.seen = {
+        number: block.number,
+        id: block.id,
+        timestampMs: block.timestampMs,
+        advancedAtMs: advanced ? monotonicMs() : seen.advancedAtMs,
+      };
+    }
+    return block;
+  }
+
+  /** POST to the full port. */
+  async full(path: string, body: JsonObject): Promise<JsonObject> {
+    return this.post(this.options.fullUrl, path, body, this.options.readTimeoutMs);
+  }
+
+  /** POST to the solid port, whose answers are final. */
+  async solid(path: string, body: JsonObject): Promise<JsonObject> {
+    return this.post(this.options.solidUrl, path, body, this.options.readTimeoutMs);
+  }
+
+  /** Sends a signed transaction's bytes. Whatever comes back, or nothing, proves nothing. */
+  async broadcastHex(transactionHex: string): Promise<JsonObject> {
+    return this.post(
+      this.options.fullUrl,
+      'wallet/broadcasthex',
+      { transaction: transactionHex },
+      this.options.broadcastTimeoutMs,
+    );
+  }
+
+  private async post(base: string, path: string, body: JsonObject, timeoutMs: number): Promise<JsonObject> {
+    await this.options.admit?.();
+    const { status, text } = await this.exchange(base, path, body, timeoutMs);
+    if (THROTTLED_STATUS.has(status)) throw this.throttled(path, `HTTP ${status.toString()}`);
+    if (status !== 200) throw new NodeFault(this.name, 'http', `${path} answered HTTP ${status.toString()}`);
+    const json = parseJson(text);
+    if (json === undefined) throw new NodeFault(this.name, 'nonsense', `${path} answered no JSON object`);
+    const error = json['Error'];
+    if (typeof error === 'string') {
+      if (THROTTLED_TEXT.test(error)) throw this.throttled(path, 'suspended');
+      throw new NodeFault(this.name, 'refused', `${path}: ${error.slice(0, 300)}`);
+    }
+    return json;
+  }
+
+  private async exchange(
+    base: string,
+    path: string,
+    body: JsonObject,
+    timeoutMs: number,
+  ): Promise<{ status: number; text: string }> {
+    try {
+      const response = await fetch(`${base}/${path}`, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          ...(this.options.apiKey === undefined ? {} : { 'TRON-PRO-API-KEY': this.options.apiKey }),
+        },
+        body: JSON.stringify(body),
+        redirect: 'error',
+        signal: AbortSignal.timeout(timeoutMs),
+      });
+      const length = Number.parseInt(response.headers.get('content-length') ?? '0', 10);
+      if (length > ANSWER_BYTES_MAX) throw new NodeFault(this.name, 'nonsense', `${path} answered too much`);
+      return { status: response.status, text: await response.text() };
+    } catch (error) {
+      if (error instanceof NodeFault) throw error;
+      const timedOut = error instanceof DeadlineError || (error instanceof Error && error.name === 'TimeoutError');
+      this.backOff(FAILURE_BACKOFF_MS);
+      const kind = timedOut ? 'timeout' : 'unreachable';
+      throw new NodeFault(this.name, kind, `${path}: ${timedOut ? 'no answer in time' : messageOf(error)}`, error);
+    }
+  }
+
+  private throttled(path: string, how: string): NodeFault {
+    this.backOff(THROTTLE_BACKOFF_MS);
+    return new NodeFault(this.name, 'throttled', `${path} was throttled (${how})`);
+  }
+
+  private backOff(ms: number): void {
+    this.backoffUntilMs = Math.max(this.backoffUntilMs, monotonicMs() + ms);
+  }
+}

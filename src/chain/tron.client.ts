@@ -1,0 +1,251 @@
+/**
+ * Every read of the chain that the service makes, typed and checked. What `{}` means differs by endpoint and is
+ * decided here, once. TRON: HTTP API of java-tron 4.8.
+ */
+import { sun, type Sun } from '../money/units.js';
+import { NodeFault } from './errors.js';
+import { int64, isJsonObject, objectsOf, type JsonObject } from './json.js';
+import { readBlock, type Block, type BlockHead } from './block.js';
+import { readCallOutcome, type CallOutcome, type ContractCall } from './contract-call.js';
+import type { NodePool } from './node-pool.js';
+import type { TronNode } from './node.js';
+
+export interface Permission {
+  readonly id: number;
+  readonly name: string;
+  readonly threshold: bigint;
+  /** 64 hex digits, one bit per contract type; absent for the owner permission, which may do everything. */
+  readonly operations: string | undefined;
+  readonly keys: readonly { readonly address: string; readonly weight: bigint }[];
+}
+
+export interface ChainAccount {
+  readonly address: string;
+  readonly isContract: boolean;
+  readonly balanceSun: Sun;
+  /** Own stake for energy, delegated or not. */
+  readonly stakedForEnergySun: Sun;
+  /** Of it, what is delegated to others. */
+  readonly delegatedEnergySun: Sun;
+  readonly permissions: readonly Permission[];
+}
+
+export interface AccountResources {
+  readonly energyUsed: bigint;
+  readonly energyLimit: bigint;
+  readonly netUsed: bigint;
+  readonly netLimit: bigint;
+  readonly freeNetUsed: bigint;
+  readonly freeNetLimit: bigint;
+  readonly totalEnergyLimit: bigint;
+  readonly totalEnergyWeight: bigint;
+  readonly totalNetLimit: bigint;
+  readonly totalNetWeight: bigint;
+}
+
+/** Where and in which block a transaction was included, by a node's word. */
+export interface TransactionPlace {
+  readonly blockNumber: number;
+  readonly feeSun: Sun;
+}
+
+function nonsense(node: TronNode, what: string): NodeFault {
+  return new NodeFault(node.name, 'nonsense', what);
+}
+
+/** Reads int64 members; absent is zero, anything that is no integer is nonsense. */
+function amounts<K extends string>(node: TronNode, json: JsonObject, names: Readonly<Record<K, string>>) {
+  const read = {} as Record<K, bigint>;
+  for (const [key, name] of Object.entries(names) as [K, string][]) {
+    const value = int64(json[name]);
+    if (value === undefined) throw nonsense(node, `${name} is no integer`);
+    read[key] = value;
+  }
+  return read;
+}
+
+function readPermission(json: JsonObject, fallbackId: number): Permission {
+  return {
+    id: typeof json['id'] === 'number' ? json['id'] : fallbackId,
+    name: typeof json['permission_name'] === 'string' ? json['permission_name'] : '',
+    threshold: int64(json['threshold']) ?? 0n,
+    operations: typeof json['operations'] === 'string' ? json['operations'] : undefined,
+    keys: objectsOf(json['keys']).flatMap((key) =>
+      typeof key['address'] === 'string' ? [{ address: key['address'], weight: int64(key['weight']) ?? 0n }] : [],
+    ),
+  };
+}
+
+function readAccount(node: TronNode, address: string, json: JsonObject): ChainAccount | undefined {
+  if (Object.keys(json).length === 0) return undefined;
+  // Guards against an answer about somebody else, or an error page that parsed.
+  if (json['address'] !== address) throw nonsense(node, 'an account of another address');
+  const resource = isJsonObject(json['account_resource']) ? json['account_resource'] : {};
+  const frozen = objectsOf(json['frozenV2']).find((entry) => entry['type'] === 'ENERGY');
+  const delegated = int64(resource['delegated_frozenV2_balance_for_energy']);
+  const own = int64(frozen?.['amount']);
+  const balance = int64(json['balance']);
+  if (delegated === undefined || own === undefined || balance === undefined) throw nonsense(node, 'account amounts');
+  const owner = json['owner_permission'];
+  return {
+    address,
+    isContract: json['type'] === 'Contract',
+    balanceSun: sun(balance),
+    stakedForEnergySun: sun(own + delegated),
+    delegatedEnergySun: sun(delegated),
+    permissions: [
+      ...(isJsonObject(owner) ? [readPermission(owner, 0)] : []),
+      ...objectsOf(json['active_permission']).map((entry) => readPermission(entry, 2)),
+    ],
+  };
+}
+
+export class TronClient {
+  constructor(readonly pool: NodePool) {}
+
+  /** The account, or undefined when the chain has none at this address. */
+  async account(address: string): Promise<ChainAccount | undefined> {
+    return this.pool.ask('wallet/getaccount', async (node) =>
+      readAccount(node, address, await node.full('wallet/getaccount', { address, visible: true })),
+    );
+  }
+
+  /** Resources of an account that exists; `{}` (no account) is refused as nonsense. */
+  async accountResources(address: string): Promise<AccountResources> {
+    return this.pool.ask('wallet/getaccountresource', async (node) => {
+      const json = await node.full('wallet/getaccountresource', { address, visible: true });
+      const read = amounts(node, json, {
+        energyUsed: 'EnergyUsed',
+        energyLimit: 'EnergyLimit',
+        netUsed: 'NetUsed',
+        netLimit: 'NetLimit',
+        freeNetUsed: 'freeNetUsed',
+        freeNetLimit: 'freeNetLimit',
+        totalEnergyLimit: 'TotalEnergyLimit',
+        totalEnergyWeight: 'TotalEnergyWeight',
+        totalNetLimit: 'TotalNetLimit',
+        totalNetWeight: 'TotalNetWeight',
+      });
+      // Every existing account answers with the network's totals.
+      if (read.totalEnergyLimit <= 0n) throw nonsense(node, 'resources without the network totals');
+      return read;
+    });
+  }
+
+  /** Chain parameters by key; a key without a value is zero. */
+  async chainParameters(): Promise<ReadonlyMap<string, bigint>> {
+    return this.pool.ask('wallet/getchainparameters', async (node) => {
+      const json = await node.full('wallet/getchainparameters', {});
+      const parameters = new Map<string, bigint>();
+      for (const entry of objectsOf(json['chainParameter'])) {
+        const value = int64(entry['value']);
+        if (typeof entry['key'] === 'string' && value !== undefined) parameters.set(entry['key'], value);
+      }
+      if ((parameters.get('getEnergyFee') ?? 0n) <= 0n) throw nonsense(node, 'chain parameters without an energy fee');
+      return parameters;
+    });
+  }
+
+  /** What `address` could delegate for energy right now, by the head's state and its pending transactions. */
+  async canDelegateMax(address: string): Promise<Sun> {
+    return this.pool.ask('wallet/getcandelegatedmaxsize', async (node) => {
+      const body = { owner_address: address, type: 1, visible: true };
+      const { max } = amounts(node, await node.full('wallet/getcandelegatedmaxsize', body), { max: 'max_size' });
+      return sun(max);
+    });
+  }
+
+  /** What `from` has delegated to `to` for energy, locked and unlocked; zero when nothing. */
+  async delegatedEnergySun(from: string, to: string): Promise<Sun> {
+    return this.pool.ask('wallet/getdelegatedresourcev2', async (node) => {
+      const json = await node.full('wallet/getdelegatedresourcev2', {
+        fromAddress: from,
+        toAddress: to,
+        visible: true,
+      });
+      let total = 0n;
+      for (const row of objectsOf(json['delegatedResource'])) {
+        total += amounts(node, row, { sum: 'frozen_balance_for_energy' }).sum;
+      }
+      return sun(total);
+    });
+  }
+
+  /** Addresses that `from` has delegated anything to. */
+  async delegationReceivers(from: string): Promise<readonly string[]> {
+    return this.pool.ask('wallet/getdelegatedresourceaccountindexv2', async (node) => {
+      const json = await node.full('wallet/getdelegatedresourceaccountindexv2', { value: from, visible: true });
+      const to = json['toAccounts'];
+      return Array.isArray(to) ? to.filter((entry) => typeof entry === 'string') : [];
+    });
+  }
+
+  /** Runs an unsigned call on the head's state; nothing is signed, broadcast or charged. */
+  async simulate(call: ContractCall): Promise<CallOutcome> {
+    return this.pool.ask('wallet/triggerconstantcontract', async (node) =>
+      readCallOutcome(
+        node.name,
+        await node.full('wallet/triggerconstantcontract', {
+          owner_address: call.ownerAddress,
+          contract_address: call.contractAddress,
+          ...(call.functionSelector === undefined ? {} : { function_selector: call.functionSelector }),
+          ...(call.parameter === undefined ? {} : { parameter: call.parameter }),
+          ...(call.data === undefined ? {} : { data: call.data }),
+          // TRON takes int64 as a JSON integer; the value fits one (Contract 5).
+          ...(call.callValue === undefined ? {} : { call_value: Number(call.callValue) }),
+          visible: true,
+        }),
+      ),
+    );
+  }
+
+  /** The freshest head. */
+  async head(): Promise<BlockHead> {
+    return this.pool.ask('wallet/getnowblock', async (node) => node.readHead());
+  }
+
+  /** One block of the full node's chain with its transactions; undefined when it is not there yet. */
+  async block(number: number): Promise<Block | undefined> {
+    return this.pool.ask('wallet/getblockbynum', async (node) => blockOf(node, number));
+  }
+}
+
+/** A block by number as `node` has it; undefined when its chain is not that high. */
+export async function blockOf(node: TronNode, number: number): Promise<Block | undefined> {
+  const json = await node.full('wallet/getblockbynum', { num: number });
+  if (Object.keys(json).length === 0) return undefined;
+  const block = readBlock(node.name, json);
+  if (block.number !== number) throw nonsense(node, 'another block than was asked for');
+  return block;
+}
+
+/** A final block by number as `node`'s solid port has it; undefined when its solid head is not that high. */
+export async function solidBlockOf(node: TronNode, number: number): Promise<Block | undefined> {
+  const json = await node.solid('walletsolidity/getblockbynum', { num: number });
+  if (Object.keys(json).length === 0) return undefined;
+  const block = readBlock(node.name, json);
+  if (block.number !== number) throw nonsense(node, 'another block than was asked for');
+  return block;
+}
+
+/** The solid head of one node. */
+export async function solidHeadOf(node: TronNode): Promise<Block> {
+  return readBlock(node.name, await node.solid('walletsolidity/getnowblock', {}));
+}
+
+/** Where `node` has a transaction in a block of its chain; undefined when it knows none. */
+export async function placeOf(node: TronNode, txid: string): Promise<TransactionPlace | undefined> {
+  return readPlace(node, txid, await node.full('wallet/gettransactioninfobyid', { value: txid }));
+}
+
+/** Where `node` has a transaction in its solid chain; undefined when its solid chain has none. */
+export async function solidPlaceOf(node: TronNode, txid: string): Promise<TransactionPlace | undefined> {
+  return readPlace(node, txid, await node.solid('walletsolidity/gettransactioninfobyid', { value: txid }));
+}
+
+function readPlace(node: TronNode, txid: string, json: JsonObject): TransactionPlace | undefined {
+  if (Object.keys(json).length === 0) return undefined;
+  if (json['id'] !== txid) throw nonsense(node, 'information on another transaction');
+  const { block, fee } = amounts(node, json, { block: 'blockNumber', fee: 'fee' });
+  return { blockNumber: Number(block), feeSun: sun(fee) };
+}
