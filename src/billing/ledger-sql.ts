@@ -1,0 +1,100 @@
+/** The statements of the ledger and the shapes of their rows. */
+export type EntryKind = 'charge' | 'refund' | 'topup' | 'adjustment';
+
+export interface AccountRow {
+  readonly balance_credits: bigint;
+  readonly is_postpaid: boolean;
+  readonly floor_credits: bigint | null;
+  readonly frozen: boolean;
+  readonly daily_cap_credits: bigint | null;
+  readonly read_at: Date;
+}
+
+export interface EntryRow {
+  readonly id: bigint;
+  readonly entry_key: string;
+  readonly kind: EntryKind;
+  readonly credits: bigint;
+  readonly order_id: bigint | null;
+  readonly actor: string | null;
+  readonly reason: string | null;
+  readonly created_at: Date;
+}
+
+export const CREATE_ACCOUNT = {
+  name: 'ledger-create-account',
+  text: `INSERT INTO credit_account (project_id, is_postpaid, floor_credits) VALUES ($1, $2, $3)`,
+};
+
+export const INSERT_ENTRY = {
+  name: 'ledger-insert-entry',
+  text: `INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, actor, reason)
+         VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (entry_key) DO NOTHING RETURNING id`,
+};
+
+export const FIND_ENTRY = {
+  name: 'ledger-find-entry',
+  text: `SELECT project_id, credits FROM credit_entry WHERE entry_key = $1`,
+};
+
+/** Judged and moved under one row lock. The upper bound keeps every balance a JSON integer (Contract 1). */
+export const MOVE_BALANCE = {
+  name: 'ledger-move-balance',
+  text: `UPDATE credit_account SET balance_credits = balance_credits + $2
+          WHERE project_id = $1 AND balance_credits + $2 <= 9007199254740991
+            AND ($2 > 0 OR floor_credits IS NULL OR balance_credits + $2 >= floor_credits)
+          RETURNING balance_credits`,
+};
+
+/** Only against a charge of the same order, project and amount. */
+export const INSERT_REFUND = {
+  name: 'ledger-insert-refund',
+  text: `INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, order_id)
+         SELECT 'refund:' || c.order_id, c.project_id, 'revenue', 'refund', -c.credits, c.order_id
+           FROM credit_entry c
+          WHERE c.entry_key = 'charge:' || $1::bigint AND c.project_id = $2 AND c.credits = -$3::bigint
+         ON CONFLICT (entry_key) DO NOTHING RETURNING id`,
+};
+
+export const FIND_REFUND = {
+  name: 'ledger-find-refund',
+  text: `SELECT project_id = $2 AND credits = $3::bigint AS same FROM credit_entry
+          WHERE entry_key = 'refund:' || $1::bigint`,
+};
+
+/** A charge that came back on the day it was made does not count against that day's cap. */
+export const MOVE_BALANCE_BY_REFUND = {
+  name: 'ledger-move-balance-by-refund',
+  text: `UPDATE credit_account a SET balance_credits = a.balance_credits + $2::bigint,
+                spent_credits = CASE WHEN a.spent_on = (o.created_at AT TIME ZONE 'UTC')::date
+                                     THEN greatest(a.spent_credits - $2::bigint, 0) ELSE a.spent_credits END
+           FROM orders o WHERE o.id = $3 AND a.project_id = $1
+          RETURNING a.balance_credits`,
+};
+
+export const SET_TERMS = {
+  name: 'ledger-set-terms',
+  text: `UPDATE credit_account SET is_postpaid = $2, floor_credits = $3 WHERE project_id = $1 RETURNING project_id`,
+};
+
+export const SET_FROZEN = {
+  name: 'ledger-set-frozen',
+  text: `UPDATE credit_account SET frozen = $2 WHERE project_id = $1 RETURNING project_id`,
+};
+
+export const SET_DAILY_CAP = {
+  name: 'ledger-set-daily-cap',
+  text: `UPDATE credit_account SET daily_cap_credits = $2 WHERE project_id = $1 RETURNING project_id`,
+};
+
+export const FIND_ACCOUNT = {
+  name: 'ledger-find-account',
+  text: `SELECT balance_credits, is_postpaid, floor_credits, frozen, daily_cap_credits, clock_timestamp() AS read_at
+           FROM credit_account WHERE project_id = $1`,
+};
+
+export const STATEMENT = {
+  name: 'ledger-statement',
+  text: `SELECT id, entry_key, kind, credits, order_id, actor, reason, created_at FROM credit_entry
+          WHERE project_id = $1 AND ($2::bigint IS NULL OR id < $2) ORDER BY id DESC LIMIT $3`,
+};

@@ -1,0 +1,217 @@
+/**
+ * The credits of every project: the only writer of credit_account and credit_entry beside the database function that
+ * charges. Entries are append-only and keyed; the balance moves in the transaction of its entry, its row last.
+ */
+import { Inject, Injectable } from '@nestjs/common';
+import { ApiError, invariant } from '../errors.js';
+import type { Credits } from '../money/units.js';
+import { recordAct, type Author } from '../store/audit-log.js';
+import { Database, type Queryable } from '../store/database.js';
+import * as sql from './ledger-sql.js';
+
+/** How a project pays. Postpaid without a limit is unlimited. */
+export type BillingTerms =
+  { readonly kind: 'prepaid' } | { readonly kind: 'postpaid'; readonly debtLimitCredits: Credits | undefined };
+
+export interface Balance {
+  readonly balanceCredits: Credits;
+  readonly terms: BillingTerms;
+  /** What may still be charged; undefined = unlimited. Never negative. */
+  readonly availableCredits: Credits | undefined;
+  readonly isFrozen: boolean;
+  readonly dailyCapCredits: Credits | undefined;
+  /** The database's clock at the read. */
+  readonly readAt: Date;
+}
+
+/** What a booking did: a reference that was booked before books nothing and says so. */
+export interface Booking {
+  readonly isNew: boolean;
+  readonly balanceCredits: Credits;
+}
+
+export interface StatementEntry {
+  readonly id: bigint;
+  readonly entryKey: string;
+  readonly kind: sql.EntryKind;
+  readonly credits: Credits;
+  readonly orderId: bigint | undefined;
+  readonly actor: string | undefined;
+  readonly reason: string | undefined;
+  readonly createdAt: Date;
+}
+
+const REFERENCE = /^[\x21-\x7e]+(?: +[\x21-\x7e]+)*$/;
+const REFERENCE_LENGTH_MAX = 200;
+const STATEMENT_MAX = 1000;
+
+interface Booked {
+  readonly kind: 'topup' | 'adjustment';
+  readonly contra: 'funding' | 'adjustments';
+  readonly projectId: string;
+  readonly credits: Credits;
+  readonly reference: string;
+}
+
+@Injectable()
+export class Ledger {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  /** Opens the account of a project in the transaction that makes the project. A second one is a unique violation. */
+  async createAccount(tx: Queryable, projectId: string, terms: BillingTerms, author: Author): Promise<void> {
+    await recordAct(tx, author, 'credits.account', projectId, { terms });
+    await tx.query(sql.CREATE_ACCOUNT, [projectId, terms.kind === 'postpaid', floorOf(terms)]);
+  }
+
+  /** Adds paid-in credits. `reference` names the payment and is booked once for ever, whatever is repeated. */
+  async topUp(projectId: string, credits: Credits, reference: string, author: Author): Promise<Booking> {
+    if (credits <= 0n) throw new ApiError('INVALID_REQUEST', 'A top-up adds a positive number of credits.');
+    return this.book({ kind: 'topup', contra: 'funding', projectId, credits, reference }, author);
+  }
+
+  /**
+   * Corrects a balance up or down. `reference` is booked once for ever. A correction downwards obeys the floor of the
+   * terms like a charge does: INSUFFICIENT_CREDITS.
+   */
+  async adjust(projectId: string, credits: Credits, reference: string, author: Author): Promise<Booking> {
+    if (credits === 0n) throw new ApiError('INVALID_REQUEST', 'An adjustment changes the balance by something.');
+    return this.book({ kind: 'adjustment', contra: 'adjustments', projectId, credits, reference }, author);
+  }
+
+  /**
+   * Gives an order's charge back, inside the transaction that makes the order `refunded` and as its last statement,
+   * since the balance row comes last. Exactly what was charged, once: false when it was given back before.
+   */
+  async refund(tx: Queryable, orderId: bigint, projectId: string, credits: Credits): Promise<boolean> {
+    const [written] = await tx.query(sql.INSERT_REFUND, [orderId, projectId, credits]);
+    if (written === undefined) {
+      const [before] = await tx.query<{ same: boolean }>(sql.FIND_REFUND, [orderId, projectId, credits]);
+      invariant(before?.same === true, 'a refund gives back exactly what its order was charged');
+      return false;
+    }
+    const moved = await tx.query(sql.MOVE_BALANCE_BY_REFUND, [projectId, credits, orderId]);
+    invariant(moved.length === 1, 'a refunded project has an account');
+    return true;
+  }
+
+  /** Changes how a project pays. Never refused for the balance: a lower limit only stops further charges. */
+  async setTerms(projectId: string, terms: BillingTerms, author: Author): Promise<void> {
+    await this.change(sql.SET_TERMS, [projectId, terms.kind === 'postpaid', floorOf(terms)], author, 'credits.terms', {
+      terms,
+    });
+  }
+
+  /** Freezes or unfreezes. Orders in flight when it commits are judged by it in their own transaction. */
+  async setFrozen(projectId: string, isFrozen: boolean, author: Author): Promise<void> {
+    const action = isFrozen ? 'project.freeze' : 'project.unfreeze';
+    await this.change(sql.SET_FROZEN, [projectId, isFrozen], author, action, {});
+  }
+
+  /** The most a project may spend per UTC day; undefined takes the cap away. */
+  async setDailyCap(projectId: string, capCredits: Credits | undefined, author: Author): Promise<void> {
+    if (capCredits !== undefined && capCredits < 0n)
+      throw new ApiError('INVALID_REQUEST', 'A daily cap is not negative.');
+    await this.change(sql.SET_DAILY_CAP, [projectId, capCredits ?? null], author, 'credits.daily-cap', { capCredits });
+  }
+
+  /** The balance and terms of a project, one indexed read; undefined for an unknown project. */
+  async balanceOf(projectId: string): Promise<Balance | undefined> {
+    const [row] = await this.database.query<sql.AccountRow>(sql.FIND_ACCOUNT, [projectId]);
+    if (row === undefined) return undefined;
+    const floor = row.floor_credits;
+    const available = floor === null ? undefined : row.balance_credits - floor;
+    return {
+      balanceCredits: row.balance_credits as Credits,
+      terms: row.is_postpaid
+        ? { kind: 'postpaid', debtLimitCredits: floor === null ? undefined : (-floor as Credits) }
+        : { kind: 'prepaid' },
+      availableCredits: available === undefined ? undefined : ((available < 0n ? 0n : available) as Credits),
+      isFrozen: row.frozen,
+      dailyCapCredits: (row.daily_cap_credits ?? undefined) as Credits | undefined,
+      readAt: row.read_at,
+    };
+  }
+
+  /** A project's entries, newest first; `beforeId` continues a page. At most 1 000 at once. */
+  async statement(projectId: string, limit = 100, beforeId?: bigint): Promise<StatementEntry[]> {
+    const rows = await this.database.query<sql.EntryRow>(sql.STATEMENT, [
+      projectId,
+      beforeId ?? null,
+      Math.min(limit, STATEMENT_MAX),
+    ]);
+    return rows.map((row) => ({
+      id: row.id,
+      entryKey: row.entry_key,
+      kind: row.kind,
+      credits: row.credits as Credits,
+      orderId: row.order_id ?? undefined,
+      actor: row.actor ?? undefined,
+      reason: row.reason ?? undefined,
+      createdAt: row.created_at,
+    }));
+  }
+
+  private async book(entry: Booked, author: Author): Promise<Booking> {
+    const { kind, contra, projectId, credits, reference } = entry;
+    if (reference.length > REFERENCE_LENGTH_MAX || !REFERENCE.test(reference)) {
+      throw new ApiError('INVALID_REQUEST', 'A reference is 1 to 200 printable ASCII characters.');
+    }
+    const entryKey = `${kind}:${reference}`;
+    return this.database.transaction(async (tx) => {
+      const params = [entryKey, projectId, contra, kind, credits, author.actor, author.reason];
+      const [written] = await tx.query(sql.INSERT_ENTRY, params);
+      if (written === undefined) return this.bookedBefore(tx, entry, entryKey);
+      await recordAct(tx, author, `credits.${kind}`, projectId, { reference, credits });
+      const [account] = await tx.query<{ balance_credits: bigint }>(sql.MOVE_BALANCE, [projectId, credits]);
+      if (account === undefined) throw await refusedMove(tx, projectId, credits);
+      return { isNew: true, balanceCredits: account.balance_credits as Credits };
+    });
+  }
+
+  private async bookedBefore(tx: Queryable, entry: Booked, entryKey: string): Promise<Booking> {
+    const [before] = await tx.query<{ project_id: string; credits: bigint }>(sql.FIND_ENTRY, [entryKey]);
+    if (before?.project_id !== entry.projectId || before.credits !== entry.credits) {
+      throw new ApiError(
+        'INVALID_REQUEST',
+        `The reference "${entry.reference}" is booked already, for another project or amount; nothing was booked.`,
+      );
+    }
+    const [account] = await tx.query<sql.AccountRow>(sql.FIND_ACCOUNT, [entry.projectId]);
+    invariant(account !== undefined, 'a booked entry has an account');
+    return { isNew: false, balanceCredits: account.balance_credits as Credits };
+  }
+
+  private async change(
+    statement: { readonly name: string; readonly text: string },
+    params: readonly unknown[],
+    author: Author,
+    action: string,
+    detail: Readonly<Record<string, unknown>>,
+  ): Promise<void> {
+    const projectId = params[0] as string;
+    await this.database.transaction(async (tx) => {
+      await recordAct(tx, author, action, projectId, detail);
+      const changed = await tx.query(statement, params);
+      if (changed.length !== 1) throw unknownProject();
+    });
+  }
+}
+
+function unknownProject(): ApiError {
+  return new ApiError('NOT_FOUND', 'No project has this id.');
+}
+
+async function refusedMove(tx: Queryable, projectId: string, credits: Credits): Promise<ApiError> {
+  const [account] = await tx.query<sql.AccountRow>(sql.FIND_ACCOUNT, [projectId]);
+  if (account === undefined) return unknownProject();
+  if (credits > 0n) return new ApiError('INVALID_REQUEST', 'The balance would pass 2^53 − 1 credits.');
+  return new ApiError('INSUFFICIENT_CREDITS', 'The adjustment would take the balance below what the terms allow.');
+}
+
+/** How low a charge may take the balance: null = unlimited. */
+function floorOf(terms: BillingTerms): bigint | null {
+  if (terms.kind === 'prepaid') return 0n;
+  if (terms.debtLimitCredits === undefined) return null;
+  if (terms.debtLimitCredits < 0n) throw new ApiError('INVALID_REQUEST', 'A debt limit is not negative.');
+  return 0n - terms.debtLimitCredits;
+}
