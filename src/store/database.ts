@@ -8,10 +8,9 @@ import { DataSource } from 'typeorm';
 import { sleep } from '../clock.js';
 
 /** bigint columns come as bigint, so that no amount ever passes through a float. */
-const INT8_OID: number = pg.types.builtins.INT8;
 const types: pg.CustomTypesConfig = {
-  getTypeParser(oid: number, format?: 'text' | 'binary') {
-    if (oid === INT8_OID && format !== 'binary') return (value: string) => BigInt(value);
+  getTypeParser(oid: Parameters<typeof pg.types.getTypeParser>[0], format?: 'text' | 'binary') {
+    if (oid === pg.types.builtins.INT8 && format !== 'binary') return (value: string) => BigInt(value);
     return pg.types.getTypeParser(oid, format) as (value: string) => unknown;
   },
 };

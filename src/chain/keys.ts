@@ -1,0 +1,51 @@
+/**
+ * Signing: who holds the pool's keys, and what a signature must prove before it is recorded. The worker sees only
+ * `Signer`; whether keys lie sealed in Postgres or in another process makes no difference to it.
+ */
+import { createHash } from 'node:crypto';
+import secp256k1 from 'secp256k1';
+import { utils } from 'tronweb';
+import { invariant } from '../errors.js';
+import { addressFromBytes } from './address.js';
+
+/** Signs for one wallet. Implementations: sealed keys in this process, or a signer process on a socket. */
+export abstract class Signer {
+  /**
+   * The 65-byte signature (r‖s‖v) over sha256(rawData) by the key of `walletAddress`.
+   * Throws when the key is not held or the request is refused.
+   */
+  abstract sign(walletAddress: string, rawData: Buffer): Promise<Buffer>;
+}
+
+/** TRON counts the recovery id from 27, as Ethereum's older signatures do. */
+const RECOVERY_OFFSET = 27;
+
+/** The address of a private key (32 bytes); throws when it is none. */
+export function addressOfKey(privateKey: Uint8Array): string {
+  return addressOfPublicKey(secp256k1.publicKeyCreate(privateKey, false));
+}
+
+function addressOfPublicKey(uncompressed: Uint8Array): string {
+  const digest = Buffer.from(utils.ethersUtils.keccak256(uncompressed.slice(1)).slice(2), 'hex');
+  return addressFromBytes(Buffer.concat([Buffer.of(0x41), digest.subarray(-20)]));
+}
+
+/** Signs with a key in hand; deterministic (RFC 6979), low-s. */
+export function signWithKey(rawData: Uint8Array, privateKey: Uint8Array): Buffer {
+  const digest = createHash('sha256').update(rawData).digest();
+  const { signature, recid } = secp256k1.ecdsaSign(digest, privateKey);
+  return Buffer.concat([signature, Buffer.of(recid + RECOVERY_OFFSET)]);
+}
+
+/** The address whose key made `signature` over `rawData`; undefined when it is no signature. */
+export function signerOf(rawData: Uint8Array, signature: Uint8Array): string | undefined {
+  invariant(signature.length === 65, 'a signature has 65 bytes');
+  const recid = (signature[64] ?? 0) - RECOVERY_OFFSET;
+  if (recid !== 0 && recid !== 1) return undefined;
+  const digest = createHash('sha256').update(rawData).digest();
+  try {
+    return addressOfPublicKey(secp256k1.ecdsaRecover(signature.slice(0, 64), recid, digest, false));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,156 @@
+/**
+ * Our transactions as bytes: built locally from known parts, their id derived here, and read back before anything is
+ * concluded from them. With node.ts's neighbours the only importer of tronweb; never signs what a node made.
+ */
+import { TronWeb, utils } from 'tronweb';
+import { invariant } from '../errors.js';
+import { sun, type Sun } from '../money/units.js';
+import { addressFromHex } from './address.js';
+import { txidOf, type BlockHead } from './block.js';
+
+/** What one transaction of ours does. Resource is always ENERGY, lock always false. */
+export type ChainAction =
+  | {
+      readonly type: 'delegate' | 'undelegate';
+      readonly owner: string;
+      readonly receiver: string;
+      readonly amountSun: Sun;
+    }
+  | { readonly type: 'activate'; readonly owner: string; readonly receiver: string };
+
+export interface BuildTerms {
+  readonly permissionId: number;
+  /** A solid block: one that can fall away would take the transaction's validity with it. */
+  readonly reference: BlockHead;
+  readonly expiresAtMs: number;
+  /** TRON does not judge it; it is what makes two equal actions two transactions. */
+  readonly timestampMs: number;
+}
+
+export interface BuiltTransaction {
+  readonly rawData: Buffer;
+  readonly txid: string;
+}
+
+/** What raw transaction bytes say, as far as ours go. */
+export interface ParsedTransaction {
+  readonly action: ChainAction;
+  readonly permissionId: number;
+  readonly expiresAtMs: number;
+}
+
+// The builder makes no request: every call carries its block header. The address is never dialled.
+const builder = new TronWeb({ fullHost: 'http://127.0.0.1:1' }).transactionBuilder;
+
+const REF_BYTES = /^[0-9a-f]{4}$/;
+
+/** Builds `action` as an unsigned transaction; the same arguments give the same bytes. */
+export async function buildTransaction(action: ChainAction, terms: BuildTerms): Promise<BuiltTransaction> {
+  const refBlockBytes = (terms.reference.number & 0xffff).toString(16).padStart(4, '0');
+  invariant(REF_BYTES.test(refBlockBytes), 'a reference is two bytes of the block number');
+  const options = {
+    permissionId: terms.permissionId,
+    blockHeader: {
+      ref_block_bytes: refBlockBytes,
+      ref_block_hash: terms.reference.id.slice(16, 32),
+      expiration: terms.expiresAtMs,
+      timestamp: terms.timestampMs,
+    },
+  };
+  const rawData = Buffer.from((await build(action, options)).raw_data_hex, 'hex');
+  const parsed = parseTransaction(rawData);
+  invariant(parsed !== undefined && sameAction(parsed.action, action), 'built bytes say what was asked');
+  invariant(parsed.permissionId === terms.permissionId, 'built bytes carry the permission asked for');
+  return { rawData, txid: txidOf(rawData) };
+}
+
+type BuilderOptions = NonNullable<Parameters<typeof builder.delegateResource>[6]>;
+
+async function build(action: ChainAction, options: BuilderOptions) {
+  if (action.type === 'activate') return builder.createAccount(action.receiver, action.owner, options);
+  // tronweb takes a number here; a stake beyond 2^53 sun (nine thousand million TRX) in one leg is a bug.
+  const amount = Number(action.amountSun);
+  invariant(Number.isSafeInteger(amount), 'a delegation fits a JSON integer');
+  return action.type === 'delegate'
+    ? builder.delegateResource(amount, action.receiver, 'ENERGY', action.owner, false, undefined, options)
+    : builder.undelegateResource(amount, action.receiver, 'ENERGY', action.owner, options);
+}
+
+export function sameAction(a: ChainAction, b: ChainAction): boolean {
+  if (a.type !== b.type || a.owner !== b.owner || a.receiver !== b.receiver) return false;
+  return a.type === 'activate' || b.type === 'activate' || a.amountSun === b.amountSun;
+}
+
+const TYPES = {
+  DelegateResourceContract: 'delegate',
+  UnDelegateResourceContract: 'undelegate',
+  AccountCreateContract: 'activate',
+} as const;
+
+/** Protobuf field 11 of raw_data is the contract; its type name stands in the bytes as a type URL. */
+function contractTypeOf(rawData: Buffer): keyof typeof TYPES | undefined {
+  const url = /type\.googleapis\.com\/protocol\.(\w+?Contract)/.exec(rawData.toString('latin1'));
+  const name = url?.[1];
+  return name !== undefined && name in TYPES ? (name as keyof typeof TYPES) : undefined;
+}
+
+interface DecodedContract {
+  readonly type: string;
+  readonly Permission_id?: number;
+  readonly parameter: { readonly value: Readonly<Record<string, unknown>> };
+}
+
+interface DecodedTransaction {
+  readonly contract: readonly DecodedContract[];
+  readonly expiration: number;
+}
+
+/** Reads raw bytes as one of our actions; undefined when they are anything else (locked, other resource, other type). */
+export function parseTransaction(rawData: Buffer): ParsedTransaction | undefined {
+  const name = contractTypeOf(rawData);
+  if (name === undefined) return undefined;
+  let decoded: DecodedTransaction;
+  try {
+    decoded = utils.deserializeTx.deserializeTransaction(name, rawData.toString('hex')) as DecodedTransaction;
+  } catch {
+    return undefined;
+  }
+  const contract = decoded.contract[0];
+  if (decoded.contract.length !== 1 || contract?.type !== name) return undefined;
+  const action = readAction(name, contract.parameter.value);
+  if (action === undefined) return undefined;
+  return { action, permissionId: contract.Permission_id ?? 0, expiresAtMs: decoded.expiration };
+}
+
+function readAction(name: keyof typeof TYPES, value: Readonly<Record<string, unknown>>): ChainAction | undefined {
+  const owner = value['owner_address'];
+  const receiver = value['receiver_address'] ?? value['account_address'];
+  if (typeof owner !== 'string' || typeof receiver !== 'string') return undefined;
+  const parties = { owner: addressFromHex(owner), receiver: addressFromHex(receiver) };
+  const type = TYPES[name];
+  if (type === 'activate') return { type, ...parties };
+  if (value['resource'] !== 'ENERGY' || value['lock'] === true) return undefined;
+  const amount = value['balance'];
+  if (typeof amount !== 'number' || !Number.isSafeInteger(amount)) return undefined;
+  return { type, ...parties, amountSun: sun(amount) };
+}
+
+const SIGNATURE_BYTES = 65;
+
+function lengthDelimited(tag: number, body: Uint8Array): Buffer {
+  const size: number[] = [];
+  for (let rest = body.length; ; rest >>>= 7) {
+    if (rest < 0x80) {
+      size.push(rest);
+      break;
+    }
+    size.push((rest & 0x7f) | 0x80);
+  }
+  return Buffer.concat([Buffer.of(tag, ...size), body]);
+}
+
+/** The protobuf Transaction (raw_data = 1, signature = 2) as hex, exactly the recorded bytes. */
+export function signedTransactionHex(rawData: Uint8Array, signature: Uint8Array): string {
+  invariant(signature.length === SIGNATURE_BYTES, 'a signature has 65 bytes');
+  return Buffer.concat([lengthDelimited(0x0a, rawData), lengthDelimited(0x12, signature)]).toString('hex');
+}
