@@ -3,12 +3,12 @@
 //   5  main.*.ts                        know everything
 //   4  api.module  worker.module  operator/
 //   3  fulfilment/                      the worker's alone
-//   2  auth  billing  pool  quotes  simulation → quotes  orders → quotes, billing, pool  accounts → orders, billing
+//   2  auth  billing  pool  quotes → billing, pool  simulation → quotes, billing  orders → quotes, billing, pool  accounts → orders, billing
 //   1  config  store  queue  chain  http  (platform.module provides them)
-//   0  errors  clock  seal  money, and the pure files of feature rooms
+//   0  errors  clock  repeat  seal  money, and the pure files of feature rooms
 //   apart: devnet/ (spoken to over HTTP)  local/ (embedded servers, for the demo, tests and benches)
 const pure =
-  '^src/(errors|clock|seal)\\.ts$|^src/money/|^src/quotes/(price|sizing)\\.ts$|^src/orders/order-state\\.ts$|^src/auth/(signature|strict-json)\\.ts$';
+  '^src/(errors|clock|repeat|seal)\\.ts$|^src/money/|^src/quotes/(price|sizing)\\.ts$|^src/orders/order-state\\.ts$|^src/auth/(signature|strict-json)\\.ts$';
 const outside = '^src/(config|platform\\.module)\\.ts$|^src/(store|queue|chain|http)/';
 const features = '^src/(auth|billing|pool|quotes|simulation|orders|accounts)/';
 const apart = '^src/(devnet|local)/';
@@ -18,8 +18,8 @@ const arrows = {
   auth: [],
   billing: [],
   pool: [],
-  quotes: [],
-  simulation: ['quotes'],
+  quotes: ['billing', 'pool'],
+  simulation: ['quotes', 'billing'],
   orders: ['quotes', 'billing', 'pool'],
   accounts: ['orders', 'billing'],
 };

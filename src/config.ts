@@ -75,6 +75,19 @@ class Reader {
     return this.urls(name, schemes, true)[0] ?? '';
   }
 
+  /** `name=url,name=url` */
+  namedUrls(name: string, schemes: readonly string[]): ReadonlyMap<string, string> {
+    const urls = new Map<string, string>();
+    for (const part of this.list(name, [])) {
+      const at = part.indexOf('=');
+      const url = part.slice(at + 1);
+      if (at < 1 || !URL.canParse(url) || !schemes.includes(new URL(url).protocol)) {
+        this.faults.push(`${name} must hold name=URL pairs, the URLs starting with ${schemes.join(' or ')}`);
+      } else urls.set(part.slice(0, at), url.replace(/\/+$/, ''));
+    }
+    return urls;
+  }
+
   choice<T extends string>(name: string, choices: readonly T[], fallback: T): T {
     const value = this.optional(name) ?? fallback;
     const found = choices.find((choice) => choice === value);
@@ -159,6 +172,8 @@ function inside(r: Reader) {
       refreshSec: r.integer('RATE_REFRESH_SEC', 30, 1, 3600),
       /** Exchanges by name, or `static` alone: the fallback rate, always fresh. */
       sources: r.list('RATE_SOURCES', ['binance', 'coinbase', 'kraken', 'okx']),
+      /** Where to reach a source instead of its public host, as name=url. */
+      sourceUrls: r.namedUrls('RATE_SOURCE_URLS', ['http:', 'https:']),
     },
     market: {
       refreshSec: r.integer('MARKET_REFRESH_SEC', 10, 1, 3600),
@@ -166,6 +181,8 @@ function inside(r: Reader) {
       sizingRefreshSec: r.integer('SIZING_REFRESH_SEC', 600, 1, 86_400),
       warmEnergy: r.integer('WARM_ENERGY', 65_000, 1000, 100_000_000),
       coldEnergy: r.integer('COLD_ENERGY', 131_000, 1000, 100_000_000),
+      /** An address known to hold the reference token, from which transfers are simulated to size orders. */
+      sizingHolder: r.optional('SIZING_HOLDER'),
     },
     sales: {
       energyMin: r.integer('ENERGY_MIN', 1000, 1, 1_000_000_000),

@@ -1,0 +1,86 @@
+/**
+ * A quote as a sealed token: its terms travel with the caller, so that quoting writes nothing and any process can
+ * redeem what another quoted. Sealed for one project: to every other project the same ref is unknown.
+ */
+import { randomUUID } from 'node:crypto';
+import { credits, energy, rateE8, sun, type Credits, type Energy, type RateE8, type Sun } from '../money/units.js';
+import type { Sealer } from '../seal.js';
+
+/** What a project bought the right to: fixed from the quote to the charge. */
+export interface QuoteTerms {
+  readonly receiveAddress: string;
+  readonly energy: Energy;
+  readonly durationSec: number;
+  readonly priceSun: Sun;
+  readonly credits: Credits;
+  readonly rate: RateE8;
+}
+
+export interface OpenQuote extends QuoteTerms {
+  /** UUID; the order that carries it is the only one this quote becomes. */
+  readonly id: string;
+  /** By the database's clock, which judges it. */
+  readonly expiresAtMs: number;
+}
+
+const VERSION = 1;
+const ADDRESS_BYTES = 34;
+/** version(1) id(16) expiry(8) address(34) energy(8) duration(4) price(8) credits(8) rate(8) */
+const TOKEN_BYTES = 1 + 16 + 8 + ADDRESS_BYTES + 8 + 4 + 8 + 8 + 8;
+const REF = /^[A-Za-z0-9_-]{1,512}$/;
+
+function context(projectId: string): string {
+  return `quote/${projectId.toLowerCase()}`;
+}
+
+export function newQuoteId(): string {
+  return randomUUID();
+}
+
+/** Seals a quote for a project; the ref matches `[A-Za-z0-9_-]{1,512}`. */
+export function sealQuote(sealer: Sealer, projectId: string, quote: OpenQuote): string {
+  const bytes = Buffer.alloc(TOKEN_BYTES);
+  let at = bytes.writeUInt8(VERSION, 0);
+  at += bytes.write(quote.id.replaceAll('-', ''), at, 'hex');
+  at = bytes.writeBigUInt64BE(BigInt(quote.expiresAtMs), at);
+  at += bytes.write(quote.receiveAddress, at, ADDRESS_BYTES, 'latin1');
+  at = bytes.writeBigUInt64BE(quote.energy, at);
+  at = bytes.writeUInt32BE(quote.durationSec, at);
+  at = bytes.writeBigUInt64BE(quote.priceSun, at);
+  at = bytes.writeBigUInt64BE(quote.credits, at);
+  bytes.writeBigUInt64BE(quote.rate, at);
+  return sealer.seal(bytes, context(projectId)).toString('base64url');
+}
+
+/** The quote behind a ref, expired or not; undefined when it was never issued to this project (Contract 4). */
+export function openQuote(sealer: Sealer, projectId: string, ref: string): OpenQuote | undefined {
+  if (!REF.test(ref)) return undefined;
+  const sealed = Buffer.from(ref, 'base64url');
+  // Base64 of some lengths leaves unused bits; a ref that differs only there was not issued by us.
+  if (sealed.toString('base64url') !== ref) return undefined;
+  const bytes = sealer.open(sealed, context(projectId));
+  if (bytes?.length !== TOKEN_BYTES || bytes[0] !== VERSION) return undefined;
+  const id = bytes.toString('hex', 1, 17);
+  let at = 17;
+  const next = (): bigint => {
+    const value = bytes.readBigUInt64BE(at);
+    at += 8;
+    return value;
+  };
+  const expiresAtMs = Number(next());
+  const receiveAddress = bytes.toString('latin1', at, at + ADDRESS_BYTES);
+  at += ADDRESS_BYTES;
+  const amount = energy(next());
+  const durationSec = bytes.readUInt32BE(at);
+  at += 4;
+  return {
+    id: `${id.slice(0, 8)}-${id.slice(8, 12)}-${id.slice(12, 16)}-${id.slice(16, 20)}-${id.slice(20)}`,
+    expiresAtMs,
+    receiveAddress,
+    energy: amount,
+    durationSec,
+    priceSun: sun(next()),
+    credits: credits(next()),
+    rate: rateE8(next()),
+  };
+}

@@ -1,0 +1,53 @@
+/** Work that a process repeats in its background: one run at a time, until it is stopped, whatever a run throws. */
+import { sleep } from './clock.js';
+
+interface RepeatOptions {
+  /** One run; returns how many milliseconds later the next one is due. Must limit its own waits. */
+  readonly run: () => Promise<number>;
+  /** How long after a failed run the next one begins. */
+  readonly retryMs: number;
+  readonly onFailure: (error: unknown) => void;
+}
+
+export class Repeater {
+  private readonly stopping = new AbortController();
+  private loop: Promise<void> | undefined;
+  private first: Promise<void> | undefined;
+
+  constructor(private readonly options: RepeatOptions) {}
+
+  /** Begins; resolves when the first run has ended, well or badly. */
+  async start(): Promise<void> {
+    this.loop ??= new Promise((ended) => {
+      this.first = new Promise((ran) => {
+        void this.repeat(ran).finally(ended);
+      });
+    });
+    await this.first;
+  }
+
+  /** Ends; resolves when the run in progress is over. */
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    await this.loop;
+  }
+
+  private async repeat(ran: () => void): Promise<void> {
+    while (!this.stopping.signal.aborted) {
+      const waitMs = await this.runOnce();
+      ran();
+      // Spread by a tenth, so that processes started together do not stay in step.
+      await sleep(waitMs * (0.95 + Math.random() * 0.1), this.stopping.signal);
+    }
+    ran();
+  }
+
+  private async runOnce(): Promise<number> {
+    try {
+      return await this.options.run();
+    } catch (error) {
+      this.options.onFailure(error);
+      return this.options.retryMs;
+    }
+  }
+}

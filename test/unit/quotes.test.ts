@@ -1,0 +1,256 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import fc from 'fast-check';
+import {
+  burnPrice,
+  creditsOf,
+  decimal,
+  parseRate,
+  trxOf,
+  usdMicros,
+  usdOf,
+  withMargin,
+} from '../../src/money/convert.js';
+import { credits, energy, rateE8, sun } from '../../src/money/units.js';
+import { isWorthRenting, longestDurationSec, rentalPrice, rowFor, warningFor } from '../../src/quotes/price.js';
+import { openQuote, sealQuote, type OpenQuote } from '../../src/quotes/quote-token.js';
+import { addressWord, energyFor, firstWord, recipientOf, transferWorked, uintWord } from '../../src/quotes/sizing.js';
+import { Sealer } from '../../src/seal.js';
+
+const ROWS = [
+  { durationMaxSec: 3600, sunPerEnergy: 45n },
+  { durationMaxSec: 600, sunPerEnergy: 38n },
+  { durationMaxSec: 86_400, sunPerEnergy: 65n },
+];
+
+const master = randomBytes(32);
+const project = randomUUID();
+
+function someQuote(changes: Partial<OpenQuote> = {}): OpenQuote {
+  return {
+    id: randomUUID(),
+    expiresAtMs: 1_795_000_000_123,
+    receiveAddress: 'TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF',
+    energy: energy(65_000),
+    durationSec: 3600,
+    priceSun: sun(2_925_000),
+    credits: credits(8_775_000),
+    rate: rateE8(30_000_000),
+    ...changes,
+  };
+}
+
+describe('the price table', () => {
+  test.each([
+    [1, 600],
+    [600, 600],
+    [601, 3600],
+    [3600, 3600],
+    [3601, 86_400],
+    [86_400, 86_400],
+  ])('%d s falls into the shortest row that covers it (%d s), in whatever order the rows come', (duration, row) => {
+    expect(rowFor(ROWS, duration)?.durationMaxSec).toBe(row);
+    expect(rowFor([...ROWS].reverse(), duration)?.durationMaxSec).toBe(row);
+  });
+
+  test('beyond the longest row nothing is on sale', () => {
+    expect(rowFor(ROWS, 86_401)).toBeUndefined();
+    expect(longestDurationSec(ROWS)).toBe(86_400);
+    expect(longestDurationSec([])).toBe(0);
+  });
+
+  test('a price is worth it strictly below burn', () => {
+    expect(isWorthRenting(sun(99), sun(100))).toBe(true);
+    expect(isWorthRenting(sun(100), sun(100))).toBe(false);
+    expect(isWorthRenting(sun(101), sun(100))).toBe(false);
+  });
+
+  test('a row that can never be sold is named to the operator', () => {
+    expect(warningFor({ durationMaxSec: 600, sunPerEnergy: 99n }, 100n)).toBeUndefined();
+    expect(warningFor({ durationMaxSec: 600, sunPerEnergy: 100n }, 100n)).toMatch(
+      /600 s at 100 sun.*NOT_WORTH_RENTING/,
+    );
+  });
+});
+
+describe('the arithmetic of a quote', () => {
+  const amounts = fc.bigInt({ min: 1n, max: 10_000_000_000_000n });
+  const rates = fc.bigInt({ min: 1n, max: 100_000_000_000n });
+
+  test('credits cover the price and never exceed it by a whole credit', () => {
+    fc.assert(
+      fc.property(amounts, rates, (amount, rate) => {
+        const charged = creditsOf(sun(amount), rateE8(rate));
+        // sun × rate × 10^7 / (10^6 × 10^8), without dividing.
+        const exact = amount * rate;
+        const unit = 10_000_000n;
+        expect(charged * unit >= exact).toBe(true);
+        expect((charged - 1n) * unit < exact).toBe(true);
+      }),
+    );
+  });
+
+  test('dollars are half up to the sixth digit', () => {
+    fc.assert(
+      fc.property(amounts, rates, (amount, rate) => {
+        const micros = usdMicros(sun(amount), rateE8(rate));
+        const error = 2n * (micros * 100_000_000n - amount * rate);
+        expect(error > -100_000_000n && error <= 100_000_000n).toBe(true);
+        expect(usdOf(sun(amount), rateE8(rate))).toBe(decimal(micros, 6));
+      }),
+    );
+  });
+
+  test('sun shown as TRX lose nothing', () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: -(10n ** 18n), max: 10n ** 18n }), (amount) => {
+        const shown = trxOf(amount);
+        expect(shown).toMatch(/^-?\d+\.\d{6}$/);
+        expect(BigInt(shown.replace('.', ''))).toBe(amount);
+      }),
+    );
+  });
+
+  test('the margin of a simulation is 10 %, rounded up', () => {
+    expect(withMargin(energy(0))).toBe(0n);
+    expect(withMargin(energy(1))).toBe(2n);
+    expect(withMargin(energy(10))).toBe(11n);
+    expect(withMargin(energy(12_841))).toBe(14_126n);
+    fc.assert(
+      fc.property(amounts, (used) => {
+        const needed = withMargin(energy(used));
+        expect(needed * 10n >= used * 11n && (needed - 1n) * 10n < used * 11n).toBe(true);
+      }),
+    );
+  });
+
+  test('price and burn are exact products', () => {
+    fc.assert(
+      fc.property(amounts, fc.bigInt({ min: 1n, max: 1000n }), (amount, perEnergy) => {
+        const row = { durationMaxSec: 600, sunPerEnergy: perEnergy };
+        expect(rentalPrice(energy(amount), row)).toBe(amount * perEnergy);
+        expect(burnPrice(energy(amount), perEnergy)).toBe(amount * perEnergy);
+      }),
+    );
+  });
+
+  test('a rate reads exactly or not at all', () => {
+    expect(parseRate('0.3')).toBe(30_000_000n);
+    expect(parseRate('0.12345678')).toBe(12_345_678n);
+    for (const text of ['', '0', '0.0', '-1', '1e3', '.5', '0.123456789', 'NaN', '1,5']) {
+      expect(parseRate(text)).toBeUndefined();
+    }
+  });
+});
+
+describe('sizing', () => {
+  const figures = { warmEnergy: energy(64_285), coldEnergy: energy(130_285) };
+
+  test.each([
+    ['holds tokens', { tokenBalance: 1n, isOnChain: true }, 'warm', false],
+    ['holds none', { tokenBalance: 0n, isOnChain: true }, 'cold', false],
+    ['is not on chain', { tokenBalance: 0n, isOnChain: false }, 'cold', true],
+    ['is not on chain but was sent tokens', { tokenBalance: 5n, isOnChain: false }, 'cold', true],
+    ['has an unreadable balance', { tokenBalance: undefined, isOnChain: true }, 'unknown', false],
+    ['is unreadable altogether', { tokenBalance: undefined, isOnChain: undefined }, 'unknown', false],
+    ['holds tokens, account unreadable', { tokenBalance: 1n, isOnChain: undefined }, 'warm', false],
+    ['holds none, account unreadable', { tokenBalance: 0n, isOnChain: undefined }, 'cold', false],
+  ] as const)('a receiver that %s', (_, look, state, needsActivation) => {
+    expect(recipientOf(look)).toEqual({ state, needsActivation });
+  });
+
+  test('warm is sized by the warm figure, everything else by the cold one', () => {
+    expect(energyFor('warm', figures)).toBe(64_285n);
+    expect(energyFor('cold', figures)).toBe(130_285n);
+    expect(energyFor('unknown', figures)).toBe(130_285n);
+  });
+
+  test('words are encoded as the ABI does', () => {
+    expect(addressWord('41681e3bac3840f7840162717c978567c84b38e93c')).toBe(
+      '000000000000000000000000681e3bac3840f7840162717c978567c84b38e93c',
+    );
+    expect(() => addressWord('681e3bac3840f7840162717c978567c84b38e93c')).toThrow(TypeError);
+    expect(uintWord(5n)).toBe('5'.padStart(64, '0'));
+    expect(firstWord('f4240'.padStart(64, '0'))).toBe(1_000_000n);
+    expect(firstWord('ff'.repeat(32))).toBe(2n ** 256n - 1n);
+    for (const result of ['', '00', 'zz'.repeat(32), '0'.repeat(63)]) expect(firstWord(result)).toBeUndefined();
+  });
+
+  test('a transfer that answers false measured nothing', () => {
+    expect(transferWorked('')).toBe(true);
+    expect(transferWorked(uintWord(1n))).toBe(true);
+    expect(transferWorked(uintWord(0n))).toBe(false);
+    expect(transferWorked('01')).toBe(false);
+  });
+});
+
+describe('a quote token', () => {
+  const sealer = new Sealer('quote', master);
+
+  test('opens to exactly what was sealed, and is a ref of the interface', () => {
+    const int64 = fc.bigInt({ min: 1n, max: 2n ** 53n - 1n });
+    fc.assert(
+      fc.property(int64, int64, int64, int64, fc.nat(2 ** 31 - 1), fc.nat(), (a, b, c, d, duration, later) => {
+        const quote = someQuote({
+          energy: energy(a),
+          priceSun: sun(b),
+          credits: credits(c),
+          rate: rateE8(d),
+          durationSec: duration,
+          expiresAtMs: 1_700_000_000_000 + later,
+        });
+        const ref = sealQuote(sealer, project, quote);
+        expect(ref).toMatch(/^[A-Za-z0-9_-]{1,512}$/);
+        expect(openQuote(sealer, project, ref)).toEqual(quote);
+      }),
+    );
+  });
+
+  test('is unknown to every other project', () => {
+    const ref = sealQuote(sealer, project, someQuote());
+    expect(openQuote(sealer, randomUUID(), ref)).toBeUndefined();
+    expect(openQuote(sealer, project.toUpperCase(), ref)).toBeDefined();
+  });
+
+  test('is unknown under another key, and known under the previous one while that is held', () => {
+    const ref = sealQuote(sealer, project, someQuote());
+    const newMaster = randomBytes(32);
+    expect(openQuote(new Sealer('quote', newMaster), project, ref)).toBeUndefined();
+    expect(openQuote(new Sealer('api-key', master), project, ref)).toBeUndefined();
+    expect(openQuote(new Sealer('quote', newMaster, master), project, ref)).toEqual(
+      expect.objectContaining({ durationSec: 3600 }),
+    );
+  });
+
+  test('any changed character makes it unknown, the unused bits of the last one included', () => {
+    const ref = sealQuote(sealer, project, someQuote());
+    const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+    for (let at = 0; at < ref.length; at += 1) {
+      for (const step of [1, 2, 16, 63]) {
+        const changed = alphabet[(alphabet.indexOf(ref[at]!) + step) % 64]!;
+        const forged = ref.slice(0, at) + changed + ref.slice(at + 1);
+        expect(openQuote(sealer, project, forged)).toBeUndefined();
+      }
+    }
+  });
+
+  test.each([
+    ['empty', ''],
+    ['too long', 'A'.repeat(513)],
+    ['not of the alphabet', 'abc=+/'],
+    ['too short to be sealed', 'AQ'],
+    ['random', randomBytes(126).toString('base64url')],
+  ])('a ref that is %s is unknown, not an error', (_, ref) => {
+    expect(openQuote(sealer, project, ref)).toBeUndefined();
+  });
+
+  test('padding and the other base64 alphabet are not accepted for the same bytes', () => {
+    const ref = sealQuote(sealer, project, someQuote());
+    expect(openQuote(sealer, project, `${ref}=`)).toBeUndefined();
+    expect(openQuote(sealer, project, ` ${ref}`)).toBeUndefined();
+  });
+
+  test('something else sealed for the same purpose and project is no quote', () => {
+    const other = sealer.seal(Buffer.from('not a quote'), `quote/${project}`).toString('base64url');
+    expect(openQuote(sealer, project, other)).toBeUndefined();
+  });
+});
