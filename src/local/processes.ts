@@ -13,7 +13,10 @@ export interface NodeOptions<T> {
   readonly env?: NodeJS.ProcessEnv;
   /** Looks at each line of stdout; the first answer other than undefined means ready. */
   readonly readyWhen?: (line: string) => T | undefined;
+  /** 30 s unless said. */
   readonly readyLimitMs?: number;
+  /** How long `stop` asks before it insists; 10 s unless said. */
+  readonly stopGraceMs?: number;
   /** Called with each line the process prints. */
   readonly onLine?: (line: string, stream: 'stdout' | 'stderr') => void;
 }
@@ -28,7 +31,7 @@ export interface NodeProcess<T> {
   /** The last lines it printed. */
   tail(count?: number): string;
   signal(signal: NodeJS.Signals): void;
-  /** SIGTERM, then SIGKILL after 10 s. */
+  /** SIGTERM, then SIGKILL after the grace. */
   stop(): Promise<void>;
 }
 
@@ -82,6 +85,6 @@ export async function startNode<T>(script: string, options: NodeOptions<T>): Pro
     signal: (signal) => {
       child.signal(signal);
     },
-    stop: () => child.stop('SIGTERM', STOP_GRACE_MS),
+    stop: () => child.stop('SIGTERM', options.stopGraceMs ?? STOP_GRACE_MS),
   };
 }

@@ -1,7 +1,7 @@
 // Short administrative connections to the shared Postgres.
 import pg from 'pg';
 
-export const ADMIN_LIMIT_MS = 15_000;
+const ADMIN_LIMIT_MS = 15_000;
 
 /** Runs `work` on a connection of its own, which is closed in any case. Every statement has a limit. */
 export async function asAdmin<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {

@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { startPostgres } from '../../src/local/postgres.js';
 import { startRedis } from '../../src/local/redis.js';
 import { limited } from '../../src/local/wait.js';
-import { ADMIN_LIMIT_MS, asAdmin, databaseUrl } from './admin.js';
+import { asAdmin, databaseUrl } from './admin.js';
 
 const MIGRATE_LIMIT_MS = 60_000;
 
@@ -13,7 +13,8 @@ const stops: (() => Promise<void>)[] = [];
 
 export async function startServices(): Promise<void> {
   try {
-    const [adminUrl, redisUrl] = await Promise.all([findPostgres(), findRedis()]);
+    const redisUrl = await findRedis();
+    const adminUrl = await findPostgres();
     const prefix = `energy_test_${randomBytes(5).toString('hex')}`;
     process.env['TEST_DATABASE_URL'] = adminUrl;
     process.env['TEST_DATABASE_PREFIX'] = prefix;
@@ -37,11 +38,9 @@ export async function stopServices(): Promise<void> {
 async function findPostgres(): Promise<string> {
   const given = process.env['DATABASE_URL']?.trim() ?? '';
   if (given !== '') {
-    await limited(
-      asAdmin(given, (client) => client.query('SELECT 1')),
-      ADMIN_LIMIT_MS,
-      'an answer from the server that DATABASE_URL names',
-    );
+    await asAdmin(given, (client) => client.query('SELECT 1')).catch((error: unknown) => {
+      throw new Error(`the server that DATABASE_URL names: ${(error as Error).message}`, { cause: error });
+    });
     return given;
   }
   const postgres = await startPostgres({ durable: false });

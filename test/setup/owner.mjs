@@ -1,0 +1,18 @@
+// A process that owns one of everything src/local can start, for the tests that kill it.
+// Prints one JSON line with what it owns, then waits.
+import { fileURLToPath } from 'node:url';
+import './typescript.mjs';
+
+const { startPostgres } = await import('../../src/local/postgres.ts');
+const { startRedis } = await import('../../src/local/redis.ts');
+const { startNode } = await import('../../src/local/processes.ts');
+
+const postgres = await startPostgres({ durable: true });
+const redis = await startRedis({ redisUrl: 'embedded' });
+const node = await startNode(fileURLToPath(new URL('child.mjs', import.meta.url)), {
+  name: 'child',
+  readyWhen: (line) => (line.startsWith('{') ? true : undefined),
+});
+const pids = [postgres.pid, redis.pid, node.pid];
+console.log(JSON.stringify({ pids, databaseUrl: postgres.url, redisUrl: redis.url }));
+setInterval(() => undefined, 1000);
