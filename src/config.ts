@@ -129,6 +129,8 @@ function outside(r: Reader) {
       maxRequestsPerSocket: r.integer('MAX_REQUESTS_PER_SOCKET', 10_000, 0, 10_000_000),
       rateLimitPerMinute: r.integer('RATE_LIMIT_PER_MINUTE', 120, 1, 10_000_000),
       badSignaturesPerMinute: r.integer('BAD_SIGNATURES_PER_MINUTE', 600, 1, 10_000_000),
+      /** The age at which a project's record is read again, when no announcement came before (Spec 5.2 rule 4). */
+      projectCacheSec: r.integer('PROJECT_CACHE_SEC', 30, 1, 30),
     },
     database: {
       url: r.url('DATABASE_URL', ['postgres:', 'postgresql:']),

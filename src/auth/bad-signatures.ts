@@ -1,0 +1,56 @@
+/**
+ * Counts failed signatures per source address, in this process. A source over its limit is refused before anything is
+ * looked up for it, but a good signature from the same address (a shared gateway, a proxy) still passes: otherwise
+ * anybody behind it could lock the others out.
+ */
+import { isIPv6 } from 'node:net';
+import { monotonicMs } from '../clock.js';
+
+const WINDOW_MS = 60_000;
+const SOURCES_MAX = 10_000;
+
+interface Window {
+  readonly endsMs: number;
+  count: number;
+}
+
+export class BadSignatures {
+  private readonly windows = new Map<string, Window>();
+
+  /** At most `limit` failures per source in 60 s, the window starting at the first. */
+  constructor(private readonly limit: number) {}
+
+  /** Seconds until the source may fail again, at least 1; 0 when it is within its limit. */
+  blockedSec(source: string): number {
+    const window = this.windows.get(networkOf(source));
+    if (window === undefined || window.count <= this.limit) return 0;
+    const leftMs = window.endsMs - monotonicMs();
+    return leftMs > 0 ? Math.max(1, Math.ceil(leftMs / 1000)) : 0;
+  }
+
+  /** Counts one failure; returns what `blockedSec` says after it. */
+  count(source: string): number {
+    const network = networkOf(source);
+    const now = monotonicMs();
+    const window = this.windows.get(network);
+    if (window !== undefined && window.endsMs > now) {
+      window.count += 1;
+    } else {
+      this.windows.delete(network);
+      // Insertion order is the order of the windows' ends, so the first is the oldest.
+      if (this.windows.size >= SOURCES_MAX) this.windows.delete(this.windows.keys().next().value ?? '');
+      this.windows.set(network, { endsMs: now + WINDOW_MS, count: 1 });
+    }
+    return this.blockedSec(source);
+  }
+}
+
+/** One host may hold a whole /64 of IPv6 addresses, so that counts as one source. */
+function networkOf(source: string): string {
+  if (!isIPv6(source)) return source;
+  const [head = '', tail] = source.toLowerCase().split('::');
+  const left = head === '' ? [] : head.split(':');
+  const right = tail === undefined || tail === '' ? [] : tail.split(':');
+  const zeros: string[] = tail === undefined ? [] : new Array<string>(8 - left.length - right.length).fill('0');
+  return [...left, ...zeros, ...right].slice(0, 4).join(':');
+}

@@ -1,0 +1,193 @@
+/**
+ * Who the projects are, from a cache that is at most 30 s old (Contract 2) and hears of changes at once. An unknown
+ * project is cached, read and answered exactly like a known one. Opened API keys live here and nowhere else.
+ */
+import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { monotonicMs } from '../clock.js';
+import { Config } from '../config.js';
+import { ApiError } from '../errors.js';
+import type { ProjectRecord } from '../http/caller.js';
+import { Log } from '../http/logger.js';
+import { AddressList } from '../http/source-address.js';
+import { credits } from '../money/units.js';
+import { Sealers } from '../platform.module.js';
+import { ProjectFeed, type ProjectRow } from './project-feed.js';
+
+/** Per process and kind (known, unknown); the oldest entry makes room, so a flood of unknown ids evicts no project. */
+const ENTRIES_MAX = 10_000;
+/** Re-reads after a mismatch: per project, and per process. */
+const REREAD_INTERVAL_MS = 1000;
+const REREADS_PER_SEC = 100;
+
+export interface KnownProject {
+  readonly record: ProjectRecord;
+  readonly apiKey: string;
+  /** undefined = any source may call. */
+  readonly sources: AddressList | undefined;
+}
+
+/** What the directory knows of one id; `project` is undefined for an id that nobody has. */
+export interface Entry {
+  readonly id: string;
+  readonly project: KnownProject | undefined;
+  readonly readMs: number;
+}
+
+@Injectable()
+export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
+  private readonly known = new Map<string, Entry>();
+  private readonly unknown = new Map<string, Entry>();
+  private readonly loads = new Map<string, Promise<Entry>>();
+  private readonly feed: ProjectFeed;
+  private readonly maxAgeMs: number;
+  /** Opened in the place of a key that is not there, so that both ways do the same work. */
+  private readonly sealedDummy: Buffer;
+  /** Counts announcements, so that a read which one overtook is not cached. */
+  private changes = 0;
+  private rereads = { sinceMs: 0, count: 0 };
+
+  constructor(
+    @Inject(Config) config: Config,
+    @Inject(Sealers) private readonly sealers: Sealers,
+    @Inject(Log) private readonly log: Log,
+  ) {
+    this.maxAgeMs = config.http.projectCacheSec * 1000;
+    this.sealedDummy = sealers.apiKey.seal(Buffer.from(DUMMY_KEY), DUMMY_ID);
+    this.feed = new ProjectFeed(
+      config.database.url,
+      { onChange: (projectId) => this.drop(projectId), onGap: () => this.dropAll() },
+      log,
+    );
+  }
+
+  async onModuleInit(): Promise<void> {
+    await this.feed.start();
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.feed.stop();
+    this.dropAll();
+  }
+
+  /** The cached entry if it is young enough; no I/O. */
+  cached(id: string): Entry | undefined {
+    const entry = this.known.get(id) ?? this.unknown.get(id);
+    return entry !== undefined && monotonicMs() - entry.readMs < this.maxAgeMs ? entry : undefined;
+  }
+
+  /** Reads the entry, once for all who ask at the same time. Throws 503 AUTH_UNAVAILABLE. */
+  async load(id: string): Promise<Entry> {
+    const running = this.loads.get(id);
+    if (running !== undefined) return running;
+    const load = this.read(id).finally(() => {
+      // A change may have put a newer read in this one's place.
+      if (this.loads.get(id) === load) this.loads.delete(id);
+    });
+    this.loads.set(id, load);
+    return load;
+  }
+
+  /**
+   * Reads the entry again after it did not verify a signature; undefined when it was read too recently for that.
+   * Throws 503 AUTH_UNAVAILABLE while the database is away, whether or not there is a budget: an unknown project, which
+   * cannot be read then either, must look the same.
+   */
+  async reread(entry: Entry): Promise<Entry | undefined> {
+    if (!this.feed.isConnected) throw unavailable();
+    if (monotonicMs() - entry.readMs < REREAD_INTERVAL_MS || !this.takeReread()) return undefined;
+    return this.load(entry.id);
+  }
+
+  /** Takes one of the reads per second that callers may cause who have not proven anything. */
+  takeReread(): boolean {
+    const now = monotonicMs();
+    if (now - this.rereads.sinceMs >= 1000) this.rereads = { sinceMs: now, count: 0 };
+    this.rereads.count += 1;
+    return this.rereads.count <= REREADS_PER_SEC;
+  }
+
+  private async read(id: string): Promise<Entry> {
+    const changes = this.changes;
+    // The age counts from before the read: the row may have changed right after it was looked at.
+    const readMs = monotonicMs();
+    let row: ProjectRow | undefined;
+    try {
+      row = await this.feed.read(id);
+    } catch (cause) {
+      throw unavailable(cause);
+    }
+    const entry = { id, project: this.open(row), readMs };
+    if (changes === this.changes) this.keep(entry);
+    return entry;
+  }
+
+  private open(row: ProjectRow | undefined): KnownProject | undefined {
+    const apiKey = this.sealers.apiKey.open(row?.api_key_sealed ?? this.sealedDummy, row?.id ?? DUMMY_ID);
+    if (row === undefined) return undefined;
+    if (apiKey === undefined) {
+      this.log.error({ projectId: row.id }, 'The API key of a project does not open under the master key.');
+      throw unavailable();
+    }
+    return { record: recordOf(row), apiKey: apiKey.toString('utf8'), sources: this.sourcesOf(row) };
+  }
+
+  private sourcesOf(row: ProjectRow): AddressList | undefined {
+    if (row.allowed_sources.length === 0) return undefined;
+    try {
+      return new AddressList(row.allowed_sources);
+    } catch (error) {
+      // Closed rather than open: a list with a typing error lets nobody in.
+      this.log.error({ projectId: row.id, err: error }, 'The allowed sources of a project cannot be read.');
+      return new AddressList([]);
+    }
+  }
+
+  private keep(entry: Entry): void {
+    this.known.delete(entry.id);
+    this.unknown.delete(entry.id);
+    const entries = entry.project === undefined ? this.unknown : this.known;
+    // Insertion order is the order of reading, so the first is the oldest.
+    if (entries.size >= ENTRIES_MAX) entries.delete(entries.keys().next().value ?? '');
+    entries.set(entry.id, entry);
+  }
+
+  private drop(projectId: string): void {
+    this.changes += 1;
+    // Whoever asks from now on must not be given what was read before the change.
+    this.loads.delete(projectId);
+    this.known.delete(projectId);
+    this.unknown.delete(projectId);
+  }
+
+  private dropAll(): void {
+    this.changes += 1;
+    this.loads.clear();
+    this.known.clear();
+    this.unknown.clear();
+  }
+}
+
+const DUMMY_ID = '00000000-0000-0000-0000-000000000000';
+/** Signatures of unknown projects are checked against this; the answer is no, whatever comes of it. */
+export const DUMMY_KEY = 'no-project-has-this-key-00000000000000000000';
+
+function unavailable(cause?: unknown): ApiError {
+  return new ApiError('AUTH_UNAVAILABLE', 'The request cannot be verified just now; try again shortly.', {
+    retryAfterSec: 1,
+    ...(cause !== undefined && { cause }),
+  });
+}
+
+function recordOf(row: ProjectRow): ProjectRecord {
+  return {
+    id: row.id,
+    name: row.name,
+    isFrozen: row.frozen,
+    requireIdempotencyKey: row.require_idempotency_key,
+    requireQuote: row.require_quote,
+    allowedSources: row.allowed_sources,
+    dailySpendCapCredits: row.daily_cap_credits === null ? undefined : credits(row.daily_cap_credits),
+    isPostpaid: row.is_postpaid,
+    debtLimitCredits: row.floor_credits === null ? undefined : credits(-BigInt(row.floor_credits)),
+  };
+}

@@ -1,0 +1,130 @@
+/**
+ * The guard before every handler, present and future. After the route was found it checks, in this order (Contract 1):
+ * auth headers, body, signature, frozen, source, rate limit. Fields are the handlers' to check; nothing else is.
+ */
+import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { Config } from '../config.js';
+import { ApiError, invariant } from '../errors.js';
+import { receiveBody } from '../http/body.js';
+import { visitOf } from '../http/caller.js';
+import { headerValues } from '../http/headers.js';
+import { RateLimit } from '../http/rate-limit.js';
+import { AddressList, sourceAddressOf } from '../http/source-address.js';
+import { BadSignatures } from './bad-signatures.js';
+import { DUMMY_KEY, ProjectDirectory, type Entry, type KnownProject } from './project-directory.js';
+import { verifySignature } from './signature.js';
+import type { StrictBody } from './strict-json.js';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** What a request claims and what it signed. */
+interface Claim {
+  readonly merchant: string;
+  readonly signature: string;
+  readonly body: StrictBody | undefined;
+  readonly source: string;
+}
+
+@Injectable()
+export class SignatureGuard implements CanActivate {
+  private readonly trustedProxies: AddressList;
+  private readonly badSignatures: BadSignatures;
+  private readonly bodyTimeoutMs: number;
+
+  constructor(
+    @Inject(Config) config: Config,
+    @Inject(ProjectDirectory) private readonly directory: ProjectDirectory,
+    @Inject(RateLimit) private readonly rateLimit: RateLimit,
+  ) {
+    this.trustedProxies = new AddressList(config.http.trustedProxies);
+    this.badSignatures = new BadSignatures(config.http.badSignaturesPerMinute);
+    this.bodyTimeoutMs = config.http.requestTimeoutSec * 1000;
+  }
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const request = context.switchToHttp().getRequest<Request>();
+    const visit = visitOf(request);
+    invariant(visit?.route !== undefined, 'every request passes the front of the door first');
+    const { route } = visit;
+    const merchant = singleHeader(request, 'Merchant').toLowerCase();
+    const signature = singleHeader(request, 'Signature');
+    const body = await receiveBody(request, { limitBytes: route.bodyLimitBytes, timeoutMs: this.bodyTimeoutMs });
+    const source = sourceAddressOf(request, this.trustedProxies);
+    const project = await this.identify({ merchant, signature, body, source });
+    visit.caller = {
+      project: project.record,
+      body,
+      requestId: visit.requestId,
+      sourceAddress: source,
+      rawHeaders: request.rawHeaders,
+    };
+    if (project.record.isFrozen) {
+      throw new ApiError('PROJECT_FROZEN', 'This project is frozen; unfreeze it on the platform.');
+    }
+    if (project.sources?.has(source) === false) {
+      throw new ApiError('SOURCE_NOT_ALLOWED', 'This project may not be used from this address.');
+    }
+    if (route.isRateLimited) await this.spend(project, context.switchToHttp().getResponse<Response>());
+    return true;
+  }
+
+  /** The project whose key made the signature. Throws 401, 429 or 503; the same, and as slowly, for unknown ones. */
+  private async identify(claim: Claim): Promise<KnownProject> {
+    const blockedSec = this.badSignatures.blockedSec(claim.source);
+    if (!UUID.test(claim.merchant)) throw this.refuse(claim.source);
+    let entry = this.directory.cached(claim.merchant);
+    const isFresh = entry === undefined;
+    if (entry === undefined) {
+      if (blockedSec > 0 && !this.directory.takeReread()) throw tooManyFailures(blockedSec);
+      entry = await this.directory.load(claim.merchant);
+    }
+    if (isSignedBy(entry, claim)) return entry.project;
+    // The cache may be behind: a new project or a new key works at once, even when its announcement was lost.
+    if (!isFresh && blockedSec === 0) {
+      const again = await this.directory.reread(entry);
+      if (again !== undefined && isSignedBy(again, claim)) return again.project;
+    }
+    throw this.refuse(claim.source);
+  }
+
+  private refuse(source: string): ApiError {
+    const blockedSec = this.badSignatures.count(source);
+    if (blockedSec > 0) return tooManyFailures(blockedSec);
+    return new ApiError('INVALID_SIGNATURE', 'The signature does not match the body and the API key of this merchant.');
+  }
+
+  private async spend(project: KnownProject, response: Response): Promise<void> {
+    const budget = await this.rateLimit.take(project.record.id);
+    response.setHeader('RateLimit-Limit', budget.limit);
+    response.setHeader('RateLimit-Remaining', budget.remaining);
+    response.setHeader('RateLimit-Reset', budget.resetSec);
+    if (budget.isSpent) {
+      throw new ApiError(
+        'RATE_LIMITED',
+        `Quotes and simulations are limited to ${budget.limit.toString()} per minute.`,
+        {
+          retryAfterSec: budget.resetSec,
+        },
+      );
+    }
+  }
+}
+
+/** The check runs in full for an unknown project too, against a key that nobody has. */
+function isSignedBy(entry: Entry, claim: Claim): entry is Entry & { readonly project: KnownProject } {
+  const matches = verifySignature(claim.body, claim.signature, entry.project?.apiKey ?? DUMMY_KEY);
+  return matches && entry.project !== undefined;
+}
+
+function singleHeader(request: Request, name: string): string {
+  const [value, ...more] = headerValues(request.rawHeaders, name.toLowerCase());
+  if (value === undefined || value === '' || more.length > 0) {
+    throw new ApiError('BAD_AUTH_HEADERS', `Send the headers Merchant and Signature once each; ${name} is not.`);
+  }
+  return value;
+}
+
+function tooManyFailures(retryAfterSec: number): ApiError {
+  return new ApiError('RATE_LIMITED', 'Too many requests from this address had a wrong signature.', { retryAfterSec });
+}

@@ -1,0 +1,40 @@
+/** The process's metrics: one registry, to which every room adds its own. Labels hold patterns and codes, never values. */
+import { Injectable } from '@nestjs/common';
+import { Counter, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+
+@Injectable()
+export class Metrics {
+  readonly registry = new Registry();
+
+  private readonly requests = new Counter({
+    name: 'http_requests_total',
+    help: 'Requests answered, by route, status and error code.',
+    labelNames: ['method', 'route', 'status', 'error'] as const,
+    registers: [this.registry],
+  });
+
+  private readonly duration = new Histogram({
+    name: 'http_request_seconds',
+    help: 'Time from a request to the end of its answer.',
+    labelNames: ['route'] as const,
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30],
+    registers: [this.registry],
+  });
+
+  /** Times the shared budget of quotes and simulations was judged without Redis. */
+  readonly rateLimitFallbacks = new Counter({
+    name: 'rate_limit_fallback_total',
+    help: 'Rate limit decisions taken by the local limiter because Redis was away.',
+    registers: [this.registry],
+  });
+
+  /** Event loop, memory and garbage collection; the roots call it once. */
+  collectDefaults(): void {
+    collectDefaultMetrics({ register: this.registry });
+  }
+
+  answered(method: string, route: string, status: number, error: string, seconds: number): void {
+    this.requests.inc({ method, route, status, error });
+    this.duration.observe({ route }, seconds);
+  }
+}

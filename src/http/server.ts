@@ -1,0 +1,230 @@
+/**
+ * The HTTP server and the front of the door: limits on what a connection may do, a request id, exact routes, and an
+ * answer in our shape for everything that fails before a handler is reached. Knows no project and no signature.
+ */
+import { randomUUID } from 'node:crypto';
+import { STATUS_CODES, createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { DynamicModule, INestApplication, Type } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
+import type { NextFunction, Request, Response } from 'express';
+import helmet from 'helmet';
+import { monotonicMs } from '../clock.js';
+import type { Config } from '../config.js';
+import { ApiError } from '../errors.js';
+import { setVisit, visitOf, type Visit } from './caller.js';
+import { ErrorFilter, answerError, errorBody, errorHeaders } from './error.filter.js';
+import { Log, NestLog } from './logger.js';
+import { Metrics } from './metrics.js';
+import { routesOf, type RouteTable } from './routes.js';
+
+const HEADER_BYTES_MAX = 8 * 1024;
+/** How often Node looks for connections past their time; its default of 30 s would triple our limits. */
+const TIMEOUT_CHECK_MS = 1000;
+
+/** Express under Nest, on a server with our limits; Nest itself offers no way to set those that count at creation. */
+class LimitedExpressAdapter extends ExpressAdapter {
+  constructor(private readonly limits: Config['http']) {
+    super();
+  }
+
+  override initHttpServer(): void {
+    const server = createServer(
+      {
+        maxHeaderSize: HEADER_BYTES_MAX,
+        headersTimeout: this.limits.headersTimeoutSec * 1000,
+        requestTimeout: this.limits.requestTimeoutSec * 1000,
+        connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+        // Answered in our shape by the front of the door.
+        requireHostHeader: false,
+        insecureHTTPParser: false,
+      },
+      this.getInstance<(request: IncomingMessage, response: ServerResponse) => void>(),
+    );
+    server.maxRequestsPerSocket = this.limits.maxRequestsPerSocket;
+    this.setHttpServer(server);
+  }
+}
+
+/**
+ * Makes the API's application, not listening yet: every root and test of the API goes through here. The module must
+ * provide Config, Log and Metrics.
+ */
+export async function createHttpApp(
+  module: DynamicModule | Type,
+  config: Config,
+  log: Log,
+): Promise<NestExpressApplication> {
+  const app = await NestFactory.create<NestExpressApplication>(module, new LimitedExpressAdapter(config.http), {
+    bodyParser: false,
+    abortOnError: false,
+    logger: new NestLog(log),
+  });
+  configureHttp(app);
+  return app;
+}
+
+/** Puts the front of the door before every route of `app`. */
+function configureHttp(app: NestExpressApplication): void {
+  const log = app.get(Log);
+  app.set('etag', false);
+  app.set('x-powered-by', false);
+  app.set('case sensitive routing', true);
+  app.set('strict routing', true);
+  // A query string means nothing on a POST; where a GET takes one, it is flat.
+  app.set('query parser', 'simple');
+  app.useGlobalFilters(new ErrorFilter(log));
+  app.use(
+    helmet({
+      // An API of JSON alone: nothing may be framed, loaded or sniffed from it.
+      contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
+      xDnsPrefetchControl: false,
+      xDownloadOptions: false,
+      xPermittedCrossDomainPolicies: false,
+      xXssProtection: false,
+      originAgentCluster: false,
+    }),
+  );
+  app.use(frontOfDoor(routesOf(app), log, app.get(Metrics)));
+  shapeParserErrors(serverOf(app));
+}
+
+function frontOfDoor(routes: RouteTable, log: Log, metrics: Metrics) {
+  return (request: Request, response: Response, next: NextFunction): void => {
+    const visit: Visit = {
+      requestId: requestIdOf(request),
+      startedMs: monotonicMs(),
+      route: undefined,
+      caller: undefined,
+      errorCode: undefined,
+    };
+    setVisit(request, visit);
+    response.setHeader('X-Request-Id', visit.requestId);
+    response.setHeader('Cache-Control', 'no-store');
+    response.on('close', () => record(response, visit, log, metrics));
+    try {
+      visit.route = findRoute(routes, request);
+    } catch (refusal) {
+      answerError(refusal, request, response, log);
+      return;
+    }
+    next();
+  };
+}
+
+const REQUEST_ID = /^[A-Za-z0-9_-]{1,128}$/;
+
+/** The caller's own id if it is one, otherwise a new one. A repeated header arrives joined and so is none. */
+function requestIdOf(request: IncomingMessage): string {
+  const given = request.headers['x-request-id'];
+  return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
+}
+
+/** The route of the request. Throws 400 without a Host, 404 for an unknown path, 405 for a known one. */
+function findRoute(routes: RouteTable, request: Request) {
+  if (request.httpVersion === '1.1' && request.headers.host === undefined) {
+    throw new ApiError('INVALID_REQUEST', 'The Host header is missing.', {
+      details: [{ field: 'Host', msg: 'is required' }],
+    });
+  }
+  // HTTP/1.1 allows the absolute form; Express matches on the path alone.
+  if (!request.url.startsWith('/')) request.url = request.url.replace(/^https?:\/\/[^/?#]*/i, '');
+  const methods = routes.find(request.url.split('?', 1)[0] ?? '');
+  if (methods === undefined) throw new ApiError('NOT_FOUND', 'There is nothing at this path.');
+  const route = methods.get(request.method);
+  if (route !== undefined) return route;
+  const allowed = [...methods.keys()].join(', ');
+  throw new ApiError('METHOD_NOT_ALLOWED', `This path answers ${allowed}.`, { headers: { Allow: allowed } });
+}
+
+/** One line and one measurement per request. The pattern stands for the path: paths hold order keys. */
+function record(response: Response, visit: Visit, log: Log, metrics: Metrics): void {
+  const route = visit.route?.pattern ?? 'unknown';
+  const seconds = (monotonicMs() - visit.startedMs) / 1000;
+  // Any token is a method to the parser; only those of real routes may become label values.
+  const method = visit.route?.method ?? 'OTHER';
+  const status = response.headersSent ? response.statusCode : 499;
+  metrics.answered(method, route, status, visit.errorCode ?? '', seconds);
+  log.info(
+    {
+      requestId: visit.requestId,
+      method,
+      route,
+      status,
+      ms: Math.round(seconds * 1_000_000) / 1000,
+      ...(visit.errorCode !== undefined && { code: visit.errorCode }),
+      ...(visit.caller !== undefined && { projectId: visit.caller.project.id }),
+    },
+    'request',
+  );
+}
+
+interface ParserError extends Error {
+  readonly code?: string;
+}
+
+/** What Node's parser refused never becomes a request; these answers are written to the socket by hand. */
+function shapeParserErrors(server: Server): void {
+  server.on('clientError', (error: ParserError, socket: Duplex) => {
+    // Node hangs the response under way on its socket, and its own default handler reads it there as well.
+    const current = (socket as Duplex & { _httpMessage?: ServerResponse | null })._httpMessage;
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy(error);
+      return;
+    }
+    if (current?.req.complete === true) {
+      // What came after a complete request is broken. The request itself may be an order under way, so it gets its
+      // own answer, never this error's; then the connection ends.
+      current.once('close', () => socket.destroy());
+      return;
+    }
+    if (current?.headersSent === true) {
+      socket.destroy(error);
+      return;
+    }
+    const visit = current === undefined || current === null ? undefined : visitOf(current.req as Request);
+    const refusal = refusalOf(error);
+    if (visit !== undefined) visit.errorCode = refusal.code;
+    writeRefusal(socket, refusal, visit?.requestId ?? randomUUID());
+  });
+  server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
+    socket.on('error', () => socket.destroy());
+    writeRefusal(socket, new ApiError('NOT_FOUND', 'There is nothing at this path.'), randomUUID());
+  });
+  // Expectations beside 100-continue may be ignored (RFC 9110), which spares an empty 417.
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
+}
+
+function refusalOf(error: ParserError): ApiError {
+  switch (error.code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return new ApiError('HEADERS_TOO_LARGE', `The headers may have at most ${HEADER_BYTES_MAX.toString()} bytes.`);
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new ApiError('REQUEST_TIMEOUT', 'The request did not arrive in time; send it again.');
+    default:
+      return new ApiError('INVALID_REQUEST', 'This is not a valid HTTP/1.1 request.', {
+        details: [{ field: 'request', msg: 'is not valid HTTP/1.1' }],
+      });
+  }
+}
+
+function writeRefusal(socket: Duplex, refusal: ApiError, requestId: string): void {
+  const body = errorBody(refusal, requestId);
+  const headers = {
+    ...errorHeaders(refusal),
+    'Content-Length': Buffer.byteLength(body).toString(),
+    'X-Request-Id': requestId,
+    'X-Content-Type-Options': 'nosniff',
+    'Cache-Control': 'no-store',
+    Connection: 'close',
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const status = `HTTP/1.1 ${refusal.status.toString()} ${STATUS_CODES[refusal.status] ?? ''}\r\n`;
+  socket.end(`${status}${lines.join('')}\r\n${body}`, () => socket.destroy());
+}
+
+/** The server under `app`, typed. */
+export function serverOf(app: INestApplication): Server {
+  return app.getHttpServer() as Server;
+}

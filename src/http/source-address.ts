@@ -1,0 +1,51 @@
+/** Where a request comes from: the peer of the connection, or what trusted proxies say stands behind them. */
+import { BlockList, isIP } from 'node:net';
+import type { IncomingMessage } from 'node:http';
+
+const MAPPED_IPV4 = /^::ffff:(\d{1,3}(?:\.\d{1,3}){3})$/i;
+
+function plain(address: string): string {
+  return MAPPED_IPV4.exec(address)?.[1] ?? address;
+}
+
+/** A set of addresses and CIDR ranges. */
+export class AddressList {
+  private readonly list = new BlockList();
+
+  /** Throws RangeError naming the entry that is neither an address nor a range. */
+  constructor(entries: readonly string[]) {
+    for (const entry of entries) {
+      const [address = '', prefix, ...rest] = entry.trim().split('/');
+      const version = isIP(address);
+      const bits = version === 6 ? 128 : 32;
+      const length = prefix === undefined ? bits : /^\d{1,3}$/.test(prefix) ? Number(prefix) : -1;
+      if (version === 0 || rest.length > 0 || length < 0 || length > bits) {
+        throw new RangeError(`${entry} is neither an IP address nor a CIDR range`);
+      }
+      this.list.addSubnet(address, length, version === 6 ? 'ipv6' : 'ipv4');
+    }
+  }
+
+  has(address: string): boolean {
+    const version = isIP(address);
+    return version !== 0 && this.list.check(address, version === 6 ? 'ipv6' : 'ipv4');
+  }
+}
+
+/**
+ * The address a request came from. Each trusted proxy appends the peer it saw to X-Forwarded-For, so the list is read
+ * from its end as long as the hops are trusted; what an untrusted caller wrote before that is never believed.
+ */
+export function sourceAddressOf(request: IncomingMessage, trusted: AddressList): string {
+  let address = plain(request.socket.remoteAddress ?? '');
+  if (!trusted.has(address)) return address;
+  const forwarded = request.headers['x-forwarded-for'];
+  const hops = (Array.isArray(forwarded) ? forwarded.join(',') : (forwarded ?? '')).split(',');
+  for (const hop of hops.reverse()) {
+    const candidate = plain(hop.trim());
+    if (isIP(candidate) === 0) return address;
+    address = candidate;
+    if (!trusted.has(address)) return address;
+  }
+  return address;
+}
