@@ -4,12 +4,13 @@
  */
 import 'reflect-metadata';
 import type { Server } from 'node:http';
-import { NestFactory } from '@nestjs/core';
-import type { NestExpressApplication } from '@nestjs/platform-express';
 import { ApiModule } from './api.module.js';
 import { sleep } from './clock.js';
-import { Config, readConfig } from './config.js';
+import { readConfig } from './config.js';
 import { messageOf } from './errors.js';
+import { createLogger } from './http/logger.js';
+import { Metrics } from './http/metrics.js';
+import { createHttpApp, serverOf } from './http/server.js';
 
 /** How long requests in flight may take to finish after SIGTERM. */
 const DRAIN_MS = 20_000;
@@ -31,15 +32,12 @@ async function drain(server: Server): Promise<void> {
 
 async function start(): Promise<void> {
   const config = readConfig();
-  const app = await NestFactory.create<NestExpressApplication>(ApiModule.for(config), {
-    bodyParser: false,
-    abortOnError: false,
-    logger: false,
-  });
-  await app.listen(app.get(Config).http.port, app.get(Config).http.host);
-  const server = app.getHttpServer();
-  const address = server.address();
-  console.log(JSON.stringify({ level: 'info', msg: 'listening', address }));
+  const log = createLogger(config);
+  const app = await createHttpApp(ApiModule.for(config, log), config, log);
+  app.get(Metrics).collectDefaults();
+  await app.listen(config.http.port, config.http.host);
+  const server = serverOf(app);
+  log.info({ address: server.address() }, 'listening');
 
   let isStopping = false;
   const stop = (): void => {

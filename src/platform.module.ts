@@ -2,11 +2,23 @@
  * The global providers of floor 1: what every root needs of the outside, made once per process and closed in order.
  * Knows no feature.
  */
-import { Global, Inject, Module, type DynamicModule, type OnApplicationShutdown } from '@nestjs/common';
+import {
+  Global,
+  Inject,
+  Module,
+  type DynamicModule,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
 import { Redis } from 'ioredis';
 import { DataSource } from 'typeorm';
+import { NodePool } from './chain/node-pool.js';
+import { TronNode } from './chain/node.js';
+import { TronClient } from './chain/tron.client.js';
 import { Config, readConfig } from './config.js';
 import { messageOf } from './errors.js';
+import { Log, createLogger } from './http/logger.js';
+import { Metrics } from './http/metrics.js';
 import { createProducerConnection } from './queue/connections.js';
 import { OrderWakes } from './queue/jobs.js';
 import { Sealer } from './seal.js';
@@ -47,13 +59,45 @@ async function openDatabase(config: Config, role: Role): Promise<DataSource> {
   return source;
 }
 
+function createTronClient({ chain }: Config): TronClient {
+  const nodes = chain.fullNodeUrls.map(
+    (fullUrl, index) => new TronNode({ ...chain, fullUrl, solidUrl: chain.solidityNodeUrls[index] ?? fullUrl }),
+  );
+  return new TronClient(new NodePool(nodes, chain.pollMs));
+}
+
+/** Connects in the background: a process starts, and serves, while Redis is away. */
+function openRedis(config: Config, role: Role, log: Log): Redis {
+  let isAway = false;
+  const redis = createProducerConnection(config.redis, (error) => {
+    // One line per outage, not one per attempt.
+    if (!isAway) log.warn({ err: error }, 'Redis is away; going on without it.');
+    isAway = true;
+  });
+  redis.on('ready', () => {
+    if (isAway) log.info({}, 'Redis is back.');
+    isAway = false;
+  });
+  if (role !== 'cli') redis.connect().catch(() => undefined);
+  return redis;
+}
+
+const ROLE = Symbol('role');
+
 @Global()
 @Module({})
-export class PlatformModule implements OnApplicationShutdown {
-  constructor(@Inject(Redis) private readonly redis: Redis) {}
+export class PlatformModule implements OnApplicationBootstrap, OnApplicationShutdown {
+  constructor(
+    @Inject(ROLE) private readonly role: Role,
+    @Inject(Redis) private readonly redis: Redis,
+    @Inject(TronClient) private readonly chain: TronClient,
+  ) {}
 
-  /** Everything of floor 1 for one process; `config` is read from the environment unless given. */
-  static for(role: Role, config: Config = readConfig()): DynamicModule {
+  /**
+   * Everything of floor 1 for one process. A CLI connects to neither Redis nor the chain before it asks them
+   * something. `config` is read from the environment unless given, `log` writes to stdout.
+   */
+  static for(role: Role, config: Config = readConfig(), log: Log = createLogger(config)): DynamicModule {
     return {
       module: PlatformModule,
       providers: [
@@ -61,22 +105,23 @@ export class PlatformModule implements OnApplicationShutdown {
         { provide: Sealers, useValue: new Sealers(config.secrets) },
         { provide: DataSource, useFactory: () => openDatabase(config, role) },
         Database,
-        {
-          provide: Redis,
-          useFactory: () => {
-            const redis = createProducerConnection(config.redis, () => undefined);
-            // Never awaited: a process starts, and serves, while Redis is away.
-            if (role !== 'cli') redis.connect().catch(() => undefined);
-            return redis;
-          },
-        },
+        { provide: ROLE, useValue: role },
+        { provide: Log, useValue: log },
+        Metrics,
+        { provide: Redis, useFactory: () => openRedis(config, role, log) },
+        { provide: TronClient, useFactory: () => createTronClient(config) },
         OrderWakes,
       ],
-      exports: [Config, Sealers, DataSource, Database, Redis, OrderWakes],
+      exports: [Config, Sealers, Log, Metrics, DataSource, Database, Redis, TronClient, OrderWakes],
     };
   }
 
-  onApplicationShutdown(): void {
+  onApplicationBootstrap(): void {
+    if (this.role !== 'cli') this.chain.pool.start();
+  }
+
+  async onApplicationShutdown(): Promise<void> {
     this.redis.disconnect();
+    await this.chain.pool.stop();
   }
 }

@@ -2,12 +2,13 @@
  * The queue's names and payloads, and the one place that adds to it. A job is a hint that an order may be due; the
  * due work itself lies in Postgres, so any job may be lost, late or doubled.
  */
-import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Inject, Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { Counter } from 'prom-client';
 import { withDeadline } from '../clock.js';
 import { Config } from '../config.js';
+import { Metrics } from '../http/metrics.js';
 
 export const ORDERS_QUEUE = 'orders';
 export const ORDER_DUE_JOB = 'order-due';
@@ -28,41 +29,44 @@ const WAKE_DEADLINE_MS = 250;
 /** Wake-ups in flight at once; more are left to the sweeper, so that a hanging Redis cannot pile them up. */
 const WAKES_MAX = 500;
 
-const wakesFailed = new Counter({
-  name: 'order_wakes_failed_total',
-  help: 'Wake-ups that did not reach the queue; the sweeper finds those orders.',
-});
-
 /** The prefix of BullMQ's keys; worker and producer must agree. */
 export function queuePrefix(config: Config['redis']): string {
   return `${config.prefix}:queue`;
 }
 
 @Injectable()
-export class OrderWakes implements OnApplicationShutdown {
+export class OrderWakes implements BeforeApplicationShutdown {
   private queue: Queue<OrderDueJob> | undefined;
   private inFlight = 0;
+  private readonly failed: Counter;
 
   constructor(
     @Inject(Redis) private readonly redis: Redis,
     @Inject(Config) private readonly config: Config,
-  ) {}
+    @Inject(Metrics) metrics: Metrics,
+  ) {
+    this.failed = new Counter({
+      name: 'order_wakes_failed_total',
+      help: 'Wake-ups that did not reach the queue; the sweeper finds those orders.',
+      registers: [metrics.registry],
+    });
+  }
 
   /** Wakes a worker for an order, best effort: returns at once and never throws. */
   wake(orderId: bigint): void {
     if (this.redis.status !== 'ready' || this.inFlight >= WAKES_MAX) {
-      wakesFailed.inc();
+      this.failed.inc();
       return;
     }
     this.inFlight += 1;
     withDeadline(this.add(orderId), WAKE_DEADLINE_MS, 'waking a worker')
-      .catch(() => wakesFailed.inc())
+      .catch(() => this.failed.inc())
       .finally(() => {
         this.inFlight -= 1;
       });
   }
 
-  async onApplicationShutdown(): Promise<void> {
+  async beforeApplicationShutdown(): Promise<void> {
     await this.queue?.close();
   }
 
