@@ -1,0 +1,20 @@
+// The operator's command line: `npm run -s cli -- --help`.
+import 'reflect-metadata';
+import { createInterface } from 'node:readline/promises';
+import { runCli } from './operator/cli.js';
+
+async function ask(question: string): Promise<string> {
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return await lines.question(question);
+  } finally {
+    lines.close();
+  }
+}
+
+process.exitCode = await runCli(process.argv.slice(2), {
+  env: process.env,
+  out: (text) => process.stdout.write(text),
+  err: (text) => process.stderr.write(text),
+  ask: process.stdin.isTTY && process.stderr.isTTY ? ask : undefined,
+});

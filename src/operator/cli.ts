@@ -1,0 +1,51 @@
+/** The operator's command line: builds the commands, runs one of them, and says how it ended. */
+import { Command } from 'commander';
+import { Desk, type GlobalOptions, type Terminal } from './desk.js';
+import { faultOf, type ExitCode } from './fault.js';
+import { addCreditsCommands } from './credits.command.js';
+import { addMigrateCommands } from './migrate.command.js';
+import { addPoolCommands } from './pool.command.js';
+import { addPriceCommands } from './price.command.js';
+import { addProjectCommands } from './project.command.js';
+
+function buildProgram(desk: Desk): Command {
+  const program = new Command('npm run cli --')
+    .description('The operator’s desk of the energy rental service.')
+    .option('--json', 'answer with one JSON document')
+    .option('--yes', 'confirm a dangerous act beforehand')
+    .option('--actor <name>', 'who acts, for the audit log (default: $USER)')
+    .option('--reason <text>', 'why, for the audit log')
+    .configureHelp({ showGlobalOptions: true, sortSubcommands: true })
+    .configureOutput({
+      writeOut: (text) => desk.terminal.out(text),
+      writeErr: (text) => desk.terminal.err(text),
+      // Every error is told once, by runCli.
+      outputError: () => undefined,
+    })
+    .exitOverride()
+    .showSuggestionAfterError()
+    .hook('preAction', (root) => desk.settle(root.opts<GlobalOptions>()));
+  addMigrateCommands(program, desk);
+  addProjectCommands(program, desk);
+  addCreditsCommands(program, desk);
+  addPriceCommands(program, desk);
+  addPoolCommands(program, desk);
+  return program;
+}
+
+/** Runs one command line (without node and script); resolves with the exit code, never rejects. */
+export async function runCli(args: readonly string[], terminal: Terminal): Promise<ExitCode> {
+  const desk = new Desk(terminal);
+  const isJson = args.includes('--json');
+  try {
+    await buildProgram(desk).parseAsync([...args], { from: 'user' });
+    return 0;
+  } catch (error) {
+    const fault = faultOf(error);
+    if (fault.exitCode === 0) return 0;
+    terminal.err(
+      isJson ? `${JSON.stringify({ ok: false, error: fault.code, msg: fault.message })}\n` : `${fault.message}\n`,
+    );
+    return fault.exitCode;
+  }
+}

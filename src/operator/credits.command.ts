@@ -1,0 +1,102 @@
+/** `credits`: money in, corrections, and what happened to a balance. */
+import { randomUUID } from 'node:crypto';
+import type { Command } from 'commander';
+import { Ledger, type Booking } from '../billing/ledger.js';
+import { usdBalanceOf } from '../money/convert.js';
+import type { Credits } from '../money/units.js';
+import { creditsArg, integerArg, merchantArg, signedCreditsArg } from './arguments.js';
+import type { Desk } from './desk.js';
+import { creditsText, grouped, table } from './layout.js';
+import { Projects } from './projects.js';
+
+const limitArg = integerArg(1n, 1000n);
+const entryArg = integerArg(1n, 2n ** 53n - 1n);
+
+export function addCreditsCommands(program: Command, desk: Desk): void {
+  const credits = program.command('credits').description('a project’s credits');
+  credits
+    .command('topup <merchant>')
+    .description('add paid-in credits; the same --ref is booked once, however often it is repeated')
+    .requiredOption('--credits <credits>', '10 000 000 = 1 USD', creditsArg)
+    .option('--ref <reference>', 'the payment’s own reference (default: a new one each time)')
+    .action(async (merchant: string, options: { credits: Credits; ref?: string }) => {
+      const id = merchantArg(merchant);
+      const act = desk.actor('top-up');
+      await desk.operate(async (parts) => {
+        const reference = options.ref ?? randomUUID();
+        const booking = await parts.get(Ledger).topUp(id, options.credits, reference, act);
+        printBooking(desk, id, options.credits, reference, booking);
+      });
+    });
+  credits
+    .command('adjust <merchant>')
+    .description('correct a balance up or down; wants a --reason')
+    .requiredOption('--credits <credits>', 'added to the balance; negative takes away', signedCreditsArg)
+    .option('--ref <reference>', 'the correction’s own reference (default: a new one each time)')
+    .action(async (merchant: string, options: { credits: Credits; ref?: string }) => {
+      const id = merchantArg(merchant);
+      const act = desk.actor();
+      await desk.confirm(`This changes the balance of ${id} by ${creditsText(options.credits)}.`);
+      await desk.operate(async (parts) => {
+        const reference = options.ref ?? randomUUID();
+        const booking = await parts.get(Ledger).adjust(id, options.credits, reference, act);
+        printBooking(desk, id, options.credits, reference, booking);
+      });
+    });
+  credits
+    .command('statement <merchant>')
+    .description('the entries of a project, newest first')
+    .option('--limit <n>', 'how many', limitArg, 50n)
+    .option('--before <entry>', 'only entries older than this one', entryArg)
+    .action((merchant: string, options: { limit: bigint; before?: bigint }) =>
+      statement(desk, merchantArg(merchant), options),
+    );
+}
+
+function printBooking(desk: Desk, id: string, credits: Credits, reference: string, booking: Booking): void {
+  const what = booking.isNew
+    ? `Booked ${creditsText(credits)} under ${reference}.`
+    : `${reference} was booked before; nothing was added.`;
+  desk.print(`${what}\nBalance: ${creditsText(booking.balanceCredits)}.`, {
+    merchant: id,
+    reference,
+    booked: booking.isNew,
+    credits,
+    credits_balance: booking.balanceCredits,
+  });
+}
+
+async function statement(desk: Desk, id: string, options: { limit: bigint; before?: bigint }): Promise<void> {
+  await desk.operate(async (parts) => {
+    const view = await parts.get(Projects).get(id);
+    const entries = await parts.get(Ledger).statement(id, Number(options.limit), options.before);
+    const human = table(
+      ['entry', 'at', 'kind', 'credits', 'USD', 'order', 'by', 'reason'],
+      entries.map((entry) => [
+        entry.id,
+        entry.createdAt,
+        entry.kind,
+        `${entry.credits > 0n ? '+' : ''}${grouped(entry.credits)}`,
+        usdBalanceOf(entry.credits),
+        entry.orderId?.toString(),
+        entry.actor,
+        entry.reason,
+      ]),
+      'No entries yet.',
+    );
+    desk.print(`${human}\n\nBalance: ${creditsText(view.balance_credits)}`, {
+      merchant: id,
+      credits_balance: view.balance_credits,
+      entries: entries.map((entry) => ({
+        id: entry.id,
+        entry_key: entry.entryKey,
+        kind: entry.kind,
+        credits: entry.credits,
+        order_id: entry.orderId ?? null,
+        actor: entry.actor ?? null,
+        reason: entry.reason ?? null,
+        created_at: entry.createdAt,
+      })),
+    });
+  });
+}

@@ -1,0 +1,79 @@
+/** How answers look to a person: tables and lists of plain text, aligned, numbers to the right. */
+import { decimal, trxOf, usdBalanceOf } from '../money/convert.js';
+import type { Credits } from '../money/units.js';
+
+type Cell = string | number | bigint | boolean | Date | null | undefined;
+
+/** Rows under headings. A column whose every cell is a number stands to the right. */
+export function table(headings: readonly string[], rows: readonly (readonly Cell[])[], empty = 'None.'): string {
+  if (rows.length === 0) return empty;
+  const texts = rows.map((row) => row.map(cellText));
+  const isNumeric = headings.map((_, column) => rows.every((row) => isNumber(row[column])));
+  const widths = headings.map((heading, column) =>
+    Math.max(heading.length, ...texts.map((row) => row[column]?.length ?? 0)),
+  );
+  const line = (cells: readonly string[]) =>
+    cells
+      .map((cell, column) =>
+        isNumeric[column] === true ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
+      )
+      .join('  ')
+      .trimEnd();
+  return [line(headings), line(widths.map((width) => '─'.repeat(width))), ...texts.map(line)].join('\n');
+}
+
+/** Names and values, one a line; absent values are left out. */
+export function fields(pairs: readonly (readonly [string, Cell])[]): string {
+  const shown = pairs.filter(([, value]) => value !== undefined && value !== null);
+  const width = Math.max(0, ...shown.map(([name]) => name.length));
+  return shown.map(([name, value]) => `${name.padEnd(width)}  ${cellText(value)}`).join('\n');
+}
+
+function cellText(cell: Cell): string {
+  if (cell === undefined || cell === null) return '–';
+  if (cell instanceof Date) return timeText(cell);
+  if (typeof cell === 'boolean') return cell ? 'yes' : 'no';
+  if (typeof cell === 'bigint' || typeof cell === 'number') return grouped(BigInt(cell));
+  return cell;
+}
+
+function isNumber(cell: Cell): boolean {
+  if (typeof cell === 'bigint' || typeof cell === 'number') return true;
+  return typeof cell === 'string' && /^[+-]?[\d ]+(\.\d+)?( [A-Z]+)?$/.test(cell);
+}
+
+/** An integer with its thousands apart. */
+export function grouped(value: bigint): string {
+  return value.toString().replace(/\B(?=(\d{3})+(?!\d))/g, ' ');
+}
+
+/** Credits, and what they are worth in dollars. */
+export function creditsText(amount: Credits): string {
+  return `${grouped(amount)} (${usdBalanceOf(amount)} USD)`;
+}
+
+/** Sun as TRX. */
+export function trxText(amount: bigint): string {
+  return `${trxOf(amount)} TRX`;
+}
+
+/** A share in percent, one digit. */
+export function percentText(part: bigint, whole: bigint): string {
+  return whole <= 0n ? '–' : `${decimal((part * 1000n) / whole, 1)} %`;
+}
+
+/** A moment in UTC, to the second. */
+export function timeText(at: Date): string {
+  return at
+    .toISOString()
+    .replace('T', ' ')
+    .replace(/\.\d+Z$/, 'Z');
+}
+
+/** Seconds in the largest unit that fits exactly: `10 min`, `1 h`, `3 d`. */
+export function durationText(seconds: number): string {
+  if (seconds % 86_400 === 0) return `${(seconds / 86_400).toString()} d`;
+  if (seconds % 3600 === 0) return `${(seconds / 3600).toString()} h`;
+  if (seconds % 60 === 0) return `${(seconds / 60).toString()} min`;
+  return `${seconds.toString()} s`;
+}

@@ -1,0 +1,153 @@
+/** `pool`: the wallets whose stake is rented out, and the one that activates accounts. */
+import type { Command } from 'commander';
+import { addressOfKey } from '../chain/keys.js';
+import { Config } from '../config.js';
+import { addressArg, choiceArg, integerArg, readKeyFile } from './arguments.js';
+import type { Desk } from './desk.js';
+import { usageError } from './fault.js';
+import { fields, percentText, table, trxText } from './layout.js';
+import { PoolWallets, type WalletKey, type WalletView } from './pool-wallets.js';
+import { WALLET_ROLES, type WalletRole } from './wallet-permission.js';
+
+const permissionArg = integerArg(0n, 9n);
+const slotsArg = integerArg(1n, 256n);
+
+interface KeyOptions {
+  readonly keyFile?: string;
+  readonly keyAddress?: string;
+  readonly permissionId: bigint;
+}
+
+interface AddOptions extends KeyOptions {
+  readonly role: WalletRole;
+  readonly address: string;
+  readonly slots?: bigint;
+}
+
+export function addPoolCommands(program: Command, desk: Desk): void {
+  const pool = program.command('pool').description('the wallets whose stake is rented out');
+  addKeyOptions(
+    pool
+      .command('add')
+      .description('add a wallet, after checking on chain what its key may do')
+      .requiredOption(
+        '--role <role>',
+        'pool (delegates energy) or activation (creates accounts)',
+        choiceArg(WALLET_ROLES),
+      )
+      .requiredOption('--address <address>', 'the wallet', addressArg)
+      .option('--slots <n>', 'how many parts its free stake lies in (default: POOL_SLOTS_PER_WALLET)', slotsArg),
+  ).action((options: AddOptions) => add(desk, options));
+  addKeyOptions(
+    pool.command('set-key <address>').description('change a wallet’s hot key, after the same checks'),
+  ).action((address: string, options: KeyOptions) => setKey(desk, address, options));
+  pool
+    .command('list')
+    .description('every wallet with its stake and what is free of it')
+    .action(() =>
+      desk.operate(async (parts) => {
+        const wallets = await parts.get(PoolWallets).list();
+        desk.print(walletTable(wallets), { wallets });
+      }),
+    );
+  for (const [name, status] of [
+    ['pause', 'paused'],
+    ['resume', 'active'],
+  ] as const) {
+    pool
+      .command(`${name} <address>`)
+      .description(status === 'paused' ? 'sell nothing more from it; reclaims go on' : 'sell from it again')
+      .action(async (address: string) => {
+        const act = desk.actor(status === 'paused' ? undefined : 'resumed');
+        await desk.operate(async (parts) => {
+          const wallets = parts.get(PoolWallets);
+          await wallets.setStatus(address, status, act);
+          desk.print(`${address} is ${status}.`, await wallets.get(address));
+        });
+      });
+  }
+}
+
+function addKeyOptions(command: Command): Command {
+  return command
+    .option('--key-file <path>', 'a file with the hot key in hex; sealed under MASTER_KEY')
+    .option('--key-address <address>', 'instead: the address of a key that the signer process holds', addressArg)
+    .requiredOption('--permission-id <id>', 'the permission of the wallet that names the key', permissionArg);
+}
+
+async function add(desk: Desk, options: AddOptions): Promise<void> {
+  const { role, address } = options;
+  const key = await readKey(desk, options);
+  const permissionId = Number(options.permissionId);
+  const act = desk.actor('wallet added');
+  await desk.operate(async (parts) => {
+    const slots = options.slots === undefined ? parts.get(Config).pool.slotsPerWallet : Number(options.slots);
+    const { account, warning } = await parts.get(PoolWallets).add({ address, role, permissionId, key, slots }, act);
+    if (warning !== undefined) desk.warn(warning);
+    const human = fields([
+      ['Wallet', address],
+      ['Role', role],
+      [
+        'Key',
+        `${key.keyAddress} (permission ${permissionId.toString()}, ${key.privateKey ? 'sealed in the database' : 'held by the signer'})`,
+      ],
+      ['Staked for energy', trxText(account.stakedForEnergySun)],
+      ['Delegated', trxText(account.delegatedEnergySun)],
+      ['Balance', trxText(account.balanceSun)],
+      ['Slots', slots],
+    ]);
+    desk.print(human, {
+      address,
+      role,
+      permission_id: permissionId,
+      key_address: key.keyAddress,
+      key_held_by: key.privateKey === undefined ? 'signer' : 'database',
+      slots,
+      staked_sun: account.stakedForEnergySun,
+      delegated_sun: account.delegatedEnergySun,
+      balance_sun: account.balanceSun,
+    });
+  });
+}
+
+async function setKey(desk: Desk, address: string, options: KeyOptions): Promise<void> {
+  const key = await readKey(desk, options);
+  const permissionId = Number(options.permissionId);
+  const act = desk.actor('key changed');
+  await desk.confirm(`This makes ${key.keyAddress} the key of ${address}.`);
+  await desk.operate(async (parts) => {
+    const wallets = parts.get(PoolWallets);
+    const warning = await wallets.setKey(address, permissionId, key, act);
+    if (warning !== undefined) desk.warn(warning);
+    desk.print(`${address} is signed for by ${key.keyAddress}.`, await wallets.get(address));
+  });
+}
+
+async function readKey(desk: Desk, options: KeyOptions): Promise<WalletKey> {
+  if ((options.keyFile === undefined) === (options.keyAddress === undefined)) {
+    throw usageError('Give one of --key-file PATH and --key-address ADDRESS.');
+  }
+  if (options.keyFile === undefined) return { keyAddress: options.keyAddress ?? '', privateKey: undefined };
+  const { privateKey, isExposed } = await readKeyFile(options.keyFile);
+  if (isExposed) desk.warn(`Others can read ${options.keyFile}: chmod 600, or delete it now that the key is sealed.`);
+  return { keyAddress: addressOfKey(privateKey), privateKey };
+}
+
+function walletTable(wallets: readonly WalletView[]): string {
+  return table(
+    ['address', 'role', 'status', 'staked', 'delegated', 'free', 'free %', 'balance', 'key held by', 'seen'],
+    wallets.map((wallet) => [
+      wallet.address,
+      wallet.role,
+      wallet.pause_reason === null ? wallet.status : `${wallet.status}: ${wallet.pause_reason}`,
+      trxText(wallet.staked_sun),
+      trxText(wallet.delegated_sun),
+      trxText(wallet.free_sun),
+      percentText(wallet.free_sun, wallet.staked_sun),
+      trxText(wallet.balance_sun),
+      wallet.key_held_by,
+      wallet.synced_at,
+    ]),
+    'No wallets yet: `pool add`.',
+  );
+}

@@ -1,0 +1,59 @@
+/** `price`: what a rental costs by its duration. */
+import type { Command } from 'commander';
+import { integerArg } from './arguments.js';
+import type { Desk } from './desk.js';
+import { durationText, table } from './layout.js';
+import { Prices } from './prices.js';
+
+const durationArg = integerArg(1n, 31_536_000n);
+const priceArg = integerArg(1n, 1_000_000n);
+
+export function addPriceCommands(program: Command, desk: Desk): void {
+  const price = program.command('price').description('what a rental costs by its duration');
+  price
+    .command('list')
+    .description('the price table')
+    .action(() =>
+      desk.operate(async (parts) => {
+        const rows = await parts.get(Prices).list();
+        const human = table(
+          ['up to', 'seconds', 'sun per energy'],
+          rows.map((row) => [durationText(row.duration_max_sec), row.duration_max_sec, row.sun_per_energy]),
+        );
+        desk.print(human, { prices: rows });
+      }),
+    );
+  price
+    .command('set')
+    .description('set the price of durations up to SEC; new quotes follow within seconds, held ones stay')
+    .requiredOption('--duration-max <sec>', 'the longest duration it holds for, in seconds', durationArg)
+    .requiredOption('--sun-per-energy <sun>', 'the price of one energy, in sun', priceArg)
+    .action(async (options: { durationMax: bigint; sunPerEnergy: bigint }) => {
+      const { sunPerEnergy } = options;
+      const durationMaxSec = Number(options.durationMax);
+      const act = desk.actor('price changed');
+      const text = `rentals up to ${durationText(durationMaxSec)} for ${sunPerEnergy.toString()} sun per energy`;
+      await desk.confirm(`This sells ${text}.`);
+      await desk.operate(async (parts) => {
+        const before = await parts.get(Prices).set(durationMaxSec, sunPerEnergy, act);
+        desk.print(`Selling ${text} (before: ${before?.toString() ?? 'no row'}).`, {
+          duration_max_sec: durationMaxSec,
+          sun_per_energy: sunPerEnergy,
+          sun_per_energy_before: before ?? null,
+        });
+      });
+    });
+  price
+    .command('remove')
+    .description('remove a row; its durations cost what the next longer row says')
+    .requiredOption('--duration-max <sec>', 'the row’s duration in seconds', durationArg)
+    .action(async (options: { durationMax: bigint }) => {
+      const durationMaxSec = Number(options.durationMax);
+      const act = desk.actor('price row removed');
+      await desk.confirm(`This removes the price row of ${durationText(durationMaxSec)}.`);
+      await desk.operate(async (parts) => {
+        await parts.get(Prices).remove(durationMaxSec, act);
+        desk.print(`Removed the row of ${durationText(durationMaxSec)}.`, { removed: durationMaxSec });
+      });
+    });
+}

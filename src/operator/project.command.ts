@@ -1,0 +1,255 @@
+/** `project`: tenants, their keys, terms and the options of their door. */
+import type { Command } from 'commander';
+import { randomUUID } from 'node:crypto';
+import { Ledger, type BillingTerms } from '../billing/ledger.js';
+import type { Credits } from '../money/units.js';
+import { creditsArg, merchantArg, sourceArg, switchArg } from './arguments.js';
+import type { Desk } from './desk.js';
+import { usageError } from './fault.js';
+import { creditsText, fields, grouped, table } from './layout.js';
+import { Projects, type ProjectOptions, type ProjectView } from './projects.js';
+
+const NAME_LENGTH_MAX = 200;
+
+interface TermsOptions {
+  readonly prepaid?: boolean;
+  readonly postpaid?: boolean;
+  readonly debtLimit?: Credits;
+  readonly unlimited?: boolean;
+}
+
+interface DoorOptions {
+  readonly requireIdempotencyKey?: boolean;
+  readonly requireQuote?: boolean;
+  readonly allowSource?: readonly string[];
+  readonly anySource?: boolean;
+  readonly dailyCap?: Credits;
+  readonly dailyCapOff?: boolean;
+}
+
+export function addProjectCommands(program: Command, desk: Desk): void {
+  const project = program.command('project').description('tenants: keys, terms, options');
+  addCreate(project, desk);
+  addReads(project, desk);
+  addFreezing(project, desk);
+  project
+    .command('rotate-key <merchant>')
+    .description('make a new API key; the old one stops verifying within 30 s')
+    .action(async (merchant: string) => {
+      const id = merchantArg(merchant);
+      const act = desk.actor('key rotated');
+      await desk.confirm(`This ends the API key of ${id}: requests signed with it will be refused.`);
+      await desk.operate(async (parts) => {
+        const apiKey = await parts.get(Projects).rotateKey(id, act);
+        desk.print(keyText(id, apiKey), { merchant: id, api_key: apiKey });
+      });
+    });
+  addTerms(project, desk);
+  addOptions(project, desk);
+}
+
+function addCreate(project: Command, desk: Desk): void {
+  project
+    .command('create')
+    .description('make a project; prints its Merchant ID and, once only, its API key')
+    .requiredOption('--name <name>', 'how operators call it')
+    .option('--credits <credits>', 'its first credits; 10 000 000 = 1 USD', creditsArg)
+    .option('--postpaid', 'may go into debt')
+    .option('--debt-limit <credits>', 'how far; without it a postpaid project has no limit', creditsArg)
+    .action(async (options: TermsOptions & { name: string; credits?: Credits }) => {
+      const name = options.name.trim();
+      if (name === '' || name.length > NAME_LENGTH_MAX) throw usageError('--name takes 1 to 200 characters.');
+      const terms = termsOf(options) ?? { kind: 'prepaid' };
+      const act = desk.actor('project created');
+      await desk.operate(async (parts) => {
+        const projects = parts.get(Projects);
+        const ledger = parts.get(Ledger);
+        const { id, apiKey } = await projects.create(name, terms, act);
+        // Known before the booking: should that fail, the project stands and `credits topup` can follow.
+        const credits = options.credits ?? (0n as Credits);
+        if (credits > 0n) await ledger.topUp(id, credits, `project-create:${randomUUID()}`, act);
+        const view = await projects.get(id);
+        desk.print(`${projectText(view)}\n\n${keyText(id, apiKey)}`, { ...projectJson(view), api_key: apiKey });
+      });
+    });
+}
+
+function addReads(project: Command, desk: Desk): void {
+  project
+    .command('list')
+    .description('every project')
+    .action(() =>
+      desk.operate(async (parts) => {
+        const views = await parts.get(Projects).list();
+        const human = table(
+          ['merchant', 'name', 'state', 'terms', 'credits', 'created'],
+          views.map((view) => [
+            view.id,
+            view.name,
+            view.frozen ? 'frozen' : 'active',
+            termsText(view),
+            view.balance_credits,
+            view.created_at,
+          ]),
+          'No projects yet: `project create`.',
+        );
+        desk.print(human, { projects: views.map(projectJson) });
+      }),
+    );
+  project
+    .command('show <merchant>')
+    .description('one project: balance, terms, options')
+    .action(async (merchant: string) => {
+      const id = merchantArg(merchant);
+      await desk.operate(async (parts) => {
+        const view = await parts.get(Projects).get(id);
+        desk.print(projectText(view), projectJson(view));
+      });
+    });
+}
+
+function addFreezing(project: Command, desk: Desk): void {
+  const change = async (merchant: string, isFrozen: boolean): Promise<void> => {
+    const id = merchantArg(merchant);
+    const act = desk.actor(isFrozen ? 'frozen' : 'unfrozen');
+    await desk.operate(async (parts) => {
+      await parts.get(Ledger).setFrozen(id, isFrozen, act);
+      const view = await parts.get(Projects).get(id);
+      desk.print(
+        `${view.name} is ${isFrozen ? 'frozen: every request of it is refused' : 'active'}.`,
+        projectJson(view),
+      );
+    });
+  };
+  // Not confirmed: freezing is the emergency brake, and undone as quickly as done.
+  project
+    .command('freeze <merchant>')
+    .description('refuse every request of a project at once; what it bought is still delivered and reclaimed')
+    .action((merchant: string) => change(merchant, true));
+  project
+    .command('unfreeze <merchant>')
+    .description('serve it again')
+    .action((merchant: string) => change(merchant, false));
+}
+
+function addTerms(project: Command, desk: Desk): void {
+  project
+    .command('terms <merchant>')
+    .description('change how a project pays')
+    .option('--prepaid', 'pays first')
+    .option('--postpaid', 'may go into debt')
+    .option('--debt-limit <credits>', 'how far a postpaid project may go', creditsArg)
+    .option('--unlimited', 'postpaid without a limit')
+    .action(async (merchant: string, options: TermsOptions) => {
+      const id = merchantArg(merchant);
+      const terms = termsOf(options);
+      if (terms === undefined) throw usageError('Say --prepaid, --postpaid --debt-limit N or --postpaid --unlimited.');
+      const isUnlimited = terms.kind === 'postpaid' && terms.debtLimitCredits === undefined;
+      if (isUnlimited && options.unlimited !== true) {
+        throw usageError('A postpaid project wants --debt-limit N, or --unlimited if that is what you mean.');
+      }
+      const act = desk.actor('terms changed');
+      if (isUnlimited) await desk.confirm(`This lets ${id} buy without any limit.`);
+      await desk.operate(async (parts) => {
+        await parts.get(Ledger).setTerms(id, terms, act);
+        const view = await parts.get(Projects).get(id);
+        desk.print(`${view.name}: ${termsText(view)}.`, projectJson(view));
+      });
+    });
+}
+
+function addOptions(project: Command, desk: Desk): void {
+  project
+    .command('options <merchant>')
+    .description('what a project’s door demands; without options: shows it')
+    .option('--require-idempotency-key <on|off>', 'orders need an Idempotency-Key', switchArg)
+    .option('--require-quote <on|off>', 'orders need a quote_ref', switchArg)
+    .option('--allow-source <address...>', 'only these addresses or CIDR ranges may call; replaces the list', sourceArg)
+    .option('--any-source', 'any address may call')
+    .option('--daily-cap <credits>', 'the most it may spend in a UTC day', creditsArg)
+    .option('--daily-cap-off', 'no daily cap')
+    .action(async (merchant: string, options: DoorOptions) => {
+      const id = merchantArg(merchant);
+      if (options.anySource === true && options.allowSource !== undefined) {
+        throw usageError('--any-source and --allow-source exclude each other.');
+      }
+      if (options.dailyCapOff === true && options.dailyCap !== undefined) {
+        throw usageError('--daily-cap and --daily-cap-off exclude each other.');
+      }
+      const door: ProjectOptions = {
+        requireIdempotencyKey: options.requireIdempotencyKey,
+        requireQuote: options.requireQuote,
+        allowedSources: options.anySource === true ? [] : options.allowSource,
+      };
+      const isDoorChanged = Object.values(door).some((value) => value !== undefined);
+      const isCapChanged = options.dailyCapOff === true || options.dailyCap !== undefined;
+      const act = desk.actor('options changed');
+      await desk.operate(async (parts) => {
+        if (isDoorChanged) await parts.get(Projects).setOptions(id, door, act);
+        if (isCapChanged) await parts.get(Ledger).setDailyCap(id, options.dailyCap, act);
+        const view = await parts.get(Projects).get(id);
+        desk.print(projectText(view), projectJson(view));
+      });
+    });
+}
+
+/** The terms named on the command line; undefined when none were. */
+function termsOf(options: TermsOptions): BillingTerms | undefined {
+  if (options.prepaid === true && options.postpaid === true) {
+    throw usageError('--prepaid and --postpaid exclude each other.');
+  }
+  if (options.postpaid === true) {
+    if (options.unlimited === true && options.debtLimit !== undefined) {
+      throw usageError('--unlimited and --debt-limit exclude each other.');
+    }
+    return { kind: 'postpaid', debtLimitCredits: options.debtLimit };
+  }
+  if (options.debtLimit !== undefined || options.unlimited === true) {
+    throw usageError('A debt limit is a term of postpaid projects: add --postpaid.');
+  }
+  return options.prepaid === true ? { kind: 'prepaid' } : undefined;
+}
+
+function termsText(view: ProjectView): string {
+  if (!view.is_postpaid) return 'prepaid';
+  if (view.floor_credits === null) return 'postpaid, no limit';
+  return `postpaid to ${grouped(0n - view.floor_credits)}`;
+}
+
+function keyText(id: string, apiKey: string): string {
+  return `${fields([
+    ['Merchant ID', id],
+    ['API key', apiKey],
+  ])}\n\nThe API key is shown this once only. Hand it over safely; \`project rotate-key\` makes a new one.`;
+}
+
+function projectText(view: ProjectView): string {
+  return fields([
+    ['Project', view.name],
+    ['Merchant ID', view.id],
+    ['State', view.frozen ? 'frozen' : 'active'],
+    ['Balance', creditsText(view.balance_credits)],
+    ['Terms', termsText(view)],
+    ['Daily cap', view.daily_cap_credits === null ? 'none' : creditsText(view.daily_cap_credits)],
+    ['Idempotency-Key', view.require_idempotency_key ? 'demanded' : 'optional'],
+    ['Quote', view.require_quote ? 'demanded' : 'optional'],
+    ['Sources', view.allowed_sources.length === 0 ? 'any' : view.allowed_sources.join(', ')],
+    ['Created', view.created_at],
+  ]);
+}
+
+function projectJson(view: ProjectView): Record<string, unknown> {
+  return {
+    merchant: view.id,
+    name: view.name,
+    frozen: view.frozen,
+    credits_balance: view.balance_credits,
+    is_postpaid: view.is_postpaid,
+    debt_limit_credits: view.floor_credits === null ? null : 0n - view.floor_credits,
+    daily_cap_credits: view.daily_cap_credits,
+    require_idempotency_key: view.require_idempotency_key,
+    require_quote: view.require_quote,
+    allowed_sources: view.allowed_sources,
+    created_at: view.created_at,
+  };
+}

@@ -1,0 +1,278 @@
+// The operator's commands end to end on a real database: what they answer, what they refuse, what they leave behind.
+import { randomUUID } from 'node:crypto';
+import { Sealer } from '../../src/seal.js';
+import { asAdmin, databaseUrl, fromSetup } from '../setup/admin.js';
+import { createTestDatabase, type TestDatabase } from '../setup/database.js';
+import { cliWith, settings, type Cli } from '../operator.js';
+
+let database: TestDatabase;
+let env: Record<string, string>;
+let cli: Cli;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  env = settings(database.url);
+  cli = cliWith(env);
+});
+
+afterAll(async () => {
+  await database.drop();
+});
+
+async function rows(text: string, params: unknown[] = [], url = database.url): Promise<Record<string, unknown>[]> {
+  return asAdmin(url, async (client) => (await client.query(text, params)).rows);
+}
+
+async function newProject(...args: string[]): Promise<{ merchant: string; api_key: string }> {
+  const created = await cli('--json', 'project', 'create', '--name', 'Shop', ...args);
+  expect(created.err).toBe('');
+  return created.json();
+}
+
+describe('the command line', () => {
+  it('answers help on stdout with code 0, and a missing command on stderr with code 2', async () => {
+    const help = await cli('--help');
+    expect([help.code, help.err]).toEqual([0, '']);
+    for (const group of ['migrate', 'project', 'credits', 'price', 'pool']) expect(help.out).toContain(group);
+    const none = await cli();
+    expect([none.code, none.out]).toEqual([2, '']);
+    expect(none.err).toContain('Usage');
+  });
+
+  it.each([
+    [['projects']],
+    [['project', 'creat']],
+    [['project', 'create']],
+    [['project', 'create', '--name']],
+    [['project', 'create', '--name', 'x', '--credits', '1.5']],
+    [['project', 'create', '--name', 'x', '--credits', '-1']],
+    [['project', 'create', '--name', 'x', '--credits', '9007199254740992']],
+    [['project', 'create', '--name', ' ']],
+    [['project', 'create', '--name', 'x', '--debt-limit', '5']],
+    [['project', 'create', '--name', 'x', '--colour', 'red']],
+    [['project', 'show', '--', '-1']],
+    [['project', 'show', 'not-a-uuid']],
+    [['project', 'terms', randomUUID(), '--postpaid']],
+    [['project', 'options', randomUUID(), '--allow-source', '10.0.0.0/33']],
+    [['price', 'set', '--duration-max', '0', '--sun-per-energy', '5']],
+    [['pool', 'add', '--role', 'bank', '--address', 'T', '--key-file', 'x', '--permission-id', '2']],
+  ])('a wrong call ends with code 2 and one sentence: %j', async (args: string[]) => {
+    const plain = await cli(...args);
+    expect([plain.code, plain.out]).toEqual([2, '']);
+    expect(plain.err.trim()).not.toBe('');
+    expect(plain.err).not.toMatch(/^\s+at /m);
+    const json = await cli('--json', ...args);
+    expect(json.code).toBe(2);
+    expect(JSON.parse(json.err)).toEqual({ ok: false, error: 'USAGE', msg: expect.stringMatching(/./) });
+  });
+
+  it('names the settings that are missing, never their values', async () => {
+    const { MASTER_KEY: _gone, ...without } = env;
+    const result = await cliWith({ ...without, PORT: 'secret-port' })('project', 'list');
+    expect(result.code).toBe(1);
+    expect(result.err).toContain('MASTER_KEY is required');
+    expect(result.err).toContain('PORT');
+    expect(result.err).not.toContain('secret-port');
+  });
+
+  it('says that the database is away, or that it was never migrated', async () => {
+    const away = await cliWith({ ...env, DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' })(
+      'project',
+      'list',
+      '--json',
+    );
+    expect(away.code).toBe(1);
+    expect(JSON.parse(away.err)).toMatchObject({ error: 'DATABASE_UNAVAILABLE' });
+  });
+});
+
+describe('migrate', () => {
+  it('brings an empty database up, checks it, takes it down only when confirmed, with nothing but DATABASE_URL', async () => {
+    const name = `${fromSetup('TEST_DATABASE_PREFIX')}_cli`;
+    const adminUrl = fromSetup('TEST_DATABASE_URL');
+    await asAdmin(adminUrl, (client) => client.query(`CREATE DATABASE ${name}`));
+    const url = databaseUrl(adminUrl, name);
+    const bare = cliWith({ DATABASE_URL: url });
+    try {
+      expect((await bare('migrate', 'check')).code).toBe(1);
+      const unready = await cliWith({ ...env, DATABASE_URL: url })('--json', 'project', 'list');
+      expect([unready.code, JSON.parse(unready.err).error]).toEqual([1, 'NOT_MIGRATED']);
+
+      const up = await bare('migrate', '--json');
+      expect([up.code, up.err]).toEqual([0, '']);
+      expect(up.json().migrated.length).toBeGreaterThan(0);
+      expect((await bare('migrate', 'up', '--json')).json()).toEqual({ migrated: [] });
+      expect((await bare('migrate', 'check')).code).toBe(0);
+
+      const refused = await bare('migrate', 'down');
+      expect([refused.code, refused.err]).toEqual([2, expect.stringContaining('--yes')]);
+      expect((await cliWith({ DATABASE_URL: url }, 'n')('migrate', 'down')).code).toBe(2);
+      expect((await bare('migrate', 'check')).code).toBe(0);
+      expect((await bare('migrate', 'down', '--yes')).code).toBe(0);
+      expect((await bare('migrate', 'check')).code).toBe(1);
+      expect((await cliWith({ DATABASE_URL: url }, 'y')('migrate', 'up')).code).toBe(0);
+    } finally {
+      await asAdmin(adminUrl, (client) => client.query(`DROP DATABASE ${name} WITH (FORCE)`));
+    }
+  });
+});
+
+describe('project', () => {
+  it('is made with credits through the ledger, and its key is shown once and sealed under its id', async () => {
+    const { merchant, api_key: apiKey } = await newProject('--credits', '250_000', '--reason', 'pilot');
+    expect(apiKey).toMatch(/^[0-9a-f]{48}$/);
+    const [row] = await rows(`SELECT api_key_sealed FROM project WHERE id = $1`, [merchant]);
+    const sealer = new Sealer('api-key', Buffer.from(env['MASTER_KEY']!, 'base64'));
+    expect(sealer.open(row!['api_key_sealed'] as Buffer, merchant)?.toString()).toBe(apiKey);
+    expect(
+      await rows(`SELECT kind, credits, actor, reason FROM credit_entry WHERE project_id = $1`, [merchant]),
+    ).toEqual([{ kind: 'topup', credits: '250000', actor: 'tester', reason: 'pilot' }]);
+    const shown = await cli('project', 'show', merchant);
+    expect(shown.code).toBe(0);
+    expect(shown.out).toContain('250 000');
+    expect(shown.out).not.toContain(apiKey);
+    expect(
+      await rows(`SELECT actor, reason FROM audit_log WHERE subject = $1 AND action = 'project.create'`, [merchant]),
+    ).toEqual([{ actor: 'tester', reason: 'pilot' }]);
+  });
+
+  it('prints a table and a list for people', async () => {
+    const created = await cli('project', 'create', '--name', 'Ünïcode & Söhne', '--postpaid', '--debt-limit', '5000');
+    expect([created.code, created.err]).toEqual([0, '']);
+    expect(created.out).toMatch(/API key +[0-9a-f]{48}/);
+    const list = await cli('project', 'list');
+    expect(list.out).toMatch(/merchant .*name .*state .*terms/);
+    expect(list.out).toMatch(/Ünïcode & Söhne +active +postpaid to 5 000/);
+  });
+
+  it('needs somebody who acts', async () => {
+    const { USER: _gone, ...nobody } = env;
+    const result = await cliWith(nobody)('project', 'create', '--name', 'x');
+    expect([result.code, result.err]).toEqual([2, expect.stringContaining('--actor')]);
+    expect((await cliWith(nobody)('project', 'create', '--name', 'x', '--actor', 'ada')).code).toBe(0);
+  });
+
+  it('freezes and unfreezes, and keeps who did it and why', async () => {
+    const { merchant } = await newProject();
+    const frozen = await cli('project', 'freeze', merchant.toUpperCase(), '--reason', 'unpaid', '--json');
+    expect(frozen.json()).toMatchObject({ merchant, frozen: true });
+    expect((await cli('project', 'unfreeze', merchant, '--json')).json()).toMatchObject({ frozen: false });
+    const acts = await rows(
+      `SELECT action, reason FROM audit_log WHERE subject = $1 AND action ~ 'freeze' ORDER BY id`,
+      [merchant],
+    );
+    expect(acts).toEqual([
+      { action: 'project.freeze', reason: 'unpaid' },
+      { action: 'project.unfreeze', reason: 'unfrozen' },
+    ]);
+    expect((await cli('project', 'freeze', randomUUID())).code).toBe(1);
+  });
+
+  it('gets a new key only when confirmed', async () => {
+    const { merchant, api_key: before } = await newProject();
+    expect((await cli('project', 'rotate-key', merchant)).code).toBe(2);
+    const rotated = (await cli('project', 'rotate-key', merchant, '--yes', '--json')).json();
+    expect(rotated).toEqual({ merchant, api_key: expect.stringMatching(/^[0-9a-f]{48}$/) });
+    expect(rotated.api_key).not.toBe(before);
+    expect((await cli('project', 'rotate-key', randomUUID(), '--yes')).code).toBe(1);
+  });
+
+  it('changes terms; no limit at all wants to be said and confirmed', async () => {
+    const { merchant } = await newProject();
+    const limited = await cli('project', 'terms', merchant, '--postpaid', '--debt-limit', '700', '--json');
+    expect(limited.json()).toMatchObject({ is_postpaid: true, debt_limit_credits: 700 });
+    expect((await cli('project', 'terms', merchant, '--postpaid', '--unlimited')).code).toBe(2);
+    const unlimited = await cli('project', 'terms', merchant, '--postpaid', '--unlimited', '--yes', '--json');
+    expect(unlimited.json()).toMatchObject({ is_postpaid: true, debt_limit_credits: null });
+    expect((await cli('project', 'terms', merchant, '--prepaid', '--json')).json()).toMatchObject({
+      is_postpaid: false,
+      debt_limit_credits: 0,
+    });
+  });
+
+  it('changes the options of its door one by one', async () => {
+    const { merchant } = await newProject();
+    const options = async (...args: string[]) => (await cli('project', 'options', merchant, ...args, '--json')).json();
+    expect(await options('--require-quote', 'on', '--daily-cap', '1000')).toMatchObject({
+      require_quote: true,
+      require_idempotency_key: false,
+      daily_cap_credits: 1000,
+    });
+    expect(await options('--allow-source', '10.0.0.0/8', '2001:db8::1')).toMatchObject({
+      require_quote: true,
+      allowed_sources: ['10.0.0.0/8', '2001:db8::1'],
+      daily_cap_credits: 1000,
+    });
+    expect(await options('--any-source', '--daily-cap-off', '--require-quote', 'off')).toMatchObject({
+      require_quote: false,
+      allowed_sources: [],
+      daily_cap_credits: null,
+    });
+  });
+});
+
+describe('credits', () => {
+  it('a top-up under one reference is booked once', async () => {
+    const { merchant } = await newProject();
+    const topUp = () => cli('credits', 'topup', merchant, '--credits', '500', '--ref', `bank-${merchant}`, '--json');
+    expect((await topUp()).json()).toMatchObject({ booked: true, credits_balance: 500 });
+    expect((await topUp()).json()).toMatchObject({ booked: false, credits_balance: 500 });
+    const other = await newProject();
+    const foreign = await cli('credits', 'topup', other.merchant, '--credits', '500', '--ref', `bank-${merchant}`);
+    expect([foreign.code, foreign.err]).toEqual([1, expect.stringContaining('booked already')]);
+  });
+
+  it('an adjustment wants a reason and a confirmation, and obeys the terms', async () => {
+    const { merchant } = await newProject('--credits', '100');
+    const adjust = (...args: string[]) => cli('credits', 'adjust', merchant, ...args);
+    expect((await adjust('--credits', '-30', '--yes')).err).toContain('--reason');
+    expect((await adjust('--credits', '-30', '--reason', 'typo')).err).toContain('--yes');
+    const done = await adjust('--credits', '-30', '--reason', 'typo', '--yes', '--json');
+    expect(done.json()).toMatchObject({ booked: true, credits: -30, credits_balance: 70 });
+    const tooMuch = await adjust('--credits', '-71', '--reason', 'typo', '--yes', '--json');
+    expect([tooMuch.code, JSON.parse(tooMuch.err).error]).toEqual([1, 'INSUFFICIENT_CREDITS']);
+  });
+
+  it('the statement shows every entry and they sum to the balance', async () => {
+    const { merchant } = await newProject('--credits', '20_000_000');
+    await cli('credits', 'adjust', merchant, '--credits=-5000000', '--reason', 'shared costs', '--yes');
+    const { entries, credits_balance: balance } = (await cli('credits', 'statement', merchant, '--json')).json();
+    expect(entries.map((entry: Record<string, unknown>) => [entry['kind'], entry['credits']])).toEqual([
+      ['adjustment', -5_000_000],
+      ['topup', 20_000_000],
+    ]);
+    expect(balance).toBe(15_000_000);
+    const human = await cli('credits', 'statement', merchant, '--limit', '1');
+    expect(human.out).toMatch(/adjustment +-5 000 000 +-0\.50 .*tester +shared costs/);
+    expect(human.out).toContain('15 000 000 (1.50 USD)');
+    expect(human.out).not.toContain('topup');
+  });
+});
+
+describe('price', () => {
+  it('lists, sets and removes rows, each change confirmed and kept', async () => {
+    const list = async () => (await cli('price', 'list', '--json')).json().prices;
+    const before = await list();
+    expect(before.length).toBeGreaterThan(1);
+    expect((await cli('price', 'set', '--duration-max', '7200', '--sun-per-energy', '50')).code).toBe(2);
+    expect(await list()).toEqual(before);
+    const set = await cli(
+      'price',
+      'set',
+      '--duration-max',
+      '7200',
+      '--sun-per-energy',
+      '50',
+      '--yes',
+      '--reason',
+      'new row',
+    );
+    expect([set.code, set.out]).toEqual([0, expect.stringContaining('2 h')]);
+    expect(await list()).toContainEqual({ duration_max_sec: 7200, sun_per_energy: 50 });
+    expect((await cli('price', 'remove', '--duration-max', '7200', '--yes')).code).toBe(0);
+    expect(await list()).toEqual(before);
+    expect((await cli('price', 'remove', '--duration-max', '7200', '--yes')).code).toBe(1);
+    const acts = await rows(`SELECT action, reason FROM audit_log WHERE subject = '7200' ORDER BY id`);
+    expect(acts.map((act) => act['action'])).toEqual(['price.set', 'price.remove']);
+  });
+});

@@ -1,0 +1,44 @@
+// Runs the operator's command line inside the test, as a process would: arguments in, two streams and a code out.
+import { randomBytes } from 'node:crypto';
+import { runCli } from '../src/operator/cli.js';
+
+export interface CliResult {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+  /** The one JSON document of --json; throws when stdout is anything else. Its shape is the test's to assert. */
+  json(): ReturnType<typeof JSON.parse>;
+}
+
+export type Cli = (...args: string[]) => Promise<CliResult>;
+
+/** Settings of a service on `databaseUrl`; a chain nobody answers for unless `extra` names one. */
+export function settings(databaseUrl: string, extra: Record<string, string> = {}): Record<string, string> {
+  return {
+    DATABASE_URL: databaseUrl,
+    DATABASE_POOL_MAX: '4',
+    REDIS_URL: 'redis://127.0.0.1:1',
+    TRON_FULL_NODE_URLS: 'http://127.0.0.1:1',
+    TRON_SOLIDITY_NODE_URLS: 'http://127.0.0.1:1',
+    TOKEN_CONTRACT: 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t',
+    MASTER_KEY: randomBytes(32).toString('base64'),
+    RATE_SOURCES: 'static',
+    USER: 'tester',
+    ...extra,
+  };
+}
+
+/** The command line under `env`. `answer` is what the person at the keyboard types; without it nobody is there. */
+export function cliWith(env: Record<string, string>, answer?: string): Cli {
+  return async (...args) => {
+    let out = '';
+    let err = '';
+    const code = await runCli(args, {
+      env,
+      out: (text) => (out += text),
+      err: (text) => (err += text),
+      ask: answer === undefined ? undefined : () => Promise.resolve(answer),
+    });
+    return { code, out, err, json: () => JSON.parse(out) };
+  };
+}
