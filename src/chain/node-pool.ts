@@ -14,7 +14,7 @@ const REVIVE_INTERVAL_MS = 500;
 export class NodePool {
   private readonly stopping = new AbortController();
   private probing: Promise<void> | undefined;
-  private revivedAt = 0;
+  private revivedAt = Number.NEGATIVE_INFINITY;
 
   constructor(
     readonly nodes: readonly TronNode[],

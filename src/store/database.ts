@@ -3,6 +3,7 @@
  * Postgres itself calls retryable. Owns no table.
  */
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { isNativeError } from 'node:util/types';
 import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { sleep } from '../clock.js';
@@ -34,7 +35,8 @@ const ATTEMPTS_MAX = 3;
 /** The SQLSTATE of a database error, if it is one. */
 export function sqlStateOf(thrown: unknown): string | undefined {
   if (typeof thrown !== 'object' || thrown === null || !('code' in thrown)) return undefined;
-  return typeof thrown.code === 'string' && /^[0-9A-Z]{5}$/.test(thrown.code) ? thrown.code : undefined;
+  // Every state holds a digit; EPIPE has five letters too, and is a socket's.
+  return typeof thrown.code === 'string' && /^(?=.*\d)[0-9A-Z]{5}$/.test(thrown.code) ? thrown.code : undefined;
 }
 
 /**
@@ -44,7 +46,8 @@ export function sqlStateOf(thrown: unknown): string | undefined {
 export function isConnectionFault(thrown: unknown): boolean {
   const state = sqlStateOf(thrown);
   if (state !== undefined) return /^(08|57P0)/.test(state) || state === '53300' || state === '25P03';
-  if (!(thrown instanceof Error)) return false;
+  // Errors of Node's own sockets come from another realm under Jest, where instanceof would deny them.
+  if (!isNativeError(thrown)) return false;
   const code = 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : '';
   return (
     /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN)/.test(code) ||
