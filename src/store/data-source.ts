@@ -1,6 +1,36 @@
 /** How a process reaches Postgres: one pool, bounded in size and in every wait. */
 import { DataSource } from 'typeorm';
+import { AuditEntry } from './entities/audit-entry.entity.js';
+import { Broadcast } from './entities/broadcast.entity.js';
+import { ChainTx } from './entities/chain-tx.entity.js';
+import { CreditAccount } from './entities/credit-account.entity.js';
+import { CreditEntry } from './entities/credit-entry.entity.js';
+import { Leg } from './entities/leg.entity.js';
+import { MarketState } from './entities/market-state.entity.js';
+import { Order } from './entities/order.entity.js';
+import { OrderEvent } from './entities/order-event.entity.js';
+import { PoolSlot } from './entities/pool-slot.entity.js';
+import { PoolWallet } from './entities/pool-wallet.entity.js';
+import { PriceRow } from './entities/price-row.entity.js';
+import { Project } from './entities/project.entity.js';
 import { Initial1760000000001 } from './migrations/0001-initial.js';
+
+/** Every table as an entity without relations, for plain reads; money and state are written by SQL alone. */
+const ENTITIES = [
+  AuditEntry,
+  Broadcast,
+  ChainTx,
+  CreditAccount,
+  CreditEntry,
+  Leg,
+  MarketState,
+  Order,
+  OrderEvent,
+  PoolSlot,
+  PoolWallet,
+  PriceRow,
+  Project,
+];
 
 export const MIGRATIONS = [Initial1760000000001];
 
@@ -17,6 +47,7 @@ export function createDataSource(options: DataSourceOptions): DataSource {
   return new DataSource({
     type: 'postgres',
     url: options.url,
+    entities: ENTITIES,
     migrations: MIGRATIONS,
     migrationsTransactionMode: 'each',
     applicationName: options.applicationName,

@@ -1,0 +1,30 @@
+/** A project's balance and the terms a charge is judged by. Written by the ledger alone. */
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { BIGINT } from '../columns.js';
+
+@Entity('credit_account')
+export class CreditAccount {
+  @PrimaryColumn({ type: 'uuid', name: 'project_id' })
+  projectId!: string;
+
+  @Column({ ...BIGINT, name: 'balance_credits' })
+  balanceCredits!: bigint;
+
+  @Column({ type: 'boolean', name: 'is_postpaid' })
+  isPostpaid!: boolean;
+
+  @Column({ ...BIGINT, name: 'floor_credits', nullable: true })
+  floorCredits!: bigint | null;
+
+  @Column({ type: 'boolean' })
+  frozen!: boolean;
+
+  @Column({ ...BIGINT, name: 'daily_cap_credits', nullable: true })
+  dailyCapCredits!: bigint | null;
+
+  @Column({ type: 'date', name: 'spent_on' })
+  spentOn!: string;
+
+  @Column({ ...BIGINT, name: 'spent_credits' })
+  spentCredits!: bigint;
+}

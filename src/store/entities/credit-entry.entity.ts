@@ -1,0 +1,36 @@
+/** One movement of credits, never changed. Written by the ledger alone. */
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { BIGINT, TIMESTAMPTZ } from '../columns.js';
+
+@Entity('credit_entry')
+export class CreditEntry {
+  @PrimaryColumn({ ...BIGINT, generated: 'identity', generatedIdentity: 'ALWAYS' })
+  id!: bigint;
+
+  @Column({ type: 'text', name: 'entry_key' })
+  entryKey!: string;
+
+  @Column({ type: 'uuid', name: 'project_id' })
+  projectId!: string;
+
+  @Column({ type: 'text' })
+  contra!: 'revenue' | 'funding' | 'adjustments';
+
+  @Column({ type: 'text' })
+  kind!: 'charge' | 'refund' | 'topup' | 'adjustment';
+
+  @Column(BIGINT)
+  credits!: bigint;
+
+  @Column({ ...BIGINT, name: 'order_id', nullable: true })
+  orderId!: bigint | null;
+
+  @Column({ type: 'text', nullable: true })
+  actor!: string | null;
+
+  @Column({ type: 'text', nullable: true })
+  reason!: string | null;
+
+  @Column({ ...TIMESTAMPTZ, name: 'created_at' })
+  createdAt!: Date;
+}

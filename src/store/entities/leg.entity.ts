@@ -1,0 +1,40 @@
+/** One delegation of an order from one wallet, or the one action of an activation. */
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { LegStatus, OrderKind } from '../../orders/order-state.js';
+import { BIGINT, TIMESTAMPTZ } from '../columns.js';
+
+@Entity('leg')
+export class Leg {
+  @PrimaryColumn({ ...BIGINT, generated: 'identity', generatedIdentity: 'ALWAYS' })
+  id!: bigint;
+
+  @Column({ ...BIGINT, name: 'order_id' })
+  orderId!: bigint;
+
+  @Column({ type: 'smallint', name: 'leg_no' })
+  legNo!: number;
+
+  @Column({ type: 'text' })
+  kind!: OrderKind;
+
+  @Column({ type: 'integer', name: 'wallet_id' })
+  walletId!: number;
+
+  @Column({ type: 'text', name: 'receive_address' })
+  receiveAddress!: string;
+
+  @Column({ ...BIGINT, name: 'amount_sun' })
+  amountSun!: bigint;
+
+  @Column({ ...BIGINT, nullable: true })
+  energy!: bigint | null;
+
+  @Column({ type: 'text' })
+  status!: LegStatus;
+
+  @Column({ ...TIMESTAMPTZ, name: 'active_at', nullable: true })
+  activeAt!: Date | null;
+
+  @Column({ ...TIMESTAMPTZ, name: 'changed_at' })
+  changedAt!: Date;
+}

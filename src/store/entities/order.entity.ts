@@ -1,0 +1,91 @@
+/** One purchase: what was asked, charged and reached. */
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { OrderKind, OrderStatus } from '../../orders/order-state.js';
+import { BIGINT, TIMESTAMPTZ } from '../columns.js';
+
+@Entity('orders')
+export class Order {
+  @PrimaryColumn({ ...BIGINT, generated: 'identity', generatedIdentity: 'ALWAYS' })
+  id!: bigint;
+
+  @Column({ type: 'uuid', name: 'project_id' })
+  projectId!: string;
+
+  @Column({ type: 'text' })
+  key!: string;
+
+  @Column({ type: 'bytea', name: 'request_hash' })
+  requestHash!: Buffer;
+
+  @Column({ type: 'uuid', name: 'quote_id', nullable: true })
+  quoteId!: string | null;
+
+  @Column({ type: 'text' })
+  kind!: OrderKind;
+
+  @Column({ type: 'text' })
+  status!: OrderStatus;
+
+  @Column({ type: 'text', name: 'receive_address' })
+  receiveAddress!: string;
+
+  @Column({ ...BIGINT, nullable: true })
+  energy!: bigint | null;
+
+  @Column({ type: 'integer', name: 'duration_sec', nullable: true })
+  durationSec!: number | null;
+
+  @Column({ ...BIGINT, name: 'price_sun' })
+  priceSun!: bigint;
+
+  @Column(BIGINT)
+  credits!: bigint;
+
+  @Column({ ...BIGINT, name: 'trx_usd_e8' })
+  trxUsdE8!: bigint;
+
+  @Column({ type: 'text', name: 'request_id', nullable: true })
+  requestId!: string | null;
+
+  @Column({ type: 'boolean' })
+  settled!: boolean;
+
+  @Column({ type: 'boolean' })
+  undoing!: boolean;
+
+  @Column({ type: 'boolean', name: 'needs_attention' })
+  needsAttention!: boolean;
+
+  @Column({ type: 'text', name: 'error_code', nullable: true })
+  errorCode!: string | null;
+
+  @Column({ type: 'text', nullable: true })
+  error!: string | null;
+
+  @Column({ ...BIGINT, name: 'delivered_energy', nullable: true })
+  deliveredEnergy!: bigint | null;
+
+  @Column({ ...TIMESTAMPTZ, name: 'created_at' })
+  createdAt!: Date;
+
+  @Column({ ...TIMESTAMPTZ, name: 'delivered_at', nullable: true })
+  deliveredAt!: Date | null;
+
+  @Column({ ...TIMESTAMPTZ, name: 'ends_at', nullable: true })
+  endsAt!: Date | null;
+
+  @Column({ ...TIMESTAMPTZ, name: 'reclaimed_at', nullable: true })
+  reclaimedAt!: Date | null;
+
+  @Column({ ...TIMESTAMPTZ, name: 'placed_at', nullable: true })
+  placedAt!: Date | null;
+
+  @Column({ ...TIMESTAMPTZ, name: 'next_run_at', nullable: true })
+  nextRunAt!: Date | null;
+
+  @Column({ ...TIMESTAMPTZ, name: 'lease_until', nullable: true })
+  leaseUntil!: Date | null;
+
+  @Column({ type: 'integer' })
+  fence!: number;
+}

@@ -1,0 +1,48 @@
+/** A chain account of ours that delegates its stake, or activates accounts. */
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { BIGINT, TIMESTAMPTZ } from '../columns.js';
+
+@Entity('pool_wallet')
+export class PoolWallet {
+  @PrimaryColumn({ type: 'integer', generated: 'identity', generatedIdentity: 'ALWAYS' })
+  id!: number;
+
+  @Column({ type: 'text' })
+  address!: string;
+
+  @Column({ type: 'text' })
+  role!: 'pool' | 'activation';
+
+  @Column({ type: 'smallint', name: 'permission_id' })
+  permissionId!: number;
+
+  @Column({ type: 'text', name: 'key_address' })
+  keyAddress!: string;
+
+  @Column({ type: 'bytea', name: 'key_sealed', nullable: true })
+  keySealed!: Buffer | null;
+
+  @Column({ type: 'text' })
+  status!: 'active' | 'paused';
+
+  @Column({ type: 'text', name: 'pause_reason', nullable: true })
+  pauseReason!: string | null;
+
+  @Column({ ...BIGINT, name: 'staked_sun' })
+  stakedSun!: bigint;
+
+  @Column({ ...BIGINT, name: 'delegated_sun' })
+  delegatedSun!: bigint;
+
+  @Column({ ...BIGINT, name: 'free_sun_seen' })
+  freeSunSeen!: bigint;
+
+  @Column({ ...BIGINT, name: 'balance_sun' })
+  balanceSun!: bigint;
+
+  @Column({ ...TIMESTAMPTZ, name: 'synced_at', nullable: true })
+  syncedAt!: Date | null;
+
+  @Column({ ...TIMESTAMPTZ, name: 'created_at' })
+  createdAt!: Date;
+}

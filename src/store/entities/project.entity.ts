@@ -1,0 +1,30 @@
+/** A tenant and the options of its door; money and terms are its credit account's. */
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { TIMESTAMPTZ } from '../columns.js';
+
+@Entity('project')
+export class Project {
+  @PrimaryColumn({ type: 'uuid' })
+  id!: string;
+
+  @Column({ type: 'text' })
+  name!: string;
+
+  @Column({ type: 'bytea', name: 'api_key_sealed' })
+  apiKeySealed!: Buffer;
+
+  @Column({ type: 'boolean', name: 'require_idempotency_key' })
+  requireIdempotencyKey!: boolean;
+
+  @Column({ type: 'boolean', name: 'require_quote' })
+  requireQuote!: boolean;
+
+  @Column({ type: 'text', array: true, name: 'allowed_sources' })
+  allowedSources!: string[];
+
+  @Column({ ...TIMESTAMPTZ, name: 'created_at' })
+  createdAt!: Date;
+
+  @Column({ ...TIMESTAMPTZ, name: 'updated_at' })
+  updatedAt!: Date;
+}
