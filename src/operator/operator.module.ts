@@ -2,35 +2,20 @@
 import { Module, type DynamicModule, type INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { BillingModule } from '../billing/billing.module.js';
-import { NodePool } from '../chain/node-pool.js';
-import { TronNode } from '../chain/node.js';
-import { TronClient } from '../chain/tron.client.js';
-import { Config, readConfig } from '../config.js';
+import { readConfig, type Config } from '../config.js';
+import { createLogger } from '../http/logger.js';
 import { PlatformModule } from '../platform.module.js';
 import { PoolWallets } from './pool-wallets.js';
 import { Prices } from './prices.js';
 import { Projects } from './projects.js';
-
-/** A command asks a few questions and ends, so the nodes are not watched in between. */
-function createTronClient({ chain }: Config): TronClient {
-  const nodes = chain.fullNodeUrls.map(
-    (fullUrl, index) => new TronNode({ ...chain, fullUrl, solidUrl: chain.solidityNodeUrls[index] ?? fullUrl }),
-  );
-  return new TronClient(new NodePool(nodes, chain.pollMs));
-}
 
 @Module({})
 export class OperatorModule {
   static for(config: Config): DynamicModule {
     return {
       module: OperatorModule,
-      imports: [PlatformModule.for('cli', config), BillingModule],
-      providers: [
-        { provide: TronClient, useFactory: createTronClient, inject: [Config] },
-        Projects,
-        Prices,
-        PoolWallets,
-      ],
+      imports: [PlatformModule.for('cli', config, createLogger({ logLevel: 'silent' })), BillingModule],
+      providers: [Projects, Prices, PoolWallets],
     };
   }
 }

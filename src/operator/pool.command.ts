@@ -1,6 +1,5 @@
 /** `pool`: the wallets whose stake is rented out, and the one that activates accounts. */
 import type { Command } from 'commander';
-import { addressOfKey } from '../chain/keys.js';
 import { Config } from '../config.js';
 import { addressArg, choiceArg, integerArg, readKeyFile } from './arguments.js';
 import type { Desk } from './desk.js';
@@ -130,6 +129,8 @@ async function readKey(desk: Desk, options: KeyOptions): Promise<WalletKey> {
   if (options.keyFile === undefined) return { keyAddress: options.keyAddress ?? '', privateKey: undefined };
   const { privateKey, isExposed } = await readKeyFile(options.keyFile);
   if (isExposed) desk.warn(`Others can read ${options.keyFile}: chmod 600, or delete it now that the key is sealed.`);
+  // Loaded only here: it brings tronweb along, which takes half a second.
+  const { addressOfKey } = await import('../chain/keys.js');
   return { keyAddress: addressOfKey(privateKey), privateKey };
 }
 
