@@ -1,0 +1,132 @@
+/**
+ * How an order ends undelivered: capacity given back, the order undone, the charge refunded, or, while no node
+ * answers, set aside as unresolved. Each step is one transaction under the order's fence; the database itself refuses
+ * a refund while any transaction of the order may live.
+ */
+import { Inject, Injectable } from '@nestjs/common';
+import { Ledger } from '../billing/ledger.js';
+import { crashPoint } from '../crash-point.js';
+import type { Credits, Sun } from '../money/units.js';
+import { Database, isRefusal, type Queryable } from '../store/database.js';
+import type { WorkLeg, WorkOrder } from './work-order.js';
+
+const LOCK = {
+  name: 'lock_order_fenced',
+  text: `SELECT id FROM orders WHERE id = $1 AND fence = $2 FOR NO KEY UPDATE`,
+};
+
+const RELEASE_LEGS = {
+  name: 'release_legs',
+  text: `UPDATE leg SET status = 'released', changed_at = clock_timestamp()
+    WHERE id = ANY ($1::bigint[]) AND status IN ('reserved', 'placed') RETURNING id, wallet_id, amount_sun`,
+};
+
+/** Any slot of the wallet will do; the leg's id spreads them. */
+const RETURN_CAPACITY = {
+  name: 'return_capacity',
+  text: `UPDATE pool_slot s SET free_sun = s.free_sun + $3 WHERE s.wallet_id = $1 AND s.slot_no = (
+      SELECT slot_no FROM pool_slot WHERE wallet_id = $1 ORDER BY slot_no
+      OFFSET $2::bigint % (SELECT count(*) FROM pool_slot WHERE wallet_id = $1) LIMIT 1)`,
+};
+
+const UNDO = {
+  name: 'undo_order',
+  text: `UPDATE orders SET undoing = true WHERE id = $1 AND fence = $2 AND NOT settled RETURNING id`,
+};
+
+const REFUND = {
+  name: 'refund_order',
+  text: `UPDATE orders SET status = 'refunded', needs_attention = false, next_run_at = NULL,
+      error_code = 'SUPPLIER_REFUSED', error = $3, delivered_at = NULL, ends_at = NULL, delivered_energy = NULL
+    WHERE id = $1 AND fence = $2 AND status <> 'refunded' RETURNING id`,
+};
+
+const UNRESOLVED = {
+  name: 'order_unresolved',
+  text: `UPDATE orders SET status = 'unresolved', needs_attention = true, error_code = 'SUPPLIER_UNKNOWN', error = $3
+    WHERE id = $1 AND fence = $2 AND status = 'placed'`,
+};
+
+const ATTENTION = {
+  name: 'order_attention',
+  text: `UPDATE orders SET needs_attention = true WHERE id = $1 AND fence = $2 AND NOT needs_attention`,
+};
+
+export const REFUND_REASON = 'The energy could not be delivered; the charge was given back.';
+const UNRESOLVED_REASON = 'The chain could not be asked what became of the delegation; this resolves itself.';
+
+@Injectable()
+export class Ending {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Ledger) private readonly ledger: Ledger,
+  ) {}
+
+  /** Ends legs of which nothing can happen any more and gives their capacity back, once. */
+  async release(order: WorkOrder, legs: readonly WorkLeg[]): Promise<void> {
+    if (legs.length === 0) return;
+    crashPoint('give-up.before');
+    await this.database.transaction(async (tx) => {
+      if (!(await this.lock(tx, order))) return;
+      const released = await tx.query<{ id: bigint; wallet_id: number; amount_sun: bigint }>(RELEASE_LEGS, [
+        legs.map((leg) => leg.id),
+      ]);
+      const sorted = [...released].sort((a, b) => a.wallet_id - b.wallet_id);
+      for (const leg of sorted) await tx.query(RETURN_CAPACITY, [leg.wallet_id, leg.id, leg.amount_sun]);
+    });
+    crashPoint('give-up.after');
+  }
+
+  /** From now on the order is taken back, whatever of it still arrives. */
+  async undo(order: WorkOrder): Promise<void> {
+    await this.database.query(UNDO, [order.id, order.fence]);
+  }
+
+  /** Gives the charge back and ends the order: one transaction, refused by the database unless every leg has ended. */
+  async refund(order: WorkOrder): Promise<void> {
+    crashPoint('refund.before');
+    await this.database.transaction(async (tx) => {
+      const [ended] = await tx.query(REFUND, [order.id, order.fence, REFUND_REASON]);
+      if (ended === undefined) return;
+      await this.ledger.refund(tx, order.id, order.projectId, order.credits as Credits);
+    });
+    crashPoint('refund.after');
+  }
+
+  /** Sets an order aside of which nobody can say what became; a node that answers brings it back. */
+  async markUnresolved(order: WorkOrder): Promise<void> {
+    crashPoint('unresolved.before');
+    await this.database.query(UNRESOLVED, [order.id, order.fence, UNRESOLVED_REASON]);
+    crashPoint('unresolved.after');
+  }
+
+  /** Shows an operator that something takes longer than it should. */
+  async callAttention(order: WorkOrder): Promise<void> {
+    await this.database.query(ATTENTION, [order.id, order.fence]);
+  }
+
+  /** Reserves a further leg for what is missing; false when the pool has no room for it. */
+  async topUp(order: WorkOrder, missingSun: Sun, slackSun: Sun): Promise<boolean> {
+    crashPoint('top-up.before');
+    try {
+      await this.database.transaction(async (tx) => {
+        if (!(await this.lock(tx, order))) return;
+        await tx.query(`SELECT reserve_capacity($1, 'rental', $2, $3, $4)`, [
+          order.id,
+          order.receiver,
+          missingSun,
+          slackSun,
+        ]);
+      });
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      return false;
+    }
+    crashPoint('top-up.after');
+    return true;
+  }
+
+  private async lock(tx: Queryable, order: WorkOrder): Promise<boolean> {
+    return (await tx.query(LOCK, [order.id, order.fence])).length === 1;
+  }
+}

@@ -1,0 +1,165 @@
+/**
+ * A transaction's way out: build → record bytes and id → sign → record → mark sending → send, many at once. Each step
+ * is on disk before the next, so a crash anywhere leaves a state that the same code goes on from.
+ */
+import { Inject, Injectable } from '@nestjs/common';
+import { Signer, signerOf } from '../chain/keys.js';
+import { buildTransaction, type ChainAction } from '../chain/signed-transaction.js';
+import { Config } from '../config.js';
+import { crashPoint } from '../crash-point.js';
+import { Log } from '../http/logger.js';
+import { Broadcaster, type Sendable } from './broadcast.js';
+import type { View } from './chain-view.js';
+import type { BuildStep, TxStep } from './plan.js';
+import { TransactionLog, type BuiltRecord } from './transaction-log.js';
+import type { WorkLeg, WorkOrder } from './work-order.js';
+
+export interface OrderBuild extends BuildStep {
+  readonly order: WorkOrder;
+}
+
+export interface OrderTx extends TxStep {
+  readonly order: WorkOrder;
+}
+
+interface Unsigned {
+  readonly id: bigint;
+  readonly order: WorkOrder;
+  readonly leg: WorkLeg;
+  readonly rawData: Buffer;
+}
+
+/** Spreads equal actions in one block over a minute of timestamps; legs with equal salt are 60 000 legs apart. */
+const SALT_RANGE = 60_000n;
+
+@Injectable()
+export class Outbound {
+  constructor(
+    @Inject(TransactionLog) private readonly log: TransactionLog,
+    @Inject(Broadcaster) private readonly broadcaster: Broadcaster,
+    @Inject(Signer) private readonly signer: Signer,
+    @Inject(Config) private readonly config: Config,
+    @Inject(Log) private readonly logger: Log,
+  ) {}
+
+  /** Makes and sends new transactions. */
+  async launch(builds: readonly OrderBuild[], view: View): Promise<void> {
+    if (builds.length === 0) return;
+    const built = await Promise.all(builds.map(async (step) => this.build(step, view)));
+    crashPoint('build.after');
+    const ids = await this.log.recordBuilt(built);
+    const unsigned = builds.flatMap((step, index) => {
+      const id = ids.get(`${step.leg.id.toString()}/${step.purpose}`);
+      const record = built[index];
+      return id === undefined || record === undefined
+        ? []
+        : [{ id, order: step.order, leg: step.leg, rawData: record.rawData }];
+    });
+    await this.signAndSend(unsigned, []);
+  }
+
+  /** Goes on with transactions that were recorded but never sent. */
+  async resume(steps: readonly OrderTx[]): Promise<void> {
+    const signed = steps.filter((step) => step.tx.status === 'signed');
+    const built = steps.filter((step) => step.tx.status === 'built');
+    await this.signAndSend(
+      built.map(({ order, leg, tx }) => ({ id: tx.id, order, leg, rawData: tx.rawData })),
+      signed.flatMap(({ order, tx }) =>
+        tx.signature === undefined ? [] : [{ id: tx.id, order, rawData: tx.rawData, signature: tx.signature }],
+      ),
+    );
+  }
+
+  /** Sends the same bytes again, to every node: they can only ever be included once. */
+  async resend(steps: readonly OrderTx[]): Promise<void> {
+    const items = steps.flatMap(({ tx }) =>
+      tx.signature === undefined ? [] : [{ id: tx.id, rawData: tx.rawData, signature: tx.signature }],
+    );
+    if (items.length === 0) return;
+    const records = await this.broadcaster.send(items, true);
+    await this.log.recordBroadcasts(
+      records,
+      items.map((item) => item.id),
+    );
+  }
+
+  /** Gives up what was never sent; nobody outside has seen it. */
+  async drop(steps: readonly OrderTx[]): Promise<void> {
+    await this.log.recordDropped(steps.map(({ order, tx }) => ({ id: tx.id, orderId: order.id, fence: order.fence })));
+  }
+
+  private async build(step: OrderBuild, view: View): Promise<BuiltRecord> {
+    const { order, leg, purpose, attempt } = step;
+    const expiresAtMs = view.head.timestampMs + this.config.chain.expirationSec * 1000;
+    const { rawData, txid } = await buildTransaction(actionOf(order, leg, purpose), {
+      permissionId: leg.permissionId,
+      reference: view.solid,
+      expiresAtMs,
+      timestampMs: view.head.timestampMs + Number(leg.id % SALT_RANGE),
+    });
+    return {
+      orderId: order.id,
+      fence: order.fence,
+      legId: leg.id,
+      walletId: leg.walletId,
+      purpose,
+      attempt,
+      txid,
+      rawData,
+      refBlockNumber: view.solid.number,
+      expiresAtMs,
+    };
+  }
+
+  private async signAndSend(
+    unsigned: readonly Unsigned[],
+    signedBefore: readonly (Sendable & { readonly order: WorkOrder })[],
+  ): Promise<void> {
+    const fresh = (await Promise.all(unsigned.map(async (item) => this.sign(item)))).flatMap((item) => item ?? []);
+    let sendable = [...signedBefore];
+    if (fresh.length > 0) {
+      const recorded = await this.log.recordSigned(
+        fresh.map((item) => ({ ...item, orderId: item.order.id, fence: item.order.fence })),
+      );
+      sendable = [...sendable, ...fresh.filter((item) => recorded.has(item.id))];
+    }
+    if (sendable.length === 0) return;
+    const marked = await this.log.recordSending(
+      sendable.map((item) => ({ id: item.id, orderId: item.order.id, fence: item.order.fence })),
+    );
+    const records = await this.broadcaster.send(
+      sendable.filter((item) => marked.has(item.id)),
+      false,
+    );
+    await this.log.recordBroadcasts(records, []);
+  }
+
+  /** One signature, checked against the key that the chain expects; undefined when it could not be had just now. */
+  private async sign(item: Unsigned): Promise<(Sendable & { readonly order: WorkOrder }) | undefined> {
+    crashPoint('sign.before');
+    try {
+      const signature = await this.signer.sign(item.leg.walletAddress, item.rawData);
+      crashPoint('sign.after');
+      if (signerOf(item.rawData, signature) !== item.leg.keyAddress) throw new Error('signed by another key');
+      return { id: item.id, order: item.order, rawData: item.rawData, signature };
+    } catch (error) {
+      this.logger.error(
+        { err: error, orderId: item.order.id.toString(), wallet: item.leg.walletAddress },
+        'not signed',
+      );
+      return undefined;
+    }
+  }
+}
+
+function actionOf(order: WorkOrder, leg: WorkLeg, purpose: BuildStep['purpose']): ChainAction {
+  const parties = { owner: leg.walletAddress, receiver: order.receiver };
+  switch (purpose) {
+    case 'delegate':
+      return { type: 'delegate', ...parties, amountSun: leg.amountSun };
+    case 'reclaim':
+      return { type: 'undelegate', ...parties, amountSun: leg.amountSun };
+    case 'activate':
+      return { type: 'activate', ...parties };
+  }
+}

@@ -1,0 +1,147 @@
+/**
+ * What an order needs next, decided from its recorded state alone. Pure: the same state gives the same plan, so a
+ * worker that takes over after a crash goes on exactly where the last one was.
+ */
+import type { OrderStatus } from '../orders/order-state.js';
+import {
+  attemptsOf,
+  deathsOf,
+  deliveryPurpose,
+  liveTx,
+  type WorkLeg,
+  type WorkOrder,
+  type WorkTx,
+} from './work-order.js';
+import type { ChainTxPurpose } from '../orders/order-state.js';
+
+/** A transaction to make for a leg. */
+export interface BuildStep {
+  readonly leg: WorkLeg;
+  readonly purpose: ChainTxPurpose;
+  readonly attempt: number;
+}
+
+/** A recorded transaction to go on with. */
+export interface TxStep {
+  readonly leg: WorkLeg;
+  readonly tx: WorkTx;
+}
+
+export interface Plan {
+  readonly build: readonly BuildStep[];
+  /** Recorded, not yet sent: to be signed and sent, or dropped when too old. */
+  readonly send: readonly TxStep[];
+  /** May be anywhere: to be looked up, sent again, or proven dead. */
+  readonly find: readonly TxStep[];
+  /** Nothing of it can happen any more; its capacity goes back. */
+  readonly release: readonly WorkLeg[];
+  /** All legs active but less energy than was sold. */
+  readonly topUp: boolean;
+  /** The order cannot be delivered whole: take back what was, then refund. */
+  readonly undo: boolean;
+  /** Every leg has ended undelivered. */
+  readonly refund: boolean;
+}
+
+/** Attempts of a delivery that may die before the order is given back. Each takes the chain about two minutes. */
+export const DELIVERY_DEATHS_MAX = 2;
+
+const REFUNDABLE: ReadonlySet<OrderStatus> = new Set(['reserved', 'placed', 'delivered', 'unresolved']);
+
+interface Draft {
+  build: BuildStep[];
+  send: TxStep[];
+  find: TxStep[];
+  release: WorkLeg[];
+}
+
+/** What a leg needs while the order is to be delivered. */
+function planDelivery(order: WorkOrder, leg: WorkLeg, draft: Draft): void {
+  if (leg.status !== 'reserved' && leg.status !== 'placed') return;
+  const purpose = deliveryPurpose(order);
+  const tx = liveTx(leg, purpose);
+  if (tx === undefined) draft.build.push({ leg, purpose, attempt: attemptsOf(leg, purpose) + 1 });
+  else planTx(leg, tx, draft);
+}
+
+function planTx(leg: WorkLeg, tx: WorkTx, draft: Draft): void {
+  if (tx.status === 'built' || tx.status === 'signed') draft.send.push({ leg, tx });
+  else if (tx.status === 'sending') draft.find.push({ leg, tx });
+}
+
+/** What a leg needs when it is to be taken back: at the rental's end, or because the order is undone. */
+function planReturn(order: WorkOrder, leg: WorkLeg, draft: Draft): void {
+  const delivery = liveTx(leg, deliveryPurpose(order));
+  switch (leg.status) {
+    case 'reserved':
+    case 'placed':
+      // Something of it may be on its way: first learn what became of it. What was never sent is dropped by `send`.
+      if (delivery === undefined) draft.release.push(leg);
+      else planTx(leg, delivery, draft);
+      return;
+    case 'active':
+      // Only what is solid is taken back: an undelegation of what may still fall away could take a sibling's.
+      if (delivery?.status === 'solid') {
+        draft.build.push({ leg, purpose: 'reclaim', attempt: attemptsOf(leg, 'reclaim') + 1 });
+      }
+      return;
+    case 'reclaiming': {
+      const tx = liveTx(leg, 'reclaim');
+      if (tx === undefined) draft.build.push({ leg, purpose: 'reclaim', attempt: attemptsOf(leg, 'reclaim') + 1 });
+      else planTx(leg, tx, draft);
+      return;
+    }
+    case 'reclaimed':
+    case 'released':
+      return;
+  }
+}
+
+function activeLegs(order: WorkOrder): readonly WorkLeg[] {
+  return order.legs.filter((leg) => leg.status === 'active');
+}
+
+function fallsShort(order: WorkOrder): boolean {
+  if (order.kind !== 'rental' || order.status === 'delivered' || order.legs.length === 0) return false;
+  if (activeLegs(order).length !== order.legs.filter((leg) => leg.status !== 'released').length) return false;
+  return energyOf(order) < (order.energy ?? 0n);
+}
+
+/** What the active legs of an order deliver together. */
+export function energyOf(order: WorkOrder): bigint {
+  return activeLegs(order).reduce((sum, leg) => sum + (leg.energy ?? 0n), 0n);
+}
+
+/** Whether a running rental is to be taken back: its end has come by the chain's clock, or taking back has begun. */
+function isEnding(order: WorkOrder, headTimestampMs: number): boolean {
+  if (!order.isSettled || order.kind !== 'rental') return false;
+  if (order.legs.some((leg) => leg.status === 'reclaiming' || leg.status === 'reclaimed')) return true;
+  return order.endsAtMs !== undefined && order.endsAtMs <= headTimestampMs;
+}
+
+/**
+ * The steps an order needs now. `headTimestampMs`: the chain's clock. `reservedMaxSec`: how long an order may wait
+ * without anything having been sent.
+ */
+export function planFor(order: WorkOrder, headTimestampMs: number, reservedMaxSec: number): Plan {
+  const purpose = deliveryPurpose(order);
+  const isRefundable = !order.isSettled && REFUNDABLE.has(order.status);
+  const isLost =
+    order.legs.some((leg) => deathsOf(leg, purpose) >= DELIVERY_DEATHS_MAX) ||
+    // An unresolved order makes no new attempt: its state only allows delivered or refunded.
+    (order.status === 'unresolved' && order.legs.some((leg) => leg.status === 'placed' && !liveTx(leg, purpose))) ||
+    (order.status === 'reserved' && order.ageSec > reservedMaxSec);
+  const undoing = isRefundable && (order.isUndoing || isLost);
+  const draft: Draft = { build: [], send: [], find: [], release: [] };
+  const returning = undoing || isEnding(order, headTimestampMs);
+  for (const leg of order.legs) {
+    if (returning) planReturn(order, leg, draft);
+    else if (!order.isSettled) planDelivery(order, leg, draft);
+  }
+  return {
+    ...draft,
+    topUp: !returning && fallsShort(order),
+    undo: undoing && !order.isUndoing,
+    refund: undoing && order.legs.every((leg) => leg.status === 'released' || leg.status === 'reclaimed'),
+  };
+}

@@ -1,0 +1,205 @@
+/**
+ * The only writer of chain_tx and broadcast: every step of a transaction is recorded before the next one is taken.
+ * All writes are for many at once; each takes effect only under the fence of its order's claim.
+ */
+import { Inject, Injectable } from '@nestjs/common';
+import { crashPoint } from '../crash-point.js';
+import { Database, type Queryable } from '../store/database.js';
+import type { ChainTxPurpose } from '../orders/order-state.js';
+
+export interface BuiltRecord {
+  readonly orderId: bigint;
+  readonly fence: number;
+  readonly legId: bigint;
+  readonly walletId: number;
+  readonly purpose: ChainTxPurpose;
+  readonly attempt: number;
+  readonly txid: string;
+  readonly rawData: Buffer;
+  readonly refBlockNumber: number;
+  readonly expiresAtMs: number;
+}
+
+export interface TxRef {
+  readonly id: bigint;
+  readonly orderId: bigint;
+  readonly fence: number;
+}
+
+export interface BroadcastRecord {
+  readonly txId: bigint;
+  readonly node: string;
+  readonly answer: string;
+  readonly message: string | undefined;
+}
+
+/** A conflict means that another live transaction of the leg exists, or the id: nothing is recorded, nothing follows. */
+const RECORD_BUILT = {
+  name: 'record_built',
+  text: `INSERT INTO chain_tx (order_id, leg_id, wallet_id, purpose, attempt, status, txid, raw_data, ref_block_number, expires_at)
+    SELECT v.order_id, v.leg_id, v.wallet_id, v.purpose, v.attempt, 'built', v.txid, v.raw_data, v.ref_block, v.expires_at
+      FROM unnest($1::bigint[], $2::int[], $3::bigint[], $4::int[], $5::text[], $6::smallint[], $7::bytea[], $8::bytea[],
+                  $9::bigint[], $10::timestamptz[])
+        AS v(order_id, fence, leg_id, wallet_id, purpose, attempt, txid, raw_data, ref_block, expires_at)
+      JOIN orders o ON o.id = v.order_id AND o.fence = v.fence
+    ON CONFLICT DO NOTHING RETURNING id, leg_id, purpose`,
+};
+
+const RECORD_SIGNED = {
+  name: 'record_signed',
+  text: `UPDATE chain_tx t SET status = 'signed', signature = v.signature
+    FROM unnest($1::bigint[], $2::int[], $3::bytea[]) AS v(id, fence, signature), orders o
+    WHERE t.id = v.id AND t.status = 'built' AND o.id = t.order_id AND o.fence = v.fence RETURNING t.id`,
+};
+
+const LOCK_ORDERS = {
+  name: 'lock_orders_fenced',
+  text: `SELECT o.id FROM orders o JOIN unnest($1::bigint[], $2::int[]) AS v(id, fence) ON o.id = v.id AND o.fence = v.fence
+    ORDER BY o.id FOR NO KEY UPDATE OF o`,
+};
+
+const MARK_SENDING = {
+  name: 'mark_sending',
+  text: `UPDATE chain_tx SET status = 'sending', sent_at = clock_timestamp(), sends = 1
+    WHERE id = ANY ($1::bigint[]) AND order_id = ANY ($2::bigint[]) AND status = 'signed' RETURNING id, leg_id, order_id, purpose`,
+};
+
+const MOVE_LEGS = {
+  name: 'legs_on_their_way',
+  text: `UPDATE leg SET status = v.status, changed_at = clock_timestamp()
+    FROM unnest($1::bigint[], $2::text[]) AS v(id, status)
+    WHERE leg.id = v.id AND (leg.status, v.status) IN (('reserved', 'placed'), ('active', 'reclaiming'))`,
+};
+
+const MOVE_ORDERS = {
+  name: 'orders_placed',
+  text: `UPDATE orders SET status = 'placed', placed_at = clock_timestamp() WHERE id = ANY ($1::bigint[]) AND status = 'reserved'`,
+};
+
+const DROP = {
+  name: 'drop_unsent',
+  text: `UPDATE chain_tx t SET status = 'dropped'
+    FROM unnest($1::bigint[], $2::int[]) AS v(id, fence), orders o
+    WHERE t.id = v.id AND t.status IN ('built', 'signed') AND o.id = t.order_id AND o.fence = v.fence RETURNING t.id`,
+};
+
+const COUNT_SENDS = {
+  name: 'count_sends',
+  text: `UPDATE chain_tx SET sends = sends + 1, sent_at = clock_timestamp() WHERE id = ANY ($1::bigint[])`,
+};
+
+const RECORD_BROADCASTS = {
+  name: 'record_broadcasts',
+  text: `INSERT INTO broadcast (chain_tx_id, node, answer, message)
+    SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[])`,
+};
+
+const RECORD_DEAD = {
+  name: 'record_dead',
+  text: `UPDATE chain_tx t SET status = 'dead', evidence = v.evidence
+    FROM unnest($1::bigint[], $2::int[], $3::jsonb[]) AS v(id, fence, evidence), orders o
+    WHERE t.id = v.id AND t.status = 'sending' AND o.id = t.order_id AND o.fence = v.fence RETURNING t.id`,
+};
+
+function byId<T extends { readonly id: bigint }>(refs: readonly T[]): T[] {
+  return [...refs].sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+@Injectable()
+export class TransactionLog {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  /** Records bytes and ids before anything is signed. Returns the ids of those recorded, by leg and purpose. */
+  async recordBuilt(built: readonly BuiltRecord[]): Promise<Map<string, bigint>> {
+    crashPoint('record-built.before');
+    const rows = await this.database.query<{ id: bigint; leg_id: bigint; purpose: string }>(RECORD_BUILT, [
+      built.map((record) => record.orderId),
+      built.map((record) => record.fence),
+      built.map((record) => record.legId),
+      built.map((record) => record.walletId),
+      built.map((record) => record.purpose),
+      built.map((record) => record.attempt),
+      built.map((record) => Buffer.from(record.txid, 'hex')),
+      built.map((record) => record.rawData),
+      built.map((record) => record.refBlockNumber),
+      built.map((record) => new Date(record.expiresAtMs)),
+    ]);
+    crashPoint('record-built.after');
+    return new Map(rows.map((row) => [`${row.leg_id.toString()}/${row.purpose}`, row.id]));
+  }
+
+  /** Records signatures; returns the ids that were still ours to sign. */
+  async recordSigned(signed: readonly (TxRef & { readonly signature: Buffer })[]): Promise<Set<bigint>> {
+    crashPoint('record-signed.before');
+    const rows = await this.database.query<{ id: bigint }>(RECORD_SIGNED, [
+      signed.map((record) => record.id),
+      signed.map((record) => record.fence),
+      signed.map((record) => record.signature),
+    ]);
+    crashPoint('record-signed.after');
+    return new Set(rows.map((row) => row.id));
+  }
+
+  /**
+   * Marks signed transactions as on their way, with their legs and orders, before the first byte is sent. From here
+   * on only a block or a proof of death decides. Returns the ids that may be sent.
+   */
+  async recordSending(refs: readonly TxRef[]): Promise<Set<bigint>> {
+    crashPoint('record-sending.before');
+    const marked = await this.database.transaction(async (tx) => this.markSending(tx, refs));
+    crashPoint('record-sending.after');
+    return marked;
+  }
+
+  /** Gives up what was never sent. */
+  async recordDropped(refs: readonly TxRef[]): Promise<void> {
+    if (refs.length === 0) return;
+    crashPoint('drop.before');
+    const sorted = byId(refs);
+    await this.database.query(DROP, [sorted.map((ref) => ref.id), sorted.map((ref) => ref.fence)]);
+    crashPoint('drop.after');
+  }
+
+  /** Records what nodes said to a broadcast, for people; nothing follows from it. */
+  async recordBroadcasts(records: readonly BroadcastRecord[], resent: readonly bigint[]): Promise<void> {
+    crashPoint('record-broadcast.before');
+    if (resent.length > 0) await this.database.query(COUNT_SENDS, [resent]);
+    if (records.length > 0) {
+      await this.database.query(RECORD_BROADCASTS, [
+        records.map((record) => record.txId),
+        records.map((record) => record.node),
+        records.map((record) => record.answer),
+        records.map((record) => record.message ?? null),
+      ]);
+    }
+    crashPoint('record-broadcast.after');
+  }
+
+  /** Records proofs of death; returns the ids that were still undecided. */
+  async recordDead(proofs: readonly (TxRef & { readonly evidence: object })[]): Promise<Set<bigint>> {
+    crashPoint('record-dead.before');
+    const sorted = byId(proofs);
+    const rows = await this.database.query<{ id: bigint }>(RECORD_DEAD, [
+      sorted.map((proof) => proof.id),
+      sorted.map((proof) => proof.fence),
+      sorted.map((proof) => JSON.stringify(proof.evidence)),
+    ]);
+    crashPoint('record-dead.after');
+    return new Set(rows.map((row) => row.id));
+  }
+
+  private async markSending(tx: Queryable, refs: readonly TxRef[]): Promise<Set<bigint>> {
+    const params = [refs.map((ref) => ref.orderId), refs.map((ref) => ref.fence)];
+    const orders = (await tx.query<{ id: bigint }>(LOCK_ORDERS, params)).map((row) => row.id);
+    const rows = await tx.query<{ id: bigint; leg_id: bigint; order_id: bigint; purpose: ChainTxPurpose }>(
+      MARK_SENDING,
+      [refs.map((ref) => ref.id), orders],
+    );
+    await tx.query(MOVE_LEGS, [
+      rows.map((row) => row.leg_id),
+      rows.map((row) => (row.purpose === 'reclaim' ? 'reclaiming' : 'placed')),
+    ]);
+    await tx.query(MOVE_ORDERS, [rows.map((row) => row.order_id)]);
+    return new Set(rows.map((row) => row.id));
+  }
+}

@@ -1,0 +1,268 @@
+/**
+ * The queue of record: claims due orders under a lease and a fence, reads them whole, and gives them back with the
+ * time of their next run. Only the database's clock counts here; only the chain's for rental ends (Contract 9).
+ */
+import { Inject, Injectable } from '@nestjs/common';
+import { Config } from '../config.js';
+import { crashPoint } from '../crash-point.js';
+import { sun, type Energy } from '../money/units.js';
+import type { ChainTxPurpose, ChainTxStatus, LegStatus, OrderKind, OrderStatus } from '../orders/order-state.js';
+import { Database } from '../store/database.js';
+import type { WorkLeg, WorkOrder, WorkTx } from './work-order.js';
+
+const CLAIMED = `
+  SET lease_until = clock_timestamp() + $1 * interval '1 second', fence = o.fence + 1
+  FROM due WHERE o.id = due.id
+  RETURNING o.id, o.fence`;
+
+const CLAIM_DUE = {
+  name: 'claim_due',
+  text: `WITH due AS (
+    SELECT id FROM orders
+     WHERE next_run_at <= clock_timestamp() AND (lease_until IS NULL OR lease_until < clock_timestamp())
+     ORDER BY next_run_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+  UPDATE orders o ${CLAIMED}`,
+};
+
+const CLAIM_IDS = {
+  name: 'claim_ids',
+  text: `WITH due AS (
+    SELECT id FROM orders
+     WHERE id = ANY ($2::bigint[]) AND next_run_at <= clock_timestamp()
+       AND (lease_until IS NULL OR lease_until < clock_timestamp())
+     ORDER BY id FOR UPDATE SKIP LOCKED)
+  UPDATE orders o ${CLAIMED}`,
+};
+
+/** Rentals whose end the head has reached; next_run_at is null until their return begins. */
+const CLAIM_ENDING = {
+  name: 'claim_ending',
+  text: `WITH due AS (
+    SELECT id FROM orders
+     WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL AND ends_at <= $3
+       AND next_run_at IS NULL AND (lease_until IS NULL OR lease_until < clock_timestamp())
+     ORDER BY ends_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+  UPDATE orders o ${CLAIMED}`,
+};
+
+const LOAD_ORDERS = {
+  name: 'load_orders',
+  text: `SELECT id, project_id, kind, status, receive_address, energy, credits, settled, undoing, needs_attention,
+      ends_at, fence, request_id, extract(epoch FROM clock_timestamp() - created_at)::float8 AS age_sec
+    FROM orders WHERE id = ANY ($1::bigint[])`,
+};
+
+const LOAD_LEGS = {
+  name: 'load_legs',
+  text: `SELECT l.id, l.order_id, l.leg_no, l.wallet_id, w.address, w.permission_id, w.key_address, l.amount_sun,
+      l.energy, l.status
+    FROM leg l JOIN pool_wallet w ON w.id = l.wallet_id WHERE l.order_id = ANY ($1::bigint[]) ORDER BY l.order_id, l.leg_no`,
+};
+
+const LOAD_TXS = {
+  name: 'load_txs',
+  text: `SELECT id, leg_id, purpose, attempt, status, txid, raw_data, signature, ref_block_number, expires_at,
+      block_number, block_id, sends, extract(epoch FROM clock_timestamp() - created_at)::float8 AS age_sec
+    FROM chain_tx WHERE order_id = ANY ($1::bigint[]) ORDER BY id`,
+};
+
+/**
+ * Gives a claimed order back. Its next run follows from the state it is in by then, which others (the block follower)
+ * may have moved on meanwhile; an order that was woken while it was leased runs again at once.
+ */
+const RELEASE = {
+  name: 'release_orders',
+  text: `UPDATE orders o SET lease_until = NULL, next_run_at = CASE
+      WHEN o.status = 'refunded' OR (o.kind = 'rental' AND NOT EXISTS (
+             SELECT FROM leg WHERE order_id = o.id AND status NOT IN ('reclaimed', 'released'))) THEN NULL
+      WHEN o.status = 'delivered' AND o.settled AND NOT EXISTS (
+             SELECT FROM leg WHERE order_id = o.id AND status IN ('reclaiming', 'reclaimed')) THEN NULL
+      ELSE clock_timestamp() + v.delay_ms * interval '1 millisecond' END
+    FROM unnest($1::bigint[], $2::int[], $3::int[]) AS v(id, fence, delay_ms)
+    WHERE o.id = v.id AND o.fence = v.fence`,
+};
+
+interface OrderRow {
+  id: bigint;
+  project_id: string;
+  kind: OrderKind;
+  status: OrderStatus;
+  receive_address: string;
+  energy: Energy | null;
+  credits: bigint;
+  settled: boolean;
+  undoing: boolean;
+  needs_attention: boolean;
+  ends_at: Date | null;
+  fence: number;
+  request_id: string | null;
+  age_sec: number;
+}
+
+interface LegRow {
+  id: bigint;
+  order_id: bigint;
+  leg_no: number;
+  wallet_id: number;
+  address: string;
+  permission_id: number;
+  key_address: string;
+  amount_sun: bigint;
+  energy: Energy | null;
+  status: LegStatus;
+}
+
+interface TxRow {
+  id: bigint;
+  leg_id: bigint;
+  purpose: ChainTxPurpose;
+  attempt: number;
+  status: ChainTxStatus;
+  txid: Buffer;
+  raw_data: Buffer;
+  signature: Buffer | null;
+  ref_block_number: bigint;
+  expires_at: Date;
+  block_number: bigint | null;
+  block_id: Buffer | null;
+  sends: number;
+  age_sec: number;
+}
+
+function toTx(row: TxRow): WorkTx {
+  return {
+    id: row.id,
+    legId: row.leg_id,
+    purpose: row.purpose,
+    attempt: row.attempt,
+    status: row.status,
+    txid: row.txid.toString('hex'),
+    rawData: row.raw_data,
+    signature: row.signature ?? undefined,
+    refBlockNumber: Number(row.ref_block_number),
+    expiresAtMs: row.expires_at.getTime(),
+    blockNumber: row.block_number === null ? undefined : Number(row.block_number),
+    blockId: row.block_id?.toString('hex'),
+    sends: row.sends,
+    ageSec: row.age_sec,
+  };
+}
+
+function toLeg(row: LegRow, txs: readonly WorkTx[]): WorkLeg {
+  return {
+    id: row.id,
+    legNo: row.leg_no,
+    walletId: row.wallet_id,
+    walletAddress: row.address,
+    permissionId: row.permission_id,
+    keyAddress: row.key_address,
+    amountSun: sun(row.amount_sun),
+    energy: row.energy ?? undefined,
+    status: row.status,
+    txs,
+  };
+}
+
+function toOrder(row: OrderRow, fence: number, legs: readonly WorkLeg[]): WorkOrder {
+  return {
+    id: row.id,
+    projectId: row.project_id,
+    kind: row.kind,
+    status: row.status,
+    receiver: row.receive_address,
+    energy: row.energy ?? undefined,
+    credits: row.credits,
+    isSettled: row.settled,
+    isUndoing: row.undoing,
+    needsAttention: row.needs_attention,
+    endsAtMs: row.ends_at?.getTime(),
+    ageSec: row.age_sec,
+    fence,
+    requestId: row.request_id ?? undefined,
+    legs,
+  };
+}
+
+function groupBy<K, V>(items: readonly V[], keyOf: (item: V) => K): Map<K, V[]> {
+  const groups = new Map<K, V[]>();
+  for (const item of items) {
+    const group = groups.get(keyOf(item));
+    if (group === undefined) groups.set(keyOf(item), [item]);
+    else group.push(item);
+  }
+  return groups;
+}
+
+interface Claim {
+  readonly id: bigint;
+  readonly fence: number;
+}
+
+@Injectable()
+export class Work {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Config) private readonly config: Config,
+  ) {}
+
+  /** Claims and reads up to `limit` orders that are due by the database's clock, oldest first. */
+  async claimDue(limit: number): Promise<WorkOrder[]> {
+    crashPoint('claim.before');
+    const claims = await this.database.query<Claim>(CLAIM_DUE, [this.config.worker.leaseSec, limit]);
+    crashPoint('claim.after');
+    return this.load(claims);
+  }
+
+  /** Claims and reads those of `ids` that are due. */
+  async claimIds(ids: readonly bigint[]): Promise<WorkOrder[]> {
+    const claims = await this.database.query<Claim>(CLAIM_IDS, [this.config.worker.leaseSec, ids]);
+    return this.load(claims);
+  }
+
+  /** Claims and reads up to `limit` rentals that have ended by the head's timestamp. */
+  async claimEnding(headTimestampMs: number, limit: number): Promise<WorkOrder[]> {
+    crashPoint('claim-ending.before');
+    const claims = await this.database.query<Claim>(CLAIM_ENDING, [
+      this.config.worker.leaseSec,
+      limit,
+      new Date(headTimestampMs),
+    ]);
+    crashPoint('claim-ending.after');
+    return this.load(claims);
+  }
+
+  /** Gives orders back; `delayMs` until the next run of one that is still under way. */
+  async release(orders: readonly WorkOrder[], delayMs: (order: WorkOrder) => number): Promise<void> {
+    if (orders.length === 0) return;
+    const sorted = [...orders].sort((a, b) => (a.id < b.id ? -1 : 1));
+    crashPoint('release.before');
+    await this.database.query(RELEASE, [
+      sorted.map((order) => order.id),
+      sorted.map((order) => order.fence),
+      sorted.map((order) => Math.round(delayMs(order))),
+    ]);
+    crashPoint('release.after');
+  }
+
+  /** Reads claimed orders whole, under the fence of their claim. */
+  private async load(claims: readonly Claim[]): Promise<WorkOrder[]> {
+    if (claims.length === 0) return [];
+    const ids = claims.map((claim) => claim.id);
+    const [orders, legs, txs] = await Promise.all([
+      this.database.query<OrderRow>(LOAD_ORDERS, [ids]),
+      this.database.query<LegRow>(LOAD_LEGS, [ids]),
+      this.database.query<TxRow>(LOAD_TXS, [ids]),
+    ]);
+    crashPoint('load.after');
+    const fences = new Map(claims.map((claim) => [claim.id, claim.fence]));
+    const txsOf = groupBy(txs, (row) => row.leg_id);
+    const legsOf = groupBy(legs, (row) => row.order_id);
+    return orders.map((row) =>
+      toOrder(
+        row,
+        fences.get(row.id) ?? row.fence,
+        (legsOf.get(row.id) ?? []).map((leg) => toLeg(leg, (txsOf.get(leg.id) ?? []).map(toTx))),
+      ),
+    );
+  }
+}
