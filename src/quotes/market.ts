@@ -1,0 +1,242 @@
+/**
+ * The state of the chain that prices come from: energy fee, ratio of stake to energy, and what a token transfer costs.
+ * Read by one process for all and served from memory; too old a state is refused, never used (Contract 1).
+ */
+import { Inject, Injectable, type BeforeApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { ChainUnavailableError } from '../chain/errors.js';
+import { TronClient } from '../chain/tron.client.js';
+import { nowMs, withDeadline } from '../clock.js';
+import { Config } from '../config.js';
+import { ApiError } from '../errors.js';
+import { Log } from '../http/logger.js';
+import { energy, sun, type Sun } from '../money/units.js';
+import type { EnergyRatio } from '../pool/energy-ratio.js';
+import { Repeater } from '../repeat.js';
+import { Database } from '../store/database.js';
+import { SharedReading } from '../store/shared-reading.js';
+import { SizingProbe, type MeasuredSizing } from './sizing-probe.js';
+import type { SizingFigures } from './sizing.js';
+
+interface ChainState {
+  /** Sun burnt per energy that is not there. TRON: getEnergyFee. */
+  readonly energyFeeSun: bigint;
+  readonly ratio: EnergyRatio;
+  /** What creating an account costs whoever has no staked bandwidth. TRON: system contract fee + bandwidth fee. */
+  readonly createAccountFeeSun: Sun;
+  /** TRON: getTransactionFee, sun per byte without bandwidth. */
+  readonly transactionFeeSunPerByte: bigint;
+}
+
+export interface MarketState extends ChainState {
+  readonly sizing: SizingFigures;
+  /** When it was read, by this machine's clock; for display, its age is judged elsewhere. */
+  readonly measuredAtMs: number;
+}
+
+/** `figures` undefined: nobody is known to hold the token, so nothing could be measured. */
+interface SizingState {
+  readonly figures: MeasuredSizing | undefined;
+}
+
+/** Reading takes two or three questions, each of which may go to a second node. */
+const QUESTIONS_MAX = 3;
+/** How long a process that starts waits for its first state; without one it serves what needs none. */
+const START_LIMIT_MS = 3000;
+/** How soon a failed measurement is tried again once a holder was learned. */
+const SIZING_RETRY_MS = 2000;
+/** A measurement that could not be renewed counts for so many intervals more. */
+const SIZING_AGE_FACTOR = 3;
+const POOL_WALLETS_ASKED = 3;
+
+@Injectable()
+export class Market implements OnModuleInit, BeforeApplicationShutdown {
+  private readonly chain: SharedReading<ChainState>;
+  private readonly sizing: SharedReading<SizingState>;
+  private readonly repeaters: readonly Repeater[];
+  private readonly probe: SizingProbe;
+
+  constructor(
+    @Inject(Config) private readonly config: Config,
+    @Inject(TronClient) private readonly tron: TronClient,
+    @Inject(Database) private readonly database: Database,
+    @Inject(Log) log: Log,
+  ) {
+    this.probe = new SizingProbe(tron, config.chain.tokenContract, config.market.sizingHolder);
+    const readLimitMs = config.chain.readTimeoutMs * QUESTIONS_MAX;
+    const refreshMs = config.market.sizingRefreshSec * 1000;
+    this.chain = new SharedReading(database, {
+      name: 'chain',
+      refreshMs: config.market.refreshSec * 1000,
+      readLimitMs,
+      read: () => this.readChain(),
+      encode: encodeChain,
+      decode: decodeChain,
+    });
+    this.sizing = new SharedReading(database, {
+      name: 'sizing',
+      refreshMs,
+      readLimitMs: readLimitMs * QUESTIONS_MAX,
+      read: async () => this.readSizing(),
+      encode: encodeSizing,
+      decode: decodeSizing,
+      dueAgeMs: (latest) =>
+        latest?.figures === undefined && this.probe.knowsMore ? Math.min(SIZING_RETRY_MS, refreshMs) : refreshMs,
+    });
+    this.repeaters = [
+      background(this.chain, (err) => log.warn({ err }, 'the state of the chain could not be refreshed')),
+      background(this.sizing, (err) => log.warn({ err }, 'token transfers could not be measured')),
+    ];
+  }
+
+  async onModuleInit(): Promise<void> {
+    const started = Promise.all(this.repeaters.map((repeater) => repeater.start()));
+    await withDeadline(started, START_LIMIT_MS, 'the first state of the chain').catch(() => undefined);
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await Promise.all(this.repeaters.map((repeater) => repeater.stop()));
+  }
+
+  /** The state to price at. Throws ApiError CHAIN_UNAVAILABLE when there is none young enough. */
+  current(): MarketState {
+    const latest = this.chain.latest();
+    const { maxAgeSec, refreshSec } = this.config.market;
+    if (latest === undefined || latest.ageMs > maxAgeSec * 1000) {
+      throw new ApiError('CHAIN_UNAVAILABLE', 'The state of the chain is not known just now; try again shortly.', {
+        retryAfterSec: refreshSec,
+      });
+    }
+    return { ...latest.value, sizing: this.sizingFigures(), measuredAtMs: nowMs() - latest.ageMs };
+  }
+
+  /** Tells the market of an address that holds the reference token, from which it may simulate transfers. */
+  learnHolder(address: string): void {
+    this.probe.learn(address);
+  }
+
+  private sizingFigures(): SizingFigures {
+    const { sizingRefreshSec, warmEnergy, coldEnergy } = this.config.market;
+    const latest = this.sizing.latest();
+    const measured = latest?.value.figures;
+    if (measured !== undefined && latest !== undefined && latest.ageMs <= sizingRefreshSec * 1000 * SIZING_AGE_FACTOR) {
+      return measured;
+    }
+    return { warmEnergy: energy(warmEnergy), coldEnergy: energy(coldEnergy) };
+  }
+
+  private async readChain(): Promise<ChainState> {
+    const [parameters, ratio] = await Promise.all([this.tron.chainParameters(), this.readRatio()]);
+    return {
+      energyFeeSun: parameters.get('getEnergyFee') ?? 0n,
+      ratio,
+      createAccountFeeSun: sun(
+        (parameters.get('getCreateNewAccountFeeInSystemContract') ?? 0n) +
+          (parameters.get('getCreateAccountFee') ?? 0n),
+      ),
+      transactionFeeSunPerByte: parameters.get('getTransactionFee') ?? 0n,
+    };
+  }
+
+  /** TRON: the network's totals come with the resources of any account that exists; the token is one. */
+  private async readRatio(): Promise<EnergyRatio> {
+    try {
+      return await this.ratioFrom(this.config.chain.tokenContract);
+    } catch (error) {
+      if (!(error instanceof ChainUnavailableError)) throw error;
+      const [wallet] = await this.poolWallets();
+      if (wallet === undefined) throw error;
+      return await this.ratioFrom(wallet);
+    }
+  }
+
+  private async ratioFrom(address: string): Promise<EnergyRatio> {
+    const { totalEnergyLimit, totalEnergyWeight } = await this.tron.accountResources(address);
+    if (totalEnergyWeight <= 0n) throw new Error('the network has no stake for energy');
+    return { totalEnergyLimit, totalEnergyWeight };
+  }
+
+  private async readSizing(): Promise<SizingState> {
+    const lastHolder = this.sizing.latest()?.value.figures?.holder;
+    const wallets = await this.poolWallets().catch(() => []);
+    return { figures: await this.probe.measure([...(lastHolder === undefined ? [] : [lastHolder]), ...wallets]) };
+  }
+
+  private async poolWallets(): Promise<string[]> {
+    const rows = await this.database.query<{ address: string }>(
+      `SELECT address FROM pool_wallet ORDER BY id LIMIT $1`,
+      [POOL_WALLETS_ASKED],
+    );
+    return rows.map((row) => row.address);
+  }
+}
+
+function background<T>(reading: SharedReading<T>, onFailure: (error: unknown) => void): Repeater {
+  return new Repeater({ run: () => reading.refresh(), retryMs: reading.retryMs, onFailure });
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function fieldsOf(json: unknown): Fields {
+  return typeof json === 'object' && json !== null ? (json as Fields) : {};
+}
+
+/** Integers are stored as text: jsonb would keep them, JSON.parse would not. */
+function integerOf(fields: Fields, name: string): bigint | undefined {
+  const value = fields[name];
+  return typeof value === 'string' && /^\d{1,30}$/.test(value) ? BigInt(value) : undefined;
+}
+
+function encodeChain(state: ChainState) {
+  return {
+    energyFeeSun: state.energyFeeSun.toString(),
+    totalEnergyLimit: state.ratio.totalEnergyLimit.toString(),
+    totalEnergyWeight: state.ratio.totalEnergyWeight.toString(),
+    createAccountFeeSun: state.createAccountFeeSun.toString(),
+    transactionFeeSunPerByte: state.transactionFeeSunPerByte.toString(),
+  };
+}
+
+function decodeChain(json: unknown): ChainState | undefined {
+  const fields = fieldsOf(json);
+  const energyFeeSun = integerOf(fields, 'energyFeeSun');
+  const totalEnergyLimit = integerOf(fields, 'totalEnergyLimit');
+  const totalEnergyWeight = integerOf(fields, 'totalEnergyWeight');
+  const createAccountFeeSun = integerOf(fields, 'createAccountFeeSun');
+  const transactionFeeSunPerByte = integerOf(fields, 'transactionFeeSunPerByte');
+  if (
+    energyFeeSun === undefined ||
+    totalEnergyLimit === undefined ||
+    totalEnergyWeight === undefined ||
+    createAccountFeeSun === undefined ||
+    transactionFeeSunPerByte === undefined
+  ) {
+    return undefined;
+  }
+  return {
+    energyFeeSun,
+    ratio: { totalEnergyLimit, totalEnergyWeight },
+    createAccountFeeSun: sun(createAccountFeeSun),
+    transactionFeeSunPerByte,
+  };
+}
+
+function encodeSizing({ figures }: SizingState) {
+  return figures === undefined
+    ? { measured: false }
+    : {
+        measured: true,
+        warmEnergy: figures.warmEnergy.toString(),
+        coldEnergy: figures.coldEnergy.toString(),
+        holder: figures.holder,
+      };
+}
+
+function decodeSizing(json: unknown): SizingState | undefined {
+  const fields = fieldsOf(json);
+  if (fields['measured'] === false) return { figures: undefined };
+  const warmEnergy = integerOf(fields, 'warmEnergy');
+  const coldEnergy = integerOf(fields, 'coldEnergy');
+  const holder = fields['holder'];
+  if (warmEnergy === undefined || coldEnergy === undefined || typeof holder !== 'string') return undefined;
+  return { figures: { warmEnergy: energy(warmEnergy), coldEnergy: energy(coldEnergy), holder } };
+}

@@ -1,0 +1,13 @@
+/** Wires pricing without its endpoint: what the API and the worker share. Needs the platform's providers. */
+import { Module } from '@nestjs/common';
+import { Rates } from '../billing/rates.js';
+import { Market } from './market.js';
+import { QuotesService } from './quotes.service.js';
+import { Receivers } from './receivers.js';
+import { SalesTerms } from './sales-terms.js';
+
+@Module({
+  providers: [Rates, Market, SalesTerms, Receivers, QuotesService],
+  exports: [Rates, Market, SalesTerms, QuotesService],
+})
+export class PricingModule {}

@@ -1,0 +1,111 @@
+/** Quotes as callers ask for them and as they get them (Spec 2.1, 4.1). snake_case lives here alone. */
+import { isAddress } from '../chain/address.js';
+import type { Config } from '../config.js';
+import { bodySchema, integer, optional, required, text, type BodyOf, type Rule } from '../http/validation.js';
+import { decimal, rateText, trxOf, usdMicros } from '../money/convert.js';
+import { toJsonInteger } from '../money/units.js';
+import type { IssuedQuote } from './quotes.service.js';
+import type { RecipientState } from './sizing.js';
+
+const ADDRESS_LENGTH = 34;
+
+/** A TRON address in base58check form. */
+export function addressRule(description: string): Rule<string> {
+  return text({
+    maxLength: ADDRESS_LENGTH,
+    check: (value) => (isAddress(value) ? undefined : 'must be a TRON address (T…, base58check)'),
+    openApi: { pattern: '^T[1-9A-HJ-NP-Za-km-z]{33}$', examples: ['TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF'] },
+    description,
+  });
+}
+
+/**
+ * Seconds of rental. The bounds are judged where the price table is known, which also is the upper one, so that one
+ * message names both.
+ */
+export function durationRule({ durationMinSec, durationDefaultSec }: Config['sales']): Rule<number> {
+  const rule = integer({ min: 0 });
+  return {
+    read: rule.read,
+    openApi: {
+      type: 'integer',
+      format: 'int32',
+      minimum: durationMinSec,
+      default: durationDefaultSec,
+      description: 'Seconds of rental, at most the longest that is on sale.',
+      examples: [3600],
+    },
+  };
+}
+
+/** Bounds are settings, so the schema is made once at start. */
+export function quoteSchema(sales: Config['sales']) {
+  return bodySchema({
+    receive_address: required(
+      addressRule('Who will spend the energy: the sender of the upcoming transfer, not the token recipient.'),
+    ),
+    energy: optional(
+      integer({
+        min: sales.energyMin,
+        max: sales.energyMax,
+        description: 'The exact need, if it is known. Left out, the service reads the receiver and sizes the order.',
+      }),
+    ),
+    duration_sec: optional(durationRule(sales)),
+  });
+}
+
+export type QuoteRequest = BodyOf<ReturnType<typeof quoteSchema>>;
+
+/** A quote as it is answered: what does not apply is absent, never null. */
+export interface QuoteBody {
+  readonly ref: string;
+  readonly receive_address: string;
+  readonly energy: number;
+  readonly duration_sec: number;
+  readonly price_sun: number;
+  readonly price_trx: string;
+  readonly price_usd?: string;
+  readonly credits: number;
+  readonly trx_usd?: string;
+  readonly recipient_state: RecipientState;
+  readonly needs_activation?: true;
+  readonly burn_price_sun: number;
+  readonly burn_price_trx: string;
+  readonly burn_price_usd?: string;
+  readonly burn_price_credits: number;
+  readonly saving_trx: string;
+  readonly saving_usd?: string;
+  readonly saving_credits: number;
+  readonly expires_at: string;
+  readonly expires_in_sec: number;
+}
+
+/** Every saving is the difference of the two figures shown, in each unit (Contract 3). */
+export function quoteBody({ ref, rental, expiresAtMs, holdSec }: IssuedQuote): QuoteBody {
+  const { priceSun, burnPriceSun, rate, rateFresh } = rental;
+  const priceMicros = usdMicros(priceSun, rate);
+  const burnMicros = usdMicros(burnPriceSun, rate);
+  return {
+    ref,
+    receive_address: rental.receiveAddress,
+    energy: toJsonInteger(rental.energy),
+    duration_sec: rental.durationSec,
+    price_sun: toJsonInteger(priceSun),
+    price_trx: trxOf(priceSun),
+    ...(rateFresh && { price_usd: decimal(priceMicros, 6) }),
+    credits: toJsonInteger(rental.credits),
+    ...(rateFresh && { trx_usd: rateText(rate) }),
+    recipient_state: rental.recipientState,
+    ...(rental.needsActivation && { needs_activation: true as const }),
+    burn_price_sun: toJsonInteger(burnPriceSun),
+    burn_price_trx: trxOf(burnPriceSun),
+    ...(rateFresh && { burn_price_usd: decimal(burnMicros, 6) }),
+    burn_price_credits: toJsonInteger(rental.burnPriceCredits),
+    saving_trx: trxOf(burnPriceSun - priceSun),
+    ...(rateFresh && { saving_usd: decimal(burnMicros - priceMicros, 6) }),
+    saving_credits: toJsonInteger(rental.burnPriceCredits - rental.credits),
+    expires_at: new Date(expiresAtMs).toISOString(),
+    expires_in_sec: holdSec,
+  };
+}

@@ -1,0 +1,34 @@
+/** POST /v1/quotes. No logic. */
+import { Controller, HttpCode, Inject, Post } from '@nestjs/common';
+import { Config } from '../config.js';
+import { Caller } from '../http/caller.js';
+import { Door } from '../http/route-options.js';
+import { readBody } from '../http/validation.js';
+import { energy } from '../money/units.js';
+import { quoteBody, quoteSchema, type QuoteBody } from './quote.dto.js';
+import { QuotesService } from './quotes.service.js';
+
+@Controller('v1/quotes')
+export class QuotesController {
+  private readonly schema;
+
+  constructor(
+    @Inject(Config) config: Config,
+    @Inject(QuotesService) private readonly quotes: QuotesService,
+  ) {
+    this.schema = quoteSchema(config.sales);
+  }
+
+  @Post()
+  @HttpCode(200)
+  @Door({ isRateLimited: true })
+  async create(@Caller() caller: Caller): Promise<QuoteBody> {
+    const body = readBody(caller, this.schema);
+    const rental = await this.quotes.price({
+      receiveAddress: body.receive_address,
+      energy: body.energy === undefined ? undefined : energy(body.energy),
+      durationSec: body.duration_sec,
+    });
+    return quoteBody(this.quotes.issue(caller.project.id, rental));
+  }
+}

@@ -1,0 +1,160 @@
+/**
+ * Prices rentals and issues quotes. Everything it needs is in memory, so a quote with a named energy asks neither the
+ * database nor the chain; it writes nothing anywhere.
+ */
+import { Inject, Injectable } from '@nestjs/common';
+import { Rates } from '../billing/rates.js';
+import { Config } from '../config.js';
+import { ApiError, invalidField } from '../errors.js';
+import { burnPrice, creditsOf } from '../money/convert.js';
+import type { Credits, Energy, RateE8, Sun } from '../money/units.js';
+import { Sealers } from '../platform.module.js';
+import { sunForEnergy } from '../pool/energy-ratio.js';
+import { Market, type MarketState } from './market.js';
+import { isWorthRenting, longestDurationSec, rentalPrice, rowFor, type PriceRow } from './price.js';
+import { newQuoteId, openQuote, sealQuote, type OpenQuote, type QuoteTerms } from './quote-token.js';
+import { Receivers } from './receivers.js';
+import { SalesTerms } from './sales-terms.js';
+import { energyFor, type Recipient, type RecipientState } from './sizing.js';
+
+export interface RentalRequest {
+  readonly receiveAddress: string;
+  /** Sized by the receiver when absent. */
+  readonly energy?: Energy | undefined;
+  /** Seconds; the configured default when absent. */
+  readonly durationSec?: number | undefined;
+}
+
+/** A rental as it would be sold now. */
+export interface PricedRental extends QuoteTerms {
+  readonly burnPriceSun: Sun;
+  readonly burnPriceCredits: Credits;
+  /** Whether the rate is young enough to show dollars at. */
+  readonly rateFresh: boolean;
+  readonly recipientState: RecipientState;
+  readonly needsActivation: boolean;
+}
+
+export interface IssuedQuote {
+  readonly ref: string;
+  readonly rental: PricedRental;
+  readonly expiresAtMs: number;
+  readonly holdSec: number;
+}
+
+const NOBODY_LOOKED: Recipient = { state: 'unknown', needsActivation: false };
+
+@Injectable()
+export class QuotesService {
+  constructor(
+    @Inject(Config) private readonly config: Config,
+    @Inject(Sealers) private readonly sealers: Sealers,
+    @Inject(Market) private readonly market: Market,
+    @Inject(SalesTerms) private readonly terms: SalesTerms,
+    @Inject(Rates) private readonly rates: Rates,
+    @Inject(Receivers) private readonly receivers: Receivers,
+  ) {}
+
+  /**
+   * Prices a rental, sizing it when no energy is named. Throws ApiError INVALID_REQUEST outside the bounds,
+   * CHAIN_UNAVAILABLE, NOT_WORTH_RENTING, CAPACITY_UNAVAILABLE for more than the whole pool.
+   */
+  async price(request: RentalRequest): Promise<PricedRental> {
+    this.checkEnergy(request.energy);
+    const durationSec = request.durationSec ?? this.config.sales.durationDefaultSec;
+    const row = this.rowOf(durationSec);
+    const market = this.market.current();
+    if (request.energy !== undefined) {
+      return this.rental(request.receiveAddress, request.energy, durationSec, row, market, NOBODY_LOOKED);
+    }
+    const recipient = await this.receivers.look(request.receiveAddress);
+    if (recipient.state === 'warm') this.market.learnHolder(request.receiveAddress);
+    const sized = energyFor(recipient.state, market.sizing);
+    return this.rental(request.receiveAddress, sized, durationSec, row, market, recipient);
+  }
+
+  /**
+   * Prices an energy that was measured, not named: the bounds on what callers name do not hold for it (Contract 4).
+   * Throws as `price` does.
+   */
+  priceMeasured(receiveAddress: string, measured: Energy, durationSec?: number): PricedRental {
+    const duration = durationSec ?? this.config.sales.durationDefaultSec;
+    const row = this.rowOf(duration);
+    return this.rental(receiveAddress, measured, duration, row, this.market.current(), NOBODY_LOOKED);
+  }
+
+  /** Holds the price for a project: a ref that one order can be made of, until it expires. */
+  issue(projectId: string, rental: PricedRental): IssuedQuote {
+    const holdSec = this.config.sales.quoteHoldSec;
+    const expiresAtMs = this.terms.databaseNowMs() + holdSec * 1000;
+    const ref = sealQuote(this.sealers.quote, projectId, { ...rental, id: newQuoteId(), expiresAtMs });
+    return { ref, rental, expiresAtMs, holdSec };
+  }
+
+  /** The quote behind a ref, expired or not; undefined when it is unknown, forged or another project's. */
+  openQuote(ref: string, projectId: string): OpenQuote | undefined {
+    return openQuote(this.sealers.quote, projectId, ref);
+  }
+
+  private checkEnergy(named: Energy | undefined): void {
+    const { energyMin, energyMax } = this.config.sales;
+    if (named !== undefined && (named < BigInt(energyMin) || named > BigInt(energyMax))) {
+      throw invalidField('energy', `must be from ${energyMin.toString()} to ${energyMax.toString()}`);
+    }
+  }
+
+  private rowOf(durationSec: number): PriceRow {
+    const rows = this.terms.priceRows;
+    const { durationMinSec } = this.config.sales;
+    const row = durationSec < durationMinSec ? undefined : rowFor(rows, durationSec);
+    if (row !== undefined) return row;
+    throw invalidField(
+      'duration_sec',
+      `must be from ${durationMinSec.toString()} to ${longestDurationSec(rows).toString()} seconds`,
+    );
+  }
+
+  private rental(
+    receiveAddress: string,
+    amount: Energy,
+    durationSec: number,
+    row: PriceRow,
+    market: MarketState,
+    recipient: Recipient,
+  ): PricedRental {
+    const priceSun = rentalPrice(amount, row);
+    const burnPriceSun = burnPrice(amount, market.energyFeeSun);
+    if (!isWorthRenting(priceSun, burnPriceSun)) {
+      throw new ApiError(
+        'NOT_WORTH_RENTING',
+        'Renting this energy for this long costs no less than burning TRX for it right now; send the transaction without renting.',
+      );
+    }
+    this.checkCapacity(amount, market);
+    const { rate, fresh } = this.rates.current();
+    return {
+      receiveAddress,
+      energy: amount,
+      durationSec,
+      priceSun,
+      credits: creditsOf(priceSun, rate),
+      rate,
+      burnPriceSun,
+      burnPriceCredits: creditsOf(burnPriceSun, rate),
+      rateFresh: fresh,
+      recipientState: recipient.state,
+      needsActivation: recipient.needsActivation,
+    };
+  }
+
+  /** Only the whole pool is a limit here; what is free of it is judged by the order (Contract 1). */
+  private checkCapacity(amount: Energy, market: MarketState): void {
+    const poolSun: Sun | undefined = this.terms.poolStakeSun;
+    if (poolSun === undefined || sunForEnergy(amount, market.ratio, this.config.pool.marginBps) <= poolSun) return;
+    throw new ApiError('CAPACITY_UNAVAILABLE', 'This is more energy than the whole pool holds; ask for less.', {
+      retryAfterSec: 60,
+    });
+  }
+}
+
+export type { OpenQuote, RateE8 };

@@ -1,0 +1,73 @@
+/**
+ * What receivers look like on chain, for sizing. Remembers each for about a block, so that a burst of quotes for one
+ * receiver asks once; bounded in memory and in waiting. Writes nothing.
+ */
+import { Inject, Injectable } from '@nestjs/common';
+import { TronClient } from '../chain/tron.client.js';
+import { monotonicMs, withDeadline } from '../clock.js';
+import { Config } from '../config.js';
+import { balanceOf } from './sizing-probe.js';
+import { recipientOf, type Recipient } from './sizing.js';
+
+/** Our choice: a caller waits this long at most; beyond it the receiver is unknown and sized as cold. */
+const LOOK_LIMIT_MS = 2000;
+/** TRON: a block takes 3 s; a holder seldom empties a wallet between two. */
+const WARM_KEPT_MS = 3000;
+/** Shorter: a caller who just activated or funded the receiver asks again at once. */
+const OTHERS_KEPT_MS = 1000;
+const REMEMBERED_MAX = 10_000;
+
+interface Remembered {
+  readonly recipient: Recipient;
+  readonly untilMs: number;
+}
+
+@Injectable()
+export class Receivers {
+  private readonly remembered = new Map<string, Remembered>();
+  private readonly looking = new Map<string, Promise<Recipient>>();
+
+  constructor(
+    @Inject(Config) private readonly config: Config,
+    @Inject(TronClient) private readonly chain: TronClient,
+  ) {}
+
+  /** What `address` looks like; `unknown` when it cannot be read. Never rejects. */
+  async look(address: string): Promise<Recipient> {
+    const known = this.remembered.get(address);
+    if (known !== undefined && monotonicMs() < known.untilMs) return known.recipient;
+    const underway = this.looking.get(address);
+    if (underway !== undefined) return underway;
+    const look = this.read(address).finally(() => this.looking.delete(address));
+    this.looking.set(address, look);
+    return look;
+  }
+
+  private async read(address: string): Promise<Recipient> {
+    const [tokenBalance, isOnChain] = await Promise.all([
+      readable(balanceOf(this.chain, this.config.chain.tokenContract, address)),
+      readable(this.chain.account(address).then((account) => account !== undefined)),
+    ]);
+    const recipient = recipientOf({ tokenBalance, isOnChain });
+    this.remember(address, recipient);
+    return recipient;
+  }
+
+  private remember(address: string, recipient: Recipient): void {
+    const keptMs = recipient.state === 'warm' ? WARM_KEPT_MS : OTHERS_KEPT_MS;
+    // Again at the end of the map's order, so that the oldest is the first.
+    this.remembered.delete(address);
+    this.remembered.set(address, { recipient, untilMs: monotonicMs() + keptMs });
+    if (this.remembered.size > REMEMBERED_MAX) {
+      for (const oldest of this.remembered.keys()) {
+        this.remembered.delete(oldest);
+        break;
+      }
+    }
+  }
+}
+
+/** What was read, or undefined when the chain did not give it in time. */
+async function readable<T>(read: Promise<T>): Promise<T | undefined> {
+  return withDeadline(read, LOOK_LIMIT_MS, 'reading a receiver').catch(() => undefined);
+}

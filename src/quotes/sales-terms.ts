@@ -1,0 +1,101 @@
+/**
+ * What Postgres says about selling, kept in memory and refreshed in the background: the operator's price table, the
+ * whole pool's stake, and the database's clock. Quoting asks the database nothing. Writes nothing.
+ */
+import { Inject, Injectable, type BeforeApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { monotonicMs, nowMs, withDeadline } from '../clock.js';
+import { ApiError } from '../errors.js';
+import { Log } from '../http/logger.js';
+import { sun, type Sun } from '../money/units.js';
+import { Repeater } from '../repeat.js';
+import { Database } from '../store/database.js';
+import type { PriceRow } from './price.js';
+
+/** How soon a change of the price table is sold at. */
+const REFRESH_MS = 2000;
+const RETRY_MS = 1000;
+const START_LIMIT_MS = 3000;
+/** A slower answer says too little about the clock it was read from. */
+const CLOCK_ROUND_TRIP_MS_MAX = 500;
+
+const LOAD = {
+  name: 'sales-terms-load',
+  text: `SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now_ms,
+                (SELECT json_agg(json_build_array(duration_max_sec, sun_per_energy::text)) FROM price_row) AS prices,
+                (SELECT CASE WHEN bool_and(synced_at IS NOT NULL)
+                             THEN sum(greatest(staked_sun, free_sun_seen + delegated_sun))::bigint END
+                   FROM pool_wallet WHERE role = 'pool' AND status = 'active') AS pool_sun`,
+};
+
+interface TermsRow {
+  readonly now_ms: number;
+  readonly prices: readonly (readonly [number, string])[] | null;
+  readonly pool_sun: bigint | null;
+}
+
+@Injectable()
+export class SalesTerms implements OnModuleInit, BeforeApplicationShutdown {
+  private rows: readonly PriceRow[] = [];
+  private poolSun: Sun | undefined;
+  /** The database's clock minus this process's monotonic one. */
+  private clockOffsetMs: number | undefined;
+  private readonly repeater: Repeater;
+
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Log) log: Log,
+  ) {
+    this.repeater = new Repeater({
+      run: () => this.refresh(),
+      retryMs: RETRY_MS,
+      onFailure: (err) => {
+        log.warn({ err }, 'the price table could not be refreshed');
+      },
+    });
+  }
+
+  async onModuleInit(): Promise<void> {
+    await withDeadline(this.repeater.start(), START_LIMIT_MS, 'the price table').catch(() => undefined);
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.repeater.stop();
+  }
+
+  /** The price table. Throws ApiError SERVICE_UNAVAILABLE while it was never read. */
+  get priceRows(): readonly PriceRow[] {
+    if (this.rows.length === 0) {
+      throw new ApiError('SERVICE_UNAVAILABLE', 'Prices are not known just now; try again shortly.', {
+        retryAfterSec: 1,
+      });
+    }
+    return this.rows;
+  }
+
+  /** The stake of all wallets that sell; undefined as long as any of them was never looked at. */
+  get poolStakeSun(): Sun | undefined {
+    return this.poolSun;
+  }
+
+  /** The database's clock in ms since the epoch, which quotes are judged by (Contract 9). */
+  databaseNowMs(): number {
+    return Math.round(this.clockOffsetMs === undefined ? nowMs() : monotonicMs() + this.clockOffsetMs);
+  }
+
+  private async refresh(): Promise<number> {
+    const askedAtMs = monotonicMs();
+    const [row] = await this.database.query<TermsRow>(LOAD);
+    const answeredAtMs = monotonicMs();
+    if (row === undefined) throw new Error('the database answered without a row');
+    this.rows = (row.prices ?? []).map(([durationMaxSec, perEnergy]) => ({
+      durationMaxSec,
+      sunPerEnergy: BigInt(perEnergy),
+    }));
+    this.poolSun = row.pool_sun === null ? undefined : sun(row.pool_sun);
+    // From the moment of asking: if anything too late, so that a hold is never shorter than shown.
+    if (this.clockOffsetMs === undefined || answeredAtMs - askedAtMs <= CLOCK_ROUND_TRIP_MS_MAX) {
+      this.clockOffsetMs = row.now_ms - askedAtMs;
+    }
+    return REFRESH_MS;
+  }
+}

@@ -1,0 +1,124 @@
+/**
+ * Measures what a transfer of the reference token costs right now, by simulating one from somebody who holds it, so
+ * that the token's dynamic energy is in every size (Contract 4). Nothing is signed or sent.
+ */
+import { randomBytes } from 'node:crypto';
+import { addressFromBytes, addressToHex, isAddress } from '../chain/address.js';
+import type { TronClient } from '../chain/tron.client.js';
+import type { Energy } from '../money/units.js';
+import {
+  BALANCE_OF,
+  TRANSFER,
+  addressWord,
+  firstWord,
+  transferWorked,
+  uintWord,
+  type SizingFigures,
+} from './sizing.js';
+
+export interface MeasuredSizing extends SizingFigures {
+  /** Whose transfer was simulated; asked first the next time. */
+  readonly holder: string;
+}
+
+/** TRON: twenty zero bytes. Tokens sent there are lost, so it holds some of every widely used one. */
+const ZERO_ADDRESS = addressFromBytes(Buffer.concat([Buffer.of(0x41), Buffer.alloc(20)]));
+/** Enough for one to send and another to receive, with one in reserve. */
+const HOLDERS_WANTED = 3;
+const CANDIDATES_MAX = 12;
+const LEARNED_MAX = 8;
+
+export class SizingProbe {
+  /** Receivers that were seen to hold the token, the latest last. */
+  private readonly learned = new Set<string>();
+  private hasNews = false;
+
+  constructor(
+    private readonly chain: TronClient,
+    private readonly token: string,
+    private readonly configured: string | undefined,
+  ) {}
+
+  /** Remembers an address that holds the token, in case none is known. */
+  learn(holder: string): void {
+    if (this.learned.has(holder)) return;
+    this.learned.add(holder);
+    this.hasNews = true;
+    if (this.learned.size > LEARNED_MAX) {
+      for (const oldest of this.learned) {
+        this.learned.delete(oldest);
+        break;
+      }
+    }
+  }
+
+  /** Whether a holder was learned since the last measurement: reason to try again if that one failed. */
+  get knowsMore(): boolean {
+    return this.hasNews;
+  }
+
+  /**
+   * The two figures, or undefined when no holder is known or the token refuses transfers. `others` are addresses that
+   * may hold the token. Throws ChainUnavailableError.
+   */
+  async measure(others: readonly string[]): Promise<MeasuredSizing | undefined> {
+    this.hasNews = false;
+    const holders = await this.holdersAmong([
+      ...(this.configured === undefined ? [] : [this.configured]),
+      ...others,
+      ...[...this.learned].reverse(),
+      // A token's own address holds what people sent there by mistake.
+      this.token,
+      ZERO_ADDRESS,
+    ]);
+    for (const holder of holders) {
+      const figures = await this.measureFrom(
+        holder,
+        holders.find((other) => other !== holder),
+      );
+      if (figures !== undefined) return { ...figures, holder };
+    }
+    return undefined;
+  }
+
+  private async holdersAmong(candidates: readonly string[]): Promise<string[]> {
+    const holders: string[] = [];
+    for (const address of [...new Set(candidates)].filter(isAddress).slice(0, CANDIDATES_MAX)) {
+      const balance = await balanceOf(this.chain, this.token, address);
+      if (balance !== undefined && balance > 0n) holders.push(address);
+      if (holders.length >= HOLDERS_WANTED) break;
+    }
+    return holders;
+  }
+
+  /** With no other holder known the transfer goes to its own sender, whose slot is as warm as another's. */
+  private async measureFrom(holder: string, other: string = holder): Promise<SizingFigures | undefined> {
+    const stranger = addressFromBytes(Buffer.concat([Buffer.of(0x41), randomBytes(20)]));
+    const warm = await this.energyOfTransfer(holder, other);
+    const cold = await this.energyOfTransfer(holder, stranger);
+    if (warm === undefined || cold === undefined) return undefined;
+    return { warmEnergy: warm, coldEnergy: cold > warm ? cold : warm };
+  }
+
+  private async energyOfTransfer(from: string, to: string): Promise<Energy | undefined> {
+    const outcome = await this.chain.simulate({
+      ownerAddress: from,
+      contractAddress: this.token,
+      functionSelector: TRANSFER,
+      parameter: addressWord(addressToHex(to)) + uintWord(1n),
+    });
+    if (outcome.kind !== 'success' || !transferWorked(outcome.result) || outcome.energyUsed <= 0n) return undefined;
+    return outcome.energyUsed;
+  }
+}
+
+/** The balance of `token` at `address`; undefined when the contract gives none. Throws ChainUnavailableError. */
+export async function balanceOf(chain: TronClient, token: string, address: string): Promise<bigint | undefined> {
+  const outcome = await chain.simulate({
+    ownerAddress: address,
+    contractAddress: token,
+    functionSelector: BALANCE_OF,
+    parameter: addressWord(addressToHex(address)),
+  });
+  return outcome.kind === 'success' ? firstWord(outcome.result) : undefined;
+}

@@ -1,0 +1,103 @@
+/** Simulations as callers ask for them and as they get them (Spec 2.2, 4.2; Contract 5). snake_case lives here alone. */
+import type { ContractCall } from '../chain/contract-call.js';
+import type { Config } from '../config.js';
+import { invalidField, type ErrorCode } from '../errors.js';
+import { bodySchema, flag, integer, optional, required, text, type BodyOf } from '../http/validation.js';
+import { addressRule, durationRule, type QuoteBody } from '../quotes/quote.dto.js';
+import { SelectorFault, readSelector } from './selector.js';
+
+/** The body is limited before; this only bounds the message. */
+const HEX_LENGTH_MAX = 131_072;
+const SELECTOR_LENGTH_MAX = 1024;
+const HEX = /^(?:0x)?(?:[0-9a-fA-F]{2})*$/;
+
+const hexRule = (description: string, minLength: number, example: string) =>
+  text({
+    minLength,
+    maxLength: HEX_LENGTH_MAX,
+    check: (value) => (HEX.test(value) ? undefined : 'must be hex digits, two for each byte'),
+    openApi: { pattern: '^(0x)?([0-9a-fA-F]{2})*$', examples: [example] },
+    description,
+  });
+
+const EXAMPLE_PARAMETER =
+  '000000000000000000000000681e3bac3840f7840162717c978567c84b38e93c0000000000000000000000000000000000000000000000000000000000000005';
+
+export function simulateSchema(sales: Config['sales']) {
+  return bodySchema({
+    owner_address: required(addressRule('The sender: who will spend the energy. It need not hold any.')),
+    contract_address: required(addressRule('The contract that is called.')),
+    function_selector: optional(
+      text({
+        maxLength: SELECTOR_LENGTH_MAX,
+        check: (value) => {
+          const read = readSelector(value);
+          return read instanceof SelectorFault ? read.msg : undefined;
+        },
+        openApi: { examples: ['transfer(address,uint256)'] },
+        description: 'The function as name(type,type). Required unless data is sent.',
+      }),
+    ),
+    parameter: optional(
+      hexRule(
+        'ABI-encoded arguments in hex. Goes with function_selector; may be left out when it takes none.',
+        0,
+        EXAMPLE_PARAMETER,
+      ),
+    ),
+    data: optional(
+      hexRule('Raw calldata in hex, instead of function_selector and parameter.', 1, `a9059cbb${EXAMPLE_PARAMETER}`),
+    ),
+    call_value: optional(integer({ min: 0, description: 'Sun sent with the call; zero for a token transfer.' })),
+    duration_sec: optional(durationRule(sales)),
+    quote: optional(flag('True: the answer carries a redeemable quote for energy_needed.')),
+  });
+}
+
+export type SimulateRequest = BodyOf<ReturnType<typeof simulateSchema>>;
+
+const withoutPrefix = (hex: string): string => (hex.startsWith('0x') ? hex.slice(2) : hex);
+
+/**
+ * The call behind a request. Throws 400 INVALID_REQUEST unless it has exactly one form: `data` alone, or
+ * `function_selector` with `parameter`, which may be absent or empty only when the function takes no arguments.
+ */
+export function callOf(body: SimulateRequest): ContractCall {
+  const base = {
+    ownerAddress: body.owner_address,
+    contractAddress: body.contract_address,
+    ...(body.call_value === undefined || body.call_value === 0 ? {} : { callValue: BigInt(body.call_value) }),
+  };
+  if (body.data !== undefined) {
+    if (body.function_selector !== undefined) throw invalidField('data', 'must not be sent with function_selector');
+    if (body.parameter !== undefined) throw invalidField('parameter', 'must not be sent with data');
+    const data = withoutPrefix(body.data);
+    if (data === '') throw invalidField('data', 'must not be empty');
+    return { ...base, data };
+  }
+  if (body.function_selector === undefined) {
+    throw invalidField('function_selector', 'is required unless data is sent');
+  }
+  const selector = readSelector(body.function_selector);
+  const parameter = withoutPrefix(body.parameter ?? '');
+  if (!(selector instanceof SelectorFault) && selector.takesArguments && parameter === '') {
+    throw invalidField('parameter', 'is required, since the function takes arguments');
+  }
+  return { ...base, functionSelector: body.function_selector, ...(parameter === '' ? {} : { parameter }) };
+}
+
+/** A simulation as it is answered: what does not apply is absent, never null. */
+export interface SimulationBody {
+  readonly energy_used: number;
+  readonly energy_needed: number;
+  readonly burn_price_sun: number;
+  readonly burn_price_trx?: string;
+  readonly burn_price_usd?: string;
+  readonly energy_penalty?: number;
+  readonly fee_limit_sun?: number;
+  readonly would_fail?: true;
+  readonly needs_activation?: true;
+  readonly reason?: string;
+  readonly quote?: QuoteBody;
+  readonly quote_error?: ErrorCode;
+}

@@ -1,0 +1,29 @@
+/** POST /v1/simulate. No logic. */
+import { Controller, HttpCode, Inject, Post } from '@nestjs/common';
+import { Config } from '../config.js';
+import { Caller } from '../http/caller.js';
+import { Door, SIMULATE_BODY_LIMIT_BYTES } from '../http/route-options.js';
+import { readBody } from '../http/validation.js';
+import { callOf, simulateSchema, type SimulationBody } from './simulate.dto.js';
+import { SimulationService } from './simulation.service.js';
+
+@Controller('v1/simulate')
+export class SimulationController {
+  private readonly schema;
+
+  constructor(
+    @Inject(Config) config: Config,
+    @Inject(SimulationService) private readonly simulations: SimulationService,
+  ) {
+    this.schema = simulateSchema(config.sales);
+  }
+
+  @Post()
+  @HttpCode(200)
+  @Door({ isRateLimited: true, bodyLimitBytes: SIMULATE_BODY_LIMIT_BYTES })
+  async create(@Caller() caller: Caller): Promise<SimulationBody> {
+    const body = readBody(caller, this.schema);
+    const quote = body.quote === true ? { projectId: caller.project.id, durationSec: body.duration_sec } : undefined;
+    return this.simulations.simulate(callOf(body), quote);
+  }
+}

@@ -1,0 +1,159 @@
+/**
+ * Simulates unsigned contract calls: what energy they need, or why they would fail. Nothing is signed, sent or
+ * charged, and no word of a node reaches a caller.
+ */
+import { Inject, Injectable } from '@nestjs/common';
+import { Rates } from '../billing/rates.js';
+import type { CallOutcome, ContractCall } from '../chain/contract-call.js';
+import { ChainUnavailableError } from '../chain/errors.js';
+import { TronClient } from '../chain/tron.client.js';
+import { ApiError } from '../errors.js';
+import { Log } from '../http/logger.js';
+import { burnPrice, trxOf, usdOf, withMargin } from '../money/convert.js';
+import { toJsonInteger } from '../money/units.js';
+import { Market } from '../quotes/market.js';
+import { quoteBody } from '../quotes/quote.dto.js';
+import { QuotesService } from '../quotes/quotes.service.js';
+import { reasonOfFault, reasonOfRevert } from './revert-reason.js';
+import type { SimulationBody } from './simulate.dto.js';
+
+export interface QuoteWish {
+  readonly projectId: string;
+  /** Seconds; the configured default when absent. */
+  readonly durationSec: number | undefined;
+}
+
+type Success = Extract<CallOutcome, { kind: 'success' }>;
+type Refused = Extract<CallOutcome, { kind: 'refused' }>;
+
+const NOT_ACTIVATED = 'The sender is not activated.';
+const BEYOND_BALANCE = "The sender's balance does not cover call_value.";
+
+/** What each refusal of a node means to the caller; its own message stays here. */
+const REFUSALS: Readonly<Record<Exclude<Refused['refusal'], 'balance'>, string>> = {
+  'no-contract': 'There is no contract at contract_address.',
+  timeout: 'The call took more time than the node allows; it could not be simulated.',
+  'no-owner': 'The node does not know the sender yet; repeat the simulation in a few seconds.',
+  other: 'The node refused to simulate this call.',
+};
+
+@Injectable()
+export class SimulationService {
+  constructor(
+    @Inject(TronClient) private readonly chain: TronClient,
+    @Inject(Market) private readonly market: Market,
+    @Inject(Rates) private readonly rates: Rates,
+    @Inject(QuotesService) private readonly quotes: QuotesService,
+    @Inject(Log) private readonly log: Log,
+  ) {}
+
+  /**
+   * Runs the call on the head's state. Throws ApiError SIMULATION_FAILED when no node could run it or something it
+   * needs could not be read; a call that fails is an answer, not an error (Spec 4.2).
+   */
+  async simulate(call: ContractCall, quote: QuoteWish | undefined): Promise<SimulationBody> {
+    // Both at once; the sender's account decides first, whatever the VM says of it (Contract 5).
+    const running = this.chain.simulate(call);
+    running.catch(() => undefined);
+    const isActivated = await this.isOnChain(call.ownerAddress);
+    if (!isActivated) {
+      const ran = await running.catch(() => undefined);
+      return failing(NOT_ACTIVATED, ran, { needs_activation: true });
+    }
+    const outcome = await this.answered(running, 'No node could simulate the call just now; repeat it shortly.');
+    switch (outcome.kind) {
+      case 'success':
+        return this.succeeding(call, outcome, quote);
+      case 'reverted':
+        return failing(reasonOfRevert(outcome.data), outcome);
+      case 'fault':
+        return failing(reasonOfFault(outcome.fault), outcome);
+      case 'refused':
+        if (outcome.refusal === 'balance') return failing(BEYOND_BALANCE, outcome);
+        this.log.info(
+          { refusal: outcome.refusal, answer: outcome.message.slice(0, 300) },
+          'a node refused a simulation',
+        );
+        throw new ApiError('SIMULATION_FAILED', REFUSALS[outcome.refusal]);
+    }
+  }
+
+  private succeeding(call: ContractCall, outcome: Success, quote: QuoteWish | undefined): SimulationBody {
+    const feeSun = this.energyFeeSun();
+    const needed = withMargin(outcome.energyUsed);
+    const burn = burnPrice(outcome.energyUsed, feeSun);
+    const { rate, fresh } = this.rates.current();
+    return {
+      energy_used: toJsonInteger(outcome.energyUsed),
+      energy_needed: toJsonInteger(needed),
+      burn_price_sun: toJsonInteger(burn),
+      burn_price_trx: trxOf(burn),
+      ...(fresh && { burn_price_usd: usdOf(burn, rate) }),
+      energy_penalty: toJsonInteger(outcome.energyPenalty),
+      // TRON: the fee limit caps rented energy too, so it must allow for all of it.
+      fee_limit_sun: toJsonInteger(burnPrice(needed, feeSun)),
+      ...(quote !== undefined && this.quoted(call.ownerAddress, needed, quote)),
+    };
+  }
+
+  /** A quote for exactly what was measured, or the code of why there is none. */
+  private quoted(
+    receiveAddress: string,
+    needed: Success['energyUsed'],
+    wish: QuoteWish,
+  ): Pick<SimulationBody, 'quote' | 'quote_error'> {
+    try {
+      const rental = this.quotes.priceMeasured(receiveAddress, needed, wish.durationSec);
+      return { quote: quoteBody(this.quotes.issue(wish.projectId, rental)) };
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      return { quote_error: error.code };
+    }
+  }
+
+  private async isOnChain(address: string): Promise<boolean> {
+    const account = await this.answered(
+      this.chain.account(address),
+      "The sender's account could not be read just now; repeat the simulation shortly.",
+    );
+    return account !== undefined;
+  }
+
+  private energyFeeSun(): bigint {
+    try {
+      return this.market.current().energyFeeSun;
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      throw new ApiError('SIMULATION_FAILED', "The chain's energy price could not be read just now; repeat shortly.", {
+        cause: error,
+      });
+    }
+  }
+
+  /** Turns an unreachable chain into 502 with a sentence of ours. */
+  private async answered<T>(question: Promise<T>, msg: string): Promise<T> {
+    try {
+      return await question;
+    } catch (error) {
+      if (!(error instanceof ChainUnavailableError)) throw error;
+      throw new ApiError('SIMULATION_FAILED', msg, { cause: error });
+    }
+  }
+}
+
+/** No amount of energy makes the call work. `outcome` is the node's, for the figure it gave, if it gave one. */
+function failing(
+  reason: string,
+  outcome: CallOutcome | undefined,
+  extras: Pick<SimulationBody, 'needs_activation'> = {},
+): SimulationBody {
+  const used = outcome !== undefined && 'energyUsed' in outcome ? outcome.energyUsed : 0n;
+  return {
+    energy_used: toJsonInteger(used),
+    energy_needed: 0,
+    burn_price_sun: 0,
+    would_fail: true,
+    ...extras,
+    reason,
+  };
+}

@@ -1,0 +1,183 @@
+/**
+ * A figure of the outside that all processes share through `market_state`: one of them reads it, under a lease by the
+ * database's clock, and all others use what it wrote. Ages are judged by the database's clock and a monotonic one.
+ * The only writer of `market_state`; a reader who dies leaves a lease that ends by itself.
+ */
+import { monotonicMs, withDeadline } from '../clock.js';
+import { invariant } from '../errors.js';
+import { isConnectionFault, type Database } from './database.js';
+
+type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
+
+interface SharedReadingOptions<T> {
+  readonly name: string;
+  /** How old the figure may be before somebody reads it again. */
+  readonly refreshMs: number;
+  /** The longest one reading may take; also the lease of who reads. */
+  readonly readLimitMs: number;
+  readonly read: () => Promise<T>;
+  readonly encode: (value: T) => Json;
+  /** Undefined for what this version cannot read; the figure then counts as unknown. */
+  readonly decode: (json: unknown) => T | undefined;
+  /** Asks for a reading sooner than `refreshMs`: the age in ms at which the figure is due, given the last one. */
+  readonly dueAgeMs?: (latest: T | undefined) => number;
+}
+
+export interface Latest<T> {
+  readonly value: T;
+  readonly ageMs: number;
+}
+
+interface Seen<T> {
+  readonly value: T;
+  /** When it was read, by this process's monotonic clock; never later than it was. */
+  readonly readAtMs: number;
+}
+
+interface SharedRow {
+  readonly value: unknown;
+  readonly age_ms: number;
+  readonly lease_ms: number | null;
+}
+
+const LOAD = {
+  name: 'shared-reading-load',
+  text: `SELECT value, extract(epoch FROM clock_timestamp() - measured_at)::float8 * 1000 AS age_ms,
+                extract(epoch FROM lease_until - clock_timestamp())::float8 * 1000 AS lease_ms
+           FROM market_state WHERE name = $1`,
+};
+
+// Who comes second finds the lease taken, or the figure just read. A figure from the future was stored before the
+// server's clock was set back: it would look fresh until the clock caught up, so it counts as none.
+const CLAIM = {
+  name: 'shared-reading-claim',
+  text: `INSERT INTO market_state AS m (name, value, measured_at, lease_until)
+         VALUES ($1, 'null', 'epoch', clock_timestamp() + make_interval(secs => $2::float8 / 1000))
+         ON CONFLICT (name) DO UPDATE SET lease_until = excluded.lease_until
+          WHERE coalesce(m.lease_until < clock_timestamp(), true)
+            AND (m.measured_at <= clock_timestamp() - make_interval(secs => $3::float8 / 1000)
+                 OR m.measured_at > clock_timestamp() + interval '1 second')
+         RETURNING true AS claimed`,
+};
+
+// A reader who outlived its lease never replaces a younger figure by its own.
+const SAVE = {
+  name: 'shared-reading-save',
+  text: `UPDATE market_state
+            SET value = $2::jsonb, lease_until = NULL,
+                measured_at = clock_timestamp() - make_interval(secs => $3::float8 / 1000)
+          WHERE name = $1 AND (measured_at < clock_timestamp() - make_interval(secs => $3::float8 / 1000)
+                               OR measured_at > clock_timestamp() + interval '1 second')`,
+};
+
+/** After a failure nobody asks again until this has passed, however many processes there are. */
+const HOLD_OFF = {
+  name: 'shared-reading-hold-off',
+  text: `UPDATE market_state SET lease_until = clock_timestamp() + make_interval(secs => $2::float8 / 1000)
+          WHERE name = $1`,
+};
+
+const FUTURE_MS_MAX = 1000;
+const LEASE_SLACK_MS = 1000;
+/** How soon to look again for what another process is reading just now. */
+const WAIT_FOR_OTHER_MS = 250;
+/** A figure is looked at this often at least: another process may have read it before it was due. */
+const LOOK_MS_MAX = 10_000;
+
+export class SharedReading<T> {
+  private seen: Seen<T> | undefined;
+
+  constructor(
+    private readonly database: Database,
+    private readonly options: SharedReadingOptions<T>,
+  ) {}
+
+  /** The youngest reading this process knows of; undefined when there never was one. */
+  latest(): Latest<T> | undefined {
+    return this.seen === undefined
+      ? undefined
+      : { value: this.seen.value, ageMs: Math.max(0, monotonicMs() - this.seen.readAtMs) };
+  }
+
+  /** How long to wait after a failure before asking the outside again. */
+  get retryMs(): number {
+    return Math.min(5000, Math.max(250, this.options.refreshMs / 5));
+  }
+
+  /** Takes over what others have read, or reads if it is due and nobody does. Returns ms until the next look. */
+  async refresh(): Promise<number> {
+    try {
+      return await this.refreshShared();
+    } catch (error) {
+      if (!isConnectionFault(error)) throw error;
+      return await this.refreshAlone();
+    }
+  }
+
+  private async refreshShared(): Promise<number> {
+    const leaseMs = await this.load();
+    const dueInMs = this.dueInMs();
+    if (dueInMs > 0) return Math.min(dueInMs, LOOK_MS_MAX);
+    if (leaseMs > 0) return Math.min(Math.max(leaseMs, 50), WAIT_FOR_OTHER_MS);
+    const claimed = await this.database.query(CLAIM, [
+      this.options.name,
+      this.options.readLimitMs + LEASE_SLACK_MS,
+      this.dueAgeMs(),
+    ]);
+    if (claimed.length === 0) return WAIT_FOR_OTHER_MS;
+    try {
+      await this.readAndSave();
+    } catch (error) {
+      await this.database.query(HOLD_OFF, [this.options.name, this.retryMs]);
+      throw error;
+    }
+    return Math.min(this.dueAgeMs(), LOOK_MS_MAX);
+  }
+
+  /** The database is away: every process reads for itself, as slowly as they would together. */
+  private async refreshAlone(): Promise<number> {
+    const dueInMs = this.dueInMs();
+    if (dueInMs > 0) return Math.min(dueInMs, LOOK_MS_MAX);
+    await this.read();
+    return Math.min(this.dueAgeMs(), LOOK_MS_MAX);
+  }
+
+  private async readAndSave(): Promise<void> {
+    const { value, readAtMs } = await this.read();
+    const json = JSON.stringify(this.options.encode(value));
+    await this.database.query(SAVE, [this.options.name, json, monotonicMs() - readAtMs]);
+  }
+
+  private async read(): Promise<Seen<T>> {
+    const readAtMs = monotonicMs();
+    const value = await withDeadline(this.options.read(), this.options.readLimitMs, `reading ${this.options.name}`);
+    this.keep({ value, readAtMs });
+    return { value, readAtMs };
+  }
+
+  /** Takes over the stored figure if it is younger than the own; returns how long its lease still runs. */
+  private async load(): Promise<number> {
+    const askedAtMs = monotonicMs();
+    const [row] = await this.database.query<SharedRow>(LOAD, [this.options.name]);
+    if (row === undefined) return 0;
+    invariant(Number.isFinite(row.age_ms), 'an age is a number');
+    const value = this.options.decode(row.value);
+    // From before the question, so that the way here counts as age.
+    if (value !== undefined && row.age_ms >= -FUTURE_MS_MAX) this.keep({ value, readAtMs: askedAtMs - row.age_ms });
+    return row.lease_ms ?? 0;
+  }
+
+  private keep(seen: Seen<T>): void {
+    if (this.seen === undefined || seen.readAtMs > this.seen.readAtMs) this.seen = seen;
+  }
+
+  private dueAgeMs(): number {
+    const latest = this.latest();
+    return this.options.dueAgeMs?.(latest?.value) ?? this.options.refreshMs;
+  }
+
+  private dueInMs(): number {
+    const latest = this.latest();
+    return latest === undefined ? 0 : this.dueAgeMs() - latest.ageMs;
+  }
+}
