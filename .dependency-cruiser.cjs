@@ -3,7 +3,7 @@
 //   5  main.*.ts                        know everything
 //   4  api.module  worker.module  operator/
 //   3  fulfilment/                      the worker's alone
-//   2  auth  billing  pool  quotes → billing, pool  simulation → quotes, billing  orders → quotes, billing, pool  accounts → orders, billing
+//   2  auth  billing  pool  quotes → billing, pool  simulation → quotes, billing  orders → quotes, billing, pool  accounts → orders, billing, quotes
 //   1  config  store  queue  chain  http  (platform.module provides them)
 //   0  errors  clock  repeat  seal  money, and the pure files of feature rooms
 //   apart: devnet/ (spoken to over HTTP)  local/ (embedded servers, for the demo, tests and benches)
@@ -21,7 +21,7 @@ const arrows = {
   quotes: ['billing', 'pool'],
   simulation: ['quotes', 'billing'],
   orders: ['quotes', 'billing', 'pool'],
-  accounts: ['orders', 'billing'],
+  accounts: ['orders', 'billing', 'quotes'],
 };
 
 const arrowRules = Object.entries(arrows).map(([room, below]) => ({

@@ -1,13 +1,22 @@
 /** The API process: the rooms that answer requests, on the platform. Nothing here signs or sends a transaction. */
 import { Module, type DynamicModule } from '@nestjs/common';
+import { AccountsModule } from './accounts/accounts.module.js';
+import { AuthModule } from './auth/auth.module.js';
 import type { Config } from './config.js';
 import type { Log } from './http/logger.js';
+import { OrdersModule } from './orders/orders.module.js';
 import { PlatformModule } from './platform.module.js';
+import { QuotesModule } from './quotes/quotes.module.js';
+import { SimulationModule } from './simulation/simulation.module.js';
 
 @Module({})
 export class ApiModule {
   /** `config` is read from the environment unless given, `log` writes to stdout. */
   static for(config?: Config, log?: Log): DynamicModule {
-    return { module: ApiModule, imports: [PlatformModule.for('api', config, log)] };
+    const platform = PlatformModule.for('api', config, log);
+    return {
+      module: ApiModule,
+      imports: [platform, AuthModule, QuotesModule, SimulationModule, OrdersModule, AccountsModule],
+    };
   }
 }

@@ -11,6 +11,7 @@ import { messageOf } from './errors.js';
 import { createLogger } from './http/logger.js';
 import { Metrics } from './http/metrics.js';
 import { createHttpApp, serverOf } from './http/server.js';
+import { OrderWaits } from './orders/waits.js';
 
 /** How long requests in flight may take to finish after SIGTERM. */
 const DRAIN_MS = 20_000;
@@ -43,11 +44,17 @@ async function start(): Promise<void> {
   const stop = (): void => {
     if (isStopping) return;
     isStopping = true;
+    log.info({}, 'stopping');
+    // Callers who asked to wait get their answer now, so that none of them is cut off.
+    app.get(OrderWaits).releaseAll();
     drain(server)
       .then(() => app.close())
       .then(
         () => process.exit(0),
-        () => process.exit(1),
+        (err: unknown) => {
+          log.error({ err }, 'The stop failed.');
+          process.exit(1);
+        },
       );
   };
   process.on('SIGTERM', stop);

@@ -1,0 +1,39 @@
+/** The paths of accounts: activating one on chain, and the project's balance. */
+import { Controller, Get, HttpCode, Inject, Post, Res } from '@nestjs/common';
+import type { Response } from 'express';
+import { Ledger } from '../billing/ledger.js';
+import { invariant } from '../errors.js';
+import { Caller } from '../http/caller.js';
+import { readIdempotencyKey } from '../http/idempotency-key.js';
+import { readWait } from '../http/prefer.js';
+import { readBody } from '../http/validation.js';
+import { answerOrder } from '../orders/order-answer.js';
+import type { OrderBody } from '../orders/orders.dto.js';
+import { activationSchema, balanceBody, type BalanceBody } from './accounts.dto.js';
+import { ActivationService } from './activation.service.js';
+
+@Controller('v1')
+export class AccountsController {
+  private readonly schema = activationSchema();
+
+  constructor(
+    @Inject(ActivationService) private readonly activation: ActivationService,
+    @Inject(Ledger) private readonly ledger: Ledger,
+  ) {}
+
+  @Post('activate')
+  @HttpCode(202)
+  async activate(@Caller() caller: Caller, @Res({ passthrough: true }) response: Response): Promise<OrderBody> {
+    const { address } = readBody(caller, this.schema);
+    const key = readIdempotencyKey(caller);
+    const context = { project: caller.project, key, requestId: caller.requestId, waitSec: readWait(caller) };
+    return answerOrder(response, await this.activation.create(address, context));
+  }
+
+  @Get('balance')
+  async balance(@Caller() caller: Caller): Promise<BalanceBody> {
+    const balance = await this.ledger.balanceOf(caller.project.id);
+    invariant(balance !== undefined, 'every project has an account');
+    return balanceBody(balance);
+  }
+}

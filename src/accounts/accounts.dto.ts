@@ -1,0 +1,34 @@
+/** The bodies of accounts (Contract 7). */
+import type { Balance } from '../billing/ledger.js';
+import { bodySchema, required } from '../http/validation.js';
+import { usdBalanceOf } from '../money/convert.js';
+import { toJsonInteger } from '../money/units.js';
+import { addressRule } from '../orders/orders.dto.js';
+
+export function activationSchema() {
+  return bodySchema({ address: required(addressRule('The address to activate.')) });
+}
+
+export interface BalanceBody {
+  /** Negative in debt. */
+  readonly credits_balance: number;
+  readonly usd_balance: string;
+  readonly is_postpaid: boolean;
+  /** 0 for prepaid; absent if unlimited. */
+  readonly debt_limit_credits?: number;
+  /** Absent if unlimited. */
+  readonly available_credits?: number;
+  readonly timestamp: string;
+}
+
+export function balanceBody({ balanceCredits, terms, availableCredits, readAt }: Balance): BalanceBody {
+  const debtLimit = terms.kind === 'prepaid' ? 0n : terms.debtLimitCredits;
+  return {
+    credits_balance: toJsonInteger(balanceCredits),
+    usd_balance: usdBalanceOf(balanceCredits),
+    is_postpaid: terms.kind === 'postpaid',
+    ...(debtLimit !== undefined && { debt_limit_credits: toJsonInteger(debtLimit) }),
+    ...(availableCredits !== undefined && { available_credits: toJsonInteger(availableCredits) }),
+    timestamp: readAt.toISOString(),
+  };
+}

@@ -1,0 +1,71 @@
+/**
+ * Activation of a chain account as an order of its own kind: priced from the chain's fees, then accepted, charged and
+ * fulfilled by the same protocol as a rental. Sends nothing itself.
+ */
+import { Inject, Injectable } from '@nestjs/common';
+import { Rates } from '../billing/rates.js';
+import { ChainUnavailableError } from '../chain/errors.js';
+import { Config } from '../config.js';
+import { ApiError } from '../errors.js';
+import { creditsOf } from '../money/convert.js';
+import { sun } from '../money/units.js';
+import { Acceptance, type Prepared } from '../orders/acceptance.js';
+import { OrdersService, type OrderAnswer, type PurchaseContext } from '../orders/orders.service.js';
+import { ReceiverCheck, chainAway } from '../orders/receiver.js';
+import { requestHash } from '../orders/request-hash.js';
+import { Market } from '../quotes/market.js';
+
+@Injectable()
+export class ActivationService {
+  constructor(
+    @Inject(Acceptance) private readonly acceptance: Acceptance,
+    @Inject(OrdersService) private readonly orders: OrdersService,
+    @Inject(ReceiverCheck) private readonly receivers: ReceiverCheck,
+    @Inject(Market) private readonly market: Market,
+    @Inject(Rates) private readonly rates: Rates,
+    @Inject(Config) private readonly config: Config,
+  ) {}
+
+  /** Buys the activation of `address`. Throws ALREADY_ACTIVATED and, but for those of quotes, what an order throws. */
+  async create(address: string, context: PurchaseContext): Promise<OrderAnswer> {
+    const accepted = await this.acceptance.take({
+      projectId: context.project.id,
+      kind: 'activation',
+      key: context.key,
+      hash: requestHash({ kind: 'activation', receiveAddress: address }),
+      requestId: context.requestId,
+      prepare: () => this.prepare(address),
+    });
+    return this.orders.answer(accepted, context);
+  }
+
+  private async prepare(address: string): Promise<Prepared> {
+    try {
+      if ((await this.receivers.stateOf(address)) !== 'not-activated') {
+        const refusal = new ApiError('ALREADY_ACTIVATED', 'This address is on chain already; nothing was charged.');
+        return { terms: undefined, refusal };
+      }
+      const { createAccountFeeSun } = this.market.current();
+      const priceSun = sun(createAccountFeeSun + BigInt(this.config.sales.activationMarkupSun));
+      const { rate } = this.rates.current();
+      return {
+        terms: {
+          receiveAddress: address,
+          energy: undefined,
+          durationSec: undefined,
+          priceSun,
+          credits: creditsOf(priceSun, rate),
+          rate,
+          amountSun: createAccountFeeSun,
+          // An activation is one transaction from one wallet, so there is no further leg.
+          legSlackSun: sun(0),
+        },
+        refusal: undefined,
+      };
+    } catch (error) {
+      if (error instanceof ApiError) return { terms: undefined, refusal: error };
+      if (error instanceof ChainUnavailableError) return { terms: undefined, refusal: chainAway(error) };
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,55 @@
+/**
+ * What Redis remembers of recent keys: that an order of this key exists, so that a replay reads it at once instead of
+ * trying to take it again. Decides nothing: whatever Redis says, forgets or invents, the order is read from Postgres.
+ */
+import { createHash } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import { Redis } from 'ioredis';
+import { monotonicMs, withDeadline } from '../clock.js';
+import { Config } from '../config.js';
+
+/** Retries come soon; later ones find the order all the same, by one more statement. */
+const KEPT_SEC = 600;
+const READ_LIMIT_MS = 25;
+/** After a slow answer nobody waits for Redis for this long. */
+const REST_MS = 1000;
+
+@Injectable()
+export class KeyHints {
+  private restUntilMs = 0;
+
+  constructor(
+    @Inject(Redis) private readonly redis: Redis,
+    @Inject(Config) private readonly config: Config,
+  ) {}
+
+  /** Whether Redis thinks an order of this key exists; false within 25 ms when it cannot say. */
+  async seen(projectId: string, key: string): Promise<boolean> {
+    if (!this.isAsked) return false;
+    try {
+      const hint = await withDeadline(this.redis.get(this.nameOf(projectId, key)), READ_LIMIT_MS, 'a hint');
+      return hint !== null;
+    } catch {
+      this.restUntilMs = monotonicMs() + REST_MS;
+      return false;
+    }
+  }
+
+  /** Remembers a committed order; best effort, never waited for. */
+  remember(projectId: string, key: string, orderId: bigint): void {
+    if (!this.isAsked) return;
+    this.redis.set(this.nameOf(projectId, key), orderId.toString(), 'EX', KEPT_SEC).catch(() => {
+      this.restUntilMs = monotonicMs() + REST_MS;
+    });
+  }
+
+  private get isAsked(): boolean {
+    return this.redis.status === 'ready' && monotonicMs() >= this.restUntilMs;
+  }
+
+  /** Hashed: a key is the caller's secret, and up to 255 characters long. */
+  private nameOf(projectId: string, key: string): string {
+    const digest = createHash('sha256').update(projectId).update('\n').update(key).digest('base64url');
+    return `${this.config.redis.prefix}:key:${digest}`;
+  }
+}

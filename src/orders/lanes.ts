@@ -1,0 +1,115 @@
+/**
+ * The queue in front of the database: orders are never refused for their rate (Contract 2), so a burst waits here
+ * instead of holding every connection. One project's burst leaves room for the others, which take turns.
+ */
+import { monotonicMs } from '../clock.js';
+import { ApiError } from '../errors.js';
+
+interface Waiter {
+  readonly enter: () => void;
+  readonly giveUp: (error: ApiError) => void;
+  readonly deadlineMs: number;
+}
+
+interface Limits {
+  /** Running at once over all projects. */
+  readonly total: number;
+  /** Running at once of one project: more would only queue on its balance row, holding connections. */
+  readonly perProject: number;
+  /** Waiting over all projects; beyond it the process is overloaded and says so. */
+  readonly waitingMax: number;
+  readonly waitMs: number;
+}
+
+const SWEEP_MS = 500;
+
+export class OrderLanes {
+  private running = 0;
+  private waiting = 0;
+  private readonly runningOf = new Map<string, number>();
+  /** In the order of turns: a project that was served goes to the end. */
+  private readonly queues = new Map<string, Waiter[]>();
+  private sweeper: NodeJS.Timeout | undefined;
+
+  constructor(private readonly limits: Limits) {}
+
+  /** Runs `work` when it is this project's turn. 503 SERVICE_UNAVAILABLE after the wait's limit or when overfull. */
+  async run<T>(projectId: string, work: () => Promise<T>): Promise<T> {
+    if (this.isFull(projectId)) await this.turn(projectId);
+    else this.enter(projectId);
+    try {
+      return await work();
+    } finally {
+      this.leave(projectId);
+    }
+  }
+
+  private isFull(projectId: string): boolean {
+    return this.running >= this.limits.total || (this.runningOf.get(projectId) ?? 0) >= this.limits.perProject;
+  }
+
+  private enter(projectId: string): void {
+    this.running += 1;
+    this.runningOf.set(projectId, (this.runningOf.get(projectId) ?? 0) + 1);
+  }
+
+  private leave(projectId: string): void {
+    this.running -= 1;
+    const left = (this.runningOf.get(projectId) ?? 1) - 1;
+    if (left === 0) this.runningOf.delete(projectId);
+    else this.runningOf.set(projectId, left);
+    this.admit();
+  }
+
+  private async turn(projectId: string): Promise<void> {
+    if (this.waiting >= this.limits.waitingMax) throw busy();
+    await new Promise<void>((resolve, reject) => {
+      const queue = this.queues.get(projectId);
+      const waiter = { enter: resolve, giveUp: reject, deadlineMs: monotonicMs() + this.limits.waitMs };
+      if (queue === undefined) this.queues.set(projectId, [waiter]);
+      else queue.push(waiter);
+      this.waiting += 1;
+      this.sweeper ??= setInterval(() => this.sweep(), SWEEP_MS);
+    });
+  }
+
+  /** Lets in whoever may go, one of each project in turn: a served project goes to the end and is met again there. */
+  private admit(): void {
+    for (const [projectId, queue] of this.queues) {
+      if (this.running >= this.limits.total) return;
+      if (this.isFull(projectId)) continue;
+      const next = queue.shift();
+      this.queues.delete(projectId);
+      if (queue.length > 0) this.queues.set(projectId, queue);
+      if (next === undefined) continue;
+      this.waiting -= 1;
+      this.enter(projectId);
+      next.enter();
+    }
+    this.rest();
+  }
+
+  private sweep(): void {
+    const now = monotonicMs();
+    for (const [projectId, queue] of this.queues) {
+      while (queue[0] !== undefined && queue[0].deadlineMs <= now) {
+        queue.shift()?.giveUp(busy());
+        this.waiting -= 1;
+      }
+      if (queue.length === 0) this.queues.delete(projectId);
+    }
+    this.rest();
+  }
+
+  private rest(): void {
+    if (this.queues.size > 0) return;
+    clearInterval(this.sweeper);
+    this.sweeper = undefined;
+  }
+}
+
+function busy(): ApiError {
+  return new ApiError('SERVICE_UNAVAILABLE', 'The service is busy; repeat the request with the same key.', {
+    retryAfterSec: 1,
+  });
+}

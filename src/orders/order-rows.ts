@@ -1,0 +1,103 @@
+/** Reads of orders: one SELECT each, legs and transactions included. Every one is named, so each connection plans it once. */
+import type { Statement } from '../store/database.js';
+import type { OrderKind, OrderStatus } from './order-state.js';
+
+/** One delegation (or the one action of an activation) as the database's JSON has it. */
+export interface LegRow {
+  readonly owner: string;
+  readonly txid: string;
+  readonly energy: number | null;
+  readonly amount_sun: number;
+  readonly block_number: number | null;
+  readonly reclaim_txid: string | null;
+}
+
+export interface OrderRow {
+  readonly id: bigint;
+  readonly key: string;
+  readonly kind: OrderKind;
+  readonly status: OrderStatus;
+  readonly receive_address: string;
+  readonly energy: bigint | null;
+  readonly duration_sec: number | null;
+  readonly price_sun: bigint;
+  readonly credits: bigint;
+  readonly trx_usd_e8: bigint;
+  readonly delivered_energy: bigint | null;
+  readonly settled: boolean;
+  readonly needs_attention: boolean;
+  readonly error_code: string | null;
+  readonly error: string | null;
+  readonly created_at: Date;
+  readonly delivered_at: Date | null;
+  readonly ends_at: Date | null;
+  readonly reclaimed_at: Date | null;
+  readonly legs: readonly LegRow[] | null;
+}
+
+/** A row found by its key, with what a replay compares. */
+export interface KeyedOrderRow extends OrderRow {
+  readonly request_hash: Buffer;
+  readonly request_id: string | null;
+}
+
+/**
+ * Legs whose transaction may be on its way or is in a block. A reserved order has none, and most reads right after
+ * an order meet that status, so they skip the look.
+ */
+const LEGS = `CASE WHEN o.status <> 'reserved' THEN (
+  SELECT json_agg(json_build_object(
+      'owner', w.address, 'txid', encode(t.txid, 'hex'), 'energy', l.energy, 'amount_sun', l.amount_sun,
+      'block_number', CASE WHEN t.status <> 'sending' THEN t.block_number END,
+      'reclaim_txid', (SELECT encode(r.txid, 'hex') FROM chain_tx r
+                        WHERE r.leg_id = l.id AND r.purpose = 'reclaim' AND r.status IN ('sending', 'included', 'solid'))
+    ) ORDER BY l.leg_no)
+    FROM leg l
+    JOIN pool_wallet w ON w.id = l.wallet_id
+    JOIN chain_tx t ON t.leg_id = l.id AND t.purpose <> 'reclaim' AND t.status IN ('sending', 'included', 'solid')
+   WHERE l.order_id = o.id) END AS legs`;
+
+const COLUMNS = `o.id, o.key, o.kind, o.status, o.receive_address, o.energy, o.duration_sec, o.price_sun, o.credits,
+  o.trx_usd_e8, o.delivered_energy, o.settled, o.needs_attention, o.error_code, o.error, o.created_at, o.delivered_at,
+  o.ends_at, o.reclaimed_at, ${LEGS}`;
+
+/** $1 project, $2 key. Index orders_key. */
+export const FIND_BY_KEY: Statement = {
+  name: 'order-by-key',
+  text: `SELECT ${COLUMNS}, o.request_hash, o.request_id FROM orders o WHERE o.project_id = $1 AND o.key = $2`,
+};
+
+/** $1 project, $2 last id of the page before or null, $3 limit. Index orders_project. */
+export const LIST_ALL: Statement = {
+  name: 'order-list',
+  text: `SELECT ${COLUMNS} FROM orders o WHERE o.project_id = $1 AND ($2::bigint IS NULL OR o.id < $2)
+          ORDER BY o.id DESC LIMIT $3`,
+};
+
+/**
+ * As LIST_ALL, of one status. The status stands in the text, because a plan for any status could not use the partial
+ * index orders_project_status.
+ */
+export const LIST_BY_STATUS: Readonly<Record<OrderStatus, Statement>> = {
+  reserved: listOf('reserved'),
+  placed: listOf('placed'),
+  delivered: listOf('delivered'),
+  unresolved: listOf('unresolved'),
+  refunded: listOf('refunded'),
+};
+
+function listOf(status: OrderStatus): Statement {
+  const STATUS = `'${status}'`;
+  return {
+    name: `order-list-${status}`,
+    text: `SELECT ${COLUMNS} FROM orders o
+            WHERE o.project_id = $1 AND o.status = ${STATUS} AND ($2::bigint IS NULL OR o.id < $2)
+            ORDER BY o.id DESC LIMIT $3`,
+  };
+}
+
+/** $1 ids. Which of them have come to what a waiting caller waits for. */
+export const FIND_ARRIVED: Statement = {
+  name: 'orders-arrived',
+  text: `SELECT id FROM orders WHERE id = ANY($1::bigint[]) AND status IN ('delivered', 'refunded')`,
+};

@@ -1,0 +1,132 @@
+/** The body of an order as callers send it and as they get it back (Contract 6). snake_case lives here and in SQL alone. */
+import { isAddress } from '../chain/address.js';
+import type { Config } from '../config.js';
+import { bodySchema, integer, optional, text, type BodyOf } from '../http/validation.js';
+import { rateText, trxOf, usdOfCredits } from '../money/convert.js';
+import { toJsonInteger, type Credits, type RateE8 } from '../money/units.js';
+import type { LegRow, OrderRow } from './order-rows.js';
+import type { OrderKind, OrderStatus } from './order-state.js';
+
+const ADDRESS_LENGTH = 34;
+const REF_LENGTH_MAX = 512;
+
+/** A TRON address in base58check form. */
+export const addressRule = (description: string) =>
+  text({
+    maxLength: ADDRESS_LENGTH,
+    check: (value) => (isAddress(value) ? undefined : 'must be a TRON address (T…, base58check)'),
+    openApi: { pattern: '^T[1-9A-HJ-NP-Za-km-z]{33}$' },
+    description,
+  });
+
+/** Bounds are settings, so the schema is made once at start. */
+export function orderSchema(sales: Config['sales']) {
+  return bodySchema({
+    receive_address: optional(
+      addressRule('Who receives the energy: the sender of the upcoming transfer. May be left out with a quote_ref.'),
+    ),
+    energy: optional(
+      integer({ min: sales.energyMin, max: sales.energyMax, description: 'Sized by the service when left out.' }),
+    ),
+    duration_sec: optional(
+      integer({
+        min: sales.durationMinSec,
+        description: `Seconds of rental; ${sales.durationDefaultSec.toString()} when left out.`,
+      }),
+    ),
+    quote_ref: optional(
+      text({ maxLength: REF_LENGTH_MAX, description: 'A quote to redeem, exactly once, at its price.' }),
+    ),
+  });
+}
+
+export type OrderRequest = BodyOf<ReturnType<typeof orderSchema>>;
+
+export interface Delegation {
+  readonly owner_address: string;
+  readonly txid: string;
+  readonly energy?: number;
+  readonly amount_sun: number;
+  readonly block_number?: number;
+  readonly reclaim_txid?: string;
+}
+
+/** An order as it is answered: what does not apply is absent, never null. */
+export interface OrderBody {
+  readonly id: number;
+  readonly key: string;
+  readonly idempotency_key: string;
+  readonly kind: OrderKind;
+  readonly status: OrderStatus;
+  readonly receive_address: string;
+  readonly energy?: number;
+  readonly duration_sec?: number;
+  readonly price_sun: number;
+  readonly price_trx: string;
+  readonly price_usd: string;
+  readonly credits: number;
+  readonly trx_usd: string;
+  readonly delivered_energy?: number;
+  readonly settled: boolean;
+  readonly needs_attention: boolean;
+  readonly error?: string;
+  readonly error_code?: string;
+  readonly created_at: string;
+  readonly delivered_at?: string;
+  readonly ends_at?: string;
+  readonly reclaimed_at?: string;
+  readonly delegations?: readonly Delegation[];
+  readonly txid?: string;
+}
+
+/** What a failed order says when nothing more exact was recorded; codes as in the family of this interface. */
+const FAULTS: Readonly<Partial<Record<OrderStatus, { readonly code: string; readonly error: string }>>> = {
+  refunded: { code: 'SUPPLIER_REFUSED', error: 'The order could not be delivered; its charge is back.' },
+  unresolved: {
+    code: 'SUPPLIER_UNKNOWN',
+    error: 'It is not yet known whether the order was delivered; it resolves itself as soon as the chain answers.',
+  },
+};
+
+/** The body of an order, member by member: a mapper of classes would cost more than the read. */
+export function orderBody(row: OrderRow): OrderBody {
+  const fault = FAULTS[row.status];
+  const isDelivered = row.status === 'delivered';
+  const legs = row.legs ?? [];
+  return {
+    id: toJsonInteger(row.id),
+    key: row.key,
+    idempotency_key: row.key,
+    kind: row.kind,
+    status: row.status,
+    receive_address: row.receive_address,
+    ...(row.energy !== null && { energy: toJsonInteger(row.energy) }),
+    ...(row.duration_sec !== null && { duration_sec: row.duration_sec }),
+    price_sun: toJsonInteger(row.price_sun),
+    price_trx: trxOf(row.price_sun),
+    price_usd: usdOfCredits(row.credits as Credits),
+    credits: toJsonInteger(row.credits),
+    trx_usd: rateText(row.trx_usd_e8 as RateE8),
+    ...(isDelivered && row.delivered_energy !== null && { delivered_energy: toJsonInteger(row.delivered_energy) }),
+    settled: row.settled || row.status === 'refunded',
+    needs_attention: row.needs_attention,
+    ...(fault !== undefined && { error: row.error ?? fault.error, error_code: row.error_code ?? fault.code }),
+    created_at: row.created_at.toISOString(),
+    ...(isDelivered && row.delivered_at !== null && { delivered_at: row.delivered_at.toISOString() }),
+    ...(isDelivered && row.ends_at !== null && { ends_at: row.ends_at.toISOString() }),
+    ...(isDelivered && row.reclaimed_at !== null && { reclaimed_at: row.reclaimed_at.toISOString() }),
+    ...(row.kind === 'rental' && { delegations: legs.map(delegationBody) }),
+    ...(row.kind === 'activation' && legs[0] !== undefined && { txid: legs[0].txid }),
+  };
+}
+
+function delegationBody(leg: LegRow): Delegation {
+  return {
+    owner_address: leg.owner,
+    txid: leg.txid,
+    ...(leg.energy !== null && { energy: leg.energy }),
+    amount_sun: leg.amount_sun,
+    ...(leg.block_number !== null && { block_number: leg.block_number }),
+    ...(leg.reclaim_txid !== null && { reclaim_txid: leg.reclaim_txid }),
+  };
+}

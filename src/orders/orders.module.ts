@@ -1,0 +1,18 @@
+/** Wires orders. */
+import { Module } from '@nestjs/common';
+import { BillingModule } from '../billing/billing.module.js';
+import { QuotesModule } from '../quotes/quotes.module.js';
+import { Acceptance } from './acceptance.js';
+import { KeyHints } from './key-hints.js';
+import { OrdersController } from './orders.controller.js';
+import { OrdersService } from './orders.service.js';
+import { ReceiverCheck } from './receiver.js';
+import { OrderWaits } from './waits.js';
+
+@Module({
+  imports: [BillingModule, QuotesModule],
+  controllers: [OrdersController],
+  providers: [Acceptance, KeyHints, OrdersService, OrderWaits, ReceiverCheck],
+  exports: [Acceptance, OrdersService, OrderWaits, ReceiverCheck],
+})
+export class OrdersModule {}

@@ -1,0 +1,222 @@
+/** Buys, finds and lists orders: terms are fixed here, before any transaction; acceptance.ts takes them exactly once. */
+import { Inject, Injectable } from '@nestjs/common';
+import { ChainUnavailableError } from '../chain/errors.js';
+import { Config } from '../config.js';
+import { ApiError, invalidField, invariant } from '../errors.js';
+import type { ProjectRecord } from '../http/caller.js';
+import { energy, type Energy } from '../money/units.js';
+import { sunForEnergy, sunOfOneEnergy } from '../pool/energy-ratio.js';
+import { Market } from '../quotes/market.js';
+import { QuotesService } from '../quotes/quotes.service.js';
+import { Database } from '../store/database.js';
+import { Acceptance, type Accepted, type OrderTerms, type Prepared } from './acceptance.js';
+import { FIND_BY_KEY, LIST_ALL, LIST_BY_STATUS, type OrderRow } from './order-rows.js';
+import type { OrderStatus } from './order-state.js';
+import { orderBody, type OrderBody, type OrderRequest } from './orders.dto.js';
+import { ReceiverCheck, chainAway } from './receiver.js';
+import { requestHash, type RequestTerms } from './request-hash.js';
+import { OrderWaits } from './waits.js';
+
+/** A purchase as a controller hands it over. */
+export interface PurchaseContext {
+  readonly project: ProjectRecord;
+  /** The caller's Idempotency-Key; undefined has one made. */
+  readonly key: string | undefined;
+  readonly requestId: string;
+  /** Seconds the caller wants the answer held (`Prefer: wait`); 0 = none. */
+  readonly waitSec: number;
+}
+
+/** An order to answer with, and whether it was there before. */
+export interface OrderAnswer {
+  readonly body: OrderBody;
+  readonly isReplay: boolean;
+}
+
+export interface OrderPage {
+  readonly items: readonly OrderBody[];
+  readonly next_cursor?: string;
+}
+
+type Sized = Pick<OrderTerms, 'amountSun' | 'legSlackSun'>;
+
+@Injectable()
+export class OrdersService {
+  constructor(
+    @Inject(Acceptance) private readonly acceptance: Acceptance,
+    @Inject(QuotesService) private readonly quotes: QuotesService,
+    @Inject(Market) private readonly market: Market,
+    @Inject(ReceiverCheck) private readonly receivers: ReceiverCheck,
+    @Inject(OrderWaits) private readonly waits: OrderWaits,
+    @Inject(Database) private readonly database: Database,
+    @Inject(Config) private readonly config: Config,
+  ) {}
+
+  /**
+   * Buys energy, at a quote's price or at the price of this moment. Throws ApiError with any code of the interface
+   * from 400 to 503; of those from 402 on nothing stays behind.
+   */
+  async create(request: OrderRequest, context: PurchaseContext): Promise<OrderAnswer> {
+    const terms = this.termsOf(request);
+    const accepted = await this.acceptance.take({
+      projectId: context.project.id,
+      kind: 'rental',
+      key: context.key,
+      hash: requestHash(terms),
+      requestId: context.requestId,
+      prepare: () =>
+        terms.kind === 'quoted'
+          ? this.prepareQuoted(terms.ref, request, context.project)
+          : this.prepareDirect(terms, context.project),
+    });
+    return this.answer(accepted, context);
+  }
+
+  /** Holds the answer as long as the caller wants and the order is not final, then shows the order as it is. */
+  async answer(accepted: Accepted, context: PurchaseContext): Promise<OrderAnswer> {
+    const { row, isReplay } = accepted;
+    const hasArrived = row.status === 'delivered' || row.status === 'refunded';
+    if (context.waitSec <= 0 || hasArrived) return { body: orderBody(row), isReplay };
+    await this.waits.until(row.id, context.waitSec);
+    // The order is taken: if it cannot be read again just now, the answer is what is known of it.
+    const latest = await this.find(context.project.id, row.key).catch(() => undefined);
+    return { body: latest ?? orderBody(row), isReplay };
+  }
+
+  /** The project's order of this key; undefined when there is none or it is another project's. */
+  async find(projectId: string, key: string): Promise<OrderBody | undefined> {
+    const [row] = await this.database.query<OrderRow>(FIND_BY_KEY, [projectId, key]);
+    return row === undefined ? undefined : orderBody(row);
+  }
+
+  /** A project's orders, newest first. `beforeId` continues after the last order of the page before. */
+  async list(
+    projectId: string,
+    status: OrderStatus | undefined,
+    limit: number,
+    beforeId: bigint | undefined,
+  ): Promise<OrderPage> {
+    const statement = status === undefined ? LIST_ALL : LIST_BY_STATUS[status];
+    const rows = await this.database.query<OrderRow>(statement, [projectId, beforeId ?? null, limit + 1]);
+    const shown = rows.slice(0, limit);
+    const last = shown.at(-1);
+    return {
+      items: shown.map(orderBody),
+      ...(rows.length > limit && last !== undefined && { next_cursor: cursorAfter(last.id) }),
+    };
+  }
+
+  private termsOf(request: OrderRequest): Exclude<RequestTerms, { kind: 'activation' }> {
+    if (request.quote_ref !== undefined) return { kind: 'quoted', ref: request.quote_ref };
+    if (request.receive_address === undefined) throw invalidField('receive_address', 'is required without a quote_ref');
+    return {
+      kind: 'direct',
+      receiveAddress: request.receive_address,
+      energy: request.energy === undefined ? undefined : energy(request.energy),
+      durationSec: request.duration_sec ?? this.config.sales.durationDefaultSec,
+    };
+  }
+
+  /** Contract 4: token valid (404) → used → expired → mismatch → receiver → capacity → credits. */
+  private async prepareQuoted(ref: string, request: OrderRequest, project: ProjectRecord): Promise<Prepared> {
+    const quote = this.quotes.openQuote(ref, project.id);
+    if (quote === undefined) {
+      const refusal = new ApiError('QUOTE_NOT_FOUND', 'There is no such quote for this project.');
+      return { terms: undefined, refusal };
+    }
+    const sized = this.capacityOf(quote.energy);
+    const refusal =
+      mismatchOf(request, quote) ??
+      (await this.receivers.refusalOf(quote.receiveAddress)) ??
+      (sized instanceof ApiError ? sized : undefined);
+    const { receiveAddress, durationSec, priceSun, credits, rate } = quote;
+    return {
+      terms: {
+        ...{ receiveAddress, energy: quote.energy, durationSec, priceSun, credits, rate },
+        // With a refusal the amount is never taken; the quote's own terms still let it be judged in order.
+        ...(sized instanceof ApiError ? { amountSun: priceSun, legSlackSun: priceSun } : sized),
+        quote: { id: quote.id, expiresAtMs: quote.expiresAtMs },
+      },
+      refusal,
+    };
+  }
+
+  private async prepareDirect(
+    request: { readonly receiveAddress: string; readonly energy: Energy | undefined; readonly durationSec: number },
+    project: ProjectRecord,
+  ): Promise<Prepared> {
+    if (project.requireQuote) {
+      const refusal = new ApiError('QUOTE_REQUIRED', 'This project orders by quote only; send a quote_ref.');
+      return { terms: undefined, refusal };
+    }
+    const { receiveAddress, durationSec } = request;
+    const wanted = {
+      receiveAddress,
+      durationSec,
+      ...(request.energy !== undefined && { energy: request.energy }),
+    };
+    const [priced, receiver] = await Promise.all([
+      this.quotes.price(wanted).catch(asChainRefusal),
+      this.receivers.refusalOf(receiveAddress),
+    ]);
+    if (priced instanceof ApiError) return { terms: undefined, refusal: priced };
+    const sized = this.capacityOf(priced.energy);
+    if (sized instanceof ApiError) return { terms: undefined, refusal: receiver ?? sized };
+    const { priceSun, credits, rate } = priced;
+    return {
+      terms: { receiveAddress, energy: priced.energy, durationSec, priceSun, credits, rate, ...sized },
+      refusal: receiver,
+    };
+  }
+
+  /** What the pool must hold for this energy at the ratio of the moment, or why that is unknown. */
+  private capacityOf(amount: Energy): Sized | ApiError {
+    try {
+      const { ratio } = this.market.current();
+      return {
+        amountSun: sunForEnergy(amount, ratio, this.config.pool.marginBps),
+        legSlackSun: sunOfOneEnergy(ratio),
+      };
+    } catch (error) {
+      if (error instanceof ApiError) return error;
+      throw error;
+    }
+  }
+}
+
+/** A refusal is a result here, since a replay comes before it; anything else stays a fault. */
+function asChainRefusal(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  if (error instanceof ChainUnavailableError) return chainAway(error);
+  throw error;
+}
+
+/** Only what the caller named is compared; a default is not named (Contract 1). */
+function mismatchOf(
+  request: OrderRequest,
+  quote: { readonly receiveAddress: string; readonly energy: Energy; readonly durationSec: number },
+): ApiError | undefined {
+  const named: readonly (readonly [string, boolean])[] = [
+    ['receive_address', request.receive_address !== undefined && request.receive_address !== quote.receiveAddress],
+    ['energy', request.energy !== undefined && energy(request.energy) !== quote.energy],
+    ['duration_sec', request.duration_sec !== undefined && request.duration_sec !== quote.durationSec],
+  ];
+  const wrong = named.filter(([, differs]) => differs).map(([field]) => field);
+  if (wrong.length === 0) return undefined;
+  return new ApiError('QUOTE_MISMATCH', `The order names another ${wrong.join(', ')} than its quote.`);
+}
+
+/** Opaque to callers; holds the last id shown. */
+function cursorAfter(id: bigint): string {
+  return Buffer.from(`o${id.toString()}`).toString('base64url');
+}
+
+/** The id behind a cursor. Throws 400 for one we never gave. */
+export function readCursor(cursor: string): bigint {
+  const match = /^o([1-9]\d{0,17})$/.exec(Buffer.from(cursor, 'base64url').toString('latin1'));
+  const id = match?.[1];
+  if (id === undefined) throw invalidField('cursor', 'is not one that a page of orders returned');
+  const value = BigInt(id);
+  invariant(value > 0n, 'ids begin at one');
+  return value;
+}

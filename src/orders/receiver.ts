@@ -1,0 +1,126 @@
+/**
+ * Whether an address can take a delegation, asked before anything is charged. What was once an activated plain account
+ * stays one, so that is remembered; "not activated" may change with the next block and is always asked anew.
+ */
+import { Inject, Injectable } from '@nestjs/common';
+import { ChainUnavailableError } from '../chain/errors.js';
+import { TronClient } from '../chain/tron.client.js';
+import { monotonicMs } from '../clock.js';
+import { ApiError } from '../errors.js';
+import { Database } from '../store/database.js';
+
+export type ReceiverState = 'activated' | 'not-activated' | 'contract';
+
+/** About 100 bytes each. */
+const REMEMBERED_MAX = 100_000;
+/** A plain account can still become a contract where one is created at an address known beforehand (CREATE2). */
+const REMEMBERED_MS = 3_600_000;
+const WALLETS_FRESH_MS = 5000;
+
+const POOL_ADDRESSES = { name: 'pool-addresses', text: `SELECT address FROM pool_wallet` };
+
+@Injectable()
+export class ReceiverCheck {
+  /** Activated plain accounts and until when that is believed; oldest first. */
+  private readonly activated = new Map<string, number>();
+  private readonly asking = new Map<string, Promise<ReceiverState>>();
+  private wallets: { readonly addresses: ReadonlySet<string>; readonly readAtMs: number } | undefined;
+  private readingWallets: Promise<ReadonlySet<string>> | undefined;
+
+  constructor(
+    @Inject(TronClient) private readonly chain: TronClient,
+    @Inject(Database) private readonly database: Database,
+  ) {}
+
+  /**
+   * Why no energy can be delegated to `address`, or undefined when it can: RECEIVER_NOT_ACTIVATED,
+   * RECEIVER_NOT_SUPPORTED, CHAIN_UNAVAILABLE.
+   */
+  async refusalOf(address: string): Promise<ApiError | undefined> {
+    // TRON: nobody can delegate to itself, and energy for one wallet of ours from another would be charged for nothing.
+    const wallets = this.freshWallets ?? (await this.readWallets());
+    if (wallets.has(address)) {
+      return new ApiError('RECEIVER_NOT_SUPPORTED', 'This address belongs to the service and cannot rent energy.');
+    }
+    if (this.isRemembered(address)) return undefined;
+    let state: ReceiverState;
+    try {
+      state = await this.stateOf(address);
+    } catch (error) {
+      if (!(error instanceof ChainUnavailableError)) throw error;
+      return chainAway(error);
+    }
+    switch (state) {
+      case 'activated':
+        return undefined;
+      case 'not-activated':
+        return new ApiError(
+          'RECEIVER_NOT_ACTIVATED',
+          'The receiver is not on chain yet; activate it with POST /v1/activate, then order.',
+        );
+      case 'contract':
+        return new ApiError('RECEIVER_NOT_SUPPORTED', 'The receiver is a contract; TRON delegates to accounts only.');
+    }
+  }
+
+  /** What the chain says of an address. Throws ChainUnavailableError. */
+  async stateOf(address: string): Promise<ReceiverState> {
+    if (this.isRemembered(address)) return 'activated';
+    const asked = this.asking.get(address);
+    if (asked !== undefined) return asked;
+    const asking = this.ask(address).finally(() => this.asking.delete(address));
+    this.asking.set(address, asking);
+    return asking;
+  }
+
+  private async ask(address: string): Promise<ReceiverState> {
+    const account = await this.chain.account(address);
+    if (account === undefined) return 'not-activated';
+    if (account.isContract) return 'contract';
+    this.remember(address);
+    return 'activated';
+  }
+
+  private isRemembered(address: string): boolean {
+    const until = this.activated.get(address);
+    if (until === undefined) return false;
+    if (until > monotonicMs()) return true;
+    this.activated.delete(address);
+    return false;
+  }
+
+  private remember(address: string): void {
+    this.activated.delete(address);
+    this.activated.set(address, monotonicMs() + REMEMBERED_MS);
+    if (this.activated.size <= REMEMBERED_MAX) return;
+    const [oldest] = this.activated.keys();
+    if (oldest !== undefined) this.activated.delete(oldest);
+  }
+
+  private get freshWallets(): ReadonlySet<string> | undefined {
+    if (this.wallets === undefined || monotonicMs() - this.wallets.readAtMs > WALLETS_FRESH_MS) return undefined;
+    return this.wallets.addresses;
+  }
+
+  private async readWallets(): Promise<ReadonlySet<string>> {
+    this.readingWallets ??= this.database
+      .query<{ address: string }>(POOL_ADDRESSES)
+      .then((rows) => {
+        const addresses = new Set(rows.map((row) => row.address));
+        this.wallets = { addresses, readAtMs: monotonicMs() };
+        return addresses;
+      })
+      .finally(() => {
+        this.readingWallets = undefined;
+      });
+    return this.readingWallets;
+  }
+}
+
+/** 503: the chain could not be read just now. */
+export function chainAway(cause: unknown): ApiError {
+  return new ApiError('CHAIN_UNAVAILABLE', 'The chain cannot be read just now; repeat the request shortly.', {
+    cause,
+    retryAfterSec: 3,
+  });
+}

@@ -1,0 +1,20 @@
+/** What is said for each refusal that the database decides. */
+import { ApiError, type ErrorCode } from '../errors.js';
+
+const WORDS: Readonly<Partial<Record<ErrorCode, string>>> = {
+  QUOTE_ALREADY_USED: 'This quote has become an order already; get a new one.',
+  QUOTE_EXPIRED: 'This quote has expired; get a new one.',
+  INSUFFICIENT_CREDITS: 'The charge would pass what the project may spend; top up, or raise the debt limit.',
+  PROJECT_FROZEN: 'This project is frozen; unfreeze it on the platform.',
+  SPEND_CAP_REACHED: 'The charge would pass the daily spend cap of this project.',
+  CAPACITY_UNAVAILABLE: 'The pool cannot deliver this amount just now; try again shortly or order less.',
+};
+
+/** Capacity comes back with rentals that end, every few seconds on a busy pool. */
+const CAPACITY_RETRY_SEC = 10;
+
+/** The refusal for a code that accept_order raised. */
+export function refusalOf(code: ErrorCode): ApiError {
+  const retry = code === 'CAPACITY_UNAVAILABLE' ? { retryAfterSec: CAPACITY_RETRY_SEC } : {};
+  return new ApiError(code, WORDS[code] ?? 'The order was refused.', retry);
+}

@@ -1,0 +1,32 @@
+/** What makes two requests the same: the endpoint and the terms, whatever the order of members or explicit defaults. */
+import { createHash } from 'node:crypto';
+import type { Energy } from '../money/units.js';
+
+/** What an order was asked for, after its defaults. */
+export type RequestTerms =
+  | { readonly kind: 'quoted'; readonly ref: string }
+  | {
+      readonly kind: 'direct';
+      readonly receiveAddress: string;
+      readonly energy: Energy | undefined;
+      readonly durationSec: number;
+    }
+  | { readonly kind: 'activation'; readonly receiveAddress: string };
+
+/** 32 bytes. Contract 6: with a quote its ref alone; otherwise address, energy or its absence, and duration. */
+export function requestHash(terms: RequestTerms): Buffer {
+  return createHash('sha256')
+    .update(JSON.stringify(membersOf(terms)))
+    .digest();
+}
+
+function membersOf(terms: RequestTerms): readonly (string | number | null)[] {
+  switch (terms.kind) {
+    case 'quoted':
+      return ['orders', 'quoted', terms.ref];
+    case 'direct':
+      return ['orders', 'direct', terms.receiveAddress, terms.energy?.toString() ?? null, terms.durationSec];
+    case 'activation':
+      return ['activate', terms.receiveAddress];
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * Callers that asked to be answered later (`Prefer: wait`): one look at the database for all of them, not one each.
+ * Bounded in number and in time; all are let go when the process stops.
+ */
+import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { monotonicMs } from '../clock.js';
+import { Log } from '../http/logger.js';
+import { Database } from '../store/database.js';
+import { FIND_ARRIVED } from './order-rows.js';
+
+interface Waiter {
+  readonly orderId: bigint;
+  readonly deadlineMs: number;
+  readonly release: () => void;
+}
+
+/** A block takes 3 s, so nobody notices a tenth of one; an idle process does not look at all. */
+const LOOK_EVERY_MS = 100;
+/** Beyond this a wait is not granted: the preference is one, and the answer comes at once. */
+const WAITERS_MAX = 2000;
+
+@Injectable()
+export class OrderWaits implements OnModuleDestroy {
+  private readonly waiters = new Set<Waiter>();
+  private timer: NodeJS.Timeout | undefined;
+  private isStopping = false;
+
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Log) private readonly log: Log,
+  ) {}
+
+  /** Resolves when the order is delivered or refunded, after `seconds`, or when the process stops. Never rejects. */
+  async until(orderId: bigint, seconds: number): Promise<void> {
+    if (seconds <= 0 || this.isStopping || this.waiters.size >= WAITERS_MAX) return;
+    await new Promise<void>((resolve) => {
+      this.waiters.add({ orderId, deadlineMs: monotonicMs() + seconds * 1000, release: resolve });
+      this.schedule();
+    });
+  }
+
+  /** Lets everybody go; whoever asks to wait from now on is answered at once. */
+  releaseAll(): void {
+    this.isStopping = true;
+    clearTimeout(this.timer);
+    for (const waiter of this.waiters) waiter.release();
+    this.waiters.clear();
+  }
+
+  onModuleDestroy(): void {
+    this.releaseAll();
+  }
+
+  private schedule(): void {
+    if (this.timer !== undefined || this.waiters.size === 0 || this.isStopping) return;
+    this.timer = setTimeout(() => {
+      void this.look().finally(() => {
+        this.timer = undefined;
+        this.schedule();
+      });
+    }, LOOK_EVERY_MS);
+  }
+
+  private async look(): Promise<void> {
+    let arrived = new Set<bigint>();
+    try {
+      const ids = [...new Set([...this.waiters].map((waiter) => waiter.orderId))];
+      const rows = await this.database.query<{ id: bigint }>(FIND_ARRIVED, [ids]);
+      arrived = new Set(rows.map((row) => row.id));
+    } catch (error) {
+      this.log.warn({ err: error }, 'Waiting callers could not be looked up; trying again.');
+    }
+    const now = monotonicMs();
+    for (const waiter of this.waiters) {
+      if (!arrived.has(waiter.orderId) && waiter.deadlineMs > now) continue;
+      this.waiters.delete(waiter);
+      waiter.release();
+    }
+  }
+}
