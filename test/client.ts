@@ -1,0 +1,143 @@
+// A customer of the service: signs and sends as the interface says, written from the interface alone. It shares no
+// code with src, so that a mistake there is not repeated here.
+import { createHash } from 'node:crypto';
+import { Agent, request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
+
+const ANSWER_LIMIT_MS = 40_000;
+
+export interface Answer {
+  readonly status: number;
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly text: string;
+  /** The JSON body; undefined when it is none. Its shape is the test's to assert. */
+  readonly body: ReturnType<typeof JSON.parse>;
+}
+
+/** Header lists keep repeated names apart: [['Merchant', 'a'], ['Merchant', 'b']]. */
+export type Headers = Readonly<Record<string, string | readonly string[]>>;
+
+/** The body of any value with its keys sorted and no whitespace. */
+export function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const entries = Object.entries(value)
+    .filter(([, member]) => member !== undefined)
+    .sort(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+  return `{${entries.map(([key, member]) => `${JSON.stringify(key)}:${canonical(member)}`).join(',')}}`;
+}
+
+/** hex(md5(base64(text) + apiKey)) */
+export function sign(text: string, apiKey: string): string {
+  return createHash('md5')
+    .update(Buffer.from(text).toString('base64') + apiKey)
+    .digest('hex');
+}
+
+const agent = new Agent({ keepAlive: true, timeout: 10_000 });
+
+/** Sends one request as it is, unsigned, and reads the answer. Rejects when the connection breaks. */
+export async function send(
+  baseUrl: string,
+  method: string,
+  path: string,
+  headers: Headers = {},
+  body?: string | Buffer,
+): Promise<Answer> {
+  const { hostname, port } = new URL(baseUrl);
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(
+      {
+        agent,
+        hostname,
+        port,
+        method,
+        path,
+        headers: headers as Record<string, string | string[]>,
+        timeout: ANSWER_LIMIT_MS,
+      },
+      (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('error', reject);
+        response.on('end', () => {
+          const text = Buffer.concat(chunks).toString('utf8');
+          const answerHeaders = response.headers as Record<string, string | undefined>;
+          resolve({ status: response.statusCode ?? 0, headers: answerHeaders, text, body: parsed(text) });
+        });
+      },
+    );
+    request.on('error', reject);
+    request.on('timeout', () => request.destroy(new Error(`no answer to ${method} ${path}`)));
+    request.end(body);
+  });
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Writes `frame` to a connection of its own and reads until the other side closes it; rejects after `limitMs`. */
+export async function sendFrame(baseUrl: string, frame: string | Buffer, limitMs = 10_000): Promise<string> {
+  const { hostname, port } = new URL(baseUrl);
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(port), hostname);
+    const chunks: Buffer[] = [];
+    const timer = setTimeout(() => {
+      socket.destroy();
+      reject(new Error(`the connection stayed open after: ${Buffer.concat(chunks).toString('latin1').slice(0, 200)}`));
+    }, limitMs);
+    socket.on('data', (chunk) => chunks.push(chunk));
+    // A reset after the answer is how some refusals end; what was read until then counts.
+    socket.on('error', () => undefined);
+    socket.on('close', () => {
+      clearTimeout(timer);
+      resolve(Buffer.concat(chunks).toString('latin1'));
+    });
+    socket.write(frame);
+  });
+}
+
+/** One project's view of the service. */
+export class Customer {
+  constructor(
+    readonly baseUrl: string,
+    readonly merchant: string,
+    readonly apiKey: string,
+  ) {}
+
+  /** Sends `body` in its canonical form, signed; a string is sent as it is and signed as it is. */
+  async post(path: string, body: unknown, headers: Headers = {}): Promise<Answer> {
+    const text = typeof body === 'string' ? body : canonical(body);
+    return this.postSigned(path, text, text, headers);
+  }
+
+  /** Sends `sent` with the signature of `signed`. */
+  async postSigned(path: string, sent: string | Buffer, signed: string, headers: Headers = {}): Promise<Answer> {
+    const json = { 'Content-Type': 'application/json' };
+    return send(this.baseUrl, 'POST', path, { ...json, ...this.authHeaders(signed), ...headers }, sent);
+  }
+
+  async get(path: string, headers: Headers = {}): Promise<Answer> {
+    return send(this.baseUrl, 'GET', path, { ...this.authHeaders(''), ...headers });
+  }
+
+  /** The two headers of a request whose signed string is `signed`. */
+  authHeaders(signed: string): { Merchant: string; Signature: string } {
+    return { Merchant: this.merchant, Signature: sign(signed, this.apiKey) };
+  }
+
+  /** The same project at another process of the service. */
+  at(baseUrl: string): Customer {
+    return new Customer(baseUrl, this.merchant, this.apiKey);
+  }
+
+  withKey(apiKey: string): Customer {
+    return new Customer(this.baseUrl, this.merchant, apiKey);
+  }
+}

@@ -1,0 +1,143 @@
+// The door with small rooms behind it: the real server, guard, filter, Postgres and Redis, and handlers that only say
+// what reached them.
+import { Controller, Get, HttpCode, Inject, Module, Param, Post } from '@nestjs/common';
+import { AuthModule } from '../src/auth/auth.module.js';
+import { Ledger } from '../src/billing/ledger.js';
+import { sleep } from '../src/clock.js';
+import { readConfig, type Config } from '../src/config.js';
+import { ApiError, isErrorCode } from '../src/errors.js';
+import { Caller } from '../src/http/caller.js';
+import { readIdempotencyKey } from '../src/http/idempotency-key.js';
+import { createLogger } from '../src/http/logger.js';
+import { readWait } from '../src/http/prefer.js';
+import { Door, SIMULATE_BODY_LIMIT_BYTES } from '../src/http/route-options.js';
+import { createHttpApp, serverOf } from '../src/http/server.js';
+import { bodySchema, integer, optional, readBody, required, text } from '../src/http/validation.js';
+import { Projects } from '../src/operator/projects.js';
+import { PlatformModule, Sealers } from '../src/platform.module.js';
+import { Database } from '../src/store/database.js';
+import { Customer } from './client.js';
+import { settings } from './operator.js';
+
+const PROBE = bodySchema({
+  receive_address: required(text({ maxLength: 64 })),
+  energy: optional(integer({ min: 1000, max: 100_000_000 })),
+});
+
+@Controller('v1')
+class ProbeController {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  /** Reaches the handler whatever the body holds. */
+  @Post('echo')
+  @HttpCode(200)
+  @Door({ bodyLimitBytes: SIMULATE_BODY_LIMIT_BYTES })
+  echo(@Caller() caller: Caller) {
+    return { project: caller.project.id, source: caller.sourceAddress, text: caller.body?.text };
+  }
+
+  @Post('limited')
+  @HttpCode(200)
+  @Door({ isRateLimited: true })
+  limited(@Caller() caller: Caller) {
+    return readBody(caller, PROBE);
+  }
+
+  @Post('also-limited')
+  @HttpCode(200)
+  @Door({ isRateLimited: true })
+  alsoLimited() {
+    return {};
+  }
+
+  @Post('buy')
+  @HttpCode(200)
+  buy(@Caller() caller: Caller) {
+    return { ...readBody(caller, PROBE), key: readIdempotencyKey(caller), waitSec: readWait(caller) };
+  }
+
+  @Get('things')
+  list(@Caller() caller: Caller) {
+    return { project: caller.project.id };
+  }
+
+  @Get('things/:key')
+  thing(@Param('key') key: string) {
+    return { key };
+  }
+
+  @Get('database')
+  async askDatabase() {
+    return this.database.query('SELECT 1 AS one');
+  }
+
+  @Get('fail/:code')
+  fail(@Param('code') code: string): never {
+    if (isErrorCode(code)) throw new ApiError(code, 'A sentence a person can act on.', { cause: new Error('inside') });
+    throw new Error(`no such code: ${code}`);
+  }
+
+  @Get('slow')
+  async slow() {
+    await sleep(300);
+    return { answered: true };
+  }
+
+  @Get('broken')
+  broken(): never {
+    throw new Error('postgres://user:hunter2@db/energy broke, and nobody should read this');
+  }
+}
+
+@Module({ controllers: [ProbeController] })
+class ProbeModule {}
+
+export interface DoorApp {
+  readonly baseUrl: string;
+  readonly config: Config;
+  /** Everything logged so far. */
+  readonly logged: () => string;
+  readonly projects: Projects;
+  readonly ledger: Ledger;
+  readonly database: Database;
+  /** A project with a key of its own, as a customer of this app. */
+  readonly customer: (name: string) => Promise<Customer>;
+  readonly close: () => Promise<void>;
+}
+
+export const AUTHOR = { actor: 'test', reason: 'test' };
+
+/** Starts a door on a free port. `env` adds to or replaces settings. */
+export async function openDoor(databaseUrl: string, env: Record<string, string> = {}): Promise<DoorApp> {
+  const config = readConfig(settings(databaseUrl, { LOG_LEVEL: 'debug', ...env }));
+  const lines: string[] = [];
+  const log = createLogger(config, { write: (line) => lines.push(line) });
+  const module = {
+    module: ProbeModule,
+    imports: [PlatformModule.for('api', config, log), AuthModule],
+  };
+  const app = await createHttpApp(module, config, log);
+  await app.listen(0, '127.0.0.1');
+  const address = serverOf(app).address();
+  if (address === null || typeof address === 'string') throw new Error('the door has no port');
+  const baseUrl = `http://127.0.0.1:${address.port.toString()}`;
+  const database = app.get(Database);
+  const ledger = new Ledger(database);
+  const projects = new Projects(database, app.get(Sealers), ledger);
+  return {
+    baseUrl,
+    config,
+    logged: () => lines.join(''),
+    projects,
+    ledger,
+    database,
+    customer: async (name) => {
+      const { id, apiKey } = await projects.create(name, { kind: 'prepaid' }, AUTHOR);
+      return new Customer(baseUrl, id, apiKey);
+    },
+    close: async () => {
+      serverOf(app).closeAllConnections();
+      await app.close();
+    },
+  };
+}

@@ -1,0 +1,278 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { until } from '../../src/local/wait.js';
+import { Sealer } from '../../src/seal.js';
+import { Customer, type Answer } from '../client.js';
+import { AUTHOR, openDoor, type DoorApp } from '../door.js';
+import { openProxy, type Proxy } from '../proxy.js';
+import { createTestDatabase, type TestDatabase } from '../setup/database.js';
+import { createTestRedis, type TestRedis } from '../setup/redis.js';
+
+const SETTLE_LIMIT_MS = 10_000;
+const MASTER_KEY = randomBytes(32).toString('base64');
+
+let testDatabase: TestDatabase;
+let testRedis: TestRedis;
+let postgres: Proxy;
+let redis: Proxy;
+/** Two processes of one service: caches of their own, one database, one Redis. */
+let near: DoorApp;
+/** Reaches both through proxies. */
+let far: DoorApp;
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  testRedis = await createTestRedis();
+  postgres = await openProxy(testDatabase.url);
+  redis = await openProxy(testRedis.url);
+  const shared = { MASTER_KEY, REDIS_PREFIX: 'door-projects', BAD_SIGNATURES_PER_MINUTE: '1000000' };
+  near = await openDoor(testDatabase.url, { ...shared, REDIS_URL: testRedis.url, MAX_REQUESTS_PER_SOCKET: '0' });
+  far = await openDoor(postgres.url, {
+    ...shared,
+    REDIS_URL: redis.url,
+    PROJECT_CACHE_SEC: '2',
+    TRUSTED_PROXIES: '127.0.0.1,10.0.0.0/8',
+  });
+});
+
+afterAll(async () => {
+  await far.close();
+  await near.close();
+  await redis.close();
+  await postgres.close();
+  await testRedis.close();
+  await testDatabase.drop();
+});
+
+const codeOf = (answer: Answer) => (answer.status === 200 ? 'OK' : (answer.body.error as string));
+const ask = async (customer: Customer) => codeOf(await customer.get('/v1/things'));
+
+/** Makes the door hold the project in its cache: a read that the project's own announcement overtakes is not kept. */
+async function cache(customer: Customer): Promise<void> {
+  expect(await ask(customer)).toBe('OK');
+  expect(await ask(customer)).toBe('OK');
+}
+
+/** Waits until the customer is answered so. */
+async function becomes(customer: Customer, code: string): Promise<void> {
+  await until(async () => ((await ask(customer)) === code ? true : undefined), SETTLE_LIMIT_MS, code, 5);
+}
+
+/** Runs `work` while the database announces nothing, as when an announcement is lost. */
+async function unannounced(work: () => Promise<unknown>): Promise<void> {
+  await near.database.query('ALTER TABLE project DISABLE TRIGGER USER');
+  await near.database.query('ALTER TABLE credit_account DISABLE TRIGGER USER');
+  try {
+    await work();
+  } finally {
+    await near.database.query('ALTER TABLE project ENABLE TRIGGER USER');
+    await near.database.query('ALTER TABLE credit_account ENABLE TRIGGER USER');
+  }
+}
+
+describe('changes of a project', () => {
+  test('freezing and unfreezing reach every process at once', async () => {
+    const customer = await near.customer('freezes');
+    const both = [customer, customer.at(far.baseUrl)];
+    for (const each of both) expect(await ask(each)).toBe('OK');
+    await near.ledger.setFrozen(customer.merchant, true, AUTHOR);
+    for (const each of both) await becomes(each, 'PROJECT_FROZEN');
+    // A wrong signature never learns that the project is frozen.
+    for (const each of both) expect(await ask(each.withKey('wrong'))).toBe('INVALID_SIGNATURE');
+    await near.ledger.setFrozen(customer.merchant, false, AUTHOR);
+    for (const each of both) await becomes(each, 'OK');
+  });
+
+  test('a rotated key works at once everywhere and the old one ends', async () => {
+    const customer = await near.customer('rotates');
+    const both = [customer, customer.at(far.baseUrl)];
+    for (const each of both) expect(await ask(each)).toBe('OK');
+    const newKey = await near.projects.rotateKey(customer.merchant, AUTHOR);
+    for (const each of both) await becomes(each, 'INVALID_SIGNATURE');
+    for (const each of both) expect(await ask(each.withKey(newKey))).toBe('OK');
+  });
+
+  test('a lost announcement delays a change by the age of the cache and no more', async () => {
+    const customer = (await near.customer('unheard')).at(far.baseUrl);
+    await cache(customer);
+    await unannounced(() => near.ledger.setFrozen(customer.merchant, true, AUTHOR));
+    expect(await ask(customer)).toBe('OK');
+    await becomes(customer, 'PROJECT_FROZEN');
+  });
+
+  test('a new key whose announcement was lost works at once, since a mismatch is read again', async () => {
+    const customer = await near.customer('unheard key');
+    await cache(customer);
+    let newKey = '';
+    await unannounced(async () => {
+      newKey = await near.projects.rotateKey(customer.merchant, AUTHOR);
+    });
+    // Not more often than once a second, so it may take that long.
+    await becomes(customer.withKey(newKey), 'OK');
+    expect(await ask(customer)).toBe('INVALID_SIGNATURE');
+  });
+
+  test('a project made after its id was refused is known at once', async () => {
+    const id = randomUUID();
+    const both = [near, far].map(({ baseUrl }) => new Customer(baseUrl, id, 'the-key-of-the-late-project'));
+    for (const each of both) expect(await ask(each)).toBe('INVALID_SIGNATURE');
+    // Written by hand, because the service itself chooses the id of a project.
+    const sealed = new Sealer('api-key', near.config.secrets.masterKey).seal(Buffer.from(both[0]!.apiKey), id);
+    await near.database.transaction(async (tx) => {
+      await tx.query('INSERT INTO project (id, name, api_key_sealed) VALUES ($1, $2, $3)', [id, 'late', sealed]);
+      await near.ledger.createAccount(tx, id, { kind: 'prepaid' }, AUTHOR);
+    });
+    for (const each of both) await becomes(each, 'OK');
+  });
+});
+
+describe('while the database is away', () => {
+  test('cached projects are served, others get 503 with Retry-After, and all is well when it returns', async () => {
+    const cached = (await near.customer('cached')).at(far.baseUrl);
+    const uncached = (await near.customer('uncached')).at(far.baseUrl);
+    await cache(cached);
+    postgres.cut();
+    try {
+      expect(await ask(cached)).toBe('OK');
+      const refused = await uncached.get('/v1/things');
+      expect([refused.status, refused.body.error]).toEqual([503, 'AUTH_UNAVAILABLE']);
+      expect(refused.headers['retry-after']).toMatch(/^[1-9]\d*$/);
+      // A wrong signature, a cached project or not, and an unknown one cannot be told apart now either.
+      await becomes(cached.withKey('wrong'), 'AUTH_UNAVAILABLE');
+      expect(await ask(new Customer(far.baseUrl, randomUUID(), 'any'))).toBe('AUTH_UNAVAILABLE');
+      // A handler that needs the database says so itself.
+      const halfway = await cached.get('/v1/database');
+      expect([halfway.status, halfway.body.error]).toEqual([503, 'SERVICE_UNAVAILABLE']);
+      expect(halfway.headers['retry-after']).toMatch(/^[1-9]\d*$/);
+      // What happens meanwhile cannot be heard.
+      await near.ledger.setFrozen(cached.merchant, true, AUTHOR);
+    } finally {
+      postgres.mend();
+    }
+    await becomes(uncached, 'OK');
+    // The cache was dropped with the reconnection.
+    expect(await ask(cached)).toBe('PROJECT_FROZEN');
+  });
+
+  test('one that hangs is given up on, and reached again', async () => {
+    const customer = (await near.customer('hung')).at(far.baseUrl);
+    postgres.stall();
+    try {
+      expect(await ask(customer)).toBe('AUTH_UNAVAILABLE');
+    } finally {
+      postgres.mend();
+    }
+    await becomes(customer, 'OK');
+  });
+});
+
+describe('while Redis is away', () => {
+  const spend = async (customer: Customer) => customer.post('/v1/also-limited', {});
+
+  test('two processes share one budget; without Redis each counts for itself and none is open', async () => {
+    const customer = await near.customer('counts');
+    const both = [customer, customer.at(far.baseUrl)];
+    for (const [index, expected] of ['119', '118', '117', '116'].entries()) {
+      const answer = await spend(both[index % 2]!);
+      expect(answer.headers['ratelimit-remaining']).toBe(expected);
+    }
+    for (const fail of [redis.cut, redis.stall]) {
+      fail();
+      try {
+        const answers = await Promise.all(Array.from({ length: 130 }, () => spend(customer.at(far.baseUrl))));
+        const codes = answers.map(codeOf);
+        expect(codes.filter((code) => code !== 'OK' && code !== 'RATE_LIMITED')).toEqual([]);
+        expect(codes.filter((code) => code === 'OK').length).toBeLessThanOrEqual(120);
+      } finally {
+        redis.mend();
+      }
+    }
+    expect((await spend(customer)).headers['ratelimit-remaining']).toBe('115');
+  });
+});
+
+describe('the source of a request', () => {
+  test('is what trusted proxies say, read from the end', async () => {
+    const customer = (await near.customer('proxied')).at(far.baseUrl);
+    const sourceFor = async (forwarded: string) =>
+      (await customer.post('/v1/echo', {}, { 'X-Forwarded-For': forwarded })).body.source as string;
+    expect(await sourceFor('203.0.113.9')).toBe('203.0.113.9');
+    expect(await sourceFor('1.1.1.1, 203.0.113.9, 10.0.0.7')).toBe('203.0.113.9');
+    expect(await sourceFor('::ffff:203.0.113.9')).toBe('203.0.113.9');
+    expect(await sourceFor('2001:db8::1')).toBe('2001:db8::1');
+    expect(await sourceFor('nonsense')).toBe('127.0.0.1');
+    expect(await sourceFor('1.1.1.1, nonsense, 10.0.0.7')).toBe('10.0.0.7');
+  });
+
+  test('a source with too many bad signatures is refused 429, but never a good signature from it', async () => {
+    const strict = await openDoor(testDatabase.url, {
+      MASTER_KEY,
+      REDIS_URL: testRedis.url,
+      BAD_SIGNATURES_PER_MINUTE: '5',
+      TRUSTED_PROXIES: '127.0.0.1',
+    });
+    try {
+      const customer = (await near.customer('neighbour')).at(strict.baseUrl);
+      const from = (address: string) => ({ 'X-Forwarded-For': address });
+      const wrong = customer.withKey('wrong');
+      const unknown = new Customer(strict.baseUrl, randomUUID(), 'any');
+      const codes: string[] = [];
+      for (let index = 0; index < 8; index += 1) {
+        const caller = index % 2 === 0 ? wrong : unknown;
+        const answer = await caller.get('/v1/things', from(`2001:db8:1:2::${index.toString()}`));
+        codes.push(codeOf(answer));
+        if (answer.status === 429) expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/);
+      }
+      expect(codes).toEqual([
+        ...new Array<string>(5).fill('INVALID_SIGNATURE'),
+        ...new Array<string>(3).fill('RATE_LIMITED'),
+      ]);
+      expect(codeOf(await customer.get('/v1/things', from('2001:db8:1:2::1')))).toBe('OK');
+      expect(codeOf(await wrong.get('/v1/things', from('2001:db8:1:3::1')))).toBe('INVALID_SIGNATURE');
+    } finally {
+      await strict.close();
+    }
+  });
+});
+
+describe('an unknown project and a wrong signature', () => {
+  test('get equal answers over 5 000 requests each; the times are printed', async () => {
+    const RUNS = 5000;
+    const wrong = (await near.customer('timed')).withKey('wrong');
+    const unknown = new Customer(near.baseUrl, randomUUID(), 'wrong');
+    const callers = { wrong, unknown };
+    const times: Record<keyof typeof callers, number[]> = { wrong: [], unknown: [] };
+    const shapes = new Set<string>();
+    for (let run = 0; run < RUNS; run += 1) {
+      // Taking turns, so that whatever else the machine does falls on both.
+      const order = run % 2 === 0 ? (['wrong', 'unknown'] as const) : (['unknown', 'wrong'] as const);
+      for (const kind of order) {
+        const start = process.hrtime.bigint();
+        const answer = await callers[kind].post('/v1/echo', { a: run });
+        times[kind].push(Number(process.hrtime.bigint() - start) / 1000);
+        shapes.add(JSON.stringify([answer.status, { ...answer.body, request_id: '' }, Object.keys(answer.headers)]));
+      }
+    }
+    expect(shapes.size).toBe(1);
+    const quantile = (values: number[], share: number) =>
+      values.sort((a, b) => a - b)[Math.floor(values.length * share)]!;
+    const line = (kind: keyof typeof callers) =>
+      [0.1, 0.5, 0.9].map((share) => quantile(times[kind], share).toFixed(0)).join(' / ');
+    console.log(
+      `door timing over ${RUNS.toString()} requests each, p10 / p50 / p90 in µs: ` +
+        `wrong signature ${line('wrong')}, unknown project ${line('unknown')}; ` +
+        `Kolmogorov–Smirnov distance ${ksDistance(times.wrong, times.unknown).toFixed(4)} ` +
+        `(5 % level: ${(1.36 * Math.sqrt(2 / RUNS)).toFixed(4)})`,
+    );
+  });
+});
+
+/** The largest difference between the two empirical distributions; both sorted. */
+function ksDistance(a: readonly number[], b: readonly number[]): number {
+  let distance = 0;
+  for (let i = 0, j = 0; i < a.length && j < b.length;) {
+    if (a[i]! <= b[j]!) i += 1;
+    else j += 1;
+    distance = Math.max(distance, Math.abs(i / a.length - j / b.length));
+  }
+  return distance;
+}

@@ -1,0 +1,64 @@
+// A TCP proxy that a test can cut, so that a database or a Redis goes away for one process alone.
+import { connect, createServer, type Socket } from 'node:net';
+
+export interface Proxy {
+  /** The same URL, through the proxy. */
+  readonly url: string;
+  /** Breaks every connection and refuses new ones. */
+  readonly cut: () => void;
+  /** Lets connections stand and open, but passes nothing on: the other side seems to hang. */
+  readonly stall: () => void;
+  readonly mend: () => void;
+  readonly close: () => Promise<void>;
+}
+
+export async function openProxy(targetUrl: string): Promise<Proxy> {
+  const target = new URL(targetUrl);
+  const sockets = new Set<Socket>();
+  let state: 'open' | 'cut' | 'stalled' = 'open';
+  const server = createServer((near) => {
+    if (state === 'cut') {
+      near.destroy();
+      return;
+    }
+    const far = connect(Number(target.port), target.hostname);
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(from);
+      from.on('data', (chunk) => {
+        if (state !== 'stalled') to.write(chunk);
+      });
+      from.on('error', () => to.destroy());
+      from.on('close', () => {
+        sockets.delete(from);
+        to.destroy();
+      });
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the proxy has no port');
+  const url = new URL(targetUrl);
+  url.hostname = '127.0.0.1';
+  url.port = address.port.toString();
+  const breakAll = () => sockets.forEach((socket) => socket.destroy());
+  return {
+    url: url.href,
+    cut: () => {
+      state = 'cut';
+      breakAll();
+    },
+    stall: () => (state = 'stalled'),
+    mend: () => {
+      // What a stalled connection swallowed cannot be given back.
+      if (state === 'stalled') breakAll();
+      state = 'open';
+    },
+    close: async () => {
+      breakAll();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
