@@ -86,12 +86,15 @@ test('the binaries run from a repository in a closed directory whose install scr
   }
   const user = await serverUser();
   const serverDir = await makeServerDir(user);
-  const runnable = await runnableBinaries(serverDir, user, native);
-  const version = execFileSync(join(runnable, 'bin', 'postgres'), ['--version'], {
-    encoding: 'utf8',
-    cwd: '/',
-    ...(user ?? {}),
-  });
-  expect(version).toMatch(/^postgres \(PostgreSQL\) 18/);
-  await rm(serverDir, { recursive: true, force: true });
+  try {
+    const runnable = await runnableBinaries(serverDir, user, native);
+    const version = execFileSync(join(runnable, 'bin', 'postgres'), ['--version'], {
+      encoding: 'utf8',
+      cwd: '/',
+      ...(user ?? {}),
+    });
+    expect(version).toMatch(/^postgres \(PostgreSQL\) 18/);
+  } finally {
+    await rm(serverDir, { recursive: true, force: true });
+  }
 });
