@@ -5,13 +5,15 @@
 //   3  fulfilment/                      the worker's alone
 //   2  auth  billing  pool  quotes → billing, pool  simulation → quotes, billing  orders → quotes, billing, pool  accounts → orders, billing, quotes
 //   1  config  store  queue  chain  http  (platform.module provides them)
-//   0  errors  clock  repeat  seal  money, and the pure files of feature rooms
-//   apart: devnet/ (spoken to over HTTP)  local/ (embedded servers, for the demo, tests and benches)
+//   0  errors  clock  crash-point  repeat  seal  money, and the pure files of feature rooms
+//   apart: signer/ (holds the keys in a process of its own; knows chain/ and floor 0)
+//          devnet/ (spoken to over HTTP)
+//          local/ (embedded servers, for the demo, tests and benches)
 const pure =
-  '^src/(errors|clock|repeat|seal)\\.ts$|^src/money/|^src/quotes/(price|sizing)\\.ts$|^src/orders/order-state\\.ts$|^src/auth/(signature|strict-json)\\.ts$';
+  '^src/(errors|clock|crash-point|repeat|seal)\\.ts$|^src/money/|^src/quotes/(price|sizing)\\.ts$|^src/orders/order-state\\.ts$|^src/auth/(signature|strict-json)\\.ts$';
 const outside = '^src/(config|platform\\.module)\\.ts$|^src/(store|queue|chain|http)/';
 const features = '^src/(auth|billing|pool|quotes|simulation|orders|accounts)/';
-const apart = '^src/(devnet|local)/';
+const apart = '^src/(devnet|local|signer)/';
 
 /** A feature room may import itself, floors 0 and 1, and the rooms named here. */
 const arrows = {
@@ -143,6 +145,19 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/local/' },
       to: { path: '^src/', pathNot: '^src/local/' },
+    },
+    {
+      name: 'signer-knows-the-chain-alone',
+      comment: 'What a taken-over service could make it load is what it could make it do.',
+      severity: 'error',
+      from: { path: '^src/signer/' },
+      to: { path: '^src/', pathNot: [pure, '^src/chain/', '^src/signer/'] },
+    },
+    {
+      name: 'signer-is-spoken-to-over-its-socket',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/(signer/|main\\.signer\\.ts$)' },
+      to: { path: '^src/signer/' },
     },
     {
       name: 'one-main-per-process',
