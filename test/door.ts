@@ -8,10 +8,10 @@ import { readConfig, type Config } from '../src/config.js';
 import { ApiError, isErrorCode } from '../src/errors.js';
 import { Caller } from '../src/http/caller.js';
 import { readIdempotencyKey } from '../src/http/idempotency-key.js';
-import { createLogger } from '../src/http/logger.js';
+import { Log, createLogger } from '../src/http/logger.js';
 import { readWait } from '../src/http/prefer.js';
 import { Door, SIMULATE_BODY_LIMIT_BYTES } from '../src/http/route-options.js';
-import { createHttpApp, serverOf } from '../src/http/server.js';
+import { createHttpApp, drain, serverOf } from '../src/http/server.js';
 import { bodySchema, integer, optional, readBody, required, text } from '../src/http/validation.js';
 import { Projects } from '../src/operator/projects.js';
 import { PlatformModule, Sealers } from '../src/platform.module.js';
@@ -26,7 +26,10 @@ const PROBE = bodySchema({
 
 @Controller('v1')
 class ProbeController {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Log) private readonly log: Log,
+  ) {}
 
   /** Reaches the handler whatever the body holds. */
   @Post('echo')
@@ -79,6 +82,7 @@ class ProbeController {
 
   @Get('slow')
   async slow() {
+    this.log.info({}, 'reached slow');
     await sleep(300);
     return { answered: true };
   }
@@ -102,6 +106,8 @@ export interface DoorApp {
   readonly database: Database;
   /** A project with a key of its own, as a customer of this app. */
   readonly customer: (name: string) => Promise<Customer>;
+  /** Ends as a process does on SIGTERM: what is under way is answered first. */
+  readonly stop: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
@@ -134,6 +140,10 @@ export async function openDoor(databaseUrl: string, env: Record<string, string> 
     customer: async (name) => {
       const { id, apiKey } = await projects.create(name, { kind: 'prepaid' }, AUTHOR);
       return new Customer(baseUrl, id, apiKey);
+    },
+    stop: async () => {
+      await drain(serverOf(app), 10_000);
+      await app.close();
     },
     close: async () => {
       serverOf(app).closeAllConnections();

@@ -10,7 +10,7 @@ import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import type { NextFunction, Request, Response } from 'express';
 import helmet from 'helmet';
-import { monotonicMs } from '../clock.js';
+import { monotonicMs, sleep } from '../clock.js';
 import type { Config } from '../config.js';
 import { ApiError } from '../errors.js';
 import { setVisit, visitOf, type Visit } from './caller.js';
@@ -86,11 +86,14 @@ function configureHttp(app: NestExpressApplication): void {
       originAgentCluster: false,
     }),
   );
-  app.use(frontOfDoor(routesOf(app), log, app.get(Metrics)));
+  app.use(frontOfDoor(app, log));
   shapeParserErrors(serverOf(app));
 }
 
-function frontOfDoor(routes: RouteTable, log: Log, metrics: Metrics) {
+function frontOfDoor(app: INestApplication, log: Log) {
+  const routes = routesOf(app);
+  const metrics = app.get(Metrics);
+  const server = serverOf(app);
   return (request: Request, response: Response, next: NextFunction): void => {
     const visit: Visit = {
       requestId: requestIdOf(request),
@@ -102,6 +105,7 @@ function frontOfDoor(routes: RouteTable, log: Log, metrics: Metrics) {
     setVisit(request, visit);
     response.setHeader('X-Request-Id', visit.requestId);
     response.setHeader('Cache-Control', 'no-store');
+    if (!server.listening) response.setHeader('Connection', 'close');
     response.on('close', () => record(response, visit, log, metrics));
     try {
       visit.route = findRoute(routes, request);
@@ -227,4 +231,21 @@ function writeRefusal(socket: Duplex, refusal: ApiError, requestId: string): voi
 /** The server under `app`, typed. */
 export function serverOf(app: INestApplication): Server {
   return app.getHttpServer() as Server;
+}
+
+const DRAIN_STEP_MS = 50;
+
+/** Stops accepting; resolves when the last request was answered, or after `limitMs` with the rest cut off. */
+export async function drain(server: Server, limitMs: number): Promise<void> {
+  const closed = new AbortController();
+  server.close(() => {
+    closed.abort();
+  });
+  const deadline = monotonicMs() + limitMs;
+  // A connection that was busy at the close turns idle with its answer; kept alive, it would hold the server open.
+  while (monotonicMs() < deadline && !closed.signal.aborted) {
+    server.closeIdleConnections();
+    await sleep(DRAIN_STEP_MS, closed.signal);
+  }
+  server.closeAllConnections();
 }
