@@ -15,6 +15,7 @@ export class NodePool {
   private readonly stopping = new AbortController();
   private probing: Promise<void> | undefined;
   private revivedAt = Number.NEGATIVE_INFINITY;
+  private reviving: Promise<void> | undefined;
 
   constructor(
     readonly nodes: readonly TronNode[],
@@ -60,10 +61,16 @@ export class NodePool {
 
   private async candidates(): Promise<readonly TronNode[]> {
     const healthy = this.nodes.filter((node) => node.isHealthy);
-    if (healthy.length > 0 || performance.now() - this.revivedAt < REVIVE_INTERVAL_MS) return healthy;
-    // Nothing known to be healthy: this process may have just begun, or they may be back.
-    this.revivedAt = performance.now();
-    await this.probeAll();
+    if (healthy.length > 0) return healthy;
+    // Nothing known to be healthy: this process may have just begun, or they may be back. Who asks meanwhile waits too.
+    if (this.reviving === undefined) {
+      if (performance.now() - this.revivedAt < REVIVE_INTERVAL_MS) return healthy;
+      this.revivedAt = performance.now();
+      this.reviving = this.probeAll().finally(() => {
+        this.reviving = undefined;
+      });
+    }
+    await this.reviving;
     return this.nodes.filter((node) => node.isHealthy);
   }
 
