@@ -1,0 +1,149 @@
+/**
+ * Reads raw_data, the bytes a TRON signature covers, for the signer alone: strictly, and sharing no code with what
+ * built them. Whatever it does not know, finds twice or finds malformed makes the whole unreadable, because nodes
+ * would read it and a signature would cover it.
+ */
+import { addressFromBytes } from '../chain/address.js';
+
+export type SignableType = 'DelegateResourceContract' | 'UnDelegateResourceContract' | 'AccountCreateContract';
+
+/** What the bytes say. */
+export interface RawData {
+  readonly type: SignableType;
+  readonly permissionId: number;
+  readonly owner: string;
+  readonly receiver: string;
+  /** Absent for an activation. */
+  readonly amountSun: bigint | undefined;
+  readonly resource: 'BANDWIDTH' | 'ENERGY' | undefined;
+  readonly isLocked: boolean;
+}
+
+/** Why bytes cannot be read; the message is for the log of an operator. */
+export class UnreadableError extends Error {
+  override readonly name = 'UnreadableError';
+}
+
+/** The bytes are a transaction of a type that no role of ours signs. */
+export class ForeignTypeError extends Error {
+  override readonly name = 'ForeignTypeError';
+}
+
+/** TRON (Tron.proto, Transaction.Contract.ContractType): the number, and the message in `parameter`. */
+const TYPES: ReadonlyMap<bigint, SignableType> = new Map([
+  [0n, 'AccountCreateContract'],
+  [57n, 'DelegateResourceContract'],
+  [58n, 'UnDelegateResourceContract'],
+]);
+
+const URL_PREFIX = 'type.googleapis.com/protocol.';
+const RAW_DATA_BYTES_MAX = 1024;
+const PERMISSION_MAX = 9n;
+
+type Wire = 'varint' | 'bytes';
+type Shape = Readonly<Record<number, Wire>>;
+type Fields = ReadonlyMap<number, bigint | Buffer>;
+
+// The fields that ours have; every other one (memo, scripts, fee limit, provider …) is refused as unknown.
+const RAW: Shape = { 1: 'bytes', 4: 'bytes', 8: 'varint', 11: 'bytes', 14: 'varint' };
+const CONTRACT: Shape = { 1: 'varint', 2: 'bytes', 5: 'varint' };
+const ANY: Shape = { 1: 'bytes', 2: 'bytes' };
+const DELEGATION: Shape = { 1: 'bytes', 2: 'varint', 3: 'varint', 4: 'bytes', 5: 'varint', 6: 'varint' };
+const UNDELEGATION: Shape = { 1: 'bytes', 2: 'varint', 3: 'varint', 4: 'bytes' };
+const CREATION: Shape = { 1: 'bytes', 2: 'bytes' };
+
+/** Reads one transaction's raw_data. Throws UnreadableError or ForeignTypeError unless every byte is understood. */
+export function readRawData(rawData: Buffer): RawData {
+  if (rawData.length === 0 || rawData.length > RAW_DATA_BYTES_MAX) throw new UnreadableError('too long or empty');
+  const raw = readMessage(rawData, RAW, 'raw_data');
+  for (const needed of [1, 4, 8, 11]) {
+    if (!raw.has(needed)) throw new UnreadableError(`raw_data lacks field ${needed.toString()}`);
+  }
+  const contract = readMessage(bytesOf(raw, 11), CONTRACT, 'contract');
+  const type = TYPES.get(intOf(contract, 1));
+  if (type === undefined) throw new ForeignTypeError(`contract type ${intOf(contract, 1).toString()}`);
+  const any = readMessage(bytesOf(contract, 2), ANY, 'parameter');
+  // Nodes run what the number says on what the URL says; they must not differ.
+  if (bytesOf(any, 1).toString('latin1') !== URL_PREFIX + type) throw new UnreadableError('type and type URL differ');
+  const permissionId = intOf(contract, 5);
+  if (permissionId > PERMISSION_MAX) throw new UnreadableError('permission id');
+  return { type, permissionId: Number(permissionId), ...readParameter(type, bytesOf(any, 2)) };
+}
+
+function readParameter(type: SignableType, value: Buffer): Omit<RawData, 'type' | 'permissionId'> {
+  if (type === 'AccountCreateContract') {
+    const creation = readMessage(value, CREATION, type);
+    return {
+      owner: addressOf(creation, 1),
+      receiver: addressOf(creation, 2),
+      amountSun: undefined,
+      resource: undefined,
+      isLocked: false,
+    };
+  }
+  const fields = readMessage(value, type === 'DelegateResourceContract' ? DELEGATION : UNDELEGATION, type);
+  const resource = intOf(fields, 2);
+  if (resource > 1n) throw new UnreadableError('resource');
+  return {
+    owner: addressOf(fields, 1),
+    receiver: addressOf(fields, 4),
+    amountSun: intOf(fields, 3),
+    resource: resource === 1n ? 'ENERGY' : 'BANDWIDTH',
+    isLocked: intOf(fields, 5) !== 0n || intOf(fields, 6) !== 0n,
+  };
+}
+
+function readMessage(bytes: Buffer, shape: Shape, what: string): Fields {
+  const fields = new Map<number, bigint | Buffer>();
+  let at = 0;
+  const varint = (): bigint => {
+    let value = 0n;
+    for (let shift = 0n; shift < 63n; shift += 7n) {
+      const byte = bytes[at];
+      if (byte === undefined) throw new UnreadableError(`${what} ends in the middle`);
+      at += 1;
+      value |= BigInt(byte & 0x7f) << shift;
+      if (byte < 0x80) return value;
+    }
+    // A tenth byte is the sign of a negative number; nothing here is negative.
+    throw new UnreadableError(`${what} holds a number beyond 63 bits`);
+  };
+  while (at < bytes.length) {
+    const tag = varint();
+    const number = Number(tag >> 3n);
+    const wire = tag & 7n;
+    const expected = shape[number];
+    if (expected === undefined) throw new UnreadableError(`${what} has a field ${number.toString()}`);
+    if (fields.has(number)) throw new UnreadableError(`${what} has field ${number.toString()} twice`);
+    if (wire !== (expected === 'varint' ? 0n : 2n))
+      throw new UnreadableError(`${what} has field ${number.toString()} in another form`);
+    if (expected === 'varint') {
+      fields.set(number, varint());
+      continue;
+    }
+    const length = varint();
+    if (length > BigInt(bytes.length - at)) throw new UnreadableError(`${what} ends in the middle`);
+    fields.set(number, bytes.subarray(at, at + Number(length)));
+    at += Number(length);
+  }
+  return fields;
+}
+
+/** Protobuf: an absent number is zero. */
+function intOf(fields: Fields, number: number): bigint {
+  const value = fields.get(number);
+  return typeof value === 'bigint' ? value : 0n;
+}
+
+function bytesOf(fields: Fields, number: number): Buffer {
+  const value = fields.get(number);
+  return Buffer.isBuffer(value) ? value : Buffer.alloc(0);
+}
+
+function addressOf(fields: Fields, number: number): string {
+  try {
+    return addressFromBytes(bytesOf(fields, number));
+  } catch {
+    throw new UnreadableError('an address');
+  }
+}

@@ -1,0 +1,115 @@
+/** The signer's settings: one JSON file of wallets beside their key files, none of it readable by others. */
+import { readFile, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { isAddress } from '../chain/address.js';
+import { addressOfKey } from '../chain/keys.js';
+import { messageOf } from '../errors.js';
+import { SUN_PER_TRX } from '../money/units.js';
+import type { WalletPolicy } from './policy.js';
+
+/** A wallet with its key, which never leaves this process. */
+export interface SignerWallet extends WalletPolicy {
+  readonly privateKey: Buffer;
+  readonly keyAddress: string;
+}
+
+export interface SignerSettings {
+  readonly socketPath: string;
+  readonly wallets: readonly SignerWallet[];
+}
+
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError';
+}
+
+const MEMBERS = [
+  'role',
+  'address',
+  'permission_id',
+  'key_file',
+  'amount_max_trx',
+  'signatures_per_minute',
+  'trx_per_minute',
+];
+const WALLETS_MAX = 1000;
+const FILE_BYTES_MAX = 1024 * 1024;
+
+/**
+ * Reads SIGNER_SOCKET (where to listen) and SIGNER_WALLETS_FILE: `[{ "role", "address", "permission_id", "key_file",
+ * "amount_max_trx", "signatures_per_minute", "trx_per_minute" }]`, key files relative to it. Throws SettingsError.
+ */
+export async function readSignerSettings(env: Readonly<Record<string, string | undefined>>): Promise<SignerSettings> {
+  const socketPath = env['SIGNER_SOCKET']?.trim() ?? '';
+  const walletsFile = env['SIGNER_WALLETS_FILE']?.trim() ?? '';
+  if (socketPath === '') throw new SettingsError('SIGNER_SOCKET is required: the path of the socket to listen on');
+  if (walletsFile === '') throw new SettingsError('SIGNER_WALLETS_FILE is required: a JSON file of wallets');
+  const text = (await readPrivate(walletsFile)).toString('utf8');
+  let list: unknown;
+  try {
+    list = JSON.parse(text);
+  } catch (error) {
+    throw new SettingsError(`${walletsFile} is no JSON: ${messageOf(error)}`);
+  }
+  if (!Array.isArray(list) || list.length === 0 || list.length > WALLETS_MAX) {
+    throw new SettingsError(`${walletsFile} must hold a list of 1 to ${WALLETS_MAX.toString()} wallets`);
+  }
+  const wallets: SignerWallet[] = [];
+  for (const [index, entry] of list.entries()) {
+    wallets.push(await readWallet(entry, `${walletsFile}: wallet ${(index + 1).toString()}`, dirname(walletsFile)));
+  }
+  if (new Set(wallets.map((wallet) => wallet.address)).size !== wallets.length) {
+    throw new SettingsError(`${walletsFile} names a wallet twice`);
+  }
+  return { socketPath: resolve(socketPath), wallets };
+}
+
+async function readWallet(entry: unknown, where: string, folder: string): Promise<SignerWallet> {
+  if (typeof entry !== 'object' || entry === null) throw new SettingsError(`${where} is no object`);
+  const json = entry as Readonly<Record<string, unknown>>;
+  const unknown = Object.keys(json).find((name) => !MEMBERS.includes(name));
+  if (unknown !== undefined) throw new SettingsError(`${where}: unknown member ${unknown}`);
+  const role = json['role'];
+  if (role !== 'pool' && role !== 'activation') throw new SettingsError(`${where}: role must be pool or activation`);
+  const address = json['address'];
+  if (typeof address !== 'string' || !isAddress(address)) throw new SettingsError(`${where}: address must be T…`);
+  const keyFile = json['key_file'];
+  if (typeof keyFile !== 'string' || keyFile === '') throw new SettingsError(`${where}: key_file is required`);
+  const integer = (name: string, min: number, max: number): number => {
+    const value = json[name];
+    if (typeof value !== 'number' || !Number.isInteger(value) || value < min || value > max) {
+      throw new SettingsError(`${where}: ${name} must be an integer from ${min.toString()} to ${max.toString()}`);
+    }
+    return value;
+  };
+  const isPool = role === 'pool';
+  const privateKey = await readKey(resolve(folder, keyFile));
+  return {
+    address,
+    role,
+    permissionId: integer('permission_id', 0, 9),
+    amountMaxSun: isPool ? BigInt(integer('amount_max_trx', 1, 1e11)) * SUN_PER_TRX : 0n,
+    signaturesPerMinute: integer('signatures_per_minute', 1, 1_000_000),
+    sunPerMinute: isPool ? BigInt(integer('trx_per_minute', 1, 1e11)) * SUN_PER_TRX : 0n,
+    privateKey,
+    keyAddress: addressOfKey(privateKey),
+  };
+}
+
+async function readKey(path: string): Promise<Buffer> {
+  const text = (await readPrivate(path)).toString('utf8').trim().replace(/^0x/i, '');
+  if (!/^[0-9a-f]{64}$/i.test(text)) throw new SettingsError(`${path} must hold a private key: 64 hex characters`);
+  return Buffer.from(text, 'hex');
+}
+
+/** A file that nobody but its owner may read or change. */
+async function readPrivate(path: string): Promise<Buffer> {
+  try {
+    const { mode, size } = await stat(path);
+    if ((mode & 0o077) !== 0) throw new SettingsError(`${path} is open to others: chmod 600 ${path}`);
+    if (size > FILE_BYTES_MAX) throw new SettingsError(`${path} is too large`);
+    return await readFile(path);
+  } catch (error) {
+    if (error instanceof SettingsError) throw error;
+    throw new SettingsError(messageOf(error));
+  }
+}
