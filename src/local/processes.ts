@@ -48,8 +48,7 @@ export async function startNode<T>(script: string, options: NodeOptions<T>): Pro
     name: options.name,
     command: process.execPath,
     args: ['--enable-source-maps', script, ...(options.args ?? [])],
-    // NODE_OPTIONS of a test run (VM modules) is nothing for the processes under test.
-    env: { ...process.env, NODE_OPTIONS: undefined, ...options.env },
+    env: { ...process.env, ...options.env },
     cwd: process.cwd(),
     abandonSignal: 'KILL',
     onLine: (text, stream) => {
