@@ -36,7 +36,7 @@ const UNDO = {
 
 const REFUND = {
   name: 'refund_order',
-  text: `UPDATE orders SET status = 'refunded', needs_attention = false, next_run_at = NULL,
+  text: `UPDATE orders SET status = 'refunded', settled = true, needs_attention = false, next_run_at = NULL,
       error_code = 'SUPPLIER_REFUSED', error = $3, delivered_at = NULL, ends_at = NULL, delivered_energy = NULL
     WHERE id = $1 AND fence = $2 AND status <> 'refunded' RETURNING id`,
 };

@@ -1,0 +1,134 @@
+/**
+ * Follows the chain block by block: renews the view, hands every new block to inclusion, notices when blocks were
+ * replaced, and lets settlement look at what became solid. Misses nothing for good: what it did not see, an order's
+ * own look-up finds.
+ */
+import { Inject, Injectable } from '@nestjs/common';
+import type { Block, BlockHead } from '../chain/block.js';
+import type { TronNode } from '../chain/node.js';
+import { blockOf, placeOf, solidHeadOf, TronClient } from '../chain/tron.client.js';
+import { Config } from '../config.js';
+import { crashPoint } from '../crash-point.js';
+import type { EnergyRatio } from '../pool/energy-ratio.js';
+import { Database } from '../store/database.js';
+import { ChainView } from './chain-view.js';
+import { Inclusion, type FallenTx } from './inclusion.js';
+import { Settlement } from './settlement.js';
+
+/** How far back a replaced block is looked for, and how many missed blocks are read. Both beyond any real fork. */
+const BLOCKS_BACK_MAX = 64;
+
+const INCLUDED_BETWEEN = {
+  name: 'txs_included_between',
+  text: `SELECT id, txid, block_number, block_id FROM chain_tx
+    WHERE status = 'included' AND block_number BETWEEN $1 AND $2 LIMIT 5000`,
+};
+
+export interface ChainStep {
+  readonly head: BlockHead;
+  readonly advanced: boolean;
+  readonly delivered: readonly bigint[];
+}
+
+@Injectable()
+export class Follower {
+  /** Ids of the blocks followed so far, by number. */
+  private readonly followed = new Map<number, string>();
+  private last: number | undefined;
+  private settledTo = -1;
+
+  constructor(
+    @Inject(TronClient) private readonly client: TronClient,
+    @Inject(Database) private readonly database: Database,
+    @Inject(Inclusion) private readonly inclusion: Inclusion,
+    @Inject(Settlement) private readonly settlement: Settlement,
+    @Inject(ChainView) private readonly view: ChainView,
+    @Inject(Config) private readonly config: Config,
+  ) {}
+
+  /** One look at the chain. Throws ChainUnavailableError when no node answers. */
+  async step(): Promise<ChainStep> {
+    return this.client.pool.ask('the head', async (node) => {
+      const head = await node.readHead();
+      const advanced = this.followed.get(head.number) !== head.id;
+      if (!advanced) return { head, advanced, delivered: [] };
+      const [solid, ratio] = await Promise.all([solidHeadOf(node), this.readRatio()]);
+      this.view.update({ head, solid, ratio });
+      const delivered = await this.follow(node, head, ratio);
+      if (solid.number !== this.settledTo) {
+        await this.settlement.settle(solid);
+        this.settledTo = solid.number;
+      }
+      return { head, advanced, delivered };
+    });
+  }
+
+  /** The network's totals, as every existing account is told them; the token's contract is one. */
+  private async readRatio(): Promise<EnergyRatio> {
+    const { totalEnergyLimit, totalEnergyWeight } = await this.client.accountResources(this.config.chain.tokenContract);
+    return { totalEnergyLimit, totalEnergyWeight };
+  }
+
+  private async follow(node: TronNode, head: Block, ratio: EnergyRatio): Promise<bigint[]> {
+    const fresh: Block[] = [head];
+    const oldest = this.last === undefined ? head.number - 1 : head.number - BLOCKS_BACK_MAX;
+    // Backwards until a block we know is the parent: fills gaps and finds where a fork began, by one rule.
+    for (let number = head.number - 1; number >= Math.max(0, oldest); number -= 1) {
+      const child = fresh.at(-1);
+      if (child === undefined || this.followed.get(number) === child.parentId) break;
+      crashPoint('block.before');
+      const block = await blockOf(node, number);
+      crashPoint('block.after');
+      if (block?.id !== child.parentId) break;
+      fresh.push(block);
+    }
+    fresh.reverse();
+    await this.takeBackReplaced(node, fresh);
+    const delivered: bigint[] = [];
+    for (const block of fresh) {
+      const txids = block.transactions.filter((tx) => tx.succeeded).map((tx) => tx.txid);
+      delivered.push(...(await this.inclusion.apply(block, txids, ratio)));
+      this.followed.set(block.number, block.id);
+    }
+    this.last = head.number;
+    for (const number of this.followed.keys()) {
+      if (number < head.number - BLOCKS_BACK_MAX || number > head.number) this.followed.delete(number);
+    }
+    return delivered;
+  }
+
+  /** Transactions recorded in blocks that `fresh` has replaced fall away, unless another healthy node still has them there. */
+  private async takeBackReplaced(node: TronNode, fresh: readonly Block[]): Promise<void> {
+    const [first, last] = [fresh[0], fresh.at(-1)];
+    if (first === undefined || last === undefined) return;
+    const replaced = fresh.some((block) => {
+      const known = this.followed.get(block.number);
+      return known !== undefined && known !== block.id;
+    });
+    if (!replaced) return;
+    const rows = await this.database.query<{ id: bigint; txid: Buffer; block_number: bigint; block_id: Buffer }>(
+      INCLUDED_BETWEEN,
+      [first.number, last.number],
+    );
+    const current = new Map(fresh.map((block) => [block.number, block.id]));
+    const fallen: FallenTx[] = [];
+    for (const row of rows) {
+      const blockId = row.block_id.toString('hex');
+      if (current.get(Number(row.block_number)) === blockId) continue;
+      if (await this.standsElsewhere(node, row.txid.toString('hex'), Number(row.block_number), blockId)) continue;
+      fallen.push({ id: row.id, blockId });
+    }
+    await this.inclusion.fallAway(fallen);
+  }
+
+  private async standsElsewhere(asked: TronNode, txid: string, number: number, blockId: string): Promise<boolean> {
+    for (const node of this.client.pool.healthy()) {
+      if (node === asked) continue;
+      const place = await placeOf(node, txid).catch(() => undefined);
+      if (place?.blockNumber !== number) continue;
+      const block = await blockOf(node, number).catch(() => undefined);
+      if (block?.id === blockId) return true;
+    }
+    return false;
+  }
+}

@@ -1,0 +1,37 @@
+import { Module } from '@nestjs/common';
+import { BillingModule } from '../billing/billing.module.js';
+import { PoolModule } from '../pool/pool.module.js';
+import { Broadcaster } from './broadcast.js';
+import { ChainView } from './chain-view.js';
+import { Ending } from './ending.js';
+import { Follower } from './follower.js';
+import { Fulfiller } from './fulfiller.js';
+import { Inclusion } from './inclusion.js';
+import { OrdersProcessor } from './orders.processor.js';
+import { Outbound } from './outbound.js';
+import { Proofs } from './proof.js';
+import { Runner } from './runner.js';
+import { Settlement } from './settlement.js';
+import { TransactionLog } from './transaction-log.js';
+import { Work } from './work.js';
+
+@Module({
+  imports: [BillingModule, PoolModule],
+  providers: [
+    Broadcaster,
+    ChainView,
+    Ending,
+    Follower,
+    Fulfiller,
+    Inclusion,
+    OrdersProcessor,
+    Outbound,
+    Proofs,
+    Runner,
+    Settlement,
+    TransactionLog,
+    Work,
+  ],
+  exports: [OrdersProcessor, Runner],
+})
+export class FulfilmentModule {}

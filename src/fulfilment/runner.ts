@@ -1,0 +1,129 @@
+/**
+ * The worker's loops: sweep what is due, wake what a job names, follow the chain, take back what has ended. Each loop
+ * limits itself; stopping waits for the runs in progress and no longer than it was told.
+ */
+import { Inject, Injectable } from '@nestjs/common';
+import { monotonicMs, sleep, withDeadline } from '../clock.js';
+import { Config } from '../config.js';
+import { messageOf } from '../errors.js';
+import { Log } from '../http/logger.js';
+import { Fulfiller } from './fulfiller.js';
+import { Follower } from './follower.js';
+import { Work } from './work.js';
+import type { WorkOrder } from './work-order.js';
+
+/** Batches in progress at once: one that waits for a slow node must not hold up the others. */
+const LANES = 4;
+/** Woken orders waiting for their turn; beyond this the sweep finds them. */
+const WOKEN_MAX = 10_000;
+const FAULT_PAUSE_MS = 500;
+
+@Injectable()
+export class Runner {
+  private readonly stopping = new AbortController();
+  private readonly woken = new Set<bigint>();
+  private readonly running = new Set<Promise<void>>();
+  private nudge = new AbortController();
+  private loops: Promise<void>[] = [];
+  /** When the sweep last looked at the database, for readiness. */
+  private sweptAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(
+    @Inject(Work) private readonly work: Work,
+    @Inject(Fulfiller) private readonly fulfiller: Fulfiller,
+    @Inject(Follower) private readonly follower: Follower,
+    @Inject(Config) private readonly config: Config,
+    @Inject(Log) private readonly logger: Log,
+  ) {}
+
+  start(): void {
+    this.loops = [this.sweepLoop(), this.chainLoop()];
+  }
+
+  /** An order may be due: looked at as soon as a lane is free. */
+  wake(orderId: bigint): void {
+    if (this.woken.size < WOKEN_MAX) this.woken.add(orderId);
+    this.nudge.abort();
+  }
+
+  /** Seconds since the sweep last looked. */
+  get sweepAgeSec(): number {
+    return (monotonicMs() - this.sweptAtMs) / 1000;
+  }
+
+  /** Stops claiming and waits for what is in progress, at most `withinMs`; what is not done by then is a crash's business. */
+  async stop(withinMs: number): Promise<void> {
+    this.stopping.abort();
+    this.nudge.abort();
+    const ended = Promise.all([...this.loops, ...this.running]);
+    await withDeadline(ended, withinMs, 'the work in progress').catch((error: unknown) => {
+      this.logger.warn({ fault: messageOf(error) }, 'stopped in the middle; leases run out by themselves');
+    });
+  }
+
+  private async sweepLoop(): Promise<void> {
+    while (!this.stopping.signal.aborted) {
+      this.nudge = new AbortController();
+      const pause = await this.sweep();
+      if (pause > 0) await sleep(pause, AbortSignal.any([this.nudge.signal, this.stopping.signal]));
+    }
+  }
+
+  /** Claims what is woken and what is due; returns how long to rest before the next look. */
+  private async sweep(): Promise<number> {
+    await this.freeLane();
+    const limit = this.config.worker.concurrency;
+    try {
+      const woken = [...this.woken].slice(0, limit);
+      for (const id of woken) this.woken.delete(id);
+      if (woken.length > 0) this.spawn(await this.work.claimIds(woken));
+      if (this.woken.size > 0) return 0;
+      const due = await this.work.claimDue(limit);
+      this.sweptAtMs = monotonicMs();
+      this.spawn(due);
+      return due.length === limit ? 0 : this.config.worker.sweepMs;
+    } catch (error) {
+      this.logger.error({ err: error }, 'the sweep failed');
+      return FAULT_PAUSE_MS;
+    }
+  }
+
+  private async chainLoop(): Promise<void> {
+    while (!this.stopping.signal.aborted) {
+      const startedAt = monotonicMs();
+      try {
+        const { head } = await this.follower.step();
+        await this.endRentals(head.timestampMs);
+      } catch (error) {
+        this.logger.warn({ fault: messageOf(error) }, 'the chain could not be followed');
+      }
+      await sleep(Math.max(1, this.config.chain.pollMs - (monotonicMs() - startedAt)), this.stopping.signal);
+    }
+  }
+
+  private async endRentals(headTimestampMs: number): Promise<void> {
+    const limit = this.config.worker.concurrency;
+    for (;;) {
+      if (this.stopping.signal.aborted) return;
+      await this.freeLane();
+      const ended = await this.work.claimEnding(headTimestampMs, limit);
+      this.spawn(ended);
+      if (ended.length < limit) return;
+    }
+  }
+
+  private async freeLane(): Promise<void> {
+    while (this.running.size >= LANES) await Promise.race(this.running);
+  }
+
+  private spawn(orders: readonly WorkOrder[]): void {
+    if (orders.length === 0) return;
+    const run = this.fulfiller
+      .advance(orders)
+      .catch((error: unknown) => {
+        this.logger.error({ err: error, orders: orders.length }, 'a run failed; its orders come again');
+      })
+      .finally(() => this.running.delete(run));
+    this.running.add(run);
+  }
+}

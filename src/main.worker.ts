@@ -1,0 +1,85 @@
+/**
+ * The worker process: delegates, settles and reclaims what Postgres says is due. May be killed at any moment; another
+ * one, or the next one, goes on where it was.
+ */
+import 'reflect-metadata';
+import { NestFactory } from '@nestjs/core';
+import { readConfig } from './config.js';
+import { armCrashPoint } from './crash-point.js';
+import { messageOf } from './errors.js';
+import { OrdersProcessor } from './fulfilment/orders.processor.js';
+import { Runner } from './fulfilment/runner.js';
+import { openAdmin } from './http/admin.js';
+import { createLogger } from './http/logger.js';
+import { Metrics } from './http/metrics.js';
+import { PoolSync } from './pool/pool-sync.js';
+import { Repeater } from './repeat.js';
+import { Database } from './store/database.js';
+import { WorkerModule } from './worker.module.js';
+
+/** A sweep older than this means that the worker is stuck, whatever it says of itself. */
+const SWEEP_AGE_MAX_SEC = 10;
+/** How soon the next wallet is looked at when none was due. */
+const POOL_REST_MS = 250;
+
+async function start(): Promise<void> {
+  const config = readConfig();
+  armCrashPoint(config.worker.crashAt);
+  const log = createLogger(config);
+  const app = await NestFactory.createApplicationContext(WorkerModule.for(config, log), { logger: false });
+  const [runner, processor, sync] = [app.get(Runner), app.get(OrdersProcessor), app.get(PoolSync)];
+  const pool = new Repeater({
+    run: async () => ((await sync.syncNext()) ? 0 : POOL_REST_MS),
+    retryMs: 1000,
+    onFailure: (error) => {
+      log.warn({ fault: messageOf(error) }, 'a wallet could not be read');
+    },
+  });
+  const database = app.get(Database);
+  const metrics = app.get(Metrics);
+  metrics.collectDefaults();
+  const admin = await openAdmin({
+    host: config.http.host,
+    port: config.http.adminPort,
+    metrics,
+    checks: {
+      database: () => database.query('SELECT 1'),
+      sweep: async () => {
+        if (runner.sweepAgeSec > SWEEP_AGE_MAX_SEC) throw new Error('the sweep stands still');
+        return Promise.resolve();
+      },
+    },
+    log,
+  });
+  runner.start();
+  processor.start();
+  void pool.start();
+  log.info({ admin: admin.address() }, 'working');
+
+  let isStopping = false;
+  const stop = async (): Promise<void> => {
+    if (isStopping) return;
+    isStopping = true;
+    log.info({}, 'stopping');
+    // Ours first, and in order: the framework would close connections under running work.
+    await processor.stop();
+    await Promise.all([runner.stop(config.worker.stopSec * 1000), pool.stop()]);
+    await app.close();
+  };
+  const onSignal = (): void => {
+    stop().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        log.error({ err: error }, 'The stop failed.');
+        process.exit(1);
+      },
+    );
+  };
+  process.on('SIGTERM', onSignal);
+  process.on('SIGINT', onSignal);
+}
+
+start().catch((error: unknown) => {
+  console.error(JSON.stringify({ level: 'fatal', msg: messageOf(error) }));
+  process.exit(1);
+});

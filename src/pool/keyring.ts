@@ -1,0 +1,41 @@
+/** Signs with the pool's keys as they lie sealed in Postgres. Keys are opened once and never leave this file. */
+import { Inject, Injectable } from '@nestjs/common';
+import { addressOfKey, Signer, signWithKey } from '../chain/keys.js';
+import { Sealers } from '../platform.module.js';
+import { Database } from '../store/database.js';
+
+const FIND_KEY = {
+  name: 'find_pool_key',
+  text: `SELECT key_sealed, key_address FROM pool_wallet WHERE address = $1`,
+};
+
+@Injectable()
+export class Keyring extends Signer {
+  private readonly keys = new Map<string, Buffer>();
+
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Sealers) private readonly sealers: Sealers,
+  ) {
+    super();
+  }
+
+  async sign(walletAddress: string, rawData: Buffer): Promise<Buffer> {
+    const known = this.keys.get(walletAddress);
+    if (known !== undefined) return signWithKey(rawData, known);
+    const key = await this.open(walletAddress);
+    this.keys.set(walletAddress, key);
+    return signWithKey(rawData, key);
+  }
+
+  private async open(walletAddress: string): Promise<Buffer> {
+    const [row] = await this.database.query<{ key_sealed: Buffer | null; key_address: string }>(FIND_KEY, [
+      walletAddress,
+    ]);
+    if (row === undefined || row.key_sealed === null) throw new Error('no key is held for this wallet');
+    const key = this.sealers.poolKey.open(row.key_sealed, walletAddress);
+    if (key === undefined) throw new Error('the key of this wallet does not open under MASTER_KEY');
+    if (addressOfKey(key) !== row.key_address) throw new Error('the key of this wallet is not the recorded one');
+    return key;
+  }
+}

@@ -1,0 +1,14 @@
+/** The worker process: fulfilment and the pool on the platform. Serves no HTTP but its probes. */
+import { Module, type DynamicModule } from '@nestjs/common';
+import type { Config } from './config.js';
+import { FulfilmentModule } from './fulfilment/fulfilment.module.js';
+import type { Log } from './http/logger.js';
+import { PlatformModule } from './platform.module.js';
+import { PoolModule } from './pool/pool.module.js';
+
+@Module({})
+export class WorkerModule {
+  static for(config: Config, log: Log): DynamicModule {
+    return { module: WorkerModule, imports: [PlatformModule.for('worker', config, log), PoolModule, FulfilmentModule] };
+  }
+}
