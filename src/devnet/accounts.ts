@@ -1,0 +1,146 @@
+// Accounts, permissions, stake and delegations as the chain keeps them. All amounts are sun, all slots are
+// block timestamps / 3000, all windows are thousandths of a slot (java-tron's "optimized" windows); 0 = not set.
+import type { Reader, State } from './state.js';
+
+export const RESOURCES = ['BANDWIDTH', 'ENERGY', 'TRON_POWER'] as const;
+export type Resource = (typeof RESOURCES)[number];
+/** A resource that is used up and delegated. */
+export type Spendable = 'BANDWIDTH' | 'ENERGY';
+
+export const SUN_PER_TRX = 1_000_000n;
+
+export interface Key {
+  readonly address: string;
+  readonly weight: bigint;
+}
+export interface Permission {
+  readonly type: 0 | 1 | 2;
+  readonly id: number;
+  readonly name: string;
+  readonly threshold: bigint;
+  readonly operations: string;
+  readonly keys: readonly Key[];
+}
+/** What an account used of a resource it staked for or was delegated. */
+export interface Usage {
+  readonly used: bigint;
+  readonly slot: bigint;
+  readonly window: bigint;
+}
+export interface Unfreezing {
+  readonly resource: Resource;
+  readonly amount: bigint;
+  readonly expireMs: bigint;
+}
+export interface Account {
+  readonly address: string;
+  readonly name: string;
+  readonly isContract: boolean;
+  /** Present at genesis: printed with asset_optimized and without permissions. */
+  readonly isGenesis: boolean;
+  readonly balance: bigint;
+  readonly createMs: bigint;
+  readonly operationMs: bigint;
+  readonly freeNetUsed: bigint;
+  readonly freeNetSlot: bigint;
+  readonly usage: Readonly<Record<Spendable, Usage>>;
+  readonly owner: Permission | null;
+  readonly actives: readonly Permission[];
+  readonly frozen: Readonly<Record<Resource, bigint>>;
+  readonly delegated: Readonly<Record<Spendable, bigint>>;
+  readonly acquired: Readonly<Record<Spendable, bigint>>;
+  readonly unfreezing: readonly Unfreezing[];
+  /** -1 once the account has staked under the newer voting model, as java-tron prints it. */
+  readonly oldTronPower: bigint;
+}
+export interface Delegation {
+  readonly from: string;
+  readonly to: string;
+  readonly amount: Readonly<Record<Spendable, bigint>>;
+  readonly expireMs: Readonly<Record<Spendable, bigint>>;
+}
+
+/** Operations of the active permission every new account gets. TRON: recorded from the real node. */
+export const DEFAULT_OPERATIONS = '7fff1fc0033ec10f' + '00'.repeat(24);
+/** Operations a permission may hold: the default ones and AccountPermissionUpdate. */
+export const AVAILABLE_OPERATIONS = '7fff1fc0037ec10f' + '00'.repeat(24);
+
+const UNUSED: Usage = { used: 0n, slot: 0n, window: 0n };
+
+export function ownerPermissionOf(address: string): Permission {
+  return { type: 0, id: 0, name: 'owner', threshold: 1n, operations: '', keys: [{ address, weight: 1n }] };
+}
+
+export function activePermissionOf(address: string): Permission {
+  const keys = [{ address, weight: 1n }];
+  return { type: 2, id: 2, name: 'active', threshold: 1n, operations: DEFAULT_OPERATIONS, keys };
+}
+
+/** An account that holds nothing yet. A contract and a genesis account have no permissions of their own. */
+export function newAccount(address: string, kind: 'normal' | 'contract' | 'genesis', createMs: bigint): Account {
+  const normal = kind === 'normal';
+  return {
+    address,
+    name: '',
+    isContract: kind === 'contract',
+    isGenesis: kind === 'genesis',
+    balance: 0n,
+    createMs: normal ? createMs : 0n,
+    operationMs: 0n,
+    freeNetUsed: 0n,
+    freeNetSlot: 0n,
+    usage: { BANDWIDTH: UNUSED, ENERGY: UNUSED },
+    owner: normal ? ownerPermissionOf(address) : null,
+    actives: normal ? [activePermissionOf(address)] : [],
+    frozen: { BANDWIDTH: 0n, ENERGY: 0n, TRON_POWER: 0n },
+    delegated: { BANDWIDTH: 0n, ENERGY: 0n },
+    acquired: { BANDWIDTH: 0n, ENERGY: 0n },
+    unfreezing: [],
+    oldTronPower: 0n,
+  };
+}
+
+export function accountAt(state: Reader, address: string): Account | undefined {
+  return state.get(`a:${address}`) as Account | undefined;
+}
+
+export function putAccount(state: State, account: Account): void {
+  state.put(`a:${account.address}`, account);
+}
+
+export function deleteAccount(state: State, address: string): void {
+  state.put(`a:${address}`, undefined);
+}
+
+/** The permission with this id; an owner permission is implied, an active one is not. */
+export function permissionOf(account: Account, id: number): Permission | undefined {
+  if (id === 0) return account.owner ?? ownerPermissionOf(account.address);
+  return account.actives.find((p) => p.id === id);
+}
+
+function delegationKey(from: string, to: string, locked: boolean): string {
+  return `d:${from}${to}${locked ? 'L' : 'U'}`;
+}
+
+export function delegationAt(state: Reader, from: string, to: string, locked: boolean): Delegation | undefined {
+  return state.get(delegationKey(from, to, locked)) as Delegation | undefined;
+}
+
+/** Stores a delegation record; an empty one is removed. */
+export function putDelegation(state: State, record: Delegation, locked: boolean): void {
+  const empty = record.amount.BANDWIDTH === 0n && record.amount.ENERGY === 0n;
+  state.put(delegationKey(record.from, record.to, locked), empty ? undefined : record);
+}
+
+export function emptyDelegation(from: string, to: string): Delegation {
+  return { from, to, amount: { BANDWIDTH: 0n, ENERGY: 0n }, expireMs: { BANDWIDTH: 0n, ENERGY: 0n } };
+}
+
+/** Who delegates to whom, findable from both ends; the value is the time of the newest delegation, ms. */
+export function indexKey(account: string, direction: 'to' | 'from', other: string): string {
+  return `i:${account}:${direction}:${other}`;
+}
+
+export function balanceOf(state: Reader, address: string): bigint {
+  return accountAt(state, address)?.balance ?? 0n;
+}

@@ -1,0 +1,88 @@
+// TRON addresses and hashes. Inside the devnet an address is 42 lower-case hex characters beginning with 41.
+import { createHash } from 'node:crypto';
+import { keccak_256 } from '@noble/hashes/sha3.js';
+
+const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
+const DIGIT = new Map([...ALPHABET].map((c, i) => [c, BigInt(i)]));
+
+export function sha256(bytes: Uint8Array): Buffer {
+  return createHash('sha256').update(bytes).digest();
+}
+
+export function sha256Hex(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+/** Signals a character outside the base58 alphabet, worded as java-tron words it. */
+export class Base58Error extends Error {}
+
+/** Decodes base58. Throws Base58Error naming the first bad character. */
+export function base58Decode(text: string): Buffer {
+  let value = 0n;
+  let zeros = 0;
+  for (let i = 0; i < text.length; i++) {
+    const digit = DIGIT.get(text[i] ?? '');
+    if (digit === undefined) throw new Base58Error(`Illegal character ${text[i] ?? ''} at ${String(i)}`);
+    value = value * 58n + digit;
+    if (value === 0n) zeros++;
+  }
+  const hex = value === 0n ? '' : value.toString(16);
+  return Buffer.concat([Buffer.alloc(zeros), Buffer.from(hex.length % 2 === 0 ? hex : `0${hex}`, 'hex')]);
+}
+
+export function base58Encode(bytes: Uint8Array): string {
+  const hex = Buffer.from(bytes).toString('hex');
+  let value = hex === '' ? 0n : BigInt(`0x${hex}`);
+  let out = '';
+  for (; value > 0n; value /= 58n) out = (ALPHABET[Number(value % 58n)] ?? '') + out;
+  for (const byte of bytes) {
+    if (byte !== 0) break;
+    out = '1' + out;
+  }
+  return out;
+}
+
+export function base58Check(bytes: Uint8Array): string {
+  return base58Encode(Buffer.concat([bytes, sha256(sha256(bytes)).subarray(0, 4)]));
+}
+
+// The same few addresses are printed and read again and again; a bounded memory saves most of the base58 work.
+const CACHE_MAX = 20_000;
+const toText = new Map<string, string>();
+const toHex = new Map<string, string>();
+
+function remember(cache: Map<string, string>, key: string, value: string): string {
+  if (cache.size >= CACHE_MAX) cache.clear();
+  cache.set(key, value);
+  return value;
+}
+
+/** Prints address bytes (hex) as base58check, whatever their length. */
+export function base58OfHex(hex: string): string {
+  return toText.get(hex) ?? remember(toText, hex, base58Check(Buffer.from(hex, 'hex')));
+}
+
+/** Reads a base58check address; null when the checksum, the length or the prefix is wrong. Throws Base58Error. */
+export function hexOfBase58(text: string): string | null {
+  const known = toHex.get(text);
+  if (known !== undefined) return known;
+  const bytes = base58Decode(text);
+  if (bytes.length !== 25 || bytes[0] !== 0x41) return null;
+  const body = bytes.subarray(0, 21);
+  if (!sha256(sha256(body)).subarray(0, 4).equals(bytes.subarray(21))) return null;
+  return remember(toHex, text, body.toString('hex'));
+}
+
+export function isAddress(hex: string): boolean {
+  return hex.length === 42 && hex.startsWith('41');
+}
+
+/** The address of an uncompressed public key (65 bytes, or 64 without the leading 04). */
+export function addressOfPublicKey(key: Uint8Array): string {
+  const body = key.length === 65 ? key.subarray(1) : key;
+  return '41' + Buffer.from(keccak_256(body).subarray(12)).toString('hex');
+}
+
+export function keccak256(bytes: Uint8Array): Uint8Array {
+  return keccak_256(bytes);
+}

@@ -1,0 +1,92 @@
+// Blocks: their header, id, witness signature and merkle root, deterministic in seed, parent and content.
+import secp256k1 from 'secp256k1';
+import { addressOfPublicKey, sha256 } from './address.js';
+import { type Message, encode } from './schema.js';
+
+export interface Block {
+  readonly number: number;
+  readonly id: string;
+  readonly parent: string;
+  readonly timeMs: number;
+  readonly txRoot: string;
+  readonly witness: string;
+  readonly signature: string;
+  readonly txIds: readonly string[];
+}
+
+export const BLOCK_VERSION = 32;
+const ZERO_HASH = '00'.repeat(32);
+const WITNESSES = 27;
+
+interface Witness {
+  readonly key: Buffer;
+  readonly address: string;
+}
+const witnesses = new Map<string, Witness>();
+
+/** The maker of a block: one of 27 by number; every fork brings other makers, so a block made anew has another id. */
+function witnessFor(seed: string, number: number, forks: number): Witness {
+  const name = `${seed}:${String(number % WITNESSES)}:${String(forks)}`;
+  const known = witnesses.get(name);
+  if (known !== undefined) return known;
+  if (witnesses.size > 10_000) witnesses.clear();
+  let key = sha256(Buffer.from(`devnet witness ${name}`));
+  while (!secp256k1.privateKeyVerify(key)) key = sha256(key);
+  const made = { key, address: addressOfPublicKey(secp256k1.publicKeyCreate(key, false)) };
+  witnesses.set(name, made);
+  return made;
+}
+
+function merkleRoot(ids: readonly string[]): string {
+  if (ids.length === 0) return ZERO_HASH;
+  let level: Buffer[] = ids.map((id) => Buffer.from(id, 'hex'));
+  while (level.length > 1) {
+    const next: Buffer[] = [];
+    for (let i = 0; i < level.length; i += 2) {
+      const left = level[i];
+      const right = level[i + 1];
+      if (left === undefined) continue;
+      next.push(right === undefined ? left : sha256(Buffer.concat([left, right])));
+    }
+    level = next;
+  }
+  return level[0]?.toString('hex') ?? ZERO_HASH;
+}
+
+function headerOf(block: Pick<Block, 'number' | 'parent' | 'timeMs' | 'txRoot' | 'witness'>): Message {
+  return {
+    timestamp: BigInt(block.timeMs),
+    txTrieRoot: block.txRoot,
+    parentHash: block.parent,
+    number: BigInt(block.number),
+    witness_address: block.witness,
+    version: BLOCK_VERSION,
+  };
+}
+
+function numbered(number: number, hash: Buffer): string {
+  return number.toString(16).padStart(16, '0') + hash.subarray(8).toString('hex');
+}
+
+/** Block 0. `content` is anything that tells chains apart: parameters, accounts. */
+export function genesisBlock(seed: string, content: string): Block {
+  const parent = sha256(Buffer.from(`${seed}\n${content}`)).toString('hex');
+  const base = { number: 0, parent, timeMs: 0, txRoot: ZERO_HASH, witness: '', txIds: [] };
+  const id = numbered(0, sha256(encode('BlockHeader', headerOf(base))));
+  return { ...base, id, signature: '' };
+}
+
+export function makeBlock(seed: string, forks: number, parent: Block, timeMs: number, txIds: readonly string[]): Block {
+  const number = parent.number + 1;
+  const witness = witnessFor(seed, number, forks);
+  const base = { number, parent: parent.id, timeMs, txRoot: merkleRoot(txIds), witness: witness.address, txIds };
+  const hash = sha256(encode('BlockHeader', headerOf(base)));
+  const { signature, recid } = secp256k1.ecdsaSign(hash, witness.key);
+  const signed = Buffer.concat([signature, Buffer.from([recid])]).toString('hex');
+  return { ...base, id: numbered(number, hash), signature: signed };
+}
+
+/** The witness a block at this place will have. */
+export function nextWitness(seed: string, forks: number, parent: Block): string {
+  return witnessFor(seed, parent.number + 1, forks).address;
+}

@@ -1,0 +1,110 @@
+// The endpoints that check an operation on the pending state and return an unsigned transaction for it.
+// TRON: *Servlet.java with Wallet.createTransactionCapsule.
+import { accountAt } from './accounts.js';
+import { validateError } from './errors.js';
+import { deployedAddress } from './evm.js';
+import { ACTUATORS } from './execute.js';
+import { mergeJson } from './json-format.js';
+import { type Json, type JsonNode, integerOf, member, readJson, textOf } from './json.js';
+import type { Request } from './http.js';
+import type { NodeView } from './node-view.js';
+import type { Message, Value } from './schema.js';
+import { type Tx, buildTx, printTx } from './transactions.js';
+import { checkDeployment } from './vm-transactions.js';
+import { text } from './fields.js';
+
+const EXPIRES_MS = 60_000n;
+
+/** Endpoint → the contract type it builds, for those that map their body one to one. */
+export const BUILDERS: Readonly<Record<string, string>> = {
+  createtransaction: 'TransferContract',
+  createaccount: 'AccountCreateContract',
+  accountpermissionupdate: 'AccountPermissionUpdateContract',
+  freezebalancev2: 'FreezeBalanceV2Contract',
+  unfreezebalancev2: 'UnfreezeBalanceV2Contract',
+  withdrawexpireunfreeze: 'WithdrawExpireUnfreezeContract',
+  cancelallunfreezev2: 'CancelAllUnfreezeV2Contract',
+  delegateresource: 'DelegateResourceContract',
+  undelegateresource: 'UnDelegateResourceContract',
+  updatesetting: 'UpdateSettingContract',
+  updateenergylimit: 'UpdateEnergyLimitContract',
+};
+
+/** Fields every transaction a node builds has: the solid block as reference, 60 s from the head, the node's clock. */
+function stamped(view: NodeView, extra: Readonly<Record<string, Value>>): Record<string, Value> {
+  const { solid, head } = view;
+  return {
+    ref_block_bytes: (solid.number & 0xffff).toString(16).padStart(4, '0'),
+    ref_block_hash: solid.id.slice(16, 32),
+    expiration: BigInt(head.timeMs) + EXPIRES_MS,
+    timestamp: BigInt(view.chain.options.now()),
+    ...extra,
+  };
+}
+
+function permissionIdOf(body: JsonNode): number {
+  const id = Number(integerOf(member(body, 'Permission_id')) ?? 0n);
+  return id > 0 ? id : 0;
+}
+
+/** `extra_data`: text when visible, hex otherwise. */
+function memoOf(request: Request): string {
+  const memo = textOf(member(request.body, 'extra_data')) ?? '';
+  return request.visible ? Buffer.from(memo, 'utf8').toString('hex') : memo.replace(/^0x/, '');
+}
+
+/** Builds a system transaction after its actuator's check. Throws NodeError with the actuator's text. */
+export function buildSystem(view: NodeView, type: string, request: Request): Json {
+  const body = mergeJson(type, request.body, request.source, request.visible);
+  ACTUATORS[type]?.check(view.read(false, true), body);
+  const data = memoOf(request);
+  const tx = buildTx(type, body, permissionIdOf(request.body), stamped(view, data === '' ? {} : { data }));
+  return printTx(tx, request.visible);
+}
+
+function hexField(node: JsonNode | undefined): string {
+  return (textOf(node) ?? '').replace(/^0x/, '').toLowerCase();
+}
+
+/** wallet/deploycontract: everything but the constructor's run is checked here. */
+export function buildDeployment(view: NodeView, request: Request): Json {
+  const { body, visible } = request;
+  const base = mergeJson('TriggerSmartContract', body, request.source, visible);
+  const owner = text(base, 'owner_address');
+  if (owner === '') throw validateError('Validate CreateSmartContract error, no owner_address.');
+  const made: Message = {
+    origin_address: owner,
+    abi: abiOf(textOf(member(body, 'abi'))),
+    bytecode: hexField(member(body, 'bytecode')) + hexField(member(body, 'parameter')),
+    call_value: integerOf(member(body, 'call_value')) ?? 0n,
+    consume_user_resource_percent: integerOf(member(body, 'consume_user_resource_percent')) ?? 0n,
+    name: textOf(member(body, 'name')) ?? '',
+    origin_energy_limit: integerOf(member(body, 'origin_energy_limit')) ?? 0n,
+  };
+  const message: Message = { owner_address: owner, new_contract: made };
+  const feeLimit = integerOf(member(body, 'fee_limit')) ?? 0n;
+  const fields = stamped(view, { fee_limit: feeLimit });
+  const tx = buildTx('CreateSmartContract', message, permissionIdOf(body), fields);
+  const context = view.read(false, true);
+  if (accountAt(context.state, owner) === undefined)
+    throw validateError(`Validate CreateSmartContract error, no OwnerAccount.`);
+  checkDeployment(context, tx);
+  const address = deployedAddress(tx.id, owner);
+  return { ...printTx(tx, visible), contract_address: address };
+}
+
+/** Reads an ABI as sent to deploycontract: the JSON text of its list, or of {"entrys": list}. */
+function abiOf(source: string | undefined): Message {
+  if (source === undefined || source === '') return {};
+  const node = readJson(source);
+  const wrapped: JsonNode =
+    node.kind === 'array' ? { kind: 'object', at: 0, raw: source, fields: new Map([['entrys', node]]) } : node;
+  return mergeJson('ABI', wrapped, source, false);
+}
+
+/** An unsigned contract call. */
+export function triggerTx(view: NodeView, request: Request, message: Message): Tx {
+  const feeLimit = integerOf(member(request.body, 'fee_limit')) ?? 0n;
+  const fields = stamped(view, feeLimit === 0n ? {} : { fee_limit: feeLimit });
+  return buildTx('TriggerSmartContract', message, permissionIdOf(request.body), fields);
+}

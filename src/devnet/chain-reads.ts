@@ -1,0 +1,135 @@
+// The read endpoints about blocks and transactions, for one node's head or its solid block.
+import type { Block } from './block.js';
+import { BLOCK_VERSION } from './block.js';
+import type { Included } from './chain.js';
+import type { Receipt } from './execute.js';
+import type { Json } from './json.js';
+import type { NodeView } from './node-view.js';
+import { printAddress, sparse } from './reads.js';
+import { type Tx, printTx, txOfBytes } from './transactions.js';
+import { logAddress } from './evm.js';
+import { keccak256 } from './address.js';
+
+export const BLOCKS_PER_ANSWER = 100;
+
+/** A block as the node prints it, with its transactions or without. */
+export function printBlock(view: NodeView, block: Block, withTransactions: boolean, visible: boolean): Json {
+  const raw = sparse({
+    number: block.number,
+    txTrieRoot: block.txRoot,
+    witness_address: block.witness === '' ? '' : printAddress(block.witness, visible),
+    parentHash: block.parent,
+    version: block.number === 0 ? 0 : BLOCK_VERSION,
+    timestamp: block.timeMs,
+  });
+  const header = sparse({ raw_data: raw, witness_signature: block.signature });
+  const transactions = withTransactions ? block.txIds.flatMap((id) => printIncluded(view, id, visible)) : [];
+  return sparse({ blockID: block.id, block_header: header, transactions });
+}
+
+function printIncluded(view: NodeView, id: string, visible: boolean): Json[] {
+  const known = view.chain.included.get(id);
+  if (known === undefined) return [];
+  return [printTx(txOfBytes(known.raw, known.signatures), visible, { contractRet: known.receipt.contractRet })];
+}
+
+/** A transaction in a block this port can see. */
+export function includedAt(view: NodeView, isSolid: boolean, id: string): Included | undefined {
+  const known = view.chain.included.get(id);
+  return known !== undefined && known.block <= view.top(isSolid).number ? known : undefined;
+}
+
+/** gettransactionbyid: on the full port of a node at the head also a merely pending one, shown as SUCCESS. */
+export function printTransaction(view: NodeView, isSolid: boolean, id: string, visible: boolean): Json {
+  const known = includedAt(view, isSolid, id);
+  if (known !== undefined)
+    return printTx(txOfBytes(known.raw, known.signatures), visible, { contractRet: known.receipt.contractRet });
+  return isSolid ? {} : printPending(view, id, visible);
+}
+
+export function printPending(view: NodeView, id: string, visible: boolean): Json {
+  const pending: Tx | undefined = view.settings.behind === 0 ? view.chain.mempool.get(id) : undefined;
+  return pending === undefined ? {} : printTx(pending, visible, { contractRet: 'SUCCESS' });
+}
+
+function printReceipt(receipt: Receipt): Json {
+  const energy = receipt.energy;
+  return sparse({
+    energy_usage: energy?.usage ?? 0n,
+    energy_fee: energy?.fee ?? 0n,
+    origin_energy_usage: energy?.originUsage ?? 0n,
+    energy_usage_total: energy?.total ?? 0n,
+    net_usage: receipt.netUsage,
+    net_fee: receipt.netFee,
+    result: energy === undefined ? '' : receipt.contractRet,
+    energy_penalty_total: energy?.penalty ?? 0n,
+  });
+}
+
+/** Internal transactions as receipts and constant calls show them. */
+export function printInternal(txId: string, internal: Receipt['internal'], visible: boolean): Json[] {
+  return internal.map((call, i) =>
+    sparse({
+      hash: Buffer.from(keccak256(Buffer.from(`${txId}${String(i)}`))).toString('hex'),
+      caller_address: printAddress(call.caller, visible),
+      transferTo_address: printAddress(call.to, visible),
+      callValueInfo: [sparse({ callValue: call.value })],
+      note: Buffer.from(call.note).toString('hex'),
+      rejected: call.rejected,
+    }),
+  );
+}
+
+/** gettransactioninfobyid: only for a transaction in a block this port can see. */
+export function printInfo(view: NodeView, isSolid: boolean, id: string, visible: boolean): Json {
+  const known = includedAt(view, isSolid, id);
+  return known === undefined ? {} : infoOf(view, id, known, visible);
+}
+
+function infoOf(view: NodeView, id: string, { receipt, block }: Included, visible: boolean): Json {
+  const isFailed = receipt.energy !== undefined && receipt.contractRet !== 'SUCCESS';
+  return sparse({
+    id,
+    fee: receipt.fee,
+    blockNumber: block,
+    blockTimeStamp: view.chain.block(block).timeMs,
+    contractResult: [receipt.output],
+    contract_address: receipt.contract === undefined ? '' : printAddress(receipt.contract, visible),
+    receipt: printReceipt(receipt),
+    log: receipt.logs.map((l) => sparse({ address: logAddress(l.address, visible), topics: l.topics, data: l.data })),
+    result: isFailed ? 'FAILED' : '',
+    resMessage: visible ? Buffer.from(receipt.resMessage, 'hex').toString('utf8') : receipt.resMessage,
+    ...receipt.extra,
+    internal_transactions: printInternal(id, receipt.internal, visible),
+  });
+}
+
+/** gettransactioninfobyblocknum */
+export function printInfos(view: NodeView, isSolid: boolean, number: number, visible: boolean): Json {
+  const block = number <= view.top(isSolid).number ? view.chain.blocks[number] : undefined;
+  if (block === undefined) return [];
+  return block.txIds.map((id) => printInfo(view, isSolid, id, visible));
+}
+
+/** wallet/getnodeinfo, the members a client may look at. */
+export function printNodeInfo(view: NodeView): Json {
+  const spell = (block: Block): string => `Num:${String(block.number)},ID:${block.id}`;
+  return {
+    beginSyncNum: view.head.number,
+    block: spell(view.head),
+    solidityBlock: spell(view.solid),
+    currentConnectCount: 1,
+    activeConnectCount: 1,
+    passiveConnectCount: 0,
+    totalFlow: 0,
+    peerList: [],
+    configNodeInfo: {
+      codeVersion: '4.8.0',
+      supportConstant: true,
+      allowCreationOfContracts: 0n,
+      minParticipationRate: 0,
+    },
+    machineInfo: { threadCount: 1, cpuCount: 1, javaVersion: '1.8.0', osName: 'devnet' },
+    cheatWitnessInfoMap: {},
+  };
+}

@@ -1,0 +1,277 @@
+// The chain: blocks, mempool, forks and the state behind them. Everything that changes it goes through one queue,
+// so a request never sees a half-executed transaction. Knows nothing of HTTP.
+import { type Block, makeBlock, nextWitness } from './block.js';
+import { BroadcastError } from './errors.js';
+import { type Receipt, broadcastErrorOf, execute } from './execute.js';
+import type { Context } from './fees.js';
+import { text } from './fields.js';
+import { energyPricesAt, energyPricesEntry, parameter, parametersAt, parametersEntry } from './parameters.js';
+import { Overlay, type Reader, type State, Store } from './state.js';
+import { type Tx, checkSignatures, txOfBytes } from './transactions.js';
+import type { BlockInfo } from './vm-transactions.js';
+
+export const BLOCK_STEP_MS = 3_000;
+const EXPIRY_AHEAD_MAX_MS = 86_400_000n;
+const TAPOS_BLOCKS = 65_536;
+const TX_BYTES_MAX = 500 * 1024;
+const BLOCK_BYTES_MAX = 2_000_000;
+/** Blocks that can be taken back; also how far behind a head or a solid head can be read. */
+export const UNDO_MIN = 64;
+
+export interface ChainOptions {
+  readonly seed: string;
+  readonly startMs: number;
+  /** Blocks behind the head whose state must stay readable. */
+  readonly reach: number;
+  /** SERVER_BUSY above this many pending transactions. TRON: 2 000. */
+  readonly pendingMax: number;
+  /** Wall clock, ms; only for the timestamp of transactions the node builds. */
+  readonly now: () => number;
+}
+
+/** A transaction in a block, kept as its bytes. */
+export interface Included {
+  readonly raw: Buffer;
+  readonly signatures: readonly string[];
+  readonly block: number;
+  readonly receipt: Receipt;
+}
+
+export class Chain {
+  readonly store = new Store();
+  readonly blocks: Block[];
+  readonly included = new Map<string, Included>();
+  readonly mempool = new Map<string, Tx>();
+  forks = 0;
+  private tail: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    readonly options: ChainOptions,
+    genesis: Block,
+  ) {
+    this.blocks = [genesis];
+  }
+
+  /** Runs `work` alone on the chain, after everything asked for before it. */
+  exclusively<T>(work: () => T | Promise<T>): Promise<T> {
+    const result = this.tail.then(work);
+    this.tail = result.catch(() => undefined);
+    return result;
+  }
+
+  get head(): Block {
+    return this.block(this.blocks.length - 1);
+  }
+
+  /** The block of this number. Throws when there is none: ask `blocks` when that may be. */
+  block(number: number): Block {
+    const block = this.blocks[number];
+    if (block === undefined) throw new Error(`no block ${String(number)}`);
+    return block;
+  }
+
+  /** What a transaction or read works on, after block `after`. */
+  context(state: State, after: Block = this.head, isBuilding = false): Context {
+    const headMs = BigInt(after.timeMs);
+    return { state, headMs, slot: headMs / BigInt(BLOCK_STEP_MS), isBuilding };
+  }
+
+  /** Energy cycle (maintenance interval) at a time. */
+  private cycleAt(state: Reader, timeMs: number): bigint {
+    const interval = parameter(state, 'getMaintenanceTimeInterval');
+    return BigInt(timeMs - this.options.startMs + BLOCK_STEP_MS) / (interval > 0n ? interval : 1n) + 1n;
+  }
+
+  get chainId(): bigint {
+    return BigInt(`0x${this.block(0).id.slice(-8)}`);
+  }
+
+  /** What contracts see of an existing block: constant calls run on the head. */
+  infoOf(state: Reader, block: Block): BlockInfo {
+    return {
+      number: BigInt(block.number),
+      timeMs: BigInt(block.timeMs),
+      witness: block.witness,
+      cycle: this.cycleAt(state, block.timeMs),
+      chainId: this.chainId,
+    };
+  }
+
+  private nextInfo(): BlockInfo {
+    const { head } = this;
+    return {
+      number: BigInt(head.number + 1),
+      timeMs: BigInt(this.nextTime()),
+      witness: nextWitness(this.options.seed, this.forks, head),
+      cycle: this.cycleAt(this.store, head.timeMs),
+      chainId: this.chainId,
+    };
+  }
+
+  private nextTime(): number {
+    return this.head.number === 0 ? this.options.startMs : this.head.timeMs + BLOCK_STEP_MS;
+  }
+
+  /** Begins the life of a filled genesis state: pending changes are journaled from here on. */
+  begin(): void {
+    this.store.open(1);
+  }
+
+  /** Takes a transaction into the mempool. Throws BroadcastError with the node's code and text. */
+  async broadcast(tx: Tx): Promise<void> {
+    if (this.mempool.size > this.options.pendingMax) throw new BroadcastError('SERVER_BUSY', 'Server busy.');
+    await this.admit(tx, this.nextInfo());
+    this.mempool.set(tx.id, tx);
+  }
+
+  /** Checks and executes a transaction on the store's newest layer. TRON: Manager.pushTransaction's order. */
+  private async admit(tx: Tx, block: BlockInfo): Promise<Receipt> {
+    checkSignatures(this.store, tx);
+    this.checkReference(tx);
+    this.checkCommon(tx);
+    if (this.included.has(tx.id) || this.mempool.has(tx.id))
+      throw new BroadcastError('DUP_TRANSACTION_ERROR', 'Dup transaction.');
+    return this.apply(tx, block);
+  }
+
+  private async apply(tx: Tx, block: BlockInfo): Promise<Receipt> {
+    const overlay = new Overlay(this.store);
+    try {
+      const receipt = await execute(this.context(overlay), tx, block);
+      overlay.commit(this.store);
+      return receipt;
+    } catch (error) {
+      throw broadcastErrorOf(error);
+    }
+  }
+
+  private checkReference(tx: Tx): void {
+    const low = Number.parseInt(text(tx.data, 'ref_block_bytes') || '0', 16);
+    const head = this.head.number;
+    const number = head - ((head - low) & 0xffff);
+    const block = number > head - TAPOS_BLOCKS ? this.blocks[number] : undefined;
+    if (block?.id.slice(16, 32) !== text(tx.data, 'ref_block_hash'))
+      throw new BroadcastError('TAPOS_ERROR', 'Tapos check error.');
+  }
+
+  private checkCommon(tx: Tx): void {
+    if (tx.size > TX_BYTES_MAX) throw new BroadcastError('TOO_BIG_TRANSACTION_ERROR', 'Transaction size is too big.');
+    const headMs = BigInt(this.head.timeMs);
+    const next = BigInt(this.nextTime());
+    if (tx.expirationMs <= headMs || tx.expirationMs > headMs + EXPIRY_AHEAD_MAX_MS || tx.expirationMs < next)
+      throw new BroadcastError('TRANSACTION_EXPIRATION_ERROR', 'Transaction expired');
+  }
+
+  /** Makes one block of what the mempool holds; what cannot be in it any more is dropped without a word. */
+  async mine(): Promise<Block> {
+    const parent = this.head;
+    const info = this.nextInfo();
+    this.store.undo();
+    this.store.open(parent.number + 1);
+    const queue = [...this.mempool.values()];
+    this.mempool.clear();
+    const done: { tx: Tx; receipt: Receipt }[] = [];
+    const later: Tx[] = [];
+    let bytes = 0;
+    for (const tx of queue) {
+      if (bytes + tx.size > BLOCK_BYTES_MAX) {
+        later.push(tx);
+        continue;
+      }
+      const receipt = await this.tryAdmit(tx, info);
+      if (receipt === undefined) continue;
+      bytes += tx.size;
+      done.push({ tx, receipt });
+    }
+    const ids = done.map(({ tx }) => tx.id);
+    const block = makeBlock(this.options.seed, this.forks, parent, Number(info.timeMs), ids);
+    for (const { tx, receipt } of done)
+      this.included.set(tx.id, { raw: tx.raw, signatures: tx.signatures, block: block.number, receipt });
+    this.blocks.push(block);
+    this.store.trim(Math.max(UNDO_MIN, this.options.reach) + 1);
+    this.store.open(block.number + 1);
+    await this.pend(later);
+    return block;
+  }
+
+  private async tryAdmit(tx: Tx, info: BlockInfo): Promise<Receipt | undefined> {
+    try {
+      return await this.admit(tx, info);
+    } catch (error) {
+      if (error instanceof BroadcastError) return undefined;
+      throw error;
+    }
+  }
+
+  /** Executes transactions anew as pending, in order; those that no longer hold are dropped. */
+  private async pend(list: readonly Tx[]): Promise<void> {
+    for (const tx of list) if ((await this.tryAdmit(tx, this.nextInfo())) !== undefined) this.mempool.set(tx.id, tx);
+  }
+
+  /** Drops the newest `depth` blocks. Their transactions return to the mempool, or are lost with `drop`. */
+  async fork(depth: number, drop: boolean): Promise<{ readonly dropped: readonly Block[] }> {
+    const most = Math.min(this.store.depth - 1, this.head.number);
+    if (depth < 1 || depth > most) throw new RangeError(`depth must be from 1 to ${String(most)}`);
+    const dropped: Block[] = [];
+    const back: Tx[] = [];
+    this.store.undo();
+    for (let i = 0; i < depth; i++) {
+      const block = this.blocks.pop();
+      if (block === undefined || !this.store.undo()) throw new Error('fork went past what can be undone');
+      dropped.unshift(block);
+      for (const id of [...block.txIds].reverse()) {
+        const known = this.included.get(id);
+        this.included.delete(id);
+        if (known !== undefined) back.unshift(txOfBytes(known.raw, known.signatures));
+      }
+    }
+    this.forks++;
+    const queue = [...(drop ? [] : back), ...this.mempool.values()];
+    this.mempool.clear();
+    this.store.open(this.head.number + 1);
+    await this.pend(queue);
+    return { dropped };
+  }
+
+  /** Forgets pending transactions, all or the named ones, as a node that dropped or lost them. */
+  async evict(ids: readonly string[] | null): Promise<number> {
+    const keep = ids === null ? [] : [...this.mempool.values()].filter((tx) => !ids.includes(tx.id));
+    const gone = this.mempool.size - keep.length;
+    await this.replay(keep, () => undefined);
+    return gone;
+  }
+
+  /** Applies `change` to every state, past and pending, and executes the mempool again on top of it. */
+  async replay(queue: readonly Tx[], change: () => void): Promise<void> {
+    this.store.undo();
+    this.mempool.clear();
+    change();
+    this.store.open(this.head.number + 1);
+    await this.pend(queue);
+  }
+
+  /** Sets chain parameters at once, as a committee decision that has always held. */
+  async setParameters(change: Readonly<Record<string, bigint>>): Promise<void> {
+    await this.replay([...this.mempool.values()], () => {
+      const next = { ...parametersAt(this.store), ...change };
+      const price = change['getEnergyFee'];
+      if (price !== undefined && price !== parameter(this.store, 'getEnergyFee')) {
+        const prices = `${energyPricesAt(this.store)},${String(this.head.timeMs)}:${String(price)}`;
+        this.store.force(...energyPricesEntry(prices));
+      }
+      this.store.force(...parametersEntry(next));
+    });
+  }
+
+  /** Sets one value of the state at once, in every past state too. */
+  async setValue(entry: readonly [string, unknown]): Promise<void> {
+    await this.replay([...this.mempool.values()], () => {
+      this.store.force(...entry);
+    });
+  }
+
+  /** The energy cycle at the head, for values that carry it. */
+  get cycle(): bigint {
+    return this.cycleAt(this.store, this.head.timeMs);
+  }
+}

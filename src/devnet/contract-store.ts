@@ -1,0 +1,77 @@
+// What the chain keeps of a smart contract besides its account: settings, code, storage, dynamic-energy state.
+import { parameter } from './parameters.js';
+import type { Message } from './schema.js';
+import type { Reader, State } from './state.js';
+
+export interface Contract {
+  readonly address: string;
+  readonly origin: string;
+  readonly name: string;
+  readonly abi: Message;
+  readonly bytecode: string;
+  readonly userPercent: bigint;
+  readonly originEnergyLimit: bigint;
+  readonly codeHash: string;
+  readonly trxHash: string;
+}
+
+/** TRON's dynamic energy: how busy a contract was in its last cycle and what its calls cost extra, in 1/10 000. */
+export interface EnergyState {
+  readonly used: bigint;
+  readonly factor: bigint;
+  readonly cycle: bigint;
+}
+
+export const FACTOR_ONE = 10_000n;
+
+export function contractAt(state: Reader, address: string): Contract | undefined {
+  return state.get(`k:${address}`) as Contract | undefined;
+}
+
+export function putContract(state: State, contract: Contract): void {
+  state.put(`k:${contract.address}`, contract);
+}
+
+export function codeAt(state: Reader, address: string): Uint8Array | undefined {
+  return state.get(`c:${address}`) as Uint8Array | undefined;
+}
+
+export function putCode(state: State, address: string, code: Uint8Array): void {
+  state.put(`c:${address}`, code);
+}
+
+/** Storage is keyed by address and 64-hex slot, valued by the shortest hex of the word. */
+export function slotKey(address: string, slot: string): string {
+  return `s:${address}${slot}`;
+}
+
+export function removeContract(state: State, address: string): void {
+  state.put(`k:${address}`, undefined);
+  state.put(`c:${address}`, undefined);
+}
+
+export function energyStateEntry(address: string, value: EnergyState): readonly [string, EnergyState] {
+  return [`e:${address}`, value];
+}
+
+/** The dynamic-energy state of a contract, brought up to cycle `cycle`. TRON: ContractStateCapsule.catchUpToCycle. */
+export function energyStateAt(state: Reader, address: string, cycle: bigint): EnergyState {
+  const last = state.get(`e:${address}`) as EnergyState | undefined;
+  if (last === undefined || last.cycle === 0n || last.cycle > cycle) return { used: 0n, factor: 0n, cycle };
+  if (last.cycle === cycle) return last;
+  const step = Number(parameter(state, 'getDynamicEnergyIncreaseFactor')) / Number(FACTOR_ONE);
+  const max = parameter(state, 'getDynamicEnergyMaxFactor');
+  let { factor } = last;
+  let from = last.cycle;
+  if (last.used >= parameter(state, 'getDynamicEnergyThreshold')) {
+    from += 1n;
+    const raised = BigInt(Math.trunc(Number(factor + FACTOR_ONE) * (1 + step))) - FACTOR_ONE;
+    factor = raised > max ? max : raised;
+  }
+  const idle = cycle - from;
+  if (idle > 0n) {
+    const lowered = BigInt(Math.trunc(Number(factor + FACTOR_ONE) * (1 - step / 4) ** Number(idle))) - FACTOR_ONE;
+    factor = lowered > 0n ? lowered : 0n;
+  }
+  return { used: 0n, factor, cycle };
+}

@@ -1,0 +1,96 @@
+// The control port: what an experiment does to the chain from outside, which no client of a real node could.
+import { type Handler, Port, passThrough } from './http.js';
+import type { Chain } from './chain.js';
+import { FACTOR_ONE, contractAt, energyStateAt, energyStateEntry } from './contract-store.js';
+import { type Json, integerOf, member, textOf, flagOf } from './json.js';
+import { looseAddress } from './json-format.js';
+import { DEFAULT_PARAMETERS } from './parameters.js';
+import type { NodeView } from './node-view.js';
+
+const MINE_MAX = 10_000;
+
+export interface Control {
+  readonly chain: Chain;
+  readonly nodes: readonly NodeView[];
+  /** The whole chain as JSON text, to be loaded again. */
+  readonly dump: () => string;
+}
+
+function headOf(chain: Chain): Json {
+  return { head: chain.head.number, blockID: chain.head.id, pending: chain.mempool.size, forks: chain.forks };
+}
+
+function addressFrom(body: Parameters<Handler>[0]['body']): string {
+  const spelled = textOf(member(body, 'address')) ?? '';
+  const hex = looseAddress(body, 'address', !/^41[0-9a-fA-F]{40}$/.test(spelled));
+  if (hex === undefined) throw new Error('address: a TRON address is needed');
+  return hex;
+}
+
+/** The handlers of the control port, by path. Errors are `{"Error": …}` like a node's. */
+export function controlHandlers({ chain, nodes, dump }: Control): Map<string, Handler> {
+  const table: Record<string, Handler> = {
+    status: () => ({
+      ...(headOf(chain) as Record<string, Json>),
+      nodes: nodes.map((n) => ({ head: n.head.number, solid: n.solid.number, ...n.settings })),
+    }),
+    mine: async ({ body }) => {
+      const count = Number(integerOf(member(body, 'count')) ?? 1n);
+      if (count < 1 || count > MINE_MAX) throw new RangeError(`count must be from 1 to ${String(MINE_MAX)}`);
+      for (let i = 0; i < count; i++) await chain.mine();
+      return headOf(chain);
+    },
+    fork: async ({ body }) => {
+      const { dropped } = await chain.fork(
+        Number(integerOf(member(body, 'depth')) ?? 1n),
+        flagOf(member(body, 'drop')),
+      );
+      return { ...(headOf(chain) as Record<string, Json>), dropped: dropped.map((b) => b.id) };
+    },
+    evict: async ({ body }) => {
+      const ids = member(body, 'ids');
+      const list = ids?.kind === 'array' ? ids.items.map((i) => textOf(i) ?? '') : null;
+      return { evicted: await chain.evict(list) };
+    },
+    parameters: async ({ body }) => {
+      const change: Record<string, bigint> = {};
+      if (body.kind === 'object')
+        for (const name of body.fields.keys()) {
+          if (DEFAULT_PARAMETERS[name] === undefined) throw new RangeError(`${name} is no chain parameter`);
+          change[name] = integerOf(member(body, name)) ?? 0n;
+        }
+      await chain.setParameters(change);
+      return { set: change };
+    },
+    contract: async ({ body }) => {
+      const address = addressFrom(body);
+      if (contractAt(chain.store, address) === undefined) throw new RangeError('no such contract');
+      const factor = integerOf(member(body, 'energy_factor')) ?? 0n;
+      if (factor < 0n || factor > 100n * FACTOR_ONE) throw new RangeError('energy_factor must be from 0 to 1000000');
+      const now = energyStateAt(chain.store, address, chain.cycle);
+      await chain.setValue(energyStateEntry(address, { ...now, factor }));
+      return { energy_factor: factor };
+    },
+    node: ({ body }) => {
+      const view = nodes[Number(integerOf(member(body, 'index')) ?? 0n)];
+      if (view === undefined) throw new RangeError('no such node');
+      const read = (name: 'behind' | 'solidLag'): void => {
+        const value = Number(integerOf(member(body, name)) ?? BigInt(view.settings[name]));
+        if (value < 0 || value > chain.options.reach)
+          throw new RangeError(`${name} must be from 0 to ${String(chain.options.reach)}`);
+        view.settings[name] = value;
+      };
+      read('behind');
+      read('solidLag');
+      return { ...view.settings };
+    },
+    dump: () => ({ state: dump() }),
+  };
+  return new Map(
+    Object.entries(table).map(([path, handler]) => [path, (request) => chain.exclusively(() => handler(request))]),
+  );
+}
+
+export function controlPort(control: Control): Port {
+  return new Port('full', controlHandlers(control), () => passThrough);
+}

@@ -1,0 +1,88 @@
+// A whole chain as text and back: blocks, transactions, mempool and state with its journal, so a loaded chain can
+// fork and answer for past blocks as the dumped one could.
+import type { Block } from './block.js';
+import { Chain, type ChainOptions, type Included } from './chain.js';
+import type { StoreImage } from './state.js';
+import { txOfBytes } from './transactions.js';
+
+const FORMAT = 1;
+
+interface Image {
+  readonly format: number;
+  readonly seed: string;
+  readonly startMs: number;
+  readonly forks: number;
+  readonly blocks: readonly Block[];
+  readonly included: readonly (readonly [string, Included])[];
+  readonly mempool: readonly { readonly raw: Buffer; readonly signatures: readonly string[] }[];
+  readonly store: StoreImage;
+}
+
+/** A dump that cannot be loaded; the message says why. */
+export class DumpError extends Error {}
+
+// JSON has no bigint, no bytes, no undefined: each becomes a one-member object nothing else uses.
+function pack(this: Record<string, unknown>, key: string, value: unknown): unknown {
+  const original = this[key];
+  if (typeof original === 'bigint') return { $n: original.toString() };
+  if (original instanceof Uint8Array) return { $b: Buffer.from(original).toString('base64') };
+  if (original === undefined && Array.isArray(this)) return { $u: 1 };
+  return value;
+}
+
+function unpack(_key: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  const tagged = value as { readonly $n?: string; readonly $b?: string };
+  if (typeof tagged.$n === 'string') return BigInt(tagged.$n);
+  if (typeof tagged.$b === 'string') return Buffer.from(tagged.$b, 'base64');
+  return value;
+}
+
+/** JSON.parse drops undefined, so the marker is put back by hand where a journal holds "was absent". */
+function absent(value: unknown): unknown {
+  return typeof value === 'object' && value !== null && '$u' in value ? undefined : value;
+}
+
+export function dumpChain(chain: Chain): string {
+  const image: Image = {
+    format: FORMAT,
+    seed: chain.options.seed,
+    startMs: chain.options.startMs,
+    forks: chain.forks,
+    blocks: chain.blocks,
+    included: [...chain.included],
+    mempool: [...chain.mempool.values()].map((tx) => ({ raw: tx.raw, signatures: tx.signatures })),
+    store: chain.store.image(),
+  };
+  return JSON.stringify(image, pack);
+}
+
+/** The chain a dump holds. Its seed and start replace those of `options`. Throws DumpError. */
+export function loadChain(text: string, options: ChainOptions): Chain {
+  let image: Image;
+  try {
+    image = JSON.parse(text, unpack) as Image;
+  } catch (error) {
+    throw new DumpError(`state file: is no JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  if (image.format !== FORMAT)
+    throw new DumpError(`state file: format ${String(image.format)} is not ${String(FORMAT)}`);
+  const [genesis, ...later] = image.blocks;
+  if (genesis === undefined) throw new DumpError('state file: holds no block');
+  const chain = new Chain({ ...options, seed: image.seed, startMs: image.startMs }, genesis);
+  chain.blocks.push(...later);
+  chain.forks = image.forks;
+  for (const [id, included] of image.included) chain.included.set(id, included);
+  for (const { raw, signatures } of image.mempool) {
+    const tx = txOfBytes(raw, signatures);
+    chain.mempool.set(tx.id, tx);
+  }
+  chain.store.load({
+    values: image.store.values,
+    layers: image.store.layers.map((l) => ({
+      block: l.block,
+      before: l.before.map(([k, v]) => [k, absent(v)] as const),
+    })),
+  });
+  return chain;
+}

@@ -1,0 +1,228 @@
+// TRON's price of every opcode, as java-tron 4.8 charges it. TRON: EnergyCost.java, OperationRegistry.java, VM.java.
+// Never runs an opcode: it only says what one costs and which checks come before it.
+
+/** Where TRON's VM stopped: the Java exception, its text, and the result code the receipt shows. */
+export class VmHalt {
+  /** Both names make @ethereumjs/evm treat this as a halt of the frame that consumes its energy. */
+  readonly errorType = 'EVMError';
+  readonly error = 'out of gas';
+  constructor(
+    readonly exception: string,
+    readonly message: string,
+    readonly result: string,
+  ) {}
+}
+
+/** The whole transaction ran too long; unlike a VmHalt no calling contract can catch it. */
+export class VmTimeout extends Error {}
+
+/** What a price may depend on: the stack, memory, and the running contract. */
+export interface Frame {
+  /** How many values are on the stack. */
+  readonly height: number;
+  /** The n-th value from the top, 1 = top. */
+  peek(n: number): bigint;
+  readonly memoryBytes: number;
+  /** Set by pricing: bytes of memory the opcode will reach. */
+  memoryEnd: bigint;
+  readonly energyLeft: bigint;
+  hasSlot(slot: bigint): boolean;
+  /** True for an address with no account and no precompiled contract. */
+  isDead(address: bigint): boolean;
+}
+
+interface Operation {
+  readonly name: string;
+  readonly takes: number;
+  readonly gives: number;
+  readonly price: (frame: Frame, op: number) => bigint;
+}
+
+const MEMORY_MAX = 3n * 1024n * 1024n;
+const STACK_MAX = 1024;
+const WORD = 32n;
+
+function fixed(energy: bigint): () => bigint {
+  return () => energy;
+}
+const ZERO = fixed(0n);
+const BASE = fixed(2n);
+const VERY_LOW = fixed(3n);
+const LOW = fixed(5n);
+const MID = fixed(8n);
+const HIGH = fixed(10n);
+
+function arg(frame: Frame, n: number): bigint {
+  return frame.peek(n);
+}
+
+function needs(offset: bigint, size: bigint): bigint {
+  return size === 0n ? 0n : offset + size;
+}
+
+function memoryPrice(frame: Frame, end: bigint, op: number): bigint {
+  if (end > MEMORY_MAX)
+    throw new VmHalt(
+      'Program$OutOfMemoryException',
+      `Out of Memory when '${operationName(op)}' operation executing`,
+      'OUT_OF_MEMORY',
+    );
+  frame.memoryEnd = end;
+  const words = (end + 31n) / WORD;
+  const before = BigInt(frame.memoryBytes) / WORD;
+  if (words <= before) return 0n;
+  const cost = (n: bigint): bigint => 3n * n + (n * n) / 512n;
+  return cost(words) - cost(before);
+}
+
+function wordsOf(size: bigint): bigint {
+  return (size + 31n) / WORD;
+}
+
+function copy(base: bigint, offsetAt: number, sizeAt: number) {
+  return (frame: Frame, op: number): bigint => {
+    const size = arg(frame, sizeAt);
+    return base + memoryPrice(frame, needs(arg(frame, offsetAt), size), op) + 3n * wordsOf(size);
+  };
+}
+
+function touch(base: bigint, size: bigint) {
+  return (frame: Frame, op: number): bigint => base + memoryPrice(frame, arg(frame, 1) + size, op);
+}
+
+function range(base: bigint, offsetAt: number, sizeAt: number, perWord = 0n) {
+  return (frame: Frame, op: number): bigint => {
+    const size = arg(frame, sizeAt);
+    return base + memoryPrice(frame, needs(arg(frame, offsetAt), size), op) + perWord * wordsOf(size);
+  };
+}
+
+function exp(frame: Frame): bigint {
+  const exponent = arg(frame, 2);
+  return 10n + 10n * BigInt(exponent === 0n ? 0 : Math.ceil(exponent.toString(16).length / 2));
+}
+
+/** TRON: a slot that has a row, even one written zero by this transaction, costs 5 000; a new non-zero row 20 000. */
+function sstore(frame: Frame): bigint {
+  return !frame.hasSlot(arg(frame, 1)) && arg(frame, 2) !== 0n ? 20_000n : 5_000n;
+}
+
+function log(frame: Frame, op: number): bigint {
+  const size = arg(frame, 2);
+  const data = 8n * size;
+  if (frame.energyLeft < data)
+    throw new VmHalt(
+      'Program$OutOfEnergyException',
+      `Not enough energy for '${operationName(op)}' operation executing: opEnergy[${String(data)}], programEnergy[${String(frame.energyLeft)}]`,
+      'OUT_OF_ENERGY',
+    );
+  return 375n + 375n * BigInt(op - 0xa0) + data + memoryPrice(frame, needs(arg(frame, 1), size), op);
+}
+
+/** The part of a call that is not passed on to the callee. */
+function call(hasValue: boolean, makesAccount: boolean) {
+  return (frame: Frame, op: number): bigint => {
+    const inAt = hasValue ? 4 : 3;
+    let energy = 40n;
+    if (hasValue && arg(frame, 3) !== 0n) {
+      energy += 9_000n;
+      if (makesAccount && frame.isDead(arg(frame, 2))) energy += 25_000n;
+    }
+    const input = needs(arg(frame, inAt), arg(frame, inAt + 1));
+    const output = needs(arg(frame, inAt + 2), arg(frame, inAt + 3));
+    return energy + memoryPrice(frame, input > output ? input : output, op);
+  };
+}
+
+const OPERATIONS: (Operation | undefined)[] = [];
+
+function define(op: number, name: string, takes: number, gives: number, price: Operation['price']): void {
+  OPERATIONS[op] = { name, takes, gives, price };
+}
+
+function defineAll(names: string, first: number, takes: number, gives: number, price: Operation['price']): void {
+  names.split(' ').forEach((name, i) => {
+    if (name !== '-') define(first + i, name, takes, gives, price);
+  });
+}
+
+define(0x00, 'STOP', 0, 0, ZERO);
+defineAll('ADD - SUB', 0x01, 2, 1, VERY_LOW);
+defineAll('MUL - DIV SDIV MOD SMOD', 0x02, 2, 1, LOW);
+defineAll('ADDMOD MULMOD', 0x08, 3, 1, MID);
+define(0x0a, 'EXP', 2, 1, exp);
+define(0x0b, 'SIGNEXTEND', 2, 1, LOW);
+defineAll('LT GT SLT SGT EQ - AND OR XOR - BYTE SHL SHR SAR', 0x10, 2, 1, VERY_LOW);
+define(0x15, 'ISZERO', 1, 1, VERY_LOW);
+define(0x19, 'NOT', 1, 1, VERY_LOW);
+define(0x20, 'SHA3', 2, 1, range(30n, 1, 2, 6n));
+defineAll('ADDRESS - ORIGIN CALLER CALLVALUE - CALLDATASIZE - CODESIZE - GASPRICE', 0x30, 0, 1, BASE);
+define(0x31, 'BALANCE', 1, 1, fixed(20n));
+define(0x35, 'CALLDATALOAD', 1, 1, VERY_LOW);
+define(0x37, 'CALLDATACOPY', 3, 0, copy(0n, 1, 3));
+define(0x39, 'CODECOPY', 3, 0, copy(0n, 1, 3));
+define(0x3b, 'EXTCODESIZE', 1, 1, fixed(20n));
+define(0x3c, 'EXTCODECOPY', 4, 0, copy(20n, 2, 4));
+define(0x3d, 'RETURNDATASIZE', 0, 1, BASE);
+define(0x3e, 'RETURNDATACOPY', 3, 0, copy(0n, 1, 3));
+define(0x3f, 'EXTCODEHASH', 1, 1, fixed(400n));
+define(0x40, 'BLOCKHASH', 1, 1, fixed(20n));
+defineAll('COINBASE TIMESTAMP NUMBER DIFFICULTY GASLIMIT CHAINID - BASEFEE', 0x41, 0, 1, BASE);
+define(0x47, 'SELFBALANCE', 0, 1, LOW);
+define(0x50, 'POP', 1, 0, BASE);
+define(0x51, 'MLOAD', 1, 1, touch(1n, 32n));
+define(0x52, 'MSTORE', 2, 0, touch(1n, 32n));
+define(0x53, 'MSTORE8', 2, 0, touch(1n, 1n));
+define(0x54, 'SLOAD', 1, 1, fixed(50n));
+define(0x55, 'SSTORE', 2, 0, sstore);
+define(0x56, 'JUMP', 1, 0, MID);
+define(0x57, 'JUMPI', 2, 0, HIGH);
+defineAll('PC MSIZE GAS', 0x58, 0, 1, BASE);
+define(0x5b, 'JUMPDEST', 0, 0, fixed(1n));
+define(0x5f, 'PUSH0', 0, 1, BASE);
+for (let i = 1; i <= 32; i++) define(0x5f + i, `PUSH${String(i)}`, 0, 1, VERY_LOW);
+for (let i = 1; i <= 16; i++) define(0x7f + i, `DUP${String(i)}`, i, i + 1, VERY_LOW);
+for (let i = 1; i <= 16; i++) define(0x8f + i, `SWAP${String(i)}`, i + 1, i + 1, VERY_LOW);
+for (let i = 0; i <= 4; i++) define(0xa0 + i, `LOG${String(i)}`, i + 2, 0, log);
+define(0xf0, 'CREATE', 3, 1, range(32_000n, 2, 3));
+define(0xf1, 'CALL', 7, 1, call(true, true));
+define(0xf2, 'CALLCODE', 7, 1, call(true, false));
+define(0xf3, 'RETURN', 2, 0, range(0n, 1, 2));
+define(0xf4, 'DELEGATECALL', 6, 1, call(false, false));
+define(0xf5, 'CREATE2', 4, 1, range(32_000n, 2, 3, 6n));
+define(0xfa, 'STATICCALL', 6, 1, call(false, false));
+define(0xfd, 'REVERT', 2, 0, range(0n, 1, 2));
+define(0xff, 'SUICIDE', 1, 0, ZERO);
+
+/** The opcodes that pass energy on to another frame. */
+export const CALLS: ReadonlySet<number> = new Set([0xf1, 0xf2, 0xf4, 0xfa]);
+export const CREATES: ReadonlySet<number> = new Set([0xf0, 0xf5]);
+
+export function operationName(op: number): string {
+  return OPERATIONS[op]?.name ?? 'INVALID';
+}
+
+/** Price of the opcode about to run, without what a call passes on. Throws VmHalt for what cannot run at all. */
+export function priceOf(op: number, frame: Frame): bigint {
+  const operation = OPERATIONS[op];
+  if (operation === undefined)
+    throw new VmHalt(
+      'Program$IllegalOperationException',
+      `Invalid operation code: opCode[${op.toString(16).padStart(2, '0')}];`,
+      'ILLEGAL_OPERATION',
+    );
+  const { height } = frame;
+  if (height < operation.takes)
+    throw new VmHalt(
+      'Program$StackTooSmallException',
+      `Expected stack size ${String(operation.takes)} but actual ${String(height)};`,
+      'STACK_TOO_SMALL',
+    );
+  if (height - operation.takes + operation.gives > STACK_MAX)
+    throw new VmHalt(
+      'Program$StackTooLargeException',
+      `Expected: overflow ${String(STACK_MAX)} elements stack limit`,
+      'STACK_TOO_LARGE',
+    );
+  return operation.price(frame, op);
+}

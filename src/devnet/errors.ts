@@ -1,0 +1,36 @@
+// The ways a java-tron node refuses, each with the Java class its answers name.
+
+/** A refusal printed as `{"Error":"class <javaClass> : <message>"}`. */
+export class NodeError extends Error {
+  constructor(
+    readonly javaClass: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** An actuator's validate() said no. */
+export function validateError(message: string): NodeError {
+  return new NodeError('org.tron.core.exception.ContractValidateException', message);
+}
+
+export function parseError(message: string): NodeError {
+  return new NodeError('org.tron.core.services.http.JsonFormat$ParseException', message);
+}
+
+export function nullPointer(message: string): NodeError {
+  return new NodeError('java.lang.NullPointerException', message);
+}
+
+export const VALIDATE_CLASS = 'org.tron.core.exception.ContractValidateException';
+
+/** A broadcast refused: the code of `Return` and the exact text. */
+export class BroadcastError extends Error {
+  constructor(
+    readonly code: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}

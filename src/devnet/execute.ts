@@ -1,0 +1,112 @@
+// Executes one transaction on a state: bandwidth, fees, the contract, the receipt. All or nothing: the caller
+// commits the overlay only when this returns. TRON: Manager.processTransaction.
+import { accountAt } from './accounts.js';
+import {
+  type Actuator,
+  createAccount,
+  transfer,
+  updateEnergyLimit,
+  updatePermissions,
+  updateSetting,
+} from './actuators.js';
+import { BroadcastError, NodeError, VALIDATE_CLASS } from './errors.js';
+import type { Log, InternalCall } from './evm.js';
+import { type Bill, type Context, chargeBandwidth, chargeExtras } from './fees.js';
+import { text } from './fields.js';
+import { cancelUnfreezing, delegate, freeze, undelegate, unfreeze, withdrawUnfrozen } from './staking.js';
+import type { Tx } from './transactions.js';
+import { type BlockInfo, type VmOutcome, deployContract, triggerContract } from './vm-transactions.js';
+
+export const ACTUATORS: Readonly<Record<string, Actuator>> = {
+  TransferContract: transfer,
+  AccountCreateContract: createAccount,
+  AccountPermissionUpdateContract: updatePermissions,
+  UpdateSettingContract: updateSetting,
+  UpdateEnergyLimitContract: updateEnergyLimit,
+  FreezeBalanceV2Contract: freeze,
+  UnfreezeBalanceV2Contract: unfreeze,
+  WithdrawExpireUnfreezeContract: withdrawUnfrozen,
+  CancelAllUnfreezeV2Contract: cancelUnfreezing,
+  DelegateResourceContract: delegate,
+  UnDelegateResourceContract: undelegate,
+};
+
+/** What a transaction did, kept with it for gettransactioninfobyid. */
+export interface Receipt {
+  /** SUCCESS, or a contract's way of failing: what `ret` shows. */
+  readonly contractRet: string;
+  readonly fee: bigint;
+  readonly netUsage: bigint;
+  readonly netFee: bigint;
+  readonly energy?: VmOutcome['bill'];
+  readonly contract?: string;
+  readonly output: string;
+  readonly resMessage: string;
+  readonly logs: readonly Log[];
+  readonly internal: readonly InternalCall[];
+  readonly extra: Readonly<Record<string, bigint>>;
+}
+
+const RESULT_BYTES_MAX = 64n;
+
+function createsAccount(context: Context, tx: Tx): boolean {
+  if (tx.type === 'AccountCreateContract') return true;
+  return tx.type === 'TransferContract' && accountAt(context.state, text(tx.body, 'to_address')) === undefined;
+}
+
+/** Turns an actuator's refusal into what broadcasttransaction says. */
+export function broadcastErrorOf(error: unknown): unknown {
+  if (!(error instanceof NodeError)) return error;
+  return error.javaClass === VALIDATE_CLASS
+    ? new BroadcastError('CONTRACT_VALIDATE_ERROR', `Contract validate error : ${error.message}`)
+    : new BroadcastError('CONTRACT_EXE_ERROR', `Contract execute error : ${error.message}`);
+}
+
+/** Executes `tx`. Throws BroadcastError (or a NodeError to be turned into one) when it cannot be in a block. */
+export async function execute(context: Context, tx: Tx, block: BlockInfo): Promise<Receipt> {
+  const bytes = BigInt(tx.size) + RESULT_BYTES_MAX;
+  const bill = chargeBandwidth(context, tx.owner, bytes, createsAccount(context, tx));
+  chargeExtras(context, tx.owner, bill, {
+    signatures: tx.signatures.length,
+    hasMemo: text(tx.data, 'data') !== '',
+  });
+  if (tx.type === 'TriggerSmartContract') return vmReceipt(bill, await triggerContract(context, tx, block));
+  if (tx.type === 'CreateSmartContract') return vmReceipt(bill, await deployContract(context, tx, block));
+  const actuator = ACTUATORS[tx.type];
+  if (actuator === undefined) throw new NodeError(VALIDATE_CLASS, `contract type ${tx.type} is not supported`);
+  actuator.check(context, tx.body);
+  const { fee, extra } = actuator.act(context, tx.body);
+  return {
+    contractRet: 'SUCCESS',
+    fee: fee + feesOf(bill),
+    netUsage: bill.netUsage,
+    netFee: bill.netFee,
+    output: '',
+    resMessage: '',
+    logs: [],
+    internal: [],
+    extra: extra ?? {},
+  };
+}
+
+function feesOf(bill: Bill): bigint {
+  return bill.netFee + bill.multiSignFee + bill.memoFee;
+}
+
+function vmReceipt(bill: Bill, outcome: VmOutcome): Receipt {
+  const { vm } = outcome;
+  const message = vm.result === 'REVERT' ? 'REVERT opcode executed' : (vm.halt?.message ?? '');
+  return {
+    contractRet: vm.result,
+    fee: feesOf(bill) + outcome.bill.fee,
+    netUsage: bill.netUsage,
+    netFee: bill.netFee,
+    energy: outcome.bill,
+    contract: outcome.contract,
+    output: vm.result === 'SUCCESS' || vm.result === 'REVERT' ? outcome.output : '',
+    resMessage: Buffer.from(message, 'utf8').toString('hex'),
+    logs: vm.logs,
+    internal: vm.internal,
+    extra: {},
+  };
+}

@@ -1,0 +1,214 @@
+// Reads a genesis file, telling exactly what is wrong with it, and fills the first state from it.
+import { readFileSync } from 'node:fs';
+import { type Account, accountAt, newAccount, putAccount } from './accounts.js';
+import { hexOfBase58, keccak256, sha256Hex } from './address.js';
+import { genesisBlock } from './block.js';
+import { BLOCK_STEP_MS, Chain, type ChainOptions } from './chain.js';
+import { codeAt, putContract, slotKey } from './contract-store.js';
+import { runVm } from './evm.js';
+import { type JsonNode, member, readJson, textOf } from './json.js';
+import { mergeJson } from './json-format.js';
+import { DEFAULT_PARAMETERS, energyPricesEntry, parametersEntry } from './parameters.js';
+import type { Message } from './schema.js';
+
+const ACCOUNTS_MAX = 200_000;
+const CONTRACTS_MAX = 1_000;
+const SUN_MAX = (1n << 63n) - 1n;
+const GENESIS_ENERGY = 1_000_000_000n;
+
+export interface GenesisContract {
+  readonly address: string;
+  readonly origin: string;
+  readonly name: string;
+  readonly code: string;
+  readonly abi: Message;
+  readonly storage: readonly (readonly [string, string])[];
+}
+export interface Genesis {
+  /** Time of block 1, ms; undefined when the file names none. */
+  readonly timestamp: number | undefined;
+  readonly accounts: readonly { readonly address: string; readonly balance: bigint }[];
+  readonly parameters: Readonly<Record<string, bigint>>;
+  readonly contracts: readonly GenesisContract[];
+  readonly source: string;
+}
+
+/** A genesis file that cannot be used; the message says where and why. */
+export class GenesisError extends Error {}
+
+function bad(where: string, why: string): never {
+  throw new GenesisError(`genesis ${where}: ${why}`);
+}
+
+function items(node: JsonNode | undefined, where: string, max: number): readonly JsonNode[] {
+  if (node === undefined) return [];
+  if (node.kind !== 'array') return bad(where, 'must be a list');
+  if (node.items.length > max) return bad(where, `at most ${String(max)} entries`);
+  return node.items;
+}
+
+function addressIn(node: JsonNode, name: string, where: string): string {
+  const given = textOf(member(node, name));
+  if (given === undefined) return bad(`${where}.${name}`, 'is missing');
+  if (/^41[0-9a-fA-F]{40}$/.test(given)) return given.toLowerCase();
+  let hex: string | null = null;
+  try {
+    hex = hexOfBase58(given);
+  } catch {
+    hex = null;
+  }
+  return (
+    hex ?? bad(`${where}.${name}`, `${given} is no TRON address (base58check, or 42 hex characters beginning with 41)`)
+  );
+}
+
+function amountIn(node: JsonNode, name: string, where: string): bigint {
+  const given = textOf(member(node, name));
+  if (given === undefined) return bad(`${where}.${name}`, 'is missing');
+  if (!/^[0-9]+$/.test(given)) return bad(`${where}.${name}`, `${given} is no whole number of 0 or more`);
+  const value = BigInt(given);
+  return value > SUN_MAX ? bad(`${where}.${name}`, 'is more than 2^63 - 1') : value;
+}
+
+function hexIn(node: JsonNode, name: string, where: string): string {
+  const given = (textOf(member(node, name)) ?? '').replace(/^0x/, '');
+  if (!/^([0-9a-fA-F]{2})*$/.test(given)) return bad(`${where}.${name}`, 'is no hex');
+  return given.toLowerCase();
+}
+
+function contractIn(node: JsonNode, i: number): GenesisContract {
+  const where = `contracts[${String(i)}]`;
+  if (node.kind !== 'object') return bad(where, 'must be an object');
+  const origin = addressIn(node, 'origin', where);
+  const bytecode = hexIn(node, 'bytecode', where);
+  if (bytecode === '') return bad(`${where}.bytecode`, 'is missing');
+  const own = sha256Hex(Buffer.from(`devnet contract ${String(i)}`)).slice(0, 40);
+  const abi = member(node, 'abi');
+  const entries =
+    abi?.kind === 'array' ? { kind: 'object' as const, at: 0, raw: '', fields: new Map([['entrys', abi]]) } : abi;
+  const storage = member(node, 'storage');
+  return {
+    address: member(node, 'address') === undefined ? `41${own}` : addressIn(node, 'address', where),
+    origin,
+    name: textOf(member(node, 'name')) ?? '',
+    code: bytecode + hexIn(node, 'constructor', where),
+    abi: entries === undefined ? {} : mergeJson('ABI', entries, '', false),
+    storage: storage?.kind === 'object' ? [...storage.fields].map(([slot, value]) => slotIn(slot, value, where)) : [],
+  };
+}
+
+function slotIn(slot: string, value: JsonNode, where: string): readonly [string, string] {
+  const key = slot.replace(/^0x/, '');
+  const word = (textOf(value) ?? '').replace(/^0x/, '').replace(/^(00)+/, '');
+  if (!/^[0-9a-fA-F]{1,64}$/.test(key) || !/^([0-9a-fA-F]{2}){0,32}$/.test(word))
+    return bad(`${where}.storage`, `${slot} is no pair of hex words`);
+  return [key.toLowerCase().padStart(64, '0'), word.toLowerCase()];
+}
+
+/** Reads a genesis out of JSON text. Throws GenesisError. */
+export function parseGenesis(source: string): Genesis {
+  let root: JsonNode;
+  try {
+    root = readJson(source);
+  } catch (error) {
+    return bad('file', `is no JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  if (root.kind !== 'object') return bad('file', 'must be a JSON object');
+  const accounts = items(member(root, 'accounts'), 'accounts', ACCOUNTS_MAX).map((node, i) => {
+    const where = `accounts[${String(i)}]`;
+    return { address: addressIn(node, 'address', where), balance: amountIn(node, 'balance', where) };
+  });
+  if (accounts.length === 0) return bad('accounts', 'at least one account is needed');
+  if (new Set(accounts.map((a) => a.address)).size !== accounts.length) bad('accounts', 'an address appears twice');
+  if (accounts.reduce((sum, a) => sum + a.balance, 0n) > SUN_MAX) bad('accounts', 'balances sum to more than 2^63 - 1');
+  const given = member(root, 'parameters');
+  if (given !== undefined && given.kind !== 'object') bad('parameters', 'must be an object');
+  const parameters: Record<string, bigint> = {};
+  if (given?.kind === 'object')
+    for (const name of given.fields.keys()) {
+      if (DEFAULT_PARAMETERS[name] === undefined) bad(`parameters.${name}`, 'is no chain parameter');
+      parameters[name] = amountIn(given, name, 'parameters');
+    }
+  const contracts = items(member(root, 'contracts'), 'contracts', CONTRACTS_MAX).map(contractIn);
+  const time = member(root, 'timestamp');
+  const timestamp = time === undefined ? undefined : Number(amountIn(root, 'timestamp', 'file'));
+  if (timestamp !== undefined && (timestamp < BLOCK_STEP_MS || timestamp > 8.64e15 / 2))
+    bad('timestamp', 'is out of range (ms)');
+  return { timestamp, accounts, parameters, contracts, source };
+}
+
+export function readGenesis(file: string): Genesis {
+  let source: string;
+  try {
+    source = readFileSync(file, 'utf8');
+  } catch (error) {
+    return bad(file, error instanceof Error ? error.message : String(error));
+  }
+  return parseGenesis(source);
+}
+
+/** A chain with block 0 from `genesis` and the empty block 1. */
+export async function chainFrom(genesis: Genesis, options: ChainOptions): Promise<Chain> {
+  const chain = new Chain(options, genesisBlock(options.seed, contentOf(genesis)));
+  const { store } = chain;
+  store.put(...parametersEntry({ ...DEFAULT_PARAMETERS, ...genesis.parameters }));
+  store.put(...energyPricesEntry(`0:${String(genesis.parameters['getEnergyFee'] ?? 100n)}`));
+  for (const { address, balance } of genesis.accounts) {
+    const account: Account = { ...newAccount(address, 'genesis', 0n), balance };
+    putAccount(store, account);
+  }
+  for (const [i, contract] of genesis.contracts.entries()) await deploy(chain, contract, i);
+  chain.begin();
+  await chain.mine();
+  return chain;
+}
+
+function contentOf(genesis: Genesis): string {
+  const accounts = genesis.accounts.map((a) => `${a.address}=${String(a.balance)}`);
+  const parameters = Object.entries(genesis.parameters).map(([k, v]) => `${k}=${String(v)}`);
+  const contracts = genesis.contracts.map((c) => `${c.address}=${c.origin},${c.code}`);
+  return [...accounts, ...parameters, ...contracts].join('\n');
+}
+
+/** Runs a contract's constructor at genesis and keeps what it made. */
+async function deploy(chain: Chain, contract: GenesisContract, i: number): Promise<void> {
+  const { store } = chain;
+  const where = `contracts[${String(i)}]`;
+  if (accountAt(store, contract.address) !== undefined) bad(`${where}.address`, 'is already taken');
+  const headMs = BigInt(chain.options.startMs - BLOCK_STEP_MS);
+  const txId = sha256Hex(Buffer.from(`devnet contract ${String(i)}`));
+  const vm = await runVm({
+    state: store,
+    caller: contract.origin,
+    contract: contract.address,
+    isCreate: true,
+    data: Buffer.from(contract.code, 'hex'),
+    value: 0n,
+    energyLimit: GENESIS_ENERGY,
+    txId,
+    block: { number: 0n, timeMs: headMs, witness: '' },
+    headMs,
+    cycle: 1n,
+    dynamicEnergy: false,
+    energyFee: 100n,
+    chainId: chain.chainId,
+  });
+  if (vm.result !== 'SUCCESS') bad(where, `its constructor failed: ${vm.halt?.message ?? `${vm.result} ${vm.output}`}`);
+  vm.vmState.commitTo(store);
+  for (const [slot, value] of contract.storage)
+    store.put(slotKey(contract.address, slot), value === '' ? undefined : value);
+  const code = codeAt(store, contract.address) ?? new Uint8Array();
+  const account = accountAt(store, contract.address);
+  if (account !== undefined) putAccount(store, { ...account, name: contract.name });
+  putContract(store, {
+    address: contract.address,
+    origin: contract.origin,
+    name: contract.name,
+    abi: contract.abi,
+    bytecode: contract.code,
+    userPercent: 100n,
+    originEnergyLimit: 10_000_000n,
+    codeHash: Buffer.from(keccak256(code)).toString('hex'),
+    trxHash: txId,
+  });
+}

@@ -1,0 +1,164 @@
+// A node's HTTP face: paths, methods, bodies, and the one function every request passes, where faults can be put.
+import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
+import { NodeError } from './errors.js';
+import { type Json, type JsonNode, JsonSyntaxError, flagOf, member, nodeOfQuery, printJson, readJson } from './json.js';
+import { ProtobufError } from './schema.js';
+
+const BODY_MAX = 4 * 1024 * 1024;
+const BODY_WAIT_MS = 15_000;
+
+export interface Request {
+  /** e.g. wallet/getaccount */
+  readonly path: string;
+  readonly body: JsonNode;
+  /** The body as sent, for the columns error texts name. */
+  readonly source: string;
+  readonly visible: boolean;
+}
+export interface Response {
+  readonly status: number;
+  readonly body: string;
+  readonly type?: string;
+}
+export type Handler = (request: Request) => Json | Promise<Json>;
+/** Stands before every endpoint of a port; may answer itself, wait, or change the answer. The seam for faults. */
+export type Intercept = (
+  port: 'full' | 'solid',
+  request: Request,
+  answer: () => Promise<Response>,
+) => Promise<Response | 'cut'>;
+
+export const passThrough: Intercept = (_port, _request, answer) => answer();
+
+const EMPTY_OBJECT: JsonNode = { kind: 'object', at: 0, raw: '{}', fields: new Map() };
+
+function readBody(message: IncomingMessage): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const timer = setTimeout(() => {
+      reject(new Error('the body did not arrive in time'));
+    }, BODY_WAIT_MS);
+    message.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= BODY_MAX) chunks.push(chunk);
+    });
+    message.on('end', () => {
+      clearTimeout(timer);
+      if (size > BODY_MAX)
+        reject(new NodeError('java.lang.Exception', `body size is too big, the limit is ${String(BODY_MAX)}`));
+      else resolve(Buffer.concat(chunks).toString('utf8'));
+    });
+    message.on('error', (error) => {
+      clearTimeout(timer);
+      reject(error);
+    });
+  });
+}
+
+/** What the node prints for anything thrown while handling a request. */
+export function errorJson(error: unknown): Json {
+  return { Error: `class ${javaClassOf(error)} : ${error instanceof Error ? error.message : String(error)}` };
+}
+
+export function javaClassOf(error: unknown): string {
+  if (error instanceof NodeError) return error.javaClass;
+  if (error instanceof JsonSyntaxError) return 'com.alibaba.fastjson.JSONException';
+  if (error instanceof ProtobufError) return 'com.google.protobuf.InvalidProtocolBufferException';
+  return 'java.lang.RuntimeException';
+}
+
+function html(status: number, title: string): Response {
+  const text = `Error ${String(status)} ${title}`;
+  return {
+    status,
+    type: 'text/html;charset=iso-8859-1',
+    body: `<html><head><title>${text}</title></head><body><h2>HTTP ERROR ${String(status)} ${title}</h2></body></html>\n`,
+  };
+}
+
+/** Serves one port of a node. */
+export class Port {
+  readonly server: Server;
+  constructor(
+    private readonly name: 'full' | 'solid',
+    private readonly handlers: ReadonlyMap<string, Handler>,
+    private readonly intercept: () => Intercept,
+  ) {
+    this.server = createServer((message, response) => {
+      this.serve(message, response).catch((error: unknown) => {
+        if (!response.headersSent) write(response, { status: 200, body: printJson(errorJson(error)) });
+        else response.destroy();
+      });
+    });
+    this.server.keepAliveTimeout = 65_000;
+  }
+
+  private async serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(message.url ?? '/', 'http://devnet');
+    const path = url.pathname.replace(/^\/+/, '').toLowerCase();
+    const isPost = message.method === 'POST';
+    const source = isPost ? await readBody(message) : '';
+    const handler = this.handlers.get(path);
+    if (handler === undefined || (!isPost && message.method !== 'GET')) {
+      write(response, isPost || handler !== undefined ? html(405, 'Method Not Allowed') : html(404, 'Not Found'));
+      return;
+    }
+    const body: Body = isPost ? bodyOf(source) : { node: nodeOfQuery(url.searchParams) };
+    const request: Request = { path, body: body.node, source, visible: flagOf(member(body.node, 'visible')) };
+    const answer = async (): Promise<Response> => {
+      if (body.error !== undefined) return { status: 200, body: printJson(errorJson(body.error)) };
+      try {
+        return { status: 200, body: printJson(await handler(request)) };
+      } catch (error) {
+        return { status: 200, body: printJson(errorJson(error)) };
+      }
+    };
+    const result = await this.intercept()(this.name, request, answer);
+    if (result === 'cut') message.socket.destroy();
+    else write(response, result);
+  }
+
+  /** Listens on 127.0.0.1 (or `host`); resolves to the port taken. */
+  listen(port: number, host: string): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.server.once('error', reject);
+      this.server.listen(port, host, () => {
+        const address = this.server.address();
+        resolve(typeof address === 'object' && address !== null ? address.port : port);
+      });
+    });
+  }
+
+  close(): Promise<void> {
+    return new Promise((resolve) => {
+      this.server.close(() => {
+        resolve();
+      });
+      this.server.closeAllConnections();
+    });
+  }
+}
+
+interface Body {
+  readonly node: JsonNode;
+  readonly error?: unknown;
+}
+
+function bodyOf(source: string): Body {
+  if (source.trim() === '') return { node: EMPTY_OBJECT };
+  try {
+    return { node: readJson(source) };
+  } catch (error) {
+    return { node: EMPTY_OBJECT, error };
+  }
+}
+
+function write(response: ServerResponse, { status, body, type }: Response): void {
+  const bytes = Buffer.from(body, 'utf8');
+  response.writeHead(status, {
+    'content-type': type ?? 'application/json;charset=utf-8',
+    'content-length': bytes.length,
+  });
+  response.end(bytes);
+}

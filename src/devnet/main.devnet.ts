@@ -1,0 +1,205 @@
+// The process of the local chain: reads its options, listens, makes blocks, ends on SIGTERM or SIGINT.
+// Prints one JSON line on stdout once every port listens; anything wrong goes to stderr with exit code 1.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { type Chain, type ChainOptions, BLOCK_STEP_MS, UNDO_MIN } from './chain.js';
+import { controlPort } from './control.js';
+import { dumpChain, loadChain } from './dump.js';
+import { endpoints } from './endpoints.js';
+import { type Genesis, chainFrom, readGenesis } from './genesis.js';
+import { Port, passThrough } from './http.js';
+import { NodeView } from './node-view.js';
+
+/** Time of block 1 when nothing may depend on the wall clock: 2026-01-01T00:00:00Z. */
+const FIXED_START_MS = 1_767_225_600_000;
+
+const HELP = `devnet: a local TRON chain
+
+  --genesis FILE       accounts, parameters, contracts at the start (needed unless --state names an existing file)
+  --full-port N        wallet/* (8090; 0 = any free port)
+  --solid-port N       walletsolidity/* (8091)
+  --control-port N     mine, fork, parameters, dump (0 = any free port; default 8092)
+  --host ADDRESS       where to listen (127.0.0.1)
+  --block-ms N         a block every N ms of real time, 3 s of chain time each (3000); 0 = only when asked
+  --solid-lag N        blocks the solid head is behind the head (19)
+  --second-full-port N --second-solid-port N --second-behind N --second-solid-lag N
+                       a second node of the same chain with its own head and lag
+  --seed S             chooses witnesses and block ids (devnet)
+  --pending-max N      SERVER_BUSY above this many pending transactions (2000)
+  --state FILE         load the chain from FILE when it exists, and write it there on the way out
+`;
+
+const OPTIONS = {
+  genesis: { type: 'string' },
+  'full-port': { type: 'string', default: '8090' },
+  'solid-port': { type: 'string', default: '8091' },
+  'control-port': { type: 'string', default: '8092' },
+  host: { type: 'string', default: '127.0.0.1' },
+  'block-ms': { type: 'string', default: '3000' },
+  'solid-lag': { type: 'string', default: '19' },
+  'second-full-port': { type: 'string' },
+  'second-solid-port': { type: 'string' },
+  'second-behind': { type: 'string', default: '1' },
+  'second-solid-lag': { type: 'string' },
+  seed: { type: 'string' },
+  'pending-max': { type: 'string', default: '2000' },
+  state: { type: 'string' },
+  help: { type: 'boolean' },
+} as const;
+
+class UsageError extends Error {}
+
+function integer(name: string, given: string | undefined, max: number): number {
+  if (given === undefined || !/^[0-9]{1,9}$/.test(given) || Number.parseInt(given, 10) > max)
+    throw new UsageError(`--${name}: a whole number from 0 to ${String(max)} is needed, not ${String(given)}`);
+  return Number.parseInt(given, 10);
+}
+
+type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>['values'];
+
+interface Settings {
+  readonly values: Values;
+  readonly blockMs: number;
+  readonly solidLag: number;
+  readonly second: {
+    readonly full: number;
+    readonly solid: number;
+    readonly behind: number;
+    readonly lag: number;
+  } | null;
+}
+
+function settingsFrom(args: readonly string[]): Settings {
+  const { values } = parseArgs({ args: [...args], options: OPTIONS });
+  const solidLag = integer('solid-lag', values['solid-lag'], 1_000);
+  const second =
+    values['second-full-port'] === undefined
+      ? null
+      : {
+          full: integer('second-full-port', values['second-full-port'], 65_535),
+          solid: integer('second-solid-port', values['second-solid-port'] ?? '0', 65_535),
+          behind: integer('second-behind', values['second-behind'], 1_000),
+          lag: integer('second-solid-lag', values['second-solid-lag'] ?? String(solidLag), 1_000),
+        };
+  return { values, blockMs: integer('block-ms', values['block-ms'], 3_600_000), solidLag, second };
+}
+
+/** Chain time begins at the genesis's timestamp, else at the wall clock; fixed when a run is meant to be repeated. */
+function startOf(settings: Settings, genesis: Genesis | null): { startMs: number; now: (() => number) | null } {
+  const isRepeatable = settings.blockMs === 0 && settings.values.seed !== undefined;
+  const at = genesis?.timestamp ?? (isRepeatable ? FIXED_START_MS : Date.now());
+  return { startMs: Math.floor(at / BLOCK_STEP_MS) * BLOCK_STEP_MS, now: isRepeatable ? null : Date.now };
+}
+
+async function openChain(settings: Settings): Promise<Chain> {
+  const { values } = settings;
+  const saved = values.state !== undefined && existsSync(values.state) ? values.state : undefined;
+  if (saved === undefined && values.genesis === undefined) throw new UsageError('--genesis FILE is needed');
+  const genesis = values.genesis === undefined ? null : readGenesis(values.genesis);
+  const { startMs, now } = startOf(settings, genesis);
+  let built = 0;
+  const reach = settings.solidLag + (settings.second === null ? 0 : settings.second.behind + settings.second.lag);
+  const options: ChainOptions = {
+    seed: values.seed ?? 'devnet',
+    startMs,
+    reach: Math.max(UNDO_MIN, reach + 1),
+    pendingMax: integer('pending-max', values['pending-max'], 1_000_000),
+    now: now ?? ((): number => startMs + built++),
+  };
+  if (saved !== undefined) return loadChain(readFileSync(saved, 'utf8'), options);
+  if (genesis === null) throw new UsageError('--genesis FILE is needed');
+  return chainFrom(genesis, options);
+}
+
+/** Makes a block every `blockMs`; a late one is followed at once, but never two at a time. Returns how to stop. */
+function makeBlocks(chain: Chain, blockMs: number): () => void {
+  if (blockMs === 0) return () => undefined;
+  let isStopped = false;
+  let timer: NodeJS.Timeout;
+  let due = Date.now() + blockMs;
+  const next = (): void => {
+    chain
+      .exclusively(() => chain.mine())
+      .then(() => {
+        due = Math.max(due + blockMs, Date.now() - blockMs);
+        if (!isStopped) timer = setTimeout(next, Math.max(0, due - Date.now()));
+      })
+      .catch(fail);
+  };
+  timer = setTimeout(next, blockMs);
+  return () => {
+    isStopped = true;
+    clearTimeout(timer);
+  };
+}
+
+function fail(error: unknown): void {
+  process.stderr.write(
+    `devnet: ${error instanceof Error && !(error instanceof UsageError) ? (error.stack ?? error.message) : String(error)}\n`,
+  );
+  process.exit(1);
+}
+
+interface Served {
+  readonly ports: readonly Port[];
+  readonly line: Record<string, unknown>;
+}
+
+async function serve(settings: Settings, chain: Chain): Promise<Served> {
+  const { values, second } = settings;
+  const { host } = values;
+  const node = new NodeView(chain, { behind: 0, solidLag: settings.solidLag });
+  const nodes = [node];
+  const ports: Port[] = [];
+  const open = async (name: 'full' | 'solid', view: NodeView, port: number): Promise<string> => {
+    const handlers = endpoints(view, name === 'solid');
+    const made = new Port(name, handlers, () => passThrough);
+    ports.push(made);
+    return `http://${host}:${String(await made.listen(port, host))}`;
+  };
+  const full = await open('full', node, integer('full-port', values['full-port'], 65_535));
+  const solid = await open('solid', node, integer('solid-port', values['solid-port'], 65_535));
+  const line: Record<string, unknown> = { full, solid };
+  if (second !== null) {
+    const other = new NodeView(chain, { behind: second.behind, solidLag: second.lag });
+    nodes.push(other);
+    line['second'] = { full: await open('full', other, second.full), solid: await open('solid', other, second.solid) };
+  }
+  const control = controlPort({ chain, nodes, dump: () => dumpChain(chain) });
+  ports.push(control);
+  const controlAt = await control.listen(integer('control-port', values['control-port'], 65_535), host);
+  return {
+    ports,
+    line: { ...line, control: `http://${host}:${String(controlAt)}`, chainId: chain.block(0).id, pid: process.pid },
+  };
+}
+
+async function main(): Promise<void> {
+  const args = process.argv.slice(2);
+  if (args.includes('--help')) {
+    process.stdout.write(HELP);
+    return;
+  }
+  const settings = settingsFrom(args);
+  const chain = await openChain(settings);
+  const { ports, line } = await serve(settings, chain);
+  const stopBlocks = makeBlocks(chain, settings.blockMs);
+  let isEnding = false;
+  const end = (): void => {
+    if (isEnding) return;
+    isEnding = true;
+    stopBlocks();
+    chain
+      .exclusively(() => {
+        if (settings.values.state !== undefined) writeFileSync(settings.values.state, dumpChain(chain));
+      })
+      .then(() => Promise.all(ports.map((p) => p.close())))
+      .then(() => process.exit(0))
+      .catch(fail);
+  };
+  process.on('SIGTERM', end);
+  process.on('SIGINT', end);
+  process.stdout.write(`${JSON.stringify(line)}\n`);
+}
+
+main().catch(fail);

@@ -1,0 +1,40 @@
+// One node's view of the chain: its own head (possibly behind), its own solid head, and which state a port reads.
+import type { Block } from './block.js';
+import type { Chain } from './chain.js';
+import type { Context } from './fees.js';
+import { Overlay } from './state.js';
+
+export interface NodeSettings {
+  /** Blocks this node's head is behind the chain's; 0 = it makes and sees everything, mempool included. */
+  behind: number;
+  /** Blocks the solid head is behind this node's head. */
+  solidLag: number;
+}
+
+export class NodeView {
+  constructor(
+    readonly chain: Chain,
+    readonly settings: NodeSettings,
+  ) {}
+
+  get head(): Block {
+    return this.chain.block(Math.max(0, this.chain.head.number - this.settings.behind));
+  }
+
+  get solid(): Block {
+    return this.chain.block(Math.max(0, this.head.number - this.settings.solidLag));
+  }
+
+  /** The block a port's reads end at. */
+  top(isSolid: boolean): Block {
+    return isSolid ? this.solid : this.head;
+  }
+
+  /** What a port's reads see: the full port the pending state, the solid port the state at the solid block. */
+  read(isSolid: boolean, isBuilding = false): Context {
+    const { chain } = this;
+    if (!isSolid && this.settings.behind === 0) return chain.context(new Overlay(chain.store), chain.head, isBuilding);
+    const block = this.top(isSolid);
+    return chain.context(new Overlay(chain.store.at(block.number)), block, isBuilding);
+  }
+}

@@ -1,0 +1,139 @@
+// Stake 2.0 arithmetic, to the rounding, as java-tron's Resource-, Bandwidth- and EnergyProcessor do it.
+// Pure over a state and a slot; the doubles are deliberate, java-tron computes limits in doubles.
+import { type Account, type Spendable, type Usage, SUN_PER_TRX } from './accounts.js';
+import { parameter, totalsAt } from './parameters.js';
+import type { Reader } from './state.js';
+
+const PRECISION = 1_000_000n;
+/** 24 h in blocks. */
+export const WINDOW_SLOTS = 28_800n;
+const WINDOW_PRECISION = 1_000n;
+const WINDOW_FULL = WINDOW_SLOTS * WINDOW_PRECISION;
+const DELEGATE_COST_BASE = 275n;
+
+function ceilDiv(a: bigint, b: bigint): bigint {
+  return a / b + (a % b > 0n ? 1n : 0n);
+}
+
+/** Java's `(long) double`. */
+function truncate(value: number): bigint {
+  return Number.isFinite(value) ? BigInt(Math.trunc(value)) : 0n;
+}
+
+/** Java's Math.round. */
+function round(value: number): bigint {
+  return BigInt(Math.floor(value + 0.5));
+}
+
+function decayed(average: bigint, lastSlot: bigint, slot: bigint, window: bigint): bigint {
+  if (lastSlot === slot) return average;
+  if (lastSlot + window <= slot) return 0n;
+  return round(Number(average) * (Number(window - (slot - lastSlot)) / Number(window)));
+}
+
+/** Usage with a fixed 24 h window: free bandwidth. */
+export function increaseFree(last: bigint, used: bigint, lastSlot: bigint, slot: bigint): bigint {
+  const average = decayed(ceilDiv(last * PRECISION, WINDOW_SLOTS), lastSlot, slot, WINDOW_SLOTS);
+  return ((average + ceilDiv(used * PRECISION, WINDOW_SLOTS)) * WINDOW_SLOTS) / PRECISION;
+}
+
+function windowOf(usage: Usage): bigint {
+  return usage.window === 0n ? WINDOW_FULL : usage.window;
+}
+
+function slotsOf(usage: Usage): bigint {
+  const slots = windowOf(usage) / WINDOW_PRECISION;
+  return slots === 0n ? 1n : slots;
+}
+
+/** What is still used at `slot`, windows untouched. */
+export function recovered(usage: Usage, slot: bigint): bigint {
+  const window = slotsOf(usage);
+  const average = decayed(ceilDiv(usage.used * PRECISION, window), usage.slot, slot, window);
+  return (average * window) / PRECISION;
+}
+
+/** Adds `more` to what is still used at `slot` and averages the window. The slot is left for the caller to set. */
+export function increase(usage: Usage, more: bigint, slot: bigint): Usage {
+  const window = slotsOf(usage);
+  const average = decayed(ceilDiv(usage.used * PRECISION, window), usage.slot, slot, window);
+  const used = (average * window + ceilDiv(more * PRECISION, WINDOW_SLOTS) * WINDOW_SLOTS) / PRECISION;
+  const remain = (average * window) / PRECISION;
+  if (remain === 0n) return { used, slot: usage.slot, window: WINDOW_FULL };
+  const remainWindow = windowOf(usage) - (slot - usage.slot) * WINDOW_PRECISION;
+  const next = ceilDiv(remain * remainWindow + more * WINDOW_FULL, used);
+  return { used, slot: usage.slot, window: next > WINDOW_FULL ? WINDOW_FULL : next };
+}
+
+/** Adds `more` and marks the usage as of `slot`. */
+export function spend(usage: Usage, more: bigint, slot: bigint): Usage {
+  return { ...increase(usage, more, slot), slot };
+}
+
+/** The usage an owner has after `transferred` came back with an undelegation; windows are averaged by weight. */
+export function handBack(owner: Usage, receiver: Usage, transferred: bigint, slot: bigint): Usage {
+  const own = increase(owner, 0n, slot);
+  const used = own.used + transferred;
+  if (used === 0n) return { used: 0n, slot, window: WINDOW_FULL };
+  const positive = (window: bigint): bigint => (window < 0n ? 0n : window);
+  const next = ceilDiv(own.used * positive(windowOf(own)) + transferred * positive(windowOf(receiver)), used);
+  return { used, slot, window: next > WINDOW_FULL ? WINDOW_FULL : next };
+}
+
+/** All stake that gives the account `resource`: its own and what others delegated to it, sun. */
+export function stakeOf(account: Account, resource: Spendable): bigint {
+  return account.frozen[resource] + account.acquired[resource];
+}
+
+export function totalLimit(state: Reader, resource: Spendable): bigint {
+  return parameter(state, resource === 'ENERGY' ? 'getTotalEnergyCurrentLimit' : 'getTotalNetLimit');
+}
+
+/** Energy or bandwidth a stake gives: floor(TRX * (total limit / total weight)) in doubles. 0 when nobody staked. */
+export function limitOfStake(state: Reader, resource: Spendable, stakeSun: bigint): bigint {
+  const weight = totalsAt(state)[resource];
+  if (weight <= 0n) return 0n;
+  const perTrx = Number(totalLimit(state, resource)) / Number(weight);
+  return truncate((Number(stakeSun) / Number(SUN_PER_TRX)) * perTrx);
+}
+
+export function limitOf(state: Reader, account: Account, resource: Spendable): bigint {
+  return limitOfStake(state, resource, stakeOf(account, resource));
+}
+
+/** What is left of the account's staked resource at `slot`. */
+export function leftOf(state: Reader, account: Account, resource: Spendable, slot: bigint): bigint {
+  const left = limitOf(state, account, resource) - recovered(account.usage[resource], slot);
+  return left > 0n ? left : 0n;
+}
+
+/** The stake that usage occupies, sun: what an owner cannot delegate. */
+export function stakeInUse(state: Reader, account: Account, resource: Spendable, used: bigint): bigint {
+  const limit = totalLimit(state, resource);
+  const perUnit = Number(totalsAt(state)[resource]) / Number(limit);
+  const inUse = truncate(Number(used * SUN_PER_TRX) * perUnit) - account.acquired[resource];
+  return inUse > 0n ? inUse : 0n;
+}
+
+function varintSize(value: bigint): bigint {
+  let size = 1n;
+  for (let rest = value >> 7n; rest > 0n; rest >>= 7n) size++;
+  return size;
+}
+
+/** Bandwidth a delegation of everything may itself cost, which java-tron holds back when bandwidth is delegated. */
+export function delegationCost(state: Reader, frozenSun: bigint): bigint {
+  const lockPeriod = parameter(state, 'getMaxDelegateLockPeriod');
+  const field = (value: bigint): bigint => (value === 0n ? 0n : 1n + varintSize(value));
+  const most = field(frozenSun) + 2n + field(lockPeriod);
+  const least = field(SUN_PER_TRX);
+  return DELEGATE_COST_BASE + (most > least ? most - least : 0n);
+}
+
+/** The most the account can delegate now, sun; may be below 1 TRX, which the node reports as nothing. */
+export function delegatable(state: Reader, account: Account, resource: Spendable, slot: bigint): bigint {
+  let used = increase(account.usage[resource], 0n, slot).used;
+  if (resource === 'BANDWIDTH') used += delegationCost(state, account.frozen.BANDWIDTH);
+  const left = account.frozen[resource] - stakeInUse(state, account, resource, used);
+  return left > 0n ? left : 0n;
+}

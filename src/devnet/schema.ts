@@ -1,0 +1,320 @@
+// The protobuf messages of a TRON transaction and block header, by field number, and their wire form both ways.
+// Inside the devnet bytes are hex strings, 64-bit integers bigints, enums and 32-bit integers numbers.
+
+export type FieldKind = 'bytes' | 'int64' | 'int32' | 'bool' | 'string' | 'enum' | 'message';
+export interface Field {
+  readonly number: number;
+  readonly name: string;
+  readonly kind: FieldKind;
+  readonly repeated: boolean;
+  /** The message or enum type. */
+  readonly of: string;
+  /** How bytes look when a request says visible: base58check, plain text, or still hex. */
+  readonly look: 'address' | 'text' | 'hex';
+}
+export type Value = string | number | bigint | boolean | Message | readonly Value[];
+export interface Message {
+  readonly [name: string]: Value;
+}
+
+/** Spelling: `number name kind`, kind one of bytes address text int64 int32 bool string, an @Enum or a Message; * = repeated. */
+const SPELLED: Readonly<Record<string, string>> = {
+  AccountCreateContract: '1 owner_address address, 2 account_address address, 3 type @AccountType',
+  TransferContract: '1 owner_address address, 2 to_address address, 3 amount int64',
+  AccountPermissionUpdateContract:
+    '1 owner_address address, 2 owner Permission, 3 witness Permission, 4 actives *Permission',
+  Permission:
+    '1 type @PermissionType, 2 id int32, 3 permission_name string, 4 threshold int64, 5 parent_id int32, 6 operations bytes, 7 keys *Key',
+  Key: '1 address address, 2 weight int64',
+  FreezeBalanceV2Contract: '1 owner_address address, 2 frozen_balance int64, 3 resource @ResourceCode',
+  UnfreezeBalanceV2Contract: '1 owner_address address, 2 unfreeze_balance int64, 3 resource @ResourceCode',
+  WithdrawExpireUnfreezeContract: '1 owner_address address',
+  CancelAllUnfreezeV2Contract: '1 owner_address address',
+  DelegateResourceContract:
+    '1 owner_address address, 2 resource @ResourceCode, 3 balance int64, 4 receiver_address address, 5 lock bool, 6 lock_period int64',
+  UnDelegateResourceContract:
+    '1 owner_address address, 2 resource @ResourceCode, 3 balance int64, 4 receiver_address address',
+  TriggerSmartContract:
+    '1 owner_address address, 2 contract_address address, 3 call_value int64, 4 data bytes, 5 call_token_value int64, 6 token_id int64',
+  CreateSmartContract:
+    '1 owner_address address, 2 new_contract SmartContract, 3 call_token_value int64, 4 token_id int64',
+  SmartContract:
+    '1 origin_address address, 2 contract_address address, 3 abi ABI, 4 bytecode bytes, 5 call_value int64, 6 consume_user_resource_percent int64, 7 name string, 8 origin_energy_limit int64, 9 code_hash bytes, 10 trx_hash bytes, 11 version int32',
+  ABI: '1 entrys *Entry',
+  Entry:
+    '1 anonymous bool, 2 constant bool, 3 name string, 4 inputs *Param, 5 outputs *Param, 6 type @EntryType, 7 payable bool, 8 stateMutability @StateMutabilityType',
+  Param: '1 indexed bool, 2 name string, 3 type string',
+  UpdateSettingContract: '1 owner_address address, 2 contract_address address, 3 consume_user_resource_percent int64',
+  UpdateEnergyLimitContract: '1 owner_address address, 2 contract_address address, 3 origin_energy_limit int64',
+  Any: '1 type_url string, 2 value bytes',
+  Contract: '1 type @ContractType, 2 parameter Any, 3 provider bytes, 4 ContractName bytes, 5 Permission_id int32',
+  raw: '1 ref_block_bytes bytes, 3 ref_block_num int64, 4 ref_block_hash bytes, 8 expiration int64, 10 data bytes, 11 contract *Contract, 12 scripts bytes, 14 timestamp int64, 18 fee_limit int64',
+  Transaction: '1 raw_data bytes, 2 signature *bytes',
+  BlockHeader:
+    '1 timestamp int64, 2 txTrieRoot bytes, 3 parentHash bytes, 7 number int64, 8 witness_id int64, 9 witness_address bytes, 10 version int32',
+};
+
+/** The contract types the devnet executes, with java-tron's numbers (the bits of a permission's operations). */
+export const CONTRACT_TYPES: Readonly<Record<string, number>> = {
+  AccountCreateContract: 0,
+  TransferContract: 1,
+  CreateSmartContract: 30,
+  TriggerSmartContract: 31,
+  UpdateSettingContract: 33,
+  UpdateEnergyLimitContract: 45,
+  AccountPermissionUpdateContract: 46,
+  FreezeBalanceV2Contract: 54,
+  UnfreezeBalanceV2Contract: 55,
+  WithdrawExpireUnfreezeContract: 56,
+  DelegateResourceContract: 57,
+  UnDelegateResourceContract: 58,
+  CancelAllUnfreezeV2Contract: 59,
+};
+
+function contractTypeNames(): (string | undefined)[] {
+  const names: (string | undefined)[] = [];
+  for (const [name, number] of Object.entries(CONTRACT_TYPES)) names[number] = name;
+  return names;
+}
+
+/** Enum values by number; java-tron's full name comes first. */
+const ENUMS: Readonly<Record<string, { readonly full: string; readonly names: readonly (string | undefined)[] }>> = {
+  ResourceCode: { full: 'protocol.ResourceCode', names: ['BANDWIDTH', 'ENERGY', 'TRON_POWER'] },
+  AccountType: { full: 'protocol.AccountType', names: ['Normal', 'AssetIssue', 'Contract'] },
+  PermissionType: { full: 'protocol.Permission.PermissionType', names: ['Owner', 'Witness', 'Active'] },
+  EntryType: {
+    full: 'protocol.SmartContract.ABI.Entry.EntryType',
+    names: ['UnknownEntryType', 'Constructor', 'Function', 'Event', 'Fallback', 'Receive', 'Error'],
+  },
+  StateMutabilityType: {
+    full: 'protocol.SmartContract.ABI.Entry.StateMutabilityType',
+    names: ['UnknownMutabilityType', 'Pure', 'View', 'Nonpayable', 'Payable'],
+  },
+  ContractType: { full: 'protocol.Transaction.Contract.ContractType', names: contractTypeNames() },
+};
+
+const SCHEMAS = new Map(Object.entries(SPELLED).map(([name, text]) => [name, text.split(', ').map(spell)]));
+const BY_NAME = new Map([...SCHEMAS].map(([name, fields]) => [name, new Map(fields.map((f) => [f.name, f]))]));
+const BY_NUMBER = new Map([...SCHEMAS].map(([name, fields]) => [name, new Map(fields.map((f) => [f.number, f]))]));
+
+function spell(text: string): Field {
+  const [number = '', name = '', rawKind = ''] = text.split(' ');
+  const repeated = rawKind.startsWith('*');
+  const word = repeated ? rawKind.slice(1) : rawKind;
+  const base = { number: Number.parseInt(number, 10), name, repeated, of: '', look: 'hex' as const };
+  if (word === 'address' || word === 'text') return { ...base, kind: 'bytes', look: word };
+  if (word.startsWith('@')) return { ...base, kind: 'enum', of: word.slice(1) };
+  if (word === 'bytes' || word === 'int64' || word === 'int32' || word === 'bool' || word === 'string')
+    return { ...base, kind: word };
+  return { ...base, kind: 'message', of: word };
+}
+
+/** The fields of a message in order of number. Throws on a message the devnet does not know. */
+export function fieldsOf(type: string): readonly Field[] {
+  const fields = SCHEMAS.get(type);
+  if (fields === undefined) throw new Error(`unknown message ${type}`);
+  return fields;
+}
+
+export function fieldNamed(type: string, name: string): Field | undefined {
+  return BY_NAME.get(type)?.get(name);
+}
+
+export function enumName(type: string, value: number): string | undefined {
+  return ENUMS[type]?.names[value];
+}
+
+export function enumValue(type: string, name: string): number | undefined {
+  const at = ENUMS[type]?.names.indexOf(name) ?? -1;
+  return at < 0 ? undefined : at;
+}
+
+export function enumFullName(type: string): string {
+  return ENUMS[type]?.full ?? type;
+}
+
+/** True for a proto3 default, which neither the wire nor the node's JSON carries. */
+export function isDefault(value: Value | undefined): boolean {
+  return (
+    value === undefined ||
+    value === '' ||
+    value === 0 ||
+    value === 0n ||
+    value === false ||
+    (Array.isArray(value) && value.length === 0)
+  );
+}
+
+class Writer {
+  private bytes = Buffer.allocUnsafe(256);
+  private length = 0;
+
+  private room(more: number): void {
+    if (this.length + more <= this.bytes.length) return;
+    const grown = Buffer.allocUnsafe(Math.max(this.bytes.length * 2, this.length + more));
+    this.bytes.copy(grown, 0, 0, this.length);
+    this.bytes = grown;
+  }
+
+  varint(value: number | bigint): void {
+    this.room(10);
+    if (typeof value === 'number' && value >= 0 && value < 0x80) {
+      this.bytes[this.length++] = value;
+      return;
+    }
+    let rest = BigInt.asUintN(64, BigInt(value));
+    while (rest > 0xffffffn) {
+      this.bytes[this.length++] = Number(rest & 0x7fn) | 0x80;
+      rest >>= 7n;
+    }
+    let small = Number(rest);
+    while (small > 0x7f) {
+      this.bytes[this.length++] = (small & 0x7f) | 0x80;
+      small >>>= 7;
+    }
+    this.bytes[this.length++] = small;
+  }
+
+  hex(hex: string): void {
+    this.room(hex.length / 2);
+    this.length += this.bytes.write(hex, this.length, 'hex');
+  }
+
+  block(bytes: Uint8Array): void {
+    this.varint(bytes.length);
+    this.room(bytes.length);
+    this.bytes.set(bytes, this.length);
+    this.length += bytes.length;
+  }
+
+  done(): Buffer {
+    return this.bytes.subarray(0, this.length);
+  }
+}
+
+function writeField(out: Writer, field: Field, value: Value): void {
+  switch (field.kind) {
+    case 'bytes': {
+      const hex = value as string;
+      out.varint((field.number << 3) | 2);
+      out.varint(hex.length / 2);
+      out.hex(hex);
+      return;
+    }
+    case 'string':
+      out.varint((field.number << 3) | 2);
+      out.block(Buffer.from(value as string, 'utf8'));
+      return;
+    case 'message':
+      out.varint((field.number << 3) | 2);
+      out.block(encode(field.of, value as Message));
+      return;
+    case 'bool':
+      out.varint(field.number << 3);
+      out.varint(value === true ? 1 : 0);
+      return;
+    case 'int64':
+    case 'int32':
+    case 'enum':
+      out.varint(field.number << 3);
+      out.varint(value as number | bigint);
+  }
+}
+
+/** Encodes a message exactly as java-tron and tronweb do: fields in order of number, defaults left out. */
+export function encode(type: string, message: Message): Buffer {
+  const out = new Writer();
+  for (const field of fieldsOf(type)) {
+    const value = message[field.name];
+    if (value === undefined) continue;
+    if (field.repeated) for (const item of value as readonly Value[]) writeField(out, field, item);
+    else if (!isDefault(value)) writeField(out, field, value);
+  }
+  return out.done();
+}
+
+/** Signals bytes that are no such message; worded as the protobuf library words it. */
+export class ProtobufError extends Error {}
+
+const TRUNCATED =
+  'While parsing a protocol message, the input ended unexpectedly in the middle of a field.  This could mean either that the input has been truncated or that an embedded message misreported its own length.';
+
+class Source {
+  private at = 0;
+  constructor(private readonly bytes: Uint8Array) {}
+
+  get ended(): boolean {
+    return this.at >= this.bytes.length;
+  }
+
+  varint(): bigint {
+    let value = 0n;
+    for (let shift = 0n; shift < 70n; shift += 7n) {
+      const byte = this.bytes[this.at++];
+      if (byte === undefined) throw new ProtobufError(TRUNCATED);
+      value |= BigInt(byte & 0x7f) << shift;
+      if (byte < 0x80) return BigInt.asUintN(64, value);
+    }
+    throw new ProtobufError('CodedInputStream encountered a malformed varint.');
+  }
+
+  block(): Uint8Array {
+    const length = Number(this.varint());
+    if (this.at + length > this.bytes.length) throw new ProtobufError(TRUNCATED);
+    this.at += length;
+    return this.bytes.subarray(this.at - length, this.at);
+  }
+
+  skip(wire: number): void {
+    if (wire === 0) this.varint();
+    else if (wire === 2) this.block();
+    else if (wire === 5 || wire === 1) {
+      this.at += wire === 5 ? 4 : 8;
+      if (this.at > this.bytes.length) throw new ProtobufError(TRUNCATED);
+    } else throw new ProtobufError('Protocol message tag had invalid wire type.');
+  }
+}
+
+function readValue(field: Field, source: Source): Value {
+  switch (field.kind) {
+    case 'bytes':
+      return Buffer.from(source.block()).toString('hex');
+    case 'string':
+      return Buffer.from(source.block()).toString('utf8');
+    case 'message':
+      return decode(field.of, source.block());
+    case 'bool':
+      return source.varint() !== 0n;
+    case 'int64':
+      return BigInt.asIntN(64, source.varint());
+    case 'int32':
+    case 'enum':
+      return Number(BigInt.asIntN(32, source.varint()));
+  }
+}
+
+/** Decodes a message; unknown fields are skipped. Throws ProtobufError. */
+export function decode(type: string, bytes: Uint8Array): Message {
+  const fields = BY_NUMBER.get(type);
+  if (fields === undefined) throw new Error(`unknown message ${type}`);
+  const source = new Source(bytes);
+  const message: Record<string, Value> = {};
+  while (!source.ended) {
+    const tag = Number(source.varint());
+    const number = tag >>> 3;
+    if (number === 0) throw new ProtobufError('Protocol message contained an invalid tag (zero).');
+    const field = fields.get(number);
+    const wire = tag & 7;
+    if (
+      field === undefined ||
+      (wire === 2) !== (field.kind === 'bytes' || field.kind === 'string' || field.kind === 'message')
+    ) {
+      source.skip(wire);
+      continue;
+    }
+    const value = readValue(field, source);
+    if (field.repeated) message[field.name] = [...((message[field.name] as readonly Value[] | undefined) ?? []), value];
+    else message[field.name] = value;
+  }
+  return message;
+}

@@ -1,0 +1,146 @@
+// The world state: one map, a journal of what each block changed (so blocks can be taken back and older states read),
+// and overlays in which a transaction works until it is known to succeed. Values are immutable: replace, never mutate.
+
+export interface Reader {
+  get(key: string): unknown;
+}
+export interface State extends Reader {
+  /** Replaces a value; undefined removes it. */
+  put(key: string, value: unknown): void;
+}
+
+interface Layer {
+  readonly block: number;
+  /** What each key held before this layer first changed it; undefined = it was absent. */
+  readonly before: Map<string, unknown>;
+}
+
+/** A store as plain data, for dumps. */
+export interface StoreImage {
+  readonly values: readonly (readonly [string, unknown])[];
+  readonly layers: readonly { readonly block: number; readonly before: readonly (readonly [string, unknown])[] }[];
+}
+
+export class Store implements State {
+  private values = new Map<string, unknown>();
+  private layers: Layer[] = [];
+  private readonly links = new Map<string, Set<string>>();
+
+  get(key: string): unknown {
+    return this.values.get(key);
+  }
+
+  put(key: string, value: unknown): void {
+    const layer = this.layers.at(-1);
+    if (layer !== undefined && !layer.before.has(key)) layer.before.set(key, this.values.get(key));
+    this.set(key, value);
+  }
+
+  private set(key: string, value: unknown): void {
+    if (value === undefined) {
+      this.values.delete(key);
+      return;
+    }
+    this.values.set(key, value);
+    if (key.startsWith('i:')) this.link(key);
+  }
+
+  /** Remembers the far end of a link `i:<account>:<direction>:<other>`, so the links of one account can be listed. */
+  private link(key: string): void {
+    const cut = key.lastIndexOf(':');
+    const others = this.links.get(key.slice(0, cut));
+    if (others === undefined) this.links.set(key.slice(0, cut), new Set([key.slice(cut + 1)]));
+    else others.add(key.slice(cut + 1));
+  }
+
+  /** Every far end a link was ever made to; whether it still holds is for the reader of a state to look up. */
+  linked(account: string, direction: 'to' | 'from'): ReadonlySet<string> {
+    return this.links.get(`i:${account}:${direction}`) ?? new Set();
+  }
+
+  /** Begins the changes of block `block`; every put until the next call belongs to it. */
+  open(block: number): void {
+    this.layers.push({ block, before: new Map() });
+  }
+
+  /** Takes back the newest layer. Returns false when nothing is left to take back. */
+  undo(): boolean {
+    const layer = this.layers.pop();
+    if (layer === undefined) return false;
+    for (const [key, value] of layer.before) this.set(key, value);
+    return true;
+  }
+
+  /** How many layers can still be taken back. */
+  get depth(): number {
+    return this.layers.length;
+  }
+
+  /** Forgets the journal of all but the newest `keep` layers. */
+  trim(keep: number): void {
+    if (this.layers.length > keep) this.layers.splice(0, this.layers.length - keep);
+  }
+
+  /** The state as it was right after block `block`. Costs one look-up per layer above it. */
+  at(block: number): Reader {
+    return {
+      get: (key) => {
+        let first = this.layers.length;
+        while (first > 0 && (this.layers[first - 1]?.block ?? 0) > block) first--;
+        for (let i = first; i < this.layers.length; i++) {
+          const before = this.layers[i]?.before;
+          if (before?.has(key) === true) return before.get(key);
+        }
+        return this.values.get(key);
+      },
+    };
+  }
+
+  /** Sets a value in every state at once, present and past: a hand on the chain, not a transaction. */
+  force(key: string, value: unknown): void {
+    this.set(key, value);
+    for (const layer of this.layers) layer.before.delete(key);
+  }
+
+  keys(): IterableIterator<string> {
+    return this.values.keys();
+  }
+
+  get size(): number {
+    return this.values.size;
+  }
+
+  image(): StoreImage {
+    return {
+      values: [...this.values],
+      layers: this.layers.map((l) => ({ block: l.block, before: [...l.before] })),
+    };
+  }
+
+  load(image: StoreImage): void {
+    this.values = new Map(image.values);
+    this.links.clear();
+    for (const key of this.values.keys()) if (key.startsWith('i:')) this.link(key);
+    for (const layer of image.layers) for (const [key] of layer.before) if (key.startsWith('i:')) this.link(key);
+    this.layers = image.layers.map((l) => ({ block: l.block, before: new Map(l.before) }));
+  }
+}
+
+/** Changes kept apart from `parent` until commit(). */
+export class Overlay implements State {
+  private readonly changes = new Map<string, unknown>();
+  constructor(private readonly parent: Reader) {}
+
+  get(key: string): unknown {
+    return this.changes.has(key) ? this.changes.get(key) : this.parent.get(key);
+  }
+
+  put(key: string, value: unknown): void {
+    this.changes.set(key, value);
+  }
+
+  /** Writes the changes into `target`, usually the parent. */
+  commit(target: State): void {
+    for (const [key, value] of this.changes) target.put(key, value);
+  }
+}

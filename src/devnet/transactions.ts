@@ -1,0 +1,256 @@
+// A transaction: read from JSON or hex, its id, its signatures held against the owner's permissions, and printed.
+// TRON: Util.packTransaction, TransactionCapsule.validateSignature.
+import secp256k1 from 'secp256k1';
+import { accountAt, activePermissionOf, ownerPermissionOf, permissionOf, type Permission } from './accounts.js';
+import { addressOfPublicKey, base58OfHex, sha256Hex } from './address.js';
+import { BroadcastError, NodeError, nullPointer } from './errors.js';
+import { int, list, num, sub, text, texts } from './fields.js';
+import { looseHex, mergeJson, printMessage } from './json-format.js';
+import { type Json, type JsonNode, member, textOf } from './json.js';
+import { CONTRACT_TYPES, type Message, type Value, decode, encode, enumName } from './schema.js';
+import type { Reader } from './state.js';
+
+export interface Tx {
+  readonly id: string;
+  readonly raw: Buffer;
+  readonly signatures: readonly string[];
+  readonly data: Message;
+  /** Name of its one contract's type. */
+  readonly type: string;
+  readonly body: Message;
+  readonly permissionId: number;
+  readonly owner: string;
+  readonly expirationMs: bigint;
+  /** Bytes of the whole transaction on the wire, signatures included. */
+  readonly size: number;
+}
+
+const TYPE_URL = 'type.googleapis.com/protocol.';
+
+function unreadable(type: string): Error {
+  return new NodeError('java.lang.IllegalArgumentException', `No enum constant for contract type ${type}`);
+}
+
+function assemble(raw: Buffer, data: Message, signatures: readonly string[], body: Message | undefined): Tx {
+  const contract = list(data, 'contract')[0] ?? {};
+  const type = enumName('ContractType', num(contract, 'type'));
+  if (type === undefined) throw unreadable(String(num(contract, 'type')));
+  const parameter = sub(contract, 'parameter') ?? {};
+  const content = body ?? decode(type, Buffer.from(text(parameter, 'value'), 'hex'));
+  return {
+    id: sha256Hex(raw),
+    raw,
+    signatures,
+    data,
+    type,
+    body: content,
+    permissionId: num(contract, 'Permission_id'),
+    owner: text(content, 'owner_address'),
+    expirationMs: int(data, 'expiration'),
+    size: wireSize(raw.length) + signatures.reduce((n, s) => n + wireSize(s.length / 2), 0),
+  };
+}
+
+function wireSize(length: number): number {
+  return 1 + (length < 128 ? 1 : length < 16_384 ? 2 : length < 2_097_152 ? 3 : 4) + length;
+}
+
+/** Rebuilds a stored transaction from its bytes. */
+export function txOfBytes(raw: Uint8Array, signatures: readonly string[]): Tx {
+  const bytes = Buffer.from(raw);
+  return assemble(bytes, decode('raw', bytes), signatures, undefined);
+}
+
+/** A new unsigned transaction with one contract. */
+export function buildTx(
+  type: string,
+  body: Message,
+  permissionId: number,
+  fields: Readonly<Record<string, Value>>,
+): Tx {
+  const value = encode(type, body).toString('hex');
+  const contract: Message = {
+    type: CONTRACT_TYPES[type] ?? 0,
+    parameter: { type_url: TYPE_URL + type, value },
+    Permission_id: permissionId,
+  };
+  const data: Message = { ...fields, contract: [contract] };
+  return assemble(encode('raw', data), data, [], body);
+}
+
+/** The same transaction with other fields of raw_data, hence another id. */
+export function withFields(tx: Tx, fields: Readonly<Record<string, Value>>): Tx {
+  const data: Message = { ...tx.data, ...fields };
+  return assemble(encode('raw', data), data, tx.signatures, tx.body);
+}
+
+/** Reads the body of broadcasttransaction: raw_data and signature; raw_data_hex and txID are ignored. */
+export function txOfJson(node: JsonNode, source: string, visible: boolean): Tx {
+  const rawNode = member(node, 'raw_data');
+  if (rawNode?.kind !== 'object')
+    throw nullPointer(
+      'Cannot invoke "com.alibaba.fastjson.JSONObject.getJSONArray(String)" because "<local3>" is null',
+    );
+  const contracts = member(rawNode, 'contract');
+  if (contracts?.kind !== 'array')
+    throw nullPointer('Cannot invoke "com.alibaba.fastjson.JSONArray.iterator()" because "<local4>" is null');
+  const packed = contracts.items.map((item) => packContract(item, source, visible));
+  const plain = mergeJson('raw', withoutContracts(rawNode), source, false);
+  const data: Message = { ...plain, contract: packed.map((p) => p.contract) };
+  const signed = member(node, 'signature');
+  const signatures = signed?.kind === 'array' ? signed.items.map((item) => looseHex(textOf(item) ?? '') ?? '') : [];
+  if (packed.length === 0) return emptyTx(data, signatures);
+  return assemble(encode('raw', data), data, signatures, packed[0]?.body);
+}
+
+/** A transaction without a contract has an id but can never be executed. */
+function emptyTx(data: Message, signatures: readonly string[]): Tx {
+  const raw = encode('raw', data);
+  return {
+    id: sha256Hex(raw),
+    raw,
+    signatures,
+    data,
+    type: '',
+    body: {},
+    permissionId: 0,
+    owner: '',
+    expirationMs: 0n,
+    size: raw.length,
+  };
+}
+
+function withoutContracts(node: JsonNode & { kind: 'object' }): JsonNode {
+  const fields = new Map(node.fields);
+  fields.delete('contract');
+  return { ...node, fields };
+}
+
+function packContract(node: JsonNode, source: string, visible: boolean): { contract: Message; body: Message } {
+  const type = textOf(member(node, 'type')) ?? '';
+  if (CONTRACT_TYPES[type] === undefined) throw unreadable(type);
+  const parameter = member(node, 'parameter');
+  const value = member(parameter, 'value');
+  if (value === undefined)
+    throw nullPointer('Cannot invoke "com.alibaba.fastjson.JSONObject.toJSONString()" because "<local8>" is null');
+  const body = mergeJson(type, value, source, visible);
+  const permission = member(node, 'Permission_id');
+  const permissionId = permission === undefined ? 0 : Number.parseInt(textOf(permission) ?? '0', 10) || 0;
+  const contract: Message = {
+    type: CONTRACT_TYPES[type] ?? 0,
+    parameter: { type_url: TYPE_URL + type, value: encode(type, body).toString('hex') },
+    Permission_id: permissionId,
+  };
+  return { contract, body };
+}
+
+/** Reads the hex of broadcasthex. Throws NodeError for what is no hex, ProtobufError for what is no transaction. */
+export function txOfHex(hex: string): Tx {
+  const bare = hex.startsWith('0x') ? hex.slice(2) : hex;
+  if (!/^([0-9a-fA-F]{2})*$/.test(bare))
+    throw new NodeError(
+      'org.bouncycastle.util.encoders.DecoderException',
+      'exception decoding Hex string: invalid characters encountered in Hex string',
+    );
+  const outer = decode('Transaction', Buffer.from(bare, 'hex'));
+  const raw = Buffer.from(text(outer, 'raw_data'), 'hex');
+  const data = decode('raw', raw);
+  const signatures = texts(outer, 'signature');
+  return list(data, 'contract').length === 0 ? emptyTx(data, signatures) : assemble(raw, data, signatures, undefined);
+}
+
+/** raw_data as the node prints it, the contract's parameter opened. */
+function printRaw(tx: Tx, visible: boolean): Json {
+  const printed = printMessage('raw', tx.data, visible) as Record<string, Json>;
+  if (tx.type === '') return printed;
+  const contract = {
+    parameter: { value: printMessage(tx.type, tx.body, visible), type_url: TYPE_URL + tx.type },
+    type: tx.type,
+    ...(tx.permissionId === 0 ? {} : { Permission_id: tx.permissionId }),
+  };
+  return { ...printed, contract: [contract] };
+}
+
+/** A transaction as the node prints it. `ret` appears for broadcast ones. */
+export function printTx(tx: Tx, visible: boolean, ret?: Json): Record<string, Json> {
+  return {
+    ...(ret === undefined ? { visible } : { ret: [ret] }),
+    ...(tx.signatures.length === 0 ? {} : { signature: tx.signatures }),
+    txID: tx.id,
+    raw_data: printRaw(tx, visible),
+    raw_data_hex: tx.raw.toString('hex'),
+  };
+}
+
+function signatureError(message: string): BroadcastError {
+  return new BroadcastError('SIGERROR', `Validate signature error: ${message}`);
+}
+
+const RECOVERY_ERROR = 'java.lang.IllegalArgumentException: Invalid point compression';
+const FIELD_ORDER = BigInt('0xfffffffffffffffffffffffffffffffffffffffffffffffffffffffefffffc2f');
+const GROUP_ORDER = BigInt('0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141');
+
+/** The address that made a signature. Throws with the text java-tron gives for one that cannot be recovered. */
+export function signerOf(id: string, signature: string): string {
+  const bytes = Buffer.from(signature, 'hex');
+  if (bytes.length < 65) throw signatureError(`Signature size is ${String(bytes.length)}`);
+  let header = bytes[64] ?? 0;
+  if (header < 27) header += 27;
+  if (header > 34) throw signatureError(`Header byte out of range: ${String(header)}`);
+  const recovery = (header - 27) & 3;
+  try {
+    const key = secp256k1.ecdsaRecover(bytes.subarray(0, 64), recovery, Buffer.from(id, 'hex'), false);
+    return addressOfPublicKey(key);
+  } catch {
+    const r = BigInt(`0x${signature.slice(0, 64)}`);
+    const x = recovery >= 2 ? r + GROUP_ORDER : r;
+    throw signatureError(x >= FIELD_ORDER ? 'Could not recover public key from signature' : RECOVERY_ERROR);
+  }
+}
+
+function permissionFor(state: Reader, tx: Tx): Permission | undefined {
+  const account = accountAt(state, tx.owner);
+  if (account !== undefined) return permissionOf(account, tx.permissionId);
+  if (tx.permissionId === 0) return ownerPermissionOf(tx.owner);
+  return tx.permissionId === 2 ? activePermissionOf(tx.owner) : undefined;
+}
+
+function allows(permission: Permission, type: number): boolean {
+  const byte = Number.parseInt(permission.operations.slice((type >> 3) * 2, (type >> 3) * 2 + 2), 16);
+  return ((byte >> (type & 7)) & 1) === 1;
+}
+
+/** Signers already recovered, by transaction: a mempool transaction is checked again in its block. */
+const signersCache = new WeakMap<Tx, readonly string[]>();
+
+/** Checks a transaction's signatures against the owner's permission. Throws BroadcastError SIGERROR. */
+export function checkSignatures(state: Reader, tx: Tx): void {
+  if (tx.signatures.length === 0 || tx.type === '') throw signatureError('miss sig or contract');
+  if (tx.signatures.length > 5) throw signatureError('too many signatures');
+  const permission = permissionFor(state, tx);
+  if (permission === undefined) throw signatureError("permission isn't exit");
+  if (tx.permissionId !== 0) {
+    if (permission.type !== 2) throw signatureError('Permission type is error');
+    if (!allows(permission, CONTRACT_TYPES[tx.type] ?? 0)) throw signatureError('Permission denied');
+  }
+  if (tx.signatures.length > permission.keys.length)
+    throw signatureError(
+      `Signature count is ${String(tx.signatures.length)} more than key counts of permission : ${String(permission.keys.length)}`,
+    );
+  const known = signersCache.get(tx);
+  const seen = new Set<string>();
+  const signers: string[] = [];
+  let weight = 0n;
+  tx.signatures.forEach((signature, i) => {
+    const signer = known?.[i] ?? signerOf(tx.id, signature);
+    signers.push(signer);
+    const key = permission.keys.find((k) => k.address === signer);
+    if (key === undefined || key.weight === 0n)
+      throw signatureError(`${signature} is signed by ${base58OfHex(signer)} but it is not contained of permission.`);
+    if (seen.has(signer)) throw signatureError(`${base58OfHex(signer)} has signed twice!`);
+    seen.add(signer);
+    weight += key.weight;
+  });
+  if (known === undefined) signersCache.set(tx, signers);
+  if (weight < permission.threshold) throw signatureError('sig error');
+}
