@@ -1,0 +1,55 @@
+// .env.example against the code that reads the variables.
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { readConfig } from '../../src/config.js';
+
+const lines = readFileSync(new URL('../../.env.example', import.meta.url), 'utf8').split('\n');
+
+interface Line {
+  readonly name: string;
+  readonly value: string;
+  readonly isRequired: boolean;
+  readonly comment: string;
+}
+
+const variables: Line[] = lines.flatMap((line, index) => {
+  const match = /^(# )?([A-Z][A-Z0-9_]+)=(.*)$/.exec(line);
+  if (!match) return [];
+  return [{ name: match[2]!, value: match[3]!, isRequired: match[1] === undefined, comment: lines[index - 1] ?? '' }];
+});
+
+/** Read by the signer process, which has no business with the rest. */
+const SIGNER_ONLY = ['SIGNER_WALLETS_FILE'];
+const MASTER_KEY = randomBytes(32).toString('base64');
+
+function namesThatConfigReads(): string[] {
+  const seen = new Set<string>();
+  const env = new Proxy<Record<string, string>>({}, { get: (_env, name) => void seen.add(String(name)) });
+  expect(() => readConfig(env)).toThrow('is required');
+  return [...seen].sort();
+}
+
+function environment(some: readonly Line[]): Record<string, string> {
+  return { ...Object.fromEntries(some.map(({ name, value }) => [name, value])), MASTER_KEY };
+}
+
+it('names every variable that is read, once, and no other', () => {
+  expect(variables.map(({ name }) => name).sort()).toEqual([...namesThatConfigReads(), ...SIGNER_ONLY].sort());
+});
+
+it('says what each is for on the line above', () => {
+  for (const { comment } of variables) expect(comment).toMatch(/^# [A-Za-z0-9].{9,}/);
+});
+
+it('leaves uncommented exactly what must be set', () => {
+  for (const { name } of variables.filter(({ isRequired }) => isRequired)) {
+    const without = environment(variables.filter((variable) => variable.isRequired && variable.name !== name));
+    if (name === 'MASTER_KEY') delete without['MASTER_KEY'];
+    expect(() => readConfig(without)).toThrow(name);
+  }
+});
+
+it('shows the defaults as they are', () => {
+  const required = variables.filter(({ isRequired }) => isRequired);
+  expect(readConfig(environment(variables))).toEqual(readConfig(environment(required)));
+});
