@@ -4,6 +4,7 @@ import { AccountsModule } from './accounts/accounts.module.js';
 import { AuthModule } from './auth/auth.module.js';
 import type { Config } from './config.js';
 import type { Log } from './http/logger.js';
+import { OpenApiModule } from './http/openapi.module.js';
 import { OrdersModule } from './orders/orders.module.js';
 import { PlatformModule } from './platform.module.js';
 import { QuotesModule } from './quotes/quotes.module.js';
@@ -16,7 +17,7 @@ export class ApiModule {
     const platform = PlatformModule.for('api', config, log);
     return {
       module: ApiModule,
-      imports: [platform, AuthModule, QuotesModule, SimulationModule, OrdersModule, AccountsModule],
+      imports: [platform, AuthModule, QuotesModule, SimulationModule, OrdersModule, AccountsModule, OpenApiModule],
     };
   }
 }

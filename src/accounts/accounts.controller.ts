@@ -5,11 +5,13 @@ import { Ledger } from '../billing/ledger.js';
 import { invariant } from '../errors.js';
 import { Caller } from '../http/caller.js';
 import { readIdempotencyKey } from '../http/idempotency-key.js';
+import { Describe } from '../http/openapi.js';
 import { readWait } from '../http/prefer.js';
 import { readBody } from '../http/validation.js';
 import { answerOrder } from '../orders/order-answer.js';
 import type { OrderBody } from '../orders/orders.dto.js';
 import { activationSchema, balanceBody, type BalanceBody } from './accounts.dto.js';
+import { describeActivation, describeBalance } from './accounts.openapi.js';
 import { ActivationService } from './activation.service.js';
 
 @Controller('v1')
@@ -22,6 +24,7 @@ export class AccountsController {
   ) {}
 
   @Post('activate')
+  @Describe(describeActivation)
   @HttpCode(202)
   async activate(@Caller() caller: Caller, @Res({ passthrough: true }) response: Response): Promise<OrderBody> {
     const { address } = readBody(caller, this.schema);
@@ -31,6 +34,7 @@ export class AccountsController {
   }
 
   @Get('balance')
+  @Describe(describeBalance)
   async balance(@Caller() caller: Caller): Promise<BalanceBody> {
     const balance = await this.ledger.balanceOf(caller.project.id);
     invariant(balance !== undefined, 'every project has an account');

@@ -6,6 +6,8 @@ export const ROUTE_OPTIONS = 'door:route-options';
 export interface RouteOptions {
   /** Counts against the project's shared budget of quotes and simulations (Spec 8). */
   readonly isRateLimited?: true;
+  /** Answered to anybody, unsigned: only for what is the same for everybody and known to all. */
+  readonly isPublic?: true;
   /** The largest body in bytes; 16 KiB unless said. */
   readonly bodyLimitBytes?: number;
 }

@@ -13,6 +13,9 @@ export interface Route {
   readonly pattern: string;
   readonly isRateLimited: boolean;
   readonly bodyLimitBytes: number;
+  readonly isPublic: boolean;
+  /** The method that answers, for what it declares about itself. */
+  readonly handler: object;
 }
 
 type Methods = ReadonlyMap<string, Route>;
@@ -77,8 +80,12 @@ function isDecodable(segment: string): boolean {
 
 /** Reads the table from the controllers of `app`. */
 export function routesOf(app: INestApplication): RouteTable {
+  return routesIn(app.get(ModulesContainer, { strict: false }));
+}
+
+export function routesIn(modules: ModulesContainer): RouteTable {
   const table = new RouteTable();
-  for (const module of app.get(ModulesContainer, { strict: false }).values()) {
+  for (const module of modules.values()) {
     for (const { metatype } of module.controllers.values()) {
       if (typeof metatype === 'function') addController(table, metatype as Type);
     }
@@ -104,6 +111,8 @@ function addController(table: RouteTable, controller: Type): void {
         .join('/')}`,
       isRateLimited: options.isRateLimited ?? false,
       bodyLimitBytes: options.bodyLimitBytes ?? BODY_LIMIT_BYTES,
+      isPublic: options.isPublic ?? false,
+      handler,
     });
   }
 }

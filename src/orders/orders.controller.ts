@@ -5,9 +5,11 @@ import { Config } from '../config.js';
 import { ApiError } from '../errors.js';
 import { Caller } from '../http/caller.js';
 import { readIdempotencyKey } from '../http/idempotency-key.js';
+import { Describe } from '../http/openapi.js';
 import { readWait } from '../http/prefer.js';
 import { readBody } from '../http/validation.js';
 import { readListQuery } from './list-query.js';
+import { describeOrder, describeOrderList, describeOrderRead } from './order.openapi.js';
 import { answerOrder } from './order-answer.js';
 import { orderSchema, type OrderBody } from './orders.dto.js';
 import { OrdersService, type OrderPage } from './orders.service.js';
@@ -26,6 +28,7 @@ export class OrdersController {
   }
 
   @Post()
+  @Describe(describeOrder)
   @HttpCode(202)
   async create(@Caller() caller: Caller, @Res({ passthrough: true }) response: Response): Promise<OrderBody> {
     const request = readBody(caller, this.schema);
@@ -35,6 +38,7 @@ export class OrdersController {
   }
 
   @Get()
+  @Describe(describeOrderList)
   async list(@Caller() caller: Caller, @Req() request: Request): Promise<OrderPage> {
     const { status, limit, beforeId } = readListQuery(request.url);
     return this.orders.list(caller.project.id, status, limit, beforeId);
@@ -42,6 +46,7 @@ export class OrdersController {
 
   /** The key arrives percent-decoded by the router; a plus is a plus. */
   @Get(':key')
+  @Describe(describeOrderRead)
   async find(@Caller() caller: Caller, @Param('key') key: string): Promise<OrderBody> {
     // What no key can look like is not looked up: Postgres refuses some of it (U+0000) as no text at all.
     const order = KEY.test(key) ? await this.orders.find(caller.project.id, key) : undefined;

@@ -2,10 +2,12 @@
 import { Controller, HttpCode, Inject, Post } from '@nestjs/common';
 import { Config } from '../config.js';
 import { Caller } from '../http/caller.js';
+import { Describe } from '../http/openapi.js';
 import { Door } from '../http/route-options.js';
 import { readBody } from '../http/validation.js';
 import { energy } from '../money/units.js';
 import { quoteBody, quoteSchema, type QuoteBody } from './quote.dto.js';
+import { describeQuote } from './quote.openapi.js';
 import { QuotesService } from './quotes.service.js';
 
 @Controller('v1/quotes')
@@ -20,6 +22,7 @@ export class QuotesController {
   }
 
   @Post()
+  @Describe(describeQuote)
   @HttpCode(200)
   @Door({ isRateLimited: true })
   async create(@Caller() caller: Caller): Promise<QuoteBody> {

@@ -20,7 +20,7 @@ const hexRule = (description: string, minLength: number, example: string) =>
     description,
   });
 
-const EXAMPLE_PARAMETER =
+export const EXAMPLE_PARAMETER =
   '000000000000000000000000681e3bac3840f7840162717c978567c84b38e93c0000000000000000000000000000000000000000000000000000000000000005';
 
 export function simulateSchema(sales: Config['sales']) {

@@ -2,9 +2,11 @@
 import { Controller, HttpCode, Inject, Post } from '@nestjs/common';
 import { Config } from '../config.js';
 import { Caller } from '../http/caller.js';
+import { Describe } from '../http/openapi.js';
 import { Door, SIMULATE_BODY_LIMIT_BYTES } from '../http/route-options.js';
 import { readBody } from '../http/validation.js';
 import { callOf, simulateSchema, type SimulationBody } from './simulate.dto.js';
+import { describeSimulate } from './simulate.openapi.js';
 import { SimulationService } from './simulation.service.js';
 
 @Controller('v1/simulate')
@@ -19,6 +21,7 @@ export class SimulationController {
   }
 
   @Post()
+  @Describe(describeSimulate)
   @HttpCode(200)
   @Door({ isRateLimited: true, bodyLimitBytes: SIMULATE_BODY_LIMIT_BYTES })
   async create(@Caller() caller: Caller): Promise<SimulationBody> {

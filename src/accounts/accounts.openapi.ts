@@ -1,0 +1,76 @@
+/** What the paths of accounts take and give, for the documentation (Contract 7). */
+import {
+  always,
+  answerSchema,
+  decimalSchema,
+  integerSchema,
+  sometimes,
+  timeSchema,
+  type Operation,
+} from '../http/openapi.js';
+import { PURCHASE_PARAMETERS, purchaseAnswers } from '../orders/order.openapi.js';
+import { activationSchema, type BalanceBody } from './accounts.dto.js';
+
+const BALANCE_ANSWER = answerSchema<BalanceBody>({
+  credits_balance: always(integerSchema('The balance in credits; negative in debt.', 50_000_000)),
+  usd_balance: always(decimalSchema('What it is worth in dollars.', 2, '5.00')),
+  is_postpaid: always({ type: 'boolean', description: 'Whether the balance may be negative.' }),
+  debt_limit_credits: sometimes(
+    integerSchema('How far below zero it may go: 0 for prepaid, absent when there is no limit.', 0),
+  ),
+  available_credits: sometimes(integerSchema('What may still be spent; absent when there is no limit.', 50_000_000)),
+  timestamp: always(timeSchema('When it was read.')),
+});
+
+export function describeActivation(): Operation {
+  return {
+    operationId: 'activateAccount',
+    tag: 'Accounts',
+    summary: 'Activate an account that is not on chain yet',
+    description:
+      "An order of kind activation: charged the chain's own fee and a markup, refunded when somebody else is first.",
+    parameters: PURCHASE_PARAMETERS,
+    request: {
+      schemaName: 'ActivationRequest',
+      schema: activationSchema().openApi,
+      examples: { activation: { address: 'TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF' } },
+    },
+    answers: purchaseAnswers('activation'),
+    errors: [
+      'IDEMPOTENCY_KEY_REQUIRED',
+      'INSUFFICIENT_CREDITS',
+      'SPEND_CAP_REACHED',
+      'ALREADY_ACTIVATED',
+      'IDEMPOTENCY_KEY_REUSED',
+      'CHAIN_UNAVAILABLE',
+      'CAPACITY_UNAVAILABLE',
+    ],
+  };
+}
+
+export function describeBalance(): Operation {
+  return {
+    operationId: 'getBalance',
+    tag: 'Accounts',
+    summary: "Read the project's balance",
+    description: 'Signed as every request without a body: the empty string.',
+    answers: {
+      200: {
+        description: 'The balance.',
+        schemaName: 'Balance',
+        schema: BALANCE_ANSWER,
+        examples: {
+          prepaid: {
+            credits_balance: 50_000_000,
+            usd_balance: '5.00',
+            is_postpaid: false,
+            debt_limit_credits: 0,
+            available_credits: 50_000_000,
+            timestamp: '2026-11-20T12:00:00.000Z',
+          },
+        },
+      },
+    },
+    errors: [],
+  };
+}

@@ -1,0 +1,185 @@
+/**
+ * The interface as a page to read: rendered from the same document, with neither script nor anything loaded from
+ * elsewhere, so that the strictest content policy holds for it too.
+ */
+import { createHash } from 'node:crypto';
+import type { JsonSchema } from './openapi.js';
+
+const STYLE = `body{font:15px/1.5 system-ui,sans-serif;margin:0 auto;max-width:60rem;padding:1rem;color:#1b1f24}
+h1,h2,h3,h4{line-height:1.2}h2{border-top:1px solid #d0d7de;margin-top:2.5rem;padding-top:1.5rem}
+code,pre{font:13px/1.45 ui-monospace,monospace;background:#f6f8fa;border-radius:4px}
+code{padding:.1em .3em}pre{padding:.8rem;overflow:auto}table{border-collapse:collapse;width:100%;margin:.5rem 0 1rem}
+td,th{border:1px solid #d0d7de;padding:.35rem .55rem;text-align:left;vertical-align:top}th{background:#f6f8fa}
+summary{cursor:pointer;font-weight:600;margin:.4rem 0}`;
+
+/** What the page needs of a content policy: its own style, by hash, and nothing else. */
+export const PAGE_POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; frame-ancestors 'none'`;
+
+interface Document {
+  readonly info: { readonly title: string; readonly version: string; readonly description: string };
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, SchemaObject>> };
+}
+interface SchemaObject {
+  readonly $ref?: string;
+  readonly type?: string;
+  readonly description?: string;
+  readonly required?: readonly string[];
+  readonly properties?: Readonly<Record<string, SchemaObject>>;
+  readonly items?: SchemaObject;
+  readonly [keyword: string]: unknown;
+}
+type Content = Readonly<
+  Record<
+    string,
+    { readonly schema: SchemaObject; readonly examples?: Readonly<Record<string, { readonly value: unknown }>> }
+  >
+>;
+interface OperationObject {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly parameters?: readonly {
+    readonly name: string;
+    readonly in: string;
+    readonly required?: boolean;
+    readonly description: string;
+    readonly schema: SchemaObject;
+  }[];
+  readonly requestBody?: { readonly content: Content };
+  readonly responses: Readonly<
+    Record<
+      string,
+      {
+        readonly description: string;
+        readonly headers?: Readonly<Record<string, { readonly description: string }>>;
+        readonly content: Content;
+      }
+    >
+  >;
+}
+
+/** The page for a document of `describeApi`. */
+export function renderPage(openApi: JsonSchema): string {
+  const document = openApi as unknown as Document;
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+  );
+  const contents = operations.map(
+    ({ path, method, operation }) =>
+      `<li><a href="#${escape(operation.operationId)}"><code>${method.toUpperCase()} ${escape(path)}</code></a> ${escape(operation.summary)}</li>`,
+  );
+  return [
+    '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+    '<meta name="viewport" content="width=device-width, initial-scale=1">',
+    `<title>${escape(document.info.title)}</title><style>${STYLE}</style></head><body>`,
+    `<h1>${escape(document.info.title)} <small>${escape(document.info.version)}</small></h1>`,
+    paragraphs(document.info.description),
+    '<p>For generators: <a href="/openapi.json">openapi.json</a> (OpenAPI 3.1).</p>',
+    `<ul>${contents.join('')}</ul>`,
+    ...operations.map(({ path, method, operation }) => operationHtml(path, method, operation, document)),
+    '</body></html>',
+  ].join('\n');
+}
+
+function operationHtml(path: string, method: string, operation: OperationObject, document: Document): string {
+  const parameters = (operation.parameters ?? []).map(({ name, in: place, required, description, schema }) =>
+    row([
+      `<code>${escape(name)}</code>`,
+      escape(place),
+      required === true ? 'yes' : 'no',
+      `${escape(description)}${limits(schema)}`,
+    ]),
+  );
+  return [
+    `<h2 id="${escape(operation.operationId)}"><code>${method.toUpperCase()} ${escape(path)}</code> ${escape(operation.summary)}</h2>`,
+    paragraphs(operation.description),
+    parameters.length === 0 ? '' : `<h3>Parameters</h3>${table(['name', 'in', 'required', 'meaning'], parameters)}`,
+    operation.requestBody === undefined
+      ? ''
+      : `<h3>Request</h3>${contentHtml(operation.requestBody.content, document, true)}`,
+    '<h3>Answers</h3>',
+    ...Object.entries(operation.responses).map(([status, answer]) => {
+      const isError = Number(status) >= 400;
+      const headers = Object.entries(answer.headers ?? {}).map(([name, header]) =>
+        row([`<code>${escape(name)}</code>`, escape(header.description)]),
+      );
+      return [
+        `<details${isError ? '' : ' open'}><summary>${status}</summary>`,
+        paragraphs(answer.description),
+        headers.length === 0 ? '' : table(['header', 'meaning'], headers),
+        contentHtml(answer.content, document, !isError),
+        '</details>',
+      ].join('');
+    }),
+  ].join('\n');
+}
+
+function contentHtml(content: Content, document: Document, withMembers: boolean): string {
+  return Object.values(content)
+    .map(({ schema, examples }) => {
+      const shown = Object.entries(examples ?? {}).map(
+        ([name, { value }]) => `<p>${escape(name)}</p><pre>${escape(JSON.stringify(value, undefined, 2))}</pre>`,
+      );
+      return (withMembers ? membersHtml(schema, document) : '') + shown.join('');
+    })
+    .join('');
+}
+
+function membersHtml(schema: SchemaObject, document: Document): string {
+  const { properties, required } = resolved(schema, document);
+  const rows = Object.entries(properties ?? {}).map(([name, member]) =>
+    row([
+      `<code>${escape(name)}</code>`,
+      escape(typeName(member)),
+      required?.includes(name) === true ? 'always' : 'when it applies',
+      `${escape(member.description ?? '')}${limits(member)}${nested(member, document)}`,
+    ]),
+  );
+  return table(['member', 'type', 'presence', 'meaning'], rows);
+}
+
+function nested(member: SchemaObject, document: Document): string {
+  const inner = member.items ?? (member.properties === undefined ? undefined : member);
+  if (inner === undefined || inner.$ref !== undefined) return '';
+  return `<details><summary>its members</summary>${membersHtml(inner, document)}</details>`;
+}
+
+function resolved(schema: SchemaObject, document: Document): SchemaObject {
+  const name = schema.$ref?.split('/').at(-1);
+  return name === undefined ? schema : (document.components.schemas[name] ?? {});
+}
+
+function typeName(schema: SchemaObject): string {
+  if (schema.items !== undefined) return `list of ${typeName(schema.items)}`;
+  return schema.$ref?.split('/').at(-1) ?? schema.type ?? '';
+}
+
+const LIMITS = ['minimum', 'maximum', 'minLength', 'maxLength', 'pattern', 'enum', 'default', 'format'];
+
+function limits(schema: SchemaObject): string {
+  const shown = LIMITS.filter((keyword) => schema[keyword] !== undefined).map(
+    (keyword) => `${keyword} <code>${escape(JSON.stringify(schema[keyword]))}</code>`,
+  );
+  return shown.length === 0 ? '' : `<br><small>${shown.join(' ')}</small>`;
+}
+
+function table(heads: readonly string[], rows: readonly string[]): string {
+  return `<table><tr>${heads.map((head) => `<th>${head}</th>`).join('')}</tr>${rows.join('')}</table>`;
+}
+
+function row(cells: readonly string[]): string {
+  return `<tr>${cells.map((cell) => `<td>${cell}</td>`).join('')}</tr>`;
+}
+
+/** Blank lines part paragraphs, backticks mark code; nothing else is markup. */
+function paragraphs(text: string): string {
+  return text
+    .split(/\n\n+/)
+    .map((part) => `<p>${escape(part).replace(/`([^`]+)`/g, '<code>$1</code>')}</p>`)
+    .join('');
+}
+
+function escape(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+}

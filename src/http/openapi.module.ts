@@ -1,0 +1,6 @@
+/** Wires the documentation of the interface. */
+import { Module } from '@nestjs/common';
+import { OpenApiController } from './openapi.controller.js';
+
+@Module({ controllers: [OpenApiController] })
+export class OpenApiModule {}

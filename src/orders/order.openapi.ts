@@ -1,0 +1,262 @@
+/** What the paths of orders take and give, for the documentation (Contract 6). */
+import type { Config } from '../config.js';
+import {
+  addressSchema,
+  always,
+  answerSchema,
+  decimalSchema,
+  integerSchema,
+  sometimes,
+  textSchema,
+  timeSchema,
+  type JsonSchema,
+  type Operation,
+  type Parameter,
+} from '../http/openapi.js';
+import { orderSchema, type Delegation, type OrderBody } from './orders.dto.js';
+import type { OrderPage } from './orders.service.js';
+import { ORDER_STATUSES } from './order-state.js';
+
+const TXID = 'c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00';
+const flagSchema = (description: string): JsonSchema => ({ type: 'boolean', description });
+const txidSchema = (description: string): JsonSchema => textSchema(description, TXID, { pattern: '^[0-9a-f]{64}$' });
+
+const DELEGATION = answerSchema<Delegation>({
+  owner_address: always(addressSchema('The wallet of the pool that delegates.')),
+  txid: always(txidSchema('The transaction that delegates.')),
+  energy: sometimes(integerSchema('What it delivered, once it is in a block.', 65_010)),
+  amount_sun: always(integerSchema('The stake delegated, in sun.', 5_001_000_000)),
+  block_number: sometimes(integerSchema('The block it is in, once it is in one.', 70_000_000)),
+  reclaim_txid: sometimes(txidSchema('The transaction that takes it back, once there is one.')),
+});
+
+export const ORDER_ANSWER = answerSchema<OrderBody>({
+  id: always(integerSchema('The number of the order.', 4711)),
+  key: always(
+    textSchema('What the order is read by: your Idempotency-Key, or one made for you.', 'payout-2026-11-20-17'),
+  ),
+  idempotency_key: always(textSchema('The same as key.', 'payout-2026-11-20-17')),
+  kind: always(textSchema('What was bought.', 'rental', { enum: ['rental', 'activation'] })),
+  status: always(
+    textSchema(
+      'reserved: charged, nothing sent. placed: a transaction may be on its way. delivered: it is in a block. ' +
+        'unresolved: no proof either way yet, resolves itself. refunded: it will never happen, the charge is back.',
+      'delivered',
+      { enum: ORDER_STATUSES },
+    ),
+  ),
+  receive_address: always(addressSchema('Who receives the energy, or is activated.')),
+  energy: sometimes(integerSchema('Energy bought, of a rental.', 65_000)),
+  duration_sec: sometimes(integerSchema('Seconds of rental, of a rental.', 3600)),
+  price_sun: always(integerSchema('Price in sun.', 2_925_000)),
+  price_trx: always(decimalSchema('The same in TRX.', 6, '2.925000')),
+  price_usd: always(decimalSchema('What the credits charged are worth in dollars.', 6, '0.877500')),
+  credits: always(integerSchema('Credits charged.', 8_775_000)),
+  trx_usd: always(decimalSchema('The rate that was used.', 8, '0.30000000')),
+  delivered_energy: sometimes(
+    integerSchema('Energy delivered at inclusion, once delivered; never less than energy.', 65_010),
+  ),
+  settled: always(flagSchema('Final: solid on chain, or returned. Poll for this.')),
+  needs_attention: always(flagSchema('Somebody is looking at it.')),
+  error: sometimes(
+    textSchema(
+      'What happened, of a refunded or unresolved order.',
+      'The order could not be delivered; its charge is back.',
+    ),
+  ),
+  error_code: sometimes(textSchema('The same for programs.', 'SUPPLIER_REFUSED')),
+  created_at: always(timeSchema('When it was charged, by the clock of the service.')),
+  delivered_at: sometimes(timeSchema('The time of the block it is in, by the clock of the chain.')),
+  ends_at: sometimes(timeSchema('When the rental ends, by the clock of the chain.')),
+  reclaimed_at: sometimes(timeSchema('When the energy was taken back, by the clock of the chain.')),
+  delegations: sometimes({ type: 'array', description: 'Of a rental: its parts.', items: DELEGATION }),
+  txid: sometimes(txidSchema('Of an activation: its transaction, once known.')),
+});
+
+const RENTAL: OrderBody = {
+  id: 4711,
+  key: 'payout-2026-11-20-17',
+  idempotency_key: 'payout-2026-11-20-17',
+  kind: 'rental',
+  status: 'reserved',
+  receive_address: 'TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF',
+  energy: 65_000,
+  duration_sec: 3600,
+  price_sun: 2_925_000,
+  price_trx: '2.925000',
+  price_usd: '0.877500',
+  credits: 8_775_000,
+  trx_usd: '0.30000000',
+  settled: false,
+  needs_attention: false,
+  created_at: '2026-11-20T12:00:00.000Z',
+  delegations: [],
+};
+
+const DELIVERED: OrderBody = {
+  ...RENTAL,
+  status: 'delivered',
+  delivered_energy: 65_010,
+  delivered_at: '2026-11-20T12:00:03.000Z',
+  ends_at: '2026-11-20T13:00:03.000Z',
+  delegations: [
+    {
+      owner_address: 'TMNy1ryW4Fe9CbCYtHzMRnXfyngAZ6seeX',
+      txid: TXID,
+      energy: 65_010,
+      amount_sun: 5_001_000_000,
+      block_number: 70_000_000,
+    },
+  ],
+};
+
+const { energy: _energy, duration_sec: _duration, delegations: _delegations, ...COMMON } = RENTAL;
+const ACTIVATION: OrderBody = {
+  ...COMMON,
+  kind: 'activation',
+  price_sun: 1_200_000,
+  price_trx: '1.200000',
+  price_usd: '0.360000',
+  credits: 3_600_000,
+};
+
+export const PURCHASE_PARAMETERS: readonly Parameter[] = [
+  {
+    name: 'Idempotency-Key',
+    in: 'header',
+    description:
+      'Makes a retry safe: the same key with the same request answers the same order, for ever. Made for you when absent.',
+    schema: { type: 'string', maxLength: 255, pattern: '^[\\x21-\\x7e]+(?: +[\\x21-\\x7e]+)*$' },
+  },
+  {
+    name: 'Prefer',
+    in: 'header',
+    description:
+      'wait=N (1 to 30): hold the answer until the order is delivered or refunded, or N seconds have passed.',
+    schema: { type: 'string', examples: ['wait=10'] },
+  },
+];
+
+const REPLAYED = { 'Idempotency-Replayed': 'true when this order was made by an earlier request with the same key.' };
+
+/** The two answers of a purchase, the first and every replay. */
+export function purchaseAnswers(kind: 'rental' | 'activation'): Operation['answers'] {
+  const order = { schemaName: 'Order', schema: ORDER_ANSWER };
+  return {
+    200: {
+      ...order,
+      description: 'Delivered or refunded.',
+      examples: { delivered: kind === 'rental' ? DELIVERED : { ...ACTIVATION, status: 'delivered', txid: TXID } },
+      headers: REPLAYED,
+    },
+    202: {
+      ...order,
+      description: 'Charged and under way.',
+      examples: { reserved: kind === 'rental' ? RENTAL : ACTIVATION },
+      headers: { ...REPLAYED, Location: 'Where to read the order.' },
+    },
+  };
+}
+
+export function describeOrder(config: Config): Operation {
+  const { receive_address } = RENTAL;
+  return {
+    operationId: 'createOrder',
+    tag: 'Orders',
+    summary: 'Buy energy',
+    description:
+      "Charges the project's credits and delivers. Send quote_ref, or receive_address, or both. A refusal leaves " +
+      'nothing behind: no order, no charge, the key free. Not rate limited.',
+    parameters: PURCHASE_PARAMETERS,
+    request: {
+      schemaName: 'OrderRequest',
+      schema: orderSchema(config.sales).openApi,
+      examples: {
+        quoted: { quote_ref: 'AdWk1mYwZ3h2c0Y5bXJ2a2V4YW1wbGUtcmVmLW5vdC1yZWRlZW1hYmxl' },
+        direct: { receive_address, energy: 65_000, duration_sec: 3600 },
+      },
+    },
+    answers: purchaseAnswers('rental'),
+    errors: [
+      'IDEMPOTENCY_KEY_REQUIRED',
+      'QUOTE_REQUIRED',
+      'INSUFFICIENT_CREDITS',
+      'SPEND_CAP_REACHED',
+      'QUOTE_NOT_FOUND',
+      'NOT_WORTH_RENTING',
+      'QUOTE_EXPIRED',
+      'QUOTE_ALREADY_USED',
+      'QUOTE_MISMATCH',
+      'RECEIVER_NOT_ACTIVATED',
+      'IDEMPOTENCY_KEY_REUSED',
+      'RECEIVER_NOT_SUPPORTED',
+      'CHAIN_UNAVAILABLE',
+      'CAPACITY_UNAVAILABLE',
+    ],
+  };
+}
+
+export function describeOrderRead(): Operation {
+  return {
+    operationId: 'getOrder',
+    tag: 'Orders',
+    summary: 'Read an order',
+    description: 'By its key. An order of another project is not found.',
+    parameters: [
+      {
+        name: 'key',
+        in: 'path',
+        required: true,
+        description: 'The key of the order, percent-encoded.',
+        schema: { type: 'string', minLength: 1, maxLength: 255 },
+      },
+    ],
+    answers: {
+      200: {
+        description: 'The order as it is now.',
+        schemaName: 'Order',
+        schema: ORDER_ANSWER,
+        examples: { delivered: DELIVERED },
+      },
+    },
+    errors: ['NOT_FOUND'],
+  };
+}
+
+const PAGE_ANSWER = answerSchema<OrderPage>({
+  items: always({ type: 'array', items: { $ref: '#/components/schemas/Order' } }),
+  next_cursor: sometimes(textSchema('Pass it as cursor for the next page; absent on the last.', 'NDcxMQ')),
+});
+
+export function describeOrderList(): Operation {
+  return {
+    operationId: 'listOrders',
+    tag: 'Orders',
+    summary: 'List orders, newest first',
+    description: 'Page by page; a cursor stays valid while new orders arrive.',
+    parameters: [
+      {
+        name: 'status',
+        in: 'query',
+        description: 'Only orders in this status.',
+        schema: { type: 'string', enum: ORDER_STATUSES },
+      },
+      {
+        name: 'limit',
+        in: 'query',
+        description: 'Orders per page.',
+        schema: { type: 'integer', minimum: 1, maximum: 100, default: 20 },
+      },
+      { name: 'cursor', in: 'query', description: 'Where the page begins.', schema: { type: 'string' } },
+    ],
+    answers: {
+      200: {
+        description: 'A page.',
+        schemaName: 'OrderPage',
+        schema: PAGE_ANSWER,
+        examples: { page: { items: [DELIVERED] } },
+      },
+    },
+    errors: [],
+  };
+}

@@ -1,0 +1,108 @@
+/** What POST /v1/quotes takes and gives, for the documentation (Spec 2.1, 4.1). */
+import type { Config } from '../config.js';
+import {
+  addressSchema,
+  always,
+  answerSchema,
+  decimalSchema,
+  integerSchema,
+  sometimes,
+  textSchema,
+  timeSchema,
+  type Operation,
+} from '../http/openapi.js';
+import { burnPrice, creditsOf } from '../money/convert.js';
+import { energy, rateE8, sun } from '../money/units.js';
+import { quoteBody, quoteSchema, type QuoteBody } from './quote.dto.js';
+
+export const QUOTE_ANSWER = answerSchema<QuoteBody>({
+  ref: always(
+    textSchema('The quote reference; pass it to an order as quote_ref.', 'AbCdEf012_-', {
+      pattern: '^[A-Za-z0-9_-]{1,512}$',
+    }),
+  ),
+  receive_address: always(addressSchema('Whom the energy is delegated to, as sent.')),
+  energy: always(integerSchema('Energy that will be bought.', 65_000)),
+  duration_sec: always(integerSchema('Seconds of rental.', 3600)),
+  price_sun: always(integerSchema('Price in sun. Authoritative.', 2_925_000)),
+  price_trx: always(decimalSchema('The same in TRX.', 6, '2.925000')),
+  price_usd: sometimes(
+    decimalSchema('The same in dollars at trx_usd. Absent when no fresh rate is known.', 6, '0.877500'),
+  ),
+  credits: always(integerSchema('What an order at this quote is charged.', 8_775_000)),
+  trx_usd: sometimes(decimalSchema('Dollars per TRX. Absent when no fresh rate is known.', 8, '0.30000000')),
+  recipient_state: always(
+    textSchema('Why the energy is what it is: unknown when nobody looked or could look.', 'unknown', {
+      enum: ['warm', 'cold', 'unknown'],
+    }),
+  ),
+  needs_activation: sometimes({
+    type: 'boolean',
+    const: true,
+    description: 'Present when the receiver was looked at and is not on chain yet.',
+  }),
+  burn_price_sun: always(integerSchema('What burning TRX for the same energy costs now, in sun.', 6_500_000)),
+  burn_price_trx: always(decimalSchema('The same in TRX.', 6, '6.500000')),
+  burn_price_usd: sometimes(decimalSchema('The same in dollars. Absent when no fresh rate is known.', 6, '1.950000')),
+  burn_price_credits: always(integerSchema('The same in credits.', 19_500_000)),
+  saving_trx: always(decimalSchema('Burn price minus rental price, in TRX.', 6, '3.575000')),
+  saving_usd: sometimes(decimalSchema('The same in dollars. Absent when no fresh rate is known.', 6, '1.072500')),
+  saving_credits: always(integerSchema('The same in credits.', 10_725_000)),
+  expires_at: always(timeSchema('Until when the price is held.')),
+  expires_in_sec: always(integerSchema('Seconds of hold left when this was answered.', 90)),
+});
+
+/** A quote for `amount` energy at a price of 45 sun, a burn price of 100 sun and 0.30 dollars, by the code itself. */
+export function exampleQuote(amount: number): QuoteBody {
+  const rate = rateE8(30_000_000);
+  const priceSun = sun(energy(amount) * 45n);
+  const burnPriceSun = burnPrice(energy(amount), 100n);
+  return quoteBody({
+    ref: 'AdWk1mYwZ3h2c0Y5bXJ2a2V4YW1wbGUtcmVmLW5vdC1yZWRlZW1hYmxl',
+    expiresAtMs: Date.UTC(2026, 10, 20, 12, 1, 30),
+    holdSec: 90,
+    rental: {
+      receiveAddress: 'TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF',
+      energy: energy(amount),
+      durationSec: 3600,
+      priceSun,
+      credits: creditsOf(priceSun, rate),
+      rate,
+      burnPriceSun,
+      burnPriceCredits: creditsOf(burnPriceSun, rate),
+      rateFresh: true,
+      recipientState: 'unknown',
+      needsActivation: false,
+    },
+  });
+}
+
+export function describeQuote(config: Config): Operation {
+  const example = exampleQuote(65_000);
+  const { receive_address } = example;
+  return {
+    operationId: 'createQuote',
+    tag: 'Quotes',
+    summary: 'Price a rental and hold the price',
+    description:
+      'Free. The price is held for the seconds shown and becomes exactly one order. Without energy the receiver is ' +
+      'read on chain and the order sized for one transfer of the reference token. Shares the budget of simulations.',
+    request: {
+      schemaName: 'QuoteRequest',
+      schema: quoteSchema(config.sales).openApi,
+      examples: {
+        sized: { receive_address },
+        named: { receive_address, energy: example.energy, duration_sec: example.duration_sec },
+      },
+    },
+    answers: {
+      200: {
+        description: 'The quote.',
+        schemaName: 'Quote',
+        schema: QUOTE_ANSWER,
+        examples: { quote: example },
+      },
+    },
+    errors: ['NOT_WORTH_RENTING', 'CHAIN_UNAVAILABLE', 'CAPACITY_UNAVAILABLE'],
+  };
+}

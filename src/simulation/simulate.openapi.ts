@@ -1,0 +1,107 @@
+/** What POST /v1/simulate takes and gives, for the documentation (Spec 2.2, 4.2; Contract 5). */
+import type { Config } from '../config.js';
+import { HTTP_STATUS } from '../errors.js';
+import {
+  always,
+  answerSchema,
+  decimalSchema,
+  integerSchema,
+  sometimes,
+  textSchema,
+  type Operation,
+} from '../http/openapi.js';
+import { QUOTE_ANSWER, exampleQuote } from '../quotes/quote.openapi.js';
+import { EXAMPLE_PARAMETER, simulateSchema, type SimulationBody } from './simulate.dto.js';
+
+const yes = (description: string) => ({ type: 'boolean', const: true, description });
+
+const SIMULATION_ANSWER = answerSchema<SimulationBody>({
+  energy_used: always(integerSchema("The node's own figure for the call.", 12_841)),
+  energy_needed: always(integerSchema('What to rent: energy_used and 10 %. 0 when the call would fail.', 14_126)),
+  burn_price_sun: always(
+    integerSchema('What the call costs in sun with no energy on the wallet. 0 when it would fail.', 1_284_100),
+  ),
+  burn_price_trx: sometimes(decimalSchema('The same in TRX, when the call succeeds.', 6, '1.284100')),
+  burn_price_usd: sometimes(
+    decimalSchema('The same in dollars, when the call succeeds and a fresh rate is known.', 6, '0.385230'),
+  ),
+  energy_penalty: sometimes(integerSchema('The dynamic part of energy_used, when the call succeeds.', 0)),
+  fee_limit_sun: sometimes(
+    integerSchema(
+      "What your transaction's fee_limit must allow, when the call succeeds: it caps rented energy too.",
+      1_412_600,
+    ),
+  ),
+  would_fail: sometimes(yes('Present when no amount of energy makes the call work.')),
+  needs_activation: sometimes(yes('Present when the sender is not on chain: activate it, then simulate again.')),
+  reason: sometimes(textSchema('Why the call would fail, in words.', 'TRC20: transfer amount exceeds balance')),
+  quote: sometimes({
+    ...QUOTE_ANSWER,
+    description: 'When it was asked for and the call succeeds: a redeemable quote.',
+  }),
+  quote_error: sometimes(
+    textSchema('When a quote was asked for and there is none: the code of why.', 'NOT_WORTH_RENTING', {
+      enum: Object.keys(HTTP_STATUS),
+    }),
+  ),
+});
+
+const SUCCESS: SimulationBody = {
+  energy_used: 12_841,
+  energy_needed: 14_126,
+  burn_price_sun: 1_284_100,
+  burn_price_trx: '1.284100',
+  burn_price_usd: '0.385230',
+  energy_penalty: 0,
+  fee_limit_sun: 1_412_600,
+};
+
+export function describeSimulate(config: Config): Operation {
+  const call = {
+    owner_address: 'TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF',
+    contract_address: 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t',
+  };
+  return {
+    operationId: 'simulateCall',
+    tag: 'Simulation',
+    summary: 'Run an unsigned contract call and learn the energy it needs',
+    description:
+      'Free; nothing is signed, sent or charged. Send the call in one form: data, or function_selector with parameter. ' +
+      'A call that would fail is an answer (200), not an error. Shares the budget of quotes.',
+    request: {
+      schemaName: 'SimulateRequest',
+      schema: simulateSchema(config.sales).openApi,
+      examples: {
+        selector: { ...call, function_selector: 'transfer(address,uint256)', parameter: EXAMPLE_PARAMETER },
+        data: { ...call, data: `a9059cbb${EXAMPLE_PARAMETER}`, quote: true },
+      },
+    },
+    answers: {
+      200: {
+        description: 'What the call came to.',
+        schemaName: 'Simulation',
+        schema: SIMULATION_ANSWER,
+        examples: {
+          success: SUCCESS,
+          with_quote: { ...SUCCESS, quote: exampleQuote(14_126) },
+          would_fail: {
+            energy_used: 603,
+            energy_needed: 0,
+            burn_price_sun: 0,
+            would_fail: true,
+            reason: 'TRC20: transfer amount exceeds balance',
+          },
+          not_activated: {
+            energy_used: 603,
+            energy_needed: 0,
+            burn_price_sun: 0,
+            would_fail: true,
+            needs_activation: true,
+            reason: 'The sender is not activated.',
+          },
+        },
+      },
+    },
+    errors: ['SIMULATION_FAILED'],
+  };
+}
