@@ -1,0 +1,121 @@
+// A local chain for one test file, in a process of its own: tests and code under test speak to it over HTTP alone.
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { startNode } from '../../src/local/processes.js';
+
+const SCRIPT = fileURLToPath(new URL('../../dist/devnet/main.devnet.js', import.meta.url));
+const CONTROL_LIMIT_MS = 30_000;
+
+export interface Genesis {
+  /** Time of block 1, ms. */
+  readonly timestamp?: number;
+  /** Balances in sun. */
+  readonly accounts: readonly { readonly address: string; readonly balance: number | string }[];
+  readonly parameters?: Readonly<Record<string, number>>;
+  readonly contracts?: readonly object[];
+}
+
+export interface DevnetOptions {
+  readonly genesis: Genesis;
+  /** Real time between blocks; 0 = a block only when `control('mine')` asks. 100 unless said. */
+  readonly blockMs?: number;
+  /** 1 unless said, so that tests see finality soon. */
+  readonly solidLag?: number;
+  readonly seed?: string;
+  /** A second node of the same chain. */
+  readonly second?: { readonly behind: number; readonly solidLag: number };
+  /** Fixed ports, for a chain that comes back where its clients look for it; free ones unless said. */
+  readonly ports?: { readonly full: number; readonly solid: number };
+  /** The chain is loaded from this file when it exists, and written there at the end. */
+  readonly stateFile?: string;
+}
+
+interface Ready {
+  readonly full: string;
+  readonly solid: string;
+  readonly control: string;
+  readonly second?: { readonly full: string; readonly solid: string };
+}
+
+export interface Devnet {
+  /** http://127.0.0.1:N, before /wallet/… */
+  readonly fullUrl: string;
+  /** http://127.0.0.1:N, before /walletsolidity/… */
+  readonly solidUrl: string;
+  readonly second: { readonly fullUrl: string; readonly solidUrl: string } | undefined;
+  readonly pid: number;
+  /** Does something to the chain from outside (mine, fork, parameters, …) and returns the answer. */
+  control(action: string, body?: object): Promise<Record<string, unknown>>;
+  /** For tests that stop the chain's answers or break it. */
+  signal(signal: NodeJS.Signals): void;
+  /** The last lines it printed. */
+  tail(): string;
+  stop(): Promise<void>;
+}
+
+/** Starts a chain and returns when every port listens. Needs a build: dist/devnet. */
+export async function startDevnet(options: DevnetOptions): Promise<Devnet> {
+  if (!existsSync(SCRIPT)) throw new Error('dist/devnet is missing: run npm run build');
+  const dir = await mkdtemp(join(tmpdir(), 'energy-devnet-'));
+  try {
+    const genesisFile = join(dir, 'genesis.json');
+    await writeFile(genesisFile, JSON.stringify(options.genesis));
+    const node = await startNode<Ready>(SCRIPT, {
+      name: 'devnet',
+      args: ['--genesis', genesisFile, ...flags(options)],
+      readyWhen: (line) => (line.startsWith('{') ? (JSON.parse(line) as Ready) : undefined),
+    });
+    const { full, solid, control, second } = node.ready!;
+    return {
+      fullUrl: full,
+      solidUrl: solid,
+      second: second && { fullUrl: second.full, solidUrl: second.solid },
+      pid: node.pid,
+      control: (action, body = {}) => ask(`${control}/${action}`, body),
+      signal: (signal) => {
+        node.signal(signal);
+      },
+      tail: () => node.tail(),
+      stop: async () => {
+        await node.stop();
+        await rm(dir, { recursive: true, force: true });
+      },
+    };
+  } catch (error) {
+    await rm(dir, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+function flags(options: DevnetOptions): string[] {
+  const { blockMs = 100, solidLag = 1, ports = { full: 0, solid: 0 }, second, seed, stateFile } = options;
+  const values: Record<string, number | string | undefined> = {
+    'full-port': ports.full,
+    'solid-port': ports.solid,
+    'control-port': 0,
+    'block-ms': blockMs,
+    'solid-lag': solidLag,
+    seed,
+    state: stateFile,
+    'second-full-port': second && 0,
+    'second-solid-port': second && 0,
+    'second-behind': second?.behind,
+    'second-solid-lag': second?.solidLag,
+  };
+  return Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, String(value)]));
+}
+
+async function ask(url: string, body: object): Promise<Record<string, unknown>> {
+  const response = await fetch(url, {
+    method: 'POST',
+    body: JSON.stringify(body),
+    signal: AbortSignal.timeout(CONTROL_LIMIT_MS),
+  });
+  const answer = (await response.json()) as Record<string, unknown>;
+  // A node answers 200 to what it refuses, and names the refusal so.
+  if ('Error' in answer) throw new Error(`${url}: ${String(answer['Error'])}`);
+  return answer;
+}
