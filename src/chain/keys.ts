@@ -3,8 +3,8 @@
  * `Signer`; whether keys lie sealed in Postgres or in another process makes no difference to it.
  */
 import { createHash } from 'node:crypto';
+import { keccak_256 } from '@noble/hashes/sha3.js';
 import secp256k1 from 'secp256k1';
-import { utils } from 'tronweb';
 import { invariant } from '../errors.js';
 import { addressFromBytes } from './address.js';
 
@@ -26,8 +26,8 @@ export function addressOfKey(privateKey: Uint8Array): string {
 }
 
 function addressOfPublicKey(uncompressed: Uint8Array): string {
-  const digest = Buffer.from(utils.ethersUtils.keccak256(uncompressed.slice(1)).slice(2), 'hex');
-  return addressFromBytes(Buffer.concat([Buffer.of(0x41), digest.subarray(-20)]));
+  const digest = keccak_256(uncompressed.slice(1));
+  return addressFromBytes(Buffer.concat([Buffer.of(0x41), digest.slice(-20)]));
 }
 
 /** Signs with a key in hand; deterministic (RFC 6979), low-s. */

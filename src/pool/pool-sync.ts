@@ -105,7 +105,7 @@ export class PoolSync {
     const [spokenFor] = await tx.query<{ sun: bigint }>(SPOKEN_FOR, [turn.id, turn.started_at]);
     const left = free - (spokenFor?.sun ?? 0n);
     const sellable = left > 0n ? left : 0n;
-    const shares = slots.map((slot, index) => shareOf(sellable, slots.length, index));
+    const shares = slots.map((_, index) => shareOf(sellable, slots.length, index));
     await tx.query(SET_SLOTS, [turn.id, slots.map((slot) => slot.slot_no), shares]);
     await tx.query(SET_WALLET, [
       turn.id,

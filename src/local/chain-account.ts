@@ -1,0 +1,100 @@
+// A plain account on the local chain and the few transactions a world needs to begin: made by the node, signed here.
+import { createHash, randomBytes } from 'node:crypto';
+import { addressToHex } from '../chain/address.js';
+import { addressOfKey, signWithKey } from '../chain/keys.js';
+import { until } from './wait.js';
+
+const REQUEST_LIMIT_MS = 10_000;
+const INCLUSION_LIMIT_MS = 60_000;
+
+type Json = Readonly<Record<string, unknown>>;
+
+export interface ChainAccount {
+  readonly address: string;
+  readonly privateKey: Buffer;
+}
+
+export function newChainAccount(): ChainAccount {
+  return accountOf(randomBytes(32));
+}
+
+/** The account of a name: the same one in every run. */
+export function namedChainAccount(name: string): ChainAccount {
+  return accountOf(createHash('sha256').update(name).digest());
+}
+
+function accountOf(privateKey: Buffer): ChainAccount {
+  return { address: addressOfKey(privateKey), privateKey };
+}
+
+/** A node's full port, as a wallet uses it. */
+export class Wallet {
+  constructor(readonly fullUrl: string) {}
+
+  async post(path: string, body: Json): Promise<Json> {
+    const response = await fetch(`${this.fullUrl}/${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(REQUEST_LIMIT_MS),
+    });
+    return (await response.json()) as Json;
+  }
+
+  /** Makes a transaction at the node, signs it, sends it; returns its id. Throws with the node's words. */
+  async send(path: string, body: Json, signer: ChainAccount): Promise<string> {
+    const made = await this.post(`wallet/${path}`, { visible: true, ...body });
+    const transaction = (made['transaction'] ?? made) as Json;
+    if (typeof transaction['raw_data_hex'] !== 'string') throw new Error(`${path}: ${JSON.stringify(made)}`);
+    const signature = signWithKey(Buffer.from(transaction['raw_data_hex'], 'hex'), signer.privateKey).toString('hex');
+    const sent = await this.post('wallet/broadcasttransaction', { ...transaction, signature: [signature] });
+    if (sent['result'] !== true) throw new Error(`${path}: ${JSON.stringify(sent)}`);
+    return transaction['txID'] as string;
+  }
+
+  /** What became of a transaction, once it is in a block. */
+  async receipt(txid: string): Promise<Json> {
+    return until(
+      async () => {
+        const info = await this.post('wallet/gettransactioninfobyid', { value: txid });
+        return info['id'] === undefined ? undefined : info;
+      },
+      INCLUSION_LIMIT_MS,
+      `the inclusion of ${txid}`,
+    );
+  }
+
+  async energyOf(address: string): Promise<{ limit: number; used: number }> {
+    const resources = await this.post('wallet/getaccountresource', { address, visible: true });
+    return { limit: Number(resources['EnergyLimit'] ?? 0), used: Number(resources['EnergyUsed'] ?? 0) };
+  }
+
+  /** Head time of the chain, ms. */
+  async headTime(): Promise<number> {
+    const block = (await this.post('wallet/getnowblock', {})) as {
+      block_header: { raw_data: { timestamp: number } };
+    };
+    return block.block_header.raw_data.timestamp;
+  }
+
+  /** Sends `amount` of a TRC20 token; returns the receipt. */
+  async transferToken(token: string, from: ChainAccount, to: string, amount: bigint, feeLimit: number): Promise<Json> {
+    const txid = await this.send(
+      'triggersmartcontract',
+      {
+        owner_address: from.address,
+        contract_address: token,
+        function_selector: 'transfer(address,uint256)',
+        parameter: transferParameter(to, amount),
+        fee_limit: feeLimit,
+      },
+      from,
+    );
+    return this.receipt(txid);
+  }
+}
+
+/** ABI-encoded arguments of transfer(address,uint256). */
+export function transferParameter(to: string, amount: bigint): string {
+  return addressToHex(to).slice(2).padStart(64, '0') + amount.toString(16).padStart(64, '0');
+}

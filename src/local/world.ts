@@ -1,0 +1,307 @@
+// A whole service on this machine: Postgres, Redis, a local chain with a staked pool, and the API and worker as
+// processes of their own. The demo, the tests and the benches all start from here.
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { namedChainAccount, newChainAccount, Wallet, type ChainAccount } from './chain-account.js';
+import { startNode, type NodeProcess } from './processes.js';
+import { startPostgres } from './postgres.js';
+import { startRedis } from './redis.js';
+import { TEST_TOKEN_ABI, TEST_TOKEN_BYTECODE } from './test-token.js';
+
+export interface WorldOptions {
+  /** Real milliseconds per block of 3 s chain time. */
+  readonly blockMs: number;
+  readonly solidLag: number;
+  /** Given servers; ours are started otherwise (`embedded` as redisUrl: the JavaScript one). */
+  readonly databaseUrl?: string | undefined;
+  readonly redisUrl?: string | undefined;
+  /** Whether commits reach the disk: yes for a demo, no for tests. */
+  readonly durable: boolean;
+  /** Laid over the environment of the API, worker and CLI. */
+  readonly env?: NodeJS.ProcessEnv;
+  /** A second node of the same chain, as another operator's. */
+  readonly secondNode?: boolean;
+  /** TRX that each pool wallet stakes for energy; one wallet unless said. */
+  readonly poolStakesTrx?: readonly number[];
+  readonly onStep?: (what: string) => void;
+  readonly onLine?: (process: string, line: string) => void;
+}
+
+export interface PoolWallet extends ChainAccount {
+  readonly hotKey: ChainAccount;
+}
+
+interface DevnetLine {
+  readonly full: string;
+  readonly solid: string;
+  readonly control: string;
+  readonly second?: { readonly full: string; readonly solid: string };
+}
+
+const SUN = 1_000_000;
+const BANK_TRX = 90_000_000_000;
+/** With the bank's stake a TRX yields nine energy a day, as on the main network. */
+const BANK_STAKE_TRX = 20_000_000_000;
+const POOL_STAKE_TRX = 5_000_000;
+const POOL_BANDWIDTH_TRX = 200_000;
+const SPENDING_TRX = 20_000;
+const TOKEN_ADDRESS_NAME = 'local-token';
+/** Operations an active permission allows: delegate and undelegate; or create accounts. */
+export const POOL_OPERATIONS = '0000000000000006'.padEnd(64, '0');
+export const ACTIVATION_OPERATIONS = '01'.padEnd(64, '0');
+const PERMISSION_ID = 2;
+const LISTENING = /"msg":"listening"/;
+const WORKING = /"msg":"working"/;
+
+const script = (name: string): string => fileURLToPath(new URL(`../${name}`, import.meta.url));
+
+/** Started by `World.start`; `stop` ends everything it started, and the guards do when this process dies. */
+export class World {
+  readonly token = namedChainAccount(TOKEN_ADDRESS_NAME).address;
+  readonly bank = namedChainAccount('local-bank');
+  readonly accounts: readonly ChainAccount[] = ['alice', 'bob', 'carol'].map((name) =>
+    namedChainAccount(`local-${name}`),
+  );
+  readonly poolWallets: readonly PoolWallet[];
+  readonly activationWallet: PoolWallet = { ...namedChainAccount('local-activation'), hotKey: newChainAccount() };
+  readonly masterKey = randomBytes(32).toString('base64');
+  readonly processes: NodeProcess<unknown>[] = [];
+  private readonly stops: (() => Promise<void>)[] = [];
+  private devnet: DevnetLine = { full: '', solid: '', control: '' };
+  databaseUrl = '';
+  redisUrl = '';
+
+  private constructor(private readonly options: WorldOptions) {
+    this.poolWallets = (options.poolStakesTrx ?? [POOL_STAKE_TRX]).map((_, index) => ({
+      ...namedChainAccount(`local-pool-${index}`),
+      hotKey: newChainAccount(),
+    }));
+  }
+
+  /** Starts servers and chain, migrates, stakes, and adds the wallets; no API or worker yet. */
+  static async start(options: WorldOptions): Promise<World> {
+    const world = new World(options);
+    try {
+      await world.startServers();
+      await world.stakePool();
+      await world.addWallets();
+      return world;
+    } catch (error) {
+      await world.stop();
+      throw error;
+    }
+  }
+
+  get fullUrls(): readonly string[] {
+    return [this.devnet.full, ...(this.devnet.second === undefined ? [] : [this.devnet.second.full])];
+  }
+
+  get solidUrls(): readonly string[] {
+    return [this.devnet.solid, ...(this.devnet.second === undefined ? [] : [this.devnet.second.solid])];
+  }
+
+  get controlUrl(): string {
+    return this.devnet.control;
+  }
+
+  get wallet(): Wallet {
+    return new Wallet(this.devnet.full);
+  }
+
+  /** What the API, worker and CLI run with. */
+  get env(): NodeJS.ProcessEnv {
+    return {
+      DATABASE_URL: this.databaseUrl,
+      REDIS_URL: this.redisUrl,
+      TRON_FULL_NODE_URLS: this.fullUrls.join(','),
+      TRON_SOLIDITY_NODE_URLS: this.solidUrls.join(','),
+      TRON_POLL_MS: Math.max(50, Math.min(1000, Math.floor(this.options.blockMs / 3))).toString(),
+      TOKEN_CONTRACT: this.token,
+      MASTER_KEY: this.masterKey,
+      RATE_SOURCES: 'static',
+      HOST: '127.0.0.1',
+      LOG_LEVEL: 'info',
+      ...this.options.env,
+    };
+  }
+
+  /** Runs an operator's command; returns what `--json` printed. */
+  async cli(...args: readonly string[]): Promise<Readonly<Record<string, unknown>>> {
+    const lines: string[] = [];
+    const child = await startNode(script('main.cli.js'), {
+      name: `cli ${args.slice(0, 2).join(' ')}`,
+      args: ['--json', '--yes', '--actor', 'local', '--reason', 'local world', ...args],
+      env: { ...this.env, LOG_LEVEL: 'warn' },
+      onLine: (line, stream) => {
+        if (stream === 'stdout') lines.push(line);
+      },
+    });
+    const code = await child.exited;
+    if (code !== 0) throw new Error(`cli ${args.join(' ')} ended with ${code}:\n${child.tail()}`);
+    return JSON.parse(lines.join('\n') || '{}') as Readonly<Record<string, unknown>>;
+  }
+
+  /** Starts an API process; resolves with its base URL once it listens. */
+  async startApi(port: number, env: NodeJS.ProcessEnv = {}): Promise<{ process: NodeProcess<true>; baseUrl: string }> {
+    const process = await this.startService('api', 'main.api.js', LISTENING, { PORT: port.toString(), ...env });
+    return { process, baseUrl: `http://127.0.0.1:${port}` };
+  }
+
+  async startWorker(env: NodeJS.ProcessEnv = {}): Promise<NodeProcess<true>> {
+    return this.startService('worker', 'main.worker.js', WORKING, env);
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.processes.splice(0).map((process) => process.stop()));
+    for (const stop of this.stops.splice(0).reverse()) await stop();
+  }
+
+  private async startService(
+    name: string,
+    file: string,
+    ready: RegExp,
+    env: NodeJS.ProcessEnv,
+  ): Promise<NodeProcess<true>> {
+    const process = await startNode<true>(script(file), {
+      name,
+      env: { ...this.env, ...env },
+      readyWhen: (line) => (ready.test(line) ? true : undefined),
+      onLine: (line) => this.options.onLine?.(name, line),
+    });
+    this.processes.push(process);
+    return process;
+  }
+
+  private async startServers(): Promise<void> {
+    const { options } = this;
+    const step = (what: string): void => options.onStep?.(what);
+    await Promise.all([
+      (async () => {
+        if (options.databaseUrl === undefined) {
+          const postgres = await startPostgres({ durable: options.durable });
+          this.stops.push(() => postgres.stop());
+          this.databaseUrl = postgres.url;
+        } else this.databaseUrl = options.databaseUrl;
+        step('Postgres is up');
+      })(),
+      (async () => {
+        const redis = await startRedis({ redisUrl: options.redisUrl });
+        this.stops.push(() => redis.stop());
+        this.redisUrl = redis.url;
+        step(`Redis is up (${redis.kind})`);
+      })(),
+      (async () => {
+        await this.startDevnet();
+        step(`the local chain is up (a block every ${options.blockMs} ms, 3 s of chain time each)`);
+      })(),
+    ]);
+  }
+
+  private async startDevnet(): Promise<void> {
+    const dir = await mkdtemp(join(tmpdir(), 'energy-genesis-'));
+    this.stops.push(() => rm(dir, { recursive: true, force: true }));
+    const genesis = join(dir, 'genesis.json');
+    const [alice] = this.accounts;
+    const rich = (account: ChainAccount, trx: number) => ({ address: account.address, balance: trx * SUN });
+    await writeFile(
+      genesis,
+      JSON.stringify({
+        accounts: [
+          { address: this.bank.address, balance: `${BANK_TRX}000000` },
+          ...this.poolWallets.map((wallet, index) =>
+            rich(wallet, this.stakeOf(index) + POOL_BANDWIDTH_TRX + SPENDING_TRX),
+          ),
+          rich(this.activationWallet, SPENDING_TRX),
+          ...this.accounts.map((account) => rich(account, SPENDING_TRX)),
+        ],
+        contracts: [
+          {
+            address: this.token,
+            origin: alice?.address,
+            name: 'TestToken',
+            bytecode: TEST_TOKEN_BYTECODE,
+            abi: TEST_TOKEN_ABI,
+          },
+        ],
+      }),
+    );
+    const { blockMs, solidLag, secondNode } = this.options;
+    const process = await startNode<DevnetLine>(script('devnet/main.devnet.js'), {
+      name: 'devnet',
+      args: [
+        ...['--genesis', genesis, '--block-ms', blockMs.toString(), '--solid-lag', solidLag.toString()],
+        ...['--full-port', '0', '--solid-port', '0', '--control-port', '0'],
+        ...(secondNode === true ? ['--second-full-port', '0', '--second-solid-port', '0'] : []),
+      ],
+      readyWhen: (line) => (line.startsWith('{"full"') ? (JSON.parse(line) as DevnetLine) : undefined),
+      onLine: (line) => this.options.onLine?.('devnet', line),
+    });
+    this.stops.push(() => process.stop());
+    if (process.ready === undefined) throw new Error('the devnet did not say where it listens');
+    this.devnet = process.ready;
+  }
+
+  private stakeOf(index: number): number {
+    return this.options.poolStakesTrx?.[index] ?? POOL_STAKE_TRX;
+  }
+
+  /** The pool stakes and gives the worker's hot key what it needs and no more. */
+  private async stakePool(): Promise<void> {
+    const { wallet } = this;
+    const freeze = (account: ChainAccount, trx: number, resource: string) =>
+      wallet.send('freezebalancev2', { owner_address: account.address, frozen_balance: trx * SUN, resource }, account);
+    const sent = await Promise.all([
+      freeze(this.bank, BANK_STAKE_TRX, 'ENERGY'),
+      ...this.poolWallets.flatMap((pool, index) => [
+        freeze(pool, this.stakeOf(index), 'ENERGY'),
+        freeze(pool, POOL_BANDWIDTH_TRX, 'BANDWIDTH'),
+        this.permit(pool, POOL_OPERATIONS),
+      ]),
+      this.permit(this.activationWallet, ACTIVATION_OPERATIONS),
+    ]);
+    await Promise.all(sent.map((txid) => wallet.receipt(txid)));
+    this.options.onStep?.('the pool has staked; its hot keys may delegate and undelegate, nothing else');
+  }
+
+  private async permit(wallet: PoolWallet, operations: string): Promise<string> {
+    const key = (address: string) => [{ address, weight: 1 }];
+    return this.wallet.send(
+      'accountpermissionupdate',
+      {
+        owner_address: wallet.address,
+        owner: { type: 0, permission_name: 'owner', threshold: 1, keys: key(wallet.address) },
+        actives: [{ type: 2, permission_name: 'rental', threshold: 1, operations, keys: key(wallet.hotKey.address) }],
+      },
+      wallet,
+    );
+  }
+
+  private async addWallets(): Promise<void> {
+    await this.cli('migrate');
+    this.options.onStep?.('the schema is migrated');
+    const dir = await mkdtemp(join(tmpdir(), 'energy-keys-'));
+    const add = async (role: string, wallet: PoolWallet): Promise<void> => {
+      const file = join(dir, wallet.address);
+      await writeFile(file, wallet.hotKey.privateKey.toString('hex'), { mode: 0o600 });
+      const permission = ['--permission-id', PERMISSION_ID.toString()];
+      await this.cli('pool', 'add', '--role', role, '--address', wallet.address, '--key-file', file, ...permission);
+    };
+    try {
+      // Two at a time: each is a process of its own, and the machine may be small.
+      const queue = [
+        ...this.poolWallets.map((wallet) => ['pool', wallet] as const),
+        ['activation', this.activationWallet] as const,
+      ];
+      const lane = async (): Promise<void> => {
+        for (let next = queue.shift(); next !== undefined; next = queue.shift()) await add(next[0], next[1]);
+      };
+      await Promise.all([lane(), lane()]);
+    } finally {
+      await rm(dir, { recursive: true, force: true });
+    }
+    this.options.onStep?.('the wallets are in the pool, their keys sealed');
+  }
+}
