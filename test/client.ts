@@ -82,8 +82,16 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Writes `frame` to a connection of its own and reads until the other side closes it; rejects after `limitMs`. */
-export async function sendFrame(baseUrl: string, frame: string | Buffer, limitMs = 10_000): Promise<string> {
+/**
+ * Writes `frame` to a connection of its own and reads until the other side closes it; rejects after `limitMs`.
+ * With `quietMs` it says that nothing follows once the other side was quiet for so long, so that an incomplete frame
+ * need not run into the other side's time limit.
+ */
+export async function sendFrame(
+  baseUrl: string,
+  frame: string | Buffer,
+  { limitMs = 10_000, quietMs }: { limitMs?: number; quietMs?: number } = {},
+): Promise<string> {
   const { hostname, port } = new URL(baseUrl);
   return new Promise((resolve, reject) => {
     const socket = connect(Number(port), hostname);
@@ -92,6 +100,7 @@ export async function sendFrame(baseUrl: string, frame: string | Buffer, limitMs
       socket.destroy();
       reject(new Error(`the connection stayed open after: ${Buffer.concat(chunks).toString('latin1').slice(0, 200)}`));
     }, limitMs);
+    if (quietMs !== undefined) socket.setTimeout(quietMs, () => socket.end());
     socket.on('data', (chunk) => chunks.push(chunk));
     // A reset after the answer is how some refusals end; what was read until then counts.
     socket.on('error', () => undefined);

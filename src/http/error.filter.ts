@@ -90,7 +90,10 @@ export function answerError(thrown: unknown, request: Request, response: ServerR
   }
   response.statusCode = error.status;
   for (const [name, value] of Object.entries(errorHeaders(error))) response.setHeader(name, value);
-  response.end(errorBody(error, requestId));
+  const body = errorBody(error, requestId);
+  // Node leaves it out for an HTTP/1.0 caller, who then cannot tell a whole answer from a broken one.
+  response.setHeader('Content-Length', Buffer.byteLength(body));
+  response.end(body);
 }
 
 @Catch()

@@ -125,8 +125,14 @@ function requestIdOf(request: IncomingMessage): string {
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
 }
 
-/** The route of the request. Throws 400 without a Host, 404 for an unknown path, 405 for a known one. */
+/** The route of the request. Throws 400 for another HTTP or without a Host, 404 for an unknown path, 405 for a known one. */
 function findRoute(routes: RouteTable, request: Request) {
+  // Node's parser takes a request line without a version for HTTP/0.9, which has no headers and no status.
+  if (request.httpVersionMajor !== 1) {
+    throw new ApiError('INVALID_REQUEST', 'This is not a valid HTTP/1.1 request.', {
+      details: [{ field: 'request', msg: 'is not valid HTTP/1.1' }],
+    });
+  }
   if (request.httpVersion === '1.1' && request.headers.host === undefined) {
     throw new ApiError('INVALID_REQUEST', 'The Host header is missing.', {
       details: [{ field: 'Host', msg: 'is required' }],

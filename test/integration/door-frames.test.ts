@@ -3,6 +3,7 @@ import { until } from '../../src/local/wait.js';
 import type { Customer } from '../client.js';
 import { canonical, sendFrame } from '../client.js';
 import { openDoor, type DoorApp } from '../door.js';
+import { checkFrames } from '../fuzz/frames.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { createTestRedis, type TestRedis } from '../setup/redis.js';
 
@@ -140,6 +141,13 @@ describe('raw HTTP', () => {
   test('garbage behind a request under way never becomes its answer', async () => {
     const answers = answersIn(await sendFrame(door.baseUrl, `${request('/v1/slow', undefined)}garbage\r\n\r\n`));
     expect(answers.map(({ body }) => body)).toEqual([{ answered: true }]);
+  });
+
+  test('frames broken at random give no 5xx, no hang and nothing out of shape', async () => {
+    const counts = await checkFrames(customer, 400, 20_260_101);
+    expect(counts['200']).toBeGreaterThan(0);
+    expect(counts['400']).toBeGreaterThan(0);
+    expect(counts['401']).toBeGreaterThan(0);
   });
 
   test('a request under way is finished when the service stops, and nothing new is taken', async () => {

@@ -264,7 +264,7 @@ describe('the body', () => {
 
   test('a caller who hangs up in the middle leaves the door open for others', async () => {
     const frame = `POST /v1/buy HTTP/1.1\r\nHost: x\r\nMerchant: a\r\nSignature: b\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{`;
-    await expect(sendFrame(door.baseUrl, frame, 200)).rejects.toThrow('stayed open');
+    await expect(sendFrame(door.baseUrl, frame, { limitMs: 200 })).rejects.toThrow('stayed open');
     expect((await customer.post('/v1/buy', BODY)).status).toBe(200);
   });
 });

@@ -1,0 +1,56 @@
+// `npm run fuzz -- --runs N [--seed S]`: every property N times, with what came of it. Ends with 1 on the first fault,
+// printing the input that shows it.
+import { randomInt } from 'node:crypto';
+import { parseArgs } from 'node:util';
+import { openDoor } from '../door.js';
+import { createTestDatabase } from '../setup/database.js';
+import { createTestRedis } from '../setup/redis.js';
+import { startServices, stopServices } from '../setup/services.js';
+import { checkAddresses, checkHeaders, checkIntegers } from './fields.js';
+import { checkFrames } from './frames.js';
+import { checkBytes, checkCanonicaliser, checkReader, type Counts } from './json.js';
+
+const SERVER_LIMITS = { BAD_SIGNATURES_PER_MINUTE: '10000000', HEADERS_TIMEOUT_SEC: '2', REQUEST_TIMEOUT_SEC: '3' };
+
+function wholeNumber(text: string | undefined, fallback: number): number {
+  if (text === undefined) return fallback;
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new Error('--runs and --seed take a positive integer');
+  return Number(text);
+}
+
+async function report(name: string, runs: number, check: () => Counts | Promise<Counts>): Promise<void> {
+  const start = performance.now();
+  const counts = await check();
+  const seconds = ((performance.now() - start) / 1000).toFixed(1);
+  const parts = Object.entries(counts).map(([what, count]) => `${what} ${count.toString()}`);
+  console.log(`${name}: ${runs.toString()} runs clean in ${seconds} s; ${parts.join(', ')}`);
+}
+
+export async function main(): Promise<void> {
+  const { values } = parseArgs({ options: { runs: { type: 'string' }, seed: { type: 'string' } } });
+  const runs = wholeNumber(values.runs, 10_000);
+  const seed = wholeNumber(values.seed, randomInt(1, 1_000_000));
+  console.log(`seed ${seed.toString()}`);
+  await report('canonicaliser', runs, () => checkCanonicaliser(runs, seed));
+  await report('strict reader against JSON.parse', runs, () => checkReader(runs, seed));
+  await report('strict reader on bytes', runs, () => checkBytes(runs, seed));
+  await report('addresses', runs, () => checkAddresses(runs, seed));
+  await report('integers', runs, () => checkIntegers(runs, seed));
+  await report('headers', runs, () => checkHeaders(runs, seed));
+  await startServices();
+  try {
+    const database = await createTestDatabase();
+    const redis = await createTestRedis();
+    const door = await openDoor(database.url, { ...SERVER_LIMITS, REDIS_URL: redis.url, LOG_LEVEL: 'silent' });
+    try {
+      const customer = await door.customer('fuzz');
+      await report('raw HTTP frames', runs, () => checkFrames(customer, runs, seed));
+    } finally {
+      await door.close();
+      await redis.close();
+      await database.drop();
+    }
+  } finally {
+    await stopServices();
+  }
+}
