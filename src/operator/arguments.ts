@@ -5,7 +5,7 @@ import { InvalidArgumentError } from 'commander';
 import { isAddress } from '../chain/address.js';
 import { messageOf } from '../errors.js';
 import type { Credits } from '../money/units.js';
-import { usageError } from './fault.js';
+import { OperatorError, usageError } from './fault.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
@@ -97,8 +97,7 @@ export async function readKeyFile(path: string): Promise<KeyFile> {
       throw usageError(`${path} must hold a private key: 64 hex characters, nothing else.`);
     return { privateKey: Buffer.from(text, 'hex'), isExposed: (mode & 0o077) !== 0 };
   } catch (error) {
-    if (error instanceof Error && 'code' in error)
-      throw usageError(`The key file cannot be read: ${messageOf(error)}.`);
-    throw error;
+    if (error instanceof OperatorError) throw error;
+    throw usageError(`The key file cannot be read: ${messageOf(error)}.`);
   }
 }

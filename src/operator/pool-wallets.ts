@@ -8,7 +8,7 @@ import { Config } from '../config.js';
 import { Sealers } from '../platform.module.js';
 import { recordAct, type Author } from '../store/audit-log.js';
 import { Database, sqlStateOf, type Queryable } from '../store/database.js';
-import { OperatorError } from './fault.js';
+import { OperatorError, usageError } from './fault.js';
 import { judgePermission, operationsOf, type WalletRole } from './wallet-permission.js';
 
 export interface WalletView {
@@ -107,6 +107,8 @@ export class PoolWallets {
 
   /** A paused wallet sells nothing more; what runs is still reclaimed. */
   async setStatus(address: string, status: 'active' | 'paused', act: Author): Promise<void> {
+    // The pool's own pass resumes what it paused itself, and knows its pauses by this word.
+    if (act.reason.startsWith('auto:')) throw usageError('A reason does not begin with “auto:”.');
     await this.database.transaction(async (tx) => {
       const rows = await tx.query(
         `UPDATE pool_wallet SET status = $2, pause_reason = $3 WHERE address = $1 RETURNING id`,

@@ -6,7 +6,8 @@ import type { Desk } from './desk.js';
 import { usageError } from './fault.js';
 import { fields, percentText, table, trxText } from './layout.js';
 import { PoolWallets, type WalletKey, type WalletView } from './pool-wallets.js';
-import { WALLET_ROLES, type WalletRole } from './wallet-permission.js';
+import { planUpdate } from './permission-update.js';
+import { WALLET_ROLES, judgePermission, type WalletRole } from './wallet-permission.js';
 
 const permissionArg = integerArg(0n, 9n);
 const slotsArg = integerArg(1n, 256n);
@@ -16,6 +17,8 @@ interface KeyOptions {
   readonly keyAddress?: string;
   readonly permissionId: bigint;
 }
+
+type PermissionsOptions = Omit<KeyOptions, 'permissionId'> & { readonly role: WalletRole };
 
 interface AddOptions extends KeyOptions {
   readonly role: WalletRole;
@@ -39,7 +42,7 @@ export function addPoolCommands(program: Command, desk: Desk): void {
   ).action((options: AddOptions) => add(desk, options));
   addKeyOptions(
     pool.command('set-key <address>').description('change a wallet’s hot key, after the same checks'),
-  ).action((address: string, options: KeyOptions) => setKey(desk, address, options));
+  ).action((address: string, options: KeyOptions) => setKey(desk, addressArg(address), options));
   pool
     .command('list')
     .description('every wallet with its stake and what is free of it')
@@ -49,6 +52,13 @@ export function addPoolCommands(program: Command, desk: Desk): void {
         desk.print(walletTable(wallets), { wallets });
       }),
     );
+  pool
+    .command('permissions <address>')
+    .description('print the permission update that a wallet’s owner signs with the cold key')
+    .requiredOption('--role <role>', 'pool or activation', choiceArg(WALLET_ROLES))
+    .option('--key-file <path>', 'a file with the hot key in hex')
+    .option('--key-address <address>', 'or the hot key’s address', addressArg)
+    .action((address: string, options: PermissionsOptions) => permissions(desk, addressArg(address), options));
   for (const [name, status] of [
     ['pause', 'paused'],
     ['resume', 'active'],
@@ -57,6 +67,7 @@ export function addPoolCommands(program: Command, desk: Desk): void {
       .command(`${name} <address>`)
       .description(status === 'paused' ? 'sell nothing more from it; reclaims go on' : 'sell from it again')
       .action(async (address: string) => {
+        addressArg(address);
         const act = desk.actor(status === 'paused' ? undefined : 'resumed');
         await desk.operate(async (parts) => {
           const wallets = parts.get(PoolWallets);
@@ -122,7 +133,40 @@ async function setKey(desk: Desk, address: string, options: KeyOptions): Promise
   });
 }
 
-async function readKey(desk: Desk, options: KeyOptions): Promise<WalletKey> {
+async function permissions(desk: Desk, address: string, options: PermissionsOptions): Promise<void> {
+  const { keyAddress } = await readKey(desk, options);
+  await desk.operate(async (parts) => {
+    const account = await parts.get(PoolWallets).account(address);
+    const { role } = options;
+    const fit = account.permissions.find(
+      (permission) => judgePermission(account, permission.id, keyAddress, role).kind === 'exact',
+    );
+    if (fit !== undefined) {
+      const human = `Nothing to sign: permission ${fit.id.toString()} (${fit.name}) is exactly what a ${role} wallet needs.`;
+      desk.print(human, { permission_id: fit.id, update: null });
+      return;
+    }
+    const { update, permissionId, isReplacing } = planUpdate(account, role, keyAddress);
+    const fullNode = parts.get(Config).chain.fullNodeUrls[0] ?? '';
+    const id = permissionId.toString();
+    const human = [
+      `The update for ${address}. It ${isReplacing ? 'replaces the permission of that name' : 'adds one permission'}`,
+      `(id ${id}) and keeps the others; TRON burns 100 TRX for it by default.`,
+      '',
+      JSON.stringify(update, null, 2),
+      '',
+      'Build it, sign it where the cold key is, send it:',
+      `  curl -s ${fullNode}/wallet/accountpermissionupdate -d '${JSON.stringify(update)}'`,
+      '  (sign the answer with the owner’s key, then POST it to /wallet/broadcasttransaction)',
+      '',
+      'Then:',
+      `  npm run cli -- pool add --role ${role} --address ${address} --permission-id ${id} --key-file FILE`,
+    ];
+    desk.print(human.join('\n'), { permission_id: permissionId, replaces: isReplacing, update });
+  });
+}
+
+async function readKey(desk: Desk, options: Omit<KeyOptions, 'permissionId'>): Promise<WalletKey> {
   if ((options.keyFile === undefined) === (options.keyAddress === undefined)) {
     throw usageError('Give one of --key-file PATH and --key-address ADDRESS.');
   }
@@ -131,7 +175,12 @@ async function readKey(desk: Desk, options: KeyOptions): Promise<WalletKey> {
   if (isExposed) desk.warn(`Others can read ${options.keyFile}: chmod 600, or delete it now that the key is sealed.`);
   // Loaded only here: it brings tronweb along, which takes half a second.
   const { addressOfKey } = await import('../chain/keys.js');
-  return { keyAddress: addressOfKey(privateKey), privateKey };
+  try {
+    return { keyAddress: addressOfKey(privateKey), privateKey };
+  } catch {
+    // Zero, or beyond the curve's order. The cause is not told: it could hold the key.
+    throw usageError(`${options.keyFile} holds 32 bytes that are no private key.`);
+  }
 }
 
 function walletTable(wallets: readonly WalletView[]): string {

@@ -1,0 +1,223 @@
+// The pool commands against a real database and a local chain: what a wallet's key may do is judged on chain.
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Sealer } from '../../src/seal.js';
+import { addressOf, keyOf, startOperatorChain, type OperatorChain } from '../operator-chain.js';
+import { cliWith, settings, type Cli } from '../operator.js';
+import { asAdmin } from '../setup/admin.js';
+import { createTestDatabase, type TestDatabase } from '../setup/database.js';
+
+const POOL_OPERATIONS = `0000000000000006${'0'.repeat(48)}`;
+const ACTIVATION_OPERATIONS = `01${'0'.repeat(62)}`;
+const WITH_TRANSFER = `0200000000000006${'0'.repeat(48)}`;
+const DELEGATE_ONLY = `0000000000000002${'0'.repeat(48)}`;
+const HOT = addressOf('hot');
+
+let database: TestDatabase;
+let chain: OperatorChain;
+let env: Record<string, string>;
+let cli: Cli;
+let folder: string;
+let keyFile: string;
+
+beforeAll(async () => {
+  [database, chain, folder] = await Promise.all([
+    createTestDatabase(),
+    startOperatorChain(['exact', 'wide', 'narrow', 'bare', 'activator', 'other']),
+    mkdtemp(join(tmpdir(), 'cli-pool-')),
+  ]);
+  env = settings(database.url, chain.env);
+  cli = cliWith(env);
+  keyFile = join(folder, 'hot.key');
+  await writeFile(keyFile, `${keyOf('hot').toString('hex')}\n`, { mode: 0o600 });
+  await chain.stake('exact', 5000);
+  await chain.permit('exact', [{ name: 'mine', operations: POOL_OPERATIONS, key: HOT }]);
+  await chain.permit('wide', [{ name: 'mine', operations: WITH_TRANSFER, key: HOT }]);
+  await chain.permit('narrow', [{ name: 'mine', operations: DELEGATE_ONLY, key: HOT }]);
+  await chain.permit('activator', [
+    { name: 'other', operations: POOL_OPERATIONS, key: addressOf('other') },
+    { name: 'mine', operations: ACTIVATION_OPERATIONS, key: HOT },
+  ]);
+});
+
+afterAll(async () => {
+  await chain.stop();
+  await database.drop();
+  await rm(folder, { recursive: true });
+});
+
+async function rows(text: string, params: unknown[] = []): Promise<Record<string, unknown>[]> {
+  return asAdmin(database.url, async (client) => (await client.query(text, params)).rows);
+}
+
+function add(name: string, role = 'pool', permission = '2', ...more: string[]) {
+  const args = ['--role', role, '--address', addressOf(name), '--permission-id', permission, ...more];
+  return cli('pool', 'add', ...args, ...(more.some((arg) => arg.startsWith('--key')) ? [] : ['--key-file', keyFile]));
+}
+
+async function isInPool(name: string): Promise<boolean> {
+  return (await rows(`SELECT FROM pool_wallet WHERE address = $1`, [addressOf(name)])).length > 0;
+}
+
+describe('pool add', () => {
+  it('takes a wallet whose key may do exactly its role’s work, seals the key and makes the slots', async () => {
+    const added = await add('exact', 'pool', '2', '--slots', '7', '--json');
+    expect([added.code, added.err]).toEqual([0, '']);
+    expect(added.json()).toMatchObject({ address: addressOf('exact'), key_address: HOT, staked_sun: 5_000_000_000 });
+    const [wallet] = await rows(`SELECT * FROM pool_wallet WHERE address = $1`, [addressOf('exact')]);
+    expect(wallet).toMatchObject({ role: 'pool', permission_id: 2, key_address: HOT, status: 'active' });
+    const sealer = new Sealer('pool-key', Buffer.from(env['MASTER_KEY']!, 'base64'));
+    expect(sealer.open(wallet!['key_sealed'] as Buffer, addressOf('exact'))).toEqual(keyOf('hot'));
+    expect(await rows(`SELECT slot_no, free_sun FROM pool_slot WHERE wallet_id = $1`, [wallet!['id']])).toHaveLength(7);
+    const [act] = await rows(`SELECT actor, detail FROM audit_log WHERE action = 'pool.add'`);
+    expect(JSON.stringify(act)).not.toContain(keyOf('hot').toString('hex'));
+    const again = await add('exact');
+    expect([again.code, again.err]).toEqual([1, expect.stringContaining('already')]);
+  });
+
+  it('takes an activation wallet by its own mask, under any of its permissions', async () => {
+    expect((await add('activator', 'activation', '3')).code).toBe(0);
+    expect(
+      (
+        await rows(
+          `SELECT count(*)::int AS n FROM pool_slot s JOIN pool_wallet w ON w.id = s.wallet_id WHERE w.address = $1`,
+          [addressOf('activator')],
+        )
+      )[0],
+    ).toEqual({ n: 16 });
+  });
+
+  it.each([
+    ['wide', 'pool', '2', 'also allows Transfer'],
+    ['narrow', 'pool', '2', 'does not allow UnDelegateResource'],
+    ['wide', 'pool', '3', 'has no permission 3'],
+    ['bare', 'pool', '0', 'does not name the key'],
+    ['narrow', 'activation', '2', 'does not allow AccountCreate'],
+    ['nobody', 'pool', '2', 'is not on chain'],
+  ])('refuses %s as %s under permission %s: it %s', async (name, role, permission, why) => {
+    const refused = await add(name, role, permission);
+    expect([refused.code, refused.out]).toEqual([1, '']);
+    expect(refused.err).toContain(why);
+    expect(await isInPool(name)).toBe(false);
+  });
+
+  it('takes a wide key only where the settings name the wallet, and warns', async () => {
+    const allowing = cliWith({ ...env, POOL_ALLOW_WIDE_PERMISSION: addressOf('wide') });
+    const args = ['--role', 'pool', '--address', addressOf('wide'), '--permission-id', '2', '--key-file', keyFile];
+    const added = await allowing('pool', 'add', ...args);
+    expect([added.code, added.err]).toEqual([0, expect.stringContaining('also allows Transfer')]);
+  });
+
+  it('reads the key from a file, says when others can read it, and refuses what is no key', async () => {
+    await chmod(keyFile, 0o644);
+    const warned = await add('narrow');
+    await chmod(keyFile, 0o600);
+    expect(warned.err).toContain('chmod 600');
+    const wrong = join(folder, 'wrong.key');
+    await writeFile(wrong, 'not a key');
+    expect((await add('narrow', 'pool', '2', '--key-file', wrong)).code).toBe(2);
+    expect((await add('narrow', 'pool', '2', '--key-file', join(folder, 'gone'))).code).toBe(2);
+    await writeFile(wrong, '0'.repeat(64));
+    const zero = await add('narrow', 'pool', '2', '--key-file', wrong);
+    expect([zero.code, zero.err]).toEqual([2, expect.stringContaining('key')]);
+  });
+
+  it('without a chain nothing is added', async () => {
+    const lost = cliWith({
+      ...env,
+      TRON_FULL_NODE_URLS: 'http://127.0.0.1:1',
+      TRON_SOLIDITY_NODE_URLS: 'http://127.0.0.1:1',
+    });
+    const args = ['--role', 'pool', '--address', addressOf('bare'), '--permission-id', '2', '--key-file', keyFile];
+    const refused = await lost('pool', 'add', ...args, '--json');
+    expect([refused.code, JSON.parse(refused.err)]).toEqual([
+      1,
+      expect.objectContaining({ error: 'CHAIN_UNAVAILABLE' }),
+    ]);
+  });
+
+  it('a key that the signer process holds is known by its address alone', async () => {
+    await chain.permit('other', [{ name: 'mine', operations: POOL_OPERATIONS, key: HOT }]);
+    expect((await add('other', 'pool', '2', '--key-address', HOT)).code).toBe(0);
+    const { wallets } = (await cli('pool', 'list', '--json')).json();
+    expect(wallets).toContainEqual(expect.objectContaining({ address: addressOf('other'), key_held_by: 'signer' }));
+  });
+});
+
+describe('pool permissions', () => {
+  it('prints an update that a node takes, keeps what was there, and makes the wallet fit', async () => {
+    await chain.permit('bare', [{ name: 'theirs', operations: WITH_TRANSFER, key: addressOf('other') }]);
+    const printed = await cli(
+      'pool',
+      'permissions',
+      addressOf('bare'),
+      '--role',
+      'pool',
+      '--key-file',
+      keyFile,
+      '--json',
+    );
+    const { update, permission_id: permissionId } = printed.json();
+    await chain.send('bare', await chain.call('wallet/accountpermissionupdate', update));
+    const account = await chain.call('wallet/getaccount', { address: addressOf('bare'), visible: true });
+    expect(account['active_permission']).toMatchObject([
+      { permission_name: 'theirs', operations: WITH_TRANSFER, keys: [{ address: addressOf('other') }] },
+      { id: permissionId, operations: POOL_OPERATIONS, keys: [{ address: HOT }] },
+    ]);
+    expect((await add('bare', 'pool', String(permissionId))).code).toBe(0);
+    const nothing = await cli(
+      'pool',
+      'permissions',
+      addressOf('bare'),
+      '--role',
+      'pool',
+      '--key-address',
+      HOT,
+      '--json',
+    );
+    expect(nothing.json()).toEqual({ permission_id: permissionId, update: null });
+  });
+
+  it('replaces our own earlier permission when the hot key changes, and set-key follows', async () => {
+    const next = addressOf('next');
+    const args = ['pool', 'permissions', addressOf('bare'), '--role', 'pool', '--key-address', next];
+    const { update, permission_id: permissionId, replaces } = (await cli(...args, '--json')).json();
+    expect([update.actives.length, replaces]).toEqual([2, true]);
+    const nextFile = join(folder, 'next.key');
+    await writeFile(nextFile, keyOf('next').toString('hex'), { mode: 0o600 });
+    const setKey = () =>
+      cli(
+        'pool',
+        'set-key',
+        addressOf('bare'),
+        '--key-file',
+        nextFile,
+        '--permission-id',
+        String(permissionId),
+        '--yes',
+      );
+    expect((await setKey()).err).toContain('does not name the key');
+    await chain.send('bare', await chain.call('wallet/accountpermissionupdate', update));
+    expect((await setKey()).code).toBe(0);
+    expect(await rows(`SELECT key_address FROM pool_wallet WHERE address = $1`, [addressOf('bare')])).toEqual([
+      { key_address: next },
+    ]);
+  });
+});
+
+describe('pool pause and resume', () => {
+  it('pausing wants a reason and keeps it; resuming forgets it', async () => {
+    const address = addressOf('exact');
+    expect((await cli('pool', 'pause', address)).err).toContain('--reason');
+    expect((await cli('pool', 'pause', address, '--reason', 'auto: no')).code).toBe(2);
+    const paused = await cli('pool', 'pause', address, '--reason', 'unstaking', '--json');
+    expect(paused.json()).toMatchObject({ status: 'paused', pause_reason: 'unstaking' });
+    expect((await cli('pool', 'list')).out).toContain('paused: unstaking');
+    expect((await cli('pool', 'resume', address, '--json')).json()).toMatchObject({
+      status: 'active',
+      pause_reason: null,
+    });
+    expect((await cli('pool', 'resume', addressOf('hot'))).code).toBe(1);
+  });
+});
