@@ -87,6 +87,7 @@ function readAccount(node: TronNode, address: string, json: JsonObject): ChainAc
   const balance = int64(json['balance']);
   if (delegated === undefined || own === undefined || balance === undefined) throw nonsense(node, 'account amounts');
   const owner = json['owner_permission'];
+  const witness = json['witness_permission'];
   return {
     address,
     isContract: json['type'] === 'Contract',
@@ -95,6 +96,7 @@ function readAccount(node: TronNode, address: string, json: JsonObject): ChainAc
     delegatedEnergySun: sun(delegated),
     permissions: [
       ...(isJsonObject(owner) ? [readPermission(owner, 0)] : []),
+      ...(isJsonObject(witness) ? [readPermission(witness, 1)] : []),
       ...objectsOf(json['active_permission']).map((entry) => readPermission(entry, 2)),
     ],
   };
