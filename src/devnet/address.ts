@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 
 const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
-const DIGIT = new Map([...ALPHABET].map((c, i) => [c, BigInt(i)]));
+const DIGIT = new Map(Array.from(ALPHABET, (c, i) => [c, BigInt(i)]));
 
 export function sha256(bytes: Uint8Array): Buffer {
   return createHash('sha256').update(bytes).digest();

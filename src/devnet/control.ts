@@ -74,14 +74,12 @@ export function controlHandlers({ chain, nodes, dump }: Control): Map<string, Ha
     node: ({ body }) => {
       const view = nodes[Number(integerOf(member(body, 'index')) ?? 0n)];
       if (view === undefined) throw new RangeError('no such node');
-      const read = (name: 'behind' | 'solidLag'): void => {
-        const value = Number(integerOf(member(body, name)) ?? BigInt(view.settings[name]));
-        if (value < 0 || value > chain.options.reach)
-          throw new RangeError(`${name} must be from 0 to ${String(chain.options.reach)}`);
-        view.settings[name] = value;
-      };
-      read('behind');
-      read('solidLag');
+      const given = (name: 'behind' | 'solidLag'): number =>
+        Number(integerOf(member(body, name)) ?? BigInt(view.settings[name]));
+      const [behind, solidLag] = [given('behind'), given('solidLag')];
+      if (behind < 0 || solidLag < 0 || behind + solidLag > chain.options.reach)
+        throw new RangeError(`behind and solidLag must be 0 or more and sum to at most ${String(chain.options.reach)}`);
+      Object.assign(view.settings, { behind, solidLag });
       return { ...view.settings };
     },
     dump: () => ({ state: dump() }),

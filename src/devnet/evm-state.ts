@@ -1,7 +1,7 @@
 // The state manager @ethereumjs/evm works on: TRON accounts, code and storage over a stack of overlays.
 // It never writes to the chain itself; the caller commits the bottom overlay when the transaction stands.
 import type { AccountFields, StateManagerInterface } from '@ethereumjs/common';
-import { Account as EvmAccount, type Address, KECCAK256_NULL } from '@ethereumjs/util';
+import { type Account as EvmAccount, type Address, KECCAK256_NULL, createAccount } from '@ethereumjs/util';
 import { accountAt, deleteAccount, newAccount, putAccount } from './accounts.js';
 import { keccak256 } from './address.js';
 import { codeAt, putCode, removeContract, slotKey } from './contract-store.js';
@@ -12,6 +12,17 @@ const UNKNOWN_ROOT = new Uint8Array(32);
 
 export function tronAddress(address: Address): string {
   return '41' + Buffer.from(address.bytes).toString('hex');
+}
+
+// The EVM asks for an account, and with it the hash of its code, many times a call; code never changes in place.
+const codeHashes = new WeakMap<Uint8Array, Uint8Array>();
+
+function hashOf(code: Uint8Array): Uint8Array {
+  const known = codeHashes.get(code);
+  if (known !== undefined) return known;
+  const hash = keccak256(code);
+  codeHashes.set(code, hash);
+  return hash;
 }
 
 function hexOf(bytes: Uint8Array): string {
@@ -53,8 +64,8 @@ export class TronStateManager implements StateManagerInterface {
     const account = accountAt(this.top, tron);
     if (account === undefined) return Promise.resolve(undefined);
     const code = codeAt(this.top, tron);
-    const hash = code === undefined ? KECCAK256_NULL : keccak256(code);
-    return Promise.resolve(new EvmAccount(0n, account.balance, undefined, hash));
+    const hash = code === undefined ? KECCAK256_NULL : hashOf(code);
+    return Promise.resolve(createAccount({ balance: account.balance, codeHash: hash }));
   }
 
   putAccount(address: Address, account?: EvmAccount): Promise<void> {
@@ -80,7 +91,7 @@ export class TronStateManager implements StateManagerInterface {
   }
 
   async modifyAccountFields(address: Address, fields: AccountFields): Promise<void> {
-    const account = (await this.getAccount(address)) ?? new EvmAccount();
+    const account = (await this.getAccount(address)) ?? createAccount({});
     account.balance = fields.balance ?? account.balance;
     await this.putAccount(address, account);
   }

@@ -1,7 +1,7 @@
 // Runs contracts on @ethereumjs/evm with TRON's prices, dynamic energy, addresses and refusals.
 // Works on a state it is given and never decides whether the result is kept.
 import { Common, Hardfork, Mainnet } from '@ethereumjs/common';
-import { type EVM, type EVMResult, createEVM } from '@ethereumjs/evm';
+import { type EVM, type EVMResult, type EVMRunCallOpts, createEVM } from '@ethereumjs/evm';
 import { Address } from '@ethereumjs/util';
 import { base58OfHex, keccak256 } from './address.js';
 import { FACTOR_ONE, energyStateAt } from './contract-store.js';
@@ -19,7 +19,7 @@ export interface Log {
 /** A call between contracts or a value it moved. */
 export interface InternalCall {
   readonly caller: string;
-  readonly to: string;
+  to: string;
   readonly value: bigint;
   readonly note: 'call' | 'create';
   rejected: boolean;
@@ -64,6 +64,7 @@ export interface VmResult {
  */
 const STEPS_MAX = 500_000;
 const DEPTH_MAX = 64;
+const JUMP = 0x56;
 const STATIC_FORBIDDEN: ReadonlySet<number> = new Set([0x55, 0xa0, 0xa1, 0xa2, 0xa3, 0xa4, 0xf0, 0xf5, 0xff]);
 
 interface RunState {
@@ -73,7 +74,13 @@ interface RunState {
   gasLeft: bigint;
   messageGasLimit?: bigint | undefined;
   env: { address: Address };
-  interpreter: { isStatic(): boolean; getReturnDataSize(): bigint; initialEnergy?: bigint; factor?: bigint };
+  interpreter: {
+    isStatic(): boolean;
+    getReturnDataSize(): bigint;
+    initialEnergy?: bigint;
+    factor?: bigint;
+    user?: string;
+  };
 }
 interface OpEntry {
   opcodeInfo: {
@@ -93,6 +100,13 @@ interface OpEntry {
 interface EvmInside {
   _opcodeMap: OpEntry[];
   _generateAddress: (message: CreateMessage) => Promise<Address>;
+}
+interface CallMessage {
+  readonly depth: number;
+  readonly caller: Address;
+  readonly to?: Address;
+  readonly value: bigint;
+  readonly delegatecall: boolean;
 }
 interface CreateMessage {
   caller: Address;
@@ -116,6 +130,26 @@ class Run {
     readonly request: VmRequest,
     readonly vmState: TronStateManager,
   ) {}
+
+  /** A message begins: calls between contracts are noted, the transaction itself and library code are not. */
+  enter(message: CallMessage): void {
+    if (message.depth === 0 || message.delegatecall) {
+      this.open.push(null);
+      return;
+    }
+    const to = message.to === undefined ? '' : tronAddress(message.to);
+    const note = message.to === undefined ? 'create' : 'call';
+    const call: InternalCall = { caller: tronAddress(message.caller), to, value: message.value, note, rejected: false };
+    this.internal.push(call);
+    this.open.push(call);
+  }
+
+  leave(result: EVMResult): void {
+    const call = this.open.pop();
+    if (call === null || call === undefined) return;
+    if (result.createdAddress !== undefined) call.to = tronAddress(result.createdAddress);
+    if (result.execResult.exceptionError !== undefined) call.rejected = true;
+  }
 
   factorOf(address: string): bigint {
     if (!this.request.dynamicEnergy) return FACTOR_ONE;
@@ -165,8 +199,11 @@ function meter(run: Run, state: RunState): bigint {
   const op = state.opCode;
   const { interpreter } = state;
   interpreter.initialEnergy ??= state.gasLeft;
-  interpreter.factor ??= run.factorOf(tronAddress(state.env.address));
-  if (++run.steps > STEPS_MAX) throw new VmTimeout(`CPU timeout for '${operationName(op)}' operation executing`);
+  interpreter.user ??= tronAddress(state.env.address);
+  interpreter.factor ??= run.factorOf(interpreter.user);
+  // Judged at jumps, which every endless run makes, so the text names the same opcode each time.
+  if (++run.steps > STEPS_MAX && (op === JUMP || run.steps > 2 * STEPS_MAX))
+    throw new VmTimeout(`CPU timeout for '${operationName(op)}' operation executing`);
   const frame = new EnergyMeter(run, state);
   const energy = priceOf(op, frame);
   const penalty = interpreter.factor > FACTOR_ONE ? (energy * interpreter.factor) / FACTOR_ONE - energy : 0n;
@@ -180,8 +217,7 @@ function meter(run: Run, state: RunState): bigint {
     );
   }
   run.penalty += penalty;
-  const user = tronAddress(state.env.address);
-  run.usedBy.set(user, (run.usedBy.get(user) ?? 0n) + energy);
+  run.usedBy.set(interpreter.user, (run.usedBy.get(interpreter.user) ?? 0n) + energy);
   checkLegal(run, state, op, frame);
   const left = state.gasLeft - total;
   if (CALLS.has(op)) {
@@ -200,7 +236,7 @@ function checkLegal(run: Run, state: RunState, op: number, frame: Frame): void {
       'Attempt to call a state modifying opcode inside STATICCALL',
       'UNKNOWN',
     );
-  if (op === 0x56 || op === 0x57) run.jumpTarget = frame.peek(1);
+  if (op === JUMP || op === 0x57) run.jumpTarget = frame.peek(1);
   if (op !== 0x3e) return;
   const size = state.interpreter.getReturnDataSize();
   if (frame.peek(2) + frame.peek(3) > size)
@@ -238,53 +274,61 @@ export function deployedAddress(txId: string, owner: string): string {
   return '41' + Buffer.from(hash.subarray(12)).toString('hex');
 }
 
-async function prepare(run: Run): Promise<EVM> {
-  const common = new Common({
-    chain: { ...Mainnet, chainId: Number(run.request.chainId) },
-    hardfork: Hardfork.Shanghai,
-  });
-  const evm = await createEVM({
-    common,
-    stateManager: run.vmState,
-    allowUnlimitedContractSize: true,
-    allowUnlimitedInitCodeSize: true,
-  });
-  common.updateParams({ 1: { createDataGas: 200, callStipendGas: 2300, stackLimit: DEPTH_MAX } });
-  const inside = evm as unknown as EvmInside;
-  inside._opcodeMap = inside._opcodeMap.map((entry, code) => ({
-    opcodeInfo: { ...entry.opcodeInfo, code, dynamicGas: true, isInvalid: false, feeBigInt: 0n },
-    opHandler: entry.opHandler,
-    gasHandler: (state: RunState) => meter(run, state),
-  }));
-  inside._generateAddress = (message) => Promise.resolve(generatedAddress(run, message));
-  evm.events.on(
-    'beforeMessage',
-    (message: { depth: number; caller: Address; to?: Address; value: bigint; delegatecall: boolean }) => {
-      if (message.depth === 0 || message.delegatecall) {
-        run.open.push(null);
-        return;
-      }
-      const to = message.to === undefined ? '' : tronAddress(message.to);
-      const note = message.to === undefined ? 'create' : 'call';
-      const call: InternalCall = {
-        caller: tronAddress(message.caller),
-        to,
-        value: message.value,
-        note,
-        rejected: false,
-      };
-      run.internal.push(call);
-      run.open.push(call);
-    },
-  );
-  evm.events.on('afterMessage', (result: EVMResult) => {
-    const call = run.open.pop();
-    if (call === null || call === undefined) return;
-    if (result.createdAddress !== undefined) Object.assign(call, { to: tronAddress(result.createdAddress) });
-    if (result.execResult.exceptionError !== undefined) call.rejected = true;
-  });
-  return evm;
+/**
+ * An EVM with TRON's rules that can be handed one run after another. Building one takes about 2 ms, more than most
+ * calls, so it is kept until a run is cut short and leaves its journal open.
+ */
+class Machine {
+  private run: Run | undefined;
+  private constructor(private readonly evm: EVM) {}
+
+  static async make(chainId: bigint, first: TronStateManager): Promise<Machine> {
+    const common = new Common({ chain: { ...Mainnet, chainId: Number(chainId) }, hardfork: Hardfork.Shanghai });
+    const evm = await createEVM({
+      common,
+      stateManager: first,
+      allowUnlimitedContractSize: true,
+      allowUnlimitedInitCodeSize: true,
+    });
+    common.updateParams({ 1: { createDataGas: 200, callStipendGas: 2300, stackLimit: DEPTH_MAX } });
+    const machine = new Machine(evm);
+    machine.install();
+    return machine;
+  }
+
+  private get current(): Run {
+    if (this.run === undefined) throw new Error('the machine runs nothing');
+    return this.run;
+  }
+
+  private install(): void {
+    const inside = this.evm as unknown as EvmInside;
+    inside._opcodeMap = inside._opcodeMap.map((entry, code) => ({
+      opcodeInfo: { ...entry.opcodeInfo, code, dynamicGas: true, isInvalid: false, feeBigInt: 0n },
+      opHandler: entry.opHandler,
+      gasHandler: (state: RunState) => meter(this.current, state),
+    }));
+    inside._generateAddress = (message) => Promise.resolve(generatedAddress(this.current, message));
+    this.evm.events.on('beforeMessage', (message: CallMessage) => {
+      this.current.enter(message);
+    });
+    this.evm.events.on('afterMessage', (result: EVMResult) => {
+      this.current.leave(result);
+    });
+  }
+
+  runCall(run: Run, options: EVMRunCallOpts): Promise<EVMResult> {
+    this.run = run;
+    this.evm.stateManager = run.vmState;
+    const journal = this.evm.journal as unknown as { stateManager: TronStateManager; cleanJournal(): void };
+    journal.stateManager = run.vmState;
+    journal.cleanJournal();
+    return this.evm.runCall(options);
+  }
 }
+
+/** Machines at rest, by chain id. A run takes one out, so two at once never share. */
+const resting = new Map<bigint, Machine>();
 
 const EVM_ERRORS: Readonly<Record<string, readonly [string, string]>> = {
   'invalid JUMP': ['Program$BadJumpDestinationException', 'BAD_JUMP_DESTINATION'],
@@ -315,10 +359,11 @@ function haltOf(run: Run, error: unknown): { exception: string; message: string;
 export async function runVm(request: VmRequest): Promise<VmResult> {
   const vmState = new TronStateManager(request.state, request.headMs);
   const run = new Run(request, vmState);
-  const evm = await prepare(run);
+  const machine = resting.get(request.chainId) ?? (await Machine.make(request.chainId, vmState));
+  resting.delete(request.chainId);
   const base = { penalty: 0n, output: '', logs: [], internal: run.internal, deleted: [], vmState };
   try {
-    const outcome = await evm.runCall({
+    const outcome = await machine.runCall(run, {
       caller: evmAddress(request.caller),
       origin: evmAddress(request.caller),
       ...(request.isCreate ? {} : { to: evmAddress(request.contract) }),
@@ -329,6 +374,7 @@ export async function runVm(request: VmRequest): Promise<VmResult> {
       skipNonceIncrement: true,
       block: blockOf(request) as never,
     });
+    resting.set(request.chainId, machine);
     return resultOf(run, outcome, base);
   } catch (error) {
     if (!(error instanceof VmTimeout)) throw error;

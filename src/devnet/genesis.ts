@@ -51,7 +51,7 @@ function addressIn(node: JsonNode, name: string, where: string): string {
   const given = textOf(member(node, name));
   if (given === undefined) return bad(`${where}.${name}`, 'is missing');
   if (/^41[0-9a-fA-F]{40}$/.test(given)) return given.toLowerCase();
-  let hex: string | null = null;
+  let hex: string | null;
   try {
     hex = hexOfBase58(given);
   } catch {

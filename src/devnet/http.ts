@@ -155,10 +155,10 @@ function bodyOf(source: string): Body {
 }
 
 function write(response: ServerResponse, { status, body, type }: Response): void {
-  const bytes = Buffer.from(body, 'utf8');
-  response.writeHead(status, {
+  const headers = {
     'content-type': type ?? 'application/json;charset=utf-8',
-    'content-length': bytes.length,
-  });
-  response.end(bytes);
+    'content-length': Buffer.byteLength(body, 'utf8'),
+  };
+  // A string leaves together with its headers in one system call; bytes would take two.
+  response.writeHead(status, headers).end(body, 'utf8');
 }

@@ -130,16 +130,16 @@ function printValue(field: Field, value: Value, visible: boolean): Json {
     case 'message':
       return printMessage(field.of, value as Message, visible);
     case 'enum':
-      return enumName(field.of, value as number) ?? (value as number);
+      return enumName(field.of, value as number) ?? value;
     case 'bytes':
-      if (!visible) return value as string;
+      if (!visible) return value;
       if (field.look === 'address') return base58OfHex(value as string);
-      return field.look === 'text' ? Buffer.from(value as string, 'hex').toString('utf8') : (value as string);
+      return field.look === 'text' ? Buffer.from(value as string, 'hex').toString('utf8') : value;
     case 'int64':
     case 'int32':
     case 'bool':
     case 'string':
-      return value as string | number | bigint | boolean;
+      return value;
   }
 }
 

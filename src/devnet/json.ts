@@ -182,7 +182,7 @@ export function printJson(value: Json): string {
   return `{${out}}`;
 }
 
-function isList(value: readonly Json[] | { readonly [key: string]: Json | undefined }): value is readonly Json[] {
+function isList(value: readonly Json[] | Readonly<Record<string, Json | undefined>>): value is readonly Json[] {
   return Array.isArray(value);
 }
 
