@@ -141,7 +141,8 @@ module.exports = {
     },
     {
       name: 'local-stands-alone',
-      comment: 'The supervisor of processes must not load the processes it starts; the chain it speaks to as anybody may.',
+      comment:
+        'The supervisor of processes must not load the processes it starts; the chain it speaks to as anybody may.',
       severity: 'error',
       from: { path: '^src/local/' },
       to: { path: '^src/', pathNot: [pure, '^src/chain/', '^src/local/'] },
