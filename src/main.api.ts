@@ -5,6 +5,7 @@
 import 'reflect-metadata';
 import { ApiModule } from './api.module.js';
 import { readConfig } from './config.js';
+import { armCrashPoint } from './crash-point.js';
 import { messageOf } from './errors.js';
 import { openAdmin } from './http/admin.js';
 import { createLogger } from './http/logger.js';
@@ -18,6 +19,7 @@ const DRAIN_MS = 20_000;
 
 async function start(): Promise<void> {
   const config = readConfig();
+  armCrashPoint(config.worker.crashAt);
   const log = createLogger(config);
   const app = await createHttpApp(ApiModule.for(config, log), config, log);
   const metrics = app.get(Metrics);

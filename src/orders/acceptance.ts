@@ -7,6 +7,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Counter } from 'prom-client';
 import { monotonicMs, sleep, withDeadline, DeadlineError } from '../clock.js';
 import { Config } from '../config.js';
+import { crashPoint } from '../crash-point.js';
 import { ApiError, invariant, isErrorCode, type ErrorCode } from '../errors.js';
 import { Metrics } from '../http/metrics.js';
 import type { Credits, Energy, RateE8, Sun } from '../money/units.js';
@@ -178,7 +179,9 @@ export class Acceptance {
     const { row: result, isRecovered } = await this.runAccept(purchase, key, prepared);
     if (result.created) {
       // Committed: what follows is best effort, and the order row itself is the work that a sweeper finds.
+      crashPoint('wake.before');
       this.wakes.wake(result.order_id);
+      crashPoint('wake.after');
       if (purchase.key !== undefined) this.hints.remember(purchase.projectId, key, result.order_id);
       invariant(prepared.terms !== undefined, 'an order is created from terms');
       return { row: newRow(purchase.kind, key, result, prepared.terms), isReplay: false };
@@ -205,8 +208,10 @@ export class Acceptance {
     let isRecovered = false;
     for (let attempt = 1; ; attempt += 1) {
       try {
+        crashPoint('accept.before');
         const statement = this.database.query<AcceptRow>(ACCEPT, params);
         const [row] = await withDeadline(statement, STATEMENT_LIMIT_MS, 'taking an order');
+        crashPoint('accept.after');
         invariant(row !== undefined, 'accept_order answers one row');
         return { row, isRecovered };
       } catch (error) {

@@ -1,11 +1,13 @@
 /** The status and headers that go with an order, for first answers and replays alike (Contract 6). */
 import type { Response } from 'express';
+import { crashPoint } from '../crash-point.js';
 import { isPending } from './order-state.js';
 import type { OrderAnswer } from './orders.service.js';
 import type { OrderBody } from './orders.dto.js';
 
 /** 202 with its Location while the order is on its way, 200 once it is delivered or refunded. */
 export function answerOrder(response: Response, { body, isReplay }: OrderAnswer): OrderBody {
+  crashPoint('answer.before');
   response.status(isPending(body.status) ? 202 : 200);
   if (isPending(body.status)) response.setHeader('Location', `/v1/orders/${encodeURIComponent(body.key)}`);
   response.setHeader('Idempotency-Key', body.key);

@@ -1,0 +1,119 @@
+// What tests of orders need to begin with, made through the services themselves: an API, projects with credits, quotes.
+import { randomBytes } from 'node:crypto';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { ApiModule } from '../src/api.module.js';
+import { Ledger, type BillingTerms } from '../src/billing/ledger.js';
+import { TronClient } from '../src/chain/tron.client.js';
+import type { Config} from '../src/config.js';
+import { readConfig } from '../src/config.js';
+import { createLogger } from '../src/http/logger.js';
+import { createHttpApp, serverOf } from '../src/http/server.js';
+import { credits } from '../src/money/units.js';
+import { startNode, type NodeProcess } from '../src/local/processes.js';
+import { PoolWallets } from '../src/operator/pool-wallets.js';
+import { Projects } from '../src/operator/projects.js';
+import { Sealers } from '../src/platform.module.js';
+import { PoolSync } from '../src/pool/pool-sync.js';
+import { Database } from '../src/store/database.js';
+import { Customer } from './client.js';
+import type { OrderChain, Owner } from './order-chain.js';
+
+export const AUTHOR = { actor: 'test', reason: 'a test wants it' };
+export const PREPAID: BillingTerms = { kind: 'prepaid' };
+
+/** An API of this test's own, in this process, with the real rooms behind the real door. */
+export interface TestApi {
+  readonly baseUrl: string;
+  readonly app: NestExpressApplication;
+  readonly config: Config;
+  readonly database: Database;
+  readonly ledger: Ledger;
+  readonly projects: Projects;
+  readonly close: () => Promise<void>;
+}
+
+/** Settings of a service on a database, a Redis and a chain of the test's own. */
+export function serviceEnv(databaseUrl: string, redisUrl: string, chain: OrderChain): Record<string, string> {
+  return {
+    ...chain.env,
+    DATABASE_URL: databaseUrl,
+    DATABASE_POOL_MAX: '8',
+    REDIS_URL: redisUrl,
+    MASTER_KEY: randomBytes(32).toString('base64'),
+    HOST: '127.0.0.1',
+    PORT: '0',
+    LOG_LEVEL: 'warn',
+    POOL_SYNC_SEC: '1',
+  };
+}
+
+/** Starts an API on a free port. `env` is everything that `readConfig` wants. */
+export async function openApi(env: Record<string, string>): Promise<TestApi> {
+  const config = readConfig(env);
+  const log = createLogger({ logLevel: config.logLevel });
+  const app = await createHttpApp(ApiModule.for(config, log), config, log);
+  await app.listen(0, '127.0.0.1');
+  const address = serverOf(app).address();
+  if (address === null || typeof address === 'string') throw new Error('the API has no port');
+  const database = app.get(Database);
+  const ledger = app.get(Ledger, { strict: false });
+  return {
+    baseUrl: `http://127.0.0.1:${address.port.toString()}`,
+    app,
+    config,
+    database,
+    ledger,
+    projects: new Projects(database, app.get(Sealers), ledger),
+    close: async () => {
+      serverOf(app).closeAllConnections();
+      await app.close();
+    },
+  };
+}
+
+/** Puts both wallets of the chain into the pool and fills their slots from what the chain says. */
+export async function fillPool(api: TestApi, chain: OrderChain): Promise<void> {
+  const { app, database, config } = api;
+  const wallets = new PoolWallets(database, app.get(Sealers), app.get(TronClient), config);
+  const add = async ({ address, privateKey }: Owner, role: 'pool' | 'activation') =>
+    wallets.add(
+      { address, role, permissionId: 0, key: { keyAddress: address, privateKey }, slots: config.pool.slotsPerWallet },
+      AUTHOR,
+    );
+  await add(chain.pool, 'pool');
+  await add(chain.activation, 'activation');
+  const sync = new PoolSync(database, app.get(TronClient), config);
+  while (await sync.syncNext());
+}
+
+export interface ApiProcess {
+  readonly baseUrl: string;
+  readonly process: NodeProcess<string>;
+}
+
+/** Starts an API as a process of its own, from dist, and waits until it listens. */
+export async function startApi(env: Record<string, string>): Promise<ApiProcess> {
+  const child = await startNode<string>('dist/main.api.js', {
+    name: 'the API',
+    env: { ...env, LOG_LEVEL: 'info' },
+    readyWhen: (line) => {
+      const port = /"address":\{[^}]*"port":(\d+)[^}]*\},.*"msg":"listening"/.exec(line)?.[1];
+      return port === undefined ? undefined : `http://127.0.0.1:${port}`;
+    },
+  });
+  return { baseUrl: child.ready!, process: child };
+}
+
+let made = 0;
+
+/** A project with credits, as a customer of `api`. */
+export async function makeCustomer(
+  api: Pick<TestApi, 'baseUrl' | 'ledger' | 'projects'>,
+  balance = 1_000_000_000n,
+  terms: BillingTerms = PREPAID,
+): Promise<Customer> {
+  made += 1;
+  const { id, apiKey } = await api.projects.create(`project ${made.toString()}`, terms, AUTHOR);
+  if (balance > 0n) await api.ledger.topUp(id, credits(balance), `first-${id}`, AUTHOR);
+  return new Customer(api.baseUrl, id, apiKey);
+}

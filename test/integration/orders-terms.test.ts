@@ -1,0 +1,233 @@
+// The rules of terms, activation, listing and waiting over HTTP, against real Postgres, Redis and the local chain.
+import { randomUUID } from 'node:crypto';
+import { credits } from '../../src/money/units.js';
+import type { Customer } from '../client.js';
+import { AUTHOR, makeCustomer, type TestApi } from '../factory.js';
+import { newOwner, type OrderChain } from '../order-chain.js';
+import { balanceOf, expectRefusal, openOrderWorld, refundOrder, withKey, type OrderWorld } from '../order-world.js';
+
+let world: OrderWorld;
+let api: TestApi;
+let chain: OrderChain;
+
+beforeAll(async () => {
+  world = await openOrderWorld();
+  ({ api, chain } = world);
+});
+
+afterAll(() => world.close());
+
+const receiver = (index = 0) => world.receiver(index);
+const refund = (customer: Customer, key: string) => refundOrder(api, customer.merchant, key);
+
+async function quoteRef(customer: Customer, amount = 65_000): Promise<string> {
+  const answer = await customer.post('/v1/quotes', { receive_address: receiver(), energy: amount });
+  expect(answer.status).toBe(200);
+  return answer.body.ref;
+}
+
+describe('options and terms', () => {
+  test('a project that orders by quote only is asked for one', async () => {
+    const customer = await makeCustomer(api);
+    await api.projects.setOptions(customer.merchant, { requireQuote: true }, AUTHOR);
+    const body = { receive_address: receiver(), energy: 65_000 };
+    expectRefusal(await customer.post('/v1/orders', body), 400, 'QUOTE_REQUIRED');
+    expect((await customer.post('/v1/orders', { quote_ref: await quoteRef(customer) })).status).toBe(202);
+  });
+
+  test('a project that demands a key is not served without', async () => {
+    const customer = await makeCustomer(api);
+    await api.projects.setOptions(customer.merchant, { requireIdempotencyKey: true }, AUTHOR);
+    const body = { receive_address: receiver(), energy: 65_000 };
+    expectRefusal(await customer.post('/v1/orders', body), 400, 'IDEMPOTENCY_KEY_REQUIRED');
+    expectRefusal(
+      await customer.post('/v1/activate', { address: newOwner().address }),
+      400,
+      'IDEMPOTENCY_KEY_REQUIRED',
+    );
+    expect((await customer.post('/v1/orders', body, withKey('k'))).status).toBe(202);
+  });
+
+  test('a daily cap stops the charge that would pass it; a refund of the day makes room again', async () => {
+    const customer = await makeCustomer(api);
+    await api.ledger.setDailyCap(customer.merchant, credits(8_775_000), AUTHOR);
+    const body = { receive_address: receiver(), energy: 65_000 };
+    expect((await customer.post('/v1/orders', body, withKey('k'))).status).toBe(202);
+    expectRefusal(await customer.post('/v1/orders', body), 402, 'SPEND_CAP_REACHED');
+    await refund(customer, 'k');
+    expect((await customer.post('/v1/orders', body)).status).toBe(202);
+  });
+
+  test('a postpaid project spends down to its debt limit and not a credit further', async () => {
+    const limit = credits(8_775_000 * 2);
+    const customer = await makeCustomer(api, 0n, { kind: 'postpaid', debtLimitCredits: limit });
+    const body = { receive_address: receiver(), energy: 65_000 };
+    expect((await customer.get('/v1/balance')).body).toMatchObject({
+      credits_balance: 0,
+      usd_balance: '0.00',
+      is_postpaid: true,
+      debt_limit_credits: 17_550_000,
+      available_credits: 17_550_000,
+    });
+    expect((await customer.post('/v1/orders', body)).status).toBe(202);
+    expect((await customer.post('/v1/orders', body)).status).toBe(202);
+    expectRefusal(await customer.post('/v1/orders', body), 402, 'INSUFFICIENT_CREDITS');
+    expect((await customer.get('/v1/balance')).body).toMatchObject({
+      credits_balance: -17_550_000,
+      usd_balance: '-1.76',
+      available_credits: 0,
+    });
+    await api.ledger.setTerms(customer.merchant, { kind: 'postpaid', debtLimitCredits: undefined }, AUTHOR);
+    expect((await customer.post('/v1/orders', body)).status).toBe(202);
+    const unlimited = (await customer.get('/v1/balance')).body;
+    expect(unlimited).not.toHaveProperty('debt_limit_credits');
+    expect(unlimited).not.toHaveProperty('available_credits');
+  });
+
+  test('the balance of a prepaid project says so', async () => {
+    const customer = await makeCustomer(api, 12_345_678n);
+    const { timestamp, ...body } = (await customer.get('/v1/balance')).body;
+    expect(body).toEqual({
+      credits_balance: 12_345_678,
+      usd_balance: '1.23',
+      is_postpaid: false,
+      debt_limit_credits: 0,
+      available_credits: 12_345_678,
+    });
+    expect(new Date(timestamp).toISOString()).toBe(timestamp);
+  });
+
+  test('a reference is booked once, and an act leaves its trace', async () => {
+    const customer = await makeCustomer(api, 0n);
+    const reference = randomUUID();
+    const first = await api.ledger.topUp(customer.merchant, credits(500), reference, AUTHOR);
+    const again = await api.ledger.topUp(customer.merchant, credits(500), reference, AUTHOR);
+    expect([first, again]).toEqual([
+      { isNew: true, balanceCredits: 500n },
+      { isNew: false, balanceCredits: 500n },
+    ]);
+    await expect(api.ledger.topUp(customer.merchant, credits(501), reference, AUTHOR)).rejects.toThrow(
+      'booked already',
+    );
+    await api.ledger.adjust(customer.merchant, credits(-200), randomUUID(), AUTHOR);
+    await expect(api.ledger.adjust(customer.merchant, credits(-301), randomUUID(), AUTHOR)).rejects.toThrow('below');
+    await api.ledger.setTerms(customer.merchant, { kind: 'postpaid', debtLimitCredits: credits(5) }, AUTHOR);
+    expect((await api.ledger.balanceOf(customer.merchant))?.balanceCredits).toBe(300n);
+    const statement = await api.ledger.statement(customer.merchant);
+    expect(statement.map(({ kind, credits: amount }) => [kind, amount])).toEqual([
+      ['adjustment', -200n],
+      ['topup', 500n],
+    ]);
+    const acts = await api.database.query<{ action: string }>(
+      'SELECT action FROM audit_log WHERE subject = $1 ORDER BY id',
+      [customer.merchant],
+    );
+    expect(acts.map((act) => act.action)).toEqual(
+      expect.arrayContaining(['credits.account', 'credits.topup', 'credits.adjustment', 'credits.terms']),
+    );
+    await expect(api.database.query('UPDATE credit_entry SET credits = 1')).rejects.toThrow('append-only');
+    await expect(api.database.query('DELETE FROM credit_entry')).rejects.toThrow('append-only');
+  });
+});
+
+describe('activation', () => {
+  test('activates at the chain’s fee and the markup, as an order without energy', async () => {
+    const customer = await makeCustomer(api);
+    const address = newOwner().address;
+    const answer = await customer.post('/v1/activate', { address }, withKey('act'));
+    expect(answer.status).toBe(202);
+    const { id: _id, created_at: _createdAt, ...rest } = answer.body;
+    expect(rest).toEqual({
+      key: 'act',
+      idempotency_key: 'act',
+      kind: 'activation',
+      status: 'reserved',
+      receive_address: address,
+      price_sun: 1_200_000,
+      price_trx: '1.200000',
+      price_usd: '0.360000',
+      credits: 3_600_000,
+      trx_usd: '0.30000000',
+      settled: false,
+      needs_attention: false,
+    });
+    const replay = await customer.post('/v1/activate', { address }, withKey('act'));
+    expect(replay.text).toBe(answer.text);
+    expect(replay.headers['idempotency-replayed']).toBe('true');
+    expect((await customer.get('/v1/orders/act')).body).toEqual(answer.body);
+  });
+
+  test('an account that exists is not activated again', async () => {
+    const customer = await makeCustomer(api);
+    const before = await balanceOf(customer);
+    expectRefusal(await customer.post('/v1/activate', { address: receiver() }), 409, 'ALREADY_ACTIVATED');
+    expectRefusal(await customer.post('/v1/activate', { address: chain.token }), 409, 'ALREADY_ACTIVATED');
+    expectRefusal(await customer.post('/v1/activate', {}), 400, 'INVALID_REQUEST');
+    expect(await balanceOf(customer)).toBe(before);
+  });
+});
+
+describe('listing', () => {
+  test('pages are newest first, complete and without repeats', async () => {
+    const customer = await makeCustomer(api);
+    const made: number[] = [];
+    for (let index = 0; index < 5; index += 1) {
+      const body = { receive_address: receiver(index), energy: 65_000 };
+      made.unshift((await customer.post('/v1/orders', body, withKey(`k${index.toString()}`))).body.id);
+    }
+    const seen: number[] = [];
+    let path = '/v1/orders?limit=2';
+    for (;;) {
+      const page = (await customer.get(path)).body;
+      seen.push(...page.items.map((item: { id: number }) => item.id));
+      if (page.next_cursor === undefined) break;
+      path = `/v1/orders?limit=2&cursor=${page.next_cursor}`;
+    }
+    expect(seen).toEqual(made);
+    await refund(customer, 'k3');
+    const refunded = (await customer.get('/v1/orders?status=refunded')).body;
+    expect(refunded.items.map((item: { key: string }) => item.key)).toEqual(['k3']);
+    expect((await customer.get('/v1/orders?status=delivered')).body).toEqual({ items: [] });
+    expect((await (await makeCustomer(api)).get('/v1/orders')).body).toEqual({ items: [] });
+  });
+
+  test('a query that says nothing sensible is refused by name', async () => {
+    const customer = await makeCustomer(api);
+    for (const [query, field] of [
+      ['limit=0', 'limit'],
+      ['limit=101', 'limit'],
+      ['limit=ten', 'limit'],
+      ['limit=', 'limit'],
+      ['status=lost', 'status'],
+      ['cursor=abc', 'cursor'],
+      ['cursor=', 'cursor'],
+      ['limit=1&limit=2', 'limit'],
+      ['page=2', 'page'],
+    ]) {
+      const answer = await customer.get(`/v1/orders?${query!}`);
+      expectRefusal(answer, 400, 'INVALID_REQUEST');
+      expect(answer.body.details[0].field).toBe(field);
+    }
+  });
+});
+
+describe('waiting', () => {
+  test('Prefer: wait is answered as soon as the order is final', async () => {
+    const customer = await makeCustomer(api);
+    const body = { receive_address: receiver(), energy: 65_000 };
+    const answering = customer.post('/v1/orders', body, { ...withKey('w'), Prefer: 'wait=30' });
+    for (;;) if ((await customer.get('/v1/orders/w')).status === 200) break;
+    await refund(customer, 'w');
+    const answer = await answering;
+    expect(answer.status).toBe(200);
+    expect(answer.body.status).toBe('refunded');
+  });
+
+  test('a wait that runs out answers the order as it is', async () => {
+    const customer = await makeCustomer(api);
+    const body = { receive_address: receiver(), energy: 65_000 };
+    const answer = await customer.post('/v1/orders', body, { Prefer: 'respond-async, wait=1' });
+    expect(answer.status).toBe(202);
+    expect(answer.body.status).toBe('reserved');
+  });
+});

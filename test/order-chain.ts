@@ -1,0 +1,111 @@
+// A small local chain for tests of orders: a staked pool wallet, an activation wallet, receivers, the reference token.
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { addressOfKey, signWithKey } from '../src/chain/keys.js';
+import { startNode } from '../src/local/processes.js';
+
+export interface Owner {
+  readonly address: string;
+  readonly privateKey: Buffer;
+}
+
+export interface OrderChain {
+  readonly fullUrl: string;
+  readonly solidUrl: string;
+  /** Address of the reference token: a contract. */
+  readonly token: string;
+  readonly pool: Owner;
+  readonly activation: Owner;
+  /** Activated plain accounts. */
+  readonly receivers: readonly string[];
+  /** What a process of the service needs to know of this chain. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly stop: () => Promise<void>;
+}
+
+const TRX = 1_000_000n;
+const STAKED_TRX = 900_000_000n;
+const RECEIVERS = 40;
+
+export function newOwner(): Owner {
+  const privateKey = randomBytes(32);
+  return { address: addressOfKey(privateKey), privateKey };
+}
+
+/** Starts the chain in a process of its own, from dist (which `npm test` builds), with blocks every half second. */
+export async function startOrderChain(): Promise<OrderChain> {
+  const [pool, activation, tokenOwner] = [newOwner(), newOwner(), newOwner()];
+  const receivers = Array.from({ length: RECEIVERS }, () => newOwner().address);
+  const token = newOwner().address;
+  const { bytecode } = JSON.parse(await readFile('test/tron-node/bytecode.json', 'utf8')) as { bytecode: string };
+  const genesis = {
+    accounts: [
+      { address: pool.address, balance: ((STAKED_TRX + 1000n) * TRX).toString() },
+      { address: activation.address, balance: (1_000_000n * TRX).toString() },
+      { address: tokenOwner.address, balance: TRX.toString() },
+      ...receivers.map((address) => ({ address, balance: TRX.toString() })),
+    ],
+    contracts: [{ address: token, origin: tokenOwner.address, name: 'Token', bytecode }],
+  };
+  const dir = await mkdtemp(join(tmpdir(), 'energy-order-chain-'));
+  const file = join(dir, 'genesis.json');
+  await writeFile(file, JSON.stringify(genesis));
+  const node = await startNode('dist/devnet/main.devnet.js', {
+    name: 'the local chain',
+    args: ['--genesis', file, '--full-port=0', '--solid-port=0', '--control-port=0', '--block-ms=500', '--solid-lag=3'],
+    readyWhen: (line) => (line.startsWith('{') ? (JSON.parse(line) as { full: string; solid: string }) : undefined),
+  });
+  const stop = async () => {
+    await node.stop();
+    await rm(dir, { recursive: true, force: true });
+  };
+  try {
+    const { full, solid } = node.ready!;
+    await stake(full, pool, STAKED_TRX * TRX);
+    const env = {
+      TRON_FULL_NODE_URLS: full,
+      TRON_SOLIDITY_NODE_URLS: solid,
+      TOKEN_CONTRACT: token,
+      // The wallets' own owner keys: what they may sign is not these tests' affair.
+      POOL_ALLOW_WIDE_PERMISSION: `${pool.address},${activation.address}`,
+      RATE_SOURCES: 'static',
+    };
+    return { fullUrl: full, solidUrl: solid, token, pool, activation, receivers, env, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function ask(url: string, path: string, body: unknown): Promise<Record<string, unknown>> {
+  const response = await fetch(`${url}/${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    signal: AbortSignal.timeout(5000),
+  });
+  return (await response.json()) as Record<string, unknown>;
+}
+
+/** Stakes for energy, and waits until the stake is in a block. */
+export async function stake(url: string, owner: Owner, amount: bigint): Promise<void> {
+  const built = await ask(url, 'wallet/freezebalancev2', {
+    owner_address: owner.address,
+    frozen_balance: Number(amount),
+    resource: 'ENERGY',
+    visible: true,
+  });
+  const raw = built['raw_data_hex'];
+  if (typeof raw !== 'string') throw new Error(`the chain built no stake: ${JSON.stringify(built)}`);
+  const signature = signWithKey(Buffer.from(raw, 'hex'), owner.privateKey).toString('hex');
+  const sent = await ask(url, 'wallet/broadcasttransaction', { ...built, signature: [signature] });
+  if (sent['result'] !== true) throw new Error(`the chain took no stake: ${JSON.stringify(sent)}`);
+  for (let look = 0; look < 100; look += 1) {
+    const found = await ask(url, 'wallet/gettransactioninfobyid', { value: built['txID'] });
+    if (found['id'] === built['txID']) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error('the stake never came into a block');
+}

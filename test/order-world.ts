@@ -1,0 +1,64 @@
+// A whole service for tests of orders: chain, Postgres, Redis, one API in this process, a filled pool; no worker.
+import { Ending } from '../src/fulfilment/ending.js';
+import type { WorkOrder } from '../src/fulfilment/work-order.js';
+import type { Answer, Customer } from './client.js';
+import { fillPool, openApi, serviceEnv, type TestApi } from './factory.js';
+import { startOrderChain, type OrderChain } from './order-chain.js';
+import { createTestDatabase } from './setup/database.js';
+import { createTestRedis } from './setup/redis.js';
+
+export interface OrderWorld {
+  readonly chain: OrderChain;
+  readonly api: TestApi;
+  /** The settings of `api`, for further processes of the same service. */
+  readonly env: Record<string, string>;
+  readonly receiver: (index?: number) => string;
+  readonly close: () => Promise<void>;
+}
+
+/** `env` adds to or replaces settings of the API in this process. */
+export async function openOrderWorld(extra: Record<string, string> = {}): Promise<OrderWorld> {
+  const [chain, store, redis] = await Promise.all([startOrderChain(), createTestDatabase(), createTestRedis()]);
+  const env = serviceEnv(store.url, redis.url, chain);
+  const api = await openApi({ ...env, ...extra });
+  await fillPool(api, chain);
+  return {
+    chain,
+    api,
+    env,
+    receiver: (index = 0) => chain.receivers[index % chain.receivers.length]!,
+    close: async () => {
+      await api.close();
+      await chain.stop();
+      await redis.close();
+      await store.drop();
+    },
+  };
+}
+
+/** Ends an order undelivered as the worker does: capacity back, charge back. */
+export async function refundOrder(api: TestApi, projectId: string, key: string): Promise<void> {
+  const ending = new Ending(api.database, api.ledger);
+  const [row] = await api.database.query<{ id: bigint; fence: number; credits: bigint }>(
+    'SELECT id, fence, credits FROM orders WHERE project_id = $1 AND key = $2',
+    [projectId, key],
+  );
+  const legs = await api.database.query<{ id: bigint }>('SELECT id FROM leg WHERE order_id = $1', [row!.id]);
+  const order = { ...row!, projectId } as unknown as WorkOrder;
+  await ending.release(order, legs as never);
+  await ending.refund(order);
+}
+
+export const withKey = (key: string) => ({ 'Idempotency-Key': key });
+
+export async function balanceOf(customer: Customer): Promise<number> {
+  const answer = await customer.get('/v1/balance');
+  expect(answer.status).toBe(200);
+  return answer.body.credits_balance as number;
+}
+
+export function expectRefusal(answer: Answer, status: number, code: string): void {
+  const { error, ok, msg } = answer.body as { error: unknown; ok: unknown; msg: unknown };
+  expect({ status: answer.status, error, ok }).toEqual({ status, error: code, ok: false });
+  expect(typeof msg).toBe('string');
+}
