@@ -1,10 +1,12 @@
 // A whole service on this machine: Postgres, Redis, a local chain with a staked pool, and the API and worker as
 // processes of their own. The demo, the tests and the benches all start from here.
+import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { namedChainAccount, newChainAccount, Wallet, type ChainAccount } from './chain-account.js';
 import { startNode, type NodeProcess } from './processes.js';
 import { startPostgres } from './postgres.js';
@@ -56,6 +58,10 @@ const PERMISSION_ID = 2;
 const LISTENING = /"msg":"listening"/;
 const WORKING = /"msg":"working"/;
 
+const COMMAND_LIMIT_MS = 60_000;
+const COMMAND_OUTPUT_MAX = 64 * 1024 * 1024;
+
+const run = promisify(execFile);
 const script = (name: string): string => fileURLToPath(new URL(`../${name}`, import.meta.url));
 
 /** Started by `World.start`; `stop` ends everything it started, and the guards do when this process dies. */
@@ -128,20 +134,15 @@ export class World {
     };
   }
 
-  /** Runs an operator's command; returns what `--json` printed. */
+  /** Runs an operator's command; returns what `--json` printed. A command is short: it may outlive us by that much. */
   async cli(...args: readonly string[]): Promise<Readonly<Record<string, unknown>>> {
-    const lines: string[] = [];
-    const child = await startNode(script('main.cli.js'), {
-      name: `cli ${args.slice(0, 2).join(' ')}`,
-      args: ['--json', '--yes', '--actor', 'local', '--reason', 'local world', ...args],
-      env: { ...this.env, LOG_LEVEL: 'warn' },
-      onLine: (line, stream) => {
-        if (stream === 'stdout') lines.push(line);
-      },
+    const asked = ['--json', '--yes', '--actor', 'local', '--reason', 'local world', ...args];
+    const { stdout } = await run(process.execPath, [script('main.cli.js'), ...asked], {
+      env: { ...process.env, ...this.env, LOG_LEVEL: 'warn' },
+      timeout: COMMAND_LIMIT_MS,
+      maxBuffer: COMMAND_OUTPUT_MAX,
     });
-    const code = await child.exited;
-    if (code !== 0) throw new Error(`cli ${args.join(' ')} ended with ${code}:\n${child.tail()}`);
-    return JSON.parse(lines.join('\n') || '{}') as Readonly<Record<string, unknown>>;
+    return JSON.parse(stdout) as Readonly<Record<string, unknown>>;
   }
 
   /** Starts an API process; resolves with its base URL once it listens. */
