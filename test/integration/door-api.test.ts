@@ -1,0 +1,170 @@
+// The door of the real API: whatever endpoint there is stands behind the same checks. The chain is away on purpose.
+import { randomUUID } from 'node:crypto';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { ApiModule } from '../../src/api.module.js';
+import { Ledger } from '../../src/billing/ledger.js';
+import { readConfig, type Config } from '../../src/config.js';
+import { createLogger } from '../../src/http/logger.js';
+import { Metrics } from '../../src/http/metrics.js';
+import { routesOf, type Route } from '../../src/http/routes.js';
+import { createHttpApp, serverOf } from '../../src/http/server.js';
+import { Projects } from '../../src/operator/projects.js';
+import { Sealers } from '../../src/platform.module.js';
+import { Database } from '../../src/store/database.js';
+import { until } from '../../src/local/wait.js';
+import { Canary, textOfRedis } from '../canary.js';
+import { Customer, send, type Answer } from '../client.js';
+import { settings } from '../operator.js';
+import { createTestDatabase, type TestDatabase } from '../setup/database.js';
+import { createTestRedis, type TestRedis } from '../setup/redis.js';
+
+const AUTHOR = { actor: 'test', reason: 'test' };
+const ENDPOINTS = [
+  'GET /v1/balance',
+  'GET /v1/orders',
+  'GET /v1/orders/:key',
+  'POST /v1/activate',
+  'POST /v1/orders',
+  'POST /v1/quotes',
+  'POST /v1/simulate',
+];
+
+let testDatabase: TestDatabase;
+let testRedis: TestRedis;
+let app: NestExpressApplication;
+let config: Config;
+let baseUrl: string;
+let allRoutes: readonly Route[];
+/** Those that need a signature. */
+let routes: readonly Route[];
+let projects: Projects;
+let ledger: Ledger;
+const lines: string[] = [];
+const canary = new Canary();
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  testRedis = await createTestRedis();
+  config = readConfig(settings(testDatabase.url, { REDIS_URL: testRedis.url, LOG_LEVEL: 'trace' }));
+  const log = createLogger(config, { write: (line) => lines.push(line) });
+  app = await createHttpApp(ApiModule.for(config, log), config, log);
+  await app.listen(0, '127.0.0.1');
+  const address = serverOf(app).address();
+  baseUrl = `http://127.0.0.1:${typeof address === 'object' ? (address?.port ?? 0).toString() : ''}`;
+  allRoutes = routesOf(app).list();
+  routes = allRoutes.filter(({ isPublic }) => !isPublic);
+  ledger = new Ledger(app.get(Database));
+  projects = new Projects(app.get(Database), app.get(Sealers), ledger);
+  canary.watch('the master key', config.secrets.masterKey);
+});
+
+afterAll(async () => {
+  serverOf(app).closeAllConnections();
+  await app.close();
+  await testRedis.close();
+  await testDatabase.drop();
+});
+
+async function newCustomer(name: string): Promise<Customer> {
+  const { id, apiKey } = await projects.create(name, { kind: 'prepaid' }, AUTHOR);
+  const customer = new Customer(baseUrl, id, apiKey);
+  canary.watch(`the API key of ${name}`, apiKey);
+  canary.watch(`the GET signature of ${name}`, customer.authHeaders('').Signature);
+  return customer;
+}
+
+const ask = async (customer: Customer, { method, pattern }: Route): Promise<Answer> => {
+  const path = pattern.replace(':key', 'some-key');
+  return method === 'GET' ? customer.get(path) : customer.post(path, {});
+};
+
+describe('every endpoint', () => {
+  test('is one of those the interface names, and only its description is public', () => {
+    const named = (some: readonly Route[]) => some.map(({ method, pattern }) => `${method} ${pattern}`).sort();
+    expect(named(routes)).toEqual(ENDPOINTS);
+    expect(named(allRoutes.filter(({ isPublic }) => isPublic))).toEqual(['GET /docs', 'GET /openapi.json']);
+  });
+
+  test('refuses who does not identify himself, and who does so wrongly', async () => {
+    const customer = await newCustomer('everywhere');
+    for (const route of routes) {
+      const unsigned = await send(baseUrl, route.method, route.pattern.replace(':key', 'k'));
+      expect([unsigned.status, unsigned.body.error]).toEqual([400, 'BAD_AUTH_HEADERS']);
+      for (const wrong of [customer.withKey('wrong'), new Customer(baseUrl, randomUUID(), customer.apiKey)]) {
+        const answer = await ask(wrong, route);
+        expect([answer.status, answer.body.error]).toEqual([401, 'INVALID_SIGNATURE']);
+      }
+      const right = await ask(customer, route);
+      expect(['BAD_AUTH_HEADERS', 'INVALID_SIGNATURE']).not.toContain(right.body.error);
+    }
+  });
+
+  test('refuses a frozen project, reads included, and an empty body by its fields', async () => {
+    const customer = await newCustomer('frozen');
+    for (const route of routes.filter(({ method }) => method === 'POST')) {
+      const answer = await ask(customer, route);
+      expect([answer.status, answer.body.error]).toEqual([400, 'INVALID_REQUEST']);
+    }
+    await ledger.setFrozen(customer.merchant, true, AUTHOR);
+    const isFrozen = async () => ((await customer.get('/v1/balance')).status === 403 ? true : undefined);
+    await until(isFrozen, 5000, 'freezing', 5);
+    for (const route of routes) {
+      const answer = await ask(customer, route);
+      expect([answer.status, answer.body.error]).toEqual([403, 'PROJECT_FROZEN']);
+      const wrong = await ask(customer.withKey('wrong'), route);
+      expect([wrong.status, wrong.body.error]).toEqual([401, 'INVALID_SIGNATURE']);
+    }
+  });
+
+  test('answers any other method with 405 and what it allows', async () => {
+    const allowed: Record<string, string[]> = {};
+    for (const { method, pattern } of allRoutes) (allowed[pattern] ??= []).push(method);
+    for (const [pattern, methods] of Object.entries(allowed)) {
+      for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']) {
+        if (methods.includes(method)) continue;
+        const answer = await send(baseUrl, method, pattern.replace(':key', 'k'));
+        expect(answer.status).toBe(405);
+        expect(answer.headers['allow']?.split(', ').sort()).toEqual([...methods].sort());
+      }
+    }
+  });
+
+  test('takes 16 KiB, simulate 128 KiB', async () => {
+    const customer = await newCustomer('large');
+    for (const { method, pattern } of routes) {
+      if (method !== 'POST') continue;
+      const limit = pattern === '/v1/simulate' ? 128 * 1024 : 16 * 1024;
+      const body = (bytes: number) => `{"x":"${'y'.repeat(bytes - 8)}"}`;
+      expect((await customer.post(pattern, body(limit))).body.error).toBe('INVALID_REQUEST');
+      expect((await customer.post(pattern, body(limit + 1))).body.error).toBe('PAYLOAD_TOO_LARGE');
+    }
+  });
+
+  test('quotes and simulate share a budget, the others have none', async () => {
+    const customer = await newCustomer('budget');
+    const first = await customer.post('/v1/quotes', {});
+    const second = await customer.post('/v1/simulate', {});
+    expect([first, second].map(({ headers }) => headers['ratelimit-remaining'])).toEqual(['119', '118']);
+    for (const path of ['/v1/orders', '/v1/activate']) {
+      expect((await customer.post(path, {})).headers['ratelimit-limit']).toBeUndefined();
+    }
+    const rest = await Promise.all(Array.from({ length: 119 }, () => customer.post('/v1/quotes', {})));
+    expect(rest.filter(({ status }) => status === 429)).toHaveLength(1);
+  });
+});
+
+describe('secrets', () => {
+  test('are in no log, no metric and no value of Redis', async () => {
+    // A signature over a body, too: everything above was signed with one.
+    const customer = await newCustomer('canary');
+    const body = { receive_address: 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t', energy: 65_000 };
+    await customer.post('/v1/quotes', body);
+    await customer.post('/v1/orders', body, { 'Idempotency-Key': 'canary-key' });
+    canary.watch('a signature', customer.authHeaders('{"energy":65000}').Signature);
+    expect(canary.findIn(lines.join(''))).toEqual([]);
+    expect(canary.findIn(await app.get(Metrics).registry.metrics())).toEqual([]);
+    expect(canary.findIn(await textOfRedis(testRedis.url))).toEqual([]);
+    expect(lines.length).toBeGreaterThan(100);
+    expect(canary.findIn(`x${customer.apiKey}y`)).toEqual(['the API key of canary']);
+  });
+});

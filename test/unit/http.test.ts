@@ -1,0 +1,202 @@
+import { BadSignatures } from '../../src/auth/bad-signatures.js';
+import { readStrictJson } from '../../src/auth/strict-json.js';
+import { ApiError, type FieldFault } from '../../src/errors.js';
+import { openAdmin } from '../../src/http/admin.js';
+import { createLogger } from '../../src/http/logger.js';
+import { Metrics } from '../../src/http/metrics.js';
+import { readWait } from '../../src/http/prefer.js';
+import { RouteTable, type Route } from '../../src/http/routes.js';
+import { AddressList } from '../../src/http/source-address.js';
+import { bodySchema, flag, integer, optional, readBody, required, text } from '../../src/http/validation.js';
+import { send } from '../client.js';
+
+const SCHEMA = bodySchema({
+  name: required(text({ maxLength: 5, check: (value) => (value === 'no' ? 'must not be no' : undefined) })),
+  count: optional(integer({ min: 0 })),
+  isOn: optional(flag('Whether it is on.')),
+});
+
+const read = (body: string) => readBody({ body: readStrictJson(Buffer.from(body)) }, SCHEMA);
+
+function faultsOf(body: string): readonly FieldFault[] {
+  try {
+    read(body);
+    return [];
+  } catch (error) {
+    if (!(error instanceof ApiError && error.code === 'INVALID_REQUEST')) throw error;
+    return error.details ?? [];
+  }
+}
+
+describe('a body schema', () => {
+  test('reads what it declares, typed, with undefined for what is absent', () => {
+    const body = read('{"name":"a","count":9007199254740991,"isOn":false}');
+    const typed: { name: string; count: number | undefined; isOn: boolean | undefined } = body;
+    expect(typed).toEqual({ name: 'a', count: Number.MAX_SAFE_INTEGER, isOn: false });
+    expect(read('{"name":"a","count":null}')).toEqual({ name: 'a', count: undefined, isOn: undefined });
+  });
+
+  test.each([
+    ['{"name":1}', 'name', 'must be a string'],
+    ['{"name":""}', 'name', 'must not be empty'],
+    ['{"name":"abcdef"}', 'name', 'must have at most 5 characters'],
+    ['{"name":"no"}', 'name', 'must not be no'],
+    ['{"name":null}', 'name', 'must not be null'],
+    ['{"name":["a"]}', 'name', 'must be a string'],
+    ['{}', 'name', 'is required'],
+    ['{"name":"a","count":9007199254740992}', 'count', 'must be an integer from 0 to 9007199254740991'],
+    ['{"name":"a","count":1e3}', 'count', 'must be an integer from 0 to 9007199254740991, written with digits alone'],
+    ['{"name":"a","count":-1}', 'count', 'must be an integer from 0 to 9007199254740991, written with digits alone'],
+    ['{"name":"a","count":true}', 'count', 'must be an integer from 0 to 9007199254740991'],
+    ['{"name":"a","isOn":"true"}', 'isOn', 'must be true or false'],
+    ['{"name":"a","isOn":1}', 'isOn', 'must be true or false'],
+    ['{"name":"a","Name":"b"}', 'Name', 'is not a member of this request'],
+    ['{"name":"a","hasOwnProperty":null}', 'hasOwnProperty', 'is not a member of this request'],
+  ])('refuses %s', (body, field, msg) => {
+    expect(faultsOf(body)).toEqual([{ field, msg }]);
+  });
+
+  test('describes itself to OpenAPI', () => {
+    expect(SCHEMA.openApi).toEqual({
+      type: 'object',
+      additionalProperties: false,
+      required: ['name'],
+      properties: {
+        name: { type: 'string', minLength: 1, maxLength: 5 },
+        count: { type: 'integer', format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+        isOn: { type: 'boolean', description: 'Whether it is on.' },
+      },
+    });
+  });
+});
+
+describe('Prefer', () => {
+  test.each([
+    [['wait=10'], 10],
+    [['respond-async, wait=10'], 10],
+    [['respond-async', 'Wait = "7"; x=y'], 7],
+    [['wait=5, wait=9'], 5],
+    [['wait=99'], 30],
+    [['wait=0'], 0],
+    [['wait'], 0],
+    [['wait=-1'], 0],
+    [['wait=1.5'], 0],
+    [['waiting=5'], 0],
+    [[], 0],
+  ])('%j waits %d s', (values, expected) => {
+    expect(readWait({ rawHeaders: values.flatMap((value) => ['prefer', value]) })).toBe(expected);
+  });
+});
+
+describe('an address list', () => {
+  test('holds addresses and ranges of both families', () => {
+    const list = new AddressList(['10.0.0.0/8', '192.168.1.7', '2001:db8::/32', '::1']);
+    for (const inside of ['10.255.0.1', '192.168.1.7', '2001:db8:ffff::1', '::1']) expect(list.has(inside)).toBe(true);
+    for (const outside of ['11.0.0.1', '192.168.1.8', '2001:db9::1', '::2', '', 'x', '10.0.0']) {
+      expect(list.has(outside)).toBe(false);
+    }
+    expect(new AddressList([]).has('10.0.0.1')).toBe(false);
+  });
+
+  test.each(['', '10.0.0.0/33', '10.0.0/8', '::/129', 'example.com', '10.0.0.0/8/8', '10.0.0.0/-1', '10.0.0.0/'])(
+    'refuses the entry %j',
+    (entry) => {
+      expect(() => new AddressList([entry])).toThrow(RangeError);
+    },
+  );
+});
+
+describe('bad signatures', () => {
+  test('are counted per IPv4 address and per IPv6 network of a host', () => {
+    const bad = new BadSignatures(2);
+    expect([bad.count('10.0.0.1'), bad.count('10.0.0.1')]).toEqual([0, 0]);
+    expect(bad.count('10.0.0.1')).toBeGreaterThan(0);
+    expect(bad.blockedSec('10.0.0.1')).toBeLessThanOrEqual(60);
+    expect(bad.blockedSec('10.0.0.2')).toBe(0);
+    for (const address of ['2001:db8::1', '2001:DB8:0:0:ffff::', '2001:db8:0:0:1:2:3:4']) bad.count(address);
+    expect(bad.blockedSec('2001:db8::9')).toBeGreaterThan(0);
+    expect(bad.blockedSec('2001:db8:0:1::9')).toBe(0);
+    expect(bad.blockedSec('::1')).toBe(0);
+  });
+
+  test('are remembered for a bounded number of sources', () => {
+    const bad = new BadSignatures(0);
+    for (let index = 0; index < 10_001; index += 1)
+      bad.count(`10.${(index >> 8).toString()}.${(index & 255).toString()}.1`);
+    expect(bad.blockedSec('10.0.0.1')).toBe(0);
+    expect(bad.blockedSec('10.39.16.1')).toBeGreaterThan(0);
+  });
+});
+
+describe('the route table', () => {
+  const route = (method: string, pattern: string): Route => ({
+    method,
+    pattern,
+    isRateLimited: false,
+    bodyLimitBytes: 1,
+    isPublic: false,
+    handler: () => undefined,
+  });
+  const table = new RouteTable();
+  for (const each of [route('GET', '/a'), route('POST', '/a'), route('GET', '/a/:key'), route('DELETE', '/a/:key')]) {
+    table.add(each);
+  }
+
+  test('finds a path whole, and its methods', () => {
+    expect([...(table.find('/a')?.keys() ?? [])]).toEqual(['GET', 'POST']);
+    expect([...(table.find('/a/x%2Fy')?.keys() ?? [])]).toEqual(['GET', 'DELETE']);
+    expect(table.list()).toHaveLength(4);
+  });
+
+  test.each(['', '/', '/A', '/a/', '/a/b/c', 'a', '//a', '/a/%', '/a/%e9', `/a${'/b'.repeat(5000)}`])(
+    'knows no %s',
+    (path) => {
+      expect(table.find(path)).toBeUndefined();
+    },
+  );
+});
+
+describe('the log', () => {
+  test('holds no secret of an error, a field or a connection string', () => {
+    const lines: string[] = [];
+    const log = createLogger({ logLevel: 'info' }, { write: (line) => lines.push(line) });
+    const inner = Object.assign(new Error('connect redis://:hunter2@cache failed'), { code: 'ECONNREFUSED' });
+    const err = Object.assign(new Error('query failed', { cause: inner }), {
+      parameters: ['hunter2'],
+      password: 'hunter2',
+    });
+    log.error({ err, apiKey: 'hunter2', nested: { signature: 'hunter2' }, headers: { a: 'hunter2' } }, 'failed');
+    log.warn({ err: 'hunter2' }, 'a string was thrown');
+    expect(lines.join('')).not.toContain('hunter2');
+    expect(lines.join('')).toContain('redis://[redacted]@cache');
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 'error', err: { cause: { code: 'ECONNREFUSED' } } });
+  });
+});
+
+describe('the admin port', () => {
+  test('tells life from readiness and serves the metrics', async () => {
+    const parts = { good: () => Promise.resolve(), bad: () => Promise.resolve() };
+    const metrics = new Metrics();
+    metrics.answered('GET', '/v1/balance', 200, '', 0.01);
+    const log = createLogger({ logLevel: 'silent' });
+    const admin = await openAdmin({ host: '127.0.0.1', port: 0, metrics, checks: parts, log });
+    try {
+      const address = admin.address();
+      const baseUrl = `http://127.0.0.1:${typeof address === 'object' ? (address?.port ?? 0).toString() : ''}`;
+      expect(await send(baseUrl, 'GET', '/ready')).toMatchObject({ status: 200, body: { ready: true, failed: [] } });
+      parts.bad = () => Promise.reject(new Error('away'));
+      expect(await send(baseUrl, 'GET', '/ready')).toMatchObject({
+        status: 503,
+        body: { ready: false, failed: ['bad'] },
+      });
+      parts.bad = () => new Promise(() => undefined);
+      expect(await send(baseUrl, 'GET', '/ready')).toMatchObject({ status: 503 });
+      expect((await send(baseUrl, 'GET', '/live')).status).toBe(200);
+      expect((await send(baseUrl, 'POST', '/live')).status).toBe(404);
+      expect((await send(baseUrl, 'GET', '/metrics')).text).toContain('route="/v1/balance",status="200"');
+    } finally {
+      admin.closeAllConnections();
+      await new Promise((resolve) => admin.close(resolve));
+    }
+  });
+});
