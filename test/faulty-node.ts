@@ -1,0 +1,98 @@
+// A node's HTTP face in front of a real one: passes everything on, counts it, and misbehaves as a test says.
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+
+export type Fault =
+  /** Breaks the connection. */
+  | { readonly kind: 'down' }
+  /** Answers rightly, but only after so long. */
+  | { readonly kind: 'slow'; readonly ms: number }
+  /** Answers this instead. */
+  | { readonly kind: 'says'; readonly status?: number; readonly body: string };
+
+export interface FaultyNode {
+  readonly url: string;
+  /** How often each path was asked, e.g. `wallet/getaccount`. */
+  readonly asked: ReadonlyMap<string, number>;
+  /** Misbehaves at every path, or at those named. */
+  readonly fail: (fault: Fault, ...paths: readonly string[]) => void;
+  /** What the node says when asked now, kept as what it will say from here on. */
+  readonly freeze: (path: string) => Promise<void>;
+  readonly mend: () => void;
+  readonly close: () => Promise<void>;
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+async function forward(target: string, path: string, body: string): Promise<{ status: number; text: string }> {
+  const response = await fetch(`${target}/${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body,
+    signal: AbortSignal.timeout(10_000),
+  });
+  return { status: response.status, text: await response.text() };
+}
+
+/** Opens a face of the node at `target`, for its full port. */
+export async function openFaultyNode(target: string): Promise<FaultyNode> {
+  const asked = new Map<string, number>();
+  const faults = new Map<string, Fault>();
+  let everywhere: Fault | undefined;
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = (request.url ?? '').slice(1);
+    const body = await bodyOf(request);
+    asked.set(path, (asked.get(path) ?? 0) + 1);
+    const fault = faults.get(path) ?? everywhere;
+    if (fault?.kind === 'down') {
+      response.destroy();
+      return;
+    }
+    if (fault?.kind === 'says') {
+      response.writeHead(fault.status ?? 200, { 'content-type': 'application/json' }).end(fault.body);
+      return;
+    }
+    if (fault?.kind === 'slow') {
+      await new Promise((resolve) => {
+        const timer = setTimeout(resolve, fault.ms);
+        response.on('close', () => {
+          clearTimeout(timer);
+          resolve(undefined);
+        });
+      });
+      if (response.destroyed) return;
+    }
+    const { status, text } = await forward(target, path, body);
+    response.writeHead(status, { 'content-type': 'application/json' }).end(text);
+  }
+
+  const server = createServer((request, response) => {
+    answer(request, response).catch(() => response.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the faulty node has no port');
+  return {
+    url: `http://127.0.0.1:${address.port.toString()}`,
+    asked,
+    fail: (fault, ...paths) => {
+      if (paths.length === 0) everywhere = fault;
+      for (const path of paths) faults.set(path, fault);
+    },
+    freeze: async (path) => {
+      faults.set(path, { kind: 'says', body: (await forward(target, path, '{}')).text });
+    },
+    mend: () => {
+      everywhere = undefined;
+      faults.clear();
+    },
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

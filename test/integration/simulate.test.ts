@@ -1,0 +1,267 @@
+// POST /v1/simulate on the local chain, whose figures must be those a real node gave.
+import { WHO, recordedCall, stranger, transferArgs, wordOfAddress } from '../quote-chain.js';
+import { openQuoteWorld, type QuoteWorld } from '../quote-world.js';
+
+let world: QuoteWorld;
+
+const ABSENT = ['burn_price_trx', 'burn_price_usd', 'energy_penalty', 'fee_limit_sun', 'quote', 'quote_error'] as const;
+
+beforeAll(async () => {
+  world = await openQuoteWorld();
+});
+
+afterAll(() => world.close());
+
+const simulate = (body: Record<string, unknown>) => world.customer.post('/v1/simulate', body);
+const call = (extra: Record<string, unknown>) =>
+  simulate({ owner_address: WHO.bank, contract_address: WHO.token, ...extra });
+
+/** The request of a recorded call, in our words. */
+function asked(name: string): Record<string, unknown> {
+  const { visible: _visible, ...request } = recordedCall(name).request;
+  return request;
+}
+
+describe('a call that succeeds', () => {
+  test.each(['transfer to an existing holder', 'the same as data', 'the same as 0x data', 'balanceOf', 'payable'])(
+    'needs what a real node said: %s',
+    async (name) => {
+      const { status, body } = await simulate(asked(name));
+      const used = recordedCall(name).response.energy_used!;
+      expect(status).toBe(200);
+      expect(body).toEqual({
+        energy_used: used,
+        energy_needed: Math.ceil((used * 110) / 100),
+        burn_price_sun: used * 100,
+        burn_price_trx: ((used * 100) / 1_000_000).toFixed(6),
+        burn_price_usd: ((used * 100 * 0.3) / 1_000_000).toFixed(6),
+        energy_penalty: 0,
+        fee_limit_sun: Math.ceil((used * 110) / 100) * 100,
+      });
+    },
+  );
+
+  test('a transfer to a new holder needs what a real node said', async () => {
+    const { body } = await call({
+      function_selector: 'transfer(address,uint256)',
+      parameter: transferArgs(stranger()),
+    });
+    expect(body.energy_used).toBe(recordedCall('transfer to a new holder').response.energy_used);
+  });
+
+  test('parameter may carry 0x, whatever a node thinks of it', async () => {
+    const { body } = await simulate(asked('parameter with 0x'));
+    expect(body.energy_used).toBe(recordedCall('balanceOf').response.energy_used);
+  });
+
+  test('null is as good as absent', async () => {
+    const { status } = await call({ function_selector: 'pay()', parameter: null, data: null, quote: null });
+    expect(status).toBe(200);
+  });
+
+  test('the dynamic part is in the figure and shown', async () => {
+    await world.chain.setEnergyFactor(2000);
+    try {
+      const transfer = { function_selector: 'transfer(address,uint256)', parameter: transferArgs(WHO.bob) };
+      const { body } = await call(transfer);
+      expect(body.energy_penalty).toBeGreaterThan(0);
+      expect(body.energy_used - body.energy_penalty).toBe(
+        recordedCall('transfer to an existing holder').response.energy_used,
+      );
+      expect(body.energy_needed).toBe(Math.ceil((body.energy_used * 110) / 100));
+    } finally {
+      await world.chain.setEnergyFactor(0);
+    }
+  });
+
+  test('value goes with the call', async () => {
+    const { body } = await call({ function_selector: 'pay()', call_value: 1 });
+    expect(body.energy_used).toBe(recordedCall('payable').response.energy_used);
+    expect(body.would_fail).toBeUndefined();
+  });
+});
+
+describe('a call that would fail', () => {
+  test.each([
+    ['revert with a reason', 'TRC20: transfer amount exceeds balance'],
+    ['custom error', 'The call reverted with the custom error 0x2202f1fa.'],
+    ['empty revert', 'The call reverted without a reason.'],
+    ['panic', 'The call panicked (0x12): a division or modulo by zero.'],
+    ['value to a non-payable', 'The call reverted without a reason.'],
+    ['parameter too short', 'The call reverted without a reason.'],
+  ])('%s is an answer with the reason', async (name, reason) => {
+    const { status, body } = await simulate({ ...asked(name), quote: true });
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      energy_used: recordedCall(name).response.energy_used,
+      energy_needed: 0,
+      burn_price_sun: 0,
+      would_fail: true,
+      reason,
+    });
+  });
+
+  test('a VM fault is one too, in our words', async () => {
+    const { status, body } = await simulate(asked('invalid opcode'));
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      energy_used: 0,
+      energy_needed: 0,
+      burn_price_sun: 0,
+      would_fail: true,
+      reason: 'The call runs into an invalid instruction, as of a failed assertion.',
+    });
+  });
+
+  test('more value than the sender has is one too', async () => {
+    const { status, body } = await simulate(asked('value beyond balance'));
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ would_fail: true, reason: "The sender's balance does not cover call_value." });
+  });
+
+  test.each([
+    'sender does not exist, transfer of 5',
+    'sender does not exist, transfer of 0',
+    'sender does not exist, with value',
+  ])('a sender that is not on chain asks for activation, whatever the VM said: %s', async (name) => {
+    const { status, body } = await simulate({ ...asked(name), quote: true });
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      energy_used: recordedCall(name).response.energy_used ?? 0,
+      energy_needed: 0,
+      burn_price_sun: 0,
+      would_fail: true,
+      needs_activation: true,
+      reason: 'The sender is not activated.',
+    });
+  });
+
+  test('a sender that is not on chain asks for activation even of a contract that does not exist', async () => {
+    const { body } = await simulate({
+      owner_address: WHO.ghost,
+      contract_address: stranger(),
+      function_selector: 'pay()',
+    });
+    expect(body).toMatchObject({ would_fail: true, needs_activation: true });
+  });
+
+  test('a sender on chain with nothing to send does not', async () => {
+    const { body } = await simulate(asked('revert with a reason'));
+    expect(body).not.toHaveProperty('needs_activation');
+    for (const name of ABSENT) expect(body).not.toHaveProperty(name);
+  });
+});
+
+describe('what cannot be simulated', () => {
+  test.each([
+    ['no such contract', 'There is no contract at contract_address.'],
+    ['a plain account as contract', 'There is no contract at contract_address.'],
+  ])('%s: 502 with a sentence that says which', async (name, msg) => {
+    const { status, body } = await simulate(asked(name));
+    expect(status).toBe(502);
+    expect(body).toMatchObject({ ok: false, error: 'SIMULATION_FAILED', msg });
+  });
+});
+
+describe('the two forms', () => {
+  const BALANCE_OF = { function_selector: 'balanceOf(address)' };
+  const WORD = wordOfAddress(WHO.bob);
+
+  test.each([
+    ['neither', {}, 'function_selector'],
+    ['both', { function_selector: 'pay()', data: '1b9265b8' }, 'data'],
+    ['data with a parameter', { data: '70a08231', parameter: WORD }, 'parameter'],
+    ['a parameter alone', { parameter: WORD }, 'function_selector'],
+    ['arguments taken but none given', BALANCE_OF, 'parameter'],
+    ['arguments taken but an empty one given', { ...BALANCE_OF, parameter: '' }, 'parameter'],
+    ['arguments taken but 0x given', { ...BALANCE_OF, parameter: '0x' }, 'parameter'],
+    ['empty data', { data: '' }, 'data'],
+    ['0x data', { data: '0x' }, 'data'],
+    ['odd data', { data: '123' }, 'data'],
+    ['data not hex', { data: 'zz' }, 'data'],
+    ['an odd parameter', { ...BALANCE_OF, parameter: '123' }, 'parameter'],
+    ['a parameter not hex', { ...BALANCE_OF, parameter: 'zz' }, 'parameter'],
+    ['a malformed selector', { function_selector: 'pay' }, 'function_selector'],
+    ['an empty selector', { function_selector: '' }, 'function_selector'],
+    ['a selector with spaces', { function_selector: 'pay( )' }, 'function_selector'],
+    ['a number for data', { data: 12 }, 'data'],
+    ['a negative value', { function_selector: 'pay()', call_value: -1 }, 'call_value'],
+    [
+      'a value beyond 2^53−1',
+      '{"call_value":9007199254740992,"contract_address":"%C","function_selector":"pay()","owner_address":"%O"}',
+      'call_value',
+    ],
+    [
+      'a value with a fraction',
+      '{"call_value":1.0,"contract_address":"%C","function_selector":"pay()","owner_address":"%O"}',
+      'call_value',
+    ],
+    ['a quote that is no boolean', { function_selector: 'pay()', quote: 'true' }, 'quote'],
+    ['an unknown member', { function_selector: 'pay()', fee_limit: 1 }, 'fee_limit'],
+    ['a duration in words', { function_selector: 'pay()', duration_sec: 'hour' }, 'duration_sec'],
+  ] as const)('%s: 400 naming the member', async (_, extra, field) => {
+    const { status, body } =
+      typeof extra === 'string'
+        ? await world.customer.post('/v1/simulate', extra.replace('%C', WHO.token).replace('%O', WHO.bank))
+        : await call(extra);
+    expect({ status, error: body.error }).toEqual({ status: 400, error: 'INVALID_REQUEST' });
+    expect(body.details.map((detail: { field: string }) => detail.field)).toContain(field);
+  });
+
+  test.each(['owner_address', 'contract_address'])('a malformed %s: 400', async (field) => {
+    for (const address of ['', 'T123', WHO.bank.slice(0, -1) + 'x', '41'.padEnd(42, '0'), 7]) {
+      const { status, body } = await call({ function_selector: 'pay()', [field]: address });
+      expect({ status, field: body.details[0].field }).toEqual({ status: 400, field });
+    }
+  });
+
+  test('the largest value a caller may write is read exactly', async () => {
+    const { body } = await call({ function_selector: 'pay()', call_value: Number.MAX_SAFE_INTEGER });
+    expect(body).not.toHaveProperty('error');
+  });
+});
+
+describe('a simulation with a quote', () => {
+  const transfer = { function_selector: 'transfer(address,uint256)', parameter: transferArgs(WHO.bob) };
+
+  test('carries a complete quote for exactly what is needed, for the sender', async () => {
+    const { body } = await call({ ...transfer, quote: true, duration_sec: 600 });
+    expect(body.quote).toMatchObject({
+      receive_address: WHO.bank,
+      energy: body.energy_needed,
+      duration_sec: 600,
+      recipient_state: 'unknown',
+      expires_in_sec: 90,
+      price_sun: body.energy_needed * 38,
+      burn_price_sun: body.energy_needed * 100,
+    });
+    expect(body.quote.ref).toMatch(/^[A-Za-z0-9_-]{1,512}$/);
+    expect(body).not.toHaveProperty('quote_error');
+  });
+
+  test('quotes even less energy than a caller may name, since nobody named it', async () => {
+    const { body } = await call({ function_selector: 'view1()', quote: true });
+    expect(body.energy_needed).toBeLessThan(world.api.config.sales.energyMin);
+    expect(body.quote.energy).toBe(body.energy_needed);
+  });
+
+  test.each([
+    ['too short', 1, 'INVALID_REQUEST'],
+    ['longer than the longest row', 2_592_001, 'INVALID_REQUEST'],
+    ['not worth renting for', 2_592_000, 'NOT_WORTH_RENTING'],
+  ])('a duration that is %s leaves the simulation and names why there is no quote', async (_, durationSec, code) => {
+    const { status, body } = await call({ ...transfer, quote: true, duration_sec: durationSec });
+    expect(status).toBe(200);
+    expect(body.energy_needed).toBeGreaterThan(0);
+    expect(body).not.toHaveProperty('quote');
+    expect(body.quote_error).toBe(code);
+  });
+
+  test('without the wish there is neither', async () => {
+    for (const quote of [false, undefined]) {
+      const { body } = await call({ ...transfer, quote });
+      expect(body).not.toHaveProperty('quote');
+      expect(body).not.toHaveProperty('quote_error');
+    }
+  });
+});

@@ -1,0 +1,138 @@
+// The local chain with the accounts and the token of test/tron-node/recorded.json at their own addresses, so that what
+// a real node was asked can be asked again word for word, and must be answered with the same figures.
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { addressFromBytes, addressToHex } from '../src/chain/address.js';
+import { keccak256 } from '../src/devnet/address.js';
+import { startNode } from '../src/local/processes.js';
+import { newOwner, stake } from './order-chain.js';
+
+export interface Recorded {
+  readonly step: string;
+  readonly request: Readonly<Record<string, string | number | boolean>>;
+  readonly response: {
+    readonly energy_used?: number;
+    readonly energy_penalty?: number;
+    readonly constant_result?: readonly string[];
+    readonly result?: { readonly code?: string };
+    readonly transaction?: { readonly ret: readonly { readonly ret?: string }[] };
+  };
+}
+
+const { steps } = JSON.parse(readFileSync('test/tron-node/recorded.json', 'utf8')) as {
+  readonly steps: readonly Recorded[];
+};
+
+/** One recorded constant call, by its name after `call: `. */
+export function recordedCall(name: string): Recorded {
+  const found = steps.find(({ step }) => step === `call: ${name}`);
+  if (found === undefined) throw new Error(`nothing recorded: ${name}`);
+  return found;
+}
+
+const senderOf = (name: string): string => String(recordedCall(name).request['owner_address']);
+
+export const WHO = {
+  /** Made the token and holds nearly all of it. */
+  bank: senderOf('transfer to a new holder'),
+  /** Holds a million of it. */
+  bob: String(recordedCall('a plain account as contract').request['contract_address']),
+  /** On chain, without tokens; holds 1 TRX. */
+  carol: senderOf('value beyond balance'),
+  /** Not on chain. */
+  ghost: senderOf('sender does not exist, with value'),
+  token: String(recordedCall('payable').request['contract_address']),
+} as const;
+
+/** An address nobody ever used. */
+export function stranger(): string {
+  return addressFromBytes(Buffer.concat([Buffer.of(0x41), randomBytes(20)]));
+}
+
+const word = (hex: string): string => hex.padStart(64, '0');
+
+export function wordOfAddress(address: string): string {
+  return word(addressToHex(address).slice(2));
+}
+
+/** ABI arguments of transfer(to, 5). */
+export function transferArgs(to: string, amount = 5): string {
+  return wordOfAddress(to) + word(amount.toString(16));
+}
+
+/** The slot of a balance: `balanceOf` is the token's first variable. */
+function balanceSlot(address: string): string {
+  return Buffer.from(keccak256(Buffer.from(wordOfAddress(address) + word('0'), 'hex'))).toString('hex');
+}
+
+export interface QuoteChain {
+  readonly fullUrl: string;
+  readonly solidUrl: string;
+  /** Sets chain parameters, as a maintenance would. */
+  readonly setParameters: (parameters: Readonly<Record<string, number>>) => Promise<void>;
+  /** Sets the token's dynamic energy factor in 1/10 000. */
+  readonly setEnergyFactor: (factor: number) => Promise<void>;
+  readonly stop: () => Promise<void>;
+}
+
+const ONE_TRX = '1000000';
+/** Without any stake the network has no ratio of stake to energy, and nothing can be sold. */
+const STAKED_SUN = 1_000_000_000_000_000n;
+
+/** Starts the chain in a process of its own, from dist (which `npm test` builds). */
+export async function startQuoteChain(): Promise<QuoteChain> {
+  const { bytecode } = JSON.parse(await readFile('test/tron-node/bytecode.json', 'utf8')) as { bytecode: string };
+  const staker = newOwner();
+  const genesis = {
+    accounts: [
+      { address: staker.address, balance: (STAKED_SUN + 1000_000_000n).toString() },
+      { address: WHO.bank, balance: '90000000000000000' },
+      { address: WHO.bob, balance: ONE_TRX },
+      { address: WHO.carol, balance: ONE_TRX },
+    ],
+    contracts: [
+      {
+        address: WHO.token,
+        origin: WHO.bank,
+        name: 'Token',
+        bytecode,
+        storage: { [balanceSlot(WHO.bob)]: word((1_000_000).toString(16)) },
+      },
+    ],
+  };
+  const dir = await mkdtemp(join(tmpdir(), 'energy-quote-chain-'));
+  const file = join(dir, 'genesis.json');
+  await writeFile(file, JSON.stringify(genesis));
+  const node = await startNode('dist/devnet/main.devnet.js', {
+    name: 'the local chain',
+    args: ['--genesis', file, '--full-port=0', '--solid-port=0', '--control-port=0', '--block-ms=500', '--solid-lag=3'],
+    readyWhen: (line) =>
+      line.startsWith('{') ? (JSON.parse(line) as { full: string; solid: string; control: string }) : undefined,
+  });
+  const { full, solid, control } = node.ready!;
+  await stake(full, staker, STAKED_SUN);
+  return {
+    fullUrl: full,
+    solidUrl: solid,
+    setParameters: (parameters) => tell(control, 'parameters', parameters),
+    setEnergyFactor: (factor) => tell(control, 'contract', { address: WHO.token, energy_factor: factor }),
+    stop: async () => {
+      await node.stop();
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function tell(control: string, path: string, body: unknown): Promise<void> {
+  const response = await fetch(`${control}/${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    signal: AbortSignal.timeout(5000),
+  });
+  const answer = (await response.json()) as { Error?: string };
+  if (answer.Error !== undefined) throw new Error(`the local chain refused: ${answer.Error}`);
+}
