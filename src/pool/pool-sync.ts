@@ -16,7 +16,13 @@ const TAKE_TURN = {
     WHERE id = (SELECT id FROM pool_wallet
                  WHERE synced_at IS NULL OR synced_at < clock_timestamp() - $1 * interval '1 second'
                  ORDER BY synced_at NULLS FIRST LIMIT 1 FOR UPDATE SKIP LOCKED)
-    RETURNING id, address, role, status, pause_reason, clock_timestamp() AS started_at`,
+    RETURNING id, address, role, clock_timestamp() AS started_at`,
+};
+
+const TAKE_WALLET = {
+  name: 'pool_take_wallet',
+  text: `UPDATE pool_wallet SET synced_at = clock_timestamp() WHERE address = $1
+    RETURNING id, address, role, clock_timestamp() AS started_at`,
 };
 
 const LOCK_SLOTS = {
@@ -83,13 +89,25 @@ export class PoolSync {
   async syncNext(): Promise<boolean> {
     const [turn] = await this.database.query<Turn>(TAKE_TURN, [this.config.pool.syncSec]);
     if (turn === undefined) return false;
+    await this.bring(turn);
+    return true;
+  }
+
+  /** Brings one wallet up to date now; false when there is none of this address. Throws when the chain is away. */
+  async syncWallet(address: string): Promise<boolean> {
+    const [turn] = await this.database.query<Turn>(TAKE_WALLET, [address]);
+    if (turn === undefined) return false;
+    await this.bring(turn);
+    return true;
+  }
+
+  private async bring(turn: Turn): Promise<void> {
     crashPoint('pool-read.before');
     const reading = await this.read(turn);
     crashPoint('pool-read.after');
     crashPoint('pool-write.before');
     await this.database.transaction(async (tx) => this.write(tx, turn, reading));
     crashPoint('pool-write.after');
-    return true;
   }
 
   private async read(turn: Turn): Promise<Reading> {

@@ -1,7 +1,19 @@
 import { Module } from '@nestjs/common';
 import { Signer } from '../chain/keys.js';
+import { SocketSigner } from '../chain/socket-signer.js';
+import { Config } from '../config.js';
+import { Sealers } from '../platform.module.js';
+import { Database } from '../store/database.js';
 import { Keyring } from './keyring.js';
 import { PoolSync } from './pool-sync.js';
 
-@Module({ providers: [{ provide: Signer, useClass: Keyring }, PoolSync], exports: [Signer, PoolSync] })
+/** The signer process where the settings name its socket; otherwise the keys sealed in Postgres. */
+function createSigner({ secrets }: Config, database: Database, sealers: Sealers): Signer {
+  return secrets.signerSocket === undefined ? new Keyring(database, sealers) : new SocketSigner(secrets.signerSocket);
+}
+
+@Module({
+  providers: [{ provide: Signer, useFactory: createSigner, inject: [Config, Database, Sealers] }, PoolSync],
+  exports: [Signer, PoolSync],
+})
 export class PoolModule {}

@@ -1,0 +1,144 @@
+/**
+ * The demo: a whole service on this machine with one command, a rental from quote to reclaim, and then a running
+ * service to play with. Everything it starts ends with it. `--once` ends after the story; `--json FILE` says where
+ * everything is.
+ */
+import 'reflect-metadata';
+import { writeFile } from 'node:fs/promises';
+import { parseArgs } from 'node:util';
+import { DemoStory } from './local/demo-story.js';
+import { Merchant } from './local/merchant.js';
+import { freePort } from './local/ports.js';
+import { Screen } from './local/screen.js';
+import { World } from './local/world.js';
+
+const FIRST_CREDITS = 1_000_000_000;
+const HELP = `npm run demo -- [--once] [--json FILE] [--block-ms N]
+
+  --once        end after the story: exit 0, or 1 if any step failed
+  --json FILE   write where everything is, once it serves
+  --block-ms N  real milliseconds per block of 3 s chain time (300)
+
+  DATABASE_URL and REDIS_URL, when set, are used instead of embedded servers; PORT is the API's port (3000).
+`;
+
+interface DemoOptions {
+  readonly once: boolean;
+  readonly json: string | undefined;
+  readonly blockMs: number;
+}
+
+function readOptions(): DemoOptions | undefined {
+  const { values } = parseArgs({
+    options: {
+      once: { type: 'boolean', default: false },
+      json: { type: 'string' },
+      'block-ms': { type: 'string', default: '300' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) return undefined;
+  const blockMs = /^\d{2,5}$/.test(values['block-ms']) ? Number.parseInt(values['block-ms'], 10) : 0;
+  if (blockMs < 50) throw new Error('--block-ms takes 50 to 99999');
+  return { once: values.once, json: values.json, blockMs };
+}
+
+async function portFor(): Promise<number> {
+  const asked = process.env['PORT'];
+  if (asked !== undefined && /^\d{1,5}$/.test(asked) && asked !== '0') return Number.parseInt(asked, 10);
+  return freePort();
+}
+
+async function serve(world: World, screen: Screen): Promise<Merchant> {
+  const project = await world.cli('project', 'create', '--name', 'Demo merchant', '--credits', String(FIRST_CREDITS));
+  screen.step('a project with credits, made by the operator’s CLI');
+  const [api] = await Promise.all([world.startApi(await portFor()), world.startWorker()]);
+  screen.step(`the API serves at ${api.baseUrl}; the worker works beside it`);
+  return new Merchant(api.baseUrl, String(project['merchant']), String(project['api_key']));
+}
+
+function whereEverythingIs(world: World, merchant: Merchant): string {
+  return `${JSON.stringify(
+    {
+      pid: process.pid,
+      master_key: world.masterKey,
+      base_url: merchant.baseUrl,
+      merchant: merchant.id,
+      api_key: merchant.apiKey,
+      database_url: world.databaseUrl,
+      redis_url: world.redisUrl,
+      tron_full_node_url: world.fullUrls[0],
+      tron_solidity_node_url: world.solidUrls[0],
+      devnet_control_url: world.controlUrl,
+      token_contract: world.token,
+      pool_wallet: world.poolWallets[0]?.address,
+      accounts: world.accounts.map(({ address, privateKey }) => ({ address, private_key: privateKey.toString('hex') })),
+    },
+    null,
+    2,
+  )}\n`;
+}
+
+function showHowToGoOn(world: World, merchant: Merchant, screen: Screen): void {
+  screen.title('It is yours now');
+  screen.plain(`  Merchant ID   ${merchant.id}`);
+  screen.plain(`  API key       ${merchant.apiKey}`);
+  screen.plain(`  Base URL      ${merchant.baseUrl}   (docs at ${merchant.baseUrl}/docs)`);
+  screen.plain(`  TRON node     ${world.fullUrls[0] ?? ''}`);
+  screen.plain('\n  A signed quote to paste:\n');
+  screen.plain(merchant.curl('/v1/quotes', { receive_address: world.accounts[2]?.address, duration_sec: 600 }));
+  screen.plain('\n  Ctrl-C ends everything.');
+}
+
+async function main(): Promise<number> {
+  const options = readOptions();
+  if (options === undefined) {
+    console.log(HELP);
+    return 0;
+  }
+  const screen = new Screen();
+  screen.title('Starting Postgres, Redis, a local TRON chain, the API and the worker');
+  const world = await World.start({
+    blockMs: options.blockMs,
+    solidLag: 19,
+    durable: true,
+    databaseUrl: process.env['DATABASE_URL'],
+    redisUrl: process.env['REDIS_URL'],
+    onStep: (what) => {
+      screen.step(what);
+    },
+    onLine: (name, line) => {
+      if (/"level":"(error|fatal)"/.test(line)) screen.failure(`${name}: ${line.slice(0, 400)}`);
+    },
+  });
+  const interrupted = new Promise<void>((resolve) => {
+    process.once('SIGINT', resolve);
+    process.once('SIGTERM', resolve);
+  });
+  // Holds the process: everything else it waits for belongs to children.
+  const hold = setInterval(() => undefined, 60_000);
+  try {
+    const merchant = await serve(world, screen);
+    if (options.json !== undefined) await writeFile(options.json, whereEverythingIs(world, merchant), { mode: 0o600 });
+    const story = new DemoStory(world, merchant, screen).tell().then(() => 'told' as const);
+    if ((await Promise.race([story, interrupted])) === undefined) return options.once ? 1 : 0;
+    if (options.once) return 0;
+    showHowToGoOn(world, merchant, screen);
+    await interrupted;
+    return 0;
+  } catch (error) {
+    screen.failure(error instanceof Error ? error.message : String(error));
+    return 1;
+  } finally {
+    await world.stop();
+    clearInterval(hold);
+  }
+}
+
+main().then(
+  (code) => process.exit(code),
+  (error: unknown) => {
+    console.error(error instanceof Error ? error.message : String(error));
+    process.exit(1);
+  },
+);
