@@ -5,6 +5,7 @@ import { addressArg, choiceArg, integerArg, readKeyFile } from './arguments.js';
 import type { Desk } from './desk.js';
 import { usageError } from './fault.js';
 import { fields, percentText, table, trxText } from './layout.js';
+import { PoolSync } from '../pool/pool-sync.js';
 import { PoolWallets, type WalletKey, type WalletView } from './pool-wallets.js';
 import { planUpdate } from './permission-update.js';
 import { WALLET_ROLES, judgePermission, type WalletRole } from './wallet-permission.js';
@@ -94,6 +95,8 @@ async function add(desk: Desk, options: AddOptions): Promise<void> {
     const slots = options.slots === undefined ? parts.get(Config).pool.slotsPerWallet : Number(options.slots);
     const { account, warning } = await parts.get(PoolWallets).add({ address, role, permissionId, key, slots }, act);
     if (warning !== undefined) desk.warn(warning);
+    // What can be sold is known from now on, not only after a worker's next look.
+    await parts.get(PoolSync).syncWallet(address);
     const human = fields([
       ['Wallet', address],
       ['Role', role],
