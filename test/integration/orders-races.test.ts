@@ -1,0 +1,10 @@
+// The races of `npm run races` at a small size: two API processes, one Postgres, every figure as wanted.
+import { SHORT, runRaces } from '../races/programme.js';
+
+test('of everything that races, exactly one wins, and nothing is lost or doubled', async () => {
+  const rows = await runRaces(SHORT, () => undefined);
+  const asFound = rows.map(({ race, found }) => ({ race, figure: found }));
+  const asWanted = rows.map(({ race, wanted }) => ({ race, figure: wanted }));
+  expect(asFound).toEqual(asWanted);
+  expect(rows.length).toBeGreaterThan(20);
+}, 240_000);

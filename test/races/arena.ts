@@ -1,0 +1,127 @@
+// Where races are run: two API processes on one Postgres and one Redis, the local chain, a filled pool, no worker.
+// The test's own copy of the services makes fixtures, ends orders and looks at the books.
+import type { Ledger } from '../../src/billing/ledger.js';
+import type { Database } from '../../src/store/database.js';
+import type { Answer, Customer } from '../client.js';
+import { fillPool, openApi, serviceEnv, startApi, type ApiProcess, type TestApi } from '../factory.js';
+import { startOrderChain, type OrderChain } from '../order-chain.js';
+import { createTestDatabase } from '../setup/database.js';
+import { createTestRedis } from '../setup/redis.js';
+
+export interface Arena {
+  readonly desk: TestApi;
+  readonly ledger: Ledger;
+  readonly database: Database;
+  readonly chain: OrderChain;
+  readonly env: Record<string, string>;
+  /** Base URLs of the two processes under test. */
+  readonly urls: readonly [string, string];
+  readonly close: () => Promise<void>;
+}
+
+/** One line of the table. */
+export interface Row {
+  readonly race: string;
+  readonly done: string;
+  readonly wanted: string;
+  readonly found: string;
+}
+
+export async function openArena(poolMax: number): Promise<Arena> {
+  const [chain, store, redis] = await Promise.all([startOrderChain(), createTestDatabase(), createTestRedis()]);
+  const closings = [() => chain.stop(), () => redis.close(), () => store.drop()];
+  const env = { ...serviceEnv(store.url, redis.url, chain), DATABASE_POOL_MAX: poolMax.toString() };
+  const desk = await openApi({ ...env, DATABASE_POOL_MAX: '8' });
+  closings.unshift(() => desk.close());
+  await fillPool(desk, chain);
+  const apis: ApiProcess[] = [await startApi(env), await startApi(env)];
+  closings.unshift(async () => {
+    await Promise.all(apis.map((api) => api.process.stop()));
+  });
+  return {
+    desk,
+    ledger: desk.ledger,
+    database: desk.database,
+    chain,
+    env,
+    urls: [apis[0]!.baseUrl, apis[1]!.baseUrl],
+    close: async () => {
+      for (const close of closings) await close();
+    },
+  };
+}
+
+/** `count` requests at once, in turn at the two processes. */
+export async function volley(
+  arena: Arena,
+  customer: Customer,
+  count: number,
+  request: (at: Customer, index: number) => Promise<Answer>,
+): Promise<Answer[]> {
+  const sides = arena.urls.map((url) => customer.at(url));
+  return Promise.all(Array.from({ length: count }, (_, index) => request(sides[index % 2]!, index)));
+}
+
+/** How often each status (with its error code) was answered: `1 × 202, 99 × 409 QUOTE_ALREADY_USED`. */
+export function tally(answers: readonly Answer[]): string {
+  const counts = new Map<string, number>();
+  for (const { status, body } of answers) {
+    const code = (body as { error?: string } | undefined)?.error;
+    const name = status >= 400 ? `${status.toString()} ${code ?? '?'}` : status.toString();
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  return [...counts]
+    .sort(([a], [b]) => a.localeCompare(b))
+    .map(([name, count]) => `${count.toString()} × ${name}`)
+    .join(', ');
+}
+
+export interface Books {
+  readonly orders: number;
+  readonly charges: number;
+  readonly refunds: number;
+  readonly balance: bigint;
+  /** Sum of the entries. */
+  readonly entries: bigint;
+}
+
+/** What the database says of one project. */
+export async function booksOf(arena: Arena, projectId: string): Promise<Books> {
+  const [row] = await arena.database.query<{
+    orders: number;
+    charges: number;
+    refunds: number;
+    balance: bigint;
+    entries: bigint;
+  }>(
+    `SELECT (SELECT count(*)::int FROM orders WHERE project_id = $1) AS orders,
+            (SELECT count(*)::int FROM credit_entry WHERE project_id = $1 AND kind = 'charge') AS charges,
+            (SELECT count(*)::int FROM credit_entry WHERE project_id = $1 AND kind = 'refund') AS refunds,
+            (SELECT balance_credits FROM credit_account WHERE project_id = $1) AS balance,
+            (SELECT coalesce(sum(credits), 0)::bigint FROM credit_entry WHERE project_id = $1) AS entries`,
+    [projectId],
+  );
+  if (row === undefined) throw new Error('the database answered nothing');
+  return row;
+}
+
+/** Rules that hold over everything that raced: every balance its entries, no order charged twice, no capacity lost. */
+export async function booksAtLarge(arena: Arena): Promise<Row> {
+  const [row] = await arena.database.query<{ drift: number; doubled: number; lost: bigint; orders: number }>(
+    `SELECT (SELECT count(*)::int FROM orders) AS orders,
+            (SELECT count(*)::int FROM credit_account a
+              WHERE balance_credits <> (SELECT coalesce(sum(credits), 0) FROM credit_entry WHERE project_id = a.project_id)) AS drift,
+            (SELECT count(*)::int FROM orders o
+              WHERE (SELECT count(*) FROM credit_entry e WHERE e.order_id = o.id AND e.kind = 'charge') <> 1
+                 OR (SELECT -sum(credits) FROM credit_entry e WHERE e.order_id = o.id AND e.kind = 'charge') <> o.credits) AS doubled,
+            (SELECT sum(free_sun_seen) FROM pool_wallet)::bigint
+              - (SELECT sum(free_sun) FROM pool_slot)::bigint
+              - (SELECT coalesce(sum(amount_sun), 0) FROM leg WHERE status IN ('reserved', 'placed', 'active'))::bigint AS lost`,
+  );
+  return {
+    race: 'books of everything above',
+    done: `${row!.orders.toString()} orders`,
+    wanted: '0 balances off their entries, 0 orders not charged once, 0 sun of capacity lost',
+    found: `${row!.drift.toString()} balances off their entries, ${row!.doubled.toString()} orders not charged once, ${row!.lost.toString()} sun of capacity lost`,
+  };
+}

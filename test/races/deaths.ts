@@ -1,0 +1,208 @@
+// A process that dies, or loses its database, before and after COMMIT: a retry with the key finds the order or makes
+// it, none is lost, none doubled, and nobody is told that a committed order failed.
+import { randomUUID } from 'node:crypto';
+import { connect, createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import pg from 'pg';
+import type { CrashPoint } from '../../src/crash-point.js';
+import { until } from '../../src/local/wait.js';
+import type { Answer, Customer } from '../client.js';
+import { makeCustomer, startApi } from '../factory.js';
+import { booksOf, tally, type Arena, type Row } from './arena.js';
+
+const PLENTY = 1_000_000_000_000n;
+const say = (kills: number, committed: number, orders: number, charges: number, retries: string) =>
+  `${kills.toString()} died, ${committed.toString()} of them after COMMIT, ${orders.toString()} orders, ` +
+  `${charges.toString()} charges, retries: ${retries}`;
+
+/** Points of the API at which it is killed, and whether the order is committed by then. */
+const POINTS: readonly (readonly [CrashPoint, boolean])[] = [
+  ['accept.before', false],
+  ['accept.after', true],
+  ['wake.after', true],
+  ['answer.before', true],
+];
+
+const order = (arena: Arena) => ({ receive_address: arena.chain.receivers[4]!, energy: 65_000 });
+
+/** Kills a process of its own at a named point while it takes an order, then retries at another process. */
+export async function killedAtPoints(arena: Arena, times: number): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const [point, isCommitted] of POINTS) {
+    const customer = await makeCustomer(arena.desk, PLENTY);
+    const retries: Answer[] = [];
+    let deaths = 0;
+    let committed = 0;
+    for (let round = 0; round < times; round += 1) {
+      const victim = await startApi({ ...arena.env, CRASH_AT: `${point}:1` });
+      const headers = { 'Idempotency-Key': randomUUID() };
+      const lost = await customer
+        .at(victim.baseUrl)
+        .post('/v1/orders', order(arena), headers)
+        .catch(() => undefined);
+      await victim.process.exited;
+      if (lost === undefined) deaths += 1;
+      committed += (await booksOf(arena, customer.merchant)).orders - round;
+      retries.push(await customer.at(arena.urls[0]).post('/v1/orders', order(arena), headers));
+    }
+    const books = await booksOf(arena, customer.merchant);
+    const count = times.toString();
+    rows.push({
+      race: `API killed at ${point}`,
+      done: `${count} kills`,
+      wanted: say(times, isCommitted ? times : 0, times, times, `${count} × 202`),
+      found: say(deaths, committed, books.orders, books.charges, tally(retries)),
+    });
+  }
+  return rows;
+}
+
+/** Kills a process while its statement waits in the database, which then finishes it without anybody to tell. */
+export async function killedDuringCommit(arena: Arena, times: number): Promise<Row> {
+  const customer = await makeCustomer(arena.desk, PLENTY);
+  const retries: Answer[] = [];
+  let deaths = 0;
+  for (let round = 0; round < times; round += 1) {
+    const victim = await startApi(arena.env);
+    const headers = { 'Idempotency-Key': randomUUID() };
+    const blocker = new pg.Client({ connectionString: arena.env['DATABASE_URL'] });
+    await blocker.connect();
+    try {
+      await blocker.query('BEGIN');
+      await blocker.query('SELECT 1 FROM credit_account WHERE project_id = $1 FOR UPDATE', [customer.merchant]);
+      const lost = customer
+        .at(victim.baseUrl)
+        .post('/v1/orders', order(arena), headers)
+        .catch(() => undefined);
+      await until(async () => ((await isWaiting(arena)) ? true : undefined), 10_000, 'the order waiting');
+      victim.process.signal('SIGKILL');
+      await victim.process.exited;
+      if ((await lost) === undefined) deaths += 1;
+    } finally {
+      await blocker.query('COMMIT').catch(() => undefined);
+      await blocker.end();
+    }
+    retries.push(await customer.at(arena.urls[1]).post('/v1/orders', order(arena), headers));
+  }
+  const books = await booksOf(arena, customer.merchant);
+  const line = (orders: number, charges: number, died: number, answers: string) =>
+    `${died.toString()} died, ${orders.toString()} orders, ${charges.toString()} charges, retries: ${answers}`;
+  return {
+    race: 'API killed while COMMIT is under way',
+    done: `${times.toString()} kills`,
+    wanted: line(times, times, times, `${times.toString()} × 202`),
+    found: line(books.orders, books.charges, deaths, tally(retries)),
+  };
+}
+
+async function isWaiting(arena: Arena): Promise<boolean> {
+  const rows = await arena.database.query(
+    `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%accept_order(%'`,
+  );
+  return rows.length > 0;
+}
+
+type Moment = 'before COMMIT' | 'after COMMIT';
+
+interface CuttingProxy {
+  readonly url: string;
+  /** Cuts the next statement that takes an order. */
+  readonly arm: (moment: Moment) => void;
+  readonly cuts: () => number;
+  readonly close: () => Promise<void>;
+}
+
+/** Passes everything to Postgres, but cuts the connection at an armed order: unsent, or sent and its answer lost. */
+async function openCuttingProxy(databaseUrl: string): Promise<CuttingProxy> {
+  const target = new URL(databaseUrl);
+  let armed: Moment | undefined;
+  let cuts = 0;
+  const server = createServer((near) => {
+    const far = connect(Number(target.port), target.hostname);
+    let isDoomed = false;
+    const end = () => {
+      near.destroy();
+      far.destroy();
+    };
+    near.on('data', (chunk) => {
+      if (armed !== undefined && chunk.includes('accept-order')) {
+        const moment = armed;
+        armed = undefined;
+        cuts += 1;
+        if (moment === 'before COMMIT') {
+          end();
+          return;
+        }
+        isDoomed = true;
+      }
+      far.write(chunk);
+    });
+    // Postgres answers an unnamed transaction after its commit, so what comes back now proves that it happened.
+    far.on('data', (chunk) => {
+      if (isDoomed) end();
+      else near.write(chunk);
+    });
+    for (const socket of [near, far]) {
+      socket.on('error', end);
+      socket.on('close', end);
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = new URL(databaseUrl);
+  url.hostname = '127.0.0.1';
+  url.port = (server.address() as AddressInfo).port.toString();
+  return {
+    url: url.href,
+    arm: (moment) => {
+      armed = moment;
+    },
+    cuts: () => cuts,
+    close: async () => {
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** Cuts the connection of a process to Postgres before and after COMMIT was sent: the same request still succeeds. */
+export async function cutConnections(arena: Arena, times: number): Promise<Row[]> {
+  const proxy = await openCuttingProxy(arena.env['DATABASE_URL']!);
+  const victim = await startApi({ ...arena.env, DATABASE_URL: proxy.url });
+  try {
+    const rows: Row[] = [];
+    for (const moment of ['before COMMIT', 'after COMMIT'] as const) {
+      rows.push(await cutAt(arena, proxy, victim.baseUrl, moment, times));
+    }
+    return rows;
+  } finally {
+    await victim.process.stop();
+    await proxy.close();
+  }
+}
+
+async function cutAt(arena: Arena, proxy: CuttingProxy, url: string, moment: Moment, times: number): Promise<Row> {
+  const customer: Customer = await makeCustomer(arena.desk, PLENTY);
+  const answers: Answer[] = [];
+  const retries: Answer[] = [];
+  const cutsBefore = proxy.cuts();
+  for (let round = 0; round < times; round += 1) {
+    const headers = { 'Idempotency-Key': randomUUID() };
+    proxy.arm(moment);
+    // Every other caller sends no key: the answer names the one that was made.
+    const isKeyed = round % 2 === 0;
+    const answer = await customer.at(url).post('/v1/orders', order(arena), isKeyed ? headers : {});
+    answers.push(answer);
+    const key = answer.headers['idempotency-key'] ?? '';
+    retries.push(await customer.at(arena.urls[0]).post('/v1/orders', order(arena), { 'Idempotency-Key': key }));
+  }
+  const books = await booksOf(arena, customer.merchant);
+  const same = answers.filter((answer, index) => answer.text === retries[index]?.text).length;
+  const line = (cut: number, orders: number, charges: number, equal: number, statuses: string) =>
+    `${cut.toString()} cut, ${orders.toString()} orders, ${charges.toString()} charges, ` +
+    `${equal.toString()} retries with the same body, ${statuses}`;
+  return {
+    race: `connection to Postgres cut ${moment}`,
+    done: `${times.toString()} cuts`,
+    wanted: line(times, times, times, times, `${times.toString()} × 202`),
+    found: line(proxy.cuts() - cutsBefore, books.orders, books.charges, same, tally(answers)),
+  };
+}

@@ -1,0 +1,115 @@
+// Races for one key and for one quote.
+import { randomUUID } from 'node:crypto';
+import type { Answer } from '../client.js';
+import { makeCustomer } from '../factory.js';
+import { booksOf, tally, volley, type Arena, type Row } from './arena.js';
+
+const PLENTY = 1_000_000_000_000n;
+
+/** One key, the same body, many at once: one order, one charge, equal bodies. */
+export async function sameKey(arena: Arena, rounds: number, parallel: number): Promise<Row> {
+  const customer = await makeCustomer(arena.desk, PLENTY);
+  let distinctMax = 0;
+  const answers: Answer[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const headers = { 'Idempotency-Key': randomUUID() };
+    const body = { receive_address: arena.chain.receivers[0]!, energy: 65_000 };
+    const volleyed = await volley(arena, customer, parallel, (at) => at.post('/v1/orders', body, headers));
+    distinctMax = Math.max(distinctMax, new Set(volleyed.map((answer) => answer.text)).size);
+    answers.push(...volleyed);
+  }
+  const books = await booksOf(arena, customer.merchant);
+  const firsts = answers.filter((answer) => answer.headers['idempotency-replayed'] === undefined).length;
+  const total = (rounds * parallel).toString();
+  const say = (orders: number, charges: number, first: number, distinct: number, statuses: string) =>
+    `${orders.toString()} orders, ${charges.toString()} charges, ${first.toString()} first answers, ` +
+    `${distinct.toString()} body per key, ${statuses}`;
+  return {
+    race: 'one key, one body',
+    done: `${rounds.toString()} rounds × ${parallel.toString()} at once`,
+    wanted: say(rounds, rounds, rounds, 1, `${total} × 202`),
+    found: say(books.orders, books.charges, firsts, distinctMax, tally(answers)),
+  };
+}
+
+/** Many keys on one quote: one wins. */
+export async function oneQuote(arena: Arena, rounds: number, parallel: number): Promise<Row> {
+  const customer = await makeCustomer(arena.desk, PLENTY);
+  const answers: Answer[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const quote = await customer.at(arena.urls[0]).post('/v1/quotes', {
+      receive_address: arena.chain.receivers[1]!,
+      energy: 65_000,
+    });
+    const body = { quote_ref: (quote.body as { ref: string }).ref };
+    answers.push(
+      ...(await volley(arena, customer, parallel, (at) =>
+        at.post('/v1/orders', body, { 'Idempotency-Key': randomUUID() }),
+      )),
+    );
+  }
+  const books = await booksOf(arena, customer.merchant);
+  const say = (orders: number, charges: number, statuses: string) =>
+    `${orders.toString()} orders, ${charges.toString()} charges, ${statuses}`;
+  const losers = (rounds * (parallel - 1)).toString();
+  return {
+    race: 'one quote, each its own key',
+    done: `${rounds.toString()} rounds × ${parallel.toString()} at once`,
+    wanted: say(rounds, rounds, `${rounds.toString()} × 202, ${losers} × 409 QUOTE_ALREADY_USED`),
+    found: say(books.orders, books.charges, tally(answers)),
+  };
+}
+
+/** One key, every request another body: one order, the rest told so. */
+export async function differentBodies(arena: Arena, rounds: number, parallel: number): Promise<Row> {
+  const customer = await makeCustomer(arena.desk, PLENTY);
+  const answers: Answer[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const headers = { 'Idempotency-Key': randomUUID() };
+    const order = (energy: number) => ({ receive_address: arena.chain.receivers[2]!, energy });
+    answers.push(
+      ...(await volley(arena, customer, parallel, (at, index) =>
+        at.post('/v1/orders', order(65_000 + index), headers),
+      )),
+    );
+  }
+  const books = await booksOf(arena, customer.merchant);
+  const say = (orders: number, statuses: string) => `${orders.toString()} orders, ${statuses}`;
+  const losers = (rounds * (parallel - 1)).toString();
+  return {
+    race: 'one key, every body another',
+    done: `${rounds.toString()} rounds × ${parallel.toString()} at once`,
+    wanted: say(rounds, `${rounds.toString()} × 202, ${losers} × 422 IDEMPOTENCY_KEY_REUSED`),
+    found: say(books.orders, tally(answers)),
+  };
+}
+
+/** One key, two bodies in turn: the winner's body is replayed, the other refused. */
+export async function twoBodies(arena: Arena, rounds: number, parallel: number): Promise<Row> {
+  const customer = await makeCustomer(arena.desk, PLENTY);
+  const answers: Answer[] = [];
+  let mixed = 0;
+  for (let round = 0; round < rounds; round += 1) {
+    const headers = { 'Idempotency-Key': randomUUID() };
+    const volleyed = await volley(arena, customer, parallel, (at, index) =>
+      at.post(
+        '/v1/orders',
+        // In pairs, so that each process meets both bodies.
+        { receive_address: arena.chain.receivers[3]!, energy: 65_000 + ((index >> 1) % 2) },
+        headers,
+      ),
+    );
+    answers.push(...volleyed);
+    if (new Set(volleyed.filter((answer) => answer.status < 300).map((answer) => answer.text)).size !== 1) mixed += 1;
+  }
+  const books = await booksOf(arena, customer.merchant);
+  const say = (orders: number, bad: number, statuses: string) =>
+    `${orders.toString()} orders, ${bad.toString()} rounds with two bodies answered, ${statuses}`;
+  const half = ((rounds * parallel) / 2).toString();
+  return {
+    race: 'one key, two bodies in turn',
+    done: `${rounds.toString()} rounds × ${parallel.toString()} at once`,
+    wanted: say(rounds, 0, `${half} × 202, ${half} × 422 IDEMPOTENCY_KEY_REUSED`),
+    found: say(books.orders, mixed, tally(answers)),
+  };
+}

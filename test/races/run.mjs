@@ -1,0 +1,4 @@
+// Starts main.ts under plain Node.
+import '../setup/typescript.mjs';
+
+await import('./main.ts');
