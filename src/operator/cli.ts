@@ -3,7 +3,9 @@ import { Command } from 'commander';
 import { Desk, type GlobalOptions, type Terminal } from './desk.js';
 import { faultOf, type ExitCode } from './fault.js';
 import { addCreditsCommands } from './credits.command.js';
+import { addKeysCommands } from './keys.command.js';
 import { addMigrateCommands } from './migrate.command.js';
+import { addOrdersCommands } from './orders.command.js';
 import { addPoolCommands } from './pool.command.js';
 import { addPriceCommands } from './price.command.js';
 import { addProjectCommands } from './project.command.js';
@@ -30,6 +32,8 @@ function buildProgram(desk: Desk): Command {
   addCreditsCommands(program, desk);
   addPriceCommands(program, desk);
   addPoolCommands(program, desk);
+  addOrdersCommands(program, desk);
+  addKeysCommands(program, desk);
   return program;
 }
 

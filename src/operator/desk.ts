@@ -86,15 +86,25 @@ export class Desk {
   }
 }
 
-/** JSON with bigints as integers, or as strings where a JSON reader would round them. */
+/**
+ * JSON as programs read it: members in snake_case like the interface's, bytes in hex, bigints as integers, or as texts
+ * where a JSON reader would round them.
+ */
 function toJson(value: unknown): string {
-  return JSON.stringify(
-    value,
-    (_key, member: unknown) => {
-      if (typeof member !== 'bigint') return member;
-      const number = Number(member);
-      return Number.isSafeInteger(number) ? number : member.toString();
-    },
-    2,
-  );
+  return JSON.stringify(plain(value), undefined, 2);
+}
+
+function plain(value: unknown): unknown {
+  if (typeof value === 'bigint') {
+    const number = Number(value);
+    return Number.isSafeInteger(number) ? number : value.toString();
+  }
+  if (Buffer.isBuffer(value)) return value.toString('hex');
+  if (Array.isArray(value)) return value.map(plain);
+  if (typeof value !== 'object' || value === null || value instanceof Date) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [snakeCase(name), plain(member)]));
+}
+
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

@@ -1,0 +1,41 @@
+/** `keys`: the rotation of MASTER_KEY. */
+import type { Command } from 'commander';
+import type { Desk } from './desk.js';
+import { OperatorError } from './fault.js';
+import { KeyRewrap } from './key-rewrap.js';
+import { table } from './layout.js';
+
+const HELP = `
+To rotate MASTER_KEY without refusing a request, since both of two keys open and MASTER_KEY alone seals:
+  1. Set MASTER_KEY_PREVIOUS to the new key, and restart every process in turn. All can now open what it will seal.
+  2. Exchange the two: MASTER_KEY the new one, MASTER_KEY_PREVIOUS the old one. Restart every process in turn.
+  3. npm run cli -- keys rewrap
+  4. After two minutes, when the last quote under the old key has expired: unset MASTER_KEY_PREVIOUS.`;
+
+export function addKeysCommands(program: Command, desk: Desk): void {
+  program
+    .command('keys')
+    .description('the rotation of MASTER_KEY')
+    .command('rewrap')
+    .description('seal every API key and pool key under MASTER_KEY, while the service runs')
+    .addHelpText('after', HELP)
+    .action(async () => {
+      const act = desk.actor('master key rotated');
+      await desk.operate(async (parts) => {
+        const counts = await parts.get(KeyRewrap).run(act);
+        const human = table(
+          ['', 'sealed anew', 'current before', 'cannot be opened'],
+          counts.map(({ what, rewrapped, current, failed }) => [what, rewrapped, current, failed.length]),
+        );
+        const failed = counts.flatMap((count) => count.failed);
+        if (failed.length === 0) {
+          desk.print(human, { rewrap: counts });
+          return;
+        }
+        throw new OperatorError(
+          `${failed.length.toString()} secrets open under neither MASTER_KEY nor MASTER_KEY_PREVIOUS: ${failed.join(', ')}. ` +
+            'The others are sealed under MASTER_KEY.',
+        );
+      });
+    });
+}

@@ -1,0 +1,186 @@
+/** An order's story as text: where it stands in a sentence, then everything that happened, in order. */
+import { rateText, usdOfCredits } from '../money/convert.js';
+import type { Credits, RateE8 } from '../money/units.js';
+import type { ChainTx } from '../store/entities/chain-tx.entity.js';
+import type { Order } from '../store/entities/order.entity.js';
+import { creditsText, durationText, fields, grouped, table, timeText, trxText } from './layout.js';
+import type { OrderStory } from './order-story.js';
+
+export function orderTable(orders: readonly Order[]): string {
+  return table(
+    ['order', 'kind', 'status', 'receiver', 'energy', 'for', 'USD', 'created', 'notes'],
+    orders.map((order) => [
+      order.id.toString(),
+      order.kind,
+      order.status,
+      order.receiveAddress,
+      order.energy,
+      order.durationSec === null ? null : durationText(order.durationSec),
+      usdOfCredits(order.credits as Credits),
+      order.createdAt,
+      notes(order),
+    ]),
+    'No such orders.',
+  );
+}
+
+function notes(order: Order): string {
+  return [
+    order.needsAttention ? 'needs attention' : '',
+    order.settled ? 'settled' : '',
+    order.reclaimedAt === null ? '' : 'reclaimed',
+  ]
+    .filter((note) => note !== '')
+    .join(', ');
+}
+
+/** Where the order stands and what happens next. */
+export function standing(story: OrderStory): string {
+  const { order, transactions } = story;
+  const newest = transactions.at(-1);
+  const expiry =
+    newest === undefined ? '' : ` Its newest transaction expires at ${timeText(newest.expiresAt)} of the chain.`;
+  switch (order.status) {
+    case 'reserved':
+      return 'Charged, capacity held, nothing sent yet: a worker will build and send its transactions.';
+    case 'placed':
+      return `A signed transaction may be on its way: it is looked for, and sent again, until it is found or proven dead.${expiry}`;
+    case 'unresolved':
+      return `No proof either way for long, so nobody is told yes or no. It resolves itself once a node answers.${expiry}`;
+    case 'refunded':
+      return order.settled || order.reclaimedAt !== null
+        ? 'Proven never to have happened, or undone; the charge is back.'
+        : 'Proven never to happen; the charge is back.';
+    case 'delivered':
+      if (order.kind === 'activation') {
+        return order.settled ? 'Activated, for good.' : 'Activated; waiting for its block to become solid.';
+      }
+      if (order.reclaimedAt !== null)
+        return `Delivered and taken back at ${timeText(order.reclaimedAt)} of the chain. Finished.`;
+      if (order.settled) return `Delivered, for good. Taken back when the chain's head reaches ${at(order.endsAt)}.`;
+      return 'Delivered in a block that is not solid yet; should it fall away, the same bytes are sent again.';
+  }
+}
+
+const at = (moment: Date | null): string => (moment === null ? 'its end' : timeText(moment));
+
+/** The whole story for a person. */
+export function storyText(story: OrderStory): string {
+  const { order } = story;
+  return [
+    standing(story),
+    '',
+    fields([
+      ['Order', `${order.id.toString()} (${order.kind}), key ${order.key}`],
+      ['Project', order.projectId],
+      ['Receiver', order.receiveAddress],
+      ['Energy', order.energy === null ? null : `${grouped(order.energy)} for ${durationText(order.durationSec ?? 0)}`],
+      ['Price', `${trxText(order.priceSun)} at ${rateText(order.trxUsdE8 as RateE8)} USD/TRX`],
+      ['Charged', creditsText(order.credits as Credits)],
+      [
+        'Status',
+        `${order.status}${order.settled ? ', settled' : ''}${order.needsAttention ? ', needs attention' : ''}`,
+      ],
+      ['Error', order.error === null ? null : `${order.errorCode ?? ''} ${order.error}`],
+      ['Request', order.requestId],
+      ['Due', dueText(story)],
+    ]),
+    '',
+    'Legs',
+    legTable(story),
+    '',
+    'Transactions',
+    transactionTable(story),
+    '',
+    'What happened (database time)',
+    timeline(story),
+  ].join('\n');
+}
+
+function dueText({ order, readAt }: OrderStory): string {
+  if (order.nextRunAt === null) return 'nothing is due';
+  const lease =
+    order.leaseUntil !== null && order.leaseUntil > readAt
+      ? `; a worker holds it until ${timeText(order.leaseUntil)} (fence ${order.fence.toString()})`
+      : '';
+  return `${timeText(order.nextRunAt)}${order.nextRunAt <= readAt ? ', which is past' : ''}${lease}`;
+}
+
+function legTable({ legs, wallets }: OrderStory): string {
+  return table(
+    ['leg', 'wallet', 'amount', 'energy', 'status', 'active since (chain)'],
+    legs.map((leg) => [
+      leg.legNo.toString(),
+      wallets.get(leg.walletId) ?? leg.walletId.toString(),
+      trxText(leg.amountSun),
+      leg.energy,
+      leg.status,
+      leg.activeAt,
+    ]),
+  );
+}
+
+function transactionTable({ transactions, legs }: OrderStory): string {
+  const legNo = new Map(legs.map((leg) => [leg.id, leg.legNo]));
+  return table(
+    ['leg', 'purpose', 'try', 'status', 'txid', 'block', 'sends', 'expires (chain)'],
+    transactions.map((transaction) => [
+      legNo.get(transaction.legId)?.toString(),
+      transaction.purpose,
+      transaction.attempt.toString(),
+      transaction.status,
+      transaction.txid.toString('hex'),
+      transaction.blockNumber?.toString(),
+      transaction.sends,
+      transaction.expiresAt,
+    ]),
+    'None yet.',
+  );
+}
+
+interface Happening {
+  readonly at: Date;
+  readonly text: string;
+}
+
+function timeline(story: OrderStory): string {
+  const names = new Map(story.transactions.map((transaction) => [transaction.id, nameOf(transaction)]));
+  const happenings: Happening[] = [
+    { at: story.order.createdAt, text: `accepted as ${story.order.kind} for ${story.order.receiveAddress}` },
+    ...story.credits.map((entry) => ({
+      at: entry.created_at,
+      text: `${entry.kind} of ${grouped(entry.credits)} credits`,
+    })),
+    ...story.transactions.map((transaction) => ({ at: transaction.createdAt, text: `built ${nameOf(transaction)}` })),
+    ...story.broadcasts.map((sent) => ({
+      at: sent.sentAt,
+      text: `sent ${names.get(sent.chainTxId) ?? 'a transaction'} to ${sent.node}: ${sent.answer}${sent.message === null ? '' : ` (${sent.message})`}`,
+    })),
+    ...story.events.map((event) => ({
+      at: event.at,
+      text: `${event.fromStatus} → ${event.toStatus}${event.chainAt === null ? '' : ` (chain: ${timeText(event.chainAt)})`}`,
+    })),
+  ];
+  return happenings
+    .sort((left, right) => left.at.getTime() - right.at.getTime())
+    .map(({ at: moment, text }) => `${moment.toISOString().slice(0, 23).replace('T', ' ')}  ${text}`)
+    .join('\n');
+}
+
+function nameOf(transaction: ChainTx): string {
+  return `${transaction.purpose} ${transaction.txid.toString('hex').slice(0, 12)}… (try ${transaction.attempt.toString()})`;
+}
+
+/** The same for a program. Signatures stay out: with the bytes beside them they are what a node takes. */
+export function storyJson(story: OrderStory): Record<string, unknown> {
+  const { order, legs, transactions, broadcasts, events, credits, wallets } = story;
+  return {
+    standing: standing(story),
+    order,
+    legs: legs.map((leg) => Object.assign({}, leg, { wallet: wallets.get(leg.walletId) })),
+    transactions: transactions.map(({ signature: _signature, ...transaction }) => transaction),
+    broadcasts,
+    events,
+    credits,
+  };
+}

@@ -1,0 +1,180 @@
+// Orders seen from the operator's desk while a whole service runs: told, pushed, delivered with either signer, taken
+// back; and the rotation of the master key under load.
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readConfig } from '../../src/config.js';
+import { startNode, type NodeProcess } from '../../src/local/processes.js';
+import { Sealer } from '../../src/seal.js';
+import { SignerServer } from '../../src/signer/server.js';
+import { readSignerSettings } from '../../src/signer/settings.js';
+import { Customer } from '../client.js';
+import { makeCustomer, openApi, type TestApi } from '../factory.js';
+import { cliWith, type Cli } from '../operator.js';
+import { openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
+
+let world: OrderWorld;
+let customer: Customer;
+let cli: Cli;
+let folder: string;
+
+const RENTAL_SEC = 30;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'cli-orders-'));
+  world = await openOrderWorld({ DURATION_MIN_SEC: String(RENTAL_SEC) });
+  customer = await makeCustomer(world.api);
+  cli = cliWith({ ...world.env, USER: 'tester' });
+});
+
+afterAll(async () => {
+  await world.close();
+  await rm(folder, { recursive: true });
+});
+
+async function order(key: string, receiver: number): Promise<number> {
+  const body = { receive_address: world.receiver(receiver), energy: 65_000, duration_sec: RENTAL_SEC };
+  const answer = await customer.post('/v1/orders', body, withKey(key));
+  expect([answer.status, answer.body]).toEqual([202, expect.objectContaining({ status: 'reserved' })]);
+  return answer.body.id as number;
+}
+
+async function until(id: number, isReached: (order: Record<string, unknown>) => boolean): Promise<void> {
+  for (let look = 0; look < 300; look += 1) {
+    const { order: now } = (await cli('orders', 'explain', String(id), '--json')).json();
+    if (isReached(now)) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error(`order ${String(id)} did not come so far: ${(await cli('orders', 'explain', String(id))).out}`);
+}
+
+async function startWorker(extra: Record<string, string> = {}): Promise<NodeProcess<unknown>> {
+  const hooks = new URL('../setup/typescript.mjs', import.meta.url).href;
+  return startNode(new URL('../../src/main.worker.ts', import.meta.url).pathname, {
+    name: 'the worker',
+    env: { ...world.env, NODE_OPTIONS: `--import=${hooks}`, ...extra },
+  });
+}
+
+describe('orders', () => {
+  it('an order that waits is listed, told and pushed', async () => {
+    const id = await order('waiting one', 1);
+    const listed = await cli('orders', 'list', '--status', 'reserved', '--project', customer.merchant, '--json');
+    expect(listed.json().orders).toEqual([expect.objectContaining({ id, key: 'waiting one', status: 'reserved' })]);
+    const told = await cli('orders', 'explain', 'waiting one');
+    expect(told.out).toContain('nothing sent yet');
+    expect(told.out).toMatch(/accepted as rental/);
+    expect(told.out).toMatch(/charge of -\d/);
+    const pushed = await cli('orders', 'requeue', String(id), '--reason', 'impatient');
+    expect([pushed.code, pushed.err]).toEqual([0, '']);
+    const acts = await world.api.database.query(
+      `SELECT actor, reason, subject FROM audit_log WHERE action = 'orders.requeue'`,
+    );
+    expect(acts).toEqual([{ actor: 'tester', reason: 'impatient', subject: String(id) }]);
+  });
+
+  it('an unknown order, a wrong status or a foreign key is refused', async () => {
+    expect((await cli('orders', 'explain', '999999')).code).toBe(1);
+    expect((await cli('orders', 'explain', 'no such key')).code).toBe(1);
+    expect((await cli('orders', 'list', '--status', 'lost')).code).toBe(2);
+    const other = await makeCustomer(world.api);
+    expect((await cli('orders', 'explain', 'waiting one', '--project', other.merchant)).code).toBe(1);
+  });
+
+  it('from the sealed key to the signer process the worker is the same: delivered, settled, taken back', async () => {
+    const first = await order('by sealed key', 2);
+    const worker = await startWorker();
+    try {
+      await until(first, (now) => now['status'] === 'delivered');
+    } finally {
+      await worker.stop();
+    }
+
+    const { address, privateKey } = world.chain.pool;
+    await writeFile(join(folder, 'hot.key'), privateKey.toString('hex'), { mode: 0o600 });
+    const wallet = { role: 'pool', address, permission_id: 0, key_file: 'hot.key' };
+    const limits = { amount_max_trx: 1_000_000, trx_per_minute: 10_000_000, signatures_per_minute: 100 };
+    await writeFile(join(folder, 'wallets.json'), JSON.stringify([{ ...wallet, ...limits }]), { mode: 0o600 });
+    const settings = { SIGNER_SOCKET: join(folder, 's.sock'), SIGNER_WALLETS_FILE: join(folder, 'wallets.json') };
+    const signed: unknown[] = [];
+    const signer = new SignerServer(await readSignerSettings(settings), (event) => signed.push(event));
+    await signer.listen();
+    const handed = await cli('pool', 'set-key', address, '--key-address', address, '--permission-id', '0', '--yes');
+    expect(handed.code).toBe(0);
+    const second = await order('by signer', 3);
+    const next = await startWorker({ SIGNER_SOCKET: settings.SIGNER_SOCKET });
+    try {
+      await until(second, (now) => now['reclaimed_at'] !== null);
+      await until(first, (now) => now['reclaimed_at'] !== null);
+    } finally {
+      await next.stop();
+      await signer.close();
+    }
+    expect(signed).toContainEqual(expect.objectContaining({ msg: 'signed', type: 'UnDelegateResourceContract' }));
+
+    const story = (await cli('orders', 'explain', String(second), '--json')).json();
+    expect(story.transactions.map((tx: Record<string, unknown>) => tx['purpose'])).toEqual(['delegate', 'reclaim']);
+    expect(story.events.map((event: Record<string, unknown>) => event['to_status'])).toEqual(['placed', 'delivered']);
+    expect(JSON.stringify(story)).not.toContain('signature');
+    const told = await cli('orders', 'explain', String(second));
+    expect(told.out).toContain('Finished');
+    expect(told.out).toMatch(/sent delegate [0-9a-f]{12}… \(try 1\) to 127\.0\.0\.1:\d+: /);
+    const finished = await cli('orders', 'requeue', String(second));
+    expect([finished.code, finished.err]).toEqual([1, expect.stringContaining('finished')]);
+  });
+});
+
+describe('keys rewrap', () => {
+  it('rotates the master key under load without a failed request, and the new key alone serves on', async () => {
+    const keys = { MASTER_KEY: randomBytes(32).toString('base64'), MASTER_KEY_PREVIOUS: world.env['MASTER_KEY']! };
+    const customers = await Promise.all(Array.from({ length: 120 }, () => makeCustomer(world.api)));
+    const both = await openApi({ ...world.env, ...keys });
+    const answers: number[] = [];
+    let isLoading = true;
+    const load = async (caller: Customer): Promise<void> => {
+      const same = new Customer(both.baseUrl, caller.merchant, caller.apiKey);
+      while (isLoading) {
+        answers.push((await same.get('/v1/balance')).status);
+        answers.push((await same.post('/v1/quotes', { receive_address: world.receiver(4), energy: 65_000 })).status);
+      }
+    };
+    const loads = customers.slice(0, 6).map(load);
+    const during = cliWith({ ...world.env, ...keys, USER: 'tester' });
+    const run = await during('keys', 'rewrap', '--json');
+    const again = await during('keys', 'rewrap', '--json');
+    const enough = answers.length + 30;
+    while (answers.length < enough) await new Promise((resolve) => setTimeout(resolve, 20));
+    isLoading = false;
+    await Promise.all(loads);
+    await both.close();
+
+    expect(run.json().rewrap).toMatchObject([
+      { what: 'api keys', current: 0, failed: [] },
+      { what: 'pool keys', current: 0, failed: [] },
+    ]);
+    expect(run.json().rewrap[0].rewrapped).toBeGreaterThan(120);
+    expect(again.json().rewrap[0]).toMatchObject({ rewrapped: 0, current: run.json().rewrap[0].rewrapped });
+    expect(new Set(answers)).toEqual(new Set([200]));
+
+    const alone: TestApi = await openApi({ ...world.env, MASTER_KEY: keys.MASTER_KEY });
+    const served = await Promise.all(customers.map((caller) => serve(alone, caller)));
+    await alone.close();
+    expect(new Set(served)).toEqual(new Set([200]));
+    const sealer = new Sealer('pool-key', readConfig({ ...world.env, ...keys }).secrets.masterKey);
+    const pool = await world.api.database.query<{ address: string; key_sealed: Buffer }>(
+      `SELECT address, key_sealed FROM pool_wallet WHERE key_sealed IS NOT NULL`,
+    );
+    for (const { address, key_sealed: sealed } of pool) expect(sealer.open(sealed, address)).toHaveLength(32);
+  });
+
+  it('names what opens under neither key, and fails', async () => {
+    const strange = cliWith({ ...world.env, MASTER_KEY: randomBytes(32).toString('base64'), USER: 'tester' });
+    const failed = await strange('keys', 'rewrap');
+    expect([failed.code, failed.err]).toEqual([1, expect.stringContaining(customer.merchant)]);
+  });
+});
+
+async function serve(api: TestApi, { merchant, apiKey }: Customer): Promise<number> {
+  return (await new Customer(api.baseUrl, merchant, apiKey).get('/v1/balance')).status;
+}
