@@ -4,7 +4,7 @@
  * everything is.
  */
 import 'reflect-metadata';
-import { writeFile } from 'node:fs/promises';
+import { rename, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { DemoStory } from './local/demo-story.js';
 import { Merchant } from './local/merchant.js';
@@ -79,6 +79,13 @@ function whereEverythingIs(world: World, merchant: Merchant): string {
   )}\n`;
 }
 
+/** A reader that waits for the file never sees half of it. */
+async function writeWhole(file: string, content: string): Promise<void> {
+  const draft = `${file}.${process.pid}.tmp`;
+  await writeFile(draft, content, { mode: 0o600 });
+  await rename(draft, file);
+}
+
 function showHowToGoOn(world: World, merchant: Merchant, screen: Screen): void {
   screen.title('It is yours now');
   screen.plain(`  Merchant ID   ${merchant.id}`);
@@ -119,7 +126,7 @@ async function main(): Promise<number> {
   const hold = setInterval(() => undefined, 60_000);
   try {
     const merchant = await serve(world, screen);
-    if (options.json !== undefined) await writeFile(options.json, whereEverythingIs(world, merchant), { mode: 0o600 });
+    if (options.json !== undefined) await writeWhole(options.json, whereEverythingIs(world, merchant));
     const story = new DemoStory(world, merchant, screen).tell().then(() => 'told' as const);
     if ((await Promise.race([story, interrupted])) === undefined) return options.once ? 1 : 0;
     if (options.once) return 0;
