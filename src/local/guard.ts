@@ -10,7 +10,8 @@ import { limited } from './wait.js';
 // fd 0: our pipe, whose end means that we are gone.  fd 3: the guard's own words to us ("pid N", "exit CODE").
 // The guard reads with the builtin `read`, so it adds one process and no more. Signals are ignored only after
 // the child has started, because an ignored signal is inherited. After the child's exit the guard waits for the
-// pipe once more before it removes the directory, so that we can still look into it.
+// pipe once more before it removes the directory, so that we can still look into it. It tries for 4 s, because
+// another guard's process may still be writing there while it ends.
 const GUARD = `
 dir=$1 sig=$2; shift 2
 exec 4<&0 </dev/null
@@ -28,7 +29,10 @@ wait "$pid"
 echo "exit $?" >&3
 kill -s KILL "$killer"
 while read -r _ <&4; do :; done
-[ -z "$dir" ] || rm -rf -- "$dir"
+n=0; while [ -n "$dir" ] && [ -e "$dir" ] && [ $n -lt 40 ]; do
+  [ $n -eq 0 ] || sleep 0.1
+  rm -rf -- "$dir"; n=$((n+1))
+done
 `;
 
 const TAIL_LINES_MAX = 200;
@@ -160,6 +164,21 @@ export class GuardedProcess {
       this.options.onLine?.(line, stream);
     });
   }
+}
+
+/**
+ * Has `dir` removed when we let go (`stop`) or are gone. Whatever runs in it has a guard of its own. This one runs
+ * as ourselves, because what we put there is ours to remove, whoever the server runs as.
+ */
+export async function guardDirectory(dir: string): Promise<GuardedProcess> {
+  return GuardedProcess.start({
+    name: `the guard of ${dir}`,
+    command: ':', // Nothing: what remains is the guard.
+    args: [],
+    env: { PATH: process.env['PATH'] },
+    removeDir: dir,
+    abandonSignal: 'KILL',
+  });
 }
 
 /** The guard's words as two promises: the child's id, and later its exit code. */

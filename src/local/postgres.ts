@@ -1,31 +1,21 @@
 // An embedded Postgres server on the loopback address: made, started, stopped and removed here.
 // The npm package gives the binaries only; its own wrapper leaves the server behind when we are killed.
 import { randomBytes } from 'node:crypto';
-import { chown, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { chown, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
-import { GuardedProcess } from './guard.js';
+import { GuardedProcess, guardDirectory } from './guard.js';
 import { freePort } from './ports.js';
 import { makeServerDir, runnableBinaries, serverUser, type ServerUser } from './postgres-binaries.js';
-import { until } from './wait.js';
+import { limited, until } from './wait.js';
 
-// initdb takes 1 to 2 s on a quiet machine, and machines in CI are seldom quiet.
-const READY_LIMIT_MS = 60_000;
+// initdb takes half a second on a quiet machine, and machines in CI are seldom quiet.
+const INITDB_LIMIT_MS = 60_000;
+const READY_LIMIT_MS = 30_000;
 const STOP_GRACE_MS = 10_000;
 const PORT_ATTEMPTS_MAX = 5;
 const USER = 'postgres';
-
-// One guarded command for both steps, so that even initdb cannot outlive us: $0 is bin/, $1 the data
-// directory, $2 the password file, the rest are the server's settings. Locale C gives the same order of texts
-// on every machine, and needs no locale installed.
-const RUN = `
-bin=$0 data=$1 password=$2; shift 2
-if [ ! -f "$data/PG_VERSION" ]; then
-  "$bin/initdb" -D "$data" -U ${USER} --pwfile="$password" --auth=scram-sha-256 --encoding=UTF8 --locale=C \\
-    --no-sync --no-instructions || exit 1
-fi
-exec "$bin/postgres" -D "$data" "$@"
-`;
 
 export interface PostgresOptions {
   /** Keep the data here, for a later start with the same directory; without it the data goes with the server. */
@@ -51,8 +41,8 @@ export interface Postgres {
 }
 
 interface Place {
-  /** Goes when the server goes. */
-  readonly scratch: string;
+  /** Guards the temporary directory from its first file to the server's end. */
+  readonly scratch: GuardedProcess;
   readonly data: string;
   readonly native: string;
   readonly password: string;
@@ -63,21 +53,27 @@ interface Place {
 
 /** Starts a server and returns when it answers. An error shows the end of the server's log. */
 export async function startPostgres(options: PostgresOptions): Promise<Postgres> {
-  for (let attempt = 1; ; attempt += 1) {
-    const port = options.port ?? (await freePort());
-    const place = await preparePlace(options);
-    const server = await startServer(place, port, options.durable);
-    const url = `postgres://${USER}:${place.password}@127.0.0.1:${port}/postgres`;
-    try {
-      await untilAnswers(server, url);
-      return handle(place, server, url, port);
-    } catch (error) {
-      const tail = server.tail();
-      await server.stop('SIGQUIT', STOP_GRACE_MS);
-      const isPortTaken = tail.includes('could not bind');
-      if (isPortTaken && options.port === undefined && attempt < PORT_ATTEMPTS_MAX) continue;
-      throw new Error(`${(error as Error).message}. The end of its log:\n${tail}`, { cause: error });
+  const place = await preparePlace(options);
+  try {
+    await initdb(place);
+    for (let attempt = 1; ; attempt += 1) {
+      const port = options.port ?? (await freePort());
+      const server = await startServer(place, port, options.durable);
+      const url = `postgres://${USER}:${place.password}@127.0.0.1:${port}/postgres`;
+      try {
+        await untilAnswers(server, url);
+        return handle(place, server, url, port);
+      } catch (error) {
+        const tail = server.tail();
+        await server.stop('SIGQUIT', STOP_GRACE_MS);
+        const isPortTaken = tail.includes('could not bind');
+        if (isPortTaken && options.port === undefined && attempt < PORT_ATTEMPTS_MAX) continue;
+        throw new Error(`${(error as Error).message}. The end of its log:\n${tail}`, { cause: error });
+      }
     }
+  } catch (error) {
+    await place.scratch.stop('SIGKILL', 0);
+    throw error;
   }
 }
 
@@ -90,8 +86,11 @@ function handle(place: Place, server: GuardedProcess, url: string, port: number)
     signal: (signal) => {
       server.signal(signal);
     },
-    // Fast shutdown writes a checkpoint, which only data that is kept has any use for.
-    stop: () => server.stop(place.isTemporary ? 'SIGQUIT' : 'SIGINT', STOP_GRACE_MS),
+    stop: async () => {
+      // Fast shutdown writes a checkpoint, which only data that is kept has any use for.
+      await server.stop(place.isTemporary ? 'SIGQUIT' : 'SIGINT', STOP_GRACE_MS);
+      await place.scratch.stop('SIGKILL', 0);
+    },
   };
 }
 
@@ -100,19 +99,20 @@ async function preparePlace(options: PostgresOptions): Promise<Place> {
   const user = await serverUser();
   const isTemporary = options.dataDir === undefined;
   // Binaries may have to be copied even for a kept data directory, so there is a temporary one in any case.
-  const scratch = await makeServerDir(user);
+  const dir = await makeServerDir(user);
+  const scratch = await guardDirectory(dir);
   try {
-    const base = options.dataDir ?? scratch;
+    const base = options.dataDir ?? dir;
     if (!isTemporary) {
       await mkdir(base, { recursive: true, mode: 0o700 });
       if (user) await chown(base, user.uid, user.gid);
     }
-    const native = await runnableBinaries(scratch, user);
+    const native = await runnableBinaries(dir, user);
     const passwordFile = join(base, 'password');
     const password = await keptPassword(passwordFile, user);
     return { scratch, data: join(base, 'data'), native, password, passwordFile, user, isTemporary };
   } catch (error) {
-    await rm(scratch, { recursive: true, force: true });
+    await scratch.stop('SIGKILL', 0);
     throw error;
   }
 }
@@ -125,6 +125,32 @@ async function keptPassword(file: string, user: ServerUser): Promise<string> {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
   return (await readFile(file, 'utf8')).trim();
+}
+
+/** Makes the data directory unless it is there. Made elsewhere and renamed, so that what is there is whole. */
+async function initdb(place: Place): Promise<void> {
+  if (existsSync(join(place.data, 'PG_VERSION'))) return;
+  const unfinished = `${place.data}.new`;
+  await rm(unfinished, { recursive: true, force: true });
+  const args = ['-D', unfinished, '-U', USER, `--pwfile=${place.passwordFile}`, '--auth=scram-sha-256'];
+  // Locale C gives the same order of texts on every machine, and needs no locale installed.
+  args.push('--encoding=UTF8', '--locale=C', '--no-sync', '--no-instructions');
+  const run = await GuardedProcess.start({
+    name: 'initdb',
+    command: join(place.native, 'bin', 'initdb'),
+    args,
+    env: serverEnv(),
+    user: place.user,
+    // At SIGTERM it removes what it has made; its own children end with the pipe they read from.
+    abandonSignal: 'TERM',
+  });
+  try {
+    const code = await limited(run.exited, INITDB_LIMIT_MS, 'initdb');
+    if (code !== 0) throw new Error(`initdb ended with code ${code}:\n${run.tail()}`);
+  } finally {
+    await run.stop('SIGTERM', STOP_GRACE_MS);
+  }
+  await rename(unfinished, place.data);
 }
 
 async function startServer(place: Place, port: number, durable: boolean): Promise<GuardedProcess> {
@@ -150,11 +176,10 @@ async function startServer(place: Place, port: number, durable: boolean): Promis
   const flags = Object.entries(settings).flatMap(([key, value]) => ['-c', `${key}=${value}`]);
   return GuardedProcess.start({
     name: 'Postgres',
-    command: '/bin/sh',
-    args: ['-c', RUN, join(place.native, 'bin'), place.data, place.passwordFile, ...flags],
+    command: join(place.native, 'bin', 'postgres'),
+    args: ['-D', place.data, ...flags],
     env: serverEnv(),
     user: place.user,
-    removeDir: place.scratch,
     // Immediate shutdown: the server ends its own children and frees its shared memory, which SIGKILL would not.
     abandonSignal: 'QUIT',
   });

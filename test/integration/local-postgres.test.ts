@@ -67,12 +67,21 @@ test('kept data is there again after a stop and after a crash, under the same ad
 });
 
 test('a server that cannot start shows its log and leaves nothing behind', async () => {
-  const before = (await readdir(tmpdir())).filter((name) => name.startsWith('energy-postgres-'));
+  // A temporary directory of its own: other servers come and go in the common one.
+  await chmod(scratch, 0o755);
+  const temporary = join(scratch, 'tmp');
+  await mkdir(temporary);
   const holder = await startPostgres({ durable: false });
-  await expect(startPostgres({ durable: false, port: holder.port })).rejects.toThrow(/end of its log[^]*could not/);
-  await holder.stop();
-  const after = (await readdir(tmpdir())).filter((name) => name.startsWith('energy-postgres-'));
-  expect(after.filter((name) => !before.includes(name))).toEqual([]);
+  const usual = process.env['TMPDIR'];
+  process.env['TMPDIR'] = temporary;
+  try {
+    await expect(startPostgres({ durable: false, port: holder.port })).rejects.toThrow(/end of its log[^]*could not/);
+    expect(await readdir(temporary)).toEqual([]);
+  } finally {
+    if (usual === undefined) delete process.env['TMPDIR'];
+    else process.env['TMPDIR'] = usual;
+    await holder.stop();
+  }
 });
 
 test('the binaries run from a repository in a closed directory whose install scripts never ran', async () => {
