@@ -86,3 +86,9 @@ export function addressOfPublicKey(key: Uint8Array): string {
 export function keccak256(bytes: Uint8Array): Uint8Array {
   return keccak_256(bytes);
 }
+
+/** The address a deployment by transaction `txId` of `owner` gets. */
+export function deployedAddress(txId: string, owner: string): string {
+  const hash = keccak256(Buffer.concat([Buffer.from(txId, 'hex'), Buffer.from(owner, 'hex')]));
+  return '41' + Buffer.from(hash.subarray(12)).toString('hex');
+}

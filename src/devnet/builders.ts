@@ -1,17 +1,13 @@
 // The endpoints that check an operation on the pending state and return an unsigned transaction for it.
 // TRON: *Servlet.java with Wallet.createTransactionCapsule.
-import { accountAt } from './accounts.js';
 import { validateError } from './errors.js';
-import { deployedAddress } from './evm.js';
 import { ACTUATORS } from './execute.js';
-import { mergeJson } from './json-format.js';
+import { looseAddress, looseHex, mergeJson, notHex } from './json-format.js';
 import { type Json, type JsonNode, integerOf, member, readJson, textOf } from './json.js';
 import type { Request } from './http.js';
 import type { NodeView } from './node-view.js';
 import type { Message, Value } from './schema.js';
 import { type Tx, buildTx, printTx } from './transactions.js';
-import { checkDeployment } from './vm-transactions.js';
-import { text } from './fields.js';
 
 const EXPIRES_MS = 60_000n;
 
@@ -63,34 +59,30 @@ export function buildSystem(view: NodeView, type: string, request: Request): Jso
 }
 
 function hexField(node: JsonNode | undefined): string {
-  return (textOf(node) ?? '').replace(/^0x/, '').toLowerCase();
+  const hex = looseHex(textOf(node) ?? '');
+  if (hex === null) throw notHex();
+  return hex;
 }
 
-/** wallet/deploycontract: everything but the constructor's run is checked here. */
+/** wallet/deploycontract. TRON: only the percentage is checked before broadcasting. */
 export function buildDeployment(view: NodeView, request: Request): Json {
   const { body, visible } = request;
-  const base = mergeJson('TriggerSmartContract', body, request.source, visible);
-  const owner = text(base, 'owner_address');
-  if (owner === '') throw validateError('Validate CreateSmartContract error, no owner_address.');
+  const owner = looseAddress(body, 'owner_address', visible) ?? '';
+  const long = (name: string): bigint => integerOf(member(body, name)) ?? 0n;
+  const percent = long('consume_user_resource_percent');
+  if (percent < 0n || percent > 100n) throw validateError('percent must be >= 0 and <= 100');
   const made: Message = {
     origin_address: owner,
     abi: abiOf(textOf(member(body, 'abi'))),
     bytecode: hexField(member(body, 'bytecode')) + hexField(member(body, 'parameter')),
-    call_value: integerOf(member(body, 'call_value')) ?? 0n,
-    consume_user_resource_percent: integerOf(member(body, 'consume_user_resource_percent')) ?? 0n,
+    call_value: long('call_value'),
+    consume_user_resource_percent: percent,
     name: textOf(member(body, 'name')) ?? '',
-    origin_energy_limit: integerOf(member(body, 'origin_energy_limit')) ?? 0n,
+    origin_energy_limit: long('origin_energy_limit'),
   };
   const message: Message = { owner_address: owner, new_contract: made };
-  const feeLimit = integerOf(member(body, 'fee_limit')) ?? 0n;
-  const fields = stamped(view, { fee_limit: feeLimit });
-  const tx = buildTx('CreateSmartContract', message, permissionIdOf(body), fields);
-  const context = view.read(false, true);
-  if (accountAt(context.state, owner) === undefined)
-    throw validateError(`Validate CreateSmartContract error, no OwnerAccount.`);
-  checkDeployment(context, tx);
-  const address = deployedAddress(tx.id, owner);
-  return { ...printTx(tx, visible), contract_address: address };
+  const fields = stamped(view, { fee_limit: long('fee_limit') });
+  return printTx(buildTx('CreateSmartContract', message, permissionIdOf(body), fields), visible);
 }
 
 /** Reads an ABI as sent to deploycontract: the JSON text of its list, or of {"entrys": list}. */

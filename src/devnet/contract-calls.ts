@@ -10,7 +10,7 @@ import { type VmResult, logAddress, runVm } from './evm.js';
 import type { Context } from './fees.js';
 import { int, text } from './fields.js';
 import { type Request, javaClassOf } from './http.js';
-import { mergeJson, printMessage } from './json-format.js';
+import { mergeJson, notHex, printMessage } from './json-format.js';
 import { type Json, member, textOf } from './json.js';
 import type { NodeView } from './node-view.js';
 import { parameter } from './parameters.js';
@@ -21,11 +21,6 @@ import { checkValue, vmRequest } from './vm-transactions.js';
 
 const CONSTANT_ENERGY = 100_000_000n;
 const SUN_PER_TRX = 1_000_000n;
-
-const NOT_HEX = new NodeError(
-  'org.bouncycastle.util.encoders.DecoderException',
-  'exception decoding Hex string: invalid characters encountered in Hex string',
-);
 
 /** The call a body describes. A selector overrides data; an odd-length parameter shifts the whole by a nibble. */
 function callOf(request: Request): Message {
@@ -43,7 +38,7 @@ function callOf(request: Request): Message {
     .slice(0, 8);
   const whole = hash + (textOf(member(body, 'parameter')) ?? '');
   const data = whole.length % 2 === 0 ? whole : `0${whole}`;
-  if (!/^[0-9a-fA-F]*$/.test(data)) throw NOT_HEX;
+  if (!/^[0-9a-fA-F]*$/.test(data)) throw notHex();
   return { ...message, data: data.toLowerCase() };
 }
 
@@ -68,7 +63,8 @@ async function runConstant(view: NodeView, context: Context, isSolid: boolean, m
 /** `result` of an answer that failed before or in the VM. */
 function failureOf(error: unknown, visible: boolean): Json {
   const isValidation = error instanceof NodeError && error.javaClass === VALIDATE_CLASS;
-  const message = error instanceof Error ? error.message : String(error);
+  // TRON: the servlet turns double quotes of the message into single ones.
+  const message = (error instanceof Error ? error.message : String(error)).replaceAll('"', "'");
   const told = isValidation ? message : `class ${javaClassOf(error)} : ${message}`;
   return {
     code: isValidation ? 'CONTRACT_VALIDATE_ERROR' : 'OTHER_ERROR',

@@ -1,5 +1,5 @@
 // Which path of which port is answered by what. The solid port has only what the real node has there.
-import { indexKey } from './accounts.js';
+import { accountAt, indexKey } from './accounts.js';
 import { BUILDERS, buildDeployment, buildSystem } from './builders.js';
 import {
   BLOCKS_PER_ANSWER,
@@ -13,11 +13,12 @@ import {
 import { estimateEnergy, printContract, printContractInfo, triggerConstant, triggerSmart } from './contract-calls.js';
 import { BroadcastError, nullPointer, parseError } from './errors.js';
 import { type Handler, type Request } from './http.js';
-import { type Json, type JsonNode, integerOf, member, printJson, textOf } from './json.js';
+import { type Json, member, printJson, textOf } from './json.js';
 import { looseAddress, mergeJson } from './json-format.js';
-import { text } from './fields.js';
+import { int, num, text } from './fields.js';
 import type { NodeView } from './node-view.js';
-import { energyPricesAt } from './parameters.js';
+import { energyPricesAt, totalsAt } from './parameters.js';
+import type { Message } from './schema.js';
 import {
   accountNamed,
   printAccount,
@@ -35,54 +36,54 @@ import { type Tx, printTx, txOfHex, txOfJson } from './transactions.js';
 
 type Table = Record<string, Handler>;
 
-/** `value` of a request as hex bytes. Throws the parse error the node gives for anything else. */
+/** A request read as one of the node's own messages. Throws the parse error the node gives. */
+function asked(type: string, { body, source, visible }: Request): Message {
+  return mergeJson(type, body, source, visible);
+}
+
+/** `value` of a request as hex bytes. */
 function hexValue(request: Request): string {
-  const node = member(request.body, 'value');
-  if (node === undefined) return '';
-  if (node.kind !== 'string') throw parseError(`1:${String(node.at + 1)}: Expected string.`);
-  const bare = node.value.replace(/^0x/i, '');
-  if (!/^[0-9a-fA-F]*$/.test(bare)) throw parseError(`1:${String(node.at + 1)}: INVALID hex String`);
-  return bare.toLowerCase();
+  return text(asked('BytesMessage', request), 'value');
+}
+
+/** `value` as an address: the node rewrites it by hand when visible, and reads hex otherwise. */
+function addressValue(request: Request): string | undefined {
+  return request.visible ? looseAddress(request.body, 'value', true) : hexValue(request) || undefined;
 }
 
 function accountReads(view: NodeView, isSolid: boolean): Table {
   return {
-    getaccount: (request) => {
-      const asked = mergeJson('AccountCreateContract', renamed(request.body), request.source, request.visible);
+    getaccount: (r) => {
       const context = view.read(isSolid);
-      const account = accountNamed(context, hexBody(text(asked, 'owner_address')), 'address', false);
-      return account === undefined ? {} : printAccount(context, account, request.visible);
+      const account = accountAt(context.state, text(asked('AccountRequest', r), 'address'));
+      return account === undefined ? {} : printAccount(context, account, r.visible);
     },
-    getcandelegatedmaxsize: (r) => printDelegatable(view.read(isSolid), r.body, r.visible),
+    getcandelegatedmaxsize: (r) => {
+      const message = asked('CanDelegatedMaxSizeRequestMessage', r);
+      return printDelegatable(view.read(isSolid), text(message, 'owner_address'), num(message, 'type'));
+    },
     getdelegatedresourcev2: (r) => {
-      const from = looseAddress(r.body, 'fromAddress', r.visible);
-      const to = looseAddress(r.body, 'toAddress', r.visible);
-      return from === undefined || to === undefined ? {} : printDelegations(view.read(isSolid), from, to, r.visible);
+      const message = asked('DelegatedResourceMessage', r);
+      return printDelegations(view.read(isSolid), text(message, 'fromAddress'), text(message, 'toAddress'), r.visible);
     },
     getdelegatedresourceaccountindexv2: (r) => delegationIndex(view, isSolid, r),
-    getcanwithdrawunfreezeamount: (r) => printWithdrawable(view.read(isSolid), r.body, r.visible),
-    getavailableunfreezecount: (r) => printUnfreezingsLeft(view.read(isSolid), r.body, r.visible),
+    getcanwithdrawunfreezeamount: (r) => {
+      const message = asked('CanWithdrawUnfreezeAmountRequestMessage', r);
+      return printWithdrawable(view.read(isSolid), text(message, 'owner_address'), int(message, 'timestamp'));
+    },
+    getavailableunfreezecount: (r) => {
+      const message = asked('GetAvailableUnfreezeCountRequestMessage', r);
+      return printUnfreezingsLeft(view.read(isSolid), text(message, 'owner_address'));
+    },
     getenergyprices: () => ({ prices: energyPricesAt(view.read(isSolid).state) }),
     getbandwidthprices: () => ({ prices: '0:10,1:1000' }),
+    getburntrx: () => sparse({ burnTrxAmount: totalsAt(view.read(isSolid).state).burned }),
   };
 }
 
-/** getaccount reads `address` with JsonFormat; the schema that has such a field calls it owner_address. */
-function renamed(body: JsonNode): JsonNode {
-  const address = member(body, 'address');
-  const fields = new Map<string, JsonNode>();
-  if (address !== undefined) fields.set('owner_address', address);
-  return { kind: 'object', at: 0, raw: '', fields };
-}
-
-function hexBody(address: string): JsonNode {
-  const value: JsonNode = { kind: 'string', at: 0, raw: address, value: address };
-  return { kind: 'object', at: 0, raw: '', fields: new Map([['address', value]]) };
-}
-
 function delegationIndex(view: NodeView, isSolid: boolean, request: Request): Json {
-  const account = looseAddress(request.body, 'value', request.visible);
-  if (account === undefined || account === '') return {};
+  const account = addressValue(request);
+  if (account === undefined) return {};
   const { state } = view.read(isSolid);
   const ends = (direction: 'to' | 'from'): string[] => {
     const found: (readonly [bigint, string])[] = [];
@@ -113,18 +114,18 @@ function blockReads(view: NodeView, isSolid: boolean): Table {
   return {
     getnowblock: (r) => printBlock(view, view.top(isSolid), true, r.visible),
     getblock: (r) => blockAsked(view, isSolid, r),
-    getblockbynum: (r) => at(Number(integerOf(member(r.body, 'num')) ?? 0n), r.visible),
+    getblockbynum: (r) => at(Number(int(asked('NumberMessage', r), 'num')), r.visible),
     getblockbyid: (r) => {
       const number = Number.parseInt(hexValue(r).slice(0, 16), 16);
       return view.chain.blocks[number]?.id === hexValue(r) ? at(number, r.visible) : {};
     },
     getblockbylimitnext: (r) => {
-      const from = Number(integerOf(member(r.body, 'startNum')) ?? 0n);
-      const to = Number(integerOf(member(r.body, 'endNum')) ?? 0n);
+      const limits = asked('BlockLimit', r);
+      const [from, to] = [Number(int(limits, 'startNum')), Number(int(limits, 'endNum'))];
       return from >= 0 && to > from && to - from <= BLOCKS_PER_ANSWER ? range(from, to, r.visible) : {};
     },
     getblockbylatestnum: (r) => {
-      const count = Number(integerOf(member(r.body, 'num')) ?? 0n);
+      const count = Number(int(asked('NumberMessage', r), 'num'));
       const end = view.top(isSolid).number + 1;
       return count > 0 && count < BLOCKS_PER_ANSWER ? range(Math.max(0, end - count), end, r.visible) : {};
     },
@@ -157,7 +158,7 @@ function transactionReads(view: NodeView, isSolid: boolean): Table {
     gettransactionbyid: (r) => printTransaction(view, isSolid, hexValue(r), r.visible),
     gettransactioninfobyid: (r) => printInfo(view, isSolid, hexValue(r), r.visible),
     gettransactioninfobyblocknum: (r) =>
-      printInfos(view, isSolid, Number(integerOf(member(r.body, 'num')) ?? 0n), r.visible),
+      printInfos(view, isSolid, Number(int(asked('NumberMessage', r), 'num')), r.visible),
     triggerconstantcontract: (r) => triggerConstant(view, isSolid, r),
     estimateenergy: (r) => estimateEnergy(view, isSolid, r),
   };
@@ -177,9 +178,8 @@ function fullOnly(view: NodeView): Table {
     },
     getchainparameters: () => printParameters(view.read(false)),
     validateaddress: (r) => validateAddress(r.body),
-    getcontract: (r) => printContract(view.read(false), looseAddress(r.body, 'value', r.visible), r.visible),
-    getcontractinfo: (r) =>
-      printContractInfo(view.read(false), looseAddress(r.body, 'value', r.visible), view.chain.cycle, r.visible),
+    getcontract: (r) => printContract(view.read(false), addressValue(r), r.visible),
+    getcontractinfo: (r) => printContractInfo(view.read(false), addressValue(r), view.chain.cycle, r.visible),
     gettransactionfrompending: (r) => printPending(view, hexValue(r), r.visible),
     gettransactionlistfrompending: () => sparse({ txId: [...view.chain.mempool.keys()] }),
     getpendingsize: () => ({ pendingSize: view.chain.mempool.size }),

@@ -31,8 +31,8 @@ function hexOf(bytes: Uint8Array): string {
 
 export class TronStateManager implements StateManagerInterface {
   private stack: Overlay[];
-  /** Contracts being made in this transaction: their accounts exist before they have code. */
-  readonly creating = new Set<string>();
+  /** Contracts being made in this transaction, by address, with their maker: their accounts exist before their code. */
+  readonly creating = new Map<string, string>();
 
   constructor(
     parent: Reader,

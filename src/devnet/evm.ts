@@ -263,15 +263,9 @@ function generatedAddress(run: Run, message: CreateMessage): Address {
     bytes = keccak256(Buffer.concat([Buffer.from(run.request.txId, 'hex'), count])).subarray(12);
   }
   const address = new Address(Uint8Array.from(bytes));
-  run.vmState.creating.add(tronAddress(address));
+  run.vmState.creating.set(tronAddress(address), tronAddress(message.caller));
   run.addresses.set(message, address);
   return address;
-}
-
-/** The address a deployment by transaction `txId` of `owner` gets. */
-export function deployedAddress(txId: string, owner: string): string {
-  const hash = keccak256(Buffer.concat([Buffer.from(txId, 'hex'), Buffer.from(owner, 'hex')]));
-  return '41' + Buffer.from(hash.subarray(12)).toString('hex');
 }
 
 /**

@@ -10,6 +10,7 @@ import { type JsonNode, member, readJson, textOf } from './json.js';
 import { mergeJson } from './json-format.js';
 import { DEFAULT_PARAMETERS, energyPricesEntry, parametersEntry } from './parameters.js';
 import type { Message } from './schema.js';
+import { keep } from './vm-transactions.js';
 
 const ACCOUNTS_MAX = 200_000;
 const CONTRACTS_MAX = 1_000;
@@ -194,7 +195,7 @@ async function deploy(chain: Chain, contract: GenesisContract, i: number): Promi
     chainId: chain.chainId,
   });
   if (vm.result !== 'SUCCESS') bad(where, `its constructor failed: ${vm.halt?.message ?? `${vm.result} ${vm.output}`}`);
-  vm.vmState.commitTo(store);
+  keep(store, vm, 1n, txId);
   for (const [slot, value] of contract.storage)
     store.put(slotKey(contract.address, slot), value === '' ? undefined : value);
   const code = codeAt(store, contract.address) ?? new Uint8Array();
@@ -209,6 +210,6 @@ async function deploy(chain: Chain, contract: GenesisContract, i: number): Promi
     userPercent: 100n,
     originEnergyLimit: 10_000_000n,
     codeHash: Buffer.from(keccak256(code)).toString('hex'),
-    trxHash: txId,
+    trxHash: '',
   });
 }

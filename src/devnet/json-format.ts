@@ -1,7 +1,7 @@
 // java-tron's JsonFormat: JSON into messages, with the texts of its parse errors, and messages back into JSON.
 import { Base58Error, base58OfHex, hexOfBase58 } from './address.js';
-import { nullPointer, parseError } from './errors.js';
-import { type Json, type JsonNode, member } from './json.js';
+import { NodeError, nullPointer, parseError } from './errors.js';
+import { type Json, type JsonNode, member, textOf } from './json.js';
 import {
   type Field,
   type Message,
@@ -156,14 +156,30 @@ export function printMessage(type: string, message: Message, visible: boolean): 
   return out;
 }
 
-/** An address given in a request read by hand: base58 when visible, hex otherwise; undefined when it cannot be read. */
+/**
+ * An address in a request the node reads by hand: base58 when visible (a wrong checksum reads as none), hex otherwise.
+ * Throws the error the node prints for characters that belong to neither.
+ */
 export function looseAddress(node: JsonNode, name: string, visible: boolean): string | undefined {
-  const field = member(node, name);
-  if (field?.kind !== 'string') return undefined;
-  try {
-    return (visible ? hexOfBase58(field.value) : looseHex(field.value)) ?? undefined;
-  } catch (error) {
-    if (error instanceof Base58Error) return undefined;
-    throw error;
+  const given = textOf(member(node, name));
+  if (given === undefined || given === '') return undefined;
+  if (visible) {
+    try {
+      return hexOfBase58(given) ?? undefined;
+    } catch (error) {
+      if (error instanceof Base58Error) throw new NodeError('java.lang.IllegalArgumentException', error.message);
+      throw error;
+    }
   }
+  const hex = looseHex(given);
+  if (hex === null) throw notHex();
+  return hex;
+}
+
+/** What BouncyCastle says of text that is no hex. */
+export function notHex(): NodeError {
+  return new NodeError(
+    'org.bouncycastle.util.encoders.DecoderException',
+    'exception decoding Hex string: invalid characters encountered in Hex string',
+  );
 }

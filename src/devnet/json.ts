@@ -186,9 +186,13 @@ function isList(value: readonly Json[] | Readonly<Record<string, Json | undefine
   return Array.isArray(value);
 }
 
-/** Builds an object node from a query string, for endpoints asked with GET. */
+/** Builds an object node from a query string, for endpoints asked with GET: short numbers and booleans stand bare. */
 export function nodeOfQuery(query: URLSearchParams): JsonNode {
   const fields = new Map<string, JsonNode>();
-  for (const [name, value] of query) fields.set(name, { kind: 'string', at: 0, raw: JSON.stringify(value), value });
+  for (const [name, value] of query) {
+    if (value === 'true' || value === 'false') fields.set(name, { kind: value, at: 0, raw: value });
+    else if (/^-?[0-9]{1,18}$/.test(value)) fields.set(name, { kind: 'number', at: 0, raw: value });
+    else fields.set(name, { kind: 'string', at: 0, raw: JSON.stringify(value), value });
+  }
   return { kind: 'object', at: 0, raw: '{}', fields };
 }

@@ -8,10 +8,10 @@ import {
   accountAt,
   delegationAt,
 } from './accounts.js';
-import { Base58Error, base58OfHex, hexOfBase58 } from './address.js';
+import { Base58Error, base58OfHex, hexOfBase58, isAddress } from './address.js';
 import type { Context } from './fees.js';
-import { type Json, type JsonNode, integerOf, member, textOf } from './json.js';
-import { looseAddress } from './json-format.js';
+import { type Json, type JsonNode, member, textOf } from './json.js';
+import { looseAddress, looseHex, notHex } from './json-format.js';
 import { parameter, parametersAt, totalsAt } from './parameters.js';
 import { delegatable, increase, increaseFree, limitOf, totalLimit } from './resources.js';
 import { unfreezingsLeft, withdrawable } from './staking.js';
@@ -108,10 +108,9 @@ export function printResources(context: Context, account: Account): Json {
 }
 
 /** wallet/getcandelegatedmaxsize: below 1 TRX is nothing. */
-export function printDelegatable(context: Context, body: JsonNode, visible: boolean): Json {
-  const account = accountNamed(context, body, 'owner_address', visible);
-  const type = integerOf(member(body, 'type')) ?? 0n;
-  const resource: Spendable | undefined = type === 0n ? 'BANDWIDTH' : type === 1n ? 'ENERGY' : undefined;
+export function printDelegatable(context: Context, address: string, type: number): Json {
+  const account = accountAt(context.state, address);
+  const resource: Spendable | undefined = type === 0 ? 'BANDWIDTH' : type === 1 ? 'ENERGY' : undefined;
   if (account === undefined || resource === undefined) return {};
   const most = delegatable(context.state, account, resource, context.slot);
   return sparse({ max_size: most < SUN_PER_TRX ? 0n : most });
@@ -150,39 +149,38 @@ export function printParameters(context: Context): Json {
   return { chainParameter: list.map(([key, value]) => sparse({ key, value })) };
 }
 
-/** wallet/getcanwithdrawunfreezeamount; timestamp 0 or absent = the head's time. */
-export function printWithdrawable(context: Context, body: JsonNode, visible: boolean): Json {
-  const account = accountNamed(context, body, 'owner_address', visible);
-  const given = integerOf(member(body, 'timestamp')) ?? 0n;
-  return account === undefined ? {} : sparse({ amount: withdrawable(account, given > 0n ? given : context.headMs) });
+/** wallet/getcanwithdrawunfreezeamount; timestamp 0 = the head's time. */
+export function printWithdrawable(context: Context, address: string, timestampMs: bigint): Json {
+  const account = accountAt(context.state, address);
+  const at = timestampMs > 0n ? timestampMs : context.headMs;
+  return account === undefined ? {} : sparse({ amount: withdrawable(account, at) });
 }
 
-export function printUnfreezingsLeft(context: Context, body: JsonNode, visible: boolean): Json {
-  const account = accountNamed(context, body, 'owner_address', visible);
+export function printUnfreezingsLeft(context: Context, address: string): Json {
+  const account = accountAt(context.state, address);
   return account === undefined ? {} : sparse({ count: unfreezingsLeft(account, context.headMs) });
 }
 
-/** wallet/validateaddress. TRON: ValidateAddressServlet. */
+/** wallet/validateaddress. TRON: ValidateAddressServlet, whose message for unreadable text is the exception's. */
 export function validateAddress(body: JsonNode): Json {
-  const text = textOf(member(body, 'address')) ?? '';
+  const given = textOf(member(body, 'address')) ?? '';
   const no = (message: string): Json => ({ result: false, message });
-  if (text.length === 42) {
-    if (!/^[0-9a-fA-F]+$/.test(text)) return no('Invalid address');
-    return text.startsWith('41') ? { result: true, message: 'Hex string format' } : no('Invalid address');
+  const judge = (hex: string | null, format: string): Json =>
+    hex !== null && isAddress(hex) ? { result: true, message: format } : no('Invalid address');
+  if (given.length === 42) {
+    const hex = looseHex(given);
+    return hex === null ? no(notHex().message) : judge(hex, 'Hex string format');
   }
-  if (text.length === 34) {
+  if (given.length === 34) {
     try {
-      return hexOfBase58(text) === null ? no('Invalid address') : { result: true, message: 'Base58check format' };
+      return judge(hexOfBase58(given), 'Base58check format');
     } catch (error) {
-      if (error instanceof Base58Error) return no('Invalid address');
+      if (error instanceof Base58Error) return no(error.message);
       throw error;
     }
   }
-  if (text.length === 28) {
-    const hex = Buffer.from(text, 'base64').toString('hex');
-    return hex.length === 42 && hex.startsWith('41')
-      ? { result: true, message: 'Base64 format' }
-      : no('Invalid address');
-  }
-  return no('Length error');
+  if (given.length !== 28) return no('Length error');
+  const stranger = /[^A-Za-z0-9+/=]/.exec(given);
+  if (stranger !== null) return no(`Illegal base64 character ${stranger[0].charCodeAt(0).toString(16)}`);
+  return judge(Buffer.from(given, 'base64').toString('hex'), 'Base64 format');
 }

@@ -2,10 +2,10 @@
 // TRON: Util.packTransaction, TransactionCapsule.validateSignature.
 import secp256k1 from 'secp256k1';
 import { accountAt, activePermissionOf, ownerPermissionOf, permissionOf, type Permission } from './accounts.js';
-import { addressOfPublicKey, base58OfHex, sha256Hex } from './address.js';
+import { addressOfPublicKey, base58OfHex, deployedAddress, sha256Hex } from './address.js';
 import { BroadcastError, NodeError, nullPointer } from './errors.js';
 import { int, list, num, sub, text, texts } from './fields.js';
-import { looseHex, mergeJson, printMessage } from './json-format.js';
+import { looseHex, mergeJson, notHex, printMessage } from './json-format.js';
 import { type Json, type JsonNode, member, textOf } from './json.js';
 import { CONTRACT_TYPES, type Message, type Value, decode, encode, enumName } from './schema.js';
 import type { Reader } from './state.js';
@@ -94,13 +94,24 @@ export function txOfJson(node: JsonNode, source: string, visible: boolean): Tx {
   const contracts = member(rawNode, 'contract');
   if (contracts?.kind !== 'array')
     throw nullPointer('Cannot invoke "com.alibaba.fastjson.JSONArray.iterator()" because "<local4>" is null');
-  const packed = contracts.items.map((item) => packContract(item, source, visible));
-  const plain = mergeJson('raw', withoutContracts(rawNode), source, false);
-  const data: Message = { ...plain, contract: packed.map((p) => p.contract) };
+  const packed = contracts.items.flatMap((item) => packContract(item, visible) ?? []);
+  const data: Message = { ...outerFields(rawNode, source), contract: packed.map((p) => p.contract) };
   const signed = member(node, 'signature');
   const signatures = signed?.kind === 'array' ? signed.items.map((item) => looseHex(textOf(item) ?? '') ?? '') : [];
   if (packed.length === 0) return emptyTx(data, signatures);
   return assemble(encode('raw', data), data, signatures, packed[0]?.body);
+}
+
+/** raw_data without its contracts. TRON: one that cannot be read leaves no transaction, and the node trips over that. */
+function outerFields(rawNode: JsonNode & { kind: 'object' }, source: string): Message {
+  try {
+    return mergeJson('raw', withoutContracts(rawNode), source, false);
+  } catch (error) {
+    if (!(error instanceof NodeError)) throw error;
+    throw nullPointer(
+      'Cannot invoke "org.tron.protos.Protocol$Transaction.getRawData()" because "transaction" is null',
+    );
+  }
 }
 
 /** A transaction without a contract has an id but can never be executed. */
@@ -126,20 +137,24 @@ function withoutContracts(node: JsonNode & { kind: 'object' }): JsonNode {
   return { ...node, fields };
 }
 
-function packContract(node: JsonNode, source: string, visible: boolean): { contract: Message; body: Message } {
+/** One contract of raw_data; undefined when it cannot be read, which the node merely logs. */
+function packContract(node: JsonNode, visible: boolean): { contract: Message; body: Message } | undefined {
   const type = textOf(member(node, 'type')) ?? '';
-  if (CONTRACT_TYPES[type] === undefined) throw unreadable(type);
   const parameter = member(node, 'parameter');
   const value = member(parameter, 'value');
-  if (value === undefined)
-    throw nullPointer('Cannot invoke "com.alibaba.fastjson.JSONObject.toJSONString()" because "<local8>" is null');
-  const body = mergeJson(type, value, source, visible);
-  const permission = member(node, 'Permission_id');
-  const permissionId = permission === undefined ? 0 : Number.parseInt(textOf(permission) ?? '0', 10) || 0;
+  if (CONTRACT_TYPES[type] === undefined || value === undefined) return undefined;
+  let body: Message;
+  try {
+    body = mergeJson(type, value, value.raw, visible);
+  } catch (error) {
+    if (error instanceof NodeError) return undefined;
+    throw error;
+  }
+  const permissionId = Number.parseInt(textOf(member(node, 'Permission_id')) ?? '0', 10);
   const contract: Message = {
     type: CONTRACT_TYPES[type] ?? 0,
-    parameter: { type_url: TYPE_URL + type, value: encode(type, body).toString('hex') },
-    Permission_id: permissionId,
+    parameter: { type_url: textOf(member(parameter, 'type_url')) ?? '', value: encode(type, body).toString('hex') },
+    Permission_id: Number.isSafeInteger(permissionId) ? permissionId : 0,
   };
   return { contract, body };
 }
@@ -147,11 +162,7 @@ function packContract(node: JsonNode, source: string, visible: boolean): { contr
 /** Reads the hex of broadcasthex. Throws NodeError for what is no hex, ProtobufError for what is no transaction. */
 export function txOfHex(hex: string): Tx {
   const bare = hex.startsWith('0x') ? hex.slice(2) : hex;
-  if (!/^([0-9a-fA-F]{2})*$/.test(bare))
-    throw new NodeError(
-      'org.bouncycastle.util.encoders.DecoderException',
-      'exception decoding Hex string: invalid characters encountered in Hex string',
-    );
+  if (!/^([0-9a-fA-F]{2})*$/.test(bare)) throw notHex();
   const outer = decode('Transaction', Buffer.from(bare, 'hex'));
   const raw = Buffer.from(text(outer, 'raw_data'), 'hex');
   const data = decode('raw', raw);
@@ -176,6 +187,7 @@ export function printTx(tx: Tx, visible: boolean, ret?: Json): Record<string, Js
   return {
     ...(ret === undefined ? { visible } : { ret: [ret] }),
     ...(tx.signatures.length === 0 ? {} : { signature: tx.signatures }),
+    ...(tx.type === 'CreateSmartContract' ? { contract_address: deployedAddress(tx.id, tx.owner) } : {}),
     txID: tx.id,
     raw_data: printRaw(tx, visible),
     raw_data_hex: tx.raw.toString('hex'),

@@ -1,6 +1,6 @@
 // Contract transactions: how much energy they may use, running them, and who pays. TRON: VMActuator, ReceiptCapsule.
 import { type Account, accountAt, deleteAccount, putAccount } from './accounts.js';
-import { isAddress } from './address.js';
+import { deployedAddress, isAddress, keccak256 } from './address.js';
 import {
   type Contract,
   codeAt,
@@ -11,12 +11,11 @@ import {
   removeContract,
 } from './contract-store.js';
 import { validateError } from './errors.js';
-import { type VmRequest, type VmResult, deployedAddress, runVm } from './evm.js';
+import { type VmRequest, type VmResult, runVm } from './evm.js';
 import { type Context, exeError } from './fees.js';
 import { int, sub, text } from './fields.js';
 import { addTotals, parameter } from './parameters.js';
 import { leftOf, spend } from './resources.js';
-import { keccak256 } from './address.js';
 import type { Tx } from './transactions.js';
 import type { State } from './state.js';
 
@@ -104,16 +103,34 @@ export function checkValue(context: Context, caller: string, contract: string, v
 }
 
 /** Writes what a successful run changed. */
-function keep(state: State, vm: VmResult, cycle: bigint): void {
+export function keep(state: State, vm: VmResult, cycle: bigint, txId: string): void {
   vm.vmState.commitTo(state);
   for (const [address, used] of vm.usedBy) {
     const now = energyStateAt(state, address, cycle);
     state.put(...energyStateEntry(address, { ...now, used: now.used + used }));
   }
+  for (const [address, maker] of vm.vmState.creating) keepMade(state, address, maker, txId);
   for (const address of vm.deleted) {
     deleteAccount(state, address);
     removeContract(state, address);
   }
+}
+
+/** A contract made by a contract: nobody's deployment, so its caller pays all energy. A failed one left no code. */
+function keepMade(state: State, address: string, maker: string, txId: string): void {
+  const code = codeAt(state, address);
+  if (code === undefined) return;
+  putContract(state, {
+    address,
+    origin: maker,
+    name: '',
+    abi: {},
+    bytecode: '',
+    userPercent: 100n,
+    originEnergyLimit: 0n,
+    codeHash: Buffer.from(keccak256(code)).toString('hex'),
+    trxHash: txId,
+  });
 }
 
 export async function triggerContract(context: Context, tx: Tx, block: BlockInfo): Promise<VmOutcome> {
@@ -143,7 +160,7 @@ export async function triggerContract(context: Context, tx: Tx, block: BlockInfo
           contract.originEnergyLimit,
         );
   const left = leftOf(context.state, caller, 'ENERGY', context.slot);
-  if (vm.result === 'SUCCESS') keep(context.state, vm, block.cycle);
+  if (vm.result === 'SUCCESS') keep(context.state, vm, block.cycle, tx.id);
   if (part > 0n) useEnergy(context, contract.origin, part);
   const bill = payEnergy(context, tx.owner, vm, vm.energyUsed - part, part, left);
   return { vm, bill, contract: address, output: vm.output };
@@ -216,7 +233,7 @@ export async function deployContract(context: Context, tx: Tx, block: BlockInfo)
 }
 
 function keepDeployment(context: Context, tx: Tx, address: string, vm: VmResult, block: BlockInfo): void {
-  keep(context.state, vm, block.cycle);
+  keep(context.state, vm, block.cycle, tx.id);
   const made = sub(tx.body, 'new_contract') ?? {};
   const code = codeAt(context.state, address) ?? new Uint8Array();
   const account = accountAt(context.state, address);
@@ -230,6 +247,6 @@ function keepDeployment(context: Context, tx: Tx, address: string, vm: VmResult,
     userPercent: int(made, 'consume_user_resource_percent'),
     originEnergyLimit: int(made, 'origin_energy_limit'),
     codeHash: Buffer.from(keccak256(code)).toString('hex'),
-    trxHash: tx.id,
+    trxHash: '',
   });
 }
