@@ -142,7 +142,7 @@ export async function openDoor(databaseUrl: string, env: Record<string, string> 
       return new Customer(baseUrl, id, apiKey);
     },
     stop: async () => {
-      await drain(serverOf(app), 10_000);
+      await drain(serverOf(app), 60_000);
       await app.close();
     },
     close: async () => {

@@ -2,6 +2,7 @@
  * Who the projects are, from a cache that is at most 30 s old (Contract 2) and hears of changes at once. An unknown
  * project is cached, read and answered exactly like a known one. Opened API keys live here and nowhere else.
  */
+import { randomBytes } from 'node:crypto';
 import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { monotonicMs } from '../clock.js';
 import { Config } from '../config.js';
@@ -168,8 +169,8 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
 }
 
 const DUMMY_ID = '00000000-0000-0000-0000-000000000000';
-/** Signatures of unknown projects are checked against this; the answer is no, whatever comes of it. */
-export const DUMMY_KEY = 'no-project-has-this-key-00000000000000000000';
+/** Signatures of unknown projects are checked against this; the answer is no, whatever comes of it. As long as ours. */
+export const DUMMY_KEY = randomBytes(24).toString('hex');
 
 function unavailable(cause?: unknown): ApiError {
   return new ApiError('AUTH_UNAVAILABLE', 'The request cannot be verified just now; try again shortly.', {
