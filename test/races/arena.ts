@@ -110,10 +110,12 @@ export async function booksAtLarge(arena: Arena): Promise<Row> {
   const [row] = await arena.database.query<{ drift: number; doubled: number; lost: bigint; orders: number }>(
     `SELECT (SELECT count(*)::int FROM orders) AS orders,
             (SELECT count(*)::int FROM credit_account a
-              WHERE balance_credits <> (SELECT coalesce(sum(credits), 0) FROM credit_entry WHERE project_id = a.project_id)) AS drift,
+               LEFT JOIN (SELECT project_id, sum(credits) AS sum FROM credit_entry GROUP BY 1) e USING (project_id)
+              WHERE a.balance_credits <> coalesce(e.sum, 0)) AS drift,
             (SELECT count(*)::int FROM orders o
-              WHERE (SELECT count(*) FROM credit_entry e WHERE e.order_id = o.id AND e.kind = 'charge') <> 1
-                 OR (SELECT -sum(credits) FROM credit_entry e WHERE e.order_id = o.id AND e.kind = 'charge') <> o.credits) AS doubled,
+               FULL JOIN (SELECT order_id, count(*) AS times, -sum(credits) AS sum
+                            FROM credit_entry WHERE kind = 'charge' GROUP BY 1) e ON e.order_id = o.id
+              WHERE o.id IS NULL OR e.order_id IS NULL OR e.times <> 1 OR e.sum <> o.credits) AS doubled,
             (SELECT sum(free_sun_seen) FROM pool_wallet)::bigint
               - (SELECT sum(free_sun) FROM pool_slot)::bigint
               - (SELECT coalesce(sum(amount_sun), 0) FROM leg WHERE status IN ('reserved', 'placed', 'active'))::bigint AS lost`,

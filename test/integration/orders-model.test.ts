@@ -1,0 +1,96 @@
+// Ledger, quotes and orders against a model of a hundred lines, on real Postgres: random sequences of commands, every
+// outcome and every balance compared. MODEL_RUNS and MODEL_SEED choose how many and which.
+import fc from 'fast-check';
+import { credits, energy, rateE8, sun } from '../../src/money/units.js';
+import { OrdersService } from '../../src/orders/orders.service.js';
+import { Sealers } from '../../src/platform.module.js';
+import { sunForEnergy } from '../../src/pool/energy-ratio.js';
+import { Market } from '../../src/quotes/market.js';
+import { sealQuote } from '../../src/quotes/quote-token.js';
+import { QuotesService } from '../../src/quotes/quotes.service.js';
+import { AUTHOR } from '../factory.js';
+import { commands, refundKnown, type Real } from '../model-commands.js';
+import { Model } from '../model.js';
+import { openOrderWorld, type OrderWorld } from '../order-world.js';
+
+const RUNS = Number(process.env['MODEL_RUNS'] ?? '150');
+const SEED = process.env['MODEL_SEED'];
+const COMMANDS_MAX = 60;
+
+let world: OrderWorld;
+
+beforeAll(async () => {
+  // No budget of quotes here: the services are called without the door that counts them.
+  world = await openOrderWorld({ MARKET_MAX_AGE_SEC: '3600' });
+});
+
+afterAll(() => world.close());
+
+async function freeSun(): Promise<bigint> {
+  const [row] = await world.api.database.query<{ free: bigint }>(
+    `SELECT sum(s.free_sun)::bigint AS free FROM pool_slot s JOIN pool_wallet w ON w.id = s.wallet_id WHERE w.role = 'pool'`,
+  );
+  return row!.free;
+}
+
+async function newProject(): Promise<{ model: Model; real: Real }> {
+  const { api } = world;
+  const { id } = await api.projects.create('model', { kind: 'prepaid' }, AUTHOR);
+  const { ratio } = api.app.get(Market, { strict: false }).current();
+  const { marginBps } = api.config.pool;
+  const real: Real = {
+    api,
+    orders: api.app.get(OrdersService, { strict: false }),
+    quotes: api.app.get(QuotesService, { strict: false }),
+    projectId: id,
+    receiver: world.receiver(),
+    amountOf: (amount) => sunForEnergy(energy(amount), ratio, marginBps),
+    seal: (quote) =>
+      sealQuote(api.app.get(Sealers).quote, id, {
+        id: quote.id,
+        expiresAtMs: Date.now() + (quote.isExpired ? -60_000 : 60_000),
+        receiveAddress: world.receiver(),
+        energy: energy(quote.energy),
+        durationSec: 3600,
+        priceSun: sun(quote.credits / 3n),
+        credits: credits(quote.credits),
+        rate: rateE8(30_000_000),
+      }),
+    refs: [],
+  };
+  return { model: new Model(await freeSun()), real };
+}
+
+/** What must hold when a sequence is over; then its capacity is given back for the next one. */
+async function settleUp(model: Model, real: Real): Promise<void> {
+  const [books] = await world.api.database.query(
+    `SELECT (SELECT balance_credits FROM credit_account WHERE project_id = $1) AS balance,
+            (SELECT coalesce(sum(credits), 0)::bigint FROM credit_entry WHERE project_id = $1) AS entries,
+            (SELECT count(*)::int FROM credit_entry WHERE project_id = $1) AS count,
+            (SELECT count(*)::int FROM orders WHERE project_id = $1) AS orders`,
+    [real.projectId],
+  );
+  const orders = model.orders.size;
+  expect(books).toEqual({ balance: model.balance, entries: model.balance, count: model.entries, orders });
+  expect(await freeSun()).toBe(model.freeSun);
+  for (const key of model.orders.keys()) await refundKeyless(model, real, key);
+}
+
+/** An order without a key of ours has one that only the service knows; it keeps its capacity. */
+async function refundKeyless(model: Model, real: Real, key: string): Promise<void> {
+  if (key.length === 1) await refundKnown(model, real, key);
+}
+
+test('ledger, quotes and orders do what the model does', async () => {
+  let steps = 0;
+  await fc.assert(
+    fc.asyncProperty(commands(COMMANDS_MAX), async (sequence) => {
+      const { model, real } = await newProject();
+      await fc.asyncModelRun(() => ({ model, real }), sequence);
+      steps += [...sequence].length;
+      await settleUp(model, real);
+    }),
+    { numRuns: RUNS, ...(SEED !== undefined && { seed: Number(SEED) }), endOnFailure: false },
+  );
+  expect(steps).toBeGreaterThan(RUNS * 5);
+}, 1_200_000);

@@ -1,0 +1,228 @@
+// Orders while something underneath is away, slow or lying: Redis never decides, the chain is needed for new orders
+// alone, and a database that comes back finds every key as it was left.
+import { createHash, randomUUID } from 'node:crypto';
+import { Redis } from 'ioredis';
+import pg from 'pg';
+import { until } from '../../src/local/wait.js';
+import type { Customer } from '../client.js';
+import { makeCustomer, openApi, startApi, type TestApi } from '../factory.js';
+import { balanceOf, expectRefusal, openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
+import { openProxy } from '../proxy.js';
+
+let world: OrderWorld;
+
+beforeAll(async () => {
+  world = await openOrderWorld();
+});
+
+afterAll(() => world.close());
+
+const body = (energy = 65_000) => ({ receive_address: world.receiver(), energy });
+
+/** Another API of the same service, with some settings changed, for as long as `work` takes. */
+async function withApi(changed: Record<string, string>, work: (api: TestApi) => Promise<void>): Promise<void> {
+  const api = await openApi({ ...world.env, LOG_LEVEL: 'silent', ...changed });
+  try {
+    await work(api);
+  } finally {
+    await api.close();
+  }
+}
+
+/** Creates, replays and is refused as always. */
+async function buysAsAlways(customer: Customer): Promise<void> {
+  const before = await balanceOf(customer);
+  const key = randomUUID();
+  const first = await customer.post('/v1/orders', body(), withKey(key));
+  expect(first.status).toBe(202);
+  const replay = await customer.post('/v1/orders', body(), withKey(key));
+  expect(replay.text).toBe(first.text);
+  expect(replay.headers['idempotency-replayed']).toBe('true');
+  expectRefusal(await customer.post('/v1/orders', body(70_000), withKey(key)), 422, 'IDEMPOTENCY_KEY_REUSED');
+  expect(await balanceOf(customer)).toBe(before - first.body.credits);
+}
+
+describe('Redis', () => {
+  const hintOf = (customer: Customer, key: string) =>
+    `ter:key:${createHash('sha256').update(customer.merchant).update('\n').update(key).digest('base64url')}`;
+
+  test('a hint that lies changes nothing', async () => {
+    const customer = await makeCustomer(world.api);
+    const redis = new Redis(world.env['REDIS_URL']!);
+    try {
+      const key = randomUUID();
+      await redis.set(hintOf(customer, key), '1');
+      const created = await customer.post('/v1/orders', body(), withKey(key));
+      expect(created.status).toBe(202);
+      expect(created.headers['idempotency-replayed']).toBeUndefined();
+      await redis.set(hintOf(customer, key), 'nonsense');
+      expect((await customer.post('/v1/orders', body(), withKey(key))).text).toBe(created.text);
+      await redis.flushall();
+      expect((await customer.post('/v1/orders', body(), withKey(key))).text).toBe(created.text);
+      expect(await redis.get(hintOf(customer, key))).toBe(String(created.body.id));
+    } finally {
+      redis.disconnect();
+    }
+  });
+
+  test('gone at the start, orders are bought and replayed without it', async () => {
+    const customer = await makeCustomer(world.api);
+    await withApi({ REDIS_URL: 'redis://127.0.0.1:1' }, (api) => buysAsAlways(customer.at(api.baseUrl)));
+  });
+
+  test('hanging, cut and back again, orders are bought and replayed all the while', async () => {
+    const customer = await makeCustomer(world.api);
+    const proxy = await openProxy(world.env['REDIS_URL']!);
+    try {
+      await withApi({ REDIS_URL: proxy.url }, async (api) => {
+        const at = customer.at(api.baseUrl);
+        await buysAsAlways(at);
+        proxy.stall();
+        await buysAsAlways(at);
+        proxy.cut();
+        await buysAsAlways(at);
+        proxy.mend();
+        await buysAsAlways(at);
+      });
+    } finally {
+      await proxy.close();
+    }
+  });
+});
+
+describe('the chain', () => {
+  test('away, new orders wait for it and old keys do not', async () => {
+    const customer = await makeCustomer(world.api);
+    const first = await customer.post('/v1/orders', body(), withKey('before'));
+    const away = { TRON_FULL_NODE_URLS: 'http://127.0.0.1:1', TRON_SOLIDITY_NODE_URLS: 'http://127.0.0.1:1' };
+    // The state of the chain is shared through the database, so it has to be too old for this process.
+    await withApi({ ...away, MARKET_MAX_AGE_SEC: '1', MARKET_REFRESH_SEC: '3600' }, async (api) => {
+      const at = customer.at(api.baseUrl);
+      const refused = await until(
+        async () => {
+          const answer = await at.post('/v1/orders', body(), withKey(randomUUID()));
+          return answer.status === 202 ? undefined : answer;
+        },
+        30_000,
+        'the known state of the chain growing old',
+      );
+      expectRefusal(refused, 503, 'CHAIN_UNAVAILABLE');
+      expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+      const replay = await at.post('/v1/orders', body(), withKey('before'));
+      expect(replay.text).toBe(first.text);
+      const unknown = { receive_address: world.chain.receivers[39]!, energy: 65_000 };
+      expectRefusal(await at.post('/v1/orders', unknown, withKey('other')), 503, 'CHAIN_UNAVAILABLE');
+      expectRefusal(await at.post('/v1/activate', { address: world.chain.token }), 503, 'CHAIN_UNAVAILABLE');
+      expectRefusal(await at.post('/v1/orders', body(66_000), withKey('before')), 422, 'IDEMPOTENCY_KEY_REUSED');
+    });
+    expect((await customer.get('/v1/orders/other')).status).toBe(404);
+  });
+});
+
+describe('Postgres', () => {
+  test('gone for longer than the wait, the caller gets its key back and finds the order by it later', async () => {
+    const customer = await makeCustomer(world.api);
+    const proxy = await openProxy(world.env['DATABASE_URL']!);
+    try {
+      await withApi({ DATABASE_URL: proxy.url }, async (api) => {
+        const at = customer.at(api.baseUrl);
+        expect((await at.post('/v1/orders', body(), withKey('first'))).status).toBe(202);
+        proxy.cut();
+        const [keyed, keyless, read] = await Promise.all([
+          at.post('/v1/orders', body(), withKey('second')),
+          at.post('/v1/orders', body()),
+          at.get('/v1/orders/first'),
+        ]);
+        for (const refused of [keyed, keyless]) {
+          expectRefusal(refused, 503, 'SERVICE_UNAVAILABLE');
+          expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+        }
+        expect(keyed.headers['idempotency-key']).toBe('second');
+        expectRefusal(read, 503, 'SERVICE_UNAVAILABLE');
+        proxy.mend();
+        const made = keyless.headers['idempotency-key']!;
+        for (const key of ['second', made]) {
+          const answer = await at.post('/v1/orders', body(), withKey(key));
+          expect(answer.status).toBe(202);
+          expect(answer.body.key).toBe(key);
+        }
+        expect((await at.get('/v1/orders')).body.items).toHaveLength(3);
+      });
+    } finally {
+      await proxy.close();
+    }
+  }, 60_000);
+
+  test('away for a moment, an order under way is taken all the same', async () => {
+    const customer = await makeCustomer(world.api);
+    const proxy = await openProxy(world.env['DATABASE_URL']!);
+    try {
+      await withApi({ DATABASE_URL: proxy.url }, async (api) => {
+        const at = customer.at(api.baseUrl);
+        expect((await at.post('/v1/orders', body())).status).toBe(202);
+        proxy.cut();
+        const answering = at.post('/v1/orders', body(), withKey('patient'));
+        await new Promise((resolve) => setTimeout(resolve, 700));
+        proxy.mend();
+        expect((await answering).status).toBe(202);
+        expect((await at.get('/v1/orders')).body.items).toHaveLength(2);
+      });
+    } finally {
+      await proxy.close();
+    }
+  });
+
+  test('a first request that does not end leaves its key to wait for: 503 after ten seconds, then one order', async () => {
+    const customer = await makeCustomer(world.api);
+    const blocker = new pg.Client({ connectionString: world.env['DATABASE_URL'] });
+    await blocker.connect();
+    try {
+      await withApi({}, async (other) => {
+        await blocker.query('BEGIN');
+        await blocker.query('SELECT 1 FROM credit_account WHERE project_id = $1 FOR UPDATE', [customer.merchant]);
+        const answers = await Promise.all([
+          customer.post('/v1/orders', body(), withKey('stuck')),
+          customer.post('/v1/orders', body(), withKey('stuck')),
+          customer.at(other.baseUrl).post('/v1/orders', body(), withKey('stuck')),
+        ]);
+        for (const answer of answers) expectRefusal(answer, 503, 'SERVICE_UNAVAILABLE');
+        await blocker.query('COMMIT');
+        expect((await customer.post('/v1/orders', body(), withKey('stuck'))).status).toBe(202);
+        expect((await customer.get('/v1/orders')).body.items).toHaveLength(1);
+      });
+    } finally {
+      await blocker.end();
+    }
+  }, 60_000);
+});
+
+describe('a process', () => {
+  test('that stops answers those who wait, then ends by itself', async () => {
+    const customer = await makeCustomer(world.api);
+    const api = await startApi(world.env);
+    const answering = customer.at(api.baseUrl).post('/v1/orders', body(), { ...withKey('waiting'), Prefer: 'wait=30' });
+    await until(
+      async () => ((await customer.get('/v1/orders/waiting')).status === 200 ? true : undefined),
+      10_000,
+      'the order being taken',
+    );
+    api.process.signal('SIGTERM');
+    const answer = await answering;
+    expect(answer.status).toBe(202);
+    expect(answer.body.key).toBe('waiting');
+    expect(await api.process.exited).toBe(0);
+  });
+
+  test('starts while Redis and the chain are away, and refuses to start without its database', async () => {
+    const customer = await makeCustomer(world.api);
+    const nowhere = 'http://127.0.0.1:1';
+    const away = { REDIS_URL: 'redis://127.0.0.1:1', TRON_FULL_NODE_URLS: nowhere, TRON_SOLIDITY_NODE_URLS: nowhere };
+    const api = await startApi({ ...world.env, ...away });
+    expect((await customer.at(api.baseUrl).get('/v1/balance')).status).toBe(200);
+    await api.process.stop();
+    await expect(startApi({ ...world.env, DATABASE_URL: 'postgres://127.0.0.1:1/none' })).rejects.toThrow(
+      'DATABASE_URL',
+    );
+    await expect(startApi({ ...world.env, MASTER_KEY: 'short' })).rejects.toThrow('MASTER_KEY');
+  });
+});

@@ -1,0 +1,94 @@
+// What ledger, quotes and orders of one project do, in as few words as it can be said. The model knows nothing of
+// statements, locks or processes; the service has to agree with it after every command.
+
+export type Outcome = 'created' | 'replayed' | (string & {});
+
+export interface ModelQuote {
+  readonly id: string;
+  readonly isExpired: boolean;
+  readonly energy: bigint;
+  readonly credits: bigint;
+}
+
+interface ModelOrder {
+  readonly request: string;
+  readonly credits: bigint;
+  readonly amountSun: bigint;
+  isRefunded: boolean;
+}
+
+export interface Charge {
+  readonly credits: bigint;
+  /** Capacity it takes. */
+  readonly amountSun: bigint;
+  /** What is known against it beforehand. */
+  readonly refusal?: string | undefined;
+  readonly quote?: ModelQuote | undefined;
+}
+
+export class Model {
+  balance = 0n;
+  /** The lowest balance a charge may leave; null = any. */
+  floor: bigint | null = 0n;
+  isFrozen = false;
+  cap: bigint | null = null;
+  spentToday = 0n;
+  entries = 0;
+  readonly references = new Map<string, bigint>();
+  readonly orders = new Map<string, ModelOrder>();
+  readonly quotes: ModelQuote[] = [];
+  private readonly used = new Set<string>();
+
+  constructor(public freeSun: bigint) {}
+
+  /** A top-up or an adjustment. */
+  book(reference: string, amount: bigint): Outcome {
+    const booked = this.references.get(reference);
+    if (booked !== undefined) return booked === amount ? 'replayed' : 'INVALID_REQUEST';
+    if (amount < 0n && this.floor !== null && this.balance + amount < this.floor) return 'INSUFFICIENT_CREDITS';
+    this.references.set(reference, amount);
+    this.move(amount);
+    return 'created';
+  }
+
+  /** An order under `key`; `request` tells one request from another. Judged in the contract's order. */
+  order(key: string, request: string, charge: Charge): Outcome {
+    const known = this.orders.get(key);
+    if (known !== undefined) return known.request === request ? 'replayed' : 'IDEMPOTENCY_KEY_REUSED';
+    const refusal = this.refusalOf(charge);
+    if (refusal !== undefined) return refusal;
+    if (charge.quote !== undefined) this.used.add(charge.quote.id);
+    this.orders.set(key, { request, credits: charge.credits, amountSun: charge.amountSun, isRefunded: false });
+    this.freeSun -= charge.amountSun;
+    this.spentToday += charge.credits;
+    this.move(-charge.credits);
+    return 'created';
+  }
+
+  /** The order of `key` comes to nothing. */
+  refund(key: string): void {
+    const order = this.orders.get(key);
+    if (order === undefined || order.isRefunded) return;
+    order.isRefunded = true;
+    this.freeSun += order.amountSun;
+    this.spentToday -= order.credits < this.spentToday ? order.credits : this.spentToday;
+    this.move(order.credits);
+  }
+
+  private refusalOf({ credits, amountSun, refusal, quote }: Charge): string | undefined {
+    if (refusal === 'QUOTE_NOT_FOUND') return refusal;
+    if (quote !== undefined && this.used.has(quote.id)) return 'QUOTE_ALREADY_USED';
+    if (quote?.isExpired === true) return 'QUOTE_EXPIRED';
+    if (refusal !== undefined) return refusal;
+    if (amountSun > this.freeSun) return 'CAPACITY_UNAVAILABLE';
+    if (this.isFrozen) return 'PROJECT_FROZEN';
+    if (this.floor !== null && this.balance - credits < this.floor) return 'INSUFFICIENT_CREDITS';
+    if (this.cap !== null && this.spentToday + credits > this.cap) return 'SPEND_CAP_REACHED';
+    return undefined;
+  }
+
+  private move(amount: bigint): void {
+    this.balance += amount;
+    this.entries += 1;
+  }
+}
