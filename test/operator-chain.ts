@@ -1,6 +1,6 @@
 // A local chain for tests of operator commands: blocks on demand, wallets staked and permissions set by their owners.
 import { createHash } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TronWeb } from 'tronweb';
@@ -26,6 +26,8 @@ export interface ActivePermission {
 export interface OperatorChain {
   readonly full: string;
   readonly solid: string;
+  /** A token contract. */
+  readonly token: string;
   /** The settings that point a service at it. */
   readonly env: Record<string, string>;
   /** POSTs to the full node. */
@@ -41,6 +43,7 @@ export interface OperatorChain {
 }
 
 const MAIN = new URL('../src/devnet/main.devnet.ts', import.meta.url).pathname;
+const BYTECODE = new URL('tron-node/bytecode.json', import.meta.url);
 const HOOKS = new URL('setup/typescript.mjs', import.meta.url).href;
 
 /** Starts a chain on which each of `names` has `trx`; with `blockMs` 0, blocks come only from `mine` and `send`. */
@@ -51,7 +54,10 @@ export async function startOperatorChain(
   const folder = await mkdtemp(join(tmpdir(), 'operator-chain-'));
   const balance = (options.trx ?? 100_000) * 1_000_000;
   const accounts = names.map((name) => ({ address: addressOf(name), balance }));
-  await writeFile(join(folder, 'genesis.json'), JSON.stringify({ accounts }));
+  const token = addressOf('token contract');
+  const { bytecode } = JSON.parse(await readFile(BYTECODE, 'utf8')) as { bytecode: string };
+  const contracts = [{ address: token, origin: accounts[0]!.address, name: 'Token', bytecode }];
+  await writeFile(join(folder, 'genesis.json'), JSON.stringify({ accounts, contracts }));
   const node = await startNode(MAIN, {
     name: 'devnet',
     args: [
@@ -92,7 +98,8 @@ export async function startOperatorChain(
   return {
     full,
     solid,
-    env: { TRON_FULL_NODE_URLS: full, TRON_SOLIDITY_NODE_URLS: solid },
+    token,
+    env: { TRON_FULL_NODE_URLS: full, TRON_SOLIDITY_NODE_URLS: solid, TOKEN_CONTRACT: token },
     call,
     send,
     mine,

@@ -4,6 +4,7 @@ import { Desk, type GlobalOptions, type Terminal } from './desk.js';
 import { faultOf, type ExitCode } from './fault.js';
 import { addCreditsCommands } from './credits.command.js';
 import { addKeysCommands } from './keys.command.js';
+import { addDoctorCommand } from './doctor.command.js';
 import { addMigrateCommands } from './migrate.command.js';
 import { addOrdersCommands } from './orders.command.js';
 import { addPoolCommands } from './pool.command.js';
@@ -28,6 +29,7 @@ function buildProgram(desk: Desk): Command {
     .showSuggestionAfterError()
     .hook('preAction', (root) => desk.settle(root.opts<GlobalOptions>()));
   addMigrateCommands(program, desk);
+  addDoctorCommand(program, desk);
   addProjectCommands(program, desk);
   addCreditsCommands(program, desk);
   addPriceCommands(program, desk);

@@ -5,7 +5,7 @@ import { BillingModule } from '../billing/billing.module.js';
 import { readConfig, type Config } from '../config.js';
 import { createLogger } from '../http/logger.js';
 import { PlatformModule } from '../platform.module.js';
-import { PoolModule } from '../pool/pool.module.js';
+import { PoolSync } from '../pool/pool-sync.js';
 import { KeyRewrap } from './key-rewrap.js';
 import { OrderStories } from './order-story.js';
 import { PoolWallets } from './pool-wallets.js';
@@ -17,8 +17,8 @@ export class OperatorModule {
   static for(config: Config): DynamicModule {
     return {
       module: OperatorModule,
-      imports: [PlatformModule.for('cli', config, createLogger({ logLevel: 'silent' })), BillingModule, PoolModule],
-      providers: [Projects, Prices, PoolWallets, OrderStories, KeyRewrap],
+      imports: [PlatformModule.for('cli', config, createLogger({ logLevel: 'silent' })), BillingModule],
+      providers: [Projects, Prices, PoolWallets, OrderStories, KeyRewrap, PoolSync],
     };
   }
 }

@@ -1,0 +1,79 @@
+/** `doctor`: looks at every dependency and setting, names each fault and what to do about it. Changes nothing. */
+import type { INestApplicationContext } from '@nestjs/common';
+import type { Command } from 'commander';
+import { TronClient } from '../chain/tron.client.js';
+import { Config, ConfigError, readConfig } from '../config.js';
+import { Database } from '../store/database.js';
+import { integerArg } from './arguments.js';
+import type { Desk } from './desk.js';
+import { lookAtNodes, lookAtToken, lookAtWallets } from './doctor-chain.js';
+import { lookAtPrices, lookAtRates, lookAtSecrets, lookAtSigner, lookAtWork } from './doctor-service.js';
+import { lookAtDatabase, lookAtRedis } from './doctor-stores.js';
+import { OperatorError } from './fault.js';
+import { fault, warning, type Finding } from './finding.js';
+import { KeyRewrap } from './key-rewrap.js';
+import { PoolWallets } from './pool-wallets.js';
+import { Prices } from './prices.js';
+
+const MARKS = { ok: '✓', warning: '!', fault: '✗' } as const;
+const patienceArg = integerArg(1n, 300n);
+
+export function addDoctorCommand(program: Command, desk: Desk): void {
+  program
+    .command('doctor')
+    .description('look at every dependency and setting; exit 1 when something does not work')
+    .option('--patience <sec>', 'how long a node’s head may take to move', patienceArg, 10n)
+    .action(async ({ patience }: { patience: bigint }) => {
+      const findings = await examine(desk, Number(patience) * 1000);
+      const faults = findings.filter((finding) => finding.state === 'fault').length;
+      desk.print(report(findings), { ok: faults === 0, findings });
+      if (faults > 0)
+        throw new OperatorError(`${faults === 1 ? '1 fault' : `${faults.toString()} faults`}.`, 1, 'FAULTS');
+    });
+}
+
+async function examine(desk: Desk, patienceMs: number): Promise<Finding[]> {
+  let config: Config;
+  try {
+    config = readConfig(desk.terminal.env);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const todo = 'Correct them; .env.example has a line on each. The rest was not looked at.';
+    return [fault('settings', error.message.replace(/\.$/, '') + '.', todo)];
+  }
+  const [database, redis, nodes, rates] = await Promise.all([
+    lookAtDatabase(config),
+    lookAtRedis(config),
+    lookAtNodes(config, patienceMs),
+    lookAtRates(config),
+  ]);
+  const isReadable = !database.some((finding) => finding.state === 'fault');
+  const inside = isReadable
+    ? await desk.operate((parts) => lookInside(parts))
+    : [warning('the rest', 'Secrets, prices, wallets and work were not looked at.', 'Set the database right first.')];
+  return [...database, ...redis, ...nodes, ...rates, ...inside];
+}
+
+async function lookInside(parts: INestApplicationContext): Promise<Finding[]> {
+  const config = parts.get(Config);
+  const tron = parts.get(TronClient);
+  const wallets = await parts.get(PoolWallets).list();
+  return [
+    ...(await lookAtToken(tron, config)),
+    ...(await lookAtSecrets(parts.get(KeyRewrap))),
+    ...(await lookAtWallets(tron, wallets, config)),
+    ...(await lookAtSigner(config, wallets)),
+    ...(await lookAtPrices(await parts.get(Prices).list(), tron, config)),
+    ...(await lookAtWork(parts.get(Database))),
+  ];
+}
+
+function report(findings: readonly Finding[]): string {
+  const width = Math.max(...findings.map(({ check }) => check.length));
+  return findings
+    .map(({ check, state, says, todo }) => {
+      const line = `${MARKS[state]} ${check.padEnd(width)}  ${says}`;
+      return todo === undefined ? line : `${line}\n${' '.repeat(width + 4)}→ ${todo}`;
+    })
+    .join('\n');
+}
