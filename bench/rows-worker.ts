@@ -1,0 +1,142 @@
+// What the worker does per second, and how long a merchant waits for it.
+import { createHash, randomBytes } from 'node:crypto';
+import secp256k1 from 'secp256k1';
+import { figure, percentile, type Row } from './measure.js';
+import type { Stage } from './stage.js';
+
+const WAIT_LIMIT_MS = 300_000;
+
+async function until(check: () => Promise<boolean>, what: string, everyMs = 100): Promise<void> {
+  const deadline = Date.now() + WAIT_LIMIT_MS;
+  while (!(await check())) {
+    if (Date.now() > deadline) throw new Error(`${what} took longer than ${WAIT_LIMIT_MS.toString()} ms`);
+    await new Promise((resolve) => setTimeout(resolve, everyMs));
+  }
+}
+
+async function placeOrders(stage: Stage, count: number): Promise<void> {
+  let next = 0;
+  const lane = async (): Promise<void> => {
+    while (next < count) {
+      const tenant = stage.tenant(next);
+      next += 1;
+      const body = { receive_address: stage.sender, energy: 65_000, duration_sec: 3600 };
+      const { status, text } = await stage.send(stage.request(tenant, 'POST', '/v1/orders', body));
+      if (status !== 202 && status !== 200) throw new Error(`an order was answered ${status.toString()}: ${text}`);
+    }
+  };
+  await Promise.all(Array.from({ length: 16 }, lane));
+}
+
+/** Signing alone and two bare inserts, one after the other: what a delegation cannot do without. */
+async function bareSigning(stage: Stage, count: number): Promise<number> {
+  const key = randomBytes(32);
+  const { database } = stage;
+  await database.query('CREATE UNLOGGED TABLE IF NOT EXISTS bench_insert (id bigserial primary key, bytes bytea)');
+  const startedAt = performance.now();
+  const lane = async (from: number): Promise<void> => {
+    for (let index = from; index < count; index += 16) {
+      const raw = randomBytes(220);
+      const signed = secp256k1.ecdsaSign(createHash('sha256').update(raw).digest(), key);
+      await database.query({ name: 'bench_insert', text: 'INSERT INTO bench_insert (bytes) VALUES ($1)' }, [raw]);
+      await database.query({ name: 'bench_insert', text: 'INSERT INTO bench_insert (bytes) VALUES ($1)' }, [
+        Buffer.from(signed.signature),
+      ]);
+    }
+  };
+  await Promise.all(Array.from({ length: 16 }, (_, lane0) => lane(lane0)));
+  await database.query('DROP TABLE bench_insert');
+  return count / ((performance.now() - startedAt) / 1000);
+}
+
+/** Orders wait without a worker; then one starts, and what it signs, records and broadcasts is counted by the database's clock. */
+export async function delegationsPerSec(stage: Stage, rounds: number, perRound: number): Promise<Row> {
+  const ours: number[] = [];
+  const limits: number[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const [before] = await stage.database.query<{ id: bigint | null }>('SELECT max(id) AS id FROM orders');
+    await placeOrders(stage, perRound);
+    limits.push(await bareSigning(stage, perRound));
+    const worker = await stage.world.startWorker({ LOG_LEVEL: 'info' });
+    const sent = async (): Promise<{ sent: bigint; seconds: number }> => {
+      const [row] = await stage.database.query<{ sent: bigint; seconds: number }>(
+        `SELECT count(DISTINCT b.chain_tx_id) AS sent,
+                coalesce(extract(epoch FROM max(b.sent_at) - min(t.created_at)), 0)::float8 AS seconds
+           FROM chain_tx t JOIN broadcast b ON b.chain_tx_id = t.id
+          WHERE t.order_id > $1 AND t.purpose = 'delegate'`,
+        [before?.id ?? 0n],
+      );
+      return row ?? { sent: 0n, seconds: 0 };
+    };
+    await until(async () => Number((await sent()).sent) >= perRound, 'the worker');
+    const { seconds } = await sent();
+    ours.push(perRound / seconds);
+    await until(async () => (await unfinished(stage)) === 0, 'settling');
+    await worker.stop();
+  }
+  const ratios = ours.map((value, index) => value / (limits[index] ?? Number.NaN));
+  const row = figure(
+    'one worker: delegations signed, recorded, broadcast',
+    'signing + two bare inserts',
+    '/s',
+    '',
+    ours,
+  );
+  const limit = figure('', '', '', '', limits).ours;
+  return {
+    ...row,
+    limit,
+    ratio: figure('', '', '', '', ratios).ours,
+    spread: [Math.min(...ratios), Math.max(...ratios)],
+    goal: '≥ 0.40 and ≥ 150/s',
+  };
+}
+
+async function unfinished(stage: Stage): Promise<number> {
+  const [row] = await stage.database.query<{ open: bigint }>(
+    `SELECT count(*) AS open FROM orders WHERE next_run_at IS NOT NULL AND NOT settled`,
+  );
+  return Number(row?.open ?? 0n);
+}
+
+/** One order at a time on an idle system with 3 s blocks: to the broadcast by the database's clock, to delivery by ours. */
+export async function latencies(stage: Stage, count: number): Promise<Row[]> {
+  const delivered: number[] = [];
+  const [before] = await stage.database.query<{ id: bigint | null }>('SELECT max(id) AS id FROM orders');
+  for (let index = 0; index < count; index += 1) {
+    // Spread over the block's three seconds, as customers are.
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * 3000));
+    const request = stage.request(stage.tenant(index), 'POST', '/v1/orders', {
+      receive_address: stage.sender,
+      energy: 65_000,
+    });
+    const startedAt = performance.now();
+    const { status, text } = await stage.send({ ...request, headers: { ...request.headers, Prefer: 'wait=30' } });
+    if (status !== 200) throw new Error(`an order was not delivered within 30 s: ${text}`);
+    delivered.push(performance.now() - startedAt);
+  }
+  const rows = await stage.database.query<{ ms: number; recorded: number }>(
+    `SELECT extract(epoch FROM min(b.sent_at) - o.created_at)::float8 * 1000 AS ms,
+            extract(epoch FROM min(t.created_at) - o.created_at)::float8 * 1000 AS recorded
+       FROM orders o JOIN chain_tx t ON t.order_id = o.id AND t.purpose = 'delegate'
+       JOIN broadcast b ON b.chain_tx_id = t.id WHERE o.id > $1 GROUP BY o.id`,
+    [before?.id ?? 0n],
+  );
+  const sent = rows.map((row) => row.ms);
+  return [
+    {
+      ...figure('accept → answered broadcast, idle system', '–', 'ms', 'report', sent),
+      p50Ms: percentile(sent, 50),
+      p99Ms: percentile(sent, 99),
+      note: `of it ${percentile(
+        rows.map((row) => row.recorded),
+        50,
+      ).toFixed(0)} ms until the bytes are recorded`,
+    },
+    {
+      ...figure('accept → delivered, 3 s blocks', 'block time', 'ms', 'p50 ≤ 3 500, p99 ≤ 6 000', delivered),
+      p50Ms: percentile(delivered, 50),
+      p99Ms: percentile(delivered, 99),
+    },
+  ];
+}
