@@ -2,6 +2,7 @@
  * The only reader of process.env: every setting, its default and its bounds, in one frozen object.
  * An error names the variable and what it wants, never the value it holds.
  */
+import { isIP } from 'node:net';
 import { parseRate } from './money/convert.js';
 import { type RateE8 } from './money/units.js';
 
@@ -58,6 +59,19 @@ class Reader {
         .map((part) => part.trim())
         .filter((part) => part !== ''),
     );
+  }
+
+  networks(name: string): readonly string[] {
+    const parts = this.list(name, []);
+    const isNetwork = (part: string): boolean => {
+      const [address = '', prefix = '0', ...rest] = part.split('/');
+      const bits = isIP(address) === 6 ? 128 : 32;
+      return (
+        isIP(address) !== 0 && /^\d{1,3}$/.test(prefix) && Number.parseInt(prefix, 10) <= bits && rest.length === 0
+      );
+    };
+    if (!parts.every(isNetwork)) this.faults.push(`${name} must hold IP addresses or CIDR ranges`);
+    return parts;
   }
 
   urls(name: string, schemes: readonly string[], required: boolean): readonly string[] {
@@ -123,7 +137,7 @@ function outside(r: Reader) {
       port: r.integer('PORT', 3000, 0, 65535),
       /** Metrics and probes; 0 takes any free port. */
       adminPort: r.integer('ADMIN_PORT', 0, 0, 65535),
-      trustedProxies: r.list('TRUSTED_PROXIES', []),
+      trustedProxies: r.networks('TRUSTED_PROXIES'),
       requestTimeoutSec: r.integer('REQUEST_TIMEOUT_SEC', 15, 1, 300),
       headersTimeoutSec: r.integer('HEADERS_TIMEOUT_SEC', 10, 1, 300),
       maxRequestsPerSocket: r.integer('MAX_REQUESTS_PER_SOCKET', 10_000, 0, 10_000_000),

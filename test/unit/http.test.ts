@@ -1,5 +1,6 @@
 import { BadSignatures } from '../../src/auth/bad-signatures.js';
 import { readStrictJson } from '../../src/auth/strict-json.js';
+import { readConfig } from '../../src/config.js';
 import { ApiError, type FieldFault } from '../../src/errors.js';
 import { openAdmin } from '../../src/http/admin.js';
 import { createLogger } from '../../src/http/logger.js';
@@ -9,6 +10,7 @@ import { RouteTable, type Route } from '../../src/http/routes.js';
 import { AddressList } from '../../src/http/source-address.js';
 import { bodySchema, flag, integer, optional, readBody, required, text } from '../../src/http/validation.js';
 import { send } from '../client.js';
+import { settings } from '../operator.js';
 
 const SCHEMA = bodySchema({
   name: required(text({ maxLength: 5, check: (value) => (value === 'no' ? 'must not be no' : undefined) })),
@@ -104,6 +106,17 @@ describe('an address list', () => {
       expect(() => new AddressList([entry])).toThrow(RangeError);
     },
   );
+});
+
+describe('the trusted proxies', () => {
+  const configFor = (proxies: string) => readConfig(settings('postgres://127.0.0.1/x', { TRUSTED_PROXIES: proxies }));
+
+  test('are checked with the other settings, and a fault names the setting, never its value', () => {
+    expect(configFor('127.0.0.1, 10.0.0.0/8,2001:db8::/32').http.trustedProxies).toHaveLength(3);
+    for (const wrong of ['proxy.example', '10.0.0.0/33', '10.0.0.0/', '127.0.0.1,10.0.0.0/8/8']) {
+      expect(() => configFor(wrong)).toThrow(/^(?!.*(proxy\.example|10\.0)).*TRUSTED_PROXIES must hold IP addresses/);
+    }
+  });
 });
 
 describe('bad signatures', () => {
