@@ -10,7 +10,8 @@ interface RepeatOptions {
 }
 
 export class Repeater {
-  private readonly stopping = new AbortController();
+  private isStopping = false;
+  private sleeping = new AbortController();
   private loop: Promise<void> | undefined;
   private first: Promise<void> | undefined;
 
@@ -28,16 +29,23 @@ export class Repeater {
 
   /** Ends; resolves when the run in progress is over. */
   async stop(): Promise<void> {
-    this.stopping.abort();
+    this.isStopping = true;
+    this.sleeping.abort();
     await this.loop;
   }
 
+  /** Begins the next run now, or as soon as the one in progress is over. */
+  nudge(): void {
+    this.sleeping.abort();
+  }
+
   private async repeat(ran: () => void): Promise<void> {
-    while (!this.stopping.signal.aborted) {
+    while (!this.isStopping) {
+      this.sleeping = new AbortController();
       const waitMs = await this.runOnce();
       ran();
       // Spread by a tenth, so that processes started together do not stay in step.
-      await sleep(waitMs * (0.95 + Math.random() * 0.1), this.stopping.signal);
+      await sleep(waitMs * (0.95 + Math.random() * 0.1), this.sleeping.signal);
     }
     ran();
   }

@@ -55,10 +55,10 @@ export async function openQuoteWorld(env: Record<string, string> = {}): Promise<
   };
 }
 
-/** Asks until `isDone`, at most ten seconds; the last answer. */
+/** Asks until `isDone`, at most twenty seconds; the last answer. */
 export async function until<T>(ask: () => Promise<T> | T, isDone: (answer: T) => boolean): Promise<T> {
   let last = await ask();
-  for (let look = 0; look < 100 && !isDone(last); look += 1) {
+  for (let look = 0; look < 200 && !isDone(last); look += 1) {
     await new Promise((resolve) => setTimeout(resolve, 100));
     last = await ask();
   }

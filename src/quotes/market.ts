@@ -52,7 +52,8 @@ const POOL_WALLETS_ASKED = 3;
 export class Market implements OnModuleInit, BeforeApplicationShutdown {
   private readonly chain: SharedReading<ChainState>;
   private readonly sizing: SharedReading<SizingState>;
-  private readonly repeaters: readonly Repeater[];
+  private readonly chainRepeater: Repeater;
+  private readonly sizingRepeater: Repeater;
   private readonly probe: SizingProbe;
 
   constructor(
@@ -82,19 +83,19 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
       dueAgeMs: (latest) =>
         latest?.figures === undefined && this.probe.knowsMore ? Math.min(SIZING_RETRY_MS, refreshMs) : refreshMs,
     });
-    this.repeaters = [
-      background(this.chain, (err) => log.warn({ err }, 'the state of the chain could not be refreshed')),
-      background(this.sizing, (err) => log.warn({ err }, 'token transfers could not be measured')),
-    ];
+    this.chainRepeater = background(this.chain, (err) =>
+      log.warn({ err }, 'the state of the chain could not be refreshed'),
+    );
+    this.sizingRepeater = background(this.sizing, (err) => log.warn({ err }, 'token transfers could not be measured'));
   }
 
   async onModuleInit(): Promise<void> {
-    const started = Promise.all(this.repeaters.map((repeater) => repeater.start()));
+    const started = Promise.all([this.chainRepeater.start(), this.sizingRepeater.start()]);
     await withDeadline(started, START_LIMIT_MS, 'the first state of the chain').catch(() => undefined);
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    await Promise.all(this.repeaters.map((repeater) => repeater.stop()));
+    await Promise.all([this.chainRepeater.stop(), this.sizingRepeater.stop()]);
   }
 
   /** The state to price at. Throws ApiError CHAIN_UNAVAILABLE when there is none young enough. */
@@ -111,7 +112,8 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
 
   /** Tells the market of an address that holds the reference token, from which it may simulate transfers. */
   learnHolder(address: string): void {
-    this.probe.learn(address);
+    const isNews = this.probe.learn(address);
+    if (isNews && this.sizing.latest()?.value.figures === undefined) this.sizingRepeater.nudge();
   }
 
   private sizingFigures(): SizingFigures {

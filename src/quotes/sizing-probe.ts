@@ -39,9 +39,9 @@ export class SizingProbe {
     private readonly configured: string | undefined,
   ) {}
 
-  /** Remembers an address that holds the token, in case none is known. */
-  learn(holder: string): void {
-    if (this.learned.has(holder)) return;
+  /** Remembers an address that holds the token, in case none is known; whether it is news. */
+  learn(holder: string): boolean {
+    if (this.learned.has(holder)) return false;
     this.learned.add(holder);
     this.hasNews = true;
     if (this.learned.size > LEARNED_MAX) {
@@ -50,6 +50,7 @@ export class SizingProbe {
         break;
       }
     }
+    return true;
   }
 
   /** Whether a holder was learned since the last measurement: reason to try again if that one failed. */

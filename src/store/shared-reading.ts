@@ -82,7 +82,7 @@ const LEASE_SLACK_MS = 1000;
 /** How soon to look again for what another process is reading just now. */
 const WAIT_FOR_OTHER_MS = 250;
 /** A figure is looked at this often at least: another process may have read it before it was due. */
-const LOOK_MS_MAX = 10_000;
+const LOOK_MS_MAX = 5000;
 
 export class SharedReading<T> {
   private seen: Seen<T> | undefined;

@@ -1,0 +1,342 @@
+// The state of the chain that prices come from: read by one for all, never too old, never guessed.
+import { Market } from '../../src/quotes/market.js';
+import { NodePool } from '../../src/chain/node-pool.js';
+import { TronNode } from '../../src/chain/node.js';
+import { TronClient } from '../../src/chain/tron.client.js';
+import { readConfig } from '../../src/config.js';
+import { createLogger } from '../../src/http/logger.js';
+import { QuotesService } from '../../src/quotes/quotes.service.js';
+import { createDataSource } from '../../src/store/data-source.js';
+import { Database } from '../../src/store/database.js';
+import { WHO, recordedCall } from '../quote-chain.js';
+import { openProxy } from '../proxy.js';
+import { openQuoteWorld, until, type QuoteWorld } from '../quote-world.js';
+import { settings } from '../operator.js';
+
+let world: QuoteWorld;
+const opened: (() => Promise<void>)[] = [];
+
+beforeAll(async () => {
+  // Its own API hardly ever reads the chain: the processes of each test do.
+  world = await openQuoteWorld({ MARKET_REFRESH_SEC: '3600', SIZING_REFRESH_SEC: '86400' });
+});
+
+afterAll(() => world.close());
+
+afterEach(async () => {
+  world.node.mend();
+  for (const close of opened.splice(0)) await close();
+  await world.chain.setParameters({ getEnergyFee: 100 });
+  await world.chain.setEnergyFactor(0);
+});
+
+const WARM = BigInt(recordedCall('transfer to an existing holder').response.energy_used!);
+const COLD = BigInt(recordedCall('transfer to a new holder').response.energy_used!);
+const PARAMETERS = 'wallet/getchainparameters';
+const CONSTANT = 'wallet/triggerconstantcontract';
+
+interface Process {
+  readonly market: Market;
+  readonly database: Database;
+}
+
+/** The market of one process; `forget` clears what others had read. */
+async function openMarket(env: Record<string, string> = {}, forget = false): Promise<Process> {
+  const config = readConfig(
+    settings(world.database.url, {
+      TRON_FULL_NODE_URLS: world.node.url,
+      TRON_SOLIDITY_NODE_URLS: world.chain.solidUrl,
+      TRON_READ_TIMEOUT_MS: '1000',
+      TOKEN_CONTRACT: WHO.token,
+      SIZING_HOLDER: WHO.bank,
+      MARKET_REFRESH_SEC: '1',
+      SIZING_REFRESH_SEC: '1',
+      ...env,
+    }),
+  );
+  const source = createDataSource({ url: config.database.url, poolMax: 2, applicationName: 'market-test' });
+  await source.initialize();
+  const database = new Database(source);
+  if (forget) await database.query(`DELETE FROM market_state WHERE name IN ('chain', 'sizing')`);
+  const nodes = config.chain.fullNodeUrls.map(
+    (fullUrl) => new TronNode({ ...config.chain, fullUrl, solidUrl: world.chain.solidUrl }),
+  );
+  const market = new Market(
+    config,
+    new TronClient(new NodePool(nodes, 1000)),
+    database,
+    createLogger({ logLevel: 'silent' }),
+  );
+  opened.push(async () => {
+    await market.beforeApplicationShutdown();
+    await source.destroy();
+  });
+  await market.onModuleInit();
+  return { market, database };
+}
+
+/** The state, or the code of why there is none. */
+function stateOf(market: Market) {
+  try {
+    return market.current();
+  } catch (error) {
+    return (error as { code: string }).code;
+  }
+}
+
+const feeOf = (market: Market) => {
+  const state = stateOf(market);
+  return typeof state === 'string' ? undefined : state.energyFeeSun;
+};
+
+describe('the state of the chain', () => {
+  test('is what the chain says', async () => {
+    const { market } = await openMarket({}, true);
+    const state = market.current();
+    expect(state).toMatchObject({
+      energyFeeSun: 100n,
+      createAccountFeeSun: 1_100_000n,
+      transactionFeeSunPerByte: 1000n,
+      sizing: { warmEnergy: WARM, coldEnergy: COLD },
+    });
+    expect(state.ratio.totalEnergyLimit).toBeGreaterThan(0n);
+    expect(state.ratio.totalEnergyWeight).toBeGreaterThan(0n);
+  });
+
+  test('is asked for once per refresh, however many processes there are', async () => {
+    const first = await openMarket({ MARKET_REFRESH_SEC: '3600', SIZING_REFRESH_SEC: '3600' }, true);
+    const before = world.node.asked.get(PARAMETERS) ?? 0;
+    const simulated = world.node.asked.get(CONSTANT) ?? 0;
+    const others = await Promise.all(
+      Array.from({ length: 8 }, () => openMarket({ MARKET_REFRESH_SEC: '3600', SIZING_REFRESH_SEC: '3600' })),
+    );
+    for (const { market } of [first, ...others]) expect(market.current().sizing.coldEnergy).toBe(COLD);
+    expect(world.node.asked.get(PARAMETERS) ?? 0).toBe(before);
+    expect(world.node.asked.get(CONSTANT) ?? 0).toBe(simulated);
+  });
+
+  test('is read by one of many that all find it due at once', async () => {
+    await openMarket({}, true);
+    await opened.splice(0).reduce(async (done, close) => done.then(close), Promise.resolve());
+    await world.api.database.query(`UPDATE market_state SET measured_at = 'epoch', lease_until = NULL`);
+    const before = world.node.asked.get(PARAMETERS) ?? 0;
+    const long = { MARKET_REFRESH_SEC: '3600', SIZING_REFRESH_SEC: '3600' };
+    const all = await Promise.all(Array.from({ length: 8 }, () => openMarket(long)));
+    for (const { market } of all) {
+      expect(
+        await until(
+          () => feeOf(market),
+          (fee) => fee !== undefined,
+        ),
+      ).toBe(100n);
+    }
+    expect((world.node.asked.get(PARAMETERS) ?? 0) - before).toBe(1);
+  });
+
+  test('follows a change of the energy fee, in every process', async () => {
+    const processes = [await openMarket({}, true), await openMarket(), await openMarket()];
+    await world.chain.setParameters({ getEnergyFee: 210 });
+    for (const { market } of processes) {
+      expect(
+        await until(
+          () => feeOf(market),
+          (fee) => fee === 210n,
+        ),
+      ).toBe(210n);
+    }
+  });
+
+  test('follows a change of the energy factor of the token', async () => {
+    const { market } = await openMarket({}, true);
+    await world.chain.setEnergyFactor(5000);
+    const dearer = await until(
+      () => market.current().sizing,
+      (sizing) => sizing.warmEnergy !== WARM,
+    );
+    expect(dearer.warmEnergy).toBeGreaterThan(WARM);
+    expect(dearer.coldEnergy).toBeGreaterThan(COLD);
+  });
+
+  test('a quote in hand keeps its price through a change', async () => {
+    const api = await world.another({ MARKET_REFRESH_SEC: '1' });
+    try {
+      const customer = world.customer.at(api.baseUrl);
+      const body = { receive_address: WHO.bob, energy: 65_000 };
+      const before = (await customer.post('/v1/quotes', body)).body;
+      await world.chain.setParameters({ getEnergyFee: 210 });
+      const after = await until(
+        () => customer.post('/v1/quotes', body),
+        (answer) => answer.body.burn_price_sun === 65_000 * 210,
+      );
+      expect(after.body.burn_price_sun).toBe(65_000 * 210);
+      const held = api.app.get(QuotesService, { strict: false }).openQuote(before.ref, customer.merchant)!;
+      expect(held).toMatchObject({ priceSun: BigInt(before.price_sun), credits: BigInt(before.credits) });
+    } finally {
+      await api.close();
+    }
+  });
+});
+
+describe('a state that cannot be renewed', () => {
+  test('is used until it is too old, then refused; and renewed as soon as the chain answers', async () => {
+    const { market } = await openMarket({ MARKET_MAX_AGE_SEC: '2' }, true);
+    world.node.fail({ kind: 'down' });
+    expect(feeOf(market)).toBe(100n);
+    expect(
+      await until(
+        () => stateOf(market),
+        (state) => typeof state === 'string',
+      ),
+    ).toBe('CHAIN_UNAVAILABLE');
+    world.node.mend();
+    expect(
+      await until(
+        () => feeOf(market),
+        (fee) => fee !== undefined,
+      ),
+    ).toBe(100n);
+  });
+
+  test.each([
+    ['says nonsense', { kind: 'says', body: '{"chainParameter":"none"}' }],
+    ['leaves the fee out', { kind: 'says', body: '{"chainParameter":[{"key":"getEnergyFee"}]}' }],
+    ['hangs', { kind: 'slow', ms: 10_000 }],
+  ] as const)('a node that %s is no reason to guess', async (_, fault) => {
+    world.node.fail(fault, PARAMETERS);
+    const { market } = await openMarket({ TRON_READ_TIMEOUT_MS: '300' }, true);
+    expect(stateOf(market)).toBe('CHAIN_UNAVAILABLE');
+  });
+
+  test('a network without stake is nonsense, since what is delegated could not be computed', async () => {
+    world.node.fail({ kind: 'says', body: '{"TotalEnergyLimit":180000000000}' }, 'wallet/getaccountresource');
+    const { market } = await openMarket({}, true);
+    expect(stateOf(market)).toBe('CHAIN_UNAVAILABLE');
+  });
+
+  test('a process that starts while the chain is away starts, and knows the state when it is back', async () => {
+    world.node.fail({ kind: 'down' });
+    const { market } = await openMarket({}, true);
+    expect(stateOf(market)).toBe('CHAIN_UNAVAILABLE');
+    world.node.mend();
+    expect(
+      await until(
+        () => feeOf(market),
+        (fee) => fee !== undefined,
+      ),
+    ).toBe(100n);
+  });
+
+  test('a failing chain is asked by one process at a time, and not at once again', async () => {
+    world.node.fail({ kind: 'says', body: '{}' }, PARAMETERS);
+    await openMarket({ MARKET_REFRESH_SEC: '20' }, true);
+    const before = world.node.asked.get(PARAMETERS) ?? 0;
+    await Promise.all(Array.from({ length: 5 }, () => openMarket({ MARKET_REFRESH_SEC: '20' })));
+    // Four seconds are held off after a failure; five processes would otherwise have asked five times by now.
+    expect((world.node.asked.get(PARAMETERS) ?? 0) - before).toBeLessThanOrEqual(1);
+  });
+});
+
+describe('what processes share', () => {
+  test('a reader who died leaves a lease that ends', async () => {
+    await openMarket({}, true);
+    await opened.pop()?.();
+    await world.api.database.query(
+      `UPDATE market_state SET measured_at = 'epoch', lease_until = clock_timestamp() + interval '1 second'`,
+    );
+    const { market } = await openMarket();
+    expect(
+      await until(
+        () => feeOf(market),
+        (fee) => fee !== undefined,
+      ),
+    ).toBe(100n);
+  });
+
+  test('a state from the future, left by a clock set back, counts as none', async () => {
+    await openMarket({}, true);
+    await opened.pop()?.();
+    await world.api.database.query(
+      `UPDATE market_state SET measured_at = clock_timestamp() + interval '1 hour', value = jsonb_set(value, '{energyFeeSun}', '"7"')
+        WHERE name = 'chain'`,
+    );
+    const { market } = await openMarket();
+    expect(
+      await until(
+        () => feeOf(market),
+        (fee) => fee === 100n,
+      ),
+    ).toBe(100n);
+  });
+
+  test('a state this version cannot read counts as none', async () => {
+    await openMarket({}, true);
+    await opened.pop()?.();
+    await world.api.database.query(`UPDATE market_state SET value = '{"energyFeeSun": 1.5}' WHERE name = 'chain'`);
+    const { market } = await openMarket();
+    expect(
+      await until(
+        () => feeOf(market),
+        (fee) => fee !== undefined,
+      ),
+    ).toBe(100n);
+  });
+
+  test('without the database a process reads the chain for itself', async () => {
+    const proxy = await openProxy(world.database.url);
+    opened.push(() => proxy.close());
+    const { market } = await openMarket({ DATABASE_URL: proxy.url, MARKET_MAX_AGE_SEC: '4' }, true);
+    proxy.cut();
+    await world.chain.setParameters({ getEnergyFee: 77 });
+    expect(
+      await until(
+        () => feeOf(market),
+        (fee) => fee === 77n,
+      ),
+    ).toBe(77n);
+    proxy.mend();
+  });
+});
+
+describe('the energy of a token transfer', () => {
+  const FALLBACK = { warmEnergy: 65_000n, coldEnergy: 131_000n };
+
+  test('without a known holder is the configured one', async () => {
+    const { market } = await openMarket({ SIZING_HOLDER: '' }, true);
+    expect(market.current().sizing).toEqual(FALLBACK);
+  });
+
+  test('is measured as soon as a holder is learned, and the holder shared', async () => {
+    const long = { SIZING_HOLDER: '', SIZING_REFRESH_SEC: '86400' };
+    const { market } = await openMarket(long, true);
+    const other = await openMarket(long);
+    market.learnHolder(WHO.bob);
+    for (const each of [market, other.market]) {
+      const sizing = await until(
+        () => each.current().sizing,
+        ({ warmEnergy }) => warmEnergy === WARM,
+      );
+      expect(sizing).toMatchObject({ warmEnergy: WARM, coldEnergy: COLD });
+    }
+  });
+
+  test('a configured holder that holds nothing is passed over', async () => {
+    const { market } = await openMarket({ SIZING_HOLDER: WHO.carol }, true);
+    expect(market.current().sizing).toEqual(FALLBACK);
+  });
+
+  test('a token that is no contract leaves the configured figures, and everything else works', async () => {
+    const { market } = await openMarket({ TOKEN_CONTRACT: WHO.bob }, true);
+    expect(market.current()).toMatchObject({ energyFeeSun: 100n, sizing: FALLBACK });
+  });
+
+  test('that could not be renewed for long falls back to the configured one', async () => {
+    const { market } = await openMarket({ SIZING_REFRESH_SEC: '1' }, true);
+    expect(market.current().sizing.warmEnergy).toBe(WARM);
+    world.node.fail({ kind: 'says', body: '{}' }, CONSTANT);
+    const sizing = await until(
+      () => market.current().sizing,
+      ({ warmEnergy }) => warmEnergy !== WARM,
+    );
+    expect(sizing).toEqual(FALLBACK);
+  });
+});

@@ -1,0 +1,206 @@
+// The description of the interface: current, complete, readable by anybody, and true of what is answered.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { HTTP_STATUS } from '../../src/errors.js';
+import { routesOf } from '../../src/http/routes.js';
+import { ERROR_MEANINGS } from '../../src/http/openapi-errors.js';
+import { send } from '../client.js';
+import { makeCustomer, openApi, type TestApi } from '../factory.js';
+import { settings } from '../operator.js';
+import { createTestDatabase, type TestDatabase } from '../setup/database.js';
+import { createTestRedis, type TestRedis } from '../setup/redis.js';
+
+type Json = ReturnType<typeof JSON.parse>;
+
+const FILE = 'openapi.json';
+let database: TestDatabase;
+let redis: TestRedis;
+let api: TestApi;
+let document: Json;
+
+beforeAll(async () => {
+  [database, redis] = await Promise.all([createTestDatabase(), createTestRedis()]);
+  api = await openApi(settings(database.url, { REDIS_URL: redis.url, LOG_LEVEL: 'silent' }));
+  document = (await send(api.baseUrl, 'GET', '/openapi.json')).body;
+});
+
+afterAll(async () => {
+  await api.close();
+  await database.drop();
+  await redis.close();
+});
+
+/** Every operation with its path and method. */
+const operations = (): { path: string; method: string; operation: Json }[] =>
+  Object.entries<Json>(document.paths).flatMap(([path, methods]) =>
+    Object.entries<Json>(methods).map(([method, operation]) => ({ path, method, operation })),
+  );
+
+/** What is wrong with a value by a schema of the document; empty when nothing is. Knows the keywords used there. */
+function faults(value: Json, schema: Json, at = 'value'): string[] {
+  if (schema.$ref !== undefined) return faults(value, document.components.schemas[schema.$ref.split('/').at(-1)], at);
+  const wrong = (what: string) => [`${at} ${what}`];
+  if (schema.const !== undefined && value !== schema.const) return wrong('is not the constant');
+  if (schema.enum !== undefined && !schema.enum.includes(value)) return wrong('is not of the enum');
+  switch (schema.type) {
+    case 'object':
+      if (typeof value !== 'object' || value === null) return wrong('is no object');
+      return [
+        ...(schema.required ?? [])
+          .filter((name: string) => !(name in value))
+          .map((name: string) => `${at}.${name} is missing`),
+        ...Object.entries(value).flatMap(([name, member]) =>
+          schema.properties[name] === undefined
+            ? [`${at}.${name} is not described`]
+            : faults(member, schema.properties[name], `${at}.${name}`),
+        ),
+      ];
+    case 'array':
+      if (!Array.isArray(value)) return wrong('is no list');
+      return value.flatMap((item, index) => faults(item, schema.items, `${at}[${index.toString()}]`));
+    case 'integer':
+      if (!Number.isSafeInteger(value)) return wrong('is no integer');
+      return value < (schema.minimum ?? value) || value > (schema.maximum ?? value) ? wrong('is out of bounds') : [];
+    case 'boolean':
+      return typeof value === 'boolean' ? [] : wrong('is no boolean');
+    case 'string':
+      if (typeof value !== 'string') return wrong('is no string');
+      return schema.pattern !== undefined && !new RegExp(schema.pattern, 'u').test(value)
+        ? wrong('does not match')
+        : [];
+    default:
+      return wrong('has an unknown type');
+  }
+}
+
+describe('the document', () => {
+  test('checked in is the one the code gives (UPDATE_OPENAPI=1 writes it)', () => {
+    const text = `${JSON.stringify(document, undefined, 2)}\n`;
+    if (process.env['UPDATE_OPENAPI'] === '1') writeFileSync(FILE, text);
+    expect(readFileSync(FILE, 'utf8')).toBe(text);
+  });
+
+  test('is OpenAPI 3.1 and asks for both headers', () => {
+    expect(document.openapi).toBe('3.1.0');
+    expect(document.security).toEqual([{ Merchant: [], Signature: [] }]);
+  });
+
+  test('has every signed route and no other', () => {
+    const routes = routesOf(api.app)
+      .list()
+      .filter((route) => !route.isPublic)
+      .map(({ method, pattern }) => `${method} ${pattern.replace(':key', '{key}')}`);
+    expect(
+      operations()
+        .map(({ method, path }) => `${method.toUpperCase()} ${path}`)
+        .sort(),
+    ).toEqual(routes.sort());
+    expect(routes.sort()).toEqual([
+      'GET /v1/balance',
+      'GET /v1/orders',
+      'GET /v1/orders/{key}',
+      'POST /v1/activate',
+      'POST /v1/orders',
+      'POST /v1/quotes',
+      'POST /v1/simulate',
+    ]);
+  });
+
+  test('names every error code somewhere, each under its own status', () => {
+    const named = new Set<string>();
+    for (const { operation } of operations()) {
+      for (const [status, answer] of Object.entries<Json>(operation.responses)) {
+        if (Number(status) < 400) continue;
+        for (const code of Object.keys(answer.content['application/json'].examples)) {
+          named.add(code);
+          expect([code, HTTP_STATUS[code as keyof typeof HTTP_STATUS]]).toEqual([code, Number(status)]);
+        }
+      }
+    }
+    // A method that a path does not have cannot be one of its operations.
+    named.add('METHOD_NOT_ALLOWED');
+    expect([...named].sort()).toEqual(Object.keys(ERROR_MEANINGS).sort());
+  });
+
+  test('gives examples that are true of its own schemas, for every body', () => {
+    const bodies = operations().flatMap(({ operation }) => [
+      ...(operation.requestBody === undefined ? [] : [operation.requestBody.content['application/json']]),
+      ...Object.values<Json>(operation.responses).map((answer) => answer.content['application/json']),
+    ]);
+    for (const { schema, examples } of bodies) {
+      expect(Object.keys(examples)).not.toHaveLength(0);
+      for (const { value } of Object.values<Json>(examples)) expect(faults(value, schema)).toEqual([]);
+    }
+  });
+
+  test('describes every member of every body, with an example or a set of values', () => {
+    const unsaid: string[] = [];
+    for (const [name, schema] of Object.entries<Json>(document.components.schemas)) {
+      for (const [member, described] of Object.entries<Json>(schema.properties)) {
+        const isPlain = ['integer', 'string'].includes(described.type);
+        if (name !== 'Error' && isPlain && described.description === undefined) unsaid.push(`${name}.${member}`);
+      }
+    }
+    expect(unsaid).toEqual([]);
+  });
+
+  test('has one name per operation, so that a client can be generated', () => {
+    const ids = operations().map(({ operation }) => operation.operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const id of ids) expect(id).toMatch(/^[a-z][A-Za-z]+$/);
+  });
+
+  test('has no reference that leads nowhere', () => {
+    for (const [, name] of JSON.stringify(document).matchAll(/"#\/components\/schemas\/([A-Za-z]+)"/g)) {
+      expect(document.components.schemas).toHaveProperty(name!);
+    }
+  });
+});
+
+describe('what is really answered', () => {
+  test('is what the document says, errors included', async () => {
+    const customer = await makeCustomer(api);
+    const answers = [
+      ['/v1/balance', 'get', await customer.get('/v1/balance')],
+      ['/v1/orders', 'get', await customer.get('/v1/orders')],
+      ['/v1/orders/{key}', 'get', await customer.get('/v1/orders/none')],
+      ['/v1/quotes', 'post', await customer.post('/v1/quotes', {})],
+      [
+        '/v1/quotes',
+        'post',
+        await customer.post('/v1/quotes', { receive_address: 'TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF' }),
+      ],
+      ['/v1/simulate', 'post', await customer.withKey('wrong').post('/v1/simulate', {})],
+    ] as const;
+    for (const [path, method, { status, body }] of answers) {
+      const described = document.paths[path][method].responses[status.toString()];
+      expect({ path, status, isDescribed: described !== undefined }).toEqual({ path, status, isDescribed: true });
+      expect(faults(body, described.content['application/json'].schema)).toEqual([]);
+    }
+  });
+});
+
+describe('the page', () => {
+  test('is there for anybody, with every operation, member and error, and runs nothing', async () => {
+    const { status, headers, text } = await send(api.baseUrl, 'GET', '/docs');
+    expect(status).toBe(200);
+    expect(headers['content-type']).toBe('text/html; charset=utf-8');
+    expect(headers['content-security-policy']).toMatch(/^default-src 'none'; style-src 'sha256-/);
+    expect(text).not.toMatch(/<script|onclick|src=|@import/);
+    for (const { operation } of operations()) expect(text).toContain(`id="${operation.operationId}"`);
+    for (const code of Object.keys(ERROR_MEANINGS)) {
+      if (code !== 'METHOD_NOT_ALLOWED') expect(text).toContain(code);
+    }
+    for (const member of Object.keys(document.components.schemas.Quote.properties)) {
+      expect(text).toContain(`<code>${member}</code>`);
+    }
+  });
+
+  test.each(['/openapi.json', '/docs'])('%s answers no other method', async (path) => {
+    const { status, headers } = await send(api.baseUrl, 'POST', path);
+    expect({ status, allow: headers['allow'] }).toEqual({ status: 405, allow: 'GET' });
+  });
+
+  test.each(['/docs/', '/docs/x', '/Docs', '/openapi.yaml'])('%s is nothing', async (path) => {
+    expect((await send(api.baseUrl, 'GET', path)).status).toBe(404);
+  });
+});

@@ -1,0 +1,369 @@
+// POST /v1/quotes on the local chain: every member of Spec 2.1, the bounds, the edges, and what a ref is worth.
+import { randomBytes } from 'node:crypto';
+import { Prices } from '../../src/operator/prices.js';
+import { QuotesService } from '../../src/quotes/quotes.service.js';
+import { SalesTerms } from '../../src/quotes/sales-terms.js';
+import { AUTHOR, makeCustomer, type TestApi } from '../factory.js';
+import { openProxy } from '../proxy.js';
+import { WHO, recordedCall, stranger } from '../quote-chain.js';
+import { openQuoteWorld, until, type QuoteWorld } from '../quote-world.js';
+
+let world: QuoteWorld;
+let prices: Prices;
+
+beforeAll(async () => {
+  world = await openQuoteWorld();
+  prices = new Prices(world.api.database);
+});
+
+afterAll(() => world.close());
+
+afterEach(() => world.node.mend());
+
+const ENERGY = 65_000;
+const NAMED = { receive_address: WHO.bob, energy: ENERGY, duration_sec: 3600 };
+const WARM = recordedCall('transfer to an existing holder').response.energy_used!;
+const COLD = recordedCall('transfer to a new holder').response.energy_used!;
+
+const quote = (body: unknown) => world.customer.post('/v1/quotes', body);
+const service = (api: TestApi) => api.app.get(QuotesService, { strict: false });
+
+const TRX = /^\d+\.\d{6}$/;
+const USD = /^\d+\.\d{6}$/;
+
+describe('each row of Spec 2.1', () => {
+  let body: Record<string, unknown>;
+  let withoutRate: Record<string, unknown>;
+
+  beforeAll(async () => {
+    body = (await quote(NAMED)).body as Record<string, unknown>;
+    // An exchange nobody reaches: there never was a rate.
+    const poor = await world.another({ RATE_SOURCES: 'binance', RATE_SOURCE_URLS: 'binance=http://127.0.0.1:1' });
+    withoutRate = (await world.customer.at(poor.baseUrl).post('/v1/quotes', NAMED)).body as Record<string, unknown>;
+    await poor.close();
+  });
+
+  test.each([
+    ['ref', expect.stringMatching(/^[A-Za-z0-9_-]{1,512}$/), 'always'],
+    ['receive_address', WHO.bob, 'always'],
+    ['energy', 65_000, 'always'],
+    ['duration_sec', 3600, 'always'],
+    ['price_sun', 2_925_000, 'always'],
+    ['price_trx', '2.925000', 'always'],
+    ['price_usd', '0.877500', 'with a rate'],
+    ['credits', 8_775_000, 'always'],
+    ['trx_usd', '0.30000000', 'with a rate'],
+    ['recipient_state', 'unknown', 'always'],
+    ['burn_price_sun', 6_500_000, 'always'],
+    ['burn_price_trx', '6.500000', 'always'],
+    ['burn_price_usd', '1.950000', 'with a rate'],
+    ['burn_price_credits', 19_500_000, 'always'],
+    ['saving_trx', '3.575000', 'always'],
+    ['saving_usd', '1.072500', 'with a rate'],
+    ['saving_credits', 10_725_000, 'always'],
+    ['expires_at', expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/), 'always'],
+    ['expires_in_sec', 90, 'always'],
+  ] as const)('%s', (member, value, presence) => {
+    expect(body[member]).toEqual(value);
+    expect(Object.hasOwn(withoutRate, member)).toBe(presence === 'always');
+  });
+
+  test('there is nothing else', () => {
+    expect(Object.keys(body)).toHaveLength(19);
+    expect(Object.keys(withoutRate)).toHaveLength(15);
+  });
+
+  test('without any rate credits are still there, at the configured one', () => {
+    expect(withoutRate['credits']).toBe(body['credits']);
+    expect(withoutRate['burn_price_credits']).toBe(body['burn_price_credits']);
+  });
+
+  test('expires_at is 90 seconds from now', () => {
+    const left = Date.parse(String(body['expires_at'])) - Date.now();
+    expect(left).toBeGreaterThan(30_000);
+    expect(left).toBeLessThanOrEqual(90_500);
+  });
+});
+
+describe('the arithmetic of the answer', () => {
+  test('savings are the differences of the figures shown, in each unit, for odd amounts and an odd rate', async () => {
+    const odd = await world.another({ FALLBACK_TRX_USD: '0.29876543' });
+    try {
+      for (const energy of [1000, 1001, 12_841, 65_537, 99_999_999]) {
+        const { body } = await world.customer.at(odd.baseUrl).post('/v1/quotes', { receive_address: WHO.bob, energy });
+        const micros = (text: string) => BigInt(text.replace('.', ''));
+        expect(micros(body.saving_trx)).toBe(micros(body.burn_price_trx) - micros(body.price_trx));
+        expect(micros(body.saving_usd)).toBe(micros(body.burn_price_usd) - micros(body.price_usd));
+        expect(body.saving_credits).toBe(body.burn_price_credits - body.credits);
+        // credits = ceil(price_sun × trx_usd × 10)
+        const product = BigInt(body.price_sun) * micros(body.trx_usd) * 10n;
+        expect(BigInt(body.credits)).toBe((product + 99_999_999n) / 100_000_000n);
+        for (const trx of ['price_trx', 'burn_price_trx', 'saving_trx']) expect(body[trx]).toMatch(TRX);
+        for (const usd of ['price_usd', 'burn_price_usd', 'saving_usd']) expect(body[usd]).toMatch(USD);
+      }
+    } finally {
+      await odd.close();
+    }
+  });
+
+  test.each([
+    [300, 38],
+    [600, 38],
+    [601, 45],
+    [3600, 45],
+    [86_400, 65],
+    [259_200, 80],
+    [604_800, 95],
+  ])('%d seconds cost %d sun per energy', async (durationSec, perEnergy) => {
+    const { body } = await quote({ ...NAMED, duration_sec: durationSec });
+    expect(body).toMatchObject({ duration_sec: durationSec, price_sun: ENERGY * perEnergy });
+  });
+});
+
+describe('sizing', () => {
+  test('a receiver who holds the token is warm, at the energy of a transfer to a holder', async () => {
+    const { body } = await quote({ receive_address: WHO.bob });
+    expect(body).toMatchObject({ recipient_state: 'warm', energy: WARM, duration_sec: 3600 });
+    expect(body).not.toHaveProperty('needs_activation');
+  });
+
+  test('a receiver without is cold, at the energy of a transfer to a new holder', async () => {
+    const { body } = await quote({ receive_address: WHO.carol });
+    expect(body).toMatchObject({ recipient_state: 'cold', energy: COLD });
+    expect(body).not.toHaveProperty('needs_activation');
+  });
+
+  test('a receiver who is not on chain is cold, and asks for activation', async () => {
+    const { body } = await quote({ receive_address: stranger() });
+    expect(body).toMatchObject({ recipient_state: 'cold', energy: COLD, needs_activation: true });
+  });
+
+  test('null is as good as absent', async () => {
+    const { body } = await quote({ receive_address: WHO.bob, energy: null, duration_sec: null });
+    expect(body).toMatchObject({ recipient_state: 'warm', duration_sec: 3600 });
+  });
+
+  test('a named energy is not looked at: the chain is asked nothing', async () => {
+    const before = world.node.asked.get('wallet/getaccount') ?? 0;
+    const simulated = world.node.asked.get('wallet/triggerconstantcontract') ?? 0;
+    const { body } = await quote({ receive_address: stranger(), energy: 65_000 });
+    expect(body.recipient_state).toBe('unknown');
+    expect(world.node.asked.get('wallet/getaccount') ?? 0).toBe(before);
+    expect(world.node.asked.get('wallet/triggerconstantcontract') ?? 0).toBe(simulated);
+  });
+
+  test('a burst for one receiver asks the chain once', async () => {
+    const receiver = stranger();
+    const before = world.node.asked.get('wallet/getaccount') ?? 0;
+    await Promise.all(Array.from({ length: 20 }, () => quote({ receive_address: receiver })));
+    expect((world.node.asked.get('wallet/getaccount') ?? 0) - before).toBe(1);
+  });
+});
+
+describe('what a caller may name', () => {
+  test.each([
+    ['energy', 1000, 200],
+    ['energy', 100_000_000, 200],
+    ['duration_sec', 300, 200],
+    ['energy', 999, 400],
+    ['energy', 100_000_001, 400],
+    ['energy', 0, 400],
+    ['energy', -1, 400],
+    ['energy', 1e300, 400],
+    ['energy', '65000', 400],
+    ['energy', true, 400],
+    ['duration_sec', 299, 400],
+    ['duration_sec', 0, 400],
+    ['duration_sec', -1, 400],
+    ['duration_sec', 2_592_001, 400],
+    ['duration_sec', 9_007_199_254_740_991, 400],
+    ['duration_sec', '3600', 400],
+    ['receive_address', 'T123', 400],
+    ['receive_address', WHO.bob.slice(0, -1) + (WHO.bob.endsWith('Q') ? 'R' : 'Q'), 400],
+    ['receive_address', '', 400],
+    ['receive_address', null, 400],
+    ['receive_address', 5, 400],
+    ['colour', 'red', 400],
+  ] as const)('%s %p: %d', async (member, value, expected) => {
+    const { status, body } = await quote({ ...NAMED, [member]: value });
+    expect(status).toBe(expected);
+    if (expected === 400) {
+      expect(body).toMatchObject({ ok: false, error: 'INVALID_REQUEST', details: [{ field: member }] });
+    }
+  });
+
+  test.each(['65000.0', '6.5e4', '065000'])('energy written as %s is refused', async (literal) => {
+    const { status } = await quote(`{"energy":${literal},"receive_address":"${WHO.bob}"}`);
+    expect(status).toBe(400);
+  });
+
+  test('longer than the longest row names the maximum', async () => {
+    const { body } = await quote({ ...NAMED, duration_sec: 2_592_001 });
+    expect(body.msg).toContain('2592000');
+  });
+
+  test('several faults are all named', async () => {
+    const { body } = await quote({ energy: 'x', colour: 1 });
+    expect(body.details.map((detail: { field: string }) => detail.field).sort()).toEqual([
+      'colour',
+      'energy',
+      'receive_address',
+    ]);
+  });
+});
+
+describe('worth', () => {
+  test('equal to burn is not worth it, one sun per energy below is', async () => {
+    try {
+      await prices.set(1200, 99n, AUTHOR);
+      const at = { ...NAMED, duration_sec: 1200 };
+      const below = await until(
+        () => quote(at),
+        ({ body }) => body.price_sun === ENERGY * 99,
+      );
+      expect(below.status).toBe(200);
+      await prices.set(1200, 100n, AUTHOR);
+      const equal = await until(
+        () => quote(at),
+        ({ status }) => status !== 200,
+      );
+      expect(equal).toMatchObject({ status: 409, body: { error: 'NOT_WORTH_RENTING' } });
+    } finally {
+      await prices.remove(1200, AUTHOR);
+    }
+  });
+
+  test('beyond burn is not either', async () => {
+    const { status, body } = await quote({ ...NAMED, duration_sec: 2_592_000 });
+    expect({ status, error: body.error }).toEqual({ status: 409, error: 'NOT_WORTH_RENTING' });
+  });
+
+  test('a longest row that grows is sold at once', async () => {
+    try {
+      await prices.set(3_000_000, 50n, AUTHOR);
+      const longer = await until(
+        () => quote({ ...NAMED, duration_sec: 3_000_000 }),
+        ({ status }) => status === 200,
+      );
+      expect(longer.body.price_sun).toBe(ENERGY * 50);
+    } finally {
+      await prices.remove(3_000_000, AUTHOR);
+    }
+  });
+});
+
+describe('a ref', () => {
+  test('opens at any process of the service to exactly what was shown, and at none for another project', async () => {
+    const other = await world.another();
+    try {
+      const { body } = await quote(NAMED);
+      const opened = service(other).openQuote(body.ref, world.customer.merchant)!;
+      expect(opened).toMatchObject({
+        receiveAddress: body.receive_address,
+        energy: BigInt(body.energy),
+        durationSec: body.duration_sec,
+        priceSun: BigInt(body.price_sun),
+        credits: BigInt(body.credits),
+        rate: 30_000_000n,
+      });
+      expect(new Date(opened.expiresAtMs).toISOString()).toBe(body.expires_at);
+      const stranger = await makeCustomer(world.api);
+      expect(service(other).openQuote(body.ref, stranger.merchant)).toBeUndefined();
+    } finally {
+      await other.close();
+    }
+  });
+
+  test('is of one quote: two quotes of the same terms have two ids', async () => {
+    const [one, two] = await Promise.all([quote(NAMED), quote(NAMED)]);
+    const ids = [one, two].map(({ body }) => service(world.api).openQuote(body.ref, world.customer.merchant)!.id);
+    expect(ids[0]).not.toBe(ids[1]);
+  });
+
+  test('under another master key is unknown', async () => {
+    const foreign = await world.another({ MASTER_KEY: randomBytes(32).toString('base64') });
+    try {
+      const { body } = await quote(NAMED);
+      expect(service(foreign).openQuote(body.ref, world.customer.merchant)).toBeUndefined();
+    } finally {
+      await foreign.close();
+    }
+  });
+
+  test('expires by the clock of the database, which this process keeps', async () => {
+    const [row] = await world.api.database.query<{ ms: number }>(
+      'SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS ms',
+    );
+    const kept = world.api.app.get(SalesTerms, { strict: false }).databaseNowMs();
+    expect(Math.abs(kept - row!.ms)).toBeLessThan(500);
+  });
+});
+
+describe('quoting', () => {
+  test('writes nothing and needs no database', async () => {
+    const proxy = await openProxy(world.database.url);
+    const api = await world.another({ DATABASE_URL: proxy.url });
+    try {
+      const customer = world.customer.at(api.baseUrl);
+      expect((await customer.post('/v1/quotes', NAMED)).status).toBe(200);
+      proxy.cut();
+      for (let count = 0; count < 10; count += 1) {
+        expect((await customer.post('/v1/quotes', NAMED)).status).toBe(200);
+      }
+      expect((await customer.post('/v1/quotes', { receive_address: WHO.bob })).body.recipient_state).toBe('warm');
+      // Longer than one refresh: the process reads the chain for itself, and goes on.
+      await new Promise((resolve) => setTimeout(resolve, 2500));
+      expect((await customer.post('/v1/quotes', NAMED)).status).toBe(200);
+    } finally {
+      proxy.mend();
+      await api.close();
+      await proxy.close();
+    }
+  });
+
+  test('does not wait for a database that hangs', async () => {
+    const proxy = await openProxy(world.database.url);
+    const api = await world.another({ DATABASE_URL: proxy.url });
+    try {
+      const customer = world.customer.at(api.baseUrl);
+      expect((await customer.post('/v1/quotes', NAMED)).status).toBe(200);
+      proxy.stall();
+      expect((await customer.post('/v1/quotes', NAMED)).status).toBe(200);
+    } finally {
+      proxy.mend();
+      await api.close();
+      await proxy.close();
+    }
+  });
+
+  test('more than the whole pool is CAPACITY_UNAVAILABLE, once the pool is known', async () => {
+    // As the pool's own pass over the chain leaves it; that pass is the worker's.
+    await world.api.database.query(
+      `INSERT INTO pool_wallet (address, role, permission_id, key_address, staked_sun)
+       VALUES ($1, 'pool', 2, $1, 100000000000)`,
+      [WHO.carol],
+    );
+    const biggest = { receive_address: WHO.bob, energy: 100_000_000 };
+    try {
+      await new Promise((resolve) => setTimeout(resolve, 2500));
+      expect((await quote(biggest)).status).toBe(200);
+      await world.api.database.query(`UPDATE pool_wallet SET synced_at = now()`);
+      const refused = await until(
+        () => quote(biggest),
+        ({ status }) => status !== 200,
+      );
+      expect(refused).toMatchObject({ status: 503, body: { error: 'CAPACITY_UNAVAILABLE' } });
+      expect(refused.headers['retry-after']).toBeDefined();
+      expect((await quote(NAMED)).status).toBe(200);
+      const simulated = await world.customer.post('/v1/simulate', {
+        owner_address: WHO.bank,
+        contract_address: WHO.token,
+        function_selector: 'view1()',
+        quote: true,
+      });
+      expect(simulated.body.quote.energy).toBe(simulated.body.energy_needed);
+    } finally {
+      await world.api.database.query(`DELETE FROM pool_wallet`);
+    }
+  });
+});

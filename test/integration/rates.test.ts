@@ -1,0 +1,258 @@
+// TRX/USD from exchanges that answer over HTTP as the real ones do.
+import { createServer } from 'node:http';
+import { Rates } from '../../src/billing/rates.js';
+import { RATE_SOURCE_NAMES, agreedRate, askSource, rateSource, readPrice } from '../../src/billing/rate-sources.js';
+import { readConfig, ConfigError } from '../../src/config.js';
+import { createLogger } from '../../src/http/logger.js';
+import { rateE8 } from '../../src/money/units.js';
+import { createDataSource } from '../../src/store/data-source.js';
+import { Database } from '../../src/store/database.js';
+import { settings } from '../operator.js';
+import { until } from '../quote-world.js';
+import { createTestDatabase, type TestDatabase } from '../setup/database.js';
+
+/** Answers as recorded from each exchange, and the price in them. */
+const RECORDED: Readonly<Record<string, readonly [string, string]>> = {
+  binance: ['/api/v3/ticker/price?symbol=TRXUSDT', '{"symbol":"TRXUSDT","price":"0.28120000"}'],
+  coinbase: ['/v2/prices/TRX-USD/spot', '{"data":{"amount":"0.2811545","base":"TRX","currency":"USD"}}'],
+  kraken: [
+    '/0/public/Ticker?pair=TRXUSD',
+    '{"error":[],"result":{"TRXUSD":{"a":["0.281300","14000","14000.000"],"b":["0.281100","3000","3000.000"],"c":["0.281180","356.22134000"],"v":["1","2"],"p":["0.28","0.28"],"t":[1,2],"l":["0.27","0.27"],"h":["0.29","0.29"],"o":"0.280000"}}}',
+  ],
+  okx: [
+    '/api/v5/market/ticker?instId=TRX-USDT',
+    '{"code":"0","msg":"","data":[{"instType":"SPOT","instId":"TRX-USDT","last":"0.28117","lastSz":"35.5","askPx":"0.28118","askSz":"10","bidPx":"0.28117","bidSz":"9","ts":"1760000000000"}]}',
+  ],
+  bybit: [
+    '/v5/market/tickers?category=spot&symbol=TRXUSDT',
+    '{"retCode":0,"retMsg":"OK","result":{"category":"spot","list":[{"symbol":"TRXUSDT","bid1Price":"0.2811","bid1Size":"1","ask1Price":"0.2812","ask1Size":"2","lastPrice":"0.2812"}]},"retExtInfo":{},"time":1760000000000}',
+  ],
+  kucoin: [
+    '/api/v1/market/orderbook/level1?symbol=TRX-USDT',
+    '{"code":"200000","data":{"time":1760000000000,"sequence":"1","price":"0.28119","size":"10","bestBid":"0.28118","bestBidSize":"1","bestAsk":"0.28119","bestAskSize":"2"}}',
+  ],
+  gate: [
+    '/api/v4/spot/tickers?currency_pair=TRX_USDT',
+    '[{"currency_pair":"TRX_USDT","last":"0.28116","lowest_ask":"0.28117","highest_bid":"0.28116","change_percentage":"0.1"}]',
+  ],
+};
+const PRICES = { binance: 28_120_000n, coinbase: 28_115_450n, kraken: 28_118_000n, okx: 28_117_000n };
+
+interface Exchange {
+  readonly url: string;
+  readonly asked: string[];
+  /** Answers this instead, or never when undefined. */
+  say: (body: string | undefined, status?: number) => void;
+  readonly close: () => Promise<void>;
+}
+
+async function openExchange(body: string): Promise<Exchange> {
+  const asked: string[] = [];
+  let answer: { body: string | undefined; status: number } = { body, status: 200 };
+  const server = createServer((request, response) => {
+    asked.push(request.url ?? '');
+    if (answer.body === undefined) return;
+    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(answer.body);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the exchange has no port');
+  return {
+    url: `http://127.0.0.1:${address.port.toString()}`,
+    asked,
+    say: (said, status = 200) => (answer = { body: said, status }),
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+let testDatabase: TestDatabase;
+const exchanges = new Map<string, Exchange>();
+const opened: (() => Promise<void>)[] = [];
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  for (const [name, [, body]] of Object.entries(RECORDED)) exchanges.set(name, await openExchange(body));
+});
+
+afterAll(async () => {
+  await Promise.all([...exchanges.values()].map((exchange) => exchange.close()));
+  await testDatabase.drop();
+});
+
+afterEach(async () => {
+  for (const close of opened.splice(0)) await close();
+  for (const [name, [, body]] of Object.entries(RECORDED)) exchanges.get(name)!.say(body);
+});
+
+interface Opened {
+  readonly rates: Rates;
+  readonly database: Database;
+}
+
+/** Rates as a process has them, in a process's stead. */
+async function openRates(env: Record<string, string> = {}, forget = true): Promise<Opened> {
+  const urls = [...exchanges].map(([name, { url }]) => `${name}=${url}`).join(',');
+  const config = readConfig(
+    settings(testDatabase.url, {
+      RATE_SOURCES: 'binance,coinbase,kraken,okx',
+      RATE_SOURCE_URLS: urls,
+      RATE_REFRESH_SEC: '1',
+      ...env,
+    }),
+  );
+  const source = createDataSource({ url: testDatabase.url, poolMax: 2, applicationName: 'rates-test' });
+  await source.initialize();
+  const database = new Database(source);
+  if (forget) await database.query(`DELETE FROM market_state`);
+  opened.push(() => source.destroy());
+  const rates = new Rates(config, database, createLogger({ logLevel: 'silent' }));
+  await rates.onModuleInit();
+  // Before the connection closes.
+  opened.unshift(() => rates.beforeApplicationShutdown());
+  return { rates, database };
+}
+
+describe('an exchange', () => {
+  test('every one that can be named is recorded here', () => {
+    expect([...RATE_SOURCE_NAMES].sort()).toEqual(Object.keys(RECORDED).sort());
+  });
+
+  test.each(Object.entries(RECORDED))(
+    '%s is asked where it answers, and its answer read exactly',
+    async (name, entry) => {
+      const [path] = entry;
+      const exchange = exchanges.get(name)!;
+      exchange.asked.length = 0;
+      const rate = await askSource(rateSource(name)!, exchange.url, 1000);
+      expect(exchange.asked).toEqual([path]);
+      expect(rate).toBeGreaterThan(28_000_000n);
+      if (name in PRICES) expect(rate).toBe(PRICES[name as keyof typeof PRICES]);
+    },
+  );
+
+  test.each([
+    ['no JSON', '<html>', 200],
+    ['another shape', '{"price":{"a":1}}', 200],
+    ['a number, which went through a float', '{"price":0.28}', 200],
+    ['zero', '{"price":"0.00"}', 200],
+    ['a negative price', '{"price":"-0.28"}', 200],
+    ['an error status', '{"price":"0.28"}', 418],
+    ['a flood', `{"price":"0.28","x":"${'x'.repeat(100_000)}"}`, 200],
+    ['nothing', '', 200],
+  ])('that answers %s gives no rate', async (_, body, status) => {
+    exchanges.get('binance')!.say(body, status);
+    await expect(askSource(rateSource('binance')!, exchanges.get('binance')!.url, 1000)).rejects.toThrow();
+  });
+
+  test('that never answers is given up', async () => {
+    exchanges.get('binance')!.say(undefined);
+    await expect(askSource(rateSource('binance')!, exchanges.get('binance')!.url, 200)).rejects.toThrow(/timeout/i);
+  });
+});
+
+describe('reading a price', () => {
+  test('keeps eight digits, half up, and never passes through a float', () => {
+    expect(readPrice('0.28117')).toBe(28_117_000n);
+    expect(readPrice('0.123456784999')).toBe(12_345_678n);
+    expect(readPrice('0.123456785')).toBe(12_345_679n);
+    expect(readPrice('123456789.000000001')).toBe(12_345_678_900_000_000n);
+    for (const text of ['', '.5', '1.', '1e-1', ' 1', '0', 0.28, null, undefined, {}])
+      expect(readPrice(text)).toBeUndefined();
+  });
+});
+
+describe('several rates become one', () => {
+  const rates = (...values: number[]) => values.map((value) => rateE8(value));
+
+  test.each([
+    ['the middle of three', [3, 1, 2].map((n) => 1000 + n), 1002n],
+    ['the mean of the middle two of four', [1000, 1001, 1004, 1010], 1003n],
+    ['without an outlier above', [1000, 1001, 1002, 9000], 1001n],
+    ['without an outlier below', [1, 1000, 1001, 1002], 1001n],
+    ['of one garbage and two alike', [1000, 1000, 70_000], 1000n],
+  ] as const)('%s', (_, values, expected) => {
+    expect(agreedRate(rates(...values), 2)).toBe(expected);
+  });
+
+  test('two that differ are no rate, nor is one where two are wanted', () => {
+    expect(agreedRate(rates(1000, 2000), 2)).toBeUndefined();
+    expect(agreedRate(rates(1000), 2)).toBeUndefined();
+    expect(agreedRate([], 1)).toBeUndefined();
+    expect(agreedRate(rates(1000), 1)).toBe(1000n);
+  });
+});
+
+describe('the rate of a process', () => {
+  test('is the median of what the exchanges say, and fresh', async () => {
+    const { rates } = await openRates();
+    expect(rates.current()).toEqual({ rate: 28_117_500n, fresh: true });
+  });
+
+  test('is there although one exchange is down, one silent', async () => {
+    exchanges.get('okx')!.say('', 500);
+    exchanges.get('kraken')!.say(undefined);
+    const { rates } = await openRates();
+    const { fresh } = await until(
+      () => rates.current(),
+      (current) => current.fresh,
+    );
+    expect(fresh).toBe(true);
+    expect(rates.current().rate).toBe(28_117_725n);
+  });
+
+  test('leaves out an exchange that went mad', async () => {
+    exchanges.get('okx')!.say('{"data":[{"last":"281.17"}]}');
+    const { rates } = await openRates();
+    expect(rates.current()).toEqual({ rate: 28_118_000n, fresh: true });
+  });
+
+  test('follows the exchanges, and grows stale without them: the last one ever seen stays', async () => {
+    const { rates } = await openRates({ RATE_MAX_AGE_SEC: '2' });
+    for (const exchange of exchanges.values()) exchange.say('{}');
+    const stale = await until(
+      () => rates.current(),
+      (current) => !current.fresh,
+    );
+    expect(stale).toEqual({ rate: 28_117_500n, fresh: false });
+    // A process that starts now knows it from Postgres, and its age.
+    const late = await openRates({ RATE_MAX_AGE_SEC: '2' }, false);
+    expect(late.rates.current()).toEqual({ rate: 28_117_500n, fresh: false });
+    for (const [name, [, body]] of Object.entries(RECORDED)) exchanges.get(name)!.say(body);
+    for (const each of [rates, late.rates]) {
+      expect(
+        await until(
+          () => each.current(),
+          (current) => current.fresh,
+        ),
+      ).toMatchObject({ fresh: true });
+    }
+  });
+
+  test('before any was seen is the configured one, which is not fresh', async () => {
+    for (const exchange of exchanges.values()) exchange.say('{}');
+    const { rates } = await openRates({ FALLBACK_TRX_USD: '0.25' });
+    expect(rates.current()).toEqual({ rate: 25_000_000n, fresh: false });
+  });
+
+  test('is asked for once, however many processes there are', async () => {
+    const processes = [await openRates({ RATE_REFRESH_SEC: '60' })];
+    exchanges.get('binance')!.asked.length = 0;
+    for (let count = 0; count < 4; count += 1) processes.push(await openRates({ RATE_REFRESH_SEC: '60' }, false));
+    for (const { rates } of processes) expect(rates.current()).toEqual({ rate: 28_117_500n, fresh: true });
+    expect(exchanges.get('binance')!.asked).toHaveLength(0);
+  });
+
+  test('static is the configured one, always fresh, and asks nobody', async () => {
+    for (const exchange of exchanges.values()) exchange.asked.length = 0;
+    const { rates } = await openRates({ RATE_SOURCES: 'static', FALLBACK_TRX_USD: '0.123' });
+    expect(rates.current()).toEqual({ rate: 12_300_000n, fresh: true });
+    expect([...exchanges.values()].flatMap(({ asked }) => asked)).toEqual([]);
+  });
+
+  test.each(['nosuch', 'binance,nosuch', 'static,binance'])('sources %s are refused at the start', async (names) => {
+    await expect(openRates({ RATE_SOURCES: names })).rejects.toThrow(ConfigError);
+  });
+});
