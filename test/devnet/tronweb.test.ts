@@ -1,0 +1,77 @@
+// tronweb with the devnet as its fullHost: what a wallet or dapp does every day, through its own code.
+import { TronWeb } from 'tronweb';
+import { type Client, TOKEN, TRX, keyOf, startChain } from './client.js';
+
+const bank = keyOf('bank');
+const pool = keyOf('pool');
+let chain: Client;
+let wallet: TronWeb;
+
+beforeAll(async () => {
+  chain = await startChain();
+  await chain.mine();
+  wallet = new TronWeb({
+    fullHost: chain.node.fullUrl,
+    solidityNode: chain.node.solidUrl,
+    privateKey: bank.secret,
+  });
+});
+afterAll(() => chain.node.stop());
+
+test('sends TRX and reads the balance', async () => {
+  const to = keyOf('bob').address;
+  const sent = await wallet.trx.sendTransaction(to, 5 * TRX);
+  expect(sent.result).toBe(true);
+  await chain.mine(2);
+  expect(await wallet.trx.getUnconfirmedBalance(to)).toBe(5 * TRX);
+  expect(await wallet.trx.getBalance(to)).toBe(5 * TRX);
+});
+
+test('stakes, delegates and undelegates', async () => {
+  const { transactionBuilder, trx } = wallet;
+  const send = async (tx: Parameters<typeof trx.sign>[0]): Promise<void> => {
+    const sent = await trx.sendRawTransaction((await trx.sign(tx)) as never);
+    expect(sent).toMatchObject({ result: true });
+    await chain.mine(2);
+  };
+  await send(await transactionBuilder.freezeBalanceV2(1000 * TRX, 'ENERGY', bank.address));
+  await send(await transactionBuilder.delegateResource(100 * TRX, pool.address, 'ENERGY', bank.address));
+  const lent = async (): Promise<unknown> =>
+    (await trx.getDelegatedResourceV2(bank.address, pool.address)).delegatedResource;
+  expect(await lent()).toMatchObject([{ frozen_balance_for_energy: 100 * TRX }]);
+  expect((await trx.getCanDelegatedMaxSize(bank.address, 'ENERGY')).max_size).toBe(900 * TRX);
+  await send(await transactionBuilder.undelegateResource(100 * TRX, pool.address, 'ENERGY', bank.address));
+  expect(await lent()).toBeUndefined();
+});
+
+test('deploys a contract, sends to it, calls it and reads the event of a receipt', async () => {
+  const made = await wallet.transactionBuilder.createSmartContract({
+    abi: TOKEN.abi as never,
+    bytecode: TOKEN.bytecode,
+    name: 'Token',
+    feeLimit: 1000 * TRX,
+  });
+  const deployed = await wallet.trx.sendRawTransaction(await wallet.trx.sign(made));
+  expect(deployed.result).toBe(true);
+  await chain.mine(2);
+  const token = wallet.contract(TOKEN.abi as never, made.contract_address) as unknown as {
+    transfer(to: string, amount: number): { send(options: object): Promise<string> };
+    balanceOf(who: string): { call(): Promise<bigint> };
+  };
+  const txId = await token.transfer(pool.address, 42).send({ feeLimit: 100 * TRX });
+  await chain.mine(2);
+  expect(await token.balanceOf(pool.address).call()).toBe(42n);
+  const info = await wallet.trx.getTransactionInfo(txId);
+  const [log] = info.log ?? [];
+  expect(log?.topics[0]).toBe(wallet.sha3('Transfer(address,address,uint256)', false));
+  expect(BigInt(`0x${log?.data ?? ''}`)).toBe(42n);
+  expect((await wallet.trx.getContract(made.contract_address)).name).toBe('Token');
+});
+
+test('a refusal reaches the wallet in the words of a node', async () => {
+  const broke = keyOf('nobody');
+  await expect(wallet.transactionBuilder.sendTrx(bank.address, 1, broke.address)).resolves.toBeDefined();
+  const tx = await wallet.transactionBuilder.sendTrx(bank.address, 1, broke.address);
+  const sent = await wallet.trx.sendRawTransaction(await wallet.trx.sign(tx, broke.secret));
+  expect(sent).toMatchObject({ code: 'CONTRACT_VALIDATE_ERROR' });
+});
