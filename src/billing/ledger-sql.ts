@@ -96,5 +96,8 @@ export const FIND_ACCOUNT = {
 export const STATEMENT = {
   name: 'ledger-statement',
   text: `SELECT id, entry_key, kind, credits, order_id, actor, reason, created_at FROM credit_entry
-          WHERE project_id = $1 AND ($2::bigint IS NULL OR id < $2) ORDER BY id DESC LIMIT $3`,
+          WHERE project_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3`,
 };
+
+/** Above every id. */
+export const ID_MAX = 9_223_372_036_854_775_807n;

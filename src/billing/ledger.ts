@@ -136,7 +136,7 @@ export class Ledger {
   async statement(projectId: string, limit = 100, beforeId?: bigint): Promise<StatementEntry[]> {
     const rows = await this.database.query<sql.EntryRow>(sql.STATEMENT, [
       projectId,
-      beforeId ?? null,
+      beforeId ?? sql.ID_MAX,
       Math.min(limit, STATEMENT_MAX),
     ]);
     return rows.map((row) => ({

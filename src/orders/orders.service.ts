@@ -10,7 +10,7 @@ import { Market } from '../quotes/market.js';
 import { QuotesService } from '../quotes/quotes.service.js';
 import { Database } from '../store/database.js';
 import { Acceptance, type Accepted, type OrderTerms, type Prepared } from './acceptance.js';
-import { FIND_BY_KEY, LIST_ALL, LIST_BY_STATUS, type OrderRow } from './order-rows.js';
+import { FIND_BY_KEY, ID_MAX, LIST_ALL, LIST_BY_STATUS, type OrderRow } from './order-rows.js';
 import type { OrderStatus } from './order-state.js';
 import { orderBody, type OrderBody, type OrderRequest } from './orders.dto.js';
 import { ReceiverCheck, chainAway } from './receiver.js';
@@ -96,8 +96,11 @@ export class OrdersService {
     limit: number,
     beforeId: bigint | undefined,
   ): Promise<OrderPage> {
-    const statement = status === undefined ? LIST_ALL : LIST_BY_STATUS[status];
-    const rows = await this.database.query<OrderRow>(statement, [projectId, beforeId ?? null, limit + 1]);
+    const page = [projectId, beforeId ?? ID_MAX, limit + 1];
+    const rows =
+      status === undefined
+        ? await this.database.query<OrderRow>(LIST_ALL, page)
+        : await this.database.query<OrderRow>(LIST_BY_STATUS, [...page, status]);
     const shown = rows.slice(0, limit);
     const last = shown.at(-1);
     return {
