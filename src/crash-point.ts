@@ -13,12 +13,16 @@ export const CRASH_POINTS = [
   // Claiming work.
   'claim.before',
   'claim.after',
+  'claim-woken.before',
+  'claim-woken.after',
   'load.after',
   'claim-ending.before',
   'claim-ending.after',
   'release.before',
   'release.after',
   // A transaction on its way out.
+  'head.before',
+  'head.after',
   'reference.before',
   'reference.after',
   'build.after',
@@ -58,6 +62,8 @@ export const CRASH_POINTS = [
   'top-up.after',
   'give-up.before',
   'give-up.after',
+  'undo.before',
+  'undo.after',
   'refund.before',
   'refund.after',
   'unresolved.before',
@@ -86,8 +92,9 @@ export function armCrashPoint(setting: string | undefined): void {
   }
   const match = /^([a-z-]+\.[a-z]+)(?::(\d{1,6}))?$/.exec(setting);
   const point = CRASH_POINTS.find((name) => name === match?.[1]);
-  if (point === undefined) throw new Error('CRASH_AT names no crash point');
-  armed = { point, remaining: Number.parseInt(match?.[2] ?? '1', 10) };
+  const remaining = Number.parseInt(match?.[2] ?? '1', 10);
+  if (point === undefined || remaining < 1) throw new Error('CRASH_AT names no crash point');
+  armed = { point, remaining };
 }
 
 /** Passes a point; ends the process there and then when it is the armed one. */

@@ -9,6 +9,7 @@ import { TronClient } from '../chain/tron.client.js';
 import type { TronNode } from '../chain/node.js';
 import { crashPoint } from '../crash-point.js';
 import { messageOf } from '../errors.js';
+import { inLanes } from './lanes.js';
 import type { BroadcastRecord } from './transaction-log.js';
 
 export interface Sendable {
@@ -33,13 +34,9 @@ export class Broadcaster {
    */
   async send(items: readonly Sendable[], everywhere: boolean): Promise<BroadcastRecord[]> {
     const records: BroadcastRecord[] = [];
-    const queue = [...items];
-    const lane = async (): Promise<void> => {
-      for (let item = queue.shift(); item !== undefined; item = queue.shift()) {
-        records.push(...(await this.sendOne(item, everywhere)));
-      }
-    };
-    await Promise.all(Array.from({ length: Math.min(PARALLEL_MAX, items.length) }, lane));
+    await inLanes(items, PARALLEL_MAX, async (item) => {
+      records.push(...(await this.sendOne(item, everywhere)));
+    });
     return records;
   }
 

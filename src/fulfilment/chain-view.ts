@@ -26,6 +26,11 @@ export class ChainView {
     this.readAtMs = monotonicMs();
   }
 
+  /** The chain's clock as last seen, however long ago; zero before the first look. */
+  get headTimestampMs(): number {
+    return this.view?.head.timestampMs ?? 0;
+  }
+
   /** The latest view; undefined while no node has given one lately. */
   get current(): View | undefined {
     return monotonicMs() - this.readAtMs <= VIEW_AGE_MAX_MS ? this.view : undefined;

@@ -24,6 +24,11 @@ const INCLUDED_BETWEEN = {
     WHERE status = 'included' AND block_number BETWEEN $1 AND $2 LIMIT 5000`,
 };
 
+const OLDEST_INCLUDED = {
+  name: 'oldest_included',
+  text: `SELECT min(block_number) AS number FROM chain_tx WHERE status = 'included' AND block_number > $1`,
+};
+
 export interface ChainStep {
   readonly head: BlockHead;
   readonly advanced: boolean;
@@ -49,10 +54,14 @@ export class Follower {
   /** One look at the chain. Throws ChainUnavailableError when no node answers. */
   async step(): Promise<ChainStep> {
     return this.client.pool.ask('the head', async (node) => {
+      crashPoint('head.before');
       const head = await node.readHead();
+      crashPoint('head.after');
       const advanced = this.followed.get(head.number) !== head.id;
       if (!advanced) return { head, advanced, delivered: [] };
+      crashPoint('reference.before');
       const [solid, ratio] = await Promise.all([solidHeadOf(node), this.readRatio()]);
+      crashPoint('reference.after');
       this.view.update({ head, solid, ratio });
       const delivered = await this.follow(node, head, ratio);
       if (solid.number !== this.settledTo) {
@@ -71,7 +80,8 @@ export class Follower {
 
   private async follow(node: TronNode, head: Block, ratio: EnergyRatio): Promise<bigint[]> {
     const fresh: Block[] = [head];
-    const oldest = this.last === undefined ? head.number - 1 : head.number - BLOCKS_BACK_MAX;
+    const isFirst = this.last === undefined;
+    const oldest = isFirst ? await this.firstToRead(head.number) : head.number - BLOCKS_BACK_MAX;
     // Backwards until a block we know is the parent: fills gaps and finds where a fork began, by one rule.
     for (let number = head.number - 1; number >= Math.max(0, oldest); number -= 1) {
       const child = fresh.at(-1);
@@ -83,7 +93,7 @@ export class Follower {
       fresh.push(block);
     }
     fresh.reverse();
-    await this.takeBackReplaced(node, fresh);
+    await this.takeBackReplaced(node, fresh, isFirst);
     const delivered: bigint[] = [];
     for (const block of fresh) {
       const txids = block.transactions.filter((tx) => tx.succeeded).map((tx) => tx.txid);
@@ -91,21 +101,29 @@ export class Follower {
       this.followed.set(block.number, block.id);
     }
     this.last = head.number;
+    // Blocks above a head that a fork made lower stay known: the ones that take their numbers replace them.
     for (const number of this.followed.keys()) {
-      if (number < head.number - BLOCKS_BACK_MAX || number > head.number) this.followed.delete(number);
+      if (number < head.number - BLOCKS_BACK_MAX) this.followed.delete(number);
     }
     return delivered;
   }
 
+  /** A process that begins looks as far back as something included waits to become solid: forks happened meanwhile. */
+  private async firstToRead(headNumber: number): Promise<number> {
+    const [row] = await this.database.query<{ number: bigint | null }>(OLDEST_INCLUDED, [headNumber - BLOCKS_BACK_MAX]);
+    const oldest = row?.number ?? null;
+    return Math.min(headNumber - 1, oldest === null ? headNumber - 1 : Number(oldest));
+  }
+
   /** Transactions recorded in blocks that `fresh` has replaced fall away, unless another healthy node still has them there. */
-  private async takeBackReplaced(node: TronNode, fresh: readonly Block[]): Promise<void> {
+  private async takeBackReplaced(node: TronNode, fresh: readonly Block[], isFirst: boolean): Promise<void> {
     const [first, last] = [fresh[0], fresh.at(-1)];
     if (first === undefined || last === undefined) return;
     const replaced = fresh.some((block) => {
       const known = this.followed.get(block.number);
       return known !== undefined && known !== block.id;
     });
-    if (!replaced) return;
+    if (!replaced && !isFirst) return;
     const rows = await this.database.query<{ id: bigint; txid: Buffer; block_number: bigint; block_id: Buffer }>(
       INCLUDED_BETWEEN,
       [first.number, last.number],

@@ -10,11 +10,14 @@ import { crashPoint } from '../crash-point.js';
 import { Log } from '../http/logger.js';
 import type { Energy } from '../money/units.js';
 import { sunForEnergy, sunOfOneEnergy } from '../pool/energy-ratio.js';
+import { isConnectionFault } from '../store/database.js';
 import { ChainView, type View } from './chain-view.js';
 import { Ending } from './ending.js';
 import { Inclusion } from './inclusion.js';
+import { inLanes } from './lanes.js';
 import { Outbound, type OrderBuild, type OrderTx } from './outbound.js';
-import { energyOf, planFor, type Plan } from './plan.js';
+import { energyOf, isEnding, planFor, type Plan, type TxStep } from './plan.js';
+import { Progress } from './progress.js';
 import { Proofs } from './proof.js';
 import { TransactionLog } from './transaction-log.js';
 import { Work } from './work.js';
@@ -26,10 +29,21 @@ const VALIDITY_LEFT_MIN_MS = 20_000;
 const SAFETY_MS = 60_000;
 /** Attempts of a reclaim after which somebody should look; it is never given up. */
 const RECLAIM_ATTENTION_ATTEMPT = 3;
+/** Transactions asked after at once; a far node takes a tenth of a second for each. */
+const LOOK_UPS_MAX = 16;
 
 interface Planned {
   readonly order: WorkOrder;
   readonly plan: Plan;
+}
+
+/** One pass over claimed orders. */
+interface Pass {
+  readonly planned: readonly Planned[];
+  /** Has moved on and can move on at once. */
+  readonly again: Set<bigint>;
+  /** Could not be worked on; left alone for the rest of the pass, so that it holds up nobody else. */
+  readonly failed: Set<bigint>;
 }
 
 @Injectable()
@@ -42,6 +56,7 @@ export class Fulfiller {
     @Inject(Proofs) private readonly proofs: Proofs,
     @Inject(Ending) private readonly ending: Ending,
     @Inject(TransactionLog) private readonly transactionLog: TransactionLog,
+    @Inject(Progress) private readonly progress: Progress,
     @Inject(TronClient) private readonly client: TronClient,
     @Inject(Config) private readonly config: Config,
     @Inject(Log) private readonly logger: Log,
@@ -51,22 +66,30 @@ export class Fulfiller {
   async advance(orders: readonly WorkOrder[]): Promise<void> {
     if (orders.length === 0) return;
     const view = this.chainView.current;
-    const again = new Set<bigint>();
+    const headTimestampMs = this.chainView.headTimestampMs;
     const planned = orders.map((order) => ({
       order,
-      plan: planFor(order, view?.head.timestampMs ?? 0, this.config.worker.unresolvedSec),
+      plan: planFor(order, headTimestampMs, this.config.worker.unresolvedSec),
     }));
+    const pass: Pass = { planned, again: new Set(), failed: new Set() };
     try {
-      await this.endWhatCannotBe(planned, again);
+      await this.endWhatCannotBe(pass);
+      await this.sendWhatIsRecorded(pass, view);
       if (view !== undefined) {
-        await this.sendWhatIsRecorded(planned, view, again);
-        await this.findWhatWasSent(planned, view, again);
-        await this.topUpWhatIsShort(planned, view, again);
-        await this.buildWhatIsMissing(planned, view, again);
+        await this.findWhatWasSent(pass, view);
+        await this.topUpWhatIsShort(pass, view);
+        await this.buildWhatIsMissing(pass, view);
       }
-      await this.setAside(planned.filter(({ order }) => !again.has(order.id)));
+      await this.setAside(pass);
     } finally {
-      await this.work.release(orders, (order) => (again.has(order.id) ? 0 : this.delayOf(order)));
+      const released = await this.work.release(
+        orders.map((order) => ({
+          order,
+          delayMs: pass.again.has(order.id) ? 0 : this.delayOf(order),
+          isEnding: isEnding(order, headTimestampMs),
+        })),
+      );
+      this.progress.fenceLost('release', orders.length - released);
     }
   }
 
@@ -75,44 +98,64 @@ export class Fulfiller {
     return this.chainView.current === undefined ? 1000 : this.config.worker.resendSec * 1000;
   }
 
-  private async endWhatCannotBe(planned: readonly Planned[], again: Set<bigint>): Promise<void> {
-    for (const { order, plan } of planned) {
-      if (plan.refund) {
-        await this.ending.refund(order);
-        continue;
-      }
-      if (plan.undo) await this.ending.undo(order);
-      await this.ending.release(order, plan.release);
-      if (plan.undo || plan.release.length > 0) again.add(order.id);
+  /** Works on one order; what goes wrong with it alone is logged, shown to people, and ends its pass. */
+  private async guarded(pass: Pass, order: WorkOrder, work: () => Promise<void>): Promise<void> {
+    if (pass.failed.has(order.id)) return;
+    try {
+      await work();
+    } catch (error) {
+      // Without the database nobody gets further.
+      if (isConnectionFault(error)) throw error;
+      pass.failed.add(order.id);
+      this.logger.error({ err: error, orderId: order.id.toString() }, 'an order could not be advanced');
+      await this.ending.callAttention(order);
+    }
+  }
+
+  private async endWhatCannotBe(pass: Pass): Promise<void> {
+    for (const { order, plan } of pass.planned) {
+      await this.guarded(pass, order, async () => {
+        if (plan.refund) {
+          await this.ending.refund(order);
+          return;
+        }
+        if (plan.undo) await this.ending.undo(order);
+        await this.ending.release(order, plan.release);
+        if (plan.undo || plan.release.length > 0) pass.again.add(order.id);
+      });
     }
   }
 
   /** Recorded but never sent: goes on, unless it is too old or not wanted any more. */
-  private async sendWhatIsRecorded(planned: readonly Planned[], view: View, again: Set<bigint>): Promise<void> {
+  private async sendWhatIsRecorded(pass: Pass, view: View | undefined): Promise<void> {
     const go: OrderTx[] = [];
     const drop: OrderTx[] = [];
-    for (const { order, plan } of planned) {
-      const isUnwanted = order.isUndoing || plan.undo;
+    for (const { order, plan } of pass.planned) {
+      if (pass.failed.has(order.id)) continue;
       for (const step of plan.send) {
-        const isStale = step.tx.expiresAtMs < view.head.timestampMs + VALIDITY_LEFT_MIN_MS;
-        if (isStale || (isUnwanted && step.tx.purpose !== 'reclaim')) drop.push({ order, ...step });
-        else go.push({ order, ...step });
+        const isStale = view !== undefined && step.tx.expiresAtMs < view.head.timestampMs + VALIDITY_LEFT_MIN_MS;
+        if (isStale || isUnwanted(order, plan, step)) drop.push({ order, ...step });
+        else if (view !== undefined) go.push({ order, ...step });
       }
     }
     await this.outbound.drop(drop);
-    for (const { order } of drop) again.add(order.id);
+    for (const { order } of drop) pass.again.add(order.id);
     await this.outbound.resume(go);
   }
 
-  private async findWhatWasSent(planned: readonly Planned[], view: View, again: Set<bigint>): Promise<void> {
-    const steps = planned.flatMap(({ order, plan }) => plan.find.map((step) => ({ order, ...step })));
+  private async findWhatWasSent(pass: Pass, view: View): Promise<void> {
+    const steps = pass.planned.flatMap(({ order, plan }) =>
+      plan.find.map((step) => ({ order, ...step, isWanted: !isUnwanted(order, plan, step) })),
+    );
     const resend: OrderTx[] = [];
-    for (const step of steps) {
-      if (await this.lookUp(step, view)) again.add(step.order.id);
-      else if (view.solid.timestampMs >= step.tx.expiresAtMs) {
-        if (await this.proveDeath(step, view)) again.add(step.order.id);
-      } else if (view.head.timestampMs < step.tx.expiresAtMs) resend.push(step);
-    }
+    await inLanes(steps, LOOK_UPS_MAX, async (step) =>
+      this.guarded(pass, step.order, async () => {
+        if (await this.lookUp(step, view)) pass.again.add(step.order.id);
+        else if (view.solid.timestampMs >= step.tx.expiresAtMs) {
+          if (await this.proveDeath(step, view)) pass.again.add(step.order.id);
+        } else if (view.head.timestampMs < step.tx.expiresAtMs && step.isWanted) resend.push(step);
+      }),
+    );
     await this.outbound.resend(resend);
   }
 
@@ -139,7 +182,10 @@ export class Fulfiller {
     const verdict = await this.proofs.judge(step.tx);
     if (verdict.kind === 'dead') {
       const ref = { id: step.tx.id, orderId: step.order.id, fence: step.order.fence };
-      await this.transactionLog.recordDead([{ ...ref, evidence: verdict.evidence }]);
+      const { txid, purpose, attempt } = step.tx;
+      const dead = await this.transactionLog.recordDead([{ ...ref, evidence: verdict.evidence }]);
+      if (dead.size > 0) this.progress.transactions('dead', [{ order: step.order, txid, purpose, attempt }]);
+      else this.progress.fenceLost('dead', 1);
       return true;
     }
     if (verdict.kind === 'found') return this.recordFound(step, verdict.blockNumber, view);
@@ -161,28 +207,32 @@ export class Fulfiller {
     return false;
   }
 
-  private async topUpWhatIsShort(planned: readonly Planned[], view: View, again: Set<bigint>): Promise<void> {
-    for (const { order, plan } of planned) {
+  private async topUpWhatIsShort(pass: Pass, view: View): Promise<void> {
+    for (const { order, plan } of pass.planned) {
       if (!plan.topUp) continue;
-      const missing = ((order.energy ?? 0n) - energyOf(order)) as Energy;
-      const amount = sunForEnergy(missing, view.ratio, this.config.pool.marginBps);
-      if (!(await this.ending.topUp(order, amount, sunOfOneEnergy(view.ratio)))) await this.ending.undo(order);
-      again.add(order.id);
+      await this.guarded(pass, order, async () => {
+        const missing = ((order.energy ?? 0n) - energyOf(order)) as Energy;
+        const amount = sunForEnergy(missing, view.ratio, this.config.pool.marginBps);
+        if (!(await this.ending.topUp(order, amount, sunOfOneEnergy(view.ratio)))) await this.ending.undo(order);
+        pass.again.add(order.id);
+      });
     }
   }
 
-  private async buildWhatIsMissing(planned: readonly Planned[], view: View, again: Set<bigint>): Promise<void> {
+  private async buildWhatIsMissing(pass: Pass, view: View): Promise<void> {
     const builds: OrderBuild[] = [];
-    for (const { order, plan } of planned) {
-      if (plan.build.some((step) => step.purpose === 'reclaim' && step.attempt >= RECLAIM_ATTENTION_ATTEMPT)) {
-        await this.ending.callAttention(order);
-      }
-      for (const step of plan.build) {
-        if (step.purpose === 'activate' && step.attempt > 1 && (await this.existsByNow(order))) {
-          await this.ending.undo(order);
-          again.add(order.id);
-        } else builds.push({ order, ...step });
-      }
+    for (const { order, plan } of pass.planned) {
+      await this.guarded(pass, order, async () => {
+        if (plan.build.some((step) => step.purpose === 'reclaim' && step.attempt >= RECLAIM_ATTENTION_ATTEMPT)) {
+          await this.ending.callAttention(order);
+        }
+        for (const step of plan.build) {
+          if (step.purpose === 'activate' && step.attempt > 1 && (await this.existsByNow(order))) {
+            await this.ending.undo(order);
+            pass.again.add(order.id);
+          } else builds.push({ order, ...step });
+        }
+      });
     }
     await this.outbound.launch(builds, view);
   }
@@ -198,12 +248,17 @@ export class Fulfiller {
   }
 
   /** Orders of which a transaction is neither found nor proven dead for ten minutes: `unresolved`. */
-  private async setAside(planned: readonly Planned[]): Promise<void> {
-    for (const { order, plan } of planned) {
+  private async setAside(pass: Pass): Promise<void> {
+    for (const { order, plan } of pass.planned) {
       const isOverdue = plan.find.some(({ tx }) => tx.ageSec > this.config.worker.unresolvedSec);
-      if (!isOverdue) continue;
+      if (!isOverdue || pass.again.has(order.id)) continue;
       if (order.status === 'placed' && !order.isUndoing) await this.ending.markUnresolved(order);
       else if (!order.needsAttention) await this.ending.callAttention(order);
     }
   }
+}
+
+/** An order that is being undone wants no delivery any more; what may be on its way already is waited for, not sent on. */
+function isUnwanted(order: WorkOrder, plan: Plan, step: TxStep): boolean {
+  return (order.isUndoing || plan.undo) && step.tx.purpose !== 'reclaim';
 }

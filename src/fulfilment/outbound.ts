@@ -11,6 +11,7 @@ import { Log } from '../http/logger.js';
 import { Broadcaster, type Sendable } from './broadcast.js';
 import type { View } from './chain-view.js';
 import type { BuildStep, TxStep } from './plan.js';
+import { Progress, type TxNews } from './progress.js';
 import { TransactionLog, type BuiltRecord } from './transaction-log.js';
 import type { WorkLeg, WorkOrder } from './work-order.js';
 
@@ -22,11 +23,18 @@ export interface OrderTx extends TxStep {
   readonly order: WorkOrder;
 }
 
-interface Unsigned {
+interface Unsigned extends TxNews {
   readonly id: bigint;
   readonly order: WorkOrder;
   readonly leg: WorkLeg;
   readonly rawData: Buffer;
+}
+
+type Signed = Sendable & TxNews & { readonly order: WorkOrder };
+
+interface Built {
+  readonly step: OrderBuild;
+  readonly record: BuiltRecord;
 }
 
 /** Spreads equal actions in one block over a minute of timestamps; legs with equal salt are 60 000 legs apart. */
@@ -38,6 +46,7 @@ export class Outbound {
     @Inject(TransactionLog) private readonly log: TransactionLog,
     @Inject(Broadcaster) private readonly broadcaster: Broadcaster,
     @Inject(Signer) private readonly signer: Signer,
+    @Inject(Progress) private readonly progress: Progress,
     @Inject(Config) private readonly config: Config,
     @Inject(Log) private readonly logger: Log,
   ) {}
@@ -45,15 +54,15 @@ export class Outbound {
   /** Makes and sends new transactions. */
   async launch(builds: readonly OrderBuild[], view: View): Promise<void> {
     if (builds.length === 0) return;
-    const built = await Promise.all(builds.map(async (step) => this.build(step, view)));
+    const built = (await Promise.all(builds.map(async (step) => this.tryToBuild(step, view)))).flatMap(
+      (it) => it ?? [],
+    );
+    if (built.length === 0) return;
     crashPoint('build.after');
-    const ids = await this.log.recordBuilt(built);
-    const unsigned = builds.flatMap((step, index) => {
+    const ids = await this.log.recordBuilt(built.map(({ record }) => record));
+    const unsigned = built.flatMap(({ step, record }) => {
       const id = ids.get(`${step.leg.id.toString()}/${step.purpose}`);
-      const record = built[index];
-      return id === undefined || record === undefined
-        ? []
-        : [{ id, order: step.order, leg: step.leg, rawData: record.rawData }];
+      return id === undefined ? [] : [{ ...step, id, rawData: record.rawData, txid: record.txid }];
     });
     await this.signAndSend(unsigned, []);
   }
@@ -63,9 +72,9 @@ export class Outbound {
     const signed = steps.filter((step) => step.tx.status === 'signed');
     const built = steps.filter((step) => step.tx.status === 'built');
     await this.signAndSend(
-      built.map(({ order, leg, tx }) => ({ id: tx.id, order, leg, rawData: tx.rawData })),
+      built.map(({ order, leg, tx }) => ({ ...tx, order, leg })),
       signed.flatMap(({ order, tx }) =>
-        tx.signature === undefined ? [] : [{ id: tx.id, order, rawData: tx.rawData, signature: tx.signature }],
+        tx.signature === undefined ? [] : [{ ...tx, order, signature: tx.signature }],
       ),
     );
   }
@@ -77,6 +86,7 @@ export class Outbound {
     );
     if (items.length === 0) return;
     const records = await this.broadcaster.send(items, true);
+    this.progress.answered(records);
     await this.log.recordBroadcasts(
       records,
       items.map((item) => item.id),
@@ -86,6 +96,16 @@ export class Outbound {
   /** Gives up what was never sent; nobody outside has seen it. */
   async drop(steps: readonly OrderTx[]): Promise<void> {
     await this.log.recordDropped(steps.map(({ order, tx }) => ({ id: tx.id, orderId: order.id, fence: order.fence })));
+  }
+
+  /** One that cannot be built must not hold up the others; its leg is given up when that lasts. */
+  private async tryToBuild(step: OrderBuild, view: View): Promise<Built | undefined> {
+    try {
+      return { step, record: await this.build(step, view) };
+    } catch (error) {
+      this.logger.error({ err: error, orderId: step.order.id.toString(), purpose: step.purpose }, 'not built');
+      return undefined;
+    }
   }
 
   private async build(step: OrderBuild, view: View): Promise<BuiltRecord> {
@@ -113,7 +133,7 @@ export class Outbound {
 
   private async signAndSend(
     unsigned: readonly Unsigned[],
-    signedBefore: readonly (Sendable & { readonly order: WorkOrder })[],
+    signedBefore: readonly Signed[],
   ): Promise<void> {
     const fresh = (await Promise.all(unsigned.map(async (item) => this.sign(item)))).flatMap((item) => item ?? []);
     let sendable = [...signedBefore];
@@ -121,32 +141,36 @@ export class Outbound {
       const recorded = await this.log.recordSigned(
         fresh.map((item) => ({ ...item, orderId: item.order.id, fence: item.order.fence })),
       );
+      this.progress.fenceLost('sign', fresh.length - recorded.size);
       sendable = [...sendable, ...fresh.filter((item) => recorded.has(item.id))];
     }
     if (sendable.length === 0) return;
     const marked = await this.log.recordSending(
       sendable.map((item) => ({ id: item.id, orderId: item.order.id, fence: item.order.fence })),
     );
-    const records = await this.broadcaster.send(
-      sendable.filter((item) => marked.has(item.id)),
-      false,
+    const sending = sendable.filter((item) => marked.has(item.id));
+    this.progress.fenceLost('send', sendable.length - sending.length);
+    this.progress.transactions('sending', sending);
+    const placed = new Set(sending.flatMap(({ order }) => (order.status === 'reserved' ? order : [])));
+    this.progress.orders(
+      'placed',
+      [...placed].map((order) => ({ order, kind: order.kind })),
     );
+    const records = await this.broadcaster.send(sending, false);
+    this.progress.answered(records);
     await this.log.recordBroadcasts(records, []);
   }
 
   /** One signature, checked against the key that the chain expects; undefined when it could not be had just now. */
-  private async sign(item: Unsigned): Promise<(Sendable & { readonly order: WorkOrder }) | undefined> {
+  private async sign(item: Unsigned): Promise<Signed | undefined> {
     crashPoint('sign.before');
     try {
       const signature = await this.signer.sign(item.leg.walletAddress, item.rawData);
       crashPoint('sign.after');
       if (signerOf(item.rawData, signature) !== item.leg.keyAddress) throw new Error('signed by another key');
-      return { id: item.id, order: item.order, rawData: item.rawData, signature };
+      return { ...item, signature };
     } catch (error) {
-      this.logger.error(
-        { err: error, orderId: item.order.id.toString(), wallet: item.leg.walletAddress },
-        'not signed',
-      );
+      this.progress.notSigned(item.order, item.leg.walletAddress, error);
       return undefined;
     }
   }

@@ -81,20 +81,22 @@ function planReturn(order: WorkOrder, leg: WorkLeg, draft: Draft): void {
       return;
     case 'active':
       // Only what is solid is taken back: an undelegation of what may still fall away could take a sibling's.
-      if (delivery?.status === 'solid') {
-        draft.build.push({ leg, purpose: 'reclaim', attempt: attemptsOf(leg, 'reclaim') + 1 });
-      }
+      if (delivery?.status === 'solid') planReclaim(leg, draft);
       return;
-    case 'reclaiming': {
-      const tx = liveTx(leg, 'reclaim');
-      if (tx === undefined) draft.build.push({ leg, purpose: 'reclaim', attempt: attemptsOf(leg, 'reclaim') + 1 });
-      else planTx(leg, tx, draft);
+    case 'reclaiming':
+      planReclaim(leg, draft);
       return;
-    }
     case 'reclaimed':
     case 'released':
       return;
   }
+}
+
+/** A leg is `reclaiming` only once something may be on its way: what was recorded before that is gone on with too. */
+function planReclaim(leg: WorkLeg, draft: Draft): void {
+  const tx = liveTx(leg, 'reclaim');
+  if (tx === undefined) draft.build.push({ leg, purpose: 'reclaim', attempt: attemptsOf(leg, 'reclaim') + 1 });
+  else planTx(leg, tx, draft);
 }
 
 function activeLegs(order: WorkOrder): readonly WorkLeg[] {
@@ -113,25 +115,39 @@ export function energyOf(order: WorkOrder): bigint {
 }
 
 /** Whether a running rental is to be taken back: its end has come by the chain's clock, or taking back has begun. */
-function isEnding(order: WorkOrder, headTimestampMs: number): boolean {
+export function isEnding(order: WorkOrder, headTimestampMs: number): boolean {
   if (!order.isSettled || order.kind !== 'rental') return false;
   if (order.legs.some((leg) => leg.status === 'reclaiming' || leg.status === 'reclaimed')) return true;
   return order.endsAtMs !== undefined && order.endsAtMs <= headTimestampMs;
 }
 
+/** Whether nothing of a leg's delivery is on its way although there was time enough: nobody signs, or nobody is asked. */
+function isUnsendable(leg: WorkLeg, purpose: ChainTxPurpose, unsentMaxSec: number): boolean {
+  if (leg.status !== 'reserved' && leg.status !== 'placed') return false;
+  const tx = liveTx(leg, purpose);
+  const isUnsent = tx === undefined || tx.status === 'built' || tx.status === 'signed';
+  return isUnsent && leg.ageSec > unsentMaxSec;
+}
+
+/** Whether the order can no longer be delivered whole. */
+function isLost(order: WorkOrder, purpose: ChainTxPurpose, unsentMaxSec: number): boolean {
+  return order.legs.some(
+    (leg) =>
+      deathsOf(leg, purpose) >= DELIVERY_DEATHS_MAX ||
+      // An unresolved order makes no new attempt: its state only allows delivered or refunded.
+      (order.status === 'unresolved' && leg.status === 'placed' && liveTx(leg, purpose) === undefined) ||
+      isUnsendable(leg, purpose, unsentMaxSec),
+  );
+}
+
 /**
- * The steps an order needs now. `headTimestampMs`: the chain's clock. `reservedMaxSec`: how long an order may wait
- * without anything having been sent.
+ * The steps an order needs now. `headTimestampMs`: the chain's clock. `unsentMaxSec`: how long a leg may wait
+ * without anything of it being on its way.
  */
-export function planFor(order: WorkOrder, headTimestampMs: number, reservedMaxSec: number): Plan {
+export function planFor(order: WorkOrder, headTimestampMs: number, unsentMaxSec: number): Plan {
   const purpose = deliveryPurpose(order);
   const isRefundable = !order.isSettled && REFUNDABLE.has(order.status);
-  const isLost =
-    order.legs.some((leg) => deathsOf(leg, purpose) >= DELIVERY_DEATHS_MAX) ||
-    // An unresolved order makes no new attempt: its state only allows delivered or refunded.
-    (order.status === 'unresolved' && order.legs.some((leg) => leg.status === 'placed' && !liveTx(leg, purpose))) ||
-    (order.status === 'reserved' && order.ageSec > reservedMaxSec);
-  const undoing = isRefundable && (order.isUndoing || isLost);
+  const undoing = isRefundable && (order.isUndoing || isLost(order, purpose, unsentMaxSec));
   const draft: Draft = { build: [], send: [], find: [], release: [] };
   const returning = undoing || isEnding(order, headTimestampMs);
   for (const leg of order.legs) {

@@ -44,7 +44,7 @@ interface ScannedBlock {
 @Injectable()
 export class Proofs {
   /** Solid blocks never change: read once per node, kept for the neighbours' proofs. */
-  private readonly scanned = new Map<string, ScannedBlock>();
+  private readonly scanned = new Map<string, Promise<ScannedBlock | undefined>>();
 
   constructor(@Inject(TronClient) private readonly client: TronClient) {}
 
@@ -121,23 +121,34 @@ export class Proofs {
     return { kind: 'unknown', why: `${node.name} has no solid block past the expiration` };
   }
 
+  /** A solid block, asked for once however many proofs want it; what was not there is asked for again. */
   private async solidBlock(node: TronNode, number: number): Promise<ScannedBlock | undefined> {
     const key = `${node.name}/${number.toString()}`;
-    const known = this.scanned.get(key);
-    if (known !== undefined) return known;
-    const block: Block | undefined = await solidBlockOf(node, number);
-    if (block === undefined) return undefined;
-    const scanned = {
-      id: block.id,
-      parentId: block.parentId,
-      timestampMs: block.timestampMs,
-      txids: new Set(block.transactions.map((transaction) => transaction.txid)),
-    };
-    this.scanned.set(key, scanned);
+    const asked = this.scanned.get(key) ?? readSolidBlock(node, number);
+    this.scanned.set(key, asked);
     for (const oldest of this.scanned.keys()) {
       if (this.scanned.size <= CACHE_BLOCKS_MAX) break;
       this.scanned.delete(oldest);
     }
-    return scanned;
+    try {
+      const block = await asked;
+      if (block === undefined) this.scanned.delete(key);
+      return block;
+    } catch (error) {
+      this.scanned.delete(key);
+      throw error;
+    }
   }
+}
+
+async function readSolidBlock(node: TronNode, number: number): Promise<ScannedBlock | undefined> {
+  const block: Block | undefined = await solidBlockOf(node, number);
+  return (
+    block && {
+      id: block.id,
+      parentId: block.parentId,
+      timestampMs: block.timestampMs,
+      txids: new Set(block.transactions.map((transaction) => transaction.txid)),
+    }
+  );
 }

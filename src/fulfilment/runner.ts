@@ -17,12 +17,18 @@ const LANES = 4;
 /** Woken orders waiting for their turn; beyond this the sweep finds them. */
 const WOKEN_MAX = 10_000;
 const FAULT_PAUSE_MS = 500;
+/** Batches of ended rentals at once, of their own, so that neither they nor following the chain wait for a free lane. */
+const ENDING_LANES = 2;
+/** A batch that takes longer is stuck: its leases run out, and another worker goes on. */
+const RUN_MAX_MS = 120_000;
+const RENEWALS_PER_LEASE = 3;
 
 @Injectable()
 export class Runner {
   private readonly stopping = new AbortController();
   private readonly woken = new Set<bigint>();
   private readonly running = new Set<Promise<void>>();
+  private readonly ending = new Set<Promise<void>>();
   private nudge = new AbortController();
   private loops: Promise<void>[] = [];
   /** When the sweep last looked at the database, for readiness. */
@@ -55,7 +61,7 @@ export class Runner {
   async stop(withinMs: number): Promise<void> {
     this.stopping.abort();
     this.nudge.abort();
-    const ended = Promise.all([...this.loops, ...this.running]);
+    const ended = Promise.all([...this.loops, ...this.running, ...this.ending]);
     await withDeadline(ended, withinMs, 'the work in progress').catch((error: unknown) => {
       this.logger.warn({ fault: messageOf(error) }, 'stopped in the middle; leases run out by themselves');
     });
@@ -101,13 +107,12 @@ export class Runner {
     }
   }
 
+  /** Takes back what has ended; more than its lanes hold is left to the next look at the chain. */
   private async endRentals(headTimestampMs: number): Promise<void> {
     const limit = this.config.worker.concurrency;
-    for (;;) {
-      if (this.stopping.signal.aborted) return;
-      await this.freeLane();
+    while (this.ending.size < ENDING_LANES && !this.stopping.signal.aborted) {
       const ended = await this.work.claimEnding(headTimestampMs, limit);
-      this.spawn(ended);
+      this.spawn(ended, this.ending);
       if (ended.length < limit) return;
     }
   }
@@ -116,14 +121,32 @@ export class Runner {
     while (this.running.size >= LANES) await Promise.race(this.running);
   }
 
-  private spawn(orders: readonly WorkOrder[]): void {
+  private spawn(orders: readonly WorkOrder[], lanes = this.running): void {
     if (orders.length === 0) return;
+    const done = new AbortController();
+    void this.keepLeases(orders, done.signal);
     const run = this.fulfiller
       .advance(orders)
       .catch((error: unknown) => {
         this.logger.error({ err: error, orders: orders.length }, 'a run failed; its orders come again');
       })
-      .finally(() => this.running.delete(run));
-    this.running.add(run);
+      .finally(() => {
+        done.abort();
+        lanes.delete(run);
+      });
+    lanes.add(run);
+  }
+
+  /** Renews the leases of a batch until it is done, within bounds: slow nodes must not make two workers of one. */
+  private async keepLeases(orders: readonly WorkOrder[], done: AbortSignal): Promise<void> {
+    const everyMs = (this.config.worker.leaseSec * 1000) / RENEWALS_PER_LEASE;
+    const endsAtMs = monotonicMs() + RUN_MAX_MS;
+    for (;;) {
+      await sleep(everyMs, done);
+      if (done.aborted || monotonicMs() > endsAtMs) return;
+      await this.work.renew(orders).catch((error: unknown) => {
+        this.logger.warn({ fault: messageOf(error) }, 'leases could not be renewed');
+      });
+    }
   }
 }

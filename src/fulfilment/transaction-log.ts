@@ -33,15 +33,22 @@ export interface BroadcastRecord {
   readonly message: string | undefined;
 }
 
-/** A conflict means that another live transaction of the leg exists, or the id: nothing is recorded, nothing follows. */
+/**
+ * A conflict means that another live transaction of the leg exists, or the id: nothing is recorded, nothing follows.
+ * The order's row is locked, so that nobody ends a leg between this look at the fence and the insert.
+ */
 const RECORD_BUILT = {
   name: 'record_built',
-  text: `INSERT INTO chain_tx (order_id, leg_id, wallet_id, purpose, attempt, status, txid, raw_data, ref_block_number, expires_at)
+  text: `WITH held AS (
+      SELECT o.id FROM orders o JOIN (SELECT DISTINCT * FROM unnest($1::bigint[], $2::int[])) AS v(id, fence)
+          ON o.id = v.id AND o.fence = v.fence
+       ORDER BY o.id FOR NO KEY UPDATE OF o)
+    INSERT INTO chain_tx (order_id, leg_id, wallet_id, purpose, attempt, status, txid, raw_data, ref_block_number, expires_at)
     SELECT v.order_id, v.leg_id, v.wallet_id, v.purpose, v.attempt, 'built', v.txid, v.raw_data, v.ref_block, v.expires_at
-      FROM unnest($1::bigint[], $2::int[], $3::bigint[], $4::int[], $5::text[], $6::smallint[], $7::bytea[], $8::bytea[],
+      FROM unnest($1::bigint[], $3::bigint[], $4::int[], $5::text[], $6::smallint[], $7::bytea[], $8::bytea[],
                   $9::bigint[], $10::timestamptz[])
-        AS v(order_id, fence, leg_id, wallet_id, purpose, attempt, txid, raw_data, ref_block, expires_at)
-      JOIN orders o ON o.id = v.order_id AND o.fence = v.fence
+        AS v(order_id, leg_id, wallet_id, purpose, attempt, txid, raw_data, ref_block, expires_at)
+      JOIN held ON held.id = v.order_id
     ON CONFLICT DO NOTHING RETURNING id, leg_id, purpose`,
 };
 
@@ -88,10 +95,12 @@ const COUNT_SENDS = {
   text: `UPDATE chain_tx SET sends = sends + 1, sent_at = clock_timestamp() WHERE id = ANY ($1::bigint[])`,
 };
 
+/** The same bytes are sent again and again; a node's answer is kept when it is a new one. */
 const RECORD_BROADCASTS = {
   name: 'record_broadcasts',
   text: `INSERT INTO broadcast (chain_tx_id, node, answer, message)
-    SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[])`,
+    SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) AS v(tx_id, node, answer, message)
+     WHERE NOT EXISTS (SELECT FROM broadcast b WHERE b.chain_tx_id = v.tx_id AND b.node = v.node AND b.answer = v.answer)`,
 };
 
 const RECORD_DEAD = {

@@ -30,6 +30,8 @@ export interface WorkLeg {
   readonly amountSun: Sun;
   readonly energy: Energy | undefined;
   readonly status: LegStatus;
+  /** Seconds since its status last changed, by the database's clock. */
+  readonly ageSec: number;
   /** Oldest first; `dead` and `dropped` ones included. */
   readonly txs: readonly WorkTx[];
 }

@@ -10,15 +10,21 @@ import type { ChainTxPurpose, ChainTxStatus, LegStatus, OrderKind, OrderStatus }
 import { Database } from '../store/database.js';
 import type { WorkLeg, WorkOrder, WorkTx } from './work-order.js';
 
+/**
+ * A claimed order is due again when its lease ends: a worker that dies leaves nothing to find but that. Any other
+ * next_run_at at the release was set by somebody who woke it meanwhile.
+ */
 const CLAIMED = `
-  SET lease_until = clock_timestamp() + $1 * interval '1 second', fence = o.fence + 1
+  SET lease_until = due.until, next_run_at = due.until, fence = o.fence + 1
   FROM due WHERE o.id = due.id
   RETURNING o.id, o.fence`;
+
+const UNTIL = `clock_timestamp() + $1 * interval '1 second' AS until`;
 
 const CLAIM_DUE = {
   name: 'claim_due',
   text: `WITH due AS (
-    SELECT id FROM orders
+    SELECT id, ${UNTIL} FROM orders
      WHERE next_run_at <= clock_timestamp() AND (lease_until IS NULL OR lease_until < clock_timestamp())
      ORDER BY next_run_at LIMIT $2 FOR UPDATE SKIP LOCKED)
   UPDATE orders o ${CLAIMED}`,
@@ -27,7 +33,7 @@ const CLAIM_DUE = {
 const CLAIM_IDS = {
   name: 'claim_ids',
   text: `WITH due AS (
-    SELECT id FROM orders
+    SELECT id, ${UNTIL} FROM orders
      WHERE id = ANY ($2::bigint[]) AND next_run_at <= clock_timestamp()
        AND (lease_until IS NULL OR lease_until < clock_timestamp())
      ORDER BY id FOR UPDATE SKIP LOCKED)
@@ -38,7 +44,7 @@ const CLAIM_IDS = {
 const CLAIM_ENDING = {
   name: 'claim_ending',
   text: `WITH due AS (
-    SELECT id FROM orders
+    SELECT id, ${UNTIL} FROM orders
      WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL AND ends_at <= $3
        AND next_run_at IS NULL AND (lease_until IS NULL OR lease_until < clock_timestamp())
      ORDER BY ends_at LIMIT $2 FOR UPDATE SKIP LOCKED)
@@ -55,7 +61,7 @@ const LOAD_ORDERS = {
 const LOAD_LEGS = {
   name: 'load_legs',
   text: `SELECT l.id, l.order_id, l.leg_no, l.wallet_id, w.address, w.permission_id, w.key_address, l.amount_sun,
-      l.energy, l.status
+      l.energy, l.status, extract(epoch FROM clock_timestamp() - l.changed_at)::float8 AS age_sec
     FROM leg l JOIN pool_wallet w ON w.id = l.wallet_id WHERE l.order_id = ANY ($1::bigint[]) ORDER BY l.order_id, l.leg_no`,
 };
 
@@ -66,20 +72,41 @@ const LOAD_TXS = {
     FROM chain_tx WHERE order_id = ANY ($1::bigint[]) ORDER BY id`,
 };
 
+/** Rows held in order of id, as by everyone who writes several orders at once. */
+const HELD = `SELECT o.id, v.delay_ms, v.is_ending FROM orders o
+    JOIN unnest($1::bigint[], $2::int[], $3::int[], $4::boolean[]) AS v(id, fence, delay_ms, is_ending)
+      ON o.id = v.id AND o.fence = v.fence
+    ORDER BY o.id FOR NO KEY UPDATE OF o`;
+
 /**
  * Gives a claimed order back. Its next run follows from the state it is in by then, which others (the block follower)
- * may have moved on meanwhile; an order that was woken while it was leased runs again at once.
+ * may have moved on meanwhile; an order that was woken while it was leased keeps the earlier time. A running rental
+ * waits for the chain's clock alone; one whose end has come is never left to it again.
  */
 const RELEASE = {
   name: 'release_orders',
-  text: `UPDATE orders o SET lease_until = NULL, next_run_at = CASE
-      WHEN o.status = 'refunded' OR (o.kind = 'rental' AND NOT EXISTS (
-             SELECT FROM leg WHERE order_id = o.id AND status NOT IN ('reclaimed', 'released'))) THEN NULL
-      WHEN o.status = 'delivered' AND o.settled AND NOT EXISTS (
-             SELECT FROM leg WHERE order_id = o.id AND status IN ('reclaiming', 'reclaimed')) THEN NULL
-      ELSE clock_timestamp() + v.delay_ms * interval '1 millisecond' END
-    FROM unnest($1::bigint[], $2::int[], $3::int[]) AS v(id, fence, delay_ms)
-    WHERE o.id = v.id AND o.fence = v.fence`,
+  text: `WITH held AS (${HELD})
+    UPDATE orders o SET lease_until = NULL, next_run_at = CASE
+      WHEN o.status = 'refunded' OR (o.settled AND o.kind = 'activation') OR (o.kind = 'rental' AND NOT EXISTS (
+             SELECT FROM leg WHERE order_id = o.id AND status NOT IN ('reclaimed', 'released'))) AND NOT o.undoing THEN NULL
+      WHEN o.status = 'delivered' AND o.settled AND NOT held.is_ending AND NOT EXISTS (
+             SELECT FROM chain_tx WHERE order_id = o.id AND purpose = 'reclaim') THEN NULL
+      WHEN o.next_run_at IS DISTINCT FROM o.lease_until
+        THEN least(o.next_run_at, clock_timestamp() + held.delay_ms * interval '1 millisecond')
+      ELSE clock_timestamp() + held.delay_ms * interval '1 millisecond' END
+    FROM held WHERE o.id = held.id RETURNING o.id`,
+};
+
+/** Only while the order is still leased: a renewal that comes after the release must not take it back. */
+const RENEW = {
+  name: 'renew_leases',
+  text: `WITH held AS (
+      SELECT o.id, clock_timestamp() + $3 * interval '1 second' AS until FROM orders o
+        JOIN unnest($1::bigint[], $2::int[]) AS v(id, fence) ON o.id = v.id AND o.fence = v.fence
+       WHERE o.lease_until IS NOT NULL ORDER BY o.id FOR NO KEY UPDATE OF o)
+    UPDATE orders o SET lease_until = held.until,
+        next_run_at = CASE WHEN o.next_run_at IS NOT DISTINCT FROM o.lease_until THEN held.until ELSE o.next_run_at END
+      FROM held WHERE o.id = held.id AND o.lease_until IS NOT NULL`,
 };
 
 interface OrderRow {
@@ -110,6 +137,7 @@ interface LegRow {
   amount_sun: bigint;
   energy: Energy | null;
   status: LegStatus;
+  age_sec: number;
 }
 
 interface TxRow {
@@ -159,6 +187,7 @@ function toLeg(row: LegRow, txs: readonly WorkTx[]): WorkLeg {
     amountSun: sun(row.amount_sun),
     energy: row.energy ?? undefined,
     status: row.status,
+    ageSec: row.age_sec,
     txs,
   };
 }
@@ -198,6 +227,14 @@ interface Claim {
   readonly fence: number;
 }
 
+export interface Released {
+  readonly order: WorkOrder;
+  /** Until the next run of an order that is still under way. */
+  readonly delayMs: number;
+  /** A rental whose end the head has reached. */
+  readonly isEnding: boolean;
+}
+
 @Injectable()
 export class Work {
   constructor(
@@ -215,7 +252,9 @@ export class Work {
 
   /** Claims and reads those of `ids` that are due. */
   async claimIds(ids: readonly bigint[]): Promise<WorkOrder[]> {
+    crashPoint('claim-woken.before');
     const claims = await this.database.query<Claim>(CLAIM_IDS, [this.config.worker.leaseSec, ids]);
+    crashPoint('claim-woken.after');
     return this.load(claims);
   }
 
@@ -231,17 +270,27 @@ export class Work {
     return this.load(claims);
   }
 
-  /** Gives orders back; `delayMs` until the next run of one that is still under way. */
-  async release(orders: readonly WorkOrder[], delayMs: (order: WorkOrder) => number): Promise<void> {
-    if (orders.length === 0) return;
-    const sorted = [...orders].sort((a, b) => (a.id < b.id ? -1 : 1));
+  /** Holds claimed orders for another lease; those that somebody else has claimed since stay theirs. */
+  async renew(orders: readonly WorkOrder[]): Promise<void> {
+    await this.database.query(RENEW, [
+      orders.map((order) => order.id),
+      orders.map((order) => order.fence),
+      this.config.worker.leaseSec,
+    ]);
+  }
+
+  /** Gives orders back, each with its next run; returns how many were still ours to give. */
+  async release(orders: readonly Released[]): Promise<number> {
+    if (orders.length === 0) return 0;
     crashPoint('release.before');
-    await this.database.query(RELEASE, [
-      sorted.map((order) => order.id),
-      sorted.map((order) => order.fence),
-      sorted.map((order) => Math.round(delayMs(order))),
+    const released = await this.database.query(RELEASE, [
+      orders.map(({ order }) => order.id),
+      orders.map(({ order }) => order.fence),
+      orders.map(({ delayMs }) => Math.round(delayMs)),
+      orders.map(({ isEnding }) => isEnding),
     ]);
     crashPoint('release.after');
+    return released.length;
   }
 
   /** Reads claimed orders whole, under the fence of their claim. */
