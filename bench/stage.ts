@@ -101,8 +101,8 @@ export class Stage {
   async send(request: autocannon.Request): Promise<{ status: number; text: string }> {
     const response = await fetch(this.apiUrl + (request.path ?? ''), {
       method: request.method ?? 'GET',
-      headers: request.headers as Record<string, string>,
-      ...(request.body === undefined ? {} : { body: request.body as string }),
+      headers: request.headers!,
+      ...(request.body === undefined ? {} : { body: request.body }),
       signal: AbortSignal.timeout(20_000),
     });
     return { status: response.status, text: await response.text() };
