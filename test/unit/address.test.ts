@@ -1,0 +1,49 @@
+import fc from 'fast-check';
+import { addressBytes, addressFromBytes, addressFromHex, addressToHex, isAddress } from '../../src/chain/address.js';
+import { base58Check, hexOfBase58 } from '../../src/devnet/address.js';
+
+const payloads = fc
+  .uint8Array({ minLength: 20, maxLength: 20 })
+  .map((bytes) => Buffer.concat([Buffer.of(0x41), bytes]));
+const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
+
+describe('a TRON address', () => {
+  test('reads and writes as another implementation does', () => {
+    fc.assert(
+      fc.property(payloads, (payload) => {
+        const address = addressFromBytes(payload);
+        expect(address).toBe(base58Check(payload));
+        expect(addressToHex(address)).toBe(hexOfBase58(address));
+        expect(addressFromHex(payload.toString('hex'))).toBe(address);
+        expect(addressBytes(address)?.equals(payload)).toBe(true);
+      }),
+    );
+  });
+
+  test('with any one character changed is none', () => {
+    fc.assert(
+      fc.property(payloads, fc.nat(33), fc.integer({ min: 1, max: 57 }), (payload, at, step) => {
+        const address = addressFromBytes(payload);
+        const other = ALPHABET[(ALPHABET.indexOf(address[at]!) + step) % 58]!;
+        expect(isAddress(address.slice(0, at) + other + address.slice(at + 1))).toBe(false);
+      }),
+    );
+  });
+
+  test.each([
+    ['empty', ''],
+    ['hex', `41${'00'.repeat(20)}`],
+    ['too long', 'TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrFF'],
+    ['too short', 'TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyr'],
+    ['with a character outside the alphabet', 'TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyr0'],
+    ['with a space', ' F7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF'],
+  ])('%s is none', (_, text) => {
+    expect(isAddress(text)).toBe(false);
+  });
+
+  test('of another network or length cannot be written', () => {
+    expect(() => addressFromBytes(Buffer.alloc(21))).toThrow(TypeError);
+    expect(() => addressFromBytes(Buffer.concat([Buffer.of(0x41), Buffer.alloc(19)]))).toThrow(TypeError);
+    expect(() => addressToHex('T123')).toThrow(TypeError);
+  });
+});
