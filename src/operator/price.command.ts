@@ -1,5 +1,7 @@
 /** `price`: what a rental costs by its duration. */
 import type { Command } from 'commander';
+import { TronClient } from '../chain/tron.client.js';
+import { warningFor } from '../quotes/price.js';
 import { integerArg } from './arguments.js';
 import type { Desk } from './desk.js';
 import { durationText, table } from './layout.js';
@@ -41,6 +43,16 @@ export function addPriceCommands(program: Command, desk: Desk): void {
           sun_per_energy: sunPerEnergy,
           sun_per_energy_before: before ?? null,
         });
+        const parameters = await parts
+          .get(TronClient)
+          .chainParameters()
+          .catch(() => undefined);
+        const feeSun = parameters?.get('getEnergyFee');
+        const warning =
+          feeSun === undefined
+            ? 'The chain did not answer, so this price was not held against its burn price.'
+            : warningFor({ durationMaxSec, sunPerEnergy }, feeSun);
+        if (warning !== undefined) desk.warn(warning);
       });
     });
   price

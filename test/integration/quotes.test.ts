@@ -4,6 +4,7 @@ import { Prices } from '../../src/operator/prices.js';
 import { QuotesService } from '../../src/quotes/quotes.service.js';
 import { SalesTerms } from '../../src/quotes/sales-terms.js';
 import { AUTHOR, makeCustomer, type TestApi } from '../factory.js';
+import { cliWith, settings } from '../operator.js';
 import { openProxy } from '../proxy.js';
 import { WHO, recordedCall, stranger } from '../quote-chain.js';
 import { openQuoteWorld, until, type QuoteWorld } from '../quote-world.js';
@@ -237,6 +238,29 @@ describe('worth', () => {
     const { status, body } = await quote({ ...NAMED, duration_sec: 2_592_000 });
     expect({ status, error: body.error }).toEqual({ status: 409, error: 'NOT_WORTH_RENTING' });
   });
+
+  test.each([
+    [99, 'up', ''],
+    [100, 'up', /NOT_WORTH_RENTING/],
+    [50, 'down', /chain did not answer/],
+  ] as const)(
+    'a price of %d set by the operator (node: %s) warns when it can never be sold',
+    async (perEnergy, node, warning) => {
+      const cli = cliWith(
+        settings(world.database.url, {
+          TRON_FULL_NODE_URLS: node === 'down' ? 'http://127.0.0.1:1' : world.node.url,
+          TRON_SOLIDITY_NODE_URLS: world.chain.solidUrl,
+          TOKEN_CONTRACT: WHO.token,
+        }),
+      );
+      const price = ['--duration-max', '1300', '--yes', '--reason', 'test'];
+      const set = await cli('price', 'set', ...price, '--sun-per-energy', perEnergy.toString());
+      await prices.remove(1300, AUTHOR);
+      expect(set.code).toBe(0);
+      if (warning === '') expect(set.err).toBe('');
+      else expect(set.err).toMatch(warning);
+    },
+  );
 
   test('a longest row that grows is sold at once', async () => {
     try {
