@@ -1,6 +1,9 @@
 // A whole service for tests of orders: chain, Postgres, Redis, one API in this process, a filled pool; no worker.
 import { Ending } from '../src/fulfilment/ending.js';
+import { Progress } from '../src/fulfilment/progress.js';
 import type { WorkOrder } from '../src/fulfilment/work-order.js';
+import { createLogger } from '../src/http/logger.js';
+import { Metrics } from '../src/http/metrics.js';
 import type { Answer, Customer } from './client.js';
 import { fillPool, openApi, serviceEnv, type TestApi } from './factory.js';
 import { startOrderChain, type OrderChain } from './order-chain.js';
@@ -38,7 +41,11 @@ export async function openOrderWorld(extra: Record<string, string> = {}): Promis
 
 /** Ends an order undelivered as the worker does: capacity back, charge back. */
 export async function refundOrder(api: TestApi, projectId: string, key: string): Promise<void> {
-  const ending = new Ending(api.database, api.ledger);
+  const ending = new Ending(
+    api.database,
+    api.ledger,
+    new Progress(new Metrics(), createLogger({ logLevel: 'silent' })),
+  );
   const [row] = await api.database.query<{ id: bigint; fence: number; credits: bigint }>(
     'SELECT id, fence, credits FROM orders WHERE project_id = $1 AND key = $2',
     [projectId, key],

@@ -8,6 +8,7 @@ import { Ledger } from '../billing/ledger.js';
 import { crashPoint } from '../crash-point.js';
 import type { Credits, Sun } from '../money/units.js';
 import { Database, isRefusal, type Queryable } from '../store/database.js';
+import { Progress } from './progress.js';
 import type { WorkLeg, WorkOrder } from './work-order.js';
 
 const LOCK = {
@@ -38,13 +39,14 @@ const REFUND = {
   name: 'refund_order',
   text: `UPDATE orders SET status = 'refunded', settled = true, needs_attention = false, next_run_at = NULL,
       error_code = 'SUPPLIER_REFUSED', error = $3, delivered_at = NULL, ends_at = NULL, delivered_energy = NULL
-    WHERE id = $1 AND fence = $2 AND status <> 'refunded' RETURNING id`,
+    WHERE id = $1 AND fence = $2 AND status <> 'refunded'
+    RETURNING extract(epoch FROM clock_timestamp() - created_at)::float8 AS age_sec`,
 };
 
 const UNRESOLVED = {
   name: 'order_unresolved',
   text: `UPDATE orders SET status = 'unresolved', needs_attention = true, error_code = 'SUPPLIER_UNKNOWN', error = $3
-    WHERE id = $1 AND fence = $2 AND status = 'placed'`,
+    WHERE id = $1 AND fence = $2 AND status = 'placed' RETURNING id`,
 };
 
 const ATTENTION = {
@@ -60,6 +62,7 @@ export class Ending {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(Ledger) private readonly ledger: Ledger,
+    @Inject(Progress) private readonly progress: Progress,
   ) {}
 
   /** Ends legs of which nothing can happen any more and gives their capacity back, once. */
@@ -85,21 +88,25 @@ export class Ending {
   /** Gives the charge back and ends the order: one transaction, refused by the database unless every leg has ended. */
   async refund(order: WorkOrder): Promise<void> {
     crashPoint('refund.before');
-    await this.database.transaction(async (tx) => {
-      const [ended] = await tx.query(REFUND, [order.id, order.fence, REFUND_REASON]);
-      if (ended === undefined) return;
-      await this.ledger.refund(tx, order.id, order.projectId, order.credits as Credits);
+    const refunded = await this.database.transaction(async (tx) => {
+      const [ended] = await tx.query<{ age_sec: number }>(REFUND, [order.id, order.fence, REFUND_REASON]);
+      if (ended !== undefined) await this.ledger.refund(tx, order.id, order.projectId, order.credits as Credits);
+      return ended;
     });
     crashPoint('refund.after');
   }
 
+    if (refunded !== undefined) {
+      this.progress.orders('refunded', [{ order, kind: order.kind, ageSec: refunded.age_sec }]);
+    }
   /** Sets an order aside of which nobody can say what became; a node that answers brings it back. */
   async markUnresolved(order: WorkOrder): Promise<void> {
     crashPoint('unresolved.before');
-    await this.database.query(UNRESOLVED, [order.id, order.fence, UNRESOLVED_REASON]);
+    const moved = await this.database.query(UNRESOLVED, [order.id, order.fence, UNRESOLVED_REASON]);
     crashPoint('unresolved.after');
   }
 
+    if (moved.length > 0) this.progress.orders('unresolved', [{ order, kind: order.kind }]);
   /** Shows an operator that something takes longer than it should. */
   async callAttention(order: WorkOrder): Promise<void> {
     await this.database.query(ATTENTION, [order.id, order.fence]);

@@ -9,6 +9,7 @@ import { Fulfiller } from './fulfiller.js';
 import { Inclusion } from './inclusion.js';
 import { OrdersProcessor } from './orders.processor.js';
 import { Outbound } from './outbound.js';
+import { Progress } from './progress.js';
 import { Proofs } from './proof.js';
 import { Runner } from './runner.js';
 import { Settlement } from './settlement.js';
@@ -26,6 +27,7 @@ import { Work } from './work.js';
     Inclusion,
     OrdersProcessor,
     Outbound,
+    Progress,
     Proofs,
     Runner,
     Settlement,

@@ -7,18 +7,20 @@ import type { Block } from '../chain/block.js';
 import { crashPoint } from '../crash-point.js';
 import type { EnergyRatio } from '../pool/energy-ratio.js';
 import { Database, type Queryable } from '../store/database.js';
+import type { ChainTxPurpose, OrderKind } from '../orders/order-state.js';
+import { identityOf, Progress, type IdentityRow, type TxNews } from './progress.js';
 
 /** Orders are locked first, in order of id, by everyone who writes several of them. */
 const LOCK_BY_TXID = {
   name: 'lock_orders_by_txid',
-  text: `SELECT id FROM orders WHERE id IN (SELECT order_id FROM chain_tx WHERE txid = ANY ($1::bytea[]))
-    ORDER BY id FOR NO KEY UPDATE`,
+  text: `SELECT id, project_id, request_id FROM orders
+    WHERE id IN (SELECT order_id FROM chain_tx WHERE txid = ANY ($1::bytea[])) ORDER BY id FOR NO KEY UPDATE`,
 };
 
 const MARK_INCLUDED = {
   name: 'mark_included',
   text: `UPDATE chain_tx SET status = 'included', block_number = $2, block_id = $3, block_at = $4
-    WHERE txid = ANY ($1::bytea[]) AND status = 'sending' RETURNING leg_id, order_id, purpose`,
+    WHERE txid = ANY ($1::bytea[]) AND status = 'sending' RETURNING leg_id, order_id, purpose, attempt, txid`,
 };
 
 /** TRON: energy of a delegation = floor(sun / 10^6 × TotalEnergyLimit / TotalEnergyWeight). */
@@ -39,7 +41,8 @@ const DELIVER_ORDERS = {
            WHERE order_id = ANY ($1::bigint[]) AND status <> 'released'
            GROUP BY order_id HAVING bool_and(status = 'active')) s
     WHERE o.id = s.order_id AND o.status IN ('placed', 'unresolved') AND NOT o.undoing
-      AND (o.kind = 'activation' OR s.energy >= o.energy) RETURNING o.id`,
+      AND (o.kind = 'activation' OR s.energy >= o.energy)
+    RETURNING o.id, o.kind, extract(epoch FROM clock_timestamp() - o.created_at)::float8 AS age_sec`,
 };
 
 /** Whole on chain but short of what was sold: due at once for a further leg. */
@@ -57,20 +60,22 @@ const RECLAIM_ORDERS = {
             LEFT JOIN chain_tx t ON t.leg_id = l.id AND t.purpose = 'reclaim' AND t.status IN ('included', 'solid')
            WHERE l.order_id = ANY ($1::bigint[]) AND l.status <> 'released'
            GROUP BY l.order_id HAVING bool_and(t.id IS NOT NULL)) s
-    WHERE o.id = s.order_id AND o.status = 'delivered'`,
+    WHERE o.id = s.order_id AND o.status = 'delivered'
+    RETURNING o.id, CASE WHEN NOT o.undoing THEN extract(epoch FROM s.at - o.ends_at)::float8 END AS late_sec`,
 };
 
 const LOCK_BY_TX_IDS = {
   name: 'lock_orders_by_tx_ids',
-  text: `SELECT id FROM orders WHERE id IN (SELECT order_id FROM chain_tx WHERE id = ANY ($1::bigint[]))
-    ORDER BY id FOR NO KEY UPDATE`,
+  text: `SELECT id, project_id, request_id FROM orders
+    WHERE id IN (SELECT order_id FROM chain_tx WHERE id = ANY ($1::bigint[])) ORDER BY id FOR NO KEY UPDATE`,
 };
 
 const MARK_FALLEN = {
   name: 'mark_fallen',
   text: `UPDATE chain_tx t SET status = 'sending', block_number = NULL, block_id = NULL, block_at = NULL
     FROM unnest($1::bigint[], $2::bytea[]) AS v(id, block_id)
-    WHERE t.id = v.id AND t.status = 'included' AND t.block_id = v.block_id RETURNING t.leg_id, t.order_id, t.purpose`,
+    WHERE t.id = v.id AND t.status = 'included' AND t.block_id = v.block_id
+    RETURNING t.leg_id, t.order_id, t.purpose, t.attempt, t.txid`,
 };
 
 const FALLEN_LEGS = {
@@ -90,10 +95,20 @@ const FALLEN_DUE = {
   text: `UPDATE orders SET reclaimed_at = NULL, next_run_at = clock_timestamp() WHERE id = ANY ($1::bigint[])`,
 };
 
-interface MovedTx {
+export interface MovedTx {
   leg_id: bigint;
   order_id: bigint;
-  purpose: 'delegate' | 'reclaim' | 'activate';
+  purpose: ChainTxPurpose;
+  attempt: number;
+  txid: Buffer;
+}
+
+/** What one transaction changed, told after its commit. */
+interface Included {
+  readonly orders: readonly IdentityRow[];
+  readonly moved: readonly MovedTx[];
+  readonly delivered: readonly { id: bigint; kind: OrderKind; age_sec: number }[];
+  readonly reclaimed: readonly { id: bigint; late_sec: number | null }[];
 }
 
 export interface FallenTx {
@@ -105,9 +120,21 @@ function legsOf(moved: readonly MovedTx[], isReclaim: boolean): bigint[] {
   return moved.filter((tx) => (tx.purpose === 'reclaim') === isReclaim).map((tx) => tx.leg_id);
 }
 
+/** Moved transactions with the orders they belong to. */
+export function newsOf(moved: readonly MovedTx[], orders: readonly IdentityRow[]): TxNews[] {
+  const byId = new Map(orders.map((row) => [row.id, identityOf(row)]));
+  return moved.flatMap(({ order_id, txid, purpose, attempt }) => {
+    const order = byId.get(order_id);
+    return order === undefined ? [] : [{ order, txid: txid.toString('hex'), purpose, attempt }];
+  });
+}
+
 @Injectable()
 export class Inclusion {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Progress) private readonly progress: Progress,
+  ) {}
 
   /**
    * Marks those of our transactions as included that stand in `block`, and what follows for legs and orders.
@@ -116,17 +143,18 @@ export class Inclusion {
   async apply(block: Block, txids: readonly string[], ratio: EnergyRatio): Promise<bigint[]> {
     if (txids.length === 0) return [];
     crashPoint('record-included.before');
-    const delivered = await this.database.transaction(async (tx) => this.include(tx, block, txids, ratio));
+    const included = await this.database.transaction(async (tx) => this.include(tx, block, txids, ratio));
     crashPoint('record-included.after');
-    return delivered;
+    this.tell(included, block);
+    return included.delivered.map((row) => row.id);
   }
 
   /** Takes back what stood in blocks that are no longer of the chain; the same bytes are sent again. */
   async fallAway(fallen: readonly FallenTx[]): Promise<void> {
     if (fallen.length === 0) return;
     crashPoint('fall-away.before');
-    await this.database.transaction(async (tx) => {
-      await tx.query(LOCK_BY_TX_IDS, [fallen.map((entry) => entry.id)]);
+    const news = await this.database.transaction(async (tx) => {
+      const locked = await tx.query<IdentityRow>(LOCK_BY_TX_IDS, [fallen.map((entry) => entry.id)]);
       const moved = await tx.query<MovedTx>(MARK_FALLEN, [
         fallen.map((entry) => entry.id),
         fallen.map((entry) => Buffer.from(entry.blockId, 'hex')),
@@ -135,25 +163,46 @@ export class Inclusion {
       await tx.query(FALLEN_LEGS, [legsOf(moved, false)]);
       await tx.query(FALLEN_ORDERS, [orders]);
       await tx.query(FALLEN_DUE, [orders]);
+      return newsOf(moved, locked);
     });
     crashPoint('fall-away.after');
+    this.progress.transactions('fallen', news);
   }
 
-  private async include(tx: Queryable, block: Block, txids: readonly string[], ratio: EnergyRatio): Promise<bigint[]> {
+  private tell({ orders, moved, delivered, reclaimed }: Included, block: Block): void {
+    const byId = new Map(orders.map((row) => [row.id, identityOf(row)]));
+    this.progress.transactions('included', newsOf(moved, orders), { block: block.number });
+    this.progress.orders(
+      'delivered',
+      delivered.flatMap(({ id, kind, age_sec: ageSec }) => {
+        const order = byId.get(id);
+        return order === undefined ? [] : [{ order, kind, ageSec }];
+      }),
+    );
+    for (const { id, late_sec: lateSec } of reclaimed) {
+      const order = byId.get(id);
+      if (order !== undefined && lateSec !== null) this.progress.reclaimed(order, lateSec);
+    }
+  }
+
+  private async include(tx: Queryable, block: Block, txids: readonly string[], ratio: EnergyRatio): Promise<Included> {
     const ids = txids.map((txid) => Buffer.from(txid, 'hex'));
-    const locked = await tx.query(LOCK_BY_TXID, [ids]);
-    if (locked.length === 0) return [];
+    const locked = await tx.query<IdentityRow>(LOCK_BY_TXID, [ids]);
+    if (locked.length === 0) return { orders: [], moved: [], delivered: [], reclaimed: [] };
     const at = new Date(block.timestampMs);
     const moved = await tx.query<MovedTx>(MARK_INCLUDED, [ids, block.number, Buffer.from(block.id, 'hex'), at]);
     const orders = [...new Set(moved.map((entry) => entry.order_id))];
     const arrived = legsOf(moved, false);
-    let delivered: { id: bigint }[] = [];
+    let delivered: Included['delivered'] = [];
+    let reclaimed: Included['reclaimed'] = [];
     if (arrived.length > 0) {
       await tx.query(ACTIVATE_LEGS, [arrived, at, ratio.totalEnergyLimit, ratio.totalEnergyWeight]);
-      delivered = await tx.query<{ id: bigint }>(DELIVER_ORDERS, [orders]);
+      delivered = await tx.query<Included['delivered'][number]>(DELIVER_ORDERS, [orders]);
       if (delivered.length < orders.length) await tx.query(WAKE_SHORT, [orders]);
     }
-    if (arrived.length < moved.length) await tx.query(RECLAIM_ORDERS, [orders]);
-    return delivered.map((row) => row.id);
+    if (arrived.length < moved.length) {
+      reclaimed = await tx.query<Included['reclaimed'][number]>(RECLAIM_ORDERS, [orders]);
+    }
+    return { orders: locked, moved, delivered, reclaimed };
   }
 }

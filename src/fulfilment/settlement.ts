@@ -9,7 +9,8 @@ import { crashPoint } from '../crash-point.js';
 import { messageOf } from '../errors.js';
 import { Log } from '../http/logger.js';
 import { Database, type Queryable } from '../store/database.js';
-import { Inclusion, type FallenTx } from './inclusion.js';
+import { Inclusion, newsOf, type FallenTx, type MovedTx } from './inclusion.js';
+import { identityOf, Progress, type IdentityRow } from './progress.js';
 
 const WAITING = {
   name: 'txs_waiting_for_solid',
@@ -19,14 +20,14 @@ const WAITING = {
 
 const LOCK_ORDERS = {
   name: 'lock_orders_by_tx_ids',
-  text: `SELECT id FROM orders WHERE id IN (SELECT order_id FROM chain_tx WHERE id = ANY ($1::bigint[]))
-    ORDER BY id FOR NO KEY UPDATE`,
+  text: `SELECT id, project_id, request_id FROM orders
+    WHERE id IN (SELECT order_id FROM chain_tx WHERE id = ANY ($1::bigint[])) ORDER BY id FOR NO KEY UPDATE`,
 };
 
 const MARK_SOLID = {
   name: 'mark_solid',
   text: `UPDATE chain_tx SET status = 'solid' WHERE id = ANY ($1::bigint[]) AND status = 'included' AND block_id = $2
-    RETURNING leg_id, order_id, purpose`,
+    RETURNING leg_id, order_id, purpose, attempt, txid`,
 };
 
 const RECLAIMED_LEGS = {
@@ -40,7 +41,8 @@ const SETTLE_ORDERS = {
   text: `UPDATE orders o SET settled = true, next_run_at = NULL
     WHERE o.id = ANY ($1::bigint[]) AND o.status = 'delivered' AND NOT o.settled AND NOT EXISTS (
       SELECT FROM leg l WHERE l.order_id = o.id AND l.status <> 'released' AND NOT EXISTS (
-        SELECT FROM chain_tx t WHERE t.leg_id = l.id AND t.purpose <> 'reclaim' AND t.status = 'solid'))`,
+        SELECT FROM chain_tx t WHERE t.leg_id = l.id AND t.purpose <> 'reclaim' AND t.status = 'solid'))
+    RETURNING o.id, extract(epoch FROM clock_timestamp() - o.created_at)::float8 AS age_sec`,
 };
 
 /** The last leg is back: nothing more to do, unless the order is being undone and now wants its refund. */
@@ -65,6 +67,7 @@ export class Settlement {
     @Inject(TronClient) private readonly client: TronClient,
     @Inject(Inclusion) private readonly inclusion: Inclusion,
     @Inject(Log) private readonly logger: Log,
+    @Inject(Progress) private readonly progress: Progress,
   ) {}
 
   /** Settles everything whose block lies at or below the solid head. */
@@ -93,9 +96,18 @@ export class Settlement {
     }
     if (final.length > 0) {
       crashPoint('record-solid.before');
-      await this.database.transaction(async (tx) => recordSolid(tx, final, block));
+      const { orders, moved, settled } = await this.database.transaction(async (tx) => recordSolid(tx, final, block));
       crashPoint('record-solid.after');
     }
+      this.progress.transactions('solid', newsOf(moved, orders), { block: number });
+      const byId = new Map(orders.map((row) => [row.id, identityOf(row)]));
+      this.progress.orders(
+        'settled',
+        settled.flatMap(({ id, age_sec: ageSec }) => {
+          const order = byId.get(id);
+          return order === undefined ? [] : [{ order, ageSec }];
+        }),
+      );
     if (fallen.length > 0) this.logger.warn({ block: number, count: fallen.length }, 'a block fell away');
     await this.inclusion.fallAway(fallen);
   }
@@ -118,16 +130,21 @@ export class Settlement {
   }
 }
 
-async function recordSolid(tx: Queryable, final: readonly WaitingTx[], block: Block): Promise<void> {
+interface Solid {
+  readonly orders: readonly IdentityRow[];
+  readonly moved: readonly MovedTx[];
+  readonly settled: readonly { id: bigint; age_sec: number }[];
+}
+
+async function recordSolid(tx: Queryable, final: readonly WaitingTx[], block: Block): Promise<Solid> {
   const ids = final.map((entry) => entry.id);
-  await tx.query(LOCK_ORDERS, [ids]);
-  const moved = await tx.query<{ leg_id: bigint; order_id: bigint; purpose: string }>(MARK_SOLID, [
-    ids,
-    Buffer.from(block.id, 'hex'),
-  ]);
+  const locked = await tx.query<IdentityRow>(LOCK_ORDERS, [ids]);
+  const moved = await tx.query<MovedTx>(MARK_SOLID, [ids, Buffer.from(block.id, 'hex')]);
   const orders = [...new Set(moved.map((entry) => entry.order_id))];
   const returned = moved.filter((entry) => entry.purpose === 'reclaim').map((entry) => entry.leg_id);
   if (returned.length > 0) await tx.query(RECLAIMED_LEGS, [returned]);
-  if (returned.length < moved.length) await tx.query(SETTLE_ORDERS, [orders]);
+  const settled =
+    returned.length < moved.length ? await tx.query<Solid['settled'][number]>(SETTLE_ORDERS, [orders]) : [];
   await tx.query(FINISH_ORDERS, [orders]);
 }
+  return { orders: locked, moved, settled };

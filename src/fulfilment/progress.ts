@@ -1,0 +1,215 @@
+/**
+ * Tells the log and the metrics what became of orders and their transactions: one line and one count per change, by
+ * the process whose statement made it, after its commit. Decides nothing and never throws; Postgres holds the truth.
+ */
+import { Inject, Injectable } from '@nestjs/common';
+import { Counter, Histogram } from 'prom-client';
+import { Log } from '../http/logger.js';
+import { Metrics } from '../http/metrics.js';
+import type { ChainTxPurpose, OrderKind, OrderStatus } from '../orders/order-state.js';
+import type { BroadcastRecord } from './transaction-log.js';
+
+/** Whose change it is: with these every line leads back to the request that bought the order. */
+export interface OrderIdentity {
+  readonly id: bigint;
+  readonly projectId: string;
+  readonly requestId: string | undefined;
+}
+
+/** The same as a statement returns it. */
+export interface IdentityRow {
+  id: bigint;
+  project_id: string;
+  request_id: string | null;
+}
+
+export function identityOf(row: IdentityRow): OrderIdentity {
+  return { id: row.id, projectId: row.project_id, requestId: row.request_id ?? undefined };
+}
+
+export type TxChange = 'sending' | 'included' | 'fallen' | 'solid' | 'dead';
+
+export interface TxNews {
+  readonly order: OrderIdentity;
+  readonly txid: string;
+  readonly purpose: ChainTxPurpose;
+  readonly attempt: number;
+}
+
+export type OrderChange = Exclude<OrderStatus, 'reserved'> | 'settled' | 'reclaimed';
+
+interface OrderNews {
+  readonly order: OrderIdentity;
+  readonly kind?: OrderKind;
+  /** Since the order was taken, by the database's clock. */
+  readonly ageSec?: number;
+}
+
+/** TRON: the codes of GrpcAPI.Return; a node may say anything, a label may not. */
+const ANSWERS = new Set([
+  'SUCCESS',
+  'SIGERROR',
+  'CONTRACT_VALIDATE_ERROR',
+  'CONTRACT_EXE_ERROR',
+  'BANDWITH_ERROR',
+  'DUP_TRANSACTION_ERROR',
+  'TAPOS_ERROR',
+  'TOO_BIG_TRANSACTION_ERROR',
+  'TRANSACTION_EXPIRATION_ERROR',
+  'SERVER_BUSY',
+  'NO_CONNECTION',
+  'NOT_ENOUGH_EFFECTIVE_CONNECTION',
+  'BLOCK_UNSOLIDIFIED',
+  'OTHER_ERROR',
+  'UNREADABLE',
+  'NO_ANSWER:timeout',
+  'NO_ANSWER:unreachable',
+  'NO_ANSWER:throttled',
+  'NO_ANSWER:http',
+  'NO_ANSWER:nonsense',
+  'NO_ANSWER:refused',
+]);
+
+/** From one block (3 s) to the longest that a healthy order takes to be refunded, and beyond. */
+const ORDER_SECONDS = [1, 2, 3, 6, 9, 15, 30, 60, 90, 120, 180, 300, 600, 1800];
+const LATE_SECONDS = [0, 3, 6, 9, 15, 30, 60, 120, 300, 900, 3600];
+
+/** What the worker counts of its own doing; every process counts what it did itself, so sums are exact. */
+class ProgressMetrics {
+  readonly orders;
+  readonly transactions;
+  readonly seconds;
+  readonly attempts;
+  readonly answers;
+  readonly lateness;
+  readonly early;
+  readonly fenceLost;
+  readonly signFailures;
+
+  constructor({ registry }: Metrics) {
+    const registers = [registry];
+    this.orders = new Counter({
+      name: 'order_changes_total',
+      help: 'Orders moved, by where to: placed, delivered, settled, reclaimed, unresolved, refunded.',
+      labelNames: ['to'] as const,
+      registers,
+    });
+    this.transactions = new Counter({
+      name: 'chain_transactions_total',
+      help: 'Transactions of ours moved, by purpose and where to; dead ones are proofs of death.',
+      labelNames: ['purpose', 'to'] as const,
+      registers,
+    });
+    this.seconds = new Histogram({
+      name: 'order_seconds',
+      help: 'Time from an order’s acceptance to delivered, settled or refunded, by the database’s clock.',
+      labelNames: ['to'] as const,
+      buckets: ORDER_SECONDS,
+      registers,
+    });
+    this.attempts = new Histogram({
+      name: 'chain_transaction_attempts',
+      help: 'Which attempt of its leg and purpose a transaction was when it came into a block.',
+      labelNames: ['purpose'] as const,
+      buckets: [1, 2, 3, 5, 10],
+      registers,
+    });
+    this.answers = new Counter({
+      name: 'broadcast_answers_total',
+      help: 'What nodes said to a broadcast; anything but SUCCESS is ambiguous, and none of it decides.',
+      labelNames: ['node', 'code'] as const,
+      registers,
+    });
+    this.lateness = new Histogram({
+      name: 'reclaim_lateness_seconds',
+      help: 'From a rental’s end to its undelegation’s block, by the chain’s clock.',
+      buckets: LATE_SECONDS,
+      registers,
+    });
+    this.early = new Counter({
+      name: 'early_reclaims_total',
+      help: 'Rentals taken back before their end; must stay 0.',
+      registers,
+    });
+    this.fenceLost = new Counter({
+      name: 'fence_lost_total',
+      help: 'Writes that came too late: another worker had taken the order over.',
+      labelNames: ['step'] as const,
+      registers,
+    });
+    this.signFailures = new Counter({
+      name: 'sign_failures_total',
+      help: 'Signatures that could not be had, or were made with another key than the chain expects.',
+      registers,
+    });
+  }
+}
+
+@Injectable()
+export class Progress {
+  private readonly metrics: ProgressMetrics;
+
+  constructor(
+    @Inject(Metrics) metrics: Metrics,
+    @Inject(Log) private readonly log: Log,
+  ) {
+    this.metrics = new ProgressMetrics(metrics);
+  }
+
+  /** Transactions moved; `details` goes into every line (block, evidence). */
+  transactions(to: TxChange, news: readonly TxNews[], details: Readonly<Record<string, unknown>> = {}): void {
+    for (const { order, txid, purpose, attempt } of news) {
+      this.metrics.transactions.inc({ purpose, to });
+      if (to === 'included') this.metrics.attempts.observe({ purpose }, attempt);
+      this.log.info({ ...fieldsOf(order), txid, purpose, attempt, ...details }, `transaction ${to}`);
+    }
+  }
+
+  /** Orders moved. */
+  orders(to: OrderChange, news: readonly OrderNews[]): void {
+    for (const { order, kind, ageSec } of news) {
+      this.metrics.orders.inc({ to });
+      if (ageSec !== undefined) this.metrics.seconds.observe({ to }, ageSec);
+      const fields = { ...fieldsOf(order), ...(kind && { kind }), ...(ageSec !== undefined && { ageSec }) };
+      if (to === 'unresolved') this.log.warn(fields, `order ${to}`);
+      else this.log.info(fields, `order ${to}`);
+    }
+  }
+
+  /** A rental's undelegation is in a block, so many seconds after its end by the chain's clock. */
+  reclaimed(order: OrderIdentity, lateSec: number): void {
+    this.metrics.orders.inc({ to: 'reclaimed' });
+    this.metrics.lateness.observe(Math.max(0, lateSec));
+    if (lateSec < 0) {
+      this.metrics.early.inc();
+      this.log.error({ ...fieldsOf(order), lateSec }, 'order reclaimed early');
+    } else this.log.info({ ...fieldsOf(order), lateSec }, 'order reclaimed');
+  }
+
+  /** What nodes said to broadcasts. */
+  answered(records: readonly BroadcastRecord[]): void {
+    for (const { node, answer } of records) {
+      this.metrics.answers.inc({ node, code: ANSWERS.has(answer) ? answer : 'ANOTHER' });
+    }
+  }
+
+  /** `count` writes changed nothing because another worker holds those orders by now. */
+  fenceLost(step: 'sign' | 'send' | 'dead' | 'release', count: number): void {
+    if (count <= 0) return;
+    this.metrics.fenceLost.inc({ step }, count);
+    this.log.warn({ step, count }, 'orders were taken over by another worker');
+  }
+
+  notSigned(order: OrderIdentity, wallet: string, err: unknown): void {
+    this.metrics.signFailures.inc();
+    this.log.error({ err, ...fieldsOf(order), wallet }, 'not signed');
+  }
+}
+
+function fieldsOf(order: OrderIdentity) {
+  return {
+    orderId: order.id.toString(),
+    projectId: order.projectId,
+    ...(order.requestId !== undefined && { requestId: order.requestId }),
+  };
+}
