@@ -10,6 +10,7 @@ import { addOrdersCommands } from './orders.command.js';
 import { addPoolCommands } from './pool.command.js';
 import { addPriceCommands } from './price.command.js';
 import { addProjectCommands } from './project.command.js';
+import { addVerifyCommands } from './verify.command.js';
 
 function buildProgram(desk: Desk): Command {
   const program = new Command('npm run cli --')
@@ -36,6 +37,7 @@ function buildProgram(desk: Desk): Command {
   addPoolCommands(program, desk);
   addOrdersCommands(program, desk);
   addKeysCommands(program, desk);
+  addVerifyCommands(program, desk);
   return program;
 }
 

@@ -1,0 +1,163 @@
+/**
+ * Rule I7: what our open legs say is delegated is what the chain says, per wallet and receiver. Held against solid
+ * state, so that nothing is judged that can still fall away; what is on its way may or may not be there yet. Every
+ * disagreement is read again, books and chain, before it is called one.
+ */
+import { sleep } from '../clock.js';
+import { NodeFault } from '../chain/errors.js';
+import type { TronNode } from '../chain/node.js';
+import { solidHeadOf, type TronClient } from '../chain/tron.client.js';
+import type { Database } from '../store/database.js';
+import { FINDINGS_MAX, findingOf, type CheckResult, type Finding } from './finding.js';
+import { inLanes } from './lanes.js';
+import { solidDelegatedSun, solidDelegationSun, solidReceivers } from './solid-state.js';
+
+export interface WalletRow {
+  readonly id: number;
+  readonly address: string;
+}
+
+/** What the books allow the chain to say of one receiver. */
+interface Expected {
+  readonly certain: bigint;
+  /** Delegations and undelegations that may or may not have happened on the solid chain by now. */
+  readonly moving: bigint;
+}
+
+interface ExpectedRow {
+  readonly receive_address: string;
+  readonly certain: bigint;
+  readonly moving: bigint;
+}
+
+const EXPECTED = `SELECT l.receive_address,
+    coalesce(sum(l.amount_sun) FILTER (WHERE d.status = 'solid' AND coalesce(r.status, 'built') IN ('built', 'signed')), 0)::bigint AS certain,
+    coalesce(sum(l.amount_sun) FILTER (WHERE d.status IN ('sending', 'included')
+      OR (d.status = 'solid' AND r.status IN ('sending', 'included'))), 0)::bigint AS moving
+  FROM leg l
+  LEFT JOIN chain_tx d ON d.leg_id = l.id AND d.purpose = 'delegate' AND d.status NOT IN ('dead', 'dropped')
+  LEFT JOIN chain_tx r ON r.leg_id = l.id AND r.purpose = 'reclaim' AND r.status NOT IN ('dead', 'dropped')
+  WHERE l.wallet_id = $1 AND l.kind = 'rental' AND l.status IN ('reserved', 'placed', 'active', 'reclaiming')
+    AND ($2::text IS NULL OR l.receive_address = $2)
+  GROUP BY l.receive_address`;
+
+/** New transactions have new ids, so the newest thousands hold the newest block the books call solid. */
+const SOLID_HEIGHT = `SELECT coalesce(max(block_number), 0)::bigint AS height
+  FROM (SELECT block_number, status FROM chain_tx ORDER BY id DESC LIMIT 5000) v WHERE status = 'solid'`;
+
+const CHECK = 'open-delegations';
+const RULE = 'I7';
+const PAIR_LANES = 24;
+const WALLET_LANES = 8;
+const LOOKS_MAX = 6;
+const LOOK_REST_MS = 300;
+
+/** `every`: read each pair; otherwise only the pairs of wallets whose sum or list of receivers disagrees. */
+export type PairDepth = 'every' | 'suspicious';
+
+export class DelegationCheck {
+  private readonly findings: Finding[] = [];
+  private count = 0;
+  private pairs = 0;
+  private read = 0;
+
+  constructor(
+    private readonly database: Database,
+    private readonly client: TronClient,
+    private readonly depth: PairDepth,
+  ) {}
+
+  /** Throws ChainUnavailableError when no node can answer for a wallet. */
+  async run(wallets: readonly WalletRow[]): Promise<CheckResult> {
+    await inLanes(wallets, WALLET_LANES, (wallet) => this.checkWallet(wallet));
+    return {
+      check: CHECK,
+      rule: RULE,
+      says: 'What open legs say is delegated is what the chain says, per wallet and receiver.',
+      count: this.count,
+      findings: this.findings,
+      covered: `${wallets.length.toString()} wallets by sum and receivers, ${this.read.toString()} of ${this.pairs.toString()} pairs one by one`,
+    };
+  }
+
+  private async checkWallet(wallet: WalletRow): Promise<void> {
+    const suspects = await this.client.pool.ask('a wallet’s delegations', async (node) => {
+      const expected = await this.expected(wallet, null, node);
+      const [total, receivers] = [
+        await solidDelegatedSun(node, wallet.address),
+        await solidReceivers(node, wallet.address),
+      ];
+      const pairs = new Set([...expected.keys(), ...receivers]);
+      this.pairs += pairs.size;
+      if (this.depth === 'every') return [...pairs];
+      return suspectsOf(expected, total, receivers, pairs);
+    });
+    await inLanes(suspects, PAIR_LANES, (receiver) => this.checkPair(wallet, receiver));
+  }
+
+  private async checkPair(wallet: WalletRow, receiver: string): Promise<void> {
+    this.read += 1;
+    let before: string | undefined;
+    for (let look = 1; look <= LOOKS_MAX; look += 1) {
+      const seen = await this.client.pool.ask('a delegation', async (node) => {
+        const expected = (await this.expected(wallet, receiver, node)).get(receiver) ?? { certain: 0n, moving: 0n };
+        return { expected, onChain: await solidDelegationSun(node, wallet.address, receiver) };
+      });
+      const { expected, onChain } = seen;
+      if (onChain >= expected.certain && onChain <= expected.certain + expected.moving) return;
+      const now = [onChain, expected.certain, expected.moving].join('/');
+      if (now === before) {
+        this.report(wallet, receiver, expected, onChain);
+        return;
+      }
+      before = now;
+      await sleep(LOOK_REST_MS);
+    }
+  }
+
+  private report(wallet: WalletRow, receiver: string, expected: Expected, onChain: bigint): void {
+    this.count += 1;
+    if (this.findings.length >= FINDINGS_MAX) return;
+    const facts = {
+      chain_sun: onChain,
+      books_sun: expected.certain,
+      moving_sun: expected.moving,
+      excess_sun:
+        onChain > expected.certain ? onChain - expected.certain - expected.moving : onChain - expected.certain,
+    };
+    this.findings.push(findingOf(CHECK, RULE, `${wallet.address} → ${receiver}`, facts, wallet.id));
+  }
+
+  /** Read before the chain, from a node whose solid chain is at least as long as what the books call solid. */
+  private async expected(
+    wallet: WalletRow,
+    receiver: string | null,
+    node: TronNode,
+  ): Promise<ReadonlyMap<string, Expected>> {
+    const [height] = await this.database.query<{ height: bigint }>(SOLID_HEIGHT);
+    const rows = await this.database.query<ExpectedRow>(EXPECTED, [wallet.id, receiver]);
+    const head = await solidHeadOf(node);
+    if (BigInt(head.number) < (height?.height ?? 0n)) {
+      throw new NodeFault(node.name, 'unhealthy', 'its solid head is behind what the books call solid');
+    }
+    return new Map(rows.map((row) => [row.receive_address, { certain: row.certain, moving: row.moving }]));
+  }
+}
+
+/** The receivers to look at one by one, given a wallet's sum and list; none when both agree with the books. */
+function suspectsOf(
+  expected: ReadonlyMap<string, Expected>,
+  total: bigint,
+  receivers: ReadonlySet<string>,
+  pairs: ReadonlySet<string>,
+): string[] {
+  let [certain, moving] = [0n, 0n];
+  const odd: string[] = [];
+  for (const [receiver, sums] of expected) {
+    certain += sums.certain;
+    moving += sums.moving;
+    if (sums.certain > 0n && !receivers.has(receiver)) odd.push(receiver);
+  }
+  for (const receiver of receivers) if (!expected.has(receiver)) odd.push(receiver);
+  return total < certain || total > certain + moving ? [...pairs] : odd;
+}

@@ -1,0 +1,77 @@
+/** What a check of the books is, and what it finds: rules, findings, reports. Pure; nothing here reads anything. */
+import { createHash } from 'node:crypto';
+
+/** The rules of the books by their number, as they are reported. */
+export type RuleId = 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I8' | 'I9' | 'I10' | 'I11' | 'I13';
+
+export type Fact = string | number | boolean | null;
+
+/** One row that breaks a rule. */
+export interface Finding {
+  readonly check: string;
+  readonly rule: RuleId;
+  /** What is wrong, e.g. `order 17` or `T… → T…`. */
+  readonly subject: string;
+  /** The wallet whose sales must stop; absent when the books as a whole are in question. */
+  readonly walletId?: number;
+  readonly facts: Readonly<Record<string, Fact>>;
+  /** Names this very disagreement, figures included: another figure is another disagreement. */
+  readonly fingerprint: string;
+}
+
+/** One check and what it found. */
+export interface CheckResult {
+  readonly check: string;
+  readonly rule: RuleId;
+  /** What must hold, as a sentence. */
+  readonly says: string;
+  /** How many rows break it; `findings` holds the first of them. */
+  readonly count: number;
+  readonly findings: readonly Finding[];
+  /** What was looked at, where a check looks at a part only. */
+  readonly covered?: string;
+}
+
+export interface Report {
+  readonly tookMs: number;
+  readonly checks: readonly CheckResult[];
+  /** Checks that could not be made, and why. */
+  readonly unmade: readonly { readonly check: string; readonly why: string }[];
+}
+
+/** How many rows of a broken rule are listed. */
+export const FINDINGS_MAX = 100;
+
+export function findingsOf(report: Report): Finding[] {
+  return report.checks.flatMap((check) => check.findings);
+}
+
+/** How many rows break any rule. */
+export function countOf(report: Report): number {
+  return report.checks.reduce((sum, check) => sum + check.count, 0);
+}
+
+/** Makes a finding of a row; bigints become texts, since facts are printed and stored as JSON. */
+export function findingOf(
+  check: string,
+  rule: RuleId,
+  subject: string,
+  facts: Readonly<Record<string, unknown>>,
+  walletId?: number,
+): Finding {
+  const plain = Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, factOf(value)]));
+  const fingerprint = createHash('sha256')
+    .update(JSON.stringify([check, subject, plain]))
+    .digest('hex')
+    .slice(0, 16);
+  return { check, rule, subject, facts: plain, fingerprint, ...(walletId === undefined ? {} : { walletId }) };
+}
+
+function factOf(value: unknown): Fact {
+  if (value === null || value === undefined) return null;
+  if (typeof value === 'bigint') return value.toString();
+  if (Buffer.isBuffer(value)) return value.toString('hex');
+  if (value instanceof Date) return value.toISOString();
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return value;
+  return JSON.stringify(value);
+}

@@ -1,0 +1,166 @@
+/** Rules of orders, legs and their transactions (I3–I6, I9, I10), as reads over whole tables. */
+import { ORDER_TRANSITIONS } from '../orders/order-state.js';
+import type { BookCheck } from './book-check.js';
+import { RECOVERY_PROJECT } from './recovery.js';
+
+const LEGAL_MOVES = Object.entries(ORDER_TRANSITIONS)
+  .flatMap(([from, tos]) => tos.map((to) => `('${from}', '${to}')`))
+  .join(', ');
+
+const DELIVERY_CHECKS: readonly BookCheck[] = [
+  {
+    check: 'order-legs',
+    rule: 'I3',
+    says: 'An order’s legs stand as its status says, and together they hold what was sold, when it was sold.',
+    text: `SELECT 'order ' || o.id AS subject, o.kind, o.status, o.settled, o.energy, l.energy AS legs_energy,
+        o.delivered_at, o.ends_at, l.statuses
+      FROM orders o LEFT JOIN (
+        SELECT order_id, string_agg(DISTINCT status, ',' ORDER BY status) AS statuses,
+               bool_and(status IN ('reserved', 'released')) AS unsent,
+               bool_and(status IN ('released', 'reclaimed')) AS ended,
+               bool_or(status = 'reserved' OR status = 'placed') AS open,
+               sum(energy) FILTER (WHERE status <> 'released')::bigint AS energy,
+               max(active_at) FILTER (WHERE status <> 'released') AS active_at,
+               count(*) FILTER (WHERE status <> 'released') AS standing
+          FROM leg GROUP BY order_id) l ON l.order_id = o.id
+      WHERE l.order_id IS NULL
+         OR (o.status = 'reserved' AND NOT l.unsent)
+         OR (o.status = 'refunded' AND NOT l.ended)
+         OR (o.status = 'delivered' AND (l.open OR l.standing = 0
+              OR o.delivered_at IS DISTINCT FROM l.active_at
+              OR (o.kind = 'rental' AND (coalesce(l.energy, 0) < o.energy OR o.delivered_energy <> l.energy
+                   OR o.ends_at IS DISTINCT FROM o.delivered_at + o.duration_sec * interval '1 second'))))
+         OR (o.settled AND o.status NOT IN ('delivered', 'refunded')) OR (o.status = 'refunded' AND NOT o.settled)`,
+  },
+  {
+    check: 'leg-transactions',
+    rule: 'I3',
+    says: 'Every leg stands as its own transactions say: delivered by exactly one, taken back by at most one.',
+    text: `SELECT 'leg ' || l.id || ' of order ' || l.order_id AS subject, l.wallet_id, l.status, t.delivery, t.reclaim,
+        t.deliveries, t.reclaims
+      FROM leg l LEFT JOIN (
+        SELECT leg_id,
+               max(status) FILTER (WHERE purpose <> 'reclaim' AND status NOT IN ('dead', 'dropped')) AS delivery,
+               max(status) FILTER (WHERE purpose = 'reclaim' AND status NOT IN ('dead', 'dropped')) AS reclaim,
+               count(*) FILTER (WHERE purpose <> 'reclaim' AND status NOT IN ('dead', 'dropped')) AS deliveries,
+               count(*) FILTER (WHERE purpose = 'reclaim' AND status NOT IN ('dead', 'dropped')) AS reclaims
+          FROM chain_tx GROUP BY leg_id) t ON t.leg_id = l.id
+      WHERE t.deliveries > 1 OR t.reclaims > 1 OR NOT CASE l.status
+        WHEN 'reserved' THEN coalesce(t.delivery, 'built') IN ('built', 'signed') AND t.reclaim IS NULL
+        WHEN 'placed' THEN coalesce(t.delivery, 'built') IN ('built', 'signed', 'sending') AND t.reclaim IS NULL
+        WHEN 'active' THEN coalesce(t.delivery IN ('included', 'solid'), false)
+                       AND coalesce(t.reclaim, 'built') IN ('built', 'signed')
+        WHEN 'reclaiming' THEN coalesce(t.delivery = 'solid', false) AND coalesce(t.reclaim, 'built') <> 'solid'
+        WHEN 'reclaimed' THEN coalesce(t.delivery = 'solid' AND t.reclaim = 'solid', false)
+        ELSE t.delivery IS NULL AND t.reclaim IS NULL END`,
+  },
+  {
+    check: 'order-settled',
+    rule: 'I3',
+    says: 'A settled delivery stands in solid blocks, every leg of it.',
+    text: `SELECT 'order ' || o.id AS subject, l.wallet_id, l.id AS leg, l.status
+      FROM orders o JOIN leg l ON l.order_id = o.id AND l.status <> 'released'
+      LEFT JOIN chain_tx t ON t.leg_id = l.id AND t.purpose <> 'reclaim' AND t.status = 'solid'
+      WHERE o.settled AND o.status = 'delivered' AND t.id IS NULL`,
+  },
+  {
+    check: 'order-refunded',
+    rule: 'I3',
+    says: 'Of a refunded order nothing stands on chain: each leg was proven never to happen, or taken back.',
+    text: `SELECT 'order ' || o.id AS subject, t.wallet_id, t.purpose, t.txid, t.status
+      FROM orders o JOIN chain_tx t ON t.order_id = o.id
+      WHERE o.status = 'refunded' AND t.purpose <> 'reclaim' AND t.status NOT IN ('dead', 'dropped')
+        AND NOT EXISTS (SELECT FROM chain_tx r WHERE r.leg_id = t.leg_id AND r.purpose = 'reclaim' AND r.status = 'solid')`,
+  },
+  {
+    check: 'orphan-rows',
+    rule: 'I4',
+    says: 'Every transaction has its leg and wallet, every leg its order: nothing hangs in the air.',
+    text: `SELECT 'transaction ' || encode(t.txid, 'hex') AS subject, w.id AS wallet_id, t.order_id, t.leg_id, t.purpose, t.status
+        FROM chain_tx t LEFT JOIN leg l ON l.id = t.leg_id LEFT JOIN pool_wallet w ON w.id = t.wallet_id
+       WHERE l.id IS NULL OR w.id IS NULL OR l.order_id <> t.order_id OR l.wallet_id <> t.wallet_id
+      UNION ALL
+      SELECT 'leg ' || l.id, w.id, l.order_id, l.id, l.kind, l.status
+        FROM leg l LEFT JOIN orders o ON o.id = l.order_id LEFT JOIN pool_wallet w ON w.id = l.wallet_id
+       WHERE o.id IS NULL OR w.id IS NULL OR o.receive_address <> l.receive_address OR o.kind <> l.kind
+          OR w.role <> CASE l.kind WHEN 'rental' THEN 'pool' ELSE 'activation' END`,
+  },
+  {
+    check: 'transaction-id',
+    rule: 'I4',
+    says: 'No two transactions share an id, and an id is the hash of its bytes.',
+    text: `SELECT 'transaction ' || encode(txid, 'hex') AS subject, min(wallet_id) AS wallet_id, count(*) AS copies
+      FROM chain_tx GROUP BY txid HAVING count(*) > 1 OR bool_or(txid <> sha256(raw_data))`,
+  },
+];
+
+const TIME_CHECKS: readonly BookCheck[] = [
+  {
+    check: 'order-overdue',
+    rule: 'I5',
+    says: 'Every charged order comes to an end: settled or refunded, within its time.',
+    text: `SELECT 'order ' || o.id AS subject, o.status, o.created_at, o.needs_attention, o.next_run_at
+      FROM orders o WHERE NOT o.settled AND o.created_at <= now() - $1 * interval '1 second'`,
+    params: ({ settleWithinSec }) => [settleWithinSec],
+  },
+  {
+    check: 'order-forgotten',
+    rule: 'I5',
+    says: 'Every order that is not over is due some day: nobody waits for ever.',
+    text: `SELECT 'order ' || o.id AS subject, o.status, o.settled, o.created_at
+      FROM orders o WHERE o.next_run_at IS NULL AND NOT o.settled
+      UNION ALL
+      SELECT 'order ' || o.id, o.status, o.settled, o.created_at
+      FROM orders o JOIN leg l ON l.order_id = o.id AND l.status = 'reclaiming'
+      WHERE o.next_run_at IS NULL AND o.settled AND o.reclaimed_at IS NOT NULL AND NOT EXISTS (
+        SELECT FROM chain_tx t WHERE t.leg_id = l.id AND t.purpose = 'reclaim' AND t.status IN ('included', 'solid'))`,
+  },
+  {
+    check: 'reclaim-early',
+    rule: 'I6',
+    says: 'Nothing is taken back before its rental has ended by the chain’s clock.',
+    text: `SELECT 'order ' || o.id AS subject, t.wallet_id, o.ends_at, t.block_at, t.txid
+      FROM orders o JOIN chain_tx t ON t.order_id = o.id AND t.purpose = 'reclaim' AND t.status IN ('included', 'solid')
+      WHERE o.status = 'delivered' AND (t.block_at < o.ends_at OR o.reclaimed_at < o.ends_at)`,
+  },
+  {
+    check: 'order-twice',
+    rule: 'I9',
+    says: 'One order per key of a project, one order per quote.',
+    text: `SELECT 'key ' || key || ' of project ' || project_id AS subject, count(*) AS orders
+        FROM orders GROUP BY project_id, key HAVING count(*) > 1
+      UNION ALL
+      SELECT 'quote ' || quote_id, count(*) FROM orders WHERE quote_id IS NOT NULL GROUP BY quote_id HAVING count(*) > 1`,
+  },
+  {
+    check: 'order-history',
+    rule: 'I10',
+    says: 'An order moved only as it may, step by step from `reserved` to where it is.',
+    text: `WITH step AS (
+        SELECT order_id, id, from_status, to_status,
+               lag(to_status, 1, 'reserved') OVER (PARTITION BY order_id ORDER BY id) AS stood,
+               lead(id) OVER (PARTITION BY order_id ORDER BY id) AS next_id
+          FROM order_event)
+      SELECT 'order ' || o.id AS subject, o.status, s.stood, s.from_status AS moved_from, s.to_status AS moved_to
+        FROM orders o LEFT JOIN step s ON s.order_id = o.id
+       WHERE o.project_id <> '${RECOVERY_PROJECT}' AND ((s.id IS NULL AND o.status <> 'reserved')
+          OR s.stood <> s.from_status OR (s.from_status, s.to_status) NOT IN (${LEGAL_MOVES})
+          OR (s.next_id IS NULL AND s.to_status <> o.status))`,
+  },
+  {
+    check: 'death-evidence',
+    rule: 'I10',
+    says: 'A transaction given up as dead carries its proof: solid heads past its expiration, then its absence.',
+    text: `SELECT 'transaction ' || encode(t.txid, 'hex') AS subject, t.wallet_id, t.order_id, t.evidence
+      FROM chain_tx t WHERE t.status = 'dead' AND NOT CASE WHEN jsonb_typeof(t.evidence -> 'absences') = 'array' THEN coalesce(
+        (t.evidence ->> 'expiresAtMs')::numeric = round(extract(epoch FROM t.expires_at) * 1000)
+        AND (jsonb_array_length(t.evidence -> 'absences') >= 2
+          OR (jsonb_array_length(t.evidence -> 'absences') = 1 AND (t.evidence #>> '{scanned,from}')::bigint <= t.ref_block_number + 1))
+        AND NOT EXISTS (SELECT FROM jsonb_array_elements(t.evidence -> 'absences') a
+          WHERE coalesce((a #>> '{solidHead,timestampMs}')::numeric, 0) < (t.evidence ->> 'expiresAtMs')::numeric)
+        AND (SELECT count(DISTINCT a ->> 'node') FROM jsonb_array_elements(t.evidence -> 'absences') a)
+            = jsonb_array_length(t.evidence -> 'absences'), false) ELSE false END`,
+  },
+];
+
+export const ORDER_CHECKS: readonly BookCheck[] = [...DELIVERY_CHECKS, ...TIME_CHECKS];
