@@ -131,10 +131,7 @@ export class Outbound {
     };
   }
 
-  private async signAndSend(
-    unsigned: readonly Unsigned[],
-    signedBefore: readonly Signed[],
-  ): Promise<void> {
+  private async signAndSend(unsigned: readonly Unsigned[], signedBefore: readonly Signed[]): Promise<void> {
     const fresh = (await Promise.all(unsigned.map(async (item) => this.sign(item)))).flatMap((item) => item ?? []);
     let sendable = [...signedBefore];
     if (fresh.length > 0) {
