@@ -155,6 +155,7 @@ export default tseslint.config(
         module: 'writable',
         URL: 'readonly',
         fetch: 'readonly',
+        AbortSignal: 'readonly',
         setInterval: 'readonly',
         setTimeout: 'readonly',
         clearTimeout: 'readonly',

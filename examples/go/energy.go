@@ -1,0 +1,125 @@
+// Signed requests with Go's standard library.
+//
+//	export BASE_URL=http://127.0.0.1:3000 MERCHANT=<Merchant ID> API_KEY=<API key>
+//	go run energy.go quote T… [ENERGY] [DURATION_SEC]
+//	go run energy.go order QUOTE_REF IDEMPOTENCY_KEY
+//	go run energy.go get IDEMPOTENCY_KEY
+//	go run energy.go balance
+package main
+
+import (
+	"crypto/md5"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const attemptsMax = 3
+
+var client = http.Client{Timeout: 60 * time.Second}
+
+// canonical has its keys sorted and no spaces: what is signed, and sent exactly so. Go sorts the keys of maps.
+func canonical(body map[string]any) string {
+	text, err := json.Marshal(body)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// sign is hex(md5(base64(body) + api_key)); a GET signs the empty string.
+func sign(text string) string {
+	sum := md5.Sum([]byte(base64.StdEncoding.EncodeToString([]byte(text)) + os.Getenv("API_KEY")))
+	return hex.EncodeToString(sum[:])
+}
+
+// call sends one request; after a lost answer, a 429 or a 503 it is repeated, which an Idempotency-Key makes safe.
+func call(method, path string, body map[string]any, key string) (int, string, error) {
+	text := ""
+	if body != nil {
+		text = canonical(body)
+	}
+	for attempt := 1; ; attempt++ {
+		request, err := http.NewRequest(method, os.Getenv("BASE_URL")+path, strings.NewReader(text))
+		if err != nil {
+			return 0, "", err
+		}
+		request.Header.Set("Merchant", os.Getenv("MERCHANT"))
+		request.Header.Set("Signature", sign(text))
+		if body != nil {
+			request.Header.Set("Content-Type", "application/json")
+		}
+		if key != "" {
+			request.Header.Set("Idempotency-Key", key)
+		}
+		pause := attempt
+		answer, err := client.Do(request)
+		if err == nil {
+			content, readErr := io.ReadAll(answer.Body)
+			answer.Body.Close()
+			isRepeatable := readErr != nil || answer.StatusCode == 429 || answer.StatusCode == 503
+			if !isRepeatable || attempt == attemptsMax {
+				return answer.StatusCode, string(content), readErr
+			}
+			if after, err := strconv.Atoi(answer.Header.Get("Retry-After")); err == nil {
+				pause = after
+			}
+		} else if attempt == attemptsMax {
+			return 0, "", err
+		}
+		time.Sleep(time.Duration(pause) * time.Second)
+	}
+}
+
+func quote(args []string) (int, string, error) {
+	body := map[string]any{"receive_address": args[0]}
+	if len(args) > 1 && args[1] != "" && args[1] != "0" {
+		body["energy"] = json.Number(args[1])
+	}
+	if len(args) > 2 {
+		body["duration_sec"] = json.Number(args[2])
+	}
+	return call("POST", "/v1/quotes", body, "")
+}
+
+func main() {
+	wanted := map[string]int{"quote": 1, "order": 2, "get": 1, "balance": 0}
+	if len(os.Args) < 2 {
+		os.Args = append(os.Args, "")
+	}
+	count, isKnown := wanted[os.Args[1]]
+	args := os.Args[2:]
+	if !isKnown || len(args) < count {
+		fmt.Fprintln(os.Stderr, "Name one of: quote RECEIVER, order QUOTE_REF KEY, get KEY, balance.")
+		os.Exit(2)
+	}
+	var status int
+	var answer string
+	var err error
+	switch os.Args[1] {
+	case "quote":
+		status, answer, err = quote(args)
+	case "order":
+		status, answer, err = call("POST", "/v1/orders", map[string]any{"quote_ref": args[0]}, args[1])
+	case "get":
+		status, answer, err = call("GET", "/v1/orders/"+url.PathEscape(args[0]), nil, "")
+	case "balance":
+		status, answer, err = call("GET", "/v1/balance", nil, "")
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	fmt.Println(answer)
+	if status >= 300 {
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,3 @@
+module energy
+
+go 1.21

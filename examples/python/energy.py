@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""Signed requests with Python 3.8 or newer; no packages.
+
+export BASE_URL=http://127.0.0.1:3000 MERCHANT=<Merchant ID> API_KEY=<API key>
+python3 energy.py quote T... [ENERGY] [DURATION_SEC]
+python3 energy.py order QUOTE_REF IDEMPOTENCY_KEY
+python3 energy.py get IDEMPOTENCY_KEY
+python3 energy.py balance
+"""
+import base64
+import hashlib
+import json
+import os
+import sys
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+
+ATTEMPTS_MAX = 3
+
+
+def canonical(body):
+    """Keys sorted, no spaces: what is signed, and sent exactly so."""
+    return json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def sign(text, api_key):
+    """hex(md5(base64(body) + api_key)); a GET signs the empty string."""
+    encoded = base64.b64encode(text.encode()).decode()
+    return hashlib.md5((encoded + api_key).encode()).hexdigest()
+
+
+def call(method, path, body=None, headers=None):
+    """Sends one request; after a lost answer, a 429 or a 503 it is repeated, which an Idempotency-Key makes safe."""
+    text = "" if body is None else canonical(body)
+    for attempt in range(1, ATTEMPTS_MAX + 1):
+        request = urllib.request.Request(os.environ["BASE_URL"] + path, method=method)
+        request.add_header("Merchant", os.environ["MERCHANT"])
+        request.add_header("Signature", sign(text, os.environ["API_KEY"]))
+        for name, value in (headers or {}).items():
+            request.add_header(name, value)
+        if body is not None:
+            request.add_header("Content-Type", "application/json")
+            request.data = text.encode()
+        pause = attempt
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return answer.status, json.load(answer)
+        except urllib.error.HTTPError as error:
+            if error.code not in (429, 503) or attempt == ATTEMPTS_MAX:
+                return error.code, json.load(error)
+            pause = int(error.headers.get("Retry-After") or attempt)
+        except urllib.error.URLError:
+            if attempt == ATTEMPTS_MAX:
+                raise
+        time.sleep(pause)
+
+
+def quote(receiver, energy="0", duration=None):
+    body = {"receive_address": receiver}
+    if int(energy) > 0:
+        body["energy"] = int(energy)
+    if duration is not None:
+        body["duration_sec"] = int(duration)
+    return call("POST", "/v1/quotes", body)
+
+
+def order(quote_ref, key):
+    return call("POST", "/v1/orders", {"quote_ref": quote_ref}, {"Idempotency-Key": key})
+
+
+def get(key):
+    return call("GET", "/v1/orders/" + urllib.parse.quote(key, safe=""))
+
+
+def balance():
+    return call("GET", "/v1/balance")
+
+
+COMMANDS = {"quote": quote, "order": order, "get": get, "balance": balance}
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2 or sys.argv[1] not in COMMANDS:
+        print(__doc__, file=sys.stderr)
+        sys.exit(2)
+    status, answer = COMMANDS[sys.argv[1]](*sys.argv[2:])
+    print(json.dumps(answer))
+    sys.exit(0 if status < 300 else 1)

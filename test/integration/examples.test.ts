@@ -1,0 +1,161 @@
+// The examples as a merchant runs them, against a whole service with its worker; and the guide's answers against what
+// the service answers.
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { startNode, type NodeProcess } from '../../src/local/processes.js';
+import type { Customer } from '../client.js';
+import { makeCustomer } from '../factory.js';
+import { openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
+
+const run = promisify(execFile);
+const FOLDER = new URL('../../examples/', import.meta.url).pathname;
+const RENTAL_SEC = 30;
+
+/** How each example is started, and how to know whether this machine can. */
+const LANGUAGES: Record<string, readonly [command: string, ...args: string[]]> = {
+  bash: ['bash', `${FOLDER}bash/energy.sh`],
+  node: [process.execPath, `${FOLDER}node/energy.mjs`],
+  python: ['python3', `${FOLDER}python/energy.py`],
+  php: ['php', `${FOLDER}php/energy.php`],
+  go: ['go', 'run', `${FOLDER}go/energy.go`],
+};
+
+async function isHere(command: string): Promise<boolean> {
+  return run('bash', ['-c', 'command -v "$0"', command]).then(
+    () => true,
+    () => false,
+  );
+}
+
+// PHP and Go are seldom installed; where they are, their examples must do the same.
+const HERE = await Promise.all(Object.values(LANGUAGES).map(([command]) => isHere(command)));
+const RUNNABLE = Object.keys(LANGUAGES).filter((_, index) => HERE[index]);
+
+let world: OrderWorld;
+let worker: NodeProcess<unknown>;
+let customer: Customer;
+
+beforeAll(async () => {
+  world = await openOrderWorld({ DURATION_MIN_SEC: String(RENTAL_SEC) });
+  customer = await makeCustomer(world.api);
+  const hooks = new URL('../setup/typescript.mjs', import.meta.url).href;
+  worker = await startNode(new URL('../../src/main.worker.ts', import.meta.url).pathname, {
+    name: 'the worker',
+    env: { ...world.env, NODE_OPTIONS: `--import=${hooks}` },
+  });
+});
+
+afterAll(async () => {
+  await worker.stop();
+  await world.close();
+});
+
+interface Ran {
+  readonly code: number;
+  readonly body: Record<string, unknown>;
+  readonly err: string;
+}
+
+async function example(language: string, args: readonly string[], env: Record<string, string> = {}): Promise<Ran> {
+  const [command, ...first] = LANGUAGES[language]!;
+  const signer = { BASE_URL: world.api.baseUrl, MERCHANT: customer.merchant, API_KEY: customer.apiKey };
+  const options = { env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...signer, ...env }, timeout: 50_000 };
+  const { code, stdout, stderr } = await run(command, [...first, ...args], options).then(
+    (done) => ({ code: 0, ...done }),
+    (error: unknown) => error as { code: number; stdout: string; stderr: string },
+  );
+  return { code, body: stdout === '' ? {} : (JSON.parse(stdout) as Record<string, unknown>), err: stderr };
+}
+
+it('bash, Node and Python are on every machine that tests this', () => {
+  expect(RUNNABLE).toEqual(expect.arrayContaining(['bash', 'node', 'python']));
+});
+
+it.each(RUNNABLE)('%s buys by a quote, once, and reads what it bought', async (language) => {
+  const receiver = world.receiver(10 + Object.keys(LANGUAGES).indexOf(language));
+  const quoted = await example(language, ['quote', receiver, '65000', String(RENTAL_SEC)]);
+  expect([quoted.code, quoted.err]).toEqual([0, '']);
+  expect(quoted.body).toMatchObject({ receive_address: receiver, energy: 65_000, duration_sec: RENTAL_SEC });
+  const sized = await example(language, ['quote', receiver]);
+  expect(sized.body).toMatchObject({ duration_sec: 3600, recipient_state: 'cold' });
+
+  const key = `${language} order`;
+  const before = (await example(language, ['balance'])).body['credits_balance'] as number;
+  const bought = await example(language, ['order', String(quoted.body['ref']), key]);
+  const again = await example(language, ['order', String(quoted.body['ref']), key]);
+  expect([bought.code, again.code, again.body['id']]).toEqual([0, 0, bought.body['id']]);
+  const after = (await example(language, ['balance'])).body['credits_balance'] as number;
+  expect(before - after).toBe(quoted.body['credits']);
+  expect((await example(language, ['get', key.replaceAll(' ', language === 'bash' ? '%20' : ' ')])).body).toMatchObject(
+    { id: bought.body['id'] },
+  );
+
+  const refused = await example(language, ['order', String(quoted.body['ref']), 'another key']);
+  expect([refused.code, refused.body['error']]).toEqual([1, 'QUOTE_ALREADY_USED']);
+  const stranger = await example(language, ['balance'], { API_KEY: 'not the key' });
+  expect([stranger.code, stranger.body['error']]).toEqual([1, 'INVALID_SIGNATURE']);
+  expect((await example(language, ['steal'])).code).toBe(2);
+});
+
+it('every answer of the guide has the members that the service answers', async () => {
+  const shown = await answersOfGuide();
+  const answered = await firstHour();
+  expect([...shown.keys()]).toEqual([...answered.keys()]);
+  for (const [name, body] of answered) expect([name, membersOf(shown.get(name))]).toEqual([name, membersOf(body)]);
+});
+
+/** The JSON after each `<!-- answer: NAME -->`. */
+async function answersOfGuide(): Promise<Map<string, unknown>> {
+  const guide = await readFile(`${FOLDER}README.md`, 'utf8');
+  const blocks = guide.matchAll(/<!-- answer: ([a-z ]+) -->\n\n```json\n(.*?)\n```/gs);
+  return new Map([...blocks].map(([, name, text]) => [name!, JSON.parse(text!)]));
+}
+
+/** The guide's story, told to the running service. */
+async function firstHour(): Promise<Map<string, unknown>> {
+  const answers = new Map<string, unknown>();
+  const keep = async (name: string, answer: Promise<{ body: unknown }>): Promise<Record<string, unknown>> => {
+    const body = (await answer).body as Record<string, unknown>;
+    answers.set(name, body);
+    return body;
+  };
+  const read = async (): Promise<Record<string, unknown>> => (await customer.get('/v1/orders/guide')).body;
+  await keep('balance', customer.get('/v1/balance'));
+  const terms = { receive_address: world.receiver(1), duration_sec: RENTAL_SEC };
+  const { ref } = await keep('quote', customer.post('/v1/quotes', terms));
+  const buy = (key: string, more = {}) => customer.post('/v1/orders', { quote_ref: ref }, { ...withKey(key), ...more });
+  await keep('order', buy('guide'));
+  await keep('delivered', buy('guide', { Prefer: 'wait=20' }));
+  await keep('refused', buy('guide, another key'));
+  await keep(
+    'settled',
+    until(read, (order) => order['settled'] === true),
+  );
+  await keep(
+    'reclaimed',
+    until(read, (order) => order['reclaimed_at'] !== undefined),
+  );
+  await keep('balance after', customer.get('/v1/balance'));
+  await keep('wrong', customer.post('/v1/quotes', { receive_address: 'Tx', colour: 'red' }));
+  return answers;
+}
+
+async function until(
+  read: () => Promise<Record<string, unknown>>,
+  isReached: (order: Record<string, unknown>) => boolean,
+): Promise<{ body: unknown }> {
+  for (let look = 0; look < 400; look += 1) {
+    const body = await read();
+    if (isReached(body)) return { body };
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error('the order did not come so far');
+}
+
+/** Names and kinds of every member, at every depth. */
+function membersOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.slice(0, 1).map(membersOf);
+  if (typeof value !== 'object' || value === null) return typeof value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, membersOf(member)]));
+}
