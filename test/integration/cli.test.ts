@@ -1,5 +1,7 @@
 // The operator's commands end to end on a real database: what they answer, what they refuse, what they leave behind.
+import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { promisify } from 'node:util';
 import { Sealer } from '../../src/seal.js';
 import { asAdmin, databaseUrl, fromSetup } from '../setup/admin.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
@@ -83,6 +85,35 @@ describe('the command line', () => {
     );
     expect(away.code).toBe(1);
     expect(JSON.parse(away.err)).toMatchObject({ error: 'DATABASE_UNAVAILABLE' });
+  });
+});
+
+describe('the process', () => {
+  const hooks = new URL('../setup/typescript.mjs', import.meta.url).href;
+  const main = new URL('../../src/main.cli.ts', import.meta.url).pathname;
+
+  async function shell(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+    const options = { env: { PATH: process.env['PATH'], ...env }, timeout: 30_000 };
+    return promisify(execFile)(process.execPath, [`--import=${hooks}`, main, ...args], options).then(
+      (done) => ({ code: 0, ...done }),
+      (error: unknown) => error as { code: number; stdout: string; stderr: string },
+    );
+  }
+
+  it('prints the answer and nothing else, and ends by itself with its code', async () => {
+    const listed = await shell('project', 'list', '--json');
+    expect([listed.code, listed.stderr, JSON.parse(listed.stdout)]).toEqual([0, '', { projects: expect.any(Array) }]);
+    const unknown = await shell('project', 'show', randomUUID());
+    expect([unknown.code, unknown.stdout, unknown.stderr]).toEqual([
+      1,
+      '',
+      expect.stringContaining('There is no project'),
+    ]);
+  });
+
+  it('never does a dangerous thing unasked when nobody sits there', async () => {
+    const refused = await shell('migrate', 'down');
+    expect([refused.code, refused.stdout, refused.stderr]).toEqual([2, '', expect.stringContaining('--yes')]);
   });
 });
 
