@@ -150,7 +150,8 @@ export class Client {
 }
 
 function refusal(answer: Answer): string {
-  return String(answer['Error'] ?? answer['message'] ?? JSON.stringify(answer));
+  const told = answer['Error'] ?? answer['message'];
+  return typeof told === 'string' ? told : JSON.stringify(answer);
 }
 
 /** Init code that leaves `runtime` (hex, up to 255 bytes) as the contract's code. */

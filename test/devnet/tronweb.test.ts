@@ -62,7 +62,7 @@ test('deploys a contract, sends to it, calls it and reads the event of a receipt
   await chain.mine(2);
   expect(await token.balanceOf(pool.address).call()).toBe(42n);
   const info = await wallet.trx.getTransactionInfo(txId);
-  const [log] = info.log ?? [];
+  const [log] = info.log;
   expect(log?.topics[0]).toBe(wallet.sha3('Transfer(address,address,uint256)', false));
   expect(BigInt(`0x${log?.data ?? ''}`)).toBe(42n);
   expect((await wallet.trx.getContract(made.contract_address)).name).toBe('Token');

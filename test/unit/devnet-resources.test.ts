@@ -1,0 +1,96 @@
+// Stake 2.0 arithmetic: figures recorded from the real node, and what must hold for any usage.
+import fc from 'fast-check';
+import { type Usage, newAccount } from '../../src/devnet/accounts.js';
+import { addTotals, parametersEntry, DEFAULT_PARAMETERS } from '../../src/devnet/parameters.js';
+import {
+  WINDOW_SLOTS,
+  delegatable,
+  handBack,
+  increase,
+  increaseFree,
+  limitOfStake,
+  recovered,
+  spend,
+} from '../../src/devnet/resources.js';
+import { Store } from '../../src/devnet/state.js';
+
+const NEVER: Usage = { used: 0n, slot: 0n, window: 0n };
+const NOW = 598_390_496n;
+
+function recordedChain(): Store {
+  const store = new Store();
+  store.put(...parametersEntry(DEFAULT_PARAMETERS));
+  addTotals(store, { ENERGY: 20_000_500_000n, BANDWIDTH: 100_000n });
+  return store;
+}
+
+test('stakes give the limits the real node gave', () => {
+  const store = recordedChain();
+  expect(limitOfStake(store, 'ENERGY', 5_000_000_000n)).toBe(44_998n);
+  expect(limitOfStake(store, 'ENERGY', 500_000_000_000n)).toBe(4_499_887n);
+  expect(limitOfStake(store, 'BANDWIDTH', 100_000_000_000n)).toBe(43_200_000_000n);
+  expect(limitOfStake(new Store(), 'ENERGY', 1n)).toBe(0n);
+});
+
+test('free bandwidth used is 345, and 344 three blocks later, as recorded', () => {
+  const used = increaseFree(0n, 345n, NOW, NOW);
+  expect(used).toBe(345n);
+  expect(increaseFree(used, 0n, NOW, NOW + 3n)).toBe(344n);
+});
+
+test('27 841 energy used is 27 838 three blocks later, as recorded', () => {
+  const used = spend(NEVER, 27_841n, NOW);
+  expect(recovered(used, NOW + 3n)).toBe(27_838n);
+});
+
+test('energy in use lowers what can be delegated, as recorded', () => {
+  const pool = {
+    ...newAccount('41' + '00'.repeat(20), 'genesis', 0n),
+    frozen: { BANDWIDTH: 0n, ENERGY: 499_800_000_000n, TRON_POWER: 0n },
+    usage: { BANDWIDTH: NEVER, ENERGY: { used: 37_834n, slot: NOW, window: 28_800_000n } },
+  };
+  expect(delegatable(recordedChain(), pool, 'ENERGY', NOW)).toBe(495_596_117_128n);
+});
+
+const usage = fc.record({
+  used: fc.bigInt({ min: 0n, max: 180_000_000_000n }),
+  slot: fc.constant(NOW),
+  window: fc.bigInt({ min: 1_000n, max: 28_800_000n }),
+});
+const later = fc.bigInt({ min: 0n, max: 40_000n });
+
+test('usage only shrinks with time, and is gone when its window is over', () => {
+  fc.assert(
+    fc.property(usage, later, later, (u, a, b) => {
+      const [near, far] = a < b ? [a, b] : [b, a];
+      expect(recovered(u, NOW + far)).toBeLessThanOrEqual(recovered(u, NOW + near));
+      expect(recovered(u, NOW + WINDOW_SLOTS)).toBe(0n);
+    }),
+  );
+});
+
+test('using more adds what was used, within a unit, and never widens a window past a day', () => {
+  fc.assert(
+    fc.property(usage, fc.bigInt({ min: 1n, max: 100_000_000n }), later, (u, more, delay) => {
+      const before = recovered(u, NOW + delay);
+      const after = increase(u, more, NOW + delay);
+      expect(after.used - before - more).toBeLessThanOrEqual(1n);
+      expect(after.used - before - more).toBeGreaterThanOrEqual(-1n);
+      expect(after.window).toBeLessThanOrEqual(28_800_000n);
+    }),
+  );
+});
+
+test('what a reclaim hands back is added whole, over a window between the two', () => {
+  fc.assert(
+    fc.property(usage, usage, (owner, receiver) => {
+      const own = increase(owner, 0n, NOW);
+      const got = handBack(owner, receiver, receiver.used, NOW);
+      expect(got.used).toBe(own.used + receiver.used);
+      if (got.used === 0n) return;
+      const windows = [own.window, receiver.window].sort((a, b) => (a < b ? -1 : 1));
+      expect(got.window).toBeGreaterThanOrEqual(windows[0] ?? 0n);
+      expect(got.window).toBeLessThanOrEqual(windows[1] ?? 0n);
+    }),
+  );
+});
