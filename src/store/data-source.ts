@@ -34,6 +34,8 @@ const ENTITIES = [
 
 export const MIGRATIONS = [Initial1760000000001];
 
+const QUERY_GRACE_MS = 2000;
+
 interface DataSourceOptions {
   readonly url: string;
   readonly poolMax: number;
@@ -56,6 +58,8 @@ export function createDataSource(options: DataSourceOptions): DataSource {
       // pg waits for ever by default, for a connection as for a free place in the pool.
       connectionTimeoutMillis: 2000,
       idleTimeoutMillis: 30_000,
+      // Beyond the server's own limit: for a connection that went silent, which the pool then throws away.
+      ...(statementTimeoutMs > 0 && { query_timeout: statementTimeoutMs + QUERY_GRACE_MS }),
       keepAlive: true,
       // A same-key request waits for the first up to 10 s (Contract 6); the statement outlives that wait a little.
       options: [

@@ -52,7 +52,7 @@ export function isConnectionFault(thrown: unknown): boolean {
   const code = 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : '';
   return (
     /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN)/.test(code) ||
-    /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|not queryable/i.test(
+    /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|not queryable|Query read timeout/i.test(
       thrown.message,
     )
   );
@@ -70,6 +70,9 @@ async function run<R extends object>(
 
 @Injectable()
 export class Database implements Queryable, OnApplicationShutdown {
+  /** Told of every failed statement: its SQLSTATE, or `connection`. For counting only. */
+  onFault: ((kind: string) => void) | undefined;
+
   constructor(@Inject(DataSource) private readonly source: DataSource) {}
 
   /** TypeORM's own pool: one pool per process, whoever asks. */
@@ -79,7 +82,7 @@ export class Database implements Queryable, OnApplicationShutdown {
 
   /** One statement, its own transaction. */
   async query<R extends object = Row>(statement: Statement | string, params: readonly unknown[] = []): Promise<R[]> {
-    return run<R>(this.pool, statement, params);
+    return this.watched(run<R>(this.pool, statement, params));
   }
 
   /**
@@ -101,12 +104,21 @@ export class Database implements Queryable, OnApplicationShutdown {
     if (this.source.isInitialized) await this.source.destroy();
   }
 
+  private async watched<T>(work: Promise<T>): Promise<T> {
+    try {
+      return await work;
+    } catch (error) {
+      this.onFault?.(sqlStateOf(error) ?? (isConnectionFault(error) ? 'connection' : 'none'));
+      throw error;
+    }
+  }
+
   private async attempt<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
-    const client = await this.pool.connect();
+    const client = await this.watched(this.pool.connect());
     let broken: Error | undefined;
     try {
       await client.query('BEGIN');
-      const tx: Queryable = { query: async (statement, params = []) => run(client, statement, params) };
+      const tx: Queryable = { query: async (statement, params = []) => this.watched(run(client, statement, params)) };
       const result = await work(tx);
       await client.query('COMMIT');
       return result;
