@@ -140,6 +140,10 @@ function outside(r: Reader) {
       trustedProxies: r.networks('TRUSTED_PROXIES'),
       requestTimeoutSec: r.integer('REQUEST_TIMEOUT_SEC', 15, 1, 300),
       headersTimeoutSec: r.integer('HEADERS_TIMEOUT_SEC', 10, 1, 300),
+      /** How long an idle connection is kept: longer than a load balancer keeps its own, or requests meet its end. */
+      keepAliveSec: r.integer('KEEP_ALIVE_SEC', 65, 1, 3600),
+      /** How long after SIGTERM requests are still taken while /ready already says no. */
+      drainDelaySec: r.integer('DRAIN_DELAY_SEC', 0, 0, 300),
       maxRequestsPerSocket: r.integer('MAX_REQUESTS_PER_SOCKET', 10_000, 0, 10_000_000),
       rateLimitPerMinute: r.integer('RATE_LIMIT_PER_MINUTE', 120, 1, 10_000_000),
       badSignaturesPerMinute: r.integer('BAD_SIGNATURES_PER_MINUTE', 600, 1, 10_000_000),
@@ -228,6 +232,11 @@ function inside(r: Reader) {
       /** Test switch: `point:n` kills the process with SIGKILL when the point is passed the n-th time. */
       crashAt: r.optional('CRASH_AT'),
     },
+    retention: {
+      /** Days; 0 keeps for ever. What nodes said to broadcasts, and the moves of orders: no money hangs on either. */
+      broadcastsDays: r.integer('RETAIN_BROADCASTS_DAYS', 30, 0, 36_500),
+      eventsDays: r.integer('RETAIN_EVENTS_DAYS', 365, 0, 36_500),
+    },
     logLevel: r.choice('LOG_LEVEL', LOG_LEVELS, 'info'),
   };
 }
@@ -258,5 +267,6 @@ export abstract class Config implements Readonly<Settings> {
   abstract readonly sales: Settings['sales'];
   abstract readonly pool: Settings['pool'];
   abstract readonly worker: Settings['worker'];
+  abstract readonly retention: Settings['retention'];
   abstract readonly logLevel: LogLevel;
 }

@@ -1,18 +1,22 @@
 /**
  * The API process. Starts while Redis or the chain are away; refuses to start on a wrong setting, without the
- * database, or with a schema older than the code. On SIGTERM: stops accepting, finishes what is in flight, closes.
+ * database, or with a schema older than the code. On SIGTERM: says that it is not ready, serves on until the load
+ * balancer has noticed, then stops accepting, finishes what is in flight, closes.
  */
 import 'reflect-metadata';
 import { ApiModule } from './api.module.js';
 import { readConfig } from './config.js';
+import { watchPrices } from './api-vitals.js';
+import { sleep } from './clock.js';
 import { armCrashPoint } from './crash-point.js';
 import { messageOf } from './errors.js';
 import { openAdmin } from './http/admin.js';
 import { createLogger } from './http/logger.js';
 import { Metrics } from './http/metrics.js';
-import { createHttpApp, drain, serverOf } from './http/server.js';
+import { createHttpApp, drain, leave, serverOf } from './http/server.js';
 import { OrderWaits } from './orders/waits.js';
 import { Database } from './store/database.js';
+import { watchDatabase } from './store/database-metrics.js';
 
 /** How long requests in flight may take to finish after SIGTERM. */
 const DRAIN_MS = 20_000;
@@ -27,25 +31,35 @@ async function start(): Promise<void> {
   await app.listen(config.http.port, config.http.host);
   const server = serverOf(app);
   const database = app.get(Database);
+  watchDatabase(metrics.registry, database);
+  watchPrices(app, metrics.registry);
+  let isStopping = false;
   const admin = await openAdmin({
     host: config.http.host,
     port: config.http.adminPort,
     metrics,
     // Neither Redis nor the chain: orders are accepted, and quotes priced from what is known, without them.
-    checks: { database: () => database.query('SELECT 1') },
+    checks: {
+      database: () => database.query('SELECT 1'),
+      serving: async () => {
+        if (isStopping) throw new Error('the process is stopping');
+        return Promise.resolve();
+      },
+    },
     log,
   });
   log.info({ address: server.address(), admin: admin.address() }, 'listening');
 
-  let isStopping = false;
   const stop = (): void => {
     if (isStopping) return;
     isStopping = true;
     log.info({}, 'stopping');
     // Callers who asked to wait get their answer now, so that none of them is cut off.
     app.get(OrderWaits).releaseAll();
+    leave(server);
     // The admin port answers to the end: a probe should see a process that stops, not one that is gone.
-    drain(server, DRAIN_MS)
+    sleep(config.http.drainDelaySec * 1000)
+      .then(() => drain(server, DRAIN_MS))
       .then(() => app.close())
       .then(
         () => process.exit(0),

@@ -8,13 +8,16 @@ import { readConfig } from './config.js';
 import { armCrashPoint } from './crash-point.js';
 import { messageOf } from './errors.js';
 import { OrdersProcessor } from './fulfilment/orders.processor.js';
+import { Pruning } from './fulfilment/pruning.js';
 import { Runner } from './fulfilment/runner.js';
+import { Vitals } from './fulfilment/vitals.js';
 import { openAdmin } from './http/admin.js';
 import { createLogger } from './http/logger.js';
 import { Metrics } from './http/metrics.js';
 import { PoolSync } from './pool/pool-sync.js';
 import { Repeater } from './repeat.js';
 import { Database } from './store/database.js';
+import { watchDatabase } from './store/database-metrics.js';
 import { WorkerModule } from './worker.module.js';
 
 /** A sweep older than this means that the worker is stuck, whatever it says of itself. */
@@ -38,12 +41,19 @@ async function start(): Promise<void> {
   const database = app.get(Database);
   const metrics = app.get(Metrics);
   metrics.collectDefaults();
+  watchDatabase(metrics.registry, database);
+  const [vitals, pruning] = [app.get(Vitals), app.get(Pruning)];
+  let isStopping = false;
   const admin = await openAdmin({
     host: config.http.host,
     port: config.http.adminPort,
     metrics,
     checks: {
       database: () => database.query('SELECT 1'),
+      working: async () => {
+        if (isStopping) throw new Error('the process is stopping');
+        return Promise.resolve();
+      },
       sweep: async () => {
         if (runner.sweepAgeSec > SWEEP_AGE_MAX_SEC) throw new Error('the sweep stands still');
         return Promise.resolve();
@@ -54,16 +64,17 @@ async function start(): Promise<void> {
   runner.start();
   processor.start();
   void pool.start();
+  void vitals.start();
+  pruning.start();
   log.info({ admin: admin.address() }, 'working');
 
-  let isStopping = false;
   const stop = async (): Promise<void> => {
     if (isStopping) return;
     isStopping = true;
     log.info({}, 'stopping');
     // Ours first, and in order: the framework would close connections under running work.
     await processor.stop();
-    await Promise.all([runner.stop(config.worker.stopSec * 1000), pool.stop()]);
+    await Promise.all([runner.stop(config.worker.stopSec * 1000), pool.stop(), vitals.stop(), pruning.stop()]);
     await app.close();
   };
   const onSignal = (): void => {

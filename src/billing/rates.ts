@@ -87,6 +87,12 @@ export class Rates implements OnModuleInit, BeforeApplicationShutdown {
     return { rate: latest.value, fresh: latest.ageMs <= maxAgeSec * 1000 };
   }
 
+  /** Seconds since the rate was read; 0 with a static one, infinite before the first. */
+  get ageSec(): number {
+    if (this.sources.length === 0) return 0;
+    return (this.reading.latest()?.ageMs ?? Number.POSITIVE_INFINITY) / 1000;
+  }
+
   private async ask(): Promise<RateE8> {
     const urls = this.config.rates.sourceUrls;
     const answers = await Promise.allSettled(

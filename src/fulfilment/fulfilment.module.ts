@@ -11,9 +11,11 @@ import { OrdersProcessor } from './orders.processor.js';
 import { Outbound } from './outbound.js';
 import { Progress } from './progress.js';
 import { Proofs } from './proof.js';
+import { Pruning } from './pruning.js';
 import { Runner } from './runner.js';
 import { Settlement } from './settlement.js';
 import { TransactionLog } from './transaction-log.js';
+import { Vitals } from './vitals.js';
 import { Work } from './work.js';
 
 @Module({
@@ -29,11 +31,13 @@ import { Work } from './work.js';
     Outbound,
     Progress,
     Proofs,
+    Pruning,
     Runner,
     Settlement,
     TransactionLog,
+    Vitals,
     Work,
   ],
-  exports: [OrdersProcessor, Runner],
+  exports: [OrdersProcessor, Runner, Pruning, Vitals],
 })
 export class FulfilmentModule {}

@@ -43,6 +43,7 @@ class LimitedExpressAdapter extends ExpressAdapter {
       this.getInstance<(request: IncomingMessage, response: ServerResponse) => void>(),
     );
     server.maxRequestsPerSocket = this.limits.maxRequestsPerSocket;
+    server.keepAliveTimeout = this.limits.keepAliveSec * 1000;
     this.setHttpServer(server);
   }
 }
@@ -105,7 +106,7 @@ function frontOfDoor(app: INestApplication, log: Log) {
     setVisit(request, visit);
     response.setHeader('X-Request-Id', visit.requestId);
     response.setHeader('Cache-Control', 'no-store');
-    if (!server.listening) response.setHeader('Connection', 'close');
+    if (leaving.has(server) || !server.listening) response.setHeader('Connection', 'close');
     response.on('close', () => record(response, visit, log, metrics));
     try {
       visit.route = findRoute(routes, request);
@@ -237,6 +238,16 @@ function writeRefusal(socket: Duplex, refusal: ApiError, requestId: string): voi
 /** The server under `app`, typed. */
 export function serverOf(app: INestApplication): Server {
   return app.getHttpServer() as Server;
+}
+
+const leaving = new WeakSet<Server>();
+
+/**
+ * Begins to say goodbye: still serves, new connections included, but every answer closes its connection. So callers
+ * move over to another process by themselves, and the later end of this one meets no request under way.
+ */
+export function leave(server: Server): void {
+  leaving.add(server);
 }
 
 const DRAIN_STEP_MS = 50;

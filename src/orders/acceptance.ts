@@ -9,6 +9,7 @@ import { monotonicMs, sleep, withDeadline, DeadlineError } from '../clock.js';
 import { Config } from '../config.js';
 import { crashPoint } from '../crash-point.js';
 import { ApiError, invariant, isErrorCode, type ErrorCode } from '../errors.js';
+import { Log } from '../http/logger.js';
 import { Metrics } from '../http/metrics.js';
 import type { Credits, Energy, RateE8, Sun } from '../money/units.js';
 import { OrderWakes } from '../queue/jobs.js';
@@ -101,6 +102,7 @@ export class Acceptance {
     @Inject(OrderWakes) private readonly wakes: OrderWakes,
     @Inject(Config) config: Config,
     @Inject(Metrics) metrics: Metrics,
+    @Inject(Log) private readonly log: Log,
   ) {
     const total = Math.max(1, config.database.poolMax - CONNECTIONS_KEPT_FREE);
     const perProject = Math.min(total, PER_PROJECT_MAX);
@@ -182,6 +184,7 @@ export class Acceptance {
       crashPoint('wake.before');
       this.wakes.wake(result.order_id);
       crashPoint('wake.after');
+      this.tellOfNew(purchase, result.order_id);
       if (purchase.key !== undefined) this.hints.remember(purchase.projectId, key, result.order_id);
       invariant(prepared.terms !== undefined, 'an order is created from terms');
       return { row: newRow(purchase.kind, key, result, prepared.terms), isReplay: false };
@@ -192,6 +195,11 @@ export class Acceptance {
     this.hints.remember(purchase.projectId, key, row.id);
     if (isRecovered) this.wakes.wake(row.id);
     return { row, isReplay: !(isRecovered && row.request_id === purchase.requestId) };
+  }
+
+  /** The line that leads from a request to its order; the worker's lines lead on to the transaction. */
+  private tellOfNew({ projectId, requestId, kind }: Purchase, orderId: bigint): void {
+    this.log.info({ orderId: orderId.toString(), projectId, requestId, kind }, 'order accepted');
   }
 
   /**

@@ -110,6 +110,11 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
     return { ...latest.value, sizing: this.sizingFigures(), measuredAtMs: nowMs() - latest.ageMs };
   }
 
+  /** Seconds since the state was read; infinite before the first reading. */
+  get ageSec(): number {
+    return (this.chain.latest()?.ageMs ?? Number.POSITIVE_INFINITY) / 1000;
+  }
+
   /** Tells the market of an address that holds the reference token, from which it may simulate transfers. */
   learnHolder(address: string): void {
     const isNews = this.probe.learn(address);

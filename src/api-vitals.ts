@@ -1,0 +1,26 @@
+/** What the API knows of prices and how old it is, as gauges. */
+import type { INestApplicationContext } from '@nestjs/common';
+import { Gauge, type Registry } from 'prom-client';
+import { Rates } from './billing/rates.js';
+import { Market } from './quotes/market.js';
+
+export function watchPrices(app: INestApplicationContext, registry: Registry): void {
+  const rates = app.get(Rates, { strict: false });
+  const market = app.get(Market, { strict: false });
+  new Gauge({
+    name: 'rate_age_seconds',
+    help: 'Age of the TRX/USD rate; beyond RATE_MAX_AGE_SEC no dollars are shown.',
+    registers: [registry],
+    collect() {
+      this.set(rates.ageSec);
+    },
+  });
+  new Gauge({
+    name: 'market_age_seconds',
+    help: 'Age of the chain’s fee and energy ratio; beyond MARKET_MAX_AGE_SEC nothing is sold.',
+    registers: [registry],
+    collect() {
+      this.set(market.ageSec);
+    },
+  });
+}

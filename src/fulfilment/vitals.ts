@@ -1,0 +1,197 @@
+/**
+ * How the work stands, as gauges: open orders by state and age, the queue, Redis, the sweep. Read by every worker in
+ * its background at its own pace, never by a scrape, and bounded by what is open, never by what was ever sold.
+ */
+import { Inject, Injectable } from '@nestjs/common';
+import { Redis } from 'ioredis';
+import { Gauge } from 'prom-client';
+import { monotonicMs, withDeadline } from '../clock.js';
+import { Config } from '../config.js';
+import { messageOf } from '../errors.js';
+import { Log } from '../http/logger.js';
+import { Metrics } from '../http/metrics.js';
+import { ORDERS_QUEUE, queuePrefix } from '../queue/jobs.js';
+import { Repeater } from '../repeat.js';
+import { Database } from '../store/database.js';
+import { Runner } from './runner.js';
+
+/** How often it looks; a scrape that comes oftener sees the same figures. */
+const SAMPLE_MS = 10_000;
+const REDIS_LIMIT_MS = 1000;
+
+/**
+ * Every order that is not final is in one of two partial indexes: due work, or running rentals. `returning` is a
+ * rental whose end has come, until its energy is back.
+ */
+const OPEN_ORDERS = {
+  name: 'vitals_open_orders',
+  text: `SELECT state, count(*) AS count, coalesce(max(age_sec), 0)::float8 AS oldest_sec,
+      count(*) FILTER (WHERE needs_attention) AS attention
+    FROM (
+      SELECT CASE WHEN status <> 'delivered' THEN status WHEN settled THEN 'returning' ELSE 'delivered' END AS state,
+          needs_attention, extract(epoch FROM clock_timestamp() - created_at) AS age_sec
+        FROM orders WHERE next_run_at IS NOT NULL
+      UNION ALL
+      SELECT 'running', needs_attention, 0
+        FROM orders WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL
+          AND next_run_at IS NULL) o
+    GROUP BY state`,
+};
+
+/** The longest that bytes of ours have been on their way without a block or a proof. */
+const SENDING = {
+  name: 'vitals_sending',
+  text: `SELECT coalesce(extract(epoch FROM clock_timestamp() - min(t.created_at)), 0)::float8 AS oldest_sec
+    FROM orders o JOIN chain_tx t ON t.order_id = o.id WHERE o.next_run_at IS NOT NULL AND t.status = 'sending'`,
+};
+
+const STATES = ['reserved', 'placed', 'unresolved', 'delivered', 'running', 'returning'] as const;
+/** BullMQ keeps these two as Redis lists; we make no delayed jobs. */
+const QUEUE_LISTS = ['wait', 'active'] as const;
+const REDIS_FACTS = [
+  ['used_memory', 'used_memory_bytes'],
+  ['evicted_keys', 'evicted_keys'],
+] as const;
+
+type State = (typeof STATES)[number];
+
+interface StateRow {
+  state: State;
+  count: bigint;
+  oldest_sec: number;
+  attention: bigint;
+}
+
+class VitalGauges {
+  readonly orders;
+  readonly oldest;
+  readonly attention;
+  readonly sending;
+  readonly queue;
+  readonly redisUp;
+  readonly redisFacts;
+
+  constructor({ registry }: Metrics) {
+    const registers = [registry];
+    const state = ['state'] as const;
+    this.orders = new Gauge({
+      name: 'orders_by_state',
+      help: 'Orders that are not final, by state.',
+      labelNames: state,
+      registers,
+    });
+    this.oldest = new Gauge({
+      name: 'oldest_order_seconds',
+      help: 'Age of the oldest order of each state, since it was taken.',
+      labelNames: state,
+      registers,
+    });
+    this.attention = new Gauge({
+      name: 'orders_needing_attention',
+      help: 'Open orders that ask for somebody to look.',
+      registers,
+    });
+    this.sending = new Gauge({
+      name: 'oldest_sending_seconds',
+      help: 'Age of the oldest transaction that is neither in a block nor proven dead.',
+      registers,
+    });
+    this.queue = new Gauge({ name: 'queue_jobs', help: 'Wake-ups in the queue.', labelNames: state, registers });
+    this.redisUp = new Gauge({ name: 'redis_up', help: 'Whether Redis answered the last look.', registers });
+    this.redisFacts = new Gauge({
+      name: 'redis_info',
+      help: 'What Redis says of itself.',
+      labelNames: ['fact'] as const,
+      registers,
+    });
+  }
+}
+
+@Injectable()
+export class Vitals {
+  private readonly gauges: VitalGauges;
+  private readonly repeater: Repeater;
+  private sampledAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Redis) private readonly redis: Redis,
+    @Inject(Config) private readonly config: Config,
+    @Inject(Runner) runner: Runner,
+    @Inject(Metrics) metrics: Metrics,
+    @Inject(Log) log: Log,
+  ) {
+    this.gauges = new VitalGauges(metrics);
+    const age = (name: string, help: string, read: () => number): Gauge =>
+      new Gauge({
+        name,
+        help,
+        registers: [metrics.registry],
+        collect() {
+          this.set(read());
+        },
+      });
+    age('vitals_age_seconds', 'Age of the figures on open orders.', () => (monotonicMs() - this.sampledAtMs) / 1000);
+    age('sweep_age_seconds', 'Time since the sweep last looked for due work.', () => runner.sweepAgeSec);
+    this.repeater = new Repeater({
+      run: async () => {
+        await this.sample();
+        return SAMPLE_MS;
+      },
+      retryMs: SAMPLE_MS,
+      onFailure: (error) => {
+        log.warn({ fault: messageOf(error) }, 'the state of the work could not be read');
+      },
+    });
+  }
+
+  /** Begins to look; resolves after the first look. */
+  async start(): Promise<void> {
+    await this.repeater.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.repeater.stop();
+  }
+
+  /** One look. Throws when the database is away; Redis may be. */
+  async sample(): Promise<void> {
+    await this.sampleRedis();
+    const [rows, [sending]] = await Promise.all([
+      this.database.query<StateRow>(OPEN_ORDERS),
+      this.database.query<{ oldest_sec: number }>(SENDING),
+    ]);
+    const byState = new Map(rows.map((row) => [row.state, row]));
+    for (const state of STATES) {
+      const row = byState.get(state);
+      this.gauges.orders.set({ state }, Number(row?.count ?? 0n));
+      if (state !== 'running') this.gauges.oldest.set({ state }, row?.oldest_sec ?? 0);
+    }
+    this.gauges.attention.set(rows.reduce((sum, row) => sum + Number(row.attention), 0));
+    this.gauges.sending.set(sending?.oldest_sec ?? 0);
+    this.sampledAtMs = monotonicMs();
+  }
+
+  private async sampleRedis(): Promise<void> {
+    const { gauges } = this;
+    try {
+      const prefix = `${queuePrefix(this.config.redis)}:${ORDERS_QUEUE}`;
+      const [info, ...lengths] = await withDeadline(
+        Promise.all([this.redis.info(), ...QUEUE_LISTS.map((list) => this.redis.llen(`${prefix}:${list}`))]),
+        REDIS_LIMIT_MS,
+        'asking Redis',
+      );
+      QUEUE_LISTS.forEach((state, index) => {
+        gauges.queue.set({ state }, lengths[index] ?? 0);
+      });
+      for (const [fact, label] of REDIS_FACTS) {
+        const value = new RegExp(`^${fact}:(\\d+)`, 'm').exec(info)?.[1];
+        // A stand-in for Redis may not count them.
+        gauges.redisFacts.set({ fact: label }, value === undefined ? 0 : Number.parseInt(value, 10));
+      }
+      gauges.redisUp.set(1);
+    } catch {
+      gauges.redisUp.set(0);
+    }
+  }
+}
