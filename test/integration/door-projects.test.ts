@@ -242,35 +242,39 @@ describe('an unknown project and a wrong signature', () => {
     expect(await ask(new Customer(near.baseUrl, randomUUID(), DUMMY_KEY))).toBe('INVALID_SIGNATURE');
   });
 
-  test('get equal answers over 5 000 requests each; the times are printed', async () => {
-    const RUNS = 5000;
-    const wrong = (await near.customer('timed')).withKey('wrong');
-    const unknown = new Customer(near.baseUrl, randomUUID(), 'wrong');
-    const callers = { wrong, unknown };
-    const times: Record<keyof typeof callers, number[]> = { wrong: [], unknown: [] };
-    const shapes = new Set<string>();
-    for (let run = 0; run < RUNS; run += 1) {
-      // Taking turns, so that whatever else the machine does falls on both.
-      const order = run % 2 === 0 ? (['wrong', 'unknown'] as const) : (['unknown', 'wrong'] as const);
-      for (const kind of order) {
-        const start = process.hrtime.bigint();
-        const answer = await callers[kind].post('/v1/echo', { a: run });
-        times[kind].push(Number(process.hrtime.bigint() - start) / 1000);
-        shapes.add(JSON.stringify([answer.status, { ...answer.body, request_id: '' }, Object.keys(answer.headers)]));
+  test(
+    'get equal answers over 5 000 requests each; the times are printed',
+    async () => {
+      const RUNS = 5000;
+      const wrong = (await near.customer('timed')).withKey('wrong');
+      const unknown = new Customer(near.baseUrl, randomUUID(), 'wrong');
+      const callers = { wrong, unknown };
+      const times: Record<keyof typeof callers, number[]> = { wrong: [], unknown: [] };
+      const shapes = new Set<string>();
+      for (let run = 0; run < RUNS; run += 1) {
+        // Taking turns, so that whatever else the machine does falls on both.
+        const order = run % 2 === 0 ? (['wrong', 'unknown'] as const) : (['unknown', 'wrong'] as const);
+        for (const kind of order) {
+          const start = process.hrtime.bigint();
+          const answer = await callers[kind].post('/v1/echo', { a: run });
+          times[kind].push(Number(process.hrtime.bigint() - start) / 1000);
+          shapes.add(JSON.stringify([answer.status, { ...answer.body, request_id: '' }, Object.keys(answer.headers)]));
+        }
       }
-    }
-    expect(shapes.size).toBe(1);
-    const quantile = (values: number[], share: number) =>
-      values.sort((a, b) => a - b)[Math.floor(values.length * share)]!;
-    const line = (kind: keyof typeof callers) =>
-      [0.1, 0.5, 0.9].map((share) => quantile(times[kind], share).toFixed(0)).join(' / ');
-    console.log(
-      `door timing over ${RUNS.toString()} requests each, p10 / p50 / p90 in µs: ` +
-        `wrong signature ${line('wrong')}, unknown project ${line('unknown')}; ` +
-        `Kolmogorov–Smirnov distance ${ksDistance(times.wrong, times.unknown).toFixed(4)} ` +
-        `(5 % level: ${(1.36 * Math.sqrt(2 / RUNS)).toFixed(4)})`,
-    );
-  }, TIMING_LIMIT_MS);
+      expect(shapes.size).toBe(1);
+      const quantile = (values: number[], share: number) =>
+        values.sort((a, b) => a - b)[Math.floor(values.length * share)]!;
+      const line = (kind: keyof typeof callers) =>
+        [0.1, 0.5, 0.9].map((share) => quantile(times[kind], share).toFixed(0)).join(' / ');
+      console.log(
+        `door timing over ${RUNS.toString()} requests each, p10 / p50 / p90 in µs: ` +
+          `wrong signature ${line('wrong')}, unknown project ${line('unknown')}; ` +
+          `Kolmogorov–Smirnov distance ${ksDistance(times.wrong, times.unknown).toFixed(4)} ` +
+          `(5 % level: ${(1.36 * Math.sqrt(2 / RUNS)).toFixed(4)})`,
+      );
+    },
+    TIMING_LIMIT_MS,
+  );
 });
 
 /** The largest difference between the two empirical distributions; both sorted. */
