@@ -9,7 +9,7 @@ import { SUN_PER_TRX } from '../money/units.js';
 import { fault, ok, warning, type Finding } from './finding.js';
 import { trxText } from './layout.js';
 import type { WalletView } from './pool-wallets.js';
-import { judgePermission } from './wallet-permission.js';
+import { judgePermission } from '../pool/wallet-permission.js';
 
 const LOOK_MS = 250;
 /** TRON: 19 of 27 witnesses make a block solid, some 19 blocks later. */

@@ -4,7 +4,7 @@
  */
 import type { ChainAccount, Permission } from '../chain/tron.client.js';
 import { OperatorError } from './fault.js';
-import { operationsOf, type WalletRole } from './wallet-permission.js';
+import { operationsOf, type WalletRole } from '../pool/wallet-permission.js';
 
 /** TRON: active permissions have the ids from 2 on, in their order, and are at most eight. */
 const ACTIVE_ID_FIRST = 2;

@@ -9,7 +9,7 @@ import { Sealers } from '../platform.module.js';
 import { recordAct, type Author } from '../store/audit-log.js';
 import { Database, sqlStateOf, type Queryable } from '../store/database.js';
 import { OperatorError, usageError } from './fault.js';
-import { judgePermission, operationsOf, type WalletRole } from './wallet-permission.js';
+import { judgePermission, operationsOf, type WalletRole } from '../pool/wallet-permission.js';
 
 export interface WalletView {
   readonly id: number;

@@ -8,7 +8,7 @@ import { fields, percentText, table, trxText } from './layout.js';
 import { PoolSync } from '../pool/pool-sync.js';
 import { PoolWallets, type WalletKey, type WalletView } from './pool-wallets.js';
 import { planUpdate } from './permission-update.js';
-import { WALLET_ROLES, judgePermission, type WalletRole } from './wallet-permission.js';
+import { WALLET_ROLES, judgePermission, type WalletRole } from '../pool/wallet-permission.js';
 
 const permissionArg = integerArg(0n, 9n);
 const slotsArg = integerArg(1n, 256n);
@@ -73,7 +73,9 @@ export function addPoolCommands(program: Command, desk: Desk): void {
         await desk.operate(async (parts) => {
           const wallets = parts.get(PoolWallets);
           await wallets.setStatus(address, status, act);
-          desk.print(`${address} is ${status}.`, await wallets.get(address));
+          const now = await wallets.get(address);
+          const held = now.status === status ? '' : `, still: ${now.pause_reason ?? ''}`;
+          desk.print(`${address} is ${now.status}${held}.`, now);
         });
       });
   }
@@ -132,7 +134,10 @@ async function setKey(desk: Desk, address: string, options: KeyOptions): Promise
     const wallets = parts.get(PoolWallets);
     const warning = await wallets.setKey(address, permissionId, key, act);
     if (warning !== undefined) desk.warn(warning);
-    desk.print(`${address} is signed for by ${key.keyAddress}.`, await wallets.get(address));
+    desk.print(
+      `${address} is signed for by ${key.keyAddress}. Restart the workers: they keep a key they have opened.`,
+      await wallets.get(address),
+    );
   });
 }
 

@@ -8,6 +8,7 @@ import { Config } from '../config.js';
 import { crashPoint } from '../crash-point.js';
 import { SUN_PER_TRX, sun, type Sun } from '../money/units.js';
 import { Database, type Queryable } from '../store/database.js';
+import { judgePermission, type WalletRole } from './wallet-permission.js';
 
 /** Takes a wallet's turn: one process per wallet and interval. */
 const TAKE_TURN = {
@@ -16,13 +17,13 @@ const TAKE_TURN = {
     WHERE id = (SELECT id FROM pool_wallet
                  WHERE synced_at IS NULL OR synced_at < clock_timestamp() - $1 * interval '1 second'
                  ORDER BY synced_at NULLS FIRST LIMIT 1 FOR UPDATE SKIP LOCKED)
-    RETURNING id, address, role, clock_timestamp() AS started_at`,
+    RETURNING id, address, role, permission_id, key_address, clock_timestamp() AS started_at`,
 };
 
 const TAKE_WALLET = {
   name: 'pool_take_wallet',
   text: `UPDATE pool_wallet SET synced_at = clock_timestamp() WHERE address = $1
-    RETURNING id, address, role, clock_timestamp() AS started_at`,
+    RETURNING id, address, role, permission_id, key_address, clock_timestamp() AS started_at`,
 };
 
 const LOCK_SLOTS = {
@@ -50,20 +51,19 @@ const SET_SLOTS = {
     WHERE s.wallet_id = $1 AND s.slot_no = v.slot_no AND s.free_sun <> v.free`,
 };
 
+/** The row's trigger makes its status of what holds it; a person's own pause stays. */
 const SET_WALLET = {
   name: 'pool_set_wallet',
   text: `UPDATE pool_wallet SET staked_sun = $2, delegated_sun = $3, free_sun_seen = $4, balance_sun = $5,
-      status = CASE WHEN $6::text IS NOT NULL AND status = 'active' THEN 'paused'
-                    WHEN $6::text IS NULL AND pause_reason LIKE 'auto:%' THEN 'active' ELSE status END,
-      pause_reason = CASE WHEN $6::text IS NOT NULL AND status = 'active' THEN $6
-                          WHEN $6::text IS NULL AND pause_reason LIKE 'auto:%' THEN NULL ELSE pause_reason END
-    WHERE id = $1`,
+      wallet_fault = $6, recovering_sun = $7 WHERE id = $1`,
 };
 
 interface Turn {
   readonly id: number;
   readonly address: string;
-  readonly role: 'pool' | 'activation';
+  readonly role: WalletRole;
+  readonly permission_id: number;
+  readonly key_address: string;
   readonly started_at: Date;
 }
 
@@ -131,21 +131,36 @@ export class PoolSync {
       account?.delegatedEnergySun ?? 0n,
       sellable,
       account?.balanceSun ?? 0n,
-      this.faultOf(account, resources) ?? null,
+      this.faultOf(turn, account, resources) ?? null,
+      recovering(turn, account, free),
     ]);
   }
 
-  /** Why nothing may be sold from this wallet just now; undefined when it may. */
-  private faultOf(account: ChainAccount | undefined, resources: AccountResources | undefined): string | undefined {
-    if (account === undefined || resources === undefined) return 'auto: the wallet is not on chain';
+  /** Why nothing may be sold from this wallet just now; undefined when it may. Reclaims go on whatever this says. */
+  private faultOf(
+    turn: Turn,
+    account: ChainAccount | undefined,
+    resources: AccountResources | undefined,
+  ): string | undefined {
+    if (account === undefined || resources === undefined) return 'the wallet is not on chain';
+    const verdict = judgePermission(account, turn.permission_id, turn.key_address, turn.role);
+    const isAllowed = verdict.kind === 'wide' && this.config.pool.allowWidePermission.includes(turn.address);
+    if (verdict.kind !== 'exact' && !isAllowed) return `the wallet ${verdict.says}`;
     const staked = resources.netLimit - resources.netUsed;
     const free = resources.freeNetLimit - resources.freeNetUsed;
     const hasBandwidth = staked >= BYTES_PER_TRANSACTION || free >= BYTES_PER_TRANSACTION;
     if (!hasBandwidth && account.balanceSun < BigInt(this.config.pool.minBandwidthTrx) * SUN_PER_TRX) {
-      return 'auto: neither bandwidth nor TRX to burn for it';
+      return 'neither bandwidth nor TRX to burn for it';
     }
     return undefined;
   }
+}
+
+/** Own stake that is not delegated and cannot be: its energy was used and comes back over a day. */
+function recovering(turn: Turn, account: ChainAccount | undefined, free: Sun): bigint {
+  if (turn.role !== 'pool' || account === undefined) return 0n;
+  const idle = account.stakedForEnergySun - account.delegatedEnergySun - free;
+  return idle > 0n ? idle : 0n;
 }
 
 /** The index-th of `count` near-equal parts. */

@@ -5,15 +5,20 @@ import { Broadcast } from './entities/broadcast.entity.js';
 import { ChainTx } from './entities/chain-tx.entity.js';
 import { CreditAccount } from './entities/credit-account.entity.js';
 import { CreditEntry } from './entities/credit-entry.entity.js';
+import { ExplainedFinding } from './entities/explained-finding.entity.js';
 import { Leg } from './entities/leg.entity.js';
 import { MarketState } from './entities/market-state.entity.js';
 import { Order } from './entities/order.entity.js';
 import { OrderEvent } from './entities/order-event.entity.js';
+import { OrphanTx } from './entities/orphan-tx.entity.js';
 import { PoolSlot } from './entities/pool-slot.entity.js';
 import { PoolWallet } from './entities/pool-wallet.entity.js';
 import { PriceRow } from './entities/price-row.entity.js';
 import { Project } from './entities/project.entity.js';
+import { ReconcileState } from './entities/reconcile-state.entity.js';
+import { SalesStop } from './entities/sales-stop.entity.js';
 import { Initial1760000000001 } from './migrations/0001-initial.js';
+import { Reconciling1760000000002 } from './migrations/0002-reconciling.js';
 
 /** Every table as an entity without relations, for plain reads; money and state are written by SQL alone. */
 const ENTITIES = [
@@ -22,17 +27,21 @@ const ENTITIES = [
   ChainTx,
   CreditAccount,
   CreditEntry,
+  ExplainedFinding,
   Leg,
   MarketState,
   Order,
   OrderEvent,
+  OrphanTx,
   PoolSlot,
   PoolWallet,
   PriceRow,
   Project,
+  ReconcileState,
+  SalesStop,
 ];
 
-export const MIGRATIONS = [Initial1760000000001];
+export const MIGRATIONS = [Initial1760000000001, Reconciling1760000000002];
 
 const QUERY_GRACE_MS = 2000;
 

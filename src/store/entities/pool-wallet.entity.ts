@@ -28,6 +28,12 @@ export class PoolWallet {
   @Column({ type: 'text', name: 'pause_reason', nullable: true })
   pauseReason!: string | null;
 
+  @Column({ type: 'text', name: 'wallet_fault', nullable: true })
+  walletFault!: string | null;
+
+  @Column({ type: 'text', name: 'books_fault', nullable: true })
+  booksFault!: string | null;
+
   @Column({ ...BIGINT, name: 'staked_sun' })
   stakedSun!: bigint;
 
@@ -36,6 +42,9 @@ export class PoolWallet {
 
   @Column({ ...BIGINT, name: 'free_sun_seen' })
   freeSunSeen!: bigint;
+
+  @Column({ ...BIGINT, name: 'recovering_sun' })
+  recoveringSun!: bigint;
 
   @Column({ ...BIGINT, name: 'balance_sun' })
   balanceSun!: bigint;

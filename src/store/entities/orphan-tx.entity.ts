@@ -1,0 +1,45 @@
+/** An act of a pool wallet that stands in a solid block and of which there is no record. */
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { BIGINT, TIMESTAMPTZ } from '../columns.js';
+
+@Entity('orphan_tx')
+export class OrphanTx {
+  @PrimaryColumn({ type: 'bytea' })
+  txid!: Buffer;
+
+  @Column({ type: 'integer', name: 'wallet_id' })
+  walletId!: number;
+
+  @Column({ type: 'smallint' })
+  type!: number;
+
+  @Column({ type: 'boolean', name: 'by_own_key' })
+  byOwnKey!: boolean;
+
+  @Column({ type: 'text', name: 'receive_address', nullable: true })
+  receiveAddress!: string | null;
+
+  @Column({ ...BIGINT, name: 'amount_sun', nullable: true })
+  amountSun!: bigint | null;
+
+  @Column({ type: 'bytea', name: 'raw_data' })
+  rawData!: Buffer;
+
+  @Column({ type: 'bytea', nullable: true })
+  signature!: Buffer | null;
+
+  @Column({ ...BIGINT, name: 'block_number' })
+  blockNumber!: bigint;
+
+  @Column({ type: 'bytea', name: 'block_id' })
+  blockId!: Buffer;
+
+  @Column({ ...TIMESTAMPTZ, name: 'block_at' })
+  blockAt!: Date;
+
+  @Column({ ...TIMESTAMPTZ, name: 'seen_at' })
+  seenAt!: Date;
+
+  @Column({ ...BIGINT, name: 'order_id', nullable: true })
+  orderId!: bigint | null;
+}
