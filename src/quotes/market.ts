@@ -60,7 +60,7 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
     @Inject(Config) private readonly config: Config,
     @Inject(TronClient) private readonly tron: TronClient,
     @Inject(Database) private readonly database: Database,
-    @Inject(Log) log: Log,
+    @Inject(Log) private readonly log: Log,
   ) {
     this.probe = new SizingProbe(tron, config.chain.tokenContract, config.market.sizingHolder);
     const readLimitMs = config.chain.readTimeoutMs * QUESTIONS_MAX;
@@ -165,7 +165,14 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
   private async readSizing(): Promise<SizingState> {
     const lastHolder = this.sizing.latest()?.value.figures?.holder;
     const wallets = await this.poolWallets().catch(() => []);
-    return { figures: await this.probe.measure([...(lastHolder === undefined ? [] : [lastHolder]), ...wallets]) };
+    const figures = await this.probe.measure([...(lastHolder === undefined ? [] : [lastHolder]), ...wallets]);
+    if (figures === undefined) {
+      this.log.warn(
+        {},
+        'nobody is known to hold the reference token, so orders are sized by WARM_ENERGY and COLD_ENERGY; name a holder in SIZING_HOLDER',
+      );
+    }
+    return { figures };
   }
 
   private async poolWallets(): Promise<string[]> {

@@ -1,5 +1,7 @@
 // POST /v1/simulate on the local chain, whose figures must be those a real node gave.
 import { WHO, recordedCall, stranger, transferArgs, wordOfAddress } from '../quote-chain.js';
+import { QuotesService } from '../../src/quotes/quotes.service.js';
+import { makeCustomer } from '../factory.js';
 import { openQuoteWorld, type QuoteWorld } from '../quote-world.js';
 
 let world: QuoteWorld;
@@ -237,6 +239,44 @@ describe('a simulation with a quote', () => {
     });
     expect(body.quote.ref).toMatch(/^[A-Za-z0-9_-]{1,512}$/);
     expect(body).not.toHaveProperty('quote_error');
+  });
+
+  test('which any process of the service opens to what was shown', async () => {
+    const other = await world.another();
+    try {
+      const { body } = await call({ ...transfer, quote: true });
+      const opened = other.app.get(QuotesService, { strict: false }).openQuote(body.quote.ref, world.customer.merchant);
+      expect(opened).toMatchObject({
+        receiveAddress: WHO.bank,
+        energy: BigInt(body.energy_needed),
+        priceSun: BigInt(body.quote.price_sun),
+        credits: BigInt(body.quote.credits),
+      });
+    } finally {
+      await other.close();
+    }
+  });
+
+  test('and shares the budget of quotes', async () => {
+    const api = await world.another({ RATE_LIMIT_PER_MINUTE: '3' });
+    try {
+      const customer = (await makeCustomer(api)).at(api.baseUrl);
+      const view = { owner_address: WHO.bank, contract_address: WHO.token, function_selector: 'view1()' };
+      const left = [];
+      for (const [path, body] of [
+        ['/v1/simulate', view],
+        ['/v1/quotes', { receive_address: WHO.bob, energy: 65_000 }],
+        ['/v1/simulate', view],
+      ] as const) {
+        const { status, headers } = await customer.post(path, body);
+        expect(status).toBe(200);
+        left.push(headers['ratelimit-remaining']);
+      }
+      expect(left).toEqual(['2', '1', '0']);
+      expect((await customer.post('/v1/quotes', { receive_address: WHO.bob })).body.error).toBe('RATE_LIMITED');
+    } finally {
+      await api.close();
+    }
   });
 
   test('quotes even less energy than a caller may name, since nobody named it', async () => {
