@@ -35,6 +35,7 @@ export function cliWith(env: Record<string, string>, answer?: string): Cli {
     let err = '';
     const code = await runCli(args, {
       env,
+      user: '',
       out: (text) => (out += text),
       err: (text) => (err += text),
       ask: answer === undefined ? undefined : () => Promise.resolve(answer),

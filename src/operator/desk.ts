@@ -11,6 +11,8 @@ export interface Terminal {
   readonly env: Readonly<Record<string, string | undefined>>;
   out(text: string): void;
   err(text: string): void;
+  /** Who the machine says is logged in; empty when it does not know. */
+  readonly user: string;
   /** Asks the person at the keyboard; undefined when nobody sits there. */
   readonly ask: ((question: string) => Promise<string>) | undefined;
 }
@@ -52,9 +54,9 @@ export class Desk {
 
   /** The acting person: --actor or the user of the machine. `reasonDefault` stands in for a missing --reason. */
   actor(reasonDefault?: string): Author {
-    const actor = this.options.actor ?? this.terminal.env['USER'] ?? this.terminal.env['LOGNAME'] ?? '';
+    const actor = this.options.actor ?? this.terminal.env['USER'] ?? this.terminal.user;
     if (actor.trim() === '' || actor.length > ACTOR_LENGTH_MAX) {
-      throw usageError('Say who acts with --actor NAME: $USER names nobody.');
+      throw usageError('Say who acts with --actor NAME: this machine names nobody.');
     }
     const reason = this.options.reason ?? reasonDefault ?? '';
     if (reason.trim() === '' || reason.length > REASON_LENGTH_MAX) {

@@ -62,13 +62,13 @@ export class OrderStories {
   /** Finds an order by its number, or by its key within a project. Throws OperatorError. */
   async find(idOrKey: string, projectId: string | undefined): Promise<Order> {
     const orders = this.source.getRepository(Order);
-    const isNumber = /^\d{1,18}$/.test(idOrKey);
+    const id = /^\d{1,18}$/.test(idOrKey) ? BigInt(idOrKey) : undefined;
+    const byNumber = async () => (id === undefined ? null : orders.findOneBy({ id, ...(projectId && { projectId }) }));
+    // Of a named project the key comes first: a key may be a number, too.
     const found =
-      projectId !== undefined
-        ? await orders.findOneBy({ projectId, key: idOrKey })
-        : isNumber
-          ? await orders.findOneBy({ id: BigInt(idOrKey) })
-          : await this.byKeyAlone(idOrKey);
+      projectId === undefined
+        ? ((await byNumber()) ?? (await this.byKeyAlone(idOrKey)))
+        : ((await orders.findOneBy({ projectId, key: idOrKey })) ?? (await byNumber()));
     if (found === null)
       throw new OperatorError(`There is no order ${idOrKey}; \`orders list\` shows them.`, 1, 'NOT_FOUND');
     return found;
