@@ -1,0 +1,50 @@
+// `npm run crash`: kill -9 at every named point, a table of how often each was hit, exit code 1 on any violation.
+import { parseArgs } from 'node:util';
+import { crashProgramme, pointsNamed } from './programme.js';
+
+const HELP = `npm run crash -- [--times N] [--points a.before,b.after] [--verbose]
+
+  --times N     deaths at each point (5)
+  --points ...  only these
+  --verbose     also each death as it happens
+`;
+const FINISH_LIMIT_MS = 180_000;
+
+export async function main(args: readonly string[]): Promise<number> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      times: { type: 'string', default: '5' },
+      points: { type: 'string' },
+      verbose: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) {
+    console.log(HELP);
+    return 0;
+  }
+  if (!/^[1-9]\d{0,3}$/.test(values.times)) throw new Error('--times takes 1 to 9999');
+  const points = pointsNamed(values.points);
+  const startedAt = performance.now();
+  const outcome = await crashProgramme({
+    points,
+    times: Number(values.times),
+    finishLimitMs: FINISH_LIMIT_MS,
+    onLine: (name, line) => {
+      if (/"level":"(error|fatal)"/.test(line)) console.log(`${name}: ${line.slice(0, 2000)}`);
+    },
+    onDeath: (point, n, death) => {
+      if (values.verbose)
+        console.log(`${((performance.now() - startedAt) / 1000).toFixed(0)} s  ${point}:${n}  ${death}`);
+    },
+  });
+  console.log('\npoint                      deaths');
+  for (const point of points) console.log(`${point.padEnd(24)} ${String(outcome.hits.get(point) ?? 0).padStart(8)}`);
+  console.table(outcome.orders);
+  for (const violation of outcome.violations) console.log(`VIOLATION ${violation}`);
+  const deaths = [...outcome.hits.values()].reduce((sum, count) => sum + count, 0);
+  const tookSec = ((performance.now() - startedAt) / 1000).toFixed(0);
+  console.log(`${deaths} deaths at ${points.length} points in ${tookSec} s, ${outcome.violations.length} violations`);
+  return outcome.violations.length === 0 ? 0 : 1;
+}

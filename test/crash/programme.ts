@@ -1,0 +1,120 @@
+// Kills a process at every named point and holds the books to their rules after each death; at the end every order
+// is over and the chain agrees.
+import { CRASH_POINTS, type CrashPoint } from '../../src/crash-point.js';
+import { inLanes } from '../../src/fulfilment/lanes.js';
+import { isApiPoint, isEveryday, sceneOf } from './scenes.js';
+import { Stage, type Death, type StageOptions } from './stage.js';
+
+export interface ProgrammeOptions extends StageOptions {
+  readonly points: readonly CrashPoint[];
+  readonly times: number;
+  readonly finishLimitMs: number;
+  readonly onDeath?: (point: CrashPoint, n: number, death: Death) => void;
+}
+
+export interface Outcome {
+  /** How often a process died at each point. */
+  readonly hits: ReadonlyMap<CrashPoint, number>;
+  readonly violations: readonly string[];
+  readonly orders: readonly {
+    readonly status: string;
+    readonly kind: string;
+    readonly orders: number;
+    readonly legs: number;
+  }[];
+}
+
+/** Workers that live, and die, at the same time. */
+const LANES = 3;
+/** Which passing of an everyday point kills: not always the first. */
+const PASSINGS = [1, 2, 1, 3, 5];
+const TRIES_MAX = 3;
+
+export async function crashProgramme(options: ProgrammeOptions): Promise<Outcome> {
+  const stage = await Stage.open(options);
+  try {
+    return await new Programme(stage, options).run();
+  } finally {
+    await stage.close();
+  }
+}
+
+class Programme {
+  private readonly hits = new Map<CrashPoint, number>();
+
+  constructor(
+    private readonly stage: Stage,
+    private readonly options: ProgrammeOptions,
+  ) {}
+
+  async run(): Promise<Outcome> {
+    const { stage, options } = this;
+    const rounds = Array.from({ length: options.times }, (_, round) =>
+      options.points.map((point) => ({ point, round })),
+    ).flat();
+    const selling = new AbortController();
+    const customers = stage.keepBuying(selling.signal);
+    try {
+      const everyday = rounds.filter(({ point }) => isEveryday(point));
+      await inLanes([...everyday.entries()], LANES, async ([index, { point, round }]) => {
+        if (index === Math.floor(everyday.length / 2)) await stage.flushRedis();
+        await this.insist(point, round, (n) => stage.killWorkerAt(point, n));
+      });
+      for (const { point, round } of rounds.filter(({ point }) => isApiPoint(point))) {
+        await this.insist(point, round, (n) => stage.killApiAt(point, n === 1 ? 1 : 2));
+      }
+      for (const { point } of rounds) if (sceneOf(point) !== undefined) await this.play(point);
+    } finally {
+      selling.abort();
+      await customers;
+    }
+    await stage.finish(options.finishLimitMs);
+    for (const point of options.points) {
+      const count = this.hits.get(point) ?? 0;
+      if (count < options.times) stage.violations.push(`${point} was hit ${count.toString()} times`);
+    }
+    return { hits: this.hits, violations: stage.violations, orders: await this.orders() };
+  }
+
+  private async play(point: CrashPoint): Promise<void> {
+    const scene = sceneOf(point);
+    await this.insist(point, 0, async () => {
+      await scene?.prepare?.(this.stage);
+      try {
+        return await this.stage.killWorkerAt(point, 1, scene?.provoke?.(this.stage), scene?.env);
+      } finally {
+        await scene?.restore?.(this.stage);
+      }
+    });
+  }
+
+  /** Tries until a process has died there; what is due at the moment decides whether the first one does. */
+  private async insist(point: CrashPoint, round: number, kill: (n: number) => Promise<Death>): Promise<void> {
+    for (let attempt = 0; attempt < TRIES_MAX; attempt += 1) {
+      const n = attempt === 0 ? (PASSINGS[round % PASSINGS.length] ?? 1) : 1;
+      const death = await kill(n);
+      this.options.onDeath?.(point, n, death);
+      await this.stage.check(`after ${point}:${n.toString()}`);
+      if (death === 'lived') continue;
+      this.hits.set(point, (this.hits.get(point) ?? 0) + 1);
+      return;
+    }
+  }
+
+  private async orders(): Promise<Outcome['orders']> {
+    return this.stage.database.query(
+      `SELECT o.status, o.kind, count(DISTINCT o.id)::int AS orders, count(l.id)::int AS legs
+         FROM orders o JOIN leg l ON l.order_id = o.id GROUP BY 1, 2 ORDER BY 1, 2`,
+    );
+  }
+}
+
+/** The points of this list, or all of them. Throws for a name that is none. */
+export function pointsNamed(list: string | undefined): readonly CrashPoint[] {
+  if (list === undefined) return CRASH_POINTS;
+  return list.split(',').map((name) => {
+    const point = CRASH_POINTS.find((known) => known === name);
+    if (point === undefined) throw new Error(`${name} is no crash point`);
+    return point;
+  });
+}

@@ -1,0 +1,127 @@
+// How a worker is brought to each point: most are passed by everyday work, some only after something went wrong.
+import { sleep } from '../../src/clock.js';
+import type { CrashPoint } from '../../src/crash-point.js';
+import { newChainAccount } from '../../src/local/chain-account.js';
+import type { Provocation, Stage } from './stage.js';
+
+/** Something that must happen before, or meanwhile, for a worker to come to these points. */
+export interface Scene {
+  readonly points: readonly CrashPoint[];
+  readonly prepare?: (stage: Stage) => Promise<void>;
+  readonly provoke?: (stage: Stage) => Provocation;
+  readonly env?: NodeJS.ProcessEnv;
+  readonly restore?: (stage: Stage) => Promise<void>;
+}
+
+const API_POINTS: readonly CrashPoint[] = [
+  'accept.before',
+  'accept.after',
+  'wake.before',
+  'wake.after',
+  'answer.before',
+];
+const ENERGY_LIMIT = 180_000_000_000;
+/** Blocks that carry the chain past the validity of a transaction (60 s of it), and on to solid blocks beyond. */
+const BLOCKS_PAST_VALIDITY = 30;
+
+/** Mines on and on, so that what waits for the chain's clock does not wait for ours. */
+const mining =
+  (stage: Stage): Provocation =>
+  async (over) => {
+    for (;;) {
+      await sleep(400, over);
+      if (over.aborted) return;
+      await stage.control('mine', { count: 5 });
+    }
+  };
+
+/** Replaces the newest blocks whenever something of ours stands in them and is not solid. */
+const forking =
+  (stage: Stage): Provocation =>
+  async (over) => {
+    for (;;) {
+      await sleep(100, over);
+      if (over.aborted) return;
+      const found = await stage.database.query(`SELECT 1 FROM chain_tx WHERE status = 'included' LIMIT 1`);
+      if (found.length === 0) continue;
+      await stage.control('fork', { depth: 3 });
+      await sleep(600, over);
+    }
+  };
+
+/** A worker dies with transactions marked as sent that no node has ever seen. */
+async function leaveUnsent(stage: Stage, env: NodeJS.ProcessEnv = {}): Promise<void> {
+  await stage.volley();
+  await stage.killWorkerAt('broadcast.before', 1, undefined, env);
+}
+
+/** An activation that somebody else is faster with. */
+async function loseActivation(stage: Stage): Promise<void> {
+  const { address } = newChainAccount();
+  await stage.buy(stage.merchant, '/v1/activate', { address });
+  const { wallet, bank } = stage.world;
+  const txid = await wallet.send('createaccount', { owner_address: bank.address, account_address: address }, bank);
+  await wallet.receipt(txid);
+}
+
+export const SCENES: readonly Scene[] = [
+  {
+    points: ['lookup.before', 'lookup.after'],
+    prepare: async (stage) => {
+      await stage.volley();
+      await stage.killWorkerAt('record-broadcast.before', 1);
+    },
+  },
+  { points: ['fall-away.before', 'fall-away.after'], provoke: forking },
+  {
+    points: ['drop.before', 'drop.after'],
+    prepare: async (stage) => {
+      await stage.volley();
+      await stage.killWorkerAt('record-built.after', 1);
+      await stage.control('mine', { count: 15 });
+    },
+  },
+  {
+    points: ['proof-head.after', 'proof-absence.after', 'record-dead.before', 'record-dead.after'],
+    prepare: async (stage) => {
+      await leaveUnsent(stage);
+      await stage.control('mine', { count: BLOCKS_PAST_VALIDITY });
+    },
+  },
+  {
+    points: ['top-up.before', 'top-up.after'],
+    // Everybody's stake yields less than when the order was taken.
+    prepare: async (stage) => {
+      await stage.volley();
+      await stage.control('parameters', { getTotalEnergyCurrentLimit: ENERGY_LIMIT * 0.9 });
+    },
+    restore: async (stage) => {
+      await stage.control('parameters', { getTotalEnergyCurrentLimit: ENERGY_LIMIT });
+      await sleep(1500);
+    },
+  },
+  {
+    points: ['undo.before', 'undo.after', 'give-up.before', 'give-up.after', 'refund.before', 'refund.after'],
+    prepare: loseActivation,
+    provoke: mining,
+  },
+  {
+    points: ['unresolved.before', 'unresolved.after'],
+    // Valid for so long that nothing can be proven before it has been waited for too long.
+    prepare: async (stage) => {
+      await leaveUnsent(stage, { TRON_EXPIRATION_SEC: '3600' });
+      await sleep(1100);
+    },
+    env: { UNRESOLVED_AFTER_SEC: '1' },
+  },
+];
+
+const STAGED = new Set<CrashPoint>(SCENES.flatMap((scene) => scene.points));
+
+export const isApiPoint = (point: CrashPoint): boolean => API_POINTS.includes(point);
+/** Passed by any worker that has orders to work on. */
+export const isEveryday = (point: CrashPoint): boolean => !isApiPoint(point) && !STAGED.has(point);
+
+export function sceneOf(point: CrashPoint): Scene | undefined {
+  return SCENES.find((scene) => scene.points.includes(point));
+}

@@ -1,0 +1,258 @@
+// Where workers and APIs are killed: a world of several small wallets, customers who keep buying, and processes that
+// die at a named point. Everything is judged from the database and the chain, never from what a process says.
+import type { INestApplicationContext } from '@nestjs/common';
+import { Redis } from 'ioredis';
+import { TronClient } from '../../src/chain/tron.client.js';
+import { sleep } from '../../src/clock.js';
+import type { CrashPoint } from '../../src/crash-point.js';
+import { newChainAccount } from '../../src/local/chain-account.js';
+import { Merchant, type MerchantAnswer } from '../../src/local/merchant.js';
+import { freePort } from '../../src/local/ports.js';
+import type * as worlds from '../../src/local/world.js';
+import { openParts } from '../../src/operator/operator.module.js';
+import { Database } from '../../src/store/database.js';
+import { countOf, findingsOf } from '../../src/verify/finding.js';
+import { verifyBooks } from '../../src/verify/verify.js';
+
+/** The world starts the built service, so it is loaded from the build. */
+const { World } = (await import(new URL('../../dist/local/world.js', import.meta.url).href)) as typeof worlds;
+
+export interface StageOptions {
+  readonly blockMs?: number;
+  readonly databaseUrl?: string;
+  readonly redisUrl?: string;
+  readonly onLine?: (process: string, line: string) => void;
+}
+
+const SOLID_LAG = 6;
+/** At nine energy per TRX a little under nine hundred thousand energy each: the largest order needs two of them. */
+const WALLETS_TRX = [90_000, 90_000, 90_000, 90_000, 90_000];
+const LARGE_ENERGY = 900_000;
+const CREDITS = 1_000_000_000_000_000;
+const KILLED = 137;
+/** A worker that does not come to its point by then has nothing to do there just now. */
+const DEATH_LIMIT_MS = 12_000;
+const UNFINISHED_MAX = 60;
+
+const SETTINGS = {
+  LOG_LEVEL: 'info',
+  WORKER_LEASE_SEC: '2',
+  WORKER_SWEEP_MS: '100',
+  RESEND_SEC: '1',
+  DURATION_MIN_SEC: '60',
+  POOL_SYNC_SEC: '1',
+  POOL_SLOTS_PER_WALLET: '4',
+  MARKET_REFRESH_SEC: '1',
+  RATE_LIMIT_PER_MINUTE: '1000000',
+};
+
+const UNFINISHED = `SELECT count(*)::int AS left FROM orders o WHERE NOT o.settled OR (
+    o.kind = 'rental' AND EXISTS (SELECT FROM leg l WHERE l.order_id = o.id AND l.status NOT IN ('reclaimed', 'released')))`;
+
+/** Rules that hold of unfinished orders at any moment: somebody will look at them again. */
+const FORGOTTEN = `SELECT o.id FROM orders o WHERE o.next_run_at IS NULL AND (NOT o.settled OR EXISTS (
+    SELECT FROM leg l WHERE l.order_id = o.id AND l.status = 'reclaiming' AND NOT EXISTS (
+      SELECT FROM chain_tx t WHERE t.leg_id = l.id AND t.purpose = 'reclaim' AND t.status IN ('included', 'solid'))))`;
+
+export type Death = 'killed' | 'lived';
+
+export class Stage {
+  /** Keys whose order was answered with success: each must exist, once, for ever. */
+  readonly accepted = new Set<string>();
+  readonly violations: string[] = [];
+  private orders = 0;
+
+  private constructor(
+    readonly world: worlds.World,
+    private readonly parts: INestApplicationContext,
+    readonly merchant: Merchant,
+  ) {}
+
+  static async open(options: StageOptions): Promise<Stage> {
+    const world = await World.start({
+      blockMs: options.blockMs ?? 150,
+      solidLag: SOLID_LAG,
+      durable: false,
+      databaseUrl: options.databaseUrl,
+      redisUrl: options.redisUrl,
+      poolStakesTrx: WALLETS_TRX,
+      env: SETTINGS,
+      ...(options.onLine === undefined ? {} : { onLine: options.onLine }),
+    });
+    const parts = await openParts(world.env);
+    const project = await world.cli('project', 'create', '--name', 'Crash', '--credits', CREDITS.toString());
+    const { baseUrl } = await world.startApi(await freePort());
+    const merchant = new Merchant(baseUrl, String(project['merchant']), String(project['api_key']));
+    const stage = new Stage(world, parts, merchant);
+    await stage.waitForPrices();
+    return stage;
+  }
+
+  get database(): Database {
+    return this.parts.get(Database);
+  }
+
+  async close(): Promise<void> {
+    await this.parts.close();
+    await this.world.stop();
+  }
+
+  /** What the chain is made to do from outside. */
+  async control(action: string, body: object = {}): Promise<void> {
+    const response = await fetch(`${this.world.controlUrl}/${action}`, {
+      method: 'POST',
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(10_000),
+    });
+    const answer = (await response.json()) as Record<string, unknown>;
+    if ('Error' in answer) throw new Error(`${action}: ${String(answer['Error'])}`);
+  }
+
+  /** Buys one of everything: rentals to shared receivers, one of several legs, an activation. */
+  async volley(at: Merchant = this.merchant): Promise<void> {
+    const receivers = this.world.accounts.map((account) => account.address);
+    const rental = (energy: number, durationSec: number) =>
+      this.buy(at, '/v1/orders', {
+        receive_address: receivers[this.orders % receivers.length],
+        energy,
+        duration_sec: durationSec,
+      });
+    await Promise.all([
+      rental(32_000 + (this.orders % 7) * 1000, 60),
+      rental(32_000, 90),
+      rental(this.orders % 3 === 0 ? LARGE_ENERGY : 40_000, 60),
+      this.buy(at, '/v1/activate', { address: newChainAccount().address }),
+    ]);
+  }
+
+  /** One purchase under a key of its own; an answer that never came is asked for again at the living API. */
+  async buy(at: Merchant, path: string, body: Readonly<Record<string, unknown>>): Promise<string> {
+    this.orders += 1;
+    const key = `crash-${this.orders.toString()}`;
+    const send = (merchant: Merchant): Promise<MerchantAnswer> => merchant.post(path, body, { 'Idempotency-Key': key });
+    const answer = await send(at).catch(() => send(this.merchant));
+    if (answer.status < 300) this.accepted.add(key);
+    else if (answer.body['error'] !== 'CAPACITY_UNAVAILABLE') {
+      this.violations.push(`I11 ${path} answered ${answer.status.toString()} ${JSON.stringify(answer.body)}`);
+    }
+    return key;
+  }
+
+  /** Buys until told to stop, never more than a few dozen unfinished orders at once. */
+  async keepBuying(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const [row] = await this.database.query<{ left: number }>(UNFINISHED);
+      if ((row?.left ?? 0) < UNFINISHED_MAX) await this.volley();
+      await sleep(300, signal);
+    }
+  }
+
+  /** Starts a worker that dies when it passes `point` the n-th time, and says whether it did. */
+  async killWorkerAt(point: CrashPoint, n: number, provoke?: Provocation, env: NodeJS.ProcessEnv = {}): Promise<Death> {
+    const over = new AbortController();
+    let worker: Awaited<ReturnType<worlds.World['startWorker']>>;
+    try {
+      worker = await this.world.startWorker({ CRASH_AT: `${point}:${n.toString()}`, ...env });
+    } catch (error) {
+      // It came to its point before it could say that it works.
+      if (String(error).includes(`code ${KILLED.toString()}`)) return 'killed';
+      throw error;
+    }
+    const provoking = provoke?.(over.signal).catch((error: unknown) => error);
+    const code = await Promise.race([worker.exited, sleep(DEATH_LIMIT_MS, over.signal)]);
+    over.abort();
+    const failure = await provoking;
+    await this.letGo(worker);
+    if (failure instanceof Error) throw failure;
+    if (code !== undefined && code !== KILLED)
+      throw new Error(`the worker ended with ${code.toString()}:\n${worker.tail()}`);
+    return code === KILLED ? 'killed' : 'lived';
+  }
+
+  /** Buys at an API that dies at `point`; what got no answer is asked for again at the living one. */
+  async killApiAt(point: CrashPoint, n: number): Promise<Death> {
+    const { process, baseUrl } = await this.world.startApi(await freePort(), { CRASH_AT: `${point}:${n.toString()}` });
+    const merchant = new Merchant(baseUrl, this.merchant.id, this.merchant.apiKey);
+    await this.waitForPrices(merchant);
+    await this.volley(merchant);
+    const code = await Promise.race([process.exited, sleep(DEATH_LIMIT_MS)]);
+    await this.letGo(process);
+    return code === KILLED ? 'killed' : 'lived';
+  }
+
+  /** Holds the books to their rules; `settled` also demands that every order is over and asks the chain. */
+  async check(when: string, settled = false): Promise<void> {
+    const chain = settled ? { chain: this.parts.get(TronClient, { strict: false }), settleWithinSec: 0 } : {};
+    const report = await verifyBooks(this.database, chain);
+    const found = findingsOf(report).slice(0, 5);
+    if (countOf(report) > 0) this.violations.push(`${when}: ${found.map((it) => JSON.stringify(it)).join(' ')}`);
+    if (settled) this.violations.push(...report.unmade.map(({ check, why }) => `${check} could not be made: ${why}`));
+    const forgotten = await this.database.query(FORGOTTEN);
+    if (forgotten.length > 0) this.violations.push(`${when}: I5 forgotten ${JSON.stringify(forgotten, String)}`);
+    await this.checkAccepted(when);
+  }
+
+  /** Waits until nothing is left to do, with workers that nobody kills. */
+  async finish(limitMs: number): Promise<void> {
+    const workers = [await this.world.startWorker(), await this.world.startWorker()];
+    const deadline = performance.now() + limitMs;
+    let left = -1;
+    while (performance.now() < deadline) {
+      left = (await this.database.query<{ left: number }>(UNFINISHED))[0]?.left ?? -1;
+      if (left === 0) break;
+      await sleep(200);
+    }
+    if (left !== 0) this.violations.push(`I5 ${left.toString()} orders not over ${await this.story()}`);
+    // One more look of the pool at every wallet, so that what it sells is what the chain has.
+    await sleep(2500);
+    await Promise.all(workers.map((worker) => this.letGo(worker)));
+    await this.check('at the end', true);
+  }
+
+  async flushRedis(): Promise<void> {
+    const redis = new Redis(this.world.redisUrl, { maxRetriesPerRequest: 1 });
+    await redis.flushdb();
+    redis.disconnect();
+  }
+
+  private async checkAccepted(when: string): Promise<void> {
+    const keys = [...this.accepted];
+    const rows = await this.database.query<{ key: string }>('SELECT key FROM orders WHERE key = ANY ($1)', [keys]);
+    if (rows.length !== keys.length) {
+      this.violations.push(`${when}: I11 ${keys.length.toString()} accepted, ${rows.length.toString()} there`);
+    }
+  }
+
+  private async story(): Promise<string> {
+    const rows = await this.database.query(
+      `SELECT o.id, o.kind, o.status, o.settled, o.undoing, o.next_run_at, o.lease_until, clock_timestamp() AS now,
+          (SELECT json_agg(json_build_array(l.id, l.status, l.amount_sun)) FROM leg l WHERE l.order_id = o.id) AS legs,
+          (SELECT json_agg(json_build_array(t.leg_id, t.purpose, t.attempt, t.status, t.expires_at, t.block_at))
+             FROM chain_tx t WHERE t.order_id = o.id) AS txs
+        FROM orders o WHERE NOT o.settled OR (o.kind = 'rental' AND EXISTS (
+          SELECT FROM leg l WHERE l.order_id = o.id AND l.status NOT IN ('reclaimed', 'released'))) LIMIT 5`,
+    );
+    return rows
+      .map((row) => JSON.stringify(row, (_, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)))
+      .join('\n');
+  }
+
+  private async letGo(process: worlds.World['processes'][number]): Promise<void> {
+    await process.stop();
+    const at = this.world.processes.indexOf(process);
+    if (at >= 0) this.world.processes.splice(at, 1);
+  }
+
+  /** A fresh API measures the market before it sells. */
+  private async waitForPrices(merchant: Merchant = this.merchant): Promise<void> {
+    for (let attempt = 0; attempt < 100; attempt += 1) {
+      const body = { receive_address: this.world.accounts[0]?.address, energy: 32_000 };
+      if ((await merchant.post('/v1/quotes', body)).status === 200) return;
+      await sleep(100);
+    }
+    throw new Error('the API names no price');
+  }
+}
+
+/** Something that happens to the chain while a worker is to come to its point; ends when told. */
+export type Provocation = (over: AbortSignal) => Promise<void>;
