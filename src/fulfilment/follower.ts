@@ -29,6 +29,8 @@ const OLDEST_INCLUDED = {
   text: `SELECT min(block_number) AS number FROM chain_tx WHERE status = 'included' AND block_number > $1`,
 };
 
+const ANY_WALLET = { name: 'any_wallet', text: `SELECT address FROM pool_wallet ORDER BY id LIMIT 1` };
+
 export interface ChainStep {
   readonly head: BlockHead;
   readonly advanced: boolean;
@@ -72,10 +74,19 @@ export class Follower {
     });
   }
 
-  /** The network's totals, as every existing account is told them; the token's contract is one. */
+  /** The network's totals, as every existing account is told them: the token's contract, or any wallet of ours. */
   private async readRatio(): Promise<EnergyRatio> {
-    const { totalEnergyLimit, totalEnergyWeight } = await this.client.accountResources(this.config.chain.tokenContract);
-    return { totalEnergyLimit, totalEnergyWeight };
+    const wallets = await this.database.query<{ address: string }>(ANY_WALLET);
+    let fault: unknown;
+    for (const address of [this.config.chain.tokenContract, ...wallets.map((wallet) => wallet.address)]) {
+      try {
+        const { totalEnergyLimit, totalEnergyWeight } = await this.client.accountResources(address);
+        return { totalEnergyLimit, totalEnergyWeight };
+      } catch (error) {
+        fault = error;
+      }
+    }
+    throw fault;
   }
 
   private async follow(node: TronNode, head: Block, ratio: EnergyRatio): Promise<bigint[]> {
