@@ -1,0 +1,71 @@
+// What a quote shows is what an order pays: quotes of both endpoints redeemed by real orders.
+import type { Customer } from '../client.js';
+import { makeCustomer } from '../factory.js';
+import { openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
+
+let world: OrderWorld;
+let customer: Customer;
+
+beforeAll(async () => {
+  world = await openOrderWorld({ FALLBACK_TRX_USD: '0.29876543' });
+  customer = await makeCustomer(world.api);
+});
+
+afterAll(() => world.close());
+
+const balance = async (): Promise<number> => (await customer.get('/v1/balance')).body.credits_balance;
+
+async function redeem(quote: Record<string, unknown>, key: string) {
+  const before = await balance();
+  const order = await customer.post('/v1/orders', { quote_ref: quote['ref'] }, withKey(key));
+  expect(order.status).toBe(202);
+  expect(order.body).toMatchObject({
+    receive_address: quote['receive_address'],
+    energy: quote['energy'],
+    duration_sec: quote['duration_sec'],
+    price_sun: quote['price_sun'],
+    price_trx: quote['price_trx'],
+    credits: quote['credits'],
+    trx_usd: quote['trx_usd'],
+  });
+  expect(before - (await balance())).toBe(quote['credits']);
+}
+
+test('an order charges the credits a quote showed, of a named energy', async () => {
+  const { body } = await customer.post('/v1/quotes', { receive_address: world.receiver(0), energy: 12_347 });
+  await redeem(body, 'named');
+});
+
+test('an order charges the credits a quote showed, of an energy the service sized', async () => {
+  const { body } = await customer.post('/v1/quotes', { receive_address: world.receiver(1), duration_sec: 600 });
+  expect(body.recipient_state).toBe('cold');
+  await redeem(body, 'sized');
+});
+
+test('an order redeems the quote of a simulation, for exactly what the call needs', async () => {
+  const simulated = await customer.post('/v1/simulate', {
+    owner_address: world.receiver(2),
+    contract_address: world.chain.token,
+    function_selector: 'view1()',
+    quote: true,
+    duration_sec: 300,
+  });
+  expect(simulated.body.quote.energy).toBe(simulated.body.energy_needed);
+  await redeem(simulated.body.quote, 'simulated');
+});
+
+test('a redeemed quote keeps its price although the price table changed', async () => {
+  const { body } = await customer.post('/v1/quotes', { receive_address: world.receiver(3), energy: 65_000 });
+  await world.api.database.query(`UPDATE price_row SET sun_per_energy = 90 WHERE duration_max_sec = 3600`);
+  try {
+    const dearer = async () =>
+      (await customer.post('/v1/quotes', { receive_address: world.receiver(3), energy: 65_000 })).body.price_sun;
+    for (let look = 0; look < 50 && (await dearer()) !== 65_000 * 90; look += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    expect(await dearer()).toBe(65_000 * 90);
+    await redeem(body, 'held');
+  } finally {
+    await world.api.database.query(`UPDATE price_row SET sun_per_energy = 45 WHERE duration_max_sec = 3600`);
+  }
+});
