@@ -104,7 +104,7 @@ function activeLegs(order: WorkOrder): readonly WorkLeg[] {
 }
 
 function fallsShort(order: WorkOrder): boolean {
-  if (order.kind !== 'rental' || order.status === 'delivered' || order.legs.length === 0) return false;
+  if (order.kind !== 'rental' || (order.status !== 'placed' && order.status !== 'unresolved')) return false;
   if (activeLegs(order).length !== order.legs.filter((leg) => leg.status !== 'released').length) return false;
   return energyOf(order) < (order.energy ?? 0n);
 }

@@ -1,0 +1,259 @@
+// What an order needs next, from its recorded state alone: the rules of reliability as a table.
+import { DELIVERY_DEATHS_MAX, isEnding, planFor, type Plan } from '../../src/fulfilment/plan.js';
+import type { WorkLeg, WorkOrder, WorkTx } from '../../src/fulfilment/work-order.js';
+import { energy, sun } from '../../src/money/units.js';
+
+const UNSENT_MAX_SEC = 600;
+const ENDS_AT_MS = 2_000_000;
+const BEFORE = ENDS_AT_MS - 1;
+
+let made = 0n;
+
+type TxGiven = Partial<WorkTx> & Pick<WorkTx, 'status'>;
+
+function tx(given: TxGiven): WorkTx {
+  made += 1n;
+  return {
+    id: made,
+    legId: 0n,
+    purpose: 'delegate',
+    attempt: 1,
+    txid: made.toString(16).padStart(64, '0'),
+    rawData: Buffer.of(1),
+    signature: Buffer.alloc(65),
+    refBlockNumber: 1,
+    expiresAtMs: 1_000_000,
+    blockNumber: undefined,
+    blockId: undefined,
+    sends: 1,
+    ageSec: 1,
+    ...given,
+  };
+}
+
+function leg(status: WorkLeg['status'], txs: readonly TxGiven[] = [], given: Partial<WorkLeg> = {}): WorkLeg {
+  made += 1n;
+  return {
+    id: made,
+    legNo: 1,
+    walletId: 1,
+    walletAddress: 'T1',
+    permissionId: 2,
+    keyAddress: 'T2',
+    amountSun: sun(5_000_000),
+    energy: status === 'active' ? energy(50_000) : undefined,
+    status,
+    ageSec: 1,
+    txs: txs.map(tx),
+    ...given,
+  };
+}
+
+function order(status: WorkOrder['status'], legs: readonly WorkLeg[], given: Partial<WorkOrder> = {}): WorkOrder {
+  return {
+    id: 1n,
+    projectId: 'p',
+    kind: 'rental',
+    status,
+    receiver: 'T3',
+    energy: energy(50_000),
+    credits: 10n,
+    isSettled: false,
+    isUndoing: false,
+    needsAttention: false,
+    endsAtMs: undefined,
+    ageSec: 1,
+    fence: 1,
+    requestId: undefined,
+    legs,
+    ...given,
+  };
+}
+
+/** A plan as text: `build delegate#1`, `send`, `find`, `release`, `topUp`, `undo`, `refund`. */
+function steps(plan: Plan): string[] {
+  return [
+    ...plan.build.map((step) => `build ${step.purpose}#${step.attempt.toString()}`),
+    ...plan.send.map((step) => `send ${step.tx.purpose}`),
+    ...plan.find.map((step) => `find ${step.tx.purpose}`),
+    ...plan.release.map(() => 'release'),
+    ...(plan.topUp ? ['topUp'] : []),
+    ...(plan.undo ? ['undo'] : []),
+    ...(plan.refund ? ['refund'] : []),
+  ];
+}
+
+const plan = (given: WorkOrder, headMs = BEFORE) => steps(planFor(given, headMs, UNSENT_MAX_SEC));
+
+const dead = (attempt = 1, purpose: WorkTx['purpose'] = 'delegate'): TxGiven => ({ status: 'dead', attempt, purpose });
+const solid: TxGiven = { status: 'solid' };
+const reclaim = (status: WorkTx['status'], attempt = 1): TxGiven => ({ status, attempt, purpose: 'reclaim' });
+const old = { ageSec: UNSENT_MAX_SEC + 1 };
+
+describe('a delivery', () => {
+  const rules: readonly [string, WorkOrder, readonly string[]][] = [
+    ['begins with the first attempt', order('reserved', [leg('reserved')]), ['build delegate#1']],
+    [
+      'begins every leg',
+      order('reserved', [leg('reserved'), leg('reserved')]),
+      ['build delegate#1', 'build delegate#1'],
+    ],
+    [
+      'goes on with bytes that were recorded',
+      order('reserved', [leg('reserved', [{ status: 'built' }])]),
+      ['send delegate'],
+    ],
+    [
+      'goes on with bytes that were signed',
+      order('reserved', [leg('reserved', [{ status: 'signed' }])]),
+      ['send delegate'],
+    ],
+    [
+      'never makes a second one while the first may be anywhere',
+      order('placed', [leg('placed', [{ status: 'sending' }])]),
+      ['find delegate'],
+    ],
+    ['waits for its block to become solid', order('delivered', [leg('active', [{ status: 'included' }])]), []],
+    ['after a proven death makes a further attempt', order('placed', [leg('placed', [dead()])]), ['build delegate#2']],
+    [
+      'after bytes that were dropped unsent counts on',
+      order('reserved', [leg('reserved', [{ status: 'dropped' }])]),
+      ['build delegate#2'],
+    ],
+    [
+      'a dropped attempt is no death',
+      order('placed', [leg('placed', [dead(1), { status: 'dropped', attempt: 2 }])]),
+      ['build delegate#3'],
+    ],
+    [
+      'a settled one needs nothing until it ends',
+      order('delivered', [leg('active', [solid])], { isSettled: true, endsAtMs: ENDS_AT_MS }),
+      [],
+    ],
+    [
+      'an activation is made as one',
+      order('reserved', [leg('reserved')], { kind: 'activation', energy: undefined }),
+      ['build activate#1'],
+    ],
+  ];
+  it.each(rules)('%s', (_, given, wanted) => {
+    expect(plan(given)).toEqual(wanted);
+  });
+});
+
+describe('energy', () => {
+  it('short of what was sold is topped up once all of it is on chain', () => {
+    const short = leg('active', [{ status: 'included' }], { energy: energy(49_999) });
+    expect(plan(order('placed', [short]))).toEqual(['topUp']);
+    expect(plan(order('placed', [short, leg('reserved')]))).toEqual(['build delegate#1']);
+    expect(plan(order('placed', [short, leg('placed', [{ status: 'sending' }])]))).toEqual(['find delegate']);
+  });
+
+  it('of a released leg does not count, of several legs it adds up', () => {
+    const half = () => leg('active', [{ status: 'included' }], { energy: energy(25_000) });
+    expect(plan(order('placed', [half(), leg('released')]))).toEqual(['topUp']);
+    expect(plan(order('placed', [half(), half()]))).toEqual([]);
+  });
+});
+
+describe('an order that cannot be delivered', () => {
+  const lost = () =>
+    leg(
+      'placed',
+      Array.from({ length: DELIVERY_DEATHS_MAX }, (_, index) => dead(index + 1)),
+    );
+  const rules: readonly [string, WorkOrder, readonly string[]][] = [
+    ['is undone after proven deaths, never after a time', order('placed', [lost()]), ['release', 'undo']],
+    [
+      'is not undone while a transaction may live',
+      order('placed', [leg('placed', [{ status: 'sending', ageSec: 99_999 }], old)]),
+      ['find delegate'],
+    ],
+    [
+      'waits for the solid block of another leg before it takes that back',
+      order('placed', [lost(), leg('active', [{ status: 'included' }])]),
+      ['release', 'undo'],
+    ],
+    [
+      'takes back what other legs delivered',
+      order('placed', [leg('released'), leg('active', [solid])], { isUndoing: true }),
+      ['build reclaim#1'],
+    ],
+    [
+      'follows what of it is still on its way',
+      order('placed', [leg('placed', [{ status: 'sending' }])], { isUndoing: true }),
+      ['find delegate'],
+    ],
+    [
+      'is refunded once every leg has ended',
+      order('placed', [leg('released'), leg('reclaimed', [solid, reclaim('solid')])], { isUndoing: true }),
+      ['refund'],
+    ],
+    [
+      'is not refunded before',
+      order('placed', [leg('released'), leg('reclaiming', [solid, reclaim('included')])], { isUndoing: true }),
+      [],
+    ],
+    [
+      'is undone when nothing of it could be sent for too long',
+      order('reserved', [leg('reserved', [], old)]),
+      ['release', 'undo'],
+    ],
+    [
+      'drops bytes that nobody signs',
+      order('placed', [leg('active', [solid]), leg('reserved', [{ status: 'built' }], old)]),
+      ['build reclaim#1', 'send delegate', 'undo'],
+    ],
+    [
+      'makes no new attempt once it was unresolved',
+      order('unresolved', [leg('placed', [dead()])]),
+      ['release', 'undo'],
+    ],
+    ['is left alone when it is over', order('refunded', [leg('released')], { isSettled: true, isUndoing: true }), []],
+  ];
+  it.each(rules)('%s', (_, given, wanted) => {
+    expect(plan(given)).toEqual(wanted);
+  });
+});
+
+describe('the end of a rental', () => {
+  const running = (legs: readonly WorkLeg[]) => order('delivered', legs, { isSettled: true, endsAtMs: ENDS_AT_MS });
+
+  it('comes by the chain’s clock, to the millisecond', () => {
+    expect(plan(running([leg('active', [solid])]), BEFORE)).toEqual([]);
+    expect(plan(running([leg('active', [solid])]), ENDS_AT_MS)).toEqual(['build reclaim#1']);
+    expect(isEnding(running([]), BEFORE)).toBe(false);
+    expect(isEnding(running([]), ENDS_AT_MS)).toBe(true);
+  });
+
+  it('never comes before the delivery is settled', () => {
+    const unsettled = order('delivered', [leg('active', [solid])], { endsAtMs: ENDS_AT_MS });
+    expect(plan(unsettled, ENDS_AT_MS + 1_000_000)).toEqual([]);
+  });
+
+  const rules: readonly [string, readonly WorkLeg[], readonly string[]][] = [
+    ['takes back every leg', [leg('active', [solid]), leg('active', [solid])], ['build reclaim#1', 'build reclaim#1']],
+    ['goes on with what a dead worker recorded', [leg('active', [solid, reclaim('built')])], ['send reclaim']],
+    ['goes on with what a dead worker signed', [leg('active', [solid, reclaim('signed')])], ['send reclaim']],
+    [
+      'never sends a second while the first may be anywhere',
+      [leg('reclaiming', [solid, reclaim('sending')])],
+      ['find reclaim'],
+    ],
+    [
+      'tries again after a proven death, without end',
+      [leg('reclaiming', [solid, reclaim('dead', 1), reclaim('dead', 2)])],
+      ['build reclaim#3'],
+    ],
+    ['waits for solid blocks', [leg('reclaiming', [solid, reclaim('included')])], []],
+    ['is over when every leg is back', [leg('reclaimed', [solid, reclaim('solid')]), leg('released')], []],
+  ];
+  it.each(rules)('%s', (_, legs, wanted) => {
+    expect(plan(running(legs), ENDS_AT_MS)).toEqual(wanted);
+  });
+
+  it('goes on when a fork turned the chain’s clock back', () => {
+    const begun = running([leg('reclaiming', [solid, reclaim('sending')]), leg('active', [solid])]);
+    expect(plan(begun, BEFORE)).toEqual(['build reclaim#1', 'find reclaim']);
+  });
+});
