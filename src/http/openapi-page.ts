@@ -97,7 +97,7 @@ function operationHtml(path: string, method: string, operation: OperationObject,
     parameters.length === 0 ? '' : `<h3>Parameters</h3>${table(['name', 'in', 'required', 'meaning'], parameters)}`,
     operation.requestBody === undefined
       ? ''
-      : `<h3>Request</h3>${contentHtml(operation.requestBody.content, document, true)}`,
+      : `<h3>Request</h3>${contentHtml(operation.requestBody.content, document, IN_REQUESTS)}`,
     '<h3>Answers</h3>',
     ...Object.entries(operation.responses).map(([status, answer]) => {
       const isError = Number(status) >= 400;
@@ -108,41 +108,47 @@ function operationHtml(path: string, method: string, operation: OperationObject,
         `<details${isError ? '' : ' open'}><summary>${status}</summary>`,
         paragraphs(answer.description),
         headers.length === 0 ? '' : table(['header', 'meaning'], headers),
-        contentHtml(answer.content, document, !isError),
+        contentHtml(answer.content, document, isError ? undefined : IN_ANSWERS),
         '</details>',
       ].join('');
     }),
   ].join('\n');
 }
 
-function contentHtml(content: Content, document: Document, withMembers: boolean): string {
+/** What it means for a member to be in a schema's `required`, or not. */
+const IN_REQUESTS = ['required', 'optional'] as const;
+const IN_ANSWERS = ['always', 'when it applies'] as const;
+type Presence = typeof IN_REQUESTS | typeof IN_ANSWERS;
+
+/** The members of a body, unless `presence` is left out, and its examples. */
+function contentHtml(content: Content, document: Document, presence: Presence | undefined): string {
   return Object.values(content)
     .map(({ schema, examples }) => {
       const shown = Object.entries(examples ?? {}).map(
         ([name, { value }]) => `<p>${escape(name)}</p><pre>${escape(JSON.stringify(value, undefined, 2))}</pre>`,
       );
-      return (withMembers ? membersHtml(schema, document) : '') + shown.join('');
+      return (presence === undefined ? '' : membersHtml(schema, document, presence)) + shown.join('');
     })
     .join('');
 }
 
-function membersHtml(schema: SchemaObject, document: Document): string {
+function membersHtml(schema: SchemaObject, document: Document, presence: Presence): string {
   const { properties, required } = resolved(schema, document);
   const rows = Object.entries(properties ?? {}).map(([name, member]) =>
     row([
       `<code>${escape(name)}</code>`,
       escape(typeName(member)),
-      required?.includes(name) === true ? 'always' : 'when it applies',
-      `${escape(member.description ?? '')}${limits(member)}${nested(member, document)}`,
+      presence[required?.includes(name) === true ? 0 : 1],
+      `${escape(member.description ?? '')}${limits(member)}${nested(member, document, presence)}`,
     ]),
   );
   return table(['member', 'type', 'presence', 'meaning'], rows);
 }
 
-function nested(member: SchemaObject, document: Document): string {
+function nested(member: SchemaObject, document: Document, presence: Presence): string {
   const inner = member.items ?? (member.properties === undefined ? undefined : member);
   if (inner === undefined || inner.$ref !== undefined) return '';
-  return `<details><summary>its members</summary>${membersHtml(inner, document)}</details>`;
+  return `<details><summary>its members</summary>${membersHtml(inner, document, presence)}</details>`;
 }
 
 function resolved(schema: SchemaObject, document: Document): SchemaObject {
