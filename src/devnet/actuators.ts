@@ -11,10 +11,12 @@ import { int, list, num, sub, text } from './fields.js';
 
 const LONG_MAX = (1n << 63n) - 1n;
 
+/** Fields only some transactions' info has: amounts in sun, one of them by resource. */
+export type Extra = Readonly<Record<string, bigint | readonly { readonly key: string; readonly value: bigint }[]>>;
 /** What acting gave: the actuator's own fee and the extra fields of the transaction info. */
 export interface Outcome {
   readonly fee: bigint;
-  readonly extra?: Readonly<Record<string, bigint>>;
+  readonly extra?: Extra;
 }
 /** One system contract: `check` throws a validate error, `act` changes the state after a passed check. */
 export interface Actuator {

@@ -6,7 +6,7 @@ import type { Receipt } from './execute.js';
 import type { Json } from './json.js';
 import type { NodeView } from './node-view.js';
 import { printAddress, sparse } from './reads.js';
-import { type Tx, printTx, txOfBytes } from './transactions.js';
+import { type Tx, printTx, unpackTx } from './transactions.js';
 import { logAddress } from './evm.js';
 import { keccak256 } from './address.js';
 
@@ -30,7 +30,7 @@ export function printBlock(view: NodeView, block: Block, withTransactions: boole
 function printIncluded(view: NodeView, id: string, visible: boolean): Json[] {
   const known = view.chain.included.get(id);
   if (known === undefined) return [];
-  return [printTx(txOfBytes(known.raw, known.signatures), visible, { contractRet: known.receipt.contractRet })];
+  return [printTx(unpackTx(known), visible, { contractRet: known.receipt.contractRet })];
 }
 
 /** A transaction in a block this port can see. */
@@ -42,8 +42,7 @@ export function includedAt(view: NodeView, isSolid: boolean, id: string): Includ
 /** gettransactionbyid: on the full port of a node at the head also a merely pending one, shown as SUCCESS. */
 export function printTransaction(view: NodeView, isSolid: boolean, id: string, visible: boolean): Json {
   const known = includedAt(view, isSolid, id);
-  if (known !== undefined)
-    return printTx(txOfBytes(known.raw, known.signatures), visible, { contractRet: known.receipt.contractRet });
+  if (known !== undefined) return printTx(unpackTx(known), visible, { contractRet: known.receipt.contractRet });
   return isSolid ? {} : printPending(view, id, visible);
 }
 

@@ -7,7 +7,7 @@ import type { Context } from './fees.js';
 import { text } from './fields.js';
 import { energyPricesAt, energyPricesEntry, parameter, parametersAt, parametersEntry } from './parameters.js';
 import { Overlay, type Reader, type State, Store } from './state.js';
-import { type Tx, checkSignatures, txOfBytes } from './transactions.js';
+import { type Packed, type Tx, checkSignatures, packTx, unpackTx } from './transactions.js';
 import type { BlockInfo } from './vm-transactions.js';
 
 export const BLOCK_STEP_MS = 3_000;
@@ -29,10 +29,8 @@ export interface ChainOptions {
   readonly now: () => number;
 }
 
-/** A transaction in a block, kept as its bytes. */
-export interface Included {
-  readonly raw: Buffer;
-  readonly signatures: readonly string[];
+/** A transaction in a block. */
+export interface Included extends Packed {
   readonly block: number;
   readonly receipt: Receipt;
 }
@@ -185,8 +183,7 @@ export class Chain {
     }
     const ids = done.map(({ tx }) => tx.id);
     const block = makeBlock(this.options.seed, this.forks, parent, Number(info.timeMs), ids);
-    for (const { tx, receipt } of done)
-      this.included.set(tx.id, { raw: tx.raw, signatures: tx.signatures, block: block.number, receipt });
+    for (const { tx, receipt } of done) this.included.set(tx.id, { ...packTx(tx), block: block.number, receipt });
     this.blocks.push(block);
     this.store.trim(Math.max(UNDO_MIN, this.options.reach) + 1);
     this.store.open(block.number + 1);
@@ -222,7 +219,7 @@ export class Chain {
       for (const id of [...block.txIds].reverse()) {
         const known = this.included.get(id);
         this.included.delete(id);
-        if (known !== undefined) back.unshift(txOfBytes(known.raw, known.signatures));
+        if (known !== undefined) back.unshift(unpackTx(known));
       }
     }
     this.forks++;

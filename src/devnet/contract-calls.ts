@@ -22,13 +22,17 @@ import { checkValue, vmRequest } from './vm-transactions.js';
 const CONSTANT_ENERGY = 100_000_000n;
 const SUN_PER_TRX = 1_000_000n;
 
-/** The call a body describes. A selector overrides data; an odd-length parameter shifts the whole by a nibble. */
-function callOf(request: Request): Message {
+/**
+ * The call a body describes. A selector overrides data; an odd-length parameter shifts the whole by a nibble.
+ * Only a constant call may leave the contract out: it then simulates a deployment of `data`.
+ */
+function callOf(request: Request, isConstant: boolean): Message {
   const { body, source, visible } = request;
   const invalid = (what: string): Error => new NodeError('java.security.InvalidParameterException', what);
   if ((textOf(member(body, 'owner_address')) ?? '') === '') throw invalid("owner_address isn't set.");
   const hasContract = (textOf(member(body, 'contract_address')) ?? '') !== '';
   const hasData = (textOf(member(body, 'data')) ?? '') !== '';
+  if (!hasContract && !isConstant) throw invalid("contract_address isn't set.");
   if (!hasContract && !hasData) throw invalid('At least one of contract_address and data must be set.');
   const message = mergeJson('TriggerSmartContract', body, source, visible);
   const selector = textOf(member(body, 'function_selector')) ?? '';
@@ -82,7 +86,7 @@ function spoken(message: string, visible: boolean): string {
 export async function triggerConstant(view: NodeView, isSolid: boolean, request: Request): Promise<Json> {
   const { visible } = request;
   try {
-    const message = callOf(request);
+    const message = callOf(request, true);
     const context = view.read(isSolid);
     const vm = await runConstant(view, context, isSolid, message);
     return constantAnswer(view, request, message, vm);
@@ -111,7 +115,7 @@ function constantAnswer(view: NodeView, request: Request, message: Message, vm: 
 export async function estimateEnergy(view: NodeView, isSolid: boolean, request: Request): Promise<Json> {
   const { visible } = request;
   try {
-    const message = callOf(request);
+    const message = callOf(request, true);
     const context = view.read(isSolid);
     const vm = await runConstant(view, context, isSolid, message);
     if (vm.result === 'REVERT') return { result: { code: 'CONTRACT_EXE_ERROR', message: spoken(REVERTED, visible) } };
@@ -141,7 +145,7 @@ export function requiredEnergy(context: Context, used: bigint): bigint {
 export async function triggerSmart(view: NodeView, request: Request): Promise<Json> {
   const { visible } = request;
   try {
-    const message = callOf(request);
+    const message = callOf(request, false);
     const context = view.read(false, true);
     const contract = contractAt(context.state, text(message, 'contract_address'));
     if (contract === undefined) throw validateError('No contract or not a valid smart contract');

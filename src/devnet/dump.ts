@@ -3,9 +3,9 @@
 import type { Block } from './block.js';
 import { Chain, type ChainOptions, type Included } from './chain.js';
 import type { StoreImage } from './state.js';
-import { txOfBytes } from './transactions.js';
+import { type Packed, packTx, unpackTx } from './transactions.js';
 
-const FORMAT = 1;
+const FORMAT = 2;
 
 interface Image {
   readonly format: number;
@@ -14,7 +14,7 @@ interface Image {
   readonly forks: number;
   readonly blocks: readonly Block[];
   readonly included: readonly (readonly [string, Included])[];
-  readonly mempool: readonly { readonly raw: Buffer; readonly signatures: readonly string[] }[];
+  readonly mempool: readonly Packed[];
   readonly store: StoreImage;
 }
 
@@ -51,7 +51,7 @@ export function dumpChain(chain: Chain): string {
     forks: chain.forks,
     blocks: chain.blocks,
     included: [...chain.included],
-    mempool: [...chain.mempool.values()].map((tx) => ({ raw: tx.raw, signatures: tx.signatures })),
+    mempool: [...chain.mempool.values()].map(packTx),
     store: chain.store.image(),
   };
   return JSON.stringify(image, pack);
@@ -73,8 +73,8 @@ export function loadChain(text: string, options: ChainOptions): Chain {
   chain.blocks.push(...later);
   chain.forks = image.forks;
   for (const [id, included] of image.included) chain.included.set(id, included);
-  for (const { raw, signatures } of image.mempool) {
-    const tx = txOfBytes(raw, signatures);
+  for (const packed of image.mempool) {
+    const tx = unpackTx(packed);
     chain.mempool.set(tx.id, tx);
   }
   chain.store.load({

@@ -3,6 +3,7 @@
 import { accountAt } from './accounts.js';
 import {
   type Actuator,
+  type Extra,
   createAccount,
   transfer,
   updateEnergyLimit,
@@ -44,7 +45,7 @@ export interface Receipt {
   readonly resMessage: string;
   readonly logs: readonly Log[];
   readonly internal: readonly InternalCall[];
-  readonly extra: Readonly<Record<string, bigint>>;
+  readonly extra: Extra;
 }
 
 const RESULT_BYTES_MAX = 64n;

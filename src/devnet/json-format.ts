@@ -25,7 +25,8 @@ function place(text: string, at: number): string {
 export function looseHex(text: string): string | null {
   const bare = text.startsWith('0x') || text.startsWith('0X') ? text.slice(2) : text;
   const even = bare.length % 2 === 0 ? bare : `0${bare}`;
-  return /^[0-9a-fA-F]*$/.test(even) ? even.toLowerCase() : null;
+  // Through bytes, so that the result is a string of its own and no slice of the request's body.
+  return /^[0-9a-fA-F]*$/.test(even) ? Buffer.from(even, 'hex').toString('hex') : null;
 }
 
 class Merger {

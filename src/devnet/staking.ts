@@ -156,7 +156,11 @@ export const cancelUnfreezing: Actuator = {
     let next: Account = { ...owner, balance: owner.balance + released, unfreezing: [] };
     for (const u of waiting) next = restake(context, next, u.resource, u.amount);
     putAccount(context.state, next);
-    return { fee: 0n, extra: { withdraw_expire_amount: released } };
+    const cancelled = RESOURCES.map((key) => ({
+      key,
+      value: waiting.reduce((sum, u) => (u.resource === key ? sum + u.amount : sum), 0n),
+    }));
+    return { fee: 0n, extra: { withdraw_expire_amount: released, cancel_unfreezeV2_amount: cancelled } };
   },
 };
 

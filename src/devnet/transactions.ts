@@ -55,10 +55,26 @@ function wireSize(length: number): number {
   return 1 + (length < 128 ? 1 : length < 16_384 ? 2 : length < 2_097_152 ? 3 : 4) + length;
 }
 
-/** Rebuilds a stored transaction from its bytes. */
-export function txOfBytes(raw: Uint8Array, signatures: readonly string[]): Tx {
-  const bytes = Buffer.from(raw);
-  return assemble(bytes, decode('raw', bytes), signatures, undefined);
+/**
+ * A transaction as it is kept: raw_data and signatures one character a byte. Fresh strings, because a slice of a pooled
+ * buffer or of a request's body would keep all of it alive for as long as the chain runs.
+ */
+export interface Packed {
+  readonly raw: string;
+  readonly signatures: readonly string[];
+}
+
+export function packTx(tx: Tx): Packed {
+  return {
+    raw: tx.raw.toString('latin1'),
+    signatures: tx.signatures.map((s) => Buffer.from(s, 'hex').toString('latin1')),
+  };
+}
+
+export function unpackTx({ raw, signatures }: Packed): Tx {
+  const bytes = Buffer.from(raw, 'latin1');
+  const signed = signatures.map((s) => Buffer.from(s, 'latin1').toString('hex'));
+  return assemble(bytes, decode('raw', bytes), signed, undefined);
 }
 
 /** A new unsigned transaction with one contract. */
