@@ -8,7 +8,7 @@ import { Counter } from 'prom-client';
 import { monotonicMs, sleep, withDeadline, DeadlineError } from '../clock.js';
 import { Config } from '../config.js';
 import { crashPoint } from '../crash-point.js';
-import { ApiError, invariant, isErrorCode, type ErrorCode } from '../errors.js';
+import { ApiError, invariant, isErrorCode } from '../errors.js';
 import { Log } from '../http/logger.js';
 import { Metrics } from '../http/metrics.js';
 import type { Credits, Energy, RateE8, Sun } from '../money/units.js';
@@ -127,8 +127,7 @@ export class Acceptance {
       return result;
     } catch (error) {
       const refusal = asRefusal(error, key);
-      const outcome = refusal instanceof ApiError ? refusal.code : 'INTERNAL_ERROR';
-      this.accepted.inc({ kind: purchase.kind, outcome });
+      this.accepted.inc({ kind: purchase.kind, outcome: refusal.code });
       throw refusal;
     }
   }
@@ -305,7 +304,7 @@ function newRow(kind: OrderKind, key: string, result: AcceptRow, terms: OrderTer
 }
 
 /** What the caller is told of a failure: its key is always among it, so that even a made one can be used again. */
-function asRefusal(error: unknown, key: string): unknown {
+function asRefusal(error: unknown, key: string): ApiError {
   const headers = { 'Idempotency-Key': key };
   if (error instanceof ApiError) {
     return new ApiError(error.code, error.message, {
@@ -316,12 +315,9 @@ function asRefusal(error: unknown, key: string): unknown {
     });
   }
   if (error instanceof DeadlineError || isConnectionFault(error) || TOO_SLOW.has(sqlStateOf(error) ?? '')) {
-    const unavailable: ErrorCode = 'SERVICE_UNAVAILABLE';
-    return new ApiError(
-      unavailable,
-      'It is not known yet whether the order was taken; repeat the request with the same Idempotency-Key.',
-      { headers, cause: error, retryAfterSec: 2 },
-    );
+    const words = 'It is not known yet whether the order was taken; repeat the request with the same Idempotency-Key.';
+    return new ApiError('SERVICE_UNAVAILABLE', words, { headers, cause: error, retryAfterSec: 2 });
   }
-  return error;
+  const words = 'Something went wrong on our side; repeating the request with the same Idempotency-Key is safe.';
+  return new ApiError('INTERNAL_ERROR', words, { headers, cause: error });
 }

@@ -1,5 +1,6 @@
 /** Reads the query of the list of orders; every fault is named, nothing is guessed. */
 import { ApiError, type FieldFault } from '../errors.js';
+import { toJsonInteger } from '../money/units.js';
 import { ORDER_STATUSES, type OrderStatus } from './order-state.js';
 import { readCursor } from './orders.service.js';
 
@@ -38,8 +39,7 @@ export function readListQuery(url: string): ListQuery {
   const cursor = params.get('cursor');
   return {
     status,
-    // The pattern above lets one to three digits pass.
-    limit: limitText === null ? LIMIT_DEFAULT : (JSON.parse(limitText) as number),
+    limit: limitText === null ? LIMIT_DEFAULT : toJsonInteger(BigInt(limitText)),
     beforeId: cursor === null ? undefined : readCursor(cursor),
   };
 }

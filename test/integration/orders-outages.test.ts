@@ -1,9 +1,11 @@
 // Orders while something underneath is away, slow or lying: Redis never decides, the chain is needed for new orders
 // alone, and a database that comes back finds every key as it was left.
 import { createHash, randomUUID } from 'node:crypto';
+import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { until } from '../../src/local/wait.js';
+import { ORDERS_QUEUE } from '../../src/queue/jobs.js';
 import type { Customer } from '../client.js';
 import { makeCustomer, openApi, startApi, type TestApi } from '../factory.js';
 import { balanceOf, expectRefusal, openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
@@ -62,6 +64,24 @@ describe('Redis', () => {
       expect(await redis.get(hintOf(customer, key))).toBe(String(created.body.id));
     } finally {
       redis.disconnect();
+    }
+  });
+
+  test('a burst of orders wakes the worker for the newest of them', async () => {
+    const customer = await makeCustomer(world.api);
+    let newest = 0;
+    for (let index = 0; index < 10; index += 1) newest = (await customer.post('/v1/orders', body())).body.id as number;
+    const connection = new Redis(world.env['REDIS_URL']!, { maxRetriesPerRequest: null });
+    const queue = new Queue(ORDERS_QUEUE, { connection, prefix: 'ter:queue' });
+    try {
+      const isWoken = async () => {
+        const jobs = await queue.getJobs(['waiting', 'active', 'delayed']);
+        return jobs.some((job) => job.data.orderId === newest.toString()) ? true : undefined;
+      };
+      await until(isWoken, 5_000, 'the job of the newest order');
+    } finally {
+      await queue.close();
+      connection.disconnect();
     }
   });
 
