@@ -35,7 +35,7 @@ export function sign(text: string, apiKey: string): string {
     .digest('hex');
 }
 
-const agent = new Agent({ keepAlive: true, timeout: 10_000 });
+const agent = new Agent({ keepAlive: true, timeout: 10_000, scheduling: 'fifo' });
 
 /** Sends one request as it is, unsigned, and reads the answer. Rejects when the connection breaks. */
 export async function send(

@@ -18,6 +18,8 @@ import { Runner } from './runner.js';
 /** How often it looks; a scrape that comes oftener sees the same figures. */
 const SAMPLE_MS = 10_000;
 const REDIS_LIMIT_MS = 1000;
+/** A process looks before its connection stands, and Redis comes back at any time. */
+const REDIS_RETRY_MS = 2000;
 
 /**
  * Every order that is not final is in one of two partial indexes: due work, or running rentals. `returning` is a
@@ -135,8 +137,8 @@ export class Vitals {
     age('sweep_age_seconds', 'Time since the sweep last looked for due work.', () => runner.sweepAgeSec);
     this.repeater = new Repeater({
       run: async () => {
-        await this.sample();
-        return SAMPLE_MS;
+        const isRedisUp = await this.sample();
+        return isRedisUp ? SAMPLE_MS : REDIS_RETRY_MS;
       },
       retryMs: SAMPLE_MS,
       onFailure: (error) => {
@@ -154,9 +156,9 @@ export class Vitals {
     await this.repeater.stop();
   }
 
-  /** One look. Throws when the database is away; Redis may be. */
-  async sample(): Promise<void> {
-    await this.sampleRedis();
+  /** One look; whether Redis answered. Throws when the database is away; Redis may be. */
+  async sample(): Promise<boolean> {
+    const isRedisUp = await this.sampleRedis();
     const [rows, [sending]] = await Promise.all([
       this.database.query<StateRow>(OPEN_ORDERS),
       this.database.query<{ oldest_sec: number }>(SENDING),
@@ -170,9 +172,10 @@ export class Vitals {
     this.gauges.attention.set(rows.reduce((sum, row) => sum + Number(row.attention), 0));
     this.gauges.sending.set(sending?.oldest_sec ?? 0);
     this.sampledAtMs = monotonicMs();
+    return isRedisUp;
   }
 
-  private async sampleRedis(): Promise<void> {
+  private async sampleRedis(): Promise<boolean> {
     const { gauges } = this;
     try {
       const prefix = `${queuePrefix(this.config.redis)}:${ORDERS_QUEUE}`;
@@ -190,8 +193,10 @@ export class Vitals {
         gauges.redisFacts.set({ fact: label }, value === undefined ? 0 : Number.parseInt(value, 10));
       }
       gauges.redisUp.set(1);
+      return true;
     } catch {
       gauges.redisUp.set(0);
+      return false;
     }
   }
 }

@@ -1,0 +1,90 @@
+// API and worker processes from dist, as they are deployed: probes and metrics on a port apart, logs kept for the test.
+import { startNode, type NodeProcess } from '../src/local/processes.js';
+
+/** One line of a process's log. */
+export type LogLine = Readonly<Record<string, unknown>> & { readonly msg?: string };
+
+export interface FleetProcess {
+  /** `http://host:port` of its probes and metrics. */
+  readonly adminUrl: string;
+  /** Where it serves; of a worker, nowhere. */
+  readonly baseUrl: string;
+  readonly process: NodeProcess<Ports>;
+  readonly lines: readonly LogLine[];
+}
+
+interface Ports {
+  readonly port: number;
+  readonly adminPort: number;
+}
+
+const STARTED = { api: 'listening', worker: 'working' } as const;
+
+/** Starts a process and waits until it says that it works. */
+export async function startMember(role: 'api' | 'worker', env: Record<string, string>): Promise<FleetProcess> {
+  const lines: LogLine[] = [];
+  const child = await startNode<Ports>(`dist/main.${role}.js`, {
+    name: `the ${role}`,
+    env: { ...env, HOST: '127.0.0.1', PORT: '0', ADMIN_PORT: '0', LOG_LEVEL: 'info' },
+    stopGraceMs: 25_000,
+    readyWhen: (text) => {
+      const line = readLine(text);
+      if (line === undefined) return undefined;
+      lines.push(line);
+      if (line.msg !== STARTED[role]) return undefined;
+      const [admin, address] = [line['admin'], line['address']] as ({ port: number } | undefined)[];
+      return admin === undefined ? undefined : { port: address?.port ?? 0, adminPort: admin.port };
+    },
+  });
+  const { port, adminPort } = child.ready!;
+  return {
+    adminUrl: `http://127.0.0.1:${adminPort.toString()}`,
+    baseUrl: `http://127.0.0.1:${port.toString()}`,
+    process: child,
+    lines,
+  };
+}
+
+function readLine(text: string): LogLine | undefined {
+  try {
+    return JSON.parse(text) as LogLine;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The status of a probe; 0 when nobody answered. */
+export async function probe(url: string): Promise<number> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(2000) });
+    await response.arrayBuffer();
+    return response.status;
+  } catch {
+    return 0;
+  }
+}
+
+/** A process's metrics as Prometheus would read them. */
+export async function scrape({ adminUrl }: FleetProcess): Promise<Scrape> {
+  const response = await fetch(`${adminUrl}/metrics`, { signal: AbortSignal.timeout(5000) });
+  return new Scrape(await response.text());
+}
+
+export class Scrape {
+  readonly names: ReadonlySet<string>;
+
+  constructor(readonly text: string) {
+    this.names = new Set([...text.matchAll(/^# TYPE (\S+) /gm)].map((match) => match[1]!));
+  }
+
+  /** The sum of all samples of `name` whose labels hold every text of `labels`. */
+  sum(name: string, ...labels: string[]): number {
+    let total = 0;
+    for (const line of this.text.split('\n')) {
+      const match = /^([a-zA-Z_:]+)(\{[^}]*\})? (\S+)$/.exec(line);
+      if (match?.[1] !== name || !labels.every((label) => match[2]?.includes(label))) continue;
+      total += Number(match[3]);
+    }
+    return total;
+  }
+}

@@ -1,0 +1,219 @@
+// Two APIs and two workers as they are deployed, under load: restarted in turn without a failed request, followed
+// from request to block by one id, and watched through every metric that the operators' page names.
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { sleep } from '../../src/clock.js';
+import { until } from '../../src/local/wait.js';
+import { openBalancer, type Balancer } from '../balancer.js';
+import type { Answer, Customer } from '../client.js';
+import { makeCustomer } from '../factory.js';
+import { probe, scrape, startMember, type FleetProcess, type LogLine } from '../fleet.js';
+import { openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
+
+const CALLERS = 4;
+const PAUSE_MS = 25;
+const PLENTY = 1_000_000_000_000_000n;
+
+let world: OrderWorld;
+let balancer: Balancer;
+let customer: Customer;
+const fleet: FleetProcess[] = [];
+let apis: FleetProcess[] = [];
+let workers: FleetProcess[] = [];
+
+const startApi = async (): Promise<FleetProcess> => member('api', { DRAIN_DELAY_SEC: '1' });
+const startWorker = async (): Promise<FleetProcess> => member('worker', {});
+
+async function member(role: 'api' | 'worker', extra: Record<string, string>): Promise<FleetProcess> {
+  const started = await startMember(role, { ...world.env, TRON_POLL_MS: '150', ...extra });
+  fleet.push(started);
+  return started;
+}
+
+const isReady = async ({ adminUrl }: FleetProcess): Promise<true | undefined> =>
+  (await probe(`${adminUrl}/ready`)) === 200 ? true : undefined;
+
+beforeAll(async () => {
+  world = await openOrderWorld();
+  balancer = await openBalancer();
+  [apis, workers] = await Promise.all([
+    Promise.all([startApi(), startApi()]),
+    Promise.all([startWorker(), startWorker()]),
+  ]);
+  for (const started of [...apis, ...workers]) await until(() => isReady(started), 20_000, 'becoming ready');
+  for (const api of apis) balancer.add(api);
+  customer = (await makeCustomer(world.api, PLENTY)).at(balancer.url);
+  await until(
+    async () => ((await probe(`${balancer.url}/v1/openapi.json`)) === 0 ? undefined : true),
+    10_000,
+    'serving',
+  );
+}, 120_000);
+
+afterAll(async () => {
+  await balancer.close();
+  await Promise.all(fleet.map(({ process }) => process.stop()));
+  await world.close();
+}, 60_000);
+
+interface Load {
+  readonly answers: Answer[];
+  readonly failures: string[];
+  readonly keys: string[];
+  stop(): Promise<void>;
+}
+
+/** Callers that buy, read and ask for their balance, each without a pause for thought, on connections kept alive. */
+function startLoad(): Load {
+  const stopping = new AbortController();
+  const [answers, failures, keys]: [Answer[], string[], string[]] = [[], [], []];
+  const note = async (what: string, request: Promise<Answer>): Promise<void> => {
+    try {
+      const answer = await request;
+      answers.push(answer);
+      if (answer.status >= 300) failures.push(`${what}: ${answer.status.toString()} ${answer.text}`);
+    } catch (error) {
+      failures.push(`${what}: ${String(error)}`);
+    }
+  };
+  const caller = async (index: number): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      const key = randomUUID();
+      const order = { receive_address: world.receiver(index), energy: 65_000, duration_sec: 3600 };
+      await note('buy', customer.post('/v1/orders', order, withKey(key)));
+      keys.push(key);
+      await note('read', customer.get(`/v1/orders/${key}`));
+      await note('balance', customer.get('/v1/balance'));
+      await sleep(PAUSE_MS, stopping.signal);
+    }
+  };
+  const callers = Array.from({ length: CALLERS }, (_, index) => caller(index));
+  return {
+    answers,
+    failures,
+    keys,
+    stop: async () => {
+      stopping.abort();
+      await Promise.all(callers);
+    },
+  };
+}
+
+/** SIGTERM to one, a new one in its place. Returns the exit code of the old one. */
+async function replace(old: FleetProcess, start: () => Promise<FleetProcess>): Promise<number> {
+  old.process.signal('SIGTERM');
+  const code = await old.process.exited;
+  balancer.remove(old);
+  const next = await start();
+  await until(() => isReady(next), 20_000, 'becoming ready');
+  if (old.baseUrl.endsWith(':0')) workers = workers.map((worker) => (worker === old ? next : worker));
+  else {
+    apis = apis.map((api) => (api === old ? next : api));
+    balancer.add(next);
+  }
+  return code;
+}
+
+test('restarting every process in turn under load fails no request and loses no order', async () => {
+  const load = startLoad();
+  const codes: number[] = [];
+  for (const turn of [0, 1]) {
+    const before = load.answers.length;
+    codes.push(...(await Promise.all([replace(apis[turn]!, startApi), replace(workers[turn]!, startWorker)])));
+    expect(load.answers.length).toBeGreaterThan(before);
+  }
+  await load.stop();
+  expect(load.failures).toEqual([]);
+  expect(codes).toEqual([0, 0, 0, 0]);
+  const state = async () => {
+    const [row] = await world.api.database.query<{ orders: number; delivered: number; charges: number }>(
+      `SELECT count(*)::int AS orders, count(*) FILTER (WHERE status = 'delivered')::int AS delivered,
+          (SELECT count(*)::int FROM credit_entry WHERE kind = 'charge') AS charges FROM orders`,
+    );
+    return row!;
+  };
+  const wanted = load.keys.length;
+  const allDelivered = async () => ((await state()).delivered === wanted ? true : undefined);
+  await until(allDelivered, 60_000, 'delivering every order').catch(() => undefined);
+  expect(await state()).toEqual({ orders: wanted, delivered: wanted, charges: wanted });
+}, 180_000);
+
+test('one request id leads from the request to the chain transaction and to the end', async () => {
+  const requestId = `trace-${randomUUID()}`;
+  const key = randomUUID();
+  const order = { receive_address: world.receiver(9), energy: 65_000, duration_sec: 3600 };
+  const answer = await customer.post('/v1/orders', order, { ...withKey(key), 'X-Request-Id': requestId });
+  expect(answer.status).toBe(202);
+  const ours = (): LogLine[] => fleet.flatMap(({ lines }) => lines).filter((line) => line['requestId'] === requestId);
+  const isSettled = (): true | undefined => (ours().some(({ msg }) => msg === 'order settled') ? true : undefined);
+  await until(() => Promise.resolve(isSettled()), 60_000, 'the order settling');
+  expect(
+    ours()
+      .map(({ msg }) => msg)
+      .sort(),
+  ).toEqual([
+    'order accepted',
+    'order delivered',
+    'order placed',
+    'order settled',
+    'request',
+    'transaction included',
+    'transaction sending',
+    'transaction solid',
+  ]);
+  const shown = (await customer.get(`/v1/orders/${key}`)).body as { delegations: { txid: string }[] };
+  const transactions = ours().filter(({ msg }) => msg?.startsWith('transaction'));
+  expect(new Set(transactions.map((line) => line['txid']))).toEqual(new Set([shown.delegations[0]!.txid]));
+  for (const line of ours()) expect(line['projectId']).toBe(customer.merchant);
+}, 90_000);
+
+/** The table of docs/metrics.md: a metric's name and which processes show it. */
+function documented(): { name: string; shownBy: string }[] {
+  const page = readFileSync(new URL('../../docs/metrics.md', import.meta.url), 'utf8');
+  return [...page.matchAll(/^\| `([a-z_]+)`[^|]*\| (api|worker|both) \|/gm)].map((match) => ({
+    name: match[1]!,
+    shownBy: match[2]!,
+  }));
+}
+
+test('every metric of the operators’ page is shown by its processes, and no other', async () => {
+  const [api, worker] = [await scrape(apis[0]!), await scrape(workers[0]!)];
+  const table = documented();
+  const missing = table.filter(
+    ({ name, shownBy }) =>
+      (shownBy !== 'worker' && !api.names.has(name)) || (shownBy !== 'api' && !worker.names.has(name)),
+  );
+  expect(missing).toEqual([]);
+  const known = new Set(table.map(({ name }) => name));
+  const own = [...api.names, ...worker.names].filter((name) => !/^(nodejs|process)_/.test(name));
+  expect(own.filter((name) => !known.has(name))).toEqual([]);
+}, 30_000);
+
+test('the metrics of all processes together say what was done', async () => {
+  const all = await Promise.all(workers.map(scrape));
+  const sum = (name: string, ...labels: string[]) =>
+    all.reduce((total, found) => total + found.sum(name, ...labels), 0);
+  expect(sum('order_changes_total', 'to="delivered"')).toBeGreaterThan(0);
+  expect(sum('order_seconds_count', 'to="delivered"')).toBe(sum('order_changes_total', 'to="delivered"'));
+  expect(sum('chain_transaction_attempts_count')).toBe(sum('chain_transactions_total', 'to="included"'));
+  expect(sum('broadcast_answers_total', 'code="SUCCESS"')).toBeGreaterThan(0);
+  expect(sum('early_reclaims_total')).toBe(0);
+  expect(sum('pg_pool_connections')).toBeGreaterThan(0);
+  const isRunning = async () => {
+    const found = await scrape(workers[0]!);
+    return found.sum('orders_by_state', 'state="running"') > 0 && found.sum('redis_up') === 1 ? true : undefined;
+  };
+  await until(isRunning, 30_000, 'the worker sampling the open orders');
+}, 60_000);
+
+test('a process that is stopping says so, and is gone; the others do not mind', async () => {
+  const [victim, other] = apis;
+  victim!.process.signal('SIGTERM');
+  // Within the drain delay: not ready, alive, and still serving.
+  await until(async () => ((await probe(`${victim!.adminUrl}/ready`)) === 503 ? true : undefined), 5000, 'saying so');
+  expect(await probe(`${victim!.adminUrl}/live`)).toBe(200);
+  expect((await customer.at(victim!.baseUrl).get('/v1/balance')).headers['connection']).toBe('close');
+  expect(await victim!.process.exited).toBe(0);
+  expect(await probe(`${victim!.adminUrl}/live`)).toBe(0);
+  expect(await probe(`${other!.adminUrl}/ready`)).toBe(200);
+}, 60_000);
