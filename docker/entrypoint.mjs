@@ -1,0 +1,19 @@
+// `api`, `worker`, `signer`, `devnet …` or `cli …`: loads that program into this very process, so that signals reach
+// it and its exit code is the container's.
+const PROGRAMS = {
+  api: 'main.api.js',
+  worker: 'main.worker.js',
+  cli: 'main.cli.js',
+  signer: 'main.signer.js',
+  devnet: 'devnet/main.devnet.js',
+};
+
+const [, script, name = '', ...args] = process.argv;
+const program = Object.hasOwn(PROGRAMS, name) ? PROGRAMS[name] : undefined;
+if (program === undefined) {
+  console.error(`Say one of ${Object.keys(PROGRAMS).join(', ')}; a CLI command comes after cli.`);
+  process.exit(64);
+}
+process.setSourceMapsEnabled(true);
+process.argv = [process.argv[0], script, ...args];
+await import(new URL(`../dist/${program}`, import.meta.url).href);
