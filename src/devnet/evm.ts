@@ -3,44 +3,25 @@
 import { Common, Hardfork, Mainnet } from '@ethereumjs/common';
 import { type EVM, type EVMResult, type EVMRunCallOpts, createEVM } from '@ethereumjs/evm';
 import { Address } from '@ethereumjs/util';
-import { base58OfHex, keccak256 } from './address.js';
-import { FACTOR_ONE, energyStateAt } from './contract-store.js';
-import { CALLS, CREATES, type Frame, VmHalt, VmTimeout, operationName, priceOf } from './energy.js';
-import { TronStateManager, tronAddress } from './evm-state.js';
-import { accountAt } from './accounts.js';
-import type { Reader } from './state.js';
+import { base58OfHex } from './address.js';
+import { VmHalt, VmTimeout } from './energy.js';
+import {
+  type CallMessage,
+  type CreateMessage,
+  type InternalCall,
+  Run,
+  type RunState,
+  type VmRequest,
+  generatedAddress,
+  meter,
+} from './evm-meter.js';
+import { TronStateManager } from './evm-state.js';
 
 /** One log as the node prints it: the contract's 20 bytes, topics and data, all hex. */
 export interface Log {
   readonly address: string;
   readonly topics: readonly string[];
   readonly data: string;
-}
-/** A call between contracts or a value it moved. */
-export interface InternalCall {
-  readonly caller: string;
-  to: string;
-  readonly value: bigint;
-  readonly note: 'call' | 'create';
-  rejected: boolean;
-}
-export interface VmRequest {
-  readonly state: Reader;
-  readonly caller: string;
-  /** The contract to call, or the address a deployment will have. */
-  readonly contract: string;
-  readonly isCreate: boolean;
-  readonly data: Uint8Array;
-  readonly value: bigint;
-  readonly energyLimit: bigint;
-  readonly txId: string;
-  readonly block: { readonly number: bigint; readonly timeMs: bigint; readonly witness: string };
-  readonly headMs: bigint;
-  /** Maintenance cycle for dynamic energy, and whether that is on. */
-  readonly cycle: bigint;
-  readonly dynamicEnergy: boolean;
-  readonly energyFee: bigint;
-  readonly chainId: bigint;
 }
 export interface VmResult {
   /** SUCCESS, REVERT, OUT_OF_ENERGY, … as a receipt shows it. */
@@ -58,30 +39,8 @@ export interface VmResult {
   readonly vmState: TronStateManager;
 }
 
-/**
- * Opcodes one transaction may run. Our choice: stands for java-tron's 80 ms of CPU, counted in steps so that the
- * same transaction always ends the same way; about half a second here.
- */
-const STEPS_MAX = 500_000;
 const DEPTH_MAX = 64;
-const JUMP = 0x56;
-const STATIC_FORBIDDEN: ReadonlySet<number> = new Set([0x55, 0xa0, 0xa1, 0xa2, 0xa3, 0xa4, 0xf0, 0xf5, 0xff]);
 
-interface RunState {
-  opCode: number;
-  stack: { _store: bigint[]; _len: number };
-  memoryWordCount: bigint;
-  gasLeft: bigint;
-  messageGasLimit?: bigint | undefined;
-  env: { address: Address };
-  interpreter: {
-    isStatic(): boolean;
-    getReturnDataSize(): bigint;
-    initialEnergy?: bigint;
-    factor?: bigint;
-    user?: string;
-  };
-}
 interface OpEntry {
   opcodeInfo: {
     name: string;
@@ -100,172 +59,6 @@ interface OpEntry {
 interface EvmInside {
   _opcodeMap: OpEntry[];
   _generateAddress: (message: CreateMessage) => Promise<Address>;
-}
-interface CallMessage {
-  readonly depth: number;
-  readonly caller: Address;
-  readonly to?: Address;
-  readonly value: bigint;
-  readonly delegatecall: boolean;
-}
-interface CreateMessage {
-  caller: Address;
-  salt?: Uint8Array;
-  code: Uint8Array;
-  depth: number;
-}
-
-/** One transaction's run: its limits, its count of steps, and what it saw. */
-class Run {
-  steps = 0;
-  penalty = 0n;
-  creations = 0n;
-  jumpTarget = 0n;
-  readonly usedBy = new Map<string, bigint>();
-  readonly internal: InternalCall[] = [];
-  readonly open: (InternalCall | null)[] = [];
-  readonly addresses = new WeakMap<CreateMessage, Address>();
-
-  constructor(
-    readonly request: VmRequest,
-    readonly vmState: TronStateManager,
-  ) {}
-
-  /** A message begins: calls between contracts are noted, the transaction itself and library code are not. */
-  enter(message: CallMessage): void {
-    if (message.depth === 0 || message.delegatecall) {
-      this.open.push(null);
-      return;
-    }
-    const to = message.to === undefined ? '' : tronAddress(message.to);
-    const note = message.to === undefined ? 'create' : 'call';
-    const call: InternalCall = { caller: tronAddress(message.caller), to, value: message.value, note, rejected: false };
-    this.internal.push(call);
-    this.open.push(call);
-  }
-
-  leave(result: EVMResult): void {
-    const call = this.open.pop();
-    if (call === null || call === undefined) return;
-    if (result.createdAddress !== undefined) call.to = tronAddress(result.createdAddress);
-    if (result.execResult.exceptionError !== undefined) call.rejected = true;
-  }
-
-  factorOf(address: string): bigint {
-    if (!this.request.dynamicEnergy) return FACTOR_ONE;
-    return FACTOR_ONE + energyStateAt(this.vmState.top, address, this.request.cycle).factor;
-  }
-}
-
-class EnergyMeter implements Frame {
-  memoryEnd = 0n;
-  constructor(
-    private readonly run: Run,
-    private readonly state: RunState,
-  ) {}
-  get height(): number {
-    return this.state.stack._len;
-  }
-  peek(n: number): bigint {
-    return this.state.stack._store[this.state.stack._len - n] ?? 0n;
-  }
-  get memoryBytes(): number {
-    return Number(this.state.memoryWordCount) * 32;
-  }
-  get energyLeft(): bigint {
-    return this.state.gasLeft;
-  }
-  hasSlot(slot: bigint): boolean {
-    return this.run.vmState.hasSlot(this.state.env.address, slot);
-  }
-  isDead(address: bigint): boolean {
-    const low = address & ((1n << 160n) - 1n);
-    return low > 9n && accountAt(this.run.vmState.top, '41' + low.toString(16).padStart(40, '0')) === undefined;
-  }
-}
-
-function outOfEnergy(run: RunState, op: number, energy: bigint, penalty: bigint): VmHalt {
-  const limit = run.interpreter.initialEnergy ?? run.gasLeft;
-  const extra = penalty > 0n ? ` penaltyEnergy[${String(penalty)}],` : '';
-  return new VmHalt(
-    'Program$OutOfEnergyException',
-    `Not enough energy for '${operationName(op)}' operation executing: curInvokeEnergyLimit[${String(limit)}], curOpEnergy[${String(energy)}],${extra} usedEnergy[${String(limit - run.gasLeft)}]`,
-    'OUT_OF_ENERGY',
-  );
-}
-
-/** Prices the opcode, charges the penalty, reserves what a call passes on; the EVM then deducts what is returned. */
-function meter(run: Run, state: RunState): bigint {
-  const op = state.opCode;
-  const { interpreter } = state;
-  interpreter.initialEnergy ??= state.gasLeft;
-  interpreter.user ??= tronAddress(state.env.address);
-  interpreter.factor ??= run.factorOf(interpreter.user);
-  // Judged at jumps, which every endless run makes, so the text names the same opcode each time.
-  if (++run.steps > STEPS_MAX && (op === JUMP || run.steps > 2 * STEPS_MAX))
-    throw new VmTimeout(`CPU timeout for '${operationName(op)}' operation executing`);
-  const frame = new EnergyMeter(run, state);
-  const energy = priceOf(op, frame);
-  const penalty = interpreter.factor > FACTOR_ONE ? (energy * interpreter.factor) / FACTOR_ONE - energy : 0n;
-  const total = energy + penalty;
-  if (state.gasLeft < total) {
-    if (!CALLS.has(op)) throw outOfEnergy(state, op, energy, penalty);
-    throw new VmHalt(
-      'Program$OutOfEnergyException',
-      `Not enough energy for '${operationName(op)}' operation executing: opEnergy[${String(total)}], programEnergy[${String(state.gasLeft)}]`,
-      'OUT_OF_ENERGY',
-    );
-  }
-  run.penalty += penalty;
-  run.usedBy.set(interpreter.user, (run.usedBy.get(interpreter.user) ?? 0n) + energy);
-  checkLegal(run, state, op, frame);
-  const left = state.gasLeft - total;
-  if (CALLS.has(op)) {
-    const wanted = frame.peek(1);
-    state.messageGasLimit = wanted > left ? left : wanted;
-  } else if (CREATES.has(op)) state.messageGasLimit = left;
-  const words = (frame.memoryEnd + 31n) / 32n;
-  if (words > state.memoryWordCount) state.memoryWordCount = words;
-  return total;
-}
-
-function checkLegal(run: Run, state: RunState, op: number, frame: Frame): void {
-  if (state.interpreter.isStatic() && (STATIC_FORBIDDEN.has(op) || (op === 0xf1 && frame.peek(3) !== 0n)))
-    throw new VmHalt(
-      'Program$StaticCallModificationException',
-      'Attempt to call a state modifying opcode inside STATICCALL',
-      'UNKNOWN',
-    );
-  if (op === JUMP || op === 0x57) run.jumpTarget = frame.peek(1);
-  if (op !== 0x3e) return;
-  const size = state.interpreter.getReturnDataSize();
-  if (frame.peek(2) + frame.peek(3) > size)
-    throw new VmHalt(
-      'Program$ReturnDataCopyIllegalBoundsException',
-      `Illegal RETURNDATACOPY arguments: offset (${String(frame.peek(2))}) + size (${String(frame.peek(3))}) > RETURNDATASIZE (${String(size)})`,
-      'UNKNOWN',
-    );
-}
-
-/** TRON derives contract addresses from the transaction, CREATE2 ones with 41 where Ethereum has ff. */
-function generatedAddress(run: Run, message: CreateMessage): Address {
-  const known = run.addresses.get(message);
-  if (known !== undefined) return known;
-  let bytes: Uint8Array;
-  if (message.depth === 0) bytes = Buffer.from(run.request.contract.slice(2), 'hex');
-  else if (message.salt !== undefined)
-    bytes = keccak256(
-      Buffer.concat([Buffer.from([0x41]), message.caller.bytes, message.salt, keccak256(message.code)]),
-    ).subarray(12);
-  else {
-    const count = Buffer.alloc(8);
-    count.writeBigInt64BE(++run.creations);
-    bytes = keccak256(Buffer.concat([Buffer.from(run.request.txId, 'hex'), count])).subarray(12);
-  }
-  const address = new Address(Uint8Array.from(bytes));
-  run.vmState.creating.set(tronAddress(address), tronAddress(message.caller));
-  run.addresses.set(message, address);
-  return address;
 }
 
 /**

@@ -11,7 +11,8 @@ import {
   updateSetting,
 } from './actuators.js';
 import { BroadcastError, NodeError, VALIDATE_CLASS } from './errors.js';
-import type { Log, InternalCall } from './evm.js';
+import type { Log } from './evm.js';
+import type { InternalCall } from './evm-meter.js';
 import { type Bill, type Context, chargeBandwidth, chargeExtras } from './fees.js';
 import { text } from './fields.js';
 import { cancelUnfreezing, delegate, freeze, undelegate, unfreeze, withdrawUnfrozen } from './staking.js';

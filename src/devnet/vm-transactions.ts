@@ -11,7 +11,8 @@ import {
   removeContract,
 } from './contract-store.js';
 import { validateError } from './errors.js';
-import { type VmRequest, type VmResult, runVm } from './evm.js';
+import { type VmResult, runVm } from './evm.js';
+import type { VmRequest } from './evm-meter.js';
 import { type Context, exeError } from './fees.js';
 import { int, sub, text } from './fields.js';
 import { addTotals, parameter } from './parameters.js';
