@@ -1,5 +1,6 @@
-/** Signs with the pool's keys as they lie sealed in Postgres. Keys are opened once and never leave this file. */
+/** Signs with the pool's keys as they lie sealed in Postgres. Opened keys never leave this file. */
 import { Inject, Injectable } from '@nestjs/common';
+import { monotonicMs } from '../clock.js';
 import { addressOfKey, Signer, signWithKey } from '../chain/keys.js';
 import { Sealers } from '../platform.module.js';
 import { Database } from '../store/database.js';
@@ -9,9 +10,17 @@ const FIND_KEY = {
   text: `SELECT key_sealed, key_address FROM pool_wallet WHERE address = $1`,
 };
 
+/** A key that an operator changes is in use within this time, without a restart. */
+const KEPT_MS = 10_000;
+
+interface OpenKey {
+  readonly key: Buffer;
+  readonly openedAtMs: number;
+}
+
 @Injectable()
 export class Keyring extends Signer {
-  private readonly keys = new Map<string, Buffer>();
+  private readonly keys = new Map<string, OpenKey>();
 
   constructor(
     @Inject(Database) private readonly database: Database,
@@ -22,9 +31,9 @@ export class Keyring extends Signer {
 
   async sign(walletAddress: string, rawData: Buffer): Promise<Buffer> {
     const known = this.keys.get(walletAddress);
-    if (known !== undefined) return signWithKey(rawData, known);
+    if (known !== undefined && monotonicMs() - known.openedAtMs < KEPT_MS) return signWithKey(rawData, known.key);
     const key = await this.open(walletAddress);
-    this.keys.set(walletAddress, key);
+    this.keys.set(walletAddress, { key, openedAtMs: monotonicMs() });
     return signWithKey(rawData, key);
   }
 
