@@ -2,7 +2,7 @@
 // is over and the chain agrees.
 import { CRASH_POINTS, type CrashPoint } from '../../src/crash-point.js';
 import { inLanes } from '../../src/fulfilment/lanes.js';
-import { isApiPoint, isEveryday, sceneOf } from './scenes.js';
+import { isApiPoint, isEveryday, SCENES, type Scene } from './scenes.js';
 import { Stage, type Death, type StageOptions } from './stage.js';
 
 export interface ProgrammeOptions extends StageOptions {
@@ -29,6 +29,8 @@ const LANES = 3;
 /** Which passing of an everyday point kills: not always the first. */
 const PASSINGS = [1, 2, 1, 3, 5];
 const TRIES_MAX = 3;
+/** In a scene one worker dies after the other, each when the leases of the one before have run out. */
+const SCENE_LIMIT_MS = 25_000;
 
 export async function crashProgramme(options: ProgrammeOptions): Promise<Outcome> {
   const stage = await Stage.open(options);
@@ -63,7 +65,7 @@ class Programme {
       for (const { point, round } of rounds.filter(({ point }) => isApiPoint(point))) {
         await this.insist(point, round, (n) => stage.killApiAt(point, n === 1 ? 1 : 2));
       }
-      for (const { point } of rounds) if (sceneOf(point) !== undefined) await this.play(point);
+      for (let round = 0; round < options.times; round += 1) for (const scene of SCENES) await this.play(scene);
     } finally {
       selling.abort();
       await customers;
@@ -76,16 +78,26 @@ class Programme {
     return { hits: this.hits, violations: stage.violations, orders: await this.orders() };
   }
 
-  private async play(point: CrashPoint): Promise<void> {
-    const scene = sceneOf(point);
-    await this.insist(point, 0, async () => {
-      await scene?.prepare?.(this.stage);
-      try {
-        return await this.stage.killWorkerAt(point, 1, scene?.provoke?.(this.stage), scene?.env);
-      } finally {
-        await scene?.restore?.(this.stage);
-      }
-    });
+  /** One worker for each point of the scene, all at once: what the first to die leaves behind the next ones find. */
+  private async play(scene: Scene): Promise<void> {
+    let missing = scene.points.filter((point) => this.options.points.includes(point));
+    for (let attempt = 0; attempt < TRIES_MAX && missing.length > 0; attempt += 1) {
+      const over = new AbortController();
+      await scene.prepare?.(this.stage);
+      const provoking = scene.provoke?.(this.stage, over.signal);
+      provoking?.catch(() => undefined);
+      const deaths = await Promise.all(
+        missing.map(async (point) => {
+          const death = await this.stage.killWorkerAt(point, 1, SCENE_LIMIT_MS, scene.env);
+          await this.note(point, 1, death);
+          return death;
+        }),
+      );
+      over.abort();
+      await provoking;
+      await scene.restore?.(this.stage);
+      missing = missing.filter((_, index) => deaths[index] === 'lived');
+    }
   }
 
   /** Tries until a process has died there; what is due at the moment decides whether the first one does. */
@@ -93,12 +105,15 @@ class Programme {
     for (let attempt = 0; attempt < TRIES_MAX; attempt += 1) {
       const n = attempt === 0 ? (PASSINGS[round % PASSINGS.length] ?? 1) : 1;
       const death = await kill(n);
-      this.options.onDeath?.(point, n, death);
-      await this.stage.check(`after ${point}:${n.toString()}`);
-      if (death === 'lived') continue;
-      this.hits.set(point, (this.hits.get(point) ?? 0) + 1);
-      return;
+      await this.note(point, n, death);
+      if (death === 'killed') return;
     }
+  }
+
+  private async note(point: CrashPoint, n: number, death: Death): Promise<void> {
+    if (death === 'killed') this.hits.set(point, (this.hits.get(point) ?? 0) + 1);
+    this.options.onDeath?.(point, n, death);
+    await this.stage.check(`after ${point}:${n.toString()}`);
   }
 
   private async orders(): Promise<Outcome['orders']> {

@@ -2,13 +2,14 @@
 import { sleep } from '../../src/clock.js';
 import type { CrashPoint } from '../../src/crash-point.js';
 import { newChainAccount } from '../../src/local/chain-account.js';
-import type { Provocation, Stage } from './stage.js';
+import type { Stage } from './stage.js';
 
 /** Something that must happen before, or meanwhile, for a worker to come to these points. */
 export interface Scene {
   readonly points: readonly CrashPoint[];
   readonly prepare?: (stage: Stage) => Promise<void>;
-  readonly provoke?: (stage: Stage) => Provocation;
+  /** Ends when told. */
+  readonly provoke?: (stage: Stage, over: AbortSignal) => Promise<void>;
   readonly env?: NodeJS.ProcessEnv;
   readonly restore?: (stage: Stage) => Promise<void>;
 }
@@ -20,39 +21,36 @@ const API_POINTS: readonly CrashPoint[] = [
   'wake.after',
   'answer.before',
 ];
+const PREPARE_LIMIT_MS = 12_000;
 const ENERGY_LIMIT = 180_000_000_000;
 /** Blocks that carry the chain past the validity of a transaction (60 s of it), and on to solid blocks beyond. */
 const BLOCKS_PAST_VALIDITY = 30;
 
 /** Mines on and on, so that what waits for the chain's clock does not wait for ours. */
-const mining =
-  (stage: Stage): Provocation =>
-  async (over) => {
-    for (;;) {
-      await sleep(400, over);
-      if (over.aborted) return;
-      await stage.control('mine', { count: 5 });
-    }
-  };
+async function keepMining(stage: Stage, over: AbortSignal): Promise<void> {
+  for (;;) {
+    await sleep(400, over);
+    if (over.aborted) return;
+    await stage.control('mine', { count: 5 });
+  }
+}
 
 /** Replaces the newest blocks whenever something of ours stands in them and is not solid. */
-const forking =
-  (stage: Stage): Provocation =>
-  async (over) => {
-    for (;;) {
-      await sleep(100, over);
-      if (over.aborted) return;
-      const found = await stage.database.query(`SELECT 1 FROM chain_tx WHERE status = 'included' LIMIT 1`);
-      if (found.length === 0) continue;
-      await stage.control('fork', { depth: 3 });
-      await sleep(600, over);
-    }
-  };
+async function keepForking(stage: Stage, over: AbortSignal): Promise<void> {
+  for (;;) {
+    await sleep(100, over);
+    if (over.aborted) return;
+    const found = await stage.database.query(`SELECT 1 FROM chain_tx WHERE status = 'included' LIMIT 1`);
+    if (found.length === 0) continue;
+    await stage.control('fork', { depth: 3 });
+    await sleep(600, over);
+  }
+}
 
 /** A worker dies with transactions marked as sent that no node has ever seen. */
 async function leaveUnsent(stage: Stage, env: NodeJS.ProcessEnv = {}): Promise<void> {
   await stage.volley();
-  await stage.killWorkerAt('broadcast.before', 1, undefined, env);
+  await stage.killWorkerAt('broadcast.before', 1, PREPARE_LIMIT_MS, env);
 }
 
 /** An activation that somebody else is faster with. */
@@ -64,6 +62,18 @@ async function loseActivation(stage: Stage): Promise<void> {
   await wallet.receipt(txid);
 }
 
+function unresolved(point: CrashPoint): Scene {
+  return {
+    points: [point],
+    // Valid for so long that nothing can be proven before it has been waited for too long.
+    prepare: async (stage) => {
+      await leaveUnsent(stage, { TRON_EXPIRATION_SEC: '3600' });
+      await sleep(1100);
+    },
+    env: { UNRESOLVED_AFTER_SEC: '1' },
+  };
+}
+
 export const SCENES: readonly Scene[] = [
   {
     points: ['lookup.before', 'lookup.after'],
@@ -72,7 +82,7 @@ export const SCENES: readonly Scene[] = [
       await stage.killWorkerAt('record-broadcast.before', 1);
     },
   },
-  { points: ['fall-away.before', 'fall-away.after'], provoke: forking },
+  { points: ['fall-away.before', 'fall-away.after'], provoke: keepForking },
   {
     points: ['drop.before', 'drop.after'],
     prepare: async (stage) => {
@@ -102,18 +112,14 @@ export const SCENES: readonly Scene[] = [
   },
   {
     points: ['undo.before', 'undo.after', 'give-up.before', 'give-up.after', 'refund.before', 'refund.after'],
-    prepare: loseActivation,
-    provoke: mining,
-  },
-  {
-    points: ['unresolved.before', 'unresolved.after'],
-    // Valid for so long that nothing can be proven before it has been waited for too long.
     prepare: async (stage) => {
-      await leaveUnsent(stage, { TRON_EXPIRATION_SEC: '3600' });
-      await sleep(1100);
+      await Promise.all([1, 2, 3].map(() => loseActivation(stage)));
     },
-    env: { UNRESOLVED_AFTER_SEC: '1' },
+    provoke: keepMining,
   },
+  // Apart, since the first one's second sending ends the wait of the other.
+  unresolved('unresolved.before'),
+  unresolved('unresolved.after'),
 ];
 
 const STAGED = new Set<CrashPoint>(SCENES.flatMap((scene) => scene.points));
@@ -121,7 +127,3 @@ const STAGED = new Set<CrashPoint>(SCENES.flatMap((scene) => scene.points));
 export const isApiPoint = (point: CrashPoint): boolean => API_POINTS.includes(point);
 /** Passed by any worker that has orders to work on. */
 export const isEveryday = (point: CrashPoint): boolean => !isApiPoint(point) && !STAGED.has(point);
-
-export function sceneOf(point: CrashPoint): Scene | undefined {
-  return SCENES.find((scene) => scene.points.includes(point));
-}

@@ -19,6 +19,9 @@ const { World } = (await import(new URL('../../dist/local/world.js', import.meta
 
 export interface StageOptions {
   readonly blockMs?: number;
+  readonly solidLag?: number;
+  readonly walletsTrx?: readonly number[];
+  readonly env?: NodeJS.ProcessEnv;
   readonly databaseUrl?: string;
   readonly redisUrl?: string;
   readonly onLine?: (process: string, line: string) => void;
@@ -71,12 +74,12 @@ export class Stage {
   static async open(options: StageOptions): Promise<Stage> {
     const world = await World.start({
       blockMs: options.blockMs ?? 150,
-      solidLag: SOLID_LAG,
+      solidLag: options.solidLag ?? SOLID_LAG,
       durable: false,
       databaseUrl: options.databaseUrl,
       redisUrl: options.redisUrl,
-      poolStakesTrx: WALLETS_TRX,
-      env: SETTINGS,
+      poolStakesTrx: options.walletsTrx ?? WALLETS_TRX,
+      env: { ...SETTINGS, ...options.env },
       ...(options.onLine === undefined ? {} : { onLine: options.onLine }),
     });
     const parts = await openParts(world.env);
@@ -148,7 +151,12 @@ export class Stage {
   }
 
   /** Starts a worker that dies when it passes `point` the n-th time, and says whether it did. */
-  async killWorkerAt(point: CrashPoint, n: number, provoke?: Provocation, env: NodeJS.ProcessEnv = {}): Promise<Death> {
+  async killWorkerAt(
+    point: CrashPoint,
+    n: number,
+    limitMs = DEATH_LIMIT_MS,
+    env: NodeJS.ProcessEnv = {},
+  ): Promise<Death> {
     const over = new AbortController();
     let worker: Awaited<ReturnType<worlds.World['startWorker']>>;
     try {
@@ -158,12 +166,9 @@ export class Stage {
       if (String(error).includes(`code ${KILLED.toString()}`)) return 'killed';
       throw error;
     }
-    const provoking = provoke?.(over.signal).catch((error: unknown) => error);
-    const code = await Promise.race([worker.exited, sleep(DEATH_LIMIT_MS, over.signal)]);
+    const code = await Promise.race([worker.exited, sleep(limitMs, over.signal)]);
     over.abort();
-    const failure = await provoking;
     await this.letGo(worker);
-    if (failure instanceof Error) throw failure;
     if (code !== undefined && code !== KILLED)
       throw new Error(`the worker ended with ${code.toString()}:\n${worker.tail()}`);
     return code === KILLED ? 'killed' : 'lived';
@@ -237,7 +242,8 @@ export class Stage {
       .join('\n');
   }
 
-  private async letGo(process: worlds.World['processes'][number]): Promise<void> {
+  /** Ends a process and forgets it. */
+  async letGo(process: worlds.World['processes'][number]): Promise<void> {
     await process.stop();
     const at = this.world.processes.indexOf(process);
     if (at >= 0) this.world.processes.splice(at, 1);
@@ -253,6 +259,3 @@ export class Stage {
     throw new Error('the API names no price');
   }
 }
-
-/** Something that happens to the chain while a worker is to come to its point; ends when told. */
-export type Provocation = (over: AbortSignal) => Promise<void>;

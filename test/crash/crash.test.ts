@@ -1,0 +1,39 @@
+// A short run of the crash programme: `npm run crash` kills at every point, five times.
+import 'reflect-metadata';
+import { CRASH_POINTS } from '../../src/crash-point.js';
+import { createTestDatabase } from '../setup/database.js';
+import { createTestRedis } from '../setup/redis.js';
+import { crashProgramme } from './programme.js';
+
+/** Around the moments after which a restart must find exactly what was there before. */
+const POINTS = [
+  'record-built.after',
+  'record-signed.after',
+  'record-sending.after',
+  'broadcast.after',
+  'record-included.after',
+  'record-solid.after',
+] as const;
+
+it('a worker killed at any moment loses, doubles and forgets nothing', async () => {
+  const [store, redis] = await Promise.all([createTestDatabase(), createTestRedis()]);
+  try {
+    const outcome = await crashProgramme({
+      databaseUrl: store.url,
+      redisUrl: redis.url,
+      points: POINTS,
+      times: 1,
+      finishLimitMs: 60_000,
+    });
+    expect(outcome.violations).toEqual([]);
+    expect([...outcome.hits.keys()].sort()).toEqual([...POINTS].sort());
+  } finally {
+    await redis.close();
+    await store.drop();
+  }
+}, 120_000);
+
+it('there are enough points, and none twice', () => {
+  expect(CRASH_POINTS.length).toBeGreaterThanOrEqual(40);
+  expect(new Set(CRASH_POINTS).size).toBe(CRASH_POINTS.length);
+});

@@ -1,0 +1,133 @@
+// What tests of fulfilment ask: orders over the API, legs and transactions from the database, delegations from the chain.
+import { until } from '../src/local/wait.js';
+import type { Stage } from './crash/stage.js';
+
+const LIMIT_MS = 45_000;
+
+export interface OrderSeen {
+  readonly id: number;
+  readonly key: string;
+  readonly status: string;
+  readonly settled: boolean;
+  readonly energy: number;
+  readonly delivered_energy?: number;
+  readonly delivered_at?: string;
+  readonly ends_at?: string;
+  readonly reclaimed_at?: string;
+  readonly error_code?: string;
+  readonly needs_attention: boolean;
+  readonly delegations: readonly {
+    readonly owner_address: string;
+    readonly amount_sun: number;
+    readonly txid: string;
+    readonly block_number?: number;
+    readonly reclaim_txid?: string;
+  }[];
+}
+
+export interface TxSeen {
+  readonly leg_id: bigint;
+  readonly purpose: string;
+  readonly attempt: number;
+  readonly status: string;
+  readonly txid: string;
+  readonly sends: number;
+  readonly evidence: { readonly absences: readonly { readonly solidHead: { readonly timestampMs: number } }[] } | null;
+  readonly expires_at: Date;
+}
+
+export class Desk {
+  constructor(readonly stage: Stage) {}
+
+  async rent(receiver: string, energy: number, durationSec = 60): Promise<string> {
+    return this.accepted('/v1/orders', { receive_address: receiver, energy, duration_sec: durationSec });
+  }
+
+  async activate(address: string): Promise<string> {
+    return this.accepted('/v1/activate', { address });
+  }
+
+  async order(key: string): Promise<OrderSeen> {
+    const { status, body } = await this.stage.merchant.get(`/v1/orders/${key}`);
+    if (status > 202) throw new Error(`order ${key} answered ${status.toString()}`);
+    return body as unknown as OrderSeen;
+  }
+
+  /** Waits until the order is as `isSo` says. */
+  async wait(key: string, what: string, isSo: (order: OrderSeen) => boolean): Promise<OrderSeen> {
+    let last: OrderSeen | undefined;
+    try {
+      return await until(
+        async () => {
+          last = await this.order(key);
+          return isSo(last) ? last : undefined;
+        },
+        LIMIT_MS,
+        `${key} being ${what}`,
+        40,
+      );
+    } catch (error) {
+      const txs = await this.transactions(key);
+      throw new Error(`${String(error)}\n${show(last)}\n${show(txs)}`, { cause: error });
+    }
+  }
+
+  delivered = (key: string) => this.wait(key, 'delivered', (order) => order.status === 'delivered');
+  settled = (key: string) => this.wait(key, 'settled', (order) => order.settled);
+  refunded = (key: string) => this.wait(key, 'refunded', (order) => order.status === 'refunded');
+  reclaimed = (key: string) => this.wait(key, 'reclaimed', (order) => order.reclaimed_at !== undefined);
+
+  async transactions(key: string): Promise<TxSeen[]> {
+    return this.stage.database.query<TxSeen>(
+      `SELECT t.leg_id, t.purpose, t.attempt, t.status, encode(t.txid, 'hex') AS txid, t.sends, t.evidence, t.expires_at
+         FROM chain_tx t JOIN orders o ON o.id = t.order_id WHERE o.key = $1 ORDER BY t.id`,
+      [key],
+    );
+  }
+
+  /** `reserved>placed>delivered`: every state the order has been in. */
+  async history(key: string): Promise<string> {
+    const rows = await this.stage.database.query<{ to_status: string }>(
+      `SELECT e.to_status FROM order_event e JOIN orders o ON o.id = e.order_id WHERE o.key = $1 ORDER BY e.id`,
+      [key],
+    );
+    return ['reserved', ...rows.map((row) => row.to_status)].join('>');
+  }
+
+  async balance(): Promise<number> {
+    return (await this.stage.merchant.get('/v1/balance')).body['credits_balance'] as number;
+  }
+
+  /** What all pool wallets have delegated to `receiver`, by the chain's word. */
+  async delegatedSun(receiver: string): Promise<number> {
+    const sums = await Promise.all(
+      this.stage.world.poolWallets.map(async (wallet) => {
+        const asked = { fromAddress: wallet.address, toAddress: receiver, visible: true };
+        const answer = await this.stage.world.wallet.post('wallet/getdelegatedresourcev2', asked);
+        const rows = (answer['delegatedResource'] ?? []) as { frozen_balance_for_energy?: number }[];
+        return rows.reduce((sum, row) => sum + (row.frozen_balance_for_energy ?? 0), 0);
+      }),
+    );
+    return sums.reduce((sum, each) => sum + each, 0);
+  }
+
+  /** Moves the chain's clock on by mining, a few blocks at a time as a real one would be seen. */
+  async passChainTime(seconds: number): Promise<void> {
+    for (let left = Math.ceil(seconds / 3); left > 0; left -= 10) {
+      await this.stage.control('mine', { count: Math.min(10, left) });
+    }
+  }
+
+  private async accepted(path: string, body: Readonly<Record<string, unknown>>): Promise<string> {
+    const key = await this.stage.buy(this.stage.merchant, path, body);
+    if (!this.stage.accepted.has(key)) throw new Error(`${path} was refused: ${this.stage.violations.join('; ')}`);
+    return key;
+  }
+}
+
+export const legsOf = (order: OrderSeen): number => order.delegations.length;
+export const sunOf = (order: OrderSeen): number => order.delegations.reduce((sum, leg) => sum + leg.amount_sun, 0);
+
+function show(value: unknown): string {
+  return JSON.stringify(value, (_, member: unknown) => (typeof member === 'bigint' ? member.toString() : member));
+}

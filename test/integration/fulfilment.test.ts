@@ -1,0 +1,258 @@
+// Orders from the first byte to the last reclaim, with a real worker, real Postgres and Redis, and a chain over HTTP.
+import 'reflect-metadata';
+import { newChainAccount } from '../../src/local/chain-account.js';
+import { until } from '../../src/local/wait.js';
+import { Stage } from '../crash/stage.js';
+import { Desk, legsOf, sunOf } from '../fulfilment-desk.js';
+import { createTestDatabase, type TestDatabase } from '../setup/database.js';
+import { createTestRedis, type TestRedis } from '../setup/redis.js';
+
+const ENERGY_LIMIT = 180_000_000_000;
+const SUN_PER_TRX = 1_000_000;
+/** More than any of the wallets can delegate. */
+const LARGE = 1_200_000;
+const START_LIMIT_MS = 90_000;
+
+let store: TestDatabase;
+let redis: TestRedis;
+let stage: Stage;
+let desk: Desk;
+let worker: Awaited<ReturnType<Stage['world']['startWorker']>>;
+
+const receiver = (index: number): string => stage.world.accounts[index]!.address;
+
+beforeAll(async () => {
+  [store, redis] = await Promise.all([createTestDatabase(), createTestRedis()]);
+  stage = await Stage.open({
+    databaseUrl: store.url,
+    redisUrl: redis.url,
+    blockMs: 200,
+    solidLag: 8,
+    walletsTrx: [100_000, 100_000, 100_000],
+  });
+  desk = new Desk(stage);
+  worker = await stage.world.startWorker();
+}, START_LIMIT_MS);
+
+afterAll(async () => {
+  await stage.close();
+  await redis.close();
+  await store.drop();
+}, START_LIMIT_MS);
+
+/** Whatever a test did, in the end nothing is open and books and chain agree. */
+async function expectEverythingOver(): Promise<void> {
+  await until(
+    async () => {
+      const rows = await stage.database.query(
+        `SELECT 1 FROM orders o JOIN leg l ON l.order_id = o.id
+          WHERE NOT o.settled OR (o.kind = 'rental' AND l.status NOT IN ('released', 'reclaimed')) LIMIT 1`,
+      );
+      return rows.length === 0 ? true : undefined;
+    },
+    60_000,
+    'everything being over',
+  );
+  await stage.check('at the end', true);
+  expect(stage.violations).toEqual([]);
+}
+
+async function restartWorker(env: NodeJS.ProcessEnv = {}): Promise<void> {
+  await stage.letGo(worker);
+  worker = await stage.world.startWorker(env);
+}
+
+describe('a rental', () => {
+  it('brings at least what was sold, ends by the chain’s clock and is taken back', async () => {
+    const before = await desk.stage.world.wallet.energyOf(receiver(0));
+    const key = await desk.rent(receiver(0), 50_000);
+    const order = await desk.delivered(key);
+    const after = await desk.stage.world.wallet.energyOf(receiver(0));
+    expect(after.limit - before.limit).toBeGreaterThanOrEqual(50_000);
+    expect(order.delivered_energy).toBeGreaterThanOrEqual(50_000);
+    expect(Date.parse(order.ends_at!) - Date.parse(order.delivered_at!)).toBe(60_000);
+    await desk.settled(key);
+    const ended = await desk.reclaimed(key);
+    expect(Date.parse(ended.reclaimed_at!)).toBeGreaterThanOrEqual(Date.parse(ended.ends_at!));
+    expect(await desk.delegatedSun(receiver(0))).toBe(0);
+    expect((await desk.transactions(key)).map((tx) => `${tx.purpose}#${tx.attempt.toString()}`)).toEqual([
+      'delegate#1',
+      'reclaim#1',
+    ]);
+  });
+
+  it('larger than any wallet comes from several, whole, and goes back to each', async () => {
+    const key = await desk.rent(receiver(1), LARGE);
+    const order = await desk.delivered(key);
+    expect(new Set(order.delegations.map((leg) => leg.owner_address)).size).toBeGreaterThan(1);
+    expect(order.delivered_energy).toBeGreaterThanOrEqual(LARGE);
+    expect(await desk.delegatedSun(receiver(1))).toBe(sunOf(order));
+    await desk.reclaimed(key);
+    expect(await desk.delegatedSun(receiver(1))).toBe(0);
+  });
+
+  it('to a receiver of other rentals takes back its own sun and no other', async () => {
+    const long = await desk.rent(receiver(2), 40_000, 3000);
+    const short = await desk.rent(receiver(2), 30_000, 60);
+    const twin = await desk.rent(receiver(2), 30_000, 3000);
+    const orders = await Promise.all([long, short, twin].map((key) => desk.delivered(key)));
+    expect(new Set(orders.flatMap((order) => order.delegations.map((leg) => leg.txid))).size).toBe(3);
+    const [first, second, third] = orders.map(sunOf) as [number, number, number];
+    expect(await desk.delegatedSun(receiver(2))).toBe(first + second + third);
+    await desk.reclaimed(short);
+    expect(await desk.delegatedSun(receiver(2))).toBe(first + third);
+    await desk.passChainTime(3000);
+    await Promise.all([desk.reclaimed(long), desk.reclaimed(twin)]);
+    expect(await desk.delegatedSun(receiver(2))).toBe(0);
+  });
+
+  it('is topped up when everybody’s stake yields less than when it was sold', async () => {
+    await stage.letGo(worker);
+    const key = await desk.rent(receiver(0), 50_000);
+    await stage.control('parameters', { getTotalEnergyCurrentLimit: ENERGY_LIMIT * 0.9 });
+    worker = await stage.world.startWorker();
+    const order = await desk.delivered(key);
+    expect(legsOf(order)).toBe(2);
+    expect(order.delivered_energy).toBeGreaterThanOrEqual(50_000);
+    await stage.control('parameters', { getTotalEnergyCurrentLimit: ENERGY_LIMIT });
+    await desk.reclaimed(key);
+    expect(await desk.delegatedSun(receiver(0))).toBe(0);
+  });
+});
+
+describe('a block that falls away', () => {
+  it.each([1, 3, 6])('takes the delivery back, and the same bytes bring it again (depth %i)', async (depth) => {
+    const key = await desk.rent(receiver(0), 35_000);
+    const first = await desk.delivered(key);
+    await stage.control('fork', { depth, drop: true });
+    const again = await desk.wait(key, 'settled', (order) => order.settled);
+    expect(again.status).toBe('delivered');
+    const history = await desk.history(key);
+    // Deeper than the delivery's block or not: what the chain dropped was taken back, and nothing was sent twice.
+    const wasDropped = again.delegations[0]!.block_number !== first.delegations[0]!.block_number;
+    expect(history).toBe(wasDropped ? 'reserved>placed>delivered>placed>delivered' : 'reserved>placed>delivered');
+    if (depth > 1) expect(wasDropped).toBe(true);
+    expect((await desk.transactions(key)).filter((tx) => tx.purpose === 'delegate')).toHaveLength(1);
+  });
+
+  it('while no worker looks is noticed by the next one', async () => {
+    const key = await desk.rent(receiver(1), 35_000);
+    await desk.delivered(key);
+    worker.signal('SIGKILL');
+    await worker.exited;
+    await stage.control('fork', { depth: 6, drop: true });
+    worker = await stage.world.startWorker();
+    await desk.settled(key);
+    expect(await desk.history(key)).toBe('reserved>placed>delivered>placed>delivered');
+  });
+});
+
+describe('an order that cannot be delivered whole', () => {
+  it('is refunded after proven deaths, and what other legs brought goes back', async () => {
+    await stage.letGo(worker);
+    const balance = await desk.balance();
+    const key = await desk.rent(receiver(1), LARGE);
+    const legs = await stage.database.query<{ address: string }>(
+      `SELECT w.address FROM leg l JOIN pool_wallet w ON w.id = l.wallet_id JOIN orders o ON o.id = l.order_id WHERE o.key = $1`,
+      [key],
+    );
+    // The owner of one wallet lends its stake elsewhere, behind the service's back.
+    const wallet = stage.world.poolWallets.find(({ address }) => address === legs.at(-1)!.address)!;
+    const lend = { owner_address: wallet.address, receiver_address: stage.world.bank.address, resource: 'ENERGY' };
+    const all = await stage.world.wallet.post('wallet/getcandelegatedmaxsize', {
+      owner_address: wallet.address,
+      type: 1,
+      visible: true,
+    });
+    const lent = { ...lend, balance: Number(all['max_size']) - SUN_PER_TRX };
+    await stage.world.wallet.receipt(await stage.world.wallet.send('delegateresource', lent, wallet));
+
+    worker = await stage.world.startWorker();
+    for (let round = 0; round < 4; round += 1) {
+      await until(
+        async () => ((await desk.transactions(key)).some((tx) => tx.status === 'sending') ? true : undefined),
+        10_000,
+        'something sent',
+      ).catch(() => undefined);
+      await desk.passChainTime(90);
+    }
+    const order = await desk.refunded(key);
+    expect(order).toMatchObject({ settled: true, error_code: 'SUPPLIER_REFUSED', needs_attention: false });
+    expect(await desk.balance()).toBe(balance);
+    expect(await desk.delegatedSun(receiver(1))).toBe(0);
+    const dead = (await desk.transactions(key)).filter((tx) => tx.status === 'dead');
+    expect(dead.length).toBeGreaterThanOrEqual(2);
+    for (const tx of dead) {
+      for (const { solidHead } of tx.evidence!.absences) {
+        expect(solidHead.timestampMs).toBeGreaterThanOrEqual(tx.expires_at.getTime());
+      }
+    }
+    await stage.world.wallet.receipt(
+      await stage.world.wallet.send('undelegateresource', { ...lent, lock: undefined }, wallet),
+    );
+  });
+});
+
+describe('an activation', () => {
+  it('makes the account, once, and is settled when solid', async () => {
+    const { address } = newChainAccount();
+    const key = await desk.activate(address);
+    await desk.settled(key);
+    const account = await stage.world.wallet.post('wallet/getaccount', { address, visible: true });
+    expect(account['address']).toBe(address);
+  });
+
+  it('that somebody else is faster with is refunded', async () => {
+    await stage.letGo(worker);
+    const balance = await desk.balance();
+    const { address } = newChainAccount();
+    const key = await desk.activate(address);
+    const { wallet, bank } = stage.world;
+    const made = { owner_address: bank.address, account_address: address };
+    await wallet.receipt(await wallet.send('createaccount', made, bank));
+    worker = await stage.world.startWorker();
+    await desk.refunded(key);
+    expect(await desk.balance()).toBe(balance);
+  });
+});
+
+describe('workers', () => {
+  it('stop in the middle of work, by themselves, and the next one goes on', async () => {
+    const keys = await Promise.all([0, 1, 2].map((index) => desk.rent(receiver(index), 32_000)));
+    worker.signal('SIGTERM');
+    expect(await worker.exited).toBe(0);
+    await restartWorker();
+    for (const key of keys) await desk.settled(key);
+  });
+
+  it('do without Redis: a wiped queue loses nothing', async () => {
+    const keys = [await desk.rent(receiver(0), 32_000)];
+    await stage.flushRedis();
+    keys.push(await desk.rent(receiver(1), 32_000));
+    await stage.flushRedis();
+    for (const key of keys) await desk.delivered(key);
+  });
+
+  it('two at once, one of them stopped and woken as a zombie, send nothing twice', async () => {
+    const other = await stage.world.startWorker({ DATABASE_POOL_MAX: '1' });
+    const keys: string[] = [];
+    for (let round = 0; round < 4; round += 1) {
+      keys.push(await desk.rent(receiver(round % 3), 32_000 + round), await desk.activate(newChainAccount().address));
+      worker.signal('SIGSTOP');
+      keys.push(await desk.rent(receiver(round % 3), 33_000 + round));
+      await desk.delivered(keys.at(-1)!);
+      worker.signal('SIGCONT');
+    }
+    for (const key of keys) {
+      await desk.settled(key);
+      const sent = (await desk.transactions(key)).filter((tx) => tx.purpose !== 'reclaim' && tx.sends > 0);
+      expect(sent.filter((tx) => tx.status === 'solid')).toHaveLength(1);
+      expect(sent.filter((tx) => tx.status !== 'solid' && tx.status !== 'dead')).toHaveLength(0);
+    }
+    await stage.letGo(other);
+  });
+});
+
+it('in the end nothing is open, and books and chain agree', async () => {
+  await expectEverythingOver();
+});
