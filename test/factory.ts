@@ -4,7 +4,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { ApiModule } from '../src/api.module.js';
 import { Ledger, type BillingTerms } from '../src/billing/ledger.js';
 import { TronClient } from '../src/chain/tron.client.js';
-import type { Config} from '../src/config.js';
+import type { Config } from '../src/config.js';
 import { readConfig } from '../src/config.js';
 import { createLogger } from '../src/http/logger.js';
 import { createHttpApp, serverOf } from '../src/http/server.js';
