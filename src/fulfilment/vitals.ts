@@ -13,6 +13,7 @@ import { Metrics } from '../http/metrics.js';
 import { ORDERS_QUEUE, queuePrefix } from '../queue/jobs.js';
 import { Repeater } from '../repeat.js';
 import { Database } from '../store/database.js';
+import { ChainView } from './chain-view.js';
 import { Runner } from './runner.js';
 
 /** How often it looks; a scrape that comes oftener sees the same figures. */
@@ -120,11 +121,12 @@ export class Vitals {
     @Inject(Redis) private readonly redis: Redis,
     @Inject(Config) private readonly config: Config,
     @Inject(Runner) runner: Runner,
+    @Inject(ChainView) view: ChainView,
     @Inject(Metrics) metrics: Metrics,
     @Inject(Log) log: Log,
   ) {
     this.gauges = new VitalGauges(metrics);
-    const age = (name: string, help: string, read: () => number): Gauge =>
+    const reading = (name: string, help: string, read: () => number): Gauge =>
       new Gauge({
         name,
         help,
@@ -133,8 +135,13 @@ export class Vitals {
           this.set(read());
         },
       });
-    age('vitals_age_seconds', 'Age of the figures on open orders.', () => (monotonicMs() - this.sampledAtMs) / 1000);
-    age('sweep_age_seconds', 'Time since the sweep last looked for due work.', () => runner.sweepAgeSec);
+    reading('chain_solid_gap_blocks', 'Blocks from the solid head to the head, as last seen.', () => gapOf(view));
+    reading(
+      'vitals_age_seconds',
+      'Age of the figures on open orders.',
+      () => (monotonicMs() - this.sampledAtMs) / 1000,
+    );
+    reading('sweep_age_seconds', 'Time since the sweep last looked for due work.', () => runner.sweepAgeSec);
     this.repeater = new Repeater({
       run: async () => {
         const isRedisUp = await this.sample();
@@ -199,4 +206,9 @@ export class Vitals {
       return false;
     }
   }
+}
+
+/** While the chain cannot be followed the gap is unknown, which is not zero. */
+function gapOf({ current }: ChainView): number {
+  return current === undefined ? Number.NaN : current.head.number - current.solid.number;
 }
