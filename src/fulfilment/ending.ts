@@ -82,7 +82,9 @@ export class Ending {
 
   /** From now on the order is taken back, whatever of it still arrives. */
   async undo(order: WorkOrder): Promise<void> {
+    crashPoint('undo.before');
     await this.database.query(UNDO, [order.id, order.fence]);
+    crashPoint('undo.after');
   }
 
   /** Gives the charge back and ends the order: one transaction, refused by the database unless every leg has ended. */
@@ -94,19 +96,19 @@ export class Ending {
       return ended;
     });
     crashPoint('refund.after');
-  }
-
     if (refunded !== undefined) {
       this.progress.orders('refunded', [{ order, kind: order.kind, ageSec: refunded.age_sec }]);
     }
+  }
+
   /** Sets an order aside of which nobody can say what became; a node that answers brings it back. */
   async markUnresolved(order: WorkOrder): Promise<void> {
     crashPoint('unresolved.before');
     const moved = await this.database.query(UNRESOLVED, [order.id, order.fence, UNRESOLVED_REASON]);
     crashPoint('unresolved.after');
+    if (moved.length > 0) this.progress.orders('unresolved', [{ order, kind: order.kind }]);
   }
 
-    if (moved.length > 0) this.progress.orders('unresolved', [{ order, kind: order.kind }]);
   /** Shows an operator that something takes longer than it should. */
   async callAttention(order: WorkOrder): Promise<void> {
     await this.database.query(ATTENTION, [order.id, order.fence]);

@@ -12,6 +12,9 @@ import { Outbound } from './outbound.js';
 import { Progress } from './progress.js';
 import { Proofs } from './proof.js';
 import { Pruning } from './pruning.js';
+import { Reconciler } from './reconciler.js';
+import { ReconcilerFigures } from './reconciler-figures.js';
+import { Orphans } from './reconciler-orphans.js';
 import { Runner } from './runner.js';
 import { Settlement } from './settlement.js';
 import { TransactionLog } from './transaction-log.js';
@@ -28,16 +31,19 @@ import { Work } from './work.js';
     Fulfiller,
     Inclusion,
     OrdersProcessor,
+    Orphans,
     Outbound,
     Progress,
     Proofs,
     Pruning,
+    Reconciler,
+    ReconcilerFigures,
     Runner,
     Settlement,
     TransactionLog,
     Vitals,
     Work,
   ],
-  exports: [OrdersProcessor, Runner, Pruning, Vitals],
+  exports: [OrdersProcessor, Runner, Pruning, Reconciler, Vitals],
 })
 export class FulfilmentModule {}

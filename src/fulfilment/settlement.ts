@@ -45,10 +45,11 @@ const SETTLE_ORDERS = {
     RETURNING o.id, extract(epoch FROM clock_timestamp() - o.created_at)::float8 AS age_sec`,
 };
 
-/** The last leg is back: nothing more to do, unless the order is being undone and now wants its refund. */
+/** The last leg is back: nothing more to do or to look after, unless the order is being undone and wants its refund. */
 const FINISH_ORDERS = {
   name: 'finish_orders',
-  text: `UPDATE orders o SET next_run_at = CASE WHEN o.undoing THEN clock_timestamp() END
+  text: `UPDATE orders o SET next_run_at = CASE WHEN o.undoing THEN clock_timestamp() END,
+      needs_attention = o.needs_attention AND o.undoing
     WHERE o.id = ANY ($1::bigint[]) AND (o.undoing OR NOT EXISTS (
       SELECT FROM leg WHERE order_id = o.id AND status NOT IN ('reclaimed', 'released')))`,
 };
@@ -66,8 +67,8 @@ export class Settlement {
     @Inject(Database) private readonly database: Database,
     @Inject(TronClient) private readonly client: TronClient,
     @Inject(Inclusion) private readonly inclusion: Inclusion,
-    @Inject(Log) private readonly logger: Log,
     @Inject(Progress) private readonly progress: Progress,
+    @Inject(Log) private readonly logger: Log,
   ) {}
 
   /** Settles everything whose block lies at or below the solid head. */
@@ -98,7 +99,6 @@ export class Settlement {
       crashPoint('record-solid.before');
       const { orders, moved, settled } = await this.database.transaction(async (tx) => recordSolid(tx, final, block));
       crashPoint('record-solid.after');
-    }
       this.progress.transactions('solid', newsOf(moved, orders), { block: number });
       const byId = new Map(orders.map((row) => [row.id, identityOf(row)]));
       this.progress.orders(
@@ -108,6 +108,7 @@ export class Settlement {
           return order === undefined ? [] : [{ order, ageSec }];
         }),
       );
+    }
     if (fallen.length > 0) this.logger.warn({ block: number, count: fallen.length }, 'a block fell away');
     await this.inclusion.fallAway(fallen);
   }
@@ -146,5 +147,5 @@ async function recordSolid(tx: Queryable, final: readonly WaitingTx[], block: Bl
   const settled =
     returned.length < moved.length ? await tx.query<Solid['settled'][number]>(SETTLE_ORDERS, [orders]) : [];
   await tx.query(FINISH_ORDERS, [orders]);
-}
   return { orders: locked, moved, settled };
+}
