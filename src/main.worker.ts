@@ -4,15 +4,17 @@
  */
 import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
+import { withDeadline } from './clock.js';
 import { readConfig } from './config.js';
 import { armCrashPoint } from './crash-point.js';
 import { messageOf } from './errors.js';
 import { OrdersProcessor } from './fulfilment/orders.processor.js';
 import { Pruning } from './fulfilment/pruning.js';
+import { Reconciler } from './fulfilment/reconciler.js';
 import { Runner } from './fulfilment/runner.js';
 import { Vitals } from './fulfilment/vitals.js';
 import { openAdmin } from './http/admin.js';
-import { createLogger } from './http/logger.js';
+import { createLogger, type Log } from './http/logger.js';
 import { Metrics } from './http/metrics.js';
 import { PoolSync } from './pool/pool-sync.js';
 import { Repeater } from './repeat.js';
@@ -24,6 +26,18 @@ import { WorkerModule } from './worker.module.js';
 const SWEEP_AGE_MAX_SEC = 10;
 /** How soon the next wallet is looked at when none was due. */
 const POOL_REST_MS = 250;
+/** How long the work waits for the first look at the books; longer than that it goes on beside. */
+const FIRST_RECONCILING_MS = 5000;
+
+function repeatReconciling(reconciler: Reconciler, log: Log): Repeater {
+  return new Repeater({
+    run: () => reconciler.look(),
+    retryMs: 5000,
+    onFailure: (err) => {
+      log.error({ err }, 'the books could not be reconciled');
+    },
+  });
+}
 
 async function start(): Promise<void> {
   const config = readConfig();
@@ -38,6 +52,7 @@ async function start(): Promise<void> {
       log.warn({ fault: messageOf(error) }, 'a wallet could not be read');
     },
   });
+  const reconciling = repeatReconciling(app.get(Reconciler), log);
   const database = app.get(Database);
   const metrics = app.get(Metrics);
   metrics.collectDefaults();
@@ -61,6 +76,8 @@ async function start(): Promise<void> {
     },
     log,
   });
+  // Before anything is sent: what a restored backup does not know of must not be done again unseen.
+  await withDeadline(reconciling.start(), FIRST_RECONCILING_MS, 'the first look at the books').catch(() => undefined);
   runner.start();
   processor.start();
   void pool.start();
@@ -74,7 +91,13 @@ async function start(): Promise<void> {
     log.info({}, 'stopping');
     // Ours first, and in order: the framework would close connections under running work.
     await processor.stop();
-    await Promise.all([runner.stop(config.worker.stopSec * 1000), pool.stop(), vitals.stop(), pruning.stop()]);
+    await Promise.all([
+      runner.stop(config.worker.stopSec * 1000),
+      pool.stop(),
+      vitals.stop(),
+      pruning.stop(),
+      withDeadline(reconciling.stop(), config.worker.stopSec * 1000, 'the look at the books').catch(() => undefined),
+    ]);
     await app.close();
   };
   const onSignal = (): void => {

@@ -16,6 +16,8 @@ export interface BlockTransaction {
   readonly txid: string;
   readonly rawData: Buffer;
   readonly succeeded: boolean;
+  /** The first one, where it has the form of ours. */
+  readonly signature: Buffer | undefined;
 }
 
 export interface Block extends BlockHead {
@@ -24,6 +26,7 @@ export interface Block extends BlockHead {
 }
 
 const ID_PATTERN = /^[0-9a-f]{64}$/;
+const SIGNATURE_PATTERN = /^[0-9a-f]{130}$/;
 const HEX_PATTERN = /^(?:[0-9a-f]{2})+$/;
 
 /** The txid of raw transaction bytes (TRON: sha256). */
@@ -31,12 +34,22 @@ export function txidOf(rawData: Uint8Array): string {
   return createHash('sha256').update(rawData).digest('hex');
 }
 
+function readSignature(list: unknown): Buffer | undefined {
+  const first: unknown = Array.isArray(list) ? list[0] : undefined;
+  return typeof first === 'string' && SIGNATURE_PATTERN.test(first) ? Buffer.from(first, 'hex') : undefined;
+}
+
 function readTransaction(json: JsonObject): BlockTransaction | undefined {
   const hex = json['raw_data_hex'];
   if (typeof hex !== 'string' || !HEX_PATTERN.test(hex)) return undefined;
   const rawData = Buffer.from(hex, 'hex');
   const result = objectsOf(json['ret'])[0]?.['contractRet'];
-  return { txid: txidOf(rawData), rawData, succeeded: result === 'SUCCESS' || result === undefined };
+  return {
+    txid: txidOf(rawData),
+    rawData,
+    succeeded: result === 'SUCCESS' || result === undefined,
+    signature: readSignature(json['signature']),
+  };
 }
 
 /** A block of `node`'s answer; throws NodeFault when it is not one (an empty object included). */

@@ -9,6 +9,8 @@ export interface OwnedAct {
   readonly owner: string;
   /** TRON's contract type number: 57 delegate, 58 undelegate, 0 create account, … */
   readonly type: number;
+  /** Of the owner's permissions, the one it was made through; 0 is the owner's own. */
+  readonly permissionId: number;
   /** Of a delegation, undelegation or account creation. */
   readonly receiver: string | undefined;
   readonly amountSun: Sun | undefined;
@@ -42,6 +44,7 @@ export function actOf(rawData: Buffer): OwnedAct | undefined {
   return {
     owner,
     type,
+    permissionId: Number(numberIn(fields, 5)),
     receiver: isDelegation ? addressIn(parts, 4) : type === CREATE_ACCOUNT_TYPE ? addressIn(parts, 2) : undefined,
     amountSun: isDelegation ? sun(numberIn(parts, 3)) : undefined,
     isEnergy: isDelegation && numberIn(parts, 2) === 1n,

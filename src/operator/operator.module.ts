@@ -6,6 +6,7 @@ import { readConfig, type Config } from '../config.js';
 import { createLogger } from '../http/logger.js';
 import { PlatformModule } from '../platform.module.js';
 import { PoolSync } from '../pool/pool-sync.js';
+import { SalesHold } from '../pool/sales-hold.js';
 import { KeyRewrap } from './key-rewrap.js';
 import { OrderStories } from './order-story.js';
 import { PoolWallets } from './pool-wallets.js';
@@ -18,7 +19,7 @@ export class OperatorModule {
     return {
       module: OperatorModule,
       imports: [PlatformModule.for('cli', config, createLogger({ logLevel: 'silent' })), BillingModule],
-      providers: [Projects, Prices, PoolWallets, OrderStories, KeyRewrap, PoolSync],
+      providers: [Projects, Prices, PoolWallets, OrderStories, KeyRewrap, PoolSync, SalesHold],
     };
   }
 }

@@ -2,16 +2,19 @@
 import type { Command } from 'commander';
 import { TronClient } from '../chain/tron.client.js';
 import { Database } from '../store/database.js';
+import { SalesHold } from '../pool/sales-hold.js';
 import { countOf, type CheckResult, type Finding, type Report } from '../verify/finding.js';
 import { verifyBooks } from '../verify/verify.js';
 import { integerArg } from './arguments.js';
 import type { Desk } from './desk.js';
-import { OperatorError } from './fault.js';
-import { grouped } from './layout.js';
+import { OperatorError, usageError } from './fault.js';
+import { grouped, timeText } from './layout.js';
 
 const secondsArg = integerArg(0n, 31_536_000n);
 const blocksArg = integerArg(0n, 10_000_000n);
 const ROWS_SHOWN = 10;
+/** More than this at once wants a look at the cause, not an explanation of each. */
+const EXPLAINED_MAX = 100_000;
 
 interface VerifyOptions {
   readonly chain: boolean;
@@ -21,8 +24,13 @@ interface VerifyOptions {
   readonly scan?: bigint;
 }
 
+interface ExplainOptions {
+  readonly all?: boolean;
+  readonly chain: boolean;
+}
+
 export function addVerifyCommands(program: Command, desk: Desk): void {
-  program
+  const verify = program
     .command('verify')
     .description('hold the books against their rules and the chain; exit code 1 when anything disagrees')
     .option('--no-chain', 'judge the books alone')
@@ -50,9 +58,45 @@ export function addVerifyCommands(program: Command, desk: Desk): void {
         const unmade = options.chain ? report.unmade : [];
         const isTrue = countOf(report) === 0 && unmade.length === 0;
         desk.print(reportText({ ...report, unmade }), { ok: isTrue, violations: countOf(report), ...report, unmade });
+        const stop = await parts.get(SalesHold).currentStop();
+        if (stop !== undefined) desk.warn(`Nothing is sold since ${timeText(stop.stopped_at)}: ${stop.reason}.`);
         if (!isTrue) throw new OperatorError(summary({ ...report, unmade }), 1, 'NOT_TRUE');
       }),
     );
+  verify
+    .command('explain [fingerprints...]')
+    .description('take the named disagreements (or --all) as explained; sales resume when none is left')
+    .option('--all', 'everything that disagrees just now')
+    .option('--no-chain', 'of the books alone, when no node answers')
+    .action((fingerprints: string[], options: ExplainOptions) => explain(desk, fingerprints, options));
+}
+
+async function explain(desk: Desk, fingerprints: readonly string[], options: ExplainOptions): Promise<void> {
+  if (fingerprints.length > 0 === (options.all === true)) {
+    throw usageError('Name disagreements by their fingerprints (`verify` shows them), or say --all.');
+  }
+  const author = desk.actor();
+  await desk.operate(async (parts) => {
+    const hold = parts.get(SalesHold);
+    const chain = options.chain ? parts.get(TronClient) : undefined;
+    const report = await verifyBooks(parts.get(Database), { chain, findingsMax: EXPLAINED_MAX });
+    const found = report.checks.flatMap((check) => check.findings.map((finding) => ({ finding, stops: check.stops })));
+    const known = new Set(found.map(({ finding }) => finding.fingerprint));
+    const missing = fingerprints.filter((fingerprint) => !known.has(fingerprint));
+    if (missing.length > 0) throw new OperatorError(`Nothing disagrees as ${missing.join(', ')} any more.`);
+    const isChosen = (finding: Finding): boolean => options.all === true || fingerprints.includes(finding.fingerprint);
+    const chosen = found.filter(({ finding }) => isChosen(finding)).map(({ finding }) => finding);
+    const left = found.filter(({ finding, stops }) => stops !== 'nothing' && !isChosen(finding)).length;
+    await desk.confirm(`This takes ${chosen.length.toString()} disagreements as explained, with your name and reason.`);
+    await hold.explain(chosen, author, left === 0);
+    const outcome =
+      left === 0 ? 'Sales are no longer stopped for the books.' : `${left.toString()} are left; sales stay stopped.`;
+    const human = [
+      ...chosen.slice(0, ROWS_SHOWN).map(findingText),
+      `${chosen.length.toString()} explained. ${outcome}`,
+    ];
+    desk.print(human.join('\n'), { explained: chosen, left, resumed: left === 0 });
+  });
 }
 
 function summary(report: Report): string {
@@ -76,11 +120,12 @@ function reportText(report: Report): string {
 function checkText(check: CheckResult): string {
   const mark = check.count === 0 ? 'ok' : 'NO';
   const covered = check.covered === undefined ? '' : ` (${check.covered})`;
+  const known = check.explained === undefined ? '' : `; ${check.explained.toString()} explained`;
   const head = `  ${mark}  ${check.rule.padEnd(3)} ${check.check}: ${check.says}${covered}`;
-  if (check.count === 0) return head;
+  if (check.count === 0) return head + known;
   const rows = check.findings.slice(0, ROWS_SHOWN).map((finding) => `        ${findingText(finding)}`);
   const more = check.count - rows.length;
-  return [head, ...rows, ...(more > 0 ? [`        … and ${grouped(BigInt(more))} more`] : [])].join('\n');
+  return [head + known, ...rows, ...(more > 0 ? [`        … and ${grouped(BigInt(more))} more`] : [])].join('\n');
 }
 
 export function findingText(finding: Finding): string {

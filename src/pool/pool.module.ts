@@ -6,6 +6,7 @@ import { Sealers } from '../platform.module.js';
 import { Database } from '../store/database.js';
 import { Keyring } from './keyring.js';
 import { PoolSync } from './pool-sync.js';
+import { SalesHold } from './sales-hold.js';
 
 /** The signer process where the settings name its socket; otherwise the keys sealed in Postgres. */
 function createSigner({ secrets }: Config, database: Database, sealers: Sealers): Signer {
@@ -13,7 +14,7 @@ function createSigner({ secrets }: Config, database: Database, sealers: Sealers)
 }
 
 @Module({
-  providers: [{ provide: Signer, useFactory: createSigner, inject: [Config, Database, Sealers] }, PoolSync],
-  exports: [Signer, PoolSync],
+  providers: [{ provide: Signer, useFactory: createSigner, inject: [Config, Database, Sealers] }, PoolSync, SalesHold],
+  exports: [Signer, PoolSync, SalesHold],
 })
 export class PoolModule {}

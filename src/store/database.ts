@@ -21,6 +21,8 @@ const types: pg.CustomTypesConfig = {
 export interface Statement {
   readonly name?: string;
   readonly text: string;
+  /** How long the client waits for the answer, ms; the connection's own limit unless said. */
+  readonly query_timeout?: number;
 }
 
 export type Row = Record<string, unknown>;

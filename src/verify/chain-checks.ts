@@ -4,10 +4,11 @@ import type { Block } from '../chain/block.js';
 import { solidBlockOf, solidHeadOf, solidPlaceOf, type TronClient } from '../chain/tron.client.js';
 import { messageOf } from '../errors.js';
 import type { Database } from '../store/database.js';
-import { DelegationCheck, type PairDepth, type WalletRow } from './delegation-check.js';
-import { FINDINGS_MAX, findingOf, type CheckResult, type Finding, type RuleId } from './finding.js';
+import { CHECK_LIMIT_MS } from './book-check.js';
+import { DelegationCheck, type PairDepth } from './delegation-check.js';
+import { FINDINGS_MAX, findingOf, type CheckResult, type Finding, type RuleId, type Stops } from './finding.js';
 import { inLanes } from './lanes.js';
-import { strangersIn } from './strangers.js';
+import { OWN_WALLETS, strangersIn, type OwnWallet } from './strangers.js';
 
 export interface ChainTerms {
   /** Pairs of wallet and receiver read one by one: all (the default), or only where sums disagree. */
@@ -18,6 +19,8 @@ export interface ChainTerms {
   readonly scanBlocks: number;
   /** How late, by the chain's clock, a rental's end may be, in seconds. */
   readonly lateSec: number;
+  /** How many rows of a broken rule are listed. */
+  readonly findingsMax: number;
 }
 
 export const CHAIN_CHECK_NAMES = [
@@ -28,7 +31,13 @@ export const CHAIN_CHECK_NAMES = [
   'reclaim-late',
 ] as const;
 
-const DEFAULTS: ChainTerms = { pairs: 'every', blocksMax: 1000, scanBlocks: 40, lateSec: 900 };
+const DEFAULTS: ChainTerms = {
+  pairs: 'every',
+  blocksMax: 1000,
+  scanBlocks: 40,
+  lateSec: 900,
+  findingsMax: FINDINGS_MAX,
+};
 const BLOCK_LANES = 4;
 const DEAD_MAX = 500;
 
@@ -39,14 +48,14 @@ interface Outcome {
 
 export async function checkChain(database: Database, client: TronClient, given: Partial<ChainTerms>): Promise<Outcome> {
   const terms = { ...DEFAULTS, ...given };
-  const wallets = await database.query<WalletRow>(`SELECT id, address FROM pool_wallet ORDER BY id`);
+  const wallets = await database.query<OwnWallet>(OWN_WALLETS);
   const outcome: Outcome = { checks: [], unmade: [] };
   const checks: Readonly<Record<(typeof CHAIN_CHECK_NAMES)[number], () => Promise<CheckResult>>> = {
-    'open-delegations': () => new DelegationCheck(database, client, terms.pairs).run(wallets),
-    'solid-transactions': () => checkSolid(database, client, terms.blocksMax),
-    'dead-transactions': () => checkDead(database, client),
-    'unknown-transactions': () => checkUnknown(database, client, terms.scanBlocks, wallets),
-    'reclaim-late': () => checkLate(database, client, terms.lateSec),
+    'open-delegations': () => new DelegationCheck(database, client, terms.pairs, terms.findingsMax).run(wallets),
+    'solid-transactions': () => checkSolid(database, client, terms),
+    'dead-transactions': () => checkDead(database, client, terms),
+    'unknown-transactions': () => checkUnknown(database, client, terms, wallets),
+    'reclaim-late': () => checkLate(database, client, terms),
   };
   for (const check of CHAIN_CHECK_NAMES) {
     try {
@@ -60,15 +69,16 @@ export async function checkChain(database: Database, client: TronClient, given: 
   return outcome;
 }
 
-function resultOf(
-  check: string,
-  rule: RuleId,
-  says: string,
-  findings: readonly Finding[],
-  covered?: string,
-): CheckResult {
-  const first = findings.slice(0, FINDINGS_MAX);
-  return { check, rule, says, count: findings.length, findings: first, ...(covered === undefined ? {} : { covered }) };
+interface Rule {
+  readonly check: string;
+  readonly rule: RuleId;
+  readonly says: string;
+  readonly stops: Stops;
+}
+
+function resultOf(rule: Rule, findings: readonly Finding[], max: number, covered?: string): CheckResult {
+  const first = findings.slice(0, max);
+  return { ...rule, count: findings.length, findings: first, ...(covered === undefined ? {} : { covered }) };
 }
 
 interface SolidRow {
@@ -81,35 +91,52 @@ interface SolidRow {
 const SOLID_BLOCKS = `SELECT block_number, array_agg(block_id) AS block_ids, array_agg(txid) AS txids, array_agg(wallet_id) AS wallet_ids
   FROM chain_tx WHERE status = 'solid' GROUP BY block_number ORDER BY block_number DESC LIMIT $1`;
 
-/** Every final transaction stands in the solid block that was recorded, with our own bytes. */
-async function checkSolid(database: Database, client: TronClient, blocksMax: number): Promise<CheckResult> {
-  const rows = await database.query<SolidRow>(SOLID_BLOCKS, [blocksMax]);
+const SOLID_RULE: Rule = {
+  check: 'solid-transactions',
+  rule: 'I3',
+  says: 'Every final transaction stands in its solid block with our own bytes.',
+  stops: 'everything',
+};
+
+async function checkSolid(database: Database, client: TronClient, terms: ChainTerms): Promise<CheckResult> {
+  const rows = await database.query<SolidRow>({ text: SOLID_BLOCKS, query_timeout: CHECK_LIMIT_MS }, [terms.blocksMax]);
   const findings: Finding[] = [];
-  const name = 'solid-transactions';
+  const { check, rule } = SOLID_RULE;
   await inLanes(rows, BLOCK_LANES, async (row) => {
-    const block = await solidBlock(client, Number(row.block_number));
-    const present = new Set(block.transactions.filter((tx) => tx.succeeded).map((tx) => tx.txid));
-    row.txids.forEach((txid, index) => {
-      const recorded = row.block_ids[index]?.toString('hex');
-      const isThere = present.has(txid.toString('hex'));
-      if (recorded === block.id && isThere) return;
+    const missing = await missingFrom(client, row);
+    for (const { index, block } of missing) {
       const facts = {
         block_number: row.block_number,
-        recorded_block: recorded,
+        recorded_block: row.block_ids[index],
         chain_block: block.id,
-        is_in_block: isThere,
+        is_in_block: false,
       };
-      findings.push(findingOf(name, 'I3', `transaction ${txid.toString('hex')}`, facts, row.wallet_ids[index]));
-    });
+      const subject = `transaction ${row.txids[index]?.toString('hex') ?? ''}`;
+      findings.push(findingOf(check, rule, subject, facts, row.wallet_ids[index]));
+    }
   });
-  const covered = `${rows.length.toString()} blocks, newest first`;
-  return resultOf(
-    name,
-    'I3',
-    'Every final transaction stands in its solid block with our own bytes.',
-    findings,
-    covered,
-  );
+  return resultOf(SOLID_RULE, findings, terms.findingsMax, `${rows.length.toString()} blocks, newest first`);
+}
+
+/** Those of a block's transactions that no healthy node has there; one node that has it is enough. */
+async function missingFrom(client: TronClient, row: SolidRow): Promise<{ index: number; block: Block }[]> {
+  const number = Number(row.block_number);
+  const lacking = (block: Block): number[] => {
+    const present = new Set(block.transactions.filter((tx) => tx.succeeded).map((tx) => tx.txid));
+    return row.txids.flatMap((txid, index) =>
+      row.block_ids[index]?.toString('hex') === block.id && present.has(txid.toString('hex')) ? [] : [index],
+    );
+  };
+  const first = await solidBlock(client, number);
+  let missing = lacking(first);
+  if (missing.length === 0) return [];
+  for (const node of client.pool.healthy()) {
+    const block = await solidBlockOf(node, number).catch(() => undefined);
+    if (block === undefined) continue;
+    const here = new Set(lacking(block));
+    missing = missing.filter((index) => here.has(index));
+  }
+  return missing.map((index) => ({ index, block: first }));
 }
 
 async function solidBlock(client: TronClient, number: number): Promise<Block> {
@@ -120,67 +147,82 @@ async function solidBlock(client: TronClient, number: number): Promise<Block> {
   });
 }
 
-/** What was given up as dead is in no solid block, by the word of every healthy node. */
-async function checkDead(database: Database, client: TronClient): Promise<CheckResult> {
+const DEAD_RULE: Rule = {
+  check: 'dead-transactions',
+  rule: 'I10',
+  says: 'What was given up as dead is in no solid block.',
+  stops: 'everything',
+};
+
+/** A node that claims to have a dead one must show it in a block, by its bytes. */
+async function checkDead(database: Database, client: TronClient, terms: ChainTerms): Promise<CheckResult> {
   const rows = await database.query<{ txid: Buffer; wallet_id: number; order_id: bigint }>(
     `SELECT txid, wallet_id, order_id FROM chain_tx WHERE status = 'dead' ORDER BY id DESC LIMIT $1`,
     [DEAD_MAX],
   );
   const findings: Finding[] = [];
-  const name = 'dead-transactions';
+  const { check, rule } = DEAD_RULE;
   await inLanes(rows, BLOCK_LANES, async (row) => {
     const txid = row.txid.toString('hex');
     const place = await client.pool.ask('a dead transaction', (node) => solidPlaceOf(node, txid));
     if (place === undefined) return;
+    const block = await solidBlock(client, place.blockNumber);
+    if (!block.transactions.some((tx) => tx.txid === txid && tx.succeeded)) return;
     const facts = { order_id: row.order_id, block_number: place.blockNumber };
-    findings.push(findingOf(name, 'I10', `transaction ${txid}`, facts, row.wallet_id));
+    findings.push(findingOf(check, rule, `transaction ${txid}`, facts, row.wallet_id));
   });
-  const covered = `${rows.length.toString()} transactions, newest first`;
-  return resultOf(name, 'I10', 'What was given up as dead is in no solid block.', findings, covered);
+  return resultOf(DEAD_RULE, findings, terms.findingsMax, `${rows.length.toString()} transactions, newest first`);
 }
 
-/** Acts of our wallets in the newest solid blocks that have no record. */
+const UNKNOWN_RULE: Rule = {
+  check: 'unknown-transactions',
+  rule: 'I4',
+  says: 'Every delegation, undelegation and activation of our wallets in the newest blocks is recorded.',
+  stops: 'wallet',
+};
+
+/** Of what the reconciler has found before, `orphan-transactions` tells. */
 async function checkUnknown(
   database: Database,
   client: TronClient,
-  scanBlocks: number,
-  wallets: readonly WalletRow[],
+  terms: ChainTerms,
+  wallets: readonly OwnWallet[],
 ): Promise<CheckResult> {
   const { number: head } = await client.pool.ask('the solid head', (node) => solidHeadOf(node));
-  const from = Math.max(1, head - scanBlocks + 1);
+  const from = Math.max(1, head - terms.scanBlocks + 1);
   const numbers = Array.from({ length: Math.max(0, head - from + 1) }, (_, index) => from + index);
   const findings: Finding[] = [];
-  const name = 'unknown-transactions';
+  const { check, rule } = UNKNOWN_RULE;
   await inLanes(numbers, BLOCK_LANES, async (number) => {
     const block = await solidBlock(client, number);
-    for (const { txid, walletId, act } of await strangersIn(database, block, wallets)) {
+    for (const { txid, walletId, byOwnKey, act } of await strangersIn(database, block, wallets)) {
       const facts = { block_number: number, type: act.type, receiver: act.receiver, amount_sun: act.amountSun };
-      findings.push(findingOf(name, 'I4', `transaction ${txid}`, facts, walletId));
+      findings.push(findingOf(check, rule, `transaction ${txid}`, facts, byOwnKey ? undefined : walletId, []));
     }
   });
   const covered = `solid blocks ${from.toString()} to ${head.toString()}`;
-  return resultOf(
-    name,
-    'I4',
-    'Every delegation, undelegation and activation of our wallets is recorded.',
-    findings,
-    covered,
-  );
+  return resultOf(UNKNOWN_RULE, findings, terms.findingsMax, covered);
 }
 
-/** Rentals whose end the chain's clock passed long ago and which are not taken back. */
-async function checkLate(database: Database, client: TronClient, lateSec: number): Promise<CheckResult> {
+const LATE_RULE: Rule = {
+  check: 'reclaim-late',
+  rule: 'I6',
+  says: 'Every rental that ended is taken back in time.',
+  stops: 'nothing',
+};
+
+async function checkLate(database: Database, client: TronClient, terms: ChainTerms): Promise<CheckResult> {
   const head = await client.head();
   const rows = await database.query<{ id: bigint; wallet_id: number; ends_at: Date; needs_attention: boolean }>(
     `SELECT o.id, o.ends_at, o.needs_attention,
         (SELECT min(wallet_id) FROM leg WHERE order_id = o.id AND status IN ('active', 'reclaiming')) AS wallet_id
       FROM orders o WHERE o.settled AND o.status = 'delivered' AND o.kind = 'rental' AND o.reclaimed_at IS NULL
         AND o.ends_at < $1 ORDER BY o.ends_at LIMIT 10000`,
-    [new Date(head.timestampMs - lateSec * 1000)],
+    [new Date(head.timestampMs - terms.lateSec * 1000)],
   );
-  const name = 'reclaim-late';
+  const { check, rule } = LATE_RULE;
   const findings = rows.map(({ id, wallet_id, ends_at, needs_attention }) =>
-    findingOf(name, 'I6', `order ${id.toString()}`, { ends_at, needs_attention }, wallet_id),
+    findingOf(check, rule, `order ${id.toString()}`, { ends_at, needs_attention }, wallet_id, []),
   );
-  return resultOf(name, 'I6', 'Every rental that ended is taken back in time.', findings);
+  return resultOf(LATE_RULE, findings, terms.findingsMax);
 }

@@ -8,7 +8,7 @@ import { NodeFault } from '../chain/errors.js';
 import type { TronNode } from '../chain/node.js';
 import { solidHeadOf, type TronClient } from '../chain/tron.client.js';
 import type { Database } from '../store/database.js';
-import { FINDINGS_MAX, findingOf, type CheckResult, type Finding } from './finding.js';
+import { findingOf, type CheckResult, type Finding } from './finding.js';
 import { inLanes } from './lanes.js';
 import { solidDelegatedSun, solidDelegationSun, solidReceivers } from './solid-state.js';
 
@@ -65,6 +65,7 @@ export class DelegationCheck {
     private readonly database: Database,
     private readonly client: TronClient,
     private readonly depth: PairDepth,
+    private readonly findingsMax: number,
   ) {}
 
   /** Throws ChainUnavailableError when no node can answer for a wallet. */
@@ -73,6 +74,7 @@ export class DelegationCheck {
     return {
       check: CHECK,
       rule: RULE,
+      stops: 'wallet',
       says: 'What open legs say is delegated is what the chain says, per wallet and receiver.',
       count: this.count,
       findings: this.findings,
@@ -82,7 +84,7 @@ export class DelegationCheck {
 
   private async checkWallet(wallet: WalletRow): Promise<void> {
     const suspects = await this.client.pool.ask('a wallet’s delegations', async (node) => {
-      const expected = await this.expected(wallet, null, node);
+      const expected = await expectedOf(this.database, wallet.id, null, node);
       const [total, receivers] = [
         await solidDelegatedSun(node, wallet.address),
         await solidReceivers(node, wallet.address),
@@ -99,11 +101,7 @@ export class DelegationCheck {
     this.read += 1;
     let before: string | undefined;
     for (let look = 1; look <= LOOKS_MAX; look += 1) {
-      const seen = await this.client.pool.ask('a delegation', async (node) => {
-        const expected = (await this.expected(wallet, receiver, node)).get(receiver) ?? { certain: 0n, moving: 0n };
-        return { expected, onChain: await solidDelegationSun(node, wallet.address, receiver) };
-      });
-      const { expected, onChain } = seen;
+      const { expected, onChain } = await readPair(this.database, this.client, wallet, receiver);
       if (onChain >= expected.certain && onChain <= expected.certain + expected.moving) return;
       const now = [onChain, expected.certain, expected.moving].join('/');
       if (now === before) {
@@ -117,7 +115,7 @@ export class DelegationCheck {
 
   private report(wallet: WalletRow, receiver: string, expected: Expected, onChain: bigint): void {
     this.count += 1;
-    if (this.findings.length >= FINDINGS_MAX) return;
+    if (this.findings.length >= this.findingsMax) return;
     const facts = {
       chain_sun: onChain,
       books_sun: expected.certain,
@@ -125,23 +123,57 @@ export class DelegationCheck {
       excess_sun:
         onChain > expected.certain ? onChain - expected.certain - expected.moving : onChain - expected.certain,
     };
-    this.findings.push(findingOf(CHECK, RULE, `${wallet.address} → ${receiver}`, facts, wallet.id));
+    this.findings.push(findingOf(CHECK, RULE, `${wallet.address} → ${receiver}`, facts, wallet.id, ['excess_sun']));
   }
+}
 
-  /** Read before the chain, from a node whose solid chain is at least as long as what the books call solid. */
-  private async expected(
-    wallet: WalletRow,
-    receiver: string | null,
-    node: TronNode,
-  ): Promise<ReadonlyMap<string, Expected>> {
-    const [height] = await this.database.query<{ height: bigint }>(SOLID_HEIGHT);
-    const rows = await this.database.query<ExpectedRow>(EXPECTED, [wallet.id, receiver]);
-    const head = await solidHeadOf(node);
-    if (BigInt(head.number) < (height?.height ?? 0n)) {
-      throw new NodeFault(node.name, 'unhealthy', 'its solid head is behind what the books call solid');
-    }
-    return new Map(rows.map((row) => [row.receive_address, { certain: row.certain, moving: row.moving }]));
+/**
+ * What the books allow the chain to say of a wallet's receivers (all, or one). Read before the chain, for a node whose
+ * solid chain is at least as long as what the books call solid; throws NodeFault for one that is not.
+ */
+async function expectedOf(
+  database: Database,
+  walletId: number,
+  receiver: string | null,
+  node: TronNode,
+): Promise<ReadonlyMap<string, Expected>> {
+  const [height] = await database.query<{ height: bigint }>(SOLID_HEIGHT);
+  const rows = await database.query<ExpectedRow>(EXPECTED, [walletId, receiver]);
+  const head = await solidHeadOf(node);
+  if (BigInt(head.number) < (height?.height ?? 0n)) {
+    throw new NodeFault(node.name, 'unhealthy', 'its solid head is behind what the books call solid');
   }
+  return new Map(rows.map((row) => [row.receive_address, { certain: row.certain, moving: row.moving }]));
+}
+
+interface PairReading {
+  readonly expected: Expected;
+  readonly onChain: bigint;
+}
+
+async function readPair(
+  database: Database,
+  client: TronClient,
+  wallet: WalletRow,
+  receiver: string,
+): Promise<PairReading> {
+  return client.pool.ask('a delegation', async (node) => {
+    const all = await expectedOf(database, wallet.id, receiver, node);
+    const onChain = await solidDelegationSun(node, wallet.address, receiver);
+    return { expected: all.get(receiver) ?? { certain: 0n, moving: 0n }, onChain };
+  });
+}
+
+/** What is delegated beyond all that the books could know of, at least; never negative. Throws ChainUnavailableError. */
+export async function excessSun(
+  database: Database,
+  client: TronClient,
+  wallet: WalletRow,
+  receiver: string,
+): Promise<bigint> {
+  const { expected, onChain } = await readPair(database, client, wallet, receiver);
+  const excess = onChain - expected.certain - expected.moving;
+  return excess > 0n ? excess : 0n;
 }
 
 /** The receivers to look at one by one, given a wallet's sum and list; none when both agree with the books. */

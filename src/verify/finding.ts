@@ -19,14 +19,24 @@ export interface Finding {
   readonly fingerprint: string;
 }
 
+/**
+ * What must stop while a rule is broken: every sale, the sales of the wallet that a finding names (every sale when it
+ * names none), or nothing, when something is late rather than wrong.
+ */
+export type Stops = 'everything' | 'wallet' | 'nothing';
+
 /** One check and what it found. */
 export interface CheckResult {
   readonly check: string;
   readonly rule: RuleId;
   /** What must hold, as a sentence. */
   readonly says: string;
+  /** What may not be sold while it is broken. */
+  readonly stops: Stops;
   /** How many rows break it; `findings` holds the first of them. */
   readonly count: number;
+  /** How many more a person has explained. */
+  readonly explained?: number;
   readonly findings: readonly Finding[];
   /** What was looked at, where a check looks at a part only. */
   readonly covered?: string;
@@ -51,17 +61,23 @@ export function countOf(report: Report): number {
   return report.checks.reduce((sum, check) => sum + check.count, 0);
 }
 
-/** Makes a finding of a row; bigints become texts, since facts are printed and stored as JSON. */
+/**
+ * Makes a finding of a row; bigints become texts, since facts are printed and stored as JSON. `identity` names the
+ * facts that make it this disagreement and no other: those that move while it stands (a balance with a constant drift)
+ * stay out. All of them unless said.
+ */
 export function findingOf(
   check: string,
   rule: RuleId,
   subject: string,
   facts: Readonly<Record<string, unknown>>,
   walletId?: number,
+  identity: readonly string[] = Object.keys(facts),
 ): Finding {
   const plain = Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, factOf(value)]));
+  const same = identity.map((name) => plain[name] ?? null);
   const fingerprint = createHash('sha256')
-    .update(JSON.stringify([check, subject, plain]))
+    .update(JSON.stringify([check, subject, same]))
     .digest('hex')
     .slice(0, 16);
   return { check, rule, subject, facts: plain, fingerprint, ...(walletId === undefined ? {} : { walletId }) };

@@ -7,6 +7,8 @@ export const LEDGER_CHECKS: readonly BookCheck[] = [
     check: 'ledger-balance',
     rule: 'I1',
     says: 'Every balance is the sum of its entries.',
+    stops: 'everything',
+    identity: ['drift'],
     text: `SELECT 'project ' || project_id AS subject, a.balance_credits AS balance, coalesce(e.total, 0) AS entries,
         a.balance_credits - coalesce(e.total, 0) AS drift
       FROM credit_account a
@@ -18,6 +20,7 @@ export const LEDGER_CHECKS: readonly BookCheck[] = [
     check: 'ledger-entry',
     rule: 'I2',
     says: 'Every entry belongs to a known order and project, under the key that makes it happen once.',
+    stops: 'everything',
     text: `SELECT 'entry ' || e.id AS subject, e.entry_key, e.kind, e.credits
       FROM credit_entry e LEFT JOIN orders o ON o.id = e.order_id LEFT JOIN project p ON p.id = e.project_id
       WHERE p.id IS NULL OR (e.order_id IS NOT NULL AND o.id IS NULL)
@@ -29,6 +32,7 @@ export const LEDGER_CHECKS: readonly BookCheck[] = [
     check: 'order-charge',
     rule: 'I2',
     says: 'Every order is charged once, exactly its credits, and given back once if and only if it is refunded.',
+    stops: 'everything',
     text: `SELECT 'order ' || o.id AS subject, o.status, o.credits, coalesce(e.charges, 0) AS charges, e.charged,
         coalesce(e.refunds, 0) AS refunds, e.refunded
       FROM orders o LEFT JOIN (

@@ -12,6 +12,7 @@ const DELIVERY_CHECKS: readonly BookCheck[] = [
     check: 'order-legs',
     rule: 'I3',
     says: 'An order’s legs stand as its status says, and together they hold what was sold, when it was sold.',
+    stops: 'everything',
     text: `SELECT 'order ' || o.id AS subject, o.kind, o.status, o.settled, o.energy, l.energy AS legs_energy,
         o.delivered_at, o.ends_at, l.statuses
       FROM orders o LEFT JOIN (
@@ -36,6 +37,7 @@ const DELIVERY_CHECKS: readonly BookCheck[] = [
     check: 'leg-transactions',
     rule: 'I3',
     says: 'Every leg stands as its own transactions say: delivered by exactly one, taken back by at most one.',
+    stops: 'everything',
     text: `SELECT 'leg ' || l.id || ' of order ' || l.order_id AS subject, l.wallet_id, l.status, t.delivery, t.reclaim,
         t.deliveries, t.reclaims
       FROM leg l LEFT JOIN (
@@ -58,6 +60,7 @@ const DELIVERY_CHECKS: readonly BookCheck[] = [
     check: 'order-settled',
     rule: 'I3',
     says: 'A settled delivery stands in solid blocks, every leg of it.',
+    stops: 'everything',
     text: `SELECT 'order ' || o.id AS subject, l.wallet_id, l.id AS leg, l.status
       FROM orders o JOIN leg l ON l.order_id = o.id AND l.status <> 'released'
       LEFT JOIN chain_tx t ON t.leg_id = l.id AND t.purpose <> 'reclaim' AND t.status = 'solid'
@@ -67,6 +70,7 @@ const DELIVERY_CHECKS: readonly BookCheck[] = [
     check: 'order-refunded',
     rule: 'I3',
     says: 'Of a refunded order nothing stands on chain: each leg was proven never to happen, or taken back.',
+    stops: 'everything',
     text: `SELECT 'order ' || o.id AS subject, t.wallet_id, t.purpose, t.txid, t.status
       FROM orders o JOIN chain_tx t ON t.order_id = o.id
       WHERE o.status = 'refunded' AND t.purpose <> 'reclaim' AND t.status NOT IN ('dead', 'dropped')
@@ -76,6 +80,7 @@ const DELIVERY_CHECKS: readonly BookCheck[] = [
     check: 'orphan-rows',
     rule: 'I4',
     says: 'Every transaction has its leg and wallet, every leg its order: nothing hangs in the air.',
+    stops: 'everything',
     text: `SELECT 'transaction ' || encode(t.txid, 'hex') AS subject, w.id AS wallet_id, t.order_id, t.leg_id, t.purpose, t.status
         FROM chain_tx t LEFT JOIN leg l ON l.id = t.leg_id LEFT JOIN pool_wallet w ON w.id = t.wallet_id
        WHERE l.id IS NULL OR w.id IS NULL OR l.order_id <> t.order_id OR l.wallet_id <> t.wallet_id
@@ -89,6 +94,7 @@ const DELIVERY_CHECKS: readonly BookCheck[] = [
     check: 'transaction-id',
     rule: 'I4',
     says: 'No two transactions share an id, and an id is the hash of its bytes.',
+    stops: 'everything',
     text: `SELECT 'transaction ' || encode(txid, 'hex') AS subject, min(wallet_id) AS wallet_id, count(*) AS copies
       FROM chain_tx GROUP BY txid HAVING count(*) > 1 OR bool_or(txid <> sha256(raw_data))`,
   },
@@ -99,6 +105,8 @@ const TIME_CHECKS: readonly BookCheck[] = [
     check: 'order-overdue',
     rule: 'I5',
     says: 'Every charged order comes to an end: settled or refunded, within its time.',
+    stops: 'nothing',
+    identity: [],
     text: `SELECT 'order ' || o.id AS subject, o.status, o.created_at, o.needs_attention, o.next_run_at
       FROM orders o WHERE NOT o.settled AND o.created_at <= now() - $1 * interval '1 second'`,
     params: ({ settleWithinSec }) => [settleWithinSec],
@@ -107,6 +115,8 @@ const TIME_CHECKS: readonly BookCheck[] = [
     check: 'order-forgotten',
     rule: 'I5',
     says: 'Every order that is not over is due some day: nobody waits for ever.',
+    stops: 'nothing',
+    identity: [],
     text: `SELECT 'order ' || o.id AS subject, o.status, o.settled, o.created_at
       FROM orders o WHERE o.next_run_at IS NULL AND NOT o.settled
       UNION ALL
@@ -119,6 +129,7 @@ const TIME_CHECKS: readonly BookCheck[] = [
     check: 'reclaim-early',
     rule: 'I6',
     says: 'Nothing is taken back before its rental has ended by the chain’s clock.',
+    stops: 'everything',
     text: `SELECT 'order ' || o.id AS subject, t.wallet_id, o.ends_at, t.block_at, t.txid
       FROM orders o JOIN chain_tx t ON t.order_id = o.id AND t.purpose = 'reclaim' AND t.status IN ('included', 'solid')
       WHERE o.status = 'delivered' AND (t.block_at < o.ends_at OR o.reclaimed_at < o.ends_at)`,
@@ -127,6 +138,7 @@ const TIME_CHECKS: readonly BookCheck[] = [
     check: 'order-twice',
     rule: 'I9',
     says: 'One order per key of a project, one order per quote.',
+    stops: 'everything',
     text: `SELECT 'key ' || key || ' of project ' || project_id AS subject, count(*) AS orders
         FROM orders GROUP BY project_id, key HAVING count(*) > 1
       UNION ALL
@@ -136,21 +148,26 @@ const TIME_CHECKS: readonly BookCheck[] = [
     check: 'order-history',
     rule: 'I10',
     says: 'An order moved only as it may, step by step from `reserved` to where it is.',
-    text: `WITH step AS (
+    stops: 'everything',
+    // Moves older than what is kept of them are not missed: whoever was taken after the oldest one has all of them.
+    text: `WITH kept AS (SELECT coalesce(min(at), now() - interval '1 day') AS since FROM order_event),
+      step AS (
         SELECT order_id, id, from_status, to_status,
-               lag(to_status, 1, 'reserved') OVER (PARTITION BY order_id ORDER BY id) AS stood,
+               lag(to_status) OVER (PARTITION BY order_id ORDER BY id) AS stood,
                lead(id) OVER (PARTITION BY order_id ORDER BY id) AS next_id
           FROM order_event)
       SELECT 'order ' || o.id AS subject, o.status, s.stood, s.from_status AS moved_from, s.to_status AS moved_to
-        FROM orders o LEFT JOIN step s ON s.order_id = o.id
-       WHERE o.project_id <> '${RECOVERY_PROJECT}' AND ((s.id IS NULL AND o.status <> 'reserved')
-          OR s.stood <> s.from_status OR (s.from_status, s.to_status) NOT IN (${LEGAL_MOVES})
+        FROM orders o CROSS JOIN kept k LEFT JOIN step s ON s.order_id = o.id
+       WHERE o.project_id <> '${RECOVERY_PROJECT}' AND (
+          (s.id IS NULL AND o.status <> 'reserved' AND o.created_at >= k.since)
+          OR coalesce(s.stood, CASE WHEN o.created_at >= k.since THEN 'reserved' END, s.from_status) <> s.from_status OR (s.from_status, s.to_status) NOT IN (${LEGAL_MOVES})
           OR (s.next_id IS NULL AND s.to_status <> o.status))`,
   },
   {
     check: 'death-evidence',
     rule: 'I10',
     says: 'A transaction given up as dead carries its proof: solid heads past its expiration, then its absence.',
+    stops: 'everything',
     text: `SELECT 'transaction ' || encode(t.txid, 'hex') AS subject, t.wallet_id, t.order_id, t.evidence
       FROM chain_tx t WHERE t.status = 'dead' AND NOT CASE WHEN jsonb_typeof(t.evidence -> 'absences') = 'array' THEN coalesce(
         (t.evidence ->> 'expiresAtMs')::numeric = round(extract(epoch FROM t.expires_at) * 1000)

@@ -29,6 +29,8 @@ export const POOL_CHECKS: readonly BookCheck[] = [
     check: 'capacity',
     rule: 'I13',
     says: 'What is free and what is spoken for never exceed a wallet’s stake, and what is over holds nothing.',
+    stops: 'wallet',
+    identity: [],
     text: `SELECT 'wallet ' || w.address AS subject, w.id AS wallet_id, w.staked_sun, s.free AS free_sun, l.open AS open_sun
       FROM pool_wallet w
       JOIN (SELECT wallet_id, sum(free_sun)::bigint AS free FROM pool_slot GROUP BY wallet_id) s ON s.wallet_id = w.id
@@ -44,9 +46,21 @@ export const POOL_CHECKS: readonly BookCheck[] = [
        WHERE o.settled AND l.status IN ('reserved', 'placed')`,
   },
   {
+    check: 'orphan-transactions',
+    rule: 'I4',
+    says: 'No act of our wallets stands on chain without a record, but for those that a person has explained.',
+    // One made with the service's own key means that records are missing or the key is known to others: every sale stops.
+    stops: 'wallet',
+    identity: [],
+    text: `SELECT 'transaction ' || encode(txid, 'hex') AS subject, CASE WHEN by_own_key THEN NULL ELSE wallet_id END AS wallet_id,
+        type, receive_address AS receiver, amount_sun, block_number, by_own_key, order_id AS taken_back_by
+      FROM orphan_tx`,
+  },
+  {
     check: 'guards',
     rule: 'I10',
     says: 'The triggers and unique indexes that keep the past and referee the present are there and on.',
+    stops: 'everything',
     text: `SELECT 'trigger ' || g.name AS subject, coalesce(t.tgenabled::text, 'missing') AS state
         FROM unnest($1::text[], $2::text[]) AS g(tab, name)
         LEFT JOIN pg_trigger t ON t.tgname = g.name AND t.tgrelid = to_regclass(g.tab) AND NOT t.tgisinternal

@@ -8,38 +8,53 @@ import {
   type OwnedAct,
 } from '../chain/transaction-owner.js';
 import type { Database } from '../store/database.js';
-import type { WalletRow } from './delegation-check.js';
+
+export interface OwnWallet {
+  readonly id: number;
+  readonly address: string;
+  readonly permission_id: number;
+}
+
+export const OWN_WALLETS = `SELECT id, address, permission_id FROM pool_wallet ORDER BY id`;
 
 export interface Stranger {
   readonly txid: string;
   readonly rawData: Buffer;
+  readonly signature: Buffer | undefined;
   readonly walletId: number;
+  /** Made through the permission of the service's own key. */
+  readonly byOwnKey: boolean;
   readonly act: OwnedAct;
 }
 
 /**
- * Delegations and undelegations of energy, and activations, by `wallets` in `block`, of which there is no record. What
+ * Delegations and undelegations of energy, and activations, by `wallets` in `block`, of which there is no record and
+ * which were not found before. What
  * an owner does beside (staking, voting, moving TRX, permissions) is judged by what it changes, not as a stranger.
  */
 export async function strangersIn(
   database: Database,
   block: Block,
-  wallets: readonly WalletRow[],
+  wallets: readonly OwnWallet[],
 ): Promise<readonly Stranger[]> {
-  const ids = new Map(wallets.map((wallet) => [wallet.address, wallet.id]));
+  const own = new Map(wallets.map((wallet) => [wallet.address, wallet]));
   const acts = block.transactions.flatMap((tx) => {
     if (!tx.succeeded) return [];
     const act = actOf(tx.rawData);
-    const walletId = act && ids.get(act.owner);
-    return act === undefined || walletId === undefined || !isOurs(act)
-      ? []
-      : [{ txid: tx.txid, rawData: tx.rawData, walletId, act }];
+    const wallet = act && own.get(act.owner);
+    if (act === undefined || wallet === undefined || !isOurs(act)) return [];
+    const { txid, rawData, signature } = tx;
+    return [
+      { txid, rawData, signature, walletId: wallet.id, byOwnKey: act.permissionId === wallet.permission_id, act },
+    ];
   });
   if (acts.length === 0) return [];
   // Recorded before it is sent: what stands in a block and not in the books now was never ours.
-  const known = await database.query<{ txid: Buffer }>(`SELECT txid FROM chain_tx WHERE txid = ANY ($1::bytea[])`, [
-    acts.map((act) => Buffer.from(act.txid, 'hex')),
-  ]);
+  const known = await database.query<{ txid: Buffer }>(
+    `SELECT txid FROM chain_tx WHERE txid = ANY ($1::bytea[])
+     UNION ALL SELECT txid FROM orphan_tx WHERE txid = ANY ($1::bytea[])`,
+    [acts.map((act) => Buffer.from(act.txid, 'hex'))],
+  );
   const names = new Set(known.map((row) => row.txid.toString('hex')));
   return acts.filter((act) => !names.has(act.txid));
 }

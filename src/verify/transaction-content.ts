@@ -7,7 +7,8 @@ import { parseTransaction, sameAction, type ChainAction } from '../chain/signed-
 import type { Sun } from '../money/units.js';
 import type { ChainTxPurpose } from '../orders/order-state.js';
 import type { Queryable } from '../store/database.js';
-import { FINDINGS_MAX, findingOf, type CheckResult, type Finding } from './finding.js';
+import { CHECK_LIMIT_MS } from './book-check.js';
+import { findingOf, type CheckResult, type Finding } from './finding.js';
 
 interface ContentRow {
   readonly id: bigint;
@@ -21,14 +22,17 @@ interface ContentRow {
 }
 
 /** Dropped ones never left; dead ones are proven to have no effect, and stay what they are. */
-const PAGE = `SELECT t.id, t.txid, t.raw_data, t.purpose, t.wallet_id, w.address, l.receive_address, l.amount_sun
+const PAGE = {
+  query_timeout: CHECK_LIMIT_MS,
+  text: `SELECT t.id, t.txid, t.raw_data, t.purpose, t.wallet_id, w.address, l.receive_address, l.amount_sun
   FROM chain_tx t JOIN leg l ON l.id = t.leg_id JOIN pool_wallet w ON w.id = t.wallet_id
-  WHERE t.id > $1 AND t.status <> 'dropped' ORDER BY t.id LIMIT 5000`;
+  WHERE t.id > $1 AND t.status <> 'dropped' ORDER BY t.id LIMIT 5000`,
+};
 
 const CHECK = 'transaction-content';
 const RULE = 'I3';
 
-export async function checkContents(tx: Queryable): Promise<CheckResult> {
+export async function checkContents(tx: Queryable, findingsMax: number): Promise<CheckResult> {
   const findings: Finding[] = [];
   const judge = new ContentJudge();
   let count = 0;
@@ -39,7 +43,7 @@ export async function checkContents(tx: Queryable): Promise<CheckResult> {
       const says = judge.actionOf(row);
       if (judge.isOf(row.raw_data, says)) continue;
       count += 1;
-      if (findings.length >= FINDINGS_MAX) continue;
+      if (findings.length >= findingsMax) continue;
       const subject = `transaction ${row.txid.toString('hex')}`;
       const facts = { purpose: row.purpose, receiver: row.receive_address, amount_sun: row.amount_sun };
       findings.push(findingOf(CHECK, RULE, subject, facts, row.wallet_id));
@@ -49,7 +53,7 @@ export async function checkContents(tx: Queryable): Promise<CheckResult> {
     last = end.id;
   }
   const says = 'A transaction’s bytes say what its leg says: owner, receiver, sun, energy, unlocked.';
-  return { check: CHECK, rule: RULE, says, count, findings };
+  return { check: CHECK, rule: RULE, says, stops: 'everything', count, findings };
 }
 
 const TYPE_URL = {

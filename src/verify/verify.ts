@@ -7,14 +7,14 @@ import { messageOf } from '../errors.js';
 import type { Database } from '../store/database.js';
 import type { TronClient } from '../chain/tron.client.js';
 import { runBookCheck, type BookCheck, type BookTerms } from './book-check.js';
-import type { CheckResult, Report } from './finding.js';
+import { FINDINGS_MAX, type CheckResult, type Report } from './finding.js';
 import { LEDGER_CHECKS } from './ledger-checks.js';
 import { ORDER_CHECKS } from './order-checks.js';
 import { POOL_CHECKS } from './pool-checks.js';
 import { checkContents } from './transaction-content.js';
 import { checkChain, CHAIN_CHECK_NAMES, type ChainTerms } from './chain-checks.js';
 
-export interface VerifyTerms extends Partial<BookTerms>, Partial<ChainTerms> {
+export interface VerifyTerms extends Partial<BookTerms>, Partial<Omit<ChainTerms, 'findingsMax'>> {
   /** The chain to hold the books against; without it the books are judged alone. */
   readonly chain?: TronClient | undefined;
 }
@@ -44,7 +44,24 @@ export async function verifyBooks(database: Database, terms: VerifyTerms = {}): 
     checks.push(...fromChain.checks);
     unmade.push(...fromChain.unmade);
   } else unmade.push(...CHAIN_CHECK_NAMES.map((check) => ({ check, why: 'the chain was not asked' })));
-  return { tookMs: Math.round(monotonicMs() - startedMs), checks, unmade };
+  const told = await withoutExplained(database, checks);
+  return { tookMs: Math.round(monotonicMs() - startedMs), checks: told, unmade };
+}
+
+/** What a person has explained is counted apart. */
+async function withoutExplained(database: Database, checks: readonly CheckResult[]): Promise<CheckResult[]> {
+  const found = checks.flatMap((check) => check.findings.map(({ fingerprint }) => fingerprint));
+  if (found.length === 0) return [...checks];
+  const rows = await database.query<{ fingerprint: string }>(
+    `SELECT fingerprint FROM explained_finding WHERE fingerprint = ANY ($1::text[])`,
+    [found],
+  );
+  const explained = new Set(rows.map((row) => row.fingerprint));
+  return checks.map((check) => {
+    const findings = check.findings.filter(({ fingerprint }) => !explained.has(fingerprint));
+    const known = check.findings.length - findings.length;
+    return known === 0 ? check : { ...check, findings, count: check.count - known, explained: known };
+  });
 }
 
 interface Outcome {
@@ -53,7 +70,10 @@ interface Outcome {
 }
 
 async function readBooks(database: Database, terms: VerifyTerms): Promise<Outcome> {
-  const bookTerms = { settleWithinSec: terms.settleWithinSec ?? SETTLE_WITHIN_SEC };
+  const bookTerms = {
+    settleWithinSec: terms.settleWithinSec ?? SETTLE_WITHIN_SEC,
+    findingsMax: terms.findingsMax ?? FINDINGS_MAX,
+  };
   const first = await inSnapshot(database, BOOK_CHECKS, bookTerms, true);
   for (let look = 1; look < TRANSIENT_LOOKS; look += 1) {
     const again = first.checks.filter((result) => result.count > 0 && TRANSIENT.has(result.check));
@@ -88,7 +108,7 @@ async function inSnapshot(
       await tx.query('RELEASE SAVEPOINT one_check');
     };
     for (const check of checks) await tryCheck(check.check, () => runBookCheck(tx, check, terms));
-    if (withContents) await tryCheck('transaction-content', () => checkContents(tx));
+    if (withContents) await tryCheck('transaction-content', () => checkContents(tx, terms.findingsMax));
     return outcome;
   });
 }

@@ -42,4 +42,7 @@ export class OrphanTx {
 
   @Column({ ...BIGINT, name: 'order_id', nullable: true })
   orderId!: bigint | null;
+
+  @Column({ ...TIMESTAMPTZ, name: 'gone_at', nullable: true })
+  goneAt!: Date | null;
 }

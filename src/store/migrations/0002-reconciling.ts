@@ -43,7 +43,9 @@ const UP = [
     block_at timestamptz NOT NULL,
     seen_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     -- The order that takes it back.
-    order_id bigint
+    order_id bigint,
+    -- Seen to be gone again: nothing of it is left to take back.
+    gone_at timestamptz
   )`,
   // One row: whose turn it is, and the last solid block that was searched.
   `CREATE TABLE reconcile_state (

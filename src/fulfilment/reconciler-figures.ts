@@ -1,0 +1,140 @@
+/** What the reconciler and the pool have to show as gauges, sampled in the background, never by a scrape. */
+import { Inject, Injectable } from '@nestjs/common';
+import { Gauge } from 'prom-client';
+import { TronClient } from '../chain/tron.client.js';
+import { monotonicMs } from '../clock.js';
+import { Metrics } from '../http/metrics.js';
+import { Database } from '../store/database.js';
+import type { Report } from '../verify/finding.js';
+
+const POOL = {
+  name: 'figures_pool',
+  text: `SELECT w.address, w.role, w.status = 'paused' AS paused, w.staked_sun, w.delegated_sun, w.recovering_sun, w.balance_sun,
+      (SELECT coalesce(sum(free_sun), 0)::bigint FROM pool_slot WHERE wallet_id = w.id) AS free_sun,
+      (SELECT coalesce(sum(amount_sun), 0)::bigint FROM leg WHERE wallet_id = w.id AND status IN ('reserved', 'placed')) AS reserved_sun
+    FROM pool_wallet w ORDER BY w.id`,
+};
+
+/** Due work that nobody has taken: the one figure that shows a worker which stands still, whatever it says. */
+const DUE = {
+  name: 'figures_due',
+  text: `SELECT CASE WHEN status = 'delivered' THEN CASE WHEN settled THEN 'reclaim' ELSE 'settle' END ELSE 'deliver' END AS purpose,
+      max(extract(epoch FROM clock_timestamp() - next_run_at))::float8 AS sec
+    FROM orders WHERE next_run_at <= clock_timestamp() AND (lease_until IS NULL OR lease_until < clock_timestamp()) GROUP BY 1`,
+};
+
+const STOPPED = { name: 'figures_stopped', text: `SELECT reason FROM sales_stop` };
+
+const PURPOSES = ['deliver', 'settle', 'reclaim'] as const;
+const PARTS = ['staked', 'delegated', 'reserved', 'recovering', 'free', 'balance'] as const;
+
+interface PoolRow {
+  readonly address: string;
+  readonly role: string;
+  readonly paused: boolean;
+  readonly staked_sun: bigint;
+  readonly delegated_sun: bigint;
+  readonly recovering_sun: bigint;
+  readonly balance_sun: bigint;
+  readonly free_sun: bigint;
+  readonly reserved_sun: bigint;
+}
+
+@Injectable()
+export class ReconcilerFigures {
+  private readonly pool;
+  private readonly paused;
+  private readonly due;
+  private readonly stopped;
+  private readonly drift;
+  private readonly orphans;
+  private readonly mismatches;
+  private readonly violations;
+  private readonly unsearched;
+  private passedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(TronClient) client: TronClient,
+    @Inject(Metrics) { registry }: Metrics,
+  ) {
+    const gauge = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
+      new Gauge({ name, help, labelNames, registers: [registry] });
+    this.pool = gauge('pool_sun', 'Sun of each wallet by what it does just now.', 'wallet', 'part');
+    this.paused = gauge('pool_wallet_paused', 'Whether a wallet sells nothing, for whatever reason.', 'wallet');
+    this.due = gauge('oldest_due_seconds', 'How long the oldest due work has been left lying.', 'purpose');
+    this.stopped = gauge('sales_stopped', 'Whether nothing is sold until a person has explained what disagrees.');
+    this.drift = gauge('ledger_drift_credits', 'Credits by which balances and their entries differ; must be 0.');
+    this.orphans = gauge('orphan_chain_tx', 'Unexplained acts of our wallets without a record; must be 0.');
+    this.mismatches = gauge('delegation_mismatch', 'Receivers of whom the chain says otherwise; must be 0.');
+    this.violations = gauge('book_violations', 'Rows that break a rule of the books; must be 0.', 'check');
+    this.unsearched = gauge('orphan_search_blocks_left', 'Solid blocks not yet searched for orphans.');
+    const passedAt = (): number => this.passedAtMs;
+    new Gauge({
+      name: 'reconcile_age_seconds',
+      help: 'Time since this process last finished a pass; another worker may have made a younger one.',
+      registers: [registry],
+      collect() {
+        this.set((monotonicMs() - passedAt()) / 1000);
+      },
+    });
+    watchNodes(client, gauge);
+  }
+
+  /** What a pass found. */
+  report(report: Report, blocksLeft: number): void {
+    this.passedAtMs = monotonicMs();
+    this.unsearched.set(blocksLeft);
+    for (const check of report.checks) {
+      this.violations.set({ check: check.check }, check.count);
+      if (check.check === 'orphan-transactions') this.orphans.set(check.count);
+      if (check.check === 'open-delegations') this.mismatches.set(check.count);
+      if (check.check !== 'ledger-balance') continue;
+      const drift = check.findings.reduce((sum, { facts }) => sum + magnitude(BigInt(facts['drift'] as string)), 0n);
+      this.drift.set(Number.parseFloat(drift.toString()));
+    }
+  }
+
+  /** Reads what every worker shows of the pool and of due work. */
+  async sample(): Promise<void> {
+    const [wallets, due, stops] = await Promise.all([
+      this.database.query<PoolRow>(POOL),
+      this.database.query<{ purpose: string; sec: number }>(DUE),
+      this.database.query(STOPPED),
+    ]);
+    this.stopped.set(stops.length);
+    for (const purpose of PURPOSES) {
+      this.due.set({ purpose }, due.find((row) => row.purpose === purpose)?.sec ?? 0);
+    }
+    for (const row of wallets) {
+      for (const part of PARTS) {
+        this.pool.set({ wallet: row.address, part }, Number.parseFloat(row[`${part}_sun`].toString()));
+      }
+      this.paused.set({ wallet: row.address }, row.paused ? 1 : 0);
+    }
+  }
+}
+
+function magnitude(value: bigint): bigint {
+  return value < 0n ? -value : value;
+}
+
+type GaugeMaker = (name: string, help: string, ...labelNames: 'node'[]) => Gauge<'node'>;
+
+/** From what is known of the nodes anyhow; a scrape asks nobody. */
+function watchNodes(client: TronClient, gauge: GaugeMaker): void {
+  const each = (name: string, help: string, read: (node: (typeof client.pool.nodes)[number]) => number): void => {
+    const made = gauge(name, help, 'node');
+    Object.assign(made, {
+      collect: () => {
+        for (const node of client.pool.nodes) made.set({ node: node.name }, read(node));
+      },
+    });
+  };
+  const highest = (): number => Math.max(0, ...client.pool.nodes.map((node) => node.head?.number ?? 0));
+  each('chain_node_lag_blocks', 'Blocks that a node’s head is behind the highest one.', (node) =>
+    node.head === undefined ? highest() : highest() - node.head.number,
+  );
+  each('chain_node_stalled_seconds', 'Time since a node’s head last moved.', (node) => node.stalledMs / 1000);
+  each('chain_node_healthy', 'Whether a node is asked.', (node) => (node.isHealthy ? 1 : 0));
+}

@@ -1,0 +1,82 @@
+/**
+ * What keeps the pool from selling beyond its own state: wallets that disagree with the chain, and the stop of all
+ * sales until a person has explained what was found. The only writer of sales_stop, explained_finding and of a
+ * wallet's `books_fault`; the wallet row's trigger makes its status of it. Reclaims go on whatever this says.
+ */
+import { Inject, Injectable } from '@nestjs/common';
+import { recordAct, type Author } from '../store/audit-log.js';
+import { Database } from '../store/database.js';
+
+/** A disagreement as it is kept: facts are plain JSON. */
+export interface KeptFinding {
+  readonly check: string;
+  readonly subject: string;
+  readonly fingerprint: string;
+  readonly facts: Readonly<Record<string, unknown>>;
+}
+
+export interface SalesStopRow {
+  readonly reason: string;
+  readonly stopped_at: Date;
+}
+
+/** One statement for all wallets: who is not named is no longer held for the books. */
+const HOLD = `UPDATE pool_wallet w SET books_fault = v.fault
+  FROM (SELECT p.id, f.fault FROM pool_wallet p LEFT JOIN unnest($1::integer[], $2::text[]) AS f(id, fault) ON f.id = p.id
+         ORDER BY p.id FOR NO KEY UPDATE OF p) v
+  WHERE v.id = w.id AND w.books_fault IS DISTINCT FROM v.fault RETURNING w.address, w.books_fault`;
+
+const STOP = `INSERT INTO sales_stop AS s (reason, findings) VALUES ($1, $2)
+  ON CONFLICT (id) DO UPDATE SET reason = excluded.reason, findings = excluded.findings
+    WHERE s.reason <> excluded.reason RETURNING true`;
+
+const EXPLAIN = `INSERT INTO explained_finding (fingerprint, check_name, subject, facts, actor, reason)
+  SELECT f.fingerprint, f.check_name, f.subject, f.facts, $5, $6
+    FROM unnest($1::text[], $2::text[], $3::text[], $4::jsonb[]) AS f(fingerprint, check_name, subject, facts)
+  ON CONFLICT DO NOTHING`;
+
+@Injectable()
+export class SalesHold {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  /** Holds exactly these wallets for the books. Returns those whose hold changed; null = sells again, as far as this goes. */
+  async holdWallets(
+    faults: ReadonlyMap<number, string>,
+  ): Promise<readonly { readonly address: string; readonly books_fault: string | null }[]> {
+    return this.database.query(HOLD, [[...faults.keys()], [...faults.values()]]);
+  }
+
+  /** Stops every sale until `explain`. Returns whether that, or its reason, is new. */
+  async stopSales(reason: string, findings: readonly KeptFinding[]): Promise<boolean> {
+    return (await this.database.query(STOP, [reason, JSON.stringify(findings)])).length > 0;
+  }
+
+  async currentStop(): Promise<SalesStopRow | undefined> {
+    const [row] = await this.database.query<SalesStopRow>(`SELECT reason, stopped_at FROM sales_stop`);
+    return row;
+  }
+
+  /**
+   * A person has explained these findings: none of them stops anything any more. `resume` lifts the stop of all sales,
+   * and what wallets are held for; whatever is left unexplained holds again at the reconciler's next pass.
+   */
+  async explain(findings: readonly KeptFinding[], author: Author, resume: boolean): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      await tx.query(EXPLAIN, [
+        findings.map((finding) => finding.fingerprint),
+        findings.map((finding) => finding.check),
+        findings.map((finding) => finding.subject),
+        findings.map((finding) => JSON.stringify(finding.facts)),
+        author.actor,
+        author.reason,
+      ]);
+      for (const { fingerprint, check, subject, facts } of findings) {
+        await recordAct(tx, author, 'verify.explain', fingerprint, { check, subject, facts });
+      }
+      if (!resume) return;
+      const stopped = await tx.query<SalesStopRow>(`DELETE FROM sales_stop RETURNING reason, stopped_at`);
+      await tx.query(`UPDATE pool_wallet SET books_fault = NULL WHERE books_fault IS NOT NULL`);
+      await recordAct(tx, author, 'verify.resume', 'sales', { stopped_for: stopped[0]?.reason ?? null });
+    });
+  }
+}
