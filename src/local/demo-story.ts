@@ -1,6 +1,6 @@
 // The story of the demo: one rental from quote to reclaim, told by a merchant over HTTP, every claim checked on chain.
 import { randomUUID } from 'node:crypto';
-import type { Merchant} from './merchant.js';
+import type { Merchant } from './merchant.js';
 import { type MerchantAnswer } from './merchant.js';
 import type { Screen } from './screen.js';
 import { until } from './wait.js';
