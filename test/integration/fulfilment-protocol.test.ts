@@ -1,0 +1,360 @@
+// The protocol step by step: what is on disk before what is sent, who may write, what proves a death, what an end is.
+import 'reflect-metadata';
+import { jest } from '@jest/globals';
+import {
+  api,
+  clearStage,
+  closeStage,
+  customer,
+  devnet,
+  dueAgain,
+  freeSun,
+  full,
+  Hand,
+  loseLeases,
+  mine,
+  openStage,
+  orderOf,
+  PAST_VALIDITY,
+  receivers,
+  rent,
+  solid,
+  SOLID_LAG,
+  START_LIMIT_MS,
+  statusesOf,
+  txsOf,
+} from '../protocol-stage.js';
+import type { Meddling } from '../spy-node.js';
+
+beforeAll(openStage, START_LIMIT_MS);
+afterEach(clearStage, START_LIMIT_MS);
+afterAll(closeStage, START_LIMIT_MS);
+
+describe('a claim', () => {
+  it('that was taken over lets its first holder write nothing more', async () => {
+    const [first, second] = [await Hand.open(), await Hand.open()];
+    const key = await rent(receivers[0]!);
+    const mineToDo = await first.work().claimDue(64);
+    await loseLeases();
+    const theirs = await second.work().claimDue(64);
+    expect(theirs.map((order) => order.id)).toEqual(mineToDo.map((order) => order.id));
+    await mine();
+    await first.look();
+    await first.fulfiller().advance(mineToDo);
+    expect(await txsOf(key)).toEqual([]);
+    const [lease] = await api.database.query<{ held: boolean }>(
+      'SELECT lease_until > clock_timestamp() AS held FROM orders WHERE key = $1',
+      [key],
+    );
+    expect(lease).toEqual({ held: true });
+    await second.look();
+    await second.fulfiller().advance(theirs);
+    expect(await statusesOf(key)).toEqual(['sending']);
+  });
+
+  it('that was taken over sends nothing that it had signed before', async () => {
+    const hand = await Hand.open();
+    const key = await rent(receivers[0]!);
+    await mine();
+    await hand.look();
+    // It dies between the signature and the sending.
+    const log = hand.log();
+    const sending = jest.spyOn(log, 'recordSending').mockRejectedValueOnce(new Error('died'));
+    await expect(hand.advance()).rejects.toThrow('died');
+    sending.mockRestore();
+    const [tx] = await txsOf(key);
+    expect(tx?.status).toBe('signed');
+    const { id: orderId } = await orderOf(key);
+    const [claimed] = await hand.work().claimIds([orderId]);
+    const stale = claimed ?? (await dueAgain(hand, orderId));
+    await loseLeases();
+    await hand.work().claimDue(64);
+    expect(await log.recordSending([{ id: tx!.id, orderId, fence: stale.fence }])).toEqual(new Set());
+    expect(await statusesOf(key)).toEqual(['signed']);
+  });
+
+  it('hears a wake-up that came while it was held', async () => {
+    const hand = await Hand.open();
+    const key = await rent(receivers[0]!);
+    const due = async () => {
+      const [row] = await api.database.query<{ due: boolean }>(
+        'SELECT next_run_at <= clock_timestamp() AS due FROM orders WHERE key = $1',
+        [key],
+      );
+      return row!.due;
+    };
+    const release = async (isWoken: boolean) => {
+      const orders = await hand.work().claimDue(64);
+      if (isWoken) await api.database.query('UPDATE orders SET next_run_at = clock_timestamp() WHERE key = $1', [key]);
+      await hand.work().release(orders.map((order) => ({ order, delayMs: 60_000, isEnding: false })));
+    };
+    await release(true);
+    expect(await due()).toBe(true);
+    await release(false);
+    expect(await due()).toBe(false);
+  });
+
+  it('is renewed while it is held, and never after it was given back', async () => {
+    const hand = await Hand.open();
+    const key = await rent(receivers[0]!);
+    const held = async () => {
+      const [row] = await api.database.query<{ left: number | null }>(
+        'SELECT extract(epoch FROM lease_until - clock_timestamp())::float8 AS left FROM orders WHERE key = $1',
+        [key],
+      );
+      return row!.left;
+    };
+    const orders = await hand.work().claimDue(64);
+    await api.database.query(
+      `UPDATE orders SET lease_until = lease_until - interval '10 s', next_run_at = next_run_at - interval '10 s' WHERE key = $1`,
+      [key],
+    );
+    await hand.work().renew(orders);
+    expect(await held()).toBeGreaterThan(10);
+    await hand.work().release(orders.map((order) => ({ order, delayMs: 0, isEnding: false })));
+    await hand.work().renew(orders);
+    expect(await held()).toBeNull();
+  });
+});
+
+describe('sending', () => {
+  it('comes after everything about it is on disk', async () => {
+    const hand = await Hand.open();
+    const key = await rent(receivers[0]!);
+    const seen: unknown[] = [];
+    full.before = async (path, body) => {
+      if (path !== 'wallet/broadcasthex') return undefined;
+      const rows = await api.database.query<{ status: string; raw: string; signature: string }>(
+        `SELECT t.status, o.status AS order_status, encode(t.raw_data, 'hex') AS raw, encode(t.signature, 'hex') AS signature
+           FROM chain_tx t JOIN orders o ON o.id = t.order_id WHERE o.key = $1`,
+        [key],
+      );
+      for (const { raw, signature, ...states } of rows) {
+        seen.push({ ...states, isWhole: body.includes(raw) && body.includes(signature) });
+      }
+      return undefined;
+    };
+    await mine();
+    await hand.look();
+    await hand.advance();
+    expect(seen).toEqual([{ status: 'sending', order_status: 'placed', isWhole: true }]);
+  });
+
+  const answers: readonly [string, Meddling][] = [
+    ['refuses it', { says: '{"code":"CONTRACT_VALIDATE_ERROR","message":"6e6f"}' }],
+    ['says that it expired', { says: '{"code":"TRANSACTION_EXPIRATION_ERROR","message":"6e6f"}' }],
+    ['says that it knows it, and does not', { says: '{"code":"DUP_TRANSACTION_ERROR"}' }],
+    ['takes it without taking it', { says: '{"result":true,"code":"SUCCESS"}' }],
+    ['answers an error page', { says: '<html>502</html>', status: 502 }],
+    ['answers nonsense', { says: 'null' }],
+    ['takes it and breaks the line', 'break-after'],
+  ];
+  it.each(answers)('to a node that %s decides nothing; the same bytes deliver it', async (_, meddling) => {
+    const hand = await Hand.open();
+    const key = await rent(receivers[1]!);
+    full.before = (path) => (path === 'wallet/broadcasthex' ? meddling : undefined);
+    await mine();
+    await hand.look();
+    await hand.advance();
+    const [sent] = await txsOf(key);
+    expect(sent?.status).toBe('sending');
+    expect((await orderOf(key)).status).toBe('placed');
+    full.rest();
+    // A fresh process: the one whose line broke asks nobody for two seconds.
+    const next = await Hand.open();
+    await next.look();
+    await next.advance();
+    await mine();
+    await next.look();
+    expect((await orderOf(key)).status).toBe('delivered');
+    expect((await txsOf(key)).map((tx) => tx.txid)).toEqual([sent!.txid]);
+  });
+
+  it('of equal orders in one block makes two transactions', async () => {
+    const hand = await Hand.open();
+    const keys = [await rent(receivers[2]!), await rent(receivers[2]!)];
+    await mine();
+    await hand.look();
+    await hand.advance();
+    const ids = (await Promise.all(keys.map((key) => txsOf(key)))).flat().map((tx) => tx.txid);
+    expect(new Set(ids).size).toBe(2);
+    await mine();
+    await hand.look();
+    for (const key of keys) expect((await orderOf(key)).status).toBe('delivered');
+  });
+});
+
+describe('a death', () => {
+  /** An order whose one transaction was sent, and what its worker knows of it. */
+  async function sentOrder(hand: Hand) {
+    const key = await rent(receivers[3]!);
+    await mine();
+    await hand.look();
+    await hand.advance();
+    const order = await dueAgain(hand, (await orderOf(key)).id);
+    return { key, order, tx: order.legs[0]!.txs[0]! };
+  }
+
+  it('is not proven by an absence that was seen before the head', async () => {
+    const hand = await Hand.open();
+    const { tx } = await sentOrder(hand);
+    // Between the two questions the chain moves on: the transaction is in a solid block, its time is over.
+    let asked = 0;
+    solid.after = async () => {
+      asked += 1;
+      if (asked === 1) await mine(PAST_VALIDITY);
+    };
+    const verdict = await hand.proofs().judge(tx);
+    expect(verdict.kind).not.toBe('dead');
+  });
+
+  it('by one node’s word wants every block that could hold it', async () => {
+    const hand = await Hand.open();
+    const { tx } = await sentOrder(hand);
+    await devnet.control('evict', {});
+    await mine(PAST_VALIDITY);
+    const verdict = await hand.proofs().judge(tx);
+    expect(verdict).toMatchObject({ kind: 'dead', evidence: { absences: [{}], scanned: {} } });
+    // A node that knows nothing of its own block: the blocks say otherwise.
+    const again = await sentOrder(hand);
+    await mine(PAST_VALIDITY);
+    solid.before = (path) => (path.endsWith('gettransactioninfobyid') ? { says: '{}' } : undefined);
+    expect((await hand.proofs().judge(again.tx)).kind).toBe('found');
+  });
+
+  it('wants two nodes where two are configured; with one away the order waits', async () => {
+    const two = {
+      TRON_FULL_NODE_URLS: `${devnet.second!.fullUrl},${full.url}`,
+      TRON_SOLIDITY_NODE_URLS: `${devnet.second!.solidUrl},${solid.url}`,
+    };
+    const hand = await Hand.open(two);
+    const { key } = await sentOrder(hand);
+    await devnet.control('evict', {});
+    await mine(PAST_VALIDITY);
+    solid.before = () => 'break';
+    await loseLeases();
+    await hand.look();
+    await hand.advance();
+    expect(await statusesOf(key)).toEqual(['sending']);
+    solid.rest();
+    await hand.advance();
+    const [dead] = await txsOf(key);
+    expect(dead?.status).toBe('dead');
+    expect(dead?.evidence?.absences).toHaveLength(2);
+  });
+
+  it('that is proven leads to one further attempt with bytes of its own', async () => {
+    const hand = await Hand.open();
+    const { key, tx } = await sentOrder(hand);
+    await devnet.control('evict', {});
+    await mine(PAST_VALIDITY);
+    await loseLeases();
+    await hand.look();
+    await hand.advance();
+    await hand.advance();
+    const txs = await txsOf(key);
+    expect(txs.map((each) => each.status)).toEqual(['dead', 'sending']);
+    expect(txs[1]!.txid).not.toBe(tx.txid);
+  });
+});
+
+describe('waiting', () => {
+  const IMPATIENT = { UNRESOLVED_AFTER_SEC: '1' };
+  const aMoment = () => new Promise((resolve) => setTimeout(resolve, 1100));
+
+  it('too long for a block shows people the order and refunds nothing; a block resolves it', async () => {
+    const hand = await Hand.open(IMPATIENT);
+    const key = await rent(receivers[0]!);
+    await mine();
+    await hand.look();
+    await hand.advance();
+    await aMoment();
+    await hand.advance();
+    expect(await orderOf(key)).toMatchObject({ status: 'unresolved', needs_attention: true });
+    await mine();
+    await hand.look();
+    expect(await orderOf(key)).toMatchObject({ status: 'delivered', needs_attention: false });
+  });
+
+  it('too long, and then proven dead, ends in a refund without a second attempt', async () => {
+    const hand = await Hand.open(IMPATIENT);
+    const key = await rent(receivers[0]!);
+    await mine();
+    await hand.look();
+    await hand.advance();
+    await aMoment();
+    await hand.advance();
+    await devnet.control('evict', {});
+    await mine(PAST_VALIDITY);
+    await hand.look();
+    for (let round = 0; round < 4; round += 1) await hand.advance();
+    expect(await orderOf(key)).toMatchObject({ status: 'refunded', settled: true, needs_attention: false });
+    expect(await statusesOf(key)).toEqual(['dead']);
+  });
+
+  it('for nodes that are away ends in a refund of what was never sent', async () => {
+    const hand = await Hand.open(IMPATIENT);
+    const free = await freeSun();
+    const key = await rent(receivers[0]!);
+    await hand.advance();
+    expect((await orderOf(key)).status).toBe('reserved');
+    await aMoment();
+    for (let round = 0; round < 3; round += 1) await hand.advance();
+    expect((await orderOf(key)).status).toBe('refunded');
+    expect(await txsOf(key)).toEqual([]);
+    expect(await freeSun()).toBe(free);
+  });
+});
+
+describe('an end', () => {
+  it('comes by the chain’s clock, however late it is here', async () => {
+    const hand = await Hand.open();
+    const key = await rent(receivers[0]!);
+    await mine();
+    await hand.look();
+    await hand.advance();
+    await mine(SOLID_LAG + 1);
+    await hand.look();
+    expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: true });
+    expect(await hand.end()).toBe(0);
+    await mine(20);
+    await hand.look();
+    expect(await hand.end()).toBe(1);
+    expect(await statusesOf(key, 'reclaim')).toEqual(['sending']);
+  });
+
+  it('that a dead worker had begun to record is gone on with', async () => {
+    const hand = await Hand.open();
+    const key = await rent(receivers[0]!);
+    await mine();
+    await hand.look();
+    await hand.advance();
+    await mine(25);
+    await hand.look();
+    const signed = jest.spyOn(hand.log(), 'recordSigned').mockRejectedValueOnce(new Error('died'));
+    await expect(hand.end()).rejects.toThrow('died');
+    signed.mockRestore();
+    expect(await statusesOf(key, 'reclaim')).toEqual(['built']);
+    await hand.advance();
+    expect(await statusesOf(key, 'reclaim')).toEqual(['sending']);
+  });
+
+  it('gives a leg’s capacity back once, whoever asks how often', async () => {
+    const hand = await Hand.open();
+    const free = await freeSun();
+    const key = await rent(receivers[0]!);
+    const order = await dueAgain(hand, (await orderOf(key)).id);
+    expect(await freeSun()).toBeLessThan(free);
+    await hand.ending().undo(order);
+    await hand.ending().release(order, order.legs);
+    await hand.ending().release(order, order.legs);
+    expect(await freeSun()).toBe(free);
+    const balance = async () => (await customer.get('/v1/balance')).body.credits_balance as number;
+    const before = await balance();
+    await hand.ending().refund(order);
+    const after = await balance();
+    await hand.ending().refund(order);
+    expect(after).toBeGreaterThan(before);
+    expect(await balance()).toBe(after);
+  });
+});

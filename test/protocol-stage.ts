@@ -1,0 +1,220 @@
+// A worker's parts in this process, a chain that makes a block only when told, and nodes that can be looked over the
+// shoulder. The chain's clock is years behind ours, so that no rule can mix the two up.
+import 'reflect-metadata';
+import type { INestApplicationContext } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { readConfig } from '../src/config.js';
+import { Ending } from '../src/fulfilment/ending.js';
+import { Follower } from '../src/fulfilment/follower.js';
+import { Fulfiller } from '../src/fulfilment/fulfiller.js';
+import { Proofs } from '../src/fulfilment/proof.js';
+import { TransactionLog } from '../src/fulfilment/transaction-log.js';
+import type { WorkOrder } from '../src/fulfilment/work-order.js';
+import { Work } from '../src/fulfilment/work.js';
+import { createLogger } from '../src/http/logger.js';
+import { WorkerModule } from '../src/worker.module.js';
+import type { Customer } from './client.js';
+import { fillPool, makeCustomer, openApi, serviceEnv, type TestApi } from './factory.js';
+import { newOwner, stake, type OrderChain } from './order-chain.js';
+import { createTestDatabase, type TestDatabase } from './setup/database.js';
+import { startDevnet, type Devnet } from './setup/devnet.js';
+import { createTestRedis, type TestRedis } from './setup/redis.js';
+import { openSpyNode, type SpyNode } from './spy-node.js';
+
+const YEARS_AGO_MS = Date.UTC(2020, 0, 1);
+const SUN_PER_TRX = 1_000_000;
+const STAKE_SUN = 900_000_000n * 1_000_000n;
+export const START_LIMIT_MS = 60_000;
+export const SOLID_LAG = 2;
+/** Sixty seconds of validity in blocks, and on to a solid one beyond. */
+export const PAST_VALIDITY = 20 + SOLID_LAG + 2;
+
+let store: TestDatabase;
+let redis: TestRedis;
+let env: Record<string, string>;
+export let devnet: Devnet;
+export let full: SpyNode;
+export let solid: SpyNode;
+export let api: TestApi;
+export let customer: Customer;
+const workers: INestApplicationContext[] = [];
+export const receivers = Array.from({ length: 4 }, () => newOwner().address);
+const pool = newOwner();
+const activation = newOwner();
+
+interface TxRow {
+  readonly id: bigint;
+  readonly status: string;
+  readonly txid: string;
+  readonly sends: number;
+  readonly evidence: { readonly absences: readonly object[]; readonly scanned?: object } | null;
+}
+
+/** The parts of one worker; nothing of it runs by itself. */
+export class Hand {
+  private constructor(private readonly context: INestApplicationContext) {}
+
+  static async open(extra: Record<string, string> = {}): Promise<Hand> {
+    const config = readConfig({ ...env, ...extra });
+    const log = createLogger({ logLevel: 'silent' });
+    const context = await NestFactory.createApplicationContext(WorkerModule.for(config, log), { logger: false });
+    workers.push(context);
+    return new Hand(context);
+  }
+
+  work = () => this.context.get(Work, { strict: false });
+  ending = () => this.context.get(Ending, { strict: false });
+  log = () => this.context.get(TransactionLog, { strict: false });
+  proofs = () => this.context.get(Proofs, { strict: false });
+  fulfiller = () => this.context.get(Fulfiller, { strict: false });
+
+  /** One look at the chain, as at a new block. */
+  async look(): Promise<void> {
+    await this.context.get(Follower, { strict: false }).step();
+  }
+
+  /** Everything that is due, or would be in a moment, one step further. */
+  async advance(): Promise<void> {
+    await api.database.query(`UPDATE orders SET next_run_at = clock_timestamp() WHERE next_run_at > clock_timestamp()`);
+    await this.fulfiller().advance(await this.work().claimDue(64));
+  }
+
+  /** What has ended by the head's clock. */
+  async end(): Promise<number> {
+    const ended = await this.work().claimEnding(await headTimeMs(), 64);
+    await this.fulfiller().advance(ended);
+    return ended.length;
+  }
+}
+
+async function headTimeMs(): Promise<number> {
+  const answer = await fetch(`${devnet.fullUrl}/wallet/getnowblock`, { method: 'POST', body: '{}' });
+  const block = (await answer.json()) as { block_header: { raw_data: { timestamp: number } } };
+  return block.block_header.raw_data.timestamp;
+}
+
+export const mine = async (count = 1): Promise<void> => {
+  await devnet.control('mine', { count });
+};
+
+let bought = 0;
+
+export async function rent(receiver: string, energy = 50_000): Promise<string> {
+  bought += 1;
+  const key = `p-${bought.toString()}`;
+  const body = { receive_address: receiver, energy, duration_sec: 60 };
+  const answer = await customer.post('/v1/orders', body, { 'Idempotency-Key': key });
+  expect(answer.status).toBe(202);
+  return key;
+}
+
+export async function orderOf(
+  key: string,
+): Promise<{ id: bigint; status: string; settled: boolean; needs_attention: boolean }> {
+  const [row] = await api.database.query<{ id: bigint; status: string; settled: boolean; needs_attention: boolean }>(
+    'SELECT id, status, settled, needs_attention FROM orders WHERE key = $1',
+    [key],
+  );
+  return row!;
+}
+
+export async function txsOf(key: string, purpose = 'delegate'): Promise<TxRow[]> {
+  return api.database.query<TxRow>(
+    `SELECT t.id, t.status, encode(t.txid, 'hex') AS txid, t.sends, t.evidence
+       FROM chain_tx t JOIN orders o ON o.id = t.order_id WHERE o.key = $1 AND t.purpose = $2 ORDER BY t.attempt`,
+    [key, purpose],
+  );
+}
+
+export const statusesOf = async (key: string, purpose?: string) => (await txsOf(key, purpose)).map((tx) => tx.status);
+
+/** As if the worker that claimed had said nothing for longer than its lease. */
+export async function loseLeases(): Promise<void> {
+  await api.database.query(
+    `UPDATE orders SET lease_until = lease_until - interval '1 hour', next_run_at = next_run_at - interval '1 hour'
+      WHERE lease_until IS NOT NULL`,
+  );
+}
+
+export async function freeSun(): Promise<bigint> {
+  const [row] = await api.database.query<{ sun: bigint }>(
+    `SELECT sum(free_sun)::bigint AS sun FROM pool_slot s JOIN pool_wallet w ON w.id = s.wallet_id WHERE w.role = 'pool'`,
+  );
+  return row!.sun;
+}
+
+/** Claims an order whatever its time. */
+export async function dueAgain(hand: Hand, orderId: bigint): Promise<WorkOrder> {
+  await api.database.query('UPDATE orders SET next_run_at = clock_timestamp(), lease_until = NULL WHERE id = $1', [
+    orderId,
+  ]);
+  const [order] = await hand.work().claimIds([orderId]);
+  return order!;
+}
+
+export async function openStage(): Promise<void> {
+  [store, redis] = await Promise.all([createTestDatabase(), createTestRedis()]);
+  const token = newOwner().address;
+  devnet = await startDevnet({
+    blockMs: 0,
+    solidLag: SOLID_LAG,
+    second: { behind: 0, solidLag: SOLID_LAG },
+    genesis: {
+      timestamp: YEARS_AGO_MS,
+      accounts: [
+        { address: pool.address, balance: (STAKE_SUN + 1_000_000_000n).toString() },
+        ...[activation.address, token, ...receivers].map((address) => ({ address, balance: 1000 * SUN_PER_TRX })),
+      ],
+    },
+  });
+  [full, solid] = await Promise.all([openSpyNode(devnet.fullUrl), openSpyNode(devnet.solidUrl)]);
+  await mine(SOLID_LAG + 1);
+  const staked = stake(devnet.fullUrl, pool, STAKE_SUN);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  await mine(SOLID_LAG + 1);
+  await staked;
+  env = {
+    ...serviceEnv(store.url, redis.url, { env: {} } as OrderChain),
+    TRON_FULL_NODE_URLS: full.url,
+    TRON_SOLIDITY_NODE_URLS: solid.url,
+    TRON_HEAD_STALL_SEC: '3600',
+    TRON_BROADCAST_TIMEOUT_MS: '500',
+    TOKEN_CONTRACT: token,
+    POOL_ALLOW_WIDE_PERMISSION: `${pool.address},${activation.address}`,
+    RATE_SOURCES: 'static',
+    DURATION_MIN_SEC: '1',
+    MARKET_MAX_AGE_SEC: '3600',
+    DATABASE_POOL_MAX: '3',
+  };
+  api = await openApi(env);
+  await fillPool(api, { pool, activation } as OrderChain);
+  customer = await makeCustomer(api, 1_000_000_000_000n);
+}
+
+/** Brings everything to its end, so that the next test begins with nothing under way. */
+export async function clearStage(): Promise<void> {
+  full.rest();
+  solid.rest();
+  const hand = await Hand.open();
+  for (let round = 0; round < 8; round += 1) {
+    await mine(PAST_VALIDITY);
+    await hand.look();
+    await loseLeases();
+    await hand.advance();
+    await hand.end();
+    const left = await api.database.query(
+      `SELECT 1 FROM orders o JOIN leg l ON l.order_id = o.id
+        WHERE NOT o.settled OR (o.kind = 'rental' AND l.status NOT IN ('released', 'reclaimed')) LIMIT 1`,
+    );
+    if (left.length === 0) break;
+  }
+  for (const context of workers.splice(0)) await context.close();
+}
+
+export async function closeStage(): Promise<void> {
+  await api.close();
+  await Promise.all([full.close(), solid.close()]);
+  await devnet.stop();
+  await redis.close();
+  await store.drop();
+}

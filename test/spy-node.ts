@@ -1,0 +1,61 @@
+// A node's HTTP face in front of a real one that lets a test look at, or meddle with, each exchange as it happens.
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+
+/** What becomes of a request: passed on (undefined), answered with this text, or its connection broken. */
+export type Meddling = { readonly says: string; readonly status?: number } | 'break' | 'break-after' | undefined;
+
+export interface SpyNode {
+  readonly url: string;
+  /** Called before a request is passed on. */
+  before: (path: string, body: string) => Promise<Meddling> | Meddling;
+  /** Called when the real node has answered, before its answer is handed on. */
+  after: (path: string) => Promise<void> | void;
+  /** Back to passing everything on. */
+  readonly rest: () => void;
+  readonly close: () => Promise<void>;
+}
+
+const LIMIT_MS = 10_000;
+
+export async function openSpyNode(target: string): Promise<SpyNode> {
+  const exchange = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const body = Buffer.concat(chunks).toString('utf8');
+    const path = (request.url ?? '').slice(1);
+    const meddling = await spy.before(path, body);
+    if (meddling === 'break') {
+      response.destroy();
+      return;
+    }
+    if (typeof meddling === 'object') {
+      response.writeHead(meddling.status ?? 200, { 'content-type': 'application/json' }).end(meddling.says);
+      return;
+    }
+    const answer = await fetch(`${target}/${path}`, { method: 'POST', body, signal: AbortSignal.timeout(LIMIT_MS) });
+    const text = await answer.text();
+    await spy.after(path);
+    if (meddling === 'break-after') response.destroy();
+    else response.writeHead(answer.status, { 'content-type': 'application/json' }).end(text);
+  };
+  const server = createServer((request, response) => {
+    exchange(request, response).catch(() => response.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the spy has no port');
+  const spy: SpyNode = {
+    url: `http://127.0.0.1:${address.port.toString()}`,
+    before: () => undefined,
+    after: () => undefined,
+    rest: () => {
+      spy.before = () => undefined;
+      spy.after = () => undefined;
+    },
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  return spy;
+}
