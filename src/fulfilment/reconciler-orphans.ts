@@ -90,7 +90,7 @@ export class Orphans {
   async search(turn: Turn): Promise<number> {
     const wallets = await this.database.query<OwnWallet>(OWN_WALLETS);
     const head = await this.client.pool.ask('the solid head', (node) => solidHeadOf(node));
-    let next = (turn.scannedTo ?? Math.max(0, head.number - FIRST_SEARCH_BLOCKS)) + 1;
+    let next = Math.max(0, turn.scannedTo ?? head.number - FIRST_SEARCH_BLOCKS) + 1;
     const last = Math.min(head.number, next + PASS_BLOCKS_MAX - 1);
     while (next <= last) {
       const to = Math.min(last, next + CHUNK_BLOCKS - 1);

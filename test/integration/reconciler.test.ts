@@ -1,0 +1,212 @@
+// Books and chain made to disagree in every way that matters: found, named and contained within one pass.
+import { until } from '../../src/local/wait.js';
+import { namesOf, ReconcileWorld } from '../reconcile-world.js';
+
+let world: ReconcileWorld;
+const receiver = (index: number): string => world.world.accounts[index]!.address;
+const addressOf = (index: number): string => world.world.poolWallets[index]!.address;
+
+beforeAll(async () => {
+  world = await ReconcileWorld.open();
+  await world.syncAll();
+  for (const index of [0, 1, 2]) await world.rent(receiver(index));
+});
+
+afterAll(() => world.close());
+
+/** After each disagreement everything is right again: nothing found, everybody sells. */
+async function expectPeace(): Promise<void> {
+  await world.syncAll();
+  await world.pass();
+  expect(namesOf(await world.verify())).toEqual([]);
+  expect((await world.wallets()).map(({ status, pause_reason }) => pause_reason ?? status)).toEqual(
+    Array(4).fill('active'),
+  );
+  expect((await world.buy(receiver(0))).status).toBe(202);
+}
+
+async function explainAll(): Promise<void> {
+  const { code, err } = await world.cli('verify', 'explain', '--all', '--yes', '--reason', 'looked at');
+  expect({ code, err }).toMatchObject({ code: 0 });
+}
+
+it('nothing is held while books and chain agree', async () => {
+  await expectPeace();
+  expect(await world.metric('delegation_mismatch')).toEqual(['delegation_mismatch 0']);
+});
+
+it('a delegation by a wallet’s owner stops that wallet alone, and is taken back', async () => {
+  await world.delegateBehindOurBack(1, receiver(2), 1000);
+  const before = await world.delegatedSun(1, receiver(2));
+  await world.pass();
+  const wallets = await world.wallets();
+  expect(wallets.filter(({ status }) => status === 'paused').map(({ address }) => address)).toEqual([addressOf(1)]);
+  expect((await world.wallet(addressOf(1))).pause_reason).toMatch(/^auto: (orphan-transactions|open-delegations): /);
+  expect(await world.metric('orphan_chain_tx')).toEqual(['orphan_chain_tx 1']);
+  expect((await world.buy(receiver(0))).status).toBe(202);
+  await until(
+    async () => ((await world.delegatedSun(1, receiver(2))) === before - 1_000_000_000 ? true : undefined),
+    20_000,
+    'taking the orphan back',
+  );
+  await world.pass();
+  expect((await world.wallet(addressOf(1))).pause_reason).toMatch(/orphan-transactions/);
+  await explainAll();
+  await expectPeace();
+});
+
+it('an orphan is taken back once, and never more of it than stands', async () => {
+  const txid = await world.delegateBehindOurBack(1, receiver(1), 500);
+  await world.pass();
+  await world.pass();
+  await until(
+    async () => {
+      const [row] = await world.database.query<{ status: string }>(
+        `SELECT l.status FROM leg l JOIN orders o ON o.id = l.order_id WHERE o.key = $1`,
+        [`orphan:${txid}`],
+      );
+      return row?.status === 'reclaimed' ? true : undefined;
+    },
+    20_000,
+    'the end of the recovery',
+  );
+  const reclaims = await world.database.query(
+    `SELECT t.id FROM chain_tx t JOIN orders o ON o.id = t.order_id WHERE o.key = $1 AND t.purpose = 'reclaim' AND t.status = 'solid'`,
+    [`orphan:${txid}`],
+  );
+  expect(reclaims).toHaveLength(1);
+  await explainAll();
+  await expectPeace();
+});
+
+it('an act with the service’s own key that nobody recorded stops every sale until a person explains it', async () => {
+  await world.delegateBehindOurBack(0, receiver(1), 700, true);
+  await world.pass();
+  expect((await world.wallets()).map(({ status }) => status)).toEqual(Array(4).fill('paused'));
+  expect((await world.buy(receiver(0))).status).toBe(503);
+  await until(
+    async () => {
+      const open = await world.database.query(
+        `SELECT FROM leg l JOIN orders o ON o.id = l.order_id WHERE o.key LIKE 'orphan:%' AND l.status <> 'reclaimed'`,
+      );
+      return open.length === 0 ? true : undefined;
+    },
+    20_000,
+    'taking the orphan back',
+  );
+  await world.pass();
+  expect((await world.buy(receiver(0))).status).toBe(503);
+  await explainAll();
+  await expectPeace();
+});
+
+it('a ledger row altered by hand stops every sale, also after it is put right, until a person says so', async () => {
+  const alter = (by: number) =>
+    `UPDATE credit_entry SET credits = credits + ${by.toString()} WHERE id = (SELECT min(id) FROM credit_entry WHERE kind = 'topup')`;
+  await world.byHand(alter(7));
+  const found = await world.cli('verify', '--no-chain', '--json');
+  expect(found.code).toBe(1);
+  expect(found.json()).toMatchObject({ ok: false, violations: 1 });
+  await world.pass();
+  expect(await world.metric('ledger_drift_credits')).toEqual(['ledger_drift_credits 7']);
+  expect((await world.wallet(addressOf(0))).pause_reason).toMatch(/ledger-balance/);
+  expect((await world.buy(receiver(0))).status).toBe(503);
+  await world.byHand(alter(-7));
+  await world.pass();
+  expect((await world.buy(receiver(0))).status).toBe(503);
+  await explainAll();
+  await expectPeace();
+});
+
+it('a charge altered together with its balance is still found', async () => {
+  const alter = (by: number) => [
+    `UPDATE credit_entry SET credits = credits + ${by.toString()} WHERE id = (SELECT min(id) FROM credit_entry WHERE kind = 'charge')`,
+    `UPDATE credit_account SET balance_credits = balance_credits + ${by.toString()}`,
+  ];
+  await world.byHand(...alter(3));
+  expect(namesOf(await world.verify())).toEqual(['order-charge']);
+  await world.byHand(...alter(-3));
+});
+
+it('a leg deleted by hand is found by its transaction, its order and the chain', async () => {
+  await world.byHand(
+    `CREATE TABLE put_aside AS SELECT * FROM leg WHERE status = 'active' ORDER BY id LIMIT 1`,
+    `DELETE FROM leg WHERE id IN (SELECT id FROM put_aside)`,
+  );
+  expect(namesOf(await world.verify())).toEqual(['open-delegations', 'order-legs', 'orphan-rows']);
+  await world.pass();
+  expect((await world.buy(receiver(0))).status).toBe(503);
+  await world.byHand(`INSERT INTO leg OVERRIDING SYSTEM VALUE SELECT * FROM put_aside`, `DROP TABLE put_aside`);
+  await explainAll();
+  await expectPeace();
+});
+
+it('a key that may do more than its role stops its wallet until it may not', async () => {
+  const wallet = world.world.poolWallets[2]!;
+  const permit = async (operations: string) => {
+    const key = (address: string) => [{ address, weight: 1 }];
+    const txid = await world.world.wallet.send(
+      'accountpermissionupdate',
+      {
+        owner_address: wallet.address,
+        owner: { type: 0, permission_name: 'owner', threshold: 1, keys: key(wallet.address) },
+        actives: [{ type: 2, permission_name: 'rental', threshold: 1, operations, keys: key(wallet.hotKey.address) }],
+      },
+      wallet,
+    );
+    await world.world.wallet.receipt(txid);
+  };
+  await permit(`0200000000000006${'0'.repeat(48)}`);
+  await world.syncAll();
+  expect((await world.wallet(wallet.address)).pause_reason).toMatch(/^auto: the wallet also allows Transfer/);
+  await permit(`0000000000000006${'0'.repeat(48)}`);
+  await expectPeace();
+});
+
+it('a backup restored from before some orders is found out: nothing is sold until a person explains', async () => {
+  const id = (await world.rent(receiver(2), 65_000)).toString();
+  await world.byHand(
+    `UPDATE credit_account a SET balance_credits = a.balance_credits - e.credits FROM credit_entry e
+      WHERE e.order_id = ${id} AND a.project_id = e.project_id`,
+    `DELETE FROM credit_entry WHERE order_id = ${id}`,
+    `DELETE FROM broadcast WHERE chain_tx_id IN (SELECT id FROM chain_tx WHERE order_id = ${id})`,
+    `DELETE FROM chain_tx WHERE order_id = ${id}`,
+    `DELETE FROM leg WHERE order_id = ${id}`,
+    `DELETE FROM order_event WHERE order_id = ${id}`,
+    `DELETE FROM orders WHERE id = ${id}`,
+    `UPDATE reconcile_state SET scanned_to = scanned_to - 300`,
+  );
+  await world.pass();
+  expect((await world.wallet(addressOf(0))).pause_reason).toMatch(/orphan-transactions/);
+  expect((await world.buy(receiver(0))).status).toBe(503);
+  await until(
+    async () =>
+      (await world.verify()).checks.every((check) => check.check !== 'open-delegations' || check.count === 0)
+        ? true
+        : undefined,
+    20_000,
+    'taking back what the backup did not know',
+  );
+  await explainAll();
+  await expectPeace();
+});
+
+it('a wallet without bandwidth and TRX stops selling', async () => {
+  const wallet = world.world.poolWallets[2]!;
+  const send = async (path: string, body: object) => {
+    const txid = await world.world.wallet.send(path, { owner_address: wallet.address, ...body }, wallet);
+    await world.world.wallet.receipt(txid);
+  };
+  await send('unfreezebalancev2', { unfreeze_balance: 200_000_000_000, resource: 'BANDWIDTH' });
+  // What little bandwidth an account has for nothing is used up first.
+  for (const amount of [1, 2, 3]) await send('createtransaction', { to_address: world.world.bank.address, amount });
+  const { balance } = (await world.world.wallet.post('wallet/getaccount', {
+    address: wallet.address,
+    visible: true,
+  })) as {
+    balance: number;
+  };
+  await send('createtransaction', { to_address: world.world.bank.address, amount: balance - 1_000_000 });
+  await world.syncAll();
+  expect((await world.wallet(wallet.address)).pause_reason).toBe('auto: neither bandwidth nor TRX to burn for it');
+});

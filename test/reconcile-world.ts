@@ -1,0 +1,180 @@
+// A service whose books and chain can be made to disagree: the built world, an API and a worker's parts in this
+// process, so that a test decides when the reconciler looks.
+import { NestFactory } from '@nestjs/core';
+import type { INestApplicationContext } from '@nestjs/common';
+import { TronClient } from '../src/chain/tron.client.js';
+import { readConfig } from '../src/config.js';
+import { Reconciler } from '../src/fulfilment/reconciler.js';
+import { Runner } from '../src/fulfilment/runner.js';
+import { createLogger } from '../src/http/logger.js';
+import { Metrics } from '../src/http/metrics.js';
+import { until } from '../src/local/wait.js';
+import type * as worlds from '../src/local/world.js';
+import { PoolSync } from '../src/pool/pool-sync.js';
+import { Database } from '../src/store/database.js';
+import { findingsOf, type Report } from '../src/verify/finding.js';
+import { verifyBooks } from '../src/verify/verify.js';
+import { WorkerModule } from '../src/worker.module.js';
+import type { Customer } from './client.js';
+import { makeCustomer, openApi, type TestApi } from './factory.js';
+import { cliWith, type Cli } from './operator.js';
+import { asAdmin } from './setup/admin.js';
+import { createTestDatabase } from './setup/database.js';
+import { createTestRedis } from './setup/redis.js';
+
+const { World } = (await import(new URL('../dist/local/world.js', import.meta.url).href)) as typeof worlds;
+const LIMIT_MS = 30_000;
+
+export interface WalletSeen {
+  readonly id: number;
+  readonly address: string;
+  readonly status: string;
+  readonly pause_reason: string | null;
+}
+
+export class ReconcileWorld {
+  private constructor(
+    readonly world: worlds.World,
+    readonly api: TestApi,
+    readonly customer: Customer,
+    readonly worker: INestApplicationContext,
+    readonly cli: Cli,
+    readonly close: () => Promise<void>,
+  ) {}
+
+  static async open(): Promise<ReconcileWorld> {
+    const [store, redis] = await Promise.all([createTestDatabase(), createTestRedis()]);
+    const world = await World.start({
+      blockMs: 100,
+      solidLag: 2,
+      durable: false,
+      databaseUrl: store.url,
+      redisUrl: redis.url,
+      poolStakesTrx: [60_000, 50_000, 40_000],
+      env: { POOL_SYNC_SEC: '1', POOL_ORPHAN_GRACE_SEC: '0', DURATION_MIN_SEC: '60', WORKER_SWEEP_MS: '100' },
+    });
+    const env = { ...world.env, LOG_LEVEL: 'silent', USER: 'tester' } as Record<string, string>;
+    const api = await openApi({ ...env, PORT: '0' });
+    const config = readConfig(env);
+    const parts = WorkerModule.for(config, createLogger({ logLevel: 'silent' }));
+    const worker = await NestFactory.createApplicationContext(parts, { logger: false });
+    worker.get(Runner).start();
+    return new ReconcileWorld(world, api, await makeCustomer(api), worker, cliWith(env), async () => {
+      await worker.get(Runner).stop(10_000);
+      await worker.close();
+      await api.close();
+      await world.stop();
+      await redis.close();
+      await store.drop();
+    });
+  }
+
+  get database(): Database {
+    return this.worker.get(Database);
+  }
+
+  /** One pass of the reconciler, now. */
+  async pass(): Promise<void> {
+    await this.database.query(`UPDATE reconcile_state SET passed_at = NULL, lease_until = NULL`);
+    await this.worker.get(Reconciler).look();
+  }
+
+  async syncAll(): Promise<void> {
+    const sync = this.worker.get(PoolSync);
+    for (const wallet of await this.wallets()) await sync.syncWallet(wallet.address);
+  }
+
+  async verify(terms: { settleWithinSec?: number } = {}): Promise<Report> {
+    return verifyBooks(this.database, { chain: this.worker.get(TronClient), ...terms });
+  }
+
+  async wallets(): Promise<WalletSeen[]> {
+    return this.database.query<WalletSeen>(`SELECT id, address, status, pause_reason FROM pool_wallet ORDER BY id`);
+  }
+
+  async wallet(address: string): Promise<WalletSeen> {
+    return (await this.wallets()).find((wallet) => wallet.address === address)!;
+  }
+
+  async buy(receiver: string, energy = 65_000, durationSec = 3600): Promise<{ status: number; key: string }> {
+    const order = { receive_address: receiver, energy, duration_sec: durationSec };
+    const answer = await this.customer.post('/v1/orders', order);
+    return { status: answer.status, key: String(answer.body.key) };
+  }
+
+  /** Buys, and waits until the delivery is final. */
+  async rent(receiver: string, energy?: number, durationSec?: number): Promise<bigint> {
+    const { status, key } = await this.buy(receiver, energy, durationSec);
+    if (status !== 202) throw new Error(`the order was answered ${status.toString()}`);
+    return until(
+      async () => {
+        const [row] = await this.database.query<{ id: bigint }>(`SELECT id FROM orders WHERE key = $1 AND settled`, [
+          key,
+        ]);
+        return row?.id;
+      },
+      LIMIT_MS,
+      `the settlement of ${key}`,
+    );
+  }
+
+  /** A delegation by the wallet's owner, or with the service's own key, that the service knows nothing of; solid. */
+  async delegateBehindOurBack(index: number, receiver: string, trx: number, withHotKey = false): Promise<string> {
+    const wallet = this.world.poolWallets[index]!;
+    const txid = await this.world.wallet.send(
+      'delegateresource',
+      {
+        owner_address: wallet.address,
+        receiver_address: receiver,
+        balance: trx * 1_000_000,
+        resource: 'ENERGY',
+        ...(withHotKey && { Permission_id: 2 }),
+      },
+      withHotKey ? wallet.hotKey : wallet,
+    );
+    await this.solid(txid);
+    return txid;
+  }
+
+  async solid(txid: string): Promise<void> {
+    await until(
+      async () => {
+        const response = await fetch(`${this.world.solidUrls[0]!}/walletsolidity/gettransactioninfobyid`, {
+          method: 'POST',
+          body: JSON.stringify({ value: txid }),
+          signal: AbortSignal.timeout(5000),
+        });
+        return 'id' in ((await response.json()) as object) ? true : undefined;
+      },
+      LIMIT_MS,
+      `the finality of ${txid}`,
+    );
+  }
+
+  async delegatedSun(index: number, receiver: string): Promise<number> {
+    const answer = await this.world.wallet.post('wallet/getdelegatedresourcev2', {
+      fromAddress: this.world.poolWallets[index]!.address,
+      toAddress: receiver,
+      visible: true,
+    });
+    const rows = (answer['delegatedResource'] ?? []) as { frozen_balance_for_energy?: number }[];
+    return rows.reduce((sum, row) => sum + (row.frozen_balance_for_energy ?? 0), 0);
+  }
+
+  /** As a hand at the keyboard of the database would: past every trigger. */
+  async byHand(...statements: string[]): Promise<void> {
+    await asAdmin(this.world.databaseUrl, async (client) => {
+      await client.query('SET session_replication_role = replica');
+      for (const statement of statements) await client.query(statement);
+    });
+  }
+
+  async metric(name: string): Promise<string[]> {
+    const text = await this.worker.get(Metrics).registry.getSingleMetricAsString(name);
+    return text.split('\n').filter((line) => !line.startsWith('#'));
+  }
+}
+
+export function namesOf(report: Report): string[] {
+  return [...new Set(findingsOf(report).map((finding) => finding.check))].sort();
+}
