@@ -3,6 +3,9 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { sleep } from '../../src/clock.js';
+import { Pruning } from '../../src/fulfilment/pruning.js';
+import { createLogger } from '../../src/http/logger.js';
+import { Metrics } from '../../src/http/metrics.js';
 import { until } from '../../src/local/wait.js';
 import { openBalancer, type Balancer } from '../balancer.js';
 import type { Answer, Customer } from '../client.js';
@@ -217,3 +220,27 @@ test('a process that is stopping says so, and is gone; the others do not mind', 
   expect(await probe(`${victim!.adminUrl}/live`)).toBe(0);
   expect(await probe(`${other!.adminUrl}/ready`)).toBe(200);
 }, 60_000);
+
+test('what only people read is let go once it is old, and nothing else', async () => {
+  const { database, config } = world.api;
+  const pruning = new Pruning(database, config, new Metrics(), createLogger({ logLevel: 'silent' }));
+  const counts = async () =>
+    database.query(`SELECT (SELECT count(*) FROM orders) AS orders, (SELECT count(*) FROM leg) AS legs,
+      (SELECT count(*) FROM chain_tx) AS txs, (SELECT count(*) FROM credit_entry) AS entries`);
+  const left = async () =>
+    database.query<{ events: number; answers: number }>(
+      'SELECT (SELECT count(*)::int FROM order_event) AS events, (SELECT count(*)::int FROM broadcast) AS answers',
+    );
+  const before = await counts();
+  const [all] = await left();
+  expect(all!.events).toBeGreaterThan(10);
+  await pruning.pruneOnce();
+  expect(await left()).toEqual([all]);
+  await database.query(`UPDATE order_event SET at = at - interval '2 years' WHERE id IN (
+    SELECT id FROM order_event ORDER BY id LIMIT 10)`);
+  await database.query(`UPDATE broadcast SET sent_at = sent_at - interval '40 days' WHERE id IN (
+    SELECT id FROM broadcast ORDER BY id LIMIT 10)`);
+  await pruning.pruneOnce();
+  expect(await left()).toEqual([{ events: all!.events - 10, answers: all!.answers - 10 }]);
+  expect(await counts()).toEqual(before);
+}, 30_000);
