@@ -5,6 +5,7 @@ import { FACTOR_ONE, contractAt, energyStateAt, energyStateEntry } from './contr
 import { type Json, integerOf, member, textOf, flagOf } from './json.js';
 import { looseAddress } from './json-format.js';
 import { DEFAULT_PARAMETERS } from './parameters.js';
+import type { Faults } from './faults.js';
 import type { NodeView } from './node-view.js';
 
 const MINE_MAX = 10_000;
@@ -12,6 +13,7 @@ const MINE_MAX = 10_000;
 export interface Control {
   readonly chain: Chain;
   readonly nodes: readonly NodeView[];
+  readonly faults: Faults;
   /** The whole chain as JSON text, to be loaded again. */
   readonly dump: () => string;
 }
@@ -27,8 +29,23 @@ function addressFrom(body: Parameters<Handler>[0]['body']): string {
   return hex;
 }
 
+function faultHandlers(faults: Faults): Record<string, Handler> {
+  return {
+    faults: ({ body }) => {
+      const several = member(body, 'faults');
+      if (several?.kind === 'array') return { added: several.items.map((item) => faults.add(item)) };
+      return body.kind === 'object' && body.fields.size === 0 ? faults.list() : faults.add(body);
+    },
+    'faults/clear': ({ body }) => {
+      const id = integerOf(member(body, 'id'));
+      faults.clear(id === undefined ? undefined : Number(id), flagOf(member(body, 'counts')));
+      return faults.list();
+    },
+  };
+}
+
 /** The handlers of the control port, by path. Errors are `{"Error": …}` like a node's. */
-export function controlHandlers({ chain, nodes, dump }: Control): Map<string, Handler> {
+export function controlHandlers({ chain, nodes, faults, dump }: Control): Map<string, Handler> {
   const table: Record<string, Handler> = {
     status: () => ({
       ...(headOf(chain) as Record<string, Json>),
@@ -45,12 +62,15 @@ export function controlHandlers({ chain, nodes, dump }: Control): Map<string, Ha
         Number(integerOf(member(body, 'depth')) ?? 1n),
         flagOf(member(body, 'drop')),
       );
+      faults.count('fork');
       return { ...(headOf(chain) as Record<string, Json>), dropped: dropped.map((b) => b.id) };
     },
     evict: async ({ body }) => {
       const ids = member(body, 'ids');
       const list = ids?.kind === 'array' ? ids.items.map((i) => textOf(i) ?? '') : null;
-      return { evicted: await chain.evict(list) };
+      const evicted = await chain.evict(list);
+      faults.count('accept-then-drop', evicted);
+      return { evicted };
     },
     parameters: async ({ body }) => {
       const change: Record<string, bigint> = {};
@@ -82,6 +102,7 @@ export function controlHandlers({ chain, nodes, dump }: Control): Map<string, Ha
       Object.assign(view.settings, { behind, solidLag });
       return { ...view.settings };
     },
+    ...faultHandlers(faults),
     dump: () => ({ state: dump() }),
   };
   return new Map(

@@ -7,7 +7,8 @@ import { controlPort } from './control.js';
 import { dumpChain, loadChain } from './dump.js';
 import { endpoints } from './endpoints.js';
 import { type Genesis, chainFrom, readGenesis } from './genesis.js';
-import { Port, passThrough } from './http.js';
+import { Faults } from './faults.js';
+import { Port } from './http.js';
 import { NodeView } from './node-view.js';
 
 /** Time of block 1 when nothing may depend on the wall clock: 2026-01-01T00:00:00Z. */
@@ -18,7 +19,7 @@ const HELP = `devnet: a local TRON chain
   --genesis FILE       accounts, parameters, contracts at the start (needed unless --state names an existing file)
   --full-port N        wallet/* (8090; 0 = any free port)
   --solid-port N       walletsolidity/* (8091)
-  --control-port N     mine, fork, parameters, dump (0 = any free port; default 8092)
+  --control-port N     mine, fork, parameters, faults, dump (0 = any free port; default 8092)
   --host ADDRESS       where to listen (127.0.0.1)
   --block-ms N         a block every N ms of real time, 3 s of chain time each (3000); 0 = only when asked
   --solid-lag N        blocks the solid head is behind the head (19)
@@ -150,10 +151,12 @@ async function serve(settings: Settings, chain: Chain): Promise<Served> {
   const { host } = values;
   const node = new NodeView(chain, { behind: 0, solidLag: settings.solidLag });
   const nodes = [node];
+  const faults = new Faults(nodes);
   const ports: Port[] = [];
   const open = async (name: 'full' | 'solid', view: NodeView, port: number): Promise<string> => {
     const handlers = endpoints(view, name === 'solid');
-    const made = new Port(name, handlers, () => passThrough);
+    const intercept = faults.at(nodes.indexOf(view));
+    const made = new Port(name, handlers, () => intercept);
     ports.push(made);
     return `http://${host}:${String(await made.listen(port, host))}`;
   };
@@ -165,7 +168,7 @@ async function serve(settings: Settings, chain: Chain): Promise<Served> {
     nodes.push(other);
     line['second'] = { full: await open('full', other, second.full), solid: await open('solid', other, second.solid) };
   }
-  const control = controlPort({ chain, nodes, dump: () => dumpChain(chain) });
+  const control = controlPort({ chain, nodes, faults, dump: () => dumpChain(chain) });
   ports.push(control);
   const controlAt = await control.listen(integer('control-port', values['control-port'], 65_535), host);
   return {

@@ -1,0 +1,145 @@
+// Answers made wrong: nonsense instead of JSON, and JSON that says something else than the chain. Changes an answer
+// only, never the chain.
+import { createHash } from 'node:crypto';
+import type { Response } from './http.js';
+import { type Json, type JsonNode, printJson, readJson } from './json.js';
+
+/** How an answer's content is wrong. */
+export const WRONGS = ['empty', 'other-id', 'other-block', 'failed', 'stripped', 'tampered', 'replace'] as const;
+export type Wrong = (typeof WRONGS)[number];
+type Fields = Record<string, Json>;
+
+/** 200 with something that is no answer; `pick` chooses which. */
+export function garbageOf(real: Response, pick: number): Response {
+  const bodies = [
+    real.body.slice(0, Math.floor(real.body.length / 2)),
+    '<html><body>upstream</body></html>',
+    '',
+    '[]',
+    'null',
+    '{"a":'.repeat(200),
+    '\u0000\ufffd\u0001',
+    '"SUCCESS"',
+  ];
+  return { status: 200, body: bodies[pick % bodies.length] ?? '' };
+}
+
+/** The answer as fields; undefined when it is no object, or an empty one, or a refusal. */
+export function fieldsOf(response: Response): Fields | undefined {
+  if (response.status !== 200) return undefined;
+  const plain = plainOf(readJson(response.body));
+  if (plain === null || typeof plain !== 'object' || Array.isArray(plain)) return undefined;
+  const fields = plain as Fields;
+  return 'Error' in fields || Object.keys(fields).length === 0 ? undefined : fields;
+}
+
+export function answerOf(fields: Fields): Response {
+  return { status: 200, body: printJson(fields) };
+}
+
+/** A read value as it is printed again; integers stay exact. */
+export function plainOf(node: JsonNode): Json {
+  switch (node.kind) {
+    case 'object':
+      return Object.fromEntries([...node.fields].map(([name, value]) => [name, plainOf(value)]));
+    case 'array':
+      return node.items.map(plainOf);
+    case 'string':
+      return node.value;
+    case 'number':
+      return /^-?[0-9]+$/.test(node.raw) ? BigInt(node.raw) : Number(node.raw);
+    case 'true':
+    case 'false':
+      return node.kind === 'true';
+    case 'null':
+      return null;
+  }
+}
+
+const object = (value: Json | undefined): Fields | undefined =>
+  value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Fields) : undefined;
+const isList = (value: Json | undefined): value is readonly Json[] => Array.isArray(value);
+const objects = (value: Json | undefined): Fields[] | undefined =>
+  isList(value) ? value.flatMap<Fields>((item) => object(item) ?? []) : undefined;
+const integer = (value: Json | undefined): bigint | undefined => (typeof value === 'bigint' ? value : undefined);
+
+/** Another id, told from the first one alone; the id of a block goes on beginning with its number. */
+export function otherId(id: string, isBlock: boolean): string {
+  const other = createHash('sha256').update(`other ${id}`).digest('hex');
+  return isBlock ? id.slice(0, 16) + other.slice(16) : other;
+}
+
+/** Flips a bit in the middle of hex digits. */
+function flipped(hex: string): string {
+  const at = Math.floor(hex.length / 2);
+  return hex.slice(0, at) + (Number.parseInt(hex[at] ?? '0', 16) ^ 1).toString(16) + hex.slice(at + 1);
+}
+
+/** The answer with `wrong` done to it; undefined when nothing in it can be wrong in this way. */
+export function wronged(real: Response, wrong: Wrong, replace: Fields): Response | undefined {
+  const fields = fieldsOf(real);
+  if (fields === undefined) return undefined;
+  const changed = WRONG_WAYS[wrong](fields, replace);
+  return changed === undefined ? undefined : answerOf(changed);
+}
+
+const WRONG_WAYS: Record<Wrong, (fields: Fields, replace: Fields) => Fields | undefined> = {
+  empty: () => ({}),
+  'other-id': (fields) => {
+    for (const name of ['blockID', 'txID', 'id', 'txid']) {
+      const id = fields[name];
+      if (typeof id === 'string') return { ...fields, [name]: otherId(id, name === 'blockID') };
+    }
+    return undefined;
+  },
+  'other-block': (fields) => {
+    const number = integer(fields['blockNumber']);
+    return number === undefined || number < 2n ? undefined : { ...fields, blockNumber: number - 1n };
+  },
+  failed: (fields) => {
+    const receipt = object(fields['receipt']);
+    if (receipt !== undefined)
+      return { ...fields, result: 'FAILED', receipt: { ...receipt, result: 'OUT_OF_ENERGY' }, resMessage: '' };
+    if (Array.isArray(fields['ret'])) return { ...fields, ret: [{ contractRet: 'REVERT' }] };
+    return overTransactions(fields, (tx) => ({ ...tx, ret: [{ contractRet: 'OUT_OF_ENERGY' }] }));
+  },
+  stripped: (fields) => {
+    const { transactions, ...rest } = fields;
+    return Array.isArray(transactions) ? rest : undefined;
+  },
+  tampered: (fields) => {
+    const tamper = (tx: Fields): Fields =>
+      typeof tx['raw_data_hex'] === 'string' ? { ...tx, raw_data_hex: flipped(tx['raw_data_hex']) } : tx;
+    return 'raw_data_hex' in fields ? tamper(fields) : overTransactions(fields, tamper);
+  },
+  replace: (fields, replace) => ({ ...fields, ...replace }),
+};
+
+function overTransactions(fields: Fields, change: (tx: Fields) => Fields): Fields | undefined {
+  const transactions = objects(fields['transactions']);
+  return transactions === undefined || transactions.length === 0
+    ? undefined
+    : { ...fields, transactions: transactions.map(change) };
+}
+
+/**
+ * The answer as of a node whose newest blocks, those above number `base`, are others than the chain's: of the same
+ * numbers and times, with other ids and nothing in them. undefined when the answer tells of no such block.
+ */
+export function onAnotherFork(real: Response, base: number): Response | undefined {
+  const fields = fieldsOf(real);
+  if (fields === undefined) return undefined;
+  const included = integer(fields['blockNumber']);
+  if (included !== undefined) return included > BigInt(base) ? answerOf({}) : undefined;
+  const header = object(fields['block_header']);
+  const raw = object(header?.['raw_data']);
+  const number = integer(raw?.['number']);
+  const id = fields['blockID'];
+  if (header === undefined || raw === undefined || number === undefined || typeof id !== 'string') return undefined;
+  if (number <= BigInt(base)) return undefined;
+  const parent = raw['parentHash'];
+  const parentHash = typeof parent === 'string' && number - 1n > BigInt(base) ? otherId(parent, true) : parent;
+  const { transactions: _none, ...rest } = fields;
+  const changed = { ...header, raw_data: { ...raw, ...(parentHash !== undefined && { parentHash }) } };
+  return answerOf({ ...rest, blockID: otherId(id, true), block_header: changed });
+}

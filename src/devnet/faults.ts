@@ -1,0 +1,231 @@
+// Misbehaviour on request: rules that say which calls of which node go wrong, how, and how often; each counts how often
+// it was met and how often it fired. Holds no state of the chain.
+import { endpoints } from './endpoints.js';
+import { type FaultKind, type FaultSpec, isHeldBack, readFault, seededRandom } from './faults-spec.js';
+import { acceptance, broadcastOf, refusal, REFUSAL_CODES } from './faults-broadcast.js';
+import { garbageOf, onAnotherFork, wronged } from './faults-content.js';
+import { type Handler, type Intercept, type Request, type Response, errorJson } from './http.js';
+import { type Json, type JsonNode, printJson } from './json.js';
+import { NodeView } from './node-view.js';
+
+const RULES_MAX = 1_000;
+
+interface Rule {
+  readonly id: number;
+  readonly spec: FaultSpec;
+  readonly random: () => number;
+  /** Head and solid head of every node when the rule came. */
+  readonly tops: readonly { readonly head: number; readonly solid: number }[];
+  readonly shadows: Map<string, Shadow>;
+  seen: number;
+  fired: number;
+}
+
+/** A node as it would answer with other heads. */
+interface Shadow {
+  readonly view: NodeView;
+  readonly handlers: ReadonlyMap<string, Handler>;
+}
+
+interface Call {
+  readonly rule: Rule;
+  readonly node: number;
+  readonly view: NodeView;
+  readonly port: 'full' | 'solid';
+  readonly request: Request;
+  /** Handles the request, once however often it is called. */
+  readonly answer: () => Promise<Response>;
+}
+
+/** What a fault does to a call; undefined when there is nothing here that it could do. */
+type Act = (call: Call) => Promise<Response | 'cut' | undefined>;
+
+export class Faults {
+  private rules: Rule[] = [];
+  private readonly totals = new Map<FaultKind, number>();
+  private nextId = 1;
+
+  constructor(private readonly nodes: readonly NodeView[]) {}
+
+  /** Adds one rule, read from JSON. Throws RangeError with what is wrong. */
+  add(json: JsonNode): Json {
+    if (this.rules.length >= RULES_MAX) throw new RangeError(`at most ${String(RULES_MAX)} faults`);
+    const spec = readFault(json, this.nodes.length);
+    const id = this.nextId++;
+    const tops = this.nodes.map((view) => ({ head: view.head.number, solid: view.solid.number }));
+    const random = seededRandom(`${spec.seed} ${String(id)}`);
+    const rule: Rule = { id, spec, random, tops, shadows: new Map(), seen: 0, fired: 0 };
+    this.rules.push(rule);
+    return printRule(rule);
+  }
+
+  /** Takes one rule away, or all; the totals stay unless `counts` says otherwise. */
+  clear(id: number | undefined, counts: boolean): void {
+    if (counts) this.totals.clear();
+    this.rules = id === undefined ? [] : this.rules.filter((rule) => rule.id !== id);
+  }
+
+  /** Counts something that was done to the chain by hand. */
+  count(kind: FaultKind, times = 1): void {
+    if (times > 0) this.totals.set(kind, (this.totals.get(kind) ?? 0) + times);
+  }
+
+  list(): Json {
+    return { faults: this.rules.map(printRule), fired: Object.fromEntries(this.totals) };
+  }
+
+  /** What stands before every endpoint of node `node`. */
+  at(node: number): Intercept {
+    return async (port, request, answer) => {
+      const view = this.nodes[node];
+      if (view === undefined || this.rules.length === 0) return answer();
+      let made: Promise<Response> | undefined;
+      const once = (): Promise<Response> => (made ??= answer());
+      for (const rule of this.rules) {
+        if (!isMeant(rule.spec, node, port, request)) continue;
+        rule.seen += 1;
+        if (rule.seen <= rule.spec.skip || isUsedUp(rule) || rule.random() >= rule.spec.rate) continue;
+        // Taken before the fault is done, so that calls at the same time cannot use up more than there is.
+        rule.fired += 1;
+        const result = await ACTS[rule.spec.kind]({ rule, node, view, port, request, answer: once });
+        if (result === undefined) rule.fired -= 1;
+        else {
+          this.count(rule.spec.kind);
+          return result;
+        }
+      }
+      return once();
+    };
+  }
+}
+
+function isUsedUp({ spec, fired }: Rule): boolean {
+  return spec.times !== undefined && fired >= spec.times;
+}
+
+function isMeant(spec: FaultSpec, node: number, port: 'full' | 'solid', request: Request): boolean {
+  if (spec.node !== undefined && spec.node !== node) return false;
+  if (spec.port !== undefined && spec.port !== port) return false;
+  if (spec.path === undefined) return true;
+  return spec.path.endsWith('*') ? request.path.startsWith(spec.path.slice(0, -1)) : request.path === spec.path;
+}
+
+function printRule({ id, spec, seen, fired }: Rule): Json {
+  return { id, ...spec, seen, fired };
+}
+
+const hold = (ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    // A chain that ends waits for nobody.
+    setTimeout(resolve, ms).unref();
+  });
+
+const httpError = (status: number): Response => ({
+  status,
+  type: 'text/html;charset=iso-8859-1',
+  body: `<html><body><h1>${String(status)}</h1></body></html>\n`,
+});
+
+const ACTS: Record<FaultKind, Act> = {
+  'drop-before': () => Promise.resolve('cut'),
+  'cut-after': async ({ answer }) => {
+    await answer();
+    return 'cut';
+  },
+  'timeout-before': async ({ rule }) => {
+    await hold(rule.spec.ms);
+    return 'cut';
+  },
+  'timeout-after': async ({ rule, answer }) => {
+    await answer();
+    await hold(rule.spec.ms);
+    return 'cut';
+  },
+  'error-before': ({ rule }) => Promise.resolve(httpError(rule.spec.status)),
+  'error-after': async ({ rule, answer }) => {
+    await answer();
+    return httpError(rule.spec.status);
+  },
+  garbage: async ({ rule, answer }) => garbageOf(await answer(), Math.floor(rule.random() * 1_000)),
+  slow: async ({ rule, answer }) => {
+    await hold(rule.spec.ms);
+    return answer();
+  },
+  refuse: ({ rule, request }) => {
+    const tx = broadcastOf(request);
+    return Promise.resolve(tx && refusal(request, tx, codeOf(rule)));
+  },
+  'lie-refused': async ({ rule, request, answer }) => {
+    const tx = broadcastOf(request);
+    if (tx === undefined) return undefined;
+    await answer();
+    return refusal(request, tx, codeOf(rule));
+  },
+  'lie-accepted': ({ request }) => {
+    const tx = broadcastOf(request);
+    return Promise.resolve(tx && acceptance(request, tx));
+  },
+  'accept-then-drop': async ({ rule, view, request, answer }) => {
+    const tx = broadcastOf(request);
+    if (tx === undefined) return undefined;
+    const response = await answer();
+    if (rule.spec.ms > 0) await hold(rule.spec.ms);
+    const gone = await view.chain.exclusively(() => (view.chain.mempool.has(tx.id) ? view.chain.evict([tx.id]) : 0));
+    return gone > 0 ? response : undefined;
+  },
+  behind: ({ rule, view, ...call }) =>
+    fromShadow({ rule, view, ...call }, view.settings.behind + rule.spec.blocks, view.settings.solidLag),
+  'head-stuck': ({ rule, view, node, ...call }) => {
+    const behind = view.chain.head.number - (rule.tops[node]?.head ?? 0);
+    return fromShadow({ rule, view, node, ...call }, Math.max(view.settings.behind, behind), view.settings.solidLag);
+  },
+  'solid-stuck': ({ rule, view, node, port, ...call }) => {
+    if (port === 'full') return Promise.resolve(undefined);
+    const lag = view.head.number - (rule.tops[node]?.solid ?? 0);
+    const { behind, solidLag } = view.settings;
+    return fromShadow({ rule, view, node, port, ...call }, behind, Math.max(solidLag, lag));
+  },
+  'own-fork': async ({ rule, view, answer }) => onAnotherFork(await answer(), view.head.number - rule.spec.blocks),
+  fork: async ({ rule, view, answer }) => {
+    const response = await answer();
+    const { chain } = view;
+    const isDone = await chain.exclusively(() =>
+      chain.fork(rule.spec.blocks, rule.spec.drop).then(
+        () => true,
+        () => false,
+      ),
+    );
+    return isDone ? response : undefined;
+  },
+  wrong: async ({ rule, answer }) => wronged(await answer(), rule.spec.wrong, rule.spec.replace),
+};
+
+function codeOf(rule: Rule): (typeof REFUSAL_CODES)[number] {
+  const { code } = rule.spec;
+  return code ?? REFUSAL_CODES[Math.floor(rule.random() * REFUSAL_CODES.length)] ?? 'OTHER_ERROR';
+}
+
+/** Answers as the node would with its heads elsewhere, as far back as past states can be read. */
+async function fromShadow(
+  { rule, node, port, view, request }: Call,
+  behind: number,
+  solidLag: number,
+): Promise<Response | undefined> {
+  const { reach } = view.chain.options;
+  const key = `${String(node)} ${port}`;
+  let shadow = rule.shadows.get(key);
+  if (shadow === undefined) {
+    const other = new NodeView(view.chain, { behind: 0, solidLag: 0 });
+    shadow = { view: other, handlers: endpoints(other, port === 'solid') };
+    rule.shadows.set(key, shadow);
+  }
+  const back = Math.min(behind, reach);
+  Object.assign(shadow.view.settings, { behind: back, solidLag: Math.min(solidLag, reach - back) });
+  const handler = shadow.handlers.get(request.path);
+  if (handler === undefined || isHeldBack(request.path)) return undefined;
+  try {
+    return { status: 200, body: printJson(await handler(request)) };
+  } catch (error) {
+    return { status: 200, body: printJson(errorJson(error)) };
+  }
+}

@@ -1,0 +1,298 @@
+// What the local chain does wrong when it is told to, as a client sees it, and what of it reached the chain.
+import { type Answer, type Client, keyOf, sign, startChain, type Unsigned } from './client.js';
+
+const bank = keyOf('bank');
+const bob = keyOf('bob');
+const PAY = { owner_address: bank.address, to_address: bob.address };
+const BROADCAST = 'wallet/broadcasttransaction';
+
+let chain: Client;
+/** Number of the head when a test begins. */
+let top: number;
+beforeAll(async () => {
+  chain = await startChain({ solidLag: 3, second: { behind: 0, solidLag: 3 } });
+});
+beforeEach(async () => {
+  await chain.node.control('faults/clear', { counts: true });
+  await chain.mine(8);
+  top = blockNumber(await chain.post('getnowblock'));
+});
+afterAll(() => chain.node.stop());
+
+const fault = (body: object): Promise<Answer> => chain.node.control('faults', body);
+
+interface Counted {
+  readonly faults: readonly { readonly kind: string; readonly seen: number; readonly fired: number }[];
+  readonly fired: Readonly<Record<string, number>>;
+}
+async function counted(): Promise<Counted> {
+  return (await chain.node.control('faults')) as unknown as Counted;
+}
+
+let amount = 0;
+async function payment(): Promise<Unsigned> {
+  amount += 1;
+  return chain.build('createtransaction', { ...PAY, amount });
+}
+
+/** Whether the chain took it, asked past every fault. */
+async function isTaken(txId: string): Promise<boolean> {
+  await chain.node.control('faults/clear');
+  return Object.keys(await chain.post('gettransactionbyid', { value: txId })).length > 0;
+}
+
+async function status(path: string): Promise<number> {
+  const response = await fetch(`${chain.node.fullUrl}/${path}`, { method: 'POST', body: '{}' });
+  await response.text();
+  return response.status;
+}
+
+const second = (): Client => chain.at(chain.node.second?.fullUrl ?? '');
+const blockNumber = (block: Answer): number =>
+  ((block['block_header'] as Answer)['raw_data'] as { number: number }).number;
+
+describe('a call that gets no good answer', () => {
+  test.each([
+    ['drop-before', false],
+    ['cut-after', true],
+    ['timeout-before', false],
+    ['timeout-after', true],
+  ])('%s breaks the connection; the transaction is taken: %s', async (kind, isProcessed) => {
+    const tx = await payment();
+    await fault({ kind, path: BROADCAST, ms: 50 });
+    await expect(chain.broadcast(tx, bank)).rejects.toThrow();
+    expect((await counted()).fired).toEqual({ [kind]: 1 });
+    expect(await isTaken(tx.txID)).toBe(isProcessed);
+  });
+
+  test.each([
+    ['error-before', false],
+    ['error-after', true],
+  ])('%s answers the status asked for; the transaction is taken: %s', async (kind, isProcessed) => {
+    const tx = await payment();
+    await fault({ kind, path: BROADCAST, status: 503 });
+    const response = await fetch(`${chain.node.fullUrl}/${BROADCAST}`, {
+      method: 'POST',
+      body: JSON.stringify({ ...tx, visible: true, signature: [sign(tx.txID, bank.secret)] }),
+    });
+    expect(response.status).toBe(503);
+    await response.text();
+    expect(await isTaken(tx.txID)).toBe(isProcessed);
+  });
+
+  test('garbage is no answer that the call could have', async () => {
+    const right = await chain.text('wallet/getnowblock', {});
+    await fault({ kind: 'garbage', path: 'wallet/getnowblock' });
+    for (let n = 0; n < 8; n += 1) expect(await chain.text('wallet/getnowblock', {})).not.toBe(right);
+  });
+
+  test('a slow answer is the right one', async () => {
+    const right = await chain.post('getnowblock');
+    await fault({ kind: 'slow', ms: 60 });
+    expect(await chain.post('getnowblock')).toEqual(right);
+  });
+});
+
+describe('a broadcast', () => {
+  const CODES = [
+    'SERVER_BUSY',
+    'DUP_TRANSACTION_ERROR',
+    'TAPOS_ERROR',
+    'TRANSACTION_EXPIRATION_ERROR',
+    'BANDWITH_ERROR',
+  ];
+
+  test.each(CODES)('refused as %s is refused in truth, or accepted all the same', async (code) => {
+    const [refused, accepted] = [await payment(), await payment()];
+    await fault({ kind: 'refuse', code, times: 1 });
+    expect((await chain.broadcast(refused, bank)).answer).toMatchObject({ code, txid: refused.txID });
+    await fault({ kind: 'lie-refused', code, times: 1 });
+    const { answer } = await chain.broadcast(accepted, bank);
+    expect(answer).toMatchObject({ code, txid: accepted.txID });
+    expect(answer).not.toHaveProperty('result');
+    expect(await isTaken(refused.txID)).toBe(false);
+    expect(await isTaken(accepted.txID)).toBe(true);
+  });
+
+  test('of hex is refused in the form of its own answer', async () => {
+    await fault({ kind: 'refuse', code: 'SERVER_BUSY', path: 'wallet/broadcast*' });
+    const answer = await chain.post('broadcasthex', { transaction: '0a020102' });
+    // What is no transaction is refused by the node itself.
+    expect(answer).not.toHaveProperty('code', 'SERVER_BUSY');
+    expect((await counted()).fired).toEqual({});
+  });
+
+  test('answered with success may never have been taken', async () => {
+    const tx = await payment();
+    await fault({ kind: 'lie-accepted' });
+    expect((await chain.broadcast(tx, bank)).answer).toEqual({ result: true, txid: tx.txID });
+    expect(await isTaken(tx.txID)).toBe(false);
+  });
+
+  test('may be accepted and dropped before a block', async () => {
+    const tx = await payment();
+    await fault({ kind: 'accept-then-drop' });
+    expect((await chain.broadcast(tx, bank)).answer).toMatchObject({ result: true });
+    expect((await counted()).fired).toEqual({ 'accept-then-drop': 1 });
+    expect(await isTaken(tx.txID)).toBe(false);
+  });
+
+  test('may be followed by a fork', async () => {
+    const head = await chain.post('getnowblock');
+    await fault({ kind: 'fork', blocks: 2, path: BROADCAST });
+    await chain.broadcast(await payment(), bank);
+    expect(blockNumber(await chain.post('getnowblock'))).toBe(blockNumber(head) - 2);
+    expect((await counted()).fired).toEqual({ fork: 1 });
+  });
+});
+
+describe('a node of its own mind', () => {
+  test('lags so many blocks behind on both ports, while the other does not', async () => {
+    const [head, solid] = [await chain.post('getnowblock'), await chain.solid('getnowblock')];
+    await fault({ kind: 'behind', blocks: 2, node: 0 });
+    expect(blockNumber(await chain.post('getnowblock'))).toBe(blockNumber(head) - 2);
+    expect(blockNumber(await chain.solid('getnowblock'))).toBe(blockNumber(solid) - 2);
+    expect(blockNumber(await second().post('getnowblock'))).toBe(blockNumber(head));
+  });
+
+  test('has a solid head that stands still while its head moves', async () => {
+    const solid = await chain.solid('getnowblock');
+    await fault({ kind: 'solid-stuck' });
+    await chain.mine(5);
+    expect(await chain.solid('getnowblock')).toEqual(solid);
+    expect(blockNumber(await chain.post('getnowblock'))).toBe(top + 5);
+    await chain.node.control('faults/clear');
+    expect(blockNumber(await chain.solid('getnowblock'))).toBe(top + 2);
+  });
+
+  test('has a head that stands still', async () => {
+    await fault({ kind: 'head-stuck', node: 0 });
+    await chain.mine(4);
+    expect(blockNumber(await chain.post('getnowblock'))).toBe(top);
+    expect(blockNumber(await second().post('getnowblock'))).toBe(top + 4);
+  });
+
+  test('follows another fork: its newest blocks differ, link, and hold nothing', async () => {
+    const txId = await chain.send(bank, 'createtransaction', { ...PAY, amount: 7 });
+    await chain.mine(2);
+    await fault({ kind: 'own-fork', blocks: 2, node: 1 });
+    const [ours, theirs] = [await chain.post('getnowblock'), await second().post('getnowblock')];
+    expect(theirs['blockID']).not.toBe(ours['blockID']);
+    const parent = await second().post('getblockbynum', { num: blockNumber(theirs) - 1 });
+    expect(((theirs['block_header'] as Answer)['raw_data'] as Answer)['parentHash']).toBe(parent['blockID']);
+    expect(parent).not.toHaveProperty('transactions');
+    expect(await chain.info(txId)).toMatchObject({ id: txId });
+    expect(await second().info(txId)).toEqual({});
+    const base = await second().post('getblockbynum', { num: blockNumber(theirs) - 2 });
+    expect(((parent['block_header'] as Answer)['raw_data'] as Answer)['parentHash']).toBe(base['blockID']);
+  });
+});
+
+describe('an answer with wrong content', () => {
+  let txId: string;
+  beforeEach(async () => {
+    txId = await chain.send(bank, 'createtransaction', { ...PAY, amount: 9 });
+    await chain.mine();
+  });
+  const wrongInfo = async (wrong: string, extra: object = {}): Promise<Answer> => {
+    await fault({ kind: 'wrong', wrong, path: 'wallet/gettransactioninfobyid', ...extra });
+    return chain.info(txId);
+  };
+
+  test('a receipt is missing, another one’s, of another block, failed, or of any content', async () => {
+    expect(await wrongInfo('empty', { times: 1 })).toEqual({});
+    const other = await wrongInfo('other-id', { times: 1 });
+    expect(other['id']).toMatch(/^[0-9a-f]{64}$/);
+    expect(other['id']).not.toBe(txId);
+    expect(await wrongInfo('other-block', { times: 1 })).toMatchObject({ id: txId, blockNumber: top });
+    expect(await wrongInfo('failed', { times: 1 })).toMatchObject({ receipt: { result: 'OUT_OF_ENERGY' } });
+    expect(await wrongInfo('replace', { replace: { fee: 12, blockNumber: 5 } })).toMatchObject({
+      fee: 12,
+      blockNumber: 5,
+    });
+  });
+
+  test('a block loses its transactions, or a bit of one', async () => {
+    const right = await chain.post('getblockbynum', { num: top + 1 });
+    const path = 'wallet/getblockbynum';
+    await fault({ kind: 'wrong', wrong: 'stripped', path, times: 1 });
+    expect(await chain.post('getblockbynum', { num: top + 1 })).toEqual({ ...right, transactions: undefined });
+    await fault({ kind: 'wrong', wrong: 'tampered', path, times: 1 });
+    const [tx] = (await chain.post('getblockbynum', { num: top + 1 }))['transactions'] as Answer[];
+    const [whole] = right['transactions'] as Answer[];
+    expect(tx).toEqual({ ...whole, raw_data_hex: expect.any(String) as string });
+    expect(tx?.['raw_data_hex']).not.toBe(whole?.['raw_data_hex']);
+  });
+
+  test('what has nothing that could be wrong is answered rightly and not counted', async () => {
+    await fault({ kind: 'wrong', wrong: 'stripped', path: 'wallet/getblockbynum' });
+    expect(await chain.post('getblockbynum', { num: 3 })).toHaveProperty('blockID');
+    expect(await counted()).toMatchObject({ faults: [{ seen: 1, fired: 0 }], fired: {} });
+  });
+});
+
+describe('the rules', () => {
+  test('a fault fires so many times, after so many calls that went well', async () => {
+    await fault({ kind: 'error-before', path: 'wallet/getnowblock', skip: 1, times: 2 });
+    const seen = [];
+    for (let n = 0; n < 5; n += 1) seen.push(await status('wallet/getnowblock'));
+    expect(seen).toEqual([200, 502, 502, 200, 200]);
+    expect(await counted()).toMatchObject({ faults: [{ kind: 'error-before', seen: 5, fired: 2 }] });
+  });
+
+  test('the same seed chooses the same calls', async () => {
+    const run = async (seed: string): Promise<string> => {
+      const other = await startChain();
+      await other.node.control('faults', { kind: 'error-before', rate: 0.3, seed });
+      const statuses = [];
+      for (let n = 0; n < 40; n += 1) {
+        const response = await fetch(`${other.node.fullUrl}/wallet/getnowblock`, { method: 'POST', body: '{}' });
+        await response.text();
+        statuses.push(response.status === 200 ? '.' : 'x');
+      }
+      await other.node.stop();
+      return statuses.join('');
+    };
+    const [one, again, another] = await Promise.all([run('a'), run('a'), run('b')]);
+    expect(one).toMatch(/x/);
+    expect(one).toMatch(/\./);
+    expect(again).toBe(one);
+    expect(another).not.toBe(one);
+  });
+
+  test('only the named node, port and path are met', async () => {
+    await fault({ kind: 'drop-before', node: 1, port: 'solid' });
+    await chain.post('getnowblock');
+    await chain.solid('getnowblock');
+    await second().post('getnowblock');
+    expect((await counted()).faults[0]).toMatchObject({ seen: 0 });
+  });
+
+  test('clearing heals and keeps the totals; one rule can be cleared alone', async () => {
+    const { id } = await fault({ kind: 'error-before', path: 'wallet/getnowblock' });
+    await fault({ kind: 'error-before', path: 'wallet/getburntrx' });
+    await status('wallet/getnowblock');
+    await chain.node.control('faults/clear', { id });
+    expect([await status('wallet/getnowblock'), await status('wallet/getburntrx')]).toEqual([200, 502]);
+    await chain.node.control('faults/clear');
+    expect(await status('wallet/getburntrx')).toBe(200);
+    expect(await counted()).toEqual({ faults: [], fired: { 'error-before': 2 } });
+  });
+
+  test('several are added at once, and the first that fires wins', async () => {
+    await fault({ faults: [{ kind: 'error-before', status: 500, times: 1 }, { kind: 'error-before' }] });
+    expect([await status('wallet/getnowblock'), await status('wallet/getnowblock')]).toEqual([500, 502]);
+  });
+
+  test.each([
+    [{ kind: 'nothing' }, 'kind must be one of'],
+    [{ kind: 'slow', rate: 2 }, 'rate must be'],
+    [{ kind: 'slow', node: 2 }, 'node must be from 0 to 1'],
+    [{ kind: 'slow', ms: -1 }, 'ms must be'],
+    [{ kind: 'refuse', code: 'NO' }, 'code must be one of'],
+    [{ kind: 'slow', often: 1 }, 'often is no part of a fault'],
+  ])('%j is refused with the reason', async (body, reason) => {
+    await expect(fault(body)).rejects.toThrow(reason);
+    expect((await counted()).faults).toEqual([]);
+  });
+});
