@@ -4,7 +4,7 @@
  */
 import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
-import { withDeadline } from './clock.js';
+import { DeadlineError, withDeadline } from './clock.js';
 import { readConfig } from './config.js';
 import { armCrashPoint } from './crash-point.js';
 import { messageOf } from './errors.js';
@@ -37,6 +37,24 @@ function repeatReconciling(reconciler: Reconciler, log: Log): Repeater {
       log.error({ err }, 'the books could not be reconciled');
     },
   });
+}
+
+/** Of the time a stop may take, what closing the queue and the connections may need. */
+const CLOSING_MS = 4_000;
+
+/** Ends the process. Out of time is no failure: what was in the middle is gone on with as after a crash. */
+function endAfter(stopping: Promise<void>, log: Log): void {
+  stopping.then(
+    () => process.exit(0),
+    (error: unknown) => {
+      if (!(error instanceof DeadlineError)) {
+        log.error({ err: error }, 'The stop failed.');
+        process.exit(1);
+      }
+      log.warn({}, 'stopped in the middle');
+      process.exit(0);
+    },
+  );
 }
 
 async function start(): Promise<void> {
@@ -85,29 +103,26 @@ async function start(): Promise<void> {
   pruning.start();
   log.info({ admin: admin.address() }, 'working');
 
+  const stopMs = config.worker.stopSec * 1000;
   const stop = async (): Promise<void> => {
-    if (isStopping) return;
-    isStopping = true;
     log.info({}, 'stopping');
     // Ours first, and in order: the framework would close connections under running work.
     await processor.stop();
     await Promise.all([
-      runner.stop(config.worker.stopSec * 1000),
+      runner.stop(Math.max(1000, stopMs - CLOSING_MS)),
       pool.stop(),
       vitals.stop(),
       pruning.stop(),
-      withDeadline(reconciling.stop(), config.worker.stopSec * 1000, 'the look at the books').catch(() => undefined),
+      withDeadline(reconciling.stop(), Math.max(1000, stopMs - CLOSING_MS), 'the look at the books').catch(
+        () => undefined,
+      ),
     ]);
     await app.close();
   };
   const onSignal = (): void => {
-    stop().then(
-      () => process.exit(0),
-      (error: unknown) => {
-        log.error({ err: error }, 'The stop failed.');
-        process.exit(1);
-      },
-    );
+    if (isStopping) return;
+    isStopping = true;
+    endAfter(withDeadline(stop(), stopMs, 'the stop'), log);
   };
   process.on('SIGTERM', onSignal);
   process.on('SIGINT', onSignal);
