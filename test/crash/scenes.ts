@@ -22,18 +22,10 @@ const API_POINTS: readonly CrashPoint[] = [
   'answer.before',
 ];
 const PREPARE_LIMIT_MS = 12_000;
+const IMPATIENT = { UNRESOLVED_AFTER_SEC: '1' };
 const ENERGY_LIMIT = 180_000_000_000;
 /** Blocks that carry the chain past the validity of a transaction (60 s of it), and on to solid blocks beyond. */
 const BLOCKS_PAST_VALIDITY = 30;
-
-/** Mines on and on, so that what waits for the chain's clock does not wait for ours. */
-async function keepMining(stage: Stage, over: AbortSignal): Promise<void> {
-  for (;;) {
-    await sleep(400, over);
-    if (over.aborted) return;
-    await stage.control('mine', { count: 5 });
-  }
-}
 
 /** Replaces the newest blocks whenever something of ours stands in them and is not solid. */
 async function keepForking(stage: Stage, over: AbortSignal): Promise<void> {
@@ -62,6 +54,18 @@ async function loseActivation(stage: Stage): Promise<void> {
   await wallet.receipt(txid);
 }
 
+/** A worker that gives up at once what could not be sent while nobody worked. */
+function impatient(point: CrashPoint): Scene {
+  return {
+    points: [point],
+    prepare: async (stage) => {
+      await stage.volley();
+      await sleep(1100);
+    },
+    env: IMPATIENT,
+  };
+}
+
 function unresolved(point: CrashPoint): Scene {
   return {
     points: [point],
@@ -70,7 +74,7 @@ function unresolved(point: CrashPoint): Scene {
       await leaveUnsent(stage, { TRON_EXPIRATION_SEC: '3600' });
       await sleep(1100);
     },
-    env: { UNRESOLVED_AFTER_SEC: '1' },
+    env: IMPATIENT,
   };
 }
 
@@ -95,6 +99,7 @@ export const SCENES: readonly Scene[] = [
     points: ['proof-head.after', 'proof-absence.after', 'record-dead.before', 'record-dead.after'],
     prepare: async (stage) => {
       await leaveUnsent(stage);
+      await loseActivation(stage);
       await stage.control('mine', { count: BLOCKS_PAST_VALIDITY });
     },
   },
@@ -110,13 +115,10 @@ export const SCENES: readonly Scene[] = [
       await sleep(1500);
     },
   },
-  {
-    points: ['undo.before', 'undo.after', 'give-up.before', 'give-up.after', 'refund.before', 'refund.after'],
-    prepare: async (stage) => {
-      await Promise.all([1, 2, 3].map(() => loseActivation(stage)));
-    },
-    provoke: keepMining,
-  },
+  // Each on its own: whoever undoes an order goes on to its refund, and leaves the others nothing.
+  ...(['undo.before', 'undo.after', 'give-up.before', 'give-up.after', 'refund.before', 'refund.after'] as const).map(
+    impatient,
+  ),
   // Apart, since the first one's second sending ends the wait of the other.
   unresolved('unresolved.before'),
   unresolved('unresolved.after'),

@@ -11,7 +11,7 @@ import { freePort } from '../../src/local/ports.js';
 import type * as worlds from '../../src/local/world.js';
 import { openParts } from '../../src/operator/operator.module.js';
 import { Database } from '../../src/store/database.js';
-import { countOf, findingsOf } from '../../src/verify/finding.js';
+import { findingsOf } from '../../src/verify/finding.js';
 import { verifyBooks } from '../../src/verify/verify.js';
 
 /** The world starts the built service, so it is loaded from the build. */
@@ -189,8 +189,16 @@ export class Stage {
   async check(when: string, settled = false): Promise<void> {
     const chain = settled ? { chain: this.parts.get(TronClient, { strict: false }), settleWithinSec: 0 } : {};
     const report = await verifyBooks(this.database, chain);
-    const found = findingsOf(report).slice(0, 5);
-    if (countOf(report) > 0) this.violations.push(`${when}: ${found.map((it) => JSON.stringify(it)).join(' ')}`);
+    // Slots follow the chain by the workers' next pass over the pool, which a dead one does not make.
+    const found = findingsOf(report).filter((finding) => settled || finding.check !== 'capacity');
+    if (found.length > 0) {
+      this.violations.push(
+        `${when}: ${found
+          .slice(0, 5)
+          .map((finding) => JSON.stringify(finding))
+          .join(' ')}`,
+      );
+    }
     if (settled) this.violations.push(...report.unmade.map(({ check, why }) => `${check} could not be made: ${why}`));
     const forgotten = await this.database.query(FORGOTTEN);
     if (forgotten.length > 0) this.violations.push(`${when}: I5 forgotten ${JSON.stringify(forgotten, String)}`);
