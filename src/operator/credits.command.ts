@@ -1,6 +1,6 @@
 /** `credits`: money in, corrections, and what happened to a balance. */
 import { randomUUID } from 'node:crypto';
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { Ledger, type Booking } from '../billing/ledger.js';
 import { usdBalanceOf } from '../money/convert.js';
 import type { Credits } from '../money/units.js';
@@ -46,7 +46,7 @@ export function addCreditsCommands(program: Command, desk: Desk): void {
   credits
     .command('statement <merchant>')
     .description('the entries of a project, newest first')
-    .option('--limit <n>', 'how many', limitArg, 50n)
+    .addOption(new Option('--limit <n>', 'how many').argParser(limitArg).default(50n, '50'))
     .option('--before <entry>', 'only entries older than this one', entryArg)
     .action((merchant: string, options: { limit: bigint; before?: bigint }) =>
       statement(desk, merchantArg(merchant), options),

@@ -1,6 +1,6 @@
 /** `doctor`: looks at every dependency and setting, names each fault and what to do about it. Changes nothing. */
 import type { INestApplicationContext } from '@nestjs/common';
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { TronClient } from '../chain/tron.client.js';
 import { Config, ConfigError, readConfig } from '../config.js';
 import { Database } from '../store/database.js';
@@ -22,7 +22,11 @@ export function addDoctorCommand(program: Command, desk: Desk): void {
   program
     .command('doctor')
     .description('look at every dependency and setting; exit 1 when something does not work')
-    .option('--patience <sec>', 'how long a node’s head may take to move', patienceArg, 10n)
+    .addOption(
+      new Option('--patience <sec>', 'how long a node’s head may take to move')
+        .argParser(patienceArg)
+        .default(10n, '10'),
+    )
     .action(async ({ patience }: { patience: bigint }) => {
       const findings = await examine(desk, Number(patience) * 1000);
       const faults = findings.filter((finding) => finding.state === 'fault').length;

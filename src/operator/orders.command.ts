@@ -1,5 +1,5 @@
 /** `orders`: what was sold, the whole story of one order, and a push for one that waits. */
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { ORDER_STATUSES, type OrderStatus } from '../orders/order-state.js';
 import { choiceArg, integerArg, merchantArg } from './arguments.js';
 import type { Desk } from './desk.js';
@@ -26,7 +26,7 @@ export function addOrdersCommands(program: Command, desk: Desk): void {
     .option('--status <status>', `one of ${ORDER_STATUSES.join(', ')}`, choiceArg(ORDER_STATUSES))
     .option('--due', 'whose next step is due')
     .option('--attention', 'that need attention')
-    .option('--limit <n>', 'how many', limitArg, 20n)
+    .addOption(new Option('--limit <n>', 'how many').argParser(limitArg).default(20n, '20'))
     .action((options: ListOptions) =>
       desk.operate(async (parts) => {
         const found = await parts.get(OrderStories).list({
