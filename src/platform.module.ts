@@ -14,6 +14,7 @@ import { Redis } from 'ioredis';
 import { DataSource } from 'typeorm';
 import { NodePool } from './chain/node-pool.js';
 import { TronNode } from './chain/node.js';
+import { RequestBudget } from './chain/request-budget.js';
 import { TronClient } from './chain/tron.client.js';
 import { Config, readConfig } from './config.js';
 import { messageOf } from './errors.js';
@@ -59,9 +60,16 @@ async function openDatabase(config: Config, role: Role): Promise<DataSource> {
   return source;
 }
 
-function createTronClient({ chain }: Config): TronClient {
+function createTronClient({ chain, redis: { prefix } }: Config, redis: Redis): TronClient {
+  const { apiKey, requestsPerSec, readTimeoutMs } = chain;
+  const budget =
+    requestsPerSec === 0
+      ? undefined
+      : new RequestBudget({ redis, prefix, apiKey, requestsPerSec, waitMaxMs: readTimeoutMs });
+  const limits = budget === undefined ? {} : { admit: (isUrgent: boolean) => budget.admit(isUrgent) };
   const nodes = chain.fullNodeUrls.map(
-    (fullUrl, index) => new TronNode({ ...chain, fullUrl, solidUrl: chain.solidityNodeUrls[index] ?? fullUrl }),
+    (fullUrl, index) =>
+      new TronNode({ ...chain, ...limits, fullUrl, solidUrl: chain.solidityNodeUrls[index] ?? fullUrl }),
   );
   return new TronClient(new NodePool(nodes, chain.pollMs));
 }
@@ -109,7 +117,7 @@ export class PlatformModule implements OnApplicationBootstrap, OnApplicationShut
         { provide: Log, useValue: log },
         Metrics,
         { provide: Redis, useFactory: () => openRedis(config, role, log) },
-        { provide: TronClient, useFactory: () => createTronClient(config) },
+        { provide: TronClient, useFactory: (client: Redis) => createTronClient(config, client), inject: [Redis] },
         OrderWakes,
       ],
       exports: [Config, Sealers, Log, Metrics, DataSource, Database, Redis, TronClient, OrderWakes],

@@ -10,12 +10,19 @@ import type { TronNode } from './node.js';
 
 /** A probe older than this is renewed before a node is judged unhealthy for good. */
 const REVIVE_INTERVAL_MS = 500;
+/**
+ * A node further behind the highest head than this (half a minute of the main network) is not asked: what it says of
+ * balances and delegations was true some time ago. Our choice: by blocks and not by time, since a chain may keep a
+ * clock of its own.
+ */
+const LAG_BLOCKS_MAX = 10;
 
 export class NodePool {
   private readonly stopping = new AbortController();
   private probing: Promise<void> | undefined;
   private revivedAt = Number.NEGATIVE_INFINITY;
   private reviving: Promise<void> | undefined;
+  private behind: ReadonlySet<TronNode> = new Set();
 
   constructor(
     readonly nodes: readonly TronNode[],
@@ -34,7 +41,7 @@ export class NodePool {
 
   /** The healthy nodes, the one with the highest head first; configured order decides between equals. */
   healthy(): TronNode[] {
-    return this.nodes.filter((node) => node.isHealthy).sort((a, b) => (b.head?.number ?? 0) - (a.head?.number ?? 0));
+    return this.current().sort((a, b) => (b.head?.number ?? 0) - (a.head?.number ?? 0));
   }
 
   /** The highest head among healthy nodes, as last seen. */
@@ -59,8 +66,13 @@ export class NodePool {
     throw new ChainUnavailableError(what, faults);
   }
 
+  /** The healthy nodes that were not far behind at the last probe, in configured order. */
+  private current(): TronNode[] {
+    return this.nodes.filter((node) => node.isHealthy && !this.behind.has(node));
+  }
+
   private async candidates(): Promise<readonly TronNode[]> {
-    const healthy = this.nodes.filter((node) => node.isHealthy);
+    const healthy = this.current();
     if (healthy.length > 0) return healthy;
     // Nothing known to be healthy: this process may have just begun, or they may be back. Who asks meanwhile waits too.
     if (this.reviving === undefined) {
@@ -71,13 +83,17 @@ export class NodePool {
       });
     }
     await this.reviving;
-    return this.nodes.filter((node) => node.isHealthy);
+    return this.current();
   }
 
   private async probeAll(): Promise<void> {
     await Promise.all(
       this.nodes.filter((node) => !node.isBackedOff).map(async (node) => node.readHead().catch(messageOf)),
     );
+    // Compared as read at one time. Also with one that is not asked just now, as long as its head was seen to move
+    // lately: a short failure of the only good node brings no stale answers.
+    const highest = Math.max(0, ...this.nodes.map((node) => (node.isMoving ? (node.head?.number ?? 0) : 0)));
+    this.behind = new Set(this.nodes.filter((node) => (node.head?.number ?? 0) < highest - LAG_BLOCKS_MAX));
   }
 
   private async probeLoop(): Promise<void> {

@@ -16,31 +16,37 @@ export interface NodeOptions {
   readonly broadcastTimeoutMs: number;
   readonly headStallSec: number;
   readonly headAgeMaxSec: number;
-  /** Waits for a place in the request budget that processes share; rejects when none comes in time. */
-  readonly admit?: () => Promise<void>;
+  /** Waits for a place in the request budget that processes share; false when none comes in time. */
+  readonly admit?: (isUrgent: boolean) => Promise<boolean>;
 }
 
 /** TRON (TronGrid): over the limit a key is suspended for 30 s; asking meanwhile prolongs it. */
 const THROTTLE_BACKOFF_MS = 30_000;
 /** After a failure to connect the others are asked first for this long. */
 const FAILURE_BACKOFF_MS = 2_000;
+const BROADCAST_PATH = 'wallet/broadcasthex';
 const THROTTLED_STATUS = new Set([403, 429, 503]);
 const THROTTLED_TEXT = /suspended|frequency|exceed.{0,20}(usage|rps|limit)|allowed_rps|lack of computing resources/i;
 /** A block of java-tron holds at most 2 MB of transactions; as JSON several times that. */
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 
 interface SeenHead extends BlockHead {
+  /** The highest number ever seen here. Backends behind one name take turns, so that lower ones are seen between. */
+  readonly highest: number;
   /** When this process first saw a head this high, by the monotonic clock. */
   readonly advancedAtMs: number;
 }
 
 export class TronNode {
   readonly name: string;
+  /** Whose word an answer about final blocks is: two names of one solid port are one witness. */
+  readonly witness: string;
   private seen: SeenHead | undefined;
   private backoffUntilMs = 0;
 
   constructor(private readonly options: NodeOptions) {
     this.name = new URL(options.fullUrl).host;
+    this.witness = new URL(options.solidUrl).host;
   }
 
   /** The highest head this process has seen here. */
@@ -53,6 +59,11 @@ export class TronNode {
     return this.seen === undefined ? Number.POSITIVE_INFINITY : monotonicMs() - this.seen.advancedAtMs;
   }
 
+  /** Whether the head has moved lately, whatever else keeps the node from being asked. */
+  get isMoving(): boolean {
+    return this.stalledMs <= this.options.headStallSec * 1000;
+  }
+
   get isBackedOff(): boolean {
     return monotonicMs() < this.backoffUntilMs;
   }
@@ -60,7 +71,7 @@ export class TronNode {
   /** Whether this node may be asked for the state of the chain (Contract 9). */
   get isHealthy(): boolean {
     if (this.seen === undefined || this.isBackedOff) return false;
-    if (this.stalledMs > this.options.headStallSec * 1000) return false;
+    if (!this.isMoving) return false;
     return this.options.headAgeMaxSec === 0 || nowMs() - this.seen.timestampMs <= this.options.headAgeMaxSec * 1000;
   }
 
@@ -69,12 +80,13 @@ export class TronNode {
     const block = readBlock(this.name, await this.full('wallet/getnowblock', {}));
     const seen = this.seen;
     if (seen === undefined || block.number > seen.number || block.id !== seen.id) {
-      // A lower head is a fork or another backend behind one name; it counts as movement only when it grows.
-      const advanced = seen === undefined || block.number > seen.number;
+      // A lower head is a fork or another backend behind one name; only beyond the highest one it counts as movement.
+      const advanced = seen === undefined || block.number > seen.highest;
       this.seen = {
         number: block.number,
         id: block.id,
         timestampMs: block.timestampMs,
+        highest: Math.max(block.number, seen?.highest ?? 0),
         advancedAtMs: advanced ? monotonicMs() : seen.advancedAtMs,
       };
     }
@@ -95,14 +107,16 @@ export class TronNode {
   async broadcastHex(transactionHex: string): Promise<JsonObject> {
     return this.post(
       this.options.fullUrl,
-      'wallet/broadcasthex',
+      BROADCAST_PATH,
       { transaction: transactionHex },
       this.options.broadcastTimeoutMs,
     );
   }
 
   private async post(base: string, path: string, body: JsonObject, timeoutMs: number): Promise<JsonObject> {
-    await this.options.admit?.();
+    if ((await this.options.admit?.(path === BROADCAST_PATH)) === false) {
+      throw new NodeFault(this.name, 'throttled', `${path} found no place in the request budget`);
+    }
     const { status, text } = await this.exchange(base, path, body, timeoutMs);
     if (THROTTLED_STATUS.has(status)) throw this.throttled(path, `HTTP ${status.toString()}`);
     if (status !== 200) throw new NodeFault(this.name, 'http', `${path} answered HTTP ${status.toString()}`);

@@ -50,7 +50,10 @@ export class Proofs {
 
   /** Judges one transaction; asks as many operators' nodes as are configured, two at most. Never throws for a node. */
   async judge(tx: WorkTx): Promise<Verdict> {
-    const nodes = this.client.pool.nodes;
+    // Two names of one solid port would be the same word twice.
+    const nodes = this.client.pool.nodes.filter(
+      (node, index, all) => all.findIndex(({ witness }) => witness === node.witness) === index,
+    );
     const needed = Math.min(2, nodes.length);
     const absences: Absence[] = [];
     let last = 'no node answered';

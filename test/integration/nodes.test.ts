@@ -1,0 +1,251 @@
+// Several nodes: which of them is asked, which is believed, and how many requests they get.
+import { randomBytes } from 'node:crypto';
+import { Redis } from 'ioredis';
+import { ChainUnavailableError } from '../../src/chain/errors.js';
+import { NodePool } from '../../src/chain/node-pool.js';
+import { TronNode, type NodeOptions } from '../../src/chain/node.js';
+import { RequestBudget } from '../../src/chain/request-budget.js';
+import { TronClient } from '../../src/chain/tron.client.js';
+import { monotonicMs } from '../../src/clock.js';
+import { Proofs } from '../../src/fulfilment/proof.js';
+import type { WorkTx } from '../../src/fulfilment/work-order.js';
+import { until } from '../../src/local/wait.js';
+import { openFaultyNode, type FaultyNode } from '../faulty-node.js';
+import { newOwner } from '../order-chain.js';
+import { startDevnet, type Devnet } from '../setup/devnet.js';
+import { createTestRedis, type TestRedis } from '../setup/redis.js';
+
+let chain: Devnet;
+let first: FaultyNode;
+let second: FaultyNode;
+const holder = newOwner();
+const pools: NodePool[] = [];
+
+beforeAll(async () => {
+  chain = await startDevnet({
+    genesis: { accounts: [{ address: holder.address, balance: 5_000_000 }] },
+    blockMs: 0,
+    second: { behind: 0, solidLag: 1 },
+  });
+  await chain.control('mine', { count: 150 });
+  first = await openFaultyNode(chain.fullUrl);
+  second = await openFaultyNode(chain.second!.fullUrl);
+});
+
+afterEach(async () => {
+  await Promise.all(pools.splice(0).map((pool) => pool.stop()));
+  first.mend();
+  second.mend();
+  await chain.control('node', { index: 1, behind: 0 });
+});
+
+afterAll(async () => {
+  await first.close();
+  await second.close();
+  await chain.stop();
+});
+
+function optionsOf(node: FaultyNode, solidUrl: string, more: Partial<NodeOptions> = {}): NodeOptions {
+  return {
+    fullUrl: node.url,
+    solidUrl,
+    apiKey: undefined,
+    readTimeoutMs: 1000,
+    broadcastTimeoutMs: 1000,
+    headStallSec: 30,
+    headAgeMaxSec: 0,
+    ...more,
+  };
+}
+
+function clientOf(more: Partial<NodeOptions> = {}): TronClient {
+  const nodes = [
+    new TronNode(optionsOf(first, chain.solidUrl, more)),
+    new TronNode(optionsOf(second, chain.second!.solidUrl, more)),
+  ];
+  const pool = new NodePool(nodes, 50);
+  pools.push(pool);
+  pool.start();
+  return new TronClient(pool);
+}
+
+const namesAsked = async (client: TronClient): Promise<string> => {
+  await client.account(holder.address);
+  return client.pool.ask('its name', (node) => Promise.resolve(node.name));
+};
+const nameOf = (node: FaultyNode): string => new URL(node.url).host;
+
+it('a node a hundred blocks behind is not asked, although it is the first one named, until it has caught up', async () => {
+  await second.freeze('wallet/getnowblock');
+  await chain.control('mine', { count: 100 });
+  const nodes = [
+    new TronNode(optionsOf(second, chain.second!.solidUrl)),
+    new TronNode(optionsOf(first, chain.solidUrl)),
+  ];
+  const pool = new NodePool(nodes, 50);
+  pools.push(pool);
+  expect(await namesAsked(new TronClient(pool))).toBe(nameOf(first));
+  expect(pool.healthy().map((node) => node.name)).toEqual([nameOf(first)]);
+  second.mend();
+  pool.start();
+  await until(() => (pool.healthy().length === 2 ? true : undefined), 5000, 'the node catching up');
+});
+
+it('a node far behind is not asked either while the only good one has a short failure', async () => {
+  const client = clientOf();
+  await second.freeze('wallet/getnowblock');
+  await chain.control('mine', { count: 100 });
+  await until(() => (client.pool.healthy().length === 1 ? true : undefined), 5000, 'the lag being seen');
+  first.fail({ kind: 'down' });
+  await expect(client.account(holder.address)).rejects.toBeInstanceOf(ChainUnavailableError);
+});
+
+it('a node whose head stands still is not asked, and nobody answers in its place', async () => {
+  const client = clientOf({ headStallSec: 1 });
+  await client.head();
+  await until(() => (client.pool.healthy().length === 0 ? true : undefined), 5000, 'both heads standing still');
+  await expect(client.account(holder.address)).rejects.toBeInstanceOf(ChainUnavailableError);
+  await chain.control('mine', { count: 1 });
+  await until(async () => client.account(holder.address).catch(() => undefined), 5000, 'the heads moving again');
+});
+
+it('backends behind one name that stand still by turns are no moving head', async () => {
+  const client = clientOf({ headStallSec: 1 });
+  await client.head();
+  const flapping = setInterval(() => {
+    const behind = Math.random() < 0.5 ? 0 : 1;
+    void chain.control('node', { index: 1, behind });
+  }, 60);
+  try {
+    await until(() => (client.pool.healthy().length === 0 ? true : undefined), 5000, 'both heads standing still');
+  } finally {
+    clearInterval(flapping);
+  }
+});
+
+it.each([
+  ['429', { kind: 'says', status: 429, body: '' }],
+  ['403', { kind: 'says', status: 403, body: '' }],
+  ['503', { kind: 'says', status: 503, body: '' }],
+  [
+    'a suspended key',
+    {
+      kind: 'says',
+      body: '{"Error":"The key exceeds the frequency limit(15), and the query server is suspended for 30s"}',
+    },
+  ],
+] as const)('a node that throttles with %s is left alone, and the other one answers', async (_name, fault) => {
+  const client = clientOf();
+  await client.head();
+  first.fail(fault);
+  expect(await namesAsked(client)).toBe(nameOf(second));
+  const before = [...first.asked.values()].reduce((sum, count) => sum + count, 0);
+  for (let asked = 0; asked < 20; asked += 1) await client.account(holder.address);
+  expect([...first.asked.values()].reduce((sum, count) => sum + count, 0)).toBe(before);
+});
+
+describe('a proof of death', () => {
+  async function deadTx(): Promise<WorkTx> {
+    const head = await clientOf().head();
+    const tx = {
+      txid: randomBytes(32).toString('hex'),
+      refBlockNumber: head.number - 2,
+      expiresAtMs: head.timestampMs,
+    };
+    await chain.control('mine', { count: 4 });
+    return tx as WorkTx;
+  }
+
+  it('takes the word of two nodes, each solid past the expiration', async () => {
+    const tx = await deadTx();
+    const verdict = await new Proofs(clientOf()).judge(tx);
+    expect(verdict).toMatchObject({ kind: 'dead', evidence: { expiresAtMs: tx.expiresAtMs } });
+    const { absences, scanned } = (verdict as { evidence: { absences: { node: string }[]; scanned?: object } })
+      .evidence;
+    expect(new Set(absences.map(({ node }) => node)).size).toBe(2);
+    expect(scanned).toBeUndefined();
+  });
+
+  it('is not had while one of two nodes is behind the expiration', async () => {
+    const tx = await deadTx();
+    await chain.control('node', { index: 1, behind: 50 });
+    expect(await new Proofs(clientOf()).judge(tx)).toMatchObject({ kind: 'unknown' });
+  });
+
+  it('does not count two names of one node as two witnesses: the blocks are read as well', async () => {
+    const tx = await deadTx();
+    const nodes = [first, second].map((face) => new TronNode(optionsOf(face, chain.solidUrl)));
+    const pool = new NodePool(nodes, 50);
+    pools.push(pool);
+    const verdict = await new Proofs(new TronClient(pool)).judge(tx);
+    expect(verdict).toMatchObject({ kind: 'dead', evidence: { scanned: { from: tx.refBlockNumber + 1 } } });
+  });
+
+  it('is refused when one node lies about absence and the other one has the transaction', async () => {
+    const liar = await openFaultyNode(chain.solidUrl);
+    const honest = await openFaultyNode(chain.second!.solidUrl);
+    try {
+      const tx = await deadTx();
+      const place = JSON.stringify({ id: tx.txid, blockNumber: 3, blockTimeStamp: 1 });
+      liar.fail({ kind: 'says', body: '{}' }, 'walletsolidity/gettransactioninfobyid');
+      honest.fail({ kind: 'says', body: place }, 'walletsolidity/gettransactioninfobyid');
+      const pool = new NodePool(
+        [new TronNode(optionsOf(first, liar.url)), new TronNode(optionsOf(second, honest.url))],
+        50,
+      );
+      pools.push(pool);
+      expect(await new Proofs(new TronClient(pool)).judge(tx)).toEqual({ kind: 'found', blockNumber: 3 });
+    } finally {
+      await liar.close();
+      await honest.close();
+    }
+  });
+});
+
+describe('the request budget', () => {
+  let store: TestRedis;
+
+  beforeAll(async () => {
+    store = await createTestRedis();
+  });
+
+  afterAll(() => store.close());
+
+  const budgetOn = (redis: Redis, waitMaxMs: number, requestsPerSec = 10) =>
+    new RequestBudget({ redis, prefix: `t${randomBytes(4).toString('hex')}`, apiKey: 'k', requestsPerSec, waitMaxMs });
+
+  it('is one for all processes with the same key, and a broadcast never waits for it', async () => {
+    const redis = new Redis(store.url, { enableOfflineQueue: false, lazyConnect: true });
+    await redis.connect();
+    try {
+      const prefix = `t${randomBytes(4).toString('hex')}`;
+      const common = { redis, prefix, apiKey: 'k', requestsPerSec: 10, waitMaxMs: 5 };
+      const [one, other] = [new RequestBudget(common), new RequestBudget(common)];
+      const admitted: boolean[] = [];
+      for (let index = 0; index < 30; index += 1) admitted.push(await (index % 2 === 0 ? one : other).admit(false));
+      // Two seconds may have begun meanwhile, never more.
+      expect(admitted.filter(Boolean).length).toBeLessThanOrEqual(20);
+      expect(admitted.filter(Boolean).length).toBeGreaterThanOrEqual(10);
+      expect(await one.admit(true)).toBe(true);
+    } finally {
+      redis.disconnect();
+    }
+  });
+
+  it('holds each process to a part of it while Redis is away', async () => {
+    const redis = new Redis('redis://127.0.0.1:1', {
+      enableOfflineQueue: false,
+      lazyConnect: true,
+      retryStrategy: () => null,
+    });
+    redis.on('error', () => undefined);
+    const budget = budgetOn(redis, 20, 40);
+    const startedMs = monotonicMs();
+    let admitted = 0;
+    for (let index = 0; index < 40; index += 1) if (await budget.admit(false)) admitted += 1;
+    const seconds = Math.ceil((monotonicMs() - startedMs) / 1000) + 1;
+    expect(admitted).toBeLessThanOrEqual(10 * seconds);
+    expect(admitted).toBeGreaterThanOrEqual(10);
+    redis.disconnect();
+  });
+});
