@@ -7,10 +7,11 @@ import { Pruning } from '../../src/fulfilment/pruning.js';
 import { createLogger } from '../../src/http/logger.js';
 import { Metrics } from '../../src/http/metrics.js';
 import { until } from '../../src/local/wait.js';
+import { watchDatabase } from '../../src/store/database-metrics.js';
 import { openBalancer, type Balancer } from '../balancer.js';
 import type { Answer, Customer } from '../client.js';
 import { makeCustomer } from '../factory.js';
-import { probe, scrape, startMember, type FleetProcess, type LogLine } from '../fleet.js';
+import { probe, Scrape, scrape, startMember, type FleetProcess, type LogLine } from '../fleet.js';
 import { openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
 
 const CALLERS = 4;
@@ -243,4 +244,22 @@ test('what only people read is let go once it is old, and nothing else', async (
   await pruning.pruneOnce();
   expect(await left()).toEqual([{ events: all!.events - 10, answers: all!.answers - 10 }]);
   expect(await counts()).toEqual(before);
+}, 30_000);
+
+test('statements that fail by locks, limits or lost connections are counted, refusals are not', async () => {
+  const { database } = world.api;
+  const { registry } = new Metrics();
+  watchDatabase(registry, database);
+  const count = async (fault: string) => new Scrape(await registry.metrics()).sum('pg_faults_total', `"${fault}"`);
+  await expect(
+    database.transaction(async (tx) => {
+      await tx.query(`SET LOCAL statement_timeout = '10ms'`);
+      await tx.query('SELECT pg_sleep(5)');
+    }),
+  ).rejects.toThrow('statement timeout');
+  await expect(database.query('SELECT pg_terminate_backend(pg_backend_pid())')).rejects.toThrow();
+  await expect(database.query('SELECT 1 / 0')).rejects.toThrow('division by zero');
+  expect(await count('statement_timeout')).toBe(1);
+  expect(await count('connection')).toBe(1);
+  expect(await count('deadlock')).toBe(0);
 }, 30_000);
