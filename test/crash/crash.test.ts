@@ -1,6 +1,5 @@
 // A short run of the crash programme: `npm run crash` kills at every point, five times.
 import 'reflect-metadata';
-import { CRASH_POINTS } from '../../src/crash-point.js';
 import { createTestDatabase } from '../setup/database.js';
 import { createTestRedis } from '../setup/redis.js';
 import { crashProgramme } from './programme.js';
@@ -32,8 +31,3 @@ it('a worker killed at any moment loses, doubles and forgets nothing', async () 
     await store.drop();
   }
 }, 120_000);
-
-it('there are enough points, and none twice', () => {
-  expect(CRASH_POINTS.length).toBeGreaterThanOrEqual(40);
-  expect(new Set(CRASH_POINTS).size).toBe(CRASH_POINTS.length);
-});

@@ -170,6 +170,38 @@ describe('sending', () => {
     expect((await txsOf(key)).map((tx) => tx.txid)).toEqual([sent!.txid]);
   });
 
+  it('that a stopped worker makes up for when another one has long delivered changes nothing', async () => {
+    const [stopped, next] = [await Hand.open(), await Hand.open({ TRON_FULL_NODE_URLS: devnet.fullUrl })];
+    const key = await rent(receivers[1]!);
+    let go: () => void = () => undefined;
+    const stop = new Promise<void>((resolve) => (go = resolve));
+    let isHeld: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => (isHeld = resolve));
+    full.before = async (path) => {
+      if (path === 'wallet/broadcasthex') {
+        isHeld();
+        await stop;
+      }
+      return undefined;
+    };
+    await mine();
+    await stopped.look();
+    const late = stopped.advance();
+    await held;
+    await loseLeases();
+    await next.look();
+    await next.advance();
+    await mine();
+    await next.look();
+    expect((await orderOf(key)).status).toBe('delivered');
+    go();
+    await late;
+    await mine();
+    await next.look();
+    expect((await orderOf(key)).status).toBe('delivered');
+    expect((await txsOf(key)).map((tx) => tx.status)).toEqual(['included']);
+  });
+
   it('of equal orders in one block makes two transactions', async () => {
     const hand = await Hand.open();
     const keys = [await rent(receivers[2]!), await rent(receivers[2]!)];
