@@ -13,7 +13,13 @@ async function helpOf(command: string): Promise<{ code: number; text: string }> 
   const print = (part: string): void => {
     text += part;
   };
-  const code = await runCli([...command.split(' '), '--help'], { env: {}, out: print, err: print, ask: undefined });
+  const code = await runCli([...command.split(' '), '--help'], {
+    env: {},
+    user: '',
+    out: print,
+    err: print,
+    ask: undefined,
+  });
   return { code, text };
 }
 

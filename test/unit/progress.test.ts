@@ -13,7 +13,9 @@ function openProgress() {
   const progress = new Progress(metrics, createLogger({ logLevel: 'info' }, destination));
   const sample = async (name: string, labels: Record<string, string> = {}) => {
     const found = await metrics.registry.getSingleMetric(name)!.get();
-    return found.values.find(({ labels: has }) => Object.entries(labels).every(([k, v]) => String(has[k]) === v))?.value ?? 0;
+    return (
+      found.values.find(({ labels: has }) => Object.entries(labels).every(([k, v]) => String(has[k]) === v))?.value ?? 0
+    );
   };
   return { progress, lines, sample };
 }
