@@ -22,6 +22,10 @@ export interface WalletView {
   readonly pause_reason: string | null;
   readonly staked_sun: bigint;
   readonly delegated_sun: bigint;
+  /** Held for orders whose delegation is not in a block yet. */
+  readonly reserved_sun: bigint;
+  /** Own stake whose energy was used and comes back within a day. */
+  readonly recovering_sun: bigint;
   /** By the slots: what can be sold right now. */
   readonly free_sun: bigint;
   readonly balance_sun: bigint;
@@ -47,7 +51,8 @@ const UNIQUE_VIOLATION = '23505';
 
 const VIEW_COLUMNS = `w.id, w.address, w.role, w.permission_id, w.key_address,
   CASE WHEN w.key_sealed IS NULL THEN 'signer' ELSE 'database' END AS key_held_by, w.status, w.pause_reason,
-  w.staked_sun, w.delegated_sun, w.balance_sun, w.synced_at,
+  w.staked_sun, w.delegated_sun, w.recovering_sun, w.balance_sun, w.synced_at,
+  (SELECT coalesce(sum(l.amount_sun), 0)::bigint FROM leg l WHERE l.wallet_id = w.id AND l.status IN ('reserved', 'placed')) AS reserved_sun,
   (SELECT coalesce(sum(s.free_sun), 0)::bigint FROM pool_slot s WHERE s.wallet_id = w.id) AS free_sun,
   (SELECT count(*)::integer FROM pool_slot s WHERE s.wallet_id = w.id) AS slots`;
 

@@ -4,9 +4,10 @@ import { Config } from '../config.js';
 import { addressArg, choiceArg, integerArg, readKeyFile } from './arguments.js';
 import type { Desk } from './desk.js';
 import { usageError } from './fault.js';
-import { fields, percentText, table, trxText } from './layout.js';
+import { fields, trxText } from './layout.js';
 import { PoolSync } from '../pool/pool-sync.js';
-import { PoolWallets, type WalletKey, type WalletView } from './pool-wallets.js';
+import { listPool } from './pool-list.js';
+import { PoolWallets, type WalletKey } from './pool-wallets.js';
 import { planUpdate } from './permission-update.js';
 import { WALLET_ROLES, judgePermission, type WalletRole } from '../pool/wallet-permission.js';
 
@@ -46,13 +47,8 @@ export function addPoolCommands(program: Command, desk: Desk): void {
   ).action((address: string, options: KeyOptions) => setKey(desk, addressArg(address), options));
   pool
     .command('list')
-    .description('every wallet with its stake and what is free of it')
-    .action(() =>
-      desk.operate(async (parts) => {
-        const wallets = await parts.get(PoolWallets).list();
-        desk.print(walletTable(wallets), { wallets });
-      }),
-    );
+    .description('every wallet with its stake, and what can be sold now and in the next 24 hours')
+    .action(() => desk.operate((parts) => listPool(desk, parts)));
   pool
     .command('permissions <address>')
     .description('print the permission update that a wallet’s owner signs with the cold key')
@@ -189,23 +185,4 @@ async function readKey(desk: Desk, options: Omit<KeyOptions, 'permissionId'>): P
     // Zero, or beyond the curve's order. The cause is not told: it could hold the key.
     throw usageError(`${options.keyFile} holds 32 bytes that are no private key.`);
   }
-}
-
-function walletTable(wallets: readonly WalletView[]): string {
-  return table(
-    ['address', 'role', 'status', 'staked', 'delegated', 'free', 'free %', 'balance', 'key held by', 'seen'],
-    wallets.map((wallet) => [
-      wallet.address,
-      wallet.role,
-      wallet.pause_reason === null ? wallet.status : `${wallet.status}: ${wallet.pause_reason}`,
-      trxText(wallet.staked_sun),
-      trxText(wallet.delegated_sun),
-      trxText(wallet.free_sun),
-      percentText(wallet.free_sun, wallet.staked_sun),
-      trxText(wallet.balance_sun),
-      wallet.key_held_by,
-      wallet.synced_at,
-    ]),
-    'No wallets yet: `pool add`.',
-  );
 }

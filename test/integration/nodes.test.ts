@@ -160,8 +160,8 @@ describe('a proof of death', () => {
     const tx = await deadTx();
     const verdict = await new Proofs(clientOf()).judge(tx);
     expect(verdict).toMatchObject({ kind: 'dead', evidence: { expiresAtMs: tx.expiresAtMs } });
-    const { absences, scanned } = (verdict as { evidence: { absences: { node: string }[]; scanned?: object } })
-      .evidence;
+    if (verdict.kind !== 'dead') throw new Error('no proof');
+    const { absences, scanned } = verdict.evidence;
     expect(new Set(absences.map(({ node }) => node)).size).toBe(2);
     expect(scanned).toBeUndefined();
   });

@@ -1,0 +1,87 @@
+/** `pool list`: every wallet as it stands, and what the pool could sell now and in each of the next 24 hours. */
+import type { INestApplicationContext } from '@nestjs/common';
+import { ChainUnavailableError } from '../chain/errors.js';
+import { TronClient } from '../chain/tron.client.js';
+import { nowMs } from '../clock.js';
+import { Config } from '../config.js';
+import { sun } from '../money/units.js';
+import { energyOfSun, type EnergyRatio } from '../pool/energy-ratio.js';
+import { forecast, poolStanding, type ForecastHour } from '../pool/forecast.js';
+import { Database } from '../store/database.js';
+import type { Desk } from './desk.js';
+import { grouped, percentText, table, trxText } from './layout.js';
+import { PoolWallets, type WalletView } from './pool-wallets.js';
+
+interface ChainNow {
+  readonly at: Date;
+  /** Undefined while no node answers; amounts are then told in TRX alone. */
+  readonly ratio: EnergyRatio | undefined;
+}
+
+export async function listPool(desk: Desk, parts: INestApplicationContext): Promise<void> {
+  const wallets = await parts.get(PoolWallets).list();
+  const now = await chainNow(desk, parts);
+  const hours = forecast(await poolStanding(parts.get(Database), now.at));
+  const human = [walletTable(wallets), '', forecastTable(hours, now.ratio)].join('\n');
+  desk.print(wallets.length === 0 ? walletTable(wallets) : human, {
+    wallets,
+    forecast: hours.map((each) => ({
+      ...each,
+      ...(now.ratio && {
+        atLeastEnergy: energyOfSun(sun(each.atLeastSun), now.ratio),
+        atMostEnergy: energyOfSun(sun(each.atMostSun), now.ratio),
+      }),
+    })),
+  });
+}
+
+/** Rentals end by the chain's clock; without a node this machine's has to do. */
+async function chainNow(desk: Desk, parts: INestApplicationContext): Promise<ChainNow> {
+  const client = parts.get(TronClient);
+  try {
+    const head = await client.head();
+    const ratio = await client.accountResources(parts.get(Config).chain.tokenContract);
+    return { at: new Date(head.timestampMs), ratio };
+  } catch (error) {
+    if (!(error instanceof ChainUnavailableError)) throw error;
+    desk.warn('No node answers: the hours are counted by this machine’s clock.');
+    return { at: new Date(nowMs()), ratio: undefined };
+  }
+}
+
+function forecastTable(hours: readonly ForecastHour[], ratio: EnergyRatio | undefined): string {
+  const energyText = (amount: bigint): string => (ratio === undefined ? '–' : grouped(energyOfSun(sun(amount), ratio)));
+  const rows = hours.map(({ hour, atLeastSun, atMostSun }) => [
+    hour === 0 ? 'now' : `in ${hour.toString()} h`,
+    trxText(atLeastSun),
+    energyText(atLeastSun),
+    trxText(atMostSun),
+    energyText(atMostSun),
+  ]);
+  const headings = ['could be sold', 'if all rented energy is used', 'energy', 'if none of it is', 'energy'];
+  return table(headings, rows);
+}
+
+function walletTable(wallets: readonly WalletView[]): string {
+  return table(
+    [
+      ...['address', 'role', 'status', 'staked', 'delegated', 'reserved', 'recovering'],
+      ...['free', 'free %', 'balance', 'key held by', 'seen'],
+    ],
+    wallets.map((wallet) => [
+      wallet.address,
+      wallet.role,
+      wallet.pause_reason === null ? wallet.status : `${wallet.status}: ${wallet.pause_reason}`,
+      trxText(wallet.staked_sun),
+      trxText(wallet.delegated_sun),
+      trxText(wallet.reserved_sun),
+      trxText(wallet.recovering_sun),
+      trxText(wallet.free_sun),
+      percentText(wallet.free_sun, wallet.staked_sun),
+      trxText(wallet.balance_sun),
+      wallet.key_held_by,
+      wallet.synced_at,
+    ]),
+    'No wallets yet: `pool add`.',
+  );
+}

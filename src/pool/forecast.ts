@@ -1,0 +1,70 @@
+/**
+ * What the pool could sell now and in each of the next hours: what is free, what recovers, and what comes back as
+ * rentals end. TRON: energy that a receiver used comes back as used, and recovers linearly over a day; nobody knows
+ * beforehand how much that will be, so there are two figures. Reads only.
+ */
+import type { Database } from '../store/database.js';
+
+export const FORECAST_HOURS = 24;
+/** TRON: used energy is whole again after 28 800 blocks. */
+const RECOVERY_HOURS = 24n;
+
+export interface ForecastHour {
+  readonly hour: number;
+  /** If all that is rented out is used up by its end. */
+  readonly atLeastSun: bigint;
+  /** If none of it is. */
+  readonly atMostSun: bigint;
+}
+
+export interface PoolStanding {
+  readonly freeSun: bigint;
+  /** Own stake whose energy was used; taken as used up just now, so it comes back rather sooner than told. */
+  readonly recoveringSun: bigint;
+  /** Sun whose rental ends within that hour, counted from 1; 0 = has ended already. */
+  readonly endingSun: ReadonlyMap<number, bigint>;
+}
+
+/** Now (hour 0) and the next 24 hours. Pure. */
+export function forecast({ freeSun, recoveringSun, endingSun }: PoolStanding): ForecastHour[] {
+  return Array.from({ length: FORECAST_HOURS + 1 }, (_, hour) => {
+    let [atLeastSun, atMostSun] = [freeSun, freeSun];
+    const recovered = recoveredBy(recoveringSun, BigInt(hour));
+    atLeastSun += recovered;
+    atMostSun += recovered;
+    for (const [end, amount] of endingSun) {
+      // Now is what can be sold now: what has just ended is not back yet.
+      if (hour === 0 || end > hour) continue;
+      atLeastSun += recoveredBy(amount, BigInt(hour - end));
+      atMostSun += amount;
+    }
+    return { hour, atLeastSun, atMostSun };
+  });
+}
+
+function recoveredBy(amount: bigint, hours: bigint): bigint {
+  return hours >= RECOVERY_HOURS ? amount : (amount * hours) / RECOVERY_HOURS;
+}
+
+const STANDING = `SELECT coalesce(sum((SELECT sum(free_sun) FROM pool_slot WHERE wallet_id = w.id)), 0)::bigint AS free,
+    coalesce(sum(recovering_sun), 0)::bigint AS recovering
+  FROM pool_wallet w WHERE w.role = 'pool' AND w.status = 'active'`;
+
+/** What is not delivered yet runs its whole time from now. */
+const ENDING = `SELECT greatest(ceil(extract(epoch FROM coalesce(o.ends_at - $1, o.duration_sec * interval '1 second')) / 3600), 0)::integer AS hour,
+    sum(l.amount_sun)::bigint AS sun
+  FROM leg l JOIN orders o ON o.id = l.order_id JOIN pool_wallet w ON w.id = l.wallet_id
+  WHERE l.kind = 'rental' AND l.status IN ('reserved', 'placed', 'active', 'reclaiming') AND w.status = 'active'
+    AND coalesce(o.ends_at, $1 + o.duration_sec * interval '1 second') <= $1 + $2 * interval '1 hour'
+  GROUP BY 1`;
+
+/** How the selling wallets stand. `chainNow`: the head's timestamp, since rentals end by the chain's clock. */
+export async function poolStanding(database: Database, chainNow: Date): Promise<PoolStanding> {
+  const [sums] = await database.query<{ free: bigint; recovering: bigint }>(STANDING);
+  const rows = await database.query<{ hour: number; sun: bigint }>(ENDING, [chainNow, FORECAST_HOURS]);
+  return {
+    freeSun: sums?.free ?? 0n,
+    recoveringSun: sums?.recovering ?? 0n,
+    endingSun: new Map(rows.map((row) => [row.hour, row.sun])),
+  };
+}
