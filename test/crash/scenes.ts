@@ -39,10 +39,17 @@ async function keepForking(stage: Stage, over: AbortSignal): Promise<void> {
   }
 }
 
-/** A worker dies with transactions marked as sent that no node has ever seen. */
+const UNSENT_DELIVERIES = `SELECT 1 FROM chain_tx t JOIN orders o ON o.id = t.order_id
+  WHERE t.status = 'sending' AND t.purpose <> 'reclaim' AND o.status = 'placed' LIMIT 1`;
+const PREPARATIONS_MAX = 4;
+
+/** A worker dies with deliveries marked as sent that no node has ever seen; the first one's may have been reclaims. */
 async function leaveUnsent(stage: Stage, env: NodeJS.ProcessEnv = {}): Promise<void> {
-  await stage.volley();
-  await stage.killWorkerAt('broadcast.before', 1, PREPARE_LIMIT_MS, env);
+  for (let attempt = 0; attempt < PREPARATIONS_MAX; attempt += 1) {
+    await stage.volley();
+    await stage.killWorkerAt('broadcast.before', 1, PREPARE_LIMIT_MS, env);
+    if ((await stage.database.query(UNSENT_DELIVERIES)).length > 0) return;
+  }
 }
 
 /** An activation that somebody else is faster with. */
