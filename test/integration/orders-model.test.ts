@@ -13,7 +13,7 @@ import { commands, refundKnown, type Real } from '../model-commands.js';
 import { Model } from '../model.js';
 import { openOrderWorld, type OrderWorld } from '../order-world.js';
 
-const RUNS = Number(process.env['MODEL_RUNS'] ?? '150');
+const RUNS = Number(process.env['MODEL_RUNS'] ?? '60');
 const SEED = process.env['MODEL_SEED'];
 const COMMANDS_MAX = 60;
 

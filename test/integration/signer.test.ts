@@ -8,6 +8,7 @@ import { TronWeb } from 'tronweb';
 import { addressOfKey, signerOf } from '../../src/chain/keys.js';
 import { buildTransaction, type ChainAction } from '../../src/chain/signed-transaction.js';
 import { SignerRefusedError, SignerUnavailableError, SocketSigner } from '../../src/chain/socket-signer.js';
+import { until } from '../../src/local/wait.js';
 import { startNode } from '../../src/local/processes.js';
 import { sun } from '../../src/money/units.js';
 import { SignerServer, type SignerEvent } from '../../src/signer/server.js';
@@ -351,7 +352,8 @@ it('the process signs, keeps its key out of its log, and its successor takes ove
   try {
     const rawData = await bytes();
     expect(signerOf(rawData, await client.sign(POOL, rawData))).toBe(addressOfKey(HOT_KEY));
-    expect(child.tail()).toContain('"signed"');
+    // The line comes through a pipe, a little after the answer on the socket.
+    await until(() => (child.tail().includes('"signed"') ? true : undefined), 10_000, 'the line of the signature');
     expect(child.tail()).not.toContain(HOT_KEY.toString('hex'));
     child.signal('SIGKILL');
     await child.exited;
