@@ -24,6 +24,12 @@ interface Expected {
   readonly moving: bigint;
 }
 
+const NOTHING: Expected = { certain: 0n, moving: 0n };
+
+function isWithin({ certain, moving }: Expected, onChain: bigint): boolean {
+  return onChain >= certain && onChain <= certain + moving;
+}
+
 interface ExpectedRow {
   readonly receive_address: string;
   readonly certain: bigint;
@@ -85,24 +91,28 @@ export class DelegationCheck {
   private async checkWallet(wallet: WalletRow): Promise<void> {
     const suspects = await this.client.pool.ask('a wallet’s delegations', async (node) => {
       const expected = await expectedOf(this.database, wallet.id, null, node);
-      const [total, receivers] = [
-        await solidDelegatedSun(node, wallet.address),
-        await solidReceivers(node, wallet.address),
-      ];
+      const total = await solidDelegatedSun(node, wallet.address);
+      const receivers = await solidReceivers(node, wallet.address);
       const pairs = new Set([...expected.keys(), ...receivers]);
       this.pairs += pairs.size;
-      if (this.depth === 'every') return [...pairs];
-      return suspectsOf(expected, total, receivers, pairs);
+      if (this.depth === 'suspicious') return suspectsOf(expected, total, receivers, pairs);
+      const odd: string[] = [];
+      await inLanes([...pairs], PAIR_LANES, async (receiver) => {
+        this.read += 1;
+        const onChain = await solidDelegationSun(node, wallet.address, receiver);
+        if (!isWithin(expected.get(receiver) ?? NOTHING, onChain)) odd.push(receiver);
+      });
+      return odd;
     });
     await inLanes(suspects, PAIR_LANES, (receiver) => this.checkPair(wallet, receiver));
   }
 
   private async checkPair(wallet: WalletRow, receiver: string): Promise<void> {
-    this.read += 1;
+    if (this.depth === 'suspicious') this.read += 1;
     let before: string | undefined;
     for (let look = 1; look <= LOOKS_MAX; look += 1) {
       const { expected, onChain } = await readPair(this.database, this.client, wallet, receiver);
-      if (onChain >= expected.certain && onChain <= expected.certain + expected.moving) return;
+      if (isWithin(expected, onChain)) return;
       const now = [onChain, expected.certain, expected.moving].join('/');
       if (now === before) {
         this.report(wallet, receiver, expected, onChain);
@@ -160,7 +170,7 @@ async function readPair(
   return client.pool.ask('a delegation', async (node) => {
     const all = await expectedOf(database, wallet.id, receiver, node);
     const onChain = await solidDelegationSun(node, wallet.address, receiver);
-    return { expected: all.get(receiver) ?? { certain: 0n, moving: 0n }, onChain };
+    return { expected: all.get(receiver) ?? NOTHING, onChain };
   });
 }
 
