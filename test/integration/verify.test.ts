@@ -1,0 +1,113 @@
+// The command that proves the books: green on a live service, exit code 1 and the right names when something is off.
+import { findingsOf } from '../../src/verify/finding.js';
+import { ContentJudge } from '../../src/verify/transaction-content.js';
+import { buildTransaction } from '../../src/chain/signed-transaction.js';
+import { sun } from '../../src/money/units.js';
+import { newOwner } from '../order-chain.js';
+import { namesOf, ReconcileWorld } from '../reconcile-world.js';
+
+let world: ReconcileWorld;
+const receiver = (index: number): string => world.world.accounts[index]!.address;
+
+beforeAll(async () => {
+  world = await ReconcileWorld.open();
+  await world.syncAll();
+  await world.rent(receiver(0));
+  await world.rent(receiver(1));
+});
+
+afterAll(() => world.close());
+
+it('a live service verifies while orders are on their way', async () => {
+  const bought = await Promise.all(
+    Array.from({ length: 10 }, (_, index) => world.buy(receiver(index % 3), 65_000 + index)),
+  );
+  expect(bought.map(({ status }) => status)).toEqual(Array(10).fill(202));
+  for (let look = 0; look < 5; look += 1) expect(findingsOf(await world.verify())).toEqual([]);
+  const { code, out } = await world.cli('verify');
+  expect({ code, isWhole: out.includes('Everything agrees.') }).toEqual({ code: 0, isWhole: true });
+});
+
+/** What a hand at the keyboard does, what undoes it, and the rules that must name it. */
+const HANDS: readonly (readonly [string, string, string, readonly string[]])[] = [
+  [
+    'a balance moved without an entry',
+    `UPDATE credit_account SET balance_credits = balance_credits - 1`,
+    `UPDATE credit_account SET balance_credits = balance_credits + 1`,
+    ['ledger-balance'],
+  ],
+  [
+    'a refund that was never given',
+    `UPDATE orders SET status = 'refunded' WHERE id = 1`,
+    `UPDATE orders SET status = 'delivered' WHERE id = 1`,
+    ['order-charge', 'order-history', 'order-legs', 'order-refunded'],
+  ],
+  [
+    'a leg of another size than its transaction',
+    `UPDATE leg SET amount_sun = amount_sun - 1000000 WHERE id = 1`,
+    `UPDATE leg SET amount_sun = amount_sun + 1000000 WHERE id = 1`,
+    ['open-delegations', 'transaction-content'],
+  ],
+  [
+    'a final transaction said to be dead without proof',
+    `UPDATE chain_tx SET status = 'dead', evidence = '{"absences": "none"}' WHERE id = 1`,
+    `UPDATE chain_tx SET status = 'solid', evidence = NULL WHERE id = 1`,
+    ['dead-transactions', 'death-evidence', 'leg-transactions', 'open-delegations', 'order-settled'],
+  ],
+  [
+    'a transaction recorded in another block',
+    `UPDATE chain_tx SET block_id = sha256(block_id) WHERE id = 1`,
+    `UPDATE chain_tx SET block_id = (SELECT b FROM kept_block) WHERE id = 1`,
+    ['solid-transactions'],
+  ],
+  [
+    'an order that nobody will look at again',
+    `UPDATE orders SET settled = false, next_run_at = NULL WHERE id = 1`,
+    `UPDATE orders SET settled = true WHERE id = 1`,
+    ['order-forgotten'],
+  ],
+  [
+    'a guard switched off',
+    `ALTER TABLE credit_entry DISABLE TRIGGER credit_entry_append_only`,
+    `ALTER TABLE credit_entry ENABLE TRIGGER credit_entry_append_only`,
+    ['guards'],
+  ],
+  [
+    'a slot that holds more than the wallet has',
+    `UPDATE pool_slot SET free_sun = free_sun + 10000000000000 WHERE wallet_id = 1 AND slot_no = 1`,
+    `UPDATE pool_slot SET free_sun = free_sun - 10000000000000 WHERE wallet_id = 1 AND slot_no = 1`,
+    ['capacity'],
+  ],
+];
+
+it.each(HANDS)('%s is named', async (_what, harm, repair, names) => {
+  await world.byHand(`CREATE TABLE IF NOT EXISTS kept_block AS SELECT block_id AS b FROM chain_tx WHERE id = 1`);
+  await world.byHand(harm);
+  try {
+    expect(namesOf(await world.verify())).toEqual(names);
+  } finally {
+    await world.byHand(repair);
+  }
+  expect(namesOf(await world.verify())).toEqual([]);
+});
+
+it('bytes that say anything else than their leg are told apart', async () => {
+  const [owner, to, other] = [newOwner().address, newOwner().address, newOwner().address];
+  const terms = {
+    permissionId: 2,
+    reference: { number: 70_000, id: 'ab'.repeat(32), timestampMs: 0 },
+    expiresAtMs: 1_760_000_060_000,
+    timestampMs: 1_760_000_000_000,
+  };
+  const action = { type: 'delegate', owner, receiver: to, amountSun: sun(7_222_000_001n) } as const;
+  const judge = new ContentJudge();
+  for (const permissionId of [0, 2]) {
+    const { rawData } = await buildTransaction(action, { ...terms, permissionId });
+    expect(judge.isOf(rawData, action)).toBe(true);
+    expect(judge.isOf(rawData, { ...action, type: 'undelegate' })).toBe(false);
+    expect(judge.isOf(rawData, { ...action, receiver: other })).toBe(false);
+    expect(judge.isOf(rawData, { ...action, owner: other })).toBe(false);
+    expect(judge.isOf(rawData, { ...action, amountSun: sun(7_222_000_000n) })).toBe(false);
+    expect(judge.isOf(Buffer.concat([rawData, Buffer.of(0)]), { ...action, receiver: other })).toBe(false);
+  }
+});
