@@ -118,6 +118,11 @@ export class Database implements Queryable, OnApplicationShutdown {
   private async attempt<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
     const client = await this.watched(this.pool.connect());
     let broken: Error | undefined;
+    // Told here when the connection goes while no statement waits for it; without a listener that ends the process.
+    const onLost = (error: Error): void => {
+      broken = error;
+    };
+    client.on('error', onLost);
     try {
       await client.query('BEGIN');
       const tx: Queryable = { query: async (statement, params = []) => this.watched(run(client, statement, params)) };
@@ -126,10 +131,11 @@ export class Database implements Queryable, OnApplicationShutdown {
       return result;
     } catch (error) {
       await client.query('ROLLBACK').catch((rollbackError: unknown) => {
-        broken = rollbackError instanceof Error ? rollbackError : new Error(String(rollbackError));
+        broken ??= rollbackError instanceof Error ? rollbackError : new Error(String(rollbackError));
       });
       throw error;
     } finally {
+      client.off('error', onLost);
       client.release(broken);
     }
   }
