@@ -35,6 +35,7 @@ interface Call {
   readonly request: Request;
   /** Handles the request, once however often it is called. */
   readonly answer: () => Promise<Response>;
+  readonly finalTo: () => number;
 }
 
 /** What a fault does to a call; undefined when there is nothing here that it could do. */
@@ -44,6 +45,8 @@ export class Faults {
   private rules: Rule[] = [];
   private readonly totals = new Map<FaultKind, number>();
   private nextId = 1;
+  /** The highest block that any node has called final. */
+  private finalTo = 0;
 
   constructor(private readonly nodes: readonly NodeView[]) {}
 
@@ -78,6 +81,7 @@ export class Faults {
   at(node: number): Intercept {
     return async (port, request, answer) => {
       const view = this.nodes[node];
+      if (view !== undefined) this.finalTo = Math.max(this.finalTo, view.solid.number);
       if (view === undefined || this.rules.length === 0) return answer();
       let made: Promise<Response> | undefined;
       const once = (): Promise<Response> => (made ??= answer());
@@ -87,7 +91,15 @@ export class Faults {
         if (rule.seen <= rule.spec.skip || isUsedUp(rule) || rule.random() >= rule.spec.rate) continue;
         // Taken before the fault is done, so that calls at the same time cannot use up more than there is.
         rule.fired += 1;
-        const result = await ACTS[rule.spec.kind]({ rule, node, view, port, request, answer: once });
+        const result = await ACTS[rule.spec.kind]({
+          rule,
+          node,
+          view,
+          port,
+          request,
+          answer: once,
+          finalTo: () => this.finalTo,
+        });
         if (result === undefined) rule.fired -= 1;
         else {
           this.count(rule.spec.kind);
@@ -186,15 +198,15 @@ const ACTS: Record<FaultKind, Act> = {
     return fromShadow({ rule, view, node, port, ...call }, behind, Math.max(solidLag, lag));
   },
   'own-fork': async ({ rule, view, answer }) => onAnotherFork(await answer(), view.head.number - rule.spec.blocks),
-  fork: async ({ rule, view, answer }) => {
+  fork: async ({ rule, view, answer, finalTo }) => {
     const response = await answer();
     const { chain } = view;
-    const isDone = await chain.exclusively(() =>
-      chain.fork(rule.spec.blocks, rule.spec.drop).then(
-        () => true,
-        () => false,
-      ),
-    );
+    const isDone = await chain.exclusively(async () => {
+      const depth = Math.min(rule.spec.blocks, chain.head.number - finalTo());
+      if (depth < 1) return false;
+      await chain.fork(depth, rule.spec.drop);
+      return true;
+    });
     return isDone ? response : undefined;
   },
   wrong: async ({ rule, answer }) => wronged(await answer(), rule.spec.wrong, rule.spec.replace),

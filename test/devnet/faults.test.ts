@@ -144,6 +144,13 @@ describe('a broadcast', () => {
     expect(blockNumber(await chain.post('getnowblock'))).toBe(blockNumber(head) - 2);
     expect((await counted()).fired).toEqual({ fork: 1 });
   });
+
+  test('a fork never takes back what was called final', async () => {
+    const final = await chain.solid('getnowblock');
+    await fault({ kind: 'fork', blocks: 60, path: BROADCAST });
+    for (let n = 0; n < 3; n += 1) await chain.broadcast(await payment(), bank);
+    expect(await chain.post('getnowblock')).toMatchObject({ blockID: final['blockID'] });
+  });
 });
 
 describe('a node of its own mind', () => {
