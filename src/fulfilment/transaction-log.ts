@@ -45,7 +45,7 @@ const RECORD_BUILT = {
        ORDER BY o.id FOR NO KEY UPDATE OF o)
     INSERT INTO chain_tx (order_id, leg_id, wallet_id, purpose, attempt, status, txid, raw_data, ref_block_number, expires_at)
     SELECT v.order_id, v.leg_id, v.wallet_id, v.purpose, v.attempt, 'built', v.txid, v.raw_data, v.ref_block, v.expires_at
-      FROM unnest($1::bigint[], $3::bigint[], $4::int[], $5::text[], $6::smallint[], $7::bytea[], $8::bytea[],
+      FROM unnest($1::bigint[], $3::bigint[], $4::int[], $5::text[], $6::int[], $7::bytea[], $8::bytea[],
                   $9::bigint[], $10::timestamptz[])
         AS v(order_id, leg_id, wallet_id, purpose, attempt, txid, raw_data, ref_block, expires_at)
       JOIN held ON held.id = v.order_id

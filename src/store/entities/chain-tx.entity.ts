@@ -17,7 +17,7 @@ export class ChainTx {
   @Column({ type: 'text' })
   purpose!: ChainTxPurpose;
 
-  @Column({ type: 'smallint' })
+  @Column({ type: 'integer' })
   attempt!: number;
 
   @Column({ type: 'integer', name: 'wallet_id' })

@@ -155,7 +155,7 @@ const ORDERS = [
     order_id bigint NOT NULL,
     leg_id bigint NOT NULL,
     purpose text NOT NULL CHECK (purpose IN ('delegate', 'reclaim', 'activate')),
-    attempt smallint NOT NULL CHECK (attempt >= 1),
+    attempt integer NOT NULL CHECK (attempt >= 1),
     wallet_id integer NOT NULL,
     status text NOT NULL CHECK (status IN (${CHAIN_TX_STATUS_LIST})),
     -- Two orders may never share an id: the chain would deliver once for both.
