@@ -8,7 +8,6 @@ import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { createTestRedis, type TestRedis } from '../setup/redis.js';
 
 const ENERGY_LIMIT = 180_000_000_000;
-const SUN_PER_TRX = 1_000_000;
 /** More than any of the wallets can delegate. */
 const LARGE = 1_200_000;
 const START_LIMIT_MS = 90_000;
@@ -156,16 +155,15 @@ describe('an order that cannot be delivered whole', () => {
       `SELECT w.address FROM leg l JOIN pool_wallet w ON w.id = l.wallet_id JOIN orders o ON o.id = l.order_id WHERE o.key = $1`,
       [key],
     );
-    // The owner of one wallet lends its stake elsewhere, behind the service's back.
+    // The owner of one wallet takes its free stake out, behind the service's back.
     const wallet = stage.world.poolWallets.find(({ address }) => address === legs.at(-1)!.address)!;
-    const lend = { owner_address: wallet.address, receiver_address: stage.world.bank.address, resource: 'ENERGY' };
     const all = await stage.world.wallet.post('wallet/getcandelegatedmaxsize', {
       owner_address: wallet.address,
       type: 1,
       visible: true,
     });
-    const lent = { ...lend, balance: Number(all['max_size']) - SUN_PER_TRX };
-    await stage.world.wallet.receipt(await stage.world.wallet.send('delegateresource', lent, wallet));
+    const taken = { owner_address: wallet.address, unfreeze_balance: Number(all['max_size']), resource: 'ENERGY' };
+    await stage.world.wallet.receipt(await stage.world.wallet.send('unfreezebalancev2', taken, wallet));
 
     worker = await stage.world.startWorker();
     for (let round = 0; round < 4; round += 1) {
@@ -187,9 +185,6 @@ describe('an order that cannot be delivered whole', () => {
         expect(solidHead.timestampMs).toBeGreaterThanOrEqual(tx.expires_at.getTime());
       }
     }
-    await stage.world.wallet.receipt(
-      await stage.world.wallet.send('undelegateresource', { ...lent, lock: undefined }, wallet),
-    );
   });
 });
 
