@@ -19,6 +19,7 @@ const EXPLAINED_MAX = 100_000;
 interface VerifyOptions {
   readonly chain: boolean;
   readonly quick?: boolean;
+  readonly pairs?: bigint;
   readonly settleWithin?: bigint;
   readonly blocks?: bigint;
   readonly scan?: bigint;
@@ -34,6 +35,7 @@ export function addVerifyCommands(program: Command, desk: Desk): void {
     .command('verify')
     .description('hold the books against their rules and the chain; exit code 1 when anything disagrees')
     .option('--no-chain', 'judge the books alone')
+    .option('--pairs <n>', 'delegations to read one by one at most (default 20000, then a sample)', blocksArg)
     .option('--quick', 'read delegations one by one only where a wallet’s sums disagree')
     .option(
       '--settle-within <sec>',
@@ -50,6 +52,7 @@ export function addVerifyCommands(program: Command, desk: Desk): void {
       desk.operate(async (parts) => {
         const report = await verifyBooks(parts.get(Database), {
           chain: options.chain ? parts.get(TronClient) : undefined,
+          ...(options.pairs !== undefined && { pairsMax: Number(options.pairs) }),
           ...(options.quick === true && { pairs: 'suspicious' as const }),
           ...(options.settleWithin !== undefined && { settleWithinSec: Number(options.settleWithin) }),
           ...(options.blocks !== undefined && { blocksMax: Number(options.blocks) }),

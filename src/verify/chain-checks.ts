@@ -13,6 +13,8 @@ import { OWN_WALLETS, strangersIn, type OwnWallet } from './strangers.js';
 export interface ChainTerms {
   /** Pairs of wallet and receiver read one by one: all (the default), or only where sums disagree. */
   readonly pairs: PairDepth;
+  /** Of all pairs, at most so many; every wallet's sum and list of receivers are compared in any case. */
+  readonly pairsMax: number;
   /** Blocks with transactions of ours that are read again, newest first. */
   readonly blocksMax: number;
   /** Solid blocks, newest first, that are searched for acts of our wallets which nobody recorded. */
@@ -33,6 +35,7 @@ export const CHAIN_CHECK_NAMES = [
 
 const DEFAULTS: ChainTerms = {
   pairs: 'every',
+  pairsMax: 20_000,
   blocksMax: 1000,
   scanBlocks: 40,
   lateSec: 900,
@@ -51,7 +54,8 @@ export async function checkChain(database: Database, client: TronClient, given: 
   const wallets = await database.query<OwnWallet>(OWN_WALLETS);
   const outcome: Outcome = { checks: [], unmade: [] };
   const checks: Readonly<Record<(typeof CHAIN_CHECK_NAMES)[number], () => Promise<CheckResult>>> = {
-    'open-delegations': () => new DelegationCheck(database, client, terms.pairs, terms.findingsMax).run(wallets),
+    'open-delegations': () =>
+      new DelegationCheck(database, client, terms.pairs, terms.findingsMax, terms.pairsMax).run(wallets),
     'solid-transactions': () => checkSolid(database, client, terms),
     'dead-transactions': () => checkDead(database, client, terms),
     'unknown-transactions': () => checkUnknown(database, client, terms, wallets),
