@@ -25,7 +25,7 @@ beforeAll(async () => {
   stage = await Stage.open({
     databaseUrl: store.url,
     redisUrl: redis.url,
-    blockMs: 200,
+    blockMs: 100,
     solidLag: 8,
     walletsTrx: [100_000, 100_000, 100_000],
   });
