@@ -1,0 +1,280 @@
+// Where the chaos happens: Postgres behind a proxy, Redis, two nodes of one chain, two APIs and two workers, each of
+// which is started again when it dies. Does what a plan says and counts what took effect; judges nothing.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Redis } from 'ioredis';
+import pg from 'pg';
+import { sleep } from '../../src/clock.js';
+import { Merchant } from '../../src/local/merchant.js';
+import { freePort } from '../../src/local/ports.js';
+import { startPostgres, type Postgres } from '../../src/local/postgres.js';
+import { startRedis, type RedisServer } from '../../src/local/redis.js';
+import type * as worlds from '../../src/local/world.js';
+import { openCommitProxy, type CommitProxy } from './commit-proxy.js';
+
+export interface ArenaOptions {
+  /** Where the built service lies; a copy of its own, so that a build meanwhile changes nothing. */
+  readonly dist: string;
+  readonly blockMs: number;
+  readonly log: (who: string, line: string) => void;
+}
+
+type Service = Awaited<ReturnType<worlds.World['startWorker']>>;
+
+const SOLID_LAG = 6;
+/** At nine energy per TRX a little under nine hundred thousand energy each: the largest order needs two of them. */
+const WALLETS_TRX = [90_000, 90_000, 90_000, 90_000, 90_000];
+const CREDITS = '1000000000000000';
+const KILLED = 137;
+const CLOCK_SHIFT = fileURLToPath(new URL('./clock-shift.mjs', import.meta.url));
+/** A service that lets nobody wait long, so that a round of half a minute sees every wait end. */
+const SETTINGS = {
+  LOG_LEVEL: 'info',
+  WORKER_LEASE_SEC: '2',
+  WORKER_SWEEP_MS: '200',
+  WORKER_STOP_SEC: '3',
+  RESEND_SEC: '1',
+  DURATION_MIN_SEC: '60',
+  POOL_SYNC_SEC: '1',
+  POOL_SLOTS_PER_WALLET: '4',
+  MARKET_REFRESH_SEC: '1',
+  RATE_LIMIT_PER_MINUTE: '1000000',
+  TRON_READ_TIMEOUT_MS: '1500',
+  TRON_BROADCAST_TIMEOUT_MS: '1500',
+  TRON_HEAD_STALL_SEC: '5',
+  UNRESOLVED_AFTER_SEC: '20',
+};
+
+/** A process that is started again whenever it ends. */
+export class Actor {
+  private service: Service | undefined;
+  private next: NodeJS.ProcessEnv = {};
+  private isWanted = true;
+  private loop: Promise<void> = Promise.resolve();
+  /** Deaths by SIGKILL while a crash point was armed. */
+  deathsAtPoint = 0;
+  private hasPoint = false;
+  private hasSpecial = false;
+  private mustBePlain = false;
+
+  constructor(
+    readonly name: string,
+    private readonly begin: (env: NodeJS.ProcessEnv) => Promise<Service>,
+    private readonly forget: (service: Service) => void,
+    private readonly log: ArenaOptions['log'],
+  ) {}
+
+  start(): void {
+    this.loop = this.keepRunning();
+  }
+
+  signal(signal: NodeJS.Signals): boolean {
+    this.service?.signal(signal);
+    return this.service !== undefined;
+  }
+
+  /** Kills it, and starts it with these settings once. */
+  restart(env: NodeJS.ProcessEnv): void {
+    this.next = env;
+    this.service?.signal('SIGKILL');
+    this.service = undefined;
+  }
+
+  /** Ends what was armed or shifted, so that a plain process comes up. */
+  heal(): void {
+    this.next = {};
+    this.mustBePlain = true;
+    this.signal('SIGCONT');
+    if (this.hasSpecial) this.service?.signal('SIGKILL');
+  }
+
+  /** Whether it came up within `limitMs`, with what was laid over its settings. */
+  async comesUp(limitMs: number): Promise<boolean> {
+    for (let waitedMs = 0; waitedMs < limitMs; waitedMs += 100) {
+      if (this.service !== undefined) return true;
+      await sleep(100);
+    }
+    return false;
+  }
+
+  async stop(): Promise<void> {
+    this.isWanted = false;
+    this.signal('SIGCONT');
+    await this.service?.stop();
+    await this.loop;
+  }
+
+  /** Told to stop, or to be plain again, while it was starting. */
+  private isUnwanted(): boolean {
+    return !this.isWanted || (this.mustBePlain && this.hasSpecial);
+  }
+
+  private async keepRunning(): Promise<void> {
+    while (this.isWanted) {
+      const env = this.next;
+      this.next = {};
+      this.hasPoint = env['CRASH_AT'] !== undefined;
+      this.hasSpecial = Object.keys(env).length > 0;
+      try {
+        this.mustBePlain = false;
+        const service = await this.begin(env);
+        if (this.isUnwanted()) service.signal('SIGKILL');
+        else this.service = service;
+        this.log(this.name, `running, pid ${service.pid.toString()} ${JSON.stringify(env)}`);
+        const code = await service.exited;
+        if (this.service === service) this.service = undefined;
+        this.forget(service);
+        this.log(this.name, `ended with code ${code.toString()}`);
+        if (code === KILLED && this.hasPoint) this.deathsAtPoint += 1;
+      } catch (error) {
+        // It came to its point before it could say that it works, or a server it needs is away.
+        const text = String(error);
+        if (text.includes(`code ${KILLED.toString()}`) && this.hasPoint) this.deathsAtPoint += 1;
+        this.log(this.name, `did not start: ${text.slice(0, 600)}`);
+        await sleep(500);
+      }
+    }
+  }
+}
+
+export class Arena {
+  readonly actors: { readonly worker: readonly Actor[]; readonly api: readonly Actor[] };
+  readonly merchants: readonly Merchant[];
+  private readonly clearRedis: Redis;
+
+  private constructor(
+    readonly world: worlds.World,
+    readonly proxy: CommitProxy,
+    readonly sql: pg.Pool,
+    private postgres: Postgres,
+    private redis: RedisServer,
+    private readonly dataDir: string,
+    ports: readonly number[],
+    project: Readonly<Record<string, unknown>>,
+    log: ArenaOptions['log'],
+  ) {
+    const forget = (service: Service): void => {
+      const at = world.processes.indexOf(service);
+      if (at >= 0) world.processes.splice(at, 1);
+    };
+    this.actors = {
+      worker: [0, 1].map((n) => new Actor(`worker ${n.toString()}`, (env) => world.startWorker(env), forget, log)),
+      api: ports.map(
+        (port, n) =>
+          new Actor(`api ${n.toString()}`, async (env) => (await world.startApi(port, env)).process, forget, log),
+      ),
+    };
+    this.merchants = ports.map(
+      (port) =>
+        new Merchant(`http://127.0.0.1:${port.toString()}`, String(project['merchant']), String(project['api_key'])),
+    );
+    this.clearRedis = new Redis(redis.url, { maxRetriesPerRequest: 1, lazyConnect: true, retryStrategy: () => 500 });
+    this.clearRedis.on('error', () => undefined);
+  }
+
+  /** Starts everything; the caller closes it. */
+  static async open(options: ArenaOptions): Promise<Arena> {
+    const { World } = (await import(new URL(`file://${options.dist}/local/world.js`).href)) as typeof worlds;
+    const dataDir = await mkdtemp(join(tmpdir(), 'energy-chaos-'));
+    const postgres = await startPostgres({ durable: false, dataDir });
+    const redis = await startRedis();
+    const proxy = await openCommitProxy(postgres);
+    const sql = new pg.Pool({ connectionString: postgres.url, max: 4, connectionTimeoutMillis: 5_000 });
+    sql.on('error', () => undefined);
+    // Without waiting for the disk, but never without the operating system: a server that is killed keeps its commits.
+    await sql.query(`ALTER ROLE ${new URL(postgres.url).username} SET synchronous_commit = on`);
+    const world = await World.start({
+      blockMs: options.blockMs,
+      solidLag: SOLID_LAG,
+      durable: false,
+      secondNode: true,
+      databaseUrl: proxy.url,
+      redisUrl: redis.url,
+      poolStakesTrx: WALLETS_TRX,
+      env: SETTINGS,
+      onLine: options.log,
+    });
+    const project = await world.cli('project', 'create', '--name', 'Chaos', '--credits', CREDITS);
+    const ports = [await freePort(), await freePort()];
+    const arena = new Arena(world, proxy, sql, postgres, redis, dataDir, ports, project, options.log);
+    for (const actor of arena.all) actor.start();
+    return arena;
+  }
+
+  get all(): readonly Actor[] {
+    return [...this.actors.api, ...this.actors.worker];
+  }
+
+  /** The environment of a service that does not pass through the proxy. */
+  get directEnv(): NodeJS.ProcessEnv {
+    return { ...this.world.env, DATABASE_URL: this.postgres.url, TRON_READ_TIMEOUT_MS: '10000' };
+  }
+
+  async control(action: string, body: object = {}): Promise<Record<string, unknown>> {
+    const response = await fetch(`${this.world.controlUrl}/${action}`, {
+      method: 'POST',
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(10_000),
+    });
+    const answer = (await response.json()) as Record<string, unknown>;
+    if ('Error' in answer) throw new Error(`${action}: ${String(answer['Error'])}`);
+    return answer;
+  }
+
+  /** Preloads a wrong clock into the next process. */
+  shifted(shiftMs: number): NodeJS.ProcessEnv {
+    return { CHAOS_CLOCK_SHIFT_MS: shiftMs.toString(), NODE_OPTIONS: `--import=${CLOCK_SHIFT}` };
+  }
+
+  /** Immediate shutdown, as after a crash; the server recovers from its log. */
+  async restartPostgres(): Promise<void> {
+    const { port } = this.postgres;
+    this.postgres.signal('SIGQUIT');
+    await this.postgres.stop();
+    await sleep(500);
+    this.postgres = await startPostgres({ durable: false, dataDir: this.dataDir, port });
+  }
+
+  /** Ends every connection of the service; returns how many there were. */
+  async killConnections(): Promise<number> {
+    const { rows } = await this.sql.query<{ ended: boolean }>(
+      `SELECT pg_terminate_backend(pid) AS ended FROM pg_stat_activity
+        WHERE pid <> pg_backend_pid() AND application_name <> '' AND datname IS NOT NULL`,
+    );
+    return rows.length;
+  }
+
+  async flushRedis(): Promise<void> {
+    await this.clearRedis.flushall();
+  }
+
+  async redisDown(ms: number, signal: AbortSignal): Promise<void> {
+    const port = Number(new URL(this.redis.url).port);
+    this.redis.signal('SIGKILL');
+    await this.redis.stop();
+    await sleep(ms, signal);
+    this.redis = await startRedis({ port, ...(this.redis.kind === 'js-redis-server' ? { redisUrl: 'embedded' } : {}) });
+  }
+
+  /** Unfinished: not settled, or with a leg that is not back. */
+  async unfinished(): Promise<number> {
+    const { rows } = await this.sql.query<{ left: number }>(UNFINISHED);
+    return rows[0]?.left ?? 0;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.all.map((actor) => actor.stop()));
+    this.clearRedis.disconnect();
+    await this.world.stop();
+    await this.sql.end();
+    await this.proxy.close();
+    await this.redis.stop();
+    await this.postgres.stop();
+    await rm(this.dataDir, { recursive: true, force: true });
+  }
+}
+
+const UNFINISHED = `SELECT count(*)::int AS left FROM orders o WHERE NOT o.settled OR (
+    o.kind = 'rental' AND EXISTS (SELECT FROM leg l WHERE l.order_id = o.id AND l.status NOT IN ('reclaimed', 'released')))`;

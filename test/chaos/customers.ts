@@ -1,0 +1,142 @@
+// Customers who buy while everything breaks. Each purchase has a key and is repeated until it has an answer that
+// settles it; what was answered is held against the books afterwards.
+import { newChainAccount } from '../../src/local/chain-account.js';
+import type { Merchant, MerchantAnswer } from '../../src/local/merchant.js';
+import { sleep } from '../../src/clock.js';
+
+export interface Purchase {
+  readonly key: string;
+  readonly path: string;
+  readonly body: Readonly<Record<string, unknown>>;
+  /** The id that the first good answer gave. */
+  orderId: string | undefined;
+  state: 'open' | 'accepted' | 'refused';
+  answers: string[];
+  /** How often it was sent. */
+  sent: number;
+}
+
+/** Refusals after which nothing is left behind and the key is free. */
+const REFUSED = new Set(['CAPACITY_UNAVAILABLE', 'QUOTE_EXPIRED', 'QUOTE_NOT_FOUND', 'NOT_WORTH_RENTING']);
+const LARGE_ENERGY = 900_000;
+/** Two laps over the same customers' wallets, so that rentals of one receiver overlap. */
+const DURATIONS_SEC = [60, 90, 60, 120];
+
+export class Customers {
+  readonly purchases: Purchase[] = [];
+  readonly wrongs: string[] = [];
+  readonly counts = new Map<string, number>();
+  private made = 0;
+
+  constructor(
+    private readonly apis: readonly Merchant[],
+    private readonly receivers: readonly string[],
+    private readonly run: string,
+  ) {}
+
+  get openCount(): number {
+    return this.purchases.filter((purchase) => purchase.state === 'open').length;
+  }
+
+  /** Buys until told to stop; `mayBuy` says whether there is room for more. */
+  async keepBuying(signal: AbortSignal, mayBuy: () => Promise<boolean>): Promise<void> {
+    const running = new Set<Promise<void>>();
+    while (!signal.aborted) {
+      if (running.size < 12 && (await mayBuy().catch(() => false))) {
+        for (const purchase of await this.next()) {
+          const task: Promise<void> = this.insist(purchase, signal).finally(() => running.delete(task));
+          running.add(task);
+        }
+      }
+      await sleep(400, signal);
+    }
+    await Promise.all(running);
+  }
+
+  /** Asks again for everything that has no answer yet, until it has one. Returns what is left after `limitMs`. */
+  async settle(limitMs: number): Promise<number> {
+    const over = AbortSignal.timeout(limitMs);
+    const open = this.purchases.filter((purchase) => purchase.state === 'open');
+    await Promise.all(open.map((purchase) => this.insist(purchase, over)));
+    return this.openCount;
+  }
+
+  private async next(): Promise<Purchase[]> {
+    const n = (this.made += 1);
+    const receive_address = this.receivers[n % this.receivers.length];
+    const duration_sec = DURATIONS_SEC[n % DURATIONS_SEC.length];
+    const rental = { receive_address, energy: 32_000 + (n % 7) * 1000, duration_sec };
+    const list = [this.purchase('/v1/orders', rental)];
+    if (n % 3 === 0) list.push(this.purchase('/v1/activate', { address: newChainAccount().address }));
+    if (n % 4 === 1) list.push(this.purchase('/v1/orders', { ...rental, energy: LARGE_ENERGY }));
+    if (n % 3 === 1) {
+      const quoted = await this.post(n, '/v1/quotes', rental).catch(() => undefined);
+      const ref = quoted?.body['quote_ref'] ?? quoted?.body['ref'];
+      // Two keys for one quote: one of them at most becomes an order.
+      if (typeof ref === 'string') {
+        for (const _ of [1, 2]) list.push(this.purchase('/v1/orders', { quote_ref: ref }));
+      }
+    }
+    return list;
+  }
+
+  private purchase(path: string, body: Readonly<Record<string, unknown>>): Purchase {
+    const key = `${this.run}-${this.purchases.length.toString()}`;
+    const purchase: Purchase = { key, path, body, orderId: undefined, state: 'open', answers: [], sent: 0 };
+    this.purchases.push(purchase);
+    return purchase;
+  }
+
+  private async post(at: number, path: string, body: object, key?: string): Promise<MerchantAnswer> {
+    const api = this.apis[at % this.apis.length];
+    if (api === undefined) throw new Error('there is no API');
+    return api.post(path, { ...body }, key === undefined ? {} : { 'Idempotency-Key': key });
+  }
+
+  /** Repeats a purchase, at either API, until it is settled; now and then at both at once. */
+  private async insist(purchase: Purchase, signal: AbortSignal): Promise<void> {
+    for (let attempt = 0; !signal.aborted && purchase.state === 'open'; attempt += 1) {
+      const at = this.purchases.indexOf(purchase) + attempt;
+      const copies = at % 5 === 0 ? [at, at + 1] : [at];
+      const asked = copies.map(async (one) => {
+        purchase.sent += 1;
+        const answer = await this.post(one, purchase.path, purchase.body, purchase.key).catch(() => undefined);
+        this.judge(purchase, answer);
+      });
+      await Promise.all(asked);
+      if (this.isOpen(purchase)) await sleep(300, signal);
+    }
+  }
+
+  private isOpen(purchase: Purchase): boolean {
+    return purchase.state === 'open';
+  }
+
+  private judge(purchase: Purchase, answer: MerchantAnswer | undefined): void {
+    const code =
+      answer === undefined ? 'no answer' : typeof answer.body['error'] === 'string' ? answer.body['error'] : '';
+    const said = `${answer?.status.toString() ?? ''} ${code}`.trim();
+    this.counts.set(said, (this.counts.get(said) ?? 0) + 1);
+    purchase.answers = [...purchase.answers.slice(-9), said];
+    if (answer === undefined) return;
+    if (answer.status < 300) {
+      const id = String(answer.body['id']);
+      if (purchase.orderId !== undefined && purchase.orderId !== id) {
+        this.wrongs.push(`I9 key ${purchase.key} was answered with orders ${purchase.orderId} and ${id}`);
+      }
+      purchase.orderId = id;
+      purchase.state = 'accepted';
+    } else if (REFUSED.has(code) || code === 'QUOTE_ALREADY_USED') {
+      // A copy of the same request may have been accepted meanwhile, which decides.
+      if (purchase.state === 'open') purchase.state = 'refused';
+      else if (purchase.state === 'accepted' && code === 'QUOTE_ALREADY_USED') {
+        this.wrongs.push(`I11 key ${purchase.key} has an order and was answered ${said}`);
+      }
+    } else if (answer.status < 500 && answer.status !== 429) {
+      this.wrongs.push(
+        `I11 ${purchase.path} with key ${purchase.key} was answered ${said} ${JSON.stringify(answer.body)}`,
+      );
+      purchase.state = 'refused';
+    }
+  }
+}

@@ -1,0 +1,144 @@
+// `npm run chaos`: rounds of everything going wrong at once, each judged when all is healed; or planted bugs, each of
+// which the same rounds must catch. Exit code 1 on any violation, on a fault that never fired, on a bug not caught.
+import { rm } from 'node:fs/promises';
+import { parseArgs } from 'node:util';
+import { Arena } from './arena.js';
+import { planRound, type FaultName } from './plan.js';
+import { huntAll } from './hunt.js';
+import { playRound, type RoundOutcome } from './round.js';
+import { copyOfBuild, logFor, type RoundLog, type Settings } from './workshop.js';
+
+const HELP = `npm run chaos -- [--rounds N] [--seed S] [--from R] [--planted [name,name]] [--keep-logs]
+
+  --rounds N       rounds to play (4); for planted bugs, the most rounds for each (3)
+  --seed S         chooses what goes wrong, when, and where (1)
+  --from R         begins with round R of this seed
+  --planted        plants one bug after the other in a copy of the build and shows that the rounds catch it
+  --only a,b       only these planted bugs
+  --length-sec N   how long things go wrong in a round (14)
+  --block-ms N     real time between blocks, 3 s of the chain's each (200)
+  --keep-logs      keeps the log of every round, not only of failing ones
+`;
+
+/** Every order must be over so soon after everything is healed. */
+const HEAL_LIMIT_MS = 300_000;
+
+function wholeFrom(name: string, text: string, max: number): number {
+  if (!/^[1-9]\d{0,5}$/.test(text) || Number(text) > max) throw new Error(`--${name} takes 1 to ${max.toString()}`);
+  return Number(text);
+}
+
+export async function main(args: readonly string[]): Promise<number> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      rounds: { type: 'string' },
+      seed: { type: 'string', default: '1' },
+      from: { type: 'string', default: '1' },
+      planted: { type: 'boolean', default: false },
+      only: { type: 'string' },
+      'length-sec': { type: 'string', default: '14' },
+      'block-ms': { type: 'string', default: '200' },
+      'keep-logs': { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) {
+    console.log(HELP);
+    return 0;
+  }
+  const settings: Settings = {
+    rounds: wholeFrom('rounds', values.rounds ?? (values.planted ? '3' : '4'), 100_000),
+    from: wholeFrom('from', values.from, 100_000),
+    seed: values.seed,
+    lengthMs: wholeFrom('length-sec', values['length-sec'], 600) * 1000,
+    blockMs: wholeFrom('block-ms', values['block-ms'], 3000),
+    keepLogs: values['keep-logs'],
+  };
+  return values.planted ? huntAll(settings, values.only?.split(',')) : run(settings);
+}
+
+async function run(settings: Settings): Promise<number> {
+  const startedAt = performance.now();
+  const build = await copyOfBuild();
+  let log: RoundLog | undefined;
+  const write = (who: string, line: string): void => log?.write(who, line);
+  const totals: Totals = { planned: new Map(), fired: new Map(), byKind: new Map(), answers: new Map(), failed: 0 };
+  const last = settings.from + settings.rounds - 1;
+  try {
+    const arena = await Arena.open({ dist: build.dist, blockMs: settings.blockMs, log: write });
+    try {
+      for (let round = settings.from; round <= last; round += 1) {
+        log = await logFor(`round-${settings.seed}-${round.toString()}`);
+        const plan = planRound(settings.seed, round);
+        for (const { name } of plan) add(totals.planned, name, 1);
+        const beganAt = performance.now();
+        const name = `s${settings.seed}r${round.toString()}`;
+        const { lengthMs } = settings;
+        const outcome = await playRound(arena, { name, plan, lengthMs, healLimitMs: HEAL_LIMIT_MS, log: write });
+        tell(round, outcome, performance.now() - beganAt);
+        count(totals, outcome);
+        for (const violation of outcome.violations) write('VIOLATION', violation);
+        await log.close();
+        if (outcome.violations.length > 0) console.log(`  the log: ${log.path}`);
+        else if (!settings.keepLogs) await rm(log.path, { force: true });
+        log = undefined;
+      }
+    } finally {
+      await arena.close();
+    }
+  } finally {
+    await build.remove();
+  }
+  const quiet = tellTotals(totals);
+  const tookSec = ((performance.now() - startedAt) / 1000).toFixed(0);
+  console.log(`${settings.rounds.toString()} rounds in ${tookSec} s, ${totals.failed.toString()} with violations`);
+  return totals.failed === 0 && quiet === 0 ? 0 : 1;
+}
+
+interface Totals {
+  readonly planned: Map<FaultName, number>;
+  readonly fired: Map<FaultName, number>;
+  readonly byKind: Map<string, number>;
+  readonly answers: Map<string, number>;
+  failed: number;
+}
+
+function add<K>(map: Map<K, number>, key: K, count: number): void {
+  map.set(key, (map.get(key) ?? 0) + count);
+}
+
+function count(totals: Totals, outcome: RoundOutcome): void {
+  for (const [name, times] of outcome.fired) add(totals.fired, name, times);
+  for (const [name, times] of outcome.byKind) add(totals.byKind, name, times);
+  for (const [name, times] of outcome.answers) add(totals.answers, name, times);
+  if (outcome.violations.length > 0) totals.failed += 1;
+}
+
+function tell(round: number, outcome: RoundOutcome, tookMs: number): void {
+  const orders = Object.entries(outcome.orders).map(([name, n]) => `${n.toString()} ${name}`);
+  const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
+  console.log(
+    `round ${round.toString().padStart(3)}  ${seconds(tookMs)}, over ${seconds(outcome.healedMs)} after healing; ${orders.join(', ')}`,
+  );
+  console.log(`  ${[...outcome.fired].map(([name, times]) => `${name} ×${times.toString()}`).join('; ')}`);
+  for (const violation of outcome.violations) console.log(`  VIOLATION ${violation.slice(0, 1000)}`);
+}
+
+/** Prints what fired; returns how many planned faults never did. */
+function tellTotals(totals: Totals): number {
+  console.log('\nfault                            planned    fired');
+  let quiet = 0;
+  for (const [name, planned] of [...totals.planned].sort()) {
+    const fired = totals.fired.get(name) ?? 0;
+    if (fired === 0) quiet += 1;
+    const line = `${name.padEnd(32)} ${planned.toString().padStart(7)} ${fired.toString().padStart(8)}`;
+    console.log(fired === 0 ? `${line}  NEVER FIRED` : line);
+  }
+  console.log('\nof a node                                  fired');
+  for (const [name, fired] of [...totals.byKind].sort())
+    console.log(`${name.padEnd(40)} ${fired.toString().padStart(8)}`);
+  console.log('\nanswer to a purchase                       count');
+  for (const [name, n] of [...totals.answers].sort()) console.log(`${name.padEnd(40)} ${n.toString().padStart(8)}`);
+  return quiet;
+}

@@ -1,0 +1,162 @@
+// What goes wrong in which round: every fault there is, dealt from a shuffled deck by the seed, so that each comes up
+// again and again whatever the seed is. Pure; does nothing.
+import { CRASH_POINTS, type CrashPoint } from '../../src/crash-point.js';
+import { seededRandom } from '../../src/devnet/faults-spec.js';
+
+/** A rule for the nodes, as their control port takes it. */
+export type NodeRule = Readonly<Record<string, unknown>> & { readonly kind: string };
+type Random = () => number;
+
+const BROADCAST = 'wallet/broadcast*';
+const RECEIPTS = 'wallet/gettransactioninfobyid';
+const SOLID_RECEIPTS = 'walletsolidity/gettransactioninfobyid';
+/** How often a call that is meant goes wrong. */
+const RATE = 0.3;
+/** Longer than the service waits for a node here. */
+const HOLD_MS = 3_000;
+const CODES = [
+  'SIGERROR',
+  'CONTRACT_VALIDATE_ERROR',
+  'CONTRACT_EXE_ERROR',
+  'BANDWITH_ERROR',
+  'DUP_TRANSACTION_ERROR',
+  'TAPOS_ERROR',
+  'TOO_BIG_TRANSACTION_ERROR',
+  'TRANSACTION_EXPIRATION_ERROR',
+  'SERVER_BUSY',
+  'NO_CONNECTION',
+  'NOT_ENOUGH_EFFECTIVE_CONNECTION',
+  'BLOCK_UNSOLIDIFIED',
+  'OTHER_ERROR',
+] as const;
+
+const upTo = (random: Random, max: number): number => 1 + Math.floor(random() * max);
+const oneOf = <T>(random: Random, list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
+/** One operator's node alone: a proof of death asks two, and two that tell the same lie cannot be told from the truth. */
+const oneNode = (random: Random): number => Math.floor(random() * 2);
+
+/** Each kind of misbehaviour as rules, with what is left to chance. */
+const NODE_FAULTS = {
+  'drop before': () => [{ kind: 'drop-before', rate: RATE }],
+  'cut after': () => [{ kind: 'cut-after', rate: RATE }],
+  'time out before': () => [{ kind: 'timeout-before', ms: HOLD_MS, rate: RATE }],
+  'accept, then time out': () => [{ kind: 'timeout-after', ms: HOLD_MS, path: BROADCAST, rate: 0.6 }],
+  '5xx before': (r) => [{ kind: 'error-before', status: oneOf(r, [500, 502, 504]), rate: RATE }],
+  '5xx after': (r) => [{ kind: 'error-after', status: oneOf(r, [500, 502, 504]), rate: RATE }],
+  throttled: (r) => [{ kind: 'error-before', status: 429, node: oneNode(r), times: 1 }],
+  garbage: () => [{ kind: 'garbage', rate: RATE }],
+  slow: () => [{ kind: 'slow', ms: 700, rate: RATE }],
+  'refused in truth': () => CODES.map((code) => ({ kind: 'refuse', code, path: BROADCAST, rate: 0.05 })),
+  'accepted, called refused': () => CODES.map((code) => ({ kind: 'lie-refused', code, path: BROADCAST, rate: 0.05 })),
+  'refused, called accepted': () => [{ kind: 'lie-accepted', path: BROADCAST, rate: 0.5 }],
+  'accepted, then dropped': () => [{ kind: 'accept-then-drop', path: BROADCAST, rate: 0.5 }],
+  behind: (r) => [{ kind: 'behind', blocks: upTo(r, 40), node: oneNode(r), rate: RATE }],
+  'head stuck': (r) => [{ kind: 'head-stuck', node: oneNode(r) }],
+  'solid head stuck': () => [{ kind: 'solid-stuck' }],
+  'nodes on two forks': (r) => [{ kind: 'own-fork', blocks: upTo(r, 4), node: oneNode(r), rate: 0.7 }],
+  fork: (r) => [
+    { kind: 'fork', blocks: upTo(r, 5), drop: r() < 0.3, path: 'wallet/getnowblock', rate: 0.03, times: 4 },
+  ],
+  'fork after a broadcast': (r) => [{ kind: 'fork', blocks: upTo(r, 4), path: BROADCAST, rate: 0.2, times: 3 }],
+  'receipt unknown': (r) => {
+    const node = oneNode(r);
+    return [RECEIPTS, SOLID_RECEIPTS].map((path) => ({ kind: 'wrong', wrong: 'empty', path, node, rate: RATE }));
+  },
+  'receipt of another': () => [{ kind: 'wrong', wrong: 'other-id', path: RECEIPTS, rate: RATE }],
+  'receipt of another block': () => [{ kind: 'wrong', wrong: 'other-block', path: RECEIPTS, rate: RATE }],
+  'receipt that says failed': () => [{ kind: 'wrong', wrong: 'failed', path: RECEIPTS, rate: RATE }],
+  'block without transactions': (r) => [{ kind: 'wrong', wrong: 'stripped', node: oneNode(r), rate: RATE }],
+  'block with tampered bytes': (r) => [{ kind: 'wrong', wrong: 'tampered', node: oneNode(r), rate: RATE }],
+  'block with failed transactions': (r) => [
+    { kind: 'wrong', wrong: 'failed', path: 'wallet/getnowblock', node: oneNode(r), rate: RATE },
+    { kind: 'wrong', wrong: 'failed', path: 'wallet/getblockbynum', node: oneNode(r), rate: RATE },
+  ],
+} as const satisfies Readonly<Record<string, (random: Random) => readonly NodeRule[]>>;
+export type NodeFault = keyof typeof NODE_FAULTS;
+
+/** What is done to processes and servers. */
+export const OTHER_FAULTS = [
+  'worker killed at a point',
+  'API killed at a point',
+  'worker killed',
+  'worker stopped (SIGSTOP)',
+  'API stopped (SIGSTOP)',
+  'worker clock shifted',
+  'API clock shifted',
+  'Redis flushed',
+  'Redis down',
+  'Postgres restarted',
+  'Postgres connections killed',
+  'cut after COMMIT',
+] as const;
+export type OtherFault = (typeof OTHER_FAULTS)[number];
+export type FaultName = NodeFault | OtherFault;
+
+export const FAULT_NAMES: readonly FaultName[] = [...(Object.keys(NODE_FAULTS) as NodeFault[]), ...OTHER_FAULTS];
+
+export interface PlannedFault {
+  readonly name: FaultName;
+  /** When it begins and ends, as parts of the round's length. */
+  readonly from: number;
+  readonly to: number;
+  /** For the nodes; empty otherwise. */
+  readonly rules: readonly NodeRule[];
+  /** Which of the two processes. */
+  readonly which: 0 | 1;
+  readonly point: CrashPoint;
+  /** Which passing of the point kills. */
+  readonly passing: number;
+  readonly shiftMs: number;
+  readonly stopMs: number;
+  /** For choices that are made while it lasts. */
+  readonly seed: string;
+}
+
+/** Faults of one round. Ten rounds deal every fault at least twice. */
+const PER_ROUND = 10;
+const HOUR_MS = 3_600_000;
+/** Long enough for the leases to run out; one in eight is much longer. */
+const STOP_MS = [4_000, 4_000, 5_000, 5_000, 6_000, 6_000, 8_000, 20_000];
+const API_POINTS = ['accept.before', 'accept.after', 'wake.before', 'wake.after', 'answer.before'] as const;
+const WORKER_POINTS = CRASH_POINTS.filter((point) => !(API_POINTS as readonly string[]).includes(point));
+
+export const isNodeFault = (name: FaultName): name is NodeFault => name in NODE_FAULTS;
+
+/** The faults of round `round` (from 1) of a run with this seed; `first` are dealt before the deck's own. */
+export function planRound(seed: string, round: number, first: readonly FaultName[] = []): readonly PlannedFault[] {
+  const names = dealt(seed, round, first);
+  const random = seededRandom(`${seed} round ${round.toString()}`);
+  return names.map((name, index) => planned(name, index, names.length, random));
+}
+
+/** Walks the decks of the run up to the round's own cards; a name that came twice in one round is there once. */
+function dealt(seed: string, round: number, first: readonly FaultName[]): readonly FaultName[] {
+  const cards: FaultName[] = [...first];
+  for (let deck = 0; cards.length < round * PER_ROUND; deck += 1) {
+    cards.push(...shuffled(FAULT_NAMES, seededRandom(`${seed} deck ${deck.toString()}`)));
+  }
+  return [...new Set(cards.slice((round - 1) * PER_ROUND, round * PER_ROUND))];
+}
+
+function shuffled<T>(list: readonly T[], random: Random): T[] {
+  return list
+    .map((item) => [random(), item] as const)
+    .sort(([a], [b]) => a - b)
+    .map(([, item]) => item);
+}
+
+function planned(name: FaultName, index: number, count: number, random: Random): PlannedFault {
+  const from = (index / count) * 0.75;
+  return {
+    name,
+    from,
+    to: Math.min(1, from + 0.15 + random() * 0.2),
+    rules: isNodeFault(name) ? NODE_FAULTS[name](random) : [],
+    which: random() < 0.5 ? 0 : 1,
+    point: oneOf(random, name === 'API killed at a point' ? API_POINTS : WORKER_POINTS),
+    passing: upTo(random, 3),
+    shiftMs: Math.round((random() * 2 - 1) * HOUR_MS),
+    stopMs: oneOf(random, STOP_MS),
+    seed: random().toString(),
+  };
+}

@@ -1,0 +1,357 @@
+// One round: what the plan says is done while customers buy, then everything is healed, and the books are judged by
+// the same rules as in production, with the chain as witness.
+import { setMaxListeners } from 'node:events';
+import { sleep } from '../../src/clock.js';
+import { TronClient } from '../../src/chain/tron.client.js';
+import { seededRandom } from '../../src/devnet/faults-spec.js';
+import { openParts } from '../../src/operator/operator.module.js';
+import { Database } from '../../src/store/database.js';
+import { findingsOf, type Finding } from '../../src/verify/finding.js';
+import { verifyBooks } from '../../src/verify/verify.js';
+import type { Arena } from './arena.js';
+import { Customers } from './customers.js';
+import { isNodeFault, type FaultName, type OtherFault, type PlannedFault } from './plan.js';
+
+export interface RoundOptions {
+  readonly name: string;
+  readonly plan: readonly PlannedFault[];
+  /** How long things go wrong. */
+  readonly lengthMs: number;
+  /** How long after healing every order must be over. */
+  readonly healLimitMs: number;
+  /** Looks at the books while things go wrong too, and ends with the first violation. */
+  readonly isHunt?: boolean;
+  readonly log: (who: string, line: string) => void;
+}
+
+export interface RoundOutcome {
+  readonly violations: readonly string[];
+  /** How often each planned fault took effect. */
+  readonly fired: ReadonlyMap<FaultName, number>;
+  /** Node faults by kind, and refusals by code. */
+  readonly byKind: ReadonlyMap<string, number>;
+  readonly orders: Readonly<Record<string, number>>;
+  readonly answers: ReadonlyMap<string, number>;
+  readonly healedMs: number;
+}
+
+const UNFINISHED_MAX = 40;
+const STORIES_MAX = 5;
+const VERIFY_TRIES = 4;
+/** Beyond every block since the chain began, so that no stranger's transaction hides. */
+const SCAN_BLOCKS = 5_000;
+const CUT_RATE = 0.08;
+/** How much longer a fault stands that found nothing to do. */
+const QUIET_MS = 12_000;
+/** A process starts within seconds; on a busy machine with others in tens. */
+const START_LIMIT_MS = 30_000;
+
+export async function playRound(arena: Arena, options: RoundOptions): Promise<RoundOutcome> {
+  return new Round(arena, options).play();
+}
+
+/** A rule of the nodes' control port with what became of it. */
+interface StandingRule {
+  readonly id: number;
+  readonly kind: string;
+  readonly code?: string;
+  readonly wrong: string;
+  readonly fired: number;
+}
+
+class Round {
+  private readonly fired = new Map<FaultName, number>();
+  private readonly byKind = new Map<string, number>();
+  private readonly over = new AbortController();
+  private readonly customers: Customers;
+  private readonly violations: string[] = [];
+
+  constructor(
+    private readonly arena: Arena,
+    private readonly options: RoundOptions,
+  ) {
+    const receivers = arena.world.accounts.map((account) => account.address);
+    this.customers = new Customers(arena.merchants, receivers, options.name);
+  }
+
+  async play(): Promise<RoundOutcome> {
+    const { arena, options } = this;
+    // Everybody who waits listens for the end.
+    setMaxListeners(0, this.over.signal);
+    options.log('plan', JSON.stringify(options.plan));
+    await this.waitForService();
+    const buying = this.customers.keepBuying(this.over.signal, async () => (await arena.unfinished()) < UNFINISHED_MAX);
+    const doing = Promise.all(options.plan.map(async (fault) => this.perform(fault)));
+    if (options.isHunt === true) await this.watch();
+    else await sleep(options.lengthMs);
+    if (this.violations.length > 0 || this.customers.wrongs.length > 0) return this.found(buying, doing);
+    await doing;
+    this.over.abort();
+    await this.heal();
+    const healedAt = performance.now();
+    await buying;
+    const unanswered = await this.customers.settle(options.healLimitMs);
+    if (unanswered > 0) this.violations.push(`I11 ${unanswered.toString()} purchases never got an answer`);
+    await this.waitUntilOver(healedAt);
+    const healedMs = performance.now() - healedAt;
+    await this.judge();
+    return {
+      violations: this.violations,
+      fired: this.fired,
+      byKind: this.byKind,
+      orders: await this.orders(),
+      answers: this.customers.counts,
+      healedMs,
+    };
+  }
+
+  /** Looks at the books every other second until something is wrong with them, or the time is up. */
+  private async watch(): Promise<void> {
+    const endsAt = performance.now() + this.options.lengthMs;
+    const parts = await openParts(this.arena.directEnv);
+    try {
+      while (performance.now() < endsAt && this.violations.length === 0 && this.customers.wrongs.length === 0) {
+        await sleep(2_000);
+        const report = await verifyBooks(parts.get(Database)).catch(() => undefined);
+        if (report !== undefined) this.add(findingsOf(report).filter(({ check }) => check !== 'capacity'));
+      }
+    } finally {
+      await parts.close();
+    }
+  }
+
+  /** What was found while things went wrong is enough: nothing is healed any more. */
+  private async found(buying: Promise<void>, doing: Promise<unknown>): Promise<RoundOutcome> {
+    this.violations.push(...this.customers.wrongs);
+    this.over.abort();
+    await Promise.all([buying, doing]);
+    const { fired, byKind, violations } = this;
+    return { violations, fired, byKind, orders: await this.orders(), answers: this.customers.counts, healedMs: 0 };
+  }
+
+  private add(found: readonly Finding[]): void {
+    for (const { rule, check, subject, facts } of found.slice(0, 20)) {
+      this.violations.push(`${rule} ${check}: ${subject} ${JSON.stringify(facts)}`);
+    }
+  }
+
+  /** Nothing can be bought before an API has measured the market. */
+  private async waitForService(): Promise<void> {
+    for (const actor of this.arena.all) {
+      if (!(await actor.comesUp(2 * START_LIMIT_MS))) throw new Error(`${actor.name} does not come up`);
+    }
+    const body = { receive_address: this.arena.world.accounts[0]?.address, energy: 32_000 };
+    for (const merchant of this.arena.merchants) {
+      for (let attempt = 0; attempt < 300; attempt += 1) {
+        const answer = await merchant.post('/v1/quotes', body).catch(() => undefined);
+        if (answer?.status === 200) break;
+        if (attempt === 299) throw new Error('the API names no price');
+        await sleep(200);
+      }
+    }
+  }
+
+  private async perform(fault: PlannedFault): Promise<void> {
+    const { lengthMs, log } = this.options;
+    await sleep(fault.from * lengthMs);
+    const lastsMs = (fault.to - fault.from) * lengthMs;
+    log('chaos', `${fault.name} for ${Math.round(lastsMs).toString()} ms`);
+    let times = 0;
+    try {
+      times = isNodeFault(fault.name)
+        ? await this.misbehave(fault, lastsMs)
+        : await DOINGS[fault.name](this.arena, fault, lastsMs, this.over.signal);
+    } catch (error) {
+      log('chaos', `${fault.name} failed: ${String(error)}`);
+      this.violations.push(`the fault could not be made: ${fault.name}: ${String(error)}`);
+    }
+    log('chaos', `${fault.name} took effect ${times.toString()} times`);
+    this.fired.set(fault.name, (this.fired.get(fault.name) ?? 0) + times);
+  }
+
+  private async misbehave(fault: PlannedFault, lastsMs: number): Promise<number> {
+    const rules = fault.rules.map((rule, index) => ({ ...rule, seed: `${fault.seed} ${index.toString()}` }));
+    const { added } = await this.arena.control('faults', { faults: rules });
+    const ids = new Set((added as readonly { id: number }[]).map(({ id }) => id));
+    await sleep(lastsMs);
+    let rulesThen = await this.standing(ids);
+    // A fault that found no call of its kind waits for one: a quiet round proves nothing.
+    for (let waitedMs = 0; waitedMs < QUIET_MS && rulesThen.every(({ fired }) => fired === 0); waitedMs += 500) {
+      await sleep(500);
+      rulesThen = await this.standing(ids);
+    }
+    let times = 0;
+    for (const { id, kind, code, wrong, fired } of rulesThen) {
+      await this.arena.control('faults/clear', { id });
+      times += fired;
+      const name = kind === 'wrong' ? `wrong: ${wrong}` : code === undefined ? kind : `${kind} ${code}`;
+      this.byKind.set(name, (this.byKind.get(name) ?? 0) + fired);
+    }
+    return times;
+  }
+
+  private async standing(ids: ReadonlySet<number>): Promise<readonly StandingRule[]> {
+    const { faults } = (await this.arena.control('faults')) as { faults: readonly StandingRule[] };
+    return faults.filter(({ id }) => ids.has(id));
+  }
+
+  private async heal(): Promise<void> {
+    await this.arena.control('faults/clear');
+    this.arena.proxy.arm(0, () => 1);
+    for (const actor of this.arena.all) actor.heal();
+    this.options.log('chaos', 'healed');
+  }
+
+  private async waitUntilOver(healedAt: number): Promise<void> {
+    let left = -1;
+    while (performance.now() - healedAt < this.options.healLimitMs) {
+      left = await this.arena.unfinished().catch(() => -1);
+      if (left === 0) return;
+      await sleep(200);
+    }
+    this.violations.push(
+      `I5 ${left.toString()} orders not over ${this.options.healLimitMs.toString()} ms after healing`,
+    );
+    for (const story of await this.stories()) this.options.log('story', story);
+  }
+
+  private async judge(): Promise<void> {
+    this.violations.push(...this.customers.wrongs);
+    await this.checkAnswers();
+    const parts = await openParts(this.arena.directEnv);
+    try {
+      const chain = parts.get(TronClient, { strict: false });
+      const database = parts.get(Database);
+      for (let attempt = 1; ; attempt += 1) {
+        const report = await verifyBooks(database, { chain, settleWithinSec: 0, scanBlocks: SCAN_BLOCKS });
+        const found = findingsOf(report);
+        const unmade = report.unmade.map(({ check, why }) => `${check} could not be made: ${why}`);
+        // The pool reads a wallet once a second; a node that was throttled wants its rest.
+        if (attempt < VERIFY_TRIES && (unmade.length > 0 || found.some(({ check }) => check === 'capacity'))) {
+          await sleep(3_000);
+          continue;
+        }
+        this.violations.push(...unmade);
+        this.add(found);
+        break;
+      }
+    } finally {
+      await parts.close();
+    }
+    if (this.violations.length > 0) for (const story of await this.stories()) this.options.log('story', story);
+  }
+
+  /** What customers were told against what there is. */
+  private async checkAnswers(): Promise<void> {
+    const { purchases } = this.customers;
+    const { rows } = await this.arena.sql.query<{ key: string; id: string }>(
+      `SELECT key, id::text FROM orders WHERE key = ANY ($1)`,
+      [purchases.map(({ key }) => key)],
+    );
+    const there = new Set(rows.map(({ key }) => key));
+    for (const { key, state, sent, answers } of purchases) {
+      if (state === 'accepted' && !there.has(key)) this.violations.push(`I11 ${key} was accepted and is not there`);
+      if (state === 'refused' && sent === 1 && there.has(key)) {
+        this.violations.push(`I11 ${key} was refused and is there: ${answers.join(', ')}`);
+      }
+    }
+  }
+
+  private async orders(): Promise<Record<string, number>> {
+    const { rows } = await this.arena.sql.query<{ name: string; count: number }>(
+      `SELECT kind || ' ' || status AS name, count(*)::int AS count FROM orders WHERE key LIKE $1 GROUP BY 1 ORDER BY 1`,
+      [`${this.options.name}-%`],
+    );
+    return Object.fromEntries(rows.map(({ name, count }) => [name, count]));
+  }
+
+  /** Everything that is known of orders that are not over, or of the newest when all are. */
+  private async stories(): Promise<string[]> {
+    const { rows } = await this.arena.sql.query<{ story: string }>(STORIES, [STORIES_MAX]);
+    return rows.map(({ story }) => story);
+  }
+}
+
+const STORIES = `SELECT json_build_object('order', to_jsonb(o) - 'request_hash',
+      'legs', (SELECT json_agg(l) FROM leg l WHERE l.order_id = o.id),
+      'transactions', (SELECT json_agg(to_jsonb(t) - 'raw_data' - 'signature') FROM chain_tx t WHERE t.order_id = o.id),
+      'answers', (SELECT json_agg(b) FROM broadcast b JOIN chain_tx t ON t.id = b.chain_tx_id WHERE t.order_id = o.id),
+      'events', (SELECT json_agg(e) FROM order_event e WHERE e.order_id = o.id))::text AS story
+    FROM orders o ORDER BY (o.settled AND NOT EXISTS (
+      SELECT FROM leg WHERE order_id = o.id AND status NOT IN ('reclaimed', 'released'))), o.id DESC LIMIT $1`;
+
+type Doing = (arena: Arena, fault: PlannedFault, lastsMs: number, over: AbortSignal) => Promise<number>;
+
+async function dieAtPoint(
+  arena: Arena,
+  role: 'api' | 'worker',
+  fault: PlannedFault,
+  over: AbortSignal,
+): Promise<number> {
+  const actor = arena.actors[role][fault.which];
+  if (actor === undefined) return 0;
+  const before = actor.deathsAtPoint;
+  // A point that this worker does not come to is followed by one that every worker passes.
+  for (const [point, limitMs] of [
+    [`${fault.point}:${fault.passing.toString()}`, 7_000],
+    [role === 'api' ? 'accept.after:1' : 'claim.after:2', 12_000],
+  ] as const) {
+    actor.restart({ CRASH_AT: point });
+    for (let waitedMs = 0; waitedMs < limitMs && actor.deathsAtPoint === before; waitedMs += 100)
+      await sleep(100, over.aborted ? undefined : over);
+    if (actor.deathsAtPoint > before || over.aborted) break;
+  }
+  return actor.deathsAtPoint - before;
+}
+
+async function freeze(arena: Arena, role: 'api' | 'worker', fault: PlannedFault): Promise<number> {
+  const actor = arena.actors[role][fault.which];
+  if (actor === undefined || !(await actor.comesUp(START_LIMIT_MS)) || !actor.signal('SIGSTOP')) return 0;
+  await sleep(fault.stopMs);
+  actor.signal('SIGCONT');
+  return 1;
+}
+
+async function shift(arena: Arena, role: 'api' | 'worker', fault: PlannedFault, lastsMs: number): Promise<number> {
+  const actor = arena.actors[role][fault.which];
+  if (actor === undefined) return 0;
+  actor.restart(arena.shifted(fault.shiftMs));
+  if (!(await actor.comesUp(START_LIMIT_MS))) return 0;
+  await sleep(Math.max(lastsMs, 4_000));
+  return 1;
+}
+
+const DOINGS: Readonly<Record<OtherFault, Doing>> = {
+  'worker killed at a point': (arena, fault, _ms, over) => dieAtPoint(arena, 'worker', fault, over),
+  'API killed at a point': (arena, fault, _ms, over) => dieAtPoint(arena, 'api', fault, over),
+  'worker killed': async (arena, fault) => {
+    const actor = arena.actors.worker[fault.which];
+    if (actor === undefined || !(await actor.comesUp(START_LIMIT_MS))) return 0;
+    return actor.signal('SIGKILL') ? 1 : 0;
+  },
+  'worker stopped (SIGSTOP)': (arena, fault) => freeze(arena, 'worker', fault),
+  'API stopped (SIGSTOP)': (arena, fault) => freeze(arena, 'api', fault),
+  'worker clock shifted': (arena, fault, lastsMs) => shift(arena, 'worker', fault, lastsMs),
+  'API clock shifted': (arena, fault, lastsMs) => shift(arena, 'api', fault, lastsMs),
+  'Redis flushed': async (arena) => {
+    await arena.flushRedis();
+    return 1;
+  },
+  'Redis down': async (arena, _fault, lastsMs, over) => {
+    await arena.redisDown(lastsMs, over);
+    return 1;
+  },
+  'Postgres restarted': async (arena) => {
+    await arena.restartPostgres();
+    return 1;
+  },
+  'Postgres connections killed': async (arena) => arena.killConnections(),
+  'cut after COMMIT': async (arena, fault, lastsMs) => {
+    const before = arena.proxy.cuts;
+    arena.proxy.arm(CUT_RATE, seededRandom(fault.seed));
+    await sleep(lastsMs);
+    for (let waitedMs = 0; waitedMs < QUIET_MS && arena.proxy.cuts === before; waitedMs += 500) await sleep(500);
+    arena.proxy.arm(0, () => 1);
+    return arena.proxy.cuts - before;
+  },
+};

@@ -1,0 +1,50 @@
+// What a run of chaos works with: its settings, its own copy of the build, and the logs of its rounds.
+import { createWriteStream } from 'node:fs';
+import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const CACHE = join(ROOT, '.cache', 'chaos');
+
+export interface Settings {
+  readonly rounds: number;
+  readonly from: number;
+  readonly seed: string;
+  readonly lengthMs: number;
+  readonly blockMs: number;
+  readonly keepLogs: boolean;
+}
+
+/** A log that can be read beside others: when, who, what. */
+export class RoundLog {
+  private readonly stream;
+  private readonly startedAt = performance.now();
+
+  constructor(readonly path: string) {
+    this.stream = createWriteStream(path, { flags: 'w' });
+  }
+
+  readonly write = (who: string, line: string): void => {
+    const at = ((performance.now() - this.startedAt) / 1000).toFixed(2).padStart(8);
+    this.stream.write(`${at}  ${who.padEnd(8)}  ${line}\n`);
+  };
+
+  close(): Promise<void> {
+    return new Promise((resolve) => this.stream.end(resolve));
+  }
+}
+
+/** A copy of the build, so that nothing changes under the run; it lies where it finds its packages. */
+export async function copyOfBuild(): Promise<{ readonly dist: string; readonly remove: () => Promise<void> }> {
+  await mkdir(CACHE, { recursive: true });
+  const dir = await mkdtemp(join(CACHE, 'build-'));
+  const dist = join(dir, 'dist');
+  await cp(join(ROOT, 'dist'), dist, { recursive: true });
+  return { dist, remove: () => rm(dir, { recursive: true, force: true }) };
+}
+
+export async function logFor(name: string): Promise<RoundLog> {
+  await mkdir(CACHE, { recursive: true });
+  return new RoundLog(join(CACHE, `${name}.log`));
+}
