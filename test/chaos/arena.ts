@@ -25,7 +25,7 @@ type Service = Awaited<ReturnType<worlds.World['startWorker']>>;
 
 const SOLID_LAG = 6;
 /** At nine energy per TRX a little under nine hundred thousand energy each: the largest order needs two of them. */
-const WALLETS_TRX = [90_000, 90_000, 90_000, 90_000, 90_000];
+const WALLETS_TRX = [90_000, 90_000, 90_000];
 const CREDITS = '1000000000000000';
 const KILLED = 137;
 const CLOCK_SHIFT = fileURLToPath(new URL('./clock-shift.mjs', import.meta.url));

@@ -153,7 +153,9 @@ class Round {
 
   private async perform(fault: PlannedFault): Promise<void> {
     const { lengthMs, log } = this.options;
-    await sleep(fault.from * lengthMs);
+    await sleep(fault.from * lengthMs, this.over.signal);
+    // Only a hunt that has found its bug ends before its faults do.
+    if (this.over.signal.aborted) return;
     const lastsMs = (fault.to - fault.from) * lengthMs;
     log('chaos', `${fault.name} for ${Math.round(lastsMs).toString()} ms`);
     let times = 0;
@@ -173,10 +175,14 @@ class Round {
     const rules = fault.rules.map((rule, index) => ({ ...rule, seed: `${fault.seed} ${index.toString()}` }));
     const { added } = await this.arena.control('faults', { faults: rules });
     const ids = new Set((added as readonly { id: number }[]).map(({ id }) => id));
-    await sleep(lastsMs);
+    await sleep(lastsMs, this.over.signal);
     let rulesThen = await this.standing(ids);
     // A fault that found no call of its kind waits for one: a quiet round proves nothing.
-    for (let waitedMs = 0; waitedMs < QUIET_MS && rulesThen.every(({ fired }) => fired === 0); waitedMs += 500) {
+    for (
+      let waitedMs = 0;
+      waitedMs < QUIET_MS && !this.over.signal.aborted && rulesThen.every(({ fired }) => fired === 0);
+      waitedMs += 500
+    ) {
       await sleep(500);
       rulesThen = await this.standing(ids);
     }
