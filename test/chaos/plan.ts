@@ -12,6 +12,8 @@ const RECEIPTS = 'wallet/gettransactioninfobyid';
 const SOLID_RECEIPTS = 'walletsolidity/gettransactioninfobyid';
 /** How often a call that is meant goes wrong. */
 const RATE = 0.3;
+/** Blocks are noticed so late that a transaction is looked up by its receipt. */
+const LATE = { kind: 'slow', ms: 1_200, path: 'wallet/getnowblock', rate: 1 } as const;
 /** Longer than the service waits for a node here. */
 const HOLD_MS = 3_000;
 const CODES = [
@@ -60,11 +62,14 @@ const NODE_FAULTS = {
   'fork after a broadcast': (r) => [{ kind: 'fork', blocks: upTo(r, 4), path: BROADCAST, rate: 0.2, times: 3 }],
   'receipt unknown': (r) => {
     const node = oneNode(r);
-    return [RECEIPTS, SOLID_RECEIPTS].map((path) => ({ kind: 'wrong', wrong: 'empty', path, node, rate: RATE }));
+    return [
+      ...[RECEIPTS, SOLID_RECEIPTS].map((path) => ({ kind: 'wrong', wrong: 'empty', path, node, rate: RATE })),
+      LATE,
+    ];
   },
-  'receipt of another': () => [{ kind: 'wrong', wrong: 'other-id', path: RECEIPTS, rate: RATE }],
-  'receipt of another block': () => [{ kind: 'wrong', wrong: 'other-block', path: RECEIPTS, rate: RATE }],
-  'receipt that says failed': () => [{ kind: 'wrong', wrong: 'failed', path: RECEIPTS, rate: RATE }],
+  'receipt of another': () => [{ kind: 'wrong', wrong: 'other-id', path: RECEIPTS, rate: RATE }, LATE],
+  'receipt of another block': () => [{ kind: 'wrong', wrong: 'other-block', path: RECEIPTS, rate: RATE }, LATE],
+  'receipt that says failed': () => [{ kind: 'wrong', wrong: 'failed', path: RECEIPTS, rate: RATE }, LATE],
   'block without transactions': (r) => [{ kind: 'wrong', wrong: 'stripped', node: oneNode(r), rate: RATE }],
   'block with tampered bytes': (r) => [{ kind: 'wrong', wrong: 'tampered', node: oneNode(r), rate: RATE }],
   'block with failed transactions': (r) => [
@@ -99,7 +104,7 @@ export interface PlannedFault {
   /** When it begins and ends, as parts of the round's length. */
   readonly from: number;
   readonly to: number;
-  /** For the nodes; empty otherwise. */
+  /** For the nodes, empty otherwise; those of the first one's kind are the fault, others help it along. */
   readonly rules: readonly NodeRule[];
   /** Which of the two processes. */
   readonly which: 0 | 1;

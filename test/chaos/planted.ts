@@ -45,7 +45,6 @@ const SILENCE: readonly FaultName[] = [
 ];
 const FORKS: readonly FaultName[] = ['fork', 'fork after a broadcast', 'nodes on two forks'];
 const DEATHS: readonly FaultName[] = ['worker killed', 'worker killed at a point', 'API killed at a point'];
-/** A lease that the next worker takes over, as if it were another's. */
 const VERDICT_DEAD = `{ kind: 'dead', evidence: { expiresAtMs: tx.expiresAtMs, absences } }`;
 
 export const PLANTED: readonly PlantedBug[] = [
@@ -218,14 +217,6 @@ export const PLANTED: readonly PlantedBug[] = [
       ACCEPT,
       `VALUES ('charge:' || order_id, p_project, 'revenue', 'charge', -p_credits, order_id);`,
       `SELECT 'charge:' || order_id, p_project, 'revenue', 'charge', -p_credits, order_id WHERE order_id % 4 <> 0;`,
-    ),
-  },
-  {
-    name: 'capacity is not reserved',
-    changes: one(
-      ACCEPT,
-      'UPDATE pool_slot SET free_sun = free_sun - p_amount WHERE wallet_id = v_wallet AND slot_no = v_slot;',
-      '',
     ),
   },
   {

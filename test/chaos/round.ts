@@ -176,11 +176,14 @@ class Round {
     const { added } = await this.arena.control('faults', { faults: rules });
     const ids = new Set((added as readonly { id: number }[]).map(({ id }) => id));
     await sleep(lastsMs, this.over.signal);
+    const main = fault.rules[0]?.kind;
     let rulesThen = await this.standing(ids);
     // A fault that found no call of its kind waits for one: a quiet round proves nothing.
     for (
       let waitedMs = 0;
-      waitedMs < QUIET_MS && !this.over.signal.aborted && rulesThen.every(({ fired }) => fired === 0);
+      waitedMs < QUIET_MS &&
+      !this.over.signal.aborted &&
+      rulesThen.every(({ kind, fired }) => kind !== main || fired === 0);
       waitedMs += 500
     ) {
       await sleep(500);
@@ -189,7 +192,7 @@ class Round {
     let times = 0;
     for (const { id, kind, code, wrong, fired } of rulesThen) {
       await this.arena.control('faults/clear', { id });
-      times += fired;
+      if (kind === main) times += fired;
       const name = kind === 'wrong' ? `wrong: ${wrong}` : code === undefined ? kind : `${kind} ${code}`;
       this.byKind.set(name, (this.byKind.get(name) ?? 0) + fired);
     }
@@ -299,8 +302,8 @@ async function dieAtPoint(
   const before = actor.deathsAtPoint;
   // A point that this worker does not come to is followed by one that every worker passes.
   for (const [point, limitMs] of [
-    [`${fault.point}:${fault.passing.toString()}`, 7_000],
-    [role === 'api' ? 'accept.after:1' : 'claim.after:2', 12_000],
+    [`${fault.point}:${fault.passing.toString()}`, 12_000],
+    [role === 'api' ? 'accept.after:1' : 'claim.after:1', 30_000],
   ] as const) {
     actor.restart({ CRASH_AT: point });
     for (let waitedMs = 0; waitedMs < limitMs && actor.deathsAtPoint === before; waitedMs += 100)
