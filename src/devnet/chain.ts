@@ -41,6 +41,8 @@ export class Chain {
   readonly included = new Map<string, Included>();
   readonly mempool = new Map<string, Tx>();
   forks = 0;
+  /** Time of the newest block ever made: a fork takes blocks back, not the time that went by meanwhile. */
+  private madeToMs = 0;
   private tail: Promise<unknown> = Promise.resolve();
 
   constructor(
@@ -107,7 +109,8 @@ export class Chain {
   }
 
   private nextTime(): number {
-    return this.head.number === 0 ? this.options.startMs : this.head.timeMs + BLOCK_STEP_MS;
+    const after = Math.max(this.head.number === 0 ? 0 : this.head.timeMs, this.madeToMs);
+    return after === 0 ? this.options.startMs : after + BLOCK_STEP_MS;
   }
 
   /** Begins the life of a filled genesis state: pending changes are journaled from here on. */
@@ -216,6 +219,8 @@ export class Chain {
       const block = this.blocks.pop();
       if (block === undefined || !this.store.undo()) throw new Error('fork went past what can be undone');
       dropped.unshift(block);
+      // TRON: blocks are made in slots of the wall clock, so those that replace others later are later too.
+      this.madeToMs = Math.max(this.madeToMs, block.timeMs);
       for (const id of [...block.txIds].reverse()) {
         const known = this.included.get(id);
         this.included.delete(id);

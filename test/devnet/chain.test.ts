@@ -70,6 +70,16 @@ describe('one chain', () => {
     expect(await chain.info(txId)).toMatchObject({ id: txId });
   });
 
+  test('a fork takes back blocks, not the time they took', async () => {
+    const timeOf = (block: Answer): number =>
+      ((block['block_header'] as Answer)['raw_data'] as { timestamp: number }).timestamp;
+    await chain.mine(3);
+    const before = timeOf(await chain.post('getnowblock'));
+    await chain.node.control('fork', { depth: 2 });
+    await chain.mine();
+    expect(timeOf(await chain.post('getnowblock'))).toBe(before + 3000);
+  });
+
   test('a fork that loses its transactions leaves no trace of them', async () => {
     const account = await chain.account(bank);
     const txId = await chain.send(bank, 'createtransaction', pay(5));
