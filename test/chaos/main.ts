@@ -66,10 +66,11 @@ async function run(settings: Settings): Promise<number> {
   const totals: Totals = { planned: new Map(), fired: new Map(), byKind: new Map(), answers: new Map(), failed: 0 };
   const last = settings.from + settings.rounds - 1;
   try {
-    const arena = await Arena.open({ dist: build.dist, blockMs: settings.blockMs, log: write });
+    let arena: Arena | undefined;
     try {
       for (let round = settings.from; round <= last; round += 1) {
         log = await logFor(`round-${settings.seed}-${round.toString()}`);
+        arena ??= await Arena.open({ dist: build.dist, blockMs: settings.blockMs, log: write });
         const plan = planRound(settings.seed, round);
         for (const { name } of plan) add(totals.planned, name, 1);
         const beganAt = performance.now();
@@ -79,13 +80,19 @@ async function run(settings: Settings): Promise<number> {
         tell(round, outcome, performance.now() - beganAt);
         count(totals, outcome);
         for (const violation of outcome.violations) write('VIOLATION', violation);
+        const hasFailed = outcome.violations.length > 0;
+        // What is wrong with the books stays wrong, and a service that sees it stops selling: the next round begins anew.
+        if (hasFailed) {
+          await arena.close();
+          arena = undefined;
+        }
         await log.close();
-        if (outcome.violations.length > 0) console.log(`  the log: ${log.path}`);
+        if (hasFailed) console.log(`  the log: ${log.path}`);
         else if (!settings.keepLogs) await rm(log.path, { force: true });
         log = undefined;
       }
     } finally {
-      await arena.close();
+      await arena?.close();
     }
   } finally {
     await build.remove();

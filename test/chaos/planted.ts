@@ -21,7 +21,6 @@ export interface PlantedBug {
 const OUTBOUND = 'fulfilment/outbound.js';
 const LOG = 'fulfilment/transaction-log.js';
 const WORK = 'fulfilment/work.js';
-const ENDING = 'fulfilment/ending.js';
 const PROOF = 'fulfilment/proof.js';
 const FULFILLER = 'fulfilment/fulfiller.js';
 const SETTLEMENT = 'fulfilment/settlement.js';
@@ -173,11 +172,6 @@ export const PLANTED: readonly PlantedBug[] = [
         put: 'order.endsAtMs <= headTimestampMs + 60000',
       },
     ],
-  },
-  {
-    name: 'the reservation is given back twice',
-    changes: one(ENDING, 'SET free_sun = s.free_sun + $3', 'SET free_sun = s.free_sun + $3 + $3'),
-    first: ['refused in truth', 'refused, called accepted', 'solid head stuck'],
   },
   {
     name: 'more taken back than the leg',
