@@ -93,6 +93,8 @@ it('a node a hundred blocks behind is not asked, although it is the first one na
 
 it('a node far behind is not asked either while the only good one has a short failure', async () => {
   const client = clientOf();
+  // Both known first: one healthy node would otherwise only mean that the other was not asked yet.
+  await until(() => (client.pool.healthy().length === 2 ? true : undefined), 5000, 'both nodes being known');
   await second.freeze('wallet/getnowblock');
   await chain.control('mine', { count: 100 });
   await until(() => (client.pool.healthy().length === 1 ? true : undefined), 5000, 'the lag being seen');
