@@ -1,7 +1,7 @@
 // Every test, on embedded Postgres and Redis unless DATABASE_URL / REDIS_URL name others.
 /** @type {import('jest').Config} */
 export default {
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/test/setup/environment.mjs',
   roots: ['<rootDir>/test'],
   testMatch: ['**/*.test.ts'],
   extensionsToTreatAsEsm: ['.ts'],

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import { Agent, request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
+import { keepSaid, noteSecret } from './setup/canary.js';
 
 const ANSWER_LIMIT_MS = 40_000;
 
@@ -30,9 +31,12 @@ export function canonical(value: unknown): string {
 
 /** hex(md5(base64(text) + apiKey)) */
 export function sign(text: string, apiKey: string): string {
-  return createHash('md5')
+  const signature = createHash('md5')
     .update(Buffer.from(text).toString('base64') + apiKey)
     .digest('hex');
+  noteSecret('API key', apiKey);
+  noteSecret('signature', signature);
+  return signature;
 }
 
 const agent = new Agent({ keepAlive: true, timeout: 10_000, scheduling: 'fifo' });
@@ -64,6 +68,7 @@ export async function send(
         response.on('end', () => {
           const text = Buffer.concat(chunks).toString('utf8');
           const answerHeaders = response.headers as Record<string, string | undefined>;
+          keepSaid('answers', text);
           resolve({ status: response.statusCode ?? 0, headers: answerHeaders, text, body: parsed(text) });
         });
       },
@@ -106,7 +111,9 @@ export async function sendFrame(
     socket.on('error', () => undefined);
     socket.on('close', () => {
       clearTimeout(timer);
-      resolve(Buffer.concat(chunks).toString('latin1'));
+      const answer = Buffer.concat(chunks).toString('latin1');
+      keepSaid('answers', answer);
+      resolve(answer);
     });
     socket.write(frame);
   });

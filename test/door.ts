@@ -8,7 +8,8 @@ import { readConfig, type Config } from '../src/config.js';
 import { ApiError, isErrorCode } from '../src/errors.js';
 import { Caller } from '../src/http/caller.js';
 import { readIdempotencyKey } from '../src/http/idempotency-key.js';
-import { Log, createLogger } from '../src/http/logger.js';
+import { Log } from '../src/http/logger.js';
+import { Metrics } from '../src/http/metrics.js';
 import { readWait } from '../src/http/prefer.js';
 import { Door, SIMULATE_BODY_LIMIT_BYTES } from '../src/http/route-options.js';
 import { createHttpApp, drain, serverOf } from '../src/http/server.js';
@@ -17,7 +18,9 @@ import { Projects } from '../src/operator/projects.js';
 import { PlatformModule, Sealers } from '../src/platform.module.js';
 import { Database } from '../src/store/database.js';
 import { Customer } from './client.js';
+import { openLog } from './log.js';
 import { settings } from './operator.js';
+import { keepSaid } from './setup/canary.js';
 
 const PROBE = bodySchema({
   receive_address: required(text({ maxLength: 64 })),
@@ -115,9 +118,9 @@ export const AUTHOR = { actor: 'test', reason: 'test' };
 
 /** Starts a door on a free port. `env` adds to or replaces settings. */
 export async function openDoor(databaseUrl: string, env: Record<string, string> = {}): Promise<DoorApp> {
-  const config = readConfig(settings(databaseUrl, { LOG_LEVEL: 'debug', ...env }));
+  const config = readConfig(settings(databaseUrl, { LOG_LEVEL: 'silent', ...env }));
   const lines: string[] = [];
-  const log = createLogger(config, { write: (line) => lines.push(line) });
+  const log = openLog(config.logLevel, (line) => lines.push(line));
   const module = {
     module: ProbeModule,
     imports: [PlatformModule.for('api', config, log), AuthModule],
@@ -146,6 +149,7 @@ export async function openDoor(databaseUrl: string, env: Record<string, string> 
       await app.close();
     },
     close: async () => {
+      keepSaid('metrics', await app.get(Metrics).registry.metrics());
       serverOf(app).closeAllConnections();
       await app.close();
     },

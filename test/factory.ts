@@ -6,7 +6,7 @@ import { Ledger, type BillingTerms } from '../src/billing/ledger.js';
 import { TronClient } from '../src/chain/tron.client.js';
 import type { Config } from '../src/config.js';
 import { readConfig } from '../src/config.js';
-import { createLogger } from '../src/http/logger.js';
+import { Metrics } from '../src/http/metrics.js';
 import { createHttpApp, serverOf } from '../src/http/server.js';
 import { credits } from '../src/money/units.js';
 import { startNode, type NodeProcess } from '../src/local/processes.js';
@@ -16,7 +16,9 @@ import { Sealers } from '../src/platform.module.js';
 import { PoolSync } from '../src/pool/pool-sync.js';
 import { Database } from '../src/store/database.js';
 import { Customer } from './client.js';
+import { openLog } from './log.js';
 import type { OrderChain, Owner } from './order-chain.js';
+import { keepSaid, noteKeysOf } from './setup/canary.js';
 
 export const AUTHOR = { actor: 'test', reason: 'a test wants it' };
 export const PREPAID: BillingTerms = { kind: 'prepaid' };
@@ -50,7 +52,8 @@ export function serviceEnv(databaseUrl: string, redisUrl: string, chain: OrderCh
 /** Starts an API on a free port. `env` is everything that `readConfig` wants. */
 export async function openApi(env: Record<string, string>): Promise<TestApi> {
   const config = readConfig(env);
-  const log = createLogger({ logLevel: config.logLevel });
+  noteKeysOf(env);
+  const log = openLog(config.logLevel);
   const app = await createHttpApp(ApiModule.for(config, log), config, log);
   await app.listen(0, '127.0.0.1');
   const address = serverOf(app).address();
@@ -65,6 +68,7 @@ export async function openApi(env: Record<string, string>): Promise<TestApi> {
     ledger,
     projects: new Projects(database, app.get(Sealers), ledger),
     close: async () => {
+      keepSaid('metrics', await app.get(Metrics).registry.metrics());
       serverOf(app).closeAllConnections();
       await app.close();
     },

@@ -1,5 +1,6 @@
 // API and worker processes from dist, as they are deployed: probes and metrics on a port apart, logs kept for the test.
 import { startNode, type NodeProcess } from '../src/local/processes.js';
+import { keepSaid } from './setup/canary.js';
 
 /** One line of a process's log. */
 export type LogLine = Readonly<Record<string, unknown>> & { readonly msg?: string };
@@ -67,7 +68,9 @@ export async function probe(url: string): Promise<number> {
 /** A process's metrics as Prometheus would read them. */
 export async function scrape({ adminUrl }: FleetProcess): Promise<Scrape> {
   const response = await fetch(`${adminUrl}/metrics`, { signal: AbortSignal.timeout(5000) });
-  return new Scrape(await response.text());
+  const text = await response.text();
+  keepSaid('metrics', text);
+  return new Scrape(text);
 }
 
 export class Scrape {

@@ -1,6 +1,7 @@
 // Runs the operator's command line inside the test, as a process would: arguments in, two streams and a code out.
 import { randomBytes } from 'node:crypto';
 import { runCli } from '../src/operator/cli.js';
+import { keepSaid, noteKeysOf, noteSecret } from './setup/canary.js';
 
 export interface CliResult {
   readonly code: number;
@@ -14,7 +15,7 @@ export type Cli = (...args: string[]) => Promise<CliResult>;
 
 /** Settings of a service on `databaseUrl`; a chain nobody answers for unless `extra` names one. */
 export function settings(databaseUrl: string, extra: Record<string, string> = {}): Record<string, string> {
-  return {
+  const all = {
     DATABASE_URL: databaseUrl,
     DATABASE_POOL_MAX: '4',
     REDIS_URL: 'redis://127.0.0.1:1',
@@ -26,6 +27,8 @@ export function settings(databaseUrl: string, extra: Record<string, string> = {}
     USER: 'tester',
     ...extra,
   };
+  noteKeysOf(all);
+  return all;
 }
 
 /** The command line under `env`. `answer` is what the person at the keyboard types; without it nobody is there. */
@@ -33,6 +36,7 @@ export function cliWith(env: Record<string, string>, answer?: string): Cli {
   return async (...args) => {
     let out = '';
     let err = '';
+    noteKeysOf(env);
     const code = await runCli(args, {
       env,
       user: '',
@@ -40,6 +44,11 @@ export function cliWith(env: Record<string, string>, answer?: string): Cli {
       err: (text) => (err += text),
       ask: answer === undefined ? undefined : () => Promise.resolve(answer),
     });
+    keepSaid('command line', err);
+    // The one place where a key is shown: to the operator who has just made it.
+    const given = /\b[0-9a-f]{48}\b/.exec(args.includes('project') ? out : '')?.[0];
+    if (given === undefined) keepSaid('command line', out);
+    else noteSecret('API key', given);
     return { code, out, err, json: () => JSON.parse(out) };
   };
 }

@@ -2,7 +2,7 @@
 import { Ending } from '../src/fulfilment/ending.js';
 import { Progress } from '../src/fulfilment/progress.js';
 import type { WorkOrder } from '../src/fulfilment/work-order.js';
-import { createLogger } from '../src/http/logger.js';
+import { openLog } from './log.js';
 import { Metrics } from '../src/http/metrics.js';
 import type { Answer, Customer } from './client.js';
 import { fillPool, openApi, serviceEnv, type TestApi } from './factory.js';
@@ -41,11 +41,7 @@ export async function openOrderWorld(extra: Record<string, string> = {}): Promis
 
 /** Ends an order undelivered as the worker does: capacity back, charge back. */
 export async function refundOrder(api: TestApi, projectId: string, key: string): Promise<void> {
-  const ending = new Ending(
-    api.database,
-    api.ledger,
-    new Progress(new Metrics(), createLogger({ logLevel: 'silent' })),
-  );
+  const ending = new Ending(api.database, api.ledger, new Progress(new Metrics(), openLog('silent')));
   const [row] = await api.database.query<{ id: bigint; fence: number; credits: bigint }>(
     'SELECT id, fence, credits FROM orders WHERE project_id = $1 AND key = $2',
     [projectId, key],

@@ -11,7 +11,7 @@ import { Proofs } from '../src/fulfilment/proof.js';
 import { TransactionLog } from '../src/fulfilment/transaction-log.js';
 import type { WorkOrder } from '../src/fulfilment/work-order.js';
 import { Work } from '../src/fulfilment/work.js';
-import { createLogger } from '../src/http/logger.js';
+import { openLog } from './log.js';
 import { WorkerModule } from '../src/worker.module.js';
 import type { Customer } from './client.js';
 import { fillPool, makeCustomer, openApi, serviceEnv, type TestApi } from './factory.js';
@@ -56,7 +56,7 @@ export class Hand {
 
   static async open(extra: Record<string, string> = {}): Promise<Hand> {
     const config = readConfig({ ...env, ...extra });
-    const log = createLogger({ logLevel: 'silent' });
+    const log = openLog('silent');
     const context = await NestFactory.createApplicationContext(WorkerModule.for(config, log), { logger: false });
     workers.push(context);
     return new Hand(context);

@@ -6,7 +6,7 @@ import { TronClient } from '../src/chain/tron.client.js';
 import { readConfig } from '../src/config.js';
 import { Reconciler } from '../src/fulfilment/reconciler.js';
 import { Runner } from '../src/fulfilment/runner.js';
-import { createLogger } from '../src/http/logger.js';
+import { openLog } from './log.js';
 import { Metrics } from '../src/http/metrics.js';
 import { until } from '../src/local/wait.js';
 import type * as worlds from '../src/local/world.js';
@@ -56,7 +56,7 @@ export class ReconcileWorld {
     const env = { ...world.env, LOG_LEVEL: 'silent', USER: 'tester' } as Record<string, string>;
     const api = await openApi({ ...env, PORT: '0' });
     const config = readConfig(env);
-    const parts = WorkerModule.for(config, createLogger({ logLevel: 'silent' }));
+    const parts = WorkerModule.for(config, openLog('silent'));
     const worker = await NestFactory.createApplicationContext(parts, { logger: false });
     worker.get(Runner).start();
     return new ReconcileWorld(world, api, await makeCustomer(api), worker, cliWith(env), async () => {

@@ -2,6 +2,7 @@
 // pipe closes, for whatever reason, SIGKILL included, the shell ends the process and removes its directory.
 // It must never rely on the child's own manners, nor on an exit handler of ours.
 import { spawn, type ChildProcess } from 'node:child_process';
+import { channel } from 'node:diagnostics_channel';
 import { rm } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
@@ -35,6 +36,17 @@ n=0; while [ -n "$dir" ] && [ -e "$dir" ] && [ $n -lt 40 ]; do
 done
 `;
 
+/** A diagnostics channel on which somebody who looks after all children learns of each, and of each line it prints. */
+export const CHILDREN = 'energy.children';
+
+export interface ChildNews {
+  readonly name: string;
+  /** Once, when the child starts: its environment. */
+  readonly env?: NodeJS.ProcessEnv;
+  readonly line?: string;
+}
+
+const children = channel(CHILDREN);
 const TAIL_LINES_MAX = 200;
 const LINE_CHARS_MAX = 4_000;
 const START_LIMIT_MS = 10_000;
@@ -90,6 +102,7 @@ export class GuardedProcess {
 
   /** Starts the child. Throws when the guard does not report a process within 10 s. */
   static async start(options: GuardOptions): Promise<GuardedProcess> {
+    children.publish({ name: options.name, env: options.env } satisfies ChildNews);
     const guard = spawn(
       '/bin/sh',
       ['-c', GUARD, 'guard', options.removeDir ?? '', options.abandonSignal, options.command, ...options.args],
@@ -162,6 +175,7 @@ export class GuardedProcess {
       this.lines.push(line.slice(0, LINE_CHARS_MAX));
       if (this.lines.length > TAIL_LINES_MAX) this.lines.shift();
       this.options.onLine?.(line, stream);
+      children.publish({ name: this.name, line } satisfies ChildNews);
     });
   }
 }

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { sleep } from '../../src/clock.js';
 import { Pruning } from '../../src/fulfilment/pruning.js';
-import { createLogger } from '../../src/http/logger.js';
+import { openLog } from '../log.js';
 import { Metrics } from '../../src/http/metrics.js';
 import { until } from '../../src/local/wait.js';
 import { watchDatabase } from '../../src/store/database-metrics.js';
@@ -224,7 +224,7 @@ test('a process that is stopping says so, and is gone; the others do not mind', 
 
 test('what only people read is let go once it is old, and nothing else', async () => {
   const { database, config } = world.api;
-  const pruning = new Pruning(database, config, new Metrics(), createLogger({ logLevel: 'silent' }));
+  const pruning = new Pruning(database, config, new Metrics(), openLog('silent'));
   const counts = async () =>
     database.query(`SELECT (SELECT count(*) FROM orders) AS orders, (SELECT count(*) FROM leg) AS legs,
       (SELECT count(*) FROM chain_tx) AS txs, (SELECT count(*) FROM credit_entry) AS entries`);

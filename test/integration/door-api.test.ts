@@ -4,7 +4,6 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { ApiModule } from '../../src/api.module.js';
 import { Ledger } from '../../src/billing/ledger.js';
 import { readConfig, type Config } from '../../src/config.js';
-import { createLogger } from '../../src/http/logger.js';
 import { Metrics } from '../../src/http/metrics.js';
 import { routesOf, type Route } from '../../src/http/routes.js';
 import { createHttpApp, serverOf } from '../../src/http/server.js';
@@ -12,11 +11,12 @@ import { Projects } from '../../src/operator/projects.js';
 import { Sealers } from '../../src/platform.module.js';
 import { Database } from '../../src/store/database.js';
 import { until } from '../../src/local/wait.js';
-import { Canary, textOfRedis } from '../canary.js';
+import { Canary } from '../canary.js';
 import { Customer, send, type Answer } from '../client.js';
+import { openLog } from '../log.js';
 import { settings } from '../operator.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
-import { createTestRedis, type TestRedis } from '../setup/redis.js';
+import { createTestRedis, textOfRedis, type TestRedis } from '../setup/redis.js';
 
 const AUTHOR = { actor: 'test', reason: 'test' };
 const ENDPOINTS = [
@@ -45,8 +45,8 @@ const canary = new Canary();
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
   testRedis = await createTestRedis();
-  config = readConfig(settings(testDatabase.url, { REDIS_URL: testRedis.url, LOG_LEVEL: 'trace' }));
-  const log = createLogger(config, { write: (line) => lines.push(line) });
+  config = readConfig(settings(testDatabase.url, { REDIS_URL: testRedis.url }));
+  const log = openLog('silent', (line) => lines.push(line));
   app = await createHttpApp(ApiModule.for(config, log), config, log);
   await app.listen(0, '127.0.0.1');
   const address = serverOf(app).address();

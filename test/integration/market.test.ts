@@ -4,7 +4,7 @@ import { NodePool } from '../../src/chain/node-pool.js';
 import { TronNode } from '../../src/chain/node.js';
 import { TronClient } from '../../src/chain/tron.client.js';
 import { readConfig } from '../../src/config.js';
-import { createLogger } from '../../src/http/logger.js';
+import { openLog } from '../log.js';
 import { QuotesService } from '../../src/quotes/quotes.service.js';
 import { createDataSource } from '../../src/store/data-source.js';
 import { Database } from '../../src/store/database.js';
@@ -61,12 +61,7 @@ async function openMarket(env: Record<string, string> = {}, forget = false): Pro
   const nodes = config.chain.fullNodeUrls.map(
     (fullUrl) => new TronNode({ ...config.chain, fullUrl, solidUrl: world.chain.solidUrl }),
   );
-  const market = new Market(
-    config,
-    new TronClient(new NodePool(nodes, 1000)),
-    database,
-    createLogger({ logLevel: 'silent' }),
-  );
+  const market = new Market(config, new TronClient(new NodePool(nodes, 1000)), database, openLog('silent'));
   opened.push(async () => {
     await market.beforeApplicationShutdown();
     await source.destroy();

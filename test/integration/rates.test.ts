@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { Rates } from '../../src/billing/rates.js';
 import { RATE_SOURCE_NAMES, agreedRate, askSource, rateSource, readPrice } from '../../src/billing/rate-sources.js';
 import { readConfig, ConfigError } from '../../src/config.js';
-import { createLogger } from '../../src/http/logger.js';
+import { openLog } from '../log.js';
 import { rateE8 } from '../../src/money/units.js';
 import { createDataSource } from '../../src/store/data-source.js';
 import { Database } from '../../src/store/database.js';
@@ -108,7 +108,7 @@ async function openRates(env: Record<string, string> = {}, forget = true): Promi
   const database = new Database(source);
   if (forget) await database.query(`DELETE FROM market_state`);
   opened.push(() => source.destroy());
-  const rates = new Rates(config, database, createLogger({ logLevel: 'silent' }));
+  const rates = new Rates(config, database, openLog('silent'));
   await rates.onModuleInit();
   // Before the connection closes.
   opened.unshift(() => rates.beforeApplicationShutdown());

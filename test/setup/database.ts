@@ -2,7 +2,9 @@
 import { randomBytes } from 'node:crypto';
 import type pg from 'pg';
 import { until } from '../../src/local/wait.js';
+import { Sealer, type SealPurpose } from '../../src/seal.js';
 import { asAdmin, databaseUrl, fromSetup } from './admin.js';
+import { masterKeys, noteSecret } from './canary.js';
 
 const CLOSING_LIMIT_MS = 3_000;
 
@@ -18,17 +20,35 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   const prefix = fromSetup('TEST_DATABASE_PREFIX');
   const name = `${prefix}_${randomBytes(5).toString('hex')}`;
   await asAdmin(adminUrl, (client) => client.query(`CREATE DATABASE ${name} TEMPLATE ${prefix}_template`));
+  const url = databaseUrl(adminUrl, name);
   return {
-    url: databaseUrl(adminUrl, name),
-    drop: () =>
-      asAdmin(adminUrl, async (client) => {
+    url,
+    drop: async () => {
+      await asAdmin(url, noteSealed);
+      await asAdmin(adminUrl, async (client) => {
         const leaked = await connectionsLeft(client, name);
         await client.query(`DROP DATABASE ${name} WITH (FORCE)`);
         if (leaked.length > 0) {
           throw new Error(`connections leaked to the test database:\n${leaked.join('\n')}`);
         }
-      }),
+      });
+    },
   };
+}
+
+/** Notes every key that lies in the database, so that the run's search for secrets knows those that no test has seen. */
+async function noteSealed(client: pg.Client): Promise<void> {
+  const found = await client.query<{ kind: 'API key' | 'pool key'; sealed: Buffer; context: string }>(
+    `SELECT 'API key' AS kind, api_key_sealed AS sealed, id::text AS context FROM project
+      UNION ALL SELECT 'pool key', key_sealed, address FROM pool_wallet WHERE key_sealed IS NOT NULL`,
+  );
+  const purposes: Record<string, SealPurpose> = { 'API key': 'api-key', 'pool key': 'pool-key' };
+  for (const masterKey of await masterKeys()) {
+    for (const { kind, sealed, context } of found.rows) {
+      const secret = new Sealer(purposes[kind]!, masterKey).open(sealed, context);
+      if (secret !== undefined) noteSecret(kind, kind === 'API key' ? secret.toString() : secret);
+    }
+  }
 }
 
 /** Connections that stay open; one that is just closing gets a moment. */

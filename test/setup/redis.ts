@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { until } from '../../src/local/wait.js';
 import { fromSetup } from './admin.js';
+import { keepSaid } from './canary.js';
 
 const DATABASE_MAX = 15;
 const CLAIM_SEC = 900;
@@ -12,6 +13,7 @@ const CLAIM_LIMIT_MS = 30_000;
 const CLOSING_LIMIT_MS = 3_000;
 // Marks a database as ours, so that one left full by a run that was killed can be used again.
 const MARKER = 'energy-test:scratch';
+const KEYS_MAX = 100_000;
 
 export interface TestRedis {
   /** redis://…/N */
@@ -35,6 +37,7 @@ export async function createTestRedis(): Promise<TestRedis> {
     url: redisUrl(base, db),
     close: async () => {
       const leaked = await withRedis(base, db, async (redis) => {
+        keepSaid('Redis', await textOf(redis));
         const left = await connectionsLeft(redis, db);
         await redis.flushdb();
         return left;
@@ -102,5 +105,39 @@ async function withRedis<T>(base: string, db: number, work: (redis: Redis) => Pr
     return await work(redis);
   } finally {
     if (redis.status !== 'end') redis.disconnect();
+  }
+}
+
+/** Every key and value of a Redis database, as text. */
+export async function textOfRedis(url: string): Promise<string> {
+  return withRedis(url, Number(new URL(url).pathname.slice(1)), textOf);
+}
+
+async function textOf(redis: Redis): Promise<string> {
+  const keys = await redis.keys('*');
+  if (keys.length > KEYS_MAX) throw new Error('more keys than a test should leave');
+  const values = await Promise.all(keys.map(async (key) => [key, ...(await valuesOf(redis, key))].join('\n')));
+  return values.join('\n');
+}
+
+async function valuesOf(redis: Redis, key: string): Promise<string[]> {
+  const type = await redis.type(key);
+  switch (type) {
+    case 'string':
+      return [(await redis.get(key)) ?? ''];
+    case 'hash':
+      return Object.entries(await redis.hgetall(key)).flat();
+    case 'list':
+      return redis.lrange(key, 0, -1);
+    case 'set':
+      return redis.smembers(key);
+    case 'zset':
+      return redis.zrange(key, 0, -1);
+    case 'stream':
+      return (await redis.xrange(key, '-', '+')).flatMap(([id, fields]) => [id, ...fields]);
+    case 'none':
+      return [];
+    default:
+      throw new Error(`a Redis value of the unknown type ${type}`);
   }
 }

@@ -6,12 +6,14 @@ import { startPostgres } from '../../src/local/postgres.js';
 import { startRedis } from '../../src/local/redis.js';
 import { limited } from '../../src/local/wait.js';
 import { asAdmin, databaseUrl } from './admin.js';
+import { beginSearch, endSearch } from './canary.js';
 
 const MIGRATE_LIMIT_MS = 60_000;
 
 const stops: (() => Promise<void>)[] = [];
 
 export async function startServices(): Promise<void> {
+  await beginSearch();
   try {
     const redisUrl = await findRedis();
     const adminUrl = await findPostgres();
@@ -32,6 +34,12 @@ export async function stopServices(): Promise<void> {
   for (const stop of stops.splice(0).reverse()) {
     await stop().catch((error: unknown) => failures.push(error));
   }
+  await endSearch().then(
+    (summary) => {
+      console.log(summary);
+    },
+    (error: unknown) => failures.unshift(error),
+  );
   if (failures.length > 0) throw failures[0];
 }
 

@@ -1,0 +1,129 @@
+// The search for secrets over a whole run of the tests. While it runs, every secret that it makes is noted, and all that
+// the service says is kept: logs, output of processes, answers, metrics, Redis. At the end one is searched for the other.
+// In files of a directory of the run's own, since Jest's workers are processes; outside a run nothing is kept.
+import { subscribe } from 'node:diagnostics_channel';
+import { appendFileSync, createReadStream } from 'node:fs';
+import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CHILDREN, type ChildNews } from '../../src/local/guard.js';
+import { Canary } from '../canary.js';
+
+const SECRETS = 'secrets.';
+const SAID = 'said.';
+/** More than any form of a secret is long, so that one across two chunks is seen. */
+const OVERLAP_CHARS = 1024;
+const SECRET_CHARS_MIN = 16;
+const MASTER_KEYS = ['MASTER_KEY', 'MASTER_KEY_PREVIOUS'] as const;
+
+type Env = Readonly<Record<string, string | undefined>>;
+type Kind = 'API key' | 'master key' | 'node key' | 'pool key' | 'signature';
+
+const directory = (): string | undefined => process.env['TEST_CANARY_DIR'];
+const noted = new Set<string>();
+
+/** Begins a run: whatever this process and its children keep from now on is searched at the end. */
+export async function beginSearch(): Promise<void> {
+  process.env['TEST_CANARY_DIR'] = await mkdtemp(join(tmpdir(), 'energy-canary-'));
+  keepChildren();
+}
+
+/** Keeps what every process says that this one starts, and notes the keys given to it. */
+export function keepChildren(): void {
+  subscribe(CHILDREN, (news) => {
+    const { name, env, line } = news as ChildNews;
+    if (env !== undefined) noteKeysOf(env);
+    if (line !== undefined) keepSaid(`output of ${name}`, line);
+  });
+}
+
+/** Notes a secret that must appear nowhere. What is too short to be a secret (a wrong key of a test) is passed over. */
+export function noteSecret(kind: Kind, secret: string | Buffer): void {
+  const dir = directory();
+  if (dir === undefined || secret.length < SECRET_CHARS_MIN) return;
+  const entry = JSON.stringify([kind, typeof secret, Buffer.from(secret).toString('base64')]);
+  const file = join(dir, `${SECRETS}${process.pid.toString()}`);
+  if (noted.has(file + entry)) return;
+  noted.add(file + entry);
+  appendFileSync(file, `${entry}\n`, { mode: 0o600 });
+}
+
+/** Notes the keys among the settings of a process. */
+export function noteKeysOf(env: Env): void {
+  for (const name of MASTER_KEYS) {
+    const bytes = Buffer.from(env[name] ?? '', 'base64');
+    if (bytes.length === 32) noteSecret('master key', bytes);
+  }
+  noteSecret('node key', env['TRON_API_KEY'] ?? '');
+}
+
+/** Keeps something that the service said. */
+export function keepSaid(where: string, text: string): void {
+  const dir = directory();
+  if (dir === undefined) return;
+  const file = `${SAID}${where.replaceAll(/[^A-Za-z0-9]+/g, '-')}.${process.pid.toString()}`;
+  appendFileSync(join(dir, file), `${text}\n`, { mode: 0o600 });
+}
+
+/** Every master key noted so far, by any process of the run. */
+export async function masterKeys(): Promise<Buffer[]> {
+  const dir = directory();
+  const secrets = dir === undefined ? [] : await secretsIn(dir);
+  return secrets.flatMap(({ kind, secret }) => (kind === 'master key' ? [Buffer.from(secret)] : []));
+}
+
+/** Ends a run. Returns what was searched for and where; throws when a secret was found, naming both, not the value. */
+export async function endSearch(): Promise<string> {
+  const dir = directory();
+  if (dir === undefined) return '';
+  try {
+    const { finds, summary } = await searchIn(dir);
+    if (finds.length > 0) throw new Error(`Secrets came out:\n${finds.join('\n')}`);
+    return summary;
+  } finally {
+    delete process.env['TEST_CANARY_DIR'];
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+/** Searches what one run has kept. */
+export async function searchIn(dir: string): Promise<{ finds: string[]; summary: string }> {
+  const canary = new Canary();
+  const counts = new Map<string, number>();
+  for (const { kind, secret } of await secretsIn(dir)) {
+    canary.watch(kind, secret);
+    counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  }
+  const finds = new Set<string>();
+  let chars = 0;
+  for (const file of await filesOf(dir, SAID)) {
+    let text = '';
+    const where = file
+      .slice(SAID.length)
+      .replace(/\.\d+$/, '')
+      .replaceAll('-', ' ');
+    for await (const chunk of createReadStream(join(dir, file), { encoding: 'latin1', highWaterMark: 1 << 20 })) {
+      text = text.slice(-OVERLAP_CHARS) + String(chunk);
+      chars += String(chunk).length;
+      for (const kind of canary.findIn(text)) finds.add(`${kind} in the ${where}`);
+    }
+  }
+  const sought = [...counts].sort().map(([kind, count]) => `${count.toString()} ${kind}s`);
+  const summary = `canary: ${sought.join(', ') || 'no secrets'} looked for in ${(chars / 1e6).toFixed(1)} MB`;
+  return { finds: [...finds].sort(), summary };
+}
+
+async function filesOf(dir: string, beginning: string): Promise<string[]> {
+  return (await readdir(dir)).filter((name) => name.startsWith(beginning)).sort();
+}
+
+async function secretsIn(dir: string): Promise<{ kind: Kind; secret: string | Buffer }[]> {
+  const texts = await Promise.all((await filesOf(dir, SECRETS)).map((file) => readFile(join(dir, file), 'utf8')));
+  // A last line that is being written right now is the next reader's.
+  const lines = texts.flatMap((text) => text.slice(0, text.lastIndexOf('\n') + 1).split('\n')).filter(Boolean);
+  return [...new Set(lines)].map((line) => {
+    const [kind, type, base64] = JSON.parse(line) as [Kind, string, string];
+    const bytes = Buffer.from(base64, 'base64');
+    return { kind, secret: type === 'string' ? bytes.toString() : bytes };
+  });
+}

@@ -1,0 +1,53 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { keepSaid, noteKeysOf, noteSecret, searchIn } from '../setup/canary.js';
+
+const key = randomBytes(24).toString('hex');
+const pool = randomBytes(32);
+const master = randomBytes(32);
+const outer = process.env['TEST_CANARY_DIR'];
+let dir: string;
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'energy-canary-test-'));
+  process.env['TEST_CANARY_DIR'] = dir;
+  noteSecret('API key', key);
+  noteSecret('pool key', pool);
+  noteKeysOf({ MASTER_KEY: master.toString('base64'), MASTER_KEY_PREVIOUS: 'not one' });
+});
+
+afterEach(async () => {
+  if (outer === undefined) delete process.env['TEST_CANARY_DIR'];
+  else process.env['TEST_CANARY_DIR'] = outer;
+  await rm(dir, { recursive: true });
+});
+
+const finds = async (text: string): Promise<string[]> => {
+  keepSaid('log of the API', text);
+  return (await searchIn(dir)).finds;
+};
+
+test.each([
+  ['as it is', `{"key":"${key}"}`, 'API key'],
+  ['within a longer word', `x${key}y`, 'API key'],
+  ['in base64', Buffer.from(key).toString('base64'), 'API key'],
+  ['in hex', pool.toString('hex'), 'pool key'],
+  ['as it was set', master.toString('base64'), 'master key'],
+  ['in the alphabet of addresses of pages', master.toString('base64url'), 'master key'],
+  ['across what is read at once', `${'x'.repeat((1 << 20) - 20)} ${key}`, 'API key'],
+])('a secret is found %s', async (_how, text, kind) => {
+  expect(await finds(text)).toEqual([`${kind} in the log of the API`]);
+});
+
+test('a find never shows the secret, and what only looks like one is none', async () => {
+  expect((await finds(key)).join()).not.toContain(key);
+});
+
+test('what only resembles a secret is none', async () => {
+  expect(
+    await finds(`${key.slice(0, -1)} ${pool.toString('hex').toUpperCase()} ${randomBytes(99).toString('hex')}`),
+  ).toEqual([]);
+  expect((await searchIn(dir)).summary).toBe('canary: 1 API keys, 1 master keys, 1 pool keys looked for in 0.0 MB');
+});
