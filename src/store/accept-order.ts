@@ -93,10 +93,13 @@ DECLARE
   r record;
 BEGIN
   SELECT coalesce(max(leg_no), 0) INTO v_leg FROM leg WHERE order_id = p_order;
+  -- Wallet by wallet, so that the slots of the first one that serves are all that is read, however many there are.
   SELECT s.wallet_id, s.slot_no INTO v_wallet, v_slot
-    FROM pool_slot s JOIN pool_wallet w ON w.id = s.wallet_id
-   WHERE w.role = v_role AND w.status = 'active' AND s.free_sun >= p_amount
-   ORDER BY w.free_sun_seen, w.id, s.free_sun, s.slot_no LIMIT 1 FOR UPDATE OF s SKIP LOCKED;
+    FROM (SELECT id FROM pool_wallet WHERE role = v_role AND status = 'active' ORDER BY free_sun_seen, id) w
+    CROSS JOIN LATERAL (
+      SELECT wallet_id, slot_no FROM pool_slot WHERE wallet_id = w.id AND free_sun >= p_amount
+       ORDER BY free_sun, slot_no LIMIT 1 FOR UPDATE SKIP LOCKED) s
+   LIMIT 1;
   IF FOUND THEN
     UPDATE pool_slot SET free_sun = free_sun - p_amount WHERE wallet_id = v_wallet AND slot_no = v_slot;
     INSERT INTO leg (order_id, leg_no, kind, wallet_id, receive_address, amount_sun, status)

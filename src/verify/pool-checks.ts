@@ -5,10 +5,11 @@ import type { BookCheck } from './book-check.js';
 const GUARDS = [
   ['credit_entry', 'credit_entry_append_only'],
   ['credit_entry', 'credit_entry_no_truncate'],
-  ['orders', 'orders_transition'],
+  ['credit_entry', 'credit_entry_guard'],
+  ['orders', 'orders_guard'],
   ['orders', 'orders_kept'],
-  ['leg', 'leg_transition'],
-  ['chain_tx', 'chain_tx_transition'],
+  ['leg', 'leg_guard'],
+  ['chain_tx', 'chain_tx_guard'],
   ['chain_tx', 'chain_tx_kept'],
   ['audit_log', 'audit_log_append_only'],
 ];

@@ -5,14 +5,7 @@
  */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { ACCEPT_ORDER_SQL, RESERVE_CAPACITY_SQL, TAKE_FROM_SLOTS_SQL } from '../accept-order.js';
-import {
-  CHAIN_TX_STATUS_LIST,
-  CHAIN_TX_TRIGGER_BODY,
-  LEG_STATUS_LIST,
-  LEG_TRIGGER_BODY,
-  ORDERS_TRIGGER_BODY,
-  ORDER_STATUS_LIST,
-} from '../transitions.js';
+import { ROW_GUARDS } from '../row-guards.js';
 
 const PROJECT = [
   `CREATE TABLE project (
@@ -44,17 +37,13 @@ const PROJECT = [
     entry_key text NOT NULL UNIQUE,
     project_id uuid NOT NULL,
     -- The other side of the entry: it gets the same amount with the opposite sign, so the books balance by shape.
-    contra text NOT NULL CHECK (contra IN ('revenue', 'funding', 'adjustments')),
-    kind text NOT NULL CHECK (kind IN ('charge', 'refund', 'topup', 'adjustment')),
-    credits bigint NOT NULL CHECK (credits <> 0),
+    contra text NOT NULL,
+    kind text NOT NULL,
+    credits bigint NOT NULL,
     order_id bigint,
     actor text,
     reason text,
-    created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    CHECK (kind <> 'charge' OR (credits < 0 AND contra = 'revenue' AND order_id IS NOT NULL)),
-    CHECK (kind <> 'refund' OR (credits > 0 AND contra = 'revenue' AND order_id IS NOT NULL)),
-    CHECK (kind <> 'topup' OR (credits > 0 AND contra = 'funding')),
-    CHECK (kind IN ('charge', 'refund') OR (actor IS NOT NULL AND reason IS NOT NULL))
+    created_at timestamptz NOT NULL DEFAULT clock_timestamp()
   )`,
   // Statements, and the sum that proves a balance: one project's entries in order.
   `CREATE INDEX credit_entry_project ON credit_entry (project_id, id)`,
@@ -83,17 +72,17 @@ const ORDERS = [
   `CREATE TABLE orders (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     project_id uuid NOT NULL,
-    key text NOT NULL CHECK (length(key) BETWEEN 1 AND 255),
-    request_hash bytea NOT NULL CHECK (length(request_hash) = 32),
+    key text NOT NULL,
+    request_hash bytea NOT NULL,
     quote_id uuid,
-    kind text NOT NULL CHECK (kind IN ('rental', 'activation')),
-    status text NOT NULL CHECK (status IN (${ORDER_STATUS_LIST})),
+    kind text NOT NULL,
+    status text NOT NULL,
     receive_address text NOT NULL,
-    energy bigint CHECK (energy > 0),
-    duration_sec integer CHECK (duration_sec > 0),
-    price_sun bigint NOT NULL CHECK (price_sun > 0),
-    credits bigint NOT NULL CHECK (credits > 0),
-    trx_usd_e8 bigint NOT NULL CHECK (trx_usd_e8 > 0),
+    energy bigint,
+    duration_sec integer,
+    price_sun bigint NOT NULL,
+    credits bigint NOT NULL,
+    trx_usd_e8 bigint NOT NULL,
     request_id text,
     settled boolean NOT NULL DEFAULT false,
     -- Set while a failed order takes back what other legs had delivered.
@@ -111,11 +100,7 @@ const ORDERS = [
     placed_at timestamptz,
     next_run_at timestamptz,
     lease_until timestamptz,
-    fence integer NOT NULL DEFAULT 0,
-    CHECK (kind = 'activation' OR (energy IS NOT NULL AND duration_sec IS NOT NULL)),
-    CHECK (kind = 'rental' OR (energy IS NULL AND duration_sec IS NULL)),
-    CHECK (status <> 'delivered' OR delivered_at IS NOT NULL),
-    CHECK (delivered_energy IS NULL OR status <> 'delivered' OR delivered_energy >= energy)
+    fence integer NOT NULL DEFAULT 0
   ) WITH (fillfactor = 70)`,
   // The referee of idempotency: one order per key of a project, for ever.
   `CREATE UNIQUE INDEX orders_key ON orders (project_id, key)`,
@@ -134,13 +119,13 @@ const ORDERS = [
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     order_id bigint NOT NULL,
     leg_no smallint NOT NULL,
-    kind text NOT NULL CHECK (kind IN ('rental', 'activation')),
+    kind text NOT NULL,
     wallet_id integer NOT NULL,
     receive_address text NOT NULL,
     -- What is delegated; of an activation, what is held for its fee.
-    amount_sun bigint NOT NULL CHECK (amount_sun > 0),
+    amount_sun bigint NOT NULL,
     energy bigint,
-    status text NOT NULL CHECK (status IN (${LEG_STATUS_LIST})),
+    status text NOT NULL,
     active_at timestamptz,
     -- The database's clock, for reconciling capacity with a chain read that may not have seen the change yet.
     changed_at timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -154,14 +139,14 @@ const ORDERS = [
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     order_id bigint NOT NULL,
     leg_id bigint NOT NULL,
-    purpose text NOT NULL CHECK (purpose IN ('delegate', 'reclaim', 'activate')),
-    attempt integer NOT NULL CHECK (attempt >= 1),
+    purpose text NOT NULL,
+    attempt integer NOT NULL,
     wallet_id integer NOT NULL,
-    status text NOT NULL CHECK (status IN (${CHAIN_TX_STATUS_LIST})),
+    status text NOT NULL,
     -- Two orders may never share an id: the chain would deliver once for both.
-    txid bytea NOT NULL UNIQUE CHECK (length(txid) = 32 AND txid = sha256(raw_data)),
+    txid bytea NOT NULL UNIQUE,
     raw_data bytea NOT NULL,
-    signature bytea CHECK (length(signature) = 65),
+    signature bytea,
     ref_block_number bigint NOT NULL,
     expires_at timestamptz NOT NULL,
     block_number bigint,
@@ -171,9 +156,7 @@ const ORDERS = [
     sent_at timestamptz,
     evidence jsonb,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    UNIQUE (leg_id, purpose, attempt),
-    CHECK (status IN ('built', 'dropped') OR signature IS NOT NULL),
-    CHECK (status NOT IN ('included', 'solid') OR (block_number IS NOT NULL AND block_id IS NOT NULL AND block_at IS NOT NULL))
+    UNIQUE (leg_id, purpose, attempt)
   ) WITH (fillfactor = 70)`,
   // Never two that could both happen for one leg and purpose.
   `CREATE UNIQUE INDEX chain_tx_live ON chain_tx (leg_id, purpose) WHERE status NOT IN ('dead', 'dropped')`,
@@ -200,16 +183,9 @@ const ORDERS = [
     chain_at timestamptz
   )`,
   `CREATE INDEX order_event_order ON order_event (order_id)`,
-  ...(
-    [
-      ['orders', ORDERS_TRIGGER_BODY],
-      ['leg', LEG_TRIGGER_BODY],
-      ['chain_tx', CHAIN_TX_TRIGGER_BODY],
-    ] as const
-  ).flatMap(([table, body]) => [
-    `CREATE FUNCTION ${table}_transition() RETURNS trigger LANGUAGE plpgsql AS $$${body}$$`,
-    `CREATE TRIGGER ${table}_transition BEFORE UPDATE ON ${table} FOR EACH ROW
-     WHEN (OLD.status IS DISTINCT FROM NEW.status) EXECUTE FUNCTION ${table}_transition()`,
+  ...Object.entries(ROW_GUARDS).flatMap(([table, body]) => [
+    `CREATE FUNCTION ${table}_guard() RETURNS trigger LANGUAGE plpgsql AS $$${body}$$`,
+    `CREATE TRIGGER ${table}_guard BEFORE INSERT OR UPDATE ON ${table} FOR EACH ROW EXECUTE FUNCTION ${table}_guard()`,
   ]),
   `CREATE TRIGGER orders_kept BEFORE DELETE ON orders FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER chain_tx_kept BEFORE DELETE ON chain_tx FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
@@ -288,7 +264,7 @@ export class Initial1760000000001 implements MigrationInterface {
        credit_entry, credit_account, project`,
     );
     await runner.query(
-      `DROP FUNCTION orders_transition, leg_transition, chain_tx_transition, announce_project, refuse_change`,
+      `DROP FUNCTION orders_guard, leg_guard, chain_tx_guard, credit_entry_guard, announce_project, refuse_change`,
     );
   }
 }
