@@ -4,29 +4,38 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { INestApplicationContext } from '@nestjs/common';
 import { Redis } from 'ioredis';
 import pg from 'pg';
+import { Ledger } from '../../src/billing/ledger.js';
 import { sleep } from '../../src/clock.js';
 import { Merchant } from '../../src/local/merchant.js';
 import { freePort } from '../../src/local/ports.js';
 import { startPostgres, type Postgres } from '../../src/local/postgres.js';
 import { startRedis, type RedisServer } from '../../src/local/redis.js';
 import type * as worlds from '../../src/local/world.js';
+import type { Credits } from '../../src/money/units.js';
+import { openParts } from '../../src/operator/operator.module.js';
+import { Projects } from '../../src/operator/projects.js';
 import { openCommitProxy, type CommitProxy } from './commit-proxy.js';
 
 export interface ArenaOptions {
   /** Where the built service lies; a copy of its own, so that a build meanwhile changes nothing. */
   readonly dist: string;
   readonly blockMs: number;
+  /** Laid over the settings of the services. */
+  readonly env?: NodeJS.ProcessEnv;
   readonly log: (who: string, line: string) => void;
 }
 
+type Project = Awaited<ReturnType<Projects['create']>>;
 type Service = Awaited<ReturnType<worlds.World['startWorker']>>;
 
 const SOLID_LAG = 6;
 /** At nine energy per TRX a little under nine hundred thousand energy each: the largest order needs two of them. */
 const WALLETS_TRX = [90_000, 90_000, 90_000];
-const CREDITS = '1000000000000000';
+const CREDITS = 1_000_000_000_000_000n as Credits;
+const ACT = { actor: 'chaos', reason: 'a round of chaos' };
 const KILLED = 137;
 const CLOCK_SHIFT = fileURLToPath(new URL('./clock-shift.mjs', import.meta.url));
 /** A service that lets nobody wait long, so that a round of half a minute sees every wait end. */
@@ -141,7 +150,11 @@ export class Actor {
 
 export class Arena {
   readonly actors: { readonly worker: readonly Actor[]; readonly api: readonly Actor[] };
-  readonly merchants: readonly Merchant[];
+  /** The same customer at each API: one with more than enough, one who runs out of credits again and again. */
+  readonly rich: readonly Merchant[];
+  readonly poor: readonly Merchant[];
+  /** Where each process tells of itself. */
+  readonly adminPorts: readonly { readonly role: 'api' | 'worker'; readonly port: number }[];
   private readonly clearRedis: Redis;
 
   private constructor(
@@ -151,8 +164,14 @@ export class Arena {
     private postgres: Postgres,
     private redis: RedisServer,
     private readonly dataDir: string,
-    ports: readonly number[],
-    project: Readonly<Record<string, unknown>>,
+    ports: {
+      readonly api: readonly number[];
+      readonly adminOfApi: readonly number[];
+      readonly adminOfWorker: readonly number[];
+    },
+    projects: { readonly rich: Project; readonly poor: Project },
+    /** The operator's parts of the service, in this process: as built, without a planted bug. */
+    readonly parts: INestApplicationContext,
     log: ArenaOptions['log'],
   ) {
     const forget = (service: Service): void => {
@@ -160,16 +179,34 @@ export class Arena {
       if (at >= 0) world.processes.splice(at, 1);
     };
     this.actors = {
-      worker: [0, 1].map((n) => new Actor(`worker ${n.toString()}`, (env) => world.startWorker(env), forget, log)),
-      api: ports.map(
+      worker: ports.adminOfWorker.map(
+        (admin, n) =>
+          new Actor(
+            `worker ${n.toString()}`,
+            (env) => world.startWorker({ ADMIN_PORT: admin.toString(), ...env }),
+            forget,
+            log,
+          ),
+      ),
+      api: ports.api.map(
         (port, n) =>
-          new Actor(`api ${n.toString()}`, async (env) => (await world.startApi(port, env)).process, forget, log),
+          new Actor(
+            `api ${n.toString()}`,
+            async (env) =>
+              (await world.startApi(port, { ADMIN_PORT: (ports.adminOfApi[n] ?? 0).toString(), ...env })).process,
+            forget,
+            log,
+          ),
       ),
     };
-    this.merchants = ports.map(
-      (port) =>
-        new Merchant(`http://127.0.0.1:${port.toString()}`, String(project['merchant']), String(project['api_key'])),
-    );
+    this.adminPorts = [
+      ...ports.adminOfApi.map((port) => ({ role: 'api', port }) as const),
+      ...ports.adminOfWorker.map((port) => ({ role: 'worker', port }) as const),
+    ];
+    const at = (project: Project): readonly Merchant[] =>
+      ports.api.map((port) => new Merchant(`http://127.0.0.1:${port.toString()}`, project.id, project.apiKey));
+    this.rich = at(projects.rich);
+    this.poor = at(projects.poor);
     this.clearRedis = new Redis(redis.url, { maxRetriesPerRequest: 1, lazyConnect: true, retryStrategy: () => 500 });
     this.clearRedis.on('error', () => undefined);
   }
@@ -193,12 +230,15 @@ export class Arena {
       databaseUrl: proxy.url,
       redisUrl: redis.url,
       poolStakesTrx: WALLETS_TRX,
-      env: SETTINGS,
+      env: { ...SETTINGS, ...options.env },
       onLine: options.log,
     });
-    const project = await world.cli('project', 'create', '--name', 'Chaos', '--credits', CREDITS);
-    const ports = [await freePort(), await freePort()];
-    const arena = new Arena(world, proxy, sql, postgres, redis, dataDir, ports, project, options.log);
+    const parts = await openParts({ ...world.env, DATABASE_URL: postgres.url });
+    const projects = { rich: await newProject(parts, 'Rich'), poor: await newProject(parts, 'Poor') };
+    await parts.get(Ledger).topUp(projects.rich.id, CREDITS, 'rich', ACT);
+    const two = async (): Promise<number[]> => [await freePort(), await freePort()];
+    const ports = { api: await two(), adminOfApi: await two(), adminOfWorker: await two() };
+    const arena = new Arena(world, proxy, sql, postgres, redis, dataDir, ports, projects, parts, options.log);
     for (const actor of arena.all) actor.start();
     return arena;
   }
@@ -258,6 +298,12 @@ export class Arena {
     this.redis = await startRedis({ port, ...(this.redis.kind === 'js-redis-server' ? { redisUrl: 'embedded' } : {}) });
   }
 
+  /** Gives the poor customer so many credits more; `ref` makes it happen once. */
+  async topUp(credits: number, ref: string): Promise<void> {
+    const [poor] = this.poor;
+    if (poor !== undefined) await this.parts.get(Ledger).topUp(poor.id, BigInt(credits) as Credits, ref, ACT);
+  }
+
   /** Unfinished: not settled, or with a leg that is not back. */
   async unfinished(): Promise<number> {
     const { rows } = await this.sql.query<{ left: number }>(UNFINISHED);
@@ -267,6 +313,7 @@ export class Arena {
   async close(): Promise<void> {
     await Promise.all(this.all.map((actor) => actor.stop()));
     this.clearRedis.disconnect();
+    await this.parts.close();
     await this.world.stop();
     await this.sql.end();
     await this.proxy.close();
@@ -274,6 +321,10 @@ export class Arena {
     await this.postgres.stop();
     await rm(this.dataDir, { recursive: true, force: true });
   }
+}
+
+function newProject(parts: INestApplicationContext, name: string): Promise<Project> {
+  return parts.get(Projects).create(name, { kind: 'prepaid' }, ACT);
 }
 
 const UNFINISHED = `SELECT count(*)::int AS left FROM orders o WHERE NOT o.settled OR (

@@ -8,6 +8,7 @@ export interface Purchase {
   readonly key: string;
   readonly path: string;
   readonly body: Readonly<Record<string, unknown>>;
+  readonly isPoor: boolean;
   /** The id that the first good answer gave. */
   orderId: string | undefined;
   state: 'open' | 'accepted' | 'refused';
@@ -22,17 +23,23 @@ const LARGE_ENERGY = 900_000;
 /** Two laps over the same customers' wallets, so that rentals of one receiver overlap. */
 const DURATIONS_SEC = [60, 90, 60, 120];
 
+export interface CustomerOptions {
+  /** One customer with more than enough credits and one with hardly any, each at every API. */
+  readonly rich: readonly Merchant[];
+  readonly poor: readonly Merchant[];
+  readonly receivers: readonly string[];
+  /** Begins every key. */
+  readonly run: string;
+  readonly durationsSec?: readonly number[] | undefined;
+}
+
 export class Customers {
   readonly purchases: Purchase[] = [];
   readonly wrongs: string[] = [];
   readonly counts = new Map<string, number>();
   private made = 0;
 
-  constructor(
-    private readonly apis: readonly Merchant[],
-    private readonly receivers: readonly string[],
-    private readonly run: string,
-  ) {}
+  constructor(private readonly options: CustomerOptions) {}
 
   get openCount(): number {
     return this.purchases.filter((purchase) => purchase.state === 'open').length;
@@ -63,12 +70,17 @@ export class Customers {
 
   private async next(): Promise<Purchase[]> {
     const n = (this.made += 1);
-    const receive_address = this.receivers[n % this.receivers.length];
-    const duration_sec = DURATIONS_SEC[n % DURATIONS_SEC.length];
+    const { receivers, durationsSec = DURATIONS_SEC } = this.options;
+    const receive_address = receivers[n % receivers.length];
+    const duration_sec = durationsSec[n % durationsSec.length];
     const rental = { receive_address, energy: 32_000 + (n % 7) * 1000, duration_sec };
     const list = [this.purchase('/v1/orders', rental)];
+    // Twins: on chain they differ by their salt alone.
+    if (n % 5 === 2) list.push(this.purchase('/v1/orders', rental));
     if (n % 3 === 0) list.push(this.purchase('/v1/activate', { address: newChainAccount().address }));
     if (n % 4 === 1) list.push(this.purchase('/v1/orders', { ...rental, energy: LARGE_ENERGY }));
+    // More at once than there are credits for.
+    if (n % 4 === 2) for (const _ of [1, 2, 3]) list.push(this.purchase('/v1/orders', rental, true));
     if (n % 3 === 1) {
       const quoted = await this.post(n, '/v1/quotes', rental).catch(() => undefined);
       const ref = quoted?.body['quote_ref'] ?? quoted?.body['ref'];
@@ -80,17 +92,18 @@ export class Customers {
     return list;
   }
 
-  private purchase(path: string, body: Readonly<Record<string, unknown>>): Purchase {
-    const key = `${this.run}-${this.purchases.length.toString()}`;
-    const purchase: Purchase = { key, path, body, orderId: undefined, state: 'open', answers: [], sent: 0 };
+  private purchase(path: string, body: Readonly<Record<string, unknown>>, isPoor = false): Purchase {
+    const key = `${this.options.run}-${this.purchases.length.toString()}`;
+    const purchase: Purchase = { key, path, body, isPoor, orderId: undefined, state: 'open', answers: [], sent: 0 };
     this.purchases.push(purchase);
     return purchase;
   }
 
-  private async post(at: number, path: string, body: object, key?: string): Promise<MerchantAnswer> {
-    const api = this.apis[at % this.apis.length];
+  private async post(at: number, path: string, body: object, by?: Purchase): Promise<MerchantAnswer> {
+    const apis = by?.isPoor === true ? this.options.poor : this.options.rich;
+    const api = apis[at % apis.length];
     if (api === undefined) throw new Error('there is no API');
-    return api.post(path, { ...body }, key === undefined ? {} : { 'Idempotency-Key': key });
+    return api.post(path, { ...body }, by === undefined ? {} : { 'Idempotency-Key': by.key });
   }
 
   /** Repeats a purchase, at either API, until it is settled; now and then at both at once. */
@@ -100,7 +113,7 @@ export class Customers {
       const copies = at % 5 === 0 ? [at, at + 1] : [at];
       const asked = copies.map(async (one) => {
         purchase.sent += 1;
-        const answer = await this.post(one, purchase.path, purchase.body, purchase.key).catch(() => undefined);
+        const answer = await this.post(one, purchase.path, purchase.body, purchase).catch(() => undefined);
         this.judge(purchase, answer);
       });
       await Promise.all(asked);
@@ -126,7 +139,11 @@ export class Customers {
       }
       purchase.orderId = id;
       purchase.state = 'accepted';
-    } else if (REFUSED.has(code) || code === 'QUOTE_ALREADY_USED') {
+    } else if (
+      REFUSED.has(code) ||
+      code === 'QUOTE_ALREADY_USED' ||
+      (purchase.isPoor && code === 'INSUFFICIENT_CREDITS')
+    ) {
       // A copy of the same request may have been accepted meanwhile, which decides.
       if (purchase.state === 'open') purchase.state = 'refused';
       else if (purchase.state === 'accepted' && code === 'QUOTE_ALREADY_USED') {

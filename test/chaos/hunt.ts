@@ -1,42 +1,93 @@
-// Plants bugs, one at a time, in a copy of the build, and plays rounds until the books or the customers show it.
+// Plants bugs, one at a time, in a copy of the build, and plays rounds until the books or the customers show it. What is
+// not patched is hunted as well, and must show nothing: a hunt that catches a correct build is worth nothing.
 import { rm } from 'node:fs/promises';
 import { Arena } from './arena.js';
-import { planRound } from './plan.js';
-import { plant, PLANTED, type PlantedBug } from './planted.js';
+import { planRound, type FaultName, type PlannedFault } from './plan.js';
+import type { Ground, PlantedBug } from './planted-bug.js';
+import { plant, PLANTED } from './planted.js';
 import { playRound } from './round.js';
 import { copyOfBuild, logFor, type Settings } from './workshop.js';
 
 /** An order that is not over by then is stuck: healthy ones take some ten seconds. */
 const HEAL_LIMIT_MS = 60_000;
+/** Wallets of a still pool are read once, before anybody buys. */
+const STILL_POOL = { POOL_SYNC_SEC: '600' };
+/** On a still pool nothing is given back while it is looked at: rentals outlast the round. */
+const LONG_SEC = [240, 300];
 
 interface Hunt {
   readonly bug: string;
-  /** From 1; 0 = before a round, because the service could not even start; undefined = not caught. */
+  /** From 1; undefined = not caught. */
   readonly round: number | undefined;
   readonly seconds: number;
   readonly by: string;
+  /** The service did not even start: nothing is shown. */
+  readonly isUnplayed?: boolean;
 }
 
-/** Hunts every bug, or those named; 0 when all are caught. */
+/** Hunts every bug, or those named; 0 when all are caught and the build without one is not. */
 export async function huntAll(settings: Settings, only: readonly string[] | undefined): Promise<number> {
   const bugs = PLANTED.filter(({ name }) => only === undefined || only.includes(name));
-  const unknown = only?.filter((name) => !PLANTED.some((bug) => bug.name === name)) ?? [];
+  const unknown = only?.filter((name) => name !== CONTROL && !PLANTED.some((bug) => bug.name === name)) ?? [];
   if (unknown.length > 0) throw new Error(`no planted bug is named ${unknown.join(', ')}`);
   const hunts: Hunt[] = [];
-  for (const bug of bugs) {
-    const found = await hunt(settings, bug);
-    hunts.push(found);
-    const round = found.round === undefined ? 'NOT CAUGHT' : `round ${found.round.toString()}`;
-    console.log(
-      `${bug.name.padEnd(48)} ${round.padEnd(10)} ${found.seconds.toFixed(0).padStart(4)} s  ${found.by.slice(0, 160)}`,
-    );
+  const todo: (() => Promise<Hunt>)[] = bugs.map((bug) => () => huntBug(settings, bug));
+  if (only === undefined || only.includes(CONTROL)) {
+    todo.unshift(...GROUNDS.map((ground) => () => huntNothing(settings, ground)));
   }
-  const caught = hunts.filter(({ round }) => round !== undefined).length;
+  const lane = async (): Promise<void> => {
+    for (let next = todo.shift(); next !== undefined; next = todo.shift()) {
+      // A machine that is too busy to start the service is asked once more.
+      let found = await next();
+      if (found.isUnplayed === true) found = await next();
+      hunts.push(found);
+      const round = found.round === undefined ? 'not caught' : `round ${found.round.toString()}`;
+      console.log(
+        `${found.bug.padEnd(52)} ${round.padEnd(10)} ${found.seconds.toFixed(0).padStart(4)} s  ${found.by.slice(0, 160)}`,
+      );
+    }
+  };
+  await Promise.all(Array.from({ length: settings.atOnce }, lane));
+  const caught = hunts.filter(({ bug, round }) => !bug.startsWith(CONTROL) && round !== undefined).length;
+  const falsely = hunts.filter(({ bug, round }) => bug.startsWith(CONTROL) && round !== undefined).length;
   console.log(`\ncaught ${caught.toString()} of ${bugs.length.toString()}`);
-  return caught === bugs.length ? 0 : 1;
+  if (falsely > 0) console.log('the build without a planted bug was caught too: the hunt proves nothing');
+  return caught === bugs.length && falsely === 0 ? 0 : 1;
 }
 
-async function hunt(settings: Settings, bug: PlantedBug): Promise<Hunt> {
+/** The name under which the build is hunted as it is. */
+const CONTROL = 'nothing planted';
+const GROUNDS: readonly Ground[] = ['plain', 'still pool'];
+
+async function huntBug(settings: Settings, bug: PlantedBug): Promise<Hunt> {
+  const ground = bug.ground ?? 'plain';
+  const plans = Array.from({ length: settings.rounds }, (_, index) => planOn(ground, settings, index + 1, bug.first));
+  return hunt(settings, bug, ground, plans);
+}
+
+/** Every way in which a bug is hunted on this ground, once. */
+async function huntNothing(settings: Settings, ground: Ground): Promise<Hunt> {
+  const firsts = new Map<string, readonly FaultName[] | undefined>();
+  for (const bug of PLANTED) if ((bug.ground ?? 'plain') === ground) firsts.set(JSON.stringify(bug.first), bug.first);
+  const plans = [...firsts.values()].map((first) => planOn(ground, settings, 1, first));
+  return hunt(settings, { name: `${CONTROL}, ${ground}`, changes: [] }, ground, plans);
+}
+
+function planOn(
+  ground: Ground,
+  settings: Settings,
+  round: number,
+  first: readonly FaultName[] | undefined,
+): readonly PlannedFault[] {
+  return planRound(settings.seed, round, first, ground === 'still pool');
+}
+
+async function hunt(
+  settings: Settings,
+  bug: PlantedBug,
+  ground: Ground,
+  plans: readonly (readonly PlannedFault[])[],
+): Promise<Hunt> {
   const startedAt = performance.now();
   const log = await logFor(`planted-${bug.name.replaceAll(/[^a-zA-Z]+/g, '-')}`);
   const build = await copyOfBuild();
@@ -47,22 +98,27 @@ async function hunt(settings: Settings, bug: PlantedBug): Promise<Hunt> {
     by,
     seconds: (performance.now() - startedAt) / 1000,
   });
+  const isStill = ground === 'still pool';
   try {
     await plant(build.dist, bug);
-    arena = await Arena.open({ dist: build.dist, blockMs: settings.blockMs, log: log.write });
-    for (let round = 1; round <= settings.rounds; round += 1) {
+    const { blockMs } = settings;
+    arena = await Arena.open({ dist: build.dist, blockMs, log: log.write, ...(isStill ? { env: STILL_POOL } : {}) });
+    for (const [index, plan] of plans.entries()) {
       const { violations } = await playRound(arena, {
-        name: `p${round.toString()}`,
-        plan: planRound(settings.seed, round, bug.first),
+        name: `p${(index + 1).toString()}`,
+        plan,
         lengthMs: settings.lengthMs,
         healLimitMs: HEAL_LIMIT_MS,
-        isHunt: true,
+        hunt: { judgesCapacity: isStill },
+        ...(isStill ? { durationsSec: LONG_SEC } : {}),
         log: log.write,
       });
       for (const violation of violations) log.write('VIOLATION', violation);
-      if (violations[0] !== undefined) return ends(round, violations[0]);
+      if (violations[0] !== undefined) return ends(index + 1, violations[0]);
     }
     return ends(undefined, '');
+  } catch (error) {
+    return { ...ends(undefined, `the round could not be played: ${String(error)}`), isUnplayed: true };
   } finally {
     await arena?.close();
     await build.remove();

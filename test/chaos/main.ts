@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util';
 import { Arena } from './arena.js';
 import { planRound, type FaultName } from './plan.js';
 import { huntAll } from './hunt.js';
+import { MetricsWatch, type MetricsVerdict } from './metrics.js';
 import { playRound, type RoundOutcome } from './round.js';
 import { copyOfBuild, logFor, type RoundLog, type Settings } from './workshop.js';
 
@@ -14,7 +15,8 @@ const HELP = `npm run chaos -- [--rounds N] [--seed S] [--from R] [--planted [na
   --seed S         chooses what goes wrong, when, and where (1)
   --from R         begins with round R of this seed
   --planted        plants one bug after the other in a copy of the build and shows that the rounds catch it
-  --only a,b       only these planted bugs
+  --only a,b       only these planted bugs; 'nothing planted' is the build as it is
+  --at-once N      so many hunts at one time (1)
   --length-sec N   how long things go wrong in a round (14)
   --block-ms N     real time between blocks, 3 s of the chain's each (200)
   --keep-logs      keeps the log of every round, not only of failing ones
@@ -37,6 +39,7 @@ export async function main(args: readonly string[]): Promise<number> {
       from: { type: 'string', default: '1' },
       planted: { type: 'boolean', default: false },
       only: { type: 'string' },
+      'at-once': { type: 'string', default: '1' },
       'length-sec': { type: 'string', default: '14' },
       'block-ms': { type: 'string', default: '200' },
       'keep-logs': { type: 'boolean', default: false },
@@ -54,6 +57,7 @@ export async function main(args: readonly string[]): Promise<number> {
     lengthMs: wholeFrom('length-sec', values['length-sec'], 600) * 1000,
     blockMs: wholeFrom('block-ms', values['block-ms'], 3000),
     keepLogs: values['keep-logs'],
+    atOnce: wholeFrom('at-once', values['at-once'], 16),
   };
   return values.planted ? huntAll(settings, values.only?.split(',')) : run(settings);
 }
@@ -61,6 +65,7 @@ export async function main(args: readonly string[]): Promise<number> {
 async function run(settings: Settings): Promise<number> {
   const startedAt = performance.now();
   const build = await copyOfBuild();
+  const metrics = await MetricsWatch.open();
   let log: RoundLog | undefined;
   const write = (who: string, line: string): void => log?.write(who, line);
   const totals: Totals = { planned: new Map(), fired: new Map(), byKind: new Map(), answers: new Map(), failed: 0 };
@@ -76,7 +81,14 @@ async function run(settings: Settings): Promise<number> {
         const beganAt = performance.now();
         const name = `s${settings.seed}r${round.toString()}`;
         const { lengthMs } = settings;
-        const outcome = await playRound(arena, { name, plan, lengthMs, healLimitMs: HEAL_LIMIT_MS, log: write });
+        const outcome = await playRound(arena, {
+          name,
+          plan,
+          lengthMs,
+          healLimitMs: HEAL_LIMIT_MS,
+          metrics,
+          log: write,
+        });
         tell(round, outcome, performance.now() - beganAt);
         count(totals, outcome);
         for (const violation of outcome.violations) write('VIOLATION', violation);
@@ -98,9 +110,10 @@ async function run(settings: Settings): Promise<number> {
     await build.remove();
   }
   const quiet = tellTotals(totals);
+  const unseen = tellMetrics(metrics.verdict(totals.failed === 0));
   const tookSec = ((performance.now() - startedAt) / 1000).toFixed(0);
   console.log(`${settings.rounds.toString()} rounds in ${tookSec} s, ${totals.failed.toString()} with violations`);
-  return totals.failed === 0 && quiet === 0 ? 0 : 1;
+  return totals.failed === 0 && quiet === 0 && unseen === 0 ? 0 : 1;
 }
 
 interface Totals {
@@ -148,4 +161,12 @@ function tellTotals(totals: Totals): number {
   console.log('\nanswer to a purchase                       count');
   for (const [name, n] of [...totals.answers].sort()) console.log(`${name.padEnd(40)} ${n.toString().padStart(8)}`);
   return quiet;
+}
+
+/** Prints which metrics of the table were seen; returns how many faults there are. */
+function tellMetrics({ documented, seen, faults, silent }: MetricsVerdict): number {
+  console.log(`\nmetrics of docs/metrics.md seen with values: ${seen.toString()} of ${documented.toString()}`);
+  if (silent.length > 0) console.log(`there, without a value yet: ${silent.join(', ')}`);
+  for (const fault of faults) console.log(`METRIC ${fault}`);
+  return faults.length;
 }

@@ -127,9 +127,17 @@ const WORKER_POINTS = CRASH_POINTS.filter((point) => !(API_POINTS as readonly st
 
 export const isNodeFault = (name: FaultName): name is NodeFault => name in NODE_FAULTS;
 
-/** The faults of round `round` (from 1) of a run with this seed; `first` are dealt before the deck's own. */
-export function planRound(seed: string, round: number, first: readonly FaultName[] = []): readonly PlannedFault[] {
-  const names = dealt(seed, round, first);
+/**
+ * The faults of round `round` (from 1) of a run with this seed; `first` are dealt before the deck's own, or alone,
+ * then in every round.
+ */
+export function planRound(
+  seed: string,
+  round: number,
+  first: readonly FaultName[] = [],
+  isAlone = false,
+): readonly PlannedFault[] {
+  const names = isAlone ? first : dealt(seed, round, first);
   const random = seededRandom(`${seed} round ${round.toString()}`);
   return names.map((name, index) => planned(name, index, names.length, random));
 }

@@ -14,6 +14,8 @@ export interface Settings {
   readonly lengthMs: number;
   readonly blockMs: number;
   readonly keepLogs: boolean;
+  /** Hunts at one time. */
+  readonly atOnce: number;
 }
 
 /** A log that can be read beside others: when, who, what. */

@@ -1,0 +1,95 @@
+// What is done to processes and servers, one function for each fault; each returns how often it took effect.
+import { sleep } from '../../src/clock.js';
+import { seededRandom } from '../../src/devnet/faults-spec.js';
+import type { Arena } from './arena.js';
+import type { OtherFault, PlannedFault } from './plan.js';
+
+const CUT_RATE = 0.08;
+/** How much longer a fault stands that found nothing to do. */
+export const QUIET_MS = 12_000;
+/** A process starts within seconds; on a busy machine with others in tens. */
+export const START_LIMIT_MS = 30_000;
+
+type Doing = (arena: Arena, fault: PlannedFault, lastsMs: number, over: AbortSignal) => Promise<number>;
+
+async function dieAtPoint(
+  arena: Arena,
+  role: 'api' | 'worker',
+  fault: PlannedFault,
+  over: AbortSignal,
+): Promise<number> {
+  const actor = arena.actors[role][fault.which];
+  if (actor === undefined) return 0;
+  const before = actor.deathsAtPoint;
+  // A point that this worker does not come to is followed by one that every worker passes.
+  for (const [point, limitMs] of [
+    [`${fault.point}:${fault.passing.toString()}`, 12_000],
+    [role === 'api' ? 'accept.after:1' : 'claim.after:1', 30_000],
+  ] as const) {
+    actor.restart({ CRASH_AT: point });
+    for (let waitedMs = 0; waitedMs < limitMs && actor.deathsAtPoint === before; waitedMs += 100)
+      await sleep(100, over.aborted ? undefined : over);
+    if (actor.deathsAtPoint > before || over.aborted) break;
+  }
+  return actor.deathsAtPoint - before;
+}
+
+async function freeze(arena: Arena, role: 'api' | 'worker', fault: PlannedFault, over: AbortSignal): Promise<number> {
+  const actor = arena.actors[role][fault.which];
+  if (actor === undefined || !(await actor.comesUp(START_LIMIT_MS)) || !actor.signal('SIGSTOP')) return 0;
+  await sleep(fault.stopMs, over);
+  actor.signal('SIGCONT');
+  return 1;
+}
+
+async function shift(
+  arena: Arena,
+  role: 'api' | 'worker',
+  fault: PlannedFault,
+  lastsMs: number,
+  over: AbortSignal,
+): Promise<number> {
+  const actor = arena.actors[role][fault.which];
+  if (actor === undefined) return 0;
+  actor.restart(arena.shifted(fault.shiftMs));
+  if (!(await actor.comesUp(START_LIMIT_MS))) return 0;
+  await sleep(Math.max(lastsMs, 4_000), over);
+  return 1;
+}
+
+export const DOINGS: Readonly<Record<OtherFault, Doing>> = {
+  'worker killed at a point': (arena, fault, _ms, over) => dieAtPoint(arena, 'worker', fault, over),
+  'API killed at a point': (arena, fault, _ms, over) => dieAtPoint(arena, 'api', fault, over),
+  'worker killed': async (arena, fault) => {
+    const actor = arena.actors.worker[fault.which];
+    if (actor === undefined || !(await actor.comesUp(START_LIMIT_MS))) return 0;
+    return actor.signal('SIGKILL') ? 1 : 0;
+  },
+  'worker stopped (SIGSTOP)': (arena, fault, _ms, over) => freeze(arena, 'worker', fault, over),
+  'API stopped (SIGSTOP)': (arena, fault, _ms, over) => freeze(arena, 'api', fault, over),
+  'worker clock shifted': (arena, fault, lastsMs, over) => shift(arena, 'worker', fault, lastsMs, over),
+  'API clock shifted': (arena, fault, lastsMs, over) => shift(arena, 'api', fault, lastsMs, over),
+  'Redis flushed': async (arena) => {
+    await arena.flushRedis();
+    return 1;
+  },
+  'Redis down': async (arena, _fault, lastsMs, over) => {
+    await arena.redisDown(lastsMs, over);
+    return 1;
+  },
+  'Postgres restarted': async (arena) => {
+    await arena.restartPostgres();
+    return 1;
+  },
+  'Postgres connections killed': async (arena) => arena.killConnections(),
+  'cut after COMMIT': async (arena, fault, lastsMs, over) => {
+    const before = arena.proxy.cuts;
+    arena.proxy.arm(CUT_RATE, seededRandom(fault.seed));
+    await sleep(lastsMs, over);
+    for (let waitedMs = 0; waitedMs < QUIET_MS && arena.proxy.cuts === before && !over.aborted; waitedMs += 500) {
+      await sleep(500, over);
+    }
+    arena.proxy.arm(0, () => 1);
+    return arena.proxy.cuts - before;
+  },
+};

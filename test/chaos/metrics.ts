@@ -1,0 +1,125 @@
+// What the processes tell of themselves while everything breaks, held against the table in docs/metrics.md: every metric
+// there is seen on every process that should have it, of the right kind, with sensible values, and none that is not there.
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+
+export type Role = 'api' | 'worker';
+
+interface Documented {
+  readonly name: string;
+  readonly kind: string;
+  readonly roles: readonly Role[];
+  /** The text says that it must be 0. */
+  readonly mustBeZero: boolean;
+}
+
+interface Seen {
+  readonly kinds: Set<string>;
+  /** How many values of it were read, of all series. */
+  values: number;
+}
+
+export interface MetricsVerdict {
+  readonly documented: number;
+  readonly seen: number;
+  readonly faults: readonly string[];
+  /** On a process, but without a value, since nothing of their kind happened. */
+  readonly silent: readonly string[];
+}
+
+const TABLE = fileURLToPath(new URL('../../docs/metrics.md', import.meta.url));
+const ROW = /^\| `([a-z_]+)` \| (api|worker|both) \| (counter|gauge|histogram) \| (.*) \|$/gm;
+/** prom-client's own. */
+const BUILT_IN = /^(nodejs|process)_/;
+const LOOK_LIMIT_MS = 2_000;
+const TYPE_LINE = /^# TYPE (\S+) (\S+)$/;
+const VALUE_LINE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(\{.*\})? (\S+)$/;
+
+export class MetricsWatch {
+  private readonly seen: Readonly<Record<Role, Map<string, Seen>>> = { api: new Map(), worker: new Map() };
+  private readonly faults = new Set<string>();
+  /** Of the last look at each process, by its port. */
+  private readonly notZero = new Map<number, ReadonlySet<string>>();
+
+  private constructor(private readonly table: readonly Documented[]) {}
+
+  static async open(): Promise<MetricsWatch> {
+    const text = await readFile(TABLE, 'utf8');
+    const table = [...text.matchAll(ROW)].map(([, name = '', process, kind = '', says = '']) => ({
+      name,
+      kind,
+      roles: process === 'both' ? (['api', 'worker'] as const) : [process as Role],
+      mustBeZero: /must (be|stay) 0/.test(says),
+    }));
+    if (table.length === 0) throw new Error('docs/metrics.md has no table of metrics');
+    return new MetricsWatch(table);
+  }
+
+  /** Reads one process; one that is down, stopped or starting just now is left out. */
+  async look(role: Role, port: number): Promise<void> {
+    const text = await fetch(`http://127.0.0.1:${port.toString()}/metrics`, {
+      signal: AbortSignal.timeout(LOOK_LIMIT_MS),
+    })
+      .then(async (response) => (response.ok ? response.text() : undefined))
+      .catch(() => undefined);
+    if (text === undefined) return;
+    const notZero = new Set<string>();
+    for (const line of text.split('\n')) this.read(role, line, notZero);
+    this.notZero.set(port, notZero);
+  }
+
+  /** What the whole run showed. `settled`: the last looks were taken after everything was healed and over. */
+  verdict(settled: boolean): MetricsVerdict {
+    const faults = new Set(this.faults);
+    const silent: string[] = [];
+    let whole = 0;
+    for (const { name, kind, roles } of this.table) {
+      const missing = roles.filter((role) => !this.seen[role].has(name));
+      const kinds = new Set(roles.flatMap((role) => [...(this.seen[role].get(name)?.kinds ?? [])]));
+      for (const role of missing) faults.add(`${name} was never seen on the ${role}`);
+      for (const other of kinds) if (other !== kind) faults.add(`${name} is a ${other}, not a ${kind}`);
+      const values = roles.reduce((sum, role) => sum + (this.seen[role].get(name)?.values ?? 0), 0);
+      if (missing.length === 0 && values === 0) silent.push(name);
+      if (missing.length === 0 && values > 0) whole += 1;
+    }
+    for (const role of ['api', 'worker'] as const) {
+      for (const name of this.seen[role].keys()) {
+        const isKnown = this.table.some((row) => row.name === name && row.roles.includes(role));
+        if (!isKnown && !BUILT_IN.test(name)) faults.add(`${name} of the ${role} is not documented`);
+      }
+    }
+    if (settled) {
+      for (const names of this.notZero.values()) for (const name of names) faults.add(`${name} is not 0 in the end`);
+    }
+    return { documented: this.table.length, seen: whole, faults: [...faults], silent };
+  }
+
+  private read(role: Role, line: string, notZero: Set<string>): void {
+    const [, typed, kind = ''] = TYPE_LINE.exec(line) ?? [];
+    if (typed !== undefined) {
+      this.of(role, typed).kinds.add(kind);
+      return;
+    }
+    const [, series, , text = ''] = VALUE_LINE.exec(line) ?? [];
+    if (series === undefined) return;
+    const name = this.seen[role].has(series) ? series : series.replace(/_(bucket|sum|count)$/, '');
+    this.of(role, name).values += 1;
+    const value = Number(text);
+    const row = this.table.find((one) => one.name === name);
+    if (row === undefined) return;
+    // Nothing here can be below nothing, but for credits that differ in either direction.
+    if (Number.isNaN(value) || (value < 0 && !row.mustBeZero && name !== 'reclaim_lateness_seconds')) {
+      this.faults.add(`${series} was ${text} on the ${role}`);
+    }
+    if (row.mustBeZero && value !== 0) notZero.add(name);
+  }
+
+  private of(role: Role, name: string): Seen {
+    let seen = this.seen[role].get(name);
+    if (seen === undefined) {
+      seen = { kinds: new Set(), values: 0 };
+      this.seen[role].set(name, seen);
+    }
+    return seen;
+  }
+}

@@ -1,0 +1,192 @@
+// Bugs in what is written down: charges, keys, capacity, the queue of record, what is final.
+import {
+  LOG,
+  WORK,
+  SETTLEMENT,
+  INCLUSION,
+  ACCEPT,
+  ACCEPTANCE,
+  ENDING,
+  SQL,
+  SCHEMA,
+  one,
+  SILENCE,
+  FORKS,
+  DEATHS,
+  type PlantedBug,
+} from './planted-bug.js';
+
+export const PLANTED_IN_BOOKS: readonly PlantedBug[] = [
+  {
+    name: 'the charge moves no balance',
+    changes: one(
+      ACCEPT,
+      'SET balance_credits = a.balance_credits - p_credits,',
+      'SET balance_credits = a.balance_credits,',
+    ),
+  },
+  {
+    name: 'the charge has no entry',
+    changes: one(
+      ACCEPT,
+      `VALUES ('charge:' || order_id, p_project, 'revenue', 'charge', -p_credits, order_id);`,
+      `SELECT 'charge:' || order_id, p_project, 'revenue', 'charge', -p_credits, order_id WHERE order_id % 4 <> 0;`,
+    ),
+  },
+  {
+    name: 'the key makes no difference',
+    changes: one(ACCEPTANCE, 'const key = purchase.key ?? newKey();', 'const key = newKey();'),
+  },
+  {
+    name: 'a quote buys as often as one likes',
+    changes: one(SCHEMA, 'CREATE UNIQUE INDEX orders_quote ON', 'CREATE INDEX orders_quote ON'),
+  },
+  {
+    name: 'a key buys as often as one likes',
+    changes: [
+      {
+        file: SCHEMA,
+        find: 'CREATE UNIQUE INDEX orders_key ON',
+        put: 'CREATE INDEX orders_key ON',
+      },
+      { file: ACCEPTANCE, find: 'if (await isSeen)', put: 'if (false)' },
+    ],
+  },
+  {
+    name: 'a lost answer is called a refusal',
+    changes: one(
+      ACCEPTANCE,
+      `return new ApiError('SERVICE_UNAVAILABLE', words, { headers, cause: error, retryAfterSec: 2 });`,
+      `return new ApiError('CAPACITY_UNAVAILABLE', words, { headers, cause: error, retryAfterSec: 2 });`,
+    ),
+    first: ['cut after COMMIT', 'Postgres restarted', 'Postgres connections killed'],
+  },
+  {
+    name: 'a lease never runs out',
+    changes: one(
+      WORK,
+      '(lease_until IS NULL OR lease_until < clock_timestamp())\n     ORDER BY next_run_at',
+      'lease_until IS NULL\n     ORDER BY next_run_at',
+    ),
+    first: DEATHS,
+  },
+  {
+    name: 'only the queue wakes orders',
+    changes: one(
+      WORK,
+      'WHERE next_run_at <= clock_timestamp() AND (lease_until IS NULL OR lease_until < clock_timestamp())\n     ORDER BY next_run_at',
+      'WHERE false AND next_run_at IS NOT NULL\n     ORDER BY next_run_at',
+    ),
+    first: ['Redis flushed', 'Redis down'],
+  },
+  {
+    name: 'the next run is forgotten',
+    changes: one(WORK, "ELSE clock_timestamp() + held.delay_ms * interval '1 millisecond' END", 'ELSE NULL END'),
+  },
+  {
+    name: 'final as soon as it is in a block',
+    changes: [
+      { file: SETTLEMENT, find: 'if (blockId === block.id && present.has(', put: 'if (true || present.has(' },
+      {
+        file: SETTLEMENT,
+        find: `AND status = 'included' AND block_id = $2`,
+        put: `AND status = 'included' AND $2::bytea IS NOT NULL`,
+      },
+    ],
+    first: FORKS,
+  },
+  {
+    name: 'settled while a leg is not final',
+    changes: one(
+      SETTLEMENT,
+      `t.purpose <> 'reclaim' AND t.status = 'solid'`,
+      `t.purpose <> 'reclaim' AND t.status IN ('included', 'solid', 'sending')`,
+    ),
+    first: FORKS,
+  },
+  {
+    name: 'what falls away stays where it was',
+    changes: one(SETTLEMENT, 'await this.inclusion.fallAway(fallen);', ''),
+    first: FORKS,
+  },
+  {
+    name: 'a refund gives nothing back',
+    changes: one(SQL, "'revenue', 'refund', -c.credits, c.order_id", "'revenue', 'refund', 1, c.order_id"),
+    first: SILENCE,
+  },
+  {
+    name: 'delivered whatever arrived',
+    changes: one(
+      INCLUSION,
+      `HAVING bool_and(status = 'active')) s\n    WHERE o.id = s.order_id AND o.status IN ('placed', 'unresolved')`,
+      `HAVING bool_or(status = 'active')) s\n    WHERE o.id = s.order_id AND o.status IN ('placed', 'unresolved')`,
+    ),
+    first: ['refused in truth', 'accepted, then dropped'],
+  },
+  {
+    name: 'the rental is counted from our clock',
+    changes: one(
+      INCLUSION,
+      "ends_at = s.at + o.duration_sec * interval '1 second'",
+      "ends_at = clock_timestamp() + o.duration_sec * interval '1 second'",
+    ),
+  },
+  {
+    name: 'sent bytes are dropped and built anew',
+    changes: [
+      {
+        file: SCHEMA,
+        find: `WHERE status NOT IN ('dead', 'dropped')\``,
+        put: `WHERE status NOT IN ('dead', 'dropped', 'sending')\``,
+      },
+      {
+        file: 'fulfilment/work-order.js',
+        find: `tx.status !== 'dead' && tx.status !== 'dropped'`,
+        put: `tx.status !== 'dead' && tx.status !== 'dropped' && !(tx.status === 'sending' && tx.ageSec > 1)`,
+      },
+    ],
+    first: SILENCE,
+  },
+  {
+    name: 'no fence and no lease',
+    changes: [
+      {
+        file: WORK,
+        find: 'SET lease_until = due.until, next_run_at = due.until, fence = o.fence + 1',
+        put: 'SET lease_until = NULL, next_run_at = due.until',
+      },
+      { file: LOG, find: `ON CONFLICT DO NOTHING RETURNING id, leg_id, purpose`, put: `RETURNING id, leg_id, purpose` },
+      {
+        file: SCHEMA,
+        find: 'CREATE UNIQUE INDEX chain_tx_live ON',
+        put: 'CREATE INDEX chain_tx_live ON',
+      },
+      { file: SCHEMA, find: 'UNIQUE (leg_id, purpose, attempt),', put: '' },
+    ],
+    first: ['worker stopped (SIGSTOP)', 'slow', 'worker clock shifted', 'accept, then time out'],
+  },
+  {
+    name: 'a charge does not ask what is there',
+    changes: one(
+      ACCEPT,
+      'AND (a.floor_credits IS NULL OR a.balance_credits - p_credits >= a.floor_credits)\n     AND (a.daily',
+      'AND (a.daily',
+    ),
+  },
+  {
+    name: 'the reservation is given back twice',
+    changes: one(ENDING, 'SET free_sun = s.free_sun + $3', 'SET free_sun = s.free_sun + $3 + $3'),
+    first: ['refused in truth', 'refused, called accepted', 'accepted, then dropped'],
+    ground: 'still pool',
+  },
+  {
+    name: 'capacity is not reserved',
+    changes: one(
+      ACCEPT,
+      'UPDATE pool_slot SET free_sun = free_sun - p_amount WHERE wallet_id = v_wallet AND slot_no = v_slot;',
+      '',
+    ),
+    first: ['worker killed', 'API killed at a point'],
+    ground: 'still pool',
+  },
+];

@@ -1,0 +1,184 @@
+// Bugs in what is sent to the chain and what is believed of it.
+import { OUTBOUND, WORK, PROOF, FULFILLER, SCHEMA, one, LIES, SILENCE, type PlantedBug } from './planted-bug.js';
+
+const VERDICT_DEAD = `{ kind: 'dead', evidence: { expiresAtMs: tx.expiresAtMs, absences } }`;
+
+export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
+  {
+    name: 'sent before it is recorded as sent',
+    changes: one(
+      OUTBOUND,
+      'const marked = await this.log.recordSending(',
+      'await this.broadcaster.send(sendable, false);\n        await new Promise((r) => setTimeout(r, 400));\n        const marked = await this.log.recordSending(',
+    ),
+    first: ['worker killed', 'worker stopped (SIGSTOP)', 'worker killed at a point', 'Postgres connections killed'],
+  },
+  {
+    name: 'sent before anything is recorded',
+    changes: one(
+      OUTBOUND,
+      'const ids = await this.log.recordBuilt(built.map(({ record }) => record));',
+      `for (const { step, record } of built) {
+            const signature = await this.signer.sign(step.leg.walletAddress, record.rawData);
+            await this.broadcaster.send([{ id: 0n, rawData: record.rawData, signature }], false);
+        }
+        const ids = await this.log.recordBuilt(built.map(({ record }) => record));`,
+    ),
+    first: ['worker killed', 'Postgres connections killed', 'cut after COMMIT'],
+  },
+  {
+    name: 'silence taken as death',
+    changes: [
+      { file: PROOF, find: `return { kind: 'unknown', why: last };`, put: `return ${VERDICT_DEAD};` },
+      {
+        file: FULFILLER,
+        find: 'else if (view.solid.timestampMs >= step.tx.expiresAtMs) {',
+        put: 'else if (step.tx.ageSec > 1) {',
+      },
+    ],
+    first: SILENCE,
+  },
+  {
+    name: 'a refusal taken as death',
+    changes: one(
+      OUTBOUND,
+      'await this.log.recordBroadcasts(records, []);',
+      `await this.log.recordBroadcasts(records, []);
+        const refused = new Set(records.filter((r) => r.answer !== 'SUCCESS').map((r) => r.txId));
+        await this.log.recordDead(sending.filter((i) => refused.has(i.id)).map((i) => ({ id: i.id, orderId: i.order.id, fence: i.order.fence, evidence: {} })));`,
+    ),
+    first: LIES,
+  },
+  {
+    name: 'a time-out taken as death',
+    changes: one(
+      OUTBOUND,
+      'await this.log.recordBroadcasts(records, []);',
+      `await this.log.recordBroadcasts(records, []);
+        const silent = new Set(records.filter((r) => r.answer.startsWith('NO_ANSWER')).map((r) => r.txId));
+        await this.log.recordDead(sending.filter((i) => silent.has(i.id)).map((i) => ({ id: i.id, orderId: i.order.id, fence: i.order.fence, evidence: { expiresAtMs: 0, absences: [] } })));`,
+    ),
+    first: ['accept, then time out', 'cut after', '5xx after'],
+  },
+  {
+    name: 'DUP taken as success',
+    changes: one(
+      OUTBOUND,
+      'await this.log.recordBroadcasts(records, []);',
+      `await this.log.recordBroadcasts(records, []);
+        const dup = records.filter((r) => r.answer === 'DUP_TRANSACTION_ERROR').map((r) => r.txId);
+        const head = sending[0]?.tx?.refBlockNumber ?? 1;
+        await this.log.database.query("UPDATE chain_tx SET status = 'included', block_number = $2, block_id = sha256(raw_data), block_at = now() WHERE id = ANY ($1::bigint[]) AND purpose <> 'reclaim'", [dup, head]);
+        await this.log.database.query("UPDATE chain_tx SET status = 'solid' WHERE id = ANY ($1::bigint[]) AND status = 'included'", [dup]);`,
+    ),
+    first: ['refused in truth', 'accepted, called refused', 'refused, called accepted'],
+  },
+  {
+    name: 'absence looked up before the solid head',
+    changes: [
+      { file: PROOF, find: 'if (timestampMs < tx.expiresAtMs)', put: 'if (false)' },
+      {
+        file: FULFILLER,
+        find: 'else if (view.solid.timestampMs >= step.tx.expiresAtMs) {',
+        put: 'else if (view.head.timestampMs >= 0) {',
+      },
+    ],
+  },
+  {
+    name: 'one node’s word is proof enough',
+    changes: [
+      { file: PROOF, find: 'const needed = Math.min(2, nodes.length);', put: 'const needed = 1;' },
+      { file: PROOF, find: 'if (needed > 1)', put: 'if (needed > 0)' },
+    ],
+    first: ['refused, called accepted', 'accepted, then dropped', 'head stuck', 'refused in truth'],
+  },
+  {
+    name: 'a transaction that was found is dead all the same',
+    changes: [
+      { file: PROOF, find: `if (answer.kind === 'found')\n                return answer;`, put: '' },
+      {
+        file: PROOF,
+        find: `if (place !== undefined)\n                return { kind: 'found', blockNumber: place.blockNumber };`,
+        put: '',
+      },
+      { file: PROOF, find: 'if (timestampMs < tx.expiresAtMs)', put: 'if (false)' },
+      {
+        file: FULFILLER,
+        find: 'else if (view.solid.timestampMs >= step.tx.expiresAtMs) {',
+        put: 'else if (step.tx.ageSec > 0.5) {',
+      },
+      { file: FULFILLER, find: 'if (await this.lookUp(step, view))', put: 'if (false)' },
+    ],
+  },
+  {
+    name: 'rentals end by the wall clock',
+    changes: one(
+      'fulfilment/runner.js',
+      'await this.endRentals(head.timestampMs);',
+      'await this.endRentals(Date.now());',
+    ),
+    first: ['worker clock shifted', 'worker killed'],
+  },
+  {
+    name: 'rentals end a minute early',
+    changes: [
+      { file: WORK, find: 'new Date(headTimestampMs),', put: 'new Date(headTimestampMs + 60000),' },
+      {
+        file: 'fulfilment/plan.js',
+        find: 'order.endsAtMs <= headTimestampMs',
+        put: 'order.endsAtMs <= headTimestampMs + 60000',
+      },
+    ],
+  },
+  {
+    name: 'more taken back than the leg',
+    changes: one(
+      OUTBOUND,
+      `type: 'undelegate', ...parties, amountSun: leg.amountSun`,
+      `type: 'undelegate', ...parties, amountSun: leg.amountSun * 2n`,
+    ),
+  },
+  {
+    name: 'less taken back than the leg',
+    changes: one(
+      OUTBOUND,
+      `type: 'undelegate', ...parties, amountSun: leg.amountSun`,
+      `type: 'undelegate', ...parties, amountSun: leg.amountSun - 1000000n`,
+    ),
+  },
+  {
+    name: 'half of it delegated',
+    changes: one(
+      OUTBOUND,
+      `type: 'delegate', ...parties, amountSun: leg.amountSun`,
+      `type: 'delegate', ...parties, amountSun: leg.amountSun / 2n`,
+    ),
+  },
+  {
+    name: 'all is taken back instead of the leg’s amount',
+    changes: one(
+      OUTBOUND,
+      'await buildTransaction(actionOf(order, leg, purpose), {',
+      `await buildTransaction(purpose === 'reclaim' ? {
+            type: 'undelegate', owner: leg.walletAddress, receiver: order.receiver,
+            amountSun: (await this.log.database.query({ name: 'all_of_it', text: \`SELECT sum(amount_sun)::bigint AS sun FROM leg
+              WHERE wallet_id = $1 AND receive_address = $2 AND status IN ('active', 'reclaiming')\` }, [leg.walletId, order.receiver]))[0].sun,
+        } : actionOf(order, leg, purpose), {`,
+    ),
+  },
+  {
+    name: 'no salt',
+    changes: [
+      {
+        file: OUTBOUND,
+        find: 'timestampMs: view.head.timestampMs + Number(leg.id % SALT_RANGE)',
+        put: 'timestampMs: view.head.timestampMs',
+      },
+      {
+        file: SCHEMA,
+        find: 'txid bytea NOT NULL UNIQUE CHECK',
+        put: 'txid bytea NOT NULL CHECK',
+      },
+    ],
+  },
+];
