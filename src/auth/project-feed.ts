@@ -53,6 +53,8 @@ interface FeedEvents {
 export class ProjectFeed {
   private link: Link | undefined;
   private pending = 0;
+  /** The read before the next one: a connection serves one query at a time. Never rejects. */
+  private last: Promise<unknown> = Promise.resolve();
   private readonly stopping = new AbortController();
   private running: Promise<void> = Promise.resolve();
 
@@ -84,6 +86,14 @@ export class ProjectFeed {
     if (link === undefined) throw new Error('the database is away');
     if (this.pending >= PENDING_MAX) throw new Error('too many projects are being looked up');
     this.pending += 1;
+    const reading = this.last.then(() => this.readOver(link, projectId)).finally(() => (this.pending -= 1));
+    this.last = reading.catch(() => undefined);
+    return reading;
+  }
+
+  private async readOver(link: Link, projectId: string): Promise<ProjectRow | undefined> {
+    // Those who waited behind a read that lost the connection are refused at once, not one time limit after another.
+    if (this.link !== link) throw new Error('the database is away');
     try {
       const { rows } = await link.client.query<ProjectRow>({ ...PROJECT_BY_ID, values: [projectId] });
       return rows[0];
@@ -91,8 +101,6 @@ export class ProjectFeed {
       // A connection that failed once is not trusted to deliver announcements either.
       link.lose();
       throw error;
-    } finally {
-      this.pending -= 1;
     }
   }
 

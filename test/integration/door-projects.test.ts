@@ -17,7 +17,7 @@ let testDatabase: TestDatabase;
 let testRedis: TestRedis;
 let postgres: Proxy;
 let redis: Proxy;
-/** Two processes of one service: caches of their own, one database, one Redis. */
+/** Two doors of one service: caches of their own, one database, one Redis. */
 let near: DoorApp;
 /** Reaches both through proxies. */
 let far: DoorApp;
@@ -73,35 +73,6 @@ async function unannounced(work: () => Promise<unknown>): Promise<void> {
 }
 
 describe('changes of a project', () => {
-  test('freezing and unfreezing reach every process at once', async () => {
-    const customer = await near.customer('freezes');
-    const both = [customer, customer.at(far.baseUrl)];
-    for (const each of both) expect(await ask(each)).toBe('OK');
-    await near.ledger.setFrozen(customer.merchant, true, AUTHOR);
-    for (const each of both) await becomes(each, 'PROJECT_FROZEN');
-    // A wrong signature never learns that the project is frozen.
-    for (const each of both) expect(await ask(each.withKey('wrong'))).toBe('INVALID_SIGNATURE');
-    await near.ledger.setFrozen(customer.merchant, false, AUTHOR);
-    for (const each of both) await becomes(each, 'OK');
-  });
-
-  test('a rotated key works at once everywhere and the old one ends', async () => {
-    const customer = await near.customer('rotates');
-    const both = [customer, customer.at(far.baseUrl)];
-    for (const each of both) expect(await ask(each)).toBe('OK');
-    const newKey = await near.projects.rotateKey(customer.merchant, AUTHOR);
-    for (const each of both) await becomes(each, 'INVALID_SIGNATURE');
-    for (const each of both) expect(await ask(each.withKey(newKey))).toBe('OK');
-  });
-
-  test('a lost announcement delays a change by the age of the cache and no more', async () => {
-    const customer = (await near.customer('unheard')).at(far.baseUrl);
-    await cache(customer);
-    await unannounced(() => near.ledger.setFrozen(customer.merchant, true, AUTHOR));
-    expect(await ask(customer)).toBe('OK');
-    await becomes(customer, 'PROJECT_FROZEN');
-  });
-
   test('a new key whose announcement was lost works at once, since a mismatch is read again', async () => {
     const customer = await near.customer('unheard key');
     await cache(customer);
