@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { HTTP_STATUS, type ErrorCode } from '../../src/errors.js';
 import { until } from '../../src/local/wait.js';
-import { Customer, send, sendFrame, type Answer } from '../client.js';
+import { answerIn, expectError } from '../answers.js';
+import { Customer, send, sendFrame } from '../client.js';
 import { AUTHOR, openDoor, type DoorApp } from '../door.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { createTestRedis, type TestRedis } from '../setup/redis.js';
@@ -27,29 +28,10 @@ afterAll(async () => {
   await testDatabase.drop();
 });
 
-/** An error answer says its code, with its status, in the one shape. */
-function expectError(answer: Answer, code: ErrorCode): void {
-  const { ok, error, msg, request_id: requestId, ...rest } = answer.body;
-  expect({ status: answer.status, error, ok }).toEqual({ status: HTTP_STATUS[code], error: code, ok: false });
-  expect(typeof msg).toBe('string');
-  expect(requestId).toBe(answer.headers['x-request-id']);
-  expect(answer.headers['content-type']).toMatch(/^application\/json/);
-  expect(Object.keys(rest)).toEqual(code === 'INVALID_REQUEST' ? ['details'] : []);
-  if (answer.status === 429 || answer.status === 503) expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/);
-}
-
 /** Waits until the announcement of a change has reached the door. */
 async function answers(caller: Customer, code: ErrorCode | undefined): Promise<void> {
   const arrived = async () => ((await caller.get('/v1/things')).body.error === code ? true : undefined);
   await until(arrived, 5000, `the answer ${code ?? 'of the handler'}`, 5);
-}
-
-/** The answer in a raw HTTP response. */
-function answerIn(raw: string): Answer {
-  const [head = '', text = ''] = raw.split('\r\n\r\n', 2);
-  const [statusLine = '', ...lines] = head.split('\r\n');
-  const headers = Object.fromEntries(lines.map((line) => [line.split(': ')[0]?.toLowerCase(), line.split(': ')[1]]));
-  return { status: Number(statusLine.split(' ')[1]), headers, text, body: text === '' ? undefined : JSON.parse(text) };
 }
 
 describe('the answer to a good request', () => {

@@ -1,0 +1,25 @@
+// What every answer of the interface must look like, whoever gives it.
+import { HTTP_STATUS, type ErrorCode } from '../src/errors.js';
+import type { Answer } from './client.js';
+
+const REQUEST_ID = /^[A-Za-z0-9_-]{1,128}$/;
+
+/** An error answer says its code, with its status, in the one shape. */
+export function expectError(answer: Answer, code: ErrorCode): void {
+  const { ok, error, msg, request_id: requestId, ...rest } = answer.body;
+  expect({ status: answer.status, error, ok }).toEqual({ status: HTTP_STATUS[code], error: code, ok: false });
+  expect(typeof msg).toBe('string');
+  expect(requestId).toMatch(REQUEST_ID);
+  expect(requestId).toBe(answer.headers['x-request-id']);
+  expect(answer.headers['content-type']).toMatch(/^application\/json/);
+  expect(Object.keys(rest)).toEqual(code === 'INVALID_REQUEST' ? ['details'] : []);
+  if (answer.status === 429 || answer.status === 503) expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/);
+}
+
+/** The answer in a raw HTTP response. */
+export function answerIn(raw: string): Answer {
+  const [head = '', text = ''] = raw.split('\r\n\r\n', 2);
+  const [statusLine = '', ...lines] = head.split('\r\n');
+  const headers = Object.fromEntries(lines.map((line) => [line.split(': ')[0]?.toLowerCase(), line.split(': ')[1]]));
+  return { status: Number(statusLine.split(' ')[1]), headers, text, body: text === '' ? undefined : JSON.parse(text) };
+}
