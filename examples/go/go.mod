@@ -1,3 +1,3 @@
 module energy
 
-go 1.21
+go 1.18
