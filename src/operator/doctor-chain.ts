@@ -70,11 +70,10 @@ async function lookAtNode(node: TronNode, patienceMs: number): Promise<NodeLook>
       findings.push(fault(check, says, 'Look whether the node syncs; until it does, nothing is asked of it.'));
     } else findings.push(ok(check, `Its head moves; it is at block ${head.number.toString()}.`));
     const ageSec = (nowMs() - (head ?? first).timestampMs) / 1000;
-    if (head !== undefined && ageSec > HEAD_AGE_MAX_SEC) {
-      const says = `Its newest block is ${Math.round(ageSec).toString()} s old by this machine's clock.`;
-      findings.push(
-        warning(check, says, 'It lags behind, or the chain has a time of its own, or this clock is wrong.'),
-      );
+    if (head !== undefined && Math.abs(ageSec) > HEAD_AGE_MAX_SEC) {
+      const age = `${Math.round(Math.abs(ageSec)).toString()} s ${ageSec > 0 ? 'old by' : 'ahead of'}`;
+      const todo = 'The node lags behind, or the chain has a time of its own, or this clock is wrong.';
+      findings.push(warning(check, `Its newest block is ${age} this machine's clock.`, todo));
     }
     findings.push(...(await lookAtSolid(node, (head ?? first).number, genesis)));
     return { findings, genesis };

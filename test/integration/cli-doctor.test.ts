@@ -1,8 +1,12 @@
 // The doctor on a service that is whole, and on the same service with one thing broken at a time.
+import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { Redis } from 'ioredis';
+import { startRedis } from '../../src/local/redis.js';
 import { addressOf, keyOf, startOperatorChain, type OperatorChain } from '../operator-chain.js';
 import { cliWith, settings } from '../operator.js';
 import { asAdmin, databaseUrl, fromSetup } from '../setup/admin.js';
@@ -74,6 +78,15 @@ async function examine(
   const { ok, findings } = result.json() as { ok: boolean; findings: Finding[] };
   expect(ok).toBe(result.code === 0);
   return { code: result.code, findings };
+}
+
+/** The doctor as a process of its own, whose wall clock is wrong by so much. */
+async function examineWithClock(shiftMs: number): Promise<Finding[]> {
+  const clock = new URL('../chaos/clock-shift.mjs', import.meta.url).href;
+  const args = [`--import=${clock}`, 'dist/main.cli.js', 'doctor', '--json', '--patience', '2'];
+  const shifted = { ...env, PATH: process.env['PATH'], CHAOS_CLOCK_SHIFT_MS: shiftMs.toString() };
+  const { stdout } = await promisify(execFile)(process.execPath, args, { env: shifted, timeout: 40_000 });
+  return (JSON.parse(stdout) as { findings: Finding[] }).findings;
 }
 
 async function sql(text: string, params: unknown[] = []): Promise<void> {
@@ -171,6 +184,53 @@ describe('one thing broken is the one fault named, with what to do', () => {
       ['warning', expect.stringContaining('keys rewrap')],
       ['warning', expect.stringContaining('keys rewrap')],
     ]);
+  });
+
+  it.each([
+    ['the embedded one', 'embedded'],
+    ['the one of this machine, if there is one', undefined],
+  ])('Redis evicts keys: %s', async (_which, redisUrl) => {
+    const server = await startRedis({ redisUrl });
+    const client = new Redis(server.url);
+    try {
+      await client.config('SET', 'maxmemory-policy', 'allkeys-lru');
+      const { code, findings } = await examine({ REDIS_URL: server.url });
+      expect(code).toBe(1);
+      expect(findings.filter(({ state }) => state === 'fault')).toEqual([
+        {
+          check: 'redis eviction',
+          state: 'fault',
+          says: 'Redis evicts keys (allkeys-lru).',
+          todo: expect.stringContaining('noeviction'),
+        },
+      ]);
+    } finally {
+      client.disconnect();
+      await server.stop();
+    }
+  });
+
+  it.each([
+    ['behind', -3_600_000, /ahead of this machine's clock/],
+    ['ahead', 7_200_000, /s old by this machine's clock/],
+  ])('this machine’s clock is %s', async (_how, shiftMs, ofTheHead) => {
+    // The chain's own clock may be minutes off ours; the database's is this machine's.
+    const findings = await examineWithClock(shiftMs);
+    const apart = `${(Math.abs(shiftMs) / 1000).toFixed(0)}\\.\\d s apart`;
+    expect(findings).toContainEqual({
+      check: 'clock',
+      state: 'warning',
+      says: expect.stringMatching(apart),
+      todo: expect.stringContaining('NTP'),
+    });
+    expect(findings).toContainEqual(
+      expect.objectContaining({
+        check: expect.stringMatching(/^node /),
+        state: 'warning',
+        says: expect.stringMatching(ofTheHead),
+        todo: expect.stringContaining('clock'),
+      }),
+    );
   });
 
   it('the database was never migrated', async () => {
