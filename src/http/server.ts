@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { STATUS_CODES, createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import type { DynamicModule, INestApplication, Type } from '@nestjs/common';
+import { StreamableFile, type DynamicModule, type INestApplication, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import type { NextFunction, Request, Response } from 'express';
@@ -45,6 +45,18 @@ class LimitedExpressAdapter extends ExpressAdapter {
     server.maxRequestsPerSocket = this.limits.maxRequestsPerSocket;
     server.keepAliveTimeout = this.limits.keepAliveSec * 1000;
     this.setHttpServer(server);
+  }
+
+  /** An object is written here: Express's own way looks at a dozen settings and headers that are fixed for this API. */
+  override reply(response: Response, body: unknown, statusCode?: number): unknown {
+    if (typeof body !== 'object' || body === null || body instanceof StreamableFile) {
+      return super.reply(response, body, statusCode);
+    }
+    if (statusCode !== undefined) response.statusCode = statusCode;
+    const text = JSON.stringify(body);
+    response.setHeader('Content-Type', 'application/json; charset=utf-8');
+    response.setHeader('Content-Length', Buffer.byteLength(text));
+    return response.end(text);
   }
 }
 
