@@ -5,7 +5,17 @@ import type { Response } from './http.js';
 import { type Json, type JsonNode, printJson, readJson } from './json.js';
 
 /** How an answer's content is wrong. */
-export const WRONGS = ['empty', 'other-id', 'other-block', 'failed', 'stripped', 'tampered', 'replace'] as const;
+export const WRONGS = [
+  'empty',
+  'other-id',
+  'other-block',
+  'failed',
+  'stripped',
+  'tampered',
+  'time-ahead',
+  'time-behind',
+  'replace',
+] as const;
 export type Wrong = (typeof WRONGS)[number];
 type Fields = Record<string, Json>;
 
@@ -75,15 +85,21 @@ function flipped(hex: string): string {
   return hex.slice(0, at) + (Number.parseInt(hex[at] ?? '0', 16) ^ 1).toString(16) + hex.slice(at + 1);
 }
 
+/** By what an answer is wrong: the members put into it, how far a time is off. */
+interface Measure {
+  readonly replace: Fields;
+  readonly ms: number;
+}
+
 /** The answer with `wrong` done to it; undefined when nothing in it can be wrong in this way. */
-export function wronged(real: Response, wrong: Wrong, replace: Fields): Response | undefined {
+export function wronged(real: Response, wrong: Wrong, by: Measure): Response | undefined {
   const fields = fieldsOf(real);
   if (fields === undefined) return undefined;
-  const changed = WRONG_WAYS[wrong](fields, replace);
+  const changed = WRONG_WAYS[wrong](fields, by);
   return changed === undefined ? undefined : answerOf(changed);
 }
 
-const WRONG_WAYS: Record<Wrong, (fields: Fields, replace: Fields) => Fields | undefined> = {
+const WRONG_WAYS: Record<Wrong, (fields: Fields, by: Measure) => Fields | undefined> = {
   empty: () => ({}),
   'other-id': (fields) => {
     for (const name of ['blockID', 'txID', 'id', 'txid']) {
@@ -112,8 +128,22 @@ const WRONG_WAYS: Record<Wrong, (fields: Fields, replace: Fields) => Fields | un
       typeof tx['raw_data_hex'] === 'string' ? { ...tx, raw_data_hex: flipped(tx['raw_data_hex']) } : tx;
     return 'raw_data_hex' in fields ? tamper(fields) : overTransactions(fields, tamper);
   },
-  replace: (fields, replace) => ({ ...fields, ...replace }),
+  'time-ahead': (fields, { ms }) => atAnotherTime(fields, BigInt(ms)),
+  'time-behind': (fields, { ms }) => atAnotherTime(fields, -BigInt(ms)),
+  replace: (fields, { replace }) => ({ ...fields, ...replace }),
 };
+
+/** A block, or a receipt, of the right id with another time. */
+function atAnotherTime(fields: Fields, byMs: bigint): Fields | undefined {
+  const header = object(fields['block_header']);
+  const raw = object(header?.['raw_data']);
+  const time = integer(raw?.['timestamp']);
+  if (time !== undefined) {
+    return { ...fields, block_header: { ...header, raw_data: { ...raw, timestamp: time + byMs } } };
+  }
+  const included = integer(fields['blockTimeStamp']);
+  return included === undefined ? undefined : { ...fields, blockTimeStamp: included + byMs };
+}
 
 function overTransactions(fields: Fields, change: (tx: Fields) => Fields): Fields | undefined {
   const transactions = objects(fields['transactions']);

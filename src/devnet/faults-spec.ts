@@ -40,7 +40,7 @@ export interface FaultSpec {
   /** The chance that a call which is meant goes wrong. */
   readonly rate: number;
   readonly seed: string;
-  /** How long an answer is held back. */
+  /** How long an answer is held back, or how far its time is off. */
   readonly ms: number;
   readonly status: number;
   /** A refusal's code; one chosen by chance when absent. */
@@ -60,10 +60,13 @@ const BLOCKS_MAX = 10_000;
 /** Long enough for any client to give up. */
 const HOLD_MS = 60_000;
 const SLOW_MS = 2_000;
+/** How far a wrong time is off. */
+const TIME_OFF_MS = 600_000;
 const DEFAULT_MS: Partial<Record<FaultKind, number>> = {
   'timeout-before': HOLD_MS,
   'timeout-after': HOLD_MS,
   slow: SLOW_MS,
+  wrong: TIME_OFF_MS,
 };
 const MEMBERS = new Set([
   ...['kind', 'node', 'port', 'path', 'times', 'skip', 'rate', 'seed', 'ms', 'status', 'code', 'blocks', 'drop'],

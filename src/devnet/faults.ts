@@ -209,7 +209,7 @@ const ACTS: Record<FaultKind, Act> = {
     });
     return isDone ? response : undefined;
   },
-  wrong: async ({ rule, answer }) => wronged(await answer(), rule.spec.wrong, rule.spec.replace),
+  wrong: async ({ rule, answer }) => wronged(await answer(), rule.spec.wrong, rule.spec),
 };
 
 function codeOf(rule: Rule): (typeof REFUSAL_CODES)[number] {

@@ -231,6 +231,20 @@ describe('an answer with wrong content', () => {
     expect(tx?.['raw_data_hex']).not.toBe(whole?.['raw_data_hex']);
   });
 
+  test('a block and a receipt are of another time, later or earlier', async () => {
+    const path = 'wallet/getblockbynum';
+    const timeOf = async (): Promise<number> => {
+      const block = await chain.post('getblockbynum', { num: top + 1 });
+      return ((block['block_header'] as Answer)['raw_data'] as Answer)['timestamp'] as number;
+    };
+    const right = await timeOf();
+    await fault({ kind: 'wrong', wrong: 'time-ahead', path, times: 1 });
+    expect(await timeOf()).toBe(right + 600_000);
+    await fault({ kind: 'wrong', wrong: 'time-behind', path, times: 1, ms: 3000 });
+    expect(await timeOf()).toBe(right - 3000);
+    expect(await wrongInfo('time-ahead', { times: 1, ms: 1 })).toMatchObject({ blockTimeStamp: right + 1 });
+  });
+
   test('what has nothing that could be wrong is answered rightly and not counted', async () => {
     await fault({ kind: 'wrong', wrong: 'stripped', path: 'wallet/getblockbynum' });
     expect(await chain.post('getblockbynum', { num: 3 })).toHaveProperty('blockID');
