@@ -52,6 +52,8 @@ interface TxRow {
 
 /** The parts of one worker; nothing of it runs by itself. */
 export class Hand {
+  private clockMs = 0;
+
   private constructor(private readonly context: INestApplicationContext) {}
 
   static async open(extra: Record<string, string> = {}): Promise<Hand> {
@@ -70,7 +72,7 @@ export class Hand {
 
   /** One look at the chain, as at a new block. */
   async look(): Promise<void> {
-    await this.context.get(Follower, { strict: false }).step();
+    this.clockMs = (await this.context.get(Follower, { strict: false }).step()).clockMs;
   }
 
   /** Everything that is due, or would be in a moment, one step further. */
@@ -79,18 +81,12 @@ export class Hand {
     await this.fulfiller().advance(await this.work().claimDue(64));
   }
 
-  /** What has ended by the head's clock. */
+  /** What has ended by the chain's clock, as of the last look. */
   async end(): Promise<number> {
-    const ended = await this.work().claimEnding(await headTimeMs(), 64);
+    const ended = await this.work().claimEnding(this.clockMs, 64);
     await this.fulfiller().advance(ended);
     return ended.length;
   }
-}
-
-async function headTimeMs(): Promise<number> {
-  const answer = await fetch(`${devnet.fullUrl}/wallet/getnowblock`, { method: 'POST', body: '{}' });
-  const block = (await answer.json()) as { block_header: { raw_data: { timestamp: number } } };
-  return block.block_header.raw_data.timestamp;
 }
 
 export const mine = async (count = 1): Promise<void> => {

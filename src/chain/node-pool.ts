@@ -50,6 +50,18 @@ export class NodePool {
   }
 
   /**
+   * The earliest and the latest time that nodes tell as their head's, of those that move and are not far behind, also
+   * of one that is not asked just now. undefined before every node had its time to be heard: one word is not two.
+   */
+  get clocks(): { readonly earliestMs: number; readonly latestMs: number } | undefined {
+    if (this.nodes.some((node) => node.isAwaited)) return undefined;
+    const times = this.nodes.flatMap((node) =>
+      node.isMoving && !this.behind.has(node) ? (node.head?.timestampMs ?? []) : [],
+    );
+    return times.length === 0 ? undefined : { earliestMs: Math.min(...times), latestMs: Math.max(...times) };
+  }
+
+  /**
    * Asks healthy nodes in configured order until one answers. Throws ChainUnavailableError when none does.
    * A node's refusal is an answer: it is not asked elsewhere.
    */

@@ -41,6 +41,7 @@ export class TronNode {
   readonly name: string;
   /** Whose word an answer about final blocks is: two names of one solid port are one witness. */
   readonly witness: string;
+  private readonly knownSinceMs = monotonicMs();
   private seen: SeenHead | undefined;
   private backoffUntilMs = 0;
 
@@ -62,6 +63,11 @@ export class TronNode {
   /** Whether the head has moved lately, whatever else keeps the node from being asked. */
   get isMoving(): boolean {
     return this.stalledMs <= this.options.headStallSec * 1000;
+  }
+
+  /** Not heard of yet, but not for so long that it must be away. */
+  get isAwaited(): boolean {
+    return this.seen === undefined && monotonicMs() - this.knownSinceMs <= this.options.headStallSec * 1000;
   }
 
   get isBackedOff(): boolean {

@@ -11,6 +11,8 @@ export interface View {
   readonly head: BlockHead;
   readonly solid: BlockHead;
   readonly ratio: EnergyRatio;
+  /** Whether nodes tell times so far apart that nobody knows how long a new transaction would be valid. */
+  readonly isTimeDisputed: boolean;
 }
 
 /** Beyond this a transaction built on the view might name a stale head as its clock. */
@@ -19,16 +21,22 @@ const VIEW_AGE_MAX_MS = 15_000;
 @Injectable()
 export class ChainView {
   private view: View | undefined;
+  private agreedMs = 0;
   private readAtMs = Number.NEGATIVE_INFINITY;
+
+  /** Takes the time that all nodes agree the chain has reached. */
+  reached(clockMs: number): void {
+    this.agreedMs = clockMs;
+  }
 
   update(view: View): void {
     this.view = view;
     this.readAtMs = monotonicMs();
   }
 
-  /** The chain's clock as last seen, however long ago; zero before the first look. */
-  get headTimestampMs(): number {
-    return this.view?.head.timestampMs ?? 0;
+  /** The chain's time that no node contradicts, as last seen, however long ago; by it rentals end. 0 at first. */
+  get clockMs(): number {
+    return this.agreedMs;
   }
 
   /** The latest view; undefined while no node has given one lately. */

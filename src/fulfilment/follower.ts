@@ -10,6 +10,7 @@ import { blockOf, placeOf, solidHeadOf, TronClient } from '../chain/tron.client.
 import { Config } from '../config.js';
 import { crashPoint } from '../crash-point.js';
 import type { EnergyRatio } from '../pool/energy-ratio.js';
+import { Log } from '../http/logger.js';
 import { Database } from '../store/database.js';
 import { ChainView } from './chain-view.js';
 import { Inclusion, type FallenTx } from './inclusion.js';
@@ -17,6 +18,8 @@ import { Settlement } from './settlement.js';
 
 /** How far back a replaced block is looked for, and how many missed blocks are read. Both beyond any real fork. */
 const BLOCKS_BACK_MAX = 64;
+/** Nodes that are asked are half a minute apart at most; beyond this one of them tells a wrong time. */
+const CLOCKS_APART_MAX_MS = 60_000;
 
 const INCLUDED_BETWEEN = {
   name: 'txs_included_between',
@@ -33,6 +36,8 @@ const ANY_WALLET = { name: 'any_wallet', text: `SELECT address FROM pool_wallet 
 
 export interface ChainStep {
   readonly head: BlockHead;
+  /** The chain's time that no node contradicts; 0 while that is not known. */
+  readonly clockMs: number;
   readonly advanced: boolean;
   readonly delivered: readonly bigint[];
 }
@@ -51,6 +56,7 @@ export class Follower {
     @Inject(Settlement) private readonly settlement: Settlement,
     @Inject(ChainView) private readonly view: ChainView,
     @Inject(Config) private readonly config: Config,
+    @Inject(Log) private readonly logger: Log,
   ) {}
 
   /** One look at the chain. Throws ChainUnavailableError when no node answers. */
@@ -60,17 +66,23 @@ export class Follower {
       const head = await node.readHead();
       crashPoint('head.after');
       const advanced = this.followed.get(head.number) !== head.id;
-      if (!advanced) return { head, advanced, delivered: [] };
+      const { clocks } = this.client.pool;
+      // A node alone in telling a later time ends no rental early; an earlier time only delays it.
+      const clockMs = Math.min(head.timestampMs, clocks?.earliestMs ?? 0);
+      this.view.reached(clockMs);
+      if (!advanced) return { head, clockMs, advanced, delivered: [] };
       crashPoint('reference.before');
       const [solid, ratio] = await Promise.all([solidHeadOf(node), this.readRatio()]);
       crashPoint('reference.after');
-      this.view.update({ head, solid, ratio });
+      const isTimeDisputed = clocks !== undefined && clocks.latestMs - clocks.earliestMs > CLOCKS_APART_MAX_MS;
+      if (isTimeDisputed) this.logger.warn(clocks, 'nodes tell times far apart');
+      this.view.update({ head, solid, ratio, isTimeDisputed });
       const delivered = await this.follow(node, head, ratio);
       if (solid.number !== this.settledTo) {
         await this.settlement.settle(solid);
         this.settledTo = solid.number;
       }
-      return { head, advanced, delivered };
+      return { head, clockMs, advanced, delivered };
     });
   }
 

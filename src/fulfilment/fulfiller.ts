@@ -66,10 +66,10 @@ export class Fulfiller {
   async advance(orders: readonly WorkOrder[]): Promise<void> {
     if (orders.length === 0) return;
     const view = this.chainView.current;
-    const headTimestampMs = this.chainView.headTimestampMs;
+    const { clockMs } = this.chainView;
     const planned = orders.map((order) => ({
       order,
-      plan: planFor(order, headTimestampMs, this.config.worker.unresolvedSec),
+      plan: planFor(order, clockMs, this.config.worker.unresolvedSec),
     }));
     const pass: Pass = { planned, again: new Set(), failed: new Set() };
     try {
@@ -78,7 +78,7 @@ export class Fulfiller {
       if (view !== undefined) {
         await this.findWhatWasSent(pass, view);
         await this.topUpWhatIsShort(pass, view);
-        await this.buildWhatIsMissing(pass, view);
+        if (!view.isTimeDisputed) await this.buildWhatIsMissing(pass, view);
       }
       await this.setAside(pass);
     } finally {
@@ -86,7 +86,7 @@ export class Fulfiller {
         orders.map((order) => ({
           order,
           delayMs: pass.again.has(order.id) ? 0 : this.delayOf(order),
-          isEnding: isEnding(order, headTimestampMs),
+          isEnding: isEnding(order, clockMs),
         })),
       );
       this.progress.fenceLost('release', orders.length - released);

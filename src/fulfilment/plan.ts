@@ -115,10 +115,10 @@ export function energyOf(order: WorkOrder): bigint {
 }
 
 /** Whether a running rental is to be taken back: its end has come by the chain's clock, or taking back has begun. */
-export function isEnding(order: WorkOrder, headTimestampMs: number): boolean {
+export function isEnding(order: WorkOrder, clockMs: number): boolean {
   if (!order.isSettled || order.kind !== 'rental') return false;
   if (order.legs.some((leg) => leg.status === 'reclaiming' || leg.status === 'reclaimed')) return true;
-  return order.endsAtMs !== undefined && order.endsAtMs <= headTimestampMs;
+  return order.endsAtMs !== undefined && order.endsAtMs <= clockMs;
 }
 
 /** Whether nothing of a leg's delivery is on its way although there was time enough: nobody signs, or nobody is asked. */
@@ -141,15 +141,15 @@ function isLost(order: WorkOrder, purpose: ChainTxPurpose, unsentMaxSec: number)
 }
 
 /**
- * The steps an order needs now. `headTimestampMs`: the chain's clock. `unsentMaxSec`: how long a leg may wait
+ * The steps an order needs now. `clockMs`: the chain's clock. `unsentMaxSec`: how long a leg may wait
  * without anything of it being on its way.
  */
-export function planFor(order: WorkOrder, headTimestampMs: number, unsentMaxSec: number): Plan {
+export function planFor(order: WorkOrder, clockMs: number, unsentMaxSec: number): Plan {
   const purpose = deliveryPurpose(order);
   const isRefundable = !order.isSettled && REFUNDABLE.has(order.status);
   const undoing = isRefundable && (order.isUndoing || isLost(order, purpose, unsentMaxSec));
   const draft: Draft = { build: [], send: [], find: [], release: [] };
-  const returning = undoing || isEnding(order, headTimestampMs);
+  const returning = undoing || isEnding(order, clockMs);
   for (const leg of order.legs) {
     if (returning) planReturn(order, leg, draft);
     else if (!order.isSettled) planDelivery(order, leg, draft);

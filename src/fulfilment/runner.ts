@@ -98,8 +98,8 @@ export class Runner {
     while (!this.stopping.signal.aborted) {
       const startedAt = monotonicMs();
       try {
-        const { head } = await this.follower.step();
-        await this.endRentals(head.timestampMs);
+        const { clockMs } = await this.follower.step();
+        await this.endRentals(clockMs);
       } catch (error) {
         this.logger.warn({ fault: messageOf(error) }, 'the chain could not be followed');
       }
@@ -108,10 +108,10 @@ export class Runner {
   }
 
   /** Takes back what has ended; more than its lanes hold is left to the next look at the chain. */
-  private async endRentals(headTimestampMs: number): Promise<void> {
+  private async endRentals(clockMs: number): Promise<void> {
     const limit = this.config.worker.concurrency;
     while (this.ending.size < ENDING_LANES && !this.stopping.signal.aborted) {
-      const ended = await this.work.claimEnding(headTimestampMs, limit);
+      const ended = await this.work.claimEnding(clockMs, limit);
       this.spawn(ended, this.ending);
       if (ended.length < limit) return;
     }

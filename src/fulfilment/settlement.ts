@@ -14,7 +14,7 @@ import { identityOf, Progress, type IdentityRow } from './progress.js';
 
 const WAITING = {
   name: 'txs_waiting_for_solid',
-  text: `SELECT id, txid, block_number, block_id FROM chain_tx
+  text: `SELECT id, txid, block_number, block_id, block_at FROM chain_tx
     WHERE status = 'included' AND block_number <= $1 ORDER BY block_number LIMIT 2000`,
 };
 
@@ -59,6 +59,7 @@ interface WaitingTx {
   txid: Buffer;
   block_number: bigint;
   block_id: Buffer;
+  block_at: Date;
 }
 
 @Injectable()
@@ -92,7 +93,9 @@ export class Settlement {
     const fallen: FallenTx[] = [];
     for (const tx of txs) {
       const blockId = tx.block_id.toString('hex');
-      if (blockId === block.id && present.has(tx.txid.toString('hex'))) final.push(tx);
+      // What was recorded by a node that told another time falls away too: rentals are counted from the block's own.
+      const stands = blockId === block.id && tx.block_at.getTime() === block.timestampMs;
+      if (stands && present.has(tx.txid.toString('hex'))) final.push(tx);
       else fallen.push({ id: tx.id, blockId });
     }
     if (final.length > 0) {
@@ -125,7 +128,8 @@ export class Settlement {
     );
     const blocks = answers.flatMap((block) => block ?? []);
     const [first] = blocks;
-    if (first === undefined || blocks.every((block) => block.id === first.id)) return first;
+    const isSame = (block: Block): boolean => block.id === first?.id && block.timestampMs === first.timestampMs;
+    if (first === undefined || blocks.every(isSame)) return first;
     this.logger.error({ block: number }, 'nodes disagree on a solid block');
     return undefined;
   }

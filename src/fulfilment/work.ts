@@ -258,13 +258,13 @@ export class Work {
     return this.load(claims);
   }
 
-  /** Claims and reads up to `limit` rentals that have ended by the head's timestamp. */
-  async claimEnding(headTimestampMs: number, limit: number): Promise<WorkOrder[]> {
+  /** Claims and reads up to `limit` rentals that have ended by the chain's clock. */
+  async claimEnding(clockMs: number, limit: number): Promise<WorkOrder[]> {
     crashPoint('claim-ending.before');
     const claims = await this.database.query<Claim>(CLAIM_ENDING, [
       this.config.worker.leaseSec,
       limit,
-      new Date(headTimestampMs),
+      new Date(clockMs),
     ]);
     crashPoint('claim-ending.after');
     return this.load(claims);
