@@ -81,7 +81,15 @@ export const DOINGS: Readonly<Record<OtherFault, Doing>> = {
     await arena.restartPostgres();
     return 1;
   },
-  'Postgres connections killed': async (arena) => arena.killConnections(),
+  'Postgres connections killed': async (arena, _fault, _ms, over) => {
+    // A server that is starting again just now has none.
+    for (let waitedMs = 0; waitedMs < QUIET_MS && !over.aborted; waitedMs += 500) {
+      const ended = await arena.killConnections().catch(() => 0);
+      if (ended > 0) return ended;
+      await sleep(500, over);
+    }
+    return 0;
+  },
   'cut after COMMIT': async (arena, fault, lastsMs, over) => {
     const before = arena.proxy.cuts;
     arena.proxy.arm(CUT_RATE, seededRandom(fault.seed));

@@ -34,10 +34,18 @@ const CODES = [
 
 const upTo = (random: Random, max: number): number => 1 + Math.floor(random() * max);
 const oneOf = <T>(random: Random, list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
-/** One operator's node alone: a proof of death asks two, and two that tell the same lie cannot be told from the truth. */
+/**
+ * One operator's node alone: a proof of death asks two, and two that tell the same lie cannot be told from the truth.
+ * All that is one operator's falls on the same one in a round: while one lies about the time, the other is there.
+ */
 const oneNode = (random: Random): number => Math.floor(random() * 2);
 
-/** Each kind of misbehaviour as rules, with what is left to chance. */
+/** Up to ten minutes off, in some of the answers or in all of them. */
+const wrongTime = (random: Random, wrong: string, node: number): readonly NodeRule[] => [
+  { kind: 'wrong', wrong, ms: upTo(random, 200) * 3000, node, rate: oneOf(random, [RATE, 1]) },
+];
+
+/** Each kind of misbehaviour as rules, with what is left to chance; `node`: whose, where it is one operator's. */
 const NODE_FAULTS = {
   'drop before': () => [{ kind: 'drop-before', rate: RATE }],
   'cut after': () => [{ kind: 'cut-after', rate: RATE }],
@@ -45,38 +53,37 @@ const NODE_FAULTS = {
   'accept, then time out': () => [{ kind: 'timeout-after', ms: HOLD_MS, path: BROADCAST, rate: 0.6 }],
   '5xx before': (r) => [{ kind: 'error-before', status: oneOf(r, [500, 502, 504]), rate: RATE }],
   '5xx after': (r) => [{ kind: 'error-after', status: oneOf(r, [500, 502, 504]), rate: RATE }],
-  throttled: (r) => [{ kind: 'error-before', status: 429, node: oneNode(r), times: 1 }],
+  throttled: (_r, node) => [{ kind: 'error-before', status: 429, node, times: 1 }],
   garbage: () => [{ kind: 'garbage', rate: RATE }],
   slow: () => [{ kind: 'slow', ms: 700, rate: RATE }],
   'refused in truth': () => CODES.map((code) => ({ kind: 'refuse', code, path: BROADCAST, rate: 0.05 })),
   'accepted, called refused': () => CODES.map((code) => ({ kind: 'lie-refused', code, path: BROADCAST, rate: 0.05 })),
   'refused, called accepted': () => [{ kind: 'lie-accepted', path: BROADCAST, rate: 0.5 }],
   'accepted, then dropped': () => [{ kind: 'accept-then-drop', path: BROADCAST, rate: 0.5 }],
-  behind: (r) => [{ kind: 'behind', blocks: upTo(r, 40), node: oneNode(r), rate: RATE }],
-  'head stuck': (r) => [{ kind: 'head-stuck', node: oneNode(r) }],
+  behind: (r, node) => [{ kind: 'behind', blocks: upTo(r, 40), node, rate: RATE }],
+  'head stuck': (_r, node) => [{ kind: 'head-stuck', node }],
   'solid head stuck': () => [{ kind: 'solid-stuck' }],
-  'nodes on two forks': (r) => [{ kind: 'own-fork', blocks: upTo(r, 4), node: oneNode(r), rate: 0.7 }],
+  'nodes on two forks': (r, node) => [{ kind: 'own-fork', blocks: upTo(r, 4), node, rate: 0.7 }],
   fork: (r) => [
     { kind: 'fork', blocks: upTo(r, 5), drop: r() < 0.3, path: 'wallet/getnowblock', rate: 0.03, times: 4 },
   ],
   'fork after a broadcast': (r) => [{ kind: 'fork', blocks: upTo(r, 4), path: BROADCAST, rate: 0.2, times: 3 }],
-  'receipt unknown': (r) => {
-    const node = oneNode(r);
-    return [
-      ...[RECEIPTS, SOLID_RECEIPTS].map((path) => ({ kind: 'wrong', wrong: 'empty', path, node, rate: RATE })),
-      LATE,
-    ];
-  },
+  'receipt unknown': (_r, node) => [
+    ...[RECEIPTS, SOLID_RECEIPTS].map((path) => ({ kind: 'wrong', wrong: 'empty', path, node, rate: RATE })),
+    LATE,
+  ],
   'receipt of another': () => [{ kind: 'wrong', wrong: 'other-id', path: RECEIPTS, rate: RATE }, LATE],
   'receipt of another block': () => [{ kind: 'wrong', wrong: 'other-block', path: RECEIPTS, rate: RATE }, LATE],
   'receipt that says failed': () => [{ kind: 'wrong', wrong: 'failed', path: RECEIPTS, rate: RATE }, LATE],
-  'block without transactions': (r) => [{ kind: 'wrong', wrong: 'stripped', node: oneNode(r), rate: RATE }],
-  'block with tampered bytes': (r) => [{ kind: 'wrong', wrong: 'tampered', node: oneNode(r), rate: RATE }],
-  'block with failed transactions': (r) => [
-    { kind: 'wrong', wrong: 'failed', path: 'wallet/getnowblock', node: oneNode(r), rate: RATE },
-    { kind: 'wrong', wrong: 'failed', path: 'wallet/getblockbynum', node: oneNode(r), rate: RATE },
+  'block without transactions': (_r, node) => [{ kind: 'wrong', wrong: 'stripped', node, rate: RATE }],
+  'block with tampered bytes': (_r, node) => [{ kind: 'wrong', wrong: 'tampered', node, rate: RATE }],
+  'block with failed transactions': (_r, node) => [
+    { kind: 'wrong', wrong: 'failed', path: 'wallet/getnowblock', node, rate: RATE },
+    { kind: 'wrong', wrong: 'failed', path: 'wallet/getblockbynum', node, rate: RATE },
   ],
-} as const satisfies Readonly<Record<string, (random: Random) => readonly NodeRule[]>>;
+  'a node’s time ahead': (r, node) => wrongTime(r, 'time-ahead', node),
+  'a node’s time behind': (r, node) => wrongTime(r, 'time-behind', node),
+} as const satisfies Readonly<Record<string, (random: Random, node: number) => readonly NodeRule[]>>;
 export type NodeFault = keyof typeof NODE_FAULTS;
 
 /** What is done to processes and servers. */
@@ -117,11 +124,13 @@ export interface PlannedFault {
   readonly seed: string;
 }
 
-/** Faults of one round. Ten rounds deal every fault at least twice. */
+/** Faults of one round. Four rounds deal every fault there is. */
 const PER_ROUND = 10;
 const HOUR_MS = 3_600_000;
-/** Long enough for the leases to run out; one in eight is much longer. */
-const STOP_MS = [4_000, 4_000, 5_000, 5_000, 6_000, 6_000, 8_000, 20_000];
+/** Long enough for the leases to run out; a few are much longer. */
+const STOP_MS = [
+  4_000, 4_000, 4_000, 5_000, 5_000, 5_000, 6_000, 6_000, 6_000, 8_000, 8_000, 8_000, 20_000, 20_000, 90_000,
+];
 const API_POINTS = ['accept.before', 'accept.after', 'wake.before', 'wake.after', 'answer.before'] as const;
 const WORKER_POINTS = CRASH_POINTS.filter((point) => !(API_POINTS as readonly string[]).includes(point));
 
@@ -139,7 +148,8 @@ export function planRound(
 ): readonly PlannedFault[] {
   const names = isAlone ? first : dealt(seed, round, first);
   const random = seededRandom(`${seed} round ${round.toString()}`);
-  return names.map((name, index) => planned(name, index, names.length, random));
+  const node = oneNode(random);
+  return names.map((name, index) => planned(name, index, names.length, node, random));
 }
 
 /** Walks the decks of the run up to the round's own cards; a name that came twice in one round is there once. */
@@ -158,13 +168,13 @@ function shuffled<T>(list: readonly T[], random: Random): T[] {
     .map(([, item]) => item);
 }
 
-function planned(name: FaultName, index: number, count: number, random: Random): PlannedFault {
+function planned(name: FaultName, index: number, count: number, node: number, random: Random): PlannedFault {
   const from = (index / count) * 0.75;
   return {
     name,
     from,
     to: Math.min(1, from + 0.15 + random() * 0.2),
-    rules: isNodeFault(name) ? NODE_FAULTS[name](random) : [],
+    rules: isNodeFault(name) ? NODE_FAULTS[name](random, node) : [],
     which: random() < 0.5 ? 0 : 1,
     point: oneOf(random, name === 'API killed at a point' ? API_POINTS : WORKER_POINTS),
     passing: upTo(random, 3),

@@ -86,7 +86,7 @@ export const PLANTED_IN_BOOKS: readonly PlantedBug[] = [
   {
     name: 'final as soon as it is in a block',
     changes: [
-      { file: SETTLEMENT, find: 'if (blockId === block.id && present.has(', put: 'if (true || present.has(' },
+      { file: SETTLEMENT, find: 'if (stands && present.has(', put: 'if (true || present.has(' },
       {
         file: SETTLEMENT,
         find: `AND status = 'included' AND block_id = $2`,
@@ -161,7 +161,7 @@ export const PLANTED_IN_BOOKS: readonly PlantedBug[] = [
         find: 'CREATE UNIQUE INDEX chain_tx_live ON',
         put: 'CREATE INDEX chain_tx_live ON',
       },
-      { file: SCHEMA, find: 'UNIQUE (leg_id, purpose, attempt),', put: '' },
+      { file: SCHEMA, find: 'UNIQUE (leg_id, purpose, attempt)', put: 'CHECK (true)' },
     ],
     first: ['worker stopped (SIGSTOP)', 'slow', 'worker clock shifted', 'accept, then time out'],
   },

@@ -112,21 +112,17 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
   },
   {
     name: 'rentals end by the wall clock',
-    changes: one(
-      'fulfilment/runner.js',
-      'await this.endRentals(head.timestampMs);',
-      'await this.endRentals(Date.now());',
-    ),
+    changes: one('fulfilment/runner.js', 'await this.endRentals(clockMs);', 'await this.endRentals(Date.now());'),
     first: ['worker clock shifted', 'worker killed'],
   },
   {
     name: 'rentals end a minute early',
     changes: [
-      { file: WORK, find: 'new Date(headTimestampMs),', put: 'new Date(headTimestampMs + 60000),' },
+      { file: WORK, find: 'new Date(clockMs),', put: 'new Date(clockMs + 60000),' },
       {
         file: 'fulfilment/plan.js',
-        find: 'order.endsAtMs <= headTimestampMs',
-        put: 'order.endsAtMs <= headTimestampMs + 60000',
+        find: 'order.endsAtMs <= clockMs',
+        put: 'order.endsAtMs <= clockMs + 60000',
       },
     ],
   },
@@ -176,8 +172,8 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
       },
       {
         file: SCHEMA,
-        find: 'txid bytea NOT NULL UNIQUE CHECK',
-        put: 'txid bytea NOT NULL CHECK',
+        find: 'txid bytea NOT NULL UNIQUE,',
+        put: 'txid bytea NOT NULL,',
       },
     ],
   },
