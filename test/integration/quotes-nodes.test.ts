@@ -133,7 +133,7 @@ describe('a second node', () => {
     ['answers {}', { kind: 'says', body: '{}' }],
   ] as const)('answers when the first %s', async (_, fault) => {
     const pair = await world.another({
-      TRON_READ_TIMEOUT_MS: '500',
+      TRON_READ_TIMEOUT_MS: '3000',
       TRON_FULL_NODE_URLS: `${world.node.url},${world.chain.fullUrl}`,
       TRON_SOLIDITY_NODE_URLS: `${world.chain.solidUrl},${world.chain.solidUrl}`,
     });
