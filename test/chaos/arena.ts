@@ -8,6 +8,8 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { Ledger } from '../../src/billing/ledger.js';
+import { readBlock } from '../../src/chain/block.js';
+import { parseJson } from '../../src/chain/json.js';
 import { sleep } from '../../src/clock.js';
 import { Merchant } from '../../src/local/merchant.js';
 import { freePort } from '../../src/local/ports.js';
@@ -261,6 +263,17 @@ export class Arena {
     const answer = (await response.json()) as Record<string, unknown>;
     if ('Error' in answer) throw new Error(`${action}: ${String(answer['Error'])}`);
     return answer;
+  }
+
+  /** A block of the chain, as a healed node tells it. */
+  async block(num: number): Promise<{ readonly id: string; readonly timestampMs: number }> {
+    const response = await fetch(`${this.world.fullUrls[0] ?? ''}/wallet/getblockbynum`, {
+      method: 'POST',
+      body: JSON.stringify({ num }),
+      signal: AbortSignal.timeout(10_000),
+    });
+    const { id, timestampMs } = readBlock('the first node', parseJson(await response.text()) ?? {});
+    return { id, timestampMs };
   }
 
   /** Preloads a wrong clock into the next process. */

@@ -13,6 +13,7 @@ import {
   SILENCE,
   FORKS,
   DEATHS,
+  unguarded,
   type PlantedBug,
 } from './planted-bug.js';
 
@@ -39,7 +40,10 @@ export const PLANTED_IN_BOOKS: readonly PlantedBug[] = [
   },
   {
     name: 'a quote buys as often as one likes',
-    changes: one(SCHEMA, 'CREATE UNIQUE INDEX orders_quote ON', 'CREATE INDEX orders_quote ON'),
+    changes: [
+      ...one(SCHEMA, 'CREATE UNIQUE INDEX orders_quote ON', 'CREATE INDEX orders_quote ON'),
+      unguarded('orders_quote'),
+    ],
   },
   {
     name: 'a key buys as often as one likes',
@@ -50,6 +54,7 @@ export const PLANTED_IN_BOOKS: readonly PlantedBug[] = [
         put: 'CREATE INDEX orders_key ON',
       },
       { file: ACCEPTANCE, find: 'if (await isSeen)', put: 'if (false)' },
+      unguarded('orders_key'),
     ],
   },
   {
@@ -162,6 +167,8 @@ export const PLANTED_IN_BOOKS: readonly PlantedBug[] = [
         put: 'CREATE INDEX chain_tx_live ON',
       },
       { file: SCHEMA, find: 'UNIQUE (leg_id, purpose, attempt)', put: 'CHECK (true)' },
+      unguarded('chain_tx_live'),
+      unguarded('chain_tx_leg_id_purpose_attempt_key'),
     ],
     first: ['worker stopped (SIGSTOP)', 'slow', 'worker clock shifted', 'accept, then time out'],
   },

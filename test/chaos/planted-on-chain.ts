@@ -1,5 +1,16 @@
 // Bugs in what is sent to the chain and what is believed of it.
-import { OUTBOUND, WORK, PROOF, FULFILLER, SCHEMA, one, LIES, SILENCE, type PlantedBug } from './planted-bug.js';
+import {
+  OUTBOUND,
+  WORK,
+  PROOF,
+  FULFILLER,
+  SCHEMA,
+  one,
+  LIES,
+  SILENCE,
+  unguarded,
+  type PlantedBug,
+} from './planted-bug.js';
 
 const VERDICT_DEAD = `{ kind: 'dead', evidence: { expiresAtMs: tx.expiresAtMs, absences } }`;
 
@@ -175,6 +186,7 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
         find: 'txid bytea NOT NULL UNIQUE,',
         put: 'txid bytea NOT NULL,',
       },
+      unguarded('chain_tx_txid_key'),
     ],
   },
 ];

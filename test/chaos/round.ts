@@ -250,6 +250,7 @@ class Round {
     this.violations.push(...this.customers.wrongs);
     await this.checkAnswers();
     await this.checkBalances();
+    await this.checkBlocks();
     const parts = await openParts(this.arena.directEnv);
     try {
       const chain = parts.get(TronClient, { strict: false });
@@ -295,6 +296,23 @@ class Round {
       `SELECT project_id AS project, balance_credits::text AS balance FROM credit_account WHERE balance_credits < floor_credits`,
     );
     for (const { project, balance } of rows) this.violations.push(`I8 project ${project} stands at ${balance} credits`);
+  }
+
+  /** Where and when the books say something happened, against the chain's own blocks: by them nothing ended early. */
+  private async checkBlocks(): Promise<void> {
+    const { rows } = await this.arena.sql.query<{ number: number; id: string; ms: string }>(
+      `SELECT DISTINCT t.block_number::int AS number, encode(t.block_id, 'hex') AS id,
+          round(extract(epoch FROM t.block_at) * 1000)::text AS ms
+        FROM chain_tx t JOIN orders o ON o.id = t.order_id WHERE o.key LIKE $1 AND t.status = 'solid'`,
+      [`${this.options.name}-%`],
+    );
+    for (const { number, id, ms } of rows) {
+      const block = await this.arena.block(number);
+      if (block.id === id && block.timestampMs === Number(ms)) continue;
+      this.violations.push(
+        `I6 block ${number.toString()} is ${id} of ${ms} in the books, ${block.id} of ${block.timestampMs.toString()} on chain`,
+      );
+    }
   }
 
   private async orders(): Promise<Record<string, number>> {
