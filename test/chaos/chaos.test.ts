@@ -1,8 +1,11 @@
 // The parts of the chaos programme that need no world: the deck, and that every planted bug fits the build. The rounds
 // themselves are `npm run chaos`.
 import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { MetricsWatch } from './metrics.js';
 import { FAULT_NAMES, planRound } from './plan.js';
 import { PLANTED, plant } from './planted.js';
 
@@ -35,3 +38,38 @@ it('every planted bug fits the build exactly once', async () => {
     await rm(dir, { recursive: true, force: true });
   }
 }, 60_000);
+
+it('a run that sees no process misses every metric of the table', async () => {
+  const { documented, seen, faults } = (await MetricsWatch.open()).verdict(true);
+  expect(documented).toBeGreaterThan(40);
+  expect(seen).toBe(0);
+  expect(faults.length).toBeGreaterThanOrEqual(documented);
+});
+
+it('a metric that no table names, or that is not what the table says, is a fault', async () => {
+  const told = [
+    '# TYPE early_reclaims_total gauge',
+    'early_reclaims_total 1',
+    '# TYPE made_up_total counter',
+    'made_up_total{a="b"} 3',
+    '# TYPE sweep_age_seconds gauge',
+    'sweep_age_seconds +Inf',
+  ];
+  const server = createServer((_request, response) => response.end(told.join('\n')));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  try {
+    const watch = await MetricsWatch.open();
+    await watch.look('worker', (server.address() as AddressInfo).port);
+    expect(watch.verdict(true).faults).toEqual(
+      expect.arrayContaining([
+        'early_reclaims_total is a gauge, not a counter',
+        'early_reclaims_total is not 0 in the end',
+        'made_up_total of the worker is not documented',
+        'sweep_age_seconds is no number on any worker in the end',
+        'http_requests_total was never seen on the api',
+      ]),
+    );
+  } finally {
+    await new Promise((resolve) => server.close(resolve));
+  }
+});

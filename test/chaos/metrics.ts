@@ -19,6 +19,14 @@ interface Seen {
   values: number;
 }
 
+/** What is odd about one process just now. */
+interface Look {
+  readonly role: Role;
+  readonly notZero: Set<string>;
+  /** Not a number, or infinite: not known yet. */
+  readonly unknown: Set<string>;
+}
+
 export interface MetricsVerdict {
   readonly documented: number;
   readonly seen: number;
@@ -38,8 +46,8 @@ const VALUE_LINE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(\{.*\})? (\S+)$/;
 export class MetricsWatch {
   private readonly seen: Readonly<Record<Role, Map<string, Seen>>> = { api: new Map(), worker: new Map() };
   private readonly faults = new Set<string>();
-  /** Of the last look at each process, by its port. */
-  private readonly notZero = new Map<number, ReadonlySet<string>>();
+  /** The last look at each process, by its port. */
+  private readonly lastLooks = new Map<number, Look>();
 
   private constructor(private readonly table: readonly Documented[]) {}
 
@@ -63,9 +71,9 @@ export class MetricsWatch {
       .then(async (response) => (response.ok ? response.text() : undefined))
       .catch(() => undefined);
     if (text === undefined) return;
-    const notZero = new Set<string>();
-    for (const line of text.split('\n')) this.read(role, line, notZero);
-    this.notZero.set(port, notZero);
+    const look: Look = { role, notZero: new Set(), unknown: new Set() };
+    for (const line of text.split('\n')) this.read(line, look);
+    this.lastLooks.set(port, look);
   }
 
   /** What the whole run showed. `settled`: the last looks were taken after everything was healed and over. */
@@ -88,13 +96,23 @@ export class MetricsWatch {
         if (!isKnown && !BUILT_IN.test(name)) faults.add(`${name} of the ${role} is not documented`);
       }
     }
-    if (settled) {
-      for (const names of this.notZero.values()) for (const name of names) faults.add(`${name} is not 0 in the end`);
-    }
+    if (settled) for (const fault of this.faultsInTheEnd()) faults.add(fault);
     return { documented: this.table.length, seen: whole, faults: [...faults], silent };
   }
 
-  private read(role: Role, line: string, notZero: Set<string>): void {
+  private faultsInTheEnd(): string[] {
+    const looks = [...this.lastLooks.values()];
+    const nonZero = looks.flatMap(({ notZero }) => [...notZero]).map((name) => `${name} is not 0 in the end`);
+    // A process that has just begun, or whose turn it never was, knows no age; one of its kind must know it.
+    const unknown = looks.flatMap(({ role, unknown: names }) =>
+      [...names]
+        .filter((name) => looks.every((other) => other.role !== role || other.unknown.has(name)))
+        .map((name) => `${name} is no number on any ${role} in the end`),
+    );
+    return [...nonZero, ...unknown];
+  }
+
+  private read(line: string, { role, notZero, unknown }: Look): void {
     const [, typed, kind = ''] = TYPE_LINE.exec(line) ?? [];
     if (typed !== undefined) {
       this.of(role, typed).kinds.add(kind);
@@ -104,13 +122,15 @@ export class MetricsWatch {
     if (series === undefined) return;
     const name = this.seen[role].has(series) ? series : series.replace(/_(bucket|sum|count)$/, '');
     this.of(role, name).values += 1;
-    const value = Number(text);
     const row = this.table.find((one) => one.name === name);
     if (row === undefined) return;
-    // Nothing here can be below nothing, but for credits that differ in either direction.
-    if (Number.isNaN(value) || (value < 0 && !row.mustBeZero && name !== 'reclaim_lateness_seconds')) {
-      this.faults.add(`${series} was ${text} on the ${role}`);
+    const value = Number(text);
+    if (!Number.isFinite(value)) {
+      unknown.add(name);
+      return;
     }
+    // Nothing here can be below nothing, but for credits that differ in either direction.
+    if (value < 0 && !row.mustBeZero) this.faults.add(`${series} was ${text} on the ${role}`);
     if (row.mustBeZero && value !== 0) notZero.add(name);
   }
 
