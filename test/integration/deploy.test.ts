@@ -1,6 +1,7 @@
-// Two APIs and two workers as they are deployed, under load: restarted in turn without a failed request, followed
-// from request to block by one id, and watched through every metric that the operators' page names.
-import { randomUUID } from 'node:crypto';
+// Two APIs and two workers as they are deployed, under load: restarted in turn without a failed request while the master
+// key is exchanged, followed from request to block by one id, and watched through every metric that the operators' page
+// names.
+import { randomBytes, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { sleep } from '../../src/clock.js';
 import { Pruning } from '../../src/fulfilment/pruning.js';
@@ -12,10 +13,13 @@ import { openBalancer, type Balancer } from '../balancer.js';
 import type { Answer, Customer } from '../client.js';
 import { makeCustomer } from '../factory.js';
 import { probe, Scrape, scrape, startMember, type FleetProcess, type LogLine } from '../fleet.js';
+import { cliWith } from '../operator.js';
 import { openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
 
 const CALLERS = 4;
-const PAUSE_MS = 25;
+const PAUSE_MS = 150;
+/** Answered by old and new processes side by side before the next one is replaced. */
+const MIXED_ANSWERS = 40;
 const PLENTY = 1_000_000_000_000_000n;
 
 let world: OrderWorld;
@@ -24,12 +28,20 @@ let customer: Customer;
 const fleet: FleetProcess[] = [];
 let apis: FleetProcess[] = [];
 let workers: FleetProcess[] = [];
+/** What the next process to start is given: MASTER_KEY, and MASTER_KEY_PREVIOUS while two are held. */
+let keys: Record<string, string> = {};
 
 const startApi = async (): Promise<FleetProcess> => member('api', { DRAIN_DELAY_SEC: '1' });
 const startWorker = async (): Promise<FleetProcess> => member('worker', {});
 
 async function member(role: 'api' | 'worker', extra: Record<string, string>): Promise<FleetProcess> {
-  const started = await startMember(role, { ...world.env, TRON_POLL_MS: '150', ...extra });
+  const started = await startMember(role, {
+    ...world.env,
+    TRON_POLL_MS: '150',
+    RATE_LIMIT_PER_MINUTE: '1000000',
+    ...keys,
+    ...extra,
+  });
   fleet.push(started);
   return started;
 }
@@ -67,24 +79,30 @@ interface Load {
   stop(): Promise<void>;
 }
 
-/** Callers that buy, read and ask for their balance, each without a pause for thought, on connections kept alive. */
+/** Callers that ask for a quote, buy by it, read and ask for their balance, each without a pause for thought, on connections kept alive. */
 function startLoad(): Load {
   const stopping = new AbortController();
   const [answers, failures, keys]: [Answer[], string[], string[]] = [[], [], []];
-  const note = async (what: string, request: Promise<Answer>): Promise<void> => {
+  const note = async (what: string, request: Promise<Answer>): Promise<Answer | undefined> => {
     try {
       const answer = await request;
       answers.push(answer);
       if (answer.status >= 300) failures.push(`${what}: ${answer.status.toString()} ${answer.text}`);
+      return answer;
     } catch (error) {
       failures.push(`${what}: ${String(error)}`);
+      return undefined;
     }
   };
   const caller = async (index: number): Promise<void> => {
     while (!stopping.signal.aborted) {
       const key = randomUUID();
       const order = { receive_address: world.receiver(index), energy: 65_000, duration_sec: 3600 };
-      await note('buy', customer.post('/v1/orders', order, withKey(key)));
+      // On connections of their own, so that a quote which one process sealed is opened by another.
+      const anew = { Connection: 'close' };
+      const quote = await note('quote', customer.post('/v1/quotes', order, anew));
+      const { ref } = (quote?.body ?? {}) as { ref?: string };
+      await note('buy', customer.post('/v1/orders', { quote_ref: ref }, { ...withKey(key), ...anew }));
       keys.push(key);
       await note('read', customer.get(`/v1/orders/${key}`));
       await note('balance', customer.get('/v1/balance'));
@@ -118,17 +136,40 @@ async function replace(old: FleetProcess, start: () => Promise<FleetProcess>): P
   return code;
 }
 
-test('restarting every process in turn under load fails no request and loses no order', async () => {
-  const load = startLoad();
-  const codes: number[] = [];
+/** Replaces every process, one of each kind at a time. */
+async function restartAll(load: Load): Promise<void> {
   for (const turn of [0, 1]) {
     const before = load.answers.length;
-    codes.push(...(await Promise.all([replace(apis[turn]!, startApi), replace(workers[turn]!, startWorker)])));
+    const codes = await Promise.all([replace(apis[turn]!, startApi), replace(workers[turn]!, startWorker)]);
+    expect(codes).toEqual([0, 0]);
     expect(load.answers.length).toBeGreaterThan(before);
+    const enough = load.answers.length + MIXED_ANSWERS;
+    await until(() => (load.answers.length > enough ? true : undefined), 30_000, 'serving side by side');
   }
-  await load.stop();
+}
+
+test('restarting every process in turn to exchange the master key fails no request and loses no order', async () => {
+  const [oldKey, newKey] = [world.env['MASTER_KEY']!, randomBytes(32).toString('base64')];
+  const load = startLoad();
+  try {
+    // The steps of `keys --help`: all can open what the new key seals; it seals; it alone is left.
+    keys = { MASTER_KEY: oldKey, MASTER_KEY_PREVIOUS: newKey };
+    await restartAll(load);
+    keys = { MASTER_KEY: newKey, MASTER_KEY_PREVIOUS: oldKey };
+    await restartAll(load);
+    const rewrapped = await cliWith({ ...world.env, ...keys, USER: 'tester' })('keys', 'rewrap', '--json');
+    expect(rewrapped.json()).toEqual({
+      rewrap: [
+        { what: 'api keys', rewrapped: 1, current: 0, failed: [] },
+        { what: 'pool keys', rewrapped: 2, current: 0, failed: [] },
+      ],
+    });
+    keys = { MASTER_KEY: newKey };
+    await restartAll(load);
+  } finally {
+    await load.stop();
+  }
   expect(load.failures).toEqual([]);
-  expect(codes).toEqual([0, 0, 0, 0]);
   const state = async () => {
     const [row] = await world.api.database.query<{ orders: number; delivered: number; charges: number }>(
       `SELECT count(*)::int AS orders, count(*) FILTER (WHERE status = 'delivered')::int AS delivered,
