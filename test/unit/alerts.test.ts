@@ -32,6 +32,13 @@ function metricsOf(expression: string): string[] {
 const rules = [...read('docker/alerts.yml').matchAll(/- alert: (\w+)\n\s+expr:([\s\S]*?)\n\s+(?:for|labels):/g)];
 const dashboard = JSON.parse(read('docker/dashboard.json')) as { panels: { targets?: { expr: string }[] }[] };
 
+test('the README and the page of metrics name the same ones, with process and kind', () => {
+  const rowsOf = (path: string) =>
+    [...read(path).matchAll(/^\| (`[a-z_]+` \| \w+ \| \w+ \|)/gm)].map(([, row]) => row!);
+  expect(rowsOf('README.md')).toEqual(rowsOf('docs/metrics.md'));
+  expect(rowsOf('README.md')).toHaveLength(documented.size);
+});
+
 test('every alert watches metrics that the processes show', () => {
   expect(rules.length).toBeGreaterThan(40);
   for (const [, name, expression] of rules) {
