@@ -7,11 +7,13 @@ import { Ending } from './ending.js';
 import { Follower } from './follower.js';
 import { Fulfiller } from './fulfiller.js';
 import { Inclusion } from './inclusion.js';
+import { KnownPast } from './known-past.js';
 import { OrdersProcessor } from './orders.processor.js';
 import { Outbound } from './outbound.js';
 import { Progress } from './progress.js';
 import { Proofs } from './proof.js';
 import { Pruning } from './pruning.js';
+import { Recollection } from './recollection.js';
 import { Reconciler } from './reconciler.js';
 import { ReconcilerFigures } from './reconciler-figures.js';
 import { Orphans } from './reconciler-orphans.js';
@@ -30,12 +32,14 @@ import { Work } from './work.js';
     Follower,
     Fulfiller,
     Inclusion,
+    KnownPast,
     OrdersProcessor,
     Orphans,
     Outbound,
     Progress,
     Proofs,
     Pruning,
+    Recollection,
     Reconciler,
     ReconcilerFigures,
     Runner,

@@ -18,6 +18,7 @@ import { inLanes } from '../verify/lanes.js';
 import { RECOVERY_PROJECT } from '../verify/recovery.js';
 import { OWN_WALLETS, strangersIn, type OwnWallet, type Stranger } from '../verify/strangers.js';
 import type { Block } from '../chain/block.js';
+import { Recollection } from './recollection.js';
 
 /** Where a service that never searched begins, before the solid head: what it bought before it existed is not ours. */
 const FIRST_SEARCH_BLOCKS = 60;
@@ -79,6 +80,7 @@ export class Orphans {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(TronClient) private readonly client: TronClient,
+    @Inject(Recollection) private readonly recollection: Recollection,
     @Inject(Config) private readonly config: Config,
     @Inject(Log) private readonly log: Log,
   ) {}
@@ -94,11 +96,11 @@ export class Orphans {
     const last = Math.min(head.number, next + PASS_BLOCKS_MAX - 1);
     while (next <= last) {
       const to = Math.min(last, next + CHUNK_BLOCKS - 1);
-      const numbers = Array.from({ length: to - next + 1 }, (_, index) => next + index);
-      await inLanes(numbers, LANES, async (number) => {
-        const block = await this.solidBlock(number);
-        for (const stranger of await strangersIn(this.database, block, wallets)) await this.keep(stranger, block);
-      });
+      for (const block of await this.solidBlocks(next, to)) {
+        for (const stranger of await strangersIn(this.database, block, wallets)) {
+          if (!(await this.recollection.recall(stranger, block))) await this.keep(stranger, block);
+        }
+      }
       if ((await this.database.query(MOVE_CURSOR, [to, turn.fence, turn.leaseSec])).length === 0) return 0;
       next = to + 1;
     }
@@ -180,6 +182,16 @@ export class Orphans {
       await tx.query(`UPDATE orphan_tx SET order_id = $2 WHERE txid = $1`, [row.txid, order.id]);
       return order.id;
     });
+  }
+
+  /** Read side by side, told in their order: a return is understood only after its delivery. */
+  private async solidBlocks(from: number, to: number): Promise<Block[]> {
+    const blocks = new Map<number, Block>();
+    const numbers = Array.from({ length: to - from + 1 }, (_, index) => from + index);
+    await inLanes(numbers, LANES, async (number) => {
+      blocks.set(number, await this.solidBlock(number));
+    });
+    return [...blocks.values()].sort((a, b) => a.number - b.number);
   }
 
   private async solidBlock(number: number): Promise<Block> {

@@ -28,9 +28,9 @@ export interface Stranger {
 }
 
 /**
- * Delegations and undelegations of energy, and activations, by `wallets` in `block`, of which there is no record and
- * which were not found before. What
- * an owner does beside (staking, voting, moving TRX, permissions) is judged by what it changes, not as a stranger.
+ * Delegations and undelegations of energy, and activations, by `wallets` in `block`, of which there is no record that
+ * they were sent and which were not found before. What an owner does beside (staking, voting, moving TRX, permissions)
+ * is judged by what it changes, not as a stranger.
  */
 export async function strangersIn(
   database: Database,
@@ -49,9 +49,9 @@ export async function strangersIn(
     ];
   });
   if (acts.length === 0) return [];
-  // Recorded before it is sent: what stands in a block and not in the books now was never ours.
+  // Recorded as sent before it is: what stands in a block and not so in the books was never ours, or they forgot it.
   const known = await database.query<{ txid: Buffer }>(
-    `SELECT txid FROM chain_tx WHERE txid = ANY ($1::bytea[])
+    `SELECT txid FROM chain_tx WHERE txid = ANY ($1::bytea[]) AND status NOT IN ('built', 'signed')
      UNION ALL SELECT txid FROM orphan_tx WHERE txid = ANY ($1::bytea[])`,
     [acts.map((act) => Buffer.from(act.txid, 'hex'))],
   );

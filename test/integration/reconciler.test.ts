@@ -1,4 +1,6 @@
 // Books and chain made to disagree in every way that matters: found, named and contained within one pass.
+import { sleep } from '../../src/clock.js';
+import { KnownPast } from '../../src/fulfilment/known-past.js';
 import { until } from '../../src/local/wait.js';
 import { namesOf, ReconcileWorld } from '../reconcile-world.js';
 
@@ -189,6 +191,102 @@ it('a backup restored from before some orders is found out: nothing is sold unti
   );
   await explainAll();
   await expectPeace();
+});
+
+/** Puts an order back as a backup from right after its sale holds it: charged, reserved, nothing of it sent. */
+async function forgetDelivery(id: string, recordKept: 'none' | 'signed'): Promise<void> {
+  await world.byHand(
+    `DELETE FROM broadcast WHERE chain_tx_id IN (SELECT id FROM chain_tx WHERE order_id = ${id})`,
+    recordKept === 'none'
+      ? `DELETE FROM chain_tx WHERE order_id = ${id}`
+      : `UPDATE chain_tx SET status = 'signed', sends = 0, sent_at = NULL, block_number = NULL, block_id = NULL, block_at = NULL
+          WHERE order_id = ${id}`,
+    `UPDATE leg SET status = 'reserved', active_at = NULL, energy = NULL, changed_at = changed_at - interval '1 day'
+      WHERE order_id = ${id}`,
+    `DELETE FROM order_event WHERE order_id = ${id}`,
+    `UPDATE orders SET status = 'reserved', settled = false, delivered_at = NULL, ends_at = NULL, delivered_energy = NULL,
+        reclaimed_at = NULL, placed_at = NULL, lease_until = NULL, next_run_at = clock_timestamp() + interval '1 hour'
+      WHERE id = ${id}`,
+    `UPDATE reconcile_state SET scanned_to = scanned_to - 300`,
+  );
+}
+
+/** By wallet. */
+async function delegatedToBy(address: string): Promise<readonly number[]> {
+  return Promise.all([0, 1, 2].map((index) => world.delegatedSun(index, address)));
+}
+
+async function chainTxsOf(id: string): Promise<readonly { purpose: string; status: string; attempt: number }[]> {
+  return world.database.query(
+    `SELECT purpose, status, attempt FROM chain_tx WHERE order_id = ${id} AND status <> 'dropped' ORDER BY id`,
+  );
+}
+
+it.each(['none', 'signed'] as const)(
+  'an order that a backup holds as waiting is recognised on chain: neither delivered again nor refunded (record: %s)',
+  async (recordKept) => {
+    const id = (await world.rent(receiver(2), 66_000)).toString();
+    const stands = await delegatedToBy(receiver(2));
+    await forgetDelivery(id, recordKept);
+    await world.pass();
+    await until(
+      async () => {
+        const [row] = await world.database.query<{ settled: boolean }>(`SELECT settled FROM orders WHERE id = ${id}`);
+        return row?.settled === true ? true : undefined;
+      },
+      20_000,
+      'the delivery being remembered',
+    );
+    expect(await chainTxsOf(id)).toEqual([{ purpose: 'delegate', status: 'solid', attempt: 1 }]);
+    expect(await delegatedToBy(receiver(2))).toEqual(stands);
+    await expectPeace();
+  },
+);
+
+it('a return that a backup does not know is recognised with its delivery, and takes nothing from a sibling', async () => {
+  const receives = receiver(1);
+  const id = (await world.rent(receives, 67_000, 60)).toString();
+  const sibling = (await world.rent(receives, 67_000)).toString();
+  await until(
+    async () => {
+      const [row] = await world.database.query<{ done: boolean }>(
+        `SELECT bool_and(status = 'reclaimed') AS done FROM leg WHERE order_id = ${id}`,
+      );
+      return row?.done === true ? true : undefined;
+    },
+    20_000,
+    'the end of the rental',
+  );
+  const stands = await delegatedToBy(receives);
+  await forgetDelivery(id, 'none');
+  await world.pass();
+  expect(await chainTxsOf(id)).toMatchObject([{ purpose: 'delegate' }, { purpose: 'reclaim' }]);
+  await until(
+    async () => {
+      const [row] = await world.database.query<{ status: string }>(`SELECT status FROM leg WHERE order_id = ${id}`);
+      return row?.status === 'reclaimed' ? true : undefined;
+    },
+    20_000,
+    'the return being remembered',
+  );
+  expect(await delegatedToBy(receives)).toEqual(stands);
+  expect(await chainTxsOf(sibling)).toMatchObject([{ purpose: 'delegate', status: 'solid' }]);
+  await expectPeace();
+});
+
+it('after a long absence nothing is fulfilled before the chain was searched; after a short one at once', async () => {
+  const past = world.worker.get(KnownPast);
+  const { signal } = new AbortController();
+  await world.pass();
+  await past.wait(signal);
+  // 250 blocks of three seconds each on the chain's clock.
+  await world.byHand(`UPDATE reconcile_state SET scanned_to = scanned_to - 250`);
+  let isKnown = false;
+  const known = past.wait(signal).then(() => (isKnown = true));
+  await sleep(1500);
+  expect(isKnown).toBe(false);
+  await world.pass();
+  await known;
 });
 
 it('a wallet without bandwidth and TRX stops selling', async () => {
