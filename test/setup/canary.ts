@@ -3,10 +3,10 @@
 // In files of a directory of the run's own, since Jest's workers are processes; outside a run nothing is kept.
 import { subscribe } from 'node:diagnostics_channel';
 import { appendFileSync, createReadStream } from 'node:fs';
-import { mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CHILDREN, type ChildNews } from '../../src/local/guard.js';
+import { CHILDREN, guardDirectory, type ChildNews, type GuardedProcess } from '../../src/local/guard.js';
 import { Canary } from '../canary.js';
 
 const SECRETS = 'secrets.';
@@ -21,10 +21,14 @@ type Kind = 'API key' | 'master key' | 'node key' | 'pool key' | 'signature';
 
 const directory = (): string | undefined => process.env['TEST_CANARY_DIR'];
 const noted = new Set<string>();
+/** Removes the directory when the run ends, however it ends. */
+let guard: GuardedProcess | undefined;
 
 /** Begins a run: whatever this process and its children keep from now on is searched at the end. */
 export async function beginSearch(): Promise<void> {
-  process.env['TEST_CANARY_DIR'] = await mkdtemp(join(tmpdir(), 'energy-canary-'));
+  const dir = await mkdtemp(join(tmpdir(), 'energy-canary-'));
+  guard = await guardDirectory(dir);
+  process.env['TEST_CANARY_DIR'] = dir;
   keepChildren();
 }
 
@@ -82,7 +86,7 @@ export async function endSearch(): Promise<string> {
     return summary;
   } finally {
     delete process.env['TEST_CANARY_DIR'];
-    await rm(dir, { recursive: true, force: true });
+    await guard?.stop('SIGKILL', 0);
   }
 }
 
