@@ -14,6 +14,7 @@ import { openAdmin } from './http/admin.js';
 import { createLogger } from './http/logger.js';
 import { Metrics } from './http/metrics.js';
 import { createHttpApp, drain, leave, serverOf } from './http/server.js';
+import { Stopping } from './http/stopping.js';
 import { OrderWaits } from './orders/waits.js';
 import { Database } from './store/database.js';
 import { watchDatabase } from './store/database-metrics.js';
@@ -33,44 +34,26 @@ async function start(): Promise<void> {
   const database = app.get(Database);
   watchDatabase(metrics.registry, database);
   watchPrices(app, metrics.registry);
-  let isStopping = false;
+  const stopping = new Stopping(log);
   const admin = await openAdmin({
     host: config.http.host,
     port: config.http.adminPort,
     metrics,
     // Neither Redis nor the chain: orders are accepted, and quotes priced from what is known, without them.
-    checks: {
-      database: () => database.query('SELECT 1'),
-      serving: async () => {
-        if (isStopping) throw new Error('the process is stopping');
-        return Promise.resolve();
-      },
-    },
+    checks: { database: () => database.query('SELECT 1'), serving: stopping.check },
     log,
   });
   log.info({ address: server.address(), admin: admin.address() }, 'listening');
 
-  const stop = (): void => {
-    if (isStopping) return;
-    isStopping = true;
-    log.info({}, 'stopping');
+  stopping.onSignal(async () => {
     // Callers who asked to wait get their answer now, so that none of them is cut off.
     app.get(OrderWaits).releaseAll();
     leave(server);
     // The admin port answers to the end: a probe should see a process that stops, not one that is gone.
-    sleep(config.http.drainDelaySec * 1000)
-      .then(() => drain(server, DRAIN_MS))
-      .then(() => app.close())
-      .then(
-        () => process.exit(0),
-        (err: unknown) => {
-          log.error({ err }, 'The stop failed.');
-          process.exit(1);
-        },
-      );
-  };
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
+    await sleep(config.http.drainDelaySec * 1000);
+    await drain(server, DRAIN_MS);
+    await app.close();
+  });
 }
 
 start().catch((error: unknown) => {

@@ -4,7 +4,7 @@
  */
 import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
-import { DeadlineError, withDeadline } from './clock.js';
+import { withDeadline } from './clock.js';
 import { readConfig } from './config.js';
 import { armCrashPoint } from './crash-point.js';
 import { messageOf } from './errors.js';
@@ -16,6 +16,7 @@ import { Vitals } from './fulfilment/vitals.js';
 import { openAdmin } from './http/admin.js';
 import { createLogger, type Log } from './http/logger.js';
 import { Metrics } from './http/metrics.js';
+import { Stopping } from './http/stopping.js';
 import { PoolSync } from './pool/pool-sync.js';
 import { Repeater } from './repeat.js';
 import { Database } from './store/database.js';
@@ -42,21 +43,6 @@ function repeatReconciling(reconciler: Reconciler, log: Log): Repeater {
 /** Of the time a stop may take, what closing the queue and the connections may need. */
 const CLOSING_MS = 4_000;
 
-/** Ends the process. Out of time is no failure: what was in the middle is gone on with as after a crash. */
-function endAfter(stopping: Promise<void>, log: Log): void {
-  stopping.then(
-    () => process.exit(0),
-    (error: unknown) => {
-      if (!(error instanceof DeadlineError)) {
-        log.error({ err: error }, 'The stop failed.');
-        process.exit(1);
-      }
-      log.warn({}, 'stopped in the middle');
-      process.exit(0);
-    },
-  );
-}
-
 async function start(): Promise<void> {
   const config = readConfig();
   armCrashPoint(config.worker.crashAt);
@@ -76,17 +62,14 @@ async function start(): Promise<void> {
   metrics.collectDefaults();
   watchDatabase(metrics.registry, database);
   const [vitals, pruning] = [app.get(Vitals), app.get(Pruning)];
-  let isStopping = false;
+  const stopping = new Stopping(log);
   const admin = await openAdmin({
     host: config.http.host,
     port: config.http.adminPort,
     metrics,
     checks: {
       database: () => database.query('SELECT 1'),
-      working: async () => {
-        if (isStopping) throw new Error('the process is stopping');
-        return Promise.resolve();
-      },
+      working: stopping.check,
       sweep: async () => {
         if (runner.sweepAgeSec > SWEEP_AGE_MAX_SEC) throw new Error('the sweep stands still');
         return Promise.resolve();
@@ -104,28 +87,21 @@ async function start(): Promise<void> {
   log.info({ admin: admin.address() }, 'working');
 
   const stopMs = config.worker.stopSec * 1000;
+  const workMs = Math.max(1000, stopMs - CLOSING_MS);
   const stop = async (): Promise<void> => {
-    log.info({}, 'stopping');
-    // Ours first, and in order: the framework would close connections under running work.
+    // Ours first, and in order: the framework would close connections under running work. Work that is not over in
+    // time is left as it is by the end of the process, connections and all, as in a crash.
     await processor.stop();
     await Promise.all([
-      runner.stop(Math.max(1000, stopMs - CLOSING_MS)),
+      runner.stop(workMs),
       pool.stop(),
       vitals.stop(),
       pruning.stop(),
-      withDeadline(reconciling.stop(), Math.max(1000, stopMs - CLOSING_MS), 'the look at the books').catch(
-        () => undefined,
-      ),
+      withDeadline(reconciling.stop(), workMs, 'the look at the books'),
     ]);
     await app.close();
   };
-  const onSignal = (): void => {
-    if (isStopping) return;
-    isStopping = true;
-    endAfter(withDeadline(stop(), stopMs, 'the stop'), log);
-  };
-  process.on('SIGTERM', onSignal);
-  process.on('SIGINT', onSignal);
+  stopping.onSignal(() => withDeadline(stop(), stopMs, 'the stop'));
 }
 
 start().catch((error: unknown) => {

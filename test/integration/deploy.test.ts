@@ -169,6 +169,8 @@ test('restarting every process in turn to exchange the master key fails no reque
     await load.stop();
   }
   expect(load.failures).toEqual([]);
+  // A process that stops first ends its work, then its connections.
+  expect(fleet.flatMap(({ lines }) => lines).filter(({ level }) => level === 'error')).toEqual([]);
   const state = async () => {
     const [row] = await world.api.database.query<{ orders: number; delivered: number; charges: number }>(
       `SELECT count(*)::int AS orders, count(*) FILTER (WHERE status = 'delivered')::int AS delivered,
