@@ -1,5 +1,6 @@
 /** Blocks as nodes print them, reduced to what proofs need: who they are, when, and which bytes they hold. */
 import { createHash } from 'node:crypto';
+import { idOf } from './block-header.js';
 import { NodeFault } from './errors.js';
 import { int64, isJsonObject, objectsOf, type JsonObject } from './json.js';
 
@@ -67,6 +68,10 @@ export function readBlock(node: string, json: JsonObject): Block {
   }
   if (BigInt(`0x${id.slice(0, 16)}`) !== number) {
     throw new NodeFault(node, 'nonsense', 'a block whose id and number differ');
+  }
+  // Rentals are counted by block times, forks told by parents: both are only as good as the id they belong to.
+  if ((idOf(header) ?? id) !== id) {
+    throw new NodeFault(node, 'nonsense', 'a block whose header is not the one that its id stands for');
   }
   return {
     number: Number(number),

@@ -16,6 +16,8 @@ const REVIVE_INTERVAL_MS = 500;
  * clock of its own.
  */
 const LAG_BLOCKS_MAX = 10;
+/** TRON: a block every three seconds, or later when its maker misses its turn. */
+const SLOT_MS = 3_000;
 
 export class NodePool {
   private readonly stopping = new AbortController();
@@ -50,15 +52,19 @@ export class NodePool {
   }
 
   /**
-   * The earliest and the latest time that nodes tell as their head's, of those that move and are not far behind, also
-   * of one that is not asked just now. undefined before every node had its time to be heard: one word is not two.
+   * What the nodes tell of the chain's clock, by the heads of those that move and are not far behind, also of one that
+   * is not asked just now: the earliest time, and how far their clocks are apart beyond what their heights explain.
+   * undefined before every node had its time to be heard: one word is not two.
    */
-  get clocks(): { readonly earliestMs: number; readonly latestMs: number } | undefined {
+  get clocks(): { readonly earliestMs: number; readonly apartMs: number } | undefined {
     if (this.nodes.some((node) => node.isAwaited)) return undefined;
-    const times = this.nodes.flatMap((node) =>
-      node.isMoving && !this.behind.has(node) ? (node.head?.timestampMs ?? []) : [],
-    );
-    return times.length === 0 ? undefined : { earliestMs: Math.min(...times), latestMs: Math.max(...times) };
+    const heads = this.nodes.flatMap((node) => (node.isMoving && !this.behind.has(node) ? (node.head ?? []) : []));
+    if (heads.length === 0) return undefined;
+    const offsets = heads.map(({ number, timestampMs }) => timestampMs - number * SLOT_MS);
+    return {
+      earliestMs: Math.min(...heads.map(({ timestampMs }) => timestampMs)),
+      apartMs: Math.max(...offsets) - Math.min(...offsets),
+    };
   }
 
   /**

@@ -86,6 +86,13 @@ export function makeBlock(seed: string, forks: number, parent: Block, timeMs: nu
   return { ...base, id: numbered(number, hash), signature: signed };
 }
 
+/** The block of this place on another fork, which goes on from `parent` and holds other transactions, unknown ones. */
+export function twinOf(block: Block, parent: string): Block {
+  const txRoot = sha256(Buffer.from(`another ${block.id}`)).toString('hex');
+  const twin = { ...block, parent, txRoot, txIds: [] };
+  return { ...twin, id: numbered(block.number, sha256(encode('BlockHeader', headerOf(twin)))) };
+}
+
 /** The witness a block at this place will have. */
 export function nextWitness(seed: string, forks: number, parent: Block): string {
   return witnessFor(seed, parent.number + 1, forks).address;

@@ -1,6 +1,7 @@
 // Answers made wrong: nonsense instead of JSON, and JSON that says something else than the chain. Changes an answer
 // only, never the chain.
 import { createHash } from 'node:crypto';
+import type { Block } from './block.js';
 import type { Response } from './http.js';
 import { type Json, type JsonNode, printJson, readJson } from './json.js';
 
@@ -154,9 +155,14 @@ function overTransactions(fields: Fields, change: (tx: Fields) => Fields): Field
 
 /**
  * The answer as of a node whose newest blocks, those above number `base`, are others than the chain's: of the same
- * numbers and times, with other ids and nothing in them. undefined when the answer tells of no such block.
+ * numbers and times, with other ids and nothing in them. undefined when the answer tells of no such block. `twin`: the
+ * other block of that number.
  */
-export function onAnotherFork(real: Response, base: number): Response | undefined {
+export function onAnotherFork(
+  real: Response,
+  base: number,
+  twin: (number: number) => Pick<Block, 'id' | 'parent' | 'txRoot'> | undefined,
+): Response | undefined {
   const fields = fieldsOf(real);
   if (fields === undefined) return undefined;
   const included = integer(fields['blockNumber']);
@@ -164,12 +170,10 @@ export function onAnotherFork(real: Response, base: number): Response | undefine
   const header = object(fields['block_header']);
   const raw = object(header?.['raw_data']);
   const number = integer(raw?.['number']);
-  const id = fields['blockID'];
-  if (header === undefined || raw === undefined || number === undefined || typeof id !== 'string') return undefined;
-  if (number <= BigInt(base)) return undefined;
-  const parent = raw['parentHash'];
-  const parentHash = typeof parent === 'string' && number - 1n > BigInt(base) ? otherId(parent, true) : parent;
+  if (header === undefined || raw === undefined || number === undefined || number <= BigInt(base)) return undefined;
+  const other = twin(Number(number));
+  if (other === undefined) return undefined;
   const { transactions: _none, ...rest } = fields;
-  const changed = { ...header, raw_data: { ...raw, ...(parentHash !== undefined && { parentHash }) } };
-  return answerOf({ ...rest, blockID: otherId(id, true), block_header: changed });
+  const changed = { ...header, raw_data: { ...raw, parentHash: other.parent, txTrieRoot: other.txRoot } };
+  return answerOf({ ...rest, blockID: other.id, block_header: changed });
 }

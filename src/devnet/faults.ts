@@ -1,5 +1,6 @@
 // Misbehaviour on request: rules that say which calls of which node go wrong, how, and how often; each counts how often
 // it was met and how often it fired. Holds no state of the chain.
+import { type Block, twinOf } from './block.js';
 import { endpoints } from './endpoints.js';
 import { type FaultKind, type FaultSpec, isHeldBack, readFault, seededRandom } from './faults-spec.js';
 import { acceptance, broadcastOf, refusal, REFUSAL_CODES } from './faults-broadcast.js';
@@ -197,7 +198,10 @@ const ACTS: Record<FaultKind, Act> = {
     const { behind, solidLag } = view.settings;
     return fromShadow({ rule, view, node, port, ...call }, behind, Math.max(solidLag, lag));
   },
-  'own-fork': async ({ rule, view, answer }) => onAnotherFork(await answer(), view.head.number - rule.spec.blocks),
+  'own-fork': async ({ rule, view, answer }) => {
+    const base = view.head.number - rule.spec.blocks;
+    return onAnotherFork(await answer(), base, (number) => twinAt(view, base, number));
+  },
   fork: async ({ rule, view, answer, finalTo }) => {
     const response = await answer();
     const { chain } = view;
@@ -211,6 +215,15 @@ const ACTS: Record<FaultKind, Act> = {
   },
   wrong: async ({ rule, answer }) => wronged(await answer(), rule.spec.wrong, rule.spec),
 };
+
+/** The block of this number on a fork of the node's own that leaves the chain after `base`. */
+function twinAt(view: NodeView, base: number, number: number): Block | undefined {
+  const { chain } = view;
+  if (number > chain.head.number) return undefined;
+  let last = chain.block(Math.max(0, base));
+  for (let at = last.number + 1; at <= number; at += 1) last = twinOf(chain.block(at), last.id);
+  return last;
+}
 
 function codeOf(rule: Rule): (typeof REFUSAL_CODES)[number] {
   const { code } = rule.spec;

@@ -18,7 +18,7 @@ import { Settlement } from './settlement.js';
 
 /** How far back a replaced block is looked for, and how many missed blocks are read. Both beyond any real fork. */
 const BLOCKS_BACK_MAX = 64;
-/** Nodes that are asked are half a minute apart at most; beyond this one of them tells a wrong time. */
+/** More than any blocks that were missed lately; beyond this one of the nodes tells a wrong time. */
 const CLOCKS_APART_MAX_MS = 60_000;
 
 const INCLUDED_BETWEEN = {
@@ -74,7 +74,7 @@ export class Follower {
       crashPoint('reference.before');
       const [solid, ratio] = await Promise.all([solidHeadOf(node), this.readRatio()]);
       crashPoint('reference.after');
-      const isTimeDisputed = clocks !== undefined && clocks.latestMs - clocks.earliestMs > CLOCKS_APART_MAX_MS;
+      const isTimeDisputed = clocks !== undefined && clocks.apartMs > CLOCKS_APART_MAX_MS;
       if (isTimeDisputed) this.logger.warn(clocks, 'nodes tell times far apart');
       this.view.update({ head, solid, ratio, isTimeDisputed });
       const delivered = await this.follow(node, head, ratio);

@@ -1,0 +1,46 @@
+// A block is what its id says: time and parent are bound to it, whatever a node prints beside it.
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { readBlock } from '../../src/chain/block.js';
+import { NodeFault } from '../../src/chain/errors.js';
+import type { JsonObject } from '../../src/chain/json.js';
+
+const RECORDED = fileURLToPath(new URL('../tron-node/recorded.json', import.meta.url));
+
+interface RecordedBlock extends JsonObject {
+  readonly blockID: string;
+  readonly block_header: { readonly raw_data: Readonly<Record<string, string | number>> };
+}
+
+/** Every block that the recorded java-tron printed. */
+function blocksIn(value: unknown): RecordedBlock[] {
+  if (value === null || typeof value !== 'object') return [];
+  const isBlock = 'blockID' in value && 'block_header' in value;
+  return [...(isBlock ? [value as RecordedBlock] : []), ...Object.values(value).flatMap(blocksIn)];
+}
+
+const blocks = blocksIn(JSON.parse(readFileSync(RECORDED, 'utf8')));
+const changed = (block: RecordedBlock, by: Record<string, string | number>): JsonObject => ({
+  ...block,
+  block_header: { ...block.block_header, raw_data: { ...block.block_header.raw_data, ...by } },
+});
+
+it('a block of a real node is taken as it is', () => {
+  expect(blocks.length).toBeGreaterThan(0);
+  for (const block of blocks) expect(readBlock('node', block).id).toBe(block.blockID);
+});
+
+it.each([
+  ['time', { timestamp: 1 }],
+  ['parent', { parentHash: 'ab'.repeat(32) }],
+  ['version', { version: 1 }],
+])('a block with another %s than its id stands for is nonsense', (_what, by) => {
+  for (const block of blocks) expect(() => readBlock('node', changed(block, by))).toThrow(NodeFault);
+});
+
+it('a header with a field that is not known here is not judged by its id', () => {
+  for (const block of blocks) {
+    const odd = changed(block, { timestamp: 1, something_new: 5 });
+    expect(readBlock('node', odd).timestampMs).toBe(1);
+  }
+});
