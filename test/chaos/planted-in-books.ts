@@ -68,11 +68,11 @@ export const PLANTED_IN_BOOKS: readonly PlantedBug[] = [
   },
   {
     name: 'a lease never runs out',
-    changes: one(
-      WORK,
-      '(lease_until IS NULL OR lease_until < clock_timestamp())\n     ORDER BY next_run_at',
-      'lease_until IS NULL\n     ORDER BY next_run_at',
-    ),
+    changes: ['next_run_at', 'id', 'ends_at'].map((order) => ({
+      file: WORK,
+      find: `(lease_until IS NULL OR lease_until < clock_timestamp())\n     ORDER BY ${order}`,
+      put: `lease_until IS NULL\n     ORDER BY ${order}`,
+    })),
     first: DEATHS,
   },
   {
