@@ -3,17 +3,19 @@
  * were delivered since without it: then nothing is fulfilled until the reconciler has searched the chain up to now.
  */
 import { Inject, Injectable } from '@nestjs/common';
-import { solidBlockOf, solidHeadOf, TronClient } from '../chain/tron.client.js';
+import { solidHeadOf, TronClient } from '../chain/tron.client.js';
 import { monotonicMs, sleep } from '../clock.js';
 import { messageOf } from '../errors.js';
 import { Log } from '../http/logger.js';
 import { Database } from '../store/database.js';
 
-/** Searched up to less than this behind the solid head, by the chain's clock, the service was hardly away. */
+/** Searched within this time, by the database's clock, the service was hardly away. */
 const ABSENCE_SEC = 600;
 const LOOK_MS = 1000;
 /** A chain that cannot be searched (a node without old blocks) must not hold up deliveries for ever. */
 const WAIT_MAX_MS = 15 * 60_000;
+
+const ABSENT = `SELECT searched_at < clock_timestamp() - $1 * interval '1 second' AS absent FROM reconcile_state`;
 
 @Injectable()
 export class KnownPast {
@@ -31,7 +33,7 @@ export class KnownPast {
     while (!signal.aborted) {
       try {
         target ??= await this.searchedBefore();
-        if (target === undefined || ((await this.scannedTo()) ?? 0) >= target) return;
+        if (target === undefined || (await this.scannedTo()) >= target) return;
         if (!isTold)
           this.log.warn({ upTo: target }, 'nothing is fulfilled before the chain was searched for what the books lack');
         isTold = true;
@@ -48,18 +50,13 @@ export class KnownPast {
 
   /** The block up to which the chain must be searched first; undefined when it was searched lately, or never before. */
   private async searchedBefore(): Promise<number | undefined> {
-    const scannedTo = await this.scannedTo();
-    if (scannedTo === undefined) return undefined;
-    return this.client.pool.ask('how long nobody searched', async (node) => {
-      const [head, last] = await Promise.all([solidHeadOf(node), solidBlockOf(node, scannedTo)]);
-      // A node that has not come as far, or no longer has the block, cannot say that it was lately.
-      const absentMs = last === undefined ? Number.POSITIVE_INFINITY : head.timestampMs - last.timestampMs;
-      return absentMs > ABSENCE_SEC * 1000 ? head.number : undefined;
-    });
+    const [row] = await this.database.query<{ absent: boolean | null }>(ABSENT, [ABSENCE_SEC]);
+    if (row?.absent !== true) return undefined;
+    return this.client.pool.ask('the solid head', async (node) => (await solidHeadOf(node)).number);
   }
 
-  private async scannedTo(): Promise<number | undefined> {
+  private async scannedTo(): Promise<number> {
     const [row] = await this.database.query<{ scanned_to: bigint | null }>('SELECT scanned_to FROM reconcile_state');
-    return row === undefined || row.scanned_to === null ? undefined : Number(row.scanned_to);
+    return Number(row?.scanned_to ?? 0n);
   }
 }

@@ -6,13 +6,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Block } from '../chain/block.js';
 import { parseTransaction } from '../chain/signed-transaction.js';
-import { ChainUnavailableError } from '../chain/errors.js';
 import { CREATE_ACCOUNT_TYPE, DELEGATE_TYPE } from '../chain/transaction-owner.js';
+import { TronClient } from '../chain/tron.client.js';
 import { Log } from '../http/logger.js';
 import type { ChainTxPurpose } from '../orders/order-state.js';
 import { Database, type Queryable } from '../store/database.js';
 import type { Stranger } from '../verify/strangers.js';
-import { ChainView } from './chain-view.js';
 import { Inclusion } from './inclusion.js';
 import { Settlement } from './settlement.js';
 
@@ -57,7 +56,7 @@ const MOVE_LEG = `UPDATE leg SET status = CASE status WHEN 'reserved' THEN 'plac
 export class Recollection {
   constructor(
     @Inject(Database) private readonly database: Database,
-    @Inject(ChainView) private readonly chainView: ChainView,
+    @Inject(TronClient) private readonly client: TronClient,
     @Inject(Inclusion) private readonly inclusion: Inclusion,
     @Inject(Settlement) private readonly settlement: Settlement,
     @Inject(Log) private readonly log: Log,
@@ -68,14 +67,13 @@ export class Recollection {
     const { signature } = stranger;
     const parsed = parseTransaction(stranger.rawData);
     if (!stranger.byOwnKey || signature === undefined || parsed === undefined) return false;
-    const view = this.chainView.current;
-    if (view === undefined) throw new ChainUnavailableError('the ratio of energy', []);
+    const ratio = await this.client.accountResources(stranger.act.owner);
     const orderId = await this.database.transaction(async (tx) =>
       recall(tx, { ...stranger, signature }, block, parsed.expiresAtMs),
     );
     if (orderId === undefined) return false;
-    await this.inclusion.apply(block, [stranger.txid], view.ratio);
-    // Final at once, since the block is: a return that stands in a later block goes with a final delivery only.
+    // Included and final at once, since the block is: a return in a later block goes with a final delivery only.
+    await this.inclusion.apply(block, [stranger.txid], ratio);
     await this.settlement.settle(block);
     const fields = { orderId: orderId.toString(), txid: stranger.txid, block: block.number };
     this.log.error(fields, 'a transaction that the books had lost was found on chain and recorded again');

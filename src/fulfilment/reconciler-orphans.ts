@@ -35,6 +35,8 @@ const KEEP = `INSERT INTO orphan_tx (txid, wallet_id, type, by_own_key, receive_
 const MOVE_CURSOR = `UPDATE reconcile_state SET scanned_to = $1, lease_until = clock_timestamp() + $3 * interval '1 second'
   WHERE fence = $2 RETURNING true`;
 
+const CAUGHT_UP = `UPDATE reconcile_state SET searched_at = clock_timestamp() WHERE fence = $1`;
+
 const DUE = `SELECT o.txid, o.wallet_id, w.address, w.permission_id, o.receive_address, o.amount_sun, o.raw_data, o.signature,
     o.block_number, o.block_id, o.block_at
   FROM orphan_tx o JOIN pool_wallet w ON w.id = o.wallet_id
@@ -104,6 +106,7 @@ export class Orphans {
       if ((await this.database.query(MOVE_CURSOR, [to, turn.fence, turn.leaseSec])).length === 0) return 0;
       next = to + 1;
     }
+    if (last >= head.number) await this.database.query(CAUGHT_UP, [turn.fence]);
     return Math.max(0, head.number - last);
   }
 

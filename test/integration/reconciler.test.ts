@@ -279,8 +279,9 @@ it('after a long absence nothing is fulfilled before the chain was searched; aft
   const { signal } = new AbortController();
   await world.pass();
   await past.wait(signal);
-  // 250 blocks of three seconds each on the chain's clock.
-  await world.byHand(`UPDATE reconcile_state SET scanned_to = scanned_to - 250`);
+  await world.byHand(
+    `UPDATE reconcile_state SET scanned_to = scanned_to - 100, searched_at = searched_at - interval '11 minutes'`,
+  );
   let isKnown = false;
   const known = past.wait(signal).then(() => (isKnown = true));
   await sleep(1500);

@@ -18,4 +18,7 @@ export class ReconcileState {
 
   @Column({ ...BIGINT, name: 'scanned_to', nullable: true })
   scannedTo!: bigint | null;
+
+  @Column({ ...TIMESTAMPTZ, name: 'searched_at', nullable: true })
+  searchedAt!: Date | null;
 }

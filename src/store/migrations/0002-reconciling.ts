@@ -53,7 +53,9 @@ const UP = [
     lease_until timestamptz,
     fence integer NOT NULL DEFAULT 0,
     passed_at timestamptz,
-    scanned_to bigint
+    scanned_to bigint,
+    -- When the search last came up to the solid head.
+    searched_at timestamptz
   )`,
   `INSERT INTO reconcile_state DEFAULT VALUES`,
   // A wallet's status follows from who holds it, whoever writes the row; a person's own pause stays a person's.
