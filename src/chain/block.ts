@@ -69,8 +69,9 @@ export function readBlock(node: string, json: JsonObject): Block {
   if (BigInt(`0x${id.slice(0, 16)}`) !== number) {
     throw new NodeFault(node, 'nonsense', 'a block whose id and number differ');
   }
-  // Rentals are counted by block times, forks told by parents: both are only as good as the id they belong to.
-  if ((idOf(header) ?? id) !== id) {
+  // Rentals are counted by block times, forks told by parents: both are only as good as the id they belong to. The first
+  // block was written down, not made like the others, and no time or parent of it is ever used.
+  if (number > 0n && (idOf(header) ?? id) !== id) {
     throw new NodeFault(node, 'nonsense', 'a block whose header is not the one that its id stands for');
   }
   return {
