@@ -42,9 +42,7 @@ export interface OperatorChain {
   stop(): Promise<void>;
 }
 
-const MAIN = new URL('../src/devnet/main.devnet.ts', import.meta.url).pathname;
 const BYTECODE = new URL('tron-node/bytecode.json', import.meta.url);
-const HOOKS = new URL('setup/typescript.mjs', import.meta.url).href;
 
 /** Starts a chain on which each of `names` has `trx`; with `blockMs` 0, blocks come only from `mine` and `send`. */
 export async function startOperatorChain(
@@ -58,7 +56,7 @@ export async function startOperatorChain(
   const { bytecode } = JSON.parse(await readFile(BYTECODE, 'utf8')) as { bytecode: string };
   const contracts = [{ address: token, origin: accounts[0]!.address, name: 'Token', bytecode }];
   await writeFile(join(folder, 'genesis.json'), JSON.stringify({ accounts, contracts }));
-  const node = await startNode(MAIN, {
+  const node = await startNode('dist/devnet/main.devnet.js', {
     name: 'devnet',
     args: [
       '--genesis',
@@ -70,7 +68,6 @@ export async function startOperatorChain(
       '--control-port',
       '0',
     ].concat(['--block-ms', String(options.blockMs ?? 0), '--solid-lag', '1', '--seed', options.seed ?? 'operator']),
-    env: { NODE_OPTIONS: `--import=${HOOKS}` },
     readyWhen: (line) =>
       line.startsWith('{') ? (JSON.parse(line) as { full: string; solid: string; control: string }) : undefined,
   });

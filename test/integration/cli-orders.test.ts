@@ -50,11 +50,7 @@ async function until(id: number, isReached: (order: Record<string, unknown>) => 
 }
 
 async function startWorker(extra: Record<string, string> = {}): Promise<NodeProcess<unknown>> {
-  const hooks = new URL('../setup/typescript.mjs', import.meta.url).href;
-  return startNode(new URL('../../src/main.worker.ts', import.meta.url).pathname, {
-    name: 'the worker',
-    env: { ...world.env, NODE_OPTIONS: `--import=${hooks}`, ...extra },
-  });
+  return startNode('dist/main.worker.js', { name: 'the worker', env: { ...world.env, ...extra } });
 }
 
 describe('orders', () => {

@@ -89,12 +89,9 @@ describe('the command line', () => {
 });
 
 describe('the process', () => {
-  const hooks = new URL('../setup/typescript.mjs', import.meta.url).href;
-  const main = new URL('../../src/main.cli.ts', import.meta.url).pathname;
-
   async function shell(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
     const options = { env: { PATH: process.env['PATH'], ...env }, timeout: 30_000 };
-    return promisify(execFile)(process.execPath, [`--import=${hooks}`, main, ...args], options).then(
+    return promisify(execFile)(process.execPath, ['dist/main.cli.js', ...args], options).then(
       (done) => ({ code: 0, ...done }),
       (error: unknown) => error as { code: number; stdout: string; stderr: string },
     );

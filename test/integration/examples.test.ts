@@ -48,11 +48,7 @@ beforeAll(async () => {
   }
   world = await openOrderWorld({ DURATION_MIN_SEC: String(RENTAL_SEC) });
   customer = await makeCustomer(world.api);
-  const hooks = new URL('../setup/typescript.mjs', import.meta.url).href;
-  worker = await startNode(new URL('../../src/main.worker.ts', import.meta.url).pathname, {
-    name: 'the worker',
-    env: { ...world.env, NODE_OPTIONS: `--import=${hooks}` },
-  });
+  worker = await startNode('dist/main.worker.js', { name: 'the worker', env: world.env });
 }, 180_000);
 
 afterAll(async () => {

@@ -338,14 +338,9 @@ describe('the socket and the files', () => {
 
 it('the process signs, keeps its key out of its log, and its successor takes over the socket it left', async () => {
   const socketPath = join(folder, 'process.sock');
-  const child = await startNode(new URL('../../src/main.signer.ts', import.meta.url).pathname, {
+  const child = await startNode('dist/main.signer.js', {
     name: 'signer',
-
-    env: {
-      ...environment(),
-      SIGNER_SOCKET: socketPath,
-      NODE_OPTIONS: `--import=${new URL('../setup/typescript.mjs', import.meta.url).href}`,
-    },
+    env: { ...environment(), SIGNER_SOCKET: socketPath },
     readyWhen: (line: string) => (line.includes('"listening"') ? true : undefined),
   });
   const client = new SocketSigner(socketPath);
