@@ -1,4 +1,4 @@
-/** Rules of the ledger and of what was charged (I1, I2), as reads over whole tables. */
+/** Rules of the ledger and of what was charged (I1, I2, I8), as reads over whole tables. */
 import type { BookCheck } from './book-check.js';
 import { RECOVERY_PROJECT } from './recovery.js';
 
@@ -44,5 +44,18 @@ export const LEDGER_CHECKS: readonly BookCheck[] = [
       WHERE o.project_id <> '${RECOVERY_PROJECT}' AND (e.order_id IS NULL OR e.charges <> 1 OR e.charged <> o.credits
          OR e.refunds <> (o.status = 'refunded')::integer
          OR e.refunded <> CASE WHEN o.status = 'refunded' THEN o.credits ELSE 0 END)`,
+  },
+  {
+    check: 'overdraft',
+    rule: 'I8',
+    says: 'No debit took a balance below what the project may owe.',
+    stops: 'everything',
+    // The newest debit of each project; a limit that was lowered at the time or since is no overdraft.
+    text: `SELECT 'project ' || a.project_id AS subject, a.balance_credits AS balance, a.floor_credits AS floor, e.entry_key
+      FROM credit_account a CROSS JOIN LATERAL (
+        SELECT entry_key, credits, created_at FROM credit_entry WHERE project_id = a.project_id ORDER BY id DESC LIMIT 1) e
+      WHERE a.balance_credits < a.floor_credits AND e.credits < 0 AND NOT EXISTS (
+        SELECT FROM audit_log l WHERE l.action = 'credits.terms' AND l.subject = a.project_id::text
+           AND l.at >= e.created_at - interval '1 minute')`,
   },
 ];

@@ -29,6 +29,14 @@ it('a live service verifies while orders are on their way', async () => {
 });
 
 /** What a hand at the keyboard does, what undoes it, and the rules that must name it. */
+/** Changes what was paid in and the balance alike, so that only what is owed by it is wrong. */
+function topUpBy(credits: bigint): string {
+  const by = credits.toString();
+  return `UPDATE credit_entry SET credits = credits + ${by} WHERE id = (SELECT min(id) FROM credit_entry WHERE kind = 'topup');
+    UPDATE credit_account SET balance_credits = balance_credits + ${by}
+     WHERE project_id = (SELECT project_id FROM credit_entry WHERE kind = 'topup' ORDER BY id LIMIT 1)`;
+}
+
 const HANDS: readonly (readonly [string, string, string, readonly string[]])[] = [
   [
     'a balance moved without an entry',
@@ -71,6 +79,12 @@ const HANDS: readonly (readonly [string, string, string, readonly string[]])[] =
     `ALTER TABLE credit_entry DISABLE TRIGGER credit_entry_append_only`,
     `ALTER TABLE credit_entry ENABLE TRIGGER credit_entry_append_only`,
     ['guards'],
+  ],
+  [
+    'a debit beyond what the project may owe',
+    topUpBy(-4_000_000_000_000_000n),
+    topUpBy(4_000_000_000_000_000n),
+    ['overdraft'],
   ],
   [
     'a slot that holds more than the wallet has',
