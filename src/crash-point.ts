@@ -1,6 +1,7 @@
 /**
  * Named places before and after every write, signature, send and read where the crash programme kills the process.
- * `CRASH_AT=point:n` sends SIGKILL when the point is passed for the n-th time; unset, passing one costs a comparison.
+ * `CRASH_AT=point:n` sends SIGKILL when the point is passed for the n-th time, `point:n:stop` SIGSTOP, so that a worker
+ * comes back to life right there; unset, passing one costs a comparison.
  */
 
 export const CRASH_POINTS = [
@@ -79,27 +80,28 @@ export type CrashPoint = (typeof CRASH_POINTS)[number];
 
 interface Armed {
   readonly point: string;
+  readonly signal: 'SIGKILL' | 'SIGSTOP';
   remaining: number;
 }
 
 let armed: Armed | undefined;
 
-/** Arms one point from `point:n` (n defaults to 1); an unknown point is an error, so that no run is silently quiet. */
+/** Arms one point from `point:n` or `point:n:stop` (n defaults to 1); an unknown point is an error, so that no run is silently quiet. */
 export function armCrashPoint(setting: string | undefined): void {
   if (setting === undefined) {
     armed = undefined;
     return;
   }
-  const match = /^([a-z-]+\.[a-z]+)(?::(\d{1,6}))?$/.exec(setting);
+  const match = /^([a-z-]+\.[a-z]+)(?::(\d{1,6})(:stop)?)?$/.exec(setting);
   const point = CRASH_POINTS.find((name) => name === match?.[1]);
   const remaining = Number.parseInt(match?.[2] ?? '1', 10);
   if (point === undefined || remaining < 1) throw new Error('CRASH_AT names no crash point');
-  armed = { point, remaining };
+  armed = { point, remaining, signal: match?.[3] === undefined ? 'SIGKILL' : 'SIGSTOP' };
 }
 
-/** Passes a point; ends the process there and then when it is the armed one. */
+/** Passes a point; ends or stops the process there and then when it is the armed one. */
 export function crashPoint(point: CrashPoint): void {
   if (armed?.point !== point) return;
   armed.remaining -= 1;
-  if (armed.remaining <= 0) process.kill(process.pid, 'SIGKILL');
+  if (armed.remaining === 0) process.kill(process.pid, armed.signal);
 }

@@ -1,9 +1,11 @@
 // Where the chaos happens: Postgres behind a proxy, Redis, two nodes of one chain, two APIs and two workers, each of
 // which is started again when it dies. Does what a plan says and counts what took effect; judges nothing.
+import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import type { INestApplicationContext } from '@nestjs/common';
 import { Redis } from 'ioredis';
 import pg from 'pg';
@@ -58,6 +60,8 @@ const SETTINGS = {
   UNRESOLVED_AFTER_SEC: '20',
 };
 
+const run = promisify(execFile);
+
 /** A process that is started again whenever it ends. */
 export class Actor {
   private service: Service | undefined;
@@ -84,6 +88,16 @@ export class Actor {
   signal(signal: NodeJS.Signals): boolean {
     this.service?.signal(signal);
     return this.service !== undefined;
+  }
+
+  /** Whether it stands still after SIGSTOP. */
+  async isStopped(): Promise<boolean> {
+    if (this.service === undefined) return false;
+    const asked = run('ps', ['-o', 'state=', '-p', this.service.pid.toString()]);
+    return asked.then(
+      ({ stdout }) => stdout.trim().startsWith('T'),
+      () => false,
+    );
   }
 
   /** Kills it, and starts it with these settings once. */

@@ -13,8 +13,8 @@ export interface Purchase {
   orderId: string | undefined;
   state: 'open' | 'accepted' | 'refused';
   answers: string[];
-  /** How often it was sent. */
-  sent: number;
+  /** A request had no answer at all: it may still be under way, whatever another one was told. */
+  isUnclear: boolean;
 }
 
 /** Refusals after which nothing is left behind and the key is free. */
@@ -94,7 +94,16 @@ export class Customers {
 
   private purchase(path: string, body: Readonly<Record<string, unknown>>, isPoor = false): Purchase {
     const key = `${this.options.run}-${this.purchases.length.toString()}`;
-    const purchase: Purchase = { key, path, body, isPoor, orderId: undefined, state: 'open', answers: [], sent: 0 };
+    const purchase: Purchase = {
+      key,
+      path,
+      body,
+      isPoor,
+      orderId: undefined,
+      state: 'open',
+      answers: [],
+      isUnclear: false,
+    };
     this.purchases.push(purchase);
     return purchase;
   }
@@ -112,7 +121,6 @@ export class Customers {
       const at = this.purchases.indexOf(purchase) + attempt;
       const copies = at % 5 === 0 ? [at, at + 1] : [at];
       const asked = copies.map(async (one) => {
-        purchase.sent += 1;
         const answer = await this.post(one, purchase.path, purchase.body, purchase).catch(() => undefined);
         this.judge(purchase, answer);
       });
@@ -131,7 +139,10 @@ export class Customers {
     const said = `${answer?.status.toString() ?? ''} ${code}`.trim();
     this.counts.set(said, (this.counts.get(said) ?? 0) + 1);
     purchase.answers = [...purchase.answers.slice(-9), said];
-    if (answer === undefined) return;
+    if (answer === undefined) {
+      purchase.isUnclear = true;
+      return;
+    }
     if (answer.status < 300) {
       const id = String(answer.body['id']);
       if (purchase.orderId !== undefined && purchase.orderId !== id) {

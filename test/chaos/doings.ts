@@ -2,9 +2,12 @@
 import { sleep } from '../../src/clock.js';
 import { seededRandom } from '../../src/devnet/faults-spec.js';
 import type { Arena } from './arena.js';
-import type { OtherFault, PlannedFault } from './plan.js';
+import { HOLDING_POINTS, type OtherFault, type PlannedFault } from './plan.js';
 
 const CUT_RATE = 0.08;
+/** Beyond the lease of two seconds. */
+const HELD_MS = 3_500;
+const STOP_LIMIT_MS = 15_000;
 /** How much longer a fault stands that found nothing to do. */
 export const QUIET_MS = 12_000;
 /** A process starts within seconds; on a busy machine with others in tens. */
@@ -42,6 +45,33 @@ async function freeze(arena: Arena, role: 'api' | 'worker', fault: PlannedFault,
   return 1;
 }
 
+const isOver = (signal: AbortSignal): boolean => signal.aborted;
+
+/** Stops a worker in the middle of its work, longer than its lease, and lets it go on from there; three times. */
+async function stopAtPoints(arena: Arena, fault: PlannedFault, over: AbortSignal): Promise<number> {
+  const actor = arena.actors.worker[fault.which];
+  if (actor === undefined) return 0;
+  const random = seededRandom(fault.seed);
+  let times = 0;
+  for (let turn = 0; turn < 3 && !over.aborted; turn += 1) {
+    const point = HOLDING_POINTS[Math.floor(random() * HOLDING_POINTS.length)] ?? 'load.after';
+    actor.restart({ CRASH_AT: `${point}:2:stop` });
+    let isStopped = false;
+    for (let waitedMs = 0; waitedMs < STOP_LIMIT_MS && !isStopped; waitedMs += 200) {
+      await sleep(200, over);
+      isStopped = await actor.isStopped();
+      if (isOver(over)) break;
+    }
+    if (!isStopped) continue;
+    await sleep(HELD_MS, over);
+    actor.signal('SIGCONT');
+    times += 1;
+    // Long enough to do what it was about to.
+    await sleep(500, over);
+  }
+  return times;
+}
+
 async function shift(
   arena: Arena,
   role: 'api' | 'worker',
@@ -66,6 +96,7 @@ export const DOINGS: Readonly<Record<OtherFault, Doing>> = {
     return actor.signal('SIGKILL') ? 1 : 0;
   },
   'worker stopped (SIGSTOP)': (arena, fault, _ms, over) => freeze(arena, 'worker', fault, over),
+  'worker stopped at a point': (arena, fault, _ms, over) => stopAtPoints(arena, fault, over),
   'API stopped (SIGSTOP)': (arena, fault, _ms, over) => freeze(arena, 'api', fault, over),
   'worker clock shifted': (arena, fault, lastsMs, over) => shift(arena, 'worker', fault, lastsMs, over),
   'API clock shifted': (arena, fault, lastsMs, over) => shift(arena, 'api', fault, lastsMs, over),

@@ -12,8 +12,9 @@ import { copyOfBuild, logFor, type Settings } from './workshop.js';
 const HEAL_LIMIT_MS = 60_000;
 /** Wallets of a still pool are read once, before anybody buys. */
 const STILL_POOL = { POOL_SYNC_SEC: '600' };
-/** On a still pool nothing is given back while it is looked at: rentals outlast the round. */
-const LONG_SEC = [240, 300];
+/** On a still pool nothing comes back from rentals while it is looked at: they outlast the round, which is longer. */
+const LONG_SEC = [400];
+const STILL_LENGTH_MS = 22_000;
 
 interface Hunt {
   readonly bug: string;
@@ -107,7 +108,7 @@ async function hunt(
       const { violations } = await playRound(arena, {
         name: `p${(index + 1).toString()}`,
         plan,
-        lengthMs: settings.lengthMs,
+        lengthMs: isStill ? STILL_LENGTH_MS : settings.lengthMs,
         healLimitMs: HEAL_LIMIT_MS,
         hunt: { judgesCapacity: isStill },
         ...(isStill ? { durationsSec: LONG_SEC } : {}),

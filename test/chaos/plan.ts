@@ -92,6 +92,7 @@ export const OTHER_FAULTS = [
   'API killed at a point',
   'worker killed',
   'worker stopped (SIGSTOP)',
+  'worker stopped at a point',
   'API stopped (SIGSTOP)',
   'worker clock shifted',
   'API clock shifted',
@@ -125,7 +126,7 @@ export interface PlannedFault {
 }
 
 /** Faults of one round. Four rounds deal every fault there is. */
-const PER_ROUND = 10;
+const PER_ROUND = 11;
 const HOUR_MS = 3_600_000;
 /** Long enough for the leases to run out; a few are much longer. */
 const STOP_MS = [
@@ -134,11 +135,22 @@ const STOP_MS = [
 const API_POINTS = ['accept.before', 'accept.after', 'wake.before', 'wake.after', 'answer.before'] as const;
 const WORKER_POINTS = CRASH_POINTS.filter((point) => !(API_POINTS as readonly string[]).includes(point));
 
+/** Where a worker that stands still has orders in its hands that another one takes over. */
+export const HOLDING_POINTS = [
+  'load.after',
+  'build.after',
+  'record-built.before',
+  'record-built.after',
+  'sign.before',
+  'record-signed.before',
+  'record-sending.before',
+] as const satisfies readonly CrashPoint[];
+
 export const isNodeFault = (name: FaultName): name is NodeFault => name in NODE_FAULTS;
 
 /**
  * The faults of round `round` (from 1) of a run with this seed; `first` are dealt before the deck's own, or alone,
- * then in every round.
+ * then in every round and for most of it.
  */
 export function planRound(
   seed: string,
@@ -149,7 +161,8 @@ export function planRound(
   const names = isAlone ? first : dealt(seed, round, first);
   const random = seededRandom(`${seed} round ${round.toString()}`);
   const node = oneNode(random);
-  return names.map((name, index) => planned(name, index, names.length, node, random));
+  const plan = names.map((name, index) => planned(name, index, names.length, node, random));
+  return isAlone ? plan.map((fault) => ({ ...fault, from: 0, to: 0.85 })) : plan;
 }
 
 /** Walks the decks of the run up to the round's own cards; a name that came twice in one round is there once. */

@@ -27,6 +27,7 @@ export const LOG = 'fulfilment/transaction-log.js';
 export const WORK = 'fulfilment/work.js';
 export const PROOF = 'fulfilment/proof.js';
 export const FULFILLER = 'fulfilment/fulfiller.js';
+export const FOLLOWER = 'fulfilment/follower.js';
 export const SETTLEMENT = 'fulfilment/settlement.js';
 export const INCLUSION = 'fulfilment/inclusion.js';
 export const ENDING = 'fulfilment/ending.js';

@@ -282,9 +282,9 @@ class Round {
       [purchases.map(({ key }) => key)],
     );
     const there = new Set(rows.map(({ key }) => key));
-    for (const { key, state, sent, answers } of purchases) {
+    for (const { key, state, isUnclear, answers } of purchases) {
       if (state === 'accepted' && !there.has(key)) this.violations.push(`I11 ${key} was accepted and is not there`);
-      if (state === 'refused' && sent === 1 && there.has(key)) {
+      if (state === 'refused' && !isUnclear && there.has(key)) {
         this.violations.push(`I11 ${key} was refused and is there: ${answers.join(', ')}`);
       }
     }

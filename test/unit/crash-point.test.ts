@@ -30,6 +30,9 @@ describe('crash points', () => {
     expect(() => {
       armCrashPoint('claim.before:x');
     }).toThrow('CRASH_AT');
+    expect(() => {
+      armCrashPoint('claim.before:1:pause');
+    }).toThrow('CRASH_AT');
   });
 
   it('that are not armed do nothing', () => {
