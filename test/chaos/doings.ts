@@ -100,9 +100,17 @@ export const DOINGS: Readonly<Record<OtherFault, Doing>> = {
   'API stopped (SIGSTOP)': (arena, fault, _ms, over) => freeze(arena, 'api', fault, over),
   'worker clock shifted': (arena, fault, lastsMs, over) => shift(arena, 'worker', fault, lastsMs, over),
   'API clock shifted': (arena, fault, lastsMs, over) => shift(arena, 'api', fault, lastsMs, over),
-  'Redis flushed': async (arena) => {
-    await arena.flushRedis();
-    return 1;
+  'Redis flushed': async (arena, _fault, _ms, over) => {
+    // It may be down just now.
+    for (let waitedMs = 0; waitedMs < QUIET_MS && !over.aborted; waitedMs += 500) {
+      const isDone = await arena.flushRedis().then(
+        () => true,
+        () => false,
+      );
+      if (isDone) return 1;
+      await sleep(500, over);
+    }
+    return 0;
   },
   'Redis down': async (arena, _fault, lastsMs, over) => {
     await arena.redisDown(lastsMs, over);

@@ -88,7 +88,7 @@ async function run(settings: Settings): Promise<number> {
           healLimitMs: HEAL_LIMIT_MS,
           metrics,
           log: write,
-        });
+        }).catch(unplayed);
         tell(round, outcome, performance.now() - beganAt);
         count(totals, outcome);
         for (const violation of outcome.violations) write('VIOLATION', violation);
@@ -114,6 +114,12 @@ async function run(settings: Settings): Promise<number> {
   const tookSec = ((performance.now() - startedAt) / 1000).toFixed(0);
   console.log(`${settings.rounds.toString()} rounds in ${tookSec} s, ${totals.failed.toString()} with violations`);
   return totals.failed === 0 && quiet === 0 && unseen === 0 ? 0 : 1;
+}
+
+/** A round that broke down is a failed one; the next one may still tell something. */
+function unplayed(error: unknown): RoundOutcome {
+  const violations = [`the round could not be played: ${String(error)}`];
+  return { violations, fired: new Map(), byKind: new Map(), orders: {}, answers: new Map(), healedMs: 0 };
 }
 
 interface Totals {

@@ -256,7 +256,9 @@ class Round {
       const chain = parts.get(TronClient, { strict: false });
       const database = parts.get(Database);
       for (let attempt = 1; ; attempt += 1) {
-        const report = await verifyBooks(database, { chain, settleWithinSec: 0, scanBlocks: SCAN_BLOCKS });
+        const report = await verifyBooks(database, { chain, settleWithinSec: 0, scanBlocks: SCAN_BLOCKS }).catch(
+          (error: unknown) => ({ checks: [], unmade: [{ check: 'verify', why: String(error) }], tookMs: 0 }),
+        );
         const found = findingsOf(report);
         const unmade = report.unmade.map(({ check, why }) => `${check} could not be made: ${why}`);
         // The pool reads a wallet once a second; a node that was throttled wants its rest.
