@@ -4,7 +4,7 @@ import { seededRandom } from '../../src/devnet/faults-spec.js';
 import type { Arena } from './arena.js';
 import { HOLDING_POINTS, type OtherFault, type PlannedFault } from './plan.js';
 
-const CUT_RATE = 0.08;
+const CUT_RATE = 0.2;
 /** Beyond the lease of two seconds. */
 const HELD_MS = 3_500;
 const STOP_LIMIT_MS = 15_000;
