@@ -16,6 +16,10 @@ export interface OrderWorld {
   /** The settings of `api`, for further processes of the same service. */
   readonly env: Record<string, string>;
   readonly receiver: (index?: number) => string;
+  /** The ref of a quote for the first receiver, 65 000 energy unless said. */
+  readonly quoteRef: (customer: Customer, energy?: number) => Promise<string>;
+  /** Ends an order undelivered as the worker does. */
+  readonly refund: (customer: Customer, key: string) => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
@@ -30,6 +34,12 @@ export async function openOrderWorld(extra: Record<string, string> = {}): Promis
     api,
     env,
     receiver: (index = 0) => chain.receivers[index % chain.receivers.length]!,
+    quoteRef: async (customer, energy = 65_000) => {
+      const answer = await customer.post('/v1/quotes', { receive_address: chain.receivers[0], energy });
+      expect(answer.status).toBe(200);
+      return answer.body.ref as string;
+    },
+    refund: (customer, key) => refundOrder(api, customer.merchant, key),
     close: async () => {
       await api.close();
       await chain.stop();

@@ -1,10 +1,9 @@
 // The rules of terms, activation, listing and waiting over HTTP, against real Postgres, Redis and the local chain.
 import { randomUUID } from 'node:crypto';
 import { credits } from '../../src/money/units.js';
-import type { Customer } from '../client.js';
 import { AUTHOR, makeCustomer, type TestApi } from '../factory.js';
 import { newOwner, type OrderChain } from '../order-chain.js';
-import { balanceOf, expectRefusal, openOrderWorld, refundOrder, withKey, type OrderWorld } from '../order-world.js';
+import { balanceOf, expectRefusal, openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
 
 let world: OrderWorld;
 let api: TestApi;
@@ -17,28 +16,19 @@ beforeAll(async () => {
 
 afterAll(() => world.close());
 
-const receiver = (index = 0) => world.receiver(index);
-const refund = (customer: Customer, key: string) => refundOrder(api, customer.merchant, key);
-
-async function quoteRef(customer: Customer, amount = 65_000): Promise<string> {
-  const answer = await customer.post('/v1/quotes', { receive_address: receiver(), energy: amount });
-  expect(answer.status).toBe(200);
-  return answer.body.ref;
-}
-
 describe('options and terms', () => {
   test('a project that orders by quote only is asked for one', async () => {
     const customer = await makeCustomer(api);
     await api.projects.setOptions(customer.merchant, { requireQuote: true }, AUTHOR);
-    const body = { receive_address: receiver(), energy: 65_000 };
+    const body = { receive_address: world.receiver(), energy: 65_000 };
     expectRefusal(await customer.post('/v1/orders', body), 400, 'QUOTE_REQUIRED');
-    expect((await customer.post('/v1/orders', { quote_ref: await quoteRef(customer) })).status).toBe(202);
+    expect((await customer.post('/v1/orders', { quote_ref: await world.quoteRef(customer) })).status).toBe(202);
   });
 
   test('a project that demands a key is not served without', async () => {
     const customer = await makeCustomer(api);
     await api.projects.setOptions(customer.merchant, { requireIdempotencyKey: true }, AUTHOR);
-    const body = { receive_address: receiver(), energy: 65_000 };
+    const body = { receive_address: world.receiver(), energy: 65_000 };
     expectRefusal(await customer.post('/v1/orders', body), 400, 'IDEMPOTENCY_KEY_REQUIRED');
     expectRefusal(
       await customer.post('/v1/activate', { address: newOwner().address }),
@@ -51,17 +41,17 @@ describe('options and terms', () => {
   test('a daily cap stops the charge that would pass it; a refund of the day makes room again', async () => {
     const customer = await makeCustomer(api);
     await api.ledger.setDailyCap(customer.merchant, credits(8_775_000), AUTHOR);
-    const body = { receive_address: receiver(), energy: 65_000 };
+    const body = { receive_address: world.receiver(), energy: 65_000 };
     expect((await customer.post('/v1/orders', body, withKey('k'))).status).toBe(202);
     expectRefusal(await customer.post('/v1/orders', body), 402, 'SPEND_CAP_REACHED');
-    await refund(customer, 'k');
+    await world.refund(customer, 'k');
     expect((await customer.post('/v1/orders', body)).status).toBe(202);
   });
 
   test('a postpaid project spends down to its debt limit and not a credit further', async () => {
     const limit = credits(8_775_000 * 2);
     const customer = await makeCustomer(api, 0n, { kind: 'postpaid', debtLimitCredits: limit });
-    const body = { receive_address: receiver(), energy: 65_000 };
+    const body = { receive_address: world.receiver(), energy: 65_000 };
     expect((await customer.get('/v1/balance')).body).toMatchObject({
       credits_balance: 0,
       usd_balance: '0.00',
@@ -160,7 +150,7 @@ describe('activation', () => {
   test('an account that exists is not activated again', async () => {
     const customer = await makeCustomer(api);
     const before = await balanceOf(customer);
-    expectRefusal(await customer.post('/v1/activate', { address: receiver() }), 409, 'ALREADY_ACTIVATED');
+    expectRefusal(await customer.post('/v1/activate', { address: world.receiver() }), 409, 'ALREADY_ACTIVATED');
     expectRefusal(await customer.post('/v1/activate', { address: chain.token }), 409, 'ALREADY_ACTIVATED');
     expectRefusal(await customer.post('/v1/activate', {}), 400, 'INVALID_REQUEST');
     expect(await balanceOf(customer)).toBe(before);
@@ -172,7 +162,7 @@ describe('listing', () => {
     const customer = await makeCustomer(api);
     const made: number[] = [];
     for (let index = 0; index < 5; index += 1) {
-      const body = { receive_address: receiver(index), energy: 65_000 };
+      const body = { receive_address: world.receiver(index), energy: 65_000 };
       made.unshift((await customer.post('/v1/orders', body, withKey(`k${index.toString()}`))).body.id);
     }
     const seen: number[] = [];
@@ -184,7 +174,7 @@ describe('listing', () => {
       path = `/v1/orders?limit=2&cursor=${page.next_cursor}`;
     }
     expect(seen).toEqual(made);
-    await refund(customer, 'k3');
+    await world.refund(customer, 'k3');
     const refunded = (await customer.get('/v1/orders?status=refunded')).body;
     expect(refunded.items.map((item: { key: string }) => item.key)).toEqual(['k3']);
     expect((await customer.get('/v1/orders?status=delivered')).body).toEqual({ items: [] });
@@ -214,10 +204,10 @@ describe('listing', () => {
 describe('waiting', () => {
   test('Prefer: wait is answered as soon as the order is final', async () => {
     const customer = await makeCustomer(api);
-    const body = { receive_address: receiver(), energy: 65_000 };
+    const body = { receive_address: world.receiver(), energy: 65_000 };
     const answering = customer.post('/v1/orders', body, { ...withKey('w'), Prefer: 'wait=30' });
     for (;;) if ((await customer.get('/v1/orders/w')).status === 200) break;
-    await refund(customer, 'w');
+    await world.refund(customer, 'w');
     const answer = await answering;
     expect(answer.status).toBe(200);
     expect(answer.body.status).toBe('refunded');
@@ -225,7 +215,7 @@ describe('waiting', () => {
 
   test('a wait that runs out answers the order as it is', async () => {
     const customer = await makeCustomer(api);
-    const body = { receive_address: receiver(), energy: 65_000 };
+    const body = { receive_address: world.receiver(), energy: 65_000 };
     const answer = await customer.post('/v1/orders', body, { Prefer: 'respond-async, wait=1' });
     expect(answer.status).toBe(202);
     expect(answer.body.status).toBe('reserved');

@@ -4,10 +4,9 @@ import { randomUUID } from 'node:crypto';
 import { credits, energy, sun } from '../../src/money/units.js';
 import { Sealers } from '../../src/platform.module.js';
 import { sealQuote } from '../../src/quotes/quote-token.js';
-import type { Customer } from '../client.js';
 import { AUTHOR, makeCustomer, type TestApi } from '../factory.js';
 import { newOwner, type OrderChain } from '../order-chain.js';
-import { balanceOf, expectRefusal, openOrderWorld, refundOrder, withKey, type OrderWorld } from '../order-world.js';
+import { balanceOf, expectRefusal, openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
 
 let world: OrderWorld;
 let api: TestApi;
@@ -20,20 +19,15 @@ beforeAll(async () => {
 
 afterAll(() => world.close());
 
-const receiver = (index = 0) => world.receiver(index);
-const refund = (customer: Customer, key: string) => refundOrder(api, customer.merchant, key);
-
-async function quoteRef(customer: Customer, amount = 65_000): Promise<string> {
-  const answer = await customer.post('/v1/quotes', { receive_address: receiver(), energy: amount });
-  expect(answer.status).toBe(200);
-  return answer.body.ref;
-}
-
 describe('buying', () => {
   test('a direct order is charged at the price of the moment and answered with every member that applies', async () => {
     const customer = await makeCustomer(api);
     const before = await balanceOf(customer);
-    const answer = await customer.post('/v1/orders', { receive_address: receiver(), energy: 65_000 }, withKey('a'));
+    const answer = await customer.post(
+      '/v1/orders',
+      { receive_address: world.receiver(), energy: 65_000 },
+      withKey('a'),
+    );
     expect(answer.status).toBe(202);
     expect(answer.headers['location']).toBe('/v1/orders/a');
     expect(answer.headers['idempotency-replayed']).toBeUndefined();
@@ -45,7 +39,7 @@ describe('buying', () => {
       idempotency_key: 'a',
       kind: 'rental',
       status: 'reserved',
-      receive_address: receiver(),
+      receive_address: world.receiver(),
       energy: 65_000,
       duration_sec: 3600,
       price_sun: 65_000 * 45,
@@ -65,14 +59,14 @@ describe('buying', () => {
 
   test('without a key one is made, returned, and finds the order', async () => {
     const customer = await makeCustomer(api);
-    const answer = await customer.post('/v1/orders', { receive_address: receiver(), energy: 65_000 });
+    const answer = await customer.post('/v1/orders', { receive_address: world.receiver(), energy: 65_000 });
     expect(answer.status).toBe(202);
     expect(answer.body.key).toMatch(/^[A-Za-z0-9_-]{16,}$/);
     expect(answer.headers['idempotency-key']).toBe(answer.body.key);
     expect((await customer.get(`/v1/orders/${answer.body.key}`)).body).toEqual(answer.body);
     const replay = await customer.post(
       '/v1/orders',
-      { receive_address: receiver(), energy: 65_000 },
+      { receive_address: world.receiver(), energy: 65_000 },
       withKey(answer.body.key),
     );
     expect(replay.headers['idempotency-replayed']).toBe('true');
@@ -81,8 +75,8 @@ describe('buying', () => {
 
   test('energy left out is sized by the service', async () => {
     const customer = await makeCustomer(api);
-    const quote = await customer.post('/v1/quotes', { receive_address: receiver() });
-    const answer = await customer.post('/v1/orders', { receive_address: receiver() });
+    const quote = await customer.post('/v1/quotes', { receive_address: world.receiver() });
+    const answer = await customer.post('/v1/orders', { receive_address: world.receiver() });
     expect(answer.status).toBe(202);
     expect(answer.body.energy).toBe(quote.body.energy);
   });
@@ -90,7 +84,7 @@ describe('buying', () => {
   test('a quote is redeemed at its own price, also after the price changed', async () => {
     const customer = await makeCustomer(api);
     const terms = {
-      receiveAddress: receiver(),
+      receiveAddress: world.receiver(),
       energy: energy(65_000),
       durationSec: 3600,
       priceSun: sun(2_000_000),
@@ -111,11 +105,11 @@ describe('buying', () => {
       {},
       { energy: 65_000 },
       { receive_address: 'T123' },
-      { receive_address: receiver(), energy: 999 },
-      { receive_address: receiver(), energy: '65000' },
-      { receive_address: receiver(), duration_sec: 299 },
-      { receive_address: receiver(), duration_sec: 2_592_001, energy: 65_000 },
-      { receive_address: receiver(), quote: 'x' },
+      { receive_address: world.receiver(), energy: 999 },
+      { receive_address: world.receiver(), energy: '65000' },
+      { receive_address: world.receiver(), duration_sec: 299 },
+      { receive_address: world.receiver(), duration_sec: 2_592_001, energy: 65_000 },
+      { receive_address: world.receiver(), quote: 'x' },
       { quote_ref: '' },
       { quote_ref: 'x'.repeat(513) },
     ]) {
@@ -124,7 +118,7 @@ describe('buying', () => {
       expect(answer.body.details.length).toBeGreaterThan(0);
     }
     expectRefusal(
-      await customer.post('/v1/orders', { receive_address: receiver() }, withKey('')),
+      await customer.post('/v1/orders', { receive_address: world.receiver() }, withKey('')),
       400,
       'INVALID_REQUEST',
     );
@@ -141,12 +135,12 @@ describe('buying', () => {
     expectRefusal(await order(chain.pool.address), 422, 'RECEIVER_NOT_SUPPORTED');
     expectRefusal(await order(chain.activation.address), 422, 'RECEIVER_NOT_SUPPORTED');
     expect(await balanceOf(customer)).toBe(before);
-    expect((await order(receiver())).status).toBe(202);
+    expect((await order(world.receiver())).status).toBe(202);
   });
 
   test('what renting cannot make cheaper is not sold', async () => {
     const customer = await makeCustomer(api);
-    const body = { receive_address: receiver(), energy: 65_000, duration_sec: 2_592_000 };
+    const body = { receive_address: world.receiver(), energy: 65_000, duration_sec: 2_592_000 };
     expectRefusal(await customer.post('/v1/orders', body), 409, 'NOT_WORTH_RENTING');
   });
 });
@@ -154,7 +148,7 @@ describe('buying', () => {
 describe('keys', () => {
   test('a replay answers the order as it is now, says so, and is never re-priced', async () => {
     const customer = await makeCustomer(api);
-    const body = { receive_address: receiver(), energy: 70_000 };
+    const body = { receive_address: world.receiver(), energy: 70_000 };
     const first = await customer.post('/v1/orders', body, withKey('r 1'));
     expect(first.headers['location']).toBe('/v1/orders/r%201');
     const after = await balanceOf(customer);
@@ -164,7 +158,7 @@ describe('keys', () => {
     expect(replay.text).toBe(first.text);
     expect(replay.headers['idempotency-replayed']).toBe('true');
     expect(await balanceOf(customer)).toBe(after);
-    await refund(customer, 'r 1');
+    await world.refund(customer, 'r 1');
     const ended = await customer.post('/v1/orders', body, withKey('r 1'));
     expect(ended.status).toBe(200);
     expect(ended.headers['location']).toBeUndefined();
@@ -175,16 +169,16 @@ describe('keys', () => {
 
   test('another request under a used key is refused, whatever else is wrong with it', async () => {
     const customer = await makeCustomer(api);
-    await customer.post('/v1/orders', { receive_address: receiver(), energy: 65_000 }, withKey('k'));
+    await customer.post('/v1/orders', { receive_address: world.receiver(), energy: 65_000 }, withKey('k'));
     for (const body of [
-      { receive_address: receiver(), energy: 65_001 },
-      { receive_address: receiver() },
-      { receive_address: receiver(1), energy: 65_000 },
-      { receive_address: receiver(), energy: 65_000, duration_sec: 600 },
+      { receive_address: world.receiver(), energy: 65_001 },
+      { receive_address: world.receiver() },
+      { receive_address: world.receiver(1), energy: 65_000 },
+      { receive_address: world.receiver(), energy: 65_000, duration_sec: 600 },
       { receive_address: newOwner().address, energy: 65_000 },
-      { receive_address: receiver(), energy: 65_000, duration_sec: 2_592_000 },
+      { receive_address: world.receiver(), energy: 65_000, duration_sec: 2_592_000 },
       { quote_ref: 'forged' },
-      { quote_ref: await quoteRef(customer) },
+      { quote_ref: await world.quoteRef(customer) },
     ]) {
       expectRefusal(await customer.post('/v1/orders', body, withKey('k')), 422, 'IDEMPOTENCY_KEY_REUSED');
     }
@@ -197,7 +191,7 @@ describe('keys', () => {
 
   test('a refusal leaves the key free and the quote usable', async () => {
     const customer = await makeCustomer(api, 0n);
-    const ref = await quoteRef(customer);
+    const ref = await world.quoteRef(customer);
     expectRefusal(await customer.post('/v1/orders', { quote_ref: ref }, withKey('k')), 402, 'INSUFFICIENT_CREDITS');
     expect((await customer.get('/v1/orders/k')).status).toBe(404);
     await api.ledger.topUp(customer.merchant, credits(8_775_000), randomUUID(), AUTHOR);
@@ -209,7 +203,7 @@ describe('keys', () => {
 
   test('the same key of two projects is two keys', async () => {
     const [one, other] = [await makeCustomer(api), await makeCustomer(api)];
-    const body = { receive_address: receiver(), energy: 65_000 };
+    const body = { receive_address: world.receiver(), energy: 65_000 };
     const first = await one.post('/v1/orders', body, withKey('shared'));
     const second = await other.post('/v1/orders', body, withKey('shared'));
     expect(second.status).toBe(202);
@@ -221,7 +215,7 @@ describe('keys', () => {
   test('a key is found by its percent-encoded form, and a plus is a plus', async () => {
     const customer = await makeCustomer(api);
     const key = 'a/b+c d%20?&=~';
-    const body = { receive_address: receiver(), energy: 65_000 };
+    const body = { receive_address: world.receiver(), energy: 65_000 };
     const made = await customer.post('/v1/orders', body, withKey(key));
     expect(made.status).toBe(202);
     expect((await customer.get(made.headers['location']!)).body.key).toBe(key);
@@ -234,14 +228,14 @@ describe('keys', () => {
 describe('quotes', () => {
   test('a used quote never makes a second order, not even after a refund', async () => {
     const customer = await makeCustomer(api);
-    const ref = await quoteRef(customer);
+    const ref = await world.quoteRef(customer);
     const first = await customer.post('/v1/orders', { quote_ref: ref }, withKey('one'));
     expect(first.status).toBe(202);
     expectRefusal(await customer.post('/v1/orders', { quote_ref: ref }, withKey('two')), 409, 'QUOTE_ALREADY_USED');
     expectRefusal(await customer.post('/v1/orders', { quote_ref: ref }), 409, 'QUOTE_ALREADY_USED');
     const retry = await customer.post('/v1/orders', { quote_ref: ref }, withKey('one'));
     expect(retry.text).toBe(first.text);
-    await refund(customer, 'one');
+    await world.refund(customer, 'one');
     expectRefusal(await customer.post('/v1/orders', { quote_ref: ref }, withKey('three')), 409, 'QUOTE_ALREADY_USED');
     expect((await customer.get('/v1/orders')).body.items).toHaveLength(1);
   });
@@ -261,7 +255,7 @@ describe('quotes', () => {
         ...over,
       });
     const other = await makeCustomer(api);
-    const theirs = await quoteRef(other);
+    const theirs = await world.quoteRef(other);
     const post = async (body: object) => customer.post('/v1/orders', body, withKey('k'));
     expectRefusal(await post({ quote_ref: 'nonsense' }), 404, 'QUOTE_NOT_FOUND');
     expectRefusal(await post({ quote_ref: theirs }), 404, 'QUOTE_NOT_FOUND');
@@ -269,9 +263,9 @@ describe('quotes', () => {
     const fresh = { expiresAtMs: Date.now() + 60_000 };
     expectRefusal(await post({ quote_ref: seal(fresh), energy: 70_000 }), 409, 'QUOTE_MISMATCH');
     expectRefusal(await post({ quote_ref: seal(fresh), duration_sec: 600 }), 409, 'QUOTE_MISMATCH');
-    expectRefusal(await post({ quote_ref: seal(fresh), receive_address: receiver() }), 409, 'QUOTE_MISMATCH');
+    expectRefusal(await post({ quote_ref: seal(fresh), receive_address: world.receiver() }), 409, 'QUOTE_MISMATCH');
     expectRefusal(await post({ quote_ref: seal(fresh) }), 409, 'RECEIVER_NOT_ACTIVATED');
-    const activated = { ...fresh, receiveAddress: receiver() };
+    const activated = { ...fresh, receiveAddress: world.receiver() };
     const huge = { ...activated, energy: energy(900_000_000_000n) };
     expectRefusal(await post({ quote_ref: seal(huge) }), 503, 'CAPACITY_UNAVAILABLE');
     expectRefusal(await post({ quote_ref: seal(activated) }), 402, 'INSUFFICIENT_CREDITS');
@@ -285,8 +279,8 @@ describe('quotes', () => {
 
   test('members that repeat the quote are no mismatch, and the replay needs the ref alone', async () => {
     const customer = await makeCustomer(api);
-    const ref = await quoteRef(customer);
-    const body = { quote_ref: ref, receive_address: receiver(), energy: 65_000, duration_sec: 3600 };
+    const ref = await world.quoteRef(customer);
+    const body = { quote_ref: ref, receive_address: world.receiver(), energy: 65_000, duration_sec: 3600 };
     const first = await customer.post('/v1/orders', body, withKey('k'));
     expect(first.status).toBe(202);
     expect((await customer.post('/v1/orders', { quote_ref: ref }, withKey('k'))).text).toBe(first.text);
