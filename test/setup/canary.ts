@@ -113,7 +113,7 @@ export async function searchIn(dir: string): Promise<{ finds: string[]; summary:
     }
   }
   const sought = [...counts].sort().map(([kind, count]) => `${count.toString()} ${kind}s`);
-  const summary = `canary: ${sought.join(', ') || 'no secrets'} looked for in ${(chars / 1e6).toFixed(1)} MB`;
+  const summary = `canary: ${sought.join(', ') || 'no secrets'} looked for in ${Math.ceil(chars / 1000).toString()} kB`;
   return { finds: [...finds].sort(), summary };
 }
 

@@ -49,5 +49,5 @@ test('what only resembles a secret is none', async () => {
   expect(
     await finds(`${key.slice(0, -1)} ${pool.toString('hex').toUpperCase()} ${randomBytes(99).toString('hex')}`),
   ).toEqual([]);
-  expect((await searchIn(dir)).summary).toBe('canary: 1 API keys, 1 master keys, 1 pool keys looked for in 0.0 MB');
+  expect((await searchIn(dir)).summary).toBe('canary: 1 API keys, 1 master keys, 1 pool keys looked for in 1 kB');
 });
