@@ -8,6 +8,7 @@ import { Ending } from '../src/fulfilment/ending.js';
 import { Follower } from '../src/fulfilment/follower.js';
 import { Fulfiller } from '../src/fulfilment/fulfiller.js';
 import { Proofs } from '../src/fulfilment/proof.js';
+import { Orphans } from '../src/fulfilment/reconciler-orphans.js';
 import { TransactionLog } from '../src/fulfilment/transaction-log.js';
 import type { WorkOrder } from '../src/fulfilment/work-order.js';
 import { Work } from '../src/fulfilment/work.js';
@@ -69,6 +70,7 @@ export class Hand {
   log = () => this.context.get(TransactionLog, { strict: false });
   proofs = () => this.context.get(Proofs, { strict: false });
   fulfiller = () => this.context.get(Fulfiller, { strict: false });
+  orphans = () => this.context.get(Orphans, { strict: false });
 
   /** One look at the chain, as at a new block. */
   async look(): Promise<void> {

@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import { NodeFault } from '../chain/errors.js';
+import { ChainUnavailableError, NodeFault } from '../chain/errors.js';
 import { parseTransaction } from '../chain/signed-transaction.js';
 import { DELEGATE_TYPE } from '../chain/transaction-owner.js';
 import { solidBlockOf, solidHeadOf, TronClient } from '../chain/tron.client.js';
@@ -99,7 +99,9 @@ export class Orphans {
     while (next <= last) {
       const to = Math.min(last, next + CHUNK_BLOCKS - 1);
       for (const block of await this.solidBlocks(next, to)) {
-        for (const stranger of await strangersIn(this.database, block, wallets)) {
+        const strangers = await strangersIn(this.database, block, wallets);
+        await this.confirm(block, strangers);
+        for (const stranger of strangers) {
           if (!(await this.recollection.recall(stranger, block))) await this.keep(stranger, block);
         }
       }
@@ -108,6 +110,32 @@ export class Orphans {
     }
     if (last >= head.number) await this.database.query(CAUGHT_UP, [turn.fence]);
     return Math.max(0, head.number - last);
+  }
+
+  /**
+   * One node's word is no accusation, for a block's id says nothing of the bytes in it: where two are configured, two
+   * must have these acts there. Throws ChainUnavailableError while they do not; the block is then searched again.
+   */
+  private async confirm(block: Block, strangers: readonly Stranger[]): Promise<void> {
+    const nodes = this.client.pool.nodes.filter(
+      (node, index, all) => all.findIndex(({ witness }) => witness === node.witness) === index,
+    );
+    if (strangers.length === 0 || nodes.length < 2) return;
+    const faults: unknown[] = [];
+    let agreed = 0;
+    for (const node of nodes) {
+      try {
+        const other = await solidBlockOf(node, block.number);
+        const there = new Set(other?.transactions.map(({ txid }) => txid));
+        if (other?.id === block.id && strangers.every(({ txid }) => there.has(txid))) agreed += 1;
+        else faults.push(new NodeFault(node.name, 'nonsense', 'its solid block holds other acts of our wallets'));
+      } catch (error) {
+        if (!(error instanceof NodeFault)) throw error;
+        faults.push(error);
+      }
+      if (agreed === 2) return;
+    }
+    throw new ChainUnavailableError('a solid block as two nodes have it', faults);
   }
 
   /** Takes back what stands longer than its grace, as orders that are due at once. Throws ChainUnavailableError. */

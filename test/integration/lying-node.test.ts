@@ -1,4 +1,4 @@
-// The chain's clock, told wrong: by a node that prints another time than its block's, and by one that forges the block.
+// Blocks told wrong by one node: of another time, forged as a whole, or with bytes that nobody ever made.
 import 'reflect-metadata';
 import { idOf } from '../../src/chain/block-header.js';
 import { ChainUnavailableError } from '../../src/chain/errors.js';
@@ -68,11 +68,14 @@ async function sent(hand: Hand): Promise<string> {
   return key;
 }
 
-it('a node alone in telling a later time ends no rental', async () => {
-  const hand = await Hand.open({
+const withTwoNodes = (): Promise<Hand> =>
+  Hand.open({
     TRON_FULL_NODE_URLS: `${full.url},${devnet.second!.fullUrl}`,
     TRON_SOLIDITY_NODE_URLS: `${solid.url},${devnet.second!.solidUrl}`,
   });
+
+it('a node alone in telling a later time ends no rental', async () => {
+  const hand = await withTwoNodes();
   const key = await sent(hand);
   await mine(SOLID_LAG);
   await hand.look();
@@ -109,4 +112,20 @@ it('a block of another time than its id stands for is no block', async () => {
   await hand.look();
   const at = await headTimeMs();
   expect(await timesOf(key)).toEqual({ deliveredAt: new Date(at), endsAt: new Date(at + 60_000) });
+});
+
+it('a node alone in telling of an act of our wallets accuses nobody', async () => {
+  const hand = await withTwoNodes();
+  const key = await sent(hand);
+  await mine(SOLID_LAG);
+  await hand.look();
+  expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: true });
+  const search = () => hand.orphans().search({ fence: 0, leaseSec: 60, scannedTo: undefined });
+  const found = () => api.database.query('SELECT txid FROM orphan_tx');
+  await devnet.control('faults', { kind: 'wrong', wrong: 'tampered', node: 0, path: 'walletsolidity/getblockbynum' });
+  await expect(search()).rejects.toBeInstanceOf(ChainUnavailableError);
+  expect(await found()).toEqual([]);
+  await devnet.control('faults/clear', {});
+  await search();
+  expect(await found()).toEqual([]);
 });
