@@ -178,7 +178,15 @@ describe('the log', () => {
       parameters: ['hunter2'],
       password: 'hunter2',
     });
-    log.error({ err, apiKey: 'hunter2', nested: { signature: 'hunter2', list: [{ body: 'hunter2' }] }, headers: { a: 'hunter2' } }, 'failed');
+    log.error(
+      {
+        err,
+        apiKey: 'hunter2',
+        nested: { signature: 'hunter2', list: [{ body: 'hunter2' }] },
+        headers: { a: 'hunter2' },
+      },
+      'failed',
+    );
     log.warn({ err: 'hunter2' }, 'a string was thrown');
     expect(lines.join('')).not.toContain('hunter2');
     expect(lines.join('')).toContain('redis://[redacted]@cache');
