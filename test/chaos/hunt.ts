@@ -8,8 +8,11 @@ import { plant, PLANTED } from './planted.js';
 import { playRound } from './round.js';
 import { copyOfBuild, logFor, type Settings } from './workshop.js';
 
-/** An order that is not over by then is stuck: healthy ones take some ten seconds. */
-const HEAL_LIMIT_MS = 60_000;
+/**
+ * An order that is not over by then is stuck: healthy ones take some ten seconds, on a machine so busy that transactions
+ * expire before they are sent a minute.
+ */
+const HEAL_LIMIT_MS = 120_000;
 /** Wallets of a still pool are read once, before anybody buys. */
 const STILL_POOL = { POOL_SYNC_SEC: '600' };
 /** On a still pool nothing comes back from rentals while it is looked at: they outlast the round, which is longer. */
