@@ -93,4 +93,4 @@ test('ledger, quotes and orders do what the model does', async () => {
     { numRuns: RUNS, ...(SEED !== undefined && { seed: Number(SEED) }), endOnFailure: false },
   );
   expect(steps).toBeGreaterThan(RUNS * 5);
-}, 1_200_000);
+}, 1_400_000);
