@@ -246,7 +246,7 @@ it.each(['none', 'signed'] as const)(
 it('a return that a backup does not know is recognised with its delivery, and takes nothing from a sibling', async () => {
   const receives = receiver(1);
   const id = (await world.rent(receives, 67_000, 60)).toString();
-  const sibling = (await world.rent(receives, 67_000)).toString();
+  const sibling = (await world.rent(receives, 67_000, 86_400)).toString();
   await until(
     async () => {
       const [row] = await world.database.query<{ done: boolean }>(
