@@ -18,6 +18,8 @@ import { Settlement } from './settlement.js';
 /** How far the chain's clock may lie behind the database's, by which orders are taken. */
 const CLOCKS_APART_SEC = 60;
 
+const HELD_SEC = 60;
+
 /** The leg whose record of these very bytes says that they were never sent. */
 const LEG_BY_TXID = `SELECT t.leg_id FROM chain_tx t WHERE t.txid = $1 AND t.status IN ('built', 'signed')`;
 
@@ -33,8 +35,12 @@ const WAITING_LEG = `SELECT l.id AS leg_id FROM leg l JOIN orders o ON o.id = l.
                      AND t.status IN ('sending', 'included', 'solid'))
   ORDER BY l.id LIMIT 1`;
 
-/** A new fence: whoever holds the order under the old one changes nothing more. */
-const TAKE_ORDER = `UPDATE orders o SET fence = o.fence + 1, lease_until = NULL, next_run_at = clock_timestamp(),
+/**
+ * A new fence: whoever holds the order under the old one changes nothing more. A delivery is held for a moment, so that
+ * the search gets to a return of it before a worker makes another one.
+ */
+const TAKE_ORDER = `UPDATE orders o SET fence = o.fence + 1, next_run_at = clock_timestamp(),
+    lease_until = CASE WHEN $2 <> 'reclaim' THEN clock_timestamp() + interval '${HELD_SEC.toString()} seconds' END,
     status = CASE WHEN o.status = 'reserved' AND $2 <> 'reclaim' THEN 'placed' ELSE o.status END,
     placed_at = coalesce(o.placed_at, clock_timestamp())
   FROM leg l WHERE l.id = $1 AND o.id = l.order_id RETURNING o.id`;
@@ -68,9 +74,9 @@ export class Recollection {
     const parsed = parseTransaction(stranger.rawData);
     if (!stranger.byOwnKey || signature === undefined || parsed === undefined) return false;
     const ratio = await this.client.accountResources(stranger.act.owner);
-    const orderId = await this.database.transaction(async (tx) =>
-      recall(tx, { ...stranger, signature }, block, parsed.expiresAtMs),
-    );
+    const orderId = await this.database
+      .transaction(async (tx) => recall(tx, { ...stranger, signature }, block, parsed.expiresAtMs))
+      .catch(nothingWaits);
     if (orderId === undefined) return false;
     // Included and final at once, since the block is: a return in a later block goes with a final delivery only.
     await this.inclusion.apply(block, [stranger.txid], ratio);
@@ -79,6 +85,13 @@ export class Recollection {
     this.log.error(fields, 'a transaction that the books had lost was found on chain and recorded again');
     return true;
   }
+}
+
+/** Takes back what a transaction has changed so far. */
+class NothingWaits extends Error {}
+
+function nothingWaits(error: unknown): undefined {
+  if (!(error instanceof NothingWaits)) throw error;
 }
 
 async function recall(
@@ -101,8 +114,8 @@ async function recall(
   if (recorded === undefined) {
     const record = [order.id, leg.leg_id, purpose, walletId, txid, rawData, signature, block.number];
     const made = await tx.query(RECORD, [...record, new Date(expiresAtMs)]);
-    // Somebody was quicker between the look and the lock; what we changed is undone with the transaction.
-    if (made.length === 0) throw new Error('the leg has another transaction by now');
+    // Somebody was quicker between the look and the lock.
+    if (made.length === 0) throw new NothingWaits();
   } else {
     await tx.query(SIGN, [txid, signature]);
     await tx.query(SEND, [txid]);
