@@ -75,7 +75,10 @@ async function serveNode() {
   }
   const block = (number) => ({
     blockID: idOf(number),
-    block_header: { raw_data: { number, timestamp: timeOf(number), parentHash: idOf(number - 1) } },
+    // With a field that the service cannot rebuild, the made-up id is not held against the header.
+    block_header: {
+      raw_data: { number, timestamp: timeOf(number), parentHash: idOf(number - 1), accountStateRoot: idOf(number) },
+    },
     transactions: blocks.get(number) ?? [],
   });
   const answers = {
@@ -181,13 +184,18 @@ async function run() {
       {},
       { chain, pairs: 'suspicious', blocksMax: 30 },
       { chain, pairs: 'every', blocksMax: 10_000 },
+      { chain, pairs: 'every', pairsMax: 1_000_000, blocksMax: 10_000 },
     ]) {
       const report = await verifyBooks(new Database(source), terms);
       const found = report.checks.filter((check) => check.count > 0).map((check) => `${check.check} ${check.count}`);
       const name =
-        terms.chain === undefined ? 'books alone' : `with the chain, ${terms.pairs} pairs, ${terms.blocksMax} blocks`;
+        terms.chain === undefined
+          ? 'books alone'
+          : `with the chain, ${terms.pairs} pairs, ${terms.pairsMax ?? 20_000} at most, ${terms.blocksMax} blocks`;
+      // Without a chain its rules cannot be judged; with one they must be.
+      const isWhole = terms.chain === undefined || report.unmade.length === 0;
       console.log(
-        `${(report.tookMs / 1000).toFixed(1)} s  ${name}: ${found.length === 0 ? 'agrees' : found.join(', ')}`,
+        `${(report.tookMs / 1000).toFixed(1)} s  ${name}: ${found.length > 0 ? found.join(', ') : isWhole ? 'agrees' : 'NOT JUDGED'}`,
       );
       for (const check of report.checks.filter((each) => each.count > 0)) console.log(check.findings.slice(0, 2));
       if (terms.chain !== undefined)
