@@ -5,6 +5,7 @@
 import { DeadlineError, monotonicMs, nowMs } from '../clock.js';
 import { messageOf } from '../errors.js';
 import { NodeFault } from './errors.js';
+import { post, UnreadableAnswerError, type Answer } from './exchange.js';
 import { parseJson, type JsonObject } from './json.js';
 import { readBlock, type Block, type BlockHead } from './block.js';
 
@@ -27,8 +28,6 @@ const FAILURE_BACKOFF_MS = 2_000;
 const BROADCAST_PATH = 'wallet/broadcasthex';
 const THROTTLED_STATUS = new Set([403, 429, 503]);
 const THROTTLED_TEXT = /suspended|frequency|exceed.{0,20}(usage|rps|limit)|allowed_rps|lack of computing resources/i;
-/** A block of java-tron holds at most 2 MB of transactions; as JSON several times that. */
-const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 
 interface SeenHead extends BlockHead {
   /** The highest number ever seen here. Backends behind one name take turns, so that lower ones are seen between. */
@@ -136,29 +135,23 @@ export class TronNode {
     return json;
   }
 
-  private async exchange(
-    base: string,
-    path: string,
-    body: JsonObject,
-    timeoutMs: number,
-  ): Promise<{ status: number; text: string }> {
+  private async exchange(base: string, path: string, body: JsonObject, timeoutMs: number): Promise<Answer> {
+    const { apiKey } = this.options;
     try {
-      const response = await fetch(`${base}/${path}`, {
-        method: 'POST',
+      return await post({
+        url: `${base}/${path}`,
         headers: {
           'content-type': 'application/json',
-          ...(this.options.apiKey === undefined ? {} : { 'TRON-PRO-API-KEY': this.options.apiKey }),
+          ...(apiKey === undefined ? {} : { 'TRON-PRO-API-KEY': apiKey }),
         },
         body: JSON.stringify(body),
-        redirect: 'error',
-        signal: AbortSignal.timeout(timeoutMs),
+        timeoutMs,
       });
-      const length = Number.parseInt(response.headers.get('content-length') ?? '0', 10);
-      if (length > ANSWER_BYTES_MAX) throw new NodeFault(this.name, 'nonsense', `${path} answered too much`);
-      return { status: response.status, text: await response.text() };
     } catch (error) {
-      if (error instanceof NodeFault) throw error;
-      const timedOut = error instanceof DeadlineError || (error instanceof Error && error.name === 'TimeoutError');
+      if (error instanceof UnreadableAnswerError) {
+        throw new NodeFault(this.name, 'nonsense', `${path}: ${error.message}`, error);
+      }
+      const timedOut = error instanceof DeadlineError;
       this.backOff(FAILURE_BACKOFF_MS);
       const kind = timedOut ? 'timeout' : 'unreachable';
       throw new NodeFault(this.name, kind, `${path}: ${timedOut ? 'no answer in time' : messageOf(error)}`, error);

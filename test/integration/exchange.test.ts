@@ -1,0 +1,127 @@
+// What a node may do with an HTTP request, and what is made of it: every odd answer has a name, a bound and an end.
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { NodeFault } from '../../src/chain/errors.js';
+import { TronNode } from '../../src/chain/node.js';
+
+const TIMEOUT_MS = 2000;
+/** Beyond what is read, when unzipped. */
+const LITTLE_OF_MUCH = gzipSync(Buffer.alloc(80 * 1024 * 1024));
+const servers: Server[] = [];
+let asked: string[] = [];
+
+afterEach(async () => {
+  asked = [];
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
+});
+
+async function nodeThat(answers: RequestListener): Promise<TronNode> {
+  const server = createServer((request, response) => {
+    asked.push(request.url ?? '');
+    request.resume();
+    answers(request, response);
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return at(`http://127.0.0.1:${(server.address() as AddressInfo).port.toString()}`);
+}
+
+function at(url: string): TronNode {
+  return new TronNode({
+    fullUrl: url,
+    solidUrl: url,
+    apiKey: 'k',
+    readTimeoutMs: TIMEOUT_MS,
+    broadcastTimeoutMs: TIMEOUT_MS,
+    headStallSec: 10,
+    headAgeMaxSec: 0,
+  });
+}
+
+/** The kind of fault, or what was answered. */
+async function ask(node: TronNode): Promise<unknown> {
+  return node.full('wallet/getnowblock', { visible: false }).catch((error: unknown) => {
+    if (error instanceof NodeFault) return `${error.kind}, ${node.isBackedOff ? 'backed off' : 'asked again'}`;
+    throw error;
+  });
+}
+
+it.each<[string, RequestListener, unknown]>([
+  ['a plain answer', (_, response) => response.end('{"a":1}'), { a: 1 }],
+  [
+    'a zipped answer',
+    (_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('{"a":"é"}')),
+    { a: 'é' },
+  ],
+  [
+    'bytes that claim to be zipped',
+    (_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end('{"a":1}'),
+    'nonsense, asked again',
+  ],
+  [
+    'a little zip of very much',
+    (_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(LITTLE_OF_MUCH),
+    'nonsense, asked again',
+  ],
+  [
+    'an answer without an end',
+    (_, response) => {
+      const chunk = Buffer.alloc(4 * 1024 * 1024, ' ');
+      const more = (): void => {
+        if (!response.destroyed) response.write(chunk, () => setImmediate(more));
+      };
+      more();
+    },
+    'nonsense, asked again',
+  ],
+  [
+    'an answer that stops in the middle',
+    (_, response) => response.writeHead(200).write('{"a":'),
+    'timeout, backed off',
+  ],
+  ['no answer', () => undefined, 'timeout, backed off'],
+  ['a connection cut before the answer', (request) => request.socket.destroy(), 'unreachable, backed off'],
+  [
+    'a connection cut in the middle of one',
+    (request, response) => {
+      response.writeHead(200, { 'content-length': 100 }).write('{"a":', () => request.socket.destroy());
+    },
+    'unreachable, backed off',
+  ],
+  [
+    'another address to ask',
+    (_, response) => response.writeHead(302, { location: '/elsewhere' }).end(),
+    'http, asked again',
+  ],
+])('%s', async (_, answers, expected) => {
+  const node = await nodeThat(answers);
+  expect(await ask(node)).toEqual(expected);
+  expect(asked).toEqual(['/wallet/getnowblock']);
+});
+
+it('nobody there', async () => {
+  const node = at('http://127.0.0.1:1');
+  expect(await ask(node)).toBe('unreachable, backed off');
+});
+
+it('an idle connection that the node has closed is no fault', async () => {
+  const node = await nodeThat((_, response) => response.end('{"a":1}'));
+  servers[0]!.keepAliveTimeout = 50;
+  expect(await ask(node)).toEqual({ a: 1 });
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  expect(await ask(node)).toEqual({ a: 1 });
+});
+
+it('sends the key, and bodies as JSON', async () => {
+  let said: unknown;
+  const node = await nodeThat((request, response) => {
+    said = [request.method, request.headers['tron-pro-api-key'], request.headers['content-type']];
+    response.end('{}');
+  });
+  await ask(node);
+  expect(said).toEqual(['POST', 'k', 'application/json']);
+});
