@@ -208,7 +208,10 @@ export class Vitals {
   }
 }
 
-/** While the chain cannot be followed the gap is unknown, which is not zero. */
+/**
+ * While the chain cannot be followed the gap is unknown, which is not zero. Backends behind one name take turns: the
+ * head of one may lie below what another holds for solid, which is no gap.
+ */
 function gapOf({ current }: ChainView): number {
-  return current === undefined ? Number.NaN : current.head.number - current.solid.number;
+  return current === undefined ? Number.NaN : Math.max(0, current.head.number - current.solid.number);
 }
