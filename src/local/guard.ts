@@ -10,8 +10,8 @@ import { limited } from './wait.js';
 
 // fd 0: our pipe, whose end means that we are gone.  fd 3: the guard's own words to us ("pid N", "exit CODE").
 // The guard reads with the builtin `read`, so it adds one process and no more. Signals are ignored only after
-// the child has started, because an ignored signal is inherited. After the child's exit the guard waits for the
-// pipe once more before it removes the directory, so that we can still look into it. It tries for 4 s, because
+// the child has started, because an ignored signal is inherited. After the child's exit the guard ends, or waits for
+// the pipe once more before it removes a directory, so that we can still look into it. It tries for 4 s, because
 // another guard's process may still be writing there while it ends.
 const GUARD = `
 dir=$1 sig=$2; shift 2
@@ -29,7 +29,7 @@ exec >/dev/null 2>&1
 wait "$pid"
 echo "exit $?" >&3
 kill -s KILL "$killer"
-while read -r _ <&4; do :; done
+while [ -n "$dir" ] && read -r _ <&4; do :; done
 n=0; while [ -n "$dir" ] && [ -e "$dir" ] && [ $n -lt 40 ]; do
   [ $n -eq 0 ] || sleep 0.1
   rm -rf -- "$dir"; n=$((n+1))

@@ -76,6 +76,8 @@ export class World {
   readonly masterKey = randomBytes(32).toString('base64');
   readonly processes: NodeProcess<unknown>[] = [];
   private readonly stops: (() => Promise<void>)[] = [];
+  /** Of the process that is the chain. */
+  devnetPid = 0;
   private devnet: DevnetLine = { full: '', solid: '', control: '' };
   databaseUrl = '';
   redisUrl = '';
@@ -241,6 +243,7 @@ export class World {
       onLine: (line) => this.options.onLine?.('devnet', line),
     });
     this.stops.push(() => process.stop());
+    this.devnetPid = process.pid;
     if (process.ready === undefined) throw new Error('the devnet did not say where it listens');
     this.devnet = process.ready;
   }

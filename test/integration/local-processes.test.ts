@@ -89,6 +89,14 @@ test('a process that ignores SIGTERM is ended all the same', async () => {
   await expect(started.exited).resolves.toBe(128 + 9);
 });
 
+test('the guard of a process that has ended by itself ends too, before anybody stops it', async () => {
+  const started = await startNode(child, { name: 'child', readyWhen: () => true });
+  const guard = Number(execFileSync('ps', ['-o', 'ppid=', '-p', String(started.pid)], { encoding: 'utf8' }));
+  expect(isAlive(guard)).toBe(true);
+  process.kill(started.pid, 'SIGKILL');
+  await untilDead([started.pid, guard], 3_000);
+});
+
 test('a process that ends before it is ready shows its last words', async () => {
   const starting = startNode(child, { name: 'child', args: ['dies'], readyWhen: () => true });
   await expect(starting).rejects.toThrow(/child ended with code 3 before it was ready[^]*the reason why/);
