@@ -30,4 +30,4 @@ it('a worker killed at any moment loses, doubles and forgets nothing', async () 
     await redis.close();
     await store.drop();
   }
-}, 120_000);
+}, 300_000);

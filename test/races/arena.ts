@@ -104,26 +104,3 @@ export async function booksOf(arena: Arena, projectId: string): Promise<Books> {
   if (row === undefined) throw new Error('the database answered nothing');
   return row;
 }
-
-/** Rules that hold over everything that raced: every balance its entries, no order charged twice, no capacity lost. */
-export async function booksAtLarge(arena: Arena): Promise<Row> {
-  const [row] = await arena.database.query<{ drift: number; doubled: number; lost: bigint; orders: number }>(
-    `SELECT (SELECT count(*)::int FROM orders) AS orders,
-            (SELECT count(*)::int FROM credit_account a
-               LEFT JOIN (SELECT project_id, sum(credits) AS sum FROM credit_entry GROUP BY 1) e USING (project_id)
-              WHERE a.balance_credits <> coalesce(e.sum, 0)) AS drift,
-            (SELECT count(*)::int FROM orders o
-               FULL JOIN (SELECT order_id, count(*) AS times, -sum(credits) AS sum
-                            FROM credit_entry WHERE kind = 'charge' GROUP BY 1) e ON e.order_id = o.id
-              WHERE o.id IS NULL OR e.order_id IS NULL OR e.times <> 1 OR e.sum <> o.credits) AS doubled,
-            (SELECT sum(free_sun_seen) FROM pool_wallet)::bigint
-              - (SELECT sum(free_sun) FROM pool_slot)::bigint
-              - (SELECT coalesce(sum(amount_sun), 0) FROM leg WHERE status IN ('reserved', 'placed', 'active'))::bigint AS lost`,
-  );
-  return {
-    race: 'books of everything above',
-    done: `${row!.orders.toString()} orders`,
-    wanted: '0 balances off their entries, 0 orders not charged once, 0 sun of capacity lost',
-    found: `${row!.drift.toString()} balances off their entries, ${row!.doubled.toString()} orders not charged once, ${row!.lost.toString()} sun of capacity lost`,
-  };
-}

@@ -1,0 +1,98 @@
+// After the races: the books of everything that raced, then a worker delivers all of it, and the operator's own
+// `verify` holds the books against the chain.
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { sleep } from '../../src/clock.js';
+import { startNode } from '../../src/local/processes.js';
+import type { Arena, Row } from './arena.js';
+
+const run = promisify(execFile);
+const DELIVERY_LIMIT_MS = 300_000;
+const VERIFY_LIMIT_MS = 120_000;
+const OUTPUT_MAX = 64 * 1024 * 1024;
+
+/** Rules that hold over everything that raced: every balance its entries, no order charged twice, no capacity lost. */
+export async function booksAtLarge(arena: Arena): Promise<Row> {
+  const [row] = await arena.database.query<{ drift: number; doubled: number; lost: bigint; orders: number }>(
+    `SELECT (SELECT count(*)::int FROM orders) AS orders,
+            (SELECT count(*)::int FROM credit_account a
+               LEFT JOIN (SELECT project_id, sum(credits) AS sum FROM credit_entry GROUP BY 1) e USING (project_id)
+              WHERE a.balance_credits <> coalesce(e.sum, 0)) AS drift,
+            (SELECT count(*)::int FROM orders o
+               FULL JOIN (SELECT order_id, count(*) AS times, -sum(credits) AS sum
+                            FROM credit_entry WHERE kind = 'charge' GROUP BY 1) e ON e.order_id = o.id
+              WHERE o.id IS NULL OR e.order_id IS NULL OR e.times <> 1 OR e.sum <> o.credits) AS doubled,
+            (SELECT sum(free_sun_seen) FROM pool_wallet)::bigint
+              - (SELECT sum(free_sun) FROM pool_slot)::bigint
+              - (SELECT coalesce(sum(amount_sun), 0) FROM leg WHERE status IN ('reserved', 'placed', 'active'))::bigint AS lost`,
+  );
+  return {
+    race: 'books of everything above',
+    done: `${row!.orders.toString()} orders`,
+    wanted: '0 balances off their entries, 0 orders not charged once, 0 sun of capacity lost',
+    found: `${row!.drift.toString()} balances off their entries, ${row!.doubled.toString()} orders not charged once, ${row!.lost.toString()} sun of capacity lost`,
+  };
+}
+
+/** A worker fulfils what the races left; then `cli verify`, which allows no open order, must be green. */
+export async function deliveredAndVerified(arena: Arena): Promise<Row> {
+  const worker = await startNode<true>('dist/main.worker.js', {
+    name: 'the worker',
+    env: { ...arena.env, LOG_LEVEL: 'info' },
+    readyWhen: (line) => (line.includes('"msg":"working"') ? true : undefined),
+  });
+  try {
+    const deadline = performance.now() + DELIVERY_LIMIT_MS;
+    let counts = await countsOf(arena);
+    while (counts.open > 0 && performance.now() < deadline) {
+      await sleep(500);
+      counts = await countsOf(arena);
+    }
+    const say = (open: number, delivered: number, verdict: string): string =>
+      `${open.toString()} left open, ${delivered.toString()} delivered and settled, verify: ${verdict}`;
+    const { sold, refunded, settled } = counts;
+    return {
+      race: 'all of it delivered, then `cli verify`',
+      done: `${(sold + refunded).toString()} orders, ${refunded.toString()} of them refunded`,
+      wanted: say(0, sold, 'every rule holds'),
+      found: say(counts.open, settled, await verdictOf(arena)),
+    };
+  } finally {
+    await worker.stop();
+  }
+}
+
+interface Counts {
+  readonly open: number;
+  readonly sold: number;
+  readonly refunded: number;
+  readonly settled: number;
+}
+
+async function countsOf(arena: Arena): Promise<Counts> {
+  const [row] = await arena.database.query<Counts>(
+    `SELECT count(*) FILTER (WHERE NOT settled)::int AS open,
+            count(*) FILTER (WHERE status <> 'refunded')::int AS sold,
+            count(*) FILTER (WHERE status = 'refunded')::int AS refunded,
+            count(*) FILTER (WHERE status = 'delivered' AND settled)::int AS settled
+       FROM orders`,
+  );
+  if (row === undefined) throw new Error('the database answered nothing');
+  return row;
+}
+
+/** What the command says: its exit code decides. */
+async function verdictOf(arena: Arena): Promise<string> {
+  const args = ['dist/main.cli.js', 'verify', '--settle-within', '0'];
+  try {
+    await run(process.execPath, args, {
+      env: { ...process.env, ...arena.env },
+      timeout: VERIFY_LIMIT_MS,
+      maxBuffer: OUTPUT_MAX,
+    });
+    return 'every rule holds';
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout?: string; stderr?: string };
+    return `${stdout ?? ''} ${stderr ?? String(error)}`.replaceAll(/\s+/g, ' ').slice(0, 2000);
+  }
+}
