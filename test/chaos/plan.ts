@@ -162,7 +162,12 @@ export function planRound(
   const random = seededRandom(`${seed} round ${round.toString()}`);
   const node = oneNode(random);
   const plan = names.map((name, index) => planned(name, index, names.length, node, random));
-  return isAlone ? plan.map((fault) => ({ ...fault, from: 0, to: 0.85 })) : plan;
+  return isAlone ? plan.map(allAlong) : plan;
+}
+
+/** A fault that is alone lasts, and what happens a few times otherwise goes on happening. */
+function allAlong(fault: PlannedFault): PlannedFault {
+  return { ...fault, from: 0, to: 0.85, rules: fault.rules.map((rule) => ({ ...rule, times: undefined })) };
 }
 
 /** Walks the decks of the run up to the round's own cards; a name that came twice in one round is there once. */

@@ -17,10 +17,11 @@ export interface PlantedBug {
 }
 
 /**
- * Where a bug is hunted. `still pool`: wallets are read from the chain so rarely that nothing covers up for the books
- * of capacity, rentals are long, and nothing goes wrong but what is dealt first.
+ * Where a bug is hunted. `alone`: nothing goes wrong but what is dealt first, in every round and for most of it.
+ * `still pool`: alone too, rentals are long, and wallets are read from the chain so rarely that nothing covers up for
+ * the books of capacity.
  */
-export type Ground = 'plain' | 'still pool';
+export type Ground = 'plain' | 'alone' | 'still pool';
 
 export const OUTBOUND = 'fulfilment/outbound.js';
 export const LOG = 'fulfilment/transaction-log.js';

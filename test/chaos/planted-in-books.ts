@@ -68,7 +68,8 @@ export const PLANTED_IN_BOOKS: readonly PlantedBug[] = [
       },
       { file: ACCEPTANCE, find: 'const isLost = isConnectionFault(error);', put: 'const isLost = false;' },
     ],
-    first: ['cut after COMMIT', 'Postgres restarted', 'Postgres connections killed'],
+    first: ['cut after COMMIT'],
+    ground: 'alone',
   },
   {
     name: 'a lease never runs out',
@@ -102,7 +103,8 @@ export const PLANTED_IN_BOOKS: readonly PlantedBug[] = [
         put: `import { blockOf as solidBlockOf, TronClient } from`,
       },
     ],
-    first: FORKS,
+    first: ['fork', 'fork after a broadcast'],
+    ground: 'alone',
   },
   {
     name: 'settled while a leg is not final',
@@ -117,11 +119,13 @@ export const PLANTED_IN_BOOKS: readonly PlantedBug[] = [
     name: 'what falls away stays where it was',
     changes: one(INCLUSION, 'if (fallen.length === 0)', 'if (fallen.length >= 0)'),
     first: FORKS,
+    ground: 'alone',
   },
   {
     name: 'a refund gives nothing back',
     changes: one(SQL, "'revenue', 'refund', -c.credits, c.order_id", "'revenue', 'refund', 1, c.order_id"),
-    first: SILENCE,
+    first: ['refused, called accepted', 'accepted, then dropped'],
+    ground: 'alone',
   },
   {
     name: 'delivered whatever arrived',
