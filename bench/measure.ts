@@ -10,6 +10,9 @@ export interface Load {
   readonly expect: readonly number[];
 }
 
+/** What is measured in a round: a load of requests, or anything else that gives a sample of so many seconds. */
+export type Work = Load | ((seconds: number) => Promise<Sample>);
+
 export interface Sample {
   readonly perSec: number;
   readonly p50Ms: number;
@@ -32,7 +35,8 @@ export interface Row {
   readonly note?: string;
 }
 
-export async function drive(load: Load, seconds: number): Promise<Sample> {
+export async function drive(load: Work, seconds: number): Promise<Sample> {
+  if (typeof load === 'function') return load(seconds);
   const result = await autocannon({
     url: load.url,
     connections: load.connections,
@@ -65,8 +69,8 @@ export interface Comparison {
   readonly rounds: number;
   readonly seconds: number;
   /** Called before each round, since a load may use up what it was given (quotes, keys). */
-  readonly ours: () => Promise<Load>;
-  readonly limit: () => Promise<Load>;
+  readonly ours: () => Promise<Work>;
+  readonly limit: () => Promise<Work>;
 }
 
 /** Runs ours and the limit in turn; a wrong answer is a failed bench, not a slow one. */

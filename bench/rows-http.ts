@@ -2,11 +2,17 @@
 import { randomBytes } from 'node:crypto';
 import type autocannon from 'autocannon';
 import { compare, type Load, type Row } from './measure.js';
+import { hasPgbench, pgbenchOrders } from './pgbench.js';
 import type { Stage, Tenant } from './stage.js';
 
 export interface Pace {
   readonly rounds: number;
   readonly seconds: number;
+}
+
+interface Quoted {
+  readonly tenant: Tenant;
+  readonly ref: string;
 }
 
 const CONNECTIONS = 32;
@@ -35,6 +41,7 @@ export class HttpRows {
     private readonly bare: string,
     private readonly replayed: autocannon.Request,
     private readonly key: string,
+    private readonly amountSun: string,
   ) {}
 
   /** Takes one order, whose key serves the reads and replays, and starts the bare handlers with its answers' bytes. */
@@ -51,12 +58,13 @@ export class HttpRows {
     );
     const balance = await ready(stage, stage.request(tenant, 'GET', '/v1/balance'), [200]);
     const [leg] = await stage.database.query<{ amount_sun: bigint }>('SELECT amount_sun FROM leg LIMIT 1');
+    const amountSun = (leg?.amount_sun ?? 0n).toString();
     const bare = await stage.startBare({
-      amountSun: (leg?.amount_sun ?? 0n).toString(),
+      amountSun,
       bytes: { quote, order, balance },
       orderKey: { project: tenant.id, key },
     });
-    return new HttpRows(stage, pace, bare, replayed, key);
+    return new HttpRows(stage, pace, bare, replayed, key, amountSun);
   }
 
   async quotes(): Promise<Row[]> {
@@ -67,17 +75,11 @@ export class HttpRows {
     const sized = stage.tenants.map((tenant) =>
       stage.request(tenant, 'POST', '/v1/quotes', { receive_address: stage.sender }),
     );
-    const bare = this.bareBytes('quote', { receive_address: stage.sender, energy: 65_000 });
+    const against = 'bare handler, same bytes';
+    const bytes = { against, path: '/bare/bytes/quote', status: 200 };
     return [
-      await this.row('POST /v1/quotes, explicit energy', 'bare handler, same bytes', '≥ 0.60', explicit, [200], bare),
-      await this.row(
-        'POST /v1/quotes, sized, receiver cached',
-        'bare handler, same bytes',
-        '≥ 0.55',
-        sized,
-        [200],
-        bare,
-      ),
+      await this.row('POST /v1/quotes, explicit energy', '≥ 0.60', explicit, [200], bytes),
+      await this.row('POST /v1/quotes, sized, receiver cached', '≥ 0.55', sized, [200], bytes),
     ];
   }
 
@@ -99,7 +101,7 @@ export class HttpRows {
         next += perRound;
         return Promise.resolve(load(this.stage.apiUrl, slice, [200]));
       },
-      limit: () => Promise.resolve(this.bareBytes('quote', { receive_address: this.stage.sender })),
+      limit: () => Promise.resolve(this.bareLoad(requests.slice(0, perRound), '/bare/bytes/quote', 200)),
     });
   }
 
@@ -108,54 +110,50 @@ export class HttpRows {
     const body = { receive_address: stage.sender, energy: 65_000 };
     const direct = keyed(stage.tenants.map((tenant) => stage.request(tenant, 'POST', '/v1/orders', body)));
     const hot = keyed([stage.request(stage.tenant(0), 'POST', '/v1/orders', body)]);
+    const sameSql = { against: 'bare handler, same SQL', path: '/bare/orders', status: 202 };
+    const oneRow = { against: 'bare handler, same SQL on one row', path: '/bare/orders?hot', status: 202 };
     return [
-      await this.row(
-        `POST /v1/orders, direct, 200 projects${label}`,
-        'bare handler, same SQL',
-        '≥ 0.70',
-        direct,
-        [200, 202],
-        this.bareOrders(''),
-      ),
+      await this.row(`POST /v1/orders, direct, 200 projects${label}`, '≥ 0.70', direct, [200, 202], sameSql),
       await this.quotedOrders(label),
-      await this.row(
-        `POST /v1/orders, direct, one hot project${label}`,
-        'bare handler, same SQL on one row',
-        '≥ 0.70',
-        hot,
-        [200, 202],
-        this.bareOrders('?hot'),
-      ),
+      await this.row(`POST /v1/orders, direct, one hot project${label}`, '≥ 0.70', hot, [200, 202], oneRow),
     ];
+  }
+
+  /** What the limit of the order rows itself is, beside the database alone; nothing where there is no pgbench. */
+  async limitOfOrders(): Promise<Row[]> {
+    if (!(await hasPgbench())) return [];
+    const { stage, amountSun } = this;
+    const orders = {
+      databaseUrl: stage.world.databaseUrl,
+      projects: stage.tenants.map((tenant) => tenant.id),
+      receiver: stage.sender,
+      amountSun,
+    };
+    const body = { receive_address: stage.sender, energy: 65_000 };
+    const requests = stage.tenants.map((tenant) => stage.request(tenant, 'POST', '/v1/orders', body));
+    const row = await compare({
+      what: 'that bare handler of orders, 200 projects',
+      against: 'pgbench, same statement, 14 clients',
+      goal: '–',
+      ...this.pace,
+      ours: () => Promise.resolve(this.bareLoad(keyed(requests), '/bare/orders', 202)),
+      limit: () => Promise.resolve((seconds) => pgbenchOrders(orders, seconds)),
+    });
+    return [row];
   }
 
   async reads(): Promise<Row[]> {
     const tenant = this.stage.tenant(0);
     const get = this.stage.request(tenant, 'GET', `/v1/orders/${this.key}`);
     const balance = this.stage.request(tenant, 'GET', '/v1/balance');
-    const replayBare = load(
-      this.bare,
-      [{ method: 'POST', path: '/bare/replay', headers: { 'Content-Type': 'application/json' }, body: '{}' }],
-      [201],
-    );
+    const select = { against: 'bare handler + one SELECT', status: 200 };
+    const order = { ...select, path: '/bare/orders' };
+    const credits = { ...select, path: '/bare/balance' };
+    const replay = { ...select, path: '/bare/replay', status: 201 };
     return [
-      await this.row(
-        'GET /v1/orders/{key}',
-        'bare handler + one SELECT',
-        '≥ 0.70',
-        [get],
-        [200, 202],
-        this.bareGet('orders'),
-      ),
-      await this.row(
-        'GET /v1/balance',
-        'bare handler + one SELECT',
-        '≥ 0.70',
-        [balance],
-        [200],
-        this.bareGet('balance'),
-      ),
-      await this.row('replay of a key', 'bare handler + one SELECT', '≥ 0.70', [this.replayed], [200, 202], replayBare),
+      await this.row('GET /v1/orders/{key}', '≥ 0.70', [get], [200, 202], order),
+      await this.row('GET /v1/balance', '≥ 0.70', [balance], [200], credits),
+      await this.row('replay of a key', '≥ 0.70', [this.replayed], [200, 202], replay),
     ];
   }
 
@@ -170,24 +168,36 @@ export class HttpRows {
         const refs = await this.makeQuotes(QUOTES_PER_SEC_MAX * this.pace.seconds);
         let next = 0;
         // Every connection draws from the one list, so no quote is sent twice.
-        const draw: autocannon.Request = {
-          method: 'POST',
-          path: '/v1/orders',
-          setupRequest: () => {
-            const drawn = refs[next];
-            next += 1;
-            if (drawn === undefined) throw new Error('the round used up its quotes');
-            return this.stage.request(drawn.tenant, 'POST', '/v1/orders', { quote_ref: drawn.ref });
-          },
+        const draw = (): Quoted => {
+          const drawn = refs[next];
+          next += 1;
+          if (drawn === undefined) throw new Error('the round used up its quotes');
+          return drawn;
         };
-        return load(this.stage.apiUrl, [draw], [200, 202]);
+        return load(this.stage.apiUrl, [this.purchase(draw, '/v1/orders')], [200, 202]);
       },
-      limit: () => Promise.resolve(this.bareOrders('?quote')),
+      limit: async () => {
+        const [quoted] = await this.makeQuotes(1);
+        if (quoted === undefined) throw new Error('no quote was made');
+        return load(this.bare, [this.purchase(() => quoted, '/bare/orders?quote')], [202]);
+      },
     });
   }
 
-  private async makeQuotes(count: number): Promise<{ tenant: Tenant; ref: string }[]> {
-    const made: { tenant: Tenant; ref: string }[] = [];
+  /** A request that is made anew for each sending. */
+  private purchase(draw: () => Quoted, path: string): autocannon.Request {
+    return {
+      method: 'POST',
+      path,
+      setupRequest: () => {
+        const { tenant, ref } = draw();
+        return { ...this.stage.request(tenant, 'POST', '/v1/orders', { quote_ref: ref }), path };
+      },
+    };
+  }
+
+  private async makeQuotes(count: number): Promise<Quoted[]> {
+    const made: Quoted[] = [];
     let next = 0;
     const lane = async (): Promise<void> => {
       while (next < count) {
@@ -203,45 +213,29 @@ export class HttpRows {
     return made;
   }
 
-  private bareBytes(name: string, body: object): Load {
-    const request = {
-      method: 'POST' as const,
-      path: `/bare/bytes/${name}`,
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify(body),
-    };
-    return load(this.bare, [request], [200]);
-  }
-
-  private bareOrders(query: string): Load {
-    const request = {
-      method: 'POST' as const,
-      path: `/bare/orders${query}`,
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ receive_address: this.stage.sender, energy: 65_000 }),
-    };
-    return load(this.bare, [request], [202]);
-  }
-
-  private bareGet(name: string): Load {
-    return load(this.bare, [{ method: 'GET', path: `/bare/${name}` }], [200]);
+  /** The very requests that the service gets, so that making and sending them costs the same. */
+  private bareLoad(requests: readonly autocannon.Request[], path: string, status: number): Load {
+    return load(
+      this.bare,
+      requests.map((request) => ({ ...request, path })),
+      [status],
+    );
   }
 
   private async row(
     what: string,
-    against: string,
     goal: string,
     ours: readonly autocannon.Request[],
     expect: readonly number[],
-    limit: Load,
+    bare: { readonly against: string; readonly path: string; readonly status: number },
   ): Promise<Row> {
     return compare({
       what,
-      against,
+      against: bare.against,
       goal,
       ...this.pace,
       ours: () => Promise.resolve(load(this.stage.apiUrl, ours, expect)),
-      limit: () => Promise.resolve(limit),
+      limit: () => Promise.resolve(this.bareLoad(ours, bare.path, bare.status)),
     });
   }
 }

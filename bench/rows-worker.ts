@@ -1,7 +1,8 @@
 // What the worker does per second, and how long a merchant waits for it.
 import { createHash, randomBytes } from 'node:crypto';
 import secp256k1 from 'secp256k1';
-import { figure, percentile, type Row } from './measure.js';
+import { cpuMs } from './cpu.js';
+import { figure, median, percentile, type Row } from './measure.js';
 import type { Stage } from './stage.js';
 
 const WAIT_LIMIT_MS = 300_000;
@@ -53,11 +54,14 @@ async function bareSigning(stage: Stage, count: number): Promise<number> {
 export async function delegationsPerSec(stage: Stage, rounds: number, perRound: number): Promise<Row> {
   const ours: number[] = [];
   const limits: number[] = [];
+  const cpu = new Map<string, number[]>();
   for (let round = 0; round < rounds; round += 1) {
     const [before] = await stage.database.query<{ id: bigint | null }>('SELECT max(id) AS id FROM orders');
     await placeOrders(stage, perRound);
     limits.push(await bareSigning(stage, perRound));
     const worker = await stage.world.startWorker({ LOG_LEVEL: 'info' });
+    const parts = await partsOf(stage, worker.pid);
+    const usedBefore = await Promise.all(parts.map(async ({ pids }) => cpuMs(pids)));
     const sent = async (): Promise<{ sent: bigint; seconds: number }> => {
       const [row] = await stage.database.query<{ sent: bigint; seconds: number }>(
         `SELECT count(DISTINCT b.chain_tx_id) AS sent,
@@ -69,6 +73,10 @@ export async function delegationsPerSec(stage: Stage, rounds: number, perRound: 
       return row ?? { sent: 0n, seconds: 0 };
     };
     await until(async () => Number((await sent()).sent) >= perRound, 'the worker');
+    for (const [index, { name, pids }] of parts.entries()) {
+      const used = (await cpuMs(pids)) - (usedBefore[index] ?? 0);
+      cpu.set(name, [...(cpu.get(name) ?? []), used / perRound]);
+    }
     const { seconds } = await sent();
     ours.push(perRound / seconds);
     await until(async () => (await unfinished(stage)) === 0, 'settling');
@@ -89,7 +97,18 @@ export async function delegationsPerSec(stage: Stage, rounds: number, perRound: 
     ratio: figure('', '', '', '', ratios).ours,
     spread: [Math.min(...ratios), Math.max(...ratios)],
     goal: '≥ 0.40 and ≥ 150/s',
+    note: `CPU of one: ${[...cpu].map(([name, values]) => `${name} ${median(values).toFixed(2)} ms`).join(', ')}`,
   };
+}
+
+/** Whose CPU a delegation takes; the worker from when it says that it works, by which it has begun. */
+async function partsOf(stage: Stage, worker: number): Promise<readonly { name: string; pids: readonly number[] }[]> {
+  const backends = await stage.database.query<{ pid: number }>('SELECT pid FROM pg_stat_activity');
+  return [
+    { name: 'worker', pids: [worker] },
+    { name: 'local chain', pids: [stage.world.devnetPid] },
+    { name: 'Postgres', pids: backends.map(({ pid }) => pid) },
+  ];
 }
 
 async function unfinished(stage: Stage): Promise<number> {

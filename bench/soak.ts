@@ -22,7 +22,10 @@ async function memoryOf(pid: number): Promise<number> {
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024;
 }
 
-const RENTAL_SEC = 300;
+/** Short, so that what is reclaimed per second is seen for all of the ten minutes. */
+export const RENTAL_SEC = 60;
+/** A rental, its settling and its reclaim: from then on as many end as begin. */
+const WARM_UP_SEC = 150;
 const DRAIN_LIMIT_MS = 15 * 60_000;
 
 export async function soak(stage: Stage, perSec: number, minutes: number): Promise<Row[]> {
@@ -36,7 +39,7 @@ export async function soak(stage: Stage, perSec: number, minutes: number): Promi
   );
   const run = (seconds: number) =>
     autocannon({ url: stage.apiUrl, connections: 16, duration: seconds, timeout: 20, overallRate: perSec, requests });
-  await run(30);
+  await run(WARM_UP_SEC);
   const memory = [await memoryOf(stage.apiPid), await memoryOf(worker.pid)] as const;
   const [before] = await stage.database.query<Counts>(COUNTS);
   const startedAt = performance.now();
