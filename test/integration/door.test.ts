@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { HTTP_STATUS, type ErrorCode } from '../../src/errors.js';
 import { until } from '../../src/local/wait.js';
 import { answerIn, expectError } from '../answers.js';
-import { Customer, send, sendFrame } from '../client.js';
+import { Customer, send, sendFrame, type Answer } from '../client.js';
 import { AUTHOR, openDoor, type DoorApp } from '../door.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { createTestRedis, type TestRedis } from '../setup/redis.js';
@@ -304,7 +304,12 @@ describe('the shared budget of quotes and simulations', () => {
     expect(refused.headers['ratelimit-remaining']).toBe('118');
 
     const paths = Array.from({ length: 140 }, (_, index) => (index % 2 === 0 ? '/v1/limited' : '/v1/also-limited'));
-    const answers = await Promise.all(paths.map((path) => busy.post(path, BODY)));
+    // Not all at once: beyond its patience with Redis a process counts for itself.
+    const answers: Answer[] = [];
+    while (answers.length < paths.length) {
+      const some = paths.slice(answers.length, answers.length + 10);
+      answers.push(...(await Promise.all(some.map((path) => busy.post(path, BODY)))));
+    }
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(118);
     const limited = answers.filter(({ status }) => status === 429);
     expect(limited).toHaveLength(22);
