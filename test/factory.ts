@@ -84,10 +84,12 @@ export async function fillPool(api: TestApi, chain: OrderChain): Promise<void> {
       { address, role, permissionId: 0, key: { keyAddress: address, privateKey }, slots: config.pool.slotsPerWallet },
       AUTHOR,
     );
-  await add(chain.pool, 'pool');
-  await add(chain.activation, 'activation');
   const sync = new PoolSync(database, app.get(TronClient), config);
-  while (await sync.syncNext());
+  // By name: a worker beside us may have taken their turn and not be done with it.
+  for (const role of ['pool', 'activation'] as const) {
+    await add(chain[role], role);
+    await sync.syncWallet(chain[role].address);
+  }
 }
 
 export interface ApiProcess {

@@ -52,7 +52,7 @@ async function buy(receiver: string): Promise<void> {
   const at = customer.at(api!.baseUrl);
   const key = randomUUID();
   const order = { receive_address: receiver, energy: 65_000, duration_sec: 3600 };
-  expect((await at.post('/v1/orders', order, withKey(key))).status).toBe(202);
+  expect(await at.post('/v1/orders', order, withKey(key))).toMatchObject({ status: 202 });
   const settled = async () => ((await at.get(`/v1/orders/${key}`)).body.settled === true ? true : undefined);
   await until(settled, 60_000, 'the order settling');
 }
