@@ -20,8 +20,8 @@ const COMMANDS_MAX = 60;
 let world: OrderWorld;
 
 beforeAll(async () => {
-  // No budget of quotes here: the services are called without the door that counts them.
-  world = await openOrderWorld({ MARKET_MAX_AGE_SEC: '3600' });
+  // A single connection: whoever wants a second one while holding the first waits for ever.
+  world = await openOrderWorld({ MARKET_MAX_AGE_SEC: '3600', DATABASE_POOL_MAX: '1' });
 });
 
 afterAll(() => world.close());

@@ -6,6 +6,8 @@ import { differentBodies, oneQuote, sameKey, twoBodies } from './keys.js';
 import { freeze, interleaved, lastCredit } from './money.js';
 
 export interface Size {
+  /** Connections of the service to Postgres, one run with each. */
+  readonly pools: readonly number[];
   readonly rounds: number;
   readonly parallel: number;
   readonly interleaved: number;
@@ -14,16 +16,29 @@ export interface Size {
   readonly cuts: number;
 }
 
-export const FULL: Size = { rounds: 50, parallel: 200, interleaved: 10_000, freezes: 50, kills: 5, cuts: 50 };
-export const SHORT: Size = { rounds: 2, parallel: 40, interleaved: 300, freezes: 2, kills: 1, cuts: 2 };
-
-/** What the service has of connections to Postgres: as many as it likes, and a single one. */
-const POOLS = [16, 1] as const;
+export const FULL: Size = {
+  pools: [16, 1],
+  rounds: 50,
+  parallel: 200,
+  interleaved: 10_000,
+  freezes: 50,
+  kills: 5,
+  cuts: 50,
+};
+export const SHORT: Size = {
+  pools: [16],
+  rounds: 2,
+  parallel: 40,
+  interleaved: 300,
+  freezes: 2,
+  kills: 1,
+  cuts: 2,
+};
 
 /** Runs every race at every pool size; `onRow` hears of each row as it comes. */
 export async function runRaces(size: Size, onRow: (row: Row) => void): Promise<Row[]> {
   const rows: Row[] = [];
-  for (const connections of POOLS) {
+  for (const connections of size.pools) {
     const arena = await openArena(connections);
     const note = (...added: readonly Row[]) => {
       for (const row of added) {
