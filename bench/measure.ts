@@ -32,6 +32,7 @@ export interface Row {
   readonly spread: readonly [number, number];
   readonly p50Ms?: number;
   readonly p99Ms?: number;
+  readonly limitP99Ms?: number;
   readonly note?: string;
 }
 
@@ -97,6 +98,7 @@ export async function compare(comparison: Comparison): Promise<Row> {
     spread: [Math.min(...ratios), Math.max(...ratios)],
     p50Ms: median(ours.map((sample) => sample.p50Ms)),
     p99Ms: median(ours.map((sample) => sample.p99Ms)),
+    limitP99Ms: median(limits.map((sample) => sample.p99Ms)),
   };
 }
 

@@ -1,11 +1,37 @@
-// A million finished orders, loaded in bulk, so that what grows with history would show.
-import type { Stage } from './stage.js';
+// Orders beside a million finished ones, and beside few, in turn: what grows with history would show.
+import { randomBytes } from 'node:crypto';
+import type { Row } from './measure.js';
+import { HttpRows, type Pace } from './rows-http.js';
+import { Stage, type StageOptions } from './stage.js';
 
 const COUNT = 1_000_000;
 const BATCH = 50_000;
 
+/** Two services of one Postgres server: a million orders in the tables of the one, and only its own in the other's. */
+export async function millionRows(options: StageOptions, pace: Pace): Promise<Row[]> {
+  const many = await Stage.open(options);
+  const name = `bench_few_${randomBytes(6).toString('hex')}`;
+  try {
+    await many.database.query(`CREATE DATABASE ${name}`);
+    const url = new URL(many.world.databaseUrl);
+    url.pathname = `/${name}`;
+    const few = await Stage.open({ ...options, databaseUrl: url.href });
+    try {
+      await loadMillion(many);
+      const rows = await HttpRows.open(many, pace);
+      const others = await HttpRows.open(few, pace);
+      return await rows.ordersAgainst(others, ', 1 000 000 orders in the tables', 'the same with few orders', '≥ 0.90');
+    } finally {
+      await few.close();
+    }
+  } finally {
+    await many.database.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+    await many.close();
+  }
+}
+
 /** Finished orders with their legs, transactions and entries, spread over the stage's projects. */
-export async function loadMillion(stage: Stage): Promise<void> {
+async function loadMillion(stage: Stage): Promise<void> {
   const ids = stage.tenants.map((tenant) => tenant.id);
   await stage.database.query(`ALTER TABLE orders DISABLE TRIGGER USER`);
   for (let from = 0; from < COUNT; from += BATCH) {
@@ -39,4 +65,6 @@ export async function loadMillion(stage: Stage): Promise<void> {
   await stage.database.query(`ALTER TABLE orders ENABLE TRIGGER USER`);
   for (const table of ['orders', 'leg', 'chain_tx', 'credit_entry'])
     await stage.database.query(`VACUUM (ANALYZE) ${table}`);
+  // What the load left behind is written out before anything is measured.
+  await stage.database.query('CHECKPOINT');
 }

@@ -105,17 +105,37 @@ export class HttpRows {
     });
   }
 
-  async orders(label = ''): Promise<Row[]> {
-    const { stage } = this;
-    const body = { receive_address: stage.sender, energy: 65_000 };
-    const direct = keyed(stage.tenants.map((tenant) => stage.request(tenant, 'POST', '/v1/orders', body)));
-    const hot = keyed([stage.request(stage.tenant(0), 'POST', '/v1/orders', body)]);
-    const sameSql = { against: 'bare handler, same SQL', path: '/bare/orders', status: 202 };
+  async orders(): Promise<Row[]> {
     const oneRow = { against: 'bare handler, same SQL on one row', path: '/bare/orders?hot', status: 202 };
+    const sameSql = { against: 'bare handler, same SQL', path: '/bare/orders', status: 202 };
     return [
-      await this.row(`POST /v1/orders, direct, 200 projects${label}`, '≥ 0.70', direct, [200, 202], sameSql),
-      await this.quotedOrders(label),
-      await this.row(`POST /v1/orders, direct, one hot project${label}`, '≥ 0.70', hot, [200, 202], oneRow),
+      await this.row('POST /v1/orders, direct, 200 projects', '≥ 0.70', this.direct(), [200, 202], sameSql),
+      await compare({
+        what: 'POST /v1/orders, by quote, 200 projects',
+        against: 'bare handler, same SQL',
+        goal: '≥ 0.70',
+        ...this.pace,
+        ours: () => this.byQuote(),
+        limit: async () => {
+          const [quoted] = await this.makeQuotes(1);
+          if (quoted === undefined) throw new Error('no quote was made');
+          return load(this.bare, [this.purchase(() => quoted, '/bare/orders?quote')], [202]);
+        },
+      }),
+      await this.row('POST /v1/orders, direct, one hot project', '≥ 0.70', this.hot(), [200, 202], oneRow),
+    ];
+  }
+
+  /** The same rows of this stage beside another's, in turn. */
+  async ordersAgainst(other: HttpRows, label: string, against: string, goal: string): Promise<Row[]> {
+    const beside = async (what: string, work: (rows: HttpRows) => Promise<Load>): Promise<Row> =>
+      compare({ what: what + label, against, goal, ...this.pace, ours: () => work(this), limit: () => work(other) });
+    const created = (rows: HttpRows, requests: autocannon.Request[]) =>
+      Promise.resolve(load(rows.stage.apiUrl, requests, [200, 202]));
+    return [
+      await beside('POST /v1/orders, direct, 200 projects', (rows) => created(rows, rows.direct())),
+      await beside('POST /v1/orders, by quote, 200 projects', (rows) => rows.byQuote()),
+      await beside('POST /v1/orders, direct, one hot project', (rows) => created(rows, rows.hot())),
     ];
   }
 
@@ -129,14 +149,12 @@ export class HttpRows {
       receiver: stage.sender,
       amountSun,
     };
-    const body = { receive_address: stage.sender, energy: 65_000 };
-    const requests = stage.tenants.map((tenant) => stage.request(tenant, 'POST', '/v1/orders', body));
     const row = await compare({
       what: 'that bare handler of orders, 200 projects',
       against: 'pgbench, same statement, 14 clients',
       goal: '–',
       ...this.pace,
-      ours: () => Promise.resolve(this.bareLoad(keyed(requests), '/bare/orders', 202)),
+      ours: () => Promise.resolve(this.bareLoad(this.direct(), '/bare/orders', 202)),
       limit: () => Promise.resolve((seconds) => pgbenchOrders(orders, seconds)),
     });
     return [row];
@@ -157,31 +175,30 @@ export class HttpRows {
     ];
   }
 
+  private direct(): autocannon.Request[] {
+    return keyed(this.stage.tenants.map((tenant) => this.order(tenant)));
+  }
+
+  private hot(): autocannon.Request[] {
+    return keyed([this.order(this.stage.tenant(0))]);
+  }
+
+  private order(tenant: Tenant): autocannon.Request & { headers: Record<string, string> } {
+    return this.stage.request(tenant, 'POST', '/v1/orders', { receive_address: this.stage.sender, energy: 65_000 });
+  }
+
   /** Quotes are made before each round, outside the measurement, and each used once. */
-  private async quotedOrders(label: string): Promise<Row> {
-    return compare({
-      what: `POST /v1/orders, by quote, 200 projects${label}`,
-      against: 'bare handler, same SQL',
-      goal: '≥ 0.70',
-      ...this.pace,
-      ours: async () => {
-        const refs = await this.makeQuotes(QUOTES_PER_SEC_MAX * this.pace.seconds);
-        let next = 0;
-        // Every connection draws from the one list, so no quote is sent twice.
-        const draw = (): Quoted => {
-          const drawn = refs[next];
-          next += 1;
-          if (drawn === undefined) throw new Error('the round used up its quotes');
-          return drawn;
-        };
-        return load(this.stage.apiUrl, [this.purchase(draw, '/v1/orders')], [200, 202]);
-      },
-      limit: async () => {
-        const [quoted] = await this.makeQuotes(1);
-        if (quoted === undefined) throw new Error('no quote was made');
-        return load(this.bare, [this.purchase(() => quoted, '/bare/orders?quote')], [202]);
-      },
-    });
+  private async byQuote(): Promise<Load> {
+    const refs = await this.makeQuotes(QUOTES_PER_SEC_MAX * this.pace.seconds);
+    let next = 0;
+    // Every connection draws from the one list, so no quote is sent twice.
+    const draw = (): Quoted => {
+      const drawn = refs[next];
+      next += 1;
+      if (drawn === undefined) throw new Error('the round used up its quotes');
+      return drawn;
+    };
+    return load(this.stage.apiUrl, [this.purchase(draw, '/v1/orders')], [200, 202]);
   }
 
   /** A request that is made anew for each sending. */

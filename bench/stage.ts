@@ -20,6 +20,8 @@ export interface Tenant {
 export interface StageOptions {
   readonly blockMs: number;
   readonly solidLag: number;
+  /** Instead of DATABASE_URL or a server of its own. */
+  readonly databaseUrl?: string;
   readonly env?: NodeJS.ProcessEnv;
 }
 
@@ -37,7 +39,7 @@ export class Stage {
       blockMs: options.blockMs,
       solidLag: options.solidLag,
       durable: true,
-      databaseUrl: process.env['DATABASE_URL'],
+      databaseUrl: options.databaseUrl ?? process.env['DATABASE_URL'],
       redisUrl: process.env['REDIS_URL'],
       // Enough stake for a soak: at nine energy per TRX an order of 65 000 takes some 7 240 TRX.
       poolStakesTrx: [1_500_000_000, 1_500_000_000, 1_500_000_000, 1_500_000_000],

@@ -47,7 +47,7 @@ export async function startNode<T>(script: string, options: NodeOptions<T>): Pro
   const child = await GuardedProcess.start({
     name: options.name,
     command: process.execPath,
-    args: ['--enable-source-maps', script, ...(options.args ?? [])],
+    args: [script, ...(options.args ?? [])],
     env: { ...process.env, ...options.env },
     cwd: process.cwd(),
     abandonSignal: 'KILL',
