@@ -6,6 +6,9 @@ import { Stage, type StageOptions } from './stage.js';
 
 const COUNT = 1_000_000;
 const BATCH = 50_000;
+/** As the service makes them: version 7, of ten days ago. */
+const QUOTE_ID = `(lpad(to_hex((extract(epoch FROM now() - interval '10 days') * 1000)::bigint + g / 100), 12, '0')
+  || '7' || substr(md5('a' || g), 1, 3) || '8' || substr(md5('b' || g), 1, 15))::uuid`;
 
 /** Two services of one Postgres server: a million orders in the tables of the one, and only its own in the other's. */
 export async function millionRows(options: StageOptions, pace: Pace): Promise<Row[]> {
@@ -42,7 +45,7 @@ async function loadMillion(stage: Stage): Promise<void> {
            INSERT INTO orders (project_id, key, request_hash, quote_id, kind, status, receive_address, energy, duration_sec,
              price_sun, credits, trx_usd_e8, settled, delivered_energy, created_at, delivered_at, ends_at, reclaimed_at, fence)
            SELECT ($1::uuid[])[1 + g % array_length($1::uuid[], 1)], 'old-' || g, sha256(int8send(g)),
-             CASE WHEN g % 2 = 0 THEN gen_random_uuid() END, 'rental', 'delivered', 'TOldOrder', 65000, 3600, 2925000, 1, 30000000,
+             CASE WHEN g % 2 = 0 THEN ${QUOTE_ID} END, 'rental', 'delivered', 'TOldOrder', 65000, 3600, 2925000, 1, 30000000,
              true, 65100, now() - interval '10 days', now() - interval '10 days', now() - interval '9 days', now() - interval '9 days', 6
            FROM generate_series($2::bigint, $3::bigint) g RETURNING id, project_id),
          legs AS (

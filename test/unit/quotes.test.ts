@@ -12,7 +12,7 @@ import {
 } from '../../src/money/convert.js';
 import { credits, energy, rateE8, sun } from '../../src/money/units.js';
 import { isWorthRenting, longestDurationSec, rentalPrice, rowFor, warningFor } from '../../src/quotes/price.js';
-import { openQuote, sealQuote, type OpenQuote } from '../../src/quotes/quote-token.js';
+import { newQuoteId, openQuote, sealQuote, type OpenQuote } from '../../src/quotes/quote-token.js';
 import { addressWord, energyFor, firstWord, recipientOf, transferWorked, uintWord } from '../../src/quotes/sizing.js';
 import { Sealer } from '../../src/seal.js';
 
@@ -203,6 +203,15 @@ describe('a quote token', () => {
         expect(openQuote(sealer, project, ref)).toEqual(quote);
       }),
     );
+  });
+
+  test('has an id that lies behind the ids of earlier milliseconds, and is never the same', () => {
+    const ids = [0, 1, 1_795_000_000_000, 2 ** 48 - 1].map((nowMs) => newQuoteId(nowMs));
+    for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect([...ids].sort()).toEqual(ids);
+    expect(Number.parseInt(ids[2]!.replace('-', '').slice(0, 12), 16)).toBe(1_795_000_000_000);
+    const many = Array.from({ length: 10_000 }, () => newQuoteId(1));
+    expect(new Set(many).size).toBe(many.length);
   });
 
   test('is unknown to every other project', () => {
