@@ -21,6 +21,7 @@ declare module 'autocannon' {
       latency: { p50: number; p99: number };
       errors: number;
       timeouts: number;
+      non2xx: number;
       statusCodeStats?: Record<string, { count?: number }>;
     }
   }

@@ -81,8 +81,10 @@ export async function compare(comparison: Comparison): Promise<Row> {
   await drive(await comparison.ours(), 1);
   await drive(await comparison.limit(), 1);
   for (let round = 0; round < comparison.rounds; round += 1) {
-    ours.push(await drive(await comparison.ours(), comparison.seconds));
-    limits.push(await drive(await comparison.limit(), comparison.seconds));
+    // Both are made ready first, so that nothing but the turn lies between them.
+    const [work, limit] = [await comparison.ours(), await comparison.limit()];
+    ours.push(await drive(work, comparison.seconds));
+    limits.push(await drive(limit, comparison.seconds));
   }
   const wrong = [...ours, ...limits].reduce((sum, sample) => sum + sample.wrong, 0);
   if (wrong > 0) throw new Error(`${comparison.what}: ${wrong.toString()} answers were not what they must be`);

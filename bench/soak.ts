@@ -9,12 +9,14 @@ interface Counts {
   readonly delivered: bigint;
   readonly settled: bigint;
   readonly reclaimed: bigint;
-  readonly waiting: bigint;
 }
 
 const COUNTS = `SELECT count(*) AS accepted, count(*) FILTER (WHERE status = 'delivered') AS delivered,
-    count(*) FILTER (WHERE settled) AS settled, count(*) FILTER (WHERE reclaimed_at IS NOT NULL) AS reclaimed,
-    count(*) FILTER (WHERE status IN ('reserved', 'placed')) AS waiting FROM orders`;
+    count(*) FILTER (WHERE settled) AS settled, count(*) FILTER (WHERE reclaimed_at IS NOT NULL) AS reclaimed
+    FROM orders`;
+/** Sold and not yet found in a block; whoever waits has something due, which bounds the search. */
+const WAITING = `SELECT count(*) AS waiting FROM orders
+    WHERE next_run_at IS NOT NULL AND status IN ('reserved', 'placed')`;
 
 /** Resident memory of a process, MiB. */
 async function memoryOf(pid: number): Promise<number> {
@@ -37,17 +39,20 @@ export async function soak(stage: Stage, perSec: number, minutes: number): Promi
       duration_sec: RENTAL_SEC,
     }),
   );
-  const run = (seconds: number) =>
-    autocannon({ url: stage.apiUrl, connections: 16, duration: seconds, timeout: 20, overallRate: perSec, requests });
+  const run = async (seconds: number): Promise<void> => {
+    const load = { url: stage.apiUrl, connections: 16, duration: seconds, timeout: 20, overallRate: perSec, requests };
+    const result = await autocannon(load);
+    const wrong = result.non2xx + result.errors + result.timeouts;
+    if (wrong > 0) throw new Error(`${wrong.toString()} orders were not accepted`);
+  };
   await run(WARM_UP_SEC);
   const memory = [await memoryOf(stage.apiPid), await memoryOf(worker.pid)] as const;
   const [before] = await stage.database.query<Counts>(COUNTS);
   const startedAt = performance.now();
   const backlog: number[] = [];
   for (let minute = 0; minute < minutes; minute += 1) {
-    await run(60);
+    backlog.push(await waitingDuring(stage, run(60)));
     const [now] = await stage.database.query<Counts>(COUNTS);
-    backlog.push(Number(now?.waiting ?? 0n));
     console.error(
       `  minute ${(minute + 1).toString()}: ${JSON.stringify(now, (_, value: unknown) => (typeof value === 'bigint' ? Number(value) : value))}`,
     );
@@ -67,7 +72,7 @@ export async function soak(stage: Stage, perSec: number, minutes: number): Promi
       ours: rate(name),
       ratio: rate(name) / 29,
       spread: [rate(name), rate(name)] as const,
-      note: name === 'accepted' ? `waiting at each minute: ${backlog.join(' ')}` : '',
+      note: name === 'accepted' ? `waiting, mean of each minute: ${backlog.join(' ')}` : '',
     })),
     ...(['API', 'worker'] as const).map((name, index) => ({
       what: `memory of the ${name} after that`,
@@ -80,6 +85,24 @@ export async function soak(stage: Stage, perSec: number, minutes: number): Promi
       spread: [memory[index] ?? 0, grown[index] ?? 0] as const,
     })),
   ];
+}
+
+/** How many orders wait, on average over every second until `work` is done: blocks come in bursts. */
+async function waitingDuring(stage: Stage, work: Promise<void>): Promise<number> {
+  const seen: number[] = [];
+  let isOver = false;
+  const over = work.finally(() => {
+    isOver = true;
+  });
+  const watch = async (): Promise<void> => {
+    while (!isOver) {
+      const [row] = await stage.database.query<{ waiting: bigint }>(WAITING);
+      seen.push(Number(row?.waiting ?? 0n));
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+    }
+  };
+  await Promise.all([over, watch()]);
+  return Math.round(seen.reduce((sum, value) => sum + value, 0) / seen.length);
 }
 
 /** Waits until every rental has ended and the books can be verified at rest. */
