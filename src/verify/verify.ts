@@ -11,7 +11,6 @@ import { FINDINGS_MAX, type CheckResult, type Report } from './finding.js';
 import { LEDGER_CHECKS } from './ledger-checks.js';
 import { ORDER_CHECKS } from './order-checks.js';
 import { POOL_CHECKS } from './pool-checks.js';
-import { checkContents } from './transaction-content.js';
 import { checkChain, CHAIN_CHECK_NAMES, type ChainTerms } from './chain-checks.js';
 
 export interface VerifyTerms extends Partial<BookTerms>, Partial<Omit<ChainTerms, 'findingsMax'>> {
@@ -93,6 +92,8 @@ async function inSnapshot(
   terms: BookTerms,
   withContents: boolean,
 ): Promise<Outcome> {
+  // Loaded here: it brings all of tronweb, which no other command of the CLI needs.
+  const contents = withContents ? await import('./transaction-content.js') : undefined;
   return database.transaction(async (tx) => {
     for (const statement of SNAPSHOT) await tx.query(statement);
     const outcome: Outcome = { checks: [], unmade: [] };
@@ -108,7 +109,8 @@ async function inSnapshot(
       await tx.query('RELEASE SAVEPOINT one_check');
     };
     for (const check of checks) await tryCheck(check.check, () => runBookCheck(tx, check, terms));
-    if (withContents) await tryCheck('transaction-content', () => checkContents(tx, terms.findingsMax));
+    if (contents !== undefined)
+      await tryCheck('transaction-content', () => contents.checkContents(tx, terms.findingsMax));
     return outcome;
   });
 }
