@@ -86,7 +86,7 @@ async function httpRows(stage: Stage): Promise<void> {
 
 async function startUps(stage: Stage): Promise<void> {
   const times: Record<'API' | 'worker', number[]> = { API: [], worker: [] };
-  for (let index = 0; index < (options.quick ? 2 : 4); index += 1) {
+  for (let index = 0; index < (options.quick ? 1 : 4); index += 1) {
     const api = performance.now();
     const started = await stage.world.startApi(0, { LOG_LEVEL: 'info' });
     times.API.push(performance.now() - api);
@@ -128,7 +128,7 @@ if (options.soak) {
   if (only.test('latency')) {
     await withStage('latency', { blockMs: 3000, solidLag: 3 }, async (stage) => {
       await stage.world.startWorker({ LOG_LEVEL: 'info' });
-      add(...(await latencies(stage, options.quick ? 8 : 40)));
+      add(...(await latencies(stage, options.quick ? 5 : 40)));
     });
   }
 }

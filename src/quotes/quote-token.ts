@@ -34,10 +34,10 @@ function context(projectId: string): string {
 }
 
 /**
- * UUID version 7 (RFC 9562): milliseconds of the clock before 74 random bits. What is redeemed together then lies
+ * UUID version 7 (RFC 9562): milliseconds of a clock before 74 random bits. What is redeemed together then lies
  * together in the index of quotes, however many there have ever been.
  */
-export function newQuoteId(nowMs = Date.now()): string {
+export function newQuoteId(nowMs: number): string {
   const time = nowMs.toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
 }

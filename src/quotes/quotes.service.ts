@@ -86,8 +86,9 @@ export class QuotesService {
   /** Holds the price for a project: a ref that one order can be made of, until it expires. */
   issue(projectId: string, rental: PricedRental): IssuedQuote {
     const holdSec = this.config.sales.quoteHoldSec;
-    const expiresAtMs = this.terms.databaseNowMs() + holdSec * 1000;
-    const ref = sealQuote(this.sealers.quote, projectId, { ...rental, id: newQuoteId(), expiresAtMs });
+    const nowMs = this.terms.databaseNowMs();
+    const expiresAtMs = nowMs + holdSec * 1000;
+    const ref = sealQuote(this.sealers.quote, projectId, { ...rental, id: newQuoteId(nowMs), expiresAtMs });
     return { ref, rental, expiresAtMs, holdSec };
   }
 

@@ -3,7 +3,7 @@
 import { rm } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { Arena } from './arena.js';
-import { planRound, type FaultName } from './plan.js';
+import { planRound, type FaultName, type PlannedFault } from './plan.js';
 import { huntAll } from './hunt.js';
 import { MetricsWatch, type MetricsVerdict } from './metrics.js';
 import { playRound, type RoundOutcome } from './round.js';
@@ -22,6 +22,8 @@ const HELP = `npm run chaos -- [--rounds N] [--seed S] [--from R] [--planted [na
   --keep-logs      keeps the log of every round, not only of failing ones
 `;
 
+/** Rounds that may follow for faults which found nothing to happen to. */
+const ENCORES_MAX = 2;
 /** Every order must be over so soon after everything is healed. */
 const HEAL_LIMIT_MS = 300_000;
 
@@ -69,14 +71,14 @@ async function run(settings: Settings): Promise<number> {
   let log: RoundLog | undefined;
   const write = (who: string, line: string): void => log?.write(who, line);
   const totals: Totals = { planned: new Map(), fired: new Map(), byKind: new Map(), answers: new Map(), failed: 0 };
-  const last = settings.from + settings.rounds - 1;
+  let played = 0;
   try {
     let arena: Arena | undefined;
     try {
-      for (let round = settings.from; round <= last; round += 1) {
+      for (const { round, plan } of programme(settings, totals)) {
         log = await logFor(`round-${settings.seed}-${round.toString()}`);
         arena ??= await Arena.open({ dist: build.dist, blockMs: settings.blockMs, log: write });
-        const plan = planRound(settings.seed, round);
+        played += 1;
         for (const { name } of plan) add(totals.planned, name, 1);
         const beganAt = performance.now();
         const name = `s${settings.seed}r${round.toString()}`;
@@ -112,8 +114,30 @@ async function run(settings: Settings): Promise<number> {
   const quiet = tellTotals(totals);
   const unseen = tellMetrics(metrics.verdict(totals.failed === 0));
   const tookSec = ((performance.now() - startedAt) / 1000).toFixed(0);
-  console.log(`${settings.rounds.toString()} rounds in ${tookSec} s, ${totals.failed.toString()} with violations`);
+  console.log(`${played.toString()} rounds in ${tookSec} s, ${totals.failed.toString()} with violations`);
   return totals.failed === 0 && quiet === 0 && unseen === 0 ? 0 : 1;
+}
+
+interface Planned {
+  readonly round: number;
+  readonly plan: readonly PlannedFault[];
+}
+
+/** The rounds asked for; then, while a planned fault never fired, a few with those alone, all along. */
+function* programme({ seed, from, rounds }: Settings, totals: Totals): Generator<Planned> {
+  const end = from + rounds;
+  for (let round = from; round < end; round += 1) yield { round, plan: planRound(seed, round) };
+  for (let round = end; round < end + ENCORES_MAX; round += 1) {
+    const silent = silentOf(totals);
+    if (silent.length === 0) return;
+    console.log(`never fired yet: ${silent.join(', ')}; once more, alone`);
+    yield { round, plan: planRound(seed, round, silent, true) };
+  }
+}
+
+/** Planned faults that found nothing to happen to so far. */
+function silentOf(totals: Totals): FaultName[] {
+  return [...totals.planned.keys()].filter((name) => (totals.fired.get(name) ?? 0) === 0);
 }
 
 /** A round that broke down is a failed one; the next one may still tell something. */
@@ -154,10 +178,8 @@ function tell(round: number, outcome: RoundOutcome, tookMs: number): void {
 /** Prints what fired; returns how many planned faults never did. */
 function tellTotals(totals: Totals): number {
   console.log('\nfault                            planned    fired');
-  let quiet = 0;
   for (const [name, planned] of [...totals.planned].sort()) {
     const fired = totals.fired.get(name) ?? 0;
-    if (fired === 0) quiet += 1;
     const line = `${name.padEnd(32)} ${planned.toString().padStart(7)} ${fired.toString().padStart(8)}`;
     console.log(fired === 0 ? `${line}  NEVER FIRED` : line);
   }
@@ -166,7 +188,7 @@ function tellTotals(totals: Totals): number {
     console.log(`${name.padEnd(40)} ${fired.toString().padStart(8)}`);
   console.log('\nanswer to a purchase                       count');
   for (const [name, n] of [...totals.answers].sort()) console.log(`${name.padEnd(40)} ${n.toString().padStart(8)}`);
-  return quiet;
+  return silentOf(totals).length;
 }
 
 /** Prints which metrics of the table were seen; returns how many faults there are. */
