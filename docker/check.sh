@@ -9,7 +9,7 @@ need() {
 }
 need promtool prometheus
 need pg_dump postgresql
-[ -f dist/main.cli.js ] || { echo 'dist/ is missing: npm run build' >&2; exit 1; }
+[ -f dist/bundle/main.cli.js ] || { echo 'dist/ is missing: npm run build' >&2; exit 1; }
 
 promtool check config docker/prometheus.yml
 promtool test rules docker/alerts.test.yml
@@ -39,7 +39,7 @@ psql --quiet --command 'CREATE DATABASE sold' --command 'CREATE DATABASE again' 
 cli() { # database, command...
   DATABASE_URL=$server/$1 REDIS_URL=redis://127.0.0.1:1 TRON_FULL_NODE_URLS=http://127.0.0.1:1 \
     TRON_SOLIDITY_NODE_URLS=http://127.0.0.1:1 TOKEN_CONTRACT=TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t \
-    MASTER_KEY=$master_key LOG_LEVEL=warn node dist/main.cli.js --yes --actor check --reason check "${@:2}"
+    MASTER_KEY=$master_key LOG_LEVEL=warn node dist/bundle/main.cli.js --yes --actor check --reason check "${@:2}"
 }
 master_key=$(openssl rand -base64 32)
 cli sold migrate

@@ -5,7 +5,7 @@ const PROGRAMS = {
   worker: 'main.worker.js',
   cli: 'main.cli.js',
   signer: 'main.signer.js',
-  devnet: 'devnet/main.devnet.js',
+  devnet: 'main.devnet.js',
 };
 
 const [, script, name = '', ...args] = process.argv;
@@ -16,4 +16,4 @@ if (program === undefined) {
 }
 process.setSourceMapsEnabled(true);
 process.argv = [process.argv[0], script, ...args];
-await import(new URL(`../dist/${program}`, import.meta.url).href);
+await import(new URL(`../dist/bundle/${program}`, import.meta.url).href);

@@ -1,4 +1,4 @@
-// The signer process: alone holds the pool's keys and signs only what their roles allow. `node dist/main.signer.js`.
+// The signer process: alone holds the pool's keys and signs only what their roles allow. `node dist/bundle/main.signer.js`.
 import { messageOf } from './errors.js';
 import { SignerServer } from './signer/server.js';
 import { readSignerSettings } from './signer/settings.js';

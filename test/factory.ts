@@ -99,7 +99,7 @@ export interface ApiProcess {
 
 /** Starts an API as a process of its own, from dist, and waits until it listens. */
 export async function startApi(env: Record<string, string>): Promise<ApiProcess> {
-  const child = await startNode<string>('dist/main.api.js', {
+  const child = await startNode<string>('dist/bundle/main.api.js', {
     name: 'the API',
     env: { ...env, LOG_LEVEL: 'info' },
     readyWhen: (line) => {

@@ -24,7 +24,7 @@ const STARTED = { api: 'listening', worker: 'working' } as const;
 /** Starts a process and waits until it says that it works. */
 export async function startMember(role: 'api' | 'worker', env: Record<string, string>): Promise<FleetProcess> {
   const lines: LogLine[] = [];
-  const child = await startNode<Ports>(`dist/main.${role}.js`, {
+  const child = await startNode<Ports>(`dist/bundle/main.${role}.js`, {
     name: `the ${role}`,
     env: { ...env, HOST: '127.0.0.1', PORT: '0', ADMIN_PORT: '0', LOG_LEVEL: 'info' },
     stopGraceMs: 25_000,

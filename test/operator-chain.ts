@@ -56,7 +56,7 @@ export async function startOperatorChain(
   const { bytecode } = JSON.parse(await readFile(BYTECODE, 'utf8')) as { bytecode: string };
   const contracts = [{ address: token, origin: accounts[0]!.address, name: 'Token', bytecode }];
   await writeFile(join(folder, 'genesis.json'), JSON.stringify({ accounts, contracts }));
-  const node = await startNode('dist/devnet/main.devnet.js', {
+  const node = await startNode('dist/bundle/main.devnet.js', {
     name: 'devnet',
     args: [
       '--genesis',

@@ -52,7 +52,7 @@ export async function startOrderChain(): Promise<OrderChain> {
   const dir = await mkdtemp(join(tmpdir(), 'energy-order-chain-'));
   const file = join(dir, 'genesis.json');
   await writeFile(file, JSON.stringify(genesis));
-  const node = await startNode('dist/devnet/main.devnet.js', {
+  const node = await startNode('dist/bundle/main.devnet.js', {
     name: 'the local chain',
     args: ['--genesis', file, '--full-port=0', '--solid-port=0', '--control-port=0', '--block-ms=500', '--solid-lag=3'],
     readyWhen: (line) => (line.startsWith('{') ? (JSON.parse(line) as { full: string; solid: string }) : undefined),

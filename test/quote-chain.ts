@@ -106,7 +106,7 @@ export async function startQuoteChain(): Promise<QuoteChain> {
   const dir = await mkdtemp(join(tmpdir(), 'energy-quote-chain-'));
   const file = join(dir, 'genesis.json');
   await writeFile(file, JSON.stringify(genesis));
-  const node = await startNode('dist/devnet/main.devnet.js', {
+  const node = await startNode('dist/bundle/main.devnet.js', {
     name: 'the local chain',
     args: ['--genesis', file, '--full-port=0', '--solid-port=0', '--control-port=0', '--block-ms=500', '--solid-lag=3'],
     readyWhen: (line) =>

@@ -62,7 +62,8 @@ const COMMAND_LIMIT_MS = 60_000;
 const COMMAND_OUTPUT_MAX = 64 * 1024 * 1024;
 
 const run = promisify(execFile);
-const script = (name: string): string => fileURLToPath(new URL(`../${name}`, import.meta.url));
+/** Also from within the bundle, which is as deep in the build as this file. */
+const script = (name: string): string => fileURLToPath(new URL(`../bundle/${name}`, import.meta.url));
 
 /** Started by `World.start`; `stop` ends everything it started, and the guards do when this process dies. */
 export class World {
@@ -232,7 +233,7 @@ export class World {
       }),
     );
     const { blockMs, solidLag, secondNode } = this.options;
-    const process = await startNode<DevnetLine>(script('devnet/main.devnet.js'), {
+    const process = await startNode<DevnetLine>(script('main.devnet.js'), {
       name: 'devnet',
       args: [
         ...['--genesis', genesis, '--block-ms', blockMs.toString(), '--solid-lag', solidLag.toString()],

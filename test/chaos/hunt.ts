@@ -6,7 +6,7 @@ import { planRound, type FaultName, type PlannedFault } from './plan.js';
 import type { Ground, PlantedBug } from './planted-bug.js';
 import { plant, PLANTED } from './planted.js';
 import { playRound } from './round.js';
-import { copyOfBuild, logFor, type Settings } from './workshop.js';
+import { bindBuild, copyOfBuild, logFor, type Settings } from './workshop.js';
 
 /**
  * An order that is not over by then is stuck: healthy ones take some ten seconds, on a machine so busy that transactions
@@ -108,6 +108,7 @@ async function hunt(
   const isStill = ground === 'still pool';
   try {
     await plant(build.dist, bug);
+    await bindBuild(build.dist);
     const { blockMs } = settings;
     arena = await Arena.open({ dist: build.dist, blockMs, log: log.write, ...(isStill ? { env: STILL_POOL } : {}) });
     for (const [index, plan] of plans.entries()) {

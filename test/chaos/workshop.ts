@@ -1,8 +1,10 @@
 // What a run of chaos works with: its settings, its own copy of the build, and the logs of its rounds.
+import { execFile } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
 import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const CACHE = join(ROOT, '.cache', 'chaos');
@@ -44,6 +46,11 @@ export async function copyOfBuild(): Promise<{ readonly dist: string; readonly r
   const dist = join(dir, 'dist');
   await cp(join(ROOT, 'dist'), dist, { recursive: true });
   return { dist, remove: () => rm(dir, { recursive: true, force: true }) };
+}
+
+/** Binds a changed copy of the build again: what is started are its bundles. */
+export async function bindBuild(dist: string): Promise<void> {
+  await promisify(execFile)(process.execPath, [join(ROOT, 'bundle.mjs'), dist], { timeout: 120_000 });
 }
 
 export async function logFor(name: string): Promise<RoundLog> {

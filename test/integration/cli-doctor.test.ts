@@ -83,7 +83,7 @@ async function examine(
 /** The doctor as a process of its own, whose wall clock is wrong by so much. */
 async function examineWithClock(shiftMs: number): Promise<Finding[]> {
   const clock = new URL('../chaos/clock-shift.mjs', import.meta.url).href;
-  const args = [`--import=${clock}`, 'dist/main.cli.js', 'doctor', '--json', '--patience', '2'];
+  const args = [`--import=${clock}`, 'dist/bundle/main.cli.js', 'doctor', '--json', '--patience', '2'];
   const shifted = { ...env, PATH: process.env['PATH'], CHAOS_CLOCK_SHIFT_MS: shiftMs.toString() };
   const { stdout } = await promisify(execFile)(process.execPath, args, { env: shifted, timeout: 40_000 });
   return (JSON.parse(stdout) as { findings: Finding[] }).findings;

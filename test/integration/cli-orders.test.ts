@@ -50,7 +50,7 @@ async function until(id: number, isReached: (order: Record<string, unknown>) => 
 }
 
 async function startWorker(extra: Record<string, string> = {}): Promise<NodeProcess<unknown>> {
-  return startNode('dist/main.worker.js', { name: 'the worker', env: { ...world.env, ...extra } });
+  return startNode('dist/bundle/main.worker.js', { name: 'the worker', env: { ...world.env, ...extra } });
 }
 
 describe('orders', () => {

@@ -91,7 +91,7 @@ describe('the command line', () => {
 describe('the process', () => {
   async function shell(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
     const options = { env: { PATH: process.env['PATH'], ...env }, timeout: 30_000 };
-    return promisify(execFile)(process.execPath, ['dist/main.cli.js', ...args], options).then(
+    return promisify(execFile)(process.execPath, ['dist/bundle/main.cli.js', ...args], options).then(
       (done) => ({ code: 0, ...done }),
       (error: unknown) => error as { code: number; stdout: string; stderr: string },
     );

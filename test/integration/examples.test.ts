@@ -48,7 +48,7 @@ beforeAll(async () => {
   }
   world = await openOrderWorld({ DURATION_MIN_SEC: String(RENTAL_SEC) });
   customer = await makeCustomer(world.api);
-  worker = await startNode('dist/main.worker.js', { name: 'the worker', env: world.env });
+  worker = await startNode('dist/bundle/main.worker.js', { name: 'the worker', env: world.env });
 }, 180_000);
 
 afterAll(async () => {

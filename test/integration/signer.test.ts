@@ -338,7 +338,7 @@ describe('the socket and the files', () => {
 
 it('the process signs, keeps its key out of its log, and its successor takes over the socket it left', async () => {
   const socketPath = join(folder, 'process.sock');
-  const child = await startNode('dist/main.signer.js', {
+  const child = await startNode('dist/bundle/main.signer.js', {
     name: 'signer',
     env: { ...environment(), SIGNER_SOCKET: socketPath },
     readyWhen: (line: string) => (line.includes('"listening"') ? true : undefined),

@@ -36,7 +36,7 @@ export async function booksAtLarge(arena: Arena): Promise<Row> {
 
 /** A worker fulfils what the races left; then `cli verify`, which allows no open order, must be green. */
 export async function deliveredAndVerified(arena: Arena): Promise<Row> {
-  const worker = await startNode<true>('dist/main.worker.js', {
+  const worker = await startNode<true>('dist/bundle/main.worker.js', {
     name: 'the worker',
     env: { ...arena.env, LOG_LEVEL: 'info' },
     readyWhen: (line) => (line.includes('"msg":"working"') ? true : undefined),
@@ -83,7 +83,7 @@ async function countsOf(arena: Arena): Promise<Counts> {
 
 /** What the command says: its exit code decides. */
 async function verdictOf(arena: Arena): Promise<string> {
-  const args = ['dist/main.cli.js', 'verify', '--settle-within', '0'];
+  const args = ['dist/bundle/main.cli.js', 'verify', '--settle-within', '0'];
   try {
     await run(process.execPath, args, {
       env: { ...process.env, ...arena.env },

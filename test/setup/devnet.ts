@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { startNode } from '../../src/local/processes.js';
 
-const SCRIPT = fileURLToPath(new URL('../../dist/devnet/main.devnet.js', import.meta.url));
+const SCRIPT = fileURLToPath(new URL('../../dist/bundle/main.devnet.js', import.meta.url));
 const CONTROL_LIMIT_MS = 30_000;
 
 export interface Genesis {
@@ -56,9 +56,9 @@ export interface Devnet {
   stop(): Promise<void>;
 }
 
-/** Starts a chain and returns when every port listens. Needs a build: dist/devnet. */
+/** Starts a chain and returns when every port listens. Needs a build. */
 export async function startDevnet(options: DevnetOptions): Promise<Devnet> {
-  if (!existsSync(SCRIPT)) throw new Error('dist/devnet is missing: run npm run build');
+  if (!existsSync(SCRIPT)) throw new Error('dist/ is missing: run npm run build');
   const dir = await mkdtemp(join(tmpdir(), 'energy-devnet-'));
   try {
     const genesisFile = join(dir, 'genesis.json');
