@@ -82,9 +82,12 @@ export function createLogger(config: Pick<Config, 'logLevel'>, destination?: Des
       },
       serializers: { err: (thrown: unknown) => describeError(thrown) },
     },
-    destination ?? stdout(),
+    destination ?? (config.logLevel === 'silent' ? NOWHERE : stdout()),
   );
 }
+
+/** A silent log has no use for the timer of `stdout`, which would outlive it. */
+const NOWHERE: DestinationStream = { write: () => undefined };
 
 /** Lines are gathered up to this size or age, since each write costs a request's tenth. */
 const GATHERED_BYTES = 4096;

@@ -141,7 +141,11 @@ describe('a second node', () => {
       world.node.fail(fault);
       const { status } = await simulateAt(pair);
       expect(status).toBe(200);
-      const quoted = await quoteAt(pair, { receive_address: WHO.bob });
+      // An empty object is also how a node says that it knows no such account: it is believed until its head is missed.
+      const quoted = await until(
+        () => quoteAt(pair, { receive_address: WHO.bob }),
+        ({ body }) => body['recipient_state'] === 'warm',
+      );
       expect(quoted.body).toMatchObject({
         recipient_state: 'warm',
         energy: recordedCall('transfer to an existing holder').response.energy_used,
