@@ -159,7 +159,8 @@ export async function lookAtSigner({ secrets }: Config, wallets: readonly Wallet
       ? findings
       : [ok('signer', `It holds the keys of all ${wallets.length.toString()} wallets.`)];
   } catch (error) {
-    const todo = 'Start it (`node dist/bundle/main.signer.js`) under the same SIGNER_SOCKET; until then nothing is delivered.';
+    const todo =
+      'Start it (`node dist/bundle/main.signer.js`) under the same SIGNER_SOCKET; until then nothing is delivered.';
     return [fault('signer', `${messageOf(error)}.`, todo)];
   } finally {
     signer.close();
