@@ -144,7 +144,7 @@ describe('a second node', () => {
       // An empty object is also how a node says that it knows no such account: it is believed until its head is missed.
       const quoted = await until(
         () => quoteAt(pair, { receive_address: WHO.bob }),
-        ({ body }) => body['recipient_state'] === 'warm',
+        ({ body }) => body.recipient_state === 'warm',
       );
       expect(quoted.body).toMatchObject({
         recipient_state: 'warm',
