@@ -1,5 +1,5 @@
 /** How a process reaches Postgres: one pool, bounded in size and in every wait. */
-import { DataSource } from 'typeorm';
+import { DataSource, type MigrationInterface } from 'typeorm';
 import { AuditEntry } from './entities/audit-entry.entity.js';
 import { Broadcast } from './entities/broadcast.entity.js';
 import { ChainTx } from './entities/chain-tx.entity.js';
@@ -41,7 +41,11 @@ const ENTITIES = [
   SalesStop,
 ];
 
-export const MIGRATIONS = [Initial1760000000001, Reconciling1760000000002];
+/** Each says its name itself: TypeORM would else go by the class's, which is another one in a bundle, and run it again. */
+const MIGRATIONS: readonly (new () => MigrationInterface & { readonly name: string })[] = [
+  Initial1760000000001,
+  Reconciling1760000000002,
+];
 
 const QUERY_GRACE_MS = 2000;
 
@@ -59,7 +63,7 @@ export function createDataSource(options: DataSourceOptions): DataSource {
     type: 'postgres',
     url: options.url,
     entities: ENTITIES,
-    migrations: MIGRATIONS,
+    migrations: [...MIGRATIONS],
     migrationsTransactionMode: 'each',
     applicationName: options.applicationName,
     extra: {
