@@ -29,6 +29,9 @@ const BROADCAST_PATH = 'wallet/broadcasthex';
 const THROTTLED_STATUS = new Set([403, 429, 503]);
 const THROTTLED_TEXT = /suspended|frequency|exceed.{0,20}(usage|rps|limit)|allowed_rps|lack of computing resources/i;
 
+/** An answer that is none. Silence and throttling have their own back-off; our own budget is no fault of a node. */
+const BABBLE: ReadonlySet<NodeFault['kind']> = new Set(['nonsense', 'http', 'refused']);
+
 interface SeenHead extends BlockHead {
   /** The highest number ever seen here. Backends behind one name take turns, so that lower ones are seen between. */
   readonly highest: number;
@@ -43,6 +46,8 @@ export class TronNode {
   private readonly knownSinceMs = monotonicMs();
   private seen: SeenHead | undefined;
   private backoffUntilMs = 0;
+  /** Its last answer about the head was no block: what else it says is not believed until it tells a block again. */
+  private isBabbling = false;
 
   constructor(private readonly options: NodeOptions) {
     this.name = new URL(options.fullUrl).host;
@@ -75,14 +80,14 @@ export class TronNode {
 
   /** Whether this node may be asked for the state of the chain (Contract 9). */
   get isHealthy(): boolean {
-    if (this.seen === undefined || this.isBackedOff) return false;
+    if (this.seen === undefined || this.isBackedOff || this.isBabbling) return false;
     if (!this.isMoving) return false;
     return this.options.headAgeMaxSec === 0 || nowMs() - this.seen.timestampMs <= this.options.headAgeMaxSec * 1000;
   }
 
   /** Asks for the head and remembers it. Throws NodeFault. */
   async readHead(): Promise<Block> {
-    const block = readBlock(this.name, await this.full('wallet/getnowblock', {}));
+    const block = await this.askForHead();
     const seen = this.seen;
     if (seen === undefined || block.number > seen.number || block.id !== seen.id) {
       // A lower head is a fork or another backend behind one name; only beyond the highest one it counts as movement.
@@ -96,6 +101,18 @@ export class TronNode {
       };
     }
     return block;
+  }
+
+  /** An empty object at every path says "no such account" of everybody; as a head it is found out. */
+  private async askForHead(): Promise<Block> {
+    try {
+      const block = readBlock(this.name, await this.full('wallet/getnowblock', {}));
+      this.isBabbling = false;
+      return block;
+    } catch (error) {
+      if (error instanceof NodeFault && BABBLE.has(error.kind)) this.isBabbling = true;
+      throw error;
+    }
   }
 
   /** POST to the full port. */

@@ -108,6 +108,20 @@ it('a node far behind is not asked either while the only good one has a short fa
   await expect(client.account(holder.address)).rejects.toBeInstanceOf(ChainUnavailableError);
 });
 
+it.each(['{}', '{"Error":"java.lang.NullPointerException"}', '<html>'])(
+  'a node that answers %s when asked for its head is not believed about anything until it tells a block again',
+  async (body) => {
+    const client = clientOf();
+    await until(() => (client.pool.healthy().length === 2 ? true : undefined), 5000, 'both nodes being known');
+    first.fail({ kind: 'says', body });
+    // Long before its head counts as standing still.
+    await until(() => healthyNames(client) === nameOf(second) || undefined, 5000, 'the babble being noticed');
+    expect(await client.account(holder.address)).toBeDefined();
+    first.mend();
+    await until(() => (client.pool.healthy().length === 2 ? true : undefined), 5000, 'the node being believed again');
+  },
+);
+
 it('a node whose head stands still is not asked, and nobody answers in its place', async () => {
   const client = clientOf({ headStallSec: 1 });
   await client.head();

@@ -127,29 +127,48 @@ describe('a simulation', () => {
 });
 
 describe('a second node', () => {
-  test.each([
-    ['is down', { kind: 'down' }],
-    ['throttles', { kind: 'says', status: 429, body: '' }],
-    ['answers {}', { kind: 'says', body: '{}' }],
-  ] as const)('answers when the first %s', async (_, fault) => {
-    const pair = await world.another({
+  const openPair = (): Promise<TestApi> =>
+    world.another({
       TRON_READ_TIMEOUT_MS: '3000',
+      // Found out by its next answer about its head, and by nothing that comes later.
+      TRON_POLL_MS: '100',
       TRON_FULL_NODE_URLS: `${world.node.url},${world.chain.fullUrl}`,
       TRON_SOLIDITY_NODE_URLS: `${world.chain.solidUrl},${world.chain.solidUrl}`,
     });
+  const WARM = {
+    recipient_state: 'warm',
+    energy: recordedCall('transfer to an existing holder').response.energy_used,
+  };
+
+  test.each([
+    ['is down', { kind: 'down' }],
+    ['throttles', { kind: 'says', status: 429, body: '' }],
+  ] as const)('answers when the first %s', async (_, fault) => {
+    const pair = await openPair();
     try {
       world.node.fail(fault);
       const { status } = await simulateAt(pair);
       expect(status).toBe(200);
-      // An empty object is also how a node says that it knows no such account: it is believed until its head is missed.
+      expect((await quoteAt(pair, { receive_address: WHO.bob })).body).toMatchObject(WARM);
+    } finally {
+      await pair.close();
+    }
+  });
+
+  test('answers when the first answers {} to everything, which would also mean that nobody has an account', async () => {
+    const pair = await openPair();
+    try {
+      world.node.fail({ kind: 'says', body: '{}' });
+      expect((await simulateAt(pair)).status).toBe(200);
       const quoted = await until(
         () => quoteAt(pair, { receive_address: WHO.bob }),
         ({ body }) => body.recipient_state === 'warm',
       );
-      expect(quoted.body).toMatchObject({
-        recipient_state: 'warm',
-        energy: recordedCall('transfer to an existing holder').response.energy_used,
-      });
+      expect(quoted.body).toMatchObject(WARM);
+      // From then on for good: it is not asked again for anything but its head.
+      const askedBefore = world.node.asked.get('wallet/getaccount') ?? 0;
+      for (const receive_address of [WHO.bob, WHO.carol, WHO.ghost]) await quoteAt(pair, { receive_address });
+      expect(world.node.asked.get('wallet/getaccount') ?? 0).toBe(askedBefore);
     } finally {
       await pair.close();
     }
