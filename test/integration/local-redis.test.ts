@@ -53,20 +53,25 @@ describe.each(Object.keys(servers))('%s', (name) => {
     expect(answers.filter((answer) => answer.status === 'fulfilled')).toHaveLength(3);
   });
 
-  test('a client that is gone takes nothing that it was waiting for', async () => {
-    const ghost = new Redis(server.url, { maxRetriesPerRequest: 0, retryStrategy: () => null });
-    const id = await ghost.client('ID');
-    const waiting = ghost.bzpopmin('marker', 30).catch(() => 'gone');
-    // The command is on its way before the connection goes.
-    await redis.ping();
-    ghost.disconnect();
-    await waiting;
-    const left = async (): Promise<true | undefined> =>
-      String(await redis.client('LIST')).includes(`id=${id} `) ? undefined : true;
-    await until(left, 5_000, 'the ghost leaving');
-    await redis.zadd('marker', 0, 'job');
-    expect(await redis.bzpopmin('marker', 5)).toEqual(['marker', 'job', '0']);
-  });
+  test.each(['nothing', 'another command'])(
+    'a client that is gone takes nothing that it was waiting for, with %s sent behind it',
+    async (behind) => {
+      const ghost = new Redis(server.url, { maxRetriesPerRequest: 0, retryStrategy: () => null });
+      const id = await ghost.client('ID');
+      const sent: Promise<unknown>[] = [ghost.bzpopmin('marker', 30)];
+      // Each command is on its way before the next, and before the connection goes.
+      await redis.ping();
+      if (behind !== 'nothing') sent.push(ghost.ping());
+      await redis.ping();
+      ghost.disconnect();
+      await Promise.allSettled(sent);
+      const left = async (): Promise<true | undefined> =>
+        String(await redis.client('LIST')).includes(`id=${id} `) ? undefined : true;
+      await until(left, 5_000, 'the ghost leaving');
+      await redis.zadd('marker', 0, 'job');
+      expect(await redis.bzpopmin('marker', 5)).toEqual(['marker', 'job', '0']);
+    },
+  );
 
   test('every one of 200 jobs is processed once, a delayed, a failing and a repeated id among them', async () => {
     const connection = { url: server.url, maxRetriesPerRequest: null };
