@@ -20,6 +20,7 @@ export default {
       },
     ],
   },
+  testSequencer: '<rootDir>/test/setup/sequencer.mjs',
   globalSetup: '<rootDir>/test/setup/global-setup.mjs',
   globalTeardown: '<rootDir>/test/setup/global-teardown.mjs',
   // A leaked connection, timer or child process is a bug of ours: Jest must be able to end by itself.

@@ -1,0 +1,41 @@
+// The order of the files: those that take longest come first, so that none of them is alone at the end. Jest remembers
+// how long each took, but not on a machine that has never run them. A list that is no longer true costs time, nothing else.
+import { basename } from 'node:path';
+import Sequencer from '@jest/test-sequencer';
+
+const LONGEST = [
+  'fulfilment',
+  'reconciler',
+  'deploy',
+  'orders-races',
+  'orders-outages',
+  'crash',
+  'market',
+  'fulfilment-protocol',
+  'verify',
+  'cli-orders',
+  'examples',
+  'quotes-nodes',
+  'door-projects',
+  'cli-doctor',
+  'quotes',
+  'chain',
+  'backup',
+  'orders-model',
+  'local-redis',
+  'orders',
+  'local-processes',
+  'rates',
+];
+
+/** Smaller is earlier. */
+function rankOf({ path }) {
+  const place = LONGEST.indexOf(basename(path, '.test.ts'));
+  return place === -1 ? LONGEST.length : place;
+}
+
+export default class extends Sequencer {
+  sort(tests) {
+    return super.sort(tests).sort((one, other) => rankOf(one) - rankOf(other));
+  }
+}
