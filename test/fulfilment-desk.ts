@@ -85,6 +85,31 @@ export class Desk {
     );
   }
 
+  /** How often the order has been claimed by now, and in how many seconds it is looked at again; when nobody holds it. */
+  async rest(key: string): Promise<{ claims: number; sec: number | null }> {
+    const free = async (): Promise<{ claims: number; sec: number | null } | undefined> => {
+      const [row] = await this.stage.database.query<{ claims: number; sec: number | null }>(
+        `SELECT fence AS claims, extract(epoch FROM next_run_at - clock_timestamp())::float8 AS sec
+           FROM orders WHERE key = $1 AND lease_until IS NULL`,
+        [key],
+      );
+      return row;
+    };
+    return until(free, LIMIT_MS, `${key} being given back`, 40);
+  }
+
+  /** Waits until the end of the rental is solid. */
+  async over(key: string): Promise<void> {
+    const ended = async (): Promise<true | undefined> => {
+      const rows = await this.stage.database.query(
+        `SELECT FROM leg l JOIN orders o ON o.id = l.order_id WHERE o.key = $1 AND l.status <> 'reclaimed'`,
+        [key],
+      );
+      return rows.length === 0 ? true : undefined;
+    };
+    await until(ended, LIMIT_MS, `${key} being over`, 40);
+  }
+
   /** `reserved>placed>delivered`: every state the order has been in. */
   async history(key: string): Promise<string> {
     const rows = await this.stage.database.query<{ to_status: string }>(

@@ -25,8 +25,6 @@ import type { WorkOrder } from './work-order.js';
 
 /** Unsent bytes with less validity left than this are dropped and built anew. */
 const VALIDITY_LEFT_MIN_MS = 20_000;
-/** A state that others move on (solid blocks) is looked at again after this, in case they did not. */
-const SAFETY_MS = 60_000;
 /** Attempts of a reclaim after which somebody should look; it is never given up. */
 const RECLAIM_ATTENTION_ATTEMPT = 3;
 /** Transactions asked after at once; a far node takes a tenth of a second for each. */
@@ -85,7 +83,7 @@ export class Fulfiller {
       const released = await this.work.release(
         orders.map((order) => ({
           order,
-          delayMs: pass.again.has(order.id) ? 0 : this.delayOf(order),
+          delayMs: pass.again.has(order.id) ? 0 : this.delayMs,
           isEnding: isEnding(order, clockMs),
         })),
       );
@@ -93,8 +91,8 @@ export class Fulfiller {
     }
   }
 
-  private delayOf(order: WorkOrder): number {
-    if (order.status === 'delivered' && !order.isSettled) return SAFETY_MS;
+  /** Until the next look at what is still under way. */
+  private get delayMs(): number {
     return this.chainView.current === undefined ? 1000 : this.config.worker.resendSec * 1000;
   }
 

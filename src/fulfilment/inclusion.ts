@@ -9,6 +9,7 @@ import type { EnergyRatio } from '../pool/energy-ratio.js';
 import { Database, type Queryable } from '../store/database.js';
 import type { ChainTxPurpose, OrderKind } from '../orders/order-state.js';
 import { identityOf, Progress, type IdentityRow, type TxNews } from './progress.js';
+import { SOLID_WAIT } from './work.js';
 
 /** Orders are locked first, in order of id, by everyone who writes several of them. */
 const LOCK_BY_TXID = {
@@ -31,12 +32,16 @@ const ACTIVATE_LEGS = {
     WHERE id = ANY ($1::bigint[]) AND status = 'placed'`,
 };
 
+/** Whoever holds an order sets its next run when it gives it back. */
+const REST_UNTIL_SOLID = `next_run_at = CASE WHEN o.lease_until IS NULL THEN clock_timestamp() + ${SOLID_WAIT}
+      ELSE o.next_run_at END`;
+
 /** Delivered when every leg that is not released is active and together they hold what was sold. */
 const DELIVER_ORDERS = {
   name: 'deliver_orders',
   text: `UPDATE orders o SET status = 'delivered', delivered_at = s.at,
       ends_at = s.at + o.duration_sec * interval '1 second', delivered_energy = s.energy,
-      needs_attention = false, error_code = NULL, error = NULL
+      needs_attention = false, error_code = NULL, error = NULL, ${REST_UNTIL_SOLID}
     FROM (SELECT order_id, max(active_at) AS at, sum(energy)::bigint AS energy FROM leg
            WHERE order_id = ANY ($1::bigint[]) AND status <> 'released'
            GROUP BY order_id HAVING bool_and(status = 'active')) s
@@ -55,7 +60,7 @@ const WAKE_SHORT = {
 /** The rental is over once every leg's undelegation is in a block; if one falls away, this is taken back. */
 const RECLAIM_ORDERS = {
   name: 'reclaim_orders',
-  text: `UPDATE orders o SET reclaimed_at = s.at
+  text: `UPDATE orders o SET reclaimed_at = s.at, ${REST_UNTIL_SOLID}
     FROM (SELECT l.order_id, max(t.block_at) AS at FROM leg l
             LEFT JOIN chain_tx t ON t.leg_id = l.id AND t.purpose = 'reclaim' AND t.status IN ('included', 'solid')
            WHERE l.order_id = ANY ($1::bigint[]) AND l.status <> 'released'

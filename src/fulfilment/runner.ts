@@ -30,6 +30,7 @@ export class Runner {
   private readonly woken = new Set<bigint>();
   private readonly running = new Set<Promise<void>>();
   private readonly ending = new Set<Promise<void>>();
+  private takingBack: Promise<void> | undefined;
   private nudge = new AbortController();
   private loops: Promise<void>[] = [];
   private isPastKnown = false;
@@ -68,7 +69,9 @@ export class Runner {
     this.stopping.abort();
     this.nudge.abort();
     // The loops first: a claim that was on its way when the stop came begins one more run.
-    const ended = Promise.all(this.loops).then(() => Promise.all([...this.running, ...this.ending]));
+    const ended = Promise.all(this.loops)
+      .then(() => this.takingBack)
+      .then(() => Promise.all([...this.running, ...this.ending]));
     await withDeadline(ended, withinMs, 'the work in progress');
   }
 
@@ -84,7 +87,7 @@ export class Runner {
 
   /** Claims what is woken and what is due; returns how long to rest before the next look. */
   private async sweep(): Promise<number> {
-    await this.freeLane();
+    await freeLane(this.running, LANES);
     if (this.stopping.signal.aborted) return 0;
     const limit = this.config.worker.concurrency;
     try {
@@ -107,7 +110,8 @@ export class Runner {
       const startedAt = monotonicMs();
       try {
         const { clockMs } = await this.follower.step();
-        if (this.isPastKnown) await this.endRentals(clockMs);
+        // Beside following the chain, which must not wait until all that ended is taken back.
+        if (this.isPastKnown) this.takingBack ??= this.takeBack(clockMs).finally(() => (this.takingBack = undefined));
       } catch (error) {
         this.logger.warn({ fault: messageOf(error) }, 'the chain could not be followed');
       }
@@ -115,18 +119,20 @@ export class Runner {
     }
   }
 
-  /** Takes back what has ended; more than its lanes hold is left to the next look at the chain. */
-  private async endRentals(clockMs: number): Promise<void> {
+  /** Takes back what had ended by `clockMs`, as many batches at once as there are lanes, until nothing of it is left. */
+  private async takeBack(clockMs: number): Promise<void> {
     const limit = this.config.worker.concurrency;
-    while (this.ending.size < ENDING_LANES && !this.stopping.signal.aborted) {
-      const ended = await this.work.claimEnding(clockMs, limit);
-      this.spawn(ended, this.ending);
-      if (ended.length < limit) return;
+    try {
+      for (;;) {
+        await freeLane(this.ending, ENDING_LANES);
+        if (this.stopping.signal.aborted) return;
+        const ended = await this.work.claimEnding(clockMs, limit);
+        this.spawn(ended, this.ending);
+        if (ended.length < limit) return;
+      }
+    } catch (error) {
+      this.logger.error({ err: error }, 'ended rentals could not be claimed');
     }
-  }
-
-  private async freeLane(): Promise<void> {
-    while (this.running.size >= LANES) await Promise.race(this.running);
   }
 
   private spawn(orders: readonly WorkOrder[], lanes = this.running): void {
@@ -157,4 +163,8 @@ export class Runner {
       });
     }
   }
+}
+
+async function freeLane(lanes: ReadonlySet<Promise<void>>, count: number): Promise<void> {
+  while (lanes.size >= count) await Promise.race(lanes);
 }

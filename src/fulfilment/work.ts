@@ -19,13 +19,20 @@ const CLAIMED = `
   FROM due WHERE o.id = due.id
   RETURNING o.id, o.fence`;
 
+/**
+ * What waits for solid blocks alone is moved on by the follower of the chain, within about a minute. This is when it is
+ * looked at in case nobody did: every look costs a claim, a read and a release, and there is nothing else to be done.
+ */
+export const SOLID_WAIT = `interval '3 minutes'`;
+
 const UNTIL = `clock_timestamp() + $1 * interval '1 second' AS until`;
 
+/** The statement's own time: clock_timestamp(), which may change from row to row, would have the whole index read. */
 const CLAIM_DUE = {
   name: 'claim_due',
   text: `WITH due AS (
     SELECT id, ${UNTIL} FROM orders
-     WHERE next_run_at <= clock_timestamp() AND (lease_until IS NULL OR lease_until < clock_timestamp())
+     WHERE next_run_at <= statement_timestamp() AND (lease_until IS NULL OR lease_until < statement_timestamp())
      ORDER BY next_run_at LIMIT $2 FOR UPDATE SKIP LOCKED)
   UPDATE orders o ${CLAIMED}`,
 };
@@ -80,8 +87,8 @@ const HELD = `SELECT o.id, v.delay_ms, v.is_ending FROM orders o
 
 /**
  * Gives a claimed order back. Its next run follows from the state it is in by then, which others (the block follower)
- * may have moved on meanwhile; an order that was woken while it was leased keeps the earlier time. A running rental
- * waits for the chain's clock alone; one whose end has come is never left to it again.
+ * may have moved on meanwhile: a running rental waits for the chain's clock alone, unless its end has come; what stands
+ * in blocks waits until they are solid; any other that was woken while it was leased keeps the earlier time.
  */
 const RELEASE = {
   name: 'release_orders',
@@ -91,6 +98,8 @@ const RELEASE = {
              SELECT FROM leg WHERE order_id = o.id AND status NOT IN ('reclaimed', 'released'))) AND NOT o.undoing THEN NULL
       WHEN o.status = 'delivered' AND o.settled AND NOT held.is_ending AND NOT EXISTS (
              SELECT FROM chain_tx WHERE order_id = o.id AND purpose = 'reclaim') THEN NULL
+      WHEN NOT o.undoing AND (o.status = 'delivered' AND NOT o.settled OR o.reclaimed_at IS NOT NULL)
+        THEN clock_timestamp() + ${SOLID_WAIT}
       WHEN o.next_run_at IS DISTINCT FROM o.lease_until
         THEN least(o.next_run_at, clock_timestamp() + held.delay_ms * interval '1 millisecond')
       ELSE clock_timestamp() + held.delay_ms * interval '1 millisecond' END

@@ -90,6 +90,23 @@ describe('a rental', () => {
     expect(await desk.delegatedSun(receiver(1))).toBe(0);
   });
 
+  it('is left alone while it waits for solid blocks, after its delivery and after its end', async () => {
+    await stage.control('node', { solidLag: 40 });
+    const key = await desk.rent(receiver(1), 40_000, 600);
+    await desk.delivered(key);
+    const delivered = await desk.rest(key);
+    expect(delivered.sec).toBeGreaterThan(100);
+    await desk.settled(key);
+    expect((await desk.rest(key)).claims).toBe(delivered.claims);
+    await desk.passChainTime(600);
+    await desk.reclaimed(key);
+    const reclaimed = await desk.rest(key);
+    expect(reclaimed.sec).toBeGreaterThan(100);
+    await desk.over(key);
+    expect((await desk.rest(key)).claims).toBe(reclaimed.claims);
+    await stage.control('node', { solidLag: 8 });
+  });
+
   it('to a receiver of other rentals takes back its own sun and no other', async () => {
     const long = await desk.rent(receiver(2), 40_000, 3000);
     const short = await desk.rent(receiver(2), 30_000, 60);
@@ -218,6 +235,26 @@ describe('workers', () => {
     expect(await worker.exited).toBe(0);
     await restartWorker();
     for (const key of keys) await desk.settled(key);
+  });
+
+  it('take back all that has ended at one look at the chain, however few they do at once', async () => {
+    const keys = await Promise.all([0, 1, 2, 0, 1, 2].map((index) => desk.rent(receiver(index), 32_000, 3000)));
+    for (const key of keys) await desk.settled(key);
+    const pollSec = 5;
+    await stage.letGo(worker);
+    await desk.passChainTime(3000);
+    worker = await stage.world.startWorker({
+      WORKER_CONCURRENCY: '1',
+      TRON_POLL_MS: (pollSec * 1000).toString(),
+    });
+    for (const key of keys) await desk.reclaimed(key);
+    const [begun] = await stage.database.query<{ sec: number }>(
+      `SELECT extract(epoch FROM max(t.created_at) - min(t.created_at))::float8 AS sec
+         FROM chain_tx t JOIN orders o ON o.id = t.order_id WHERE o.key = ANY ($1) AND t.purpose = 'reclaim'`,
+      [keys],
+    );
+    expect(begun!.sec).toBeLessThan(pollSec);
+    await restartWorker();
   });
 
   it('do without Redis: a wiped queue loses nothing', async () => {
