@@ -27,7 +27,8 @@ export const SOLID_WAIT = `interval '3 minutes'`;
 
 const UNTIL = `clock_timestamp() + $1 * interval '1 second' AS until`;
 
-/** The statement's own time: clock_timestamp(), which may change from row to row, would have the whole index read. */
+// Due by the statement's own time: clock_timestamp(), which may change from row to row, has the whole index read.
+
 const CLAIM_DUE = {
   name: 'claim_due',
   text: `WITH due AS (
@@ -41,8 +42,8 @@ const CLAIM_IDS = {
   name: 'claim_ids',
   text: `WITH due AS (
     SELECT id, ${UNTIL} FROM orders
-     WHERE id = ANY ($2::bigint[]) AND next_run_at <= clock_timestamp()
-       AND (lease_until IS NULL OR lease_until < clock_timestamp())
+     WHERE id = ANY ($2::bigint[]) AND next_run_at <= statement_timestamp()
+       AND (lease_until IS NULL OR lease_until < statement_timestamp())
      ORDER BY id FOR UPDATE SKIP LOCKED)
   UPDATE orders o ${CLAIMED}`,
 };
@@ -53,7 +54,7 @@ const CLAIM_ENDING = {
   text: `WITH due AS (
     SELECT id, ${UNTIL} FROM orders
      WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL AND ends_at <= $3
-       AND next_run_at IS NULL AND (lease_until IS NULL OR lease_until < clock_timestamp())
+       AND next_run_at IS NULL AND (lease_until IS NULL OR lease_until < statement_timestamp())
      ORDER BY ends_at LIMIT $2 FOR UPDATE SKIP LOCKED)
   UPDATE orders o ${CLAIMED}`,
 };

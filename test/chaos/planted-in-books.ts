@@ -75,7 +75,7 @@ export const PLANTED_IN_BOOKS: readonly PlantedBug[] = [
     name: 'a lease never runs out',
     changes: ['next_run_at', 'id', 'ends_at'].map((order) => ({
       file: WORK,
-      find: `(lease_until IS NULL OR lease_until < clock_timestamp())\n     ORDER BY ${order}`,
+      find: `(lease_until IS NULL OR lease_until < statement_timestamp())\n     ORDER BY ${order}`,
       put: `lease_until IS NULL\n     ORDER BY ${order}`,
     })),
     first: DEATHS,
@@ -84,7 +84,7 @@ export const PLANTED_IN_BOOKS: readonly PlantedBug[] = [
     name: 'only the queue wakes orders',
     changes: one(
       WORK,
-      'WHERE next_run_at <= clock_timestamp() AND (lease_until IS NULL OR lease_until < clock_timestamp())\n     ORDER BY next_run_at',
+      'WHERE next_run_at <= statement_timestamp() AND (lease_until IS NULL OR lease_until < statement_timestamp())\n     ORDER BY next_run_at',
       'WHERE false AND next_run_at IS NOT NULL\n     ORDER BY next_run_at',
     ),
     first: ['Redis flushed', 'Redis down'],

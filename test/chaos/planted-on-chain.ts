@@ -123,7 +123,7 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
   },
   {
     name: 'rentals end by the wall clock',
-    changes: one('fulfilment/runner.js', 'await this.endRentals(clockMs);', 'await this.endRentals(Date.now());'),
+    changes: one('fulfilment/runner.js', 'this.takeBack(clockMs)', 'this.takeBack(Date.now())'),
     first: ['worker clock shifted', 'worker killed'],
   },
   {
