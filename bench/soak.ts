@@ -45,22 +45,25 @@ export async function soak(stage: Stage, perSec: number, minutes: number): Promi
     const wrong = result.non2xx + result.errors + result.timeouts;
     if (wrong > 0) throw new Error(`${wrong.toString()} orders were not accepted`);
   };
-  await run(WARM_UP_SEC);
-  const memory = [await memoryOf(stage.apiPid), await memoryOf(worker.pid)] as const;
+  const watched = async (): Promise<Minute> => minute(stage, worker.pid, run(60));
+  await run(WARM_UP_SEC - 60);
+  const { memory } = await watched();
+  let grown = memory;
   const [before] = await stage.database.query<Counts>(COUNTS);
   const startedAt = performance.now();
   const backlog: number[] = [];
-  for (let minute = 0; minute < minutes; minute += 1) {
-    backlog.push(await waitingDuring(stage, run(60)));
+  for (let count = 1; count <= minutes; count += 1) {
+    const seen = await watched();
+    backlog.push(seen.waiting);
+    grown = seen.memory;
     const [now] = await stage.database.query<Counts>(COUNTS);
     console.error(
-      `  minute ${(minute + 1).toString()}: ${JSON.stringify(now, (_, value: unknown) => (typeof value === 'bigint' ? Number(value) : value))}`,
+      `  minute ${count.toString()}: ${JSON.stringify(now, (_, value: unknown) => (typeof value === 'bigint' ? Number(value) : value))}`,
     );
   }
   const seconds = (performance.now() - startedAt) / 1000;
   const [after] = await stage.database.query<Counts>(COUNTS);
   if (before === undefined || after === undefined) throw new Error('the orders could not be counted');
-  const grown = [await memoryOf(stage.apiPid), await memoryOf(worker.pid)] as const;
   await drained(stage);
   const rate = (name: 'accepted' | 'delivered' | 'settled' | 'reclaimed') =>
     Number(after[name] - before[name]) / seconds;
@@ -76,20 +79,28 @@ export async function soak(stage: Stage, perSec: number, minutes: number): Promi
     })),
     ...(['API', 'worker'] as const).map((name, index) => ({
       what: `memory of the ${name} after that`,
-      against: 'before',
+      against: 'before; the lowest of a minute each, because garbage comes and goes',
       unit: 'MiB',
-      ours: grown[index] ?? 0,
-      limit: memory[index] ?? 0,
-      ratio: (grown[index] ?? 0) / (memory[index] ?? 1),
+      ours: grown[index]!,
+      limit: memory[index]!,
+      ratio: grown[index]! / memory[index]!,
       goal: '< 1.10',
-      spread: [memory[index] ?? 0, grown[index] ?? 0] as const,
+      spread: [memory[index]!, grown[index]!] as const,
     })),
   ];
 }
 
-/** How many orders wait, on average over every second until `work` is done: blocks come in bursts. */
-async function waitingDuring(stage: Stage, work: Promise<void>): Promise<number> {
+interface Minute {
+  /** Orders that wait, on average over every second: blocks come in bursts. */
+  readonly waiting: number;
+  /** Resident memory of API and worker, the lowest of every second, MiB. */
+  readonly memory: readonly [number, number];
+}
+
+/** What is seen until `work` is done. */
+async function minute(stage: Stage, workerPid: number, work: Promise<void>): Promise<Minute> {
   const seen: number[] = [];
+  let memory: [number, number] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   let isOver = false;
   const over = work.finally(() => {
     isOver = true;
@@ -98,11 +109,13 @@ async function waitingDuring(stage: Stage, work: Promise<void>): Promise<number>
     while (!isOver) {
       const [row] = await stage.database.query<{ waiting: bigint }>(WAITING);
       seen.push(Number(row?.waiting ?? 0n));
+      const [api, worker] = [await memoryOf(stage.apiPid), await memoryOf(workerPid)];
+      memory = [Math.min(memory[0], api), Math.min(memory[1], worker)];
       await new Promise((resolve) => setTimeout(resolve, 1000));
     }
   };
   await Promise.all([over, watch()]);
-  return Math.round(seen.reduce((sum, value) => sum + value, 0) / seen.length);
+  return { waiting: Math.round(seen.reduce((sum, value) => sum + value, 0) / seen.length), memory };
 }
 
 /** Waits until every rental has ended and the books can be verified at rest. */
