@@ -77,7 +77,7 @@ function createTronClient({ chain, redis: { prefix } }: Config, redis: Redis): T
 /** Connects in the background: a process starts, and serves, while Redis is away. */
 function openRedis(config: Config, role: Role, log: Log): Redis {
   let isAway = false;
-  const redis = createProducerConnection(config.redis, (error) => {
+  const redis = createProducerConnection(config.redis, role, (error) => {
     // One line per outage, not one per attempt.
     if (!isAway) log.warn({ err: error }, 'Redis is away; going on without it.');
     isAway = true;

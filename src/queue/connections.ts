@@ -20,10 +20,19 @@ const SHARED: RedisOptions = {
   retryStrategy: (times) => Math.min(times * 100, RETRY_MS_MAX),
 };
 
-/** For limits, hints and wake-ups: a command is refused at once while Redis is away, and after 1 s when it hangs. */
-export function createProducerConnection(config: RedisConfig, onFault: (error: Error) => void): Redis {
+/** What CLIENT LIST shows, so that an operator sees which process a connection belongs to. */
+function nameOf(config: RedisConfig, user: string): string {
+  return `${config.prefix}:${user}:${process.pid.toString()}`;
+}
+
+/**
+ * For limits, hints and wake-ups: a command is refused at once while Redis is away, and after 1 s when it hangs.
+ * `user` is what the connection is named by.
+ */
+export function createProducerConnection(config: RedisConfig, user: string, onFault: (error: Error) => void): Redis {
   const redis = new Redis(config.url, {
     ...SHARED,
+    connectionName: nameOf(config, user),
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
     commandTimeout: COMMAND_TIMEOUT_MS,
@@ -56,7 +65,11 @@ function writeTogether(redis: Redis): void {
 
 /** For a BullMQ worker: its blocking reads wait through an outage, as BullMQ demands. */
 export function createWorkerConnection(config: RedisConfig, onFault: (error: Error) => void): Redis {
-  const redis = new Redis(config.url, { ...SHARED, maxRetriesPerRequest: null });
+  const redis = new Redis(config.url, {
+    ...SHARED,
+    connectionName: nameOf(config, 'jobs'),
+    maxRetriesPerRequest: null,
+  });
   redis.on('error', onFault);
   return redis;
 }

@@ -1,5 +1,6 @@
 // Orders from the first byte to the last reclaim, with a real worker, real Postgres and Redis, and a chain over HTTP.
 import 'reflect-metadata';
+import { Redis } from 'ioredis';
 import { newChainAccount } from '../../src/local/chain-account.js';
 import { until } from '../../src/local/wait.js';
 import { Stage } from '../crash/stage.js';
@@ -259,6 +260,17 @@ describe('workers', () => {
     await until(() => begun(keys.length), 15_000, 'all of them being taken back');
     await restartWorker();
     for (const key of keys) await desk.reclaimed(key);
+  });
+
+  it('tell Redis which process each connection belongs to', async () => {
+    const client = new Redis(redis.url);
+    try {
+      const list = String(await client.client('LIST'));
+      for (const user of ['worker', 'jobs']) expect(list).toContain(` name=ter:${user}:${worker.pid.toString()} `);
+      expect(list).toMatch(/ name=ter:api:\d+ /);
+    } finally {
+      client.disconnect();
+    }
   });
 
   it('do without Redis: a wiped queue loses nothing', async () => {
