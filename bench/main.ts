@@ -10,7 +10,7 @@ import { figure } from './measure.js';
 import { millionRows } from './million.js';
 import { HttpRows, type Pace } from './rows-http.js';
 import { delegationsPerSec, latencies } from './rows-worker.js';
-import { RENTAL_SEC, soak } from './soak.js';
+import { COLLECTING, RENTAL_SEC, soak } from './soak.js';
 import { Stage } from './stage.js';
 import { addressFromBytes } from '../src/chain/address.js';
 
@@ -104,7 +104,7 @@ const startedAt = performance.now();
 if (options.soak) {
   await withStage(
     'soak',
-    { blockMs: 3000, solidLag: 19, env: { DURATION_MIN_SEC: RENTAL_SEC.toString() } },
+    { blockMs: 3000, solidLag: 19, env: { ...COLLECTING, DURATION_MIN_SEC: RENTAL_SEC.toString() } },
     async (stage) => {
       add(...(await soak(stage, Number(options.rate), Number(options.minutes))));
       // Throws unless the books are true.

@@ -143,6 +143,17 @@ export class Desk {
     }
   }
 
+  /** Drops the block of this number, and all that it holds, once at least `above` blocks stand upon it. */
+  async dropBlock(number: number, above: number): Promise<void> {
+    const headNumber = async (): Promise<number | undefined> => {
+      const { head } = await this.stage.control('status');
+      return Number(head) >= number + above ? Number(head) : undefined;
+    };
+    const head = await until(headNumber, LIMIT_MS, `${above.toString()} blocks`, 20);
+    // One deeper, because a block may be made in between.
+    await this.stage.control('fork', { depth: head - number + 2, drop: true });
+  }
+
   private async accepted(path: string, body: Readonly<Record<string, unknown>>): Promise<string> {
     const key = await this.stage.buy(this.stage.merchant, path, body);
     if (!this.stage.accepted.has(key)) throw new Error(`${path} was refused: ${this.stage.violations.join('; ')}`);

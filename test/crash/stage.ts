@@ -101,7 +101,7 @@ export class Stage {
   }
 
   /** What the chain is made to do from outside. */
-  async control(action: string, body: object = {}): Promise<void> {
+  async control(action: string, body: object = {}): Promise<Record<string, unknown>> {
     const response = await fetch(`${this.world.controlUrl}/${action}`, {
       method: 'POST',
       body: JSON.stringify(body),
@@ -109,6 +109,7 @@ export class Stage {
     });
     const answer = (await response.json()) as Record<string, unknown>;
     if ('Error' in answer) throw new Error(`${action}: ${String(answer['Error'])}`);
+    return answer;
   }
 
   /** Buys one of everything: rentals to shared receivers, one of several legs, an activation. */
