@@ -1,7 +1,6 @@
 // Where workers and APIs are killed: a world of several small wallets, customers who keep buying, and processes that
 // die at a named point. Everything is judged from the database and the chain, never from what a process says.
 import type { INestApplicationContext } from '@nestjs/common';
-import { Redis } from 'ioredis';
 import { TronClient } from '../../src/chain/tron.client.js';
 import { sleep } from '../../src/clock.js';
 import type { CrashPoint } from '../../src/crash-point.js';
@@ -13,6 +12,7 @@ import { openParts } from '../../src/operator/operator.module.js';
 import { Database } from '../../src/store/database.js';
 import { findingsOf } from '../../src/verify/finding.js';
 import { verifyBooks } from '../../src/verify/verify.js';
+import { withRedis } from '../setup/redis.js';
 
 /** The world starts the built service, so it is loaded from the build. */
 const { World } = (await import(new URL('../../dist/local/world.js', import.meta.url).href)) as typeof worlds;
@@ -229,9 +229,7 @@ export class Stage {
   }
 
   async flushRedis(): Promise<void> {
-    const redis = new Redis(this.world.redisUrl, { maxRetriesPerRequest: 1 });
-    await redis.flushdb();
-    redis.disconnect();
+    await withRedis(this.world.redisUrl, (redis) => redis.flushdb());
   }
 
   private async checkAccepted(when: string): Promise<void> {

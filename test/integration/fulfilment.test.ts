@@ -1,12 +1,11 @@
 // Orders from the first byte to the last reclaim, with a real worker, real Postgres and Redis, and a chain over HTTP.
 import 'reflect-metadata';
-import { Redis } from 'ioredis';
 import { newChainAccount } from '../../src/local/chain-account.js';
 import { until } from '../../src/local/wait.js';
 import { Stage } from '../crash/stage.js';
 import { Desk, legsOf, sunOf } from '../fulfilment-desk.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
-import { createTestRedis, type TestRedis } from '../setup/redis.js';
+import { createTestRedis, withRedis, type TestRedis } from '../setup/redis.js';
 
 const ENERGY_LIMIT = 180_000_000_000;
 /** More than any of the wallets can delegate. */
@@ -262,14 +261,9 @@ describe('workers', () => {
   });
 
   it('tell Redis which process each connection belongs to', async () => {
-    const client = new Redis(redis.url);
-    try {
-      const list = String(await client.client('LIST'));
-      for (const user of ['worker', 'jobs']) expect(list).toContain(` name=ter:${user}:${worker.pid.toString()} `);
-      expect(list).toMatch(/ name=ter:api:\d+ /);
-    } finally {
-      client.disconnect();
-    }
+    const list = String(await withRedis(redis.url, (client) => client.client('LIST')));
+    for (const user of ['worker', 'jobs']) expect(list).toContain(` name=ter:${user}:${worker.pid.toString()} `);
+    expect(list).toMatch(/ name=ter:api:\d+ /);
   });
 
   it('do without Redis: a wiped queue loses nothing', async () => {

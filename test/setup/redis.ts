@@ -1,8 +1,9 @@
 // A Redis database (by number) for one test file. Several runs may share one server, so a number is claimed in
 // database 0 first, and a database that holds somebody's data is never touched.
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { Redis } from 'ioredis';
-import { until } from '../../src/local/wait.js';
+import { limited, until } from '../../src/local/wait.js';
 import { fromSetup } from './admin.js';
 import { keepSaid } from './canary.js';
 
@@ -10,6 +11,7 @@ const DATABASE_MAX = 15;
 const CLAIM_SEC = 900;
 const LEAK_REST_SEC = 60;
 const CLAIM_LIMIT_MS = 30_000;
+const COMMAND_LIMIT_MS = 5_000;
 /** A leak stays for ever, so the limit may be long; a server that was held up for seconds is none. */
 const CLOSING_LIMIT_MS = 20_000;
 const CLOSING_USUAL_MS = 3_000;
@@ -38,14 +40,14 @@ export async function createTestRedis(): Promise<TestRedis> {
   return {
     url: redisUrl(base, db),
     close: async () => {
-      const leaked = await withRedis(base, db, async (redis) => {
+      const leaked = await withRedis(redisUrl(base, db), async (redis) => {
         keepSaid('Redis', await textOf(redis));
         const left = await connectionsLeft(redis, db);
         await redis.flushdb();
         return left;
       });
       const isLeaking = leaked.length > 0;
-      await withRedis(base, 0, async (redis) => {
+      await withRedis(redisUrl(base, 0), async (redis) => {
         if ((await redis.get(claimKey(db))) !== token) return;
         // Whoever is still writing shall disturb no other file, so the number rests a while.
         await redis.expire(claimKey(db), isLeaking ? LEAK_REST_SEC : 0);
@@ -56,15 +58,15 @@ export async function createTestRedis(): Promise<TestRedis> {
 }
 
 async function claimed(base: string, db: number, token: string): Promise<boolean> {
-  const isFirst = await withRedis(base, 0, (redis) => redis.set(claimKey(db), token, 'EX', CLAIM_SEC, 'NX'));
+  const isFirst = await withRedis(redisUrl(base, 0), (redis) => redis.set(claimKey(db), token, 'EX', CLAIM_SEC, 'NX'));
   if (isFirst === null) return false;
-  const isOurs = await withRedis(base, db, async (redis) => {
+  const isOurs = await withRedis(redisUrl(base, db), async (redis) => {
     if ((await redis.dbsize()) > 0 && (await redis.exists(MARKER)) === 0) return false;
     await redis.flushdb();
     await redis.set(MARKER, token);
     return true;
   });
-  if (!isOurs) await withRedis(base, 0, (redis) => redis.del(claimKey(db)));
+  if (!isOurs) await withRedis(redisUrl(base, 0), (redis) => redis.del(claimKey(db)));
   return isOurs;
 }
 
@@ -101,12 +103,12 @@ function redisUrl(base: string, db: number): string {
   return url.href;
 }
 
-/** A connection of its own, closed in any case; every command has a limit. */
-async function withRedis<T>(base: string, db: number, work: (redis: Redis) => Promise<T>): Promise<T> {
-  const redis = new Redis(redisUrl(base, db), {
+/** A connection of its own, whose end is waited for in any case; every command has a limit. */
+export async function withRedis<T>(url: string, work: (redis: Redis) => Promise<T>): Promise<T> {
+  const redis = new Redis(url, {
     lazyConnect: true,
-    connectTimeout: 5_000,
-    commandTimeout: 5_000,
+    connectTimeout: COMMAND_LIMIT_MS,
+    commandTimeout: COMMAND_LIMIT_MS,
     maxRetriesPerRequest: 0,
     retryStrategy: () => null,
   });
@@ -115,13 +117,17 @@ async function withRedis<T>(base: string, db: number, work: (redis: Redis) => Pr
     await redis.connect();
     return await work(redis);
   } finally {
-    if (redis.status !== 'end') redis.disconnect();
+    if (redis.status !== 'end') {
+      const ended = once(redis, 'end');
+      redis.disconnect();
+      await limited(ended, COMMAND_LIMIT_MS, 'ending a connection to Redis');
+    }
   }
 }
 
 /** Every key and value of a Redis database, as text. */
 export async function textOfRedis(url: string): Promise<string> {
-  return withRedis(url, Number(new URL(url).pathname.slice(1)), textOf);
+  return withRedis(url, textOf);
 }
 
 async function textOf(redis: Redis): Promise<string> {
