@@ -13,6 +13,7 @@ function checksum(payload: Uint8Array): Buffer {
 
 /** 58^8 still fits a double exactly, so the long arithmetic runs once per eight digits: measured a tenth of the time. */
 const DIGITS_AT_ONCE = 8;
+const EIGHT_DIGITS = 58n ** 8n;
 
 function base58Value(text: string): bigint {
   let value = 0n;
@@ -54,8 +55,15 @@ export function addressFromBytes(payload: Uint8Array): string {
   if (payload.length !== PAYLOAD_BYTES || payload[0] !== 0x41) throw new TypeError('not 21 address bytes');
   let value = BigInt(`0x${Buffer.concat([payload, checksum(payload)]).toString('hex')}`);
   let text = '';
-  for (; value > 0n; value /= 58n) text = ALPHABET.charAt(Number(value % 58n)) + text;
-  return text;
+  for (; value > 0n; value /= EIGHT_DIGITS) {
+    let part = Number(value % EIGHT_DIGITS);
+    for (let digit = 0; digit < DIGITS_AT_ONCE; digit += 1) {
+      text = ALPHABET.charAt(part % 58) + text;
+      part = Math.floor(part / 58);
+    }
+  }
+  // Every address begins with T, so that what is a 1 in front is no digit of it.
+  return text.slice(text.indexOf('T'));
 }
 
 /** The base58check address of `41…` hex. */

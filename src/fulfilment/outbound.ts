@@ -54,9 +54,7 @@ export class Outbound {
   /** Makes and sends new transactions. */
   async launch(builds: readonly OrderBuild[], view: View): Promise<void> {
     if (builds.length === 0) return;
-    const built = (await Promise.all(builds.map(async (step) => this.tryToBuild(step, view)))).flatMap(
-      (it) => it ?? [],
-    );
+    const built = builds.flatMap((step) => this.tryToBuild(step, view) ?? []);
     if (built.length === 0) return;
     crashPoint('build.after');
     const ids = await this.log.recordBuilt(built.map(({ record }) => record));
@@ -99,19 +97,19 @@ export class Outbound {
   }
 
   /** One that cannot be built must not hold up the others; its leg is given up when that lasts. */
-  private async tryToBuild(step: OrderBuild, view: View): Promise<Built | undefined> {
+  private tryToBuild(step: OrderBuild, view: View): Built | undefined {
     try {
-      return { step, record: await this.build(step, view) };
+      return { step, record: this.build(step, view) };
     } catch (error) {
       this.logger.error({ err: error, orderId: step.order.id.toString(), purpose: step.purpose }, 'not built');
       return undefined;
     }
   }
 
-  private async build(step: OrderBuild, view: View): Promise<BuiltRecord> {
+  private build(step: OrderBuild, view: View): BuiltRecord {
     const { order, leg, purpose, attempt } = step;
     const expiresAtMs = view.head.timestampMs + this.config.chain.expirationSec * 1000;
-    const { rawData, txid } = await buildTransaction(actionOf(order, leg, purpose), {
+    const { rawData, txid } = buildTransaction(actionOf(order, leg, purpose), {
       permissionId: leg.permissionId,
       reference: view.solid,
       expiresAtMs,

@@ -3,7 +3,7 @@
  * than its role's own work, within its limits; it cannot reach the owner's TRX.
  */
 import { txidOf } from '../chain/block.js';
-import { ForeignTypeError, UnreadableError, readRawData, type RawData, type SignableType } from './raw-data.js';
+import { ForeignTypeError, UnreadableError, readRawData, type RawData, type SignableType } from '../chain/raw-data.js';
 
 export type SignerRole = 'pool' | 'activation';
 

@@ -165,12 +165,11 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
     name: 'all is taken back instead of the leg’s amount',
     changes: one(
       OUTBOUND,
-      'await buildTransaction(actionOf(order, leg, purpose), {',
-      `await buildTransaction(purpose === 'reclaim' ? {
-            type: 'undelegate', owner: leg.walletAddress, receiver: order.receiver,
+      'const built = builds.flatMap(',
+      `for (const step of builds) if (step.purpose === 'reclaim') step.leg = { ...step.leg,
             amountSun: (await this.log.database.query({ name: 'all_of_it', text: \`SELECT sum(amount_sun)::bigint AS sun FROM leg
-              WHERE wallet_id = $1 AND receive_address = $2 AND status IN ('active', 'reclaiming')\` }, [leg.walletId, order.receiver]))[0].sun,
-        } : actionOf(order, leg, purpose), {`,
+              WHERE wallet_id = $1 AND receive_address = $2 AND status IN ('active', 'reclaiming')\` }, [step.leg.walletId, step.order.receiver]))[0].sun };
+        const built = builds.flatMap(`,
     ),
   },
   {

@@ -72,7 +72,7 @@ function environment(): Record<string, string> {
 }
 
 let salt = 0;
-async function bytes(action: Partial<ChainAction> = {}, permissionId = 2): Promise<Buffer> {
+function bytes(action: Partial<ChainAction> = {}, permissionId = 2): Buffer {
   const full = {
     type: 'delegate',
     owner: POOL,
@@ -81,7 +81,7 @@ async function bytes(action: Partial<ChainAction> = {}, permissionId = 2): Promi
     ...action,
   } as ChainAction;
   salt += 1;
-  const { rawData } = await buildTransaction(full, {
+  const { rawData } = buildTransaction(full, {
     permissionId,
     reference: { number: 77, id: '000000000000004d'.padEnd(64, 'a'), timestampMs: 1 },
     expiresAtMs: 1_800_000_060_000,
@@ -90,7 +90,7 @@ async function bytes(action: Partial<ChainAction> = {}, permissionId = 2): Promi
   return rawData;
 }
 
-const activation = (owner = ACTIVATOR, permissionId = 3): Promise<Buffer> =>
+const activation = (owner = ACTIVATOR, permissionId = 3): Buffer =>
   bytes({ type: 'activate', owner, receiver: RECEIVER }, permissionId);
 
 /** What tronweb builds when it is asked for something the service never builds. */
@@ -127,19 +127,19 @@ async function refusal(wallet: string, rawData: Buffer): Promise<string> {
 
 describe('what a role allows', () => {
   it.each(['delegate', 'undelegate'] as const)('a pool wallet’s %s is signed by its key', async (type) => {
-    const rawData = await bytes({ type });
+    const rawData = bytes({ type });
     const signature = await signer.sign(POOL, rawData);
     expect(signerOf(rawData, signature)).toBe(addressOfKey(HOT_KEY));
     expect(events).toContainEqual(expect.objectContaining({ msg: 'signed', wallet: POOL, receiver: RECEIVER }));
   });
 
   it('an activation wallet’s activation is signed by its key', async () => {
-    const rawData = await activation();
+    const rawData = activation();
     expect(signerOf(rawData, await signer.sign(ACTIVATOR, rawData))).toBe(addressOfKey(HOT_KEY));
   });
 
   it('many at once on one connection each get their own signature', async () => {
-    const all = await Promise.all([1, 2, 3, 4, 5].map(() => bytes({ amountSun: sun(TRX) })));
+    const all = [1, 2, 3, 4, 5].map(() => bytes({ amountSun: sun(TRX) }));
     const signatures = await Promise.all(all.map((rawData) => signer.sign(POOL, rawData)));
     expect(signatures.map((signature, index) => signerOf(all[index]!, signature))).toEqual(
       all.map(() => addressOfKey(HOT_KEY)),
@@ -157,22 +157,15 @@ describe('what a role allows', () => {
 });
 
 describe('what is refused', () => {
-  const cases: [string, string, () => Promise<readonly [string, Buffer]>][] = [
-    ['a wallet it has no key for', 'UNKNOWN_WALLET', async () => [STRANGER, await bytes({ owner: STRANGER })]],
-    ['another owner than the wallet', 'WRONG_OWNER', async () => [POOL, await bytes({ owner: STRANGER })]],
-    ['another permission', 'WRONG_PERMISSION', async () => [POOL, await bytes({}, 0)]],
-    [
-      'an amount beyond the cap',
-      'AMOUNT_TOO_LARGE',
-      async () => [POOL, await bytes({ amountSun: sun(1000n * TRX + 1n) })],
-    ],
-    ['one of our own wallets as receiver', 'WRONG_RECEIVER', async () => [POOL, await bytes({ receiver: ACTIVATOR })]],
-    [
-      'a delegation by an activation wallet',
-      'WRONG_TYPE',
-      async () => [ACTIVATOR, await bytes({ owner: ACTIVATOR }, 3)],
-    ],
-    ['an activation by a pool wallet', 'WRONG_TYPE', async () => [POOL, await activation(POOL, 2)]],
+  type Asked = readonly [string, Buffer];
+  const cases: [string, string, () => Asked | Promise<Asked>][] = [
+    ['a wallet it has no key for', 'UNKNOWN_WALLET', () => [STRANGER, bytes({ owner: STRANGER })]],
+    ['another owner than the wallet', 'WRONG_OWNER', () => [POOL, bytes({ owner: STRANGER })]],
+    ['another permission', 'WRONG_PERMISSION', () => [POOL, bytes({}, 0)]],
+    ['an amount beyond the cap', 'AMOUNT_TOO_LARGE', () => [POOL, bytes({ amountSun: sun(1000n * TRX + 1n) })]],
+    ['one of our own wallets as receiver', 'WRONG_RECEIVER', () => [POOL, bytes({ receiver: ACTIVATOR })]],
+    ['a delegation by an activation wallet', 'WRONG_TYPE', () => [ACTIVATOR, bytes({ owner: ACTIVATOR }, 3)]],
+    ['an activation by a pool wallet', 'WRONG_TYPE', () => [POOL, activation(POOL, 2)]],
     [
       'a transfer of TRX',
       'WRONG_TYPE',
@@ -199,14 +192,14 @@ describe('what is refused', () => {
         await foreign((b, options) => b.delegateResource(5e6, RECEIVER, 'ENERGY', POOL, true, 100, options)),
       ],
     ],
-    ['a memo', 'UNREADABLE', async () => [POOL, Buffer.concat([await bytes(), field(10, Buffer.from('hello'))])]],
-    ['a fee limit', 'UNREADABLE', async () => [POOL, Buffer.concat([await bytes(), Buffer.of(0x90, 0x01, 0x05)])]],
-    ['a field nobody knows', 'UNREADABLE', async () => [POOL, Buffer.concat([await bytes(), field(15, Buffer.of(1))])]],
-    ['a second contract behind the first', 'UNREADABLE', async () => [POOL, await twice()]],
-    ['bytes cut off', 'UNREADABLE', async () => [POOL, (await bytes()).subarray(0, -1)]],
-    ['bytes of nothing', 'UNREADABLE', () => Promise.resolve([POOL, Buffer.alloc(120, 0xff)])],
-    ['another type behind the type’s number', 'UNREADABLE', async () => [POOL, renamed(await bytes())]],
-    ['an amount beyond 63 bits', 'UNREADABLE', async () => [POOL, endless(await bytes({ amountSun: sun(TRX) }))]],
+    ['a memo', 'UNREADABLE', () => [POOL, Buffer.concat([bytes(), field(10, Buffer.from('hello'))])]],
+    ['a fee limit', 'UNREADABLE', () => [POOL, Buffer.concat([bytes(), Buffer.of(0x90, 0x01, 0x05)])]],
+    ['a field nobody knows', 'UNREADABLE', () => [POOL, Buffer.concat([bytes(), field(15, Buffer.of(1))])]],
+    ['a second contract behind the first', 'UNREADABLE', () => [POOL, twice()]],
+    ['bytes cut off', 'UNREADABLE', () => [POOL, bytes().subarray(0, -1)]],
+    ['bytes of nothing', 'UNREADABLE', () => [POOL, Buffer.alloc(120, 0xff)]],
+    ['another type behind the type’s number', 'UNREADABLE', () => [POOL, renamed(bytes())]],
+    ['an amount beyond 63 bits', 'UNREADABLE', () => [POOL, endless(bytes({ amountSun: sun(TRX) }))]],
   ];
 
   it.each(cases)('%s', async (_what, code, make) => {
@@ -216,7 +209,7 @@ describe('what is refused', () => {
   });
 
   it('more signatures than a minute allows, until the minute has passed; the same bytes again are free', async () => {
-    const all = await Promise.all([1, 2, 3, 4, 5, 6].map(() => bytes({ amountSun: sun(TRX) })));
+    const all = [1, 2, 3, 4, 5, 6].map(() => bytes({ amountSun: sun(TRX) }));
     for (const rawData of all.slice(0, 5)) await signer.sign(POOL, rawData);
     expect(await refusal(POOL, all[5]!)).toBe('TOO_MANY');
     expect(await signer.sign(POOL, all[0]!)).toEqual(await signer.sign(POOL, all[0]!));
@@ -225,11 +218,11 @@ describe('what is refused', () => {
   });
 
   it('more stake than a minute allows; taking stake back goes on', async () => {
-    await signer.sign(POOL, await bytes({ amountSun: sun(1000n * TRX) }));
-    await signer.sign(POOL, await bytes({ amountSun: sun(1000n * TRX) }));
-    expect(await refusal(POOL, await bytes({ amountSun: sun(501n * TRX) }))).toBe('TOO_MUCH');
-    await signer.sign(POOL, await bytes({ type: 'undelegate', amountSun: sun(1000n * TRX) }));
-    await signer.sign(POOL, await bytes({ amountSun: sun(500n * TRX) }));
+    await signer.sign(POOL, bytes({ amountSun: sun(1000n * TRX) }));
+    await signer.sign(POOL, bytes({ amountSun: sun(1000n * TRX) }));
+    expect(await refusal(POOL, bytes({ amountSun: sun(501n * TRX) }))).toBe('TOO_MUCH');
+    await signer.sign(POOL, bytes({ type: 'undelegate', amountSun: sun(1000n * TRX) }));
+    await signer.sign(POOL, bytes({ amountSun: sun(500n * TRX) }));
   });
 
   it.each([
@@ -252,8 +245,8 @@ describe('what is refused', () => {
 });
 
 /** A transaction with two contracts, both of which it would sign alone. */
-async function twice(): Promise<Buffer> {
-  const rawData = await bytes();
+function twice(): Buffer {
+  const rawData = bytes();
   // The contract is field 11: its tag and one byte of length stand right before the type's number.
   const from = rawData.indexOf(Buffer.of(0x08, 57, 0x12)) - 2;
   const to = from + 2 + rawData[from + 1]!;
@@ -304,7 +297,7 @@ describe('the socket and the files', () => {
   });
 
   it('without a signer a request fails as unavailable, and works once it is back', async () => {
-    const rawData = await bytes();
+    const rawData = bytes();
     await signer.sign(POOL, rawData);
     await server.close();
     await expect(signer.sign(POOL, rawData)).rejects.toThrow(SignerUnavailableError);
@@ -345,7 +338,7 @@ it('the process signs, keeps its key out of its log, and its successor takes ove
   });
   const client = new SocketSigner(socketPath);
   try {
-    const rawData = await bytes();
+    const rawData = bytes();
     expect(signerOf(rawData, await client.sign(POOL, rawData))).toBe(addressOfKey(HOT_KEY));
     // The line comes through a pipe, a little after the answer on the socket.
     await until(() => (child.tail().includes('"signed"') ? true : undefined), 10_000, 'the line of the signature');

@@ -116,7 +116,7 @@ it('bytes that say anything else than their leg are told apart', async () => {
   const action = { type: 'delegate', owner, receiver: to, amountSun: sun(7_222_000_001n) } as const;
   const judge = new ContentJudge();
   for (const permissionId of [0, 2]) {
-    const { rawData } = await buildTransaction(action, { ...terms, permissionId });
+    const { rawData } = buildTransaction(action, { ...terms, permissionId });
     expect(judge.isOf(rawData, action)).toBe(true);
     expect(judge.isOf(rawData, { ...action, type: 'undelegate' })).toBe(false);
     expect(judge.isOf(rawData, { ...action, receiver: other })).toBe(false);

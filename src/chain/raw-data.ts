@@ -1,9 +1,9 @@
 /**
- * Reads raw_data, the bytes a TRON signature covers, for the signer alone: strictly, and sharing no code with what
- * built them. Whatever it does not know, finds twice or finds malformed makes the whole unreadable, because nodes
- * would read it and a signature would cover it.
+ * Reads raw_data, the bytes a TRON signature covers, for those who build and sign them: strictly, and sharing no code
+ * with what builds them. Whatever it does not know, finds twice or finds malformed makes the whole unreadable, because
+ * nodes would read it and a signature would cover it.
  */
-import { addressFromBytes } from '../chain/address.js';
+import { addressFromBytes } from './address.js';
 
 export type SignableType = 'DelegateResourceContract' | 'UnDelegateResourceContract' | 'AccountCreateContract';
 

@@ -1,0 +1,83 @@
+// The bytes of our transactions, beside those that tronweb's own builder makes of the same.
+import { randomBytes } from 'node:crypto';
+import fc from 'fast-check';
+import { TronWeb } from 'tronweb';
+import { addressFromBytes } from '../../src/chain/address.js';
+import { txidOf } from '../../src/chain/block.js';
+import { buildTransaction, parseTransaction, type ChainAction } from '../../src/chain/signed-transaction.js';
+import { sun } from '../../src/money/units.js';
+
+const { transactionBuilder: builder } = new TronWeb({ fullHost: 'http://127.0.0.1:1' });
+
+const address = (): string => addressFromBytes(Buffer.concat([Buffer.of(0x41), randomBytes(20)]));
+
+const terms = fc.record({
+  permissionId: fc.integer({ min: 0, max: 9 }),
+  reference: fc.record({
+    number: fc.integer({ min: 1, max: 2 ** 40 }),
+    id: fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => Buffer.from(bytes).toString('hex')),
+    timestampMs: fc.constant(0),
+  }),
+  expiresAtMs: fc.integer({ min: 1, max: 2 ** 43 }),
+  timestampMs: fc.integer({ min: 1, max: 2 ** 43 }),
+});
+const amounts = fc.bigInt({ min: 1n, max: BigInt(Number.MAX_SAFE_INTEGER) });
+
+async function theirs(
+  action: ChainAction,
+  { permissionId, reference, expiresAtMs, timestampMs }: typeof terms extends fc.Arbitrary<infer T> ? T : never,
+) {
+  const options = {
+    permissionId,
+    blockHeader: {
+      ref_block_bytes: Buffer.from([(reference.number >>> 8) & 0xff, reference.number & 0xff]).toString('hex'),
+      ref_block_hash: reference.id.slice(16, 32),
+      expiration: expiresAtMs,
+      timestamp: timestampMs,
+    },
+  };
+  if (action.type === 'activate') return builder.createAccount(action.receiver, action.owner, options);
+  const amount = Number(action.amountSun);
+  return action.type === 'delegate'
+    ? builder.delegateResource(amount, action.receiver, 'ENERGY', action.owner, false, undefined, options)
+    : builder.undelegateResource(amount, action.receiver, 'ENERGY', action.owner, options);
+}
+
+test.each(['delegate', 'undelegate', 'activate'] as const)(
+  '%s: the bytes that tronweb’s builder makes',
+  async (type) => {
+    await fc.assert(
+      fc.asyncProperty(terms, amounts, async (given, amountSun) => {
+        const action: ChainAction = { type, owner: address(), receiver: address(), amountSun: sun(amountSun) };
+        const { rawData, txid } = buildTransaction(action, given);
+        const built = await theirs(action, given);
+        expect(rawData.toString('hex')).toBe(built.raw_data_hex);
+        expect(txid).toBe(built.txID);
+        expect(txid).toBe(txidOf(rawData));
+        expect(parseTransaction(rawData)).toMatchObject({
+          action: type === 'activate' ? { type, owner: action.owner, receiver: action.receiver } : action,
+          permissionId: given.permissionId,
+          expiresAtMs: given.expiresAtMs,
+        });
+      }),
+    );
+  },
+);
+
+test.each([
+  ['for its own owner', { receiver: undefined }],
+  ['of nothing', { amountSun: sun(0n) }],
+  ['of less than nothing', { amountSun: sun(-1n) }],
+  ['of more than a JSON integer holds', { amountSun: sun(2n ** 53n) }],
+  ['for somebody who is no address', { receiver: 'T123' }],
+])('a delegation %s is not built', (_, change) => {
+  const owner = address();
+  const action = { type: 'delegate', owner, receiver: address(), amountSun: sun(1n), ...change } as const;
+  const reference = { number: 1, id: 'ab'.repeat(32), timestampMs: 0 };
+  expect(() =>
+    buildTransaction(
+      { ...action, receiver: action.receiver ?? owner },
+      { permissionId: 2, reference, expiresAtMs: 2, timestampMs: 1 },
+    ),
+  ).toThrow();
+});
