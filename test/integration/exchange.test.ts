@@ -5,6 +5,8 @@ import { gzipSync } from 'node:zlib';
 import { NodeFault } from '../../src/chain/errors.js';
 import { TronNode } from '../../src/chain/node.js';
 
+/** As many as the service opens to one node. */
+const CONNECTIONS_MAX = 128;
 const TIMEOUT_MS = 2000;
 /** Beyond what is read, when unzipped. */
 const LITTLE_OF_MUCH = gzipSync(Buffer.alloc(80 * 1024 * 1024));
@@ -36,7 +38,7 @@ function at(url: string): TronNode {
     solidUrl: url,
     apiKey: 'k',
     readTimeoutMs: TIMEOUT_MS,
-    broadcastTimeoutMs: TIMEOUT_MS,
+    broadcastTimeoutMs: TIMEOUT_MS / 2,
     headStallSec: 10,
     headAgeMaxSec: 0,
   });
@@ -124,4 +126,15 @@ it('sends the key, and bodies as JSON', async () => {
   });
   await ask(node);
   expect(said).toEqual(['POST', 'k', 'application/json']);
+});
+
+it('what got no connection within its time is not sent when one is free again', async () => {
+  const node = await nodeThat(() => undefined);
+  const holding = Array.from({ length: CONNECTIONS_MAX }, () => ask(node));
+  await expect(node.broadcastHex('00')).rejects.toMatchObject({ kind: 'timeout' });
+  expect(new Set(await Promise.all(holding))).toEqual(new Set(['timeout, backed off']));
+  // Whatever was still to be sent is sent before this, in turn.
+  expect(await ask(node)).toBe('timeout, backed off');
+  expect(new Set(asked)).toEqual(new Set(['/wallet/getnowblock']));
+  expect(asked).toHaveLength(CONNECTIONS_MAX + 1);
 });
