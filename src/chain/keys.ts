@@ -25,9 +25,19 @@ export function addressOfKey(privateKey: Uint8Array): string {
   return addressOfPublicKey(secp256k1.publicKeyCreate(privateKey, false));
 }
 
+/** Of keys met before: few sign for a pool, and deriving an address takes as long as a signature. */
+const addresses = new Map<string, string>();
+const ADDRESSES_MAX = 1000;
+
 function addressOfPublicKey(uncompressed: Uint8Array): string {
+  const key = Buffer.from(uncompressed).toString('latin1');
+  const known = addresses.get(key);
+  if (known !== undefined) return known;
   const digest = keccak_256(uncompressed.slice(1));
-  return addressFromBytes(Buffer.concat([Buffer.of(0x41), digest.slice(-20)]));
+  const address = addressFromBytes(Buffer.concat([Buffer.of(0x41), digest.slice(-20)]));
+  if (addresses.size >= ADDRESSES_MAX) addresses.clear();
+  addresses.set(key, address);
+  return address;
 }
 
 /** Signs with a key in hand; deterministic (RFC 6979), low-s. */

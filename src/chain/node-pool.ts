@@ -16,6 +16,8 @@ const REVIVE_INTERVAL_MS = 500;
  * clock of its own.
  */
 const LAG_BLOCKS_MAX = 10;
+/** A node that told its head in this part of a probe's interval is not asked again: a block is half a megabyte of text. */
+const HEARD_LATELY = 0.9;
 /** TRON: a block every three seconds, or later when its maker misses its turn. */
 const SLOT_MS = 3_000;
 
@@ -96,7 +98,7 @@ export class NodePool {
     if (this.reviving === undefined) {
       if (performance.now() - this.revivedAt < REVIVE_INTERVAL_MS) return healthy;
       this.revivedAt = performance.now();
-      this.reviving = this.probeAll().finally(() => {
+      this.reviving = this.probe(this.nodes).finally(() => {
         this.reviving = undefined;
       });
     }
@@ -104,11 +106,9 @@ export class NodePool {
     return this.current();
   }
 
-  private async probeAll(): Promise<void> {
-    await Promise.all(
-      this.nodes.filter((node) => !node.isBackedOff).map(async (node) => node.readHead().catch(messageOf)),
-    );
-    // Compared as read at one time. Also with one that is not asked just now, as long as its head was seen to move
+  private async probe(nodes: readonly TronNode[]): Promise<void> {
+    await Promise.all(nodes.filter((node) => !node.isBackedOff).map(async (node) => node.readHead().catch(messageOf)));
+    // Compared as read at about one time. Also with one that is not asked just now, as long as its head was seen to move
     // lately: a short failure of the only good node brings no stale answers.
     const highest = Math.max(0, ...this.nodes.map((node) => (node.isMoving ? (node.head?.number ?? 0) : 0)));
     this.behind = new Set(this.nodes.filter((node) => (node.head?.number ?? 0) < highest - LAG_BLOCKS_MAX));
@@ -116,7 +116,7 @@ export class NodePool {
 
   private async probeLoop(): Promise<void> {
     while (!this.stopping.signal.aborted) {
-      await this.probeAll();
+      await this.probe(this.nodes.filter((node) => node.heardAgoMs >= this.probeMs * HEARD_LATELY));
       await sleep(this.probeMs, this.stopping.signal);
     }
   }

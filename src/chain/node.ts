@@ -48,6 +48,7 @@ export class TronNode {
   private backoffUntilMs = 0;
   /** Its last answer about the head was no block: what else it says is not believed until it tells a block again. */
   private isBabbling = false;
+  private heardAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(private readonly options: NodeOptions) {
     this.name = new URL(options.fullUrl).host;
@@ -62,6 +63,11 @@ export class TronNode {
   /** Milliseconds since the head last moved (Contract 9); infinite before the first one. */
   get stalledMs(): number {
     return this.seen === undefined ? Number.POSITIVE_INFINITY : monotonicMs() - this.seen.advancedAtMs;
+  }
+
+  /** Milliseconds since it last told its head, whoever asked; infinite before. */
+  get heardAgoMs(): number {
+    return monotonicMs() - this.heardAtMs;
   }
 
   /** Whether the head has moved lately, whatever else keeps the node from being asked. */
@@ -108,6 +114,7 @@ export class TronNode {
     try {
       const block = readBlock(this.name, await this.full('wallet/getnowblock', {}));
       this.isBabbling = false;
+      this.heardAtMs = monotonicMs();
       return block;
     } catch (error) {
       if (error instanceof NodeFault && BABBLE.has(error.kind)) this.isBabbling = true;

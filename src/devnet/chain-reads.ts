@@ -23,8 +23,11 @@ export function printBlock(view: NodeView, block: Block, withTransactions: boole
     timestamp: block.timeMs,
   });
   const header = sparse({ raw_data: raw, witness_signature: block.signature });
-  const transactions = withTransactions ? block.txIds.flatMap((id) => printIncluded(view, id, visible)) : [];
-  return sparse({ blockID: block.id, block_header: header, transactions });
+  if (!withTransactions || block.txIds.length === 0) return sparse({ blockID: block.id, block_header: header });
+  const transactions = view.printedOnce(`${block.id} ${String(visible)}`, () =>
+    block.txIds.flatMap((id) => printIncluded(view, id, visible)),
+  );
+  return { ...sparse({ blockID: block.id, block_header: header }), transactions };
 }
 
 function printIncluded(view: NodeView, id: string, visible: boolean): Json[] {

@@ -14,7 +14,12 @@ export type JsonNode =
 
 /** A plain value the node prints; `bigint` is printed as a bare JSON number. */
 export type Json =
-  string | number | bigint | boolean | null | readonly Json[] | { readonly [key: string]: Json | undefined };
+  string | number | bigint | boolean | null | Printed | readonly Json[] | { readonly [key: string]: Json | undefined };
+
+/** What was printed before, and is put into an answer as it is. */
+export class Printed {
+  constructor(readonly text: string) {}
+}
 
 /** Signals text that is not JSON; `at` is the offset of the first character that cannot be read. */
 export class JsonSyntaxError extends Error {
@@ -172,6 +177,7 @@ export function flagOf(node: JsonNode | undefined): boolean {
 export function printJson(value: Json): string {
   if (typeof value === 'bigint') return value.toString();
   if (value === null || typeof value !== 'object') return JSON.stringify(value);
+  if (value instanceof Printed) return value.text;
   if (isList(value)) return `[${value.map(printJson).join(',')}]`;
   let out = '';
   for (const key of Object.keys(value)) {

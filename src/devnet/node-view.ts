@@ -2,6 +2,7 @@
 import type { Block } from './block.js';
 import type { Chain } from './chain.js';
 import type { Context } from './fees.js';
+import { type Json, Printed, printJson } from './json.js';
 import { Overlay } from './state.js';
 
 export interface NodeSettings {
@@ -11,7 +12,13 @@ export interface NodeSettings {
   solidLag: number;
 }
 
+/** Enough for the newest blocks, which every reader of the chain asks for again and again. */
+const PRINTED_MAX = 8;
+
 export class NodeView {
+  /** Transactions of blocks as text, the latest last. */
+  private readonly printed = new Map<string, Printed>();
+
   constructor(
     readonly chain: Chain,
     readonly settings: NodeSettings,
@@ -28,6 +35,18 @@ export class NodeView {
   /** The block a port's reads end at. */
   top(isSolid: boolean): Block {
     return isSolid ? this.solid : this.head;
+  }
+
+  /** What `print` makes of `key`, which must name all that it depends on; made once while it is asked for. */
+  printedOnce(key: string, print: () => Json): Printed {
+    const text = this.printed.get(key) ?? new Printed(printJson(print()));
+    this.printed.delete(key);
+    this.printed.set(key, text);
+    for (const oldest of this.printed.keys()) {
+      if (this.printed.size <= PRINTED_MAX) break;
+      this.printed.delete(oldest);
+    }
+    return text;
   }
 
   /** What a port's reads see: the full port the pending state, the solid port the state at the solid block. */

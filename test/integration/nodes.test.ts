@@ -108,6 +108,32 @@ it('a node far behind is not asked either while the only good one has a short fa
   await expect(client.account(holder.address)).rejects.toBeInstanceOf(ChainUnavailableError);
 });
 
+it('a node whose head is asked for anyway is not probed besides, and is again once nobody asks', async () => {
+  const node = new TronNode(optionsOf(first, chain.solidUrl));
+  const other = new TronNode(optionsOf(second, chain.second!.solidUrl));
+  const pool = new NodePool([node, other], 100);
+  pools.push(pool);
+  const askedOf = (of: FaultyNode): number => of.asked.get('wallet/getnowblock') ?? 0;
+  await node.readHead();
+  const [before, otherBefore] = [askedOf(first), askedOf(second)];
+  pool.start();
+  let ours = 0;
+  await until(
+    async () => {
+      await node.readHead();
+      ours += 1;
+      return askedOf(second) >= otherBefore + 5 || undefined;
+    },
+    10_000,
+    'five probes of the other',
+    10,
+  );
+  // One or two may come between where this machine was held up for as long as an interval.
+  expect(askedOf(first) - before - ours).toBeLessThanOrEqual(2);
+  const quietFrom = askedOf(first);
+  await until(() => askedOf(first) >= quietFrom + 3 || undefined, 10_000, 'probes once nobody else asks');
+});
+
 it.each(['{}', '{"Error":"java.lang.NullPointerException"}', '<html>'])(
   'a node that answers %s when asked for its head is not believed about anything until it tells a block again',
   async (body) => {
