@@ -120,7 +120,7 @@ if (options.soak) {
   }
   if (only.test('worker')) {
     await withStage('worker', { blockMs: 1000, solidLag: 3 }, async (stage) => {
-      const orders = options.quick ? 400 : 1500;
+      const orders = options.quick ? 400 : 4000;
       add(await delegationsPerSec(stage, options.quick ? 2 : 3, orders));
       await startUps(stage);
     });

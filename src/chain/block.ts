@@ -74,11 +74,16 @@ export function readBlock(node: string, json: JsonObject): Block {
   if (number > 0n && (idOf(header) ?? id) !== id) {
     throw new NodeFault(node, 'nonsense', 'a block whose header is not the one that its id stands for');
   }
+  let transactions: readonly BlockTransaction[] | undefined;
   return {
     number: Number(number),
     id,
     parentId,
     timestampMs: Number(timestamp),
-    transactions: objectsOf(json['transactions']).flatMap((transaction) => readTransaction(transaction) ?? []),
+    // Most blocks are asked for as heads: what is in them is read when somebody looks.
+    get transactions() {
+      transactions ??= objectsOf(json['transactions']).flatMap((transaction) => readTransaction(transaction) ?? []);
+      return transactions;
+    },
   };
 }
