@@ -74,7 +74,8 @@ export function readBlock(node: string, json: JsonObject): Block {
   if (number > 0n && (idOf(header) ?? id) !== id) {
     throw new NodeFault(node, 'nonsense', 'a block whose header is not the one that its id stands for');
   }
-  let transactions: readonly BlockTransaction[] | undefined;
+  let unread: readonly JsonObject[] = objectsOf(json['transactions']);
+  let transactions: readonly BlockTransaction[] = [];
   return {
     number: Number(number),
     id,
@@ -82,7 +83,8 @@ export function readBlock(node: string, json: JsonObject): Block {
     timestampMs: Number(timestamp),
     // Most blocks are asked for as heads: what is in them is read when somebody looks.
     get transactions() {
-      transactions ??= objectsOf(json['transactions']).flatMap((transaction) => readTransaction(transaction) ?? []);
+      if (unread.length > 0) transactions = unread.flatMap((transaction) => readTransaction(transaction) ?? []);
+      unread = [];
       return transactions;
     },
   };

@@ -22,7 +22,8 @@ import { Recollection } from './recollection.js';
 
 /** Where a service that never searched begins, before the solid head: what it bought before it existed is not ours. */
 const FIRST_SEARCH_BLOCKS = 60;
-const CHUNK_BLOCKS = 40;
+/** Held at once: as JSON a full block is some megabytes. */
+const CHUNK_BLOCKS = 8;
 /** A pass is bounded; an older gap is closed by the passes that follow. Some 17 hours of the main network. */
 const PASS_BLOCKS_MAX = 20_000;
 const LANES = 4;
