@@ -3,6 +3,7 @@
  * dispatcher without its `request` or the platform's `fetch`, which take three and ten times its CPU (bench/README.md).
  */
 import type { IncomingHttpHeaders } from 'node:http';
+import { StringDecoder } from 'node:string_decoder';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { Agent, type Dispatcher } from 'undici';
@@ -39,14 +40,15 @@ export class UnreadableAnswerError extends Error {
 export async function post({ url, headers, body, timeoutMs }: Exchange): Promise<Answer> {
   const { origin, pathname, search } = new URL(url);
   try {
-    const { status, isZipped, bytes } = await new Promise<Received>((resolve, reject) => {
+    const { status, text, zipped } = await new Promise<Received>((resolve, reject) => {
       agent.dispatch(
         { origin, path: pathname + search, method: 'POST', headers: { 'accept-encoding': 'gzip', ...headers }, body },
         new Receiver(resolve, reject, timeoutMs),
       );
     });
-    const text = isZipped ? await unzipped(bytes, { maxOutputLength: ANSWER_BYTES_MAX }) : bytes;
-    return { status, text: text.toString('utf8') };
+    if (zipped.length === 0) return { status, text };
+    const bytes = await unzipped(Buffer.concat(zipped), { maxOutputLength: ANSWER_BYTES_MAX });
+    return { status, text: bytes.toString('utf8') };
   } catch (error) {
     if (UNREADABLE.test(String((error as { code?: unknown }).code))) {
       throw new UnreadableAnswerError('the answer is too long or broken', { cause: error });
@@ -57,14 +59,20 @@ export async function post({ url, headers, body, timeoutMs }: Exchange): Promise
 
 interface Received {
   readonly status: number;
-  readonly isZipped: boolean;
-  readonly bytes: Buffer;
+  readonly text: string;
+  /** The bytes of a zipped answer, which then has no text yet. */
+  readonly zipped: readonly Buffer[];
 }
 
-/** One answer as it comes in; what is late is refused, and its connection given up. */
+/**
+ * One answer as it comes in; what is late is refused, and its connection given up. Text is made of each piece at once:
+ * pieces that are kept until the last one outlive the young garbage, and V8 then lets 64 MiB of them gather.
+ */
 class Receiver implements Dispatcher.DispatchHandler {
   private readonly timer: NodeJS.Timeout;
-  private readonly chunks: Buffer[] = [];
+  private readonly decoder = new StringDecoder('utf8');
+  private readonly zipped: Buffer[] = [];
+  private text = '';
   private controller: Dispatcher.DispatchController | undefined;
   private status = 0;
   private isZipped = false;
@@ -94,12 +102,13 @@ class Receiver implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.chunks.push(chunk);
+    if (this.isZipped) this.zipped.push(chunk);
+    else this.text += this.decoder.write(chunk);
   }
 
   onResponseEnd(): void {
     clearTimeout(this.timer);
-    this.resolve({ status: this.status, isZipped: this.isZipped, bytes: Buffer.concat(this.chunks) });
+    this.resolve({ status: this.status, text: this.text + this.decoder.end(), zipped: this.zipped });
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {

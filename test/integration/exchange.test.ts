@@ -55,6 +55,14 @@ async function ask(node: TronNode): Promise<unknown> {
 it.each<[string, RequestListener, unknown]>([
   ['a plain answer', (_, response) => response.end('{"a":1}'), { a: 1 }],
   [
+    'a letter that comes in two pieces',
+    (_, response) => {
+      const bytes = Buffer.from('{"a":"é"}');
+      response.write(bytes.subarray(0, 7), () => setTimeout(() => response.end(bytes.subarray(7)), 50));
+    },
+    { a: 'é' },
+  ],
+  [
     'a zipped answer',
     (_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('{"a":"é"}')),
     { a: 'é' },
