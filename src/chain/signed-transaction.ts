@@ -127,17 +127,17 @@ interface DecodedTransaction {
 export function parseTransaction(rawData: Buffer): ParsedTransaction | undefined {
   const name = contractTypeOf(rawData);
   if (name === undefined) return undefined;
-  let decoded: DecodedTransaction;
   try {
-    decoded = utils.deserializeTx.deserializeTransaction(name, rawData.toString('hex')) as DecodedTransaction;
+    const decoded = utils.deserializeTx.deserializeTransaction(name, rawData.toString('hex')) as DecodedTransaction;
+    const contract = decoded.contract[0];
+    if (decoded.contract.length !== 1 || contract?.type !== name) return undefined;
+    const action = readAction(name, contract.parameter.value);
+    if (action === undefined) return undefined;
+    return { action, permissionId: contract.Permission_id ?? 0, expiresAtMs: decoded.expiration };
   } catch {
+    // No protobuf, or addresses that are none.
     return undefined;
   }
-  const contract = decoded.contract[0];
-  if (decoded.contract.length !== 1 || contract?.type !== name) return undefined;
-  const action = readAction(name, contract.parameter.value);
-  if (action === undefined) return undefined;
-  return { action, permissionId: contract.Permission_id ?? 0, expiresAtMs: decoded.expiration };
 }
 
 function readAction(name: keyof typeof TYPES, value: Readonly<Record<string, unknown>>): ChainAction | undefined {

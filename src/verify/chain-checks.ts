@@ -85,15 +85,31 @@ function resultOf(rule: Rule, findings: readonly Finding[], max: number, covered
   return { ...rule, count: findings.length, findings: first, ...(covered === undefined ? {} : { covered }) };
 }
 
+/** Lists in one order, as text: a block holds hundreds, and the driver takes kilobytes for each bytea of an array. */
 interface SolidRow {
   readonly block_number: bigint;
-  readonly block_ids: Buffer[];
-  readonly txids: Buffer[];
-  readonly wallet_ids: number[];
+  readonly block_ids: string;
+  readonly txids: string;
+  readonly wallet_ids: string;
 }
 
-const SOLID_BLOCKS = `SELECT block_number, array_agg(block_id) AS block_ids, array_agg(txid) AS txids, array_agg(wallet_id) AS wallet_ids
+const SOLID_BLOCKS = `SELECT block_number, string_agg(coalesce(encode(block_id, 'hex'), ''), ',') AS block_ids,
+    string_agg(encode(txid, 'hex'), ',') AS txids, string_agg(wallet_id::text, ',') AS wallet_ids
   FROM chain_tx WHERE status = 'solid' GROUP BY block_number ORDER BY block_number DESC LIMIT $1`;
+
+/** Ours of one block, as the books have them. */
+interface Recorded {
+  readonly txid: string;
+  readonly blockId: string | undefined;
+  readonly walletId: number;
+}
+
+function recordedOf(row: SolidRow): readonly Recorded[] {
+  const [blockIds, walletIds] = [row.block_ids.split(','), row.wallet_ids.split(',')];
+  return row.txids
+    .split(',')
+    .map((txid, index) => ({ txid, blockId: blockIds[index], walletId: Number.parseInt(walletIds[index] ?? '', 10) }));
+}
 
 const SOLID_RULE: Rule = {
   check: 'solid-transactions',
@@ -107,40 +123,38 @@ async function checkSolid(database: Database, client: TronClient, terms: ChainTe
   const findings: Finding[] = [];
   const { check, rule } = SOLID_RULE;
   await inLanes(rows, BLOCK_LANES, async (row) => {
-    const missing = await missingFrom(client, row);
-    for (const { index, block } of missing) {
+    const { block, missing } = await missingFrom(client, Number(row.block_number), recordedOf(row));
+    for (const { txid, blockId, walletId } of missing) {
       const facts = {
         block_number: row.block_number,
-        recorded_block: row.block_ids[index],
+        recorded_block: blockId,
         chain_block: block.id,
         is_in_block: false,
       };
-      const subject = `transaction ${row.txids[index]?.toString('hex') ?? ''}`;
-      findings.push(findingOf(check, rule, subject, facts, row.wallet_ids[index]));
+      findings.push(findingOf(check, rule, `transaction ${txid}`, facts, walletId));
     }
   });
   return resultOf(SOLID_RULE, findings, terms.findingsMax, `${rows.length.toString()} blocks, newest first`);
 }
 
 /** Those of a block's transactions that no healthy node has there; one node that has it is enough. */
-async function missingFrom(client: TronClient, row: SolidRow): Promise<{ index: number; block: Block }[]> {
-  const number = Number(row.block_number);
-  const lacking = (block: Block): number[] => {
+async function missingFrom(
+  client: TronClient,
+  number: number,
+  recorded: readonly Recorded[],
+): Promise<{ block: Block; missing: readonly Recorded[] }> {
+  const lackingIn = (block: Block, looked: readonly Recorded[]): readonly Recorded[] => {
     const present = new Set(block.transactions.filter((tx) => tx.succeeded).map((tx) => tx.txid));
-    return row.txids.flatMap((txid, index) =>
-      row.block_ids[index]?.toString('hex') === block.id && present.has(txid.toString('hex')) ? [] : [index],
-    );
+    return looked.filter(({ txid, blockId }) => blockId !== block.id || !present.has(txid));
   };
   const first = await solidBlock(client, number);
-  let missing = lacking(first);
-  if (missing.length === 0) return [];
+  let missing = lackingIn(first, recorded);
+  if (missing.length === 0) return { block: first, missing };
   for (const node of client.pool.healthy()) {
     const block = await solidBlockOf(node, number).catch(() => undefined);
-    if (block === undefined) continue;
-    const here = new Set(lacking(block));
-    missing = missing.filter((index) => here.has(index));
+    if (block !== undefined) missing = lackingIn(block, missing);
   }
-  return missing.map((index) => ({ index, block: first }));
+  return { block: first, missing };
 }
 
 async function solidBlock(client: TronClient, number: number): Promise<Block> {

@@ -26,7 +26,7 @@ const PAGE = {
   query_timeout: CHECK_LIMIT_MS,
   text: `SELECT t.id, t.txid, t.raw_data, t.purpose, t.wallet_id, w.address, l.receive_address, l.amount_sun
   FROM chain_tx t JOIN leg l ON l.id = t.leg_id JOIN pool_wallet w ON w.id = t.wallet_id
-  WHERE t.id > $1 AND t.status <> 'dropped' ORDER BY t.id LIMIT 5000`,
+  WHERE t.id > $1 AND t.status <> 'dropped' ORDER BY t.id LIMIT 1000`,
 };
 
 const CHECK = 'transaction-content';
@@ -56,11 +56,20 @@ export async function checkContents(tx: Queryable, findingsMax: number): Promise
   return { check: CHECK, rule: RULE, says, stops: 'everything', count, findings };
 }
 
-const TYPE_URL = {
-  delegate: Buffer.from('type.googleapis.com/protocol.DelegateResourceContract'),
-  undelegate: Buffer.from('type.googleapis.com/protocol.UnDelegateResourceContract'),
+/** The contract's number, then the beginning of its parameter: the type's URL with its tag and length. Hex. */
+const BEGINNINGS = {
+  delegate: { number: '39', url: urlOf('DelegateResourceContract') },
+  undelegate: { number: '3a', url: urlOf('UnDelegateResourceContract') },
 };
-const TYPE_NUMBER = { delegate: 57, undelegate: 58 };
+
+function urlOf(type: string): string {
+  return lengthed('0a', Buffer.from(`type.googleapis.com/protocol.${type}`).toString('hex'));
+}
+
+/** A field of bytes, fewer than 128 of them; all in hex. */
+function lengthed(tag: string, hex: string): string {
+  return tag + (hex.length / 2).toString(16).padStart(2, '0') + hex;
+}
 
 /** ref block (4 bytes), its hash (10 bytes), expiration, then the contract; last the timestamp. */
 const LAYOUT = /^0a02[0-9a-f]{4}2208[0-9a-f]{16}40(?:[89a-f][0-9a-f])*[0-7][0-9a-f]5a([0-9a-f]{2})/;
@@ -68,7 +77,7 @@ const TIMESTAMP = /^70(?:[89a-f][0-9a-f]){0,8}[0-7][0-9a-f]$/;
 const PERMISSION = /^(?:280[2-9])?$/;
 
 export class ContentJudge {
-  private readonly addresses = new Map<string, Buffer>();
+  private readonly addresses = new Map<string, string>();
 
   actionOf(row: Pick<ContentRow, 'purpose' | 'address' | 'receive_address' | 'amount_sun'>): ChainAction {
     const parties = { owner: row.address, receiver: row.receive_address };
@@ -89,40 +98,31 @@ export class ContentJudge {
     if (action.type === 'activate') return false;
     const hex = rawData.toString('hex');
     const layout = LAYOUT.exec(hex);
-    const [owner, receiver] = [this.bytesOf(action.owner), this.bytesOf(action.receiver)];
+    const [owner, receiver] = [this.hexOf(action.owner), this.hexOf(action.receiver)];
     if (layout === null || owner === undefined || receiver === undefined) return false;
     const contractBytes = Number.parseInt(layout[1] ?? '', 16);
     const start = layout[0].length;
     const contract = hex.slice(start, start + contractBytes * 2);
     if (contractBytes > 0x7f || !TIMESTAMP.test(hex.slice(start + contractBytes * 2))) return false;
-    const value = Buffer.concat([
-      Buffer.of(0x0a, 21),
-      owner,
-      Buffer.of(0x10, 1, 0x18, ...varint(action.amountSun)),
-      Buffer.of(0x22, 21),
-      receiver,
-    ]);
-    const url = TYPE_URL[action.type];
-    const any = Buffer.concat([Buffer.of(0x0a, url.length), url, Buffer.of(0x12, value.length), value]);
-    const head = Buffer.concat([Buffer.of(0x08, TYPE_NUMBER[action.type], 0x12, any.length), any]).toString('hex');
+    const amount = varint(action.amountSun);
+    const value = `${lengthed('0a', owner)}100118${amount}${lengthed('22', receiver)}`;
+    const { number, url } = BEGINNINGS[action.type];
+    const head = `08${number}${lengthed('12', url + lengthed('12', value))}`;
     return contract.startsWith(head) && PERMISSION.test(contract.slice(head.length));
   }
 
-  private bytesOf(address: string): Buffer | undefined {
+  private hexOf(address: string): string | undefined {
     const known = this.addresses.get(address);
     if (known !== undefined) return known;
-    const bytes = addressBytes(address);
-    if (bytes !== undefined) this.addresses.set(address, bytes);
-    return bytes;
+    const hex = addressBytes(address)?.toString('hex');
+    if (hex !== undefined) this.addresses.set(address, hex);
+    return hex;
   }
 }
 
-function varint(value: bigint): number[] {
-  const bytes: number[] = [];
+function varint(value: bigint): string {
+  let hex = '';
   let rest = value;
-  while (rest >= 0x80n) {
-    bytes.push(Number(rest & 0x7fn) | 0x80);
-    rest >>= 7n;
-  }
-  return [...bytes, Number(rest)];
+  for (; rest >= 0x80n; rest >>= 7n) hex += (Number(rest & 0x7fn) | 0x80).toString(16);
+  return hex + Number(rest).toString(16).padStart(2, '0');
 }

@@ -81,3 +81,22 @@ test.each([
     ),
   ).toThrow();
 });
+
+test('bytes with any one bit flipped are read as something else, or as nothing', () => {
+  const action = { type: 'delegate', owner: address(), receiver: address(), amountSun: sun(7_222_000_001n) } as const;
+  const reference = { number: 7, id: 'ab'.repeat(32), timestampMs: 0 };
+  const { rawData } = buildTransaction(action, {
+    permissionId: 2,
+    reference,
+    expiresAtMs: 2 ** 41,
+    timestampMs: 2 ** 41,
+  });
+  const contractFrom = rawData.indexOf('type.googleapis.com');
+  for (let bit = contractFrom * 8; bit < rawData.length * 8; bit += 1) {
+    const flipped = Buffer.from(rawData);
+    flipped[bit >> 3]! ^= 1 << (bit & 7);
+    const parsed = parseTransaction(flipped);
+    expect(txidOf(flipped)).not.toBe(txidOf(rawData));
+    expect(parsed === undefined || typeof parsed.action.type === 'string').toBe(true);
+  }
+});
