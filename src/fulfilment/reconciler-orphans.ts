@@ -22,8 +22,10 @@ import { Recollection } from './recollection.js';
 
 /** Where a service that never searched begins, before the solid head: what it bought before it existed is not ours. */
 const FIRST_SEARCH_BLOCKS = 60;
-/** Held at once: as JSON a full block is some megabytes. */
+/** Held at once while it catches up; else one by one: as JSON a full block is some megabytes. */
 const CHUNK_BLOCKS = 8;
+/** Twice what a minute brings; fewer are read one by one. */
+const CATCHING_UP_BLOCKS = 40;
 /** A pass is bounded; an older gap is closed by the passes that follow. Some 17 hours of the main network. */
 const PASS_BLOCKS_MAX = 20_000;
 const LANES = 4;
@@ -97,8 +99,9 @@ export class Orphans {
     const head = await this.client.pool.ask('the solid head', (node) => solidHeadOf(node));
     let next = Math.max(0, turn.scannedTo ?? head.number - FIRST_SEARCH_BLOCKS) + 1;
     const last = Math.min(head.number, next + PASS_BLOCKS_MAX - 1);
+    const chunk = last - next < CATCHING_UP_BLOCKS ? 1 : CHUNK_BLOCKS;
     while (next <= last) {
-      const to = Math.min(last, next + CHUNK_BLOCKS - 1);
+      const to = Math.min(last, next + chunk - 1);
       for (const block of await this.solidBlocks(next, to)) {
         const strangers = await strangersIn(this.database, block, wallets);
         await this.confirm(block, strangers);

@@ -75,6 +75,7 @@ export class Reconciler {
         chain: this.client,
         pairs: 'suspicious',
         blocksMax: BLOCKS_MAX,
+        lanes: 1, // Nobody waits for it, and the process that delivers is not to hold several blocks at once.
         scanBlocks: 0,
         findingsMax: FINDINGS_MAX,
       });

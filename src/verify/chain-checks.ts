@@ -17,6 +17,8 @@ export interface ChainTerms {
   readonly pairsMax: number;
   /** Blocks with transactions of ours that are read again, newest first. */
   readonly blocksMax: number;
+  /** Blocks read at once: as JSON a full one is some megabytes. */
+  readonly lanes: number;
   /** Solid blocks, newest first, that are searched for acts of our wallets which nobody recorded. */
   readonly scanBlocks: number;
   /** How late, by the chain's clock, a rental's end may be, in seconds. */
@@ -37,11 +39,11 @@ const DEFAULTS: ChainTerms = {
   pairs: 'every',
   pairsMax: 20_000,
   blocksMax: 1000,
+  lanes: 4,
   scanBlocks: 40,
   lateSec: 900,
   findingsMax: FINDINGS_MAX,
 };
-const BLOCK_LANES = 4;
 const DEAD_MAX = 500;
 
 interface Outcome {
@@ -122,7 +124,7 @@ async function checkSolid(database: Database, client: TronClient, terms: ChainTe
   const rows = await database.query<SolidRow>({ text: SOLID_BLOCKS, query_timeout: CHECK_LIMIT_MS }, [terms.blocksMax]);
   const findings: Finding[] = [];
   const { check, rule } = SOLID_RULE;
-  await inLanes(rows, BLOCK_LANES, async (row) => {
+  await inLanes(rows, terms.lanes, async (row) => {
     const { block, missing } = await missingFrom(client, Number(row.block_number), recordedOf(row));
     for (const { txid, blockId, walletId } of missing) {
       const facts = {
@@ -180,7 +182,7 @@ async function checkDead(database: Database, client: TronClient, terms: ChainTer
   );
   const findings: Finding[] = [];
   const { check, rule } = DEAD_RULE;
-  await inLanes(rows, BLOCK_LANES, async (row) => {
+  await inLanes(rows, terms.lanes, async (row) => {
     const txid = row.txid.toString('hex');
     const place = await client.pool.ask('a dead transaction', (node) => solidPlaceOf(node, txid));
     if (place === undefined) return;
@@ -211,7 +213,7 @@ async function checkUnknown(
   const numbers = Array.from({ length: Math.max(0, head - from + 1) }, (_, index) => from + index);
   const findings: Finding[] = [];
   const { check, rule } = UNKNOWN_RULE;
-  await inLanes(numbers, BLOCK_LANES, async (number) => {
+  await inLanes(numbers, terms.lanes, async (number) => {
     const block = await solidBlock(client, number);
     for (const { txid, walletId, byOwnKey, act } of await strangersIn(database, block, wallets)) {
       const facts = { block_number: number, type: act.type, receiver: act.receiver, amount_sun: act.amountSun };
