@@ -90,27 +90,24 @@ function resultOf(rule: Rule, findings: readonly Finding[], max: number, covered
 /** Lists in one order, as text: a block holds hundreds, and the driver takes kilobytes for each bytea of an array. */
 interface SolidRow {
   readonly block_number: bigint;
-  readonly block_ids: string;
+  readonly block_id: Buffer | null;
   readonly txids: string;
   readonly wallet_ids: string;
 }
 
-const SOLID_BLOCKS = `SELECT block_number, string_agg(coalesce(encode(block_id, 'hex'), ''), ',') AS block_ids,
-    string_agg(encode(txid, 'hex'), ',') AS txids, string_agg(wallet_id::text, ',') AS wallet_ids
-  FROM chain_tx WHERE status = 'solid' GROUP BY block_number ORDER BY block_number DESC LIMIT $1`;
+const SOLID_BLOCKS = `SELECT block_number, block_id, string_agg(encode(txid, 'hex'), ',') AS txids,
+    string_agg(wallet_id::text, ',') AS wallet_ids
+  FROM chain_tx WHERE status = 'solid' GROUP BY block_number, block_id ORDER BY block_number DESC LIMIT $1`;
 
-/** Ours of one block, as the books have them. */
+/** Of ours in one block, as the books have it. */
 interface Recorded {
   readonly txid: string;
-  readonly blockId: string | undefined;
   readonly walletId: number;
 }
 
 function recordedOf(row: SolidRow): readonly Recorded[] {
-  const [blockIds, walletIds] = [row.block_ids.split(','), row.wallet_ids.split(',')];
-  return row.txids
-    .split(',')
-    .map((txid, index) => ({ txid, blockId: blockIds[index], walletId: Number.parseInt(walletIds[index] ?? '', 10) }));
+  const walletIds = row.wallet_ids.split(',');
+  return row.txids.split(',').map((txid, index) => ({ txid, walletId: Number.parseInt(walletIds[index] ?? '', 10) }));
 }
 
 const SOLID_RULE: Rule = {
@@ -125,11 +122,11 @@ async function checkSolid(database: Database, client: TronClient, terms: ChainTe
   const findings: Finding[] = [];
   const { check, rule } = SOLID_RULE;
   await inLanes(rows, terms.lanes, async (row) => {
-    const { block, missing } = await missingFrom(client, Number(row.block_number), recordedOf(row));
-    for (const { txid, blockId, walletId } of missing) {
+    const { block, missing } = await missingFrom(client, row);
+    for (const { txid, walletId } of missing) {
       const facts = {
         block_number: row.block_number,
-        recorded_block: blockId,
+        recorded_block: row.block_id,
         chain_block: block.id,
         is_in_block: false,
       };
@@ -140,17 +137,15 @@ async function checkSolid(database: Database, client: TronClient, terms: ChainTe
 }
 
 /** Those of a block's transactions that no healthy node has there; one node that has it is enough. */
-async function missingFrom(
-  client: TronClient,
-  number: number,
-  recorded: readonly Recorded[],
-): Promise<{ block: Block; missing: readonly Recorded[] }> {
+async function missingFrom(client: TronClient, row: SolidRow): Promise<{ block: Block; missing: readonly Recorded[] }> {
+  const [number, id] = [Number(row.block_number), row.block_id?.toString('hex')];
   const lackingIn = (block: Block, looked: readonly Recorded[]): readonly Recorded[] => {
+    if (block.id !== id) return looked;
     const present = new Set(block.transactions.filter((tx) => tx.succeeded).map((tx) => tx.txid));
-    return looked.filter(({ txid, blockId }) => blockId !== block.id || !present.has(txid));
+    return looked.filter(({ txid }) => !present.has(txid));
   };
   const first = await solidBlock(client, number);
-  let missing = lackingIn(first, recorded);
+  let missing = lackingIn(first, recordedOf(row));
   if (missing.length === 0) return { block: first, missing };
   for (const node of client.pool.healthy()) {
     const block = await solidBlockOf(node, number).catch(() => undefined);
