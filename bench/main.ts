@@ -47,7 +47,7 @@ function line(row: Row): string[] {
     `${round(low)}–${round(high)}`,
     row.p50Ms === undefined
       ? '–'
-      : `${round(row.p50Ms)} / ${round(row.p99Ms ?? Number.NaN)} ms${row.limitP99Ms === undefined ? '' : ` (${round(row.limitP99Ms)})`}`,
+      : `${round(row.p50Ms)} / ${round(row.p99Ms ?? Number.NaN)} ms${Number.isFinite(row.limitP99Ms) ? ` (${round(row.limitP99Ms ?? 0)})` : ''}`,
     row.goal,
     row.against + (row.note === undefined || row.note === '' ? '' : ` (${row.note})`),
   ];

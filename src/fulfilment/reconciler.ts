@@ -25,6 +25,8 @@ const LOOK_MS = 5000;
 const FINDINGS_MAX = 10_000;
 /** Blocks of final transactions that every pass reads again. */
 const BLOCKS_MAX = 30;
+/** Blocks read at once while the worker's start waits for it; later one by one, so that few are held by what delivers. */
+const FIRST_LANES = 4;
 const NAMED_MAX = 3;
 
 const TAKE_TURN = `UPDATE reconcile_state SET lease_until = clock_timestamp() + $1 * interval '1 second', fence = fence + 1
@@ -62,12 +64,12 @@ export class Reconciler {
     if (row === undefined) return LOOK_MS;
     this.isFirst = false;
     const scannedTo = row.scanned_to === null ? undefined : Number(row.scanned_to);
-    await this.pass({ fence: row.fence, leaseSec: LEASE_SEC, scannedTo });
+    await this.pass({ fence: row.fence, leaseSec: LEASE_SEC, scannedTo }, isForced ? FIRST_LANES : 1);
     await this.figures.sample();
     return LOOK_MS;
   }
 
-  private async pass(turn: Turn): Promise<void> {
+  private async pass(turn: Turn, lanes: number): Promise<void> {
     const startedMs = monotonicMs();
     try {
       const left = await this.onChain('searching for orphans', () => this.orphans.search(turn));
@@ -75,7 +77,7 @@ export class Reconciler {
         chain: this.client,
         pairs: 'suspicious',
         blocksMax: BLOCKS_MAX,
-        lanes: 1, // Nobody waits for it, and the process that delivers is not to hold several blocks at once.
+        lanes,
         scanBlocks: 0,
         findingsMax: FINDINGS_MAX,
       });
