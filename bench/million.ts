@@ -1,5 +1,4 @@
 // Orders beside a million finished ones, and beside few, in turn: what grows with history would show.
-import { randomBytes } from 'node:crypto';
 import type { Row } from './measure.js';
 import { HttpRows, type Pace } from './rows-http.js';
 import { Stage, type StageOptions } from './stage.js';
@@ -13,12 +12,8 @@ const QUOTE_ID = `(lpad(to_hex((extract(epoch FROM now() - interval '10 days') *
 /** Two services of one Postgres server: a million orders in the tables of the one, and only its own in the other's. */
 export async function millionRows(options: StageOptions, pace: Pace): Promise<Row[]> {
   const many = await Stage.open(options);
-  const name = `bench_few_${randomBytes(6).toString('hex')}`;
   try {
-    await many.database.query(`CREATE DATABASE ${name}`);
-    const url = new URL(many.world.databaseUrl);
-    url.pathname = `/${name}`;
-    const few = await Stage.open({ ...options, databaseUrl: url.href });
+    const few = await Stage.open({ ...options, databaseUrl: many.world.databaseUrl });
     try {
       await loadMillion(many);
       const rows = await HttpRows.open(many, pace);
@@ -28,7 +23,6 @@ export async function millionRows(options: StageOptions, pace: Pace): Promise<Ro
       await few.close();
     }
   } finally {
-    await many.database.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
     await many.close();
   }
 }

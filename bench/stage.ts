@@ -1,11 +1,13 @@
 // What is measured: a world with one API whose limits are lifted, 200 projects with credits, and signed requests.
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import type { INestApplicationContext } from '@nestjs/common';
 import type autocannon from 'autocannon';
+import { Redis } from 'ioredis';
 import type { World as WorldType } from '../src/local/world.js';
 import type { Credits } from '../src/money/units.js';
 import type { BareSettings } from './bare-server.js';
+import { asAdmin } from '../test/setup/admin.js';
 import { Database, freePort, Ledger, openParts, Projects, startNode, World } from './dist.js';
 
 export const PROJECTS = 200;
@@ -20,9 +22,47 @@ export interface Tenant {
 export interface StageOptions {
   readonly blockMs: number;
   readonly solidLag: number;
-  /** Instead of DATABASE_URL or a server of its own. */
+  /** On whose server to measure, instead of that of DATABASE_URL or one of its own. */
   readonly databaseUrl?: string;
   readonly env?: NodeJS.ProcessEnv;
+}
+
+/** A database and a Redis prefix of a stage's own on servers that were given: what others have there is left alone. */
+class Stores {
+  readonly name = `bench_${randomBytes(6).toString('hex')}`;
+
+  private constructor(
+    private readonly server: string | undefined,
+    readonly redisUrl: string | undefined,
+  ) {}
+
+  static async open(server: string | undefined, redisUrl: string | undefined): Promise<Stores> {
+    const stores = new Stores(server, redisUrl);
+    await stores.asAdmin(`CREATE DATABASE ${stores.name}`);
+    return stores;
+  }
+
+  get databaseUrl(): string | undefined {
+    if (this.server === undefined) return undefined;
+    const url = new URL(this.server);
+    url.pathname = `/${this.name}`;
+    return url.href;
+  }
+
+  /** Nobody is to use them any more. */
+  async clear(): Promise<void> {
+    await this.asAdmin(`DROP DATABASE ${this.name} WITH (FORCE)`);
+    if (this.redisUrl === undefined || this.redisUrl === 'embedded') return;
+    const redis = new Redis(this.redisUrl);
+    for await (const keys of redis.scanStream({ match: `${this.name}*`, count: 1000 }) as AsyncIterable<string[]>) {
+      if (keys.length > 0) await redis.unlink(keys);
+    }
+    await redis.quit();
+  }
+
+  private async asAdmin(statement: string): Promise<void> {
+    if (this.server !== undefined) await asAdmin(this.server, (client) => client.query(statement));
+  }
 }
 
 export class Stage {
@@ -32,21 +72,24 @@ export class Stage {
     readonly tenants: readonly Tenant[],
     readonly apiUrl: string,
     readonly apiPid: number,
+    private readonly stores: Stores,
   ) {}
 
   static async open(options: StageOptions): Promise<Stage> {
+    const stores = await Stores.open(options.databaseUrl ?? process.env['DATABASE_URL'], process.env['REDIS_URL']);
     const world = await World.start({
       blockMs: options.blockMs,
       solidLag: options.solidLag,
       durable: true,
-      databaseUrl: options.databaseUrl ?? process.env['DATABASE_URL'],
-      redisUrl: process.env['REDIS_URL'],
+      databaseUrl: stores.databaseUrl,
+      redisUrl: stores.redisUrl,
       // Enough stake for a soak: at nine energy per TRX an order of 65 000 takes some 7 240 TRX.
       poolStakesTrx: [1_500_000_000, 1_500_000_000, 1_500_000_000, 1_500_000_000],
       env: {
         LOG_LEVEL: 'warn',
         RATE_LIMIT_PER_MINUTE: '10000000',
         BAD_SIGNATURES_PER_MINUTE: '10000000',
+        REDIS_PREFIX: stores.name,
         ...options.env,
       },
     });
@@ -59,7 +102,7 @@ export class Stage {
     }
     // Info: the line that says where it listens is one.
     const api = await world.startApi(await freePort(), { LOG_LEVEL: 'info' });
-    return new Stage(world, parts, tenants, api.baseUrl, api.process.pid);
+    return new Stage(world, parts, tenants, api.baseUrl, api.process.pid, stores);
   }
 
   get database(): InstanceType<typeof Database> {
@@ -133,5 +176,6 @@ export class Stage {
   async close(): Promise<void> {
     await this.parts.close();
     await this.world.stop();
+    await this.stores.clear();
   }
 }
