@@ -105,7 +105,7 @@ it.each(HANDS)('%s is named', async (_what, harm, repair, names) => {
   expect(namesOf(await world.verify())).toEqual([]);
 });
 
-it('bytes that say anything else than their leg are told apart', async () => {
+it('bytes that say anything else than their leg are told apart', () => {
   const [owner, to, other] = [newOwner().address, newOwner().address, newOwner().address];
   const terms = {
     permissionId: 2,
