@@ -44,6 +44,8 @@ const DEFAULTS: ChainTerms = {
   lateSec: 900,
   findingsMax: FINDINGS_MAX,
 };
+/** Transactions asked after at once: short answers, unlike blocks. */
+const LOOK_UP_LANES = 4;
 const DEAD_MAX = 500;
 
 interface Outcome {
@@ -177,7 +179,7 @@ async function checkDead(database: Database, client: TronClient, terms: ChainTer
   );
   const findings: Finding[] = [];
   const { check, rule } = DEAD_RULE;
-  await inLanes(rows, terms.lanes, async (row) => {
+  await inLanes(rows, LOOK_UP_LANES, async (row) => {
     const txid = row.txid.toString('hex');
     const place = await client.pool.ask('a dead transaction', (node) => solidPlaceOf(node, txid));
     if (place === undefined) return;
