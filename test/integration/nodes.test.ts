@@ -111,7 +111,7 @@ it('a node far behind is not asked either while the only good one has a short fa
 it('a node whose head is asked for anyway is not probed besides, and is again once nobody asks', async () => {
   const node = new TronNode(optionsOf(first, chain.solidUrl));
   const other = new TronNode(optionsOf(second, chain.second!.solidUrl));
-  const pool = new NodePool([node, other], 100);
+  const pool = new NodePool([node, other], 300);
   pools.push(pool);
   const askedOf = (of: FaultyNode): number => of.asked.get('wallet/getnowblock') ?? 0;
   await node.readHead();
