@@ -3,15 +3,16 @@ import { createHash, randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import type { INestApplicationContext } from '@nestjs/common';
 import type autocannon from 'autocannon';
-import { Redis } from 'ioredis';
 import type { World as WorldType } from '../src/local/world.js';
 import type { Credits } from '../src/money/units.js';
 import type { BareSettings } from './bare-server.js';
-import { asAdmin } from '../test/setup/admin.js';
+import { asAdmin, databaseUrl } from '../test/setup/admin.js';
+import { withRedis } from '../test/setup/redis.js';
 import { Database, freePort, Ledger, openParts, Projects, startNode, World } from './dist.js';
 
 export const PROJECTS = 200;
 const CREDITS = 1_000_000_000_000_000n as Credits;
+const CHECKPOINT_LIMIT_MS = 120_000;
 const AUTHOR = { actor: 'bench', reason: 'bench' };
 
 export interface Tenant {
@@ -43,24 +44,23 @@ class Stores {
   }
 
   get databaseUrl(): string | undefined {
-    if (this.server === undefined) return undefined;
-    const url = new URL(this.server);
-    url.pathname = `/${this.name}`;
-    return url.href;
+    return this.server === undefined ? undefined : databaseUrl(this.server, this.name);
   }
 
   /** Nobody is to use them any more. */
   async clear(): Promise<void> {
     await this.asAdmin(`DROP DATABASE ${this.name} WITH (FORCE)`);
     if (this.redisUrl === undefined || this.redisUrl === 'embedded') return;
-    const redis = new Redis(this.redisUrl);
-    for await (const keys of redis.scanStream({ match: `${this.name}*`, count: 1000 }) as AsyncIterable<string[]>) {
-      if (keys.length > 0) await redis.unlink(keys);
-    }
-    await redis.quit();
+    await withRedis(this.redisUrl, async (redis) => {
+      for await (const keys of redis.scanStream({ match: `${this.name}*`, count: 1000 }) as AsyncIterable<string[]>) {
+        if (keys.length > 0) await redis.unlink(keys);
+      }
+    });
   }
 
-  private async asAdmin(statement: string): Promise<void> {
+  /** Both write a checkpoint, which takes its time after a load; more than the usual limit of such statements. */
+  private async asAdmin(text: string): Promise<void> {
+    const statement = { text, query_timeout: CHECKPOINT_LIMIT_MS };
     if (this.server !== undefined) await asAdmin(this.server, (client) => client.query(statement));
   }
 }
@@ -77,6 +77,15 @@ export class Stage {
 
   static async open(options: StageOptions): Promise<Stage> {
     const stores = await Stores.open(options.databaseUrl ?? process.env['DATABASE_URL'], process.env['REDIS_URL']);
+    try {
+      return await Stage.openOn(stores, options);
+    } catch (error) {
+      await stores.clear();
+      throw error;
+    }
+  }
+
+  private static async openOn(stores: Stores, options: StageOptions): Promise<Stage> {
     const world = await World.start({
       blockMs: options.blockMs,
       solidLag: options.solidLag,
