@@ -87,10 +87,19 @@ export const SET_DAILY_CAP = {
   text: `UPDATE credit_account SET daily_cap_credits = $2 WHERE project_id = $1 RETURNING project_id`,
 };
 
+const ACCOUNT = 'balance_credits, is_postpaid, floor_credits, frozen, daily_cap_credits, clock_timestamp() AS read_at';
+
 export const FIND_ACCOUNT = {
   name: 'ledger-find-account',
-  text: `SELECT balance_credits, is_postpaid, floor_credits, frozen, daily_cap_credits, clock_timestamp() AS read_at
-           FROM credit_account WHERE project_id = $1`,
+  text: `SELECT ${ACCOUNT} FROM credit_account WHERE project_id = $1`,
+};
+
+/** As FIND_ACCOUNT, for many at once. $1 projects. `LIMIT` keeps each a look-up, whatever the planner thinks of sizes. */
+export const FIND_ACCOUNTS = {
+  name: 'ledger-find-accounts',
+  text: `SELECT wanted.place::int, account.*
+           FROM unnest($1::uuid[]) WITH ORDINALITY AS wanted (project_id, place)
+           CROSS JOIN LATERAL (SELECT ${ACCOUNT} FROM credit_account WHERE project_id = wanted.project_id LIMIT 1) account`,
 };
 
 export const STATEMENT = {

@@ -6,6 +6,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { ApiError, invariant } from '../errors.js';
 import type { Credits } from '../money/units.js';
 import { recordAct, type Author } from '../store/audit-log.js';
+import { BatchedRead } from '../store/batched-read.js';
 import { Database, type Queryable } from '../store/database.js';
 import * as sql from './ledger-sql.js';
 
@@ -55,7 +56,11 @@ interface Booked {
 
 @Injectable()
 export class Ledger {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  private readonly accounts: BatchedRead<sql.AccountRow>;
+
+  constructor(@Inject(Database) private readonly database: Database) {
+    this.accounts = new BatchedRead(database, sql.FIND_ACCOUNTS);
+  }
 
   /** Opens the account of a project in the transaction that makes the project. A second one is a unique violation. */
   async createAccount(tx: Queryable, projectId: string, terms: BillingTerms, author: Author): Promise<void> {
@@ -114,9 +119,9 @@ export class Ledger {
     await this.change(sql.SET_DAILY_CAP, [projectId, capCredits ?? null], author, 'credits.daily-cap', { capCredits });
   }
 
-  /** The balance and terms of a project, one indexed read; undefined for an unknown project. */
+  /** The balance and terms of a project, one indexed read for all who ask at once; undefined for an unknown project. */
   async balanceOf(projectId: string): Promise<Balance | undefined> {
-    const [row] = await this.database.query<sql.AccountRow>(sql.FIND_ACCOUNT, [projectId]);
+    const row = await this.accounts.find(projectId);
     if (row === undefined) return undefined;
     const floor = row.floor_credits;
     const available = floor === null ? undefined : row.balance_credits - floor;

@@ -17,7 +17,7 @@ import { REFUSAL_SQLSTATE } from '../store/accept-order.js';
 import { Database, isConnectionFault, sqlStateOf } from '../store/database.js';
 import { KeyHints } from './key-hints.js';
 import { OrderLanes } from './lanes.js';
-import { FIND_BY_KEY, type KeyedOrderRow, type OrderRow } from './order-rows.js';
+import { OrdersByKey, type OrderRow } from './order-rows.js';
 import type { OrderKind } from './order-state.js';
 import { refusalOf } from './refusals.js';
 
@@ -98,6 +98,7 @@ export class Acceptance {
 
   constructor(
     @Inject(Database) private readonly database: Database,
+    @Inject(OrdersByKey) private readonly orders: OrdersByKey,
     @Inject(KeyHints) private readonly hints: KeyHints,
     @Inject(OrderWakes) private readonly wakes: OrderWakes,
     @Inject(Config) config: Config,
@@ -170,7 +171,7 @@ export class Acceptance {
 
   /** The order of this key, if there is one; 422 when it was another request's. */
   private async replayOf(purchase: Purchase, key: string): Promise<Accepted | undefined> {
-    const [row] = await this.database.query<KeyedOrderRow>(FIND_BY_KEY, [purchase.projectId, key]);
+    const row = await this.orders.find(purchase.projectId, key);
     if (row === undefined) return undefined;
     if (!row.request_hash.equals(purchase.hash)) throw keyReused();
     return { row, isReplay: true };
@@ -189,7 +190,7 @@ export class Acceptance {
       return { row: newRow(purchase.kind, key, result, prepared.terms), isReplay: false };
     }
     if (!result.same_request) throw keyReused();
-    const [row] = await this.database.query<KeyedOrderRow>(FIND_BY_KEY, [purchase.projectId, key]);
+    const row = await this.orders.find(purchase.projectId, key);
     invariant(row !== undefined, 'orders are never deleted');
     this.hints.remember(purchase.projectId, key, row.id);
     if (isRecovered) this.wakes.wake(row.id);

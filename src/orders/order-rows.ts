@@ -1,5 +1,7 @@
 /** Reads of orders: one SELECT each, legs and transactions included. Every one is named, so each connection plans it once. */
-import type { Statement } from '../store/database.js';
+import { Inject, Injectable } from '@nestjs/common';
+import { BatchedRead } from '../store/batched-read.js';
+import { Database, type Statement } from '../store/database.js';
 import type { OrderKind, OrderStatus } from './order-state.js';
 
 /** One delegation (or the one action of an activation) as the database's JSON has it. */
@@ -61,11 +63,33 @@ const COLUMNS = `o.id, o.key, o.kind, o.status, o.receive_address, o.energy, o.d
   o.trx_usd_e8, o.delivered_energy, o.settled, o.needs_attention, o.error_code, o.error, o.created_at, o.delivered_at,
   o.ends_at, o.reclaimed_at, ${LEGS}`;
 
-/** $1 project, $2 key. Index orders_key. */
-export const FIND_BY_KEY: Statement = {
-  name: 'order-by-key',
-  text: `SELECT ${COLUMNS}, o.request_hash, o.request_id FROM orders o WHERE o.project_id = $1 AND o.key = $2`,
+/**
+ * $1 projects, $2 keys, of the same length. Index orders_key: `LIMIT` keeps each a look-up, whatever the planner thinks
+ * of sizes.
+ */
+const FIND_BY_KEYS: Statement = {
+  name: 'orders-by-key',
+  text: `SELECT wanted.place::int, found.*
+           FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY AS wanted (project_id, key, place)
+           CROSS JOIN LATERAL (
+             SELECT ${COLUMNS}, o.request_hash, o.request_id FROM orders o
+              WHERE o.project_id = wanted.project_id AND o.key = wanted.key LIMIT 1) found`,
 };
+
+/** Orders by their keys, for polls and replays. */
+@Injectable()
+export class OrdersByKey {
+  private readonly reads: BatchedRead<KeyedOrderRow>;
+
+  constructor(@Inject(Database) database: Database) {
+    this.reads = new BatchedRead(database, FIND_BY_KEYS);
+  }
+
+  /** The project's order of this key; undefined when there is none or it is another project's. */
+  async find(projectId: string, key: string): Promise<KeyedOrderRow | undefined> {
+    return this.reads.find(projectId, key);
+  }
+}
 
 /**
  * $1 project, $2 the id to be below, $3 limit. Index orders_project. `id < $2` stands alone, with the highest id for a

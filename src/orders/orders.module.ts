@@ -4,6 +4,7 @@ import { BillingModule } from '../billing/billing.module.js';
 import { QuotesModule } from '../quotes/quotes.module.js';
 import { Acceptance } from './acceptance.js';
 import { KeyHints } from './key-hints.js';
+import { OrdersByKey } from './order-rows.js';
 import { OrdersController } from './orders.controller.js';
 import { OrdersService } from './orders.service.js';
 import { ReceiverCheck } from './receiver.js';
@@ -12,7 +13,7 @@ import { OrderWaits } from './waits.js';
 @Module({
   imports: [BillingModule, QuotesModule],
   controllers: [OrdersController],
-  providers: [Acceptance, KeyHints, OrdersService, OrderWaits, ReceiverCheck],
+  providers: [Acceptance, KeyHints, OrdersByKey, OrdersService, OrderWaits, ReceiverCheck],
   exports: [Acceptance, OrdersService, OrderWaits, ReceiverCheck],
 })
 export class OrdersModule {}

@@ -10,7 +10,7 @@ import { Market } from '../quotes/market.js';
 import { QuotesService } from '../quotes/quotes.service.js';
 import { Database } from '../store/database.js';
 import { Acceptance, type Accepted, type OrderTerms, type Prepared } from './acceptance.js';
-import { FIND_BY_KEY, ID_MAX, LIST_ALL, LIST_BY_STATUS, type OrderRow } from './order-rows.js';
+import { ID_MAX, LIST_ALL, LIST_BY_STATUS, OrdersByKey, type OrderRow } from './order-rows.js';
 import type { OrderStatus } from './order-state.js';
 import { orderBody, type OrderBody, type OrderRequest } from './orders.dto.js';
 import { ReceiverCheck, chainAway } from './receiver.js';
@@ -48,6 +48,7 @@ export class OrdersService {
     @Inject(Market) private readonly market: Market,
     @Inject(ReceiverCheck) private readonly receivers: ReceiverCheck,
     @Inject(OrderWaits) private readonly waits: OrderWaits,
+    @Inject(OrdersByKey) private readonly orders: OrdersByKey,
     @Inject(Database) private readonly database: Database,
     @Inject(Config) private readonly config: Config,
   ) {}
@@ -85,7 +86,7 @@ export class OrdersService {
 
   /** The project's order of this key; undefined when there is none or it is another project's. */
   async find(projectId: string, key: string): Promise<OrderBody | undefined> {
-    const [row] = await this.database.query<OrderRow>(FIND_BY_KEY, [projectId, key]);
+    const row = await this.orders.find(projectId, key);
     return row === undefined ? undefined : orderBody(row);
   }
 
