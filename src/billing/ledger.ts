@@ -3,11 +3,12 @@
  * charges. Entries are append-only and keyed; the balance moves in the transaction of its entry, its row last.
  */
 import { Inject, Injectable } from '@nestjs/common';
+import type { Batched } from '../batched.js';
 import { ApiError, invariant } from '../errors.js';
 import type { Credits } from '../money/units.js';
 import { recordAct, type Author } from '../store/audit-log.js';
-import { BatchedRead } from '../store/batched-read.js';
 import { Database, type Queryable } from '../store/database.js';
+import { rowsByKey } from '../store/rows-by-key.js';
 import * as sql from './ledger-sql.js';
 
 /** How a project pays. Postpaid without a limit is unlimited. */
@@ -56,10 +57,10 @@ interface Booked {
 
 @Injectable()
 export class Ledger {
-  private readonly accounts: BatchedRead<sql.AccountRow>;
+  private readonly accounts: Batched<sql.AccountRow>;
 
   constructor(@Inject(Database) private readonly database: Database) {
-    this.accounts = new BatchedRead(database, sql.FIND_ACCOUNTS);
+    this.accounts = rowsByKey(database, sql.FIND_ACCOUNTS);
   }
 
   /** Opens the account of a project in the transaction that makes the project. A second one is a unique violation. */

@@ -2,9 +2,10 @@
  * What Redis remembers of recent keys: that an order of this key exists, so that a replay reads it at once instead of
  * trying to take it again. Decides nothing: whatever Redis says, forgets or invents, the order is read from Postgres.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { Redis } from 'ioredis';
+import { Batched } from '../batched.js';
 import { monotonicMs, withDeadline } from '../clock.js';
 import { Config } from '../config.js';
 
@@ -13,22 +14,29 @@ const KEPT_SEC = 600;
 const READ_LIMIT_MS = 25;
 /** After a slow answer nobody waits for Redis for this long. */
 const REST_MS = 1000;
+/** Of one turn of the event loop; one command to Redis costs more than the looks themselves. */
+const LOOKS = { lanes: Number.POSITIVE_INFINITY, keys: 100 };
 
 @Injectable()
 export class KeyHints {
   private restUntilMs = 0;
+  private readonly looks: Batched<string>;
 
   constructor(
     @Inject(Redis) private readonly redis: Redis,
     @Inject(Config) private readonly config: Config,
-  ) {}
+  ) {
+    this.looks = new Batched(LOOKS, async (names) => {
+      const hints = await withDeadline(redis.mget(...names.flat()), READ_LIMIT_MS, 'a hint');
+      return hints.map((hint) => hint ?? undefined);
+    });
+  }
 
   /** Whether Redis thinks an order of this key exists; false within 25 ms when it cannot say. */
   async seen(projectId: string, key: string): Promise<boolean> {
     if (!this.isAsked) return false;
     try {
-      const hint = await withDeadline(this.redis.get(this.nameOf(projectId, key)), READ_LIMIT_MS, 'a hint');
-      return hint !== null;
+      return (await this.looks.find(this.nameOf(projectId, key))) !== undefined;
     } catch {
       this.restUntilMs = monotonicMs() + REST_MS;
       return false;
@@ -49,7 +57,6 @@ export class KeyHints {
 
   /** Hashed: a key is the caller's secret, and up to 255 characters long. */
   private nameOf(projectId: string, key: string): string {
-    const digest = createHash('sha256').update(projectId).update('\n').update(key).digest('base64url');
-    return `${this.config.redis.prefix}:key:${digest}`;
+    return `${this.config.redis.prefix}:key:${hash('sha256', `${projectId}\n${key}`, 'base64url')}`;
   }
 }

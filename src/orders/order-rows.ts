@@ -1,7 +1,8 @@
 /** Reads of orders: one SELECT each, legs and transactions included. Every one is named, so each connection plans it once. */
 import { Inject, Injectable } from '@nestjs/common';
-import { BatchedRead } from '../store/batched-read.js';
+import type { Batched } from '../batched.js';
 import { Database, type Statement } from '../store/database.js';
+import { rowsByKey } from '../store/rows-by-key.js';
 import type { OrderKind, OrderStatus } from './order-state.js';
 
 /** One delegation (or the one action of an activation) as the database's JSON has it. */
@@ -79,10 +80,10 @@ const FIND_BY_KEYS: Statement = {
 /** Orders by their keys, for polls and replays. */
 @Injectable()
 export class OrdersByKey {
-  private readonly reads: BatchedRead<KeyedOrderRow>;
+  private readonly reads: Batched<KeyedOrderRow>;
 
   constructor(@Inject(Database) database: Database) {
-    this.reads = new BatchedRead(database, FIND_BY_KEYS);
+    this.reads = rowsByKey(database, FIND_BY_KEYS);
   }
 
   /** The project's order of this key; undefined when there is none or it is another project's. */

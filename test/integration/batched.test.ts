@@ -1,9 +1,10 @@
 // Rows read many at once: everybody gets the own row, as it was after asking, over few connections.
 import { setImmediate as turn } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
-import { BatchedRead } from '../../src/store/batched-read.js';
+import type { Batched } from '../../src/batched.js';
 import { createDataSource } from '../../src/store/data-source.js';
 import { Database } from '../../src/store/database.js';
+import { rowsByKey } from '../../src/store/rows-by-key.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 
 interface Thing {
@@ -25,7 +26,7 @@ const FIND = {
 let database: TestDatabase;
 let source: DataSource;
 let pool: Database;
-let things: BatchedRead<Thing>;
+let things: Batched<Thing>;
 
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -41,7 +42,7 @@ beforeAll(async () => {
 });
 
 beforeEach(() => {
-  things = new BatchedRead<Thing>(pool, FIND);
+  things = rowsByKey<Thing>(pool, FIND);
 });
 
 afterAll(async () => {
