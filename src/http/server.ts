@@ -88,25 +88,33 @@ function configureHttp(app: NestExpressApplication): void {
   // A query string means nothing on a POST; where a GET takes one, it is flat.
   app.set('query parser', 'simple');
   app.useGlobalFilters(new ErrorFilter(log));
-  app.use(
-    helmet({
-      // An API of JSON alone: nothing may be framed, loaded or sniffed from it.
-      contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
-      xDnsPrefetchControl: false,
-      xDownloadOptions: false,
-      xPermittedCrossDomainPolicies: false,
-      xXssProtection: false,
-      originAgentCluster: false,
-    }),
-  );
   app.use(frontOfDoor(app, log));
   shapeParserErrors(serverOf(app));
+}
+
+/** What helmet puts on every answer of an API of JSON alone: nothing may be framed, loaded or sniffed from it. */
+function securityHeaders(): ReadonlyMap<string, string> {
+  const headers = new Map<string, string>();
+  const secure = helmet({
+    contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
+    xDnsPrefetchControl: false,
+    xDownloadOptions: false,
+    xPermittedCrossDomainPolicies: false,
+    xPoweredBy: false,
+    xXssProtection: false,
+    originAgentCluster: false,
+  });
+  // Asked once: none of these depends on the request, and its chain of handlers took a twentieth of a read’s time.
+  const probe = { setHeader: (name: string, value: string) => headers.set(name, value) } as unknown as ServerResponse;
+  secure({} as IncomingMessage, probe, () => undefined);
+  return headers;
 }
 
 function frontOfDoor(app: INestApplication, log: Log) {
   const routes = routesOf(app);
   const metrics = app.get(Metrics);
   const server = serverOf(app);
+  const fixed = [...securityHeaders(), ['Cache-Control', 'no-store'] as const];
   return (request: Request, response: Response, next: NextFunction): void => {
     const visit: Visit = {
       requestId: requestIdOf(request),
@@ -116,8 +124,8 @@ function frontOfDoor(app: INestApplication, log: Log) {
       errorCode: undefined,
     };
     setVisit(request, visit);
+    for (const [name, value] of fixed) response.setHeader(name, value);
     response.setHeader('X-Request-Id', visit.requestId);
-    response.setHeader('Cache-Control', 'no-store');
     if (leaving.has(server) || !server.listening) response.setHeader('Connection', 'close');
     response.on('close', () => record(response, visit, log, metrics));
     try {
