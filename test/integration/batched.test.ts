@@ -84,12 +84,15 @@ test('a row is read after it was asked for, whoever else is asking', async () =>
   const others = Array.from({ length: 8 }, async () => {
     while (!isOver) await things.find('o1', 'n1');
   });
-  for (let version = 1; version <= 200; version += 1) {
-    await pool.query(`UPDATE thing SET version = $1 WHERE owner = 'o1' AND name = 'n1'`, [version]);
-    expect((await things.find('o1', 'n1'))?.version).toBe(version);
+  try {
+    for (let version = 1; version <= 200; version += 1) {
+      await pool.query(`UPDATE thing SET version = $1 WHERE owner = 'o1' AND name = 'n1'`, [version]);
+      expect((await things.find('o1', 'n1'))?.version).toBe(version);
+    }
+  } finally {
+    isOver = true;
+    await Promise.all(others);
   }
-  isOver = true;
-  await Promise.all(others);
 });
 
 test('a statement that fails fails for those who asked for it, and gives its lane back', async () => {
