@@ -3,15 +3,21 @@
  * look-ups run, travels in one. Each is looked up after it was asked for, never before, so a caller sees all that was
  * true by then.
  */
+import { monotonicMs } from './clock.js';
+import { ApiError } from './errors.js';
+
 interface Limits {
   /** Look-ups under way at once; what comes meanwhile gathers for the next. */
   readonly lanes: number;
   /** Keys of one look-up. */
   readonly keys: number;
+  /** Who has waited for a lane this long when one is free is refused, ms. */
+  readonly waitMs: number;
 }
 
 interface Wanted<R> {
   readonly key: readonly string[];
+  readonly sinceMs: number;
   readonly found: Promise<R | undefined>;
   readonly settle: (result: R | undefined) => void;
   readonly fail: (error: unknown) => void;
@@ -28,7 +34,10 @@ export class Batched<R> {
     private readonly lookUp: (keys: readonly (readonly string[])[]) => Promise<readonly (R | undefined)[]>,
   ) {}
 
-  /** What this key stands for, shared by all who ask for it together. Throws what the look-up throws. */
+  /**
+   * What this key stands for, shared by all who ask for it together. Throws what the look-up throws, and 503
+   * SERVICE_UNAVAILABLE after the wait's limit.
+   */
   async find(...key: readonly string[]): Promise<R | undefined> {
     const name = key.join('\n');
     const known = this.waiting.get(name);
@@ -51,6 +60,7 @@ export class Batched<R> {
 
   private async send(): Promise<void> {
     const batch = this.take();
+    if (batch.length === 0) return;
     this.running += 1;
     try {
       const results = await this.lookUp(batch.map(({ key }) => key));
@@ -65,10 +75,12 @@ export class Batched<R> {
 
   private take(): Wanted<R>[] {
     const batch: Wanted<R>[] = [];
+    const oldestMs = monotonicMs() - this.limits.waitMs;
     for (const [name, wanted] of this.waiting) {
       if (batch.length >= this.limits.keys) break;
       this.waiting.delete(name);
-      batch.push(wanted);
+      if (wanted.sinceMs < oldestMs) wanted.fail(busy());
+      else batch.push(wanted);
     }
     return batch;
   }
@@ -81,5 +93,9 @@ function wantedOf<R>(key: readonly string[]): Wanted<R> {
     settle = resolve;
     fail = reject;
   });
-  return { key, found, settle, fail };
+  return { key, sinceMs: monotonicMs(), found, settle, fail };
+}
+
+function busy(): ApiError {
+  return new ApiError('SERVICE_UNAVAILABLE', 'The service is busy; repeat the request.', { retryAfterSec: 1 });
 }

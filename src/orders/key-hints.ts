@@ -15,7 +15,7 @@ const READ_LIMIT_MS = 25;
 /** After a slow answer nobody waits for Redis for this long. */
 const REST_MS = 1000;
 /** Of one turn of the event loop; one command to Redis costs more than the looks themselves. */
-const LOOKS = { lanes: Number.POSITIVE_INFINITY, keys: 100 };
+const LOOKS = { lanes: Number.POSITIVE_INFINITY, keys: 100, waitMs: Number.POSITIVE_INFINITY };
 
 @Injectable()
 export class KeyHints {

@@ -1,7 +1,7 @@
 // Rows read many at once: everybody gets the own row, as it was after asking, over few connections.
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
-import type { Batched } from '../../src/batched.js';
+import { Batched } from '../../src/batched.js';
 import { createDataSource } from '../../src/store/data-source.js';
 import { Database } from '../../src/store/database.js';
 import { rowsByKey } from '../../src/store/rows-by-key.js';
@@ -101,6 +101,20 @@ test('a statement that fails fails for those who asked for it, and gives its lan
     expect(together.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   }
   expect((await things.find('o2', 'n2'))?.owner).toBe('o2');
+});
+
+test('who waited too long for a lane is refused, and the next is not', async () => {
+  const slow = new Batched<string>({ lanes: 1, keys: 10, waitMs: 50 }, async (keys) => {
+    await delay(300);
+    return keys.map(([name]) => name);
+  });
+  const first = slow.find('first');
+  await turn();
+  await turn();
+  const late = slow.find('late').catch((error: unknown) => error);
+  expect(await first).toBe('first');
+  expect(await late).toMatchObject({ code: 'SERVICE_UNAVAILABLE' });
+  expect(await slow.find('next')).toBe('next');
 });
 
 /** Statements of these reads that Postgres has under way. */
