@@ -4,6 +4,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 export type Fault =
   /** Breaks the connection. */
   | { readonly kind: 'down' }
+  /** Passes everything on, and breaks the connection instead of each n-th answer. */
+  | { readonly kind: 'drops'; readonly every: number }
   /** Answers rightly, but only after so long. */
   | { readonly kind: 'slow'; readonly ms: number }
   /** Answers this instead. */
@@ -42,6 +44,7 @@ export async function openFaultyNode(target: string): Promise<FaultyNode> {
   const asked = new Map<string, number>();
   const faults = new Map<string, Fault>();
   let everywhere: Fault | undefined;
+  let dropped = 0;
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = (request.url ?? '').slice(1);
@@ -67,6 +70,13 @@ export async function openFaultyNode(target: string): Promise<FaultyNode> {
       if (response.destroyed) return;
     }
     const { status, text } = await forward(target, path, body);
+    if (fault?.kind === 'drops') {
+      dropped += 1;
+      if (dropped % fault.every === 0) {
+        response.destroy();
+        return;
+      }
+    }
     response.writeHead(status, { 'content-type': 'application/json' }).end(text);
   }
 

@@ -3,6 +3,7 @@
 import 'reflect-metadata';
 import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { TronClient } from '../src/chain/tron.client.js';
 import { readConfig } from '../src/config.js';
 import { Ending } from '../src/fulfilment/ending.js';
 import { Follower } from '../src/fulfilment/follower.js';
@@ -70,6 +71,7 @@ export class Hand {
   log = () => this.context.get(TransactionLog, { strict: false });
   proofs = () => this.context.get(Proofs, { strict: false });
   fulfiller = () => this.context.get(Fulfiller, { strict: false });
+  chain = () => this.context.get(TronClient, { strict: false });
   orphans = () => this.context.get(Orphans, { strict: false });
 
   /** One look at the chain, as at a new block. */

@@ -8,6 +8,8 @@ export class NodeFault extends Error {
     readonly kind: 'unreachable' | 'timeout' | 'throttled' | 'http' | 'nonsense' | 'refused' | 'unhealthy',
     message: string,
     cause?: unknown,
+    /** Whether the node may have heard the request; false where certainly nobody did. */
+    readonly isSent = true,
   ) {
     super(`${node}: ${message}`, { cause });
   }

@@ -36,7 +36,15 @@ export class UnreadableAnswerError extends Error {
   override readonly name = 'UnreadableAnswerError';
 }
 
-/** POSTs `body`. Throws UnreadableAnswerError, DeadlineError when the time was up, or what went wrong below HTTP. */
+/** Thrown when not a byte of the request left: nobody can have heard it. `cause` is what would be thrown otherwise. */
+export class NotSentError extends Error {
+  override readonly name = 'NotSentError';
+}
+
+/**
+ * POSTs `body`. Throws UnreadableAnswerError, DeadlineError when the time was up, or what went wrong below HTTP; each
+ * of the latter two as a NotSentError's cause when the request never began.
+ */
 export async function post({ url, headers, body, timeoutMs }: Exchange): Promise<Answer> {
   const { origin, pathname, search } = new URL(url);
   try {
@@ -86,7 +94,7 @@ class Receiver implements Dispatcher.DispatchHandler {
     this.timer = setTimeout(() => {
       this.late = new DeadlineError(`no answer within ${timeoutMs.toString()} ms`);
       this.controller?.abort(this.late);
-      reject(this.late);
+      this.fail(this.late);
     }, timeoutMs);
   }
 
@@ -113,6 +121,11 @@ class Receiver implements Dispatcher.DispatchHandler {
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
     clearTimeout(this.timer);
-    this.reject(error);
+    this.fail(error);
+  }
+
+  /** undici hands over a controller right before it writes; without one no connection ever carried this. */
+  private fail(error: Error): void {
+    this.reject(this.controller === undefined ? new NotSentError(error.message, { cause: error }) : error);
   }
 }

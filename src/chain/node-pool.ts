@@ -1,6 +1,6 @@
 /**
- * The configured nodes as one thing to ask: healthy ones first, the next on a failure, none whose head stands still.
- * Proofs need more than one answer and ask `nodes` one by one.
+ * The configured nodes as one thing to ask: healthy ones first, then those that failed lately, the next on a failure,
+ * none whose head stands still. Proofs need more than one answer and ask `nodes` one by one.
  */
 import { messageOf } from '../errors.js';
 import { sleep } from '../clock.js';
@@ -20,6 +20,13 @@ const LAG_BLOCKS_MAX = 10;
 const HEARD_LATELY = 0.9;
 /** TRON: a block every three seconds, or later when its maker misses its turn. */
 const SLOT_MS = 3_000;
+
+/** Faults of the way to a node rather than of the node: the next request may well get through. */
+const BROKEN: ReadonlySet<NodeFault['kind']> = new Set(['unreachable', 'http']);
+
+function byHeight(nodes: readonly TronNode[]): TronNode[] {
+  return [...nodes].sort((a, b) => (b.head?.number ?? 0) - (a.head?.number ?? 0));
+}
 
 export class NodePool {
   private readonly stopping = new AbortController();
@@ -43,9 +50,29 @@ export class NodePool {
     await this.probing;
   }
 
-  /** The healthy nodes, the one with the highest head first; configured order decides between equals. */
+  /**
+   * The nodes to ask, the one with the highest head first; configured order decides between equals. Healthy ones, or
+   * where there is none, those that failed lately.
+   */
   healthy(): TronNode[] {
-    return this.current().sort((a, b) => (b.head?.number ?? 0) - (a.head?.number ?? 0));
+    const current = this.current();
+    const healthy = current.filter((node) => node.isHealthy);
+    return byHeight(healthy.length > 0 ? healthy : current);
+  }
+
+  /**
+   * Whom to tell of a transaction, best first. A broadcast is money and the same bytes do no harm twice, so nothing is
+   * left out for a failure; a node that throttles or is not believed comes only where no other is left.
+   */
+  forBroadcast(): TronNode[] {
+    const current = this.current();
+    if (current.length > 0)
+      return [
+        ...byHeight(current.filter((node) => node.isHealthy)),
+        ...byHeight(current.filter((node) => !node.isHealthy)),
+      ];
+    const rest = this.nodes.filter((node) => !node.isSilenced);
+    return byHeight(rest.length > 0 ? rest : this.nodes);
   }
 
   /** The highest head among healthy nodes, as last seen. */
@@ -70,12 +97,17 @@ export class NodePool {
   }
 
   /**
-   * Asks healthy nodes in configured order until one answers. Throws ChainUnavailableError when none does.
-   * A node's refusal is an answer: it is not asked elsewhere.
+   * Asks in configured order until one answers: healthy nodes, then those that failed lately. A node with none beside
+   * it is asked once more after a broken connection. Throws ChainUnavailableError when nobody answers.
    */
   async ask<T>(what: string, question: (node: TronNode) => Promise<T>): Promise<T> {
     const faults: unknown[] = [];
-    for (const node of await this.candidates()) {
+    const candidates = await this.candidates();
+    const [only] = candidates;
+    if (candidates.length === 1 && only !== undefined) candidates.push(only);
+    for (const node of candidates) {
+      const [last] = faults.slice(-1);
+      if (node === only && last instanceof NodeFault && !BROKEN.has(last.kind)) break;
       try {
         return await question(node);
       } catch (error) {
@@ -86,17 +118,21 @@ export class NodePool {
     throw new ChainUnavailableError(what, faults);
   }
 
-  /** The healthy nodes that were not far behind at the last probe, in configured order. */
+  /** The nodes that may be asked and were not far behind at the last probe: healthy ones first, in configured order. */
   private current(): TronNode[] {
-    return this.nodes.filter((node) => node.isHealthy && !this.behind.has(node));
+    const current = this.nodes.filter((node) => node.isBelieved && !this.behind.has(node));
+    return [
+      ...current.filter((node) => node.isHealthy),
+      ...current.filter((node) => !node.isHealthy && !node.isSilenced),
+    ];
   }
 
-  private async candidates(): Promise<readonly TronNode[]> {
-    const healthy = this.current();
-    if (healthy.length > 0) return healthy;
-    // Nothing known to be healthy: this process may have just begun, or they may be back. Who asks meanwhile waits too.
+  private async candidates(): Promise<TronNode[]> {
+    const current = this.current();
+    if (current.length > 0) return current;
+    // Nobody known to be believed: this process may have just begun, or they may be back. Who asks meanwhile waits too.
     if (this.reviving === undefined) {
-      if (performance.now() - this.revivedAt < REVIVE_INTERVAL_MS) return healthy;
+      if (performance.now() - this.revivedAt < REVIVE_INTERVAL_MS) return current;
       this.revivedAt = performance.now();
       this.reviving = this.probe(this.nodes).finally(() => {
         this.reviving = undefined;
@@ -107,7 +143,9 @@ export class NodePool {
   }
 
   private async probe(nodes: readonly TronNode[]): Promise<void> {
-    await Promise.all(nodes.filter((node) => !node.isBackedOff).map(async (node) => node.readHead().catch(messageOf)));
+    const rested = nodes.filter((node) => !node.isBackedOff);
+    const asked = rested.length > 0 ? rested : nodes.filter((node) => !node.isSilenced);
+    await Promise.all(asked.map(async (node) => node.readHead().catch(messageOf)));
     // Compared as read at about one time. Also with one that is not asked just now, as long as its head was seen to move
     // lately: a short failure of the only good node brings no stale answers.
     const highest = Math.max(0, ...this.nodes.map((node) => (node.isMoving ? (node.head?.number ?? 0) : 0)));

@@ -5,7 +5,7 @@
 import { DeadlineError, monotonicMs, nowMs } from '../clock.js';
 import { messageOf } from '../errors.js';
 import { NodeFault } from './errors.js';
-import { post, UnreadableAnswerError, type Answer } from './exchange.js';
+import { NotSentError, post, UnreadableAnswerError, type Answer } from './exchange.js';
 import { parseJson, type JsonObject } from './json.js';
 import { readBlock, type Block, type BlockHead } from './block.js';
 
@@ -25,6 +25,11 @@ export interface NodeOptions {
 const THROTTLE_BACKOFF_MS = 30_000;
 /** After a failure to connect the others are asked first for this long. */
 const FAILURE_BACKOFF_MS = 2_000;
+/**
+ * How long a node that throttled is asked nothing even where there is no other, doubled with each throttled answer in a
+ * row up to the whole back-off: a gateway that says 503 now and then is no suspended key.
+ */
+const THROTTLE_SILENCE_MS = 2_000;
 const BROADCAST_PATH = 'wallet/broadcasthex';
 const THROTTLED_STATUS = new Set([403, 429, 503]);
 const THROTTLED_TEXT = /suspended|frequency|exceed.{0,20}(usage|rps|limit)|allowed_rps|lack of computing resources/i;
@@ -46,6 +51,8 @@ export class TronNode {
   private readonly knownSinceMs = monotonicMs();
   private seen: SeenHead | undefined;
   private backoffUntilMs = 0;
+  private silentUntilMs = 0;
+  private throttledInARow = 0;
   /** Its last answer about the head was no block: what else it says is not believed until it tells a block again. */
   private isBabbling = false;
   private heardAtMs = Number.NEGATIVE_INFINITY;
@@ -80,15 +87,25 @@ export class TronNode {
     return this.seen === undefined && monotonicMs() - this.knownSinceMs <= this.options.headStallSec * 1000;
   }
 
+  /** Failed or throttled lately: others are asked first. */
   get isBackedOff(): boolean {
     return monotonicMs() < this.backoffUntilMs;
   }
 
-  /** Whether this node may be asked for the state of the chain (Contract 9). */
-  get isHealthy(): boolean {
-    if (this.seen === undefined || this.isBackedOff || this.isBabbling) return false;
-    if (!this.isMoving) return false;
+  /** Throttled so lately that asking again would only prolong it. */
+  get isSilenced(): boolean {
+    return monotonicMs() < this.silentUntilMs;
+  }
+
+  /** Whether what this node says of the chain's state is believed, by what it last told of its head. */
+  get isBelieved(): boolean {
+    if (this.seen === undefined || this.isBabbling || !this.isMoving) return false;
     return this.options.headAgeMaxSec === 0 || nowMs() - this.seen.timestampMs <= this.options.headAgeMaxSec * 1000;
+  }
+
+  /** Believed, and nothing lately speaks against asking it. */
+  get isHealthy(): boolean {
+    return this.isBelieved && !this.isBackedOff;
   }
 
   /** Asks for the head and remembers it. Throws NodeFault. */
@@ -144,7 +161,7 @@ export class TronNode {
 
   private async post(base: string, path: string, body: JsonObject, timeoutMs: number): Promise<JsonObject> {
     if ((await this.options.admit?.(path === BROADCAST_PATH)) === false) {
-      throw new NodeFault(this.name, 'throttled', `${path} found no place in the request budget`);
+      throw new NodeFault(this.name, 'throttled', `${path} found no place in the request budget`, undefined, false);
     }
     const { status, text } = await this.exchange(base, path, body, timeoutMs);
     if (THROTTLED_STATUS.has(status)) throw this.throttled(path, `HTTP ${status.toString()}`);
@@ -156,6 +173,7 @@ export class TronNode {
       if (THROTTLED_TEXT.test(error)) throw this.throttled(path, 'suspended');
       throw new NodeFault(this.name, 'refused', `${path}: ${error.slice(0, 300)}`);
     }
+    this.throttledInARow = 0;
     return json;
   }
 
@@ -175,16 +193,23 @@ export class TronNode {
       if (error instanceof UnreadableAnswerError) {
         throw new NodeFault(this.name, 'nonsense', `${path}: ${error.message}`, error);
       }
-      const timedOut = error instanceof DeadlineError;
+      const isSent = !(error instanceof NotSentError);
+      const reason: unknown = isSent ? error : error.cause;
+      const timedOut = reason instanceof DeadlineError;
       this.backOff(FAILURE_BACKOFF_MS);
       const kind = timedOut ? 'timeout' : 'unreachable';
-      throw new NodeFault(this.name, kind, `${path}: ${timedOut ? 'no answer in time' : messageOf(error)}`, error);
+      const says = timedOut ? 'no answer in time' : messageOf(reason);
+      throw new NodeFault(this.name, kind, `${path}: ${says}`, reason, isSent);
     }
   }
 
+  /** A gateway refused it, so no node behind it heard the request. */
   private throttled(path: string, how: string): NodeFault {
     this.backOff(THROTTLE_BACKOFF_MS);
-    return new NodeFault(this.name, 'throttled', `${path} was throttled (${how})`);
+    const silenceMs = Math.min(THROTTLE_BACKOFF_MS, THROTTLE_SILENCE_MS * 2 ** this.throttledInARow);
+    this.throttledInARow = Math.min(this.throttledInARow + 1, 10);
+    this.silentUntilMs = Math.max(this.silentUntilMs, monotonicMs() + silenceMs);
+    return new NodeFault(this.name, 'throttled', `${path} was throttled (${how})`, undefined, false);
   }
 
   private backOff(ms: number): void {

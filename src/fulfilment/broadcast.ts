@@ -23,6 +23,7 @@ const MESSAGE_LENGTH_MAX = 300;
 const ACCEPTED = 'SUCCESS';
 /** TRON: in this node's mempool or chain, or only in its cache of ids; asking another node settles nothing either. */
 const KNOWN = 'DUP_TRANSACTION_ERROR';
+const TIMED_OUT = 'NO_ANSWER:timeout';
 
 @Injectable()
 export class Broadcaster {
@@ -30,19 +31,26 @@ export class Broadcaster {
 
   /**
    * Sends each to the best node, and to the next ones while a node does not take it. `everywhere` sends to all
-   * healthy nodes at once: for bytes that the first sending did not bring into a block.
+   * nodes at once: for bytes that the first sending did not bring into a block. Every attempt gives a record.
    */
   async send(items: readonly Sendable[], everywhere: boolean): Promise<BroadcastRecord[]> {
     const records: BroadcastRecord[] = [];
     await inLanes(items, PARALLEL_MAX, async (item) => {
-      records.push(...(await this.sendOne(item, everywhere)));
+      records.push(...(await this.sendOne(item, this.targets(records), everywhere)));
     });
     return records;
   }
 
-  private async sendOne(item: Sendable, everywhere: boolean): Promise<BroadcastRecord[]> {
+  /** A node that let one of many wait until its time was over is told of no more of them, unless it is the only one. */
+  private targets(records: readonly BroadcastRecord[]): readonly TronNode[] {
+    const nodes = this.client.pool.forBroadcast();
+    const mute = new Set(records.flatMap(({ node, answer }) => (answer === TIMED_OUT ? node : [])));
+    const others = nodes.filter((node) => !mute.has(node.name));
+    return others.length > 0 ? others : nodes;
+  }
+
+  private async sendOne(item: Sendable, nodes: readonly TronNode[], everywhere: boolean): Promise<BroadcastRecord[]> {
     const hex = signedTransactionHex(item.rawData, item.signature);
-    const nodes = this.client.pool.healthy();
     crashPoint('broadcast.before');
     if (everywhere) return Promise.all(nodes.map(async (node) => this.tell(node, item.id, hex)));
     const records: BroadcastRecord[] = [];
@@ -60,17 +68,27 @@ export class Broadcaster {
     return { txId, node: node.name, ...record };
   }
 
-  private async ask(node: TronNode, hex: string): Promise<{ answer: string; message: string | undefined }> {
+  private async ask(
+    node: TronNode,
+    hex: string,
+  ): Promise<{ answer: string; message: string | undefined; isSent: boolean }> {
     try {
       const json = await node.broadcastHex(hex);
       const code = typeof json['code'] === 'string' ? json['code'] : json['result'] === true ? ACCEPTED : 'UNREADABLE';
       const message = typeof json['message'] === 'string' ? readable(json['message']) : undefined;
-      return { answer: code.slice(0, 64), message: message === '' ? undefined : message };
+      return { answer: code.slice(0, 64), message: message === '' ? undefined : message, isSent: true };
     } catch (error) {
-      const kind = error instanceof NodeFault ? error.kind : 'failed';
-      return { answer: `NO_ANSWER:${kind}`, message: messageOf(error).slice(0, MESSAGE_LENGTH_MAX) };
+      const { kind, isSent } = error instanceof NodeFault ? error : { kind: 'failed', isSent: true };
+      const answer = `${isSent ? 'NO_ANSWER' : 'NOT_SENT'}:${kind}`;
+      return { answer, message: messageOf(error).slice(0, MESSAGE_LENGTH_MAX), isSent };
     }
   }
+}
+
+/** Those of `items` that some node may have heard; of the others certainly nobody was told. */
+export function heardOf(items: readonly { readonly id: bigint }[], records: readonly BroadcastRecord[]): Set<bigint> {
+  const heard = new Set(records.flatMap(({ txId, isSent }) => (isSent ? txId : [])));
+  return new Set(items.flatMap(({ id }) => (heard.has(id) ? id : [])));
 }
 
 /** TRON: a refusal's message is hex unless the request was made with `visible`. */

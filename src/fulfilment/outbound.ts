@@ -8,7 +8,7 @@ import { buildTransaction, type ChainAction } from '../chain/signed-transaction.
 import { Config } from '../config.js';
 import { crashPoint } from '../crash-point.js';
 import { Log } from '../http/logger.js';
-import { Broadcaster, type Sendable } from './broadcast.js';
+import { Broadcaster, heardOf, type Sendable } from './broadcast.js';
 import type { View } from './chain-view.js';
 import type { BuildStep, TxStep } from './plan.js';
 import { Progress, type TxNews } from './progress.js';
@@ -85,10 +85,7 @@ export class Outbound {
     if (items.length === 0) return;
     const records = await this.broadcaster.send(items, true);
     this.progress.answered(records);
-    await this.log.recordBroadcasts(
-      records,
-      items.map((item) => item.id),
-    );
+    await this.log.recordBroadcasts(records, { resent: [...heardOf(items, records)] });
   }
 
   /** Gives up what was never sent; nobody outside has seen it. */
@@ -153,7 +150,10 @@ export class Outbound {
     );
     const records = await this.broadcaster.send(sending, false);
     this.progress.answered(records);
-    await this.log.recordBroadcasts(records, []);
+    const heard = heardOf(sending, records);
+    const unheard = sending.flatMap(({ id }) => (heard.has(id) ? [] : id));
+    if (unheard.length > 0) this.logger.warn({ count: unheard.length }, 'transactions that no node could be told of');
+    await this.log.recordBroadcasts(records, { unheard });
   }
 
   /** One signature, checked against the key that the chain expects; undefined when it could not be had just now. */

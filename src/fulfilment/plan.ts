@@ -125,6 +125,7 @@ export function isEnding(order: WorkOrder, clockMs: number): boolean {
 function isUnsendable(leg: WorkLeg, purpose: ChainTxPurpose, unsentMaxSec: number): boolean {
   if (leg.status !== 'reserved' && leg.status !== 'placed') return false;
   const tx = liveTx(leg, purpose);
+  // One that is on its way by the books, but of which no node could be told, is looked for until it is dead all the same.
   const isUnsent = tx === undefined || tx.status === 'built' || tx.status === 'signed';
   return isUnsent && leg.ageSec > unsentMaxSec;
 }

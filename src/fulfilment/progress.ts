@@ -68,6 +68,9 @@ const ANSWERS = new Set([
   'NO_ANSWER:http',
   'NO_ANSWER:nonsense',
   'NO_ANSWER:refused',
+  'NOT_SENT:timeout',
+  'NOT_SENT:unreachable',
+  'NOT_SENT:throttled',
 ]);
 
 /** From one block (3 s) to the longest that a healthy order takes to be refunded, and beyond. */

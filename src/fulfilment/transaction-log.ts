@@ -31,6 +31,8 @@ export interface BroadcastRecord {
   readonly node: string;
   readonly answer: string;
   readonly message: string | undefined;
+  /** Whether the node may have heard it; false where not a byte left, or a gateway refused it. */
+  readonly isSent: boolean;
 }
 
 /**
@@ -93,6 +95,12 @@ const DROP = {
 const COUNT_SENDS = {
   name: 'count_sends',
   text: `UPDATE chain_tx SET sends = sends + 1, sent_at = clock_timestamp() WHERE id = ANY ($1::bigint[])`,
+};
+
+/** A first sending is counted before it is tried, so that a crash meanwhile never hides one. */
+const UNCOUNT_SENDS = {
+  name: 'uncount_sends',
+  text: `UPDATE chain_tx SET sends = sends - 1 WHERE id = ANY ($1::bigint[]) AND sends > 0`,
 };
 
 /** The same bytes are sent again and again; a node's answer is kept when it is a new one. */
@@ -169,10 +177,17 @@ export class TransactionLog {
     crashPoint('drop.after');
   }
 
-  /** Records what nodes said to a broadcast, for people; nothing follows from it. */
-  async recordBroadcasts(records: readonly BroadcastRecord[], resent: readonly bigint[]): Promise<void> {
+  /**
+   * Records what nodes said to a broadcast, for people; nothing follows from it. `resent` are one sending further;
+   * of `unheard` nobody was told, so that their first sending was none.
+   */
+  async recordBroadcasts(
+    records: readonly BroadcastRecord[],
+    { resent = [], unheard = [] }: { readonly resent?: readonly bigint[]; readonly unheard?: readonly bigint[] },
+  ): Promise<void> {
     crashPoint('record-broadcast.before');
     if (resent.length > 0) await this.database.query(COUNT_SENDS, [resent]);
+    if (unheard.length > 0) await this.database.query(UNCOUNT_SENDS, [unheard]);
     if (records.length > 0) {
       await this.database.query(RECORD_BROADCASTS, [
         records.map((record) => record.txId),

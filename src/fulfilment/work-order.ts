@@ -70,7 +70,7 @@ export function attemptsOf(leg: WorkLeg, purpose: ChainTxPurpose): number {
   return leg.txs.reduce((most, tx) => (tx.purpose === purpose ? Math.max(most, tx.attempt) : most), 0);
 }
 
-/** Attempts that were sent and proven dead; dropped ones never left the house. */
+/** Attempts that were sent and proven dead; dropped ones never left the house, and of some no node was ever told. */
 export function deathsOf(leg: WorkLeg, purpose: ChainTxPurpose): number {
-  return leg.txs.filter((tx) => tx.purpose === purpose && tx.status === 'dead').length;
+  return leg.txs.filter((tx) => tx.purpose === purpose && tx.status === 'dead' && tx.sends > 0).length;
 }

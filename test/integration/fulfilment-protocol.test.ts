@@ -160,7 +160,7 @@ describe('sending', () => {
     expect(sent?.status).toBe('sending');
     expect((await orderOf(key)).status).toBe('placed');
     full.rest();
-    // A fresh process: the one whose line broke asks nobody for two seconds.
+    // A fresh process, as after a crash.
     const next = await Hand.open();
     await next.look();
     await next.advance();

@@ -126,6 +126,16 @@ describe('a delivery', () => {
       ['build delegate#3'],
     ],
     [
+      'deaths of which no node was ever told are none',
+      order('placed', [
+        leg(
+          'placed',
+          [1, 2, 3].map((attempt) => ({ ...dead(attempt), sends: 0 })),
+        ),
+      ]),
+      ['build delegate#4'],
+    ],
+    [
       'a settled one needs nothing until it ends',
       order('delivered', [leg('active', [solid])], { isSettled: true, endsAtMs: ENDS_AT_MS }),
       [],
@@ -193,6 +203,11 @@ describe('an order that cannot be delivered', () => {
       'is not refunded before',
       order('placed', [leg('released'), leg('reclaiming', [solid, reclaim('included')])], { isUndoing: true }),
       [],
+    ],
+    [
+      'is undone when no node could be told of it for too long',
+      order('placed', [leg('placed', [{ ...dead(1), sends: 0 }], old)]),
+      ['release', 'undo'],
     ],
     [
       'is undone when nothing of it could be sent for too long',

@@ -29,7 +29,7 @@ test('a proof of death is told with its transaction and counted', async () => {
 
 test('an answer that no node should give does not become a label', async () => {
   const { progress, sample } = openProgress();
-  const answer = (code: string) => ({ txId: 1n, node: 'n', answer: code, message: undefined });
+  const answer = (code: string) => ({ txId: 1n, node: 'n', answer: code, message: undefined, isSent: true });
   progress.answered([answer('SERVER_BUSY'), answer('x'.repeat(60)), answer('<html>')]);
   expect(await sample('broadcast_answers_total', { node: 'n', code: 'SERVER_BUSY' })).toBe(1);
   expect(await sample('broadcast_answers_total', { node: 'n', code: 'ANOTHER' })).toBe(2);

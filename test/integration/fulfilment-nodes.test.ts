@@ -1,0 +1,95 @@
+// What the worker makes of nodes: whom it tells of a transaction, whose word it takes, and what it does without.
+import 'reflect-metadata';
+import {
+  api,
+  clearStage,
+  closeStage,
+  devnet,
+  full,
+  Hand,
+  mine,
+  openStage,
+  orderOf,
+  PAST_VALIDITY,
+  receivers,
+  rent,
+  START_LIMIT_MS,
+  txsOf,
+} from '../protocol-stage.js';
+
+beforeAll(openStage, START_LIMIT_MS);
+afterEach(clearStage, START_LIMIT_MS);
+afterAll(closeStage, START_LIMIT_MS);
+
+const answersTo = async (key: string): Promise<string[]> => {
+  const rows = await api.database.query<{ answer: string }>(
+    `SELECT b.answer FROM broadcast b JOIN chain_tx t ON t.id = b.chain_tx_id JOIN orders o ON o.id = t.order_id
+      WHERE o.key = $1 ORDER BY b.id`,
+    [key],
+  );
+  return rows.map(({ answer }) => answer);
+};
+
+describe('a broadcast', () => {
+  it('that reaches nobody is recorded, counts as none, and uses up no attempt', async () => {
+    const key = await rent(receivers[0]!);
+    full.before = (path) => (path === 'wallet/broadcasthex' ? { says: '', status: 429 } : undefined);
+    for (let attempt = 1; attempt <= 3; attempt += 1) {
+      // A process of its own each time: one that was throttled leaves the node alone for a while.
+      const hand = await Hand.open();
+      await mine();
+      await hand.look();
+      await hand.advance();
+      expect((await txsOf(key)).map(({ sends }) => sends)).toEqual(Array.from({ length: attempt }, () => 0));
+      await mine(PAST_VALIDITY);
+      const next = await Hand.open();
+      await next.look();
+      await next.advance();
+      expect((await txsOf(key)).map(({ status }) => status)).toEqual(Array.from({ length: attempt }, () => 'dead'));
+    }
+    expect(await answersTo(key)).toEqual(['NOT_SENT:throttled', 'NOT_SENT:throttled', 'NOT_SENT:throttled']);
+    expect(await orderOf(key)).toMatchObject({ status: 'placed' });
+    full.rest();
+    const hand = await Hand.open();
+    await mine();
+    await hand.look();
+    await hand.advance();
+    await mine();
+    await hand.look();
+    expect(await orderOf(key)).toMatchObject({ status: 'delivered' });
+  });
+
+  it('goes to a lone node whose connection broke a moment ago', async () => {
+    const hand = await Hand.open();
+    const key = await rent(receivers[1]!);
+    await mine();
+    await hand.look();
+    full.before = (path) => (path === 'wallet/getaccount' ? 'break' : undefined);
+    await expect(hand.chain().account(receivers[1]!)).rejects.toThrow();
+    await hand.advance();
+    expect(await answersTo(key)).toEqual(['SUCCESS']);
+    expect((await txsOf(key)).map(({ sends }) => sends)).toEqual([1]);
+  });
+
+  it('goes to every node, also to those that failed a moment ago', async () => {
+    const hand = await Hand.open({
+      TRON_FULL_NODE_URLS: `${full.url},${devnet.second!.fullUrl}`,
+      TRON_SOLIDITY_NODE_URLS: `${devnet.solidUrl},${devnet.second!.solidUrl}`,
+    });
+    const key = await rent(receivers[2]!);
+    await mine();
+    await hand.look();
+    let tries = 0;
+    full.before = (path) => {
+      if (path !== 'wallet/broadcasthex') return undefined;
+      tries += 1;
+      return 'break';
+    };
+    await devnet.control('faults', { kind: 'drop-before', node: 1, path: 'wallet/broadcasthex', times: 1 });
+    await hand.advance();
+    expect((await answersTo(key)).every((answer) => answer.startsWith('NO_ANSWER'))).toBe(true);
+    await hand.advance();
+    expect(tries).toBe(2);
+    expect(await answersTo(key)).toContain('SUCCESS');
+  });
+});
