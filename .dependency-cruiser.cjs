@@ -103,6 +103,13 @@ module.exports = {
       to: { path: '^src/(main\\.|(api|worker)\\.module\\.ts$)' },
     },
     {
+      name: 'migrations-import-nothing',
+      comment: 'What an old migration imports changes under it: databases of different ages would differ.',
+      severity: 'error',
+      from: { path: '^src/store/migrations/' },
+      to: { path: '^src/' },
+    },
+    {
       name: 'api-never-fulfils',
       comment: 'No processor, no signing key and no broadcast is reachable from the API root.',
       severity: 'error',

@@ -120,7 +120,8 @@ export default tseslint.config(
   { files: ['src/billing/**/*.ts'], rules: ban('env', 'time', 'sql', 'float') },
   // The database functions are written in the store; who may call them is the rooms' affair.
   { files: ['src/store/**/*.ts'], rules: ban('env', 'time', 'sql') },
-  { files: ['src/store/migrations/**/*.ts'], rules: ban('env', 'time') },
+  // A migration is a record that nobody edits again, and holds whole functions.
+  { files: ['src/store/migrations/**/*.ts'], rules: { ...ban('env', 'time'), 'max-lines': 'off' } },
   { files: ['src/config.ts'], rules: ban('time', 'sql', 'credit') },
   { files: ['src/clock.ts'], rules: ban('env', 'sql', 'credit') },
   {

@@ -13,7 +13,7 @@ import { Log } from '../http/logger.js';
 import { Metrics } from '../http/metrics.js';
 import type { Credits, Energy, RateE8, Sun } from '../money/units.js';
 import { OrderWakes } from '../queue/jobs.js';
-import { REFUSAL_SQLSTATE } from '../store/accept-order.js';
+import { REFUSAL_SQLSTATE } from '../store/functions/accept-order.js';
 import { Database, isConnectionFault, sqlStateOf } from '../store/database.js';
 import { KeyHints } from './key-hints.js';
 import { OrderLanes } from './lanes.js';

@@ -1,6 +1,6 @@
 /**
  * The life of an order, of its legs and of their chain transactions, as data. The code's types, the database's
- * triggers (store/row-guards.ts) and the documentation all come from these tables; nothing else names a transition.
+ * triggers (store/functions/row-guards.ts) and the documentation all come from these tables; nothing else names a transition.
  */
 
 /** Order states (Contract 6) and where each may go. A settled order leaves `delivered` no more. */

@@ -47,6 +47,9 @@ const MIGRATIONS: readonly (new () => MigrationInterface & { readonly name: stri
   Reconciling1760000000002,
 ];
 
+/** What the table `migrations` holds when the schema is this version's. */
+export const MIGRATION_NAMES: readonly string[] = MIGRATIONS.map((Migration) => new Migration().name);
+
 const QUERY_GRACE_MS = 2000;
 
 interface DataSourceOptions {

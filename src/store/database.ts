@@ -7,7 +7,7 @@ import { isNativeError } from 'node:util/types';
 import pg from 'pg';
 import { DataSource } from 'typeorm';
 import { sleep } from '../clock.js';
-import { REFUSAL_SQLSTATE } from './accept-order.js';
+import { REFUSAL_SQLSTATE } from './functions/accept-order.js';
 
 /** bigint columns come as bigint, so that no amount ever passes through a float. */
 const types: pg.CustomTypesConfig = {
@@ -141,7 +141,7 @@ export class Database implements Queryable, OnApplicationShutdown {
   }
 }
 
-/** Whether a database function of ours refused (accept-order.ts); the message is then an error code. */
+/** Whether a database function of ours refused (functions/accept-order.ts); the message is then an error code. */
 export function isRefusal(thrown: unknown): boolean {
   return sqlStateOf(thrown) === REFUSAL_SQLSTATE;
 }

@@ -19,6 +19,8 @@ export interface BookCheck {
   readonly stops: Stops;
   /** The columns that tell this disagreement from another on the same subject; all unless said. */
   readonly identity?: readonly string[];
+  /** When this read has a row, the check cannot be made, for the reason given. */
+  readonly unless?: { readonly text: string; readonly params: readonly unknown[]; readonly why: string };
   readonly text: string;
   readonly params?: (terms: BookTerms) => readonly unknown[];
 }
@@ -32,7 +34,11 @@ export const CHECK_LIMIT_MS = 300_000;
 
 type CheckRow = Readonly<Record<string, unknown>>;
 
+/** Makes one check. Throws when it cannot be made. */
 export async function runBookCheck(tx: Queryable, check: BookCheck, terms: BookTerms): Promise<CheckResult> {
+  if (check.unless !== undefined && (await tx.query(check.unless.text, check.unless.params)).length > 0) {
+    throw new Error(check.unless.why);
+  }
   const text = [FIRST_ROWS, check.text, ROWS_END, terms.findingsMax.toString()].join('');
   const statement = { text, query_timeout: CHECK_LIMIT_MS };
   const rows = await tx.query<CheckRow>(statement, check.params?.(terms) ?? []);

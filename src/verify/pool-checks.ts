@@ -1,29 +1,5 @@
-/** Rules of the pool's capacity (I13) and of the guards in the database itself (I10), as reads. */
+/** Rules of the pool's capacity (I13) and of what stands on chain without a record (I4), as reads. */
 import type { BookCheck } from './book-check.js';
-
-/** Triggers without which a mistake, or a hand at the keyboard, could rewrite the past. */
-const GUARDS = [
-  ['credit_entry', 'credit_entry_append_only'],
-  ['credit_entry', 'credit_entry_no_truncate'],
-  ['credit_entry', 'credit_entry_guard'],
-  ['orders', 'orders_guard'],
-  ['orders', 'orders_kept'],
-  ['leg', 'leg_guard'],
-  ['chain_tx', 'chain_tx_guard'],
-  ['chain_tx', 'chain_tx_kept'],
-  ['audit_log', 'audit_log_append_only'],
-];
-
-/** Unique indexes that referee keys, quotes, ledger entries, ids and live transactions. */
-const REFEREES = [
-  'orders_key',
-  'orders_quote',
-  'chain_tx_live',
-  'chain_tx_txid_key',
-  'credit_entry_entry_key_key',
-  'chain_tx_leg_id_purpose_attempt_key',
-  'leg_order_id_leg_no_key',
-];
 
 export const POOL_CHECKS: readonly BookCheck[] = [
   {
@@ -56,20 +32,5 @@ export const POOL_CHECKS: readonly BookCheck[] = [
     text: `SELECT 'transaction ' || encode(txid, 'hex') AS subject, CASE WHEN by_own_key THEN NULL ELSE wallet_id END AS wallet_id,
         type, receive_address AS receiver, amount_sun, block_number, by_own_key, order_id AS taken_back_by
       FROM orphan_tx`,
-  },
-  {
-    check: 'guards',
-    rule: 'I10',
-    says: 'The triggers and unique indexes that keep the past and referee the present are there and on.',
-    stops: 'everything',
-    text: `SELECT 'trigger ' || g.name AS subject, coalesce(t.tgenabled::text, 'missing') AS state
-        FROM unnest($1::text[], $2::text[]) AS g(tab, name)
-        LEFT JOIN pg_trigger t ON t.tgname = g.name AND t.tgrelid = to_regclass(g.tab) AND NOT t.tgisinternal
-       WHERE t.oid IS NULL OR t.tgenabled NOT IN ('O', 'A')
-      UNION ALL
-      SELECT 'index ' || r.name, CASE WHEN i.indexrelid IS NULL THEN 'missing' ELSE 'invalid' END
-        FROM unnest($3::text[]) AS r(name) LEFT JOIN pg_index i ON i.indexrelid = to_regclass(r.name)
-       WHERE i.indexrelid IS NULL OR NOT i.indisvalid OR NOT i.indisunique`,
-    params: () => [GUARDS.map(([table]) => table), GUARDS.map(([, name]) => name), REFEREES],
   },
 ];

@@ -4,7 +4,6 @@ import {
   WORK,
   SETTLEMENT,
   INCLUSION,
-  ACCEPT,
   ACCEPTANCE,
   ENDING,
   SQL,
@@ -22,7 +21,7 @@ export const PLANTED_IN_BOOKS: readonly PlantedBug[] = [
   {
     name: 'the charge moves no balance',
     changes: one(
-      ACCEPT,
+      SCHEMA,
       'SET balance_credits = a.balance_credits - p_credits,',
       'SET balance_credits = a.balance_credits,',
     ),
@@ -30,7 +29,7 @@ export const PLANTED_IN_BOOKS: readonly PlantedBug[] = [
   {
     name: 'the charge has no entry',
     changes: one(
-      ACCEPT,
+      SCHEMA,
       `VALUES ('charge:' || order_id, p_project, 'revenue', 'charge', -p_credits, order_id);`,
       `SELECT 'charge:' || order_id, p_project, 'revenue', 'charge', -p_credits, order_id WHERE order_id % 4 <> 0;`,
     ),
@@ -152,6 +151,7 @@ export const PLANTED_IN_BOOKS: readonly PlantedBug[] = [
         find: `WHERE status NOT IN ('dead', 'dropped')\``,
         put: `WHERE status NOT IN ('dead', 'dropped', 'sending')\``,
       },
+      unguarded('chain_tx_live'),
       {
         file: 'fulfilment/work-order.js',
         find: `tx.status !== 'dead' && tx.status !== 'dropped'`,
@@ -183,7 +183,7 @@ export const PLANTED_IN_BOOKS: readonly PlantedBug[] = [
   {
     name: 'a charge does not ask what is there',
     changes: one(
-      ACCEPT,
+      SCHEMA,
       'AND (a.floor_credits IS NULL OR a.balance_credits - p_credits >= a.floor_credits)\n     AND (a.daily',
       'AND (a.daily',
     ),
@@ -197,7 +197,7 @@ export const PLANTED_IN_BOOKS: readonly PlantedBug[] = [
   {
     name: 'capacity is not reserved',
     changes: one(
-      ACCEPT,
+      SCHEMA,
       'UPDATE pool_slot SET free_sun = free_sun - p_amount WHERE wallet_id = v_wallet AND slot_no = v_slot;',
       '',
     ),

@@ -3,6 +3,7 @@ import { findingsOf } from '../../src/verify/finding.js';
 import { ContentJudge } from '../../src/verify/transaction-content.js';
 import { buildTransaction } from '../../src/chain/signed-transaction.js';
 import { sun } from '../../src/money/units.js';
+import { FUNCTIONS } from '../../src/store/functions/wanted.js';
 import { newOwner } from '../order-chain.js';
 import { namesOf, ReconcileWorld } from '../reconcile-world.js';
 
@@ -81,6 +82,39 @@ const HANDS: readonly (readonly [string, string, string, readonly string[]])[] =
     ['guards'],
   ],
   [
+    'a guard that lets everything pass',
+    `CREATE OR REPLACE FUNCTION orders_guard() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$`,
+    FUNCTIONS['orders_guard']!,
+    ['guard-definitions'],
+  ],
+  [
+    'a guard of another function',
+    `CREATE OR REPLACE TRIGGER orders_kept BEFORE DELETE ON orders FOR EACH ROW EXECUTE FUNCTION orders_guard()`,
+    `CREATE OR REPLACE TRIGGER orders_kept BEFORE DELETE ON orders FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
+    ['guard-definitions'],
+  ],
+  [
+    'a guard that looks at nothing',
+    `CREATE OR REPLACE TRIGGER leg_guard BEFORE INSERT OR UPDATE ON leg FOR EACH ROW WHEN (false) EXECUTE FUNCTION leg_guard()`,
+    `CREATE OR REPLACE TRIGGER leg_guard BEFORE INSERT OR UPDATE ON leg FOR EACH ROW EXECUTE FUNCTION leg_guard()`,
+    ['guard-definitions'],
+  ],
+  [
+    'a trigger with a function of the same name elsewhere',
+    `CREATE SCHEMA aside;
+     CREATE FUNCTION aside.orders_guard() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$;
+     CREATE OR REPLACE TRIGGER orders_guard BEFORE INSERT OR UPDATE ON orders FOR EACH ROW EXECUTE FUNCTION aside.orders_guard()`,
+    `CREATE OR REPLACE TRIGGER orders_guard BEFORE INSERT OR UPDATE ON orders FOR EACH ROW EXECUTE FUNCTION orders_guard();
+     DROP SCHEMA aside CASCADE`,
+    ['guard-definitions'],
+  ],
+  [
+    'a unique index that referees something else',
+    `DROP INDEX orders_quote; CREATE UNIQUE INDEX orders_quote ON orders (quote_id, id)`,
+    `DROP INDEX orders_quote; CREATE UNIQUE INDEX orders_quote ON orders (quote_id) WHERE quote_id IS NOT NULL`,
+    ['guard-definitions'],
+  ],
+  [
     'a debit beyond what the project may owe',
     topUpBy(-4_000_000_000_000_000n),
     topUpBy(4_000_000_000_000_000n),
@@ -103,6 +137,20 @@ it.each(HANDS)('%s is named', async (_what, harm, repair, names) => {
     await world.byHand(repair);
   }
   expect(namesOf(await world.verify())).toEqual([]);
+});
+
+it('definitions are not judged on the schema of another version, where they are rightly others', async () => {
+  const harm = `CREATE OR REPLACE FUNCTION orders_guard() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$`;
+  await world.byHand(`${harm}; INSERT INTO migrations (timestamp, name) VALUES (9, 'Later9')`);
+  try {
+    const report = await world.verify();
+    expect({ found: namesOf(report), unmade: report.unmade }).toEqual({
+      found: [],
+      unmade: [{ check: 'guard-definitions', why: expect.stringContaining('another version') }],
+    });
+  } finally {
+    await world.byHand(`DELETE FROM migrations WHERE name = 'Later9'; ${FUNCTIONS['orders_guard']!}`);
+  }
 });
 
 it('bytes that say anything else than their leg are told apart', () => {

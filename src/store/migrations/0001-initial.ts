@@ -4,8 +4,6 @@
  * looks for the orphans they would have refused.
  */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { ACCEPT_ORDER_SQL, RESERVE_CAPACITY_SQL, TAKE_FROM_SLOTS_SQL } from '../accept-order.js';
-import { ROW_GUARDS } from '../row-guards.js';
 
 const PROJECT = [
   `CREATE TABLE project (
@@ -183,10 +181,126 @@ const ORDERS = [
     chain_at timestamptz
   )`,
   `CREATE INDEX order_event_order ON order_event (order_id)`,
-  ...Object.entries(ROW_GUARDS).flatMap(([table, body]) => [
-    `CREATE FUNCTION ${table}_guard() RETURNS trigger LANGUAGE plpgsql AS $$${body}$$`,
-    `CREATE TRIGGER ${table}_guard BEFORE INSERT OR UPDATE ON ${table} FOR EACH ROW EXECUTE FUNCTION ${table}_guard()`,
-  ]),
+  `CREATE FUNCTION orders_guard() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NOT ((length(NEW.key) BETWEEN 1 AND 255)
+    AND (length(NEW.request_hash) = 32)
+    AND (NEW.kind IN ('rental', 'activation'))
+    AND (NEW.status IN ('reserved', 'placed', 'delivered', 'unresolved', 'refunded'))
+    AND (NEW.price_sun > 0 AND NEW.credits > 0 AND NEW.trx_usd_e8 > 0)
+    AND (CASE NEW.kind
+      WHEN 'rental' THEN NEW.energy > 0 AND NEW.duration_sec > 0 AND NEW.energy IS NOT NULL AND NEW.duration_sec IS NOT NULL
+      ELSE NEW.energy IS NULL AND NEW.duration_sec IS NULL END)
+    AND (NEW.status <> 'delivered' OR NEW.delivered_at IS NOT NULL)
+    AND (NEW.status <> 'delivered' OR NEW.delivered_energy >= NEW.energy)) THEN
+    RAISE EXCEPTION 'order %: breaks the rule %', NEW.id, CASE
+      WHEN NOT (length(NEW.key) BETWEEN 1 AND 255) THEN 'a key has 1 to 255 characters'
+      WHEN NOT (length(NEW.request_hash) = 32) THEN 'a request hash has 32 bytes'
+      WHEN NOT (NEW.kind IN ('rental', 'activation')) THEN 'kind'
+      WHEN NOT (NEW.status IN ('reserved', 'placed', 'delivered', 'unresolved', 'refunded')) THEN 'status'
+      WHEN NOT (NEW.price_sun > 0 AND NEW.credits > 0 AND NEW.trx_usd_e8 > 0) THEN 'amounts are positive'
+      WHEN NOT (CASE NEW.kind
+      WHEN 'rental' THEN NEW.energy > 0 AND NEW.duration_sec > 0 AND NEW.energy IS NOT NULL AND NEW.duration_sec IS NOT NULL
+      ELSE NEW.energy IS NULL AND NEW.duration_sec IS NULL END) THEN 'a rental, and no activation, has energy and a duration'
+      WHEN NOT (NEW.status <> 'delivered' OR NEW.delivered_at IS NOT NULL) THEN 'delivered has a time'
+      WHEN NOT (NEW.status <> 'delivered' OR NEW.delivered_energy >= NEW.energy) THEN 'delivered has the energy sold' END USING ERRCODE = 'check_violation';
+  END IF;
+  IF TG_OP = 'UPDATE' AND OLD.status IS DISTINCT FROM NEW.status THEN
+    IF (OLD.status, NEW.status) NOT IN (('reserved','placed'), ('reserved','refunded'), ('placed','delivered'), ('placed','unresolved'), ('placed','refunded'), ('delivered','placed'), ('delivered','refunded'), ('unresolved','delivered'), ('unresolved','refunded')) THEN
+      RAISE EXCEPTION 'order %: % may not become %', OLD.id, OLD.status, NEW.status USING ERRCODE = 'check_violation';
+    END IF;
+    IF OLD.settled THEN
+      RAISE EXCEPTION 'order %: settled, % may not become %', OLD.id, OLD.status, NEW.status USING ERRCODE = 'check_violation';
+    END IF;
+    IF NEW.status = 'refunded' AND EXISTS (
+      SELECT FROM leg WHERE order_id = NEW.id AND status NOT IN ('released', 'reclaimed')) THEN
+      RAISE EXCEPTION 'order %: refunded while a leg may still be delivered', OLD.id USING ERRCODE = 'check_violation';
+    END IF;
+    INSERT INTO order_event (order_id, from_status, to_status, chain_at)
+    VALUES (NEW.id, OLD.status, NEW.status, NEW.delivered_at);
+  END IF;
+  RETURN NEW;
+END$$`,
+  `CREATE TRIGGER orders_guard BEFORE INSERT OR UPDATE ON orders FOR EACH ROW EXECUTE FUNCTION orders_guard()`,
+  `CREATE FUNCTION leg_guard() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NOT ((NEW.kind IN ('rental', 'activation'))
+    AND (NEW.status IN ('reserved', 'placed', 'active', 'reclaiming', 'reclaimed', 'released'))
+    AND (NEW.amount_sun > 0)) THEN
+    RAISE EXCEPTION 'leg %: breaks the rule %', NEW.id, CASE
+      WHEN NOT (NEW.kind IN ('rental', 'activation')) THEN 'kind'
+      WHEN NOT (NEW.status IN ('reserved', 'placed', 'active', 'reclaiming', 'reclaimed', 'released')) THEN 'status'
+      WHEN NOT (NEW.amount_sun > 0) THEN 'the amount is positive' END USING ERRCODE = 'check_violation';
+  END IF;
+  IF TG_OP = 'UPDATE' AND OLD.status IS DISTINCT FROM NEW.status THEN
+    IF (OLD.status, NEW.status) NOT IN (('reserved','placed'), ('reserved','released'), ('placed','active'), ('placed','released'), ('active','placed'), ('active','reclaiming'), ('reclaiming','reclaimed')) THEN
+      RAISE EXCEPTION 'leg %: % may not become %', OLD.id, OLD.status, NEW.status USING ERRCODE = 'check_violation';
+    END IF;
+    IF NEW.status = 'released' AND EXISTS (
+      SELECT FROM chain_tx WHERE leg_id = NEW.id AND status NOT IN ('dead', 'dropped')) THEN
+      RAISE EXCEPTION 'leg %: released while a transaction of it may live', OLD.id USING ERRCODE = 'check_violation';
+    END IF;
+  END IF;
+  RETURN NEW;
+END$$`,
+  `CREATE TRIGGER leg_guard BEFORE INSERT OR UPDATE ON leg FOR EACH ROW EXECUTE FUNCTION leg_guard()`,
+  `CREATE FUNCTION chain_tx_guard() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NOT ((NEW.purpose IN ('delegate', 'reclaim', 'activate'))
+    AND (NEW.attempt >= 1)
+    AND (NEW.status IN ('built', 'signed', 'sending', 'included', 'solid', 'dead', 'dropped'))
+    AND (CASE TG_OP
+      WHEN 'INSERT' THEN NEW.txid = sha256(NEW.raw_data)
+      ELSE NEW.txid = OLD.txid AND NEW.raw_data = OLD.raw_data END)
+    AND (length(NEW.signature) = 65)
+    AND (NEW.status IN ('built', 'dropped') OR NEW.signature IS NOT NULL)
+    AND (NEW.status NOT IN ('included', 'solid')
+      OR (NEW.block_number IS NOT NULL AND NEW.block_id IS NOT NULL AND NEW.block_at IS NOT NULL))
+    AND (NEW.status <> 'dead' OR NEW.evidence IS NOT NULL)) THEN
+    RAISE EXCEPTION 'chain transaction %: breaks the rule %', NEW.id, CASE
+      WHEN NOT (NEW.purpose IN ('delegate', 'reclaim', 'activate')) THEN 'purpose'
+      WHEN NOT (NEW.attempt >= 1) THEN 'attempts count from 1'
+      WHEN NOT (NEW.status IN ('built', 'signed', 'sending', 'included', 'solid', 'dead', 'dropped')) THEN 'status'
+      WHEN NOT (CASE TG_OP
+      WHEN 'INSERT' THEN NEW.txid = sha256(NEW.raw_data)
+      ELSE NEW.txid = OLD.txid AND NEW.raw_data = OLD.raw_data END) THEN 'the id is the hash of the bytes, which never change'
+      WHEN NOT (length(NEW.signature) = 65) THEN 'a signature has 65 bytes'
+      WHEN NOT (NEW.status IN ('built', 'dropped') OR NEW.signature IS NOT NULL) THEN 'only what is signed may be sent'
+      WHEN NOT (NEW.status NOT IN ('included', 'solid')
+      OR (NEW.block_number IS NOT NULL AND NEW.block_id IS NOT NULL AND NEW.block_at IS NOT NULL)) THEN 'included has a block'
+      WHEN NOT (NEW.status <> 'dead' OR NEW.evidence IS NOT NULL) THEN 'dead has evidence' END USING ERRCODE = 'check_violation';
+  END IF;
+  IF TG_OP = 'UPDATE' AND OLD.status IS DISTINCT FROM NEW.status THEN
+    IF (OLD.status, NEW.status) NOT IN (('built','signed'), ('built','dropped'), ('signed','sending'), ('signed','dropped'), ('sending','included'), ('sending','dead'), ('included','sending'), ('included','solid')) THEN
+      RAISE EXCEPTION 'chain transaction %: % may not become %', OLD.id, OLD.status, NEW.status USING ERRCODE = 'check_violation';
+    END IF;
+  END IF;
+  RETURN NEW;
+END$$`,
+  `CREATE TRIGGER chain_tx_guard BEFORE INSERT OR UPDATE ON chain_tx FOR EACH ROW EXECUTE FUNCTION chain_tx_guard()`,
+  `CREATE FUNCTION credit_entry_guard() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NOT ((NEW.contra IN ('revenue', 'funding', 'adjustments'))
+    AND (NEW.kind IN ('charge', 'refund', 'topup', 'adjustment'))
+    AND (NEW.credits <> 0)
+    AND (CASE NEW.kind
+      WHEN 'charge' THEN NEW.credits < 0 AND NEW.contra = 'revenue' AND NEW.order_id IS NOT NULL
+      WHEN 'refund' THEN NEW.credits > 0 AND NEW.contra = 'revenue' AND NEW.order_id IS NOT NULL
+      WHEN 'topup' THEN NEW.credits > 0 AND NEW.contra = 'funding' AND NEW.actor IS NOT NULL AND NEW.reason IS NOT NULL
+      ELSE NEW.actor IS NOT NULL AND NEW.reason IS NOT NULL END)) THEN
+    RAISE EXCEPTION 'ledger entry %: breaks the rule %', NEW.id, CASE
+      WHEN NOT (NEW.contra IN ('revenue', 'funding', 'adjustments')) THEN 'the other side'
+      WHEN NOT (NEW.kind IN ('charge', 'refund', 'topup', 'adjustment')) THEN 'kind'
+      WHEN NOT (NEW.credits <> 0) THEN 'the amount is not zero'
+      WHEN NOT (CASE NEW.kind
+      WHEN 'charge' THEN NEW.credits < 0 AND NEW.contra = 'revenue' AND NEW.order_id IS NOT NULL
+      WHEN 'refund' THEN NEW.credits > 0 AND NEW.contra = 'revenue' AND NEW.order_id IS NOT NULL
+      WHEN 'topup' THEN NEW.credits > 0 AND NEW.contra = 'funding' AND NEW.actor IS NOT NULL AND NEW.reason IS NOT NULL
+      ELSE NEW.actor IS NOT NULL AND NEW.reason IS NOT NULL END) THEN 'sign, other side and order by kind' END USING ERRCODE = 'check_violation';
+  END IF;
+  RETURN NEW;
+END$$`,
+  `CREATE TRIGGER credit_entry_guard BEFORE INSERT OR UPDATE ON credit_entry FOR EACH ROW EXECUTE FUNCTION credit_entry_guard()`,
   `CREATE TRIGGER orders_kept BEFORE DELETE ON orders FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER chain_tx_kept BEFORE DELETE ON chain_tx FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
 ];
@@ -245,9 +359,143 @@ const REST = [
   )`,
   `CREATE TRIGGER audit_log_append_only BEFORE UPDATE OR DELETE ON audit_log
    FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
-  TAKE_FROM_SLOTS_SQL,
-  RESERVE_CAPACITY_SQL,
-  ACCEPT_ORDER_SQL,
+  `
+CREATE FUNCTION take_from_slots(p_wallet integer, p_amount bigint) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_left bigint := p_amount;
+  v_take bigint;
+  r record;
+BEGIN
+  FOR r IN SELECT slot_no, free_sun FROM pool_slot WHERE wallet_id = p_wallet ORDER BY slot_no LOOP
+    EXIT WHEN v_left = 0;
+    v_take := least(r.free_sun, v_left);
+    UPDATE pool_slot SET free_sun = free_sun - v_take WHERE wallet_id = p_wallet AND slot_no = r.slot_no;
+    v_left := v_left - v_take;
+  END LOOP;
+  IF v_left <> 0 THEN RAISE EXCEPTION 'wallet %: the slots hold less than was counted', p_wallet; END IF;
+END $$`,
+  `
+CREATE FUNCTION reserve_capacity(p_order bigint, p_kind text, p_receiver text, p_amount bigint, p_leg_slack bigint)
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_role text := CASE p_kind WHEN 'activation' THEN 'activation' ELSE 'pool' END;
+  v_wallet integer;
+  v_slot smallint;
+  v_left bigint := p_amount;
+  v_take bigint;
+  v_leg smallint;
+  r record;
+BEGIN
+  SELECT coalesce(max(leg_no), 0) INTO v_leg FROM leg WHERE order_id = p_order;
+  -- Wallet by wallet, so that the slots of the first one that serves are all that is read, however many there are.
+  SELECT s.wallet_id, s.slot_no INTO v_wallet, v_slot
+    FROM (SELECT id FROM pool_wallet WHERE role = v_role AND status = 'active' ORDER BY free_sun_seen, id) w
+    CROSS JOIN LATERAL (
+      SELECT wallet_id, slot_no FROM pool_slot WHERE wallet_id = w.id AND free_sun >= p_amount
+       ORDER BY free_sun, slot_no LIMIT 1 FOR UPDATE SKIP LOCKED) s
+   LIMIT 1;
+  IF FOUND THEN
+    UPDATE pool_slot SET free_sun = free_sun - p_amount WHERE wallet_id = v_wallet AND slot_no = v_slot;
+    INSERT INTO leg (order_id, leg_no, kind, wallet_id, receive_address, amount_sun, status)
+    VALUES (p_order, v_leg + 1, p_kind, v_wallet, p_receiver, p_amount, 'reserved');
+    RETURN;
+  END IF;
+
+  -- Cheap look before the locks, so that a sold-out pool refuses without queueing.
+  IF (SELECT coalesce(sum(s.free_sun), 0) FROM pool_slot s JOIN pool_wallet w ON w.id = s.wallet_id
+       WHERE w.role = v_role AND w.status = 'active') < p_amount THEN
+    RAISE EXCEPTION 'CAPACITY_UNAVAILABLE' USING ERRCODE = 'ER001';
+  END IF;
+  PERFORM 1 FROM pool_slot s JOIN pool_wallet w ON w.id = s.wallet_id
+    WHERE w.role = v_role AND w.status = 'active' ORDER BY s.wallet_id, s.slot_no FOR UPDATE OF s;
+
+  FOR r IN
+    SELECT s.wallet_id, sum(s.free_sun)::bigint AS free FROM pool_slot s JOIN pool_wallet w ON w.id = s.wallet_id
+     WHERE w.role = v_role AND w.status = 'active' GROUP BY s.wallet_id HAVING sum(s.free_sun) >= 1000000
+     -- One wallet that holds it all, the smallest such; otherwise the largest first, for the fewest legs.
+     ORDER BY sum(s.free_sun) >= p_amount DESC,
+              CASE WHEN sum(s.free_sun) >= p_amount THEN sum(s.free_sun) ELSE -sum(s.free_sun) END, s.wallet_id
+  LOOP
+    EXIT WHEN v_left <= 0;
+    v_take := least(r.free, v_left);
+    -- TRON: a delegation is at least 1 TRX, so the rest that stays for the next leg must be one too.
+    IF v_left > v_take AND v_left - v_take + p_leg_slack < 1000000 THEN
+      v_take := v_take - (1000000 - (v_left - v_take));
+    END IF;
+    IF v_take < 1000000 AND p_kind = 'rental' THEN CONTINUE; END IF;
+    IF v_take < v_left AND p_kind = 'activation' THEN CONTINUE; END IF;
+    v_leg := v_leg + 1;
+    IF v_leg > 20 THEN EXIT; END IF;
+    PERFORM take_from_slots(r.wallet_id, v_take);
+    INSERT INTO leg (order_id, leg_no, kind, wallet_id, receive_address, amount_sun, status)
+    VALUES (p_order, v_leg, p_kind, r.wallet_id, p_receiver, v_take, 'reserved');
+    v_left := v_left - v_take;
+    IF v_left > 0 THEN v_left := v_left + p_leg_slack; END IF;
+  END LOOP;
+  IF v_left > 0 THEN
+    RAISE EXCEPTION 'CAPACITY_UNAVAILABLE' USING ERRCODE = 'ER001';
+  END IF;
+END $$`,
+  `
+CREATE FUNCTION accept_order(
+  p_project uuid, p_key text, p_hash bytea, p_kind text, p_quote uuid, p_quote_expires timestamptz,
+  p_receiver text, p_energy bigint, p_duration integer, p_price bigint, p_credits bigint, p_rate bigint,
+  p_amount bigint, p_leg_slack bigint, p_refusal text, p_request_id text,
+  OUT created boolean, OUT order_id bigint, OUT order_created_at timestamptz, OUT same_request boolean
+) LANGUAGE plpgsql AS $$
+DECLARE
+  v_now timestamptz := clock_timestamp();
+  v_refusal text;
+BEGIN
+  INSERT INTO orders (project_id, key, request_hash, quote_id, kind, status, receive_address, energy, duration_sec,
+                      price_sun, credits, trx_usd_e8, request_id, created_at, next_run_at)
+  VALUES (p_project, p_key, p_hash, p_quote, p_kind, 'reserved', p_receiver, p_energy, p_duration,
+          p_price, p_credits, p_rate, p_request_id, v_now, v_now)
+  ON CONFLICT DO NOTHING RETURNING id INTO order_id;
+
+  IF order_id IS NULL THEN
+    SELECT o.id, o.created_at, o.request_hash = p_hash INTO order_id, order_created_at, same_request
+      FROM orders o WHERE o.project_id = p_project AND o.key = p_key;
+    IF order_id IS NULL THEN
+      RAISE EXCEPTION 'QUOTE_ALREADY_USED' USING ERRCODE = 'ER001';
+    END IF;
+    created := false;
+    RETURN;
+  END IF;
+
+  -- Two seconds beyond what was promised: never less than the caller was shown (Contract 4).
+  IF p_quote_expires IS NOT NULL AND v_now > p_quote_expires + interval '2 seconds' THEN
+    RAISE EXCEPTION 'QUOTE_EXPIRED' USING ERRCODE = 'ER001';
+  END IF;
+  IF p_refusal IS NOT NULL THEN
+    RAISE EXCEPTION '%', p_refusal USING ERRCODE = 'ER001';
+  END IF;
+
+  PERFORM reserve_capacity(order_id, p_kind, p_receiver, p_amount, p_leg_slack);
+
+  INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, order_id)
+  VALUES ('charge:' || order_id, p_project, 'revenue', 'charge', -p_credits, order_id);
+
+  UPDATE credit_account a
+     SET balance_credits = a.balance_credits - p_credits,
+         spent_credits = CASE WHEN a.spent_on = (v_now AT TIME ZONE 'UTC')::date THEN a.spent_credits ELSE 0 END + p_credits,
+         spent_on = (v_now AT TIME ZONE 'UTC')::date
+   WHERE a.project_id = p_project AND NOT a.frozen
+     AND (a.floor_credits IS NULL OR a.balance_credits - p_credits >= a.floor_credits)
+     AND (a.daily_cap_credits IS NULL OR
+          CASE WHEN a.spent_on = (v_now AT TIME ZONE 'UTC')::date THEN a.spent_credits ELSE 0 END + p_credits <= a.daily_cap_credits);
+  IF NOT FOUND THEN
+    SELECT CASE
+        WHEN a.frozen THEN 'PROJECT_FROZEN'
+        WHEN a.floor_credits IS NOT NULL AND a.balance_credits - p_credits < a.floor_credits THEN 'INSUFFICIENT_CREDITS'
+        ELSE 'SPEND_CAP_REACHED' END
+      INTO v_refusal FROM credit_account a WHERE a.project_id = p_project;
+    RAISE EXCEPTION '%', coalesce(v_refusal, 'INSUFFICIENT_CREDITS') USING ERRCODE = 'ER001';
+  END IF;
+  created := true;
+  order_created_at := v_now;
+  same_request := true;
+END $$`,
 ];
 
 export class Initial1760000000001 implements MigrationInterface {

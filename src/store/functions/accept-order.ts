@@ -16,7 +16,7 @@ export const LEGS_MAX = 20;
  * p_leg_slack: sun worth one energy, added for each further leg since each leg's energy rounds down.
  */
 export const ACCEPT_ORDER_SQL = `
-CREATE FUNCTION accept_order(
+CREATE OR REPLACE FUNCTION accept_order(
   p_project uuid, p_key text, p_hash bytea, p_kind text, p_quote uuid, p_quote_expires timestamptz,
   p_receiver text, p_energy bigint, p_duration integer, p_price bigint, p_credits bigint, p_rate bigint,
   p_amount bigint, p_leg_slack bigint, p_refusal text, p_request_id text,
@@ -81,7 +81,7 @@ END $$`;
  * with the least free stake (large stakes stay whole), skipping slots that others hold; otherwise all slots in order.
  */
 export const RESERVE_CAPACITY_SQL = `
-CREATE FUNCTION reserve_capacity(p_order bigint, p_kind text, p_receiver text, p_amount bigint, p_leg_slack bigint)
+CREATE OR REPLACE FUNCTION reserve_capacity(p_order bigint, p_kind text, p_receiver text, p_amount bigint, p_leg_slack bigint)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_role text := CASE p_kind WHEN 'activation' THEN 'activation' ELSE 'pool' END;
@@ -145,7 +145,7 @@ END $$`;
 
 /** Takes exactly p_amount from a wallet's slots, which the caller holds locked. */
 export const TAKE_FROM_SLOTS_SQL = `
-CREATE FUNCTION take_from_slots(p_wallet integer, p_amount bigint) RETURNS void LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION take_from_slots(p_wallet integer, p_amount bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   v_left bigint := p_amount;
   v_take bigint;

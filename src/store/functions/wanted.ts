@@ -1,0 +1,49 @@
+/**
+ * The functions, triggers and unique indexes that this version of the code wants in its database. Migrations hold
+ * literal copies; a test compares a migrated database with these, and `verify` compares the live one.
+ */
+import { ACCEPT_ORDER_SQL, RESERVE_CAPACITY_SQL, TAKE_FROM_SLOTS_SQL } from './accept-order.js';
+import { ROW_GUARDS } from './row-guards.js';
+import { TRIGGER_FUNCTIONS } from './trigger-functions.js';
+
+/** The statement that makes each function, by the function's name. */
+export const FUNCTIONS: Readonly<Record<string, string>> = {
+  accept_order: ACCEPT_ORDER_SQL,
+  reserve_capacity: RESERVE_CAPACITY_SQL,
+  take_from_slots: TAKE_FROM_SLOTS_SQL,
+  ...ROW_GUARDS,
+  ...TRIGGER_FUNCTIONS,
+};
+
+/** What Postgres keeps of a function's statement as its body (`pg_proc.prosrc`). */
+export function bodyOf(statement: string): string {
+  return statement.slice(statement.indexOf('$$') + 2, statement.lastIndexOf('$$'));
+}
+
+/** Every trigger as `pg_get_triggerdef(oid, true)` writes it. */
+export const TRIGGERS: readonly string[] = [
+  `CREATE TRIGGER audit_log_append_only BEFORE DELETE OR UPDATE ON audit_log FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
+  `CREATE TRIGGER chain_tx_guard BEFORE INSERT OR UPDATE ON chain_tx FOR EACH ROW EXECUTE FUNCTION chain_tx_guard()`,
+  `CREATE TRIGGER chain_tx_kept BEFORE DELETE ON chain_tx FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
+  `CREATE TRIGGER credit_account_announced AFTER UPDATE ON credit_account FOR EACH ROW WHEN (old.frozen IS DISTINCT FROM new.frozen OR old.is_postpaid IS DISTINCT FROM new.is_postpaid OR old.floor_credits IS DISTINCT FROM new.floor_credits OR old.daily_cap_credits IS DISTINCT FROM new.daily_cap_credits) EXECUTE FUNCTION announce_project('project_id')`,
+  `CREATE TRIGGER credit_entry_append_only BEFORE DELETE OR UPDATE ON credit_entry FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
+  `CREATE TRIGGER credit_entry_guard BEFORE INSERT OR UPDATE ON credit_entry FOR EACH ROW EXECUTE FUNCTION credit_entry_guard()`,
+  `CREATE TRIGGER credit_entry_no_truncate BEFORE TRUNCATE ON credit_entry FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
+  `CREATE TRIGGER leg_guard BEFORE INSERT OR UPDATE ON leg FOR EACH ROW EXECUTE FUNCTION leg_guard()`,
+  `CREATE TRIGGER orders_guard BEFORE INSERT OR UPDATE ON orders FOR EACH ROW EXECUTE FUNCTION orders_guard()`,
+  `CREATE TRIGGER orders_kept BEFORE DELETE ON orders FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
+  `CREATE TRIGGER pool_wallet_status BEFORE INSERT OR UPDATE ON pool_wallet FOR EACH ROW EXECUTE FUNCTION pool_wallet_status()`,
+  `CREATE TRIGGER project_announced AFTER INSERT OR UPDATE ON project FOR EACH ROW EXECUTE FUNCTION announce_project('id')`,
+  `CREATE TRIGGER sales_stop_reaches_wallets AFTER INSERT OR DELETE OR UPDATE ON sales_stop FOR EACH STATEMENT EXECUTE FUNCTION sales_stop_reaches_wallets()`,
+];
+
+/** The unique indexes that referee keys, quotes, ledger entries, ids and live transactions, as `pg_get_indexdef` writes them. */
+export const REFEREES: Readonly<Record<string, string>> = {
+  orders_key: `CREATE UNIQUE INDEX orders_key ON public.orders USING btree (project_id, key)`,
+  orders_quote: `CREATE UNIQUE INDEX orders_quote ON public.orders USING btree (quote_id) WHERE (quote_id IS NOT NULL)`,
+  chain_tx_live: `CREATE UNIQUE INDEX chain_tx_live ON public.chain_tx USING btree (leg_id, purpose) WHERE (status <> ALL (ARRAY['dead'::text, 'dropped'::text]))`,
+  chain_tx_txid_key: `CREATE UNIQUE INDEX chain_tx_txid_key ON public.chain_tx USING btree (txid)`,
+  credit_entry_entry_key_key: `CREATE UNIQUE INDEX credit_entry_entry_key_key ON public.credit_entry USING btree (entry_key)`,
+  chain_tx_leg_id_purpose_attempt_key: `CREATE UNIQUE INDEX chain_tx_leg_id_purpose_attempt_key ON public.chain_tx USING btree (leg_id, purpose, attempt)`,
+  leg_order_id_leg_no_key: `CREATE UNIQUE INDEX leg_order_id_leg_no_key ON public.leg USING btree (order_id, leg_no)`,
+};

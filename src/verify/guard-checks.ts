@@ -1,0 +1,71 @@
+/**
+ * Whether the database still refuses what it must (I10): its triggers, functions and unique indexes, as reads. By their
+ * definitions and not their names alone: a trigger whose function only returns NEW guards nothing.
+ */
+import { bodyOf, FUNCTIONS, REFEREES, TRIGGERS } from '../store/functions/wanted.js';
+import { MIGRATION_NAMES } from '../store/data-source.js';
+import type { BookCheck } from './book-check.js';
+
+/** A trigger by its table and name, taken from its definition. */
+const TRIGGER = `SELECT def, (regexp_match(def, '^CREATE TRIGGER (\\S+) '))[1] AS name, (regexp_match(def, ' ON (\\S+) FOR EACH '))[1] AS tab
+        FROM unnest($1::text[]) AS def`;
+
+export const GUARD_CHECKS: readonly BookCheck[] = [
+  {
+    check: 'guards',
+    rule: 'I10',
+    says: 'The triggers, functions and unique indexes that keep the past and referee the present are there and on.',
+    stops: 'everything',
+    text: [
+      `SELECT 'trigger ' || g.name AS subject, coalesce(t.tgenabled::text, 'missing') AS state
+        FROM (`,
+      TRIGGER,
+      `) g LEFT JOIN pg_trigger t ON t.tgname = g.name AND t.tgrelid = to_regclass(g.tab) AND NOT t.tgisinternal
+       WHERE t.oid IS NULL OR t.tgenabled NOT IN ('O', 'A')
+      UNION ALL
+      SELECT 'function ' || f.name, 'missing' FROM unnest($2::text[]) AS f(name)
+       WHERE NOT EXISTS (SELECT FROM pg_proc p WHERE p.proname = f.name AND pg_function_is_visible(p.oid))
+      UNION ALL
+      SELECT 'index ' || r.name, CASE WHEN i.indexrelid IS NULL THEN 'missing' ELSE 'invalid' END
+        FROM unnest($3::text[]) AS r(name) LEFT JOIN pg_index i ON i.indexrelid = to_regclass(r.name)
+       WHERE i.indexrelid IS NULL OR NOT i.indisvalid OR NOT i.indisunique`,
+    ].join(''),
+    params: () => [TRIGGERS, Object.keys(FUNCTIONS), Object.keys(REFEREES)],
+  },
+  {
+    check: 'guard-definitions',
+    rule: 'I10',
+    says: 'Those triggers, functions and unique indexes say what this version of the code wrote into them.',
+    stops: 'everything',
+    // While old and new processes share a schema, the functions of one of the two are rightly others.
+    unless: {
+      text: `SELECT FROM (SELECT array_agg(name::text ORDER BY name::text) AS names FROM migrations) m
+              WHERE m.names IS DISTINCT FROM (SELECT array_agg(name ORDER BY name) FROM unnest($1::text[]) AS name)`,
+      params: [MIGRATION_NAMES],
+      why: 'the schema is another version’s: run `migrate`, or replace this process by the newer version',
+    },
+    text: [
+      `SELECT 'trigger ' || g.name AS subject, pg_get_triggerdef(t.oid, true) AS definition
+        FROM (`,
+      TRIGGER,
+      `) g JOIN pg_trigger t ON t.tgname = g.name AND t.tgrelid = to_regclass(g.tab) AND NOT t.tgisinternal
+       WHERE pg_get_triggerdef(t.oid, true) <> g.def
+          OR NOT EXISTS (SELECT FROM pg_proc p WHERE p.oid = t.tgfoid AND pg_function_is_visible(p.oid))
+      UNION ALL
+      SELECT 'function ' || f.name, string_agg(md5(p.prosrc), ' ') FROM unnest($2::text[], $3::text[]) AS f(name, body)
+        JOIN pg_proc p ON p.proname = f.name AND pg_function_is_visible(p.oid)
+       GROUP BY f.name, f.body HAVING NOT bool_or(p.prosrc = f.body)
+      UNION ALL
+      SELECT 'index ' || r.name, pg_get_indexdef(i.indexrelid)
+        FROM unnest($4::text[], $5::text[]) AS r(name, def) JOIN pg_index i ON i.indexrelid = to_regclass(r.name)
+       WHERE pg_get_indexdef(i.indexrelid) <> r.def`,
+    ].join(''),
+    params: () => [
+      TRIGGERS,
+      Object.keys(FUNCTIONS),
+      Object.values(FUNCTIONS).map(bodyOf),
+      Object.keys(REFEREES),
+      Object.values(REFEREES),
+    ],
+  },
+];

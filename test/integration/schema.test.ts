@@ -1,0 +1,141 @@
+// A migrated database has what the code wants, and the comparison sees what is different. `npm run schema` writes the
+// listing anew; what it changes belongs into the same commit as the migration.
+import { createHash } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import { Database, type Queryable } from '../../src/store/database.js';
+import { createDataSource, MIGRATION_NAMES } from '../../src/store/data-source.js';
+import { FUNCTIONS, REFEREES, TRIGGERS } from '../../src/store/functions/wanted.js';
+import { Initial1760000000001 } from '../../src/store/migrations/0001-initial.js';
+import { Reconciling1760000000002 } from '../../src/store/migrations/0002-reconciling.js';
+import { driftOf, listingOf, type Wanted } from '../schema-drift.js';
+import { createTestDatabase, type TestDatabase } from '../setup/database.js';
+
+const LISTING_FILE = new URL('../../src/store/schema.txt', import.meta.url);
+
+let test: TestDatabase;
+let database: Database;
+let wanted: Wanted;
+
+beforeAll(async () => {
+  test = await createTestDatabase();
+  const source = createDataSource({ url: test.url, poolMax: 2, applicationName: 'energy-test' });
+  await source.initialize();
+  database = new Database(source);
+  if (process.env['SCHEMA_WRITE'] === '1') {
+    await writeFile(LISTING_FILE, `${(await listingOf(database)).join('\n')}\n`);
+  }
+  const listing = (await readFile(LISTING_FILE, 'utf8')).trimEnd().split('\n');
+  wanted = { functions: FUNCTIONS, triggers: TRIGGERS, listing };
+});
+
+afterAll(async () => {
+  await database.onApplicationShutdown();
+  await test.drop();
+});
+
+/** Runs `work` in a transaction that leaves nothing behind. */
+async function undone<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
+  let result: { readonly value: T } | undefined;
+  const undo = new Error('undo');
+  await database
+    .transaction(async (tx) => {
+      result = { value: await work(tx) };
+      throw undo;
+    })
+    .catch((error: unknown) => {
+      if (error !== undo) throw error;
+    });
+  return result!.value;
+}
+
+/** The differences that `change` makes, each cut to what it is about. */
+async function driftAfter(change: string, wants: Wanted = wanted): Promise<string[]> {
+  return undone(async (tx) => {
+    if (change !== '') await tx.query(change);
+    return driftOf(tx, wants);
+  });
+}
+
+it('a database that every migration has run on has the functions, triggers, tables and indexes that the code wants', async () => {
+  expect(await driftAfter('')).toEqual([]);
+  expect(wanted.listing.length).toBeGreaterThan(150);
+});
+
+it('every unique index that verify compares is in the listing', () => {
+  const listed = wanted.listing.join('\n');
+  expect(Object.values(REFEREES).filter((definition) => !listed.includes(definition))).toEqual([]);
+});
+
+it('a function that was edited in the code and in no migration is a difference', async () => {
+  const edited = FUNCTIONS['accept_order']!.replace('created := true;', 'created := false;');
+  const drift = await driftAfter('', { ...wanted, functions: { ...FUNCTIONS, accept_order: edited } });
+  expect(drift).toEqual([
+    expect.stringMatching(/^function only in the code: .*accept_order.*created := false/s),
+    expect.stringMatching(/^function only in the database: .*accept_order.*created := true/s),
+  ]);
+});
+
+const CHANGES: readonly (readonly [string, string, readonly RegExp[]])[] = [
+  [
+    'a guard whose body was replaced',
+    `CREATE OR REPLACE FUNCTION orders_guard() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$`,
+    [/^function only in the code: .*orders_guard/, /^function only in the database: .*orders_guard/],
+  ],
+  [
+    'a function with further arguments',
+    `CREATE FUNCTION take_from_slots(p_wallet integer) RETURNS void LANGUAGE sql AS ''`,
+    [/^function only in the database: .*take_from_slots/],
+  ],
+  [
+    'a trigger that is off',
+    `ALTER TABLE leg DISABLE TRIGGER leg_guard`,
+    [/^trigger only in the code: .*leg_guard/, /^trigger only in the database: .*leg_guard.* STATE D$/],
+  ],
+  ['a trigger that is gone', `DROP TRIGGER orders_kept ON orders`, [/^trigger only in the code: .*orders_kept/]],
+  ['an index that is gone', `DROP INDEX orders_due`, [/^listing only in the code: index orders.orders_due/]],
+  [
+    'a column of another type',
+    `ALTER TABLE broadcast ALTER COLUMN node TYPE varchar(20)`,
+    [
+      /^listing only in the code: column broadcast.node text/,
+      /^listing only in the database: column broadcast.node char/,
+    ],
+  ],
+  [
+    'a column that may be empty',
+    `ALTER TABLE broadcast ALTER COLUMN node DROP NOT NULL`,
+    [/^listing only in the code: column broadcast.node/, /^listing only in the database: column broadcast.node/],
+  ],
+  [
+    'a column with another default',
+    `ALTER TABLE pool_wallet ALTER COLUMN status SET DEFAULT 'paused'`,
+    [/^listing only in the code: column pool_wallet.status/, /^listing only in the database: .*DEFAULT 'paused'/],
+  ],
+  [
+    'a constraint that is gone',
+    `ALTER TABLE pool_slot DROP CONSTRAINT pool_slot_free_sun_check`,
+    [/^listing only in the code: constraint pool_slot/],
+  ],
+  ['a table that nobody knows', `CREATE TABLE spare (id integer)`, [/column spare.id integer/, /table spare/]],
+];
+
+it.each(CHANGES)('%s is a difference', async (_what, change, expected) => {
+  expect(await driftAfter(change)).toEqual(expected.map((pattern) => expect.stringMatching(new RegExp(pattern, 's'))));
+});
+
+/** What a shipped migration runs, by its name. Add each migration here with the release that ships it. */
+const SHIPPED = { Initial1760000000001: '36790030966e6654', Reconciling1760000000002: '76704daba158bb87' };
+
+it('a migration that was shipped runs what it ran then', async () => {
+  const hashes: Record<string, string> = {};
+  for (const migration of [new Initial1760000000001(), new Reconciling1760000000002()]) {
+    const ran: string[] = [];
+    const runner = { query: (text: string) => Promise.resolve(ran.push(text)) } as unknown as Parameters<
+      typeof migration.up
+    >[0];
+    await migration.up(runner);
+    hashes[migration.name] = createHash('sha256').update(ran.join('\n')).digest('hex').slice(0, 16);
+  }
+  expect(hashes).toEqual(SHIPPED);
+  expect(MIGRATION_NAMES.slice(0, 2)).toEqual(Object.keys(SHIPPED));
+});
