@@ -60,8 +60,22 @@ export function isConnectionFault(thrown: unknown): boolean {
   );
 }
 
+/**
+ * Classes of errors after which the connection is as good as before: refusals of our own functions, data and
+ * constraint errors, rollbacks, locks not had, cancelled statements, a full disk. All others end the connection: a new
+ * one may meet a server, or prepare a statement, that the old one cannot.
+ */
+const HARMLESS = /^(ER|P0|22|23|40|55|57014|53100)/;
+
+/** What to release a connection with: the fault that makes it useless, or nothing. */
+function spoiledBy(thrown: unknown): Error | undefined {
+  const isFatal = typeof thrown === 'object' && thrown !== null && 'severity' in thrown && thrown.severity !== 'ERROR';
+  if (!isFatal && HARMLESS.test(sqlStateOf(thrown) ?? '')) return undefined;
+  return isNativeError(thrown) ? thrown : new Error(String(thrown));
+}
+
 async function run<R extends object>(
-  client: pg.Pool | pg.PoolClient,
+  client: pg.PoolClient,
   statement: Statement | string,
   params: readonly unknown[],
 ): Promise<R[]> {
@@ -82,9 +96,19 @@ export class Database implements Queryable, OnApplicationShutdown {
     return (this.source.driver as unknown as { master: pg.Pool }).master;
   }
 
-  /** One statement, its own transaction. */
+  /**
+   * One statement, its own transaction. Not by `pg.Pool.query`, which closes the connection after any error: a refusal
+   * is one, and would cost a new backend each time.
+   */
   async query<R extends object = Row>(statement: Statement | string, params: readonly unknown[] = []): Promise<R[]> {
-    return this.watched(run<R>(this.pool, statement, params));
+    return this.onConnection(async (client, spoil) => {
+      try {
+        return await this.watched(run<R>(client, statement, params));
+      } catch (error) {
+        spoil(spoiledBy(error));
+        throw error;
+      }
+    });
   }
 
   /**
@@ -116,6 +140,26 @@ export class Database implements Queryable, OnApplicationShutdown {
   }
 
   private async attempt<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
+    return this.onConnection(async (client, spoil) => {
+      try {
+        await client.query('BEGIN');
+        const tx: Queryable = { query: async (statement, params = []) => this.watched(run(client, statement, params)) };
+        const result = await work(tx);
+        await client.query('COMMIT');
+        return result;
+      } catch (error) {
+        await client.query('ROLLBACK').catch((rollbackError: unknown) => {
+          spoil(isNativeError(rollbackError) ? rollbackError : new Error(String(rollbackError)));
+        });
+        throw error;
+      }
+    });
+  }
+
+  /** Works on a connection of its own, which is closed afterwards if it went away or `work` says that it is spoiled. */
+  private async onConnection<T>(
+    work: (client: pg.PoolClient, spoil: (fault: Error | undefined) => void) => Promise<T>,
+  ): Promise<T> {
     const client = await this.watched(this.pool.connect());
     let broken: Error | undefined;
     // Told here when the connection goes while no statement waits for it; without a listener that ends the process.
@@ -124,16 +168,7 @@ export class Database implements Queryable, OnApplicationShutdown {
     };
     client.on('error', onLost);
     try {
-      await client.query('BEGIN');
-      const tx: Queryable = { query: async (statement, params = []) => this.watched(run(client, statement, params)) };
-      const result = await work(tx);
-      await client.query('COMMIT');
-      return result;
-    } catch (error) {
-      await client.query('ROLLBACK').catch((rollbackError: unknown) => {
-        broken ??= rollbackError instanceof Error ? rollbackError : new Error(String(rollbackError));
-      });
-      throw error;
+      return await work(client, (fault) => (broken ??= fault));
     } finally {
       client.off('error', onLost);
       client.release(broken);

@@ -48,6 +48,33 @@ describe('options and terms', () => {
     expect((await customer.post('/v1/orders', body)).status).toBe(202);
   });
 
+  test('refused orders close no connection to the database and leave nothing behind', async () => {
+    const customer = await makeCustomer(api, 0n);
+    const body = { receive_address: world.receiver(), energy: 65_000 };
+    const refuse = async (count: number) => {
+      const answers = await Promise.all(
+        Array.from({ length: count }, (_, index) =>
+          customer.post('/v1/orders', body, withKey(`r-${index.toString()}`)),
+        ),
+      );
+      for (const answer of answers) expectRefusal(answer, 402, 'INSUFFICIENT_CREDITS');
+    };
+    const backends = async (): Promise<number[]> => {
+      const rows = await api.database.query<{ pid: number }>(
+        `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'energy-api'`,
+      );
+      return rows.map((row) => row.pid);
+    };
+    const sums = `SELECT (SELECT count(*)::int FROM orders) AS orders, (SELECT count(*)::int FROM leg) AS legs,
+      (SELECT count(*)::int FROM credit_entry) AS entries, (SELECT sum(free_sun)::text FROM pool_slot) AS free`;
+    // As many connections at once as orders ever have.
+    await refuse(30);
+    const [pidsBefore, before] = [await backends(), await api.database.query(sums)];
+    await refuse(100);
+    expect(await backends()).toEqual(expect.arrayContaining(pidsBefore));
+    expect(await api.database.query(sums)).toEqual(before);
+  });
+
   test('a postpaid project spends down to its debt limit and not a credit further', async () => {
     const limit = credits(8_775_000 * 2);
     const customer = await makeCustomer(api, 0n, { kind: 'postpaid', debtLimitCredits: limit });
