@@ -13,6 +13,7 @@ import { Orphans } from '../src/fulfilment/reconciler-orphans.js';
 import { TransactionLog } from '../src/fulfilment/transaction-log.js';
 import type { WorkOrder } from '../src/fulfilment/work-order.js';
 import { Work } from '../src/fulfilment/work.js';
+import { PoolSync } from '../src/pool/pool-sync.js';
 import { openLog } from './log.js';
 import { WorkerModule } from '../src/worker.module.js';
 import type { Customer } from './client.js';
@@ -41,7 +42,7 @@ export let api: TestApi;
 export let customer: Customer;
 const workers: INestApplicationContext[] = [];
 export const receivers = Array.from({ length: 4 }, () => newOwner().address);
-const pool = newOwner();
+export const pool = newOwner();
 const activation = newOwner();
 
 interface TxRow {
@@ -72,6 +73,7 @@ export class Hand {
   proofs = () => this.context.get(Proofs, { strict: false });
   fulfiller = () => this.context.get(Fulfiller, { strict: false });
   chain = () => this.context.get(TronClient, { strict: false });
+  poolSync = () => this.context.get(PoolSync, { strict: false });
   orphans = () => this.context.get(Orphans, { strict: false });
 
   /** One look at the chain, as at a new block. */

@@ -107,31 +107,12 @@ export class TronClient {
 
   /** The account, or undefined when the chain has none at this address. */
   async account(address: string): Promise<ChainAccount | undefined> {
-    return this.pool.ask('wallet/getaccount', async (node) =>
-      readAccount(node, address, await node.full('wallet/getaccount', { address, visible: true })),
-    );
+    return this.pool.ask('wallet/getaccount', (node) => accountOf(node, address));
   }
 
   /** Resources of an account that exists; `{}` (no account) is refused as nonsense. */
   async accountResources(address: string): Promise<AccountResources> {
-    return this.pool.ask('wallet/getaccountresource', async (node) => {
-      const json = await node.full('wallet/getaccountresource', { address, visible: true });
-      const read = amounts(node, json, {
-        energyUsed: 'EnergyUsed',
-        energyLimit: 'EnergyLimit',
-        netUsed: 'NetUsed',
-        netLimit: 'NetLimit',
-        freeNetUsed: 'freeNetUsed',
-        freeNetLimit: 'freeNetLimit',
-        totalEnergyLimit: 'TotalEnergyLimit',
-        totalEnergyWeight: 'TotalEnergyWeight',
-        totalNetLimit: 'TotalNetLimit',
-        totalNetWeight: 'TotalNetWeight',
-      });
-      // Every existing account answers with the network's totals.
-      if (read.totalEnergyLimit <= 0n) throw nonsense(node, 'resources without the network totals');
-      return read;
-    });
+    return this.pool.ask('wallet/getaccountresource', (node) => resourcesOf(node, address));
   }
 
   /** Chain parameters by key; a key without a value is zero. */
@@ -145,15 +126,6 @@ export class TronClient {
       }
       if ((parameters.get('getEnergyFee') ?? 0n) <= 0n) throw nonsense(node, 'chain parameters without an energy fee');
       return parameters;
-    });
-  }
-
-  /** What `address` could delegate for energy right now, by the head's state and its pending transactions. */
-  async canDelegateMax(address: string): Promise<Sun> {
-    return this.pool.ask('wallet/getcandelegatedmaxsize', async (node) => {
-      const body = { owner_address: address, type: 1, visible: true };
-      const { max } = amounts(node, await node.full('wallet/getcandelegatedmaxsize', body), { max: 'max_size' });
-      return sun(max);
     });
   }
 
@@ -210,6 +182,38 @@ export class TronClient {
   async block(number: number): Promise<Block | undefined> {
     return this.pool.ask('wallet/getblockbynum', async (node) => blockOf(node, number));
   }
+}
+
+/** The account as `node` has it, or undefined when its chain has none at this address. */
+export async function accountOf(node: TronNode, address: string): Promise<ChainAccount | undefined> {
+  return readAccount(node, address, await node.full('wallet/getaccount', { address, visible: true }));
+}
+
+/** Resources of an account that exists, by one node's word. */
+export async function resourcesOf(node: TronNode, address: string): Promise<AccountResources> {
+  const json = await node.full('wallet/getaccountresource', { address, visible: true });
+  const read = amounts(node, json, {
+    energyUsed: 'EnergyUsed',
+    energyLimit: 'EnergyLimit',
+    netUsed: 'NetUsed',
+    netLimit: 'NetLimit',
+    freeNetUsed: 'freeNetUsed',
+    freeNetLimit: 'freeNetLimit',
+    totalEnergyLimit: 'TotalEnergyLimit',
+    totalEnergyWeight: 'TotalEnergyWeight',
+    totalNetLimit: 'TotalNetLimit',
+    totalNetWeight: 'TotalNetWeight',
+  });
+  // Every existing account answers with the network's totals.
+  if (read.totalEnergyLimit <= 0n) throw nonsense(node, 'resources without the network totals');
+  return read;
+}
+
+/** What `address` could delegate for energy right now, by the head's state of `node` and its pending transactions. */
+export async function canDelegateMaxOf(node: TronNode, address: string): Promise<Sun> {
+  const body = { owner_address: address, type: 1, visible: true };
+  const { max } = amounts(node, await node.full('wallet/getcandelegatedmaxsize', body), { max: 'max_size' });
+  return sun(max);
 }
 
 /** A block by number as `node` has it; undefined when its chain is not that high. */

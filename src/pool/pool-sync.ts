@@ -3,7 +3,14 @@
  * Never counts sun twice: whatever may not be in the chain's answer yet, or no longer, is taken off.
  */
 import { Inject, Injectable } from '@nestjs/common';
-import { TronClient, type AccountResources, type ChainAccount } from '../chain/tron.client.js';
+import {
+  accountOf,
+  canDelegateMaxOf,
+  resourcesOf,
+  TronClient,
+  type AccountResources,
+  type ChainAccount,
+} from '../chain/tron.client.js';
 import { Config } from '../config.js';
 import { crashPoint } from '../crash-point.js';
 import { SUN_PER_TRX, sun, type Sun } from '../money/units.js';
@@ -33,7 +40,8 @@ const LOCK_SLOTS = {
 
 /**
  * Sun that the chain's answer may count as free although it is spoken for: legs not yet in a block, legs that came
- * into one since the question was asked, and undelegations that stand in a mempool only.
+ * into one since the question was asked or into one above the head that the answer is of, and undelegations that stand
+ * in a mempool only. No node that is asked is an hour behind.
  */
 const SPOKEN_FOR = {
   name: 'pool_spoken_for',
@@ -41,6 +49,9 @@ const SPOKEN_FOR = {
       AND l.status IN ('reserved', 'placed', 'active', 'reclaiming')
       AND (l.status IN ('reserved', 'placed')
         OR (l.status = 'active' AND l.changed_at >= $2)
+        OR (l.status = 'active' AND l.changed_at >= $2 - interval '1 hour' AND EXISTS (
+              SELECT FROM chain_tx t WHERE t.leg_id = l.id AND t.purpose <> 'reclaim'
+                AND t.status NOT IN ('dead', 'dropped') AND t.block_number > $3))
         OR (l.status = 'reclaiming' AND EXISTS (
               SELECT FROM chain_tx t WHERE t.leg_id = l.id AND t.purpose = 'reclaim' AND t.status IN ('built', 'signed', 'sending'))))`,
 };
@@ -72,6 +83,8 @@ interface Reading {
   readonly resources: AccountResources | undefined;
   /** What the chain would let the wallet delegate, or, of an activation wallet, spend. */
   readonly free: Sun;
+  /** The block up to which all of this is told, at least. */
+  readonly headNumber: number;
 }
 
 /** TRON: a delegation takes some 280 bytes of bandwidth; below one of them TRX is burnt instead. */
@@ -110,17 +123,27 @@ export class PoolSync {
     crashPoint('pool-write.after');
   }
 
+  /** All figures of one node: those of two, or of two heads, would not belong together. */
   private async read(turn: Turn): Promise<Reading> {
-    const account = await this.client.account(turn.address);
-    if (account === undefined) return { account, resources: undefined, free: sun(0) };
-    const resources = await this.client.accountResources(turn.address);
-    const free = turn.role === 'pool' ? await this.client.canDelegateMax(turn.address) : account.balanceSun;
-    return { account, resources, free };
+    return this.client.pool.ask('the figures of a wallet', async (node) => {
+      const before = await node.readHead();
+      const account = await accountOf(node, turn.address);
+      const resources = account && (await resourcesOf(node, turn.address));
+      const free =
+        account === undefined
+          ? sun(0)
+          : turn.role === 'pool'
+            ? await canDelegateMaxOf(node, turn.address)
+            : account.balanceSun;
+      // Backends behind one name take turns: the lower head is what every figure is known to be of.
+      const after = await node.readHead();
+      return { account, resources, free, headNumber: Math.min(before.number, after.number) };
+    });
   }
 
-  private async write(tx: Queryable, turn: Turn, { account, resources, free }: Reading): Promise<void> {
+  private async write(tx: Queryable, turn: Turn, { account, resources, free, headNumber }: Reading): Promise<void> {
     const slots = await tx.query<{ slot_no: number }>(LOCK_SLOTS, [turn.id]);
-    const [spokenFor] = await tx.query<{ sun: bigint }>(SPOKEN_FOR, [turn.id, turn.started_at]);
+    const [spokenFor] = await tx.query<{ sun: bigint }>(SPOKEN_FOR, [turn.id, turn.started_at, headNumber]);
     const left = free - (spokenFor?.sun ?? 0n);
     const sellable = left > 0n ? left : 0n;
     const shares = slots.map((_, index) => shareOf(sellable, slots.length, index));

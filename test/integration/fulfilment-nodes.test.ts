@@ -5,12 +5,14 @@ import {
   clearStage,
   closeStage,
   devnet,
+  freeSun,
   full,
   Hand,
   mine,
   openStage,
   orderOf,
   PAST_VALIDITY,
+  pool,
   receivers,
   rent,
   START_LIMIT_MS,
@@ -29,6 +31,35 @@ const answersTo = async (key: string): Promise<string[]> => {
   );
   return rows.map(({ answer }) => answer);
 };
+
+describe('the pool', () => {
+  it('does not sell the newest leg again by the word of a node that is one block behind', async () => {
+    const hand = await Hand.open();
+    await rent(receivers[0]!);
+    await mine();
+    await hand.look();
+    await hand.advance();
+    await mine();
+    await hand.look();
+    await hand.poolSync().syncWallet(pool.address);
+    const left = await freeSun();
+    await devnet.control('node', { index: 1, behind: 1 });
+    try {
+      const behind = await Hand.open({
+        TRON_FULL_NODE_URLS: devnet.second!.fullUrl,
+        TRON_SOLIDITY_NODE_URLS: devnet.second!.solidUrl,
+      });
+      await behind.poolSync().syncWallet(pool.address);
+      expect(await freeSun()).toBe(left);
+    } finally {
+      await devnet.control('node', { index: 1, behind: 0 });
+    }
+    // And no longer than that.
+    await mine();
+    await hand.poolSync().syncWallet(pool.address);
+    expect(await freeSun()).toBe(left);
+  });
+});
 
 describe('a broadcast', () => {
   it('that reaches nobody is recorded, counts as none, and uses up no attempt', async () => {
