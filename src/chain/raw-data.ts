@@ -11,6 +11,8 @@ export type SignableType = 'DelegateResourceContract' | 'UnDelegateResourceContr
 export interface RawData {
   readonly type: SignableType;
   readonly permissionId: number;
+  readonly timestampMs: bigint;
+  readonly expiresAtMs: bigint;
   readonly owner: string;
   readonly receiver: string;
   /** Absent for an activation. */
@@ -67,10 +69,18 @@ export function readRawData(rawData: Buffer): RawData {
   if (bytesOf(any, 1).toString('latin1') !== URL_PREFIX + type) throw new UnreadableError('type and type URL differ');
   const permissionId = intOf(contract, 5);
   if (permissionId > PERMISSION_MAX) throw new UnreadableError('permission id');
-  return { type, permissionId: Number(permissionId), ...readParameter(type, bytesOf(any, 2)) };
+  return {
+    type,
+    permissionId: Number(permissionId),
+    timestampMs: intOf(raw, 14),
+    expiresAtMs: intOf(raw, 8),
+    ...readParameter(type, bytesOf(any, 2)),
+  };
 }
 
-function readParameter(type: SignableType, value: Buffer): Omit<RawData, 'type' | 'permissionId'> {
+type Parameter = Pick<RawData, 'owner' | 'receiver' | 'amountSun' | 'resource' | 'isLocked'>;
+
+function readParameter(type: SignableType, value: Buffer): Parameter {
   if (type === 'AccountCreateContract') {
     const creation = readMessage(value, CREATION, type);
     return {

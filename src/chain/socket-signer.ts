@@ -8,8 +8,11 @@ import { Signer } from './keys.js';
 
 /** The signer did not answer in time, or not at all; nothing is known and the request may be repeated. */
 export class SignerUnavailableError extends Error {
-  override readonly name = 'SignerUnavailableError';
+  override readonly name: string = 'SignerUnavailableError';
 }
+
+/** The connection ended before the answer. The signer ends idle ones, perhaps just as a request was written. */
+class ConnectionEndedError extends SignerUnavailableError {}
 
 /** The signer refused; `code` names its rule. Repeating the request changes nothing, except for TOO_MANY and TOO_MUCH. */
 export class SignerRefusedError extends Error {
@@ -67,10 +70,21 @@ export class SocketSigner extends Signer {
 
   /** Ends the connection; open requests fail. A later request connects anew. */
   close(): void {
-    this.drop('closed');
+    this.drop('closed', this.socket, SignerUnavailableError);
   }
 
+  /** Repeated once on a new connection when the one in use ended. */
   private async ask(request: Readonly<Record<string, unknown>>): Promise<Readonly<Record<string, unknown>>> {
+    const wasConnected = this.socket !== undefined;
+    try {
+      return await this.askOnce(request);
+    } catch (error) {
+      if (!wasConnected || !(error instanceof ConnectionEndedError)) throw error;
+      return this.askOnce(request);
+    }
+  }
+
+  private async askOnce(request: Readonly<Record<string, unknown>>): Promise<Readonly<Record<string, unknown>>> {
     const id = this.nextId;
     this.nextId += 1;
     const answer = await new Promise<Readonly<Record<string, unknown>>>((resolve, reject) => {
@@ -125,13 +139,13 @@ export class SocketSigner extends Signer {
   }
 
   /** Forgets the connection and fails what waits on it. An older connection's end concerns nobody any more. */
-  private drop(why: string, socket = this.socket): void {
+  private drop(why: string, socket = this.socket, Fault = ConnectionEndedError): void {
     socket?.destroy();
     if (socket !== this.socket) return;
     this.socket = undefined;
     for (const { reject, timer } of this.waiting.values()) {
       clearTimeout(timer);
-      reject(new SignerUnavailableError(`The signer cannot be reached: ${why}`));
+      reject(new Fault(`The signer cannot be reached: ${why}`));
     }
     this.waiting.clear();
   }

@@ -4,6 +4,9 @@
  */
 import { txidOf } from '../chain/block.js';
 import { ForeignTypeError, UnreadableError, readRawData, type RawData, type SignableType } from '../chain/raw-data.js';
+import { momentOf, type Moment, type SignerClocks } from './clocks.js';
+import { Expirations, type ClockRule } from './expiration.js';
+import { Window, type Counted } from './window.js';
 
 export type SignerRole = 'pool' | 'activation';
 
@@ -30,6 +33,7 @@ export type Refusal =
   | 'WRONG_RESOURCE'
   | 'LOCKED'
   | 'AMOUNT_TOO_LARGE'
+  | 'EXPIRES_TOO_LATE'
   | 'TOO_MANY'
   | 'TOO_MUCH';
 
@@ -49,35 +53,60 @@ const ALLOWED: Readonly<Record<SignerRole, readonly SignableType[]>> = {
   activation: ['AccountCreateContract'],
 };
 
-const WINDOW_MS = 60_000;
+/** What is judged beside the wallets' own limits. */
+export interface ExpirationLimit {
+  readonly clock: ClockRule;
+  readonly maxSec: number;
+}
 
-interface Signed {
-  readonly txid: string;
-  readonly atMs: number;
-  readonly amountSun: bigint;
+/** A transaction that may be signed, once `counted` is on disk. */
+export interface Allowed {
+  readonly says: RawData;
+  readonly counted: Counted;
 }
 
 export class Policy {
   private readonly wallets: ReadonlyMap<string, WalletPolicy>;
-  private readonly recent = new Map<string, Signed[]>();
+  private readonly windows = new Map<string, Window>();
+  private readonly expirations: Expirations;
+  private latest: Counted | undefined;
 
-  /** `clockMs` is monotonic: moving the wall clock must not open a window. */
   constructor(
     wallets: readonly WalletPolicy[],
-    private readonly clockMs: () => number,
+    limit: ExpirationLimit,
+    private readonly clocks: SignerClocks,
   ) {
     this.wallets = new Map(wallets.map((wallet) => [wallet.address, wallet]));
+    this.expirations = new Expirations(limit.clock, limit.maxSec * 1000);
+  }
+
+  /** Takes up what an earlier process counted, oldest first. */
+  restore(entries: readonly Counted[]): void {
+    for (const counted of entries) {
+      this.windowOf(counted.wallet).add(counted);
+      this.expirations.restore(counted.anchor);
+      this.latest = counted;
+    }
+    const now = momentOf(this.clocks);
+    for (const window of this.windows.values()) window.prune(now);
+  }
+
+  /** What a later process must know: every signature that still counts, and the latest one of all. */
+  live(): readonly Counted[] {
+    const entries = [...this.windows.values()].flatMap((window) => [...window.entries()]);
+    return this.latest === undefined ? entries : [...entries, this.latest];
   }
 
   /** Allows one signature and counts it, or throws RefusedError. The same bytes again are free: same signature. */
-  allow(walletAddress: string, rawData: Buffer): { readonly txid: string; readonly says: RawData } {
+  allow(walletAddress: string, rawData: Buffer): Allowed {
     const wallet = this.wallets.get(walletAddress);
     if (wallet === undefined) throw new RefusedError('UNKNOWN_WALLET', `no key for ${walletAddress}`);
+    const now = momentOf(this.clocks);
     const says = read(rawData);
     this.judge(wallet, says);
-    const txid = txidOf(rawData);
-    this.count(wallet, txid, says);
-    return { txid, says };
+    const late = this.expirations.fault(says.timestampMs, says.expiresAtMs, now);
+    if (late !== undefined) throw new RefusedError('EXPIRES_TOO_LATE', late);
+    return { says, counted: this.count(wallet, txidOf(rawData), says, now) };
   }
 
   private judge(wallet: WalletPolicy, says: RawData): void {
@@ -102,21 +131,30 @@ export class Policy {
     }
   }
 
-  private count(wallet: WalletPolicy, txid: string, says: RawData): void {
-    const nowMs = this.clockMs();
-    const recent = (this.recent.get(wallet.address) ?? []).filter((signed) => nowMs - signed.atMs < WINDOW_MS);
-    this.recent.set(wallet.address, recent);
-    if (recent.some((signed) => signed.txid === txid)) return;
-    if (recent.length >= wallet.signaturesPerMinute) {
+  private count(wallet: WalletPolicy, txid: string, says: RawData, now: Moment): Counted {
+    const window = this.windowOf(wallet.address);
+    window.prune(now);
+    const known = window.find(txid);
+    if (known !== undefined) return known;
+    if (window.count >= wallet.signaturesPerMinute) {
       throw new RefusedError('TOO_MANY', `more than ${wallet.signaturesPerMinute.toString()} signatures in a minute`);
     }
     // Taking stake back is no risk, and must go on whatever was delegated.
     const amountSun = says.type === 'DelegateResourceContract' ? (says.amountSun ?? 0n) : 0n;
-    const sum = recent.reduce((total, signed) => total + signed.amountSun, amountSun);
-    if (sum > wallet.sunPerMinute) {
+    if (window.sun + amountSun > wallet.sunPerMinute && amountSun > 0n) {
       throw new RefusedError('TOO_MUCH', `more than ${wallet.sunPerMinute.toString()} sun in a minute`);
     }
-    recent.push({ txid, atMs: nowMs, amountSun });
+    const anchor = this.expirations.count(Number(says.expiresAtMs), now);
+    const counted: Counted = { wallet: wallet.address, txid, amountSun, ...now, anchor };
+    window.add(counted);
+    this.latest = counted;
+    return counted;
+  }
+
+  private windowOf(address: string): Window {
+    const window = this.windows.get(address) ?? new Window();
+    this.windows.set(address, window);
+    return window;
   }
 }
 

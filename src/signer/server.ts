@@ -1,5 +1,5 @@
 /**
- * The signer's door: a unix socket only its own user can open. One JSON object per line in, one per line out:
+ * The signer's socket: a unix socket only its own user (or group) can open. One JSON object per line in, one per line out:
  * `{ id, wallet, raw_data }` → `{ id, signature }` or `{ id, error, msg }`; `{ id, list: true }` → `{ id, wallets }`.
  * Holds the keys; they never leave it, in an answer, an error or the log.
  */
@@ -7,88 +7,114 @@ import { once } from 'node:events';
 import { chmod, rm, stat } from 'node:fs/promises';
 import { createServer, connect, type Server, type Socket } from 'node:net';
 import { signWithKey } from '../chain/keys.js';
-import { monotonicMs } from '../clock.js';
 import { messageOf } from '../errors.js';
+import { MACHINE_CLOCKS, type SignerClocks } from './clocks.js';
+import { Connection, type Reply } from './connection.js';
+import { Journal } from './journal.js';
 import { Policy, RefusedError } from './policy.js';
 import { SettingsError, type SignerSettings, type SignerWallet } from './settings.js';
 
 /** What the signer did, for its log. */
 export type SignerEvent = Readonly<Record<string, string | number | undefined>>;
 
-const LINE_BYTES_MAX = 8 * 1024;
 const CONNECTIONS_MAX = 64;
 const ID_MAX = 2 ** 53 - 1;
 
 export class SignerServer {
   private readonly policy: Policy;
   private readonly wallets: ReadonlyMap<string, SignerWallet>;
-  private readonly sockets = new Set<Socket>();
+  private readonly connections = new Set<Connection>();
   private readonly server: Server;
+  private journal: Journal | undefined;
 
   constructor(
     private readonly settings: SignerSettings,
     private readonly log: (event: SignerEvent) => void,
-    clockMs: () => number = monotonicMs,
+    clocks: SignerClocks = MACHINE_CLOCKS,
   ) {
-    this.policy = new Policy(settings.wallets, clockMs);
+    this.policy = new Policy(settings.wallets, settings.expiration, clocks);
     this.wallets = new Map(settings.wallets.map((wallet) => [wallet.address, wallet]));
     this.server = createServer((socket) => {
       this.serve(socket);
     });
-    this.server.maxConnections = CONNECTIONS_MAX;
   }
 
-  /** Listens; refuses a path where another signer listens, and takes over one that was left behind. */
+  /**
+   * Listens, with the signatures that an earlier process counted; refuses a path where another signer listens, and takes
+   * over one that was left behind. Throws SettingsError or StateFileError.
+   */
   async listen(): Promise<void> {
     const path = this.settings.socketPath;
     await removeStale(path);
-    // The mask makes the socket private from its first moment; Node binds a path before listen() returns.
-    const mask = process.umask(0o177);
+    const { journal, counted } = await Journal.open(this.settings.stateFile, () => this.policy.live());
+    this.journal = journal;
+    this.policy.restore(counted);
+    // The mask holds from the socket's first moment; Node binds a path before listen() returns.
+    const mask = process.umask(0o777 & ~this.settings.socketMode);
     try {
       this.server.listen(path);
     } finally {
       process.umask(mask);
     }
     await once(this.server, 'listening');
-    await chmod(path, 0o600);
+    await chmod(path, this.settings.socketMode);
   }
 
   async close(): Promise<void> {
-    for (const socket of this.sockets) socket.destroy();
-    if (!this.server.listening) return;
-    this.server.close();
-    await once(this.server, 'close');
+    for (const connection of this.connections) connection.destroy();
+    if (this.server.listening) {
+      this.server.close();
+      await once(this.server, 'close');
+    }
+    await this.journal?.close();
+    this.journal = undefined;
   }
 
   private serve(socket: Socket): void {
-    this.sockets.add(socket);
-    let pending = '';
-    socket.setEncoding('latin1');
-    socket.on('error', () => socket.destroy());
-    socket.on('close', () => this.sockets.delete(socket));
-    socket.on('data', (chunk) => {
-      pending += String(chunk);
-      for (let end = pending.indexOf('\n'); end >= 0; end = pending.indexOf('\n')) {
-        const line = pending.slice(0, end);
-        pending = pending.slice(end + 1);
-        socket.write(`${JSON.stringify(this.answer(line))}\n`);
-      }
-      if (pending.length > LINE_BYTES_MAX) socket.destroy();
-    });
+    if (this.connections.size >= CONNECTIONS_MAX && !this.evictIdle()) {
+      socket.destroy();
+      return;
+    }
+    const connection = new Connection(
+      socket,
+      (line) => this.answer(line),
+      () => this.connections.delete(connection),
+    );
+    this.connections.add(connection);
   }
 
-  private answer(line: string): Readonly<Record<string, unknown>> {
+  /** Makes place for a new peer: the one that has been silent longest goes, if any is idle. */
+  private evictIdle(): boolean {
+    let silent: Connection | undefined;
+    for (const connection of this.connections) {
+      if (connection.isIdle && (silent === undefined || connection.lastAnswerMs < silent.lastAnswerMs)) {
+        silent = connection;
+      }
+    }
+    if (silent === undefined) return false;
+    this.connections.delete(silent);
+    silent.destroy();
+    return true;
+  }
+
+  private async answer(line: string): Promise<Reply> {
     const request = readRequest(line);
     if (request === undefined) {
       this.log({ level: 'warn', msg: 'refused', error: 'MALFORMED' });
-      return { id: null, error: 'MALFORMED', msg: 'Send one JSON object per line: { id, wallet, raw_data }.' };
+      const msg = 'Send one JSON object per line: { id, wallet, raw_data }.';
+      return { line: JSON.stringify({ id: null, error: 'MALFORMED', msg }), isLast: true };
     }
-    const { id } = request;
-    if ('list' in request) return { id, wallets: this.list() };
+    if ('list' in request) return { line: JSON.stringify({ id: request.id, wallets: this.list() }) };
+    return { line: JSON.stringify({ id: request.id, ...(await this.sign(request)) }) };
+  }
+
+  private async sign(request: SignRequest): Promise<Readonly<Record<string, unknown>>> {
     try {
-      const { txid, says } = this.policy.allow(request.wallet, request.rawData);
+      const { says, counted } = this.policy.allow(request.wallet, request.rawData);
       const wallet = this.wallets.get(request.wallet);
       if (wallet === undefined) throw new RefusedError('UNKNOWN_WALLET', `no key for ${request.wallet}`);
+      if (this.journal === undefined) throw new Error('the signer has stopped');
+      await this.journal.keep(counted);
       const signature = signWithKey(request.rawData, wallet.privateKey).toString('hex');
       this.log({
         level: 'info',
@@ -97,14 +123,14 @@ export class SignerServer {
         type: says.type,
         receiver: says.receiver,
         amount_sun: says.amountSun?.toString(),
-        txid,
+        txid: counted.txid,
       });
-      return { id, signature };
+      return { signature };
     } catch (error) {
       const code = error instanceof RefusedError ? error.refusal : 'FAILED';
       const msg = error instanceof RefusedError ? error.message : 'The signature could not be made.';
       this.log({ level: 'warn', msg: 'refused', error: code, why: messageOf(error), wallet: request.wallet });
-      return { id, error: code, msg };
+      return { error: code, msg };
     }
   }
 
@@ -118,10 +144,15 @@ export class SignerServer {
   }
 }
 
-type SignerRequest = { id: number; wallet: string; rawData: Buffer } | { id: number; list: true };
+interface SignRequest {
+  readonly id: number;
+  readonly wallet: string;
+  readonly rawData: Buffer;
+}
+
+type SignerRequest = SignRequest | { readonly id: number; readonly list: true };
 
 function readRequest(line: string): SignerRequest | undefined {
-  if (line.length > LINE_BYTES_MAX) return undefined;
   let json: unknown;
   try {
     json = JSON.parse(line);

@@ -5,7 +5,7 @@ import { isAddress } from '../chain/address.js';
 import { addressOfKey } from '../chain/keys.js';
 import { messageOf } from '../errors.js';
 import { SUN_PER_TRX } from '../money/units.js';
-import type { WalletPolicy } from './policy.js';
+import type { ExpirationLimit, WalletPolicy } from './policy.js';
 
 /** A wallet with its key, which never leaves this process. */
 export interface SignerWallet extends WalletPolicy {
@@ -15,6 +15,11 @@ export interface SignerWallet extends WalletPolicy {
 
 export interface SignerSettings {
   readonly socketPath: string;
+  /** 0600, or 0660: then the workers may run as another user of the socket's group, who cannot read the key files. */
+  readonly socketMode: number;
+  /** Where the signatures of the last minute are kept; one signer for each. */
+  readonly stateFile: string;
+  readonly expiration: ExpirationLimit;
   readonly wallets: readonly SignerWallet[];
 }
 
@@ -34,8 +39,12 @@ const MEMBERS = [
 const WALLETS_MAX = 1000;
 const FILE_BYTES_MAX = 1024 * 1024;
 
+/** As far ahead as a worker's transactions can be set to expire (TRON_EXPIRATION_SEC). */
+const EXPIRATION_MAX_SEC = { default: 300, min: 20, max: 3600 };
+
 /**
- * Reads SIGNER_SOCKET (where to listen) and SIGNER_WALLETS_FILE: `[{ "role", "address", "permission_id", "key_file",
+ * Reads SIGNER_SOCKET (where to listen), SIGNER_SOCKET_MODE, SIGNER_STATE_FILE, SIGNER_CLOCK, SIGNER_EXPIRATION_MAX_SEC and
+ * SIGNER_WALLETS_FILE: `[{ "role", "address", "permission_id", "key_file",
  * "amount_max_trx", "signatures_per_minute", "trx_per_minute" }]`, key files relative to it. Throws SettingsError.
  */
 export async function readSignerSettings(env: Readonly<Record<string, string | undefined>>): Promise<SignerSettings> {
@@ -60,7 +69,34 @@ export async function readSignerSettings(env: Readonly<Record<string, string | u
   if (new Set(wallets.map((wallet) => wallet.address)).size !== wallets.length) {
     throw new SettingsError(`${walletsFile} names a wallet twice`);
   }
-  return { socketPath: resolve(socketPath), wallets };
+  const stateFile = env['SIGNER_STATE_FILE']?.trim() ?? '';
+  return {
+    socketPath: resolve(socketPath),
+    socketMode: readSocketMode(env['SIGNER_SOCKET_MODE']?.trim() ?? ''),
+    stateFile: resolve(stateFile === '' ? `${walletsFile}.state` : stateFile),
+    expiration: readExpirationLimit(env),
+    wallets,
+  };
+}
+
+function readSocketMode(text: string): number {
+  if (text === '' || text === '0600') return 0o600;
+  if (text === '0660') return 0o660;
+  throw new SettingsError('SIGNER_SOCKET_MODE must be 0600 (the default) or 0660');
+}
+
+function readExpirationLimit(env: Readonly<Record<string, string | undefined>>): ExpirationLimit {
+  const clock = env['SIGNER_CLOCK']?.trim() ?? '';
+  if (clock !== '' && clock !== 'wall' && clock !== 'chain') {
+    throw new SettingsError('SIGNER_CLOCK must be wall (the default) or chain');
+  }
+  const text = env['SIGNER_EXPIRATION_MAX_SEC']?.trim() ?? '';
+  const { default: fallback, min, max } = EXPIRATION_MAX_SEC;
+  const maxSec = text === '' ? fallback : Number(text);
+  if (!Number.isInteger(maxSec) || maxSec < min || maxSec > max) {
+    throw new SettingsError(`SIGNER_EXPIRATION_MAX_SEC must be an integer from ${min.toString()} to ${max.toString()}`);
+  }
+  return { clock: clock === 'chain' ? 'chain' : 'wall', maxSec };
 }
 
 async function readWallet(entry: unknown, where: string, folder: string): Promise<SignerWallet> {

@@ -1,97 +1,45 @@
 // The signer process's rules over its real socket: what it signs, and every kind of request it must refuse.
-import { createHash } from 'node:crypto';
-import { chmod, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
-import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
+import { chmod, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TronWeb } from 'tronweb';
 import { addressOfKey, signerOf } from '../../src/chain/keys.js';
-import { buildTransaction, type ChainAction } from '../../src/chain/signed-transaction.js';
-import { SignerRefusedError, SignerUnavailableError, SocketSigner } from '../../src/chain/socket-signer.js';
+import { SignerUnavailableError, SocketSigner } from '../../src/chain/socket-signer.js';
 import { until } from '../../src/local/wait.js';
 import { startNode } from '../../src/local/processes.js';
 import { sun } from '../../src/money/units.js';
-import { SignerServer, type SignerEvent } from '../../src/signer/server.js';
-import { readSignerSettings, type SignerSettings } from '../../src/signer/settings.js';
-
-const key = (name: string): Buffer => createHash('sha256').update(name).digest();
-const address = (name: string): string => addressOfKey(key(name));
-
-const POOL = address('signer-pool');
-const ACTIVATOR = address('signer-activator');
-const RECEIVER = address('signer-receiver');
-const STRANGER = address('signer-stranger');
-const HOT_KEY = key('signer-hot');
-const TRX = 1_000_000n;
-
-let folder: string;
-let settings: SignerSettings;
-let server: SignerServer;
-let signer: SocketSigner;
-let nowMs = 0;
-const events: SignerEvent[] = [];
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'signer-'));
-  await writeFile(join(folder, 'hot.key'), HOT_KEY.toString('hex'), { mode: 0o600 });
-  await writeFile(join(folder, 'wallets.json'), JSON.stringify(walletsFile()), { mode: 0o600 });
-  settings = await readSignerSettings(environment());
-});
-
-beforeEach(async () => {
-  nowMs = 0;
-  events.length = 0;
-  server = new SignerServer(
-    settings,
-    (event) => events.push(event),
-    () => nowMs,
-  );
-  await server.listen();
-  signer = new SocketSigner(settings.socketPath);
-});
-
-afterEach(async () => {
-  signer.close();
-  await server.close();
-});
-
-afterAll(async () => {
-  await rm(folder, { recursive: true });
-});
-
-function walletsFile(): Record<string, unknown>[] {
-  const limits = { key_file: 'hot.key', signatures_per_minute: 5, trx_per_minute: 2500, amount_max_trx: 1000 };
-  return [
-    { role: 'pool', address: POOL, permission_id: 2, ...limits },
-    { role: 'activation', address: ACTIVATOR, permission_id: 3, key_file: 'hot.key', signatures_per_minute: 5 },
-  ];
-}
-
-function environment(): Record<string, string> {
-  return { SIGNER_SOCKET: join(folder, 'signer.sock'), SIGNER_WALLETS_FILE: join(folder, 'wallets.json') };
-}
-
-let salt = 0;
-function bytes(action: Partial<ChainAction> = {}, permissionId = 2): Buffer {
-  const full = {
-    type: 'delegate',
-    owner: POOL,
-    receiver: RECEIVER,
-    amountSun: sun(100n * TRX),
-    ...action,
-  } as ChainAction;
-  salt += 1;
-  const { rawData } = buildTransaction(full, {
-    permissionId,
-    reference: { number: 77, id: '000000000000004d'.padEnd(64, 'a'), timestampMs: 1 },
-    expiresAtMs: 1_800_000_060_000,
-    timestampMs: 1_800_000_000_000 + salt,
-  });
-  return rawData;
-}
-
-const activation = (owner = ACTIVATOR, permissionId = 3): Buffer =>
-  bytes({ type: 'activate', owner, receiver: RECEIVER }, permissionId);
+import { SignerServer } from '../../src/signer/server.js';
+import { readSignerSettings } from '../../src/signer/settings.js';
+import {
+  ACTIVATOR,
+  EPOCH_MS,
+  HOT_KEY,
+  POOL,
+  RECEIVER,
+  STRANGER,
+  TRX,
+  YEARS_MS,
+  activation,
+  bytes,
+  closeFolder,
+  closeSigner,
+  environment,
+  events,
+  folder,
+  openFolder,
+  openSigner,
+  passMs,
+  refusal,
+  restart,
+  say,
+  server,
+  settings,
+  signer,
+  walletsFile,
+} from '../signer-stage.js';
+beforeAll(openFolder);
+beforeEach(openSigner);
+afterEach(closeSigner);
+afterAll(closeFolder);
 
 /** What tronweb builds when it is asked for something the service never builds. */
 async function foreign(
@@ -101,8 +49,8 @@ async function foreign(
   const blockHeader = {
     ref_block_bytes: '004d',
     ref_block_hash: 'aaaaaaaaaaaaaaaa',
-    expiration: 1_800_000_060_000,
-    timestamp: 1_800_000_000_000,
+    expiration: EPOCH_MS + 60_000,
+    timestamp: EPOCH_MS,
   };
   const built = (await build(transactionBuilder, { permissionId: 2, blockHeader } as never)) as {
     raw_data_hex: string;
@@ -113,16 +61,6 @@ async function foreign(
 function field(number: number, body: Buffer): Buffer {
   expect(body.length).toBeLessThan(128);
   return Buffer.concat([Buffer.of((number << 3) | 2, body.length), body]);
-}
-
-async function refusal(wallet: string, rawData: Buffer): Promise<string> {
-  try {
-    await signer.sign(wallet, rawData);
-  } catch (error) {
-    if (error instanceof SignerRefusedError) return error.code;
-    throw error;
-  }
-  throw new Error('it signed');
 }
 
 describe('what a role allows', () => {
@@ -199,6 +137,21 @@ describe('what is refused', () => {
     ['bytes cut off', 'UNREADABLE', () => [POOL, bytes().subarray(0, -1)]],
     ['bytes of nothing', 'UNREADABLE', () => [POOL, Buffer.alloc(120, 0xff)]],
     ['another type behind the type’s number', 'UNREADABLE', () => [POOL, renamed(bytes())]],
+    [
+      'an expiration far after its own timestamp',
+      'EXPIRES_TOO_LATE',
+      () => [POOL, bytes({}, 2, { expiresAtMs: EPOCH_MS + YEARS_MS })],
+    ],
+    [
+      'an expiration far after the clock, its timestamp beside it',
+      'EXPIRES_TOO_LATE',
+      () => [POOL, bytes({}, 2, { timestampMs: EPOCH_MS + YEARS_MS })],
+    ],
+    [
+      'the expiration of an activation, and the one beyond all dates',
+      'EXPIRES_TOO_LATE',
+      () => [ACTIVATOR, bytes({ type: 'activate', owner: ACTIVATOR }, 3, { expiresAtMs: Number.MAX_SAFE_INTEGER - 1 })],
+    ],
     ['an amount beyond 63 bits', 'UNREADABLE', () => [POOL, endless(bytes({ amountSun: sun(TRX) }))]],
   ];
 
@@ -213,7 +166,7 @@ describe('what is refused', () => {
     for (const rawData of all.slice(0, 5)) await signer.sign(POOL, rawData);
     expect(await refusal(POOL, all[5]!)).toBe('TOO_MANY');
     expect(await signer.sign(POOL, all[0]!)).toEqual(await signer.sign(POOL, all[0]!));
-    nowMs += 60_000;
+    passMs(60_000);
     await signer.sign(POOL, all[5]!);
   });
 
@@ -241,6 +194,10 @@ describe('what is refused', () => {
 
   it('a line without end closes the connection', async () => {
     expect(await say('x'.repeat(20_000))).toBe('');
+  });
+
+  it('a line that is too long closes the connection, its end notwithstanding', async () => {
+    expect(await say(`{"id":1,"list":true}${' '.repeat(20_000)}\n`)).toBe('');
   });
 });
 
@@ -272,23 +229,19 @@ function endless(rawData: Buffer): Buffer {
   return changed;
 }
 
-function say(text: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let heard = '';
-    const socket = connect(settings.socketPath);
-    socket.on('error', reject);
-    socket.on('data', (chunk) => {
-      heard += chunk.toString();
-      if (heard.endsWith('\n')) socket.destroy();
-    });
-    socket.on('close', () => resolve(heard));
-    socket.write(text);
-  });
-}
-
 describe('the socket and the files', () => {
   it('only its own user can open the socket', async () => {
     expect((await stat(settings.socketPath)).mode & 0o777).toBe(0o600);
+  });
+
+  it('its group can, when that is wanted, and nobody else', async () => {
+    const path = join(folder, 'shared.sock');
+    const shared = await readSignerSettings({ ...environment(), SIGNER_SOCKET: path, SIGNER_SOCKET_MODE: '0660' });
+    const other = new SignerServer({ ...shared, stateFile: join(folder, 'shared.state') }, () => undefined);
+    await other.listen();
+    expect((await stat(path)).mode & 0o777).toBe(0o660);
+    await other.close();
+    await expect(readSignerSettings({ ...environment(), SIGNER_SOCKET_MODE: '0666' })).rejects.toThrow('0660');
   });
 
   it('a second signer refuses to take the socket of a living one', async () => {
@@ -301,8 +254,7 @@ describe('the socket and the files', () => {
     await signer.sign(POOL, rawData);
     await server.close();
     await expect(signer.sign(POOL, rawData)).rejects.toThrow(SignerUnavailableError);
-    server = new SignerServer(settings, () => undefined);
-    await server.listen();
+    await restart();
     expect(signerOf(rawData, await signer.sign(POOL, rawData))).toBe(addressOfKey(HOT_KEY));
   });
 
@@ -329,7 +281,7 @@ describe('the socket and the files', () => {
   });
 });
 
-it('the process signs, keeps its key out of its log, and its successor takes over the socket it left', async () => {
+it('the process signs, keeps its key out of its log, and its successor takes over its socket and its limits', async () => {
   const socketPath = join(folder, 'process.sock');
   const child = await startNode('dist/bundle/main.signer.js', {
     name: 'signer',
@@ -338,15 +290,18 @@ it('the process signs, keeps its key out of its log, and its successor takes ove
   });
   const client = new SocketSigner(socketPath);
   try {
-    const rawData = bytes();
+    const fresh = (): Buffer => bytes({ amountSun: sun(TRX) }, 2, { timestampMs: Date.now() });
+    const rawData = fresh();
     expect(signerOf(rawData, await client.sign(POOL, rawData))).toBe(addressOfKey(HOT_KEY));
     // The line comes through a pipe, a little after the answer on the socket.
     await until(() => (child.tail().includes('"signed"') ? true : undefined), 10_000, 'the line of the signature');
     expect(child.tail()).not.toContain(HOT_KEY.toString('hex'));
+    for (let count = 1; count < 5; count += 1) await client.sign(POOL, fresh());
     child.signal('SIGKILL');
     await child.exited;
     const successor = new SignerServer({ ...settings, socketPath }, () => undefined);
     await successor.listen();
+    await expect(client.sign(POOL, fresh())).rejects.toThrow('TOO_MANY');
     await successor.close();
   } finally {
     client.close();

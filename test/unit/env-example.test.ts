@@ -19,7 +19,13 @@ const variables: Line[] = lines.flatMap((line, index) => {
 });
 
 /** Read by the signer process, which has no business with the rest. */
-const SIGNER_ONLY = ['SIGNER_WALLETS_FILE'];
+const SIGNER_ONLY = [
+  'SIGNER_WALLETS_FILE',
+  'SIGNER_SOCKET_MODE',
+  'SIGNER_STATE_FILE',
+  'SIGNER_CLOCK',
+  'SIGNER_EXPIRATION_MAX_SEC',
+];
 const MASTER_KEY = randomBytes(32).toString('base64');
 
 function namesThatConfigReads(): string[] {
