@@ -89,6 +89,37 @@ class Reader {
     return this.urls(name, schemes, true)[0] ?? '';
   }
 
+  /** Comma-separated, one for each of `count` things in their order, where an empty one is none; one alone is the first's. */
+  each(name: string, count: number): readonly (string | undefined)[] {
+    const given = this.optional(name)?.split(',') ?? [];
+    if (given.length > 1 && given.length !== count) {
+      this.faults.push(`${name} must hold one value, or one for each URL of TRON_FULL_NODE_URLS, empty for none`);
+    }
+    return Array.from({ length: count }, (_, index) => given[index]?.trim()).map((part) =>
+      part === '' ? undefined : part,
+    );
+  }
+
+  /** As `each`; what goes into a header must be able to stand in one. */
+  keys(name: string, count: number): readonly (string | undefined)[] {
+    const keys = this.each(name, count);
+    if (!keys.every((key) => key === undefined || /^[\x21-\x7e]+$/.test(key))) {
+      this.faults.push(`${name} must hold keys of visible ASCII characters`);
+    }
+    return Object.freeze(keys);
+  }
+
+  /** As `each`; 0 where there is none. */
+  limits(name: string, count: number, max: number): readonly number[] {
+    const limits = this.each(name, count).map((limit) =>
+      /^\d{1,15}$/.test(limit ?? '0') ? Number(limit ?? '0') : Number.NaN,
+    );
+    if (!limits.every((limit) => limit <= max)) {
+      this.faults.push(`${name} must hold integers from 0 to ${max.toString()}`);
+    }
+    return Object.freeze(limits);
+  }
+
   /** `name=url,name=url` */
   namedUrls(name: string, schemes: readonly string[]): ReadonlyMap<string, string> {
     const urls = new Map<string, string>();
@@ -131,6 +162,7 @@ const LOG_LEVELS: readonly LogLevel[] = ['fatal', 'error', 'warn', 'info', 'debu
 
 /** How the process meets the world: ports, stores, nodes. */
 function outside(r: Reader) {
+  const fullNodeUrls = r.urls('TRON_FULL_NODE_URLS', ['http:', 'https:'], true);
   return {
     http: {
       host: r.text('HOST', '0.0.0.0'),
@@ -159,9 +191,10 @@ function outside(r: Reader) {
       prefix: r.text('REDIS_PREFIX', 'ter'),
     },
     chain: {
-      fullNodeUrls: r.urls('TRON_FULL_NODE_URLS', ['http:', 'https:'], true),
+      fullNodeUrls,
       solidityNodeUrls: r.urls('TRON_SOLIDITY_NODE_URLS', ['http:', 'https:'], true),
-      apiKey: r.optional('TRON_API_KEY'),
+      /** By node: a provider's key is nobody else's business. */
+      apiKeys: r.keys('TRON_API_KEYS', fullNodeUrls.length),
       tokenContract: r.text('TOKEN_CONTRACT'),
       readTimeoutMs: r.integer('TRON_READ_TIMEOUT_MS', 4000, 100, 60_000),
       broadcastTimeoutMs: r.integer('TRON_BROADCAST_TIMEOUT_MS', 5000, 100, 60_000),
@@ -169,8 +202,8 @@ function outside(r: Reader) {
       headStallSec: r.integer('TRON_HEAD_STALL_SEC', 30, 1, 3600),
       /** The oldest a head's timestamp may be by the wall clock; 0 = not judged (a chain of its own time). */
       headAgeMaxSec: r.integer('TRON_HEAD_AGE_MAX_SEC', 0, 0, 86_400),
-      /** Requests per second that all processes together may send with one API key; 0 = unlimited. */
-      requestsPerSec: r.integer('TRON_REQUESTS_PER_SEC', 0, 0, 100_000),
+      /** Requests per second that all processes together may send to each node; 0 = unlimited. */
+      requestsPerSec: r.limits('TRON_REQUESTS_PER_SEC', fullNodeUrls.length, 100_000),
       pollMs: r.integer('TRON_POLL_MS', 1000, 20, 60_000),
       /** How far ahead of the head a transaction of ours expires. */
       expirationSec: r.integer('TRON_EXPIRATION_SEC', 60, 20, 3600),
@@ -249,6 +282,9 @@ export function readConfig(env: Env = process.env) {
   if (config.chain.fullNodeUrls.length !== config.chain.solidityNodeUrls.length) {
     r.faults.push('TRON_SOLIDITY_NODE_URLS must name as many nodes as TRON_FULL_NODE_URLS, in the same order');
   }
+  // Ignored, it would be missed only once the provider throttles.
+  if ('TRON_API_KEY' in env)
+    r.faults.push('TRON_API_KEY is called TRON_API_KEYS now, and a single key is the first node’s');
   if (r.faults.length > 0) throw new ConfigError(`Configuration: ${r.faults.join('; ')}.`);
   return Object.freeze(config);
 }

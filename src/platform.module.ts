@@ -12,6 +12,7 @@ import {
 } from '@nestjs/common';
 import { Redis } from 'ioredis';
 import { DataSource } from 'typeorm';
+import { accountAt, keysInClear, nodeOptionsOf } from './chain/configured-nodes.js';
 import { NodePool } from './chain/node-pool.js';
 import { TronNode } from './chain/node.js';
 import { RequestBudget } from './chain/request-budget.js';
@@ -60,17 +61,15 @@ async function openDatabase(config: Config, role: Role): Promise<DataSource> {
   return source;
 }
 
-function createTronClient({ chain, redis: { prefix } }: Config, redis: Redis): TronClient {
-  const { apiKey, requestsPerSec, readTimeoutMs } = chain;
-  const budget =
-    requestsPerSec === 0
-      ? undefined
-      : new RequestBudget({ redis, prefix, apiKey, requestsPerSec, waitMaxMs: readTimeoutMs });
-  const limits = budget === undefined ? {} : { admit: (isUrgent: boolean) => budget.admit(isUrgent) };
-  const nodes = chain.fullNodeUrls.map(
-    (fullUrl, index) =>
-      new TronNode({ ...chain, ...limits, fullUrl, solidUrl: chain.solidityNodeUrls[index] ?? fullUrl }),
-  );
+function createTronClient({ chain, redis: { prefix } }: Config, redis: Redis, log: Log): TronClient {
+  const nodes = nodeOptionsOf(chain).map((options) => {
+    const requestsPerSec = chain.requestsPerSec[options.index] ?? 0;
+    if (requestsPerSec === 0) return new TronNode(options);
+    const waitMaxMs = chain.readTimeoutMs;
+    const budget = new RequestBudget({ redis, prefix, account: accountAt(options), requestsPerSec, waitMaxMs });
+    return new TronNode({ ...options, admit: (isUrgent: boolean) => budget.admit(isUrgent) });
+  });
+  for (const host of keysInClear(chain)) log.warn({ host }, 'the API key goes to this node unencrypted');
   return new TronClient(new NodePool(nodes, chain.pollMs));
 }
 
@@ -117,7 +116,7 @@ export class PlatformModule implements OnApplicationBootstrap, OnApplicationShut
         { provide: Log, useValue: log },
         Metrics,
         { provide: Redis, useFactory: () => openRedis(config, role, log) },
-        { provide: TronClient, useFactory: (client: Redis) => createTronClient(config, client), inject: [Redis] },
+        { provide: TronClient, useFactory: (client: Redis) => createTronClient(config, client, log), inject: [Redis] },
         OrderWakes,
       ],
       exports: [Config, Sealers, Log, Metrics, DataSource, Database, Redis, TronClient, OrderWakes],

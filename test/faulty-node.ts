@@ -15,6 +15,8 @@ export interface FaultyNode {
   readonly url: string;
   /** How often each path was asked, e.g. `wallet/getaccount`. */
   readonly asked: ReadonlyMap<string, number>;
+  /** The API key of each request in turn. */
+  readonly keys: readonly (string | undefined)[];
   /** Misbehaves at every path, or at those named. */
   readonly fail: (fault: Fault, ...paths: readonly string[]) => void;
   /** What the node says when asked now, kept as what it will say from here on. */
@@ -42,6 +44,7 @@ async function forward(target: string, path: string, body: string): Promise<{ st
 /** Opens a face of the node at `target`, for its full port. */
 export async function openFaultyNode(target: string): Promise<FaultyNode> {
   const asked = new Map<string, number>();
+  const keys: (string | undefined)[] = [];
   const faults = new Map<string, Fault>();
   let everywhere: Fault | undefined;
   let dropped = 0;
@@ -50,6 +53,7 @@ export async function openFaultyNode(target: string): Promise<FaultyNode> {
     const path = (request.url ?? '').slice(1);
     const body = await bodyOf(request);
     asked.set(path, (asked.get(path) ?? 0) + 1);
+    keys.push(request.headers['tron-pro-api-key'] as string | undefined);
     const fault = faults.get(path) ?? everywhere;
     if (fault?.kind === 'down') {
       response.destroy();
@@ -89,6 +93,7 @@ export async function openFaultyNode(target: string): Promise<FaultyNode> {
   return {
     url: `http://127.0.0.1:${address.port.toString()}`,
     asked,
+    keys,
     fail: (fault, ...paths) => {
       if (paths.length === 0) everywhere = fault;
       for (const path of paths) faults.set(path, fault);

@@ -1,5 +1,5 @@
 /**
- * The requests per second that all processes together may send with one API key. TRON (TronGrid): over the limit a key
+ * The requests per second that all processes together may send to one node with its API key. TRON (TronGrid): over the limit a key
  * is suspended for half a minute, so waiting a little is cheaper than asking. Counted in Redis, and by each process
  * for itself while Redis is away.
  */
@@ -11,7 +11,8 @@ import { monotonicMs, sleep, withDeadline } from '../clock.js';
 export interface BudgetOptions {
   readonly redis: Redis;
   readonly prefix: string;
-  readonly apiKey: string | undefined;
+  /** Whose budget it is: where, and with which key. */
+  readonly account: string;
   readonly requestsPerSec: number;
   /** The longest a request waits for its place. */
   readonly waitMaxMs: number;
@@ -41,10 +42,7 @@ export class RequestBudget {
     });
     this.local = new RateLimiterMemory({ ...common, points: Math.max(1, Math.floor(requestsPerSec / LOCAL_SHARE)) });
     // The key itself must not lie in Redis.
-    this.key = createHash('sha256')
-      .update(options.apiKey ?? '')
-      .digest('hex')
-      .slice(0, 16);
+    this.key = createHash('sha256').update(options.account).digest('hex').slice(0, 16);
   }
 
   /**

@@ -1,5 +1,6 @@
 /** The doctor's look at the TRON nodes, the token and the pool's wallets on chain. Reads only. */
 import { addressToHex, isAddress } from '../chain/address.js';
+import { keysInClear, nodeOptionsOf } from '../chain/configured-nodes.js';
 import { TronNode } from '../chain/node.js';
 import { blockOf, solidBlockOf, solidHeadOf, type ChainAccount, type TronClient } from '../chain/tron.client.js';
 import { monotonicMs, nowMs, sleep } from '../clock.js';
@@ -26,9 +27,7 @@ interface NodeLook {
 
 /** Every node for itself, then all of them together. `patienceMs` is how long a head may take to move. */
 export async function lookAtNodes({ chain }: Config, patienceMs: number): Promise<Finding[]> {
-  const nodes = chain.fullNodeUrls.map(
-    (fullUrl, index) => new TronNode({ ...chain, fullUrl, solidUrl: chain.solidityNodeUrls[index] ?? fullUrl }),
-  );
+  const nodes = nodeOptionsOf(chain).map((options) => new TronNode(options));
   const looks = await Promise.all(nodes.map((node) => lookAtNode(node, patienceMs)));
   const genesis = new Set(looks.flatMap((look) => look.genesis ?? []));
   return [
@@ -37,6 +36,13 @@ export async function lookAtNodes({ chain }: Config, patienceMs: number): Promis
       ? [fault('nodes', 'The nodes are of different chains.', 'Name nodes of one network only in TRON_FULL_NODE_URLS.')]
       : []),
     ...quorum(chain.fullNodeUrls),
+    ...keysInClear(chain).map((host) =>
+      warning(
+        'API key',
+        `It goes to ${host} unencrypted.`,
+        'Name that node by https://, or give it no key in TRON_API_KEYS.',
+      ),
+    ),
     ...(genesis.has(MAIN_NETWORK) && chain.headAgeMaxSec === 0
       ? [
           warning(
@@ -78,7 +84,7 @@ async function lookAtNode(node: TronNode, patienceMs: number): Promise<NodeLook>
     findings.push(...(await lookAtSolid(node, (head ?? first).number, genesis)));
     return { findings, genesis };
   } catch (error) {
-    const todo = 'Start it, or correct its URL in TRON_FULL_NODE_URLS; a provider may want TRON_API_KEY.';
+    const todo = 'Start it, or correct its URL in TRON_FULL_NODE_URLS; a provider may want a key in TRON_API_KEYS.';
     return { findings: [fault(check, `It gives no usable answer: ${messageOf(error)}.`, todo)], genesis: undefined };
   }
 }

@@ -1,5 +1,6 @@
 // The state of the chain that prices come from: read by one for all, never too old, never guessed.
 import { Market } from '../../src/quotes/market.js';
+import { nodeOptionsOf } from '../../src/chain/configured-nodes.js';
 import { NodePool } from '../../src/chain/node-pool.js';
 import { TronNode } from '../../src/chain/node.js';
 import { TronClient } from '../../src/chain/tron.client.js';
@@ -58,9 +59,7 @@ async function openMarket(env: Record<string, string> = {}, forget = false): Pro
   await source.initialize();
   const database = new Database(source);
   if (forget) await database.query(`DELETE FROM market_state WHERE name IN ('chain', 'sizing')`);
-  const nodes = config.chain.fullNodeUrls.map(
-    (fullUrl) => new TronNode({ ...config.chain, fullUrl, solidUrl: world.chain.solidUrl }),
-  );
+  const nodes = nodeOptionsOf(config.chain).map((options) => new TronNode(options));
   const market = new Market(config, new TronClient(new NodePool(nodes, 1000)), database, openLog('silent'));
   opened.push(async () => {
     await market.beforeApplicationShutdown();

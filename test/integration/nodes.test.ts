@@ -2,11 +2,13 @@
 import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { ChainUnavailableError } from '../../src/chain/errors.js';
+import { accountAt, keysInClear, nodeOptionsOf } from '../../src/chain/configured-nodes.js';
 import { NodePool } from '../../src/chain/node-pool.js';
 import { TronNode, type NodeOptions } from '../../src/chain/node.js';
 import { RequestBudget } from '../../src/chain/request-budget.js';
 import { TronClient } from '../../src/chain/tron.client.js';
 import { monotonicMs } from '../../src/clock.js';
+import { readConfig } from '../../src/config.js';
 import { Proofs } from '../../src/fulfilment/proof.js';
 import type { WorkTx } from '../../src/fulfilment/work-order.js';
 import { until } from '../../src/local/wait.js';
@@ -192,6 +194,45 @@ it.each([
   expect([...first.asked.values()].reduce((sum, count) => sum + count, 0)).toBe(before);
 });
 
+describe('keys and limits', () => {
+  const settings = {
+    DATABASE_URL: 'postgres://x/y',
+    REDIS_URL: 'redis://x',
+    TOKEN_CONTRACT: holder.address,
+    MASTER_KEY: randomBytes(32).toString('base64'),
+  };
+
+  it.each([
+    ['one alone is the first node’s', 'first-key', ['first-key', undefined]],
+    ['an empty place is none', ',second-key', [undefined, 'second-key']],
+    ['each goes to its own node', 'first-key,second-key', ['first-key', 'second-key']],
+  ])('%s', async (_, keys, expected) => {
+    const { chain: named } = readConfig({
+      ...settings,
+      TRON_FULL_NODE_URLS: `${first.url},${second.url}`,
+      TRON_SOLIDITY_NODE_URLS: `${first.url},${second.url}`,
+      TRON_API_KEYS: keys,
+    });
+    for (const options of nodeOptionsOf(named)) await new TronNode(options).readHead();
+    expect([first.keys.at(-1), second.keys.at(-1)]).toEqual(expected);
+  });
+
+  it('of a provider hold no other node to them', () => {
+    const urls = 'http://10.0.0.5:8090,https://api.trongrid.io';
+    const named = { ...settings, TRON_FULL_NODE_URLS: urls, TRON_SOLIDITY_NODE_URLS: urls };
+    const { chain: one } = readConfig({ ...named, TRON_REQUESTS_PER_SEC: ',15', TRON_API_KEYS: ',key' });
+    expect(one.requestsPerSec).toEqual([0, 15]);
+    expect(keysInClear(one)).toEqual([]);
+    const { chain: other } = readConfig({ ...named, TRON_REQUESTS_PER_SEC: '15', TRON_API_KEYS: 'key' });
+    expect(other.requestsPerSec).toEqual([15, 0]);
+    expect(keysInClear(other)).toEqual(['10.0.0.5:8090']);
+    expect(new Set(nodeOptionsOf(other).map(accountAt)).size).toBe(2);
+    expect(() => readConfig({ ...named, TRON_API_KEYS: 'a,b,c' })).toThrow(/TRON_API_KEYS must hold one value/);
+    expect(() => readConfig({ ...named, TRON_REQUESTS_PER_SEC: '1,many' })).toThrow(/TRON_REQUESTS_PER_SEC/);
+    expect(() => readConfig({ ...named, TRON_API_KEY: 'key' })).toThrow(/TRON_API_KEYS/);
+  });
+});
+
 describe('a proof of death', () => {
   async function deadTx(): Promise<WorkTx> {
     const head = await clientOf().head();
@@ -260,14 +301,14 @@ describe('the request budget', () => {
   afterAll(() => store.close());
 
   const budgetOn = (redis: Redis, waitMaxMs: number, requestsPerSec = 10) =>
-    new RequestBudget({ redis, prefix: `t${randomBytes(4).toString('hex')}`, apiKey: 'k', requestsPerSec, waitMaxMs });
+    new RequestBudget({ redis, prefix: `t${randomBytes(4).toString('hex')}`, account: 'k', requestsPerSec, waitMaxMs });
 
   it('is one for all processes with the same key, and a broadcast never waits for it', async () => {
     const redis = new Redis(store.url, { enableOfflineQueue: false, lazyConnect: true });
     await redis.connect();
     try {
       const prefix = `t${randomBytes(4).toString('hex')}`;
-      const common = { redis, prefix, apiKey: 'k', requestsPerSec: 10, waitMaxMs: 5 };
+      const common = { redis, prefix, account: 'k', requestsPerSec: 10, waitMaxMs: 5 };
       const [one, other] = [new RequestBudget(common), new RequestBudget(common)];
       const admitted: boolean[] = [];
       for (let index = 0; index < 30; index += 1) admitted.push(await (index % 2 === 0 ? one : other).admit(false));

@@ -58,7 +58,7 @@ export function noteKeysOf(env: Env): void {
     const bytes = Buffer.from(env[name] ?? '', 'base64');
     if (bytes.length === 32) noteSecret('master key', bytes);
   }
-  noteSecret('node key', env['TRON_API_KEY'] ?? '');
+  for (const key of (env['TRON_API_KEYS'] ?? '').split(',')) noteSecret('node key', key.trim());
 }
 
 /** Keeps something that the service said. */

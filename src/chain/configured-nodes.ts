@@ -1,0 +1,37 @@
+/** The nodes as the settings name them: what belongs to each, and nothing of one to another. Pure. */
+import type { Config } from '../config.js';
+import type { NodeOptions } from './node.js';
+
+export interface ConfiguredNode extends NodeOptions {
+  /** Its place in TRON_FULL_NODE_URLS. */
+  readonly index: number;
+}
+
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
+
+export function nodeOptionsOf(chain: Config['chain']): ConfiguredNode[] {
+  return chain.fullNodeUrls.map((fullUrl, index) => ({
+    index,
+    fullUrl,
+    solidUrl: chain.solidityNodeUrls[index] ?? fullUrl,
+    apiKey: chain.apiKeys[index],
+    readTimeoutMs: chain.readTimeoutMs,
+    broadcastTimeoutMs: chain.broadcastTimeoutMs,
+    headStallSec: chain.headStallSec,
+    headAgeMaxSec: chain.headAgeMaxSec,
+  }));
+}
+
+/** Whose requests a limit counts: one key at one node. */
+export function accountAt({ fullUrl, apiKey }: NodeOptions): string {
+  return `${new URL(fullUrl).host} ${apiKey ?? ''}`;
+}
+
+/** Hosts other than this machine that an API key is sent to without TLS. */
+export function keysInClear(chain: Config['chain']): string[] {
+  const urls = nodeOptionsOf(chain).flatMap(({ fullUrl, solidUrl, apiKey }) =>
+    apiKey === undefined ? [] : [new URL(fullUrl), new URL(solidUrl)],
+  );
+  const open = urls.filter(({ protocol, hostname }) => protocol === 'http:' && !LOOPBACK.test(hostname));
+  return [...new Set(open.map(({ host }) => host))];
+}
