@@ -75,6 +75,12 @@ export class Desk {
     if (!/^y(es)?$/i.test(answer.trim())) throw usageError('Not confirmed; nothing was done.');
   }
 
+  /** Asks the person at the keyboard for `what`; without one, says which option gives it. */
+  async askFor(act: string, what: string, option: string): Promise<string> {
+    if (this.terminal.ask === undefined) throw usageError(`${act} Name it: add ${option} and --yes.`);
+    return (await this.terminal.ask(`${act} Type ${what}: `)).trim();
+  }
+
   /** Runs `work` with the service's parts, and closes them whatever happens. */
   async operate<T>(work: (parts: INestApplicationContext) => Promise<T>): Promise<T> {
     // Loaded here, so that `migrate` and `--help` need neither the settings nor the parts.

@@ -1,6 +1,6 @@
 /** `migrate`: needs a database and nothing else, so that it can be the first command on a new machine. */
 import type { Command } from 'commander';
-import { migrateDown, migrateUp, pendingMigrations } from '../store/migrate.js';
+import { migrateDown, MigrationKeptError, migrateUp, pendingMigrations } from '../store/migrate.js';
 import type { Desk } from './desk.js';
 import { OperatorError } from './fault.js';
 
@@ -16,11 +16,19 @@ export function addMigrateCommands(program: Command, desk: Desk): void {
   migrate.command('up').description('run what is pending').action(up);
   migrate
     .command('down')
-    .description('take the newest migration back, with the data it held')
-    .action(async () => {
-      await desk.confirm('This takes back the newest migration and destroys the data in its tables.');
-      await migrateDown(databaseUrl(desk));
-      desk.print('Took the newest migration back.', { migrated: [] });
+    .description('take the newest migration back, and it alone, with the data it held; never while anything is open')
+    .option('--database <name>', 'the name of the database that DATABASE_URL leads to')
+    .action(async (options: { database?: string }) => {
+      const act = 'This takes back the newest migration and destroys the data in its tables.';
+      const database = options.database ?? (await desk.askFor(act, 'the name of the database', '--database NAME'));
+      await desk.confirm(act);
+      const { takenBack, remaining } = await migrateDown(databaseUrl(desk), database).catch((error: unknown) => {
+        throw error instanceof MigrationKeptError ? new OperatorError(error.message, 1, 'MIGRATION_KEPT') : error;
+      });
+      desk.print(`Took back ${takenBack}. The database still has ${remaining.join(', ') || 'none'}.`, {
+        takenBack,
+        remaining,
+      });
     });
   migrate
     .command('check')

@@ -19,6 +19,7 @@ import { ReconcileState } from './entities/reconcile-state.entity.js';
 import { SalesStop } from './entities/sales-stop.entity.js';
 import { Initial1760000000001 } from './migrations/0001-initial.js';
 import { Reconciling1760000000002 } from './migrations/0002-reconciling.js';
+import { KeptRows1760000000003 } from './migrations/0003-kept-rows.js';
 
 /** Every table as an entity without relations, for plain reads; money and state are written by SQL alone. */
 const ENTITIES = [
@@ -45,6 +46,7 @@ const ENTITIES = [
 const MIGRATIONS: readonly (new () => MigrationInterface & { readonly name: string })[] = [
   Initial1760000000001,
   Reconciling1760000000002,
+  KeptRows1760000000003,
 ];
 
 /** What the table `migrations` holds when the schema is this version's. */

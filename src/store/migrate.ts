@@ -1,15 +1,16 @@
 /** Brings a database to the schema of this version and back. Two at once wait for each other. */
-import type { DataSource } from 'typeorm';
+import { MigrationExecutor, type DataSource, type QueryRunner } from 'typeorm';
 import { createDataSource } from './data-source.js';
 
 /** Any constant; every migrating process of ours takes the same one. */
 const MIGRATION_LOCK = 7_246_083;
+const APPLICATION = 'energy-migrate';
 
 async function withMigrations<T>(databaseUrl: string, work: (source: DataSource) => Promise<T>): Promise<T> {
   const source = createDataSource({
     url: databaseUrl,
     poolMax: 2,
-    applicationName: 'energy-migrate',
+    applicationName: APPLICATION,
     statementTimeoutMs: 0,
   });
   await source.initialize();
@@ -30,19 +31,134 @@ export async function migrateUp(databaseUrl: string): Promise<string[]> {
   return withMigrations(databaseUrl, async (source) => (await source.runMigrations()).map((done) => done.name));
 }
 
-/** Takes the newest migration back. */
-export async function migrateDown(databaseUrl: string): Promise<void> {
-  await withMigrations(databaseUrl, async (source) => source.undoLastMigration());
+/** The newest migration is not taken back; the message says why, and nothing was done. */
+export class MigrationKeptError extends Error {
+  override readonly name = 'MigrationKeptError';
+}
+
+interface TakenBack {
+  readonly takenBack: string;
+  /** What the database still has, oldest first. */
+  readonly remaining: readonly string[];
+}
+
+/**
+ * Takes the newest migration back, of the database named `database` and no other. Throws MigrationKeptError on another
+ * database, when there is none to take back, while processes of the service are connected, and while anything is open:
+ * delegations, unfinished orders, balances. What is judged cannot change before the end.
+ */
+export async function migrateDown(databaseUrl: string, database: string): Promise<TakenBack> {
+  return withMigrations(databaseUrl, async (source) => {
+    const runner = source.createQueryRunner();
+    try {
+      await runner.startTransaction();
+      const names = await migrationsIn(runner);
+      const newest = names.at(-1);
+      await refuseAnother(runner, database);
+      if (newest === undefined) throw new MigrationKeptError('There is no migration to take back.');
+      await refuseWhileOpen(runner);
+      await new MigrationExecutor(source, runner).undoLastMigration();
+      const remaining = await migrationsIn(runner);
+      if (remaining.length !== names.length - 1) throw new Error('the migration was not taken back');
+      await runner.commitTransaction();
+      return { takenBack: newest, remaining };
+    } catch (error) {
+      if (runner.isTransactionActive) await runner.rollbackTransaction().catch(() => undefined);
+      throw error;
+    } finally {
+      await runner.release();
+    }
+  });
 }
 
 /** The names of this version's migrations that the database has not run; empty = current. */
 export async function pendingMigrations(databaseUrl: string): Promise<string[]> {
   return withMigrations(databaseUrl, async (source) => {
-    const [table] = await source.query<{ found: boolean }[]>(`SELECT to_regclass('migrations') IS NOT NULL AS found`);
-    const done = table?.found === true ? await source.query<{ name: string }[]>(`SELECT name FROM migrations`) : [];
-    const names = new Set(done.map((row) => row.name));
+    const names = new Set(await migrationsIn(source));
     return source.migrations
       .map((migration) => migration.name ?? migration.constructor.name)
       .filter((name) => !names.has(name));
   });
+}
+
+async function migrationsIn(source: DataSource | QueryRunner): Promise<string[]> {
+  if (!(await hasTable(source, 'migrations'))) return [];
+  const rows = (await source.query(`SELECT name FROM migrations ORDER BY timestamp, id`)) as { name: string }[];
+  return rows.map((row) => row.name);
+}
+
+async function hasTable(source: DataSource | QueryRunner, name: string): Promise<boolean> {
+  const rows = (await source.query(`SELECT to_regclass($1) IS NOT NULL AS found`, [name])) as { found: boolean }[];
+  return rows[0]?.found === true;
+}
+
+async function refuseAnother(runner: QueryRunner, wanted: string): Promise<void> {
+  const rows = (await runner.query(`SELECT current_database() AS name`)) as { name: string }[];
+  const actual = rows[0]?.name ?? '';
+  if (actual === wanted) return;
+  throw new MigrationKeptError(`DATABASE_URL leads to the database ${actual}, not to ${wanted}; nothing was done.`);
+}
+
+/** What must not lose its tables. Each read has a row with a count when there is some of it. */
+const OPEN = [
+  [
+    'leg',
+    'LOCK TABLE leg IN SHARE MODE',
+    'delegations not reclaimed',
+    `SELECT count(*) AS count FROM leg l JOIN orders o ON o.id = l.order_id
+    WHERE l.status NOT IN ('reclaimed', 'released') AND NOT (o.kind = 'activation' AND o.settled)`,
+  ],
+  [
+    'orders',
+    'LOCK TABLE orders IN SHARE MODE',
+    'unfinished orders',
+    `SELECT count(*) AS count FROM orders
+    WHERE NOT settled OR next_run_at IS NOT NULL
+       OR (kind = 'rental' AND status = 'delivered' AND reclaimed_at IS NULL)`,
+  ],
+  [
+    'chain_tx',
+    'LOCK TABLE chain_tx IN SHARE MODE',
+    'transactions on their way',
+    `SELECT count(*) AS count FROM chain_tx
+    WHERE status IN ('built', 'signed', 'sending', 'included')`,
+  ],
+  [
+    'orphan_tx',
+    'LOCK TABLE orphan_tx IN SHARE MODE',
+    'unrecorded transactions',
+    `SELECT count(*) AS count FROM orphan_tx WHERE gone_at IS NULL AND type = 57`,
+  ],
+  [
+    'credit_account',
+    'LOCK TABLE credit_account IN SHARE MODE',
+    'projects with a balance or a debt',
+    `SELECT count(*) AS count FROM credit_account
+    WHERE balance_credits <> 0`,
+  ],
+] as const;
+
+async function refuseWhileOpen(runner: QueryRunner): Promise<void> {
+  const sessions = (await runner.query(
+    `SELECT DISTINCT application_name AS name FROM pg_stat_activity
+      WHERE datname = current_database() AND starts_with(application_name, 'energy-') AND application_name <> $1 ORDER BY 1`,
+    [APPLICATION],
+  )) as { name: string }[];
+  if (sessions.length > 0) {
+    const names = sessions.map(({ name }) => name).join(', ');
+    throw new MigrationKeptError(`The service is running (${names}): stop it first. Nothing was done.`);
+  }
+  const open: string[] = [];
+  for (const [table, lock, what, text] of OPEN) {
+    if (!(await hasTable(runner, table))) continue;
+    // Until the commit nobody adds to what is counted here.
+    await runner.query(lock);
+    const [row] = (await runner.query(text)) as { count: string }[];
+    if (row !== undefined && row.count !== '0') open.push(`${row.count} ${what}`);
+  }
+  if (open.length > 0) {
+    throw new MigrationKeptError(
+      `This database is in use: ${open.join(', ')}. Older code runs on a newer schema, so going back needs no \`migrate down\`. Nothing was done.`,
+    );
+  }
 }

@@ -109,8 +109,10 @@ describe('the process', () => {
   });
 
   it('never does a dangerous thing unasked when nobody sits there', async () => {
-    const refused = await shell('migrate', 'down');
-    expect([refused.code, refused.stdout, refused.stderr]).toEqual([2, '', expect.stringContaining('--yes')]);
+    for (const named of [[], ['--database', 'any']]) {
+      const refused = await shell('migrate', 'down', ...named);
+      expect([refused.code, refused.stdout, refused.stderr]).toEqual([2, '', expect.stringContaining('--yes')]);
+    }
   });
 });
 
@@ -133,14 +135,77 @@ describe('migrate', () => {
       expect((await bare('migrate', 'check')).code).toBe(0);
 
       const refused = await bare('migrate', 'down');
-      expect([refused.code, refused.err]).toEqual([2, expect.stringContaining('--yes')]);
-      expect((await cliWith({ DATABASE_URL: url }, 'n')('migrate', 'down')).code).toBe(2);
+      expect([refused.code, refused.err]).toEqual([2, expect.stringContaining('--database NAME and --yes')]);
+      expect((await bare('migrate', 'down', '--yes')).code).toBe(2);
+      expect((await bare('migrate', 'down', '--database', name)).code).toBe(2);
+      expect((await cliWith({ DATABASE_URL: url }, 'n')('migrate', 'down', '--database', name)).code).toBe(2);
+      const another = await bare('migrate', 'down', '--yes', '--database', 'production');
+      expect([another.code, another.err]).toEqual([
+        1,
+        expect.stringContaining(`leads to the database ${name}, not to`),
+      ]);
       expect((await bare('migrate', 'check')).code).toBe(0);
-      expect((await bare('migrate', 'down', '--yes')).code).toBe(0);
-      expect((await bare('migrate', 'check')).code).toBe(1);
+
+      const names = up.json().migrated as string[];
+      for (let left = names.length - 1; left >= 0; left -= 1) {
+        const down = await bare('migrate', 'down', '--yes', '--database', name, '--json');
+        expect(down.json()).toEqual({ taken_back: names[left], remaining: names.slice(0, left) });
+        expect((await bare('migrate', 'check')).code).toBe(1);
+      }
+      const nothing = await bare('migrate', 'down', '--yes', '--database', name, '--json');
+      expect([nothing.code, nothing.out, JSON.parse(nothing.err).error]).toEqual([1, '', 'MIGRATION_KEPT']);
       expect((await cliWith({ DATABASE_URL: url }, 'y')('migrate', 'up')).code).toBe(0);
     } finally {
       await asAdmin(adminUrl, (client) => client.query(`DROP DATABASE ${name} WITH (FORCE)`));
+    }
+  });
+
+  it('migrate down is refused while delegations, orders, transactions or balances are open, and while the service runs', async () => {
+    const used = await createTestDatabase();
+    const bare = cliWith({ DATABASE_URL: used.url });
+    const name = new URL(used.url).pathname.slice(1);
+    const down = (): ReturnType<Cli> => bare('migrate', 'down', '--yes', '--database', name);
+    const order = randomUUID();
+    const cases = [
+      [
+        `WITH p AS (INSERT INTO project (id, name, api_key_sealed) VALUES ('${order}', 'a', '') RETURNING id)
+          INSERT INTO credit_account (project_id, balance_credits, is_postpaid, floor_credits) SELECT id, -1, true, NULL FROM p`,
+        '1 projects with a balance or a debt',
+      ],
+      [
+        `INSERT INTO orders (project_id, key, request_hash, kind, status, receive_address, price_sun, credits, trx_usd_e8, created_at)
+          VALUES ('${order}', 'k', sha256(''), 'activation', 'reserved', 'T', 1, 1, 1, now())`,
+        '1 unfinished orders',
+      ],
+      [
+        `INSERT INTO leg (order_id, leg_no, kind, wallet_id, receive_address, amount_sun, status)
+          SELECT id, 1, kind, 1, 'T', 1, 'reserved' FROM orders`,
+        '1 delegations not reclaimed',
+      ],
+      [
+        `INSERT INTO chain_tx (order_id, leg_id, purpose, attempt, wallet_id, status, txid, raw_data, ref_block_number, expires_at)
+          SELECT order_id, id, 'activate', 1, 1, 'built', sha256('x'), 'x', 1, now() FROM leg`,
+        '1 transactions on their way',
+      ],
+      [
+        `INSERT INTO orphan_tx (txid, wallet_id, type, by_own_key, raw_data, block_number, block_id, block_at)
+          VALUES (sha256('y'), 1, 57, true, 'y', 1, '', now())`,
+        '1 unrecorded transactions',
+      ],
+    ] as const;
+    try {
+      for (const [insert, named] of cases) {
+        await rows(insert, [], used.url);
+        const refused = await down();
+        expect([refused.code, refused.out, refused.err]).toEqual([1, '', expect.stringContaining(named)]);
+        expect((await bare('migrate', 'check')).code).toBe(0);
+      }
+      await asAdmin(used.url, async (client) => {
+        await client.query(`SET application_name = 'energy-api'`);
+        expect((await down()).err).toContain('The service is running (energy-api)');
+      });
+    } finally {
+      await used.drop();
     }
   });
 });

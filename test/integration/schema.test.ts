@@ -139,3 +139,30 @@ it('a migration that was shipped runs what it ran then', async () => {
   expect(hashes).toEqual(SHIPPED);
   expect(MIGRATION_NAMES.slice(0, 2)).toEqual(Object.keys(SHIPPED));
 });
+
+it.each(['orders', 'leg', 'chain_tx', 'credit_entry', 'audit_log'])(
+  'the database refuses to truncate %s',
+  async (table) => {
+    await expect(undone((tx) => tx.query(`TRUNCATE ${table} CASCADE`))).rejects.toThrow('append-only');
+  },
+);
+
+const A_ROW: Readonly<Record<string, string>> = {
+  orders: `INSERT INTO orders (project_id, key, request_hash, kind, status, receive_address, price_sun, credits, trx_usd_e8, created_at)
+    VALUES (gen_random_uuid(), 'k', sha256(''), 'activation', 'reserved', 'T', 1, 1, 1, now())`,
+  leg: `INSERT INTO leg (order_id, leg_no, kind, wallet_id, receive_address, amount_sun, status)
+    VALUES (1, 1, 'rental', 1, 'T', 1, 'reserved')`,
+  chain_tx: `INSERT INTO chain_tx (order_id, leg_id, purpose, attempt, wallet_id, status, txid, raw_data, ref_block_number, expires_at)
+    VALUES (1, 1, 'activate', 1, 1, 'built', sha256('x'), 'x', 1, now())`,
+  credit_entry: `INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, actor, reason)
+    VALUES ('a', gen_random_uuid(), 'funding', 'topup', 1, 'a', 'a')`,
+  audit_log: `INSERT INTO audit_log (actor, action, subject) VALUES ('a', 'a', 'a')`,
+};
+
+it.each(Object.entries(A_ROW))('the database refuses to delete a row of %s', async (table, insert) => {
+  const emptied = undone(async (tx) => {
+    await tx.query(insert);
+    await tx.query(`DELETE FROM ${table}`);
+  });
+  await expect(emptied).rejects.toThrow('append-only');
+});
