@@ -151,6 +151,16 @@ class Reader {
     return bytes;
   }
 
+  /** `min-max`, both included, in sun. */
+  range(name: string, fallback: string, limit: number): { readonly min: bigint; readonly max: bigint } {
+    const match = /^(\d{1,15})-(\d{1,15})$/.exec(this.optional(name) ?? fallback);
+    const [min, max] = [Number(match?.[1] ?? 0), Number(match?.[2] ?? 0)];
+    if (min < 1 || max < min || max > limit) {
+      this.faults.push(`${name} must be two integers from 1 to ${limit.toString()} as MIN-MAX`);
+    }
+    return Object.freeze({ min: BigInt(min), max: BigInt(max) });
+  }
+
   rate(name: string, fallback: string): RateE8 {
     const rate = parseRate(this.optional(name) ?? fallback);
     if (rate === undefined) this.faults.push(`${name} must be a positive decimal with at most eight fraction digits`);
@@ -211,6 +221,16 @@ function outside(r: Reader) {
   };
 }
 
+/** What each chain parameter can be believed to be: outside of it the node is at fault, and nothing is priced. */
+function parameterBounds(r: Reader) {
+  return {
+    energyFeeSun: r.range('ENERGY_FEE_BOUNDS_SUN', '10-1000', 1_000_000),
+    transactionFeeSunPerByte: r.range('TRANSACTION_FEE_BOUNDS_SUN', '100-10000', 1_000_000),
+    createAccountFeeSun: r.range('CREATE_ACCOUNT_FEE_BOUNDS_SUN', '10000-1000000', 1_000_000_000),
+    systemContractFeeSun: r.range('SYSTEM_CONTRACT_FEE_BOUNDS_SUN', '100000-10000000', 1_000_000_000),
+  };
+}
+
 /** What it sells and how it works. */
 function inside(r: Reader) {
   return {
@@ -236,6 +256,7 @@ function inside(r: Reader) {
       coldEnergy: r.integer('COLD_ENERGY', 131_000, 1000, 100_000_000),
       /** An address known to hold the reference token, from which transfers are simulated to size orders. */
       sizingHolder: r.optional('SIZING_HOLDER'),
+      parameterBounds: parameterBounds(r),
     },
     sales: {
       energyMin: r.integer('ENERGY_MIN', 1000, 1, 1_000_000_000),

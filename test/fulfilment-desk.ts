@@ -14,6 +14,7 @@ export interface OrderSeen {
   readonly delivered_at?: string;
   readonly ends_at?: string;
   readonly reclaimed_at?: string;
+  readonly error?: string;
   readonly error_code?: string;
   readonly needs_attention: boolean;
   readonly delegations: readonly {

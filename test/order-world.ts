@@ -59,7 +59,7 @@ export async function refundOrder(api: TestApi, projectId: string, key: string):
   const legs = await api.database.query<{ id: bigint }>('SELECT id FROM leg WHERE order_id = $1', [row!.id]);
   const order = { ...row!, projectId } as unknown as WorkOrder;
   await ending.release(order, legs as never);
-  await ending.refund(order);
+  await ending.refund(order, 'It could not be delivered.');
 }
 
 export const withKey = (key: string) => ({ 'Idempotency-Key': key });

@@ -118,6 +118,20 @@ export class NodePool {
     throw new ChainUnavailableError(what, faults);
   }
 
+  /**
+   * Asks all believed nodes at once; the answers of those that gave one. Throws ChainUnavailableError when none did.
+   * For what must not rest on one node's word where others can be asked.
+   */
+  async askEach<T>(what: string, question: (node: TronNode) => Promise<T>): Promise<readonly T[]> {
+    const outcomes = await Promise.allSettled((await this.candidates()).map(question));
+    const answers = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
+    const faults = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));
+    const unexpected = faults.find((fault) => !(fault instanceof NodeFault));
+    if (unexpected !== undefined) throw unexpected as Error;
+    if (answers.length === 0) throw new ChainUnavailableError(what, faults);
+    return answers;
+  }
+
   /** The nodes that may be asked and were not far behind at the last probe: healthy ones first, in configured order. */
   private current(): TronNode[] {
     const current = this.nodes.filter((node) => node.isBelieved && !this.behind.has(node));

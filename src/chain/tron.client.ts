@@ -3,6 +3,12 @@
  * decided here, once. TRON: HTTP API of java-tron 4.8.
  */
 import { sun, type Sun } from '../money/units.js';
+import {
+  agreedParameters,
+  readChainParameters,
+  type ChainParameters,
+  type ParameterBounds,
+} from './chain-parameters.js';
 import { NodeFault } from './errors.js';
 import { int64, isJsonObject, objectsOf, type JsonObject } from './json.js';
 import { readBlock, type Block, type BlockHead } from './block.js';
@@ -115,18 +121,15 @@ export class TronClient {
     return this.pool.ask('wallet/getaccountresource', (node) => resourcesOf(node, address));
   }
 
-  /** Chain parameters by key; a key without a value is zero. */
-  async chainParameters(): Promise<ReadonlyMap<string, bigint>> {
-    return this.pool.ask('wallet/getchainparameters', async (node) => {
-      const json = await node.full('wallet/getchainparameters', {});
-      const parameters = new Map<string, bigint>();
-      for (const entry of objectsOf(json['chainParameter'])) {
-        const value = int64(entry['value']);
-        if (typeof entry['key'] === 'string' && value !== undefined) parameters.set(entry['key'], value);
-      }
-      if ((parameters.get('getEnergyFee') ?? 0n) <= 0n) throw nonsense(node, 'chain parameters without an energy fee');
-      return parameters;
-    });
+  /**
+   * The chain parameters that all nodes which can be asked agree on. Throws ChainUnavailableError when none names
+   * believable ones, or when they contradict each other.
+   */
+  async chainParameters(bounds: ParameterBounds): Promise<ChainParameters> {
+    const answers = await this.pool.askEach('wallet/getchainparameters', async (node) =>
+      readChainParameters(node.name, await node.full('wallet/getchainparameters', {}), bounds),
+    );
+    return agreedParameters(answers);
   }
 
   /** What `from` has delegated to `to` for energy, locked and unlocked; zero when nothing. */

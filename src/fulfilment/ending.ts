@@ -54,7 +54,6 @@ const ATTENTION = {
   text: `UPDATE orders SET needs_attention = true WHERE id = $1 AND fence = $2 AND NOT needs_attention`,
 };
 
-export const REFUND_REASON = 'The energy could not be delivered; the charge was given back.';
 const UNRESOLVED_REASON = 'The chain could not be asked what became of the delegation; this resolves itself.';
 
 @Injectable()
@@ -87,11 +86,11 @@ export class Ending {
     crashPoint('undo.after');
   }
 
-  /** Gives the charge back and ends the order: one transaction, refused by the database unless every leg has ended. */
-  async refund(order: WorkOrder): Promise<void> {
+  /** Gives the charge back and ends the order with `reason`, which its caller reads: one transaction, refused by the database unless every leg has ended. */
+  async refund(order: WorkOrder, reason: string): Promise<void> {
     crashPoint('refund.before');
     const refunded = await this.database.transaction(async (tx) => {
-      const [ended] = await tx.query<{ age_sec: number }>(REFUND, [order.id, order.fence, REFUND_REASON]);
+      const [ended] = await tx.query<{ age_sec: number }>(REFUND, [order.id, order.fence, reason]);
       if (ended !== undefined) await this.ledger.refund(tx, order.id, order.projectId, order.credits as Credits);
       return ended;
     });

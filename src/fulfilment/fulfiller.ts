@@ -11,6 +11,7 @@ import { Log } from '../http/logger.js';
 import type { Energy } from '../money/units.js';
 import { sunForEnergy, sunOfOneEnergy } from '../pool/energy-ratio.js';
 import { isConnectionFault } from '../store/database.js';
+import { ActivationCheck } from './activation-check.js';
 import { ChainView, type View } from './chain-view.js';
 import { Ending } from './ending.js';
 import { Inclusion } from './inclusion.js';
@@ -48,6 +49,7 @@ interface Pass {
 export class Fulfiller {
   constructor(
     @Inject(Work) private readonly work: Work,
+    @Inject(ActivationCheck) private readonly activations: ActivationCheck,
     @Inject(ChainView) private readonly chainView: ChainView,
     @Inject(Outbound) private readonly outbound: Outbound,
     @Inject(Inclusion) private readonly inclusion: Inclusion,
@@ -114,7 +116,7 @@ export class Fulfiller {
     for (const { order, plan } of pass.planned) {
       await this.guarded(pass, order, async () => {
         if (plan.refund) {
-          await this.ending.refund(order);
+          await this.ending.refund(order, await this.activations.refundReason(order));
           return;
         }
         if (plan.undo) await this.ending.undo(order);
@@ -219,30 +221,23 @@ export class Fulfiller {
 
   private async buildWhatIsMissing(pass: Pass, view: View): Promise<void> {
     const builds: OrderBuild[] = [];
+    const isActivating = pass.planned.some(({ plan }) => plan.build.some(({ purpose }) => purpose === 'activate'));
+    const costSun = isActivating ? await this.activations.costSun() : undefined;
     for (const { order, plan } of pass.planned) {
       await this.guarded(pass, order, async () => {
         if (plan.build.some((step) => step.purpose === 'reclaim' && step.attempt >= RECLAIM_ATTENTION_ATTEMPT)) {
           await this.ending.callAttention(order);
         }
         for (const step of plan.build) {
-          if (step.purpose === 'activate' && step.attempt > 1 && (await this.existsByNow(order))) {
-            await this.ending.undo(order);
-            pass.again.add(order.id);
-          } else builds.push({ order, ...step });
+          const verdict = step.purpose === 'activate' ? await this.activations.judge(order, step, costSun) : 'build';
+          if (verdict === 'build') builds.push({ order, ...step });
+          if (verdict !== 'undo') continue;
+          await this.ending.undo(order);
+          pass.again.add(order.id);
         }
       });
     }
     await this.outbound.launch(builds, view);
-  }
-
-  /** Whether somebody else activated the account meanwhile; then a further attempt could only die. */
-  private async existsByNow(order: WorkOrder): Promise<boolean> {
-    try {
-      return (await this.client.account(order.receiver)) !== undefined;
-    } catch (error) {
-      if (error instanceof ChainUnavailableError) return false;
-      throw error;
-    }
   }
 
   /** Orders of which a transaction is neither found nor proven dead for ten minutes: `unresolved`. */

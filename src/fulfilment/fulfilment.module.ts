@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { BillingModule } from '../billing/billing.module.js';
 import { PoolModule } from '../pool/pool.module.js';
+import { ActivationCheck } from './activation-check.js';
 import { Broadcaster } from './broadcast.js';
 import { ChainView } from './chain-view.js';
 import { Ending } from './ending.js';
@@ -26,6 +27,7 @@ import { Work } from './work.js';
 @Module({
   imports: [BillingModule, PoolModule],
   providers: [
+    ActivationCheck,
     Broadcaster,
     ChainView,
     Ending,

@@ -39,7 +39,7 @@ export async function lookAtSecrets(rewrap: KeyRewrap): Promise<Finding[]> {
 export async function lookAtPrices(
   rows: readonly PriceView[],
   tron: TronClient,
-  { sales }: Config,
+  { sales, market }: Config,
 ): Promise<Finding[]> {
   const longest = rows.at(-1);
   if (longest === undefined) return [fault('prices', 'There is no price.', 'Set some: `price set`.')];
@@ -58,7 +58,7 @@ export async function lookAtPrices(
     }
   }
   try {
-    const fee = (await tron.chainParameters()).get('getEnergyFee') ?? 0n;
+    const fee = (await tron.chainParameters(market.parameterBounds)).energyFeeSun;
     for (const row of rows.filter((each) => each.sun_per_energy >= fee)) {
       const says = `Up to ${durationText(row.duration_max_sec)} costs ${row.sun_per_energy.toString()} sun per energy, and burning ${fee.toString()}.`;
       findings.push(

@@ -1,6 +1,7 @@
 /** `price`: what a rental costs by its duration. */
 import type { Command } from 'commander';
 import { TronClient } from '../chain/tron.client.js';
+import { Config } from '../config.js';
 import { warningFor } from '../quotes/price.js';
 import { integerArg } from './arguments.js';
 import type { Desk } from './desk.js';
@@ -45,9 +46,9 @@ export function addPriceCommands(program: Command, desk: Desk): void {
         });
         const parameters = await parts
           .get(TronClient)
-          .chainParameters()
+          .chainParameters(parts.get(Config).market.parameterBounds)
           .catch(() => undefined);
-        const feeSun = parameters?.get('getEnergyFee');
+        const feeSun = parameters?.energyFeeSun;
         const warning =
           feeSun === undefined
             ? 'The chain did not answer, so this price was not held against its burn price.'

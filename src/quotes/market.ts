@@ -3,6 +3,7 @@
  * Read by one process for all and served from memory; too old a state is refused, never used (Contract 1).
  */
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { activationCostSun, isWithin, type FeeBounds, type ParameterBounds } from '../chain/chain-parameters.js';
 import { ChainUnavailableError } from '../chain/errors.js';
 import { TronClient } from '../chain/tron.client.js';
 import { nowMs, withDeadline } from '../clock.js';
@@ -71,7 +72,7 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
       readLimitMs,
       read: () => this.readChain(),
       encode: encodeChain,
-      decode: decodeChain,
+      decode: (json) => decodeChain(json, config.market.parameterBounds),
     });
     this.sizing = new SharedReading(database, {
       name: 'sizing',
@@ -132,15 +133,15 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
   }
 
   private async readChain(): Promise<ChainState> {
-    const [parameters, ratio] = await Promise.all([this.tron.chainParameters(), this.readRatio()]);
+    const [parameters, ratio] = await Promise.all([
+      this.tron.chainParameters(this.config.market.parameterBounds),
+      this.readRatio(),
+    ]);
     return {
-      energyFeeSun: parameters.get('getEnergyFee') ?? 0n,
+      energyFeeSun: parameters.energyFeeSun,
       ratio,
-      createAccountFeeSun: sun(
-        (parameters.get('getCreateNewAccountFeeInSystemContract') ?? 0n) +
-          (parameters.get('getCreateAccountFee') ?? 0n),
-      ),
-      transactionFeeSunPerByte: parameters.get('getTransactionFee') ?? 0n,
+      createAccountFeeSun: sun(activationCostSun(parameters)),
+      transactionFeeSunPerByte: parameters.transactionFeeSunPerByte,
     };
   }
 
@@ -210,13 +211,20 @@ function encodeChain(state: ChainState) {
   };
 }
 
-function decodeChain(json: unknown): ChainState | undefined {
+/** What another process stored counts only within the bounds of this one: it may have been an older version. */
+function decodeChain(json: unknown, bounds: ParameterBounds): ChainState | undefined {
   const fields = fieldsOf(json);
-  const energyFeeSun = integerOf(fields, 'energyFeeSun');
+  const energyFeeSun = within(integerOf(fields, 'energyFeeSun'), bounds.energyFeeSun);
   const totalEnergyLimit = integerOf(fields, 'totalEnergyLimit');
   const totalEnergyWeight = integerOf(fields, 'totalEnergyWeight');
-  const createAccountFeeSun = integerOf(fields, 'createAccountFeeSun');
-  const transactionFeeSunPerByte = integerOf(fields, 'transactionFeeSunPerByte');
+  const createAccountFeeSun = within(integerOf(fields, 'createAccountFeeSun'), {
+    min: bounds.createAccountFeeSun.min + bounds.systemContractFeeSun.min,
+    max: bounds.createAccountFeeSun.max + bounds.systemContractFeeSun.max,
+  });
+  const transactionFeeSunPerByte = within(
+    integerOf(fields, 'transactionFeeSunPerByte'),
+    bounds.transactionFeeSunPerByte,
+  );
   if (
     energyFeeSun === undefined ||
     totalEnergyLimit === undefined ||
@@ -232,6 +240,10 @@ function decodeChain(json: unknown): ChainState | undefined {
     createAccountFeeSun: sun(createAccountFeeSun),
     transactionFeeSunPerByte,
   };
+}
+
+function within(value: bigint | undefined, bounds: FeeBounds): bigint | undefined {
+  return value !== undefined && isWithin(value, bounds) ? value : undefined;
 }
 
 function encodeSizing({ figures }: SizingState) {

@@ -386,9 +386,9 @@ describe('an end', () => {
     expect(await freeSun()).toBe(free);
     const balance = async () => (await customer.get('/v1/balance')).body.credits_balance as number;
     const before = await balance();
-    await hand.ending().refund(order);
+    await hand.ending().refund(order, 'It could not be delivered.');
     const after = await balance();
-    await hand.ending().refund(order);
+    await hand.ending().refund(order, 'It could not be delivered.');
     expect(after).toBeGreaterThan(before);
     expect(await balance()).toBe(after);
   });

@@ -229,8 +229,35 @@ describe('an activation', () => {
     const made = { owner_address: bank.address, account_address: address };
     await wallet.receipt(await wallet.send('createaccount', made, bank));
     worker = await stage.world.startWorker();
-    await desk.refunded(key);
+    const { error } = await desk.refunded(key);
+    expect(error).toBe('The account was activated by someone else first; the charge was returned.');
     expect(await desk.balance()).toBe(balance);
+  });
+
+  it('that costs more by now than it was sold for is refunded, and nothing of it is sent', async () => {
+    await stage.letGo(worker);
+    const balance = await desk.balance();
+    const { address } = newChainAccount();
+    const key = await desk.activate(address);
+    onTestEnd.push(() => stage.control('parameters', { getCreateNewAccountFeeInSystemContract: 1_000_000 }));
+    await stage.control('parameters', { getCreateNewAccountFeeInSystemContract: 5_000_000 });
+    worker = await stage.world.startWorker();
+    const { error } = await desk.refunded(key);
+    expect(error).toBe("The chain's fee for activations rose above what was charged; the charge was returned.");
+    expect(await desk.transactions(key)).toEqual([]);
+    expect(await desk.balance()).toBe(balance);
+  });
+
+  it('whose cost no node names waits, and is made once one does', async () => {
+    await stage.letGo(worker);
+    const key = await desk.activate(newChainAccount().address);
+    onTestEnd.push(() => stage.control('parameters', { getCreateAccountFee: 100_000 }));
+    await stage.control('parameters', { getCreateAccountFee: 0 });
+    worker = await stage.world.startWorker();
+    await until(async () => ((await desk.rest(key)).claims > 0 ? true : undefined), 45_000, 'a first look at it', 40);
+    expect(await desk.transactions(key)).toEqual([]);
+    await stage.control('parameters', { getCreateAccountFee: 100_000 });
+    await desk.settled(key);
   });
 });
 

@@ -9,6 +9,7 @@ import { openLog } from '../log.js';
 import { QuotesService } from '../../src/quotes/quotes.service.js';
 import { createDataSource } from '../../src/store/data-source.js';
 import { Database } from '../../src/store/database.js';
+import { openFaultyNode, type Fault } from '../faulty-node.js';
 import { WHO, recordedCall } from '../quote-chain.js';
 import { openProxy } from '../proxy.js';
 import { openQuoteWorld, until, type QuoteWorld } from '../quote-world.js';
@@ -46,13 +47,16 @@ async function openMarket(env: Record<string, string> = {}, forget = false): Pro
   const config = readConfig(
     settings(world.database.url, {
       TRON_FULL_NODE_URLS: world.node.url,
-      TRON_SOLIDITY_NODE_URLS: world.chain.solidUrl,
       TRON_READ_TIMEOUT_MS: '1000',
       TOKEN_CONTRACT: WHO.token,
       SIZING_HOLDER: WHO.bank,
       MARKET_REFRESH_SEC: '1',
       SIZING_REFRESH_SEC: '1',
       ...env,
+      TRON_SOLIDITY_NODE_URLS: (env['TRON_FULL_NODE_URLS'] ?? world.node.url)
+        .split(',')
+        .map(() => world.chain.solidUrl)
+        .join(','),
     }),
   );
   const source = createDataSource({ url: config.database.url, poolMax: 2, applicationName: 'market-test' });
@@ -198,6 +202,87 @@ describe('a state that cannot be renewed', () => {
   ] as const)('a node that %s is no reason to guess', async (_, fault) => {
     world.node.fail(fault, PARAMETERS);
     const { market } = await openMarket({ TRON_READ_TIMEOUT_MS: '300' }, true);
+    expect(stateOf(market)).toBe('CHAIN_UNAVAILABLE');
+  });
+
+  const FEES = {
+    getEnergyFee: 100,
+    getTransactionFee: 1000,
+    getCreateAccountFee: 100_000,
+    getCreateNewAccountFeeInSystemContract: 1_000_000,
+  };
+  const parametersOf = (fees: Readonly<Record<string, unknown>>): Fault => {
+    const chainParameter = Object.entries(fees).map(([key, value]) => ({ key, value }));
+    return { kind: 'says', body: JSON.stringify({ chainParameter }) };
+  };
+
+  test.each(
+    Object.entries(FEES).flatMap(([name, value]) => [
+      [`leaves ${name} out`, { [name]: 'absent' }],
+      [`gives ${name} no value`, { [name]: null }],
+      [`says that ${name} is zero`, { [name]: 0 }],
+      [`says that ${name} is a thousandth`, { [name]: value / 1000 }],
+      [`says that ${name} is a billion times as much`, { [name]: value * 1e9 }],
+      [`says that ${name} is negative`, { [name]: -value }],
+      [`says that ${name} is text`, { [name]: 'many' }],
+    ]),
+  )('a node that %s sells nothing', async (_, change) => {
+    const all: Record<string, unknown> = { ...FEES, ...change };
+    const told = Object.entries(all).filter(([, value]) => value !== 'absent');
+    world.node.fail(parametersOf(Object.fromEntries(told)), PARAMETERS);
+    const { market } = await openMarket({}, true);
+    expect(stateOf(market)).toBe('CHAIN_UNAVAILABLE');
+  });
+
+  test('a parameter that is told twice is no word to price at', async () => {
+    const twice = Object.entries(FEES).map(([key, value]) => ({ key, value }));
+    const body = JSON.stringify({ chainParameter: [...twice, { key: 'getTransactionFee', value: 2000 }] });
+    world.node.fail({ kind: 'says', body }, PARAMETERS);
+    const { market } = await openMarket({}, true);
+    expect(stateOf(market)).toBe('CHAIN_UNAVAILABLE');
+  });
+
+  test('an absurd parameter of one node leaves the word of the other', async () => {
+    const other = await openFaultyNode(world.chain.fullUrl);
+    opened.push(() => other.close());
+    world.node.fail(parametersOf({ ...FEES, getCreateAccountFee: 0 }), PARAMETERS);
+    const { market } = await openMarket({ TRON_FULL_NODE_URLS: `${world.node.url},${other.url}` }, true);
+    expect(feeOf(market)).toBe(100n);
+    expect(market.current().createAccountFeeSun).toBe(1_100_000n);
+  });
+
+  test.each(Object.keys(FEES))('two nodes that disagree about %s price nothing', async (name) => {
+    const other = await openFaultyNode(world.chain.fullUrl);
+    opened.push(() => other.close());
+    const value = FEES[name as keyof typeof FEES] * 2;
+    other.fail(parametersOf({ ...FEES, [name]: value }), PARAMETERS);
+    const { market } = await openMarket({ TRON_FULL_NODE_URLS: `${world.node.url},${other.url}` }, true);
+    expect(stateOf(market)).toBe('CHAIN_UNAVAILABLE');
+    other.mend();
+    expect(
+      await until(
+        () => feeOf(market),
+        (fee) => fee !== undefined,
+      ),
+    ).toBe(100n);
+  });
+
+  test('of three nodes two that agree outvote the third', async () => {
+    const others = [await openFaultyNode(world.chain.fullUrl), await openFaultyNode(world.chain.fullUrl)];
+    opened.push(...others.map((node) => () => node.close()));
+    world.node.fail(parametersOf({ ...FEES, getEnergyFee: 50 }), PARAMETERS);
+    const urls = [world.node.url, ...others.map((node) => node.url)].join(',');
+    const { market } = await openMarket({ TRON_FULL_NODE_URLS: urls }, true);
+    expect(feeOf(market)).toBe(100n);
+  });
+
+  test('a stored state beyond the bounds counts as none', async () => {
+    await openMarket({}, true);
+    await opened.pop()?.();
+    await world.api.database.query(
+      `UPDATE market_state SET value = jsonb_set(value, '{createAccountFeeSun}', '"100000"') WHERE name = 'chain'`,
+    );
+    const { market } = await openMarket({ MARKET_REFRESH_SEC: '3600' });
     expect(stateOf(market)).toBe('CHAIN_UNAVAILABLE');
   });
 
