@@ -43,6 +43,7 @@ export let customer: Customer;
 const workers: INestApplicationContext[] = [];
 export const receivers = Array.from({ length: 4 }, () => newOwner().address);
 export const pool = newOwner();
+export const stageDatabaseUrl = (): string => store.url;
 const activation = newOwner();
 
 interface TxRow {
@@ -75,6 +76,7 @@ export class Hand {
   chain = () => this.context.get(TronClient, { strict: false });
   poolSync = () => this.context.get(PoolSync, { strict: false });
   orphans = () => this.context.get(Orphans, { strict: false });
+  part = <T>(type: abstract new (...args: never[]) => T): T => this.context.get<T>(type, { strict: false });
 
   /** One look at the chain, as at a new block. */
   async look(): Promise<void> {

@@ -1,10 +1,13 @@
-// Plants bugs, one at a time, in a copy of the build, and plays rounds until the books or the customers show it. What is
-// not patched is hunted as well, and must show nothing: a hunt that catches a correct build is worth nothing.
+// Plants bugs, one at a time, in a copy of the build, and plays rounds until the books or the customers show it, or runs
+// the test that must show it. What is not patched is hunted as well, and must show nothing: a hunt that catches a correct
+// build is worth nothing.
 import { rm } from 'node:fs/promises';
 import { Arena } from './arena.js';
 import { planRound, type FaultName, type PlannedFault } from './plan.js';
-import type { Ground, PlantedBug } from './planted-bug.js';
+import { failureWith } from './named-test.js';
+import type { Ground, NamedTest, PlantedBug } from './planted-bug.js';
 import { plant, PLANTED } from './planted.js';
+import { commitNow, keepResults } from './results.js';
 import { playRound } from './round.js';
 import { bindBuild, copyOfBuild, logFor, type Settings } from './workshop.js';
 
@@ -21,42 +24,80 @@ const STILL_LENGTH_MS = 22_000;
 
 interface Hunt {
   readonly bug: string;
-  /** From 1; undefined = not caught. */
-  readonly round: number | undefined;
+  /** `round 1`, `test`; undefined = not caught. */
+  readonly caught: string | undefined;
   readonly seconds: number;
   readonly by: string;
   /** The service did not even start: nothing is shown. */
   readonly isUnplayed?: boolean;
 }
 
-/** Hunts every bug, or those named; 0 when all are caught and the build without one is not. */
-export async function huntAll(settings: Settings, only: readonly string[] | undefined): Promise<number> {
-  const bugs = PLANTED.filter(({ name }) => only === undefined || only.includes(name));
-  const unknown = only?.filter((name) => name !== CONTROL && !PLANTED.some((bug) => bug.name === name)) ?? [];
-  if (unknown.length > 0) throw new Error(`no planted bug is named ${unknown.join(', ')}`);
+interface Task {
+  readonly name: string;
+  readonly isControl: boolean;
+  readonly hunt: () => Promise<Hunt>;
+}
+
+/** Which of all hunts are made. */
+export interface Choice {
+  readonly only: readonly string[] | undefined;
+  /** Counted from 1, and how many from there on. */
+  readonly from: number;
+  readonly count: number;
+}
+
+/** Hunts the bugs that were chosen; 0 when all are caught and the build without one is not. Keeps what was shown. */
+export async function huntAll(settings: Settings, choice: Choice): Promise<number> {
+  const all = allTasks(settings);
+  const todo = chosen(all, choice);
+  const { length } = todo;
+  const commit = await commitNow();
   const hunts: Hunt[] = [];
-  const todo: (() => Promise<Hunt>)[] = bugs.map((bug) => () => huntBug(settings, bug));
-  if (only === undefined || only.includes(CONTROL)) {
-    todo.unshift(...GROUNDS.map((ground) => () => huntNothing(settings, ground)));
-  }
   const lane = async (): Promise<void> => {
     for (let next = todo.shift(); next !== undefined; next = todo.shift()) {
       // A machine that is too busy to start the service is asked once more.
-      let found = await next();
-      if (found.isUnplayed === true) found = await next();
+      let found = await next.hunt();
+      if (found.isUnplayed === true) found = await next.hunt();
       hunts.push(found);
-      const round = found.round === undefined ? 'not caught' : `round ${found.round.toString()}`;
-      console.log(
-        `${found.bug.padEnd(52)} ${round.padEnd(10)} ${found.seconds.toFixed(0).padStart(4)} s  ${found.by.slice(0, 160)}`,
+      const { bug, caught = 'not caught', seconds, by } = found;
+      console.log(`${bug.padEnd(52)} ${caught.padEnd(10)} ${seconds.toFixed(0).padStart(4)} s  ${by.slice(0, 160)}`);
+      if (found.isUnplayed === true) continue;
+      await keepResults(
+        [{ name: bug, caught, by: by.slice(0, 160), seconds: Math.round(seconds), commit }],
+        all.map(({ name }) => name),
       );
     }
   };
   await Promise.all(Array.from({ length: settings.atOnce }, lane));
-  const caught = hunts.filter(({ bug, round }) => !bug.startsWith(CONTROL) && round !== undefined).length;
-  const falsely = hunts.filter(({ bug, round }) => bug.startsWith(CONTROL) && round !== undefined).length;
-  console.log(`\ncaught ${caught.toString()} of ${bugs.length.toString()}`);
-  if (falsely > 0) console.log('the build without a planted bug was caught too: the hunt proves nothing');
-  return caught === bugs.length && falsely === 0 ? 0 : 1;
+  const isControl = (bug: string): boolean => all.some(({ name, isControl }) => isControl && name === bug);
+  const caught = hunts.filter(({ bug, caught }) => !isControl(bug) && caught !== undefined).length;
+  const bugs = hunts.filter(({ bug }) => !isControl(bug)).length;
+  const wrong = hunts.filter(
+    ({ bug, caught, isUnplayed }) => isControl(bug) && (caught !== undefined || isUnplayed === true),
+  );
+  console.log(`\ncaught ${caught.toString()} of ${bugs.toString()}`);
+  if (wrong.length > 0) console.log('the build without a planted bug was caught too: the hunt proves nothing');
+  return hunts.length === length && caught === bugs && wrong.length === 0 ? 0 : 1;
+}
+
+function allTasks(settings: Settings): readonly Task[] {
+  return [
+    ...GROUNDS.map((ground) => ({
+      name: `${CONTROL}, ${ground}`,
+      isControl: true,
+      hunt: () => huntNothing(settings, ground),
+    })),
+    ...PLANTED.map((bug) => ({ name: bug.name, isControl: false, hunt: () => huntBug(settings, bug) })),
+  ];
+}
+
+/** Throws for a name that is none. */
+function chosen(all: readonly Task[], { only, from, count }: Choice): Task[] {
+  const isNamed = (task: Task, name: string): boolean => task.name === name || (task.isControl && name === CONTROL);
+  const unknown = only?.filter((name) => !all.some((task) => isNamed(task, name))) ?? [];
+  if (unknown.length > 0) throw new Error(`no planted bug is named ${unknown.join(', ')}`);
+  const named = all.filter((task) => only === undefined || only.some((name) => isNamed(task, name)));
+  return named.slice(from - 1, from - 1 + count);
 }
 
 /** Orders that are not over in time say the least of what is wrong: told when nothing else is. */
@@ -67,15 +108,26 @@ const CONTROL = 'nothing planted';
 const GROUNDS: readonly Ground[] = ['plain', 'alone', 'still pool'];
 
 async function huntBug(settings: Settings, bug: PlantedBug): Promise<Hunt> {
+  if (bug.test !== undefined) return huntByTest(bug, bug.test);
   const ground = bug.ground ?? 'plain';
   const plans = Array.from({ length: settings.rounds }, (_, index) => planOn(ground, settings, index + 1, bug.first));
   return hunt(settings, bug, ground, plans);
 }
 
+async function huntByTest(bug: PlantedBug, test: NamedTest): Promise<Hunt> {
+  const startedAt = performance.now();
+  const outcome = await failureWith(bug, test).then(
+    (failure) => ({ caught: failure === undefined ? undefined : 'test', by: failure ?? '' }),
+    (error: unknown) => ({ caught: undefined, by: `the test could not be run: ${String(error)}`, isUnplayed: true }),
+  );
+  return { bug: bug.name, seconds: (performance.now() - startedAt) / 1000, ...outcome };
+}
+
 /** Every way in which a bug is hunted on this ground, once. */
 async function huntNothing(settings: Settings, ground: Ground): Promise<Hunt> {
   const firsts = new Map<string, readonly FaultName[] | undefined>();
-  for (const bug of PLANTED) if ((bug.ground ?? 'plain') === ground) firsts.set(JSON.stringify(bug.first), bug.first);
+  const inRounds = PLANTED.filter(({ test }) => test === undefined);
+  for (const bug of inRounds) if ((bug.ground ?? 'plain') === ground) firsts.set(JSON.stringify(bug.first), bug.first);
   const plans = [...firsts.values()].map((first) => planOn(ground, settings, 1, first));
   return hunt(settings, { name: `${CONTROL}, ${ground}`, changes: [] }, ground, plans);
 }
@@ -101,7 +153,7 @@ async function hunt(
   let arena: Arena | undefined;
   const ends = (round: number | undefined, by: string): Hunt => ({
     bug: bug.name,
-    round,
+    caught: round === undefined ? undefined : `round ${round.toString()}`,
     by,
     seconds: (performance.now() - startedAt) / 1000,
   });

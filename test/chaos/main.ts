@@ -9,12 +9,14 @@ import { MetricsWatch, type MetricsVerdict } from './metrics.js';
 import { playRound, type RoundOutcome } from './round.js';
 import { copyOfBuild, logFor, type RoundLog, type Settings } from './workshop.js';
 
-const HELP = `npm run chaos -- [--rounds N] [--seed S] [--from R] [--planted [name,name]] [--keep-logs]
+const HELP = `npm run chaos -- [--rounds N] [--seed S] [--from R] [--planted [--count N] [--only a,b]] [--keep-logs]
 
   --rounds N       rounds to play (4); for planted bugs, the most rounds for each (3)
   --seed S         chooses what goes wrong, when, and where (1)
-  --from R         begins with round R of this seed
-  --planted        plants one bug after the other in a copy of the build and shows that the rounds catch it
+  --from R         begins with round R of this seed, or with the R-th planted bug
+  --planted        plants one bug after the other in a copy of the build and shows that the rounds, or the test that is
+                   named for it, catch it; what was shown is kept in test/chaos/planted-results.json
+  --count N        so many planted bugs from there on
   --only a,b       only these planted bugs; 'nothing planted' is the build as it is
   --at-once N      so many hunts at one time (1)
   --length-sec N   how long things go wrong in a round (14)
@@ -41,6 +43,7 @@ export async function main(args: readonly string[]): Promise<number> {
       from: { type: 'string', default: '1' },
       planted: { type: 'boolean', default: false },
       only: { type: 'string' },
+      count: { type: 'string', default: '1000' },
       'at-once': { type: 'string', default: '1' },
       'length-sec': { type: 'string', default: '14' },
       'block-ms': { type: 'string', default: '200' },
@@ -61,7 +64,9 @@ export async function main(args: readonly string[]): Promise<number> {
     keepLogs: values['keep-logs'],
     atOnce: wholeFrom('at-once', values['at-once'], 16),
   };
-  return values.planted ? huntAll(settings, values.only?.split(',')) : run(settings);
+  if (!values.planted) return run(settings);
+  const count = wholeFrom('count', values.count, 1000);
+  return huntAll(settings, { only: values.only?.split(','), from: settings.from, count });
 }
 
 async function run(settings: Settings): Promise<number> {

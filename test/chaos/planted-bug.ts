@@ -1,16 +1,24 @@
-// What a planted bug is, and the files of the build that most of them change.
+// What a planted bug is, and the source files that most of them change.
 import type { FaultName } from './plan.js';
 
-interface Change {
-  /** Below the build. */
+export interface Change {
+  /** Below src. */
   readonly file: string;
   readonly find: string;
   readonly put: string;
 }
 
+/** A test of the ordinary suite, by its file below test/ and by words of its title. */
+export interface NamedTest {
+  readonly file: string;
+  readonly title: string;
+}
+
 export interface PlantedBug {
   readonly name: string;
   readonly changes: readonly Change[];
+  /** The test that must fail with it; without one, the rounds of chaos must catch it. */
+  readonly test?: NamedTest;
   /** Dealt first, where the bug shows only when these go wrong; without it the first round is of the plain deck. */
   readonly first?: readonly FaultName[];
   readonly ground?: Ground;
@@ -23,25 +31,26 @@ export interface PlantedBug {
  */
 export type Ground = 'plain' | 'alone' | 'still pool';
 
-export const OUTBOUND = 'fulfilment/outbound.js';
-export const LOG = 'fulfilment/transaction-log.js';
-export const WORK = 'fulfilment/work.js';
-export const PROOF = 'fulfilment/proof.js';
-export const FULFILLER = 'fulfilment/fulfiller.js';
-export const FOLLOWER = 'fulfilment/follower.js';
-export const SETTLEMENT = 'fulfilment/settlement.js';
-export const INCLUSION = 'fulfilment/inclusion.js';
-export const ENDING = 'fulfilment/ending.js';
-export const ACCEPTANCE = 'orders/acceptance.js';
-export const SQL = 'billing/ledger-sql.js';
+export const OUTBOUND = 'fulfilment/outbound.ts';
+export const LOG = 'fulfilment/transaction-log.ts';
+export const WORK = 'fulfilment/work.ts';
+export const PROOF = 'fulfilment/proof.ts';
+export const FULFILLER = 'fulfilment/fulfiller.ts';
+export const FOLLOWER = 'fulfilment/follower.ts';
+export const SETTLEMENT = 'fulfilment/settlement.ts';
+export const INCLUSION = 'fulfilment/inclusion.ts';
+export const ENDING = 'fulfilment/ending.ts';
+export const ACCEPTANCE = 'orders/acceptance.ts';
+export const POOL_SYNC = 'pool/pool-sync.ts';
+export const SQL = 'billing/ledger-sql.ts';
 /** Every migration, and the functions that the code compares the database with, wherever the text lies. */
 export const SCHEMA = 'store/migrations and store/functions';
 
 /** Takes an index off the list of those that must be there: whoever forgets it forgets it there too. */
 export const unguarded = (index: string): Change => ({
-  file: 'store/functions/wanted.js',
-  find: `    ${index}: `,
-  put: `    //${index}: `,
+  file: 'store/functions/wanted.ts',
+  find: `\n  ${index}: `,
+  put: `\n  //${index}: `,
 });
 
 export const one = (file: string, find: string, put: string): readonly Change[] => [{ file, find, put }];

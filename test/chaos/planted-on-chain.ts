@@ -53,8 +53,8 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
     name: 'a refusal taken as death',
     changes: one(
       OUTBOUND,
-      'await this.log.recordBroadcasts(records, []);',
-      `await this.log.recordBroadcasts(records, []);
+      'await this.log.recordBroadcasts(records, { unheard });',
+      `await this.log.recordBroadcasts(records, { unheard });
         const refused = new Set(records.filter((r) => r.answer !== 'SUCCESS').map((r) => r.txId));
         await this.log.recordDead(sending.filter((i) => refused.has(i.id)).map((i) => ({ id: i.id, orderId: i.order.id, fence: i.order.fence, evidence: {} })));`,
     ),
@@ -64,8 +64,8 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
     name: 'a time-out taken as death',
     changes: one(
       OUTBOUND,
-      'await this.log.recordBroadcasts(records, []);',
-      `await this.log.recordBroadcasts(records, []);
+      'await this.log.recordBroadcasts(records, { unheard });',
+      `await this.log.recordBroadcasts(records, { unheard });
         const silent = new Set(records.filter((r) => r.answer.startsWith('NO_ANSWER')).map((r) => r.txId));
         await this.log.recordDead(sending.filter((i) => silent.has(i.id)).map((i) => ({ id: i.id, orderId: i.order.id, fence: i.order.fence, evidence: { expiresAtMs: 0, absences: [] } })));`,
     ),
@@ -75,8 +75,8 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
     name: 'DUP taken as success',
     changes: one(
       OUTBOUND,
-      'await this.log.recordBroadcasts(records, []);',
-      `await this.log.recordBroadcasts(records, []);
+      'await this.log.recordBroadcasts(records, { unheard });',
+      `await this.log.recordBroadcasts(records, { unheard });
         const dup = records.filter((r) => r.answer === 'DUP_TRANSACTION_ERROR').map((r) => r.txId);
         const head = sending[0]?.tx?.refBlockNumber ?? 1;
         await this.log.database.query("UPDATE chain_tx SET status = 'included', block_number = $2, block_id = sha256(raw_data), block_at = now() WHERE id = ANY ($1::bigint[]) AND purpose <> 'reclaim'", [dup, head]);
@@ -106,10 +106,10 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
   {
     name: 'a transaction that was found is dead all the same',
     changes: [
-      { file: PROOF, find: `if (answer.kind === 'found')\n                return answer;`, put: '' },
+      { file: PROOF, find: `if (answer.kind === 'found') return answer;`, put: '' },
       {
         file: PROOF,
-        find: `if (place !== undefined)\n                return { kind: 'found', blockNumber: place.blockNumber };`,
+        find: `if (place !== undefined) return { kind: 'found', blockNumber: place.blockNumber };`,
         put: '',
       },
       { file: PROOF, find: 'if (timestampMs < tx.expiresAtMs)', put: 'if (false)' },
@@ -123,7 +123,7 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
   },
   {
     name: 'rentals end by the wall clock',
-    changes: one('fulfilment/runner.js', 'this.takeBack(clockMs)', 'this.takeBack(Date.now())'),
+    changes: one('fulfilment/runner.ts', 'this.takeBack(clockMs)', 'this.takeBack(Date.now())'),
     first: ['worker clock shifted', 'worker killed'],
   },
   {
@@ -131,7 +131,7 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
     changes: [
       { file: WORK, find: 'new Date(clockMs),', put: 'new Date(clockMs + 60000),' },
       {
-        file: 'fulfilment/plan.js',
+        file: 'fulfilment/plan.ts',
         find: 'order.endsAtMs <= clockMs',
         put: 'order.endsAtMs <= clockMs + 60000',
       },

@@ -1,40 +1,70 @@
-// Bugs as patches of the built service, each of which the rounds must catch: every one is a mistake that somebody could
-// make in a quiet hour. Texts are replaced in a copy; each must be there exactly once, in the file that is named. Where
-// that is the schema, the text lies in a migration and, of a function, also in the code that compares: both are changed.
+// Bugs as patches of the source, each of which the rounds or a named test must catch: every one is a mistake that
+// somebody could make in a quiet hour. Of a copy of the build, only the patched files are compiled again. Each text must
+// stand exactly once in the file that is named; where that is the schema, it lies in migrations and, of a function, also
+// in the code that compares: all are changed.
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import ts from 'typescript';
 import { PLANTED_IN_BOOKS } from './planted-in-books.js';
+import { PLANTED_IN_TESTS } from './planted-in-tests.js';
 import { PLANTED_ON_CHAIN } from './planted-on-chain.js';
 import { SCHEMA, type PlantedBug } from './planted-bug.js';
 
-export const PLANTED: readonly PlantedBug[] = [...PLANTED_ON_CHAIN, ...PLANTED_IN_BOOKS];
+export const PLANTED: readonly PlantedBug[] = [...PLANTED_ON_CHAIN, ...PLANTED_IN_BOOKS, ...PLANTED_IN_TESTS];
 
-/** Puts a bug into the build at `dist`. Throws when a text is not there exactly once. */
-export async function plant(dist: string, bug: PlantedBug): Promise<void> {
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+
+/** The source files that a bug changes, by their paths below src, as they are with it. */
+export async function patchedSources(bug: PlantedBug): Promise<ReadonlyMap<string, string>> {
+  const patched = new Map<string, string>();
   for (const { file, find, put } of bug.changes) {
-    const texts = new Map<string, string>();
-    for (const name of file === SCHEMA ? await schemaFiles(dist) : [file]) {
-      const path = join(dist, name);
-      const text = await readFile(path, 'utf8');
+    let found = 0;
+    for (const name of file === SCHEMA ? await schemaFiles() : [file]) {
+      const text = patched.get(name) ?? (await readFile(join(ROOT, 'src', name), 'utf8'));
       const times = text.split(find).length - 1;
       if (times > 1) throw new Error(`${bug.name}: ${name} has the text ${times.toString()} times: ${find}`);
-      if (times === 1) texts.set(path, text);
-    }
-    if (texts.size === 0) throw new Error(`${bug.name}: ${file} has not the text: ${find}`);
-    for (const [path, text] of texts) {
-      await writeFile(
-        path,
+      if (times === 0) continue;
+      found += 1;
+      patched.set(
+        name,
         text.replace(find, () => put),
       );
     }
+    if (found === 0) throw new Error(`${bug.name}: ${file} has not the text: ${find}`);
+  }
+  return patched;
+}
+
+/** Compiles one file as the build does, without looking at types. Throws on what is no TypeScript. */
+export function compiled(file: string, text: string): string {
+  const { config } = ts.readConfigFile(join(ROOT, 'tsconfig.json'), (path) => ts.sys.readFile(path));
+  const { compilerOptions } = config as { readonly compilerOptions: object };
+  // Every file of ours is an ES module, which a file compiled by itself cannot know from package.json.
+  const modules = { module: 'esnext', moduleResolution: 'bundler', noEmit: false };
+  const { options } = ts.convertCompilerOptionsFromJson({ ...compilerOptions, ...modules }, ROOT);
+  const { outputText, diagnostics = [] } = ts.transpileModule(text, {
+    compilerOptions: options,
+    fileName: file,
+    reportDiagnostics: true,
+  });
+  const [fault] = diagnostics;
+  if (fault !== undefined) throw new Error(`${file}: ${ts.flattenDiagnosticMessageText(fault.messageText, '\n')}`);
+  return outputText;
+}
+
+/** Puts a bug into the build at `dist`, which was made from the source as it is. */
+export async function plant(dist: string, bug: PlantedBug): Promise<void> {
+  for (const [file, text] of await patchedSources(bug)) {
+    await writeFile(join(dist, file.replace(/\.ts$/, '.js')), compiled(file, text));
   }
 }
 
-/** Every file of the build at `dist` that says what the schema is. */
-export async function schemaFiles(dist: string): Promise<string[]> {
+/** Every source file that says what the schema is. */
+async function schemaFiles(): Promise<string[]> {
   const names = await Promise.all(
     ['store/migrations', 'store/functions'].map(async (dir) =>
-      (await readdir(join(dist, dir))).filter((name) => name.endsWith('.js')).map((name) => join(dir, name)),
+      (await readdir(join(ROOT, 'src', dir))).filter((name) => name.endsWith('.ts')).map((name) => join(dir, name)),
     ),
   );
   return names.flat();

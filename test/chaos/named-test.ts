@@ -1,0 +1,68 @@
+// Runs one named test of the ordinary suite against a source with a planted bug in it.
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { NamedTest, PlantedBug } from './planted-bug.js';
+import { patchedSources } from './planted.js';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const LIMIT_MS = 600_000;
+
+interface Results {
+  readonly testResults: readonly {
+    readonly message: string;
+    readonly assertionResults: readonly {
+      readonly fullName: string;
+      readonly status: string;
+      readonly failureMessages: readonly string[];
+    }[];
+  }[];
+}
+
+/** What failed with the bug, in a line; undefined when the test passes all the same. Throws when it did not run. */
+export async function failureWith(bug: PlantedBug, { file, title }: NamedTest): Promise<string | undefined> {
+  const dir = await mkdtemp(join(tmpdir(), 'energy-planted-'));
+  try {
+    const texts = [...(await patchedSources(bug))].map(([path, text]) => [join(ROOT, 'src', path), text] as const);
+    const [sources, results] = [join(dir, 'sources.json'), join(dir, 'results.json')];
+    await writeFile(sources, JSON.stringify(Object.fromEntries(texts)));
+    await runJest(file, title, sources, results);
+    const { testResults } = JSON.parse(await readFile(results, 'utf8')) as Results;
+    const ran = testResults
+      .flatMap(({ assertionResults }) => assertionResults)
+      .filter(({ status }) => status !== 'pending');
+    // A suite that cannot even be loaded shows nothing about the bug.
+    if (ran.length === 0) throw new Error(testResults[0]?.message ?? 'no test of that title');
+    const failed = ran.find(({ status }) => status === 'failed');
+    if (failed === undefined) return undefined;
+    // eslint-disable-next-line no-control-regex -- Jest colours what it says
+    const plain = (failed.failureMessages[0] ?? '').replaceAll(/\u001b\[\d+m/g, '').replaceAll(/\s+/g, ' ');
+    return `test "${failed.fullName}": ${plain.slice(0, 120)}`;
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+/** Ends when Jest does, whatever it found. */
+async function runJest(file: string, title: string, sources: string, results: string): Promise<void> {
+  const config = join(ROOT, 'test/chaos/planted-jest.config.mjs');
+  const pattern = title.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
+  const args = ['--config', config, '-w', '1', '--json', '--outputFile', results, '-t', pattern, join('test', file)];
+  const env = {
+    ...process.env,
+    NODE_OPTIONS: '--experimental-vm-modules --disable-warning=ExperimentalWarning',
+    PLANTED_SOURCES: sources,
+  };
+  await new Promise<void>((resolve) => {
+    execFile(
+      process.execPath,
+      [join(ROOT, 'node_modules/jest/bin/jest.js'), ...args],
+      { cwd: ROOT, env, timeout: LIMIT_MS, maxBuffer: 64 * 1024 * 1024 },
+      () => {
+        resolve();
+      },
+    );
+  });
+}

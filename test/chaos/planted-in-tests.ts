@@ -1,0 +1,118 @@
+// Bugs that a test of the ordinary suite must catch: too rare, or too slow to show, for rounds of chaos.
+import {
+  FOLLOWER,
+  FULFILLER,
+  INCLUSION,
+  LOG,
+  one,
+  POOL_SYNC,
+  PROOF,
+  SETTLEMENT,
+  WORK,
+  type PlantedBug,
+} from './planted-bug.js';
+
+const guard = (title: string): { readonly file: string; readonly title: string } => ({
+  file: 'integration/fulfilment-guards.test.ts',
+  title,
+});
+
+export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
+  {
+    name: 'a reverted return counts as returned',
+    changes: one(
+      INCLUSION,
+      'SET reclaimed_at = NULL, next_run_at = clock_timestamp()',
+      'SET next_run_at = clock_timestamp()',
+    ),
+    test: guard('with a return in it leaves the rental not returned'),
+  },
+  {
+    name: 'a block reverts what stands in another',
+    changes: one(
+      INCLUSION,
+      `WHERE t.id = v.id AND t.status = 'included' AND t.block_id = v.block_id`,
+      `WHERE t.id = v.id AND t.status = 'included'`,
+    ),
+    test: guard('reverts nothing that stands in another block by now'),
+  },
+  {
+    name: 'one node reverts what another still has',
+    changes: one(FOLLOWER, 'if (block?.id === blockId) return true;', ''),
+    test: guard('of which one node alone speaks reverts nothing that another still has'),
+  },
+  {
+    name: 'settled whatever the block’s time',
+    changes: one(
+      SETTLEMENT,
+      'blockId === block.id && tx.block_at.getTime() === block.timestampMs',
+      'blockId === block.id',
+    ),
+    test: guard('wants the block’s own time in the books'),
+  },
+  {
+    name: 'settled whatever the block’s id',
+    changes: one(
+      SETTLEMENT,
+      'blockId === block.id && tx.block_at.getTime() === block.timestampMs',
+      'tx.block_at.getTime() === block.timestampMs',
+    ),
+    test: guard('wants the block’s own id in the books'),
+  },
+  {
+    name: 'a proof reads blocks that do not link',
+    changes: one(PROOF, 'if (previous !== undefined && block.parentId !== previous.id) {', 'if (previous === null) {'),
+    test: guard('is none by blocks that do not link'),
+  },
+  {
+    name: 'bytes that waited too long are sent all the same',
+    changes: one(
+      FULFILLER,
+      'view !== undefined && step.tx.expiresAtMs < view.head.timestampMs + VALIDITY_LEFT_MIN_MS',
+      'false',
+    ),
+    test: guard('with little validity left are not sent but built anew'),
+  },
+  {
+    name: 'a view of the chain never grows old',
+    changes: one('fulfilment/chain-view.ts', 'monotonicMs() - this.readAtMs <= VIEW_AGE_MAX_MS', 'this.readAtMs > 0'),
+    test: { file: 'unit/chain-view.test.ts', title: 'a view that nobody renews is no view any more' },
+  },
+  {
+    name: 'a signature is recorded without the claim',
+    changes: one(
+      LOG,
+      `t.status = 'built' AND o.id = t.order_id AND o.fence = v.fence`,
+      `t.status = 'built' AND o.id = t.order_id`,
+    ),
+    test: guard('records no signature'),
+  },
+  {
+    name: 'a death is recorded without the claim',
+    changes: one(
+      LOG,
+      `t.status = 'sending' AND o.id = t.order_id AND o.fence = v.fence`,
+      `t.status = 'sending' AND o.id = t.order_id`,
+    ),
+    test: guard('records no death'),
+  },
+  {
+    name: 'a wake-up takes an order from its living holder',
+    changes: one(
+      WORK,
+      '       AND (lease_until IS NULL OR lease_until < statement_timestamp())\n     ORDER BY id',
+      '     ORDER BY id',
+    ),
+    test: guard('is not taken from a living holder by a wake-up that names the order'),
+  },
+  {
+    name: 'capacity forgets what landed while it was read',
+    changes: one(POOL_SYNC, `l.changed_at >= $2`, `l.changed_at > $2::timestamptz + interval '1 day'`),
+    test: guard('is not sold twice when a delegation lands between'),
+  },
+  {
+    name: 'a return in the mempool is sold already',
+    changes: one(POOL_SYNC, `OR (l.status = 'reclaiming' AND EXISTS (`, `OR (false AND EXISTS (`),
+    test: guard('of a return that is in no block yet is not sold'),
+  },
+];

@@ -1,0 +1,11 @@
+// The ordinary suite's tests against a source with a planted bug in it: see planted-transform.mjs.
+import base from '../../jest.config.js';
+
+const [, swc] = base.transform['^.+\\.ts$'];
+
+/** @type {import('jest').Config} */
+export default {
+  ...base,
+  rootDir: '../..',
+  transform: { '^.+\\.ts$': ['<rootDir>/test/chaos/planted-transform.mjs', swc] },
+};

@@ -1,0 +1,325 @@
+// What each guard in the worker's statements is there for: a write of somebody who lost the claim, a block that was
+// replaced, bytes that waited too long. Each test fails when its guard is taken out.
+import 'reflect-metadata';
+import { jest } from '@jest/globals';
+import { Inclusion } from '../../src/fulfilment/inclusion.js';
+import { asAdmin } from '../setup/admin.js';
+import {
+  api,
+  clearStage,
+  closeStage,
+  devnet,
+  dueAgain,
+  freeSun,
+  full,
+  Hand,
+  loseLeases,
+  mine,
+  openStage,
+  orderOf,
+  PAST_VALIDITY,
+  pool,
+  receivers,
+  rent,
+  solid,
+  SOLID_LAG,
+  START_LIMIT_MS,
+  statusesOf,
+  stageDatabaseUrl,
+  txsOf,
+} from '../protocol-stage.js';
+
+beforeAll(openStage, START_LIMIT_MS);
+afterEach(async () => {
+  await devnet.control('faults/clear', {});
+  await clearStage();
+}, START_LIMIT_MS);
+afterAll(closeStage, START_LIMIT_MS);
+
+/** An order whose delivery was sent and stands in no block yet. */
+async function sentOrder(hand: Hand, receiver = receivers[0]!): Promise<string> {
+  const key = await rent(receiver);
+  await mine();
+  await hand.look();
+  await hand.advance();
+  expect(await statusesOf(key)).toEqual(['sending']);
+  return key;
+}
+
+async function settledOrder(hand: Hand, receiver = receivers[0]!): Promise<string> {
+  const key = await sentOrder(hand, receiver);
+  await mine(SOLID_LAG + 1);
+  await hand.look();
+  expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: true });
+  return key;
+}
+
+/** An order whose return was sent and stands in no block yet. */
+async function returningOrder(hand: Hand): Promise<string> {
+  const key = await settledOrder(hand);
+  await mine(20);
+  await hand.look();
+  expect(await hand.end()).toBe(1);
+  expect(await statusesOf(key, 'reclaim')).toEqual(['sending']);
+  return key;
+}
+
+async function reclaimedAt(key: string): Promise<Date | null> {
+  const [row] = await api.database.query<{ at: Date | null }>('SELECT reclaimed_at AS at FROM orders WHERE key = $1', [
+    key,
+  ]);
+  return row!.at;
+}
+
+/** As a hand at the keyboard of the database would: past every trigger. */
+async function byHand(statement: string, values: unknown[]): Promise<void> {
+  await asAdmin(stageDatabaseUrl(), async (client) => {
+    await client.query('SET session_replication_role = replica');
+    await client.query(statement, values);
+  });
+}
+
+async function soldSun(key: string): Promise<bigint> {
+  const [row] = await api.database.query<{ sun: bigint }>(
+    'SELECT sum(l.amount_sun)::bigint AS sun FROM leg l JOIN orders o ON o.id = l.order_id WHERE o.key = $1',
+    [key],
+  );
+  return row!.sun;
+}
+
+describe('a claim that was lost', () => {
+  it('records no signature', async () => {
+    const hand = await Hand.open();
+    const key = await rent(receivers[0]!);
+    await mine();
+    await hand.look();
+    const signed = jest.spyOn(hand.log(), 'recordSigned').mockRejectedValueOnce(new Error('died'));
+    await expect(hand.advance()).rejects.toThrow('died');
+    signed.mockRestore();
+    const { id: orderId } = await orderOf(key);
+    const stale = await dueAgain(hand, orderId);
+    await loseLeases();
+    await hand.work().claimDue(64);
+    const [tx] = await txsOf(key);
+    const signature = Buffer.alloc(65, 1);
+    expect(await hand.log().recordSigned([{ id: tx!.id, orderId, fence: stale.fence, signature }])).toEqual(new Set());
+    expect(await statusesOf(key)).toEqual(['built']);
+  });
+
+  it('records no death', async () => {
+    const hand = await Hand.open();
+    const key = await sentOrder(hand);
+    const { id: orderId } = await orderOf(key);
+    const stale = await dueAgain(hand, orderId);
+    await loseLeases();
+    await hand.work().claimDue(64);
+    const [tx] = await txsOf(key);
+    expect(await hand.log().recordDead([{ id: tx!.id, orderId, fence: stale.fence, evidence: {} }])).toEqual(new Set());
+    expect(await statusesOf(key)).toEqual(['sending']);
+  });
+
+  it('is not taken from a living holder by a wake-up that names the order', async () => {
+    const hand = await Hand.open();
+    const key = await rent(receivers[0]!);
+    const { id } = await orderOf(key);
+    const [held] = await hand.work().claimDue(64);
+    expect(held?.id).toBe(id);
+    // Woken: due at once, and held all the same.
+    await api.database.query('UPDATE orders SET next_run_at = clock_timestamp() WHERE id = $1', [id]);
+    expect(await hand.work().claimIds([id])).toEqual([]);
+  });
+});
+
+describe('a reverted block', () => {
+  it('with a return in it leaves the rental not returned', async () => {
+    const hand = await Hand.open();
+    const key = await returningOrder(hand);
+    await mine();
+    await hand.look();
+    expect(await reclaimedAt(key)).not.toBeNull();
+    await devnet.control('fork', { depth: 1, drop: true });
+    await mine();
+    await hand.look();
+    expect(await statusesOf(key, 'reclaim')).toEqual(['sending']);
+    expect(await reclaimedAt(key)).toBeNull();
+  });
+
+  it('reverts nothing that stands in another block by now', async () => {
+    const hand = await Hand.open();
+    const key = await sentOrder(hand);
+    await mine();
+    await hand.look();
+    const [tx] = await txsOf(key);
+    expect(tx?.status).toBe('included');
+    await hand.part(Inclusion).fallAway([{ id: tx!.id, blockId: '11'.repeat(32) }]);
+    expect(await statusesOf(key)).toEqual(['included']);
+    expect((await orderOf(key)).status).toBe('delivered');
+  });
+
+  it('of which one node alone speaks reverts nothing that another still has', async () => {
+    const hand = await Hand.open({
+      TRON_FULL_NODE_URLS: `${full.url},${devnet.second!.fullUrl}`,
+      TRON_SOLIDITY_NODE_URLS: `${solid.url},${devnet.second!.solidUrl}`,
+    });
+    const key = await sentOrder(hand);
+    await mine();
+    await hand.look();
+    expect(await statusesOf(key)).toEqual(['included']);
+    await devnet.control('faults', { kind: 'own-fork', node: 0, blocks: 2, port: 'full' });
+    await mine();
+    await hand.look().catch(() => undefined);
+    expect(await statusesOf(key)).toEqual(['included']);
+    expect((await orderOf(key)).status).toBe('delivered');
+  });
+});
+
+describe('settling', () => {
+  it('wants the block’s own time in the books', async () => {
+    const hand = await Hand.open();
+    const key = await sentOrder(hand);
+    await mine();
+    await hand.look();
+    const blockAt = async (): Promise<number> => {
+      const [row] = await api.database.query<{ at: Date }>(
+        'SELECT t.block_at AS at FROM chain_tx t JOIN orders o ON o.id = t.order_id WHERE o.key = $1',
+        [key],
+      );
+      return row!.at.getTime();
+    };
+    const real = await blockAt();
+    await byHand(
+      `UPDATE chain_tx SET block_at = block_at + interval '1 hour' WHERE order_id = (SELECT id FROM orders WHERE key = $1)`,
+      [key],
+    );
+    for (let round = 0; round < 3; round += 1) {
+      await mine(SOLID_LAG + 1);
+      await hand.look();
+      await hand.advance();
+    }
+    expect((await orderOf(key)).settled).toBe(true);
+    expect(await blockAt()).toBe(real);
+  });
+
+  it('wants the block’s own id in the books', async () => {
+    const hand = await Hand.open();
+    const key = await sentOrder(hand);
+    await mine();
+    await hand.look();
+    await byHand(
+      `UPDATE chain_tx SET block_id = sha256(block_id) WHERE order_id = (SELECT id FROM orders WHERE key = $1)`,
+      [key],
+    );
+    for (let round = 0; round < 3; round += 1) {
+      await mine(SOLID_LAG + 1);
+      await hand.look();
+      await hand.advance();
+    }
+    expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: true });
+    expect(await statusesOf(key)).toEqual(['solid']);
+  });
+});
+
+describe('a proof of death', () => {
+  it('is none by blocks that do not link', async () => {
+    const hand = await Hand.open();
+    const key = await sentOrder(hand);
+    const order = await dueAgain(hand, (await orderOf(key)).id);
+    const tx = order.legs[0]!.txs[0]!;
+    await mine();
+    const { head } = await devnet.control('status', {});
+    const included = Number(head);
+    await mine(PAST_VALIDITY);
+    // Its index denies the transaction, and once, the one block that holds it is told as of another fork.
+    solid.before = (path) => (path.endsWith('gettransactioninfobyid') ? { says: '{}' } : undefined);
+    let fork: Promise<unknown> | undefined;
+    const { head: top } = await devnet.control('status', {});
+    const before = solid.before;
+    solid.before = async (path, body) => {
+      if (path.endsWith('getblockbynum') && (JSON.parse(body) as { num: number }).num === included) {
+        fork ??= devnet.control('faults', {
+          kind: 'own-fork',
+          node: 0,
+          blocks: Number(top) - included + 1,
+          path: 'walletsolidity/getblockbynum',
+          times: 1,
+        });
+        await fork;
+      }
+      return before(path, body);
+    };
+    expect((await hand.proofs().judge(tx)).kind).not.toBe('dead');
+    expect(fork).toBeDefined();
+    expect((await statusesOf(key))[0]).toBe('sending');
+  });
+});
+
+describe('unsent bytes', () => {
+  it('with little validity left are not sent but built anew', async () => {
+    const hand = await Hand.open();
+    const key = await rent(receivers[0]!);
+    await mine();
+    await hand.look();
+    const sending = jest.spyOn(hand.log(), 'recordSending').mockRejectedValueOnce(new Error('died'));
+    await expect(hand.advance()).rejects.toThrow('died');
+    sending.mockRestore();
+    expect(await statusesOf(key)).toEqual(['signed']);
+    const [stale] = await txsOf(key);
+    // Of sixty seconds, twelve are left.
+    await mine(16);
+    await hand.look();
+    await loseLeases();
+    for (let round = 0; round < 2; round += 1) await hand.advance();
+    expect(await statusesOf(key)).toEqual(['dropped', 'sending']);
+    expect((await txsOf(key))[1]!.txid).not.toBe(stale!.txid);
+  });
+});
+
+describe('capacity', () => {
+  const MAX = 'wallet/getcandelegatedmaxsize';
+
+  it('is not sold twice when a delegation lands between a wallet’s reading and its writing', async () => {
+    const hand = await Hand.open();
+    await hand.poolSync().syncWallet(pool.address);
+    const before = await freeSun();
+    const key = await rent(receivers[0]!);
+    const sold = await soldSun(key);
+    await mine();
+    await hand.look();
+    let isDone = false;
+    full.before = async (path, body) => {
+      if (path !== MAX || isDone) return undefined;
+      isDone = true;
+      // The node says what it had when it was asked; the delegation is in a block before the answer arrives.
+      const answer = await fetch(`${devnet.fullUrl}/${MAX}`, { method: 'POST', body });
+      const says = await answer.text();
+      await hand.advance();
+      await mine();
+      await hand.look();
+      return { says };
+    };
+    await hand.poolSync().syncWallet(pool.address);
+    expect(isDone).toBe(true);
+    expect((await orderOf(key)).status).toBe('delivered');
+    expect(await freeSun()).toBeLessThanOrEqual(before - sold);
+  });
+
+  it('of a return that is in no block yet is not sold', async () => {
+    const hand = await Hand.open();
+    await hand.poolSync().syncWallet(pool.address);
+    const before = await freeSun();
+    const key = await returningOrder(hand);
+    await hand.poolSync().syncWallet(pool.address);
+    expect(await freeSun()).toBeLessThanOrEqual(before - (await soldSun(key)));
+  });
+});
+
+describe('the database', () => {
+  it('refuses a refund while a leg may still be delivered', async () => {
+    const hand = await Hand.open();
+    const key = await sentOrder(hand);
+    await expect(
+      api.database.query(`UPDATE orders SET status = 'refunded', settled = true WHERE key = $1`, [key]),
+    ).rejects.toThrow(/refunded while a leg may still be delivered/);
+    expect((await orderOf(key)).status).toBe('placed');
+  });
+});

@@ -1,0 +1,23 @@
+// Whether the planted bugs of the chaos programme still fit the source: a rename is noticed here, not in a long hunt.
+import { readFile } from 'node:fs/promises';
+import { compiled, patchedSources, PLANTED } from '../chaos/planted.js';
+
+it('there are enough planted bugs, and none twice', () => {
+  expect(PLANTED.length).toBeGreaterThanOrEqual(25);
+  expect(new Set(PLANTED.map(({ name }) => name)).size).toBe(PLANTED.length);
+});
+
+it.each(PLANTED.map((bug) => [bug.name, bug] as const))(
+  'the planted bug fits the source exactly once and is TypeScript: %s',
+  async (_, bug) => {
+    const sources = await patchedSources(bug);
+    expect(sources.size).toBeGreaterThan(0);
+    for (const [file, text] of sources) expect(compiled(file, text)).not.toBe('');
+  },
+);
+
+const IN_TESTS = PLANTED.flatMap(({ name, test }) => (test === undefined ? [] : [[name, test] as const]));
+it.each(IN_TESTS)('there is the test that must catch the planted bug: %s', async (_, { file, title }) => {
+  const text = await readFile(new URL(`../${file}`, import.meta.url), 'utf8');
+  expect(text.split(title).length - 1).toBe(1);
+});
