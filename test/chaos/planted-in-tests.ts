@@ -107,7 +107,14 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
   },
   {
     name: 'capacity forgets what landed while it was read',
-    changes: one(POOL_SYNC, `l.changed_at >= $2`, `l.changed_at > $2::timestamptz + interval '1 day'`),
+    changes: [
+      {
+        file: POOL_SYNC,
+        find: `OR (l.status = 'active' AND l.changed_at >= $2)`,
+        put: `OR (l.status = 'active' AND l.changed_at >= $2::timestamptz + interval '1 day')`,
+      },
+      { file: POOL_SYNC, find: 'AND t.block_number > $3', put: 'AND t.block_number > $3::bigint + 1000' },
+    ],
     test: guard('is not sold twice when a delegation lands between'),
   },
   {
