@@ -17,8 +17,7 @@ export interface BlockTransaction {
   readonly txid: string;
   readonly rawData: Buffer;
   readonly succeeded: boolean;
-  /** The first one, where it has the form of ours. */
-  readonly signature: Buffer | undefined;
+  readonly signatures: readonly Buffer[];
 }
 
 export interface Block extends BlockHead {
@@ -27,17 +26,18 @@ export interface Block extends BlockHead {
 }
 
 const ID_PATTERN = /^[0-9a-f]{64}$/;
-const SIGNATURE_PATTERN = /^[0-9a-f]{130}$/;
 const HEX_PATTERN = /^(?:[0-9a-f]{2})+$/;
+/** TRON: as many as a permission may have keys. */
+const SIGNATURES_MAX = 5;
 
 /** The txid of raw transaction bytes (TRON: sha256). */
 export function txidOf(rawData: Uint8Array): string {
   return createHash('sha256').update(rawData).digest('hex');
 }
 
-function readSignature(list: unknown): Buffer | undefined {
-  const first: unknown = Array.isArray(list) ? list[0] : undefined;
-  return typeof first === 'string' && SIGNATURE_PATTERN.test(first) ? Buffer.from(first, 'hex') : undefined;
+function readSignatures(list: unknown): readonly Buffer[] {
+  const given: readonly unknown[] = Array.isArray(list) ? list.slice(0, SIGNATURES_MAX) : [];
+  return given.flatMap((hex) => (typeof hex === 'string' && HEX_PATTERN.test(hex) ? Buffer.from(hex, 'hex') : []));
 }
 
 function readTransaction(json: JsonObject): BlockTransaction | undefined {
@@ -49,7 +49,7 @@ function readTransaction(json: JsonObject): BlockTransaction | undefined {
     txid: txidOf(rawData),
     rawData,
     succeeded: result === 'SUCCESS' || result === undefined,
-    signature: readSignature(json['signature']),
+    signatures: readSignatures(json['signature']),
   };
 }
 

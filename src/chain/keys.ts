@@ -19,6 +19,8 @@ export abstract class Signer {
 
 /** TRON counts the recovery id from 27, as Ethereum's older signatures do. */
 const RECOVERY_OFFSET = 27;
+const RECOVERY_HIGHEST = 34;
+const SIGNATURE_BYTES = 65;
 
 /** The address of a private key (32 bytes); throws when it is none. */
 export function addressOfKey(privateKey: Uint8Array): string {
@@ -47,11 +49,29 @@ export function signWithKey(rawData: Uint8Array, privateKey: Uint8Array): Buffer
   return Buffer.concat([signature, Buffer.of(recid + RECOVERY_OFFSET)]);
 }
 
-/** The address whose key made `signature` over `rawData`; undefined when it is no signature. */
+/** The address whose key made `signature` over `rawData`; undefined when it is no signature as ours are. */
 export function signerOf(rawData: Uint8Array, signature: Uint8Array): string | undefined {
-  invariant(signature.length === 65, 'a signature has 65 bytes');
+  invariant(signature.length === SIGNATURE_BYTES, 'a signature has 65 bytes');
   const recid = (signature[64] ?? 0) - RECOVERY_OFFSET;
-  if (recid !== 0 && recid !== 1) return undefined;
+  return recid === 0 || recid === 1 ? recover(rawData, signature, recid) : undefined;
+}
+
+/**
+ * The addresses whose keys made any of `signatures`, as the chain recovers them. TRON: bytes after the 65th are not
+ * looked at; the last one counts from 0 or from 27, up to 34.
+ */
+export function signersOf(rawData: Uint8Array, signatures: readonly Uint8Array[]): ReadonlySet<string> {
+  const signers = signatures.flatMap((signature) => {
+    const last = signature[64];
+    if (last === undefined) return [];
+    const header = last < RECOVERY_OFFSET ? last + RECOVERY_OFFSET : last;
+    if (header > RECOVERY_HIGHEST) return [];
+    return recover(rawData, signature, (header - RECOVERY_OFFSET) & 3) ?? [];
+  });
+  return new Set(signers);
+}
+
+function recover(rawData: Uint8Array, signature: Uint8Array, recid: number): string | undefined {
   const digest = createHash('sha256').update(rawData).digest();
   try {
     return addressOfPublicKey(secp256k1.ecdsaRecover(signature.slice(0, 64), recid, digest, false));

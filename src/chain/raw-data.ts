@@ -106,6 +106,7 @@ function readParameter(type: SignableType, value: Buffer): Parameter {
 function readMessage(bytes: Buffer, shape: Shape, what: string): Fields {
   const fields = new Map<number, bigint | Buffer>();
   let at = 0;
+  let last = 0;
   const varint = (): bigint => {
     let value = 0n;
     for (let shift = 0n; shift < 63n; shift += 7n) {
@@ -113,7 +114,10 @@ function readMessage(bytes: Buffer, shape: Shape, what: string): Fields {
       if (byte === undefined) throw new UnreadableError(`${what} ends in the middle`);
       at += 1;
       value |= BigInt(byte & 0x7f) << shift;
-      if (byte < 0x80) return value;
+      if (byte >= 0x80) continue;
+      // Nodes read a number also when it is written longer than needed; nobody who builds for us writes so.
+      if (byte === 0 && shift > 0n) throw new UnreadableError(`${what} holds a number longer than needed`);
+      return value;
     }
     // A tenth byte is the sign of a negative number; nothing here is negative.
     throw new UnreadableError(`${what} holds a number beyond 63 bits`);
@@ -125,10 +129,15 @@ function readMessage(bytes: Buffer, shape: Shape, what: string): Fields {
     const expected = shape[number];
     if (expected === undefined) throw new UnreadableError(`${what} has a field ${number.toString()}`);
     if (fields.has(number)) throw new UnreadableError(`${what} has field ${number.toString()} twice`);
+    if (number < last) throw new UnreadableError(`${what} has field ${number.toString()} out of order`);
+    last = number;
     if (wire !== (expected === 'varint' ? 0n : 2n))
       throw new UnreadableError(`${what} has field ${number.toString()} in another form`);
     if (expected === 'varint') {
-      fields.set(number, varint());
+      const value = varint();
+      // protobuf leaves out what is zero; nodes take it all the same.
+      if (value === 0n) throw new UnreadableError(`${what} holds a zero`);
+      fields.set(number, value);
       continue;
     }
     const length = varint();

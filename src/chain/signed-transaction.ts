@@ -5,9 +5,9 @@
 import { utils } from 'tronweb';
 import { invariant } from '../errors.js';
 import { sun, type Sun } from '../money/units.js';
-import { addressFromHex, addressToHex } from './address.js';
+import { addressToHex } from './address.js';
 import { txidOf, type BlockHead } from './block.js';
-import { readRawData, type SignableType } from './raw-data.js';
+import { ForeignTypeError, readRawData, UnreadableError, type RawData, type SignableType } from './raw-data.js';
 
 /** What one transaction of ours does. Resource is always ENERGY, lock always false. */
 export type ChainAction =
@@ -105,52 +105,29 @@ const TYPES = {
   AccountCreateContract: 'activate',
 } as const;
 
-/** Protobuf field 11 of raw_data is the contract; its type name stands in the bytes as a type URL. */
-function contractTypeOf(rawData: Buffer): keyof typeof TYPES | undefined {
-  const url = /type\.googleapis\.com\/protocol\.(\w+?Contract)/.exec(rawData.toString('latin1'));
-  const name = url?.[1];
-  return name !== undefined && name in TYPES ? (name as keyof typeof TYPES) : undefined;
-}
-
-interface DecodedContract {
-  readonly type: string;
-  readonly Permission_id?: number;
-  readonly parameter: { readonly value: Readonly<Record<string, unknown>> };
-}
-
-interface DecodedTransaction {
-  readonly contract: readonly DecodedContract[];
-  readonly expiration: number;
-}
-
-/** Reads raw bytes as one of our actions; undefined when they are anything else (locked, other resource, other type). */
+/**
+ * Reads raw bytes as one of our actions; undefined when they are anything else (locked, other resource, other type) or
+ * hold a single byte that we would not have written.
+ */
 export function parseTransaction(rawData: Buffer): ParsedTransaction | undefined {
-  const name = contractTypeOf(rawData);
-  if (name === undefined) return undefined;
   try {
-    const decoded = utils.deserializeTx.deserializeTransaction(name, rawData.toString('hex')) as DecodedTransaction;
-    const contract = decoded.contract[0];
-    if (decoded.contract.length !== 1 || contract?.type !== name) return undefined;
-    const action = readAction(name, contract.parameter.value);
-    if (action === undefined) return undefined;
-    return { action, permissionId: contract.Permission_id ?? 0, expiresAtMs: decoded.expiration };
-  } catch {
-    // No protobuf, or addresses that are none.
-    return undefined;
+    const says = readRawData(rawData);
+    const action = actionOf(says);
+    const expiresAtMs = Number(says.expiresAtMs);
+    if (action === undefined || !Number.isSafeInteger(expiresAtMs)) return undefined;
+    return { action, permissionId: says.permissionId, expiresAtMs };
+  } catch (error) {
+    if (error instanceof UnreadableError || error instanceof ForeignTypeError) return undefined;
+    throw error;
   }
 }
 
-function readAction(name: keyof typeof TYPES, value: Readonly<Record<string, unknown>>): ChainAction | undefined {
-  const owner = value['owner_address'];
-  const receiver = value['receiver_address'] ?? value['account_address'];
-  if (typeof owner !== 'string' || typeof receiver !== 'string') return undefined;
-  const parties = { owner: addressFromHex(owner), receiver: addressFromHex(receiver) };
-  const type = TYPES[name];
-  if (type === 'activate') return { type, ...parties };
-  if (value['resource'] !== 'ENERGY' || value['lock'] === true) return undefined;
-  const amount = value['balance'];
-  if (typeof amount !== 'number' || !Number.isSafeInteger(amount)) return undefined;
-  return { type, ...parties, amountSun: sun(amount) };
+function actionOf(says: RawData): ChainAction | undefined {
+  const { owner, receiver, amountSun } = says;
+  const type = TYPES[says.type];
+  if (type === 'activate') return { type, owner, receiver };
+  if (amountSun === undefined || says.resource !== 'ENERGY' || says.isLocked) return undefined;
+  return { type, owner, receiver, amountSun: sun(amountSun) };
 }
 
 const SIGNATURE_BYTES = 65;

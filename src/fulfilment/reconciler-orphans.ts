@@ -16,7 +16,7 @@ import { Database } from '../store/database.js';
 import { excessSun } from '../verify/delegation-check.js';
 import { inLanes } from '../verify/lanes.js';
 import { RECOVERY_PROJECT } from '../verify/recovery.js';
-import { OWN_WALLETS, strangersIn, type OwnWallet, type Stranger } from '../verify/strangers.js';
+import { OWN_WALLETS, Signatories, strangersIn, type OwnWallet, type Stranger } from '../verify/strangers.js';
 import type { Block } from '../chain/block.js';
 import { Recollection } from './recollection.js';
 
@@ -96,6 +96,7 @@ export class Orphans {
    */
   async search(turn: Turn): Promise<number> {
     const wallets = await this.database.query<OwnWallet>(OWN_WALLETS);
+    const signatories = new Signatories(this.database, this.client);
     const head = await this.client.pool.ask('the solid head', (node) => solidHeadOf(node));
     let next = Math.max(0, turn.scannedTo ?? head.number - FIRST_SEARCH_BLOCKS) + 1;
     const last = Math.min(head.number, next + PASS_BLOCKS_MAX - 1);
@@ -103,7 +104,7 @@ export class Orphans {
     while (next <= last) {
       const to = Math.min(last, next + chunk - 1);
       for (const block of await this.solidBlocks(next, to)) {
-        const strangers = await strangersIn(this.database, block, wallets);
+        const strangers = await strangersIn(this.database, signatories, block, wallets);
         await this.confirm(block, strangers);
         for (const stranger of strangers) {
           if (!(await this.recollection.recall(stranger, block))) await this.keep(stranger, block);

@@ -8,7 +8,7 @@ import { CHECK_LIMIT_MS } from './book-check.js';
 import { DelegationCheck, type PairDepth } from './delegation-check.js';
 import { FINDINGS_MAX, findingOf, type CheckResult, type Finding, type RuleId, type Stops } from './finding.js';
 import { inLanes } from './lanes.js';
-import { OWN_WALLETS, strangersIn, type OwnWallet } from './strangers.js';
+import { OWN_WALLETS, Signatories, strangersIn, type OwnWallet } from './strangers.js';
 
 export interface ChainTerms {
   /** Pairs of wallet and receiver read one by one: all (the default), or only where sums disagree. */
@@ -210,9 +210,10 @@ async function checkUnknown(
   const numbers = Array.from({ length: Math.max(0, head - from + 1) }, (_, index) => from + index);
   const findings: Finding[] = [];
   const { check, rule } = UNKNOWN_RULE;
+  const signatories = new Signatories(database, client);
   await inLanes(numbers, terms.lanes, async (number) => {
     const block = await solidBlock(client, number);
-    for (const { txid, walletId, byOwnKey, act } of await strangersIn(database, block, wallets)) {
+    for (const { txid, walletId, byOwnKey, act } of await strangersIn(database, signatories, block, wallets)) {
       const facts = { block_number: number, type: act.type, receiver: act.receiver, amount_sun: act.amountSun };
       findings.push(findingOf(check, rule, `transaction ${txid}`, facts, byOwnKey ? undefined : walletId, []));
     }

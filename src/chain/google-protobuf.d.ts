@@ -1,0 +1,17 @@
+/** What is used of google-protobuf, which ships no types. */
+declare module 'google-protobuf' {
+  export class BinaryReader {
+    constructor(bytes: Uint8Array);
+    /** To the next field; false at the end. Throws on a tag that is none. */
+    nextField(): boolean;
+    getFieldNumber(): number;
+    getWireType(): number;
+    readBytes(): Uint8Array;
+    readFixed32(): number;
+    readUint64(): number;
+    readUint64String(): string;
+    skipField(): void;
+  }
+  const protobuf: { readonly BinaryReader: typeof BinaryReader };
+  export default protobuf;
+}
