@@ -23,4 +23,12 @@ export function watchPrices(app: INestApplicationContext, registry: Registry): v
       this.set(market.ageSec);
     },
   });
+  new Gauge({
+    name: 'sizing_age_seconds',
+    help: 'Time since a transfer of the reference token was last measured; orders are sized by it until the next one.',
+    registers: [registry],
+    collect() {
+      this.set(market.sizingAgeSec);
+    },
+  });
 }

@@ -8,8 +8,8 @@ export type Fault =
   | { readonly kind: 'drops'; readonly every: number }
   /** Answers rightly, but only after so long. */
   | { readonly kind: 'slow'; readonly ms: number }
-  /** Answers this instead. */
-  | { readonly kind: 'says'; readonly status?: number; readonly body: string };
+  /** Answers this instead, always or so many times. */
+  | { readonly kind: 'says'; readonly status?: number; readonly body: string; readonly times?: number };
 
 export interface FaultyNode {
   readonly url: string;
@@ -48,6 +48,7 @@ export async function openFaultyNode(target: string): Promise<FaultyNode> {
   const faults = new Map<string, Fault>();
   let everywhere: Fault | undefined;
   let dropped = 0;
+  let said = 0;
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = (request.url ?? '').slice(1);
@@ -59,7 +60,8 @@ export async function openFaultyNode(target: string): Promise<FaultyNode> {
       response.destroy();
       return;
     }
-    if (fault?.kind === 'says') {
+    if (fault?.kind === 'says' && said < (fault.times ?? Number.POSITIVE_INFINITY)) {
+      said += 1;
       response.writeHead(fault.status ?? 200, { 'content-type': 'application/json' }).end(fault.body);
       return;
     }
@@ -95,6 +97,7 @@ export async function openFaultyNode(target: string): Promise<FaultyNode> {
     asked,
     keys,
     fail: (fault, ...paths) => {
+      said = 0;
       if (paths.length === 0) everywhere = fault;
       for (const path of paths) faults.set(path, fault);
     },

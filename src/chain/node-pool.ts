@@ -98,16 +98,18 @@ export class NodePool {
 
   /**
    * Asks in configured order until one answers: healthy nodes, then those that failed lately. A node with none beside
-   * it is asked once more after a broken connection. Throws ChainUnavailableError when nobody answers.
+   * it is asked once more after a broken connection. `last` is asked last. Throws ChainUnavailableError when nobody
+   * answers.
    */
-  async ask<T>(what: string, question: (node: TronNode) => Promise<T>): Promise<T> {
+  async ask<T>(what: string, question: (node: TronNode) => Promise<T>, last?: TronNode): Promise<T> {
     const faults: unknown[] = [];
-    const candidates = await this.candidates();
+    const known = await this.candidates();
+    const candidates = [...known.filter((node) => node !== last), ...known.filter((node) => node === last)];
     const [only] = candidates;
     if (candidates.length === 1 && only !== undefined) candidates.push(only);
     for (const node of candidates) {
-      const [last] = faults.slice(-1);
-      if (node === only && last instanceof NodeFault && !BROKEN.has(last.kind)) break;
+      const fault = faults.at(-1);
+      if (node === only && fault instanceof NodeFault && !BROKEN.has(fault.kind)) break;
       try {
         return await question(node);
       } catch (error) {

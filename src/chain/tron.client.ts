@@ -55,6 +55,8 @@ export interface TransactionPlace {
   readonly feeSun: Sun;
 }
 
+const CONSTANT_CALL = 'wallet/triggerconstantcontract';
+
 function nonsense(node: TronNode, what: string): NodeFault {
   return new NodeFault(node.name, 'nonsense', what);
 }
@@ -157,23 +159,20 @@ export class TronClient {
     });
   }
 
-  /** Runs an unsigned call on the head's state; nothing is signed, broadcast or charged. */
+  /**
+   * Runs an unsigned call on the head's state; nothing is signed, broadcast or charged. TRON: a busy node gives up on
+   * small calls now and then for want of CPU time, so that is asked once more, of another node where there is one.
+   */
   async simulate(call: ContractCall): Promise<CallOutcome> {
-    return this.pool.ask('wallet/triggerconstantcontract', async (node) =>
-      readCallOutcome(
-        node.name,
-        await node.full('wallet/triggerconstantcontract', {
-          owner_address: call.ownerAddress,
-          contract_address: call.contractAddress,
-          ...(call.functionSelector === undefined ? {} : { function_selector: call.functionSelector }),
-          ...(call.parameter === undefined ? {} : { parameter: call.parameter }),
-          ...(call.data === undefined ? {} : { data: call.data }),
-          // TRON takes int64 as a JSON integer; the value fits one (Contract 5).
-          ...(call.callValue === undefined ? {} : { call_value: Number(call.callValue) }),
-          visible: true,
-        }),
-      ),
-    );
+    let asked: TronNode | undefined;
+    const run = async (node: TronNode): Promise<CallOutcome> => {
+      asked = node;
+      return simulateAt(node, call);
+    };
+    const outcome = await this.pool.ask(CONSTANT_CALL, run);
+    if (outcome.kind !== 'refused' || outcome.refusal !== 'timeout') return outcome;
+    // The first answer stands where nobody gives a second one.
+    return this.pool.ask(CONSTANT_CALL, run, asked).catch(() => outcome);
   }
 
   /** The freshest head. */
@@ -217,6 +216,22 @@ export async function canDelegateMaxOf(node: TronNode, address: string): Promise
   const body = { owner_address: address, type: 1, visible: true };
   const { max } = amounts(node, await node.full('wallet/getcandelegatedmaxsize', body), { max: 'max_size' });
   return sun(max);
+}
+
+async function simulateAt(node: TronNode, call: ContractCall): Promise<CallOutcome> {
+  return readCallOutcome(
+    node.name,
+    await node.full(CONSTANT_CALL, {
+      owner_address: call.ownerAddress,
+      contract_address: call.contractAddress,
+      ...(call.functionSelector === undefined ? {} : { function_selector: call.functionSelector }),
+      ...(call.parameter === undefined ? {} : { parameter: call.parameter }),
+      ...(call.data === undefined ? {} : { data: call.data }),
+      // TRON takes int64 as a JSON integer; the value fits one (Contract 5).
+      ...(call.callValue === undefined ? {} : { call_value: Number(call.callValue) }),
+      visible: true,
+    }),
+  );
 }
 
 /** A block by number as `node` has it; undefined when its chain is not that high. */

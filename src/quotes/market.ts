@@ -34,9 +34,9 @@ export interface MarketState extends ChainState {
   readonly measuredAtMs: number;
 }
 
-/** `figures` undefined: nobody is known to hold the token, so nothing could be measured. */
+/** `figures` undefined: nobody was ever known to hold the token, so nothing could be measured. */
 interface SizingState {
-  readonly figures: MeasuredSizing | undefined;
+  readonly figures: (MeasuredSizing & { readonly measuredAtMs: number }) | undefined;
 }
 
 /** Reading takes two or three questions, each of which may go to a second node. */
@@ -45,8 +45,6 @@ const QUESTIONS_MAX = 3;
 const START_LIMIT_MS = 3000;
 /** How soon a failed measurement is tried again once a holder was learned. */
 const SIZING_RETRY_MS = 2000;
-/** A measurement that could not be renewed counts for so many intervals more. */
-const SIZING_AGE_FACTOR = 3;
 const POOL_WALLETS_ASKED = 3;
 
 @Injectable()
@@ -87,7 +85,9 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
     this.chainRepeater = background(this.chain, (err) =>
       log.warn({ err }, 'the state of the chain could not be refreshed'),
     );
-    this.sizingRepeater = background(this.sizing, (err) => log.warn({ err }, 'token transfers could not be measured'));
+    this.sizingRepeater = background(this.sizing, (err) => {
+      log.warn({ err, ageSec: this.sizingAgeSec }, 'token transfers could not be measured; the last figures stay');
+    });
   }
 
   async onModuleInit(): Promise<void> {
@@ -116,20 +116,22 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
     return (this.chain.latest()?.ageMs ?? Number.POSITIVE_INFINITY) / 1000;
   }
 
+  /** Seconds since a token transfer was last measured; infinite when none ever was. */
+  get sizingAgeSec(): number {
+    const figures = this.sizing.latest()?.value.figures;
+    return figures === undefined ? Number.POSITIVE_INFINITY : Math.max(0, nowMs() - figures.measuredAtMs) / 1000;
+  }
+
   /** Tells the market of an address that holds the reference token, from which it may simulate transfers. */
   learnHolder(address: string): void {
     const isNews = this.probe.learn(address);
     if (isNews && this.sizing.latest()?.value.figures === undefined) this.sizingRepeater.nudge();
   }
 
+  /** What was measured last, however long ago: the configured figures were never nearer to the truth. */
   private sizingFigures(): SizingFigures {
-    const { sizingRefreshSec, warmEnergy, coldEnergy } = this.config.market;
-    const latest = this.sizing.latest();
-    const measured = latest?.value.figures;
-    if (measured !== undefined && latest !== undefined && latest.ageMs <= sizingRefreshSec * 1000 * SIZING_AGE_FACTOR) {
-      return measured;
-    }
-    return { warmEnergy: energy(warmEnergy), coldEnergy: energy(coldEnergy) };
+    const { warmEnergy, coldEnergy } = this.config.market;
+    return this.sizing.latest()?.value.figures ?? { warmEnergy: energy(warmEnergy), coldEnergy: energy(coldEnergy) };
   }
 
   private async readChain(): Promise<ChainState> {
@@ -164,16 +166,18 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
   }
 
   private async readSizing(): Promise<SizingState> {
-    const lastHolder = this.sizing.latest()?.value.figures?.holder;
+    const last = this.sizing.latest()?.value.figures;
     const wallets = await this.poolWallets().catch(() => []);
-    const figures = await this.probe.measure([...(lastHolder === undefined ? [] : [lastHolder]), ...wallets]);
-    if (figures === undefined) {
-      this.log.warn(
-        {},
-        'nobody is known to hold the reference token, so orders are sized by WARM_ENERGY and COLD_ENERGY; name a holder in SIZING_HOLDER',
-      );
-    }
-    return { figures };
+    const measuredAtMs = nowMs();
+    const figures = await this.probe.measure([...(last === undefined ? [] : [last.holder]), ...wallets]);
+    if (figures !== undefined) return { figures: { ...figures, measuredAtMs } };
+    this.log.warn(
+      {},
+      last === undefined
+        ? 'nobody is known to hold the reference token, so orders are sized by WARM_ENERGY and COLD_ENERGY; name a holder in SIZING_HOLDER'
+        : 'nobody is known any more to hold the reference token and transfer it, so orders are sized as last measured; name a holder in SIZING_HOLDER',
+    );
+    return { figures: last };
   }
 
   private async poolWallets(): Promise<string[]> {
@@ -254,6 +258,7 @@ function encodeSizing({ figures }: SizingState) {
         warmEnergy: figures.warmEnergy.toString(),
         coldEnergy: figures.coldEnergy.toString(),
         holder: figures.holder,
+        measuredAtMs: figures.measuredAtMs.toString(),
       };
 }
 
@@ -264,5 +269,7 @@ function decodeSizing(json: unknown): SizingState | undefined {
   const coldEnergy = integerOf(fields, 'coldEnergy');
   const holder = fields['holder'];
   if (warmEnergy === undefined || coldEnergy === undefined || typeof holder !== 'string') return undefined;
-  return { figures: { warmEnergy: energy(warmEnergy), coldEnergy: energy(coldEnergy), holder } };
+  // Written by an earlier version, it has no time of its own: it is young, or would have been replaced.
+  const measuredAtMs = Number(integerOf(fields, 'measuredAtMs') ?? BigInt(nowMs()));
+  return { figures: { warmEnergy: energy(warmEnergy), coldEnergy: energy(coldEnergy), holder, measuredAtMs } };
 }

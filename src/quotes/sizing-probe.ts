@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { addressFromBytes, addressToHex, isAddress } from '../chain/address.js';
+import type { CallOutcome } from '../chain/contract-call.js';
 import type { TronClient } from '../chain/tron.client.js';
 import type { Energy } from '../money/units.js';
 import {
@@ -27,6 +28,19 @@ const ZERO_ADDRESS = addressFromBytes(Buffer.concat([Buffer.of(0x41), Buffer.all
 const HOLDERS_WANTED = 3;
 const CANDIDATES_MAX = 12;
 const LEARNED_MAX = 8;
+
+/** A node gave up on a call, which says nothing of the token or its holders. */
+export class NotMeasuredError extends Error {
+  override readonly name = 'NotMeasuredError';
+}
+
+/** Throws NotMeasuredError for an answer that is a node's own trouble. */
+function judged(outcome: CallOutcome): CallOutcome {
+  if (outcome.kind === 'refused' && outcome.refusal !== 'no-contract') {
+    throw new NotMeasuredError(`the node did not run the call: ${outcome.message.slice(0, 200)}`);
+  }
+  return outcome;
+}
 
 export class SizingProbe {
   /** Receivers that were seen to hold the token, the latest last. */
@@ -60,7 +74,7 @@ export class SizingProbe {
 
   /**
    * The two figures, or undefined when no holder is known or the token refuses transfers. `others` are addresses that
-   * may hold the token. Throws ChainUnavailableError.
+   * may hold the token. Throws ChainUnavailableError, and NotMeasuredError when nodes gave up on the calls.
    */
   async measure(others: readonly string[]): Promise<MeasuredSizing | undefined> {
     this.hasNews = false;
@@ -72,13 +86,20 @@ export class SizingProbe {
       this.token,
       ZERO_ADDRESS,
     ]);
+    let trouble: NotMeasuredError | undefined;
     for (const holder of holders) {
-      const figures = await this.measureFrom(
-        holder,
-        holders.find((other) => other !== holder),
-      );
-      if (figures !== undefined) return { ...figures, holder };
+      try {
+        const figures = await this.measureFrom(
+          holder,
+          holders.find((other) => other !== holder),
+        );
+        if (figures !== undefined) return { ...figures, holder };
+      } catch (error) {
+        if (!(error instanceof NotMeasuredError)) throw error;
+        trouble = error;
+      }
     }
+    if (trouble !== undefined) throw trouble;
     return undefined;
   }
 
@@ -102,24 +123,31 @@ export class SizingProbe {
   }
 
   private async energyOfTransfer(from: string, to: string): Promise<Energy | undefined> {
-    const outcome = await this.chain.simulate({
-      ownerAddress: from,
-      contractAddress: this.token,
-      functionSelector: TRANSFER,
-      parameter: addressWord(addressToHex(to)) + uintWord(1n),
-    });
+    const outcome = judged(
+      await this.chain.simulate({
+        ownerAddress: from,
+        contractAddress: this.token,
+        functionSelector: TRANSFER,
+        parameter: addressWord(addressToHex(to)) + uintWord(1n),
+      }),
+    );
     if (outcome.kind !== 'success' || !transferWorked(outcome.result) || outcome.energyUsed <= 0n) return undefined;
     return outcome.energyUsed;
   }
 }
 
-/** The balance of `token` at `address`; undefined when the contract gives none. Throws ChainUnavailableError. */
+/**
+ * The balance of `token` at `address`; undefined when the contract gives none. Throws ChainUnavailableError, and
+ * NotMeasuredError when a node gave up on the call.
+ */
 export async function balanceOf(chain: TronClient, token: string, address: string): Promise<bigint | undefined> {
-  const outcome = await chain.simulate({
-    ownerAddress: address,
-    contractAddress: token,
-    functionSelector: BALANCE_OF,
-    parameter: addressWord(addressToHex(address)),
-  });
+  const outcome = judged(
+    await chain.simulate({
+      ownerAddress: address,
+      contractAddress: token,
+      functionSelector: BALANCE_OF,
+      parameter: addressWord(addressToHex(address)),
+    }),
+  );
   return outcome.kind === 'success' ? firstWord(outcome.result) : undefined;
 }

@@ -376,6 +376,19 @@ describe('what processes share', () => {
   });
 });
 
+const OUT_OF_TIME = JSON.stringify({
+  result: {
+    code: 'OTHER_ERROR',
+    message: "class org.tron.core.vm.program.Program$OutOfTimeException : CPU timeout for 'JUMP' operation executing",
+  },
+});
+const NO_BALANCE = JSON.stringify({
+  result: { result: true },
+  energy_used: 5,
+  constant_result: ['0'.repeat(64)],
+  transaction: { ret: [{}] },
+});
+
 describe('the energy of a token transfer', () => {
   const FALLBACK = { warmEnergy: 65_000n, coldEnergy: 131_000n };
 
@@ -408,14 +421,37 @@ describe('the energy of a token transfer', () => {
     expect(market.current()).toMatchObject({ energyFeeSun: 100n, sizing: FALLBACK });
   });
 
-  test('that could not be renewed for long falls back to the configured one', async () => {
+  test.each([
+    ['node says nothing of use', '{}'],
+    ['node has no CPU time for it', OUT_OF_TIME],
+  ])('stays as it was last measured while a %s', async (_, body) => {
     const { market } = await openMarket({ SIZING_REFRESH_SEC: '1' }, true);
     expect(market.current().sizing.warmEnergy).toBe(WARM);
-    world.node.fail({ kind: 'says', body: '{}' }, CONSTANT);
-    const sizing = await until(
-      () => market.current().sizing,
-      ({ warmEnergy }) => warmEnergy !== WARM,
+    world.node.fail({ kind: 'says', body }, CONSTANT);
+    const ages = async () =>
+      until(
+        () => market.sizingAgeSec,
+        (ageSec) => ageSec > 4,
+      );
+    expect(await ages()).toBeGreaterThan(4);
+    expect(market.current().sizing).toMatchObject({ warmEnergy: WARM, coldEnergy: COLD });
+    world.node.mend();
+    expect(
+      await until(
+        () => market.sizingAgeSec,
+        (ageSec) => ageSec < 4,
+      ),
+    ).toBeLessThan(4);
+  });
+
+  test('stays as it was last measured when nobody is known to hold the token any more', async () => {
+    const { market } = await openMarket({ SIZING_REFRESH_SEC: '1' }, true);
+    expect(market.current().sizing.warmEnergy).toBe(WARM);
+    world.node.fail({ kind: 'says', body: NO_BALANCE }, CONSTANT);
+    await until(
+      () => market.sizingAgeSec,
+      (ageSec) => ageSec > 4,
     );
-    expect(sizing).toEqual(FALLBACK);
+    expect(market.current().sizing).toMatchObject({ warmEnergy: WARM, coldEnergy: COLD });
   });
 });

@@ -102,6 +102,13 @@ describe('a simulation', () => {
     expect(text).not.toMatch(/java|Exception|127\.0\.0\.1|10\.0\.0\.7|html|suspended/);
   });
 
+  test('that runs out of time once is run again', async () => {
+    const askedBefore = world.node.asked.get(CONSTANT) ?? 0;
+    world.node.fail({ kind: 'says', body: OUT_OF_TIME, times: 1 }, CONSTANT);
+    expect((await simulateAt(own)).status).toBe(200);
+    expect((world.node.asked.get(CONSTANT) ?? 0) - askedBefore).toBeGreaterThanOrEqual(2);
+  });
+
   test('that runs out of energy is a failing call, not a node that cannot', async () => {
     world.node.fail({ kind: 'says', body: OUT_OF_ENERGY }, CONSTANT);
     const { status, body } = await simulateAt(own);
