@@ -91,21 +91,29 @@ async function ask(url: string, path: string, body: unknown): Promise<Record<str
 
 /** Stakes for energy, and waits until the stake is in a block. */
 export async function stake(url: string, owner: Owner, amount: bigint): Promise<void> {
-  const built = await ask(url, 'wallet/freezebalancev2', {
-    owner_address: owner.address,
-    frozen_balance: Number(amount),
-    resource: 'ENERGY',
-    visible: true,
-  });
-  const raw = built['raw_data_hex'];
-  if (typeof raw !== 'string') throw new Error(`the chain built no stake: ${JSON.stringify(built)}`);
-  const signature = signWithKey(Buffer.from(raw, 'hex'), owner.privateKey).toString('hex');
-  const sent = await ask(url, 'wallet/broadcasttransaction', { ...built, signature: [signature] });
-  if (sent['result'] !== true) throw new Error(`the chain took no stake: ${JSON.stringify(sent)}`);
+  const txid = await actAs(url, owner, 'freezebalancev2', { frozen_balance: Number(amount), resource: 'ENERGY' });
   for (let look = 0; look < 100; look += 1) {
-    const found = await ask(url, 'wallet/gettransactioninfobyid', { value: built['txID'] });
-    if (found['id'] === built['txID']) return;
+    const found = await ask(url, 'wallet/gettransactioninfobyid', { value: txid });
+    if (found['id'] === txid) return;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   throw new Error('the stake never came into a block');
+}
+
+/** Has the chain build an operation of `owner`, signs it with the owner's key and sends it. Returns its id. */
+export async function actAs(url: string, owner: Owner, operation: string, body: object): Promise<string> {
+  const built = await ask(url, `wallet/${operation}`, { owner_address: owner.address, ...body, visible: true });
+  const raw = built['raw_data_hex'];
+  if (typeof raw !== 'string') throw new Error(`the chain built no ${operation}: ${JSON.stringify(built)}`);
+  const signature = signWithKey(Buffer.from(raw, 'hex'), owner.privateKey).toString('hex');
+  const sent = await ask(url, 'wallet/broadcasttransaction', { ...built, signature: [signature] });
+  if (sent['result'] !== true) throw new Error(`the chain took no ${operation}: ${JSON.stringify(sent)}`);
+  return String(built['txID']);
+}
+
+/** What `from` has delegated to `to` for energy, by the chain's word. */
+export async function delegatedSunOf(url: string, from: string, to: string): Promise<bigint> {
+  const said = await ask(url, 'wallet/getdelegatedresourcev2', { fromAddress: from, toAddress: to, visible: true });
+  const rows = (said['delegatedResource'] ?? []) as { frozen_balance_for_energy?: number }[];
+  return rows.reduce((sum, row) => sum + BigInt(row.frozen_balance_for_energy ?? 0), 0n);
 }

@@ -42,6 +42,7 @@ export let api: TestApi;
 export let customer: Customer;
 const workers: INestApplicationContext[] = [];
 export const receivers = Array.from({ length: 4 }, () => newOwner().address);
+/** The pool wallet's own owner, who may act beside the service. */
 export const pool = newOwner();
 export const stageDatabaseUrl = (): string => store.url;
 const activation = newOwner();

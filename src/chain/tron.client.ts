@@ -136,18 +136,7 @@ export class TronClient {
 
   /** What `from` has delegated to `to` for energy, locked and unlocked; zero when nothing. */
   async delegatedEnergySun(from: string, to: string): Promise<Sun> {
-    return this.pool.ask('wallet/getdelegatedresourcev2', async (node) => {
-      const json = await node.full('wallet/getdelegatedresourcev2', {
-        fromAddress: from,
-        toAddress: to,
-        visible: true,
-      });
-      let total = 0n;
-      for (const row of objectsOf(json['delegatedResource'])) {
-        total += amounts(node, row, { sum: 'frozen_balance_for_energy' }).sum;
-      }
-      return sun(total);
-    });
+    return this.pool.ask('wallet/getdelegatedresourcev2', async (node) => delegatedSunAt(node, from, to));
   }
 
   /** Addresses that `from` has delegated anything to. */
@@ -255,6 +244,17 @@ export async function solidBlockOf(node: TronNode, number: number): Promise<Bloc
 /** The solid head of one node. */
 export async function solidHeadOf(node: TronNode): Promise<Block> {
   return readBlock(node.name, await node.solid('walletsolidity/getnowblock', {}));
+}
+
+/** What `from` has delegated to `to` for energy by the head's state of `node`, what is pending there included. */
+export async function delegatedSunAt(node: TronNode, from: string, to: string): Promise<Sun> {
+  const body = { fromAddress: from, toAddress: to, visible: true };
+  const json = await node.full('wallet/getdelegatedresourcev2', body);
+  let total = 0n;
+  for (const row of objectsOf(json['delegatedResource'])) {
+    total += amounts(node, row, { sum: 'frozen_balance_for_energy' }).sum;
+  }
+  return sun(total);
 }
 
 /** Where `node` has a transaction in a block of its chain; undefined when it knows none. */

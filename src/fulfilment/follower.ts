@@ -14,6 +14,7 @@ import { Log } from '../http/logger.js';
 import { Database } from '../store/database.js';
 import { ChainView } from './chain-view.js';
 import { Inclusion, type FallenTx } from './inclusion.js';
+import { RecentActs } from './recent-acts.js';
 import { Settlement } from './settlement.js';
 
 /** How far back a replaced block is looked for, and how many missed blocks are read. Both beyond any real fork. */
@@ -33,6 +34,7 @@ const OLDEST_INCLUDED = {
 };
 
 const ANY_WALLET = { name: 'any_wallet', text: `SELECT address FROM pool_wallet ORDER BY id LIMIT 1` };
+const WALLETS = { name: 'own_addresses', text: `SELECT address FROM pool_wallet` };
 
 export interface ChainStep {
   readonly head: BlockHead;
@@ -55,6 +57,7 @@ export class Follower {
     @Inject(Inclusion) private readonly inclusion: Inclusion,
     @Inject(Settlement) private readonly settlement: Settlement,
     @Inject(ChainView) private readonly view: ChainView,
+    @Inject(RecentActs) private readonly recent: RecentActs,
     @Inject(Config) private readonly config: Config,
     @Inject(Log) private readonly logger: Log,
   ) {}
@@ -117,6 +120,8 @@ export class Follower {
     }
     fresh.reverse();
     await this.takeBackReplaced(node, fresh, isFirst);
+    const wallets = new Set((await this.database.query<{ address: string }>(WALLETS)).map(({ address }) => address));
+    for (const block of fresh) this.recent.record(block, wallets);
     const delivered: bigint[] = [];
     for (const block of fresh) {
       const txids = block.transactions.filter((tx) => tx.succeeded).map((tx) => tx.txid);

@@ -20,14 +20,18 @@ import { Outbound, type OrderBuild, type OrderTx } from './outbound.js';
 import { energyOf, isEnding, planFor, type Plan, type TxStep } from './plan.js';
 import { Progress } from './progress.js';
 import { Proofs } from './proof.js';
+import { pairKey, ReclaimGuard, type Pair, type Verdict } from './reclaim-guard.js';
+import { reclaimRestMs, withheldRestMs } from './reclaim-pace.js';
 import { TransactionLog } from './transaction-log.js';
 import { Work } from './work.js';
-import type { WorkOrder } from './work-order.js';
+import { tallyOf, type WorkLeg, type WorkOrder } from './work-order.js';
 
 /** Unsent bytes with less validity left than this are dropped and built anew. */
 const VALIDITY_LEFT_MIN_MS = 20_000;
 /** Attempts of a reclaim after which somebody should look; it is never given up. */
 const RECLAIM_ATTENTION_ATTEMPT = 3;
+/** A delegation that is missing for longer after its rental's end than a block may take to be told is a person's. */
+const SHORT_ATTENTION_MS = 60_000;
 /** Transactions asked after at once; a far node takes a tenth of a second for each. */
 const LOOK_UPS_MAX = 16;
 
@@ -43,6 +47,10 @@ interface Pass {
   readonly again: Set<bigint>;
   /** Could not be worked on; left alone for the rest of the pass, so that it holds up nobody else. */
   readonly failed: Set<bigint>;
+  /** What the chain says of the pairs of reclaims that were about to be made. */
+  readonly verdicts: Map<string, Verdict>;
+  /** Milliseconds until an order's reclaim is worth another look. */
+  readonly rests: Map<bigint, number>;
 }
 
 @Injectable()
@@ -55,6 +63,7 @@ export class Fulfiller {
     @Inject(Inclusion) private readonly inclusion: Inclusion,
     @Inject(Proofs) private readonly proofs: Proofs,
     @Inject(Ending) private readonly ending: Ending,
+    @Inject(ReclaimGuard) private readonly reclaimGuard: ReclaimGuard,
     @Inject(TransactionLog) private readonly transactionLog: TransactionLog,
     @Inject(Progress) private readonly progress: Progress,
     @Inject(TronClient) private readonly client: TronClient,
@@ -71,7 +80,7 @@ export class Fulfiller {
       order,
       plan: planFor(order, clockMs, this.config.worker.unresolvedSec),
     }));
-    const pass: Pass = { planned, again: new Set(), failed: new Set() };
+    const pass: Pass = { planned, again: new Set(), failed: new Set(), verdicts: new Map(), rests: new Map() };
     try {
       await this.endWhatCannotBe(pass);
       await this.sendWhatIsRecorded(pass, view);
@@ -85,7 +94,7 @@ export class Fulfiller {
       const released = await this.work.release(
         orders.map((order) => ({
           order,
-          delayMs: pass.again.has(order.id) ? 0 : this.delayMs,
+          delayMs: pass.again.has(order.id) ? 0 : (pass.rests.get(order.id) ?? this.delayMs),
           isEnding: isEnding(order, clockMs),
         })),
       );
@@ -140,7 +149,7 @@ export class Fulfiller {
     }
     await this.outbound.drop(drop);
     for (const { order } of drop) pass.again.add(order.id);
-    await this.outbound.resume(go);
+    await this.outbound.resume(await this.permitted(pass, go, view));
   }
 
   private async findWhatWasSent(pass: Pass, view: View): Promise<void> {
@@ -156,7 +165,7 @@ export class Fulfiller {
         } else if (view.head.timestampMs < step.tx.expiresAtMs && step.isWanted) resend.push(step);
       }),
     );
-    await this.outbound.resend(resend);
+    await this.outbound.resend(await this.permitted(pass, resend, view));
   }
 
   /** Whether the transaction was found in a block by its own bytes, and recorded so. */
@@ -237,7 +246,40 @@ export class Fulfiller {
         }
       });
     }
-    await this.outbound.launch(builds, view);
+    await this.outbound.launch(await this.permitted(pass, this.due(pass, builds), view), view);
+  }
+
+  /** Without the reclaims that failed so often that their next attempt is not due yet. */
+  private due(pass: Pass, builds: readonly OrderBuild[]): readonly OrderBuild[] {
+    return builds.filter(({ order, leg, purpose }) => {
+      const restMs = purpose === 'reclaim' ? reclaimRestMs(tallyOf(leg, purpose)) : 0;
+      if (restMs > 0) restAtMost(pass, order, restMs);
+      return restMs === 0;
+    });
+  }
+
+  /** Without the reclaims for which too little, or nobody knows how much, stands on chain. */
+  private async permitted<T extends { readonly order: WorkOrder; readonly leg: WorkLeg }>(
+    pass: Pass,
+    steps: readonly (T & ({ readonly purpose: string } | { readonly tx: { readonly purpose: string } }))[],
+    view: View | undefined,
+  ): Promise<T[]> {
+    const reclaims = steps.filter((step) => ('tx' in step ? step.tx.purpose : step.purpose) === 'reclaim');
+    const pairs = reclaims.map(({ order, leg }) => pairOf(order, leg));
+    const unknown = pairs.filter((pair) => !pass.verdicts.has(pairKey(pair)));
+    if (view !== undefined) {
+      for (const [key, verdict] of await this.reclaimGuard.judge(unknown, view)) pass.verdicts.set(key, verdict);
+    }
+    const withheld = new Set<unknown>();
+    for (const step of reclaims) {
+      const verdict = pass.verdicts.get(pairKey(pairOf(step.order, step.leg)));
+      if (verdict === 'covered') continue;
+      withheld.add(step);
+      const lateMs = this.chainView.clockMs - (step.order.endsAtMs ?? this.chainView.clockMs);
+      restAtMost(pass, step.order, withheldRestMs(lateMs));
+      if (verdict === 'short' && lateMs > SHORT_ATTENTION_MS) await this.ending.callAttention(step.order);
+    }
+    return steps.filter((step) => !withheld.has(step));
   }
 
   /** Orders of which a transaction is neither found nor proven dead for ten minutes: `unresolved`. */
@@ -249,6 +291,14 @@ export class Fulfiller {
       else if (!order.needsAttention) await this.ending.callAttention(order);
     }
   }
+}
+
+function pairOf(order: WorkOrder, leg: WorkLeg): Pair {
+  return { walletId: leg.walletId, walletAddress: leg.walletAddress, receiver: order.receiver };
+}
+
+function restAtMost(pass: Pass, order: WorkOrder, ms: number): void {
+  pass.rests.set(order.id, Math.min(ms, pass.rests.get(order.id) ?? ms));
 }
 
 /** An order that is being undone wants no delivery any more; what may be on its way already is waited for, not sent on. */

@@ -14,6 +14,8 @@ import { Outbound } from './outbound.js';
 import { Progress } from './progress.js';
 import { Proofs } from './proof.js';
 import { Pruning } from './pruning.js';
+import { RecentActs } from './recent-acts.js';
+import { ReclaimGuard } from './reclaim-guard.js';
 import { Recollection } from './recollection.js';
 import { Reconciler } from './reconciler.js';
 import { ReconcilerFigures } from './reconciler-figures.js';
@@ -41,6 +43,8 @@ import { Work } from './work.js';
     Progress,
     Proofs,
     Pruning,
+    RecentActs,
+    ReclaimGuard,
     Recollection,
     Reconciler,
     ReconcilerFigures,

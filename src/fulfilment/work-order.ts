@@ -1,4 +1,4 @@
-/** An order as the worker sees it: its own row, its legs, and every transaction of them that is not given up. */
+/** An order as the worker sees it: its own row, its legs, their live transactions, and counts of the others. */
 import type { ChainTxPurpose, ChainTxStatus, LegStatus, OrderKind, OrderStatus } from '../orders/order-state.js';
 import type { Energy, Sun } from '../money/units.js';
 
@@ -20,6 +20,19 @@ export interface WorkTx {
   readonly ageSec: number;
 }
 
+/** What is left of a leg's transactions of one purpose that are dead or dropped. */
+export interface Tally {
+  readonly purpose: ChainTxPurpose;
+  /** The highest attempt. */
+  readonly attempts: number;
+  /** Attempts that were sent and proven dead. */
+  readonly deaths: number;
+  /** Attempts since the leg's status last changed, or since a person asked for another one. */
+  readonly recent: number;
+  /** Seconds since the last attempt was recorded, by the database's clock. */
+  readonly lastAgeSec: number;
+}
+
 export interface WorkLeg {
   readonly id: bigint;
   readonly legNo: number;
@@ -32,8 +45,9 @@ export interface WorkLeg {
   readonly status: LegStatus;
   /** Seconds since its status last changed, by the database's clock. */
   readonly ageSec: number;
-  /** Oldest first; `dead` and `dropped` ones included. */
+  /** Oldest first, at most one of each purpose: those that are neither dead nor dropped. */
   readonly txs: readonly WorkTx[];
+  readonly tallies: readonly Tally[];
 }
 
 export interface WorkOrder {
@@ -66,11 +80,16 @@ export function liveTx(leg: WorkLeg, purpose: ChainTxPurpose): WorkTx | undefine
   return leg.txs.find((tx) => tx.purpose === purpose && tx.status !== 'dead' && tx.status !== 'dropped');
 }
 
+export function tallyOf(leg: WorkLeg, purpose: ChainTxPurpose): Tally | undefined {
+  return leg.tallies.find((tally) => tally.purpose === purpose);
+}
+
 export function attemptsOf(leg: WorkLeg, purpose: ChainTxPurpose): number {
-  return leg.txs.reduce((most, tx) => (tx.purpose === purpose ? Math.max(most, tx.attempt) : most), 0);
+  const most = tallyOf(leg, purpose)?.attempts ?? 0;
+  return leg.txs.reduce((sum, tx) => (tx.purpose === purpose ? Math.max(sum, tx.attempt) : sum), most);
 }
 
 /** Attempts that were sent and proven dead; dropped ones never left the house, and of some no node was ever told. */
 export function deathsOf(leg: WorkLeg, purpose: ChainTxPurpose): number {
-  return leg.txs.filter((tx) => tx.purpose === purpose && tx.status === 'dead' && tx.sends > 0).length;
+  return tallyOf(leg, purpose)?.deaths ?? 0;
 }

@@ -8,7 +8,7 @@ import { crashPoint } from '../crash-point.js';
 import { sun, type Energy } from '../money/units.js';
 import type { ChainTxPurpose, ChainTxStatus, LegStatus, OrderKind, OrderStatus } from '../orders/order-state.js';
 import { Database } from '../store/database.js';
-import type { WorkLeg, WorkOrder, WorkTx } from './work-order.js';
+import type { Tally, WorkLeg, WorkOrder, WorkTx } from './work-order.js';
 
 /**
  * A claimed order is due again when its lease ends: a worker that dies leaves nothing to find but that. Any other
@@ -77,7 +77,18 @@ const LOAD_TXS = {
   name: 'load_txs',
   text: `SELECT id, leg_id, purpose, attempt, status, txid, raw_data, signature, ref_block_number, expires_at,
       block_number, block_id, sends, extract(epoch FROM clock_timestamp() - created_at)::float8 AS age_sec
-    FROM chain_tx WHERE order_id = ANY ($1::bigint[]) ORDER BY id`,
+    FROM chain_tx WHERE order_id = ANY ($1::bigint[]) AND status NOT IN ('dead', 'dropped') ORDER BY id`,
+};
+
+/** A reclaim is never given up, so that its attempts may be many: they are counted where they lie. */
+const LOAD_TALLIES = {
+  name: 'load_tallies',
+  text: `SELECT t.leg_id, t.purpose, max(t.attempt) AS attempts,
+      count(*) FILTER (WHERE t.status = 'dead' AND t.sends > 0)::int AS deaths,
+      count(*) FILTER (WHERE t.created_at >= l.changed_at)::int AS recent,
+      extract(epoch FROM clock_timestamp() - max(t.created_at))::float8 AS last_age_sec
+    FROM chain_tx t JOIN leg l ON l.id = t.leg_id
+    WHERE t.order_id = ANY ($1::bigint[]) AND t.status IN ('dead', 'dropped') GROUP BY t.leg_id, t.purpose`,
 };
 
 /** Rows held in order of id, as by everyone who writes several orders at once. */
@@ -167,6 +178,19 @@ interface TxRow {
   age_sec: number;
 }
 
+interface TallyRow {
+  leg_id: bigint;
+  purpose: ChainTxPurpose;
+  attempts: number;
+  deaths: number;
+  recent: number;
+  last_age_sec: number;
+}
+
+function toTally({ purpose, attempts, deaths, recent, last_age_sec: lastAgeSec }: TallyRow): Tally {
+  return { purpose, attempts, deaths, recent, lastAgeSec };
+}
+
 function toTx(row: TxRow): WorkTx {
   return {
     id: row.id,
@@ -186,7 +210,7 @@ function toTx(row: TxRow): WorkTx {
   };
 }
 
-function toLeg(row: LegRow, txs: readonly WorkTx[]): WorkLeg {
+function toLeg(row: LegRow, txs: readonly WorkTx[], tallies: readonly Tally[]): WorkLeg {
   return {
     id: row.id,
     legNo: row.leg_no,
@@ -199,6 +223,7 @@ function toLeg(row: LegRow, txs: readonly WorkTx[]): WorkLeg {
     status: row.status,
     ageSec: row.age_sec,
     txs,
+    tallies,
   };
 }
 
@@ -307,20 +332,24 @@ export class Work {
   private async load(claims: readonly Claim[]): Promise<WorkOrder[]> {
     if (claims.length === 0) return [];
     const ids = claims.map((claim) => claim.id);
-    const [orders, legs, txs] = await Promise.all([
+    const [orders, legs, txs, tallies] = await Promise.all([
       this.database.query<OrderRow>(LOAD_ORDERS, [ids]),
       this.database.query<LegRow>(LOAD_LEGS, [ids]),
       this.database.query<TxRow>(LOAD_TXS, [ids]),
+      this.database.query<TallyRow>(LOAD_TALLIES, [ids]),
     ]);
     crashPoint('load.after');
     const fences = new Map(claims.map((claim) => [claim.id, claim.fence]));
     const txsOf = groupBy(txs, (row) => row.leg_id);
+    const talliesOf = groupBy(tallies, (row) => row.leg_id);
     const legsOf = groupBy(legs, (row) => row.order_id);
     return orders.map((row) =>
       toOrder(
         row,
         fences.get(row.id) ?? row.fence,
-        (legsOf.get(row.id) ?? []).map((leg) => toLeg(leg, (txsOf.get(leg.id) ?? []).map(toTx))),
+        (legsOf.get(row.id) ?? []).map((leg) =>
+          toLeg(leg, (txsOf.get(leg.id) ?? []).map(toTx), (talliesOf.get(leg.id) ?? []).map(toTally)),
+        ),
       ),
     );
   }

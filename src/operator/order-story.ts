@@ -114,6 +114,11 @@ export class OrderStories {
       );
       if (row === undefined)
         throw new OperatorError(`Order ${order.id.toString()} is finished: nothing is left to do.`);
+      // Reclaims that failed again and again are tried ever more rarely: begins to count anew.
+      await tx.query(
+        `UPDATE leg SET changed_at = clock_timestamp() WHERE order_id = $1 AND status IN ('active', 'reclaiming')`,
+        [order.id],
+      );
       await recordAct(tx, act, 'orders.requeue', order.id.toString(), { status: order.status });
       return row.next_run_at;
     });

@@ -1,6 +1,6 @@
 // What an order needs next, from its recorded state alone: the rules of reliability as a table.
 import { DELIVERY_DEATHS_MAX, isEnding, planFor, type Plan } from '../../src/fulfilment/plan.js';
-import type { WorkLeg, WorkOrder, WorkTx } from '../../src/fulfilment/work-order.js';
+import type { Tally, WorkLeg, WorkOrder, WorkTx } from '../../src/fulfilment/work-order.js';
 import { energy, sun } from '../../src/money/units.js';
 
 const UNSENT_MAX_SEC = 600;
@@ -31,8 +31,22 @@ function tx(given: TxGiven): WorkTx {
   };
 }
 
+const isOver = ({ status }: WorkTx): boolean => status === 'dead' || status === 'dropped';
+
+/** As the database counts what is dead or dropped. */
+function talliesOf(txs: readonly WorkTx[]): Tally[] {
+  return (['delegate', 'reclaim', 'activate'] as const).flatMap((purpose) => {
+    const over = txs.filter((each) => each.purpose === purpose && isOver(each));
+    if (over.length === 0) return [];
+    const attempts = Math.max(...over.map(({ attempt }) => attempt));
+    const deaths = over.filter(({ status, sends }) => status === 'dead' && sends > 0).length;
+    return [{ purpose, attempts, deaths, recent: over.length, lastAgeSec: 1 }];
+  });
+}
+
 function leg(status: WorkLeg['status'], txs: readonly TxGiven[] = [], given: Partial<WorkLeg> = {}): WorkLeg {
   made += 1n;
+  const all = txs.map(tx);
   return {
     id: made,
     legNo: 1,
@@ -44,7 +58,8 @@ function leg(status: WorkLeg['status'], txs: readonly TxGiven[] = [], given: Par
     energy: status === 'active' ? energy(50_000) : undefined,
     status,
     ageSec: 1,
-    txs: txs.map(tx),
+    txs: all.filter((each) => !isOver(each)),
+    tallies: talliesOf(all),
     ...given,
   };
 }

@@ -1,0 +1,234 @@
+// What somebody else does to our delegations, by the wallet's own key: a reclaim never takes what another order holds.
+import 'reflect-metadata';
+import { jest } from '@jest/globals';
+import { Signer } from '../../src/chain/keys.js';
+import { until } from '../../src/local/wait.js';
+import { attemptsOf } from '../../src/fulfilment/work-order.js';
+import { actAs, delegatedSunOf } from '../order-chain.js';
+import {
+  api,
+  clearStage,
+  closeStage,
+  customer,
+  devnet,
+  dueAgain,
+  full,
+  Hand,
+  mine,
+  openStage,
+  orderOf,
+  PAST_VALIDITY,
+  pool,
+  receivers,
+  SOLID_LAG,
+  solid,
+  START_LIMIT_MS,
+  statusesOf,
+} from '../protocol-stage.js';
+
+beforeAll(openStage, START_LIMIT_MS);
+afterEach(async () => {
+  full.rest();
+  solid.rest();
+  // Puts back what was taken, so that the rentals can end.
+  for (const sun of taken.splice(0)) await actAs(devnet.fullUrl, pool, 'delegateresource', operationOf(sun));
+  await mine();
+  await clearStage();
+}, START_LIMIT_MS);
+afterAll(closeStage, START_LIMIT_MS);
+
+const receiver = receivers[0]!;
+let bought = 0;
+
+async function rentFor(durationSec: number): Promise<string> {
+  bought += 1;
+  const key = `f-${bought.toString()}`;
+  const body = { receive_address: receiver, energy: 50_000, duration_sec: durationSec };
+  const answer = await customer.post('/v1/orders', body, { 'Idempotency-Key': key });
+  expect(answer.status).toBe(202);
+  return key;
+}
+
+/** Two rentals of one wallet and receiver, both final: one that ends in a minute, one that runs for a day. */
+async function twoRentals(hand: Hand): Promise<{ short: string; long: string; sun: bigint }> {
+  const [short, long] = [await rentFor(60), await rentFor(86_400)];
+  await mine();
+  await hand.look();
+  await hand.advance();
+  await mine(SOLID_LAG + 1);
+  await hand.look();
+  expect(await orderOf(short)).toMatchObject({ settled: true });
+  expect(await orderOf(long)).toMatchObject({ settled: true });
+  const [leg] = await api.database.query<{ sun: bigint }>(
+    `SELECT l.amount_sun AS sun FROM leg l JOIN orders o ON o.id = l.order_id WHERE o.key = $1`,
+    [short],
+  );
+  return { short, long, sun: leg!.sun };
+}
+
+const taken: bigint[] = [];
+const operationOf = (sun: bigint) => ({ receiver_address: receiver, balance: Number(sun), resource: 'ENERGY' });
+
+async function takeBackByHand(sun: bigint): Promise<string> {
+  taken.push(sun);
+  return actAs(devnet.fullUrl, pool, 'undelegateresource', operationOf(sun));
+}
+
+const standing = (): Promise<bigint> => delegatedSunOf(devnet.fullUrl, pool.address, receiver);
+
+describe('what somebody else took back', () => {
+  it.each([
+    ['long before the end', 10],
+    ['just before the end, in a block that is not solid yet', 0],
+  ])('%s is not taken from another order of the same receiver', async (_when, blocksBetween) => {
+    const hand = await Hand.open();
+    const { short, sun } = await twoRentals(hand);
+    const other = (await standing()) - sun;
+    await mine(20 - blocksBetween);
+    await hand.look();
+    await takeBackByHand(sun);
+    await mine(1);
+    await hand.look();
+    if (blocksBetween > 0) await mine(blocksBetween);
+    await hand.look();
+    expect(await hand.end()).toBe(1);
+    await mine(2);
+    await hand.look();
+    await hand.advance();
+    await mine(2);
+    expect(await statusesOf(short, 'reclaim')).toEqual([]);
+    expect(await standing()).toBe(other);
+  });
+
+  it('is not taken from another order by a worker that has just begun and read no blocks yet', async () => {
+    const { short, sun } = await twoRentals(await Hand.open());
+    const other = (await standing()) - sun;
+    await takeBackByHand(sun);
+    await mine(22);
+    const fresh = await Hand.open();
+    await fresh.look();
+    expect(await fresh.end()).toBe(1);
+    await mine(2);
+    expect(await statusesOf(short, 'reclaim')).toEqual([]);
+    expect(await standing()).toBe(other);
+    await actAs(devnet.fullUrl, pool, 'delegateresource', operationOf(taken.pop()!));
+    await mine(1);
+    await fresh.look();
+    await fresh.advance();
+    expect(await statusesOf(short, 'reclaim')).toEqual(['sending']);
+  });
+
+  it('after the reclaim was signed, but before it was sent, stops the sending', async () => {
+    const hand = await Hand.open();
+    const { short, sun } = await twoRentals(hand);
+    const other = (await standing()) - sun;
+    await mine(21);
+    await hand.look();
+    const sending = jest.spyOn(hand.log(), 'recordSending').mockRejectedValueOnce(new Error('died'));
+    await expect(hand.end()).rejects.toThrow('died');
+    sending.mockRestore();
+    expect(await statusesOf(short, 'reclaim')).toEqual(['signed']);
+    await takeBackByHand(sun);
+    await mine(1);
+    await hand.look();
+    await hand.advance();
+    await mine(2);
+    expect(await standing()).toBe(other);
+  });
+
+  it('while the reclaim is on its way stops its being sent again', async () => {
+    const hand = await Hand.open();
+    const { short, sun } = await twoRentals(hand);
+    const other = (await standing()) - sun;
+    await mine(21);
+    await hand.look();
+    full.before = (path) => (path === 'wallet/broadcasthex' ? 'break' : undefined);
+    await hand.end();
+    full.rest();
+    expect(await statusesOf(short, 'reclaim')).toEqual(['sending']);
+    await takeBackByHand(sun);
+    await mine(1);
+    // After a broken connection the node is left alone for a moment.
+    await until(
+      () =>
+        hand.look().then(
+          () => true as const,
+          () => undefined,
+        ),
+      10_000,
+      'the node being asked again',
+    );
+    await hand.advance();
+    await mine(2);
+    expect(await standing()).toBe(other);
+  });
+});
+
+describe('a reclaim', () => {
+  it('does not wait for orders of the same receiver that are on their way, in or out', async () => {
+    const hand = await Hand.open();
+    const { short } = await twoRentals(hand);
+    await mine(21);
+    await hand.look();
+    const late = await rentFor(60);
+    await hand.advance();
+    expect(await statusesOf(late)).toEqual(['sending']);
+    expect(await hand.end()).toBe(1);
+    expect(await statusesOf(short, 'reclaim')).toEqual(['sending']);
+  });
+
+  it('asks the chain once for a receiver, however many of its rentals end together', async () => {
+    const hand = await Hand.open();
+    const keys = [];
+    for (let index = 0; index < 5; index += 1) keys.push(await rentFor(60));
+    await mine();
+    await hand.look();
+    await hand.advance();
+    await mine(25);
+    await hand.look();
+    let asked = 0;
+    const count = (path: string): undefined => void (asked += path.endsWith('getdelegatedresourcev2') ? 1 : 0);
+    full.before = count;
+    solid.before = count;
+    expect(await hand.end()).toBe(5);
+    full.rest();
+    solid.rest();
+    for (const key of keys) expect(await statusesOf(key, 'reclaim')).toEqual(['sending']);
+    expect(asked).toBe(1);
+  });
+
+  it('that cannot be signed is tried ever more rarely, and shown to people', async () => {
+    const hand = await Hand.open();
+    const { short } = await twoRentals(hand);
+    await mine(21);
+    await hand.look();
+    const signing = jest.spyOn(hand.part(Signer), 'sign').mockRejectedValue(new Error('the key is lost'));
+    await hand.end();
+    // Two hours by the chain's clock, a minute at a time.
+    for (let minute = 0; minute < 40; minute += 1) {
+      await mine(PAST_VALIDITY);
+      await hand.look();
+      await hand.advance();
+    }
+    signing.mockRestore();
+    expect((await orderOf(short)).needs_attention).toBe(true);
+    expect((await statusesOf(short, 'reclaim')).length).toBeLessThan(8);
+  });
+
+  it('is looked at with its live transactions alone, however many attempts there were', async () => {
+    const hand = await Hand.open();
+    const { short } = await twoRentals(hand);
+    const { id } = await orderOf(short);
+    await api.database.query(
+      `INSERT INTO chain_tx (order_id, leg_id, wallet_id, purpose, attempt, status, txid, raw_data, ref_block_number, expires_at)
+       SELECT t.order_id, t.leg_id, t.wallet_id, 'reclaim', n, 'dropped', sha256(int8send(n)), int8send(n), 1, t.expires_at
+         FROM chain_tx t CROSS JOIN generate_series(1::bigint, 500) n WHERE t.order_id = $1 AND t.purpose = 'delegate'`,
+      [id],
+    );
+    await mine(21);
+    await hand.look();
+    const { legs } = await dueAgain(hand, id);
+    expect(legs[0]!.txs.map((tx) => tx.purpose)).toEqual(['delegate']);
+    expect(attemptsOf(legs[0]!, 'reclaim')).toBe(500);
+  });
+});
