@@ -262,7 +262,8 @@ function inside(r: Reader) {
       energyMin: r.integer('ENERGY_MIN', 1000, 1, 1_000_000_000),
       energyMax: r.integer('ENERGY_MAX', 100_000_000, 1, 100_000_000_000),
       durationMinSec: r.integer('DURATION_MIN_SEC', 300, 1, 86_400),
-      durationDefaultSec: r.integer('DURATION_DEFAULT_SEC', 3600, 1, 2_592_000),
+      /** The least price of any rental, in 1/10 000 of what burning TRX for its two transactions costs; 0 = none. */
+      priceFloorBps: r.integer('PRICE_FLOOR_BPS', 11_000, 0, 1_000_000),
       quoteHoldSec: r.integer('QUOTE_HOLD_SEC', 90, 1, 3600),
       activationMarkupSun: r.integer('ACTIVATION_MARKUP_SUN', 100_000, 0, 1_000_000_000),
     },

@@ -15,7 +15,7 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   QUOTE_NOT_FOUND: 'The quote_ref is not one of this project',
   METHOD_NOT_ALLOWED: 'The path answers other methods; see Allow',
   REQUEST_TIMEOUT: 'The request did not arrive in time',
-  NOT_WORTH_RENTING: 'Renting costs no less than burning TRX right now',
+  NOT_WORTH_RENTING: 'Renting costs no less than burning TRX right now; msg names the smallest amount worth it',
   QUOTE_EXPIRED: 'The hold of the quote is over; ask for a new one',
   QUOTE_ALREADY_USED: 'The quote became an order already; retry that order with its Idempotency-Key',
   QUOTE_MISMATCH: 'The order also names an address, energy or duration, and it differs from the quote',

@@ -6,6 +6,7 @@ import type { Config } from '../config.js';
 import { messageOf } from '../errors.js';
 import { rateText } from '../money/convert.js';
 import type { Database } from '../store/database.js';
+import { DEFAULT_DURATION_SEC } from '../quotes/price.js';
 import { fault, ok, warning, type Finding } from './finding.js';
 import { durationText } from './layout.js';
 import type { KeyRewrap } from './key-rewrap.js';
@@ -39,14 +40,14 @@ export async function lookAtSecrets(rewrap: KeyRewrap): Promise<Finding[]> {
 export async function lookAtPrices(
   rows: readonly PriceView[],
   tron: TronClient,
-  { sales, market }: Config,
+  { market }: Config,
 ): Promise<Finding[]> {
   const longest = rows.at(-1);
   if (longest === undefined) return [fault('prices', 'There is no price.', 'Set some: `price set`.')];
   const findings: Finding[] = [];
-  if (longest.duration_max_sec < sales.durationDefaultSec) {
-    const says = `No price holds for the default duration of ${durationText(sales.durationDefaultSec)}.`;
-    findings.push(fault('prices', says, 'Add a longer row with `price set`, or lower DURATION_DEFAULT_SEC.'));
+  if (longest.duration_max_sec < DEFAULT_DURATION_SEC) {
+    const says = `No price holds for the default duration of ${durationText(DEFAULT_DURATION_SEC)}.`;
+    findings.push(fault('prices', says, 'Add a longer row with `price set`.'));
   }
   for (const [index, row] of rows.entries()) {
     const shorter = rows[index - 1];
@@ -62,7 +63,7 @@ export async function lookAtPrices(
     for (const row of rows.filter((each) => each.sun_per_energy >= fee)) {
       const says = `Up to ${durationText(row.duration_max_sec)} costs ${row.sun_per_energy.toString()} sun per energy, and burning ${fee.toString()}.`;
       findings.push(
-        row.duration_max_sec <= sales.durationDefaultSec
+        row.duration_max_sec <= DEFAULT_DURATION_SEC
           ? fault('prices', says, 'Lower it with `price set`: every such order is refused as NOT_WORTH_RENTING.')
           : warning('prices', says, 'Orders of this duration are refused as NOT_WORTH_RENTING; lower it or remove it.'),
       );

@@ -4,6 +4,7 @@ import type { Config } from '../config.js';
 import { bodySchema, integer, optional, text, type BodyOf } from '../http/validation.js';
 import { rateText, trxOf, usdOfCredits } from '../money/convert.js';
 import { toJsonInteger, type Credits, type RateE8 } from '../money/units.js';
+import { DEFAULT_DURATION_SEC } from '../quotes/price.js';
 import type { LegRow, OrderRow } from './order-rows.js';
 import type { OrderKind, OrderStatus } from './order-state.js';
 
@@ -26,12 +27,16 @@ export function orderSchema(sales: Config['sales']) {
       addressRule('Who receives the energy: the sender of the upcoming transfer. May be left out with a quote_ref.'),
     ),
     energy: optional(
-      integer({ min: sales.energyMin, max: sales.energyMax, description: 'Sized by the service when left out.' }),
+      integer({
+        min: sales.energyMin,
+        max: sales.energyMax,
+        description: 'Sized by the service when left out. Small amounts may not be worth renting, as with quotes.',
+      }),
     ),
     duration_sec: optional(
       integer({
         min: sales.durationMinSec,
-        description: `Seconds of rental; ${sales.durationDefaultSec.toString()} when left out.`,
+        description: `Seconds of rental; ${DEFAULT_DURATION_SEC.toString()} when left out.`,
       }),
     ),
     quote_ref: optional(

@@ -7,6 +7,7 @@ import type { ProjectRecord } from '../http/caller.js';
 import { energy, type Energy } from '../money/units.js';
 import { sunForEnergy, sunOfOneEnergy } from '../pool/energy-ratio.js';
 import { Market } from '../quotes/market.js';
+import { DEFAULT_DURATION_SEC } from '../quotes/price.js';
 import { QuotesService } from '../quotes/quotes.service.js';
 import { Database } from '../store/database.js';
 import { Acceptance, type Accepted, type OrderTerms, type Prepared } from './acceptance.js';
@@ -117,7 +118,7 @@ export class OrdersService {
       kind: 'direct',
       receiveAddress: request.receive_address,
       energy: request.energy === undefined ? undefined : energy(request.energy),
-      durationSec: request.duration_sec ?? this.config.sales.durationDefaultSec,
+      durationSec: request.duration_sec ?? DEFAULT_DURATION_SEC,
     };
   }
 

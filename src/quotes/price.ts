@@ -1,5 +1,9 @@
 /** What a rental costs by the operator's price table, and whether it is worth selling. Pure; integer arithmetic only. */
 import type { Energy, Sun } from '../money/units.js';
+import { LEGS_MAX } from '../store/functions/accept-order.js';
+
+/** The rental when nothing is said, in seconds: the interface's own figure, and part of what makes two requests the same. */
+export const DEFAULT_DURATION_SEC = 3600;
 
 /** One line of the price table: up to this duration, so many sun per energy. */
 export interface PriceRow {
@@ -23,9 +27,24 @@ export function longestDurationSec(rows: readonly PriceRow[]): number {
   return rows.reduce((longest, row) => Math.max(longest, row.durationMaxSec), 0);
 }
 
-/** The price of `amount` energy by one row, exact. */
-export function rentalPrice(amount: Energy, row: PriceRow): Sun {
-  return (amount * row.sunPerEnergy) as Sun;
+/** The price of `amount` energy by one row, exact; never below `floor`, what delivering any amount costs. */
+export function rentalPrice(amount: Energy, row: PriceRow, floor: Sun): Sun {
+  const price = amount * row.sunPerEnergy;
+  return (price > floor ? price : floor) as Sun;
+}
+
+/** The least energy whose price by this row is below its burn price; undefined when no amount is worth renting. */
+export function leastWorthRenting(row: PriceRow, floor: Sun, energyFeeSun: bigint): Energy | undefined {
+  if (row.sunPerEnergy >= energyFeeSun) return undefined;
+  return (floor / energyFeeSun + 1n) as Energy;
+}
+
+/** Over how many wallets an order of this price may be spread: as many as it pays for, one at least. */
+export function legsAffordable(price: Sun, floor: Sun): bigint {
+  const most = BigInt(LEGS_MAX);
+  const paidFor = floor > 0n ? price / floor : most;
+  if (paidFor >= most) return most;
+  return paidFor < 1n ? 1n : paidFor;
 }
 
 /** Contract 3: equal is not worth it. */

@@ -4,6 +4,7 @@ import type { Config } from '../config.js';
 import { bodySchema, integer, optional, required, text, type BodyOf, type Rule } from '../http/validation.js';
 import { decimal, rateText, trxOf, usdMicros } from '../money/convert.js';
 import { toJsonInteger } from '../money/units.js';
+import { DEFAULT_DURATION_SEC } from './price.js';
 import type { IssuedQuote } from './quotes.service.js';
 import type { RecipientState } from './sizing.js';
 
@@ -23,7 +24,7 @@ export function addressRule(description: string): Rule<string> {
  * Seconds of rental. The bounds are judged where the price table is known, which also is the upper one, so that one
  * message names both.
  */
-export function durationRule({ durationMinSec, durationDefaultSec }: Config['sales']): Rule<number> {
+export function durationRule({ durationMinSec }: Config['sales']): Rule<number> {
   const rule = integer({ min: 0 });
   return {
     read: rule.read,
@@ -31,7 +32,7 @@ export function durationRule({ durationMinSec, durationDefaultSec }: Config['sal
       type: 'integer',
       format: 'int32',
       minimum: durationMinSec,
-      default: durationDefaultSec,
+      default: DEFAULT_DURATION_SEC,
       description: 'Seconds of rental, at most the longest that is on sale.',
       examples: [3600],
     },
@@ -48,7 +49,9 @@ export function quoteSchema(sales: Config['sales']) {
       integer({
         min: sales.energyMin,
         max: sales.energyMax,
-        description: 'The exact need, if it is known. Left out, the service reads the receiver and sizes the order.',
+        description:
+          'The exact need, if it is known. Left out, the service reads the receiver and sizes the order. Every rental has ' +
+          'a least price, so that small amounts are not worth renting: the refusal names the smallest that is.',
       }),
     ),
     duration_sec: optional(durationRule(sales)),

@@ -9,9 +9,18 @@ import { ApiError, invalidField } from '../errors.js';
 import { burnPrice, creditsOf } from '../money/convert.js';
 import type { Credits, Energy, RateE8, Sun } from '../money/units.js';
 import { Sealers } from '../platform.module.js';
+import { priceFloor } from '../pool/bandwidth.js';
 import { sunForEnergy } from '../pool/energy-ratio.js';
 import { Market, type MarketState } from './market.js';
-import { isWorthRenting, longestDurationSec, rentalPrice, rowFor, type PriceRow } from './price.js';
+import {
+  DEFAULT_DURATION_SEC,
+  isWorthRenting,
+  leastWorthRenting,
+  longestDurationSec,
+  rentalPrice,
+  rowFor,
+  type PriceRow,
+} from './price.js';
 import { newQuoteId, openQuote, sealQuote, type OpenQuote, type QuoteTerms } from './quote-token.js';
 import { Receivers } from './receivers.js';
 import { SalesTerms } from './sales-terms.js';
@@ -21,7 +30,7 @@ export interface RentalRequest {
   readonly receiveAddress: string;
   /** Sized by the receiver when absent. */
   readonly energy?: Energy | undefined;
-  /** Seconds; the configured default when absent. */
+  /** Seconds; DEFAULT_DURATION_SEC when absent. */
   readonly durationSec?: number | undefined;
 }
 
@@ -61,7 +70,7 @@ export class QuotesService {
    */
   async price(request: RentalRequest): Promise<PricedRental> {
     this.checkEnergy(request.energy);
-    const durationSec = request.durationSec ?? this.config.sales.durationDefaultSec;
+    const durationSec = request.durationSec ?? DEFAULT_DURATION_SEC;
     const row = this.rowOf(durationSec);
     const market = this.market.current();
     if (request.energy !== undefined) {
@@ -78,7 +87,7 @@ export class QuotesService {
    * Throws as `price` does.
    */
   priceMeasured(receiveAddress: string, measured: Energy, durationSec?: number): PricedRental {
-    const duration = durationSec ?? this.config.sales.durationDefaultSec;
+    const duration = durationSec ?? DEFAULT_DURATION_SEC;
     const row = this.rowOf(duration);
     return this.rental(receiveAddress, measured, duration, row, this.market.current(), NOBODY_LOOKED);
   }
@@ -123,13 +132,11 @@ export class QuotesService {
     market: MarketState,
     recipient: Recipient,
   ): PricedRental {
-    const priceSun = rentalPrice(amount, row);
+    const floor = priceFloor(market.transactionFeeSunPerByte, this.config.sales.priceFloorBps);
+    const priceSun = rentalPrice(amount, row, floor);
     const burnPriceSun = burnPrice(amount, market.energyFeeSun);
     if (!isWorthRenting(priceSun, burnPriceSun)) {
-      throw new ApiError(
-        'NOT_WORTH_RENTING',
-        'Renting this energy for this long costs no less than burning TRX for it right now; send the transaction without renting.',
-      );
+      throw notWorthRenting(leastWorthRenting(row, floor, market.energyFeeSun), this.config.sales);
     }
     this.checkCapacity(amount, market);
     const { rate, fresh } = this.rates.current();
@@ -156,6 +163,18 @@ export class QuotesService {
       retryAfterSec: 60,
     });
   }
+}
+
+function notWorthRenting(least: Energy | undefined, { energyMin, energyMax }: Config['sales']): ApiError {
+  const lead = 'Renting this energy for this long costs no less than burning TRX for it right now';
+  const isOnSale = least !== undefined && least <= BigInt(energyMax);
+  const smallest = isOnSale && least < BigInt(energyMin) ? BigInt(energyMin) : least;
+  return new ApiError(
+    'NOT_WORTH_RENTING',
+    isOnSale
+      ? `${lead}; the smallest amount worth renting is ${String(smallest)} energy.`
+      : `${lead}, whatever the amount; ask for a shorter rental, or send the transaction without renting.`,
+  );
 }
 
 export type { OpenQuote, RateE8 };

@@ -139,7 +139,6 @@ describe('one thing broken is the one fault named, with what to do', () => {
     ],
     ['an exchange is unknown', () => ({ RATE_SOURCES: 'mybank' }), /^rates$/, /mybank/],
     ['the signer is away', () => ({ SIGNER_SOCKET: join(folder, 'none.sock') }), /^signer$/, /cannot be reached/],
-    ['the default duration cannot be sold', () => ({ DURATION_DEFAULT_SEC: '2592000' }), /^prices$/, /30 d costs 130/],
   ];
 
   function both(...names: ('full' | 'solid')[]): Record<string, string> {
@@ -165,6 +164,28 @@ describe('one thing broken is the one fault named, with what to do', () => {
         todo: expect.stringMatching(/\w{4}/),
       },
     ]);
+  });
+
+  it('the default duration cannot be sold', async () => {
+    const price = async (sunPerEnergy: number) =>
+      asAdmin(database.url, (client) =>
+        client.query('UPDATE price_row SET sun_per_energy = $1 WHERE duration_max_sec = 3600', [sunPerEnergy]),
+      );
+    await price(100);
+    try {
+      const { code, findings } = await examine({});
+      expect(code).toBe(1);
+      expect(findings.filter(({ state }) => state === 'fault')).toEqual([
+        {
+          check: 'prices',
+          state: 'fault',
+          says: expect.stringContaining('1 h costs 100 sun per energy, and burning 100'),
+          todo: expect.stringContaining('price set'),
+        },
+      ]);
+    } finally {
+      await price(45);
+    }
   });
 
   it('a head stands still', async () => {

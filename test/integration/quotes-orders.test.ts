@@ -7,7 +7,7 @@ let world: OrderWorld;
 let customer: Customer;
 
 beforeAll(async () => {
-  world = await openOrderWorld({ FALLBACK_TRX_USD: '0.29876543' });
+  world = await openOrderWorld({ FALLBACK_TRX_USD: '0.29876543', PRICE_FLOOR_BPS: '0' });
   customer = await makeCustomer(world.api);
 });
 

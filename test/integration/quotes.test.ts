@@ -6,7 +6,7 @@ import { SalesTerms } from '../../src/quotes/sales-terms.js';
 import { AUTHOR, makeCustomer, type TestApi } from '../factory.js';
 import { cliWith, settings } from '../operator.js';
 import { openProxy } from '../proxy.js';
-import { WHO, recordedCall, stranger } from '../quote-chain.js';
+import { WHO, recordedCall, stranger, transferArgs } from '../quote-chain.js';
 import { openQuoteWorld, until, type QuoteWorld } from '../quote-world.js';
 
 let world: QuoteWorld;
@@ -90,7 +90,7 @@ describe('the arithmetic of the answer', () => {
   test('savings are the differences of the figures shown, in each unit, for odd amounts and an odd rate', async () => {
     const odd = await world.another({ FALLBACK_TRX_USD: '0.29876543' });
     try {
-      for (const energy of [1000, 1001, 12_841, 65_537, 99_999_999]) {
+      for (const energy of [6205, 6207, 12_841, 65_537, 99_999_999]) {
         const { body } = await world.customer.at(odd.baseUrl).post('/v1/quotes', { receive_address: WHO.bob, energy });
         const micros = (text: string) => BigInt(text.replace('.', ''));
         expect(micros(body.saving_trx)).toBe(micros(body.burn_price_trx) - micros(body.price_trx));
@@ -163,7 +163,8 @@ describe('sizing', () => {
 
 describe('what a caller may name', () => {
   test.each([
-    ['energy', 1000, 200],
+    // In bounds, but the least price of any rental is more than burning for it.
+    ['energy', 1000, 409],
     ['energy', 100_000_000, 200],
     ['duration_sec', 300, 200],
     ['energy', 999, 400],
@@ -214,6 +215,42 @@ describe('what a caller may name', () => {
 });
 
 describe('worth', () => {
+  test('a small amount costs what its two transactions burn and a tenth more, and below that is not sold', async () => {
+    const small = await quote({ ...NAMED, energy: 6205 });
+    expect(small).toMatchObject({
+      status: 200,
+      body: { price_sun: 620_400, credits: 1_861_200, burn_price_sun: 620_500 },
+    });
+    const smaller = await quote({ ...NAMED, energy: 6204 });
+    expect(smaller).toMatchObject({ status: 409, body: { error: 'NOT_WORTH_RENTING' } });
+    expect(smaller.body.msg).toContain('the smallest amount worth renting is 6205 energy');
+    // From where the table is above the floor, the table is the price.
+    expect((await quote({ ...NAMED, energy: 13_787 })).body.price_sun).toBe(13_787 * 45);
+    const ordered = await world.customer.post('/v1/orders', { receive_address: WHO.bob, energy: 6204 });
+    expect(ordered).toMatchObject({ status: 409, body: { error: 'NOT_WORTH_RENTING' } });
+  });
+
+  test('the floor follows the chain’s fee, and PRICE_FLOOR_BPS=0 takes it away', async () => {
+    const free = await world.another({ PRICE_FLOOR_BPS: '0' });
+    try {
+      const { body } = await world.customer.at(free.baseUrl).post('/v1/quotes', { ...NAMED, energy: 1000 });
+      expect(body.price_sun).toBe(45_000);
+      await world.chain.setParameters({ getTransactionFee: 2000 });
+      const dearer = await until(
+        () => quote({ ...NAMED, energy: 13_000 }),
+        (answer) => answer.body.price_sun === 1_240_800,
+      );
+      expect(dearer).toMatchObject({ status: 200, body: { price_sun: 1_240_800 } });
+    } finally {
+      await world.chain.setParameters({ getTransactionFee: 1000 });
+      await free.close();
+      await until(
+        () => quote({ ...NAMED, energy: 13_000 }),
+        (answer) => answer.body.price_sun === 620_400,
+      );
+    }
+  });
+
   test('equal to burn is not worth it, one sun per energy below is', async () => {
     try {
       await prices.set(1200, 99n, AUTHOR);
@@ -382,7 +419,8 @@ describe('quoting', () => {
       const simulated = await world.customer.post('/v1/simulate', {
         owner_address: WHO.bank,
         contract_address: WHO.token,
-        function_selector: 'view1()',
+        function_selector: 'transfer(address,uint256)',
+        parameter: transferArgs(WHO.bob),
         quote: true,
       });
       expect(simulated.body.quote.energy).toBe(simulated.body.energy_needed);

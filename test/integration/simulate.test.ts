@@ -234,7 +234,8 @@ describe('a simulation with a quote', () => {
       duration_sec: 600,
       recipient_state: 'unknown',
       expires_in_sec: 90,
-      price_sun: body.energy_needed * 38,
+      // At 38 sun an energy it would be less than the least price of any rental.
+      price_sun: 620_400,
       burn_price_sun: body.energy_needed * 100,
     });
     expect(body.quote.ref).toMatch(/^[A-Za-z0-9_-]{1,512}$/);
@@ -280,9 +281,25 @@ describe('a simulation with a quote', () => {
   });
 
   test('quotes even less energy than a caller may name, since nobody named it', async () => {
+    const free = await world.another({ PRICE_FLOOR_BPS: '0' });
+    try {
+      const { body } = await world.customer.at(free.baseUrl).post('/v1/simulate', {
+        owner_address: WHO.bank,
+        contract_address: WHO.token,
+        function_selector: 'view1()',
+        quote: true,
+      });
+      expect(body.energy_needed).toBeLessThan(world.api.config.sales.energyMin);
+      expect(body.quote.energy).toBe(body.energy_needed);
+    } finally {
+      await free.close();
+    }
+  });
+
+  test('less energy than is worth renting has no quote, since every rental has its least price', async () => {
     const { body } = await call({ function_selector: 'view1()', quote: true });
-    expect(body.energy_needed).toBeLessThan(world.api.config.sales.energyMin);
-    expect(body.quote.energy).toBe(body.energy_needed);
+    expect(body).not.toHaveProperty('quote');
+    expect(body.quote_error).toBe('NOT_WORTH_RENTING');
   });
 
   test.each([

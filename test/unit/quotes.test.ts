@@ -11,7 +11,16 @@ import {
   withMargin,
 } from '../../src/money/convert.js';
 import { credits, energy, rateE8, sun } from '../../src/money/units.js';
-import { isWorthRenting, longestDurationSec, rentalPrice, rowFor, warningFor } from '../../src/quotes/price.js';
+import {
+  isWorthRenting,
+  leastWorthRenting,
+  legsAffordable,
+  longestDurationSec,
+  rentalPrice,
+  rowFor,
+  warningFor,
+} from '../../src/quotes/price.js';
+import { priceFloor } from '../../src/pool/bandwidth.js';
 import { newQuoteId, openQuote, sealQuote, type OpenQuote } from '../../src/quotes/quote-token.js';
 import { addressWord, energyFor, firstWord, recipientOf, transferWorked, uintWord } from '../../src/quotes/sizing.js';
 import { Sealer } from '../../src/seal.js';
@@ -72,6 +81,50 @@ describe('the price table', () => {
   });
 });
 
+describe('the price floor', () => {
+  const row = { durationMaxSec: 3600, sunPerEnergy: 45n };
+
+  test('is what a delegation and its reclaim burn, and a tenth more by default', () => {
+    expect(priceFloor(1000n, 11_000)).toBe(620_400n);
+    // Rounded up: 2 × 282 × 1 × 1 / 10 000.
+    expect(priceFloor(1n, 1)).toBe(1n);
+    expect(priceFloor(1000n, 0)).toBe(0n);
+  });
+
+  test('holds for the price of any amount, however small', () => {
+    const floor = priceFloor(1000n, 11_000);
+    expect(rentalPrice(energy(1), row, floor)).toBe(floor);
+    expect(rentalPrice(energy(13_786), row, floor)).toBe(floor);
+    expect(rentalPrice(energy(13_787), row, floor)).toBe(620_415n);
+  });
+
+  test('makes small amounts not worth renting, and names the smallest that is', () => {
+    fc.assert(
+      fc.property(
+        fc.bigInt({ min: 0n, max: 10_000_000n }),
+        fc.bigInt({ min: 1n, max: 200n }),
+        fc.bigInt({ min: 1n, max: 200n }),
+        (floor, perEnergy, fee) => {
+          const priced = { durationMaxSec: 3600, sunPerEnergy: perEnergy };
+          const isWorth = (amount: bigint) =>
+            isWorthRenting(rentalPrice(energy(amount), priced, sun(floor)), burnPrice(energy(amount), fee));
+          const least = leastWorthRenting(priced, sun(floor), fee);
+          if (least === undefined) expect(isWorth(1_000_000_000n)).toBe(false);
+          else expect([isWorth(least), least === 1n ? false : isWorth(least - 1n)]).toEqual([true, false]);
+        },
+      ),
+    );
+  });
+
+  test('an order is spread over as many wallets as its price pays for, one at least and twenty at most', () => {
+    expect(
+      [1n, 620_399n, 620_400n, 1_240_799n, 1_240_800n].map((price) => legsAffordable(sun(price), sun(620_400))),
+    ).toEqual([1n, 1n, 1n, 1n, 2n]);
+    expect(legsAffordable(sun(10n ** 15n), sun(620_400))).toBe(20n);
+    expect(legsAffordable(sun(1), sun(0))).toBe(20n);
+  });
+});
+
 describe('the arithmetic of a quote', () => {
   const amounts = fc.bigInt({ min: 1n, max: 10_000_000_000_000n });
   const rates = fc.bigInt({ min: 1n, max: 100_000_000_000n });
@@ -127,7 +180,7 @@ describe('the arithmetic of a quote', () => {
     fc.assert(
       fc.property(amounts, fc.bigInt({ min: 1n, max: 1000n }), (amount, perEnergy) => {
         const row = { durationMaxSec: 600, sunPerEnergy: perEnergy };
-        expect(rentalPrice(energy(amount), row)).toBe(amount * perEnergy);
+        expect(rentalPrice(energy(amount), row, sun(0))).toBe(amount * perEnergy);
         expect(burnPrice(energy(amount), perEnergy)).toBe(amount * perEnergy);
       }),
     );
