@@ -7,13 +7,20 @@ import {
   one,
   POOL_SYNC,
   PROOF,
+  SCHEMA,
   SETTLEMENT,
+  SQL,
   WORK,
   type PlantedBug,
 } from './planted-bug.js';
 
 const guard = (title: string): { readonly file: string; readonly title: string } => ({
   file: 'integration/fulfilment-guards.test.ts',
+  title,
+});
+
+const orders = (title: string): { readonly file: string; readonly title: string } => ({
+  file: 'integration/orders-guards.test.ts',
   title,
 });
 
@@ -44,7 +51,9 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
   {
     name: 'settled whatever the block’s time',
     changes: one(
+      SCHEMA,
       SETTLEMENT,
+      SQL,
       'blockId === block.id && tx.block_at.getTime() === block.timestampMs',
       'blockId === block.id',
     ),
@@ -53,7 +62,9 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
   {
     name: 'settled whatever the block’s id',
     changes: one(
+      SCHEMA,
       SETTLEMENT,
+      SQL,
       'blockId === block.id && tx.block_at.getTime() === block.timestampMs',
       'tx.block_at.getTime() === block.timestampMs',
     ),
@@ -121,5 +132,27 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
     name: 'a return in the mempool is sold already',
     changes: one(POOL_SYNC, `OR (l.status = 'reclaiming' AND EXISTS (`, `OR (false AND EXISTS (`),
     test: guard('of a return that is in no block yet is not sold'),
+  },
+  {
+    name: 'a refund lowers what any day has spent',
+    changes: one(SQL, `WHEN a.spent_on = (o.created_at AT TIME ZONE 'UTC')::date`, 'WHEN true'),
+    test: orders('a refund of an order of another day leaves what was spent today as it is'),
+  },
+  {
+    name: 'a leg smaller than the chain lets one delegate',
+    changes: [
+      {
+        file: SCHEMA,
+        find: 'IF v_left > v_take AND v_left - v_take + p_leg_slack < 1000000 THEN',
+        put: 'IF false THEN',
+      },
+      { file: SCHEMA, find: `IF v_take < 1000000 AND p_kind = 'rental' THEN CONTINUE; END IF;`, put: '' },
+    ],
+    test: orders('an order spread over wallets has no leg below what the chain lets one delegate'),
+  },
+  {
+    name: 'the database lets a refund pass while a leg is open',
+    changes: one(SCHEMA, `IF NEW.status = 'refunded' AND EXISTS (`, `IF false AND EXISTS (`),
+    test: guard('refuses a refund while a leg may still be delivered'),
   },
 ];

@@ -7,5 +7,6 @@ const [, swc] = base.transform['^.+\\.ts$'];
 export default {
   ...base,
   rootDir: '../..',
+  globalSetup: '<rootDir>/test/chaos/planted-setup.mjs',
   transform: { '^.+\\.ts$': ['<rootDir>/test/chaos/planted-transform.mjs', swc] },
 };
