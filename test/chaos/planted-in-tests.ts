@@ -51,9 +51,7 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
   {
     name: 'settled whatever the block’s time',
     changes: one(
-      SCHEMA,
       SETTLEMENT,
-      SQL,
       'blockId === block.id && tx.block_at.getTime() === block.timestampMs',
       'blockId === block.id',
     ),
@@ -62,9 +60,7 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
   {
     name: 'settled whatever the block’s id',
     changes: one(
-      SCHEMA,
       SETTLEMENT,
-      SQL,
       'blockId === block.id && tx.block_at.getTime() === block.timestampMs',
       'tx.block_at.getTime() === block.timestampMs',
     ),
