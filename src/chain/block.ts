@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { idOf } from './block-header.js';
 import { NodeFault } from './errors.js';
 import { int64, isJsonObject, objectsOf, type JsonObject } from './json.js';
+import { actOf, type OwnedAct } from './transaction-owner.js';
 
 export interface BlockHead {
   readonly number: number;
@@ -11,18 +12,33 @@ export interface BlockHead {
   readonly timestampMs: number;
 }
 
+/** A block without what it holds. */
+export interface BlockHeader extends BlockHead {
+  readonly parentId: string;
+  /** Whether the header says that there are none. */
+  readonly isEmpty: boolean;
+}
+
+/** A transaction of a type that our wallets make, as it stands in a block. */
+export interface SignedAct {
+  readonly act: OwnedAct;
+  readonly rawData: Buffer;
+  readonly signatures: readonly Buffer[];
+}
+
 /** A transaction as found in a block. */
 export interface BlockTransaction {
   /** sha256 of the bytes in the block, computed here: the node's own `txID` is not trusted. */
   readonly txid: string;
-  readonly rawData: Buffer;
   readonly succeeded: boolean;
-  readonly signatures: readonly Buffer[];
+  /** Of the types that our wallets make; the bytes of all others are not kept. */
+  readonly signed: SignedAct | undefined;
 }
 
-export interface Block extends BlockHead {
-  readonly parentId: string;
+export interface Block extends BlockHeader {
   readonly transactions: readonly BlockTransaction[];
+  /** Read from its bytes. Otherwise `transactions` are ids as the node lists them, and nothing is known of their content. */
+  readonly isWhole: boolean;
 }
 
 const ID_PATTERN = /^[0-9a-f]{64}$/;
@@ -45,16 +61,29 @@ function readTransaction(json: JsonObject): BlockTransaction | undefined {
   if (typeof hex !== 'string' || !HEX_PATTERN.test(hex)) return undefined;
   const rawData = Buffer.from(hex, 'hex');
   const result = objectsOf(json['ret'])[0]?.['contractRet'];
+  const act = actOf(rawData);
   return {
     txid: txidOf(rawData),
-    rawData,
     succeeded: result === 'SUCCESS' || result === undefined,
-    signatures: readSignatures(json['signature']),
+    signed: act && { act, rawData: apart(rawData), signatures: readSignatures(json['signature']) },
   };
 }
 
-/** A block of `node`'s answer; throws NodeFault when it is not one (an empty object included). */
-export function readBlock(node: string, json: JsonObject): Block {
+/** A copy in memory of its own: small buffers share theirs, and one that is kept would keep its neighbours' too. */
+function apart(bytes: Buffer): Buffer {
+  const copy = Buffer.allocUnsafeSlow(bytes.length);
+  bytes.copy(copy);
+  return copy;
+}
+
+/** The act of `json` as a node prints a single transaction; undefined when it is not that one, or of no type of ours. */
+export function readSignedAct(txid: string, json: JsonObject): SignedAct | undefined {
+  const read = readTransaction(json);
+  return read?.txid === txid ? read.signed : undefined;
+}
+
+/** A block of `node`'s answer without what is in it; throws NodeFault when it is not one (an empty object included). */
+export function readHeader(node: string, json: JsonObject): BlockHeader {
   const id = json['blockID'];
   const header = isJsonObject(json['block_header']) ? json['block_header']['raw_data'] : undefined;
   if (typeof id !== 'string' || !ID_PATTERN.test(id) || !isJsonObject(header)) {
@@ -74,18 +103,41 @@ export function readBlock(node: string, json: JsonObject): Block {
   if (number > 0n && (idOf(header) ?? id) !== id) {
     throw new NodeFault(node, 'nonsense', 'a block whose header is not the one that its id stands for');
   }
-  let unread: readonly JsonObject[] = objectsOf(json['transactions']);
-  let transactions: readonly BlockTransaction[] = [];
-  return {
-    number: Number(number),
-    id,
-    parentId,
-    timestampMs: Number(timestamp),
-    // Most blocks are asked for as heads: what is in them is read when somebody looks.
-    get transactions() {
-      if (unread.length > 0) transactions = unread.flatMap((transaction) => readTransaction(transaction) ?? []);
-      unread = [];
-      return transactions;
-    },
-  };
+  const root = header['txTrieRoot'];
+  const isEmpty = typeof root !== 'string' || /^0*$/.test(root);
+  return { number: Number(number), id, parentId, timestampMs: Number(timestamp), isEmpty };
+}
+
+/** A block of `node`'s answer. Throws NodeFault when it is none, or when its transactions are not to be understood. */
+export function readBlock(node: string, json: JsonObject): Block {
+  const header = readHeader(node, json);
+  const given = json['transactions'] ?? [];
+  const transactions = objectsOf(given).flatMap((transaction) => readTransaction(transaction) ?? []);
+  // TRON: the root of an empty block is zero. A transaction left out could be ours.
+  const count = Array.isArray(given) ? given.length : -1;
+  if (transactions.length !== count || (count === 0) !== header.isEmpty) {
+    if (header.number > 0) throw new NodeFault(node, 'nonsense', 'a block whose transactions cannot all be read');
+  }
+  return { ...header, transactions, isWhole: true };
+}
+
+/**
+ * A block's transactions from what `node` says of their execution. TRON (gettransactioninfobyblocknum): one entry each.
+ * Throws NodeFault.
+ */
+export function listedTransactions(node: string, header: BlockHeader, infos: unknown): readonly BlockTransaction[] {
+  const list = Array.isArray(infos) ? infos : [];
+  if ((list.length === 0) !== header.isEmpty) throw new NodeFault(node, 'nonsense', 'no list of a block');
+  return list.map((info: unknown) => {
+    const txid = isJsonObject(info) ? info['id'] : undefined;
+    if (!isJsonObject(info) || typeof txid !== 'string' || !ID_PATTERN.test(txid)) {
+      throw new NodeFault(node, 'nonsense', 'a list of a block with no transaction in it');
+    }
+    if (int64(info['blockNumber']) !== BigInt(header.number)) {
+      throw new NodeFault(node, 'nonsense', 'a list of another block');
+    }
+    const receipt = isJsonObject(info['receipt']) ? info['receipt']['result'] : undefined;
+    const succeeded = info['result'] !== 'FAILED' && (receipt === undefined || receipt === 'SUCCESS');
+    return { txid, succeeded, signed: undefined };
+  });
 }

@@ -5,7 +5,9 @@ export class NodeFault extends Error {
   override readonly name = 'NodeFault';
   constructor(
     readonly node: string,
-    readonly kind: 'unreachable' | 'timeout' | 'throttled' | 'http' | 'nonsense' | 'refused' | 'unhealthy',
+    /** `unreadable`: a block is there, but what it holds cannot be read in any way. */
+    readonly kind:
+      'unreachable' | 'timeout' | 'throttled' | 'http' | 'nonsense' | 'refused' | 'unhealthy' | 'unreadable',
     message: string,
     cause?: unknown,
     /** Whether the node may have heard the request; false where certainly nobody did. */

@@ -15,6 +15,8 @@ export interface Exchange {
   readonly body: string;
   /** For all of it: connecting, sending, and the last byte of the answer. */
   readonly timeoutMs: number;
+  /** Of the answer, as sent and unzipped. */
+  readonly bytesMax: number;
 }
 
 export interface Answer {
@@ -22,14 +24,12 @@ export interface Answer {
   readonly text: string;
 }
 
-/** A block of java-tron holds at most 2 MB of transactions; as JSON several times that. */
-const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 const CONNECTIONS_MAX = 128;
 /** Longer than allowed, as sent or unzipped; or not gzip at all. */
-const UNREADABLE = /^(UND_ERR_RES_EXCEEDED_MAX_SIZE|ERR_BUFFER_TOO_LARGE|Z_\w+)$/;
+const UNREADABLE = /^(ERR_BUFFER_TOO_LARGE|Z_\w+)$/;
 const unzipped = promisify(gunzip);
 
-const agent = new Agent({ maxResponseSize: ANSWER_BYTES_MAX, connections: CONNECTIONS_MAX });
+const agent = new Agent({ connections: CONNECTIONS_MAX });
 
 /** Thrown when there was an answer, but too long a one or not in the encoding it claims. */
 export class UnreadableAnswerError extends Error {
@@ -45,17 +45,17 @@ export class NotSentError extends Error {
  * POSTs `body`. Throws UnreadableAnswerError, DeadlineError when the time was up, or what went wrong below HTTP; each
  * of the latter two as a NotSentError's cause when the request never began.
  */
-export async function post({ url, headers, body, timeoutMs }: Exchange): Promise<Answer> {
+export async function post({ url, headers, body, timeoutMs, bytesMax }: Exchange): Promise<Answer> {
   const { origin, pathname, search } = new URL(url);
   try {
     const { status, text, zipped } = await new Promise<Received>((resolve, reject) => {
       agent.dispatch(
         { origin, path: pathname + search, method: 'POST', headers: { 'accept-encoding': 'gzip', ...headers }, body },
-        new Receiver(resolve, reject, timeoutMs),
+        new Receiver(resolve, reject, timeoutMs, bytesMax),
       );
     });
     if (zipped.length === 0) return { status, text };
-    const bytes = await unzipped(Buffer.concat(zipped), { maxOutputLength: ANSWER_BYTES_MAX });
+    const bytes = await unzipped(Buffer.concat(zipped), { maxOutputLength: bytesMax });
     return { status, text: bytes.toString('utf8') };
   } catch (error) {
     if (UNREADABLE.test(String((error as { code?: unknown }).code))) {
@@ -90,6 +90,7 @@ class Receiver implements Dispatcher.DispatchHandler {
     private readonly resolve: (received: Received) => void,
     private readonly reject: (error: Error) => void,
     timeoutMs: number,
+    private left: number,
   ) {
     this.timer = setTimeout(() => {
       this.late = new DeadlineError(`no answer within ${timeoutMs.toString()} ms`);
@@ -109,7 +110,12 @@ class Receiver implements Dispatcher.DispatchHandler {
     this.isZipped = headers['content-encoding'] === 'gzip';
   }
 
-  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.left -= chunk.length;
+    if (this.left < 0) {
+      controller.abort(new UnreadableAnswerError('the answer is too long or broken'));
+      return;
+    }
     if (this.isZipped) this.zipped.push(chunk);
     else this.text += this.decoder.write(chunk);
   }

@@ -6,8 +6,9 @@ import { DeadlineError, monotonicMs, nowMs } from '../clock.js';
 import { messageOf } from '../errors.js';
 import { NodeFault } from './errors.js';
 import { NotSentError, post, UnreadableAnswerError, type Answer } from './exchange.js';
-import { parseJson, type JsonObject } from './json.js';
-import { readBlock, type Block, type BlockHead } from './block.js';
+import { isJsonObject, parseJson, plainJson, type JsonObject } from './json.js';
+import type { BlockHead, BlockHeader } from './block.js';
+import { NodeBlocks, type Manner, type PortName } from './node-blocks.js';
 
 export interface NodeOptions {
   readonly fullUrl: string;
@@ -34,6 +35,16 @@ const BROADCAST_PATH = 'wallet/broadcasthex';
 const THROTTLED_STATUS = new Set([403, 429, 503]);
 const THROTTLED_TEXT = /suspended|frequency|exceed.{0,20}(usage|rps|limit)|allowed_rps|lack of computing resources/i;
 
+/** As TronGrid and java-tron begin such a text; in an answer about a block the rest may be a stranger's words. */
+const THROTTLED_BEGINNING =
+  /^(The key exceeds|request rate exceeded|Exceed the user daily usage|class java\.lang\.IllegalAccessException)/i;
+
+const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
+/** A block of java-tron holds at most 2 MB of transactions; as JSON several times that. */
+const BLOCK_BYTES_MAX = 64 * 1024 * 1024;
+/** Such a block over a slow link. Nothing waits for it but what the block itself is about. */
+const BLOCK_TIMEOUT_MS = 30_000;
+
 /** An answer that is none. Silence and throttling have their own back-off; our own budget is no fault of a node. */
 const BABBLE: ReadonlySet<NodeFault['kind']> = new Set(['nonsense', 'http', 'refused']);
 
@@ -44,8 +55,15 @@ interface SeenHead extends BlockHead {
   readonly advancedAtMs: number;
 }
 
+interface Terms {
+  readonly timeoutMs: number;
+  /** What is asked in its own way; `undefined` for everything that is no block. */
+  readonly manner?: Manner;
+}
+
 export class TronNode {
   readonly name: string;
+  readonly blocks: NodeBlocks;
   /** Whose word an answer about final blocks is: two names of one solid port are one witness. */
   readonly witness: string;
   private readonly knownSinceMs = monotonicMs();
@@ -60,6 +78,12 @@ export class TronNode {
   constructor(private readonly options: NodeOptions) {
     this.name = new URL(options.fullUrl).host;
     this.witness = new URL(options.solidUrl).host;
+    this.blocks = new NodeBlocks(this.name, async (port, path, body, manner) =>
+      this.ask(port, path, body, {
+        timeoutMs: manner === 'block' ? BLOCK_TIMEOUT_MS : options.readTimeoutMs,
+        manner,
+      }),
+    );
   }
 
   /** The highest head this process has seen here. */
@@ -109,7 +133,7 @@ export class TronNode {
   }
 
   /** Asks for the head and remembers it. Throws NodeFault. */
-  async readHead(): Promise<Block> {
+  async readHead(): Promise<BlockHeader> {
     const block = await this.askForHead();
     const seen = this.seen;
     if (seen === undefined || block.number > seen.number || block.id !== seen.id) {
@@ -127,9 +151,9 @@ export class TronNode {
   }
 
   /** An empty object at every path says "no such account" of everybody; as a head it is found out. */
-  private async askForHead(): Promise<Block> {
+  private async askForHead(): Promise<BlockHeader> {
     try {
-      const block = readBlock(this.name, await this.full('wallet/getnowblock', {}));
+      const block = await this.blocks.head('full');
       this.isBabbling = false;
       this.heardAtMs = monotonicMs();
       return block;
@@ -141,53 +165,57 @@ export class TronNode {
 
   /** POST to the full port. */
   async full(path: string, body: JsonObject): Promise<JsonObject> {
-    return this.post(this.options.fullUrl, path, body, this.options.readTimeoutMs);
+    return this.object('full', path, body, this.options.readTimeoutMs);
   }
 
   /** POST to the solid port, whose answers are final. */
   async solid(path: string, body: JsonObject): Promise<JsonObject> {
-    return this.post(this.options.solidUrl, path, body, this.options.readTimeoutMs);
+    return this.object('solid', path, body, this.options.readTimeoutMs);
   }
 
   /** Sends a signed transaction's bytes. Whatever comes back, or nothing, proves nothing. */
   async broadcastHex(transactionHex: string): Promise<JsonObject> {
-    return this.post(
-      this.options.fullUrl,
-      BROADCAST_PATH,
-      { transaction: transactionHex },
-      this.options.broadcastTimeoutMs,
-    );
+    return this.object('full', BROADCAST_PATH, { transaction: transactionHex }, this.options.broadcastTimeoutMs);
   }
 
-  private async post(base: string, path: string, body: JsonObject, timeoutMs: number): Promise<JsonObject> {
+  private async object(port: PortName, path: string, body: JsonObject, timeoutMs: number): Promise<JsonObject> {
+    const json = await this.ask(port, path, body, { timeoutMs });
+    if (!isJsonObject(json)) throw new NodeFault(this.name, 'nonsense', `${path} answered no JSON object`);
+    return json;
+  }
+
+  private async ask(port: PortName, path: string, body: JsonObject, terms: Terms): Promise<unknown> {
     if ((await this.options.admit?.(path === BROADCAST_PATH)) === false) {
       throw new NodeFault(this.name, 'throttled', `${path} found no place in the request budget`, undefined, false);
     }
-    const { status, text } = await this.exchange(base, path, body, timeoutMs);
-    if (THROTTLED_STATUS.has(status)) throw this.throttled(path, `HTTP ${status.toString()}`);
+    const { status, text } = await this.exchange(port, path, body, terms);
+    // TRON (TronGrid): 403 is also said of an endpoint that a provider does not offer.
+    const isRefusal = status === 403 && terms.manner === 'head' && !THROTTLED_TEXT.test(text);
+    if (THROTTLED_STATUS.has(status) && !isRefusal) throw this.throttled(path, `HTTP ${status.toString()}`);
     if (status !== 200) throw new NodeFault(this.name, 'http', `${path} answered HTTP ${status.toString()}`);
-    const json = parseJson(text);
-    if (json === undefined) throw new NodeFault(this.name, 'nonsense', `${path} answered no JSON object`);
-    const error = json['Error'];
+    const json = terms.manner === 'block' ? plainJson(text) : parseJson(text);
+    const error = isJsonObject(json) ? json['Error'] : undefined;
     if (typeof error === 'string') {
-      if (THROTTLED_TEXT.test(error)) throw this.throttled(path, 'suspended');
+      const throttled = terms.manner === 'block' ? THROTTLED_BEGINNING : THROTTLED_TEXT;
+      if (throttled.test(error)) throw this.throttled(path, 'suspended');
       throw new NodeFault(this.name, 'refused', `${path}: ${error.slice(0, 300)}`);
     }
     this.throttledInARow = 0;
     return json;
   }
 
-  private async exchange(base: string, path: string, body: JsonObject, timeoutMs: number): Promise<Answer> {
-    const { apiKey } = this.options;
+  private async exchange(port: PortName, path: string, body: JsonObject, terms: Terms): Promise<Answer> {
+    const { apiKey, fullUrl, solidUrl } = this.options;
     try {
       return await post({
-        url: `${base}/${path}`,
+        url: `${port === 'full' ? fullUrl : solidUrl}/${path}`,
         headers: {
           'content-type': 'application/json',
           ...(apiKey === undefined ? {} : { 'TRON-PRO-API-KEY': apiKey }),
         },
         body: JSON.stringify(body),
-        timeoutMs,
+        timeoutMs: terms.timeoutMs,
+        bytesMax: terms.manner === 'block' ? BLOCK_BYTES_MAX : ANSWER_BYTES_MAX,
       });
     } catch (error) {
       if (error instanceof UnreadableAnswerError) {
@@ -196,7 +224,8 @@ export class TronNode {
       const isSent = !(error instanceof NotSentError);
       const reason: unknown = isSent ? error : error.cause;
       const timedOut = reason instanceof DeadlineError;
-      this.backOff(FAILURE_BACKOFF_MS);
+      // What a block holds is no fault of the node.
+      if (terms.manner !== 'block') this.backOff(FAILURE_BACKOFF_MS);
       const kind = timedOut ? 'timeout' : 'unreachable';
       const says = timedOut ? 'no answer in time' : messageOf(reason);
       throw new NodeFault(this.name, kind, `${path}: ${says}`, reason, isSent);

@@ -11,7 +11,7 @@ import {
 } from './chain-parameters.js';
 import { NodeFault } from './errors.js';
 import { int64, isJsonObject, objectsOf, type JsonObject } from './json.js';
-import { readBlock, type Block, type BlockHead } from './block.js';
+import type { Block, BlockHead, BlockHeader } from './block.js';
 import { readCallOutcome, type CallOutcome, type ContractCall } from './contract-call.js';
 import type { NodePool } from './node-pool.js';
 import type { TronNode } from './node.js';
@@ -223,27 +223,29 @@ async function simulateAt(node: TronNode, call: ContractCall): Promise<CallOutco
   );
 }
 
-/** A block by number as `node` has it; undefined when its chain is not that high. */
+/** A block by number as `node` has it; undefined when its chain is not that high. Read once per process. */
 export async function blockOf(node: TronNode, number: number): Promise<Block | undefined> {
-  const json = await node.full('wallet/getblockbynum', { num: number });
-  if (Object.keys(json).length === 0) return undefined;
-  const block = readBlock(node.name, json);
-  if (block.number !== number) throw nonsense(node, 'another block than was asked for');
-  return block;
+  return node.blocks.block('full', number);
 }
 
 /** A final block by number as `node`'s solid port has it; undefined when its solid head is not that high. */
 export async function solidBlockOf(node: TronNode, number: number): Promise<Block | undefined> {
-  const json = await node.solid('walletsolidity/getblockbynum', { num: number });
-  if (Object.keys(json).length === 0) return undefined;
-  const block = readBlock(node.name, json);
-  if (block.number !== number) throw nonsense(node, 'another block than was asked for');
-  return block;
+  return node.blocks.block('solid', number);
+}
+
+/** The header of a block of `node`'s chain; undefined when its chain is not that high. */
+export async function headerOf(node: TronNode, number: number): Promise<BlockHeader | undefined> {
+  return node.blocks.header('full', number);
+}
+
+/** The header of a final block of `node`; undefined when its solid head is not that high. */
+export async function solidHeaderOf(node: TronNode, number: number): Promise<BlockHeader | undefined> {
+  return node.blocks.header('solid', number);
 }
 
 /** The solid head of one node. */
-export async function solidHeadOf(node: TronNode): Promise<Block> {
-  return readBlock(node.name, await node.solid('walletsolidity/getnowblock', {}));
+export async function solidHeadOf(node: TronNode): Promise<BlockHeader> {
+  return node.blocks.head('solid');
 }
 
 /** What `from` has delegated to `to` for energy by the head's state of `node`, what is pending there included. */

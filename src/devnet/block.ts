@@ -86,10 +86,12 @@ export function makeBlock(seed: string, forks: number, parent: Block, timeMs: nu
   return { ...base, id: numbered(number, hash), signature: signed };
 }
 
-/** The block of this place on another fork, which goes on from `parent` and holds other transactions, unknown ones. */
+/** The block of this place on another fork, which goes on from `parent`: another witness made it, of nothing. */
 export function twinOf(block: Block, parent: string): Block {
-  const txRoot = sha256(Buffer.from(`another ${block.id}`)).toString('hex');
-  const twin = { ...block, parent, txRoot, txIds: [] };
+  const witness = `41${sha256(Buffer.from(`another ${block.id}`))
+    .toString('hex')
+    .slice(24)}`;
+  const twin = { ...block, parent, witness, txRoot: ZERO_HASH, txIds: [] };
   return { ...twin, id: numbered(block.number, sha256(encode('BlockHeader', headerOf(twin)))) };
 }
 

@@ -6,7 +6,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Block, BlockHead } from '../chain/block.js';
 import type { TronNode } from '../chain/node.js';
-import { blockOf, placeOf, solidHeadOf, TronClient } from '../chain/tron.client.js';
+import { blockOf, headerOf, placeOf, solidHeadOf, TronClient } from '../chain/tron.client.js';
 import { Config } from '../config.js';
 import { crashPoint } from '../crash-point.js';
 import type { EnergyRatio } from '../pool/energy-ratio.js';
@@ -104,7 +104,10 @@ export class Follower {
     throw fault;
   }
 
-  private async follow(node: TronNode, head: Block, ratio: EnergyRatio): Promise<bigint[]> {
+  private async follow(node: TronNode, { id, number }: BlockHead, ratio: EnergyRatio): Promise<bigint[]> {
+    const head = await blockOf(node, number);
+    // Replaced since its header was read, or told by a backend that has not got it yet: the next step sees.
+    if (head?.id !== id) return [];
     const fresh: Block[] = [head];
     const isFirst = this.last === undefined;
     const oldest = isFirst ? await this.firstToRead(head.number) : head.number - BLOCKS_BACK_MAX;
@@ -172,7 +175,7 @@ export class Follower {
       if (node === asked) continue;
       const place = await placeOf(node, txid).catch(() => undefined);
       if (place?.blockNumber !== number) continue;
-      const block = await blockOf(node, number).catch(() => undefined);
+      const block = await headerOf(node, number).catch(() => undefined);
       if (block?.id === blockId) return true;
     }
     return false;

@@ -4,7 +4,7 @@
  */
 import { Injectable } from '@nestjs/common';
 import type { Block } from '../chain/block.js';
-import { actOf, DELEGATE_TYPE, UNDELEGATE_TYPE } from '../chain/transaction-owner.js';
+import { DELEGATE_TYPE, UNDELEGATE_TYPE } from '../chain/transaction-owner.js';
 
 export interface RecentAct {
   readonly txid: string;
@@ -60,8 +60,8 @@ export class RecentActs {
 }
 
 function actsIn(block: Block, wallets: ReadonlySet<string>): RecentAct[] {
-  return block.transactions.flatMap(({ txid, rawData, succeeded }) => {
-    const act = succeeded ? actOf(rawData) : undefined;
+  return block.transactions.flatMap(({ txid, signed, succeeded }) => {
+    const act = succeeded ? signed?.act : undefined;
     if (act === undefined || !wallets.has(act.owner) || !act.isEnergy) return [];
     const { owner, receiver, amountSun, type } = act;
     if (receiver === undefined || amountSun === undefined) return [];

@@ -2,7 +2,7 @@
 import { addressToHex, isAddress } from '../chain/address.js';
 import { keysInClear, nodeOptionsOf } from '../chain/configured-nodes.js';
 import { TronNode } from '../chain/node.js';
-import { blockOf, solidBlockOf, solidHeadOf, type ChainAccount, type TronClient } from '../chain/tron.client.js';
+import { headerOf, solidHeaderOf, solidHeadOf, type ChainAccount, type TronClient } from '../chain/tron.client.js';
 import { monotonicMs, nowMs, sleep } from '../clock.js';
 import type { Config } from '../config.js';
 import { messageOf } from '../errors.js';
@@ -68,7 +68,7 @@ async function lookAtNode(node: TronNode, patienceMs: number): Promise<NodeLook>
   const check = `node ${node.name}`;
   try {
     const first = await node.readHead();
-    const genesis = (await blockOf(node, 0))?.id;
+    const genesis = (await headerOf(node, 0))?.id;
     const findings: Finding[] = [];
     const head = await movedHead(node, first.number, patienceMs);
     if (head === undefined) {
@@ -103,7 +103,7 @@ async function lookAtSolid(node: TronNode, head: number, genesis: string | undef
   const check = `solidity ${node.name}`;
   try {
     const solid = await solidHeadOf(node);
-    const solidGenesis = (await solidBlockOf(node, 0))?.id;
+    const solidGenesis = (await solidHeaderOf(node, 0))?.id;
     if (genesis !== undefined && solidGenesis !== undefined && genesis !== solidGenesis) {
       const todo = 'TRON_SOLIDITY_NODE_URLS must name the same nodes as TRON_FULL_NODE_URLS, in the same order.';
       return [fault(check, 'Its solidity port is of another chain than its full port.', todo)];

@@ -1,14 +1,8 @@
 /** Acts of our wallets on chain that touch what we sell and that our books do not know. */
-import type { Block, BlockTransaction } from '../chain/block.js';
+import type { Block, SignedAct } from '../chain/block.js';
 import { signersOf } from '../chain/keys.js';
 import type { TronClient } from '../chain/tron.client.js';
-import {
-  actOf,
-  CREATE_ACCOUNT_TYPE,
-  DELEGATE_TYPE,
-  UNDELEGATE_TYPE,
-  type OwnedAct,
-} from '../chain/transaction-owner.js';
+import { CREATE_ACCOUNT_TYPE, DELEGATE_TYPE, UNDELEGATE_TYPE, type OwnedAct } from '../chain/transaction-owner.js';
 import type { Database } from '../store/database.js';
 
 export interface OwnWallet {
@@ -48,7 +42,7 @@ export class Signatories {
   ) {}
 
   /** Whose act for `wallet` these signatures make it; undefined when nobody's. Throws ChainUnavailableError. */
-  async judge(wallet: OwnWallet, tx: BlockTransaction): Promise<'own' | 'owner' | undefined> {
+  async judge(wallet: OwnWallet, tx: SignedAct): Promise<'own' | 'owner' | undefined> {
     const signers = signersOf(tx.rawData, tx.signatures);
     if (signers.size === 0) return undefined;
     this.ours ??= this.readOurs();
@@ -85,13 +79,12 @@ export async function strangersIn(
 ): Promise<readonly Stranger[]> {
   const own = new Map(wallets.map((wallet) => [wallet.address, wallet]));
   const acts: Stranger[] = [];
-  for (const tx of block.transactions) {
-    const act = tx.succeeded ? actOf(tx.rawData) : undefined;
-    const wallet = act && own.get(act.owner);
-    if (act === undefined || wallet === undefined || !isOurs(act)) continue;
-    const signer = await signatories.judge(wallet, tx);
+  for (const { txid, succeeded, signed } of block.transactions) {
+    const wallet = signed && own.get(signed.act.owner);
+    if (!succeeded || signed === undefined || wallet === undefined || !isOurs(signed.act)) continue;
+    const signer = await signatories.judge(wallet, signed);
     if (signer === undefined) continue;
-    const { txid, rawData, signatures } = tx;
+    const { act, rawData, signatures } = signed;
     const [first] = signatures;
     const signature = signatures.length === 1 && first?.length === SIGNATURE_BYTES ? first : undefined;
     acts.push({ txid, rawData, signature, walletId: wallet.id, byOwnKey: signer === 'own', act });

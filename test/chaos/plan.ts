@@ -13,7 +13,7 @@ const SOLID_RECEIPTS = 'walletsolidity/gettransactioninfobyid';
 /** How often a call that is meant goes wrong. */
 const RATE = 0.3;
 /** Blocks are noticed so late that a transaction is looked up by its receipt. */
-const LATE = { kind: 'slow', ms: 1_200, path: 'wallet/getnowblock', rate: 1 } as const;
+const LATE = { kind: 'slow', ms: 1_200, path: 'wallet/getblock', rate: 1 } as const;
 /** Longer than the service waits for a node here. */
 const HOLD_MS = 3_000;
 const CODES = [
@@ -65,7 +65,7 @@ const NODE_FAULTS = {
   'solid head stuck': () => [{ kind: 'solid-stuck' }],
   'nodes on two forks': (r, node) => [{ kind: 'own-fork', blocks: upTo(r, 4), node, rate: 0.7 }],
   fork: (r) => [
-    { kind: 'fork', blocks: upTo(r, 5), drop: r() < 0.3, path: 'wallet/getnowblock', rate: 0.03, times: 4 },
+    { kind: 'fork', blocks: upTo(r, 5), drop: r() < 0.3, path: 'wallet/getblock', rate: 0.03, times: 4 },
   ],
   'fork after a broadcast': (r) => [{ kind: 'fork', blocks: upTo(r, 4), path: BROADCAST, rate: 0.2, times: 3 }],
   'receipt unknown': (_r, node) => [
@@ -78,7 +78,7 @@ const NODE_FAULTS = {
   'block without transactions': (_r, node) => [{ kind: 'wrong', wrong: 'stripped', node, rate: RATE }],
   'block with tampered bytes': (_r, node) => [{ kind: 'wrong', wrong: 'tampered', node, rate: RATE }],
   'block with failed transactions': (_r, node) => [
-    { kind: 'wrong', wrong: 'failed', path: 'wallet/getnowblock', node, rate: RATE },
+    { kind: 'wrong', wrong: 'failed', path: 'wallet/getblock', node, rate: RATE },
     { kind: 'wrong', wrong: 'failed', path: 'wallet/getblockbynum', node, rate: RATE },
   ],
   'a node’s time ahead': (r, node) => wrongTime(r, 'time-ahead', node),

@@ -249,7 +249,7 @@ describe('a death', () => {
     solid.before = (path) => void asked.push(path.replace('walletsolidity/', ''));
     const verdict = await hand.proofs().judge(tx);
     expect(verdict).toMatchObject({ kind: 'dead', evidence: { absences: [{}], scanned: {} } });
-    expect(asked.slice(0, 2)).toEqual(['getnowblock', 'gettransactioninfobyid']);
+    expect(asked.slice(0, 2)).toEqual(['getblock', 'gettransactioninfobyid']);
     // A node that knows nothing of its own block: the blocks say otherwise.
     const again = await sentOrder(hand);
     await mine(PAST_VALIDITY);

@@ -1,6 +1,9 @@
 // Blocks told wrong by one node: of another time, forged as a whole, or with bytes that nobody ever made.
 import 'reflect-metadata';
 import { idOf } from '../../src/chain/block-header.js';
+import { signWithKey } from '../../src/chain/keys.js';
+import { buildTransaction } from '../../src/chain/signed-transaction.js';
+import { sun } from '../../src/money/units.js';
 import { ChainUnavailableError } from '../../src/chain/errors.js';
 import { until } from '../../src/local/wait.js';
 import {
@@ -13,6 +16,7 @@ import {
   mine,
   openStage,
   orderOf,
+  pool,
   receivers,
   rent,
   solid,
@@ -48,7 +52,7 @@ async function forgeHead(byMs: number): Promise<void> {
   const { block_header: header } = await headOf(devnet.fullUrl);
   const raw = { ...header.raw_data, timestamp: header.raw_data.timestamp + byMs };
   const replace = { blockID: idOf(raw), block_header: { ...header, raw_data: raw } };
-  await devnet.control('faults', { kind: 'wrong', wrong: 'replace', node: 0, path: 'wallet/getnowblock', replace });
+  await devnet.control('faults', { kind: 'wrong', wrong: 'replace', node: 0, path: 'wallet/getblock', replace });
 }
 
 async function timesOf(key: string): Promise<{ deliveredAt: Date | null; endsAt: Date | null }> {
@@ -120,12 +124,28 @@ it('a node alone in telling of an act of our wallets accuses nobody', async () =
   await mine(SOLID_LAG);
   await hand.look();
   expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: true });
-  const search = () => hand.orphans().search({ fence: 0, leaseSec: 60, scannedTo: undefined });
+  const search = (with_: Hand) => with_.orphans().search({ fence: 0, leaseSec: 60, scannedTo: undefined });
   const found = () => api.database.query('SELECT txid FROM orphan_tx');
-  await devnet.control('faults', { kind: 'wrong', wrong: 'tampered', node: 0, path: 'walletsolidity/getblockbynum' });
-  await expect(search()).rejects.toBeInstanceOf(ChainUnavailableError);
+  // Signed by the wallet's own key, and in no block of the chain.
+  const reference = { number: 1, id: 'ab'.repeat(32), timestampMs: 0 };
+  const { rawData } = buildTransaction(
+    { type: 'delegate', owner: pool.address, receiver: receivers[1]!, amountSun: sun(5_000_000n) },
+    { permissionId: 2, reference, expiresAtMs: 2, timestampMs: 1 },
+  );
+  const signature = [signWithKey(rawData, pool.privateKey).toString('hex')];
+  const transactions = [{ ret: [{ contractRet: 'SUCCESS' }], signature, raw_data_hex: rawData.toString('hex') }];
+  await devnet.control('faults', {
+    kind: 'wrong',
+    wrong: 'replace',
+    node: 0,
+    path: 'walletsolidity/getblockbynum',
+    replace: { transactions },
+  });
+  // A worker that begins: what was read before the lie is not read again.
+  const other = await withTwoNodes();
+  await expect(search(other)).rejects.toBeInstanceOf(ChainUnavailableError);
   expect(await found()).toEqual([]);
   await devnet.control('faults/clear', {});
-  await search();
+  await search(hand);
   expect(await found()).toEqual([]);
 });

@@ -83,7 +83,7 @@ const healthyNames = (client: TronClient): string =>
     .join();
 
 it('a node a hundred blocks behind is not asked, although it is the first one named, until it has caught up', async () => {
-  await second.freeze('wallet/getnowblock');
+  await second.freeze('wallet/getblock');
   await chain.control('mine', { count: 100 });
   const nodes = [
     new TronNode(optionsOf(second, chain.second!.solidUrl)),
@@ -102,7 +102,7 @@ it('a node far behind is not asked either while the only good one has a short fa
   const client = clientOf();
   // Both known first: one healthy node would otherwise only mean that the other was not asked yet.
   await until(() => (client.pool.healthy().length === 2 ? true : undefined), 5000, 'both nodes being known');
-  await second.freeze('wallet/getnowblock');
+  await second.freeze('wallet/getblock');
   await chain.control('mine', { count: 100 });
   // The first alone, and not the second alone because the first was slow to answer while it made a hundred blocks.
   await until(() => healthyNames(client) === nameOf(first) || undefined, 5000, 'the lag being seen');
@@ -115,7 +115,7 @@ it('a node whose head is asked for anyway is not probed besides, and is again on
   const other = new TronNode(optionsOf(second, chain.second!.solidUrl));
   const pool = new NodePool([node, other], 300);
   pools.push(pool);
-  const askedOf = (of: FaultyNode): number => of.asked.get('wallet/getnowblock') ?? 0;
+  const askedOf = (of: FaultyNode): number => of.asked.get('wallet/getblock') ?? 0;
   await node.readHead();
   const [before, otherBefore] = [askedOf(first), askedOf(second)];
   pool.start();

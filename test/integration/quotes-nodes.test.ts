@@ -186,7 +186,7 @@ describe('a node whose head stands still', () => {
   test('is not believed, and is again when it moves', async () => {
     const watchful = await world.another({ TRON_HEAD_STALL_SEC: '1', TRON_POLL_MS: '100', MARKET_MAX_AGE_SEC: '2' });
     try {
-      await world.node.freeze('wallet/getnowblock');
+      await world.node.freeze('wallet/getblock');
       const simulated = await until(
         () => simulateAt(watchful),
         ({ status }) => status !== 200,

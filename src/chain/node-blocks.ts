@@ -1,0 +1,193 @@
+/**
+ * Blocks as one node tells them: heads and headers without their transactions, and the transactions of each block once.
+ * What a block holds is anybody's, so a block that cannot be read is read another way: as the list of what happened to
+ * its transactions, in which nothing stands that a stranger could write.
+ */
+import { monotonicMs } from '../clock.js';
+import { listedTransactions, readBlock, readHeader, type Block, type BlockHeader } from './block.js';
+import { NodeFault } from './errors.js';
+import { isJsonObject, type JsonObject } from './json.js';
+
+export type PortName = 'full' | 'solid';
+
+/** How a question is asked: `head` may not exist there, `block` has limits of its own that judge nobody's health. */
+export type Manner = 'head' | 'block';
+
+export type Ask = (port: PortName, path: string, body: JsonObject, manner: Manner) => Promise<unknown>;
+
+/** How long a provider is taken at its word that it has no `getblock`. */
+const LACK_MS = 60_000;
+/** How long a block that could not be read whole is not asked for again. */
+const LISTED_MS = 60_000;
+const LISTED_MAX = 64;
+/** What is kept of blocks, by an estimate: some minutes of full ones. */
+const KEPT_BYTES_MAX = 32 * 1024 * 1024;
+const KEPT_BLOCKS_MAX = 256;
+const TRANSACTION_BYTES = 250;
+/** Read whole at once by this process: as JSON a full block is some megabytes. */
+const READS_MAX = 4;
+/** A broken answer now and then is no broken block. */
+const ATTEMPTS = 2;
+const PATHS = { full: 'wallet', solid: 'walletsolidity' } as const;
+
+/** An answer, but not to this question: a provider may not have the endpoint. */
+const NO_ANSWER: ReadonlySet<NodeFault['kind']> = new Set(['http', 'refused', 'nonsense']);
+
+export class NodeBlocks {
+  private readonly kept = new Map<string, Block>();
+  private keptBytes = 0;
+  private readonly listed = new Map<string, { readonly block: Block; readonly untilMs: number }>();
+  private readonly coming = new Map<string, Promise<Block>>();
+  private readonly lackingUntilMs = { full: Number.NEGATIVE_INFINITY, solid: Number.NEGATIVE_INFINITY };
+
+  constructor(
+    private readonly name: string,
+    private readonly ask: Ask,
+  ) {}
+
+  /** The port's head. Throws NodeFault. */
+  async head(port: PortName): Promise<BlockHeader> {
+    const header = await this.askForHeader(port, {});
+    if (header !== undefined) return header;
+    const block = readBlock(this.name, await this.object(port, 'getnowblock', {}, 'block'));
+    this.keep(block);
+    return block;
+  }
+
+  /** The header at a height; undefined when the port's chain is not that high. Throws NodeFault. */
+  async header(port: PortName, number: number): Promise<BlockHeader | undefined> {
+    const header = await this.askForHeader(port, { id_or_num: number.toString() });
+    if (header === undefined) return this.whole(port, number);
+    if (header === 'none') return undefined;
+    if (header.number !== number) throw new NodeFault(this.name, 'nonsense', 'another block than was asked for');
+    return header;
+  }
+
+  /** The block at a height; undefined when the port's chain is not that high. Throws NodeFault. */
+  async block(port: PortName, number: number): Promise<Block | undefined> {
+    const header = await this.header(port, number);
+    return header && this.contentOf(port, header);
+  }
+
+  /** The block of a header, read once. Throws NodeFault, of kind `unreadable` when the block stays so in every way. */
+  async contentOf(port: PortName, header: BlockHeader): Promise<Block> {
+    const known = this.kept.get(header.id);
+    if (known !== undefined) return known;
+    const listed = this.listed.get(header.id);
+    if (listed !== undefined && monotonicMs() < listed.untilMs) return listed.block;
+    const key = `${port}/${header.id}`;
+    const coming = this.coming.get(key) ?? inTurn(() => this.read(port, header)).finally(() => this.coming.delete(key));
+    this.coming.set(key, coming);
+    return coming;
+  }
+
+  private async read(port: PortName, header: BlockHeader): Promise<Block> {
+    let fault: NodeFault | undefined;
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+      try {
+        const block = await this.whole(port, header.number);
+        if (block?.id === header.id) return block;
+        fault = new NodeFault(this.name, 'nonsense', 'another block than its header was of');
+      } catch (error) {
+        if (!(error instanceof NodeFault) || error.kind === 'throttled') throw error;
+        fault = error;
+        if (error.kind === 'timeout') break;
+      }
+    }
+    return this.list(port, header, fault);
+  }
+
+  /** The block by what happened to its transactions, of which then only ids are known. */
+  private async list(port: PortName, header: BlockHeader, fault: NodeFault | undefined): Promise<Block> {
+    try {
+      const infos = await this.ask(
+        port,
+        `${PATHS[port]}/gettransactioninfobyblocknum`,
+        { num: header.number },
+        'block',
+      );
+      const transactions = listedTransactions(this.name, header, infos);
+      // Asked for by its number: the chain may have got another block there meanwhile.
+      if ((await this.header(port, header.number))?.id !== header.id) {
+        throw new NodeFault(this.name, 'nonsense', 'another block than its header was of');
+      }
+      const block = { ...header, transactions, isWhole: false };
+      this.listed.set(header.id, { block, untilMs: monotonicMs() + LISTED_MS });
+      trim(this.listed, LISTED_MAX);
+      return block;
+    } catch (error) {
+      if (!(error instanceof NodeFault) || error.kind === 'throttled') throw error;
+      if (fault?.kind === 'unreachable' && error.kind === 'unreachable') throw fault;
+      throw new NodeFault(this.name, 'unreadable', `block ${header.number.toString()} cannot be read`, fault);
+    }
+  }
+
+  private async whole(port: PortName, number: number): Promise<Block | undefined> {
+    const json = await this.object(port, 'getblockbynum', { num: number }, 'block');
+    if (Object.keys(json).length === 0) return undefined;
+    const block = readBlock(this.name, json);
+    if (block.number !== number) throw new NodeFault(this.name, 'nonsense', 'another block than was asked for');
+    this.keep(block);
+    return block;
+  }
+
+  /** undefined when the provider has no such endpoint; 'none' when it has no such block. */
+  private async askForHeader(port: PortName, which: { id_or_num: string }): Promise<BlockHeader | 'none' | undefined>;
+  private async askForHeader(port: PortName, which: object): Promise<BlockHeader | undefined>;
+  private async askForHeader(port: PortName, which: { id_or_num?: string }): Promise<BlockHeader | 'none' | undefined> {
+    if (monotonicMs() < this.lackingUntilMs[port]) return undefined;
+    try {
+      const json = await this.object(port, 'getblock', { ...which, detail: false }, 'head');
+      if (which.id_or_num !== undefined && Object.keys(json).length === 0) return 'none';
+      return readHeader(this.name, json);
+    } catch (error) {
+      if (!(error instanceof NodeFault) || !NO_ANSWER.has(error.kind)) throw error;
+      if (error.kind !== 'nonsense') this.lackingUntilMs[port] = monotonicMs() + LACK_MS;
+      return undefined;
+    }
+  }
+
+  private async object(port: PortName, path: string, body: JsonObject, manner: Manner): Promise<JsonObject> {
+    const json = await this.ask(port, `${PATHS[port]}/${path}`, body, manner);
+    if (!isJsonObject(json)) throw new NodeFault(this.name, 'nonsense', `${path} answered no JSON object`);
+    return json;
+  }
+
+  private keep(block: Block): void {
+    if (this.kept.has(block.id)) return;
+    this.kept.set(block.id, block);
+    this.keptBytes += sizeOf(block);
+    for (const [id, oldest] of this.kept) {
+      if (this.kept.size <= KEPT_BLOCKS_MAX && this.keptBytes <= KEPT_BYTES_MAX) break;
+      this.kept.delete(id);
+      this.keptBytes -= sizeOf(oldest);
+    }
+  }
+}
+
+function sizeOf({ transactions }: Block): number {
+  return transactions.reduce((sum, { signed }) => sum + TRANSACTION_BYTES + (signed?.rawData.length ?? 0), 0);
+}
+
+function trim(map: Map<string, unknown>, max: number): void {
+  for (const key of map.keys()) {
+    if (map.size <= max) return;
+    map.delete(key);
+  }
+}
+
+let running = 0;
+const waiting: (() => void)[] = [];
+
+/** Runs `work` when fewer than READS_MAX are running. Every one of them has a limit of its own. */
+async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  if (running >= READS_MAX) await new Promise<void>((resolve) => waiting.push(resolve));
+  else running += 1;
+  try {
+    return await work();
+  } finally {
+    const next = waiting.shift();
+    if (next === undefined) running -= 1;
+    else next();
+  }
+}
