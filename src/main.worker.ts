@@ -13,6 +13,7 @@ import { Pruning } from './fulfilment/pruning.js';
 import { Reconciler } from './fulfilment/reconciler.js';
 import { Runner } from './fulfilment/runner.js';
 import { Vitals } from './fulfilment/vitals.js';
+import { WalletHealth } from './fulfilment/wallet-health.js';
 import { openAdmin } from './http/admin.js';
 import { createLogger, type Log } from './http/logger.js';
 import { Metrics } from './http/metrics.js';
@@ -40,6 +41,22 @@ function repeatReconciling(reconciler: Reconciler, log: Log): Repeater {
   });
 }
 
+/** How often it is seen whether a wallet that could not deliver can again. */
+const HEALTH_REST_MS = 1000;
+
+function repeatHealth(health: WalletHealth, log: Log): Repeater {
+  return new Repeater({
+    run: async () => {
+      await health.look();
+      return HEALTH_REST_MS;
+    },
+    retryMs: HEALTH_REST_MS,
+    onFailure: (error) => {
+      log.warn({ fault: messageOf(error) }, 'the wallets that cannot deliver could not be looked at');
+    },
+  });
+}
+
 /** Of the time a stop may take, what closing the queue and the connections may need. */
 const CLOSING_MS = 4_000;
 
@@ -57,6 +74,7 @@ async function start(): Promise<void> {
     },
   });
   const reconciling = repeatReconciling(app.get(Reconciler), log);
+  const health = repeatHealth(app.get(WalletHealth), log);
   const database = app.get(Database);
   const metrics = app.get(Metrics);
   metrics.collectDefaults();
@@ -82,6 +100,7 @@ async function start(): Promise<void> {
   runner.start();
   processor.start();
   void pool.start();
+  void health.start();
   void vitals.start();
   pruning.start();
   log.info({ admin: admin.address() }, 'working');
@@ -95,6 +114,7 @@ async function start(): Promise<void> {
     await Promise.all([
       runner.stop(workMs),
       pool.stop(),
+      health.stop(),
       vitals.stop(),
       pruning.stop(),
       withDeadline(reconciling.stop(), workMs, 'the look at the books'),

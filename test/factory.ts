@@ -75,21 +75,25 @@ export async function openApi(env: Record<string, string>): Promise<TestApi> {
   };
 }
 
+/** Puts a wallet into the pool, signing by its owner's key, and fills its slots. */
+export async function addWallet(
+  { app, database, config }: TestApi,
+  owner: Owner,
+  role: 'pool' | 'activation',
+): Promise<void> {
+  const wallets = new PoolWallets(database, app.get(Sealers), app.get(TronClient), config);
+  const { address, privateKey } = owner;
+  await wallets.add(
+    { address, role, permissionId: 0, key: { keyAddress: address, privateKey }, slots: config.pool.slotsPerWallet },
+    AUTHOR,
+  );
+  // By name: a worker beside us may have taken its turn and not be done with it.
+  await new PoolSync(database, app.get(TronClient), config).syncWallet(address);
+}
+
 /** Puts both wallets of the chain into the pool and fills their slots from what the chain says. */
 export async function fillPool(api: TestApi, chain: OrderChain): Promise<void> {
-  const { app, database, config } = api;
-  const wallets = new PoolWallets(database, app.get(Sealers), app.get(TronClient), config);
-  const add = async ({ address, privateKey }: Owner, role: 'pool' | 'activation') =>
-    wallets.add(
-      { address, role, permissionId: 0, key: { keyAddress: address, privateKey }, slots: config.pool.slotsPerWallet },
-      AUTHOR,
-    );
-  const sync = new PoolSync(database, app.get(TronClient), config);
-  // By name: a worker beside us may have taken their turn and not be done with it.
-  for (const role of ['pool', 'activation'] as const) {
-    await add(chain[role], role);
-    await sync.syncWallet(chain[role].address);
-  }
+  for (const role of ['pool', 'activation'] as const) await addWallet(api, chain[role], role);
 }
 
 export interface ApiProcess {

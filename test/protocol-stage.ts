@@ -11,14 +11,15 @@ import { Fulfiller } from '../src/fulfilment/fulfiller.js';
 import { Proofs } from '../src/fulfilment/proof.js';
 import { Orphans } from '../src/fulfilment/reconciler-orphans.js';
 import { TransactionLog } from '../src/fulfilment/transaction-log.js';
+import { WalletHealth } from '../src/fulfilment/wallet-health.js';
 import type { WorkOrder } from '../src/fulfilment/work-order.js';
 import { Work } from '../src/fulfilment/work.js';
 import { PoolSync } from '../src/pool/pool-sync.js';
 import { openLog } from './log.js';
 import { WorkerModule } from '../src/worker.module.js';
 import type { Customer } from './client.js';
-import { fillPool, makeCustomer, openApi, serviceEnv, type TestApi } from './factory.js';
-import { newOwner, stake, type OrderChain } from './order-chain.js';
+import { addWallet, fillPool, makeCustomer, openApi, serviceEnv, type TestApi } from './factory.js';
+import { newOwner, stake, type OrderChain, type Owner } from './order-chain.js';
 import { createTestDatabase, type TestDatabase } from './setup/database.js';
 import { startDevnet, type Devnet } from './setup/devnet.js';
 import { createTestRedis, type TestRedis } from './setup/redis.js';
@@ -44,6 +45,9 @@ const workers: INestApplicationContext[] = [];
 export const receivers = Array.from({ length: 4 }, () => newOwner().address);
 /** The pool wallet's own owner, who may act beside the service. */
 export const pool = newOwner();
+/** A second pool wallet with less stake, so that orders come to it first; part of the pool after `openStageOfTwo`. */
+export const second = newOwner();
+const SECOND_SUN = 100_000_000n * 1_000_000n;
 export const stageDatabaseUrl = (): string => store.url;
 const activation = newOwner();
 
@@ -75,6 +79,7 @@ export class Hand {
   proofs = () => this.context.get(Proofs, { strict: false });
   fulfiller = () => this.context.get(Fulfiller, { strict: false });
   chain = () => this.context.get(TronClient, { strict: false });
+  health = () => this.context.get(WalletHealth, { strict: false });
   poolSync = () => this.context.get(PoolSync, { strict: false });
   orphans = () => this.context.get(Orphans, { strict: false });
   part = <T>(type: abstract new (...args: never[]) => T): T => this.context.get<T>(type, { strict: false });
@@ -157,7 +162,17 @@ export async function dueAgain(hand: Hand, orderId: bigint): Promise<WorkOrder> 
   return order!;
 }
 
-export async function openStage(): Promise<void> {
+async function stakeNow(owner: Owner, amount: bigint): Promise<void> {
+  const staked = stake(devnet.fullUrl, owner, amount);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  await mine(SOLID_LAG + 1);
+  await staked;
+}
+
+export const openStage = (): Promise<void> => open(false);
+export const openStageOfTwo = (): Promise<void> => open(true);
+
+async function open(withSecond: boolean): Promise<void> {
   [store, redis] = await Promise.all([createTestDatabase(), createTestRedis()]);
   const token = newOwner().address;
   devnet = await startDevnet({
@@ -168,16 +183,15 @@ export async function openStage(): Promise<void> {
       timestamp: YEARS_AGO_MS,
       accounts: [
         { address: pool.address, balance: (STAKE_SUN + 1_000_000_000n).toString() },
+        { address: second.address, balance: (SECOND_SUN + 1_000_000_000n).toString() },
         ...[activation.address, token, ...receivers].map((address) => ({ address, balance: 1000 * SUN_PER_TRX })),
       ],
     },
   });
   [full, solid] = await Promise.all([openSpyNode(devnet.fullUrl), openSpyNode(devnet.solidUrl)]);
   await mine(SOLID_LAG + 1);
-  const staked = stake(devnet.fullUrl, pool, STAKE_SUN);
-  await new Promise((resolve) => setTimeout(resolve, 300));
-  await mine(SOLID_LAG + 1);
-  await staked;
+  await stakeNow(pool, STAKE_SUN);
+  if (withSecond) await stakeNow(second, SECOND_SUN);
   env = {
     ...serviceEnv(store.url, redis.url, { env: {} } as OrderChain),
     TRON_FULL_NODE_URLS: full.url,
@@ -185,7 +199,7 @@ export async function openStage(): Promise<void> {
     TRON_HEAD_STALL_SEC: '3600',
     TRON_BROADCAST_TIMEOUT_MS: '500',
     TOKEN_CONTRACT: token,
-    POOL_ALLOW_WIDE_PERMISSION: `${pool.address},${activation.address}`,
+    POOL_ALLOW_WIDE_PERMISSION: `${pool.address},${second.address},${activation.address}`,
     RATE_SOURCES: 'static',
     DURATION_MIN_SEC: '1',
     MARKET_MAX_AGE_SEC: '3600',
@@ -193,6 +207,7 @@ export async function openStage(): Promise<void> {
   };
   api = await openApi(env);
   await fillPool(api, { pool, activation } as OrderChain);
+  if (withSecond) await addWallet(api, second, 'pool');
   customer = await makeCustomer(api, 1_000_000_000_000n);
 }
 

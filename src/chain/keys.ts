@@ -11,10 +11,11 @@ import { addressFromBytes } from './address.js';
 /** Signs for one wallet. Implementations: sealed keys in this process, or a signer process on a socket. */
 export abstract class Signer {
   /**
-   * The 65-byte signature (r‖s‖v) over sha256(rawData) by the key of `walletAddress`.
-   * Throws when the key is not held or the request is refused.
+   * The 65-byte signature (r‖s‖v) over sha256(rawData) by the key of `walletAddress`. `keyAddress`: the key that is
+   * expected, so that one kept in memory is not used after it was replaced. Throws when the key is not held or the
+   * request is refused.
    */
-  abstract sign(walletAddress: string, rawData: Buffer): Promise<Buffer>;
+  abstract sign(walletAddress: string, rawData: Buffer, keyAddress: string): Promise<Buffer>;
 }
 
 /** TRON counts the recovery id from 27, as Ethereum's older signatures do. */

@@ -62,7 +62,7 @@ export class ActivationCheck {
   }
 
   /** Whether the account is on chain; undefined while no node can be asked. */
-  private async exists(order: WorkOrder): Promise<boolean | undefined> {
+  async exists(order: WorkOrder): Promise<boolean | undefined> {
     try {
       return (await this.client.account(order.receiver)) !== undefined;
     } catch (error) {

@@ -23,6 +23,8 @@ const MESSAGE_LENGTH_MAX = 300;
 const ACCEPTED = 'SUCCESS';
 /** TRON: in this node's mempool or chain, or only in its cache of ids; asking another node settles nothing either. */
 const KNOWN = 'DUP_TRANSACTION_ERROR';
+/** TRON: no signature, a wrong one, or one that the permission does not allow (any more). */
+export const SIGNATURE_REFUSED = 'SIGERROR';
 const TIMED_OUT = 'NO_ANSWER:timeout';
 
 @Injectable()
@@ -57,7 +59,7 @@ export class Broadcaster {
     for (const node of nodes) {
       const record = await this.tell(node, item.id, hex);
       records.push(record);
-      if (record.answer === ACCEPTED || record.answer === KNOWN) break;
+      if (isAccepted(record.answer)) break;
     }
     return records;
   }
@@ -83,6 +85,11 @@ export class Broadcaster {
       return { answer, message: messageOf(error).slice(0, MESSAGE_LENGTH_MAX), isSent };
     }
   }
+}
+
+/** Whether the node says that it has the transaction, which proves nothing. */
+export function isAccepted(answer: string): boolean {
+  return answer === ACCEPTED || answer === KNOWN;
 }
 
 /** Those of `items` that some node may have heard; of the others certainly nobody was told. */

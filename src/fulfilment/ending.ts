@@ -22,6 +22,19 @@ const RELEASE_LEGS = {
     WHERE id = ANY ($1::bigint[]) AND status IN ('reserved', 'placed') RETURNING id, wallet_id, amount_sun`,
 };
 
+const DROP_UNSENT = {
+  name: 'drop_unsent_of_legs',
+  text: `UPDATE chain_tx SET status = 'dropped' WHERE leg_id = ANY ($1::bigint[]) AND status IN ('built', 'signed')`,
+};
+
+const RESERVE = { name: 'reserve_elsewhere', text: `SELECT reserve_capacity($1, $2, $3, $4, $5)` };
+
+const KEEP_AGE = {
+  name: 'keep_leg_age',
+  text: `UPDATE leg SET changed_at = least(changed_at, clock_timestamp() - $2 * interval '1 second')
+    WHERE order_id = $1 AND status = 'reserved'`,
+};
+
 /** Any slot of the wallet will do; the leg's id spreads them. */
 const RETURN_CAPACITY = {
   name: 'return_capacity',
@@ -77,6 +90,36 @@ export class Ending {
       for (const leg of sorted) await tx.query(RETURN_CAPACITY, [leg.wallet_id, leg.id, leg.amount_sun]);
     });
     crashPoint('give-up.after');
+  }
+
+  /**
+   * Lets other wallets take legs of which nothing can happen any more: unsent bytes are dropped, the legs released, and
+   * their sun reserved anew. False when there is no room elsewhere, or another worker has the order; then nothing changes.
+   */
+  async move(order: WorkOrder, legs: readonly WorkLeg[], slackSun: Sun): Promise<boolean> {
+    crashPoint('give-up.before');
+    try {
+      const isMoved = await this.database.transaction(async (tx) => {
+        if (!(await this.lock(tx, order))) return false;
+        const ids = legs.map((leg) => leg.id);
+        await tx.query(DROP_UNSENT, [ids]);
+        const released = await tx.query<{ id: bigint; amount_sun: bigint }>(RELEASE_LEGS, [ids]);
+        if (released.length !== legs.length) throw new Error('a leg that was to be moved has been sent meanwhile');
+        // Their capacity is not given back here: of a wallet that sells nothing, it comes with the pool's next pass, and
+        // slots of two wallets locked in this order could meet those who lock them the other way.
+        const amountSun = released.reduce((sum, leg) => sum + leg.amount_sun, 0n);
+        await tx.query(RESERVE, [order.id, order.kind, order.receiver, amountSun, slackSun]);
+        // What has waited once has waited: the limit of waiting unsent is one for all its legs.
+        await tx.query(KEEP_AGE, [order.id, Math.max(...legs.map((leg) => leg.ageSec))]);
+        return true;
+      });
+      crashPoint('give-up.after');
+      if (isMoved) this.progress.moved(order, legs);
+      return isMoved;
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      return false;
+    }
   }
 
   /** From now on the order is taken back, whatever of it still arrives. */

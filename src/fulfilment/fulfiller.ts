@@ -9,7 +9,7 @@ import { Config } from '../config.js';
 import { crashPoint } from '../crash-point.js';
 import { Log } from '../http/logger.js';
 import type { Energy } from '../money/units.js';
-import { sunForEnergy, sunOfOneEnergy } from '../pool/energy-ratio.js';
+import { DELEGATION_MIN_SUN, sunForEnergy, sunOfOneEnergy } from '../pool/energy-ratio.js';
 import { isConnectionFault } from '../store/database.js';
 import { ActivationCheck } from './activation-check.js';
 import { ChainView, type View } from './chain-view.js';
@@ -23,6 +23,7 @@ import { Proofs } from './proof.js';
 import { pairKey, ReclaimGuard, type Pair, type Verdict } from './reclaim-guard.js';
 import { reclaimRestMs, withheldRestMs } from './reclaim-pace.js';
 import { TransactionLog } from './transaction-log.js';
+import { WalletHealth } from './wallet-health.js';
 import { Work } from './work.js';
 import { tallyOf, type WorkLeg, type WorkOrder } from './work-order.js';
 
@@ -66,6 +67,7 @@ export class Fulfiller {
     @Inject(ReclaimGuard) private readonly reclaimGuard: ReclaimGuard,
     @Inject(TransactionLog) private readonly transactionLog: TransactionLog,
     @Inject(Progress) private readonly progress: Progress,
+    @Inject(WalletHealth) private readonly health: WalletHealth,
     @Inject(TronClient) private readonly client: TronClient,
     @Inject(Config) private readonly config: Config,
     @Inject(Log) private readonly logger: Log,
@@ -83,6 +85,7 @@ export class Fulfiller {
     const pass: Pass = { planned, again: new Set(), failed: new Set(), verdicts: new Map(), rests: new Map() };
     try {
       await this.endWhatCannotBe(pass);
+      await this.moveWhatCannotBeDelivered(pass, view);
       await this.sendWhatIsRecorded(pass, view);
       if (view !== undefined) {
         await this.findWhatWasSent(pass, view);
@@ -135,6 +138,17 @@ export class Fulfiller {
     }
   }
 
+  /** Legs whose wallet cannot deliver go to other wallets, if they have room; otherwise they wait. */
+  private async moveWhatCannotBeDelivered(pass: Pass, view: View | undefined): Promise<void> {
+    for (const { order, plan } of pass.planned) {
+      if (plan.move.length === 0) continue;
+      await this.guarded(pass, order, async () => {
+        const slack = view === undefined ? DELEGATION_MIN_SUN : sunOfOneEnergy(view.ratio);
+        if (await this.ending.move(order, plan.move, slack)) pass.again.add(order.id);
+      });
+    }
+  }
+
   /** Recorded but never sent: goes on, unless it is too old or not wanted any more. */
   private async sendWhatIsRecorded(pass: Pass, view: View | undefined): Promise<void> {
     const go: OrderTx[] = [];
@@ -149,7 +163,8 @@ export class Fulfiller {
     }
     await this.outbound.drop(drop);
     for (const { order } of drop) pass.again.add(order.id);
-    await this.outbound.resume(await this.permitted(pass, go, view));
+    const stuck = await this.outbound.resume(await this.permitted(pass, go, view));
+    for (const order of stuck) pass.again.add(order.id);
   }
 
   private async findWhatWasSent(pass: Pass, view: View): Promise<void> {
@@ -193,13 +208,21 @@ export class Fulfiller {
       const ref = { id: step.tx.id, orderId: step.order.id, fence: step.order.fence };
       const { txid, purpose, attempt } = step.tx;
       const dead = await this.transactionLog.recordDead([{ ...ref, evidence: verdict.evidence }]);
-      if (dead.size > 0) this.progress.transactions('dead', [{ order: step.order, txid, purpose, attempt }]);
-      else this.progress.fenceLost('dead', 1);
+      if (dead.size > 0) {
+        this.progress.transactions('dead', [{ order: step.order, txid, purpose, attempt }]);
+        if (await this.isWalletsDeath(step)) await this.health.died(step.leg.walletId);
+      } else this.progress.fenceLost('dead', 1);
       return true;
     }
     if (verdict.kind === 'found') return this.recordFound(step, verdict.blockNumber, view);
     this.logger.debug({ orderId: step.order.id.toString(), why: verdict.why }, 'no proof yet');
     return false;
+  }
+
+  /** Whether a death tells anything of the wallet: a delivery that some node was told of, and nobody's doing. */
+  private async isWalletsDeath({ order, tx }: OrderTx): Promise<boolean> {
+    if (tx.purpose === 'reclaim' || tx.sends === 0 || order.isUndoing) return false;
+    return tx.purpose === 'delegate' || (await this.activations.exists(order)) === false;
   }
 
   private async recordFound(step: OrderTx, blockNumber: number, view: View): Promise<boolean> {
@@ -246,7 +269,8 @@ export class Fulfiller {
         }
       });
     }
-    await this.outbound.launch(await this.permitted(pass, this.due(pass, builds), view), view);
+    const stuck = await this.outbound.launch(await this.permitted(pass, this.due(pass, builds), view), view);
+    for (const order of stuck) pass.again.add(order.id);
   }
 
   /** Without the reclaims that failed so often that their next attempt is not due yet. */

@@ -24,6 +24,7 @@ import { Runner } from './runner.js';
 import { Settlement } from './settlement.js';
 import { TransactionLog } from './transaction-log.js';
 import { Vitals } from './vitals.js';
+import { WalletHealth } from './wallet-health.js';
 import { Work } from './work.js';
 
 @Module({
@@ -52,8 +53,9 @@ import { Work } from './work.js';
     Settlement,
     TransactionLog,
     Vitals,
+    WalletHealth,
     Work,
   ],
-  exports: [OrdersProcessor, Runner, Pruning, Reconciler, Vitals],
+  exports: [OrdersProcessor, Runner, Pruning, Reconciler, Vitals, WalletHealth],
 })
 export class FulfilmentModule {}

@@ -8,11 +8,13 @@ import { buildTransaction, type ChainAction } from '../chain/signed-transaction.
 import { Config } from '../config.js';
 import { crashPoint } from '../crash-point.js';
 import { Log } from '../http/logger.js';
-import { Broadcaster, heardOf, type Sendable } from './broadcast.js';
+import { isConnectionFault } from '../store/database.js';
+import { Broadcaster, heardOf, isAccepted, SIGNATURE_REFUSED, type Sendable } from './broadcast.js';
 import type { View } from './chain-view.js';
 import type { BuildStep, TxStep } from './plan.js';
 import { Progress, type TxNews } from './progress.js';
-import { TransactionLog, type BuiltRecord } from './transaction-log.js';
+import { TransactionLog, type BroadcastRecord, type BuiltRecord } from './transaction-log.js';
+import { WalletHealth } from './wallet-health.js';
 import type { WorkLeg, WorkOrder } from './work-order.js';
 
 export interface OrderBuild extends BuildStep {
@@ -30,7 +32,7 @@ interface Unsigned extends TxNews {
   readonly rawData: Buffer;
 }
 
-type Signed = Sendable & TxNews & { readonly order: WorkOrder };
+type Signed = Sendable & TxNews & { readonly order: WorkOrder; readonly leg: WorkLeg };
 
 interface Built {
   readonly step: OrderBuild;
@@ -46,46 +48,48 @@ export class Outbound {
     @Inject(TransactionLog) private readonly log: TransactionLog,
     @Inject(Broadcaster) private readonly broadcaster: Broadcaster,
     @Inject(Signer) private readonly signer: Signer,
+    @Inject(WalletHealth) private readonly health: WalletHealth,
     @Inject(Progress) private readonly progress: Progress,
     @Inject(Config) private readonly config: Config,
     @Inject(Log) private readonly logger: Log,
   ) {}
 
-  /** Makes and sends new transactions. */
-  async launch(builds: readonly OrderBuild[], view: View): Promise<void> {
-    if (builds.length === 0) return;
+  /** Makes and sends new transactions. Returns the orders not delivered since their wallets were paused for it. */
+  async launch(builds: readonly OrderBuild[], view: View): Promise<readonly WorkOrder[]> {
+    if (builds.length === 0) return [];
     const built = builds.flatMap((step) => this.tryToBuild(step, view) ?? []);
-    if (built.length === 0) return;
+    if (built.length === 0) return [];
     crashPoint('build.after');
     const ids = await this.log.recordBuilt(built.map(({ record }) => record));
     const unsigned = built.flatMap(({ step, record }) => {
       const id = ids.get(`${step.leg.id.toString()}/${step.purpose}`);
       return id === undefined ? [] : [{ ...step, id, rawData: record.rawData, txid: record.txid }];
     });
-    await this.signAndSend(unsigned, []);
+    return this.signAndSend(unsigned, []);
   }
 
-  /** Goes on with transactions that were recorded but never sent. */
-  async resume(steps: readonly OrderTx[]): Promise<void> {
+  /** Goes on with transactions that were recorded but never sent. Returns as `launch` does. */
+  async resume(steps: readonly OrderTx[]): Promise<readonly WorkOrder[]> {
     const signed = steps.filter((step) => step.tx.status === 'signed');
     const built = steps.filter((step) => step.tx.status === 'built');
-    await this.signAndSend(
+    return this.signAndSend(
       built.map(({ order, leg, tx }) => ({ ...tx, order, leg })),
-      signed.flatMap(({ order, tx }) =>
-        tx.signature === undefined ? [] : [{ ...tx, order, signature: tx.signature }],
+      signed.flatMap(({ order, leg, tx }) =>
+        tx.signature === undefined ? [] : [{ ...tx, order, leg, signature: tx.signature }],
       ),
     );
   }
 
   /** Sends the same bytes again, to every node: they can only ever be included once. */
   async resend(steps: readonly OrderTx[]): Promise<void> {
-    const items = steps.flatMap(({ tx }) =>
-      tx.signature === undefined ? [] : [{ id: tx.id, rawData: tx.rawData, signature: tx.signature }],
+    const items = steps.flatMap(({ leg, tx }) =>
+      tx.signature === undefined ? [] : [{ id: tx.id, leg, rawData: tx.rawData, signature: tx.signature }],
     );
     if (items.length === 0) return;
     const records = await this.broadcaster.send(items, true);
     this.progress.answered(records);
     await this.log.recordBroadcasts(records, { resent: [...heardOf(items, records)] });
+    await this.noteRefusals(items, records);
   }
 
   /** Gives up what was never sent; nobody outside has seen it. */
@@ -126,8 +130,11 @@ export class Outbound {
     };
   }
 
-  private async signAndSend(unsigned: readonly Unsigned[], signedBefore: readonly Signed[]): Promise<void> {
-    const fresh = (await Promise.all(unsigned.map(async (item) => this.sign(item)))).flatMap((item) => item ?? []);
+  private async signAndSend(
+    unsigned: readonly Unsigned[],
+    signedBefore: readonly Signed[],
+  ): Promise<readonly WorkOrder[]> {
+    const { fresh, stuck } = await this.signAll(unsigned);
     let sendable = [...signedBefore];
     if (fresh.length > 0) {
       const recorded = await this.log.recordSigned(
@@ -136,7 +143,7 @@ export class Outbound {
       this.progress.fenceLost('sign', fresh.length - recorded.size);
       sendable = [...sendable, ...fresh.filter((item) => recorded.has(item.id))];
     }
-    if (sendable.length === 0) return;
+    if (sendable.length === 0) return stuck;
     const marked = await this.log.recordSending(
       sendable.map((item) => ({ id: item.id, orderId: item.order.id, fence: item.order.fence })),
     );
@@ -154,20 +161,61 @@ export class Outbound {
     const unheard = sending.flatMap(({ id }) => (heard.has(id) ? [] : id));
     if (unheard.length > 0) this.logger.warn({ count: unheard.length }, 'transactions that no node could be told of');
     await this.log.recordBroadcasts(records, { unheard });
+    await this.noteRefusals(sending, records);
+    return stuck;
   }
 
-  /** One signature, checked against the key that the chain expects; undefined when it could not be had just now. */
-  private async sign(item: Unsigned): Promise<Signed | undefined> {
+  /** Signs what can be signed; `stuck` are orders whose wallets cannot deliver any more. */
+  private async signAll(
+    unsigned: readonly Unsigned[],
+  ): Promise<{ readonly fresh: readonly Signed[]; readonly stuck: readonly WorkOrder[] }> {
+    const results = await Promise.all(unsigned.map(async (item) => this.sign(item)));
+    const fresh = results.flatMap((result) => ('signature' in result ? result : []));
+    const failed = results.flatMap((result) => ('error' in result ? result : []));
+    await this.health.signed(fresh.flatMap(({ leg }) => (leg.signFailures > 0 ? leg.walletId : [])));
+    const paused = await this.health.notSigned(failed.map(({ leg, error }) => ({ walletId: leg.walletId, error })));
+    return {
+      fresh,
+      stuck: failed.flatMap(({ order, leg, purpose }) =>
+        purpose !== 'reclaim' && paused.has(leg.walletId) ? order : [],
+      ),
+    };
+  }
+
+  /** One signature, checked against the key that the chain expects, or why it could not be had just now. */
+  private async sign(item: Unsigned): Promise<Signed | (Unsigned & { readonly error: unknown })> {
     crashPoint('sign.before');
     try {
-      const signature = await this.signer.sign(item.leg.walletAddress, item.rawData);
+      const signature = await this.signer.sign(item.leg.walletAddress, item.rawData, item.leg.keyAddress);
       crashPoint('sign.after');
       if (signerOf(item.rawData, signature) !== item.leg.keyAddress) throw new Error('signed by another key');
       return { ...item, signature };
     } catch (error) {
+      // Without the database no key can be read, and nobody's wallet is at fault.
+      if (isConnectionFault(error)) throw error;
       this.progress.notSigned(item.order, item.leg.walletAddress, error);
-      return undefined;
+      return { ...item, error };
     }
+  }
+
+  /** A wallet whose signature was refused, and by no node accepted, sells no more for now. The transaction stays as it is. */
+  private async noteRefusals(
+    items: readonly { readonly id: bigint; readonly leg: WorkLeg }[],
+    records: readonly BroadcastRecord[],
+  ): Promise<void> {
+    const accepted = new Set(records.flatMap(({ txId, answer }) => (isAccepted(answer) ? txId : [])));
+    const refused = new Map(
+      records.flatMap(({ txId, answer, message }) =>
+        answer === SIGNATURE_REFUSED && !accepted.has(txId) ? [[txId, message ?? answer] as const] : [],
+      ),
+    );
+    const byWallet = new Map(
+      items.flatMap(({ id, leg }) => {
+        const message = refused.get(id);
+        return message === undefined ? [] : [[leg.walletId, message] as const];
+      }),
+    );
+    for (const [walletId, message] of byWallet) await this.health.refused(walletId, message);
   }
 }
 

@@ -33,6 +33,8 @@ export interface Plan {
   readonly send: readonly TxStep[];
   /** May be anywhere: to be looked up, sent again, or proven dead. */
   readonly find: readonly TxStep[];
+  /** Nothing of it was sent, or what was is dead, and its wallet cannot deliver: to be taken by other wallets. */
+  readonly move: readonly WorkLeg[];
   /** Nothing of it can happen any more; its capacity goes back. */
   readonly release: readonly WorkLeg[];
   /** All legs active but less energy than was sold. */
@@ -45,6 +47,8 @@ export interface Plan {
 
 /** Attempts of a delivery that may die before the order is given back. Each takes the chain about two minutes. */
 export const DELIVERY_DEATHS_MAX = 2;
+/** The same over all legs that an order was moved to: wallets that die one after another must not keep it for hours. */
+export const MOVED_DEATHS_MAX = 4;
 
 const REFUNDABLE: ReadonlySet<OrderStatus> = new Set(['reserved', 'placed', 'delivered', 'unresolved']);
 
@@ -52,6 +56,7 @@ interface Draft {
   build: BuildStep[];
   send: TxStep[];
   find: TxStep[];
+  move: WorkLeg[];
   release: WorkLeg[];
 }
 
@@ -60,8 +65,15 @@ function planDelivery(order: WorkOrder, leg: WorkLeg, draft: Draft): void {
   if (leg.status !== 'reserved' && leg.status !== 'placed') return;
   const purpose = deliveryPurpose(order);
   const tx = liveTx(leg, purpose);
-  if (tx === undefined) draft.build.push({ leg, purpose, attempt: attemptsOf(leg, purpose) + 1 });
+  // Until other wallets have room for it, it waits for its own.
+  if (!leg.canDeliver && isUnsent(tx)) draft.move.push(leg);
+  else if (tx === undefined) draft.build.push({ leg, purpose, attempt: attemptsOf(leg, purpose) + 1 });
   else planTx(leg, tx, draft);
+}
+
+/** Whether nothing of an attempt is on its way. */
+function isUnsent(tx: WorkTx | undefined): boolean {
+  return tx === undefined || tx.status === 'built' || tx.status === 'signed';
 }
 
 function planTx(leg: WorkLeg, tx: WorkTx, draft: Draft): void {
@@ -126,15 +138,19 @@ function isUnsendable(leg: WorkLeg, purpose: ChainTxPurpose, unsentMaxSec: numbe
   if (leg.status !== 'reserved' && leg.status !== 'placed') return false;
   const tx = liveTx(leg, purpose);
   // One that is on its way by the books, but of which no node could be told, is looked for until it is dead all the same.
-  const isUnsent = tx === undefined || tx.status === 'built' || tx.status === 'signed';
-  return isUnsent && leg.ageSec > unsentMaxSec;
+  return isUnsent(tx) && leg.ageSec > unsentMaxSec;
 }
 
 /** Whether the order can no longer be delivered whole. */
 function isLost(order: WorkOrder, purpose: ChainTxPurpose, unsentMaxSec: number): boolean {
+  const movedDeaths = order.legs.reduce(
+    (sum, leg) => sum + (leg.status === 'released' ? deathsOf(leg, purpose) : 0),
+    0,
+  );
   return order.legs.some(
     (leg) =>
       deathsOf(leg, purpose) >= DELIVERY_DEATHS_MAX ||
+      movedDeaths >= MOVED_DEATHS_MAX ||
       // An unresolved order makes no new attempt: its state only allows delivered or refunded.
       (order.status === 'unresolved' && leg.status === 'placed' && liveTx(leg, purpose) === undefined) ||
       isUnsendable(leg, purpose, unsentMaxSec),
@@ -149,7 +165,7 @@ export function planFor(order: WorkOrder, clockMs: number, unsentMaxSec: number)
   const purpose = deliveryPurpose(order);
   const isRefundable = !order.isSettled && REFUNDABLE.has(order.status);
   const undoing = isRefundable && (order.isUndoing || isLost(order, purpose, unsentMaxSec));
-  const draft: Draft = { build: [], send: [], find: [], release: [] };
+  const draft: Draft = { build: [], send: [], find: [], move: [], release: [] };
   const returning = undoing || isEnding(order, clockMs);
   for (const leg of order.legs) {
     if (returning) planReturn(order, leg, draft);

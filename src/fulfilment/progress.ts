@@ -88,6 +88,7 @@ class ProgressMetrics {
   readonly early;
   readonly fenceLost;
   readonly signFailures;
+  readonly moved;
 
   constructor({ registry }: Metrics) {
     const registers = [registry];
@@ -138,6 +139,11 @@ class ProgressMetrics {
       name: 'fence_lost_total',
       help: 'Writes that came too late: another worker had taken the order over.',
       labelNames: ['step'] as const,
+      registers,
+    });
+    this.moved = new Counter({
+      name: 'legs_moved_total',
+      help: 'Delegations taken over by another wallet, because theirs could not deliver.',
       registers,
     });
     this.signFailures = new Counter({
@@ -201,6 +207,12 @@ export class Progress {
     if (count <= 0) return;
     this.metrics.fenceLost.inc({ step }, count);
     this.log.warn({ step, count }, 'orders were taken over by another worker');
+  }
+
+  /** Legs of an order were taken over by other wallets. */
+  moved(order: OrderIdentity, legs: readonly { readonly walletAddress: string }[]): void {
+    this.metrics.moved.inc(legs.length);
+    this.log.warn({ ...fieldsOf(order), from: legs.map((leg) => leg.walletAddress) }, 'moved to other wallets');
   }
 
   notSigned(order: OrderIdentity, wallet: string, err: unknown): void {

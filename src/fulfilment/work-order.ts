@@ -40,6 +40,10 @@ export interface WorkLeg {
   readonly walletAddress: string;
   readonly permissionId: number;
   readonly keyAddress: string;
+  /** Whether a delivery sent from its wallet now could succeed; not of what an operator or the reconciler holds. */
+  readonly canDeliver: boolean;
+  /** Signatures of its wallet that failed since the last one that did not. */
+  readonly signFailures: number;
   readonly amountSun: Sun;
   readonly energy: Energy | undefined;
   readonly status: LegStatus;

@@ -68,8 +68,8 @@ const LOAD_ORDERS = {
 
 const LOAD_LEGS = {
   name: 'load_legs',
-  text: `SELECT l.id, l.order_id, l.leg_no, l.wallet_id, w.address, w.permission_id, w.key_address, l.amount_sun,
-      l.energy, l.status, extract(epoch FROM clock_timestamp() - l.changed_at)::float8 AS age_sec
+  text: `SELECT l.id, l.order_id, l.leg_no, l.wallet_id, w.address, w.permission_id, w.key_address, w.sign_failures,
+      w.delivery_fault IS NULL AND w.wallet_fault IS NULL AS can_deliver, l.amount_sun, l.energy, l.status, extract(epoch FROM clock_timestamp() - l.changed_at)::float8 AS age_sec
     FROM leg l JOIN pool_wallet w ON w.id = l.wallet_id WHERE l.order_id = ANY ($1::bigint[]) ORDER BY l.order_id, l.leg_no`,
 };
 
@@ -155,6 +155,8 @@ interface LegRow {
   address: string;
   permission_id: number;
   key_address: string;
+  sign_failures: number;
+  can_deliver: boolean;
   amount_sun: bigint;
   energy: Energy | null;
   status: LegStatus;
@@ -218,6 +220,8 @@ function toLeg(row: LegRow, txs: readonly WorkTx[], tallies: readonly Tally[]): 
     walletAddress: row.address,
     permissionId: row.permission_id,
     keyAddress: row.key_address,
+    canDeliver: row.can_deliver,
+    signFailures: row.sign_failures,
     amountSun: sun(row.amount_sun),
     energy: row.energy ?? undefined,
     status: row.status,

@@ -56,6 +56,9 @@ const VIEW_COLUMNS = `w.id, w.address, w.role, w.permission_id, w.key_address,
   (SELECT coalesce(sum(s.free_sun), 0)::bigint FROM pool_slot s WHERE s.wallet_id = w.id) AS free_sun,
   (SELECT count(*)::integer FROM pool_slot s WHERE s.wallet_id = w.id) AS slots`;
 
+/** A new key, or a person's word that the wallet is well: it may try again at once. */
+const DELIVERS_AGAIN = `sign_failures = 0, deaths = 0, delivery_pauses = 0, delivery_fault = NULL, delivery_held_until = NULL`;
+
 @Injectable()
 export class PoolWallets {
   constructor(
@@ -102,7 +105,7 @@ export class PoolWallets {
     const { warning } = await this.check(address, role, permissionId, key.keyAddress);
     await this.database.transaction(async (tx) => {
       await tx.query(
-        `UPDATE pool_wallet SET permission_id = $2, key_address = $3, key_sealed = $4 WHERE address = $1`,
+        `UPDATE pool_wallet SET permission_id = $2, key_address = $3, key_sealed = $4, ${DELIVERS_AGAIN} WHERE address = $1`,
         [address, permissionId, key.keyAddress, this.seal(address, key.privateKey)],
       );
       await recordAct(tx, act, 'pool.set-key', address, { permission_id: permissionId, key_address: key.keyAddress });
@@ -116,7 +119,8 @@ export class PoolWallets {
     if (act.reason.startsWith('auto:')) throw usageError('A reason does not begin with “auto:”.');
     await this.database.transaction(async (tx) => {
       const rows = await tx.query(
-        `UPDATE pool_wallet SET status = $2, pause_reason = $3 WHERE address = $1 RETURNING id`,
+        `UPDATE pool_wallet SET status = $2, pause_reason = $3${status === 'active' ? `, ${DELIVERS_AGAIN}` : ''}
+          WHERE address = $1 RETURNING id`,
         [address, status, status === 'paused' ? act.reason : null],
       );
       if (rows.length === 0) throw noSuchWallet(address);

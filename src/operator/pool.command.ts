@@ -131,7 +131,10 @@ async function setKey(desk: Desk, address: string, options: KeyOptions): Promise
     const warning = await wallets.setKey(address, permissionId, key, act);
     if (warning !== undefined) desk.warn(warning);
     desk.print(
-      `${address} is signed for by ${key.keyAddress}. Restart the workers: they keep a key they have opened.`,
+      `${address} is signed for by ${key.keyAddress} from now on. ` +
+        (key.privateKey === undefined
+          ? 'The workers need no restart; the signer does, once its wallets file holds the key.'
+          : 'No process needs a restart.'),
       await wallets.get(address),
     );
   });

@@ -10,11 +10,12 @@ const FIND_KEY = {
   text: `SELECT key_sealed, key_address FROM pool_wallet WHERE address = $1`,
 };
 
-/** A key that an operator changes is in use within this time, without a restart. */
+/** How long an opened key is kept: one that an operator takes away signs no longer than this. */
 const KEPT_MS = 10_000;
 
 interface OpenKey {
   readonly key: Buffer;
+  readonly address: string;
   readonly openedAtMs: number;
 }
 
@@ -29,15 +30,18 @@ export class Keyring extends Signer {
     super();
   }
 
-  async sign(walletAddress: string, rawData: Buffer): Promise<Buffer> {
+  async sign(walletAddress: string, rawData: Buffer, keyAddress: string): Promise<Buffer> {
     const known = this.keys.get(walletAddress);
-    if (known !== undefined && monotonicMs() - known.openedAtMs < KEPT_MS) return signWithKey(rawData, known.key);
-    const key = await this.open(walletAddress);
-    this.keys.set(walletAddress, { key, openedAtMs: monotonicMs() });
-    return signWithKey(rawData, key);
+    if (known?.address === keyAddress && monotonicMs() - known.openedAtMs < KEPT_MS) {
+      return signWithKey(rawData, known.key);
+    }
+    this.keys.delete(walletAddress);
+    const opened = await this.open(walletAddress);
+    this.keys.set(walletAddress, opened);
+    return signWithKey(rawData, opened.key);
   }
 
-  private async open(walletAddress: string): Promise<Buffer> {
+  private async open(walletAddress: string): Promise<OpenKey> {
     const [row] = await this.database.query<{ key_sealed: Buffer | null; key_address: string }>(FIND_KEY, [
       walletAddress,
     ]);
@@ -45,6 +49,6 @@ export class Keyring extends Signer {
     const key = this.sealers.poolKey.open(row.key_sealed, walletAddress);
     if (key === undefined) throw new Error('the key of this wallet does not open under MASTER_KEY');
     if (addressOfKey(key) !== row.key_address) throw new Error('the key of this wallet is not the recorded one');
-    return key;
+    return { key, address: row.key_address, openedAtMs: monotonicMs() };
   }
 }

@@ -34,6 +34,24 @@ export class PoolWallet {
   @Column({ type: 'text', name: 'books_fault', nullable: true })
   booksFault!: string | null;
 
+  @Column({ type: 'text', name: 'delivery_fault', nullable: true })
+  deliveryFault!: string | null;
+
+  @Column({ ...TIMESTAMPTZ, name: 'delivery_held_until', nullable: true })
+  deliveryHeldUntil!: Date | null;
+
+  @Column({ ...TIMESTAMPTZ, name: 'delivery_failed_at', nullable: true })
+  deliveryFailedAt!: Date | null;
+
+  @Column({ type: 'integer', name: 'delivery_pauses' })
+  deliveryPauses!: number;
+
+  @Column({ type: 'integer', name: 'sign_failures' })
+  signFailures!: number;
+
+  @Column({ type: 'integer' })
+  deaths!: number;
+
   @Column({ ...BIGINT, name: 'staked_sun' })
   stakedSun!: bigint;
 

@@ -1,0 +1,308 @@
+// Wallets that cannot deliver: keys that fail, signatures that nodes refuse, transactions that die. Orders go on elsewhere.
+import 'reflect-metadata';
+import { addressToHex } from '../../src/chain/address.js';
+import { TronClient } from '../../src/chain/tron.client.js';
+import { PoolWallets } from '../../src/operator/pool-wallets.js';
+import { Sealers } from '../../src/platform.module.js';
+import { AUTHOR } from '../factory.js';
+import {
+  api,
+  clearStage,
+  closeStage,
+  customer,
+  devnet,
+  full,
+  Hand,
+  mine,
+  openStageOfTwo,
+  orderOf,
+  PAST_VALIDITY,
+  pool,
+  receivers,
+  rent,
+  second,
+  START_LIMIT_MS,
+  statusesOf,
+} from '../protocol-stage.js';
+
+const SIGERROR = { says: '{"code":"SIGERROR","message":"56616c6964617465207369676e6174757265206572726f72"}' };
+/** As after a permission change on chain, of which the service has not read yet. */
+const refuseSecond: typeof full.before = (path, body) =>
+  path === 'wallet/broadcasthex' && body.includes(addressToHex(second.address)) ? SIGERROR : undefined;
+const SWALLOWED = { says: '{"result":true,"code":"SUCCESS"}' };
+
+let keys: { readonly address: string; readonly key_sealed: Buffer }[];
+
+beforeAll(async () => {
+  await openStageOfTwo();
+  keys = await api.database.query(`SELECT address, key_sealed FROM pool_wallet WHERE role = 'pool'`);
+}, START_LIMIT_MS);
+afterEach(async () => {
+  full.rest();
+  for (const { address } of keys) {
+    await giveKey(address);
+    await wallets().setStatus(address, 'active', AUTHOR);
+  }
+  await clearStage();
+}, START_LIMIT_MS);
+afterAll(closeStage, START_LIMIT_MS);
+
+const wallets = () => new PoolWallets(api.database, api.app.get(Sealers), api.app.get(TronClient), api.config);
+
+/** The wallet's key is gone, as when it opens under no master key or a signer does not have it. */
+const takeKey = (address: string) =>
+  api.database.query(`UPDATE pool_wallet SET key_sealed = NULL WHERE address = $1`, [address]);
+
+const giveKey = (address: string) =>
+  api.database.query(`UPDATE pool_wallet SET key_sealed = $2 WHERE address = $1`, [
+    address,
+    keys.find((key) => key.address === address)!.key_sealed,
+  ]);
+
+async function walletOf(address: string) {
+  const [row] = await api.database.query<{ status: string; pause_reason: string | null }>(
+    `SELECT status, pause_reason FROM pool_wallet WHERE address = $1`,
+    [address],
+  );
+  return row!;
+}
+
+/** Which wallets signed for the order's deliveries, oldest first, and how far each came. */
+async function deliveriesOf(key: string): Promise<string[]> {
+  const rows = await api.database.query<{ address: string; status: string }>(
+    `SELECT w.address, t.status FROM chain_tx t JOIN orders o ON o.id = t.order_id JOIN pool_wallet w ON w.id = t.wallet_id
+      WHERE o.key = $1 AND t.purpose = 'delegate' ORDER BY t.id`,
+    [key],
+  );
+  return rows.map(({ address, status }) => `${address === pool.address ? 'first' : 'second'} ${status}`);
+}
+
+async function rentMany(count: number): Promise<string[]> {
+  const made: string[] = [];
+  for (let order = 0; order < count; order += 1) made.push(await rent(receivers[order % receivers.length]!));
+  return made;
+}
+
+const statusOf = async (key: string) => (await orderOf(key)).status;
+
+/** The passes of some seconds: every order is looked at as often as it asks to be. */
+async function rounds(hand: Hand, count: number): Promise<void> {
+  await hand.look();
+  for (let round = 0; round < count; round += 1) await hand.advance();
+}
+
+describe('a wallet whose key fails', () => {
+  it('is paused with its reason, and every order in hand is delivered by the other wallet', async () => {
+    const hand = await Hand.open();
+    await takeKey(second.address);
+    const orders = await rentMany(10);
+    await mine();
+    await rounds(hand, 4);
+    await mine();
+    await hand.look();
+    for (const key of orders) expect(await statusOf(key)).toBe('delivered');
+    expect(await walletOf(second.address)).toEqual({
+      status: 'paused',
+      pause_reason: 'auto: its key does not sign: no key is held for this wallet',
+    });
+    // The next order is the other wallet’s from the start.
+    const next = await rent(receivers[0]!);
+    await rounds(hand, 1);
+    expect(await deliveriesOf(next)).toEqual(['first sending']);
+  });
+
+  it('sells again as soon as its key signs again, without anybody’s act', async () => {
+    const hand = await Hand.open();
+    await takeKey(second.address);
+    await rentMany(3);
+    await mine();
+    await rounds(hand, 2);
+    await hand.health().look();
+    expect((await walletOf(second.address)).status).toBe('paused');
+    await giveKey(second.address);
+    await hand.health().look();
+    expect(await walletOf(second.address)).toEqual({ status: 'active', pause_reason: null });
+    const next = await rent(receivers[0]!);
+    await rounds(hand, 1);
+    expect(await deliveriesOf(next)).toEqual(['second sending']);
+  });
+
+  it('stays paused by the operator who paused it, whatever its key does', async () => {
+    const hand = await Hand.open();
+    await takeKey(second.address);
+    await rentMany(3);
+    await wallets().setStatus(second.address, 'paused', { ...AUTHOR, reason: 'moving its stake' });
+    await mine();
+    await rounds(hand, 2);
+    await giveKey(second.address);
+    await hand.health().look();
+    expect(await walletOf(second.address)).toEqual({ status: 'paused', pause_reason: 'moving its stake' });
+  });
+
+  it('is not paused by two failures that a success follows', async () => {
+    const hand = await Hand.open();
+    for (const failures of [2, 2]) {
+      await takeKey(second.address);
+      const orders = await rentMany(failures);
+      await mine();
+      await hand.look();
+      await hand.advance();
+      await giveKey(second.address);
+      await hand.advance();
+      for (const key of orders) expect(await deliveriesOf(key)).toEqual(['second sending']);
+    }
+    expect((await walletOf(second.address)).status).toBe('active');
+  });
+});
+
+describe('without another wallet', () => {
+  beforeEach(() => wallets().setStatus(pool.address, 'paused', { ...AUTHOR, reason: 'only one' }));
+
+  it('orders wait, nothing new is sold, and all is delivered when the key comes back', async () => {
+    const hand = await Hand.open();
+    await takeKey(second.address);
+    const orders = await rentMany(4);
+    await mine();
+    await rounds(hand, 5);
+    for (const key of orders) expect(await statusOf(key)).toBe('reserved');
+    const refused = await customer.post('/v1/orders', {
+      receive_address: receivers[0]!,
+      energy: 50_000,
+      duration_sec: 60,
+    });
+    expect(refused).toMatchObject({ status: 503, body: { error: 'CAPACITY_UNAVAILABLE' } });
+    await giveKey(second.address);
+    await hand.health().look();
+    await rounds(hand, 1);
+    await mine();
+    await hand.look();
+    for (const key of orders) expect(await statusOf(key)).toBe('delivered');
+  });
+
+  it('an order is refunded only at the usual limit, which a move does not begin anew', async () => {
+    const hand = await Hand.open();
+    await takeKey(second.address);
+    const orders = await rentMany(3);
+    await mine();
+    await rounds(hand, 2);
+    const age = (key: string) =>
+      api.database.query(
+        `UPDATE leg SET changed_at = changed_at - interval '590 s' WHERE order_id = (SELECT id FROM orders WHERE key = $1)`,
+        [key],
+      );
+    for (const key of orders) await age(key);
+    await rounds(hand, 2);
+    for (const key of orders) expect(await statusOf(key)).toBe('reserved');
+    // One moves to a wallet that signs no better, and takes its time with it.
+    await takeKey(pool.address);
+    await wallets().setStatus(pool.address, 'active', AUTHOR);
+    await rounds(hand, 2);
+    await api.database.query(`UPDATE leg SET changed_at = changed_at - interval '11 s' WHERE status = 'reserved'`);
+    await rounds(hand, 3);
+    for (const key of orders) expect(await statusOf(key)).toBe('refunded');
+  });
+});
+
+describe('a signature that a node refuses', () => {
+  it('pauses the wallet at once; the transaction keeps its proof, and the next attempt is another wallet’s', async () => {
+    const hand = await Hand.open();
+    const key = await rent(receivers[0]!);
+    full.before = refuseSecond;
+    await mine();
+    await rounds(hand, 1);
+    expect(await walletOf(second.address)).toEqual({
+      status: 'paused',
+      pause_reason: 'auto: a node refused its signature: Validate signature error',
+    });
+    expect(await deliveriesOf(key)).toEqual(['second sending']);
+    // The refusal proves nothing: its proof is waited for, and what is sold meanwhile is another wallet's.
+    const next = await rent(receivers[1]!);
+    await rounds(hand, 2);
+    expect(await deliveriesOf(key)).toEqual(['second sending']);
+    expect(await deliveriesOf(next)).toEqual(['first sending']);
+    await mine(PAST_VALIDITY);
+    await rounds(hand, 3);
+    expect(await deliveriesOf(key)).toEqual(['second dead', 'first sending']);
+    await mine();
+    await hand.look();
+    expect(await statusOf(key)).toBe('delivered');
+  });
+
+  it('and another accepts pauses nothing', async () => {
+    const hand = await Hand.open({
+      TRON_FULL_NODE_URLS: `${full.url},${devnet.fullUrl}`,
+      TRON_SOLIDITY_NODE_URLS: `${devnet.solidUrl},${devnet.solidUrl}`,
+    });
+    const key = await rent(receivers[0]!);
+    full.before = refuseSecond;
+    await mine();
+    await rounds(hand, 3);
+    const answers = await api.database.query<{ answer: string }>(
+      `SELECT DISTINCT b.answer FROM broadcast b JOIN chain_tx t ON t.id = b.chain_tx_id JOIN orders o ON o.id = t.order_id
+        WHERE o.key = $1 ORDER BY 1`,
+      [key],
+    );
+    expect(answers.map(({ answer }) => answer)).toContain('SIGERROR');
+    expect((await walletOf(second.address)).status).toBe('active');
+  });
+
+  it('is forgiven once the chain allows the key again', async () => {
+    const hand = await Hand.open();
+    const key = await rent(receivers[0]!);
+    full.before = refuseSecond;
+    await mine();
+    await rounds(hand, 1);
+    full.rest();
+    const setFault = (fault: string | null) =>
+      api.database.query(`UPDATE pool_wallet SET wallet_fault = $2 WHERE address = $1`, [second.address, fault]);
+    await setFault('the wallet does not let the key delegate');
+    expect((await walletOf(second.address)).pause_reason).toBe('auto: the wallet does not let the key delegate');
+    // The pool’s own look at the chain finds nothing wrong.
+    await hand.poolSync().syncWallet(second.address);
+    expect(await walletOf(second.address)).toEqual({ status: 'active', pause_reason: null });
+    expect(await statusesOf(key)).toEqual(['sending']);
+  });
+});
+
+describe('three transactions of a wallet that die in a row', () => {
+  it('pause it, for longer each time, until something of it comes into a block', async () => {
+    const hand = await Hand.open();
+    full.before = (path) => (path === 'wallet/broadcasthex' ? SWALLOWED : undefined);
+    const orders = await rentMany(3);
+    await mine();
+    await rounds(hand, 1);
+    await mine(PAST_VALIDITY);
+    await rounds(hand, 1);
+    for (const key of orders) expect(await deliveriesOf(key)).toEqual(['second dead']);
+    expect((await walletOf(second.address)).pause_reason).toBe(
+      'auto: 3 of its transactions in a row were never included',
+    );
+    full.rest();
+    await rounds(hand, 2);
+    await mine();
+    await hand.look();
+    for (const key of orders) expect(await statusOf(key)).toBe('delivered');
+    for (const key of orders) expect((await deliveriesOf(key)).at(-1)).toBe('first included');
+    const hold = async (): Promise<number> => {
+      const [row] = await api.database.query<{ sec: number | null }>(
+        `SELECT extract(epoch FROM delivery_held_until - delivery_failed_at)::float8 AS sec FROM pool_wallet WHERE address = $1`,
+        [second.address],
+      );
+      return Math.round(row!.sec ?? 0);
+    };
+    expect(await hold()).toBe(300);
+    await api.database.query(
+      `UPDATE pool_wallet SET delivery_held_until = clock_timestamp() WHERE delivery_held_until IS NOT NULL`,
+    );
+    await hand.health().look();
+    expect((await walletOf(second.address)).status).toBe('active');
+    // One more is enough now.
+    full.before = (path) => (path === 'wallet/broadcasthex' ? SWALLOWED : undefined);
+    await rent(receivers[0]!);
+    await rounds(hand, 1);
+    await mine(PAST_VALIDITY);
+    await rounds(hand, 1);
+    expect((await walletOf(second.address)).status).toBe('paused');
+    expect(await hold()).toBe(600);
+  });
+});
