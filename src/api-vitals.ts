@@ -16,6 +16,14 @@ export function watchPrices(app: INestApplicationContext, registry: Registry): v
     },
   });
   new Gauge({
+    name: 'rate_held',
+    help: '1 while a doubtful TRX/USD rate is held back; charges go on at the last one and no dollars are shown.',
+    registers: [registry],
+    collect() {
+      this.set(rates.isHeld ? 1 : 0);
+    },
+  });
+  new Gauge({
     name: 'market_age_seconds',
     help: 'Age of the chain’s fee and energy ratio; beyond MARKET_MAX_AGE_SEC nothing is sold.',
     registers: [registry],

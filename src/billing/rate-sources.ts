@@ -116,6 +116,11 @@ async function boundedText(response: Response): Promise<string> {
 /** Further from the median than this is an outlier, in percent. Our choice: exchanges rarely differ by 1 %. */
 const OUTLIER_PERCENT = 5n;
 
+/** How many of the configured sources must agree: more than half, whether or not the others answer. */
+export function rateQuorum(configured: number): number {
+  return Math.floor(configured / 2) + 1;
+}
+
 /**
  * The median of the rates that agree with the median of all. Undefined when fewer than `quorum` agree: one exchange
  * against another is no rate.

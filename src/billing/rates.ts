@@ -1,17 +1,28 @@
 /**
  * The TRX/USD rate that quotes and charges use. Read by one process for all; the last one ever seen stays in Postgres.
- * Never guesses: a rate that is too old says so, and the dollar figures are left out (Contract 3).
+ * Never guesses: a rate that is too old, or beside which another one is held back, says so, and the dollar figures are
+ * left out (Contract 3).
  */
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { withDeadline } from '../clock.js';
 import { Config, ConfigError } from '../config.js';
-import { parseRate, rateText } from '../money/convert.js';
+import { rateText } from '../money/convert.js';
 import type { RateE8 } from '../money/units.js';
 import { Repeater } from '../repeat.js';
-import { Database } from '../store/database.js';
+import { Database, isConnectionFault } from '../store/database.js';
 import { SharedReading } from '../store/shared-reading.js';
 import { Log } from '../http/logger.js';
-import { RATE_SOURCE_NAMES, agreedRate, askSource, rateSource, type RateSource } from './rate-sources.js';
+import {
+  HeldRates,
+  RATE_NAME,
+  decodeRate,
+  doubtOf,
+  encodeRate,
+  isInBand,
+  type HeldRate,
+  type StoredRate,
+} from './held-rates.js';
+import { RATE_SOURCE_NAMES, agreedRate, askSource, rateQuorum, rateSource, type RateSource } from './rate-sources.js';
 
 export interface CurrentRate {
   readonly rate: RateE8;
@@ -24,8 +35,13 @@ const READ_LIMIT_MS = 6000;
 /** How long a process that starts waits for its first rate; without one it serves all the same. */
 const START_LIMIT_MS = 3000;
 const STATIC = 'static';
-/** Two must agree, unless only one was configured. */
-const QUORUM = 2;
+/** How long a doubtful rate must stand before it is believed without a person. */
+const HELD_SEC_MAX = 3600;
+
+/** A rate was read that is not charged at yet. */
+class HeldRateError extends Error {
+  override readonly name = 'HeldRateError';
+}
 
 /** The configured sources; throws ConfigError for an unknown name or `static` beside others. */
 function readSources(names: readonly string[]): readonly RateSource[] {
@@ -43,7 +59,9 @@ function readSources(names: readonly string[]): readonly RateSource[] {
 @Injectable()
 export class Rates implements OnModuleInit, BeforeApplicationShutdown {
   private readonly sources: readonly RateSource[];
-  private readonly reading: SharedReading<RateE8>;
+  private readonly reading: SharedReading<StoredRate>;
+  private readonly heldRates: HeldRates;
+  private held: HeldRate | undefined;
   private readonly repeater: Repeater;
 
   constructor(
@@ -53,17 +71,20 @@ export class Rates implements OnModuleInit, BeforeApplicationShutdown {
   ) {
     this.sources = readSources(config.rates.sources);
     this.reading = new SharedReading(database, {
-      name: 'trx-usd',
+      name: RATE_NAME,
       refreshMs: config.rates.refreshSec * 1000,
       readLimitMs: READ_LIMIT_MS,
       read: () => this.ask(),
-      encode: (rate) => ({ rate: rateText(rate) }),
-      decode: readStored,
+      encode: encodeRate,
+      decode: decodeRate,
     });
+    this.heldRates = new HeldRates(database);
     this.repeater = new Repeater({
-      run: () => this.reading.refresh(),
+      run: () => this.refresh(),
       retryMs: this.reading.retryMs,
       onFailure: (err) => {
+        // Told when it began.
+        if (err instanceof HeldRateError) return;
         log.warn({ err }, 'the TRX/USD rate could not be refreshed');
       },
     });
@@ -84,7 +105,12 @@ export class Rates implements OnModuleInit, BeforeApplicationShutdown {
     if (this.sources.length === 0) return { rate: fallback, fresh: true };
     const latest = this.reading.latest();
     if (latest === undefined) return { rate: fallback, fresh: false };
-    return { rate: latest.value, fresh: latest.ageMs <= maxAgeSec * 1000 };
+    return { rate: latest.value.rate, fresh: this.held === undefined && latest.ageMs <= maxAgeSec * 1000 };
+  }
+
+  /** Whether a rate is held back until a person confirms it or it has stood for an hour. */
+  get isHeld(): boolean {
+    return this.held !== undefined;
   }
 
   /** Seconds since the rate was read; 0 with a static one, infinite before the first. */
@@ -93,7 +119,56 @@ export class Rates implements OnModuleInit, BeforeApplicationShutdown {
     return (this.reading.latest()?.ageMs ?? Number.POSITIVE_INFINITY) / 1000;
   }
 
-  private async ask(): Promise<RateE8> {
+  private async refresh(): Promise<number> {
+    try {
+      this.held = await this.heldRates.look();
+    } catch (error) {
+      if (!isConnectionFault(error)) throw error;
+    }
+    return this.reading.refresh();
+  }
+
+  /** The rate the exchanges agree on, if it may be charged at. */
+  private async ask(): Promise<StoredRate> {
+    const rate = await this.askExchanges();
+    const last = this.reading.latest()?.value;
+    const { fallback } = this.config.rates;
+    const doubt = doubtOf(rate, last, fallback);
+    if (doubt !== undefined && !(await this.hasStood(rate, doubt))) {
+      throw new HeldRateError(`the rate ${rateText(rate)} is held back: ${doubt}`);
+    }
+    if (this.held !== undefined) await this.heldRates.drop();
+    this.held = undefined;
+    return { rate, isVouched: !isInBand(rate, fallback) };
+  }
+
+  /** Holds a doubtful rate back; true once it has stood for an hour. */
+  private async hasStood(rate: RateE8, doubt: string): Promise<boolean> {
+    const before = this.held;
+    this.held = { rate, heldSec: 0, seenSec: 0 };
+    try {
+      this.held = (await this.heldRates.hold(rate)) ?? this.held;
+    } catch (error) {
+      // Without the database nobody knows for how long, so it cannot have stood.
+      if (!isConnectionFault(error)) throw error;
+    }
+    if (this.held.heldSec >= HELD_SEC_MAX) {
+      this.log.warn(
+        { rate: rateText(rate) },
+        'a TRX/USD rate that was held back has stood for an hour; it is charged at',
+      );
+      return true;
+    }
+    if (before?.rate !== this.held.rate) {
+      this.log.error(
+        { rate: rateText(rate), doubt },
+        'a TRX/USD rate is held back until it is confirmed by `price confirm-rate` or stands for an hour',
+      );
+    }
+    return false;
+  }
+
+  private async askExchanges(): Promise<RateE8> {
     const urls = this.config.rates.sourceUrls;
     const answers = await Promise.allSettled(
       this.sources.map((source) => askSource(source, urls.get(source.name), SOURCE_TIMEOUT_MS)),
@@ -101,7 +176,7 @@ export class Rates implements OnModuleInit, BeforeApplicationShutdown {
     const rates = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
     const faults = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason as unknown] : []));
     for (const err of faults) this.log.debug({ err }, 'an exchange gave no rate');
-    const rate = agreedRate(rates, Math.min(QUORUM, this.sources.length));
+    const rate = agreedRate(rates, rateQuorum(this.sources.length));
     if (rate === undefined) {
       throw new AggregateError(
         faults,
@@ -110,9 +185,4 @@ export class Rates implements OnModuleInit, BeforeApplicationShutdown {
     }
     return rate;
   }
-}
-
-function readStored(json: unknown): RateE8 | undefined {
-  if (typeof json !== 'object' || json === null || !('rate' in json)) return undefined;
-  return typeof json.rate === 'string' ? parseRate(json.rate) : undefined;
 }

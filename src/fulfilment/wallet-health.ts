@@ -23,7 +23,7 @@ const PROBE_LANES = 8;
 /** TRON: the black hole, which is nobody's; what a probe names is never sent. */
 const NOBODY = 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb';
 
-const HOLD = `clock_timestamp() + least(${HOLD_SEC.toString()} * power(2, least(w.delivery_pauses, 10)), ${HOLD_MAX_SEC.toString()}) * interval '1 second'`;
+const HELD_UNTIL = `clock_timestamp() + least(${HOLD_SEC.toString()} * power(2, least(w.delivery_pauses, 10)), ${HOLD_MAX_SEC.toString()}) * interval '1 second'`;
 
 const NOT_SIGNED = {
   name: 'wallet_not_signed',
@@ -47,7 +47,7 @@ const SIGNED = {
 const REFUSED = {
   name: 'wallet_refused',
   text: `UPDATE pool_wallet w SET delivery_fault = $2, delivery_failed_at = clock_timestamp(),
-      delivery_held_until = ${HOLD}, delivery_pauses = w.delivery_pauses + 1
+      delivery_held_until = ${HELD_UNTIL}, delivery_pauses = w.delivery_pauses + 1
     WHERE w.id = $1 AND w.delivery_held_until IS NULL RETURNING w.address, w.delivery_fault`,
 };
 
@@ -56,7 +56,7 @@ const DIED = {
   name: 'wallet_died',
   text: `UPDATE pool_wallet w SET deaths = v.deaths, delivery_failed_at = clock_timestamp(),
       delivery_fault = CASE WHEN v.pauses THEN $2 ELSE w.delivery_fault END,
-      delivery_held_until = CASE WHEN v.pauses THEN ${HOLD} ELSE w.delivery_held_until END,
+      delivery_held_until = CASE WHEN v.pauses THEN ${HELD_UNTIL} ELSE w.delivery_held_until END,
       delivery_pauses = w.delivery_pauses + CASE WHEN v.pauses THEN 1 ELSE 0 END
     FROM (SELECT p.id, d.deaths, d.deaths >= ${FAILURES_MAX.toString()} AND p.delivery_held_until IS NULL AS pauses
             FROM pool_wallet p CROSS JOIN LATERAL (SELECT CASE WHEN EXISTS (
@@ -69,7 +69,7 @@ const DIED = {
 /** When a hold has passed: the next death pauses again, and for longer. */
 const RESUME = {
   name: 'wallet_hold_over',
-  text: `UPDATE pool_wallet w SET delivery_held_until = NULL, deaths = least(w.deaths, ${(FAILURES_MAX - 1).toString()}),
+  text: `UPDATE pool_wallet w SET delivery_held_until = NULL, deaths = least(w.deaths, ${FAILURES_MAX.toString()} - 1),
       delivery_fault = CASE WHEN w.sign_failures >= ${FAILURES_MAX.toString()} THEN w.delivery_fault END
     FROM (SELECT id FROM pool_wallet WHERE delivery_held_until <= clock_timestamp()
            ORDER BY id FOR NO KEY UPDATE SKIP LOCKED) v

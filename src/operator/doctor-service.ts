@@ -1,7 +1,8 @@
 /** The doctor's look at what lies in the database: secrets, prices, work that waits; and at rates and the signer. */
 import { SocketSigner } from '../chain/socket-signer.js';
 import type { TronClient } from '../chain/tron.client.js';
-import { RATE_SOURCE_NAMES, agreedRate, askSource, rateSource } from '../billing/rate-sources.js';
+import type { HeldRates } from '../billing/held-rates.js';
+import { RATE_SOURCE_NAMES, agreedRate, askSource, rateQuorum, rateSource } from '../billing/rate-sources.js';
 import type { Config } from '../config.js';
 import { messageOf } from '../errors.js';
 import { rateText } from '../money/convert.js';
@@ -92,7 +93,7 @@ export async function lookAtRates({ rates }: Config): Promise<Finding[]> {
       .map((source) => askSource(source, rates.sourceUrls.get(source.name), RATE_TIMEOUT_MS)),
   );
   const found = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
-  const rate = agreedRate(found, Math.min(2, names.length));
+  const rate = agreedRate(found, rateQuorum(names.length));
   const count = `${found.length.toString()} of ${names.length.toString()} exchanges answer`;
   if (rate === undefined) {
     const todo =
@@ -103,6 +104,16 @@ export async function lookAtRates({ rates }: Config): Promise<Finding[]> {
     return [warning('rates', `${count}: ${rateText(rate)} USD per TRX.`, 'Look which one is blocked or gone.')];
   }
   return [ok('rates', `${count}: ${rateText(rate)} USD per TRX.`)];
+}
+
+/** Whether a rate waits for a person; nothing to say otherwise. */
+export async function lookAtHeldRate(rates: HeldRates): Promise<Finding[]> {
+  const held = await rates.look();
+  if (held === undefined) return [];
+  const says = `The exchanges agree on ${rateText(held.rate)} USD per TRX, which is held back; charges go on at the last rate.`;
+  return [
+    fault('held rate', says, 'Compare it with the market: `price rate`, then `price confirm-rate` if it is right.'),
+  ];
 }
 
 /** Whether somebody does the work that is due. */

@@ -5,9 +5,17 @@ import { TronClient } from '../chain/tron.client.js';
 import { Config, ConfigError, readConfig } from '../config.js';
 import { Database } from '../store/database.js';
 import { integerArg } from './arguments.js';
+import { HeldRates } from '../billing/held-rates.js';
 import type { Desk } from './desk.js';
 import { lookAtNodes, lookAtToken, lookAtWallets } from './doctor-chain.js';
-import { lookAtPrices, lookAtRates, lookAtSecrets, lookAtSigner, lookAtWork } from './doctor-service.js';
+import {
+  lookAtHeldRate,
+  lookAtPrices,
+  lookAtRates,
+  lookAtSecrets,
+  lookAtSigner,
+  lookAtWork,
+} from './doctor-service.js';
 import { lookAtDatabase, lookAtRedis } from './doctor-stores.js';
 import { OperatorError } from './fault.js';
 import { fault, warning, type Finding } from './finding.js';
@@ -68,6 +76,7 @@ async function lookInside(parts: INestApplicationContext): Promise<Finding[]> {
     ...(await lookAtWallets(tron, wallets, config)),
     ...(await lookAtSigner(config, wallets)),
     ...(await lookAtPrices(await parts.get(Prices).list(), tron, config)),
+    ...(await lookAtHeldRate(parts.get(HeldRates))),
     ...(await lookAtWork(parts.get(Database))),
   ];
 }

@@ -2,6 +2,7 @@
 import { Module, type DynamicModule, type INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { BillingModule } from '../billing/billing.module.js';
+import { HeldRates } from '../billing/held-rates.js';
 import { readConfig, type Config } from '../config.js';
 import { createLogger } from '../http/logger.js';
 import { PlatformModule } from '../platform.module.js';
@@ -19,7 +20,7 @@ export class OperatorModule {
     return {
       module: OperatorModule,
       imports: [PlatformModule.for('cli', config, createLogger({ logLevel: 'silent' })), BillingModule],
-      providers: [Projects, Prices, PoolWallets, OrderStories, KeyRewrap, PoolSync, SalesHold],
+      providers: [HeldRates, Projects, Prices, PoolWallets, OrderStories, KeyRewrap, PoolSync, SalesHold],
     };
   }
 }

@@ -59,6 +59,9 @@ const VIEW_COLUMNS = `w.id, w.address, w.role, w.permission_id, w.key_address,
 /** A new key, or a person's word that the wallet is well: it may try again at once. */
 const DELIVERS_AGAIN = `sign_failures = 0, deaths = 0, delivery_pauses = 0, delivery_fault = NULL, delivery_held_until = NULL`;
 
+const PAUSE = `UPDATE pool_wallet SET status = 'paused', pause_reason = $2 WHERE address = $1 RETURNING id`;
+const RESUME = `UPDATE pool_wallet SET status = 'active', pause_reason = NULL, ${DELIVERS_AGAIN} WHERE address = $1 RETURNING id`;
+
 @Injectable()
 export class PoolWallets {
   constructor(
@@ -118,11 +121,7 @@ export class PoolWallets {
     // The pool's own pass resumes what it paused itself, and knows its pauses by this word.
     if (act.reason.startsWith('auto:')) throw usageError('A reason does not begin with “auto:”.');
     await this.database.transaction(async (tx) => {
-      const rows = await tx.query(
-        `UPDATE pool_wallet SET status = $2, pause_reason = $3${status === 'active' ? `, ${DELIVERS_AGAIN}` : ''}
-          WHERE address = $1 RETURNING id`,
-        [address, status, status === 'paused' ? act.reason : null],
-      );
+      const rows = await (status === 'paused' ? tx.query(PAUSE, [address, act.reason]) : tx.query(RESUME, [address]));
       if (rows.length === 0) throw noSuchWallet(address);
       await recordAct(tx, act, status === 'paused' ? 'pool.pause' : 'pool.resume', address, {});
     });

@@ -6,6 +6,7 @@ import { warningFor } from '../quotes/price.js';
 import { integerArg } from './arguments.js';
 import type { Desk } from './desk.js';
 import { durationText, table } from './layout.js';
+import { addRateCommands } from './rate.command.js';
 import { Prices } from './prices.js';
 
 const durationArg = integerArg(1n, 31_536_000n);
@@ -56,6 +57,7 @@ export function addPriceCommands(program: Command, desk: Desk): void {
         if (warning !== undefined) desk.warn(warning);
       });
     });
+  addRateCommands(price, desk);
   price
     .command('remove')
     .description('remove a row; its durations cost what the next longer row says')

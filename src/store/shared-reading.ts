@@ -1,7 +1,7 @@
 /**
  * A figure of the outside that all processes share through `market_state`: one of them reads it, under a lease by the
  * database's clock, and all others use what it wrote. Ages are judged by the database's clock and a monotonic one.
- * The only writer of `market_state`; a reader who dies leaves a lease that ends by itself.
+ * Writes `market_state`, beside billing/held-rates.ts; a reader who dies leaves a lease that ends by itself.
  */
 import { monotonicMs, withDeadline } from '../clock.js';
 import { invariant } from '../errors.js';

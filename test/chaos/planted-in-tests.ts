@@ -151,4 +151,14 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
     changes: one(SCHEMA, `IF NEW.status = 'refunded' AND EXISTS (`, `IF false AND EXISTS (`),
     test: guard('refuses a refund while a leg may still be delivered'),
   },
+  {
+    name: 'a return is recalled before the rental’s end',
+    changes: one('fulfilment/recollection.ts', 'o.ends_at <= $5 AND EXISTS', 'o.ends_at IS NOT NULL AND EXISTS'),
+    test: guard('that takes a running rental back is not recalled as its return'),
+  },
+  {
+    name: 'an orphan is taken back though less of it stands',
+    changes: one('fulfilment/reconciler-orphans.ts', 'if (excess < row.amount_sun || ', 'if ('),
+    test: guard('is reclaimed only while all of it stands'),
+  },
 ];

@@ -2,7 +2,11 @@
 // replaced, bytes that waited too long. Each test fails when its guard is taken out.
 import 'reflect-metadata';
 import { jest } from '@jest/globals';
+import { readBlock } from '../../src/chain/block.js';
+import { signWithKey } from '../../src/chain/keys.js';
+import { buildTransaction, signedTransactionHex } from '../../src/chain/signed-transaction.js';
 import { Inclusion } from '../../src/fulfilment/inclusion.js';
+import { sun } from '../../src/money/units.js';
 import { asAdmin } from '../setup/admin.js';
 import {
   api,
@@ -321,5 +325,76 @@ describe('the database', () => {
       api.database.query(`UPDATE orders SET status = 'refunded', settled = true WHERE key = $1`, [key]),
     ).rejects.toThrow(/refunded while a leg may still be delivered/);
     expect((await orderOf(key)).status).toBe('placed');
+  });
+});
+
+describe('an act behind our back', () => {
+  const NO_GRACE = { POOL_ORPHAN_GRACE_SEC: '0' };
+  /** By the service's own key, as the service itself would write it: nothing but the books tells it from ours. */
+  const act = async (type: 'delegate' | 'undelegate', amountSun: bigint, receiver: string): Promise<string> => {
+    const ask = async (path: string, body: object): Promise<Record<string, unknown>> => {
+      const answer = await fetch(`${devnet.fullUrl}/wallet/${path}`, { method: 'POST', body: JSON.stringify(body) });
+      return (await answer.json()) as Record<string, unknown>;
+    };
+    const { id, number, timestampMs } = readBlock('the node', await ask('getnowblock', {}));
+    const parties = { owner: pool.address, receiver };
+    const { rawData, txid } = buildTransaction(
+      { type, ...parties, amountSun: sun(amountSun) },
+      {
+        permissionId: 0,
+        reference: { id, number, timestampMs },
+        expiresAtMs: timestampMs + 60_000,
+        timestampMs,
+      },
+    );
+    const transaction = signedTransactionHex(rawData, signWithKey(rawData, pool.privateKey));
+    expect(await ask('broadcasthex', { transaction })).toMatchObject({ result: true });
+    return txid;
+  };
+  const search = (hand: Hand) => hand.orphans().search({ fence: 0, leaseSec: 60, scannedTo: undefined });
+  const seen = async (txid: string): Promise<{ unrecorded: boolean; recorded: boolean; recovered: boolean }> => {
+    const [row] = await api.database.query<{ unrecorded: boolean; recorded: boolean; recovered: boolean }>(
+      `SELECT EXISTS (SELECT FROM orphan_tx WHERE txid = decode($1, 'hex')) AS unrecorded,
+          EXISTS (SELECT FROM chain_tx WHERE txid = decode($1, 'hex')) AS recorded,
+          EXISTS (SELECT FROM orders WHERE key = 'orphan:' || $1) AS recovered`,
+      [txid],
+    );
+    return row!;
+  };
+
+  it('that takes a running rental back is not recalled as its return', async () => {
+    const hand = await Hand.open();
+    const key = await settledOrder(hand, receivers[2]);
+    // The chain's clock here is years behind ours, by which an order of today cannot have been acted for yet.
+    await byHand(`UPDATE orders SET created_at = '2019-12-31' WHERE key = $1`, [key]);
+    const sold = await soldSun(key);
+    const txid = await act('undelegate', sold, receivers[2]!);
+    await mine(SOLID_LAG + 1);
+    await hand.look();
+    await search(hand);
+    expect(await seen(txid)).toMatchObject({ unrecorded: true, recorded: false });
+    expect(await statusesOf(key, 'reclaim')).toEqual([]);
+    // So that the rental can end.
+    await act('delegate', sold, receivers[2]!);
+    await mine(SOLID_LAG + 1);
+  });
+
+  it('is reclaimed only while all of it stands: less would be taken from a rental of the same receiver', async () => {
+    const hand = await Hand.open(NO_GRACE);
+    await settledOrder(hand, receivers[1]);
+    const txid = await act('delegate', 500_000_000n, receivers[1]!);
+    await mine();
+    await act('undelegate', 200_000_000n, receivers[1]!);
+    await mine(SOLID_LAG + 1);
+    await hand.look();
+    await search(hand);
+    await hand.orphans().takeBack();
+    expect(await seen(txid)).toEqual({ unrecorded: true, recorded: false, recovered: false });
+    // Again whole, it is.
+    await act('delegate', 200_000_000n, receivers[1]!);
+    await mine(SOLID_LAG + 1);
+    await hand.look();
+    await hand.orphans().takeBack();
+    expect(await seen(txid)).toEqual({ unrecorded: true, recorded: true, recovered: true });
   });
 });

@@ -7,7 +7,7 @@ import { openLog } from '../log.js';
 import { rateE8 } from '../../src/money/units.js';
 import { createDataSource } from '../../src/store/data-source.js';
 import { Database } from '../../src/store/database.js';
-import { settings } from '../operator.js';
+import { cliWith, settings } from '../operator.js';
 import { until } from '../quote-world.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 
@@ -191,8 +191,7 @@ describe('the rate of a process', () => {
     expect(rates.current()).toEqual({ rate: 28_117_500n, fresh: true });
   });
 
-  test('is there although one exchange is down, one silent', async () => {
-    exchanges.get('okx')!.say('', 500);
+  test('is there although one exchange is silent', async () => {
     exchanges.get('kraken')!.say(undefined);
     const { rates } = await openRates();
     const { fresh } = await until(
@@ -200,7 +199,29 @@ describe('the rate of a process', () => {
       (current) => current.fresh,
     );
     expect(fresh).toBe(true);
-    expect(rates.current().rate).toBe(28_117_725n);
+    expect(rates.current().rate).toBe(28_117_000n);
+  });
+
+  test.each([
+    ['2 of 4', 'binance,coinbase,kraken,okx', ['binance', 'coinbase'], false],
+    ['3 of 4', 'binance,coinbase,kraken,okx', ['binance', 'coinbase', 'kraken'], true],
+    ['1 of 2', 'binance,coinbase', ['binance'], false],
+    ['1 of 3', 'binance,coinbase,kraken', ['binance'], false],
+    ['2 of 3', 'binance,coinbase,kraken', ['binance', 'coinbase'], true],
+    ['3 of 7', [...RATE_SOURCE_NAMES].join(','), ['binance', 'coinbase', 'kraken'], false],
+    ['1 of 1', 'binance', ['binance'], true],
+  ])('of the configured exchanges more than half must agree: %s', async (_, names, there, isRate) => {
+    for (const [name, exchange] of exchanges) if (!there.includes(name)) exchange.say('{}');
+    const { rates } = await openRates({ RATE_SOURCES: names });
+    expect(rates.current().fresh).toBe(isRate);
+  });
+
+  test('is not what two exchanges say together while the two others are away', async () => {
+    for (const name of ['kraken', 'okx']) exchanges.get(name)!.say('', 500);
+    exchanges.get('binance')!.say('{"price":"0.00002812"}');
+    exchanges.get('coinbase')!.say('{"data":{"amount":"0.00002811"}}');
+    const { rates } = await openRates();
+    expect(rates.current()).toEqual({ rate: 30_000_000n, fresh: false });
   });
 
   test('leaves out an exchange that went mad', async () => {
@@ -254,5 +275,152 @@ describe('the rate of a process', () => {
 
   test.each(['nosuch', 'binance,nosuch', 'static,binance'])('sources %s are refused at the start', async (names) => {
     await expect(openRates({ RATE_SOURCES: names })).rejects.toThrow(ConfigError);
+  });
+});
+
+/** Every exchange says this price from now on. */
+function sayAll(price: string): void {
+  exchanges.get('binance')!.say(JSON.stringify({ price }));
+  exchanges.get('coinbase')!.say(JSON.stringify({ data: { amount: price } }));
+  exchanges.get('kraken')!.say(JSON.stringify({ result: { TRXUSD: { c: [price] } } }));
+  exchanges.get('okx')!.say(JSON.stringify({ data: [{ last: price }] }));
+}
+
+describe('a rate far from what was known', () => {
+  const settled = { rate: 28_117_500n, fresh: true };
+  const isRate = (rates: Rates, rate: bigint) =>
+    until(
+      () => rates.current(),
+      (current) => current.fresh && current.rate === rate,
+    );
+  const isHeld = (rates: Rates) =>
+    until(
+      () => rates.isHeld,
+      (held) => held,
+    );
+  const cli = () => cliWith(settings(testDatabase.url, { RATE_SOURCES: 'binance' }));
+
+  test.each(['0.2250', '0.3373'])('is taken when it moved by a fifth or less: %s', async (price) => {
+    const { rates } = await openRates();
+    expect(rates.current()).toEqual(settled);
+    sayAll(price);
+    const rate = BigInt(price.replace('0.', '')) * 10_000n;
+    expect(await isRate(rates, rate)).toEqual({ rate, fresh: true });
+    expect(rates.isHeld).toBe(false);
+  });
+
+  test.each(['0.2249', '0.3375', '0.00002812', '2811.75'])(
+    'is held back when it moved further, in every process, and charges go on at the last: %s',
+    async (price) => {
+      const { rates } = await openRates();
+      const other = await openRates({}, false);
+      sayAll(price);
+      for (const each of [rates, other.rates]) {
+        expect(await isHeld(each)).toBe(true);
+        expect(each.current()).toEqual({ rate: 28_117_500n, fresh: false });
+      }
+      const late = await openRates({}, false);
+      expect(late.rates.current()).toEqual({ rate: 28_117_500n, fresh: false });
+    },
+  );
+
+  test.each(['0.0299', '3.01'])('is held back when it is the first, but out of the band: %s', async (price) => {
+    sayAll(price);
+    const { rates } = await openRates();
+    expect(rates.isHeld).toBe(true);
+    expect(rates.current()).toEqual({ rate: 30_000_000n, fresh: false });
+  });
+
+  test('cannot creep out of the band in small steps', async () => {
+    sayAll('2.9');
+    const { rates } = await openRates();
+    expect(rates.current()).toEqual({ rate: 290_000_000n, fresh: true });
+    sayAll('3.1');
+    expect(await isHeld(rates)).toBe(true);
+    expect(rates.current()).toEqual({ rate: 290_000_000n, fresh: false });
+  });
+
+  test('is forgotten once the exchanges say what is near again', async () => {
+    const { rates } = await openRates();
+    sayAll('0.5');
+    expect(await isHeld(rates)).toBe(true);
+    sayAll('0.29');
+    expect(await isRate(rates, 29_000_000n)).toEqual({ rate: 29_000_000n, fresh: true });
+    expect(rates.isHeld).toBe(false);
+  });
+
+  test('is charged at once a person confirms it, in every process, and the act is kept', async () => {
+    const { rates, database } = await openRates();
+    const other = await openRates({}, false);
+    sayAll('3.5');
+    expect(await isHeld(rates)).toBe(true);
+    const shown = (await cli()('--json', 'price', 'rate')).json();
+    expect(shown).toMatchObject({ rate: '0.28117500', held_rate: '3.50000000' });
+    expect((await cli()('price', 'confirm-rate')).code).toBe(2);
+    const confirmed = await cli()('--yes', '--json', '--actor', 'ann', 'price', 'confirm-rate');
+    expect(confirmed.json()).toEqual({ rate: '3.50000000', rate_before: '0.28117500' });
+    for (const each of [rates, other.rates]) expect(await isRate(each, 350_000_000n)).toMatchObject({ fresh: true });
+    // It stays, although it is out of the band: what follows near it is no news.
+    sayAll('3.6');
+    expect(await isRate(rates, 360_000_000n)).toMatchObject({ fresh: true });
+    expect(rates.isHeld).toBe(false);
+    const [act] = await database.query(
+      `SELECT actor, subject, detail FROM audit_log WHERE action = 'price.confirm-rate'`,
+    );
+    expect(act).toMatchObject({ actor: 'ann', detail: { before: '0.28117500', after: '3.50000000' } });
+    expect((await cli()('--yes', 'price', 'confirm-rate')).err).toContain('No rate is held back');
+  });
+
+  test('is charged at once it has stood for an hour, not before', async () => {
+    const { rates, database } = await openRates();
+    sayAll('0.5');
+    expect(await isHeld(rates)).toBe(true);
+    const age = (interval: string) =>
+      database.query(
+        `UPDATE market_state SET measured_at = clock_timestamp() - interval '${interval}' WHERE name = 'trx-usd-held'`,
+      );
+    const seen = async () =>
+      Number(
+        (
+          await database.query<{ seen: string }>(
+            `SELECT value->>'seen' AS seen FROM market_state WHERE name = 'trx-usd-held'`,
+          )
+        )[0]?.seen,
+      );
+    await age('3500 seconds');
+    const before = await seen();
+    // Read again since.
+    expect(await until(seen, (now) => now > before)).toBeGreaterThan(before);
+    expect(rates.current()).toEqual({ rate: 28_117_500n, fresh: false });
+    await age('3601 seconds');
+    expect(await isRate(rates, 50_000_000n)).toEqual({ rate: 50_000_000n, fresh: true });
+    expect(rates.isHeld).toBe(false);
+  });
+
+  test.each([
+    [
+      'when it was another rate meanwhile',
+      `jsonb_set(value, '{rate}', '"0.45000000"')`,
+      `measured_at - interval '2 hours'`,
+    ],
+    ['when nobody read it for a while', `jsonb_set(value, '{seen}', '1000')`, `measured_at - interval '2 hours'`],
+    ['when the clock was set back', 'value', `measured_at + interval '2 hours'`],
+  ])('has not stood for an hour %s', async (_, value, measuredAt) => {
+    const { rates, database } = await openRates({ RATE_REFRESH_SEC: '1' });
+    sayAll('0.5');
+    expect(await isHeld(rates)).toBe(true);
+    await rates.beforeApplicationShutdown();
+    await database.query(
+      `UPDATE market_state SET value = ${value}, measured_at = ${measuredAt} WHERE name = 'trx-usd-held'`,
+    );
+    await database.query(`UPDATE market_state SET lease_until = NULL WHERE name = 'trx-usd'`);
+    const next = await openRates({}, false);
+    expect(next.rates.current()).toEqual({ rate: 28_117_500n, fresh: false });
+    const [held] = await database.query<{ sec: number; rate: string }>(
+      `SELECT extract(epoch FROM clock_timestamp() - measured_at)::float8 AS sec, value->>'rate' AS rate
+         FROM market_state WHERE name = 'trx-usd-held'`,
+    );
+    expect(held!.rate).toBe('0.50000000');
+    expect(Math.abs(held!.sec)).toBeLessThan(1800);
   });
 });

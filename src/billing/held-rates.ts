@@ -1,0 +1,157 @@
+/**
+ * A TRX/USD rate that is too far from what was known to be charged at: it waits in `market_state`, shared by all
+ * processes, until a person confirms it or it has stood for an hour. Ages are the database's.
+ */
+import { Inject, Injectable } from '@nestjs/common';
+import { parseRate, rateText } from '../money/convert.js';
+import type { RateE8 } from '../money/units.js';
+import { recordAct, type Author } from '../store/audit-log.js';
+import { Database } from '../store/database.js';
+
+export const RATE_NAME = 'trx-usd';
+const HELD_NAME = 'trx-usd-held';
+
+/** Further from the last stored rate than this is doubtful, in percent. */
+const MOVE_PERCENT_MAX = 20n;
+/** Times above or below FALLBACK_TRX_USD that are doubtful whatever was stored. */
+const BAND_FACTOR = 10n;
+/** Re-reads this close to the held rate, in percent, are the same rate. */
+const SAME_PERCENT = 5;
+/** Re-reads further apart than this do not show that the rate stood all the time. */
+const GAP_SEC_MAX = 300;
+
+export interface StoredRate {
+  readonly rate: RateE8;
+  /** Out of the band, but confirmed by a person or by having stood: what follows within the move is no news. */
+  readonly isVouched: boolean;
+}
+
+export interface HeldRate {
+  readonly rate: RateE8;
+  /** Since when the same rate has been read, in seconds. */
+  readonly heldSec: number;
+  /** Since it was read last, in seconds. */
+  readonly seenSec: number;
+}
+
+export function encodeRate({ rate, isVouched }: StoredRate) {
+  return { rate: rateText(rate), ...(isVouched && { vouched: true }) };
+}
+
+export function decodeRate(json: unknown): StoredRate | undefined {
+  if (typeof json !== 'object' || json === null || !('rate' in json) || typeof json.rate !== 'string') return undefined;
+  const rate = parseRate(json.rate);
+  return rate === undefined ? undefined : { rate, isVouched: 'vouched' in json && json.vouched === true };
+}
+
+export function isInBand(rate: RateE8, fallback: RateE8): boolean {
+  return rate * BAND_FACTOR >= fallback && rate <= fallback * BAND_FACTOR;
+}
+
+/** Why a rate must not be charged at without a look, in a clause; undefined when it may be. */
+export function doubtOf(rate: RateE8, last: StoredRate | undefined, fallback: RateE8): string | undefined {
+  if (last !== undefined) {
+    const moved = rate > last.rate ? rate - last.rate : last.rate - rate;
+    if (moved * 100n > last.rate * MOVE_PERCENT_MAX) {
+      return `it moved more than ${MOVE_PERCENT_MAX.toString()} % from ${rateText(last.rate)}`;
+    }
+    if (last.isVouched) return undefined;
+  }
+  if (isInBand(rate, fallback)) return undefined;
+  return `it is more than ${BAND_FACTOR.toString()} times away from FALLBACK_TRX_USD (${rateText(fallback)})`;
+}
+
+interface HeldRow {
+  readonly rate: string;
+  readonly held_sec: number;
+  readonly seen_sec: number;
+}
+
+const COLUMNS = `value->>'rate' AS rate, extract(epoch FROM clock_timestamp() - measured_at)::float8 AS held_sec,
+  (extract(epoch FROM clock_timestamp()) - (value->>'seen')::float8)::float8 AS seen_sec`;
+
+const LOOK = { name: 'held-rate-look', text: `SELECT ${COLUMNS} FROM market_state WHERE name = $1` };
+
+// A clock set back, a gap in the reads or another rate begins anew: only what was seen all the time has stood.
+const HOLD = {
+  name: 'held-rate-hold',
+  text: `INSERT INTO market_state AS m (name, value, measured_at)
+         VALUES ($1, jsonb_build_object('rate', $2::text, 'seen', extract(epoch FROM clock_timestamp())), clock_timestamp())
+         ON CONFLICT (name) DO UPDATE SET
+           value = CASE WHEN m.measured_at <= clock_timestamp()
+                         AND extract(epoch FROM clock_timestamp()) - (m.value->>'seen')::numeric BETWEEN 0 AND $3
+                         AND abs((m.value->>'rate')::numeric - $2::numeric) * 100 <= (m.value->>'rate')::numeric * $4
+                        THEN m.value || jsonb_build_object('seen', extract(epoch FROM clock_timestamp()))
+                        ELSE excluded.value END,
+           measured_at = CASE WHEN m.measured_at <= clock_timestamp()
+                               AND extract(epoch FROM clock_timestamp()) - (m.value->>'seen')::numeric BETWEEN 0 AND $3
+                               AND abs((m.value->>'rate')::numeric - $2::numeric) * 100 <= (m.value->>'rate')::numeric * $4
+                              THEN m.measured_at ELSE excluded.measured_at END
+         RETURNING ${COLUMNS}`,
+};
+
+const DROP = { name: 'held-rate-drop', text: `DELETE FROM market_state WHERE name = $1` };
+
+// As old as its last reading, so that a confirmation makes no rate younger than it is.
+const STORE = `INSERT INTO market_state (name, value, measured_at)
+  VALUES ($1, $2::jsonb, clock_timestamp() - make_interval(secs => $3::float8))
+  ON CONFLICT (name) DO UPDATE SET value = excluded.value, measured_at = excluded.measured_at, lease_until = NULL`;
+
+@Injectable()
+export class HeldRates {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  /** The rate that is held back; undefined when none is. */
+  async look(): Promise<HeldRate | undefined> {
+    const [row] = await this.database.query<HeldRow>(LOOK, [HELD_NAME]);
+    return heldFrom(row);
+  }
+
+  /** Holds a rate back, or notes that the held one was read again. */
+  async hold(rate: RateE8): Promise<HeldRate | undefined> {
+    const [row] = await this.database.query<HeldRow>(HOLD, [HELD_NAME, rateText(rate), GAP_SEC_MAX, SAME_PERCENT]);
+    return heldFrom(row);
+  }
+
+  async drop(): Promise<void> {
+    await this.database.query(DROP, [HELD_NAME]);
+  }
+
+  /** The rate that is charged at, and its age in seconds; undefined before there was any. */
+  async stored(): Promise<{ readonly rate: RateE8; readonly ageSec: number } | undefined> {
+    const [row] = await this.database.query<{ value: unknown; age_sec: number }>(
+      `SELECT value, extract(epoch FROM clock_timestamp() - measured_at)::float8 AS age_sec
+         FROM market_state WHERE name = $1`,
+      [RATE_NAME],
+    );
+    const stored = decodeRate(row?.value);
+    return row === undefined || stored === undefined ? undefined : { rate: stored.rate, ageSec: row.age_sec };
+  }
+
+  /** Takes the held rate as the one to charge at; false when it is no longer `rate` that is held. */
+  async confirm(rate: RateE8, fallback: RateE8, act: Author): Promise<boolean> {
+    return this.database.transaction(async (tx) => {
+      const [row] = await tx.query<HeldRow>(`${LOOK.text} FOR UPDATE`, [HELD_NAME]);
+      const held = heldFrom(row);
+      if (held?.rate !== rate) return false;
+      const [before] = await tx.query<{ value: unknown }>(`SELECT value FROM market_state WHERE name = $1`, [
+        RATE_NAME,
+      ]);
+      const value = JSON.stringify(encodeRate({ rate, isVouched: !isInBand(rate, fallback) }));
+      await tx.query(STORE, [RATE_NAME, value, Math.max(0, held.seenSec)]);
+      await tx.query(DROP, [HELD_NAME]);
+      const last = decodeRate(before?.value);
+      await recordAct(tx, act, 'price.confirm-rate', RATE_NAME, {
+        before: last === undefined ? null : rateText(last.rate),
+        after: rateText(rate),
+        held_sec: Math.round(held.heldSec),
+      });
+      return true;
+    });
+  }
+}
+
+function heldFrom(row: HeldRow | undefined): HeldRate | undefined {
+  const rate = row === undefined ? undefined : parseRate(row.rate);
+  return row === undefined || rate === undefined ? undefined : { rate, heldSec: row.held_sec, seenSec: row.seen_sec };
+}

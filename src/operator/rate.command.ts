@@ -1,0 +1,58 @@
+/** `price rate` and `price confirm-rate`: the TRX/USD rate that is charged at, and one that is held back. */
+import type { Command } from 'commander';
+import { HeldRates } from '../billing/held-rates.js';
+import { Config } from '../config.js';
+import { rateText } from '../money/convert.js';
+import type { Desk } from './desk.js';
+import { OperatorError } from './fault.js';
+
+const ago = (sec: number): string => `${Math.max(0, Math.round(sec)).toString()} s ago`;
+
+export function addRateCommands(price: Command, desk: Desk): void {
+  price
+    .command('rate')
+    .description('the TRX/USD rate that is charged at, and the one that is held back, if any')
+    .action(() =>
+      desk.operate(async (parts) => {
+        const rates = parts.get(HeldRates);
+        const [stored, held] = [await rates.stored(), await rates.look()];
+        const human = [
+          stored === undefined
+            ? 'No rate was ever read: credits are charged at FALLBACK_TRX_USD.'
+            : `${rateText(stored.rate)} USD per TRX, read ${ago(stored.ageSec)}.`,
+          ...(held === undefined
+            ? []
+            : [
+                `Held back: ${rateText(held.rate)} USD per TRX, first read ${ago(held.heldSec)}, last ${ago(held.seenSec)}. ` +
+                  'Confirm it with `price confirm-rate`; it is taken by itself once it has stood for an hour.',
+              ]),
+        ];
+        desk.print(human.join('\n'), {
+          rate: stored === undefined ? null : rateText(stored.rate),
+          age_sec: stored === undefined ? null : Math.round(stored.ageSec),
+          held_rate: held === undefined ? null : rateText(held.rate),
+          held_sec: held === undefined ? null : Math.round(held.heldSec),
+        });
+      }),
+    );
+  price
+    .command('confirm-rate')
+    .description('charge at the rate that is held back; all processes follow within seconds')
+    .action(async () => {
+      const act = desk.actor('rate confirmed');
+      await desk.operate(async (parts) => {
+        const rates = parts.get(HeldRates);
+        const [stored, held] = [await rates.stored(), await rates.look()];
+        if (held === undefined) throw new OperatorError('No rate is held back.', 1, 'NOT_FOUND');
+        const before = stored === undefined ? 'none before' : `before: ${rateText(stored.rate)}`;
+        await desk.confirm(`This charges at ${rateText(held.rate)} USD per TRX (${before}).`);
+        if (!(await rates.confirm(held.rate, parts.get(Config).rates.fallback, act))) {
+          throw new OperatorError('Another rate is held back by now; look at it with `price rate`.');
+        }
+        desk.print(`Charging at ${rateText(held.rate)} USD per TRX (${before}).`, {
+          rate: rateText(held.rate),
+          rate_before: stored === undefined ? null : rateText(stored.rate),
+        });
+      });
+    });
+}
