@@ -55,6 +55,8 @@ interface ApiErrorExtras {
   readonly retryAfterSec?: number;
   /** Additional response headers, e.g. `Allow` of a 405. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** The Idempotency-Key that finds out what became of a purchase. */
+  readonly key?: string;
   /** What went wrong underneath; logged, never answered. */
   readonly cause?: unknown;
 }
@@ -66,6 +68,7 @@ interface ApiErrorExtras {
 export class ApiError extends Error {
   readonly details: readonly FieldFault[] | undefined;
   readonly retryAfterSec: number | undefined;
+  readonly key: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(
@@ -77,6 +80,7 @@ export class ApiError extends Error {
     this.name = 'ApiError';
     this.details = extras.details;
     this.retryAfterSec = extras.retryAfterSec;
+    this.key = extras.key;
     this.headers = extras.headers ?? {};
   }
 

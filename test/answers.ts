@@ -12,7 +12,9 @@ export function expectError(answer: Answer, code: ErrorCode): void {
   expect(requestId).toMatch(REQUEST_ID);
   expect(requestId).toBe(answer.headers['x-request-id']);
   expect(answer.headers['content-type']).toMatch(/^application\/json/);
-  expect(Object.keys(rest)).toEqual(code === 'INVALID_REQUEST' ? ['details'] : []);
+  const { key, ...members } = rest;
+  if (key !== undefined) expect([answer.status >= 500, answer.headers['idempotency-key']]).toEqual([true, key]);
+  expect(Object.keys(members)).toEqual(code === 'INVALID_REQUEST' ? ['details'] : []);
   if (answer.status === 429 || answer.status === 503) expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/);
 }
 

@@ -56,7 +56,12 @@ async function place(real: Real, request: Partial<OrderRequest>, key: string | u
     debtLimitCredits: undefined,
   };
   return outcomeOf(() =>
-    real.orders.create(request as OrderRequest, { project, key, requestId: randomUUID(), waitSec: 0 }),
+    real.orders.create(request as OrderRequest, {
+      project,
+      key: { value: key ?? randomUUID(), isGiven: key !== undefined },
+      requestId: randomUUID(),
+      waitSec: 0,
+    }),
   );
 }
 

@@ -4,9 +4,10 @@ import type { Response } from 'express';
 import { Ledger } from '../billing/ledger.js';
 import { invariant } from '../errors.js';
 import { Caller } from '../http/caller.js';
-import { readIdempotencyKey } from '../http/idempotency-key.js';
+import { takePurchaseKey } from '../http/idempotency-key.js';
 import { Describe } from '../http/openapi.js';
 import { readWait } from '../http/prefer.js';
+import { Door } from '../http/route-options.js';
 import { readBody } from '../http/validation.js';
 import { answerOrder } from '../orders/order-answer.js';
 import type { OrderBody } from '../orders/orders.dto.js';
@@ -25,10 +26,11 @@ export class AccountsController {
 
   @Post('activate')
   @Describe(describeActivation)
+  @Door({ isPurchase: true })
   @HttpCode(202)
   async activate(@Caller() caller: Caller, @Res({ passthrough: true }) response: Response): Promise<OrderBody> {
     const { address } = readBody(caller, this.schema);
-    const key = readIdempotencyKey(caller);
+    const key = takePurchaseKey(caller, response);
     const context = { project: caller.project, key, requestId: caller.requestId, waitSec: readWait(caller) };
     return answerOrder(response, await this.activation.create(address, context));
   }

@@ -95,7 +95,11 @@ export class SignatureGuard implements CanActivate {
   private refuse(source: string): ApiError {
     const blockedSec = this.badSignatures.count(source);
     if (blockedSec > 0) return tooManyFailures(blockedSec);
-    return new ApiError('INVALID_SIGNATURE', 'The signature does not match the body and the API key of this merchant.');
+    return new ApiError(
+      'INVALID_SIGNATURE',
+      'The signature does not match the body and the API key of this merchant; the usual causes are keys that were not ' +
+        'sorted, and a body that changed after it was signed.',
+    );
   }
 
   private async spend(project: KnownProject, response: Response): Promise<void> {

@@ -1,5 +1,5 @@
 /**
- * The one place that turns anything thrown into an answer: `{ ok: false, error, msg, request_id, details? }`
+ * The one place that turns anything thrown into an answer: `{ ok: false, error, msg, request_id, key?, details? }`
  * (Spec 2.4, Contract 1). Never both `id` and `status`: clients of the family take that for an order. What is not an
  * ApiError is a fault of ours or of something underneath, and tells the caller nothing about itself.
  */
@@ -20,13 +20,9 @@ const SLOW_DATABASE = new Set(['57014', '55P03']);
 export function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
   if (isConnectionFault(thrown) || SLOW_DATABASE.has(sqlStateOf(thrown) ?? '')) {
-    return new ApiError(
-      'SERVICE_UNAVAILABLE',
-      'The service cannot complete this just now; repeat it with the same key.',
-      {
-        cause: thrown,
-      },
-    );
+    return new ApiError('SERVICE_UNAVAILABLE', 'The service cannot complete this just now; repeat the request.', {
+      cause: thrown,
+    });
   }
   const status = statusOf(thrown);
   if (status === 404) return new ApiError('NOT_FOUND', 'There is nothing at this path.', { cause: thrown });
@@ -56,6 +52,7 @@ export function errorBody(error: ApiError, requestId: string): string {
     error: error.code,
     msg: error.message,
     request_id: requestId,
+    ...(error.key !== undefined && { key: error.key }),
     ...(error.code === 'INVALID_REQUEST' && { details: error.details ?? [] }),
   });
 }

@@ -1,4 +1,6 @@
 /** Reads the Idempotency-Key header (Contract 6); what a key means belongs to orders. */
+import { randomBytes } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
 import { ApiError, invalidField } from '../errors.js';
 import type { Caller } from './caller.js';
 import { headerValues } from './headers.js';
@@ -25,4 +27,26 @@ export function readIdempotencyKey(caller: Pick<Caller, 'rawHeaders' | 'project'
   // The length is checked first: the pattern then runs over 255 characters at most.
   if (!KEY.test(key)) throw invalidField(HEADER, 'must be printable ASCII, with spaces only between other characters');
   return key;
+}
+
+/** The key of a purchase, and whether the caller chose it: one that was made just now has no earlier request. */
+export interface PurchaseKey {
+  readonly value: string;
+  readonly isGiven: boolean;
+}
+
+/** The caller's key, or a new one; from here on every answer, also an error, carries it. Throws as the reading does. */
+export function takePurchaseKey(caller: Pick<Caller, 'rawHeaders' | 'project'>, response: ServerResponse): PurchaseKey {
+  const given = readIdempotencyKey(caller);
+  // 128 random bits in `[A-Za-z0-9_-]`.
+  const value = given ?? randomBytes(16).toString('base64url');
+  response.setHeader(HEADER, value);
+  return { value, isGiven: given !== undefined };
+}
+
+/** Puts a key that the caller sent on the answer, whatever becomes of the request; one that is no key stays out. */
+export function echoIdempotencyKey(rawHeaders: readonly string[], response: ServerResponse): void {
+  const [key, ...more] = headerValues(rawHeaders, 'idempotency-key');
+  if (key === undefined || more.length > 0 || key.length > KEY_LENGTH_MAX || !KEY.test(key)) return;
+  response.setHeader(HEADER, key);
 }

@@ -6,7 +6,8 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   INVALID_REQUEST: 'The body cannot be read, or a member is unknown or wrong; details names each',
   IDEMPOTENCY_KEY_REQUIRED: 'This project demands the Idempotency-Key header on every purchase',
   QUOTE_REQUIRED: 'This project orders only by quote_ref',
-  INVALID_SIGNATURE: 'The signature does not match, or there is no such project',
+  INVALID_SIGNATURE:
+    'The signature does not match, or there is no such project. Usual causes: keys not sorted, or a body changed after signing',
   INSUFFICIENT_CREDITS: 'The charge would pass the balance (prepaid) or the debt limit (postpaid)',
   SPEND_CAP_REACHED: "The charge would pass the project's daily cap",
   PROJECT_FROZEN: 'The project is frozen; unfreeze it on the platform',
@@ -32,5 +33,6 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   AUTH_UNAVAILABLE: 'The request could not be verified just now; repeat it',
   CHAIN_UNAVAILABLE: 'The state of the chain that this needs is not known just now; repeat it',
   CAPACITY_UNAVAILABLE: 'The pool cannot deliver this amount',
-  SERVICE_UNAVAILABLE: 'This could not be completed just now; repeat it, an order with the same Idempotency-Key',
+  SERVICE_UNAVAILABLE:
+    'This could not be completed just now; repeat it, a purchase with the Idempotency-Key that the answer names',
 };

@@ -1,10 +1,10 @@
-/** GET /openapi.json and GET /docs: the interface described, to anybody. Built from the routes at the first request. */
+/** GET /openapi.json and GET /docs: the interface described, to anybody. Built from the routes, anew when the longest rental on sale changes. */
 import { readFileSync } from 'node:fs';
 import { Controller, Get, Header, Inject, Res } from '@nestjs/common';
-import { ModulesContainer } from '@nestjs/core';
+import { ModuleRef, ModulesContainer } from '@nestjs/core';
 import type { Response } from 'express';
 import { Config } from '../config.js';
-import { describeApi, type JsonSchema } from './openapi.js';
+import { SaleBounds, describeApi, type JsonSchema } from './openapi.js';
 import { PAGE_POLICY, renderPage } from './openapi-page.js';
 import { Door } from './route-options.js';
 import { routesIn } from './routes.js';
@@ -17,19 +17,25 @@ function packageVersion(): string {
 
 @Controller()
 export class OpenApiController {
-  private document: JsonSchema | undefined;
-  private page: string | undefined;
+  private document: { readonly longestSec: number | undefined; readonly json: JsonSchema } | undefined;
+  private page: { readonly of: JsonSchema; readonly html: string } | undefined;
 
   constructor(
     @Inject(Config) private readonly config: Config,
     @Inject(ModulesContainer) private readonly modules: ModulesContainer,
+    @Inject(ModuleRef) private readonly parts: ModuleRef,
   ) {}
 
   @Get('openapi.json')
   @Door({ isPublic: true })
   describe(): JsonSchema {
-    this.document ??= describeApi(routesIn(this.modules).list(), this.config, packageVersion());
-    return this.document;
+    // Prices are a feature's, which this layer doesn't import.
+    const { longestSec } = this.parts.get(SaleBounds, { strict: false });
+    if (this.document === undefined || this.document.longestSec !== longestSec) {
+      const json = describeApi(routesIn(this.modules).list(), this.config, { longestSec }, packageVersion());
+      this.document = { longestSec, json };
+    }
+    return this.document.json;
   }
 
   @Get('docs')
@@ -38,7 +44,8 @@ export class OpenApiController {
   read(@Res({ passthrough: true }) response: Response): string {
     // The door's own policy forbids even the page's style.
     response.setHeader('Content-Security-Policy', PAGE_POLICY);
-    this.page ??= renderPage(this.describe());
-    return this.page;
+    const json = this.describe();
+    if (this.page?.of !== json) this.page = { of: json, html: renderPage(json) };
+    return this.page.html;
   }
 }

@@ -46,8 +46,15 @@ export interface Operation {
 
 const OPERATION = 'http:operation';
 
-/** Declares what a handler takes and gives; bounds are settings, so the declaration gets them. */
-export const Describe = (describe: (config: Config) => Operation) => SetMetadata(OPERATION, describe);
+/** What is on sale just now, for the bounds that requests are judged by and the document names. */
+export abstract class SaleBounds {
+  /** The longest rental the price table sells, in seconds; undefined while the table was never read. */
+  abstract readonly longestSec: number | undefined;
+}
+
+/** Declares what a handler takes and gives; bounds are settings and prices, so the declaration gets them. */
+export const Describe = (describe: Describer) => SetMetadata(OPERATION, describe);
+type Describer = (config: Config, sale: SaleBounds) => Operation;
 
 export interface Always {
   readonly presence: 'always';
@@ -113,6 +120,10 @@ const DOOR_ERRORS: readonly ErrorCode[] = [
 ];
 const BODY_ERRORS: readonly ErrorCode[] = ['REQUEST_TIMEOUT', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'];
 
+const KEY_HEADER = 'Idempotency-Key';
+/** Codes after which a purchase may or may not have happened. */
+const AMBIGUOUS: readonly ErrorCode[] = ['SERVICE_UNAVAILABLE', 'INTERNAL_ERROR'];
+
 const ERROR_SCHEMA: JsonSchema = {
   type: 'object',
   required: ['ok', 'error', 'msg', 'request_id'],
@@ -120,6 +131,11 @@ const ERROR_SCHEMA: JsonSchema = {
     ok: { type: 'boolean', const: false },
     error: { type: 'string', description: 'The code, for programs.', enum: Object.keys(HTTP_STATUS) },
     msg: { type: 'string', description: 'One sentence a person can act on.' },
+    key: {
+      type: 'string',
+      description:
+        'Of a purchase whose outcome may be unknown (503, 500): repeat it with this Idempotency-Key, also when you sent none.',
+    },
     request_id: { type: 'string', description: 'Quote it when you ask about the request.' },
     details: {
       type: 'array',
@@ -142,14 +158,14 @@ whitespace, sent exactly as signed. A request without a body signs the empty str
 Integers are written as integers; \`null\` equals absent for optional members; unknown members are refused. Amounts in
 sun, energy and credits are integers. 10 000 000 credits are one US dollar. Every answer carries \`X-Request-Id\`.`;
 
-/** The whole document, deterministic for one configuration. Throws InvariantError for a route nobody described. */
-export function describeApi(routes: readonly Route[], config: Config, version: string): JsonSchema {
+/** The whole document, deterministic for one configuration and price table. Throws InvariantError for a route nobody described. */
+export function describeApi(routes: readonly Route[], config: Config, sale: SaleBounds, version: string): JsonSchema {
   const schemas: Record<string, JsonSchema> = { Error: ERROR_SCHEMA };
   const paths: Record<string, Record<string, JsonSchema>> = {};
   for (const route of routes.filter((candidate) => !candidate.isPublic)) {
-    const describe = Reflect.getMetadata(OPERATION, route.handler) as ((config: Config) => Operation) | undefined;
+    const describe = Reflect.getMetadata(OPERATION, route.handler) as Describer | undefined;
     invariant(describe !== undefined, `${route.method} ${route.pattern} is described`);
-    const operation = describe(config);
+    const operation = describe(config, sale);
     const path = route.pattern.replace(/:([a-z_]+)/g, '{$1}');
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationObject(operation, route, schemas) };
   }
@@ -225,6 +241,7 @@ function answerObject(answer: Answer, route: Route): JsonSchema {
     headers: {
       'X-Request-Id': header('Your own, if you sent one, otherwise a new one.'),
       ...(route.isRateLimited && RATE_HEADERS),
+      ...(route.isPurchase && { [KEY_HEADER]: header('The key of this purchase: yours, or the one made for you.') }),
       ...Object.fromEntries(own),
     },
     content: { 'application/json': content(answer.schemaName, answer.examples) },
@@ -237,12 +254,15 @@ function errorAnswers(operation: Operation, route: Route): (readonly [string, Js
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of codes) byStatus.set(HTTP_STATUS[code], [...(byStatus.get(HTTP_STATUS[code]) ?? []), code]);
   return [...byStatus].map(([status, group]) => {
-    const mayRetry = status === 429 || status === 503;
+    const headers = {
+      ...((status === 429 || status === 503) && { 'Retry-After': header('Seconds to wait before repeating.') }),
+      ...(route.isPurchase && { [KEY_HEADER]: header('The key of this purchase, as soon as it has one.') }),
+    };
     return [
       status.toString(),
       {
         description: group.map((code) => `\`${code}\`: ${ERROR_MEANINGS[code]}`).join('\n\n'),
-        ...(mayRetry && { headers: { 'Retry-After': header('Seconds to wait before repeating.') } }),
+        ...(Object.keys(headers).length > 0 && { headers }),
         content: { 'application/json': content('Error', errorExamples(group, route)) },
       },
     ] as const;
@@ -257,6 +277,7 @@ function errorExamples(codes: readonly ErrorCode[], route: Route): Record<string
         ok: false,
         error: code,
         msg: `${ERROR_MEANINGS[code]}.`,
+        ...(route.isPurchase && AMBIGUOUS.includes(code) && { key: 'payout-2026-11-20-17' }),
         request_id: '5d5eec0d-4c6a-4f0e-9d0b-0c8c1f4b8a53',
         ...(code === 'INVALID_REQUEST' && {
           details: [route.method === 'GET' ? { field: 'limit', msg: 'must be from 1 to 100' } : EXAMPLE_FAULT],

@@ -8,6 +8,8 @@ export interface RouteOptions {
   readonly isRateLimited?: true;
   /** Answered to anybody, unsigned: only for what is the same for everybody and known to all. */
   readonly isPublic?: true;
+  /** Charges the project: its answers carry the Idempotency-Key, and it is served beside all reads. */
+  readonly isPurchase?: true;
   /** The largest body in bytes; 16 KiB unless said. */
   readonly bodyLimitBytes?: number;
 }

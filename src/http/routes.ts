@@ -12,6 +12,7 @@ export interface Route {
   /** As declared, e.g. `/v1/orders/:key`: safe for logs and metric labels. */
   readonly pattern: string;
   readonly isRateLimited: boolean;
+  readonly isPurchase: boolean;
   readonly bodyLimitBytes: number;
   readonly isPublic: boolean;
   /** The method that answers, for what it declares about itself. */
@@ -110,6 +111,7 @@ function addController(table: RouteTable, controller: Type): void {
         .filter(Boolean)
         .join('/')}`,
       isRateLimited: options.isRateLimited ?? false,
+      isPurchase: options.isPurchase ?? false,
       bodyLimitBytes: options.bodyLimitBytes ?? BODY_LIMIT_BYTES,
       isPublic: options.isPublic ?? false,
       handler,

@@ -15,6 +15,7 @@ import type { Config } from '../config.js';
 import { ApiError } from '../errors.js';
 import { setVisit, visitOf, type Visit } from './caller.js';
 import { ErrorFilter, answerError, errorBody, errorHeaders } from './error.filter.js';
+import { echoIdempotencyKey } from './idempotency-key.js';
 import { Log, NestLog } from './logger.js';
 import { Metrics } from './metrics.js';
 import { routesOf, type RouteTable } from './routes.js';
@@ -130,6 +131,7 @@ function frontOfDoor(app: INestApplication, log: Log) {
     response.on('close', () => record(response, visit, log, metrics));
     try {
       visit.route = findRoute(routes, request);
+      if (visit.route.isPurchase) echoIdempotencyKey(request.rawHeaders, response);
     } catch (refusal) {
       answerError(refusal, request, response, log);
       return;

@@ -2,13 +2,13 @@
  * Takes an order exactly once: one statement (accept_order) that charges, reserves and records, or leaves nothing.
  * Postgres referees keys and quotes; an answer that was lost on the way is asked for again, never called a failure.
  */
-import { randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { Counter } from 'prom-client';
 import { monotonicMs, sleep, withDeadline, DeadlineError } from '../clock.js';
 import { Config } from '../config.js';
 import { crashPoint } from '../crash-point.js';
 import { ApiError, invariant, isErrorCode } from '../errors.js';
+import type { PurchaseKey } from '../http/idempotency-key.js';
 import { Log } from '../http/logger.js';
 import { Metrics } from '../http/metrics.js';
 import type { Credits, Energy, RateE8, Sun } from '../money/units.js';
@@ -46,8 +46,7 @@ export interface Prepared {
 export interface Purchase {
   readonly projectId: string;
   readonly kind: OrderKind;
-  /** The caller's; undefined has one made. */
-  readonly key: string | undefined;
+  readonly key: PurchaseKey;
   readonly hash: Buffer;
   readonly requestId: string;
   readonly prepare: () => Promise<Prepared>;
@@ -121,7 +120,7 @@ export class Acceptance {
    * outcome may be unknown: the same key finds it, and every error names the key.
    */
   async take(purchase: Purchase): Promise<Accepted> {
-    const key = purchase.key ?? newKey();
+    const key = purchase.key.value;
     try {
       const result = await this.takeOnce(purchase, key);
       this.accepted.inc({ kind: purchase.kind, outcome: result.isReplay ? 'replayed' : 'created' });
@@ -134,7 +133,7 @@ export class Acceptance {
   }
 
   private async takeOnce(purchase: Purchase, key: string): Promise<Accepted> {
-    if (purchase.key === undefined) return this.work(purchase, key);
+    if (!purchase.key.isGiven) return this.work(purchase, key);
     const name = `${purchase.projectId}\n${key}`;
     const first = this.inFlight.get(name);
     if (first?.hash.equals(purchase.hash) === true) {
@@ -153,7 +152,7 @@ export class Acceptance {
   }
 
   private async work(purchase: Purchase, key: string): Promise<Accepted> {
-    const isSeen = purchase.key === undefined ? false : this.hints.seen(purchase.projectId, key);
+    const isSeen = purchase.key.isGiven && this.hints.seen(purchase.projectId, key);
     // Both at once; pricing never rejects for a reason that a replay must not wait for.
     const preparing = purchase.prepare();
     preparing.catch(() => undefined);
@@ -163,7 +162,7 @@ export class Acceptance {
     }
     const prepared = await preparing;
     // Without a key of the caller's there is nothing to replay, and without a quote nothing that comes before.
-    if (prepared.refusal !== undefined && purchase.key === undefined && prepared.terms?.quote === undefined) {
+    if (prepared.refusal !== undefined && !purchase.key.isGiven && prepared.terms?.quote === undefined) {
       throw prepared.refusal;
     }
     return this.lanes.run(purchase.projectId, () => this.accept(purchase, key, prepared));
@@ -185,7 +184,7 @@ export class Acceptance {
       this.wakes.wake(result.order_id);
       crashPoint('wake.after');
       this.tellOfNew(purchase, result.order_id);
-      if (purchase.key !== undefined) this.hints.remember(purchase.projectId, key, result.order_id);
+      if (purchase.key.isGiven) this.hints.remember(purchase.projectId, key, result.order_id);
       invariant(prepared.terms !== undefined, 'an order is created from terms');
       return { row: newRow(purchase.kind, key, result, prepared.terms), isReplay: false };
     }
@@ -233,11 +232,6 @@ export class Acceptance {
       }
     }
   }
-}
-
-/** 128 random bits in `[A-Za-z0-9_-]`. */
-function newKey(): string {
-  return randomBytes(16).toString('base64url');
 }
 
 function keyReused(): ApiError {
@@ -304,21 +298,18 @@ function newRow(kind: OrderKind, key: string, result: AcceptRow, terms: OrderTer
   };
 }
 
-/** What the caller is told of a failure: its key is always among it, so that even a made one can be used again. */
+/** What the caller is told of a failure. While its outcome may be unknown, the key to ask with is among it. */
 function asRefusal(error: unknown, key: string): ApiError {
-  const headers = { 'Idempotency-Key': key };
   if (error instanceof ApiError) {
-    return new ApiError(error.code, error.message, {
-      headers: { ...error.headers, ...headers },
-      cause: error.cause,
-      ...(error.details !== undefined && { details: error.details }),
-      ...(error.retryAfterSec !== undefined && { retryAfterSec: error.retryAfterSec }),
-    });
+    if (error.code !== 'SERVICE_UNAVAILABLE') return error;
+    const { cause, headers, retryAfterSec = 1 } = error;
+    return new ApiError(error.code, error.message, { headers, cause, retryAfterSec, key });
   }
+  const again = `repeat the request with Idempotency-Key ${key}`;
   if (error instanceof DeadlineError || isConnectionFault(error) || TOO_SLOW.has(sqlStateOf(error) ?? '')) {
-    const words = 'It is not known yet whether the order was taken; repeat the request with the same Idempotency-Key.';
-    return new ApiError('SERVICE_UNAVAILABLE', words, { headers, cause: error, retryAfterSec: 2 });
+    const words = `It is not known yet whether the order was taken; ${again} to find out, or to have it taken once.`;
+    return new ApiError('SERVICE_UNAVAILABLE', words, { key, cause: error, retryAfterSec: 2 });
   }
-  const words = 'Something went wrong on our side; repeating the request with the same Idempotency-Key is safe.';
-  return new ApiError('INTERNAL_ERROR', words, { headers, cause: error });
+  const words = `Something went wrong on our side; to ${again} is safe, and takes the order at most once.`;
+  return new ApiError('INTERNAL_ERROR', words, { key, cause: error });
 }

@@ -109,7 +109,7 @@ export class OrderLanes {
 }
 
 function busy(): ApiError {
-  return new ApiError('SERVICE_UNAVAILABLE', 'The service is busy; repeat the request with the same key.', {
+  return new ApiError('SERVICE_UNAVAILABLE', 'The service is busy and took nothing; repeat the request.', {
     retryAfterSec: 1,
   });
 }

@@ -10,7 +10,6 @@ export function answerOrder(response: Response, { body, isReplay }: OrderAnswer)
   crashPoint('answer.before');
   response.status(isPending(body.status) ? 202 : 200);
   if (isPending(body.status)) response.setHeader('Location', `/v1/orders/${encodeURIComponent(body.key)}`);
-  response.setHeader('Idempotency-Key', body.key);
   if (isReplay) response.setHeader('Idempotency-Replayed', 'true');
   return body;
 }

@@ -11,6 +11,7 @@ import {
   timeSchema,
   type JsonSchema,
   type Operation,
+  type SaleBounds,
   type Parameter,
 } from '../http/openapi.js';
 import { orderSchema, type Delegation, type OrderBody } from './orders.dto.js';
@@ -61,7 +62,7 @@ export const ORDER_ANSWER = answerSchema<OrderBody>({
   error: sometimes(
     textSchema(
       'What happened, of a refunded or unresolved order.',
-      'The order could not be delivered; its charge is back.',
+      'The energy could not be delivered; the charge was given back.',
     ),
   ),
   error_code: sometimes(textSchema('The same for programs.', 'SUPPLIER_REFUSED')),
@@ -125,7 +126,7 @@ export const PURCHASE_PARAMETERS: readonly Parameter[] = [
     name: 'Idempotency-Key',
     in: 'header',
     description:
-      'Makes a retry safe: the same key with the same request answers the same order, for ever. Made for you when absent.',
+      'Makes a retry safe: the same key with the same request answers the same order, for ever. Made for you when absent: every answer carries it, also an error, so that you can repeat with it.',
     schema: { type: 'string', maxLength: 255, pattern: '^[\\x21-\\x7e]+(?: +[\\x21-\\x7e]+)*$' },
   },
   {
@@ -158,7 +159,7 @@ export function purchaseAnswers(kind: 'rental' | 'activation'): Operation['answe
   };
 }
 
-export function describeOrder(config: Config): Operation {
+export function describeOrder(config: Config, sale: SaleBounds): Operation {
   const { receive_address } = RENTAL;
   return {
     operationId: 'createOrder',
@@ -170,7 +171,7 @@ export function describeOrder(config: Config): Operation {
     parameters: PURCHASE_PARAMETERS,
     request: {
       schemaName: 'OrderRequest',
-      schema: orderSchema(config.sales).openApi,
+      schema: orderSchema(config.sales, sale).openApi,
       examples: {
         quoted: { quote_ref: 'AdWk1mYwZ3h2c0Y5bXJ2a2V4YW1wbGUtcmVmLW5vdC1yZWRlZW1hYmxl' },
         direct: { receive_address, energy: 65_000, duration_sec: 3600 },

@@ -4,9 +4,10 @@ import type { Request, Response } from 'express';
 import { Config } from '../config.js';
 import { ApiError } from '../errors.js';
 import { Caller } from '../http/caller.js';
-import { readIdempotencyKey } from '../http/idempotency-key.js';
-import { Describe } from '../http/openapi.js';
+import { takePurchaseKey } from '../http/idempotency-key.js';
+import { Describe, SaleBounds } from '../http/openapi.js';
 import { readWait } from '../http/prefer.js';
+import { Door } from '../http/route-options.js';
 import { readBody } from '../http/validation.js';
 import { readListQuery } from './list-query.js';
 import { describeOrder, describeOrderList, describeOrderRead } from './order.openapi.js';
@@ -23,16 +24,18 @@ export class OrdersController {
   constructor(
     @Inject(OrdersService) private readonly orders: OrdersService,
     @Inject(Config) config: Config,
+    @Inject(SaleBounds) sale: SaleBounds,
   ) {
-    this.schema = orderSchema(config.sales);
+    this.schema = orderSchema(config.sales, sale);
   }
 
   @Post()
   @Describe(describeOrder)
+  @Door({ isPurchase: true })
   @HttpCode(202)
   async create(@Caller() caller: Caller, @Res({ passthrough: true }) response: Response): Promise<OrderBody> {
     const request = readBody(caller, this.schema);
-    const key = readIdempotencyKey(caller);
+    const key = takePurchaseKey(caller, response);
     const context = { project: caller.project, key, requestId: caller.requestId, waitSec: readWait(caller) };
     return answerOrder(response, await this.orders.create(request, context));
   }

@@ -1,10 +1,11 @@
 /** The body of an order as callers send it and as they get it back (Contract 6). snake_case lives here and in SQL alone. */
 import { isAddress } from '../chain/address.js';
 import type { Config } from '../config.js';
+import type { SaleBounds } from '../http/openapi.js';
 import { bodySchema, integer, optional, text, type BodyOf } from '../http/validation.js';
 import { rateText, trxOf, usdOfCredits } from '../money/convert.js';
 import { toJsonInteger, type Credits, type RateE8 } from '../money/units.js';
-import { DEFAULT_DURATION_SEC } from '../quotes/price.js';
+import { durationRule } from '../quotes/quote.dto.js';
 import type { LegRow, OrderRow } from './order-rows.js';
 import type { OrderKind, OrderStatus } from './order-state.js';
 
@@ -21,7 +22,7 @@ export const addressRule = (description: string) =>
   });
 
 /** Bounds are settings, so the schema is made once at start. */
-export function orderSchema(sales: Config['sales']) {
+export function orderSchema(sales: Config['sales'], sale: SaleBounds) {
   return bodySchema({
     receive_address: optional(
       addressRule('Who receives the energy: the sender of the upcoming transfer. May be left out with a quote_ref.'),
@@ -33,12 +34,7 @@ export function orderSchema(sales: Config['sales']) {
         description: 'Sized by the service when left out. Small amounts may not be worth renting, as with quotes.',
       }),
     ),
-    duration_sec: optional(
-      integer({
-        min: sales.durationMinSec,
-        description: `Seconds of rental; ${DEFAULT_DURATION_SEC.toString()} when left out.`,
-      }),
-    ),
+    duration_sec: optional(durationRule(sales, sale, false)),
     quote_ref: optional(
       text({ maxLength: REF_LENGTH_MAX, description: 'A quote to redeem, exactly once, at its price.' }),
     ),

@@ -4,6 +4,7 @@ import { ChainUnavailableError } from '../chain/errors.js';
 import { Config } from '../config.js';
 import { ApiError, invalidField, invariant } from '../errors.js';
 import type { ProjectRecord } from '../http/caller.js';
+import type { PurchaseKey } from '../http/idempotency-key.js';
 import { energy, type Energy } from '../money/units.js';
 import { sunForEnergy, sunOfOneEnergy } from '../pool/energy-ratio.js';
 import { Market } from '../quotes/market.js';
@@ -21,8 +22,7 @@ import { OrderWaits } from './waits.js';
 /** A purchase as a controller hands it over. */
 export interface PurchaseContext {
   readonly project: ProjectRecord;
-  /** The caller's Idempotency-Key; undefined has one made. */
-  readonly key: string | undefined;
+  readonly key: PurchaseKey;
   readonly requestId: string;
   /** Seconds the caller wants the answer held (`Prefer: wait`); 0 = none. */
   readonly waitSec: number;

@@ -1,13 +1,14 @@
 /** Wires pricing without its endpoint: what the API and the worker share. Needs the platform's providers. */
 import { Module } from '@nestjs/common';
 import { Rates } from '../billing/rates.js';
+import { SaleBounds } from '../http/openapi.js';
 import { Market } from './market.js';
 import { QuotesService } from './quotes.service.js';
 import { Receivers } from './receivers.js';
 import { SalesTerms } from './sales-terms.js';
 
 @Module({
-  providers: [Rates, Market, SalesTerms, Receivers, QuotesService],
-  exports: [Rates, Market, SalesTerms, QuotesService],
+  providers: [Rates, Market, SalesTerms, { provide: SaleBounds, useExisting: SalesTerms }, Receivers, QuotesService],
+  exports: [Rates, Market, SalesTerms, SaleBounds, QuotesService],
 })
 export class PricingModule {}

@@ -1,7 +1,8 @@
 /** Quotes as callers ask for them and as they get them (Spec 2.1, 4.1). snake_case lives here alone. */
 import { isAddress } from '../chain/address.js';
 import type { Config } from '../config.js';
-import { bodySchema, integer, optional, required, text, type BodyOf, type Rule } from '../http/validation.js';
+import type { SaleBounds } from '../http/openapi.js';
+import { Wrong, bodySchema, integer, optional, required, text, type BodyOf, type Rule } from '../http/validation.js';
 import { decimal, rateText, trxOf, usdMicros } from '../money/convert.js';
 import { toJsonInteger } from '../money/units.js';
 import { DEFAULT_DURATION_SEC } from './price.js';
@@ -21,17 +22,25 @@ export function addressRule(description: string): Rule<string> {
 }
 
 /**
- * Seconds of rental. The bounds are judged where the price table is known, which also is the upper one, so that one
- * message names both.
+ * Seconds of rental, from the setting to the longest price row of the moment. `isLongJudged` false leaves what is too
+ * long to the pricing: a replay comes before it, and the table may have been longer then.
  */
-export function durationRule({ durationMinSec }: Config['sales']): Rule<number> {
-  const rule = integer({ min: 0 });
+export function durationRule({ durationMinSec }: Config['sales'], sale: SaleBounds, isLongJudged = true): Rule<number> {
+  const rule = integer({ min: durationMinSec });
+  const { longestSec } = sale;
   return {
-    read: rule.read,
+    read: (node) => {
+      const value = rule.read(node);
+      const longest = sale.longestSec;
+      if (!(value instanceof Wrong) && (!isLongJudged || longest === undefined || value <= longest)) return value;
+      const upTo = longest === undefined ? 'on' : `to ${longest.toString()}`;
+      return new Wrong(`must be an integer of seconds from ${durationMinSec.toString()} ${upTo}, written with digits`);
+    },
     openApi: {
       type: 'integer',
       format: 'int32',
       minimum: durationMinSec,
+      ...(longestSec !== undefined && { maximum: longestSec }),
       default: DEFAULT_DURATION_SEC,
       description: 'Seconds of rental, at most the longest that is on sale.',
       examples: [3600],
@@ -39,8 +48,8 @@ export function durationRule({ durationMinSec }: Config['sales']): Rule<number> 
   };
 }
 
-/** Bounds are settings, so the schema is made once at start. */
-export function quoteSchema(sales: Config['sales']) {
+/** Bounds are settings and prices; the schema is made once at start, and judges by the prices of the moment. */
+export function quoteSchema(sales: Config['sales'], sale: SaleBounds) {
   return bodySchema({
     receive_address: required(
       addressRule('Who will spend the energy: the sender of the upcoming transfer, not the token recipient.'),
@@ -54,7 +63,7 @@ export function quoteSchema(sales: Config['sales']) {
           'a least price, so that small amounts are not worth renting: the refusal names the smallest that is.',
       }),
     ),
-    duration_sec: optional(durationRule(sales)),
+    duration_sec: optional(durationRule(sales, sale)),
   });
 }
 

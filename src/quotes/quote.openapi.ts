@@ -10,6 +10,7 @@ import {
   textSchema,
   timeSchema,
   type Operation,
+  type SaleBounds,
 } from '../http/openapi.js';
 import { burnPrice, creditsOf } from '../money/convert.js';
 import { energy, rateE8, sun } from '../money/units.js';
@@ -77,7 +78,7 @@ export function exampleQuote(amount: number): QuoteBody {
   });
 }
 
-export function describeQuote(config: Config): Operation {
+export function describeQuote(config: Config, sale: SaleBounds): Operation {
   const example = exampleQuote(65_000);
   const { receive_address } = example;
   return {
@@ -89,7 +90,7 @@ export function describeQuote(config: Config): Operation {
       'read on chain and the order sized for one transfer of the reference token. Shares the budget of simulations.',
     request: {
       schemaName: 'QuoteRequest',
-      schema: quoteSchema(config.sales).openApi,
+      schema: quoteSchema(config.sales, sale).openApi,
       examples: {
         sized: { receive_address },
         named: { receive_address, energy: example.energy, duration_sec: example.duration_sec },

@@ -2,7 +2,7 @@
 import { Controller, HttpCode, Inject, Post } from '@nestjs/common';
 import { Config } from '../config.js';
 import { Caller } from '../http/caller.js';
-import { Describe } from '../http/openapi.js';
+import { Describe, SaleBounds } from '../http/openapi.js';
 import { Door } from '../http/route-options.js';
 import { readBody } from '../http/validation.js';
 import { energy } from '../money/units.js';
@@ -16,9 +16,10 @@ export class QuotesController {
 
   constructor(
     @Inject(Config) config: Config,
+    @Inject(SaleBounds) sale: SaleBounds,
     @Inject(QuotesService) private readonly quotes: QuotesService,
   ) {
-    this.schema = quoteSchema(config.sales);
+    this.schema = quoteSchema(config.sales, sale);
   }
 
   @Post()

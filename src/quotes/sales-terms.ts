@@ -5,11 +5,12 @@
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { monotonicMs, nowMs, withDeadline } from '../clock.js';
 import { ApiError } from '../errors.js';
+import type { SaleBounds } from '../http/openapi.js';
 import { Log } from '../http/logger.js';
 import { sun, type Sun } from '../money/units.js';
 import { Repeater } from '../repeat.js';
 import { Database } from '../store/database.js';
-import type { PriceRow } from './price.js';
+import { longestDurationSec, type PriceRow } from './price.js';
 
 /** How soon a change of the price table is sold at. */
 const REFRESH_MS = 2000;
@@ -34,7 +35,7 @@ interface TermsRow {
 }
 
 @Injectable()
-export class SalesTerms implements OnModuleInit, BeforeApplicationShutdown {
+export class SalesTerms implements SaleBounds, OnModuleInit, BeforeApplicationShutdown {
   private rows: readonly PriceRow[] = [];
   private poolSun: Sun | undefined;
   /** The database's clock minus this process's monotonic one. */
@@ -70,6 +71,10 @@ export class SalesTerms implements OnModuleInit, BeforeApplicationShutdown {
       });
     }
     return this.rows;
+  }
+
+  get longestSec(): number | undefined {
+    return this.rows.length === 0 ? undefined : longestDurationSec(this.rows);
   }
 
   /** The stake of all wallets that sell; undefined as long as any of them was never looked at. */

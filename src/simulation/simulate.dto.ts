@@ -2,6 +2,7 @@
 import type { ContractCall } from '../chain/contract-call.js';
 import type { Config } from '../config.js';
 import { invalidField, type ErrorCode } from '../errors.js';
+import type { SaleBounds } from '../http/openapi.js';
 import { bodySchema, flag, integer, optional, required, text, type BodyOf } from '../http/validation.js';
 import { addressRule, durationRule, type QuoteBody } from '../quotes/quote.dto.js';
 import { SelectorFault, readSelector } from './selector.js';
@@ -23,7 +24,7 @@ const hexRule = (description: string, minLength: number, example: string) =>
 export const EXAMPLE_PARAMETER =
   '000000000000000000000000681e3bac3840f7840162717c978567c84b38e93c0000000000000000000000000000000000000000000000000000000000000005';
 
-export function simulateSchema(sales: Config['sales']) {
+export function simulateSchema(sales: Config['sales'], sale: SaleBounds) {
   return bodySchema({
     owner_address: required(addressRule('The sender: who will spend the energy. It need not hold any.')),
     contract_address: required(addressRule('The contract that is called.')),
@@ -49,7 +50,7 @@ export function simulateSchema(sales: Config['sales']) {
       hexRule('Raw calldata in hex, instead of function_selector and parameter.', 1, `a9059cbb${EXAMPLE_PARAMETER}`),
     ),
     call_value: optional(integer({ min: 0, description: 'Sun sent with the call; zero for a token transfer.' })),
-    duration_sec: optional(durationRule(sales)),
+    duration_sec: optional(durationRule(sales, sale)),
     quote: optional(flag('True: the answer carries a redeemable quote for energy_needed.')),
   });
 }

@@ -9,6 +9,7 @@ import {
   sometimes,
   textSchema,
   type Operation,
+  type SaleBounds,
 } from '../http/openapi.js';
 import { QUOTE_ANSWER, exampleQuote } from '../quotes/quote.openapi.js';
 import { EXAMPLE_PARAMETER, simulateSchema, type SimulationBody } from './simulate.dto.js';
@@ -56,7 +57,7 @@ const SUCCESS: SimulationBody = {
   fee_limit_sun: 1_412_600,
 };
 
-export function describeSimulate(config: Config): Operation {
+export function describeSimulate(config: Config, sale: SaleBounds): Operation {
   const call = {
     owner_address: 'TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF',
     contract_address: 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t',
@@ -70,7 +71,7 @@ export function describeSimulate(config: Config): Operation {
       'A call that would fail is an answer (200), not an error. Shares the budget of quotes.',
     request: {
       schemaName: 'SimulateRequest',
-      schema: simulateSchema(config.sales).openApi,
+      schema: simulateSchema(config.sales, sale).openApi,
       examples: {
         selector: { ...call, function_selector: 'transfer(address,uint256)', parameter: EXAMPLE_PARAMETER },
         data: { ...call, data: `a9059cbb${EXAMPLE_PARAMETER}`, quote: true },

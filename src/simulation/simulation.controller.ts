@@ -2,7 +2,7 @@
 import { Controller, HttpCode, Inject, Post } from '@nestjs/common';
 import { Config } from '../config.js';
 import { Caller } from '../http/caller.js';
-import { Describe } from '../http/openapi.js';
+import { Describe, SaleBounds } from '../http/openapi.js';
 import { Door, SIMULATE_BODY_LIMIT_BYTES } from '../http/route-options.js';
 import { readBody } from '../http/validation.js';
 import { callOf, simulateSchema, type SimulationBody } from './simulate.dto.js';
@@ -15,9 +15,10 @@ export class SimulationController {
 
   constructor(
     @Inject(Config) config: Config,
+    @Inject(SaleBounds) sale: SaleBounds,
     @Inject(SimulationService) private readonly simulations: SimulationService,
   ) {
-    this.schema = simulateSchema(config.sales);
+    this.schema = simulateSchema(config.sales, sale);
   }
 
   @Post()

@@ -6,6 +6,7 @@ import { ERROR_MEANINGS } from '../../src/http/openapi-errors.js';
 import { send } from '../client.js';
 import { makeCustomer, openApi, type TestApi } from '../factory.js';
 import { settings } from '../operator.js';
+import { until } from '../quote-world.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { createTestRedis, type TestRedis } from '../setup/redis.js';
 
@@ -77,6 +78,29 @@ describe('the document', () => {
     const text = `${JSON.stringify(document, undefined, 2)}\n`;
     if (process.env['UPDATE_OPENAPI'] === '1') writeFileSync(FILE, text);
     expect(readFileSync(FILE, 'utf8')).toBe(text);
+  });
+
+  test('names the bounds of the sale as it is: the longest duration follows the price table', async () => {
+    const longest = (json: Json): number[] =>
+      ['QuoteRequest', 'SimulateRequest', 'OrderRequest'].map(
+        (name) => json.components.schemas[name].properties.duration_sec.maximum as number,
+      );
+    const rows = await api.database.query<{ duration_max_sec: number }>(
+      'SELECT duration_max_sec FROM price_row ORDER BY duration_max_sec',
+    );
+    const last = rows.at(-1)!.duration_max_sec;
+    expect(longest(document)).toEqual([last, last, last]);
+    await api.database.query('INSERT INTO price_row (duration_max_sec, sun_per_energy) VALUES ($1, 95)', [last + 1]);
+    try {
+      const seen = await until(
+        async () => (await send(api.baseUrl, 'GET', '/openapi.json')).body,
+        (json) => longest(json)[0] === last + 1,
+      );
+      expect(longest(seen)).toEqual([last + 1, last + 1, last + 1]);
+      expect((await send(api.baseUrl, 'GET', '/docs')).text).toContain((last + 1).toString());
+    } finally {
+      await api.database.query('DELETE FROM price_row WHERE duration_max_sec = $1', [last + 1]);
+    }
   });
 
   test('is OpenAPI 3.1 and asks for both headers', () => {

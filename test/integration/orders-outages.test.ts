@@ -4,6 +4,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import pg from 'pg';
+import { newChainAccount } from '../../src/local/chain-account.js';
 import { until } from '../../src/local/wait.js';
 import { ORDERS_QUEUE } from '../../src/queue/jobs.js';
 import type { Customer } from '../client.js';
@@ -166,6 +167,10 @@ describe('Postgres', () => {
           expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
         }
         expect(keyed.headers['idempotency-key']).toBe('second');
+        for (const refused of [keyed, keyless]) {
+          expect(refused.body.key).toBe(refused.headers['idempotency-key']);
+          expect(refused.body.msg).toContain(`repeat the request with Idempotency-Key ${String(refused.body.key)}`);
+        }
         expectRefusal(read, 503, 'SERVICE_UNAVAILABLE');
         proxy.mend();
         const made = keyless.headers['idempotency-key']!;
@@ -222,6 +227,37 @@ describe('Postgres', () => {
       await blocker.end();
     }
   }, 60_000);
+});
+
+describe('a purchase of unknown outcome', () => {
+  test.each(['/v1/orders', '/v1/activate'])(
+    'that came without a key is found by the key of its 503: %s',
+    async (path) => {
+      const customer = await makeCustomer(world.api);
+      const request = path === '/v1/orders' ? body() : { address: newChainAccount().address };
+      const blocker = new pg.Client({ connectionString: world.env['DATABASE_URL'] });
+      await blocker.connect();
+      try {
+        await blocker.query('BEGIN');
+        await blocker.query('SELECT 1 FROM credit_account WHERE project_id = $1 FOR UPDATE', [customer.merchant]);
+        const unknown = await customer.post(path, request);
+        await blocker.query('COMMIT');
+        expectRefusal(unknown, 503, 'SERVICE_UNAVAILABLE');
+        const key = unknown.body.key as string;
+        expect(key).toMatch(/^[A-Za-z0-9_-]{16,}$/);
+        expect(unknown.headers['idempotency-key']).toBe(key);
+        expect(unknown.body.msg).toContain(`Idempotency-Key ${key}`);
+        const orders = [];
+        for (let time = 0; time < 3; time += 1) orders.push(await customer.post(path, request, withKey(key)));
+        for (const { status, body: order } of orders)
+          expect([status, order.key, order.id]).toEqual([202, key, orders[0]!.body.id]);
+        expect((await customer.get('/v1/orders')).body.items).toHaveLength(1);
+      } finally {
+        await blocker.end();
+      }
+    },
+    60_000,
+  );
 });
 
 describe('a process', () => {

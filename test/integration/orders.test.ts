@@ -1,5 +1,6 @@
 // The rules of buying over HTTP, against real Postgres, real Redis and the local chain. No worker runs: orders stay
 // reserved unless a test ends them through the worker's own parts.
+import type { Customer } from '../client.js';
 import { randomUUID } from 'node:crypto';
 import { credits, energy, sun } from '../../src/money/units.js';
 import { Sealers } from '../../src/platform.module.js';
@@ -123,6 +124,32 @@ describe('buying', () => {
       'INVALID_REQUEST',
     );
     expect((await customer.get('/v1/orders')).body.items).toEqual([]);
+  });
+
+  test('every answer to a purchase carries its key, also a refusal, and also one that was made', async () => {
+    const customer = await makeCustomer(api);
+    const stranger = customer.withKey('wrong');
+    const [good, activation] = [{ receive_address: world.receiver(), energy: 65_000 }, { address: newOwner().address }];
+    const asked: [Customer, string, Record<string, unknown>, number][] = [
+      [customer, '/v1/orders', {}, 400],
+      [customer, '/v1/orders', { ...good, energy: 999 }, 400],
+      [customer, '/v1/orders', { ...good, receive_address: newOwner().address }, 409],
+      [customer, '/v1/orders', { quote_ref: 'nothing' }, 404],
+      [customer, '/v1/activate', { address: world.receiver() }, 409],
+      [stranger, '/v1/orders', good, 401],
+      [stranger, '/v1/activate', activation, 401],
+    ];
+    for (const [who, path, body, status] of asked) {
+      const answer = await who.post(path, body, withKey('mine'));
+      expect([answer.status, answer.headers['idempotency-key']]).toEqual([status, 'mine']);
+      expect(answer.body).not.toHaveProperty('key');
+      const keyless = await who.post(path, body);
+      expect(keyless.status).toBe(status);
+      if (status === 404 || status === 409) expect(keyless.headers['idempotency-key']).toMatch(/^[A-Za-z0-9_-]{16,}$/);
+    }
+    const malformed = await customer.post('/v1/orders', good, withKey('two  \u00e9'));
+    expect([malformed.status, malformed.headers['idempotency-key']]).toEqual([400, undefined]);
+    expect((await customer.get('/v1/balance', withKey('mine'))).headers['idempotency-key']).toBeUndefined();
   });
 
   test('a receiver that cannot take a delegation is refused before anything is charged', async () => {

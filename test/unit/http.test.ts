@@ -146,6 +146,7 @@ describe('the route table', () => {
     method,
     pattern,
     isRateLimited: false,
+    isPurchase: false,
     bodyLimitBytes: 1,
     isPublic: false,
     handler: () => undefined,
