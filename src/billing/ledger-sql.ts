@@ -1,5 +1,5 @@
 /** The statements of the ledger and the shapes of their rows. */
-export type EntryKind = 'charge' | 'refund' | 'topup' | 'adjustment';
+export type EntryKind = 'charge' | 'refund' | 'topup' | 'adjustment' | 'compensation';
 
 export interface AccountRow {
   readonly balance_credits: bigint;
@@ -70,6 +70,26 @@ export const MOVE_BALANCE_BY_REFUND = {
                                      THEN greatest(a.spent_credits - $2::bigint, 0) ELSE a.spent_credits END
            FROM orders o WHERE o.id = $3 AND a.project_id = $1
           RETURNING a.balance_credits`,
+};
+
+/** The order's row stands between two compensations of it. */
+export const LOCK_ORDER = {
+  name: 'ledger-lock-order',
+  text: `SELECT project_id FROM orders WHERE id = $1 FOR NO KEY UPDATE`,
+};
+
+/** What may still be given for an order, and how often something was. */
+export const COMPENSATED = {
+  name: 'ledger-compensated',
+  text: `SELECT coalesce(-sum(credits), 0)::bigint AS left_credits, count(*) FILTER (WHERE kind = 'compensation')::integer AS count
+    FROM credit_entry
+   WHERE entry_key IN ('charge:' || $1::bigint, 'refund:' || $1::bigint) OR (kind = 'compensation' AND order_id = $1::bigint)`,
+};
+
+export const INSERT_COMPENSATION = {
+  name: 'ledger-insert-compensation',
+  text: `INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, order_id, actor, reason)
+         VALUES ('compensation:' || $1::bigint || ':' || $2::integer, $3, 'revenue', 'compensation', $4, $1, $5, $6)`,
 };
 
 export const SET_TERMS = {

@@ -100,6 +100,38 @@ export class Ledger {
     return true;
   }
 
+  /**
+   * Gives credits for an order that was not what was sold. Together with a refund never more than the order's charges:
+   * INVALID_REQUEST. Returns which compensation of the order it is, and the balance.
+   */
+  async compensate(
+    orderId: bigint,
+    credits: Credits,
+    author: Author,
+  ): Promise<{ readonly number: number; readonly balanceCredits: Credits }> {
+    if (credits <= 0n) throw new ApiError('INVALID_REQUEST', 'A compensation is a positive number of credits.');
+    return this.database.transaction(async (tx) => {
+      const [order] = await tx.query<{ project_id: string }>(sql.LOCK_ORDER, [orderId]);
+      if (order === undefined) throw new ApiError('NOT_FOUND', 'No order has this number.');
+      const [before] = await tx.query<{ left_credits: bigint; count: number }>(sql.COMPENSATED, [orderId]);
+      const left = before?.left_credits ?? 0n;
+      if (credits > left) {
+        const most = left > 0n ? left.toString() : 'nothing';
+        throw new ApiError(
+          'INVALID_REQUEST',
+          `Of the order's charges ${most} is left to give back; name at most that many credits. Nothing was booked.`,
+        );
+      }
+      const number = (before?.count ?? 0) + 1;
+      const projectId = order.project_id;
+      await tx.query(sql.INSERT_COMPENSATION, [orderId, number, projectId, credits, author.actor, author.reason]);
+      await recordAct(tx, author, 'orders.compensate', orderId.toString(), { number, credits, projectId });
+      const [account] = await tx.query<{ balance_credits: bigint }>(sql.MOVE_BALANCE, [projectId, credits]);
+      if (account === undefined) throw await refusedMove(tx, projectId, credits);
+      return { number, balanceCredits: account.balance_credits as Credits };
+    });
+  }
+
   /** Changes how a project pays. Never refused for the balance: a lower limit only stops further charges. */
   async setTerms(projectId: string, terms: BillingTerms, author: Author): Promise<void> {
     await this.change(sql.SET_TERMS, [projectId, terms.kind === 'postpaid', floorOf(terms)], author, 'credits.terms', {

@@ -6,6 +6,7 @@ import { Broadcaster } from './broadcast.js';
 import { ChainView } from './chain-view.js';
 import { Ending } from './ending.js';
 import { Follower } from './follower.js';
+import { ForeignEnds } from './foreign-ends.js';
 import { Fulfiller } from './fulfiller.js';
 import { Inclusion } from './inclusion.js';
 import { KnownPast } from './known-past.js';
@@ -35,6 +36,7 @@ import { Work } from './work.js';
     ChainView,
     Ending,
     Follower,
+    ForeignEnds,
     Fulfiller,
     Inclusion,
     KnownPast,

@@ -57,14 +57,14 @@ const WAKE_SHORT = {
       AND NOT EXISTS (SELECT FROM leg WHERE order_id = o.id AND status NOT IN ('active', 'released'))`,
 };
 
-/** The rental is over once every leg's undelegation is in a block; if one falls away, this is taken back. */
+/** The rental is over once every leg's undelegation, ours or somebody else's, is in a block; if one falls away, this is taken back. */
 const RECLAIM_ORDERS = {
   name: 'reclaim_orders',
   text: `UPDATE orders o SET reclaimed_at = s.at, ${REST_UNTIL_SOLID}
-    FROM (SELECT l.order_id, max(t.block_at) AS at FROM leg l
+    FROM (SELECT l.order_id, max(coalesce(t.block_at, l.closed_at)) AS at FROM leg l
             LEFT JOIN chain_tx t ON t.leg_id = l.id AND t.purpose = 'reclaim' AND t.status IN ('included', 'solid')
            WHERE l.order_id = ANY ($1::bigint[]) AND l.status <> 'released'
-           GROUP BY l.order_id HAVING bool_and(t.id IS NOT NULL)) s
+           GROUP BY l.order_id HAVING bool_and(t.id IS NOT NULL OR l.closed_at IS NOT NULL)) s
     WHERE o.id = s.order_id AND o.status = 'delivered'
     RETURNING o.id, CASE WHEN NOT o.undoing THEN extract(epoch FROM s.at - o.ends_at)::float8 END AS late_sec`,
 };

@@ -129,7 +129,8 @@ export function energyOf(order: WorkOrder): bigint {
 /** Whether a running rental is to be taken back: its end has come by the chain's clock, or taking back has begun. */
 export function isEnding(order: WorkOrder, clockMs: number): boolean {
   if (!order.isSettled || order.kind !== 'rental') return false;
-  if (order.legs.some((leg) => leg.status === 'reclaiming' || leg.status === 'reclaimed')) return true;
+  if (order.legs.some((leg) => leg.status === 'reclaiming' || (leg.status === 'reclaimed' && !leg.isClosed)))
+    return true;
   return order.endsAtMs !== undefined && order.endsAtMs <= clockMs;
 }
 

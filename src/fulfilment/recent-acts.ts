@@ -37,7 +37,9 @@ export class RecentActs {
       if (number >= block.number || number <= block.number - BLOCKS_KEPT) this.blocks.delete(number);
     }
     const { id, parentId } = block;
-    this.blocks.set(block.number, { id, parentId, wallets, acts: actsIn(block, wallets) });
+    // Of a block that could not be read nothing is known, of anybody.
+    const seen = block.isWhole ? wallets : new Set<string>();
+    this.blocks.set(block.number, { id, parentId, wallets: seen, acts: actsIn(block, wallets) });
     this.newest = block.number;
   }
 

@@ -13,6 +13,7 @@ import { SalesHold } from '../pool/sales-hold.js';
 import { Database } from '../store/database.js';
 import { findingsOf, type CheckResult, type Finding, type Report } from '../verify/finding.js';
 import { verifyBooks } from '../verify/verify.js';
+import { ForeignEnds } from './foreign-ends.js';
 import { ReconcilerFigures } from './reconciler-figures.js';
 import { Orphans, type Turn } from './reconciler-orphans.js';
 
@@ -48,6 +49,7 @@ export class Reconciler {
     @Inject(TronClient) private readonly client: TronClient,
     @Inject(SalesHold) private readonly hold: SalesHold,
     @Inject(Orphans) private readonly orphans: Orphans,
+    @Inject(ForeignEnds) private readonly foreignEnds: ForeignEnds,
     @Inject(ReconcilerFigures) private readonly figures: ReconcilerFigures,
     @Inject(Log) private readonly log: Log,
   ) {}
@@ -73,6 +75,7 @@ export class Reconciler {
     const startedMs = monotonicMs();
     try {
       const left = await this.onChain('searching for orphans', () => this.orphans.search(turn));
+      await this.onChain('holding acts of others against orders', () => this.foreignEnds.close());
       const report = await verifyBooks(this.database, {
         chain: this.client,
         pairs: 'suspicious',

@@ -47,6 +47,8 @@ export interface WorkLeg {
   readonly amountSun: Sun;
   readonly energy: Energy | undefined;
   readonly status: LegStatus;
+  /** Taken back by somebody else, maybe before the rental's end. */
+  readonly isClosed: boolean;
   /** Seconds since its status last changed, by the database's clock. */
   readonly ageSec: number;
   /** Oldest first, at most one of each purpose: those that are neither dead nor dropped. */

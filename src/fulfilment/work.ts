@@ -69,7 +69,8 @@ const LOAD_ORDERS = {
 const LOAD_LEGS = {
   name: 'load_legs',
   text: `SELECT l.id, l.order_id, l.leg_no, l.wallet_id, w.address, w.permission_id, w.key_address, w.sign_failures,
-      w.delivery_fault IS NULL AND w.wallet_fault IS NULL AS can_deliver, l.amount_sun, l.energy, l.status, extract(epoch FROM clock_timestamp() - l.changed_at)::float8 AS age_sec
+      w.delivery_fault IS NULL AND w.wallet_fault IS NULL AS can_deliver, l.amount_sun, l.energy, l.status,
+      l.closed_at IS NOT NULL AS closed, extract(epoch FROM clock_timestamp() - l.changed_at)::float8 AS age_sec
     FROM leg l JOIN pool_wallet w ON w.id = l.wallet_id WHERE l.order_id = ANY ($1::bigint[]) ORDER BY l.order_id, l.leg_no`,
 };
 
@@ -160,6 +161,7 @@ interface LegRow {
   amount_sun: bigint;
   energy: Energy | null;
   status: LegStatus;
+  closed: boolean;
   age_sec: number;
 }
 
@@ -225,6 +227,7 @@ function toLeg(row: LegRow, txs: readonly WorkTx[], tallies: readonly Tally[]): 
     amountSun: sun(row.amount_sun),
     energy: row.energy ?? undefined,
     status: row.status,
+    isClosed: row.closed,
     ageSec: row.age_sec,
     txs,
     tallies,

@@ -50,6 +50,13 @@ export function addressArg(text: string): string {
   return text;
 }
 
+/** A transaction's id; in lower case from here on. */
+export function txidArg(text: string): string {
+  const txid = text.trim().toLowerCase();
+  if (!/^[0-9a-f]{64}$/.test(txid)) throw new InvalidArgumentError('A transaction id is 64 hex characters.');
+  return txid;
+}
+
 /** `on` or `off`. */
 export function switchArg(text: string): boolean {
   if (text === 'on' || text === 'true') return true;

@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import { Desk, type GlobalOptions, type Terminal } from './desk.js';
 import { faultOf, type ExitCode } from './fault.js';
+import { addAuditCommands } from './audit.command.js';
 import { addCreditsCommands } from './credits.command.js';
 import { addKeysCommands } from './keys.command.js';
 import { addDoctorCommand } from './doctor.command.js';
@@ -38,6 +39,7 @@ function buildProgram(desk: Desk): Command {
   addOrdersCommands(program, desk);
   addKeysCommands(program, desk);
   addVerifyCommands(program, desk);
+  addAuditCommands(program, desk);
   return program;
 }
 

@@ -9,6 +9,7 @@ import { PlatformModule } from '../platform.module.js';
 import { PoolSync } from '../pool/pool-sync.js';
 import { SalesHold } from '../pool/sales-hold.js';
 import { KeyRewrap } from './key-rewrap.js';
+import { LegEnds } from './leg-ends.js';
 import { OrderStories } from './order-story.js';
 import { PoolWallets } from './pool-wallets.js';
 import { Prices } from './prices.js';
@@ -20,7 +21,7 @@ export class OperatorModule {
     return {
       module: OperatorModule,
       imports: [PlatformModule.for('cli', config, createLogger({ logLevel: 'silent' })), BillingModule],
-      providers: [HeldRates, Projects, Prices, PoolWallets, OrderStories, KeyRewrap, PoolSync, SalesHold],
+      providers: [HeldRates, Projects, Prices, PoolWallets, OrderStories, LegEnds, KeyRewrap, PoolSync, SalesHold],
     };
   }
 }

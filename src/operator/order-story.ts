@@ -86,6 +86,7 @@ export class OrderStories {
     const events = await this.source.getRepository(OrderEvent).find({ where: { orderId }, order: { id: 'ASC' } });
     const credits = await this.database.query<CreditMove>(
       `SELECT kind, credits, created_at FROM credit_entry WHERE entry_key IN ('charge:' || $1::bigint, 'refund:' || $1::bigint)
+            OR (kind = 'compensation' AND order_id = $1::bigint)
         ORDER BY id`,
       [orderId],
     );

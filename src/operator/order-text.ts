@@ -108,7 +108,7 @@ function dueText({ order, readAt }: OrderStory): string {
 
 function legTable({ legs, wallets }: OrderStory): string {
   return table(
-    ['leg', 'wallet', 'amount', 'energy', 'status', 'active since (chain)'],
+    ['leg', 'wallet', 'amount', 'energy', 'status', 'active since (chain)', 'ended by somebody else'],
     legs.map((leg) => [
       leg.legNo.toString(),
       wallets.get(leg.walletId) ?? leg.walletId.toString(),
@@ -116,6 +116,9 @@ function legTable({ legs, wallets }: OrderStory): string {
       leg.energy,
       leg.status,
       leg.activeAt,
+      leg.closedAt === null
+        ? null
+        : `${timeText(leg.closedAt)} ${leg.closedByTxid?.toString('hex') ?? ''} ${leg.closedReason ?? ''}`.trim(),
     ]),
   );
 }

@@ -1,9 +1,12 @@
 /** `orders`: what was sold, the whole story of one order, and a push for one that waits. */
 import { Option, type Command } from 'commander';
+import { Ledger } from '../billing/ledger.js';
+import type { Credits } from '../money/units.js';
 import { ORDER_STATUSES, type OrderStatus } from '../orders/order-state.js';
-import { choiceArg, integerArg, merchantArg } from './arguments.js';
+import { choiceArg, creditsArg, integerArg, merchantArg, txidArg } from './arguments.js';
 import type { Desk } from './desk.js';
-import { timeText } from './layout.js';
+import { creditsText, timeText, trxText } from './layout.js';
+import { LegEnds } from './leg-ends.js';
 import { OrderStories } from './order-story.js';
 import { orderTable, storyJson, storyText } from './order-text.js';
 
@@ -63,6 +66,57 @@ export function addOrdersCommands(program: Command, desk: Desk): void {
         const nextRunAt = await stories.requeue(found, act);
         const id = found.id;
         desk.print(`Order ${id.toString()} is due since ${timeText(nextRunAt)}.`, { id, next_run_at: nextRunAt });
+      });
+    });
+  addCompensate(orders, desk);
+  addCloseLeg(orders, desk);
+}
+
+function addCompensate(orders: Command, desk: Desk): void {
+  orders
+    .command('compensate <order>')
+    .description('give credits for an order that was not what was sold, at most what it cost; wants a --reason')
+    .requiredOption('--credits <credits>', '10 000 000 = 1 USD', creditsArg)
+    .option('--project <merchant>', 'the project whose key it is', merchantArg)
+    .action(async (order: string, options: { credits: Credits; project?: string }) => {
+      const act = desk.actor();
+      await desk.operate(async (parts) => {
+        const found = await parts.get(OrderStories).find(order, options.project);
+        const id = found.id;
+        await desk.confirm(
+          `This gives ${creditsText(options.credits)} to project ${found.projectId} for order ${id.toString()}; the reason is shown to it.`,
+        );
+        const { number, balanceCredits } = await parts.get(Ledger).compensate(id, options.credits, act);
+        desk.print(
+          `Booked ${creditsText(options.credits)} as compensation ${number.toString()} of order ${id.toString()}.\n` +
+            `Balance: ${creditsText(balanceCredits)}.`,
+          { id, compensation: number, credits: options.credits, credits_balance: balanceCredits },
+        );
+      });
+    });
+}
+
+function addCloseLeg(orders: Command, desk: Desk): void {
+  orders
+    .command('close-leg <order>')
+    .description('end a delegation that somebody else took back, when the worker does not find out by itself')
+    .option('--leg <n>', 'which, when several are open', integerArg(1n, 32_767n))
+    .option('--txid <txid>', 'the undelegation that took it back; without it, say what happened with --reason', txidArg)
+    .option('--project <merchant>', 'the project whose key it is', merchantArg)
+    .action(async (order: string, options: { leg?: bigint; txid?: string; project?: string }) => {
+      const act = desk.actor(options.txid === undefined ? undefined : `taken back by ${options.txid}`);
+      await desk.operate(async (parts) => {
+        const found = await parts.get(OrderStories).find(order, options.project);
+        const id = found.id;
+        await desk.confirm(
+          `This ends a delegation of order ${id.toString()}: the service will not take it back any more.`,
+        );
+        const legNo = options.leg === undefined ? undefined : Number(options.leg);
+        const ended = await parts.get(LegEnds).close(id, legNo, options.txid, act);
+        desk.print(
+          `Leg ${ended.legNo.toString()} of order ${id.toString()} (${trxText(ended.amountSun)}) has ended at ${timeText(ended.at)} of the chain.`,
+          { id, leg: ended.legNo, amount_sun: ended.amountSun, ended_at: ended.at, txid: options.txid ?? null },
+        );
       });
     });
 }

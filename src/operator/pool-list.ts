@@ -51,18 +51,14 @@ async function chainNow(desk: Desk, parts: INestApplicationContext): Promise<Cha
 
 function forecastTable(hours: readonly ForecastHour[], ratio: EnergyRatio | undefined): string {
   const energyText = (amount: bigint): string => (ratio === undefined ? '–' : grouped(energyOfSun(sun(amount), ratio)));
-  const rows = hours.map(({ hour, atLeastSun, atMostSun, transactions }) => [
+  const rows = hours.map(({ hour, atLeastSun, atMostSun }) => [
     hour === 0 ? 'now' : `in ${hour.toString()} h`,
     trxText(atLeastSun),
     energyText(atLeastSun),
     trxText(atMostSun),
     energyText(atMostSun),
-    grouped(transactions),
   ]);
-  const headings = [
-    ...['could be sold', 'if all rented energy is used', 'energy', 'if none of it is', 'energy'],
-    'transactions',
-  ];
+  const headings = ['could be sold', 'if all rented energy is used', 'energy', 'if none of it is', 'energy'];
   return table(headings, rows);
 }
 
@@ -70,7 +66,7 @@ function walletTable(wallets: readonly WalletView[]): string {
   return table(
     [
       ...['address', 'role', 'status', 'staked', 'delegated', 'reserved', 'recovering'],
-      ...['free', 'free %', 'transactions', 'balance', 'key held by', 'read'],
+      ...['free', 'free %', 'balance', 'key held by', 'seen'],
     ],
     wallets.map((wallet) => [
       wallet.address,
@@ -82,10 +78,9 @@ function walletTable(wallets: readonly WalletView[]): string {
       trxText(wallet.recovering_sun),
       trxText(wallet.free_sun),
       percentText(wallet.free_sun, wallet.staked_sun),
-      wallet.role === 'pool' ? grouped(wallet.free_transactions) : '–',
       trxText(wallet.balance_sun),
       wallet.key_held_by,
-      wallet.read_at,
+      wallet.synced_at,
     ]),
     'No wallets yet: `pool add`.',
   );

@@ -13,6 +13,15 @@ export interface LegRow {
   readonly amount_sun: number;
   readonly block_number: number | null;
   readonly reclaim_txid: string | null;
+  /** The act of somebody else that ended it before the rental's end. */
+  readonly ended_early_by: string | null;
+}
+
+/** What was given back for an order that was not what was sold. */
+export interface CompensationRow {
+  readonly credits: number;
+  readonly at: string;
+  readonly reason: string;
 }
 
 export interface OrderRow {
@@ -36,6 +45,7 @@ export interface OrderRow {
   readonly ends_at: Date | null;
   readonly reclaimed_at: Date | null;
   readonly legs: readonly LegRow[] | null;
+  readonly compensations: readonly CompensationRow[] | null;
 }
 
 /** A row found by its key, with what a replay compares. */
@@ -52,17 +62,23 @@ const LEGS = `CASE WHEN o.status <> 'reserved' THEN (
   SELECT json_agg(json_build_object(
       'owner', w.address, 'txid', encode(t.txid, 'hex'), 'energy', l.energy, 'amount_sun', l.amount_sun,
       'block_number', CASE WHEN t.status <> 'sending' THEN t.block_number END,
-      'reclaim_txid', (SELECT encode(r.txid, 'hex') FROM chain_tx r
-                        WHERE r.leg_id = l.id AND r.purpose = 'reclaim' AND r.status IN ('sending', 'included', 'solid'))
+      'ended_early_by', CASE WHEN l.closed_at < o.ends_at THEN encode(l.closed_by_txid, 'hex') END,
+      'reclaim_txid', coalesce(encode(l.closed_by_txid, 'hex'), (SELECT encode(r.txid, 'hex') FROM chain_tx r
+                        WHERE r.leg_id = l.id AND r.purpose = 'reclaim' AND r.status IN ('sending', 'included', 'solid')))
     ) ORDER BY l.leg_no)
     FROM leg l
     JOIN pool_wallet w ON w.id = l.wallet_id
     JOIN chain_tx t ON t.leg_id = l.id AND t.purpose <> 'reclaim' AND t.status IN ('sending', 'included', 'solid')
    WHERE l.order_id = o.id) END AS legs`;
 
+/** Few orders have any; the partial index says so at once. A new order has none. */
+const COMPENSATIONS = `CASE WHEN o.status NOT IN ('reserved', 'placed') THEN (
+  SELECT json_agg(json_build_object('credits', e.credits, 'at', e.created_at, 'reason', e.reason) ORDER BY e.id)
+    FROM credit_entry e WHERE e.kind = 'compensation' AND e.order_id = o.id) END AS compensations`;
+
 const COLUMNS = `o.id, o.key, o.kind, o.status, o.receive_address, o.energy, o.duration_sec, o.price_sun, o.credits,
   o.trx_usd_e8, o.delivered_energy, o.settled, o.needs_attention, o.error_code, o.error, o.created_at, o.delivered_at,
-  o.ends_at, o.reclaimed_at, ${LEGS}`;
+  o.ends_at, o.reclaimed_at, ${LEGS}, ${COMPENSATIONS}`;
 
 /**
  * $1 projects, $2 keys, of the same length. Index orders_key: `LIMIT` keeps each a look-up, whatever the planner thinks

@@ -23,9 +23,12 @@ export const LEG_TRANSITIONS = {
   reserved: ['placed', 'released'],
   /** A transaction may be on its way. */
   placed: ['active', 'released'],
-  /** In a block; `placed` again when the block falls away. An activation ends here. */
-  active: ['placed', 'reclaiming'],
-  /** The undelegation is on its way. Never given up: only a solid one ends it. */
+  /**
+   * In a block; `placed` again when the block falls away. An activation ends here. `reclaimed` at once when somebody
+   * else took it back.
+   */
+  active: ['placed', 'reclaiming', 'reclaimed'],
+  /** The undelegation is on its way. Never given up: only a solid one ends it, ours or somebody else's. */
   reclaiming: ['reclaimed'],
   /** Taken back on chain; final. */
   reclaimed: [],
@@ -45,10 +48,10 @@ export const CHAIN_TX_TRANSITIONS = {
   included: ['sending', 'solid'],
   /** In a solid block; final. */
   solid: [],
-  /** Proven never to be included (evidence stored); final. */
-  dead: [],
-  /** Given up before it was ever sent; final. */
-  dropped: [],
+  /** Proven never to be included (evidence stored); final, unless it is found in a solid block all the same. */
+  dead: ['solid'],
+  /** Given up before it was ever sent; final, unless it is found in a solid block all the same. */
+  dropped: ['solid'],
 } as const satisfies Record<string, readonly string[]>;
 
 export type OrderStatus = keyof typeof ORDER_TRANSITIONS;

@@ -14,7 +14,7 @@ import {
   type SaleBounds,
   type Parameter,
 } from '../http/openapi.js';
-import { orderSchema, type Delegation, type OrderBody } from './orders.dto.js';
+import { orderSchema, type Compensation, type Delegation, type OrderBody } from './orders.dto.js';
 import type { OrderPage } from './orders.service.js';
 import { ORDER_STATUSES } from './order-state.js';
 
@@ -29,6 +29,12 @@ const DELEGATION = answerSchema<Delegation>({
   amount_sun: always(integerSchema('The stake delegated, in sun.', 5_001_000_000)),
   block_number: sometimes(integerSchema('The block it is in, once it is in one.', 70_000_000)),
   reclaim_txid: sometimes(txidSchema('The transaction that takes it back, once there is one.')),
+});
+
+const COMPENSATION = answerSchema<Compensation>({
+  credits: always(integerSchema('Credits given back.', 1_000_000)),
+  at: always(timeSchema('When, by the clock of the service.')),
+  reason: always(textSchema('Why.', 'The energy was taken back ten minutes early.')),
 });
 
 export const ORDER_ANSWER = answerSchema<OrderBody>({
@@ -70,6 +76,14 @@ export const ORDER_ANSWER = answerSchema<OrderBody>({
   delivered_at: sometimes(timeSchema('The time of the block it is in, by the clock of the chain.')),
   ends_at: sometimes(timeSchema('When the rental ends, by the clock of the chain.')),
   reclaimed_at: sometimes(timeSchema('When the energy was taken back, by the clock of the chain.')),
+  ended_early_by: sometimes(
+    txidSchema('The transaction by which somebody else took energy of the order back before it ended.'),
+  ),
+  compensations: sometimes({
+    type: 'array',
+    description: 'What was given back for an order that was not what was sold; together at most what it cost.',
+    items: COMPENSATION,
+  }),
   delegations: sometimes({ type: 'array', description: 'Of a rental: its parts.', items: DELEGATION }),
   txid: sometimes(txidSchema('Of an activation: its transaction, once known.')),
 });

@@ -6,7 +6,7 @@ import { bodySchema, integer, optional, text, type BodyOf } from '../http/valida
 import { rateText, trxOf, usdOfCredits } from '../money/convert.js';
 import { toJsonInteger, type Credits, type RateE8 } from '../money/units.js';
 import { durationRule } from '../quotes/quote.dto.js';
-import type { LegRow, OrderRow } from './order-rows.js';
+import type { CompensationRow, LegRow, OrderRow } from './order-rows.js';
 import type { OrderKind, OrderStatus } from './order-state.js';
 
 const ADDRESS_LENGTH = 34;
@@ -52,6 +52,12 @@ export interface Delegation {
   readonly reclaim_txid?: string;
 }
 
+export interface Compensation {
+  readonly credits: number;
+  readonly at: string;
+  readonly reason: string;
+}
+
 /** An order as it is answered: what does not apply is absent, never null. */
 export interface OrderBody {
   readonly id: number;
@@ -76,6 +82,8 @@ export interface OrderBody {
   readonly delivered_at?: string;
   readonly ends_at?: string;
   readonly reclaimed_at?: string;
+  readonly ended_early_by?: string;
+  readonly compensations?: readonly Compensation[];
   readonly delegations?: readonly Delegation[];
   readonly txid?: string;
 }
@@ -94,6 +102,8 @@ export function orderBody(row: OrderRow): OrderBody {
   const fault = FAULTS[row.status];
   const isDelivered = row.status === 'delivered';
   const legs = row.legs ?? [];
+  const compensations = row.compensations ?? [];
+  const endedEarlyBy = legs.find((leg) => leg.ended_early_by !== null)?.ended_early_by ?? undefined;
   return {
     id: toJsonInteger(row.id),
     key: row.key,
@@ -116,9 +126,15 @@ export function orderBody(row: OrderRow): OrderBody {
     ...(isDelivered && row.delivered_at !== null && { delivered_at: row.delivered_at.toISOString() }),
     ...(isDelivered && row.ends_at !== null && { ends_at: row.ends_at.toISOString() }),
     ...(isDelivered && row.reclaimed_at !== null && { reclaimed_at: row.reclaimed_at.toISOString() }),
+    ...(endedEarlyBy !== undefined && { ended_early_by: endedEarlyBy }),
+    ...(compensations.length > 0 && { compensations: compensations.map(compensationBody) }),
     ...(row.kind === 'rental' && { delegations: legs.map(delegationBody) }),
     ...(row.kind === 'activation' && legs[0] !== undefined && { txid: legs[0].txid }),
   };
+}
+
+function compensationBody({ credits, at, reason }: CompensationRow): Compensation {
+  return { credits, at: new Date(at).toISOString(), reason };
 }
 
 function delegationBody(leg: LegRow): Delegation {

@@ -26,6 +26,7 @@ export const LEDGER_CHECKS: readonly BookCheck[] = [
       WHERE p.id IS NULL OR (e.order_id IS NOT NULL AND o.id IS NULL)
          OR (e.order_id IS NOT NULL AND e.project_id <> o.project_id)
          OR (e.kind IN ('charge', 'refund') AND e.entry_key <> e.kind || ':' || e.order_id)
+         OR (e.kind = 'compensation' AND e.entry_key NOT LIKE 'compensation:' || e.order_id || ':%')
          OR (e.kind IN ('topup', 'adjustment') AND e.entry_key NOT LIKE e.kind || ':%')`,
   },
   {
@@ -44,6 +45,16 @@ export const LEDGER_CHECKS: readonly BookCheck[] = [
       WHERE o.project_id <> '${RECOVERY_PROJECT}' AND (e.order_id IS NULL OR e.charges <> 1 OR e.charged <> o.credits
          OR e.refunds <> (o.status = 'refunded')::integer
          OR e.refunded <> CASE WHEN o.status = 'refunded' THEN o.credits ELSE 0 END)`,
+  },
+  {
+    check: 'order-compensation',
+    rule: 'I2',
+    says: 'What was given back for an order, its refund included, is at most what it was charged.',
+    stops: 'everything',
+    text: `SELECT 'order ' || order_id AS subject, -sum(credits) FILTER (WHERE kind = 'charge') AS charged,
+        sum(credits) FILTER (WHERE kind IN ('refund', 'compensation')) AS given
+      FROM credit_entry WHERE order_id IN (SELECT order_id FROM credit_entry WHERE kind = 'compensation')
+      GROUP BY order_id HAVING coalesce(sum(credits), 0) > 0`,
   },
   {
     check: 'overdraft',

@@ -53,7 +53,7 @@ const DELIVERY_CHECKS: readonly BookCheck[] = [
         WHEN 'active' THEN coalesce(t.delivery IN ('included', 'solid'), false)
                        AND coalesce(t.reclaim, 'built') IN ('built', 'signed')
         WHEN 'reclaiming' THEN coalesce(t.delivery = 'solid', false) AND coalesce(t.reclaim, 'built') <> 'solid'
-        WHEN 'reclaimed' THEN coalesce(t.delivery = 'solid' AND t.reclaim = 'solid', false)
+        WHEN 'reclaimed' THEN coalesce(t.delivery = 'solid' AND CASE WHEN l.closed_at IS NULL THEN t.reclaim = 'solid' ELSE t.reclaim IS NULL END, false)
         ELSE t.delivery IS NULL AND t.reclaim IS NULL END`,
   },
   {
@@ -74,7 +74,8 @@ const DELIVERY_CHECKS: readonly BookCheck[] = [
     text: `SELECT 'order ' || o.id AS subject, t.wallet_id, t.purpose, t.txid, t.status
       FROM orders o JOIN chain_tx t ON t.order_id = o.id
       WHERE o.status = 'refunded' AND t.purpose <> 'reclaim' AND t.status NOT IN ('dead', 'dropped')
-        AND NOT EXISTS (SELECT FROM chain_tx r WHERE r.leg_id = t.leg_id AND r.purpose = 'reclaim' AND r.status = 'solid')`,
+        AND NOT EXISTS (SELECT FROM chain_tx r WHERE r.leg_id = t.leg_id AND r.purpose = 'reclaim' AND r.status = 'solid')
+        AND NOT EXISTS (SELECT FROM leg l WHERE l.id = t.leg_id AND l.closed_at IS NOT NULL)`,
   },
   {
     check: 'orphan-rows',
@@ -133,6 +134,19 @@ const TIME_CHECKS: readonly BookCheck[] = [
     text: `SELECT 'order ' || o.id AS subject, t.wallet_id, o.ends_at, t.block_at, t.txid
       FROM orders o JOIN chain_tx t ON t.order_id = o.id AND t.purpose = 'reclaim' AND t.status IN ('included', 'solid')
       WHERE o.status = 'delivered' AND (t.block_at < o.ends_at OR o.reclaimed_at < o.ends_at)`,
+  },
+  {
+    check: 'closed-legs',
+    rule: 'I6',
+    says: 'A delegation that ended by somebody else’s act names a known act of just that amount, unless a person answers for it.',
+    stops: 'everything',
+    text: `SELECT 'transaction ' || encode(l.closed_by_txid, 'hex') AS subject, l.wallet_id, sum(l.amount_sun)::bigint AS legs_sun,
+        max(o.amount_sun) AS act_sun, count(*) AS legs
+      FROM leg l LEFT JOIN orphan_tx o ON o.txid = l.closed_by_txid
+      WHERE l.closed_by_txid IS NOT NULL AND l.closed_reason IS NULL
+      GROUP BY l.closed_by_txid, l.wallet_id
+      HAVING NOT coalesce(bool_and(o.wallet_id = l.wallet_id AND o.receive_address = l.receive_address AND o.block_at = l.closed_at)
+        AND sum(l.amount_sun) <= max(o.amount_sun), false)`,
   },
   {
     check: 'order-twice',

@@ -197,6 +197,24 @@ describe('a reclaim', () => {
     expect(asked).toBe(1);
   });
 
+  it('is looked at with its live transactions alone, however many attempts there were', async () => {
+    const hand = await Hand.open();
+    const { short } = await twoRentals(hand);
+    const { id } = await orderOf(short);
+    await api.database.query(
+      `INSERT INTO chain_tx (order_id, leg_id, wallet_id, purpose, attempt, status, txid, raw_data, ref_block_number, expires_at)
+       SELECT t.order_id, t.leg_id, t.wallet_id, 'reclaim', n, 'dropped', sha256(int8send(n)), int8send(n), 1, t.expires_at
+         FROM chain_tx t CROSS JOIN generate_series(1::bigint, 500) n WHERE t.order_id = $1 AND t.purpose = 'delegate'`,
+      [id],
+    );
+    await mine(21);
+    await hand.look();
+    const { legs } = await dueAgain(hand, id);
+    expect(legs[0]!.txs.map((tx) => tx.purpose)).toEqual(['delegate']);
+    expect(attemptsOf(legs[0]!, 'reclaim')).toBe(500);
+  });
+
+  // Last: a wallet whose key fails sells nothing until it signs again.
   it('that cannot be signed is tried ever more rarely, and shown to people', async () => {
     const hand = await Hand.open();
     const { short } = await twoRentals(hand);
@@ -213,22 +231,5 @@ describe('a reclaim', () => {
     signing.mockRestore();
     expect((await orderOf(short)).needs_attention).toBe(true);
     expect((await statusesOf(short, 'reclaim')).length).toBeLessThan(8);
-  });
-
-  it('is looked at with its live transactions alone, however many attempts there were', async () => {
-    const hand = await Hand.open();
-    const { short } = await twoRentals(hand);
-    const { id } = await orderOf(short);
-    await api.database.query(
-      `INSERT INTO chain_tx (order_id, leg_id, wallet_id, purpose, attempt, status, txid, raw_data, ref_block_number, expires_at)
-       SELECT t.order_id, t.leg_id, t.wallet_id, 'reclaim', n, 'dropped', sha256(int8send(n)), int8send(n), 1, t.expires_at
-         FROM chain_tx t CROSS JOIN generate_series(1::bigint, 500) n WHERE t.order_id = $1 AND t.purpose = 'delegate'`,
-      [id],
-    );
-    await mine(21);
-    await hand.look();
-    const { legs } = await dueAgain(hand, id);
-    expect(legs[0]!.txs.map((tx) => tx.purpose)).toEqual(['delegate']);
-    expect(attemptsOf(legs[0]!, 'reclaim')).toBe(500);
   });
 });

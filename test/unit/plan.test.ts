@@ -59,6 +59,7 @@ function leg(status: WorkLeg['status'], txs: readonly TxGiven[] = [], given: Par
     amountSun: sun(5_000_000),
     energy: status === 'active' ? energy(50_000) : undefined,
     status,
+    isClosed: false,
     ageSec: 1,
     txs: all.filter((each) => !isOver(each)),
     tallies: talliesOf(all),

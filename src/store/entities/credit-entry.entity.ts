@@ -17,7 +17,7 @@ export class CreditEntry {
   contra!: 'revenue' | 'funding' | 'adjustments';
 
   @Column({ type: 'text' })
-  kind!: 'charge' | 'refund' | 'topup' | 'adjustment';
+  kind!: 'charge' | 'refund' | 'topup' | 'adjustment' | 'compensation';
 
   @Column(BIGINT)
   credits!: bigint;

@@ -16,6 +16,9 @@ export class ExplainedFinding {
   @Column({ type: 'jsonb' })
   facts!: Readonly<Record<string, unknown>>;
 
+  @Column({ type: 'numeric', nullable: true })
+  amount!: string | null;
+
   @Column({ type: 'text' })
   actor!: string;
 

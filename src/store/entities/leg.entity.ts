@@ -35,6 +35,15 @@ export class Leg {
   @Column({ ...TIMESTAMPTZ, name: 'active_at', nullable: true })
   activeAt!: Date | null;
 
+  @Column({ ...TIMESTAMPTZ, name: 'closed_at', nullable: true })
+  closedAt!: Date | null;
+
+  @Column({ type: 'bytea', name: 'closed_by_txid', nullable: true })
+  closedByTxid!: Buffer | null;
+
+  @Column({ type: 'text', name: 'closed_reason', nullable: true })
+  closedReason!: string | null;
+
   @Column({ ...TIMESTAMPTZ, name: 'changed_at' })
   changedAt!: Date;
 }

@@ -45,4 +45,7 @@ export class OrphanTx {
 
   @Column({ ...TIMESTAMPTZ, name: 'gone_at', nullable: true })
   goneAt!: Date | null;
+
+  @Column({ ...BIGINT, array: true, name: 'leg_ids', nullable: true })
+  legIds!: bigint[] | null;
 }

@@ -21,4 +21,22 @@ export class ReconcileState {
 
   @Column({ ...TIMESTAMPTZ, name: 'searched_at', nullable: true })
   searchedAt!: Date | null;
+
+  @Column({ type: 'text', name: 'server_mark', nullable: true })
+  serverMark!: string | null;
+
+  @Column({ type: 'text', name: 'search_mark', nullable: true })
+  searchMark!: string | null;
+
+  @Column({ ...TIMESTAMPTZ, name: 'search_until', nullable: true })
+  searchUntil!: Date | null;
+
+  @Column({ ...TIMESTAMPTZ, name: 'scanned_at', nullable: true })
+  scannedAt!: Date | null;
+
+  @Column({ ...BIGINT, name: 'content_checked_to' })
+  contentCheckedTo!: bigint;
+
+  @Column({ ...BIGINT, name: 'content_audited_to' })
+  contentAuditedTo!: bigint;
 }

@@ -80,19 +80,30 @@ const ORDERS_GUARD = guard(
     VALUES (NEW.id, OLD.status, NEW.status, NEW.delivered_at);`,
 );
 
-/** Legs: legal moves only; released only when none of its transactions can ever be included. */
+/**
+ * Legs: legal moves only; released only when none of its transactions can ever be included, reclaimed only by an
+ * undelegation: ours in a solid block, or somebody else's, which is named or answered for by a person.
+ */
 const LEG_GUARD = guard(
   'leg',
   {
     kind: `NEW.kind IN ('rental', 'activation')`,
     status: `NEW.status IN (${statusList(LEG_TRANSITIONS)})`,
     'the amount is positive': `NEW.amount_sun > 0`,
+    'ended by somebody else has a time, and an act or a reason': `CASE WHEN NEW.closed_at IS NULL
+      THEN NEW.closed_by_txid IS NULL AND NEW.closed_reason IS NULL
+      ELSE NEW.status = 'reclaimed' AND (coalesce(length(NEW.closed_by_txid) = 32, false) OR NEW.closed_reason IS NOT NULL) END`,
   },
   LEG_TRANSITIONS,
   `
     IF NEW.status = 'released' AND EXISTS (
       SELECT FROM chain_tx WHERE leg_id = NEW.id AND status NOT IN ('dead', 'dropped')) THEN
       RAISE EXCEPTION 'leg %: released while a transaction of it may live', OLD.id USING ERRCODE = 'check_violation';
+    END IF;
+    IF NEW.status = 'reclaimed' AND NOT EXISTS (
+      SELECT FROM chain_tx WHERE leg_id = NEW.id AND purpose = 'reclaim' AND status = 'solid') AND (NEW.closed_at IS NULL OR EXISTS (
+      SELECT FROM chain_tx WHERE leg_id = NEW.id AND purpose = 'reclaim' AND status NOT IN ('dead', 'dropped'))) THEN
+      RAISE EXCEPTION 'leg %: ended without an undelegation, or while one of it may live', OLD.id USING ERRCODE = 'check_violation';
     END IF;`,
 );
 
@@ -113,16 +124,22 @@ const CHAIN_TX_GUARD = guard(
     'dead has evidence': `NEW.status <> 'dead' OR NEW.evidence IS NOT NULL`,
   },
   CHAIN_TX_TRANSITIONS,
+  `
+    IF OLD.status IN ('dead', 'dropped') AND NOT EXISTS (SELECT FROM orphan_tx WHERE txid = NEW.txid) THEN
+      RAISE EXCEPTION 'chain transaction %: % may not become % unseen on chain', OLD.id, OLD.status, NEW.status USING ERRCODE = 'check_violation';
+    END IF;`,
 );
 
 /** Ledger entries, which are only ever added. */
 const CREDIT_ENTRY_GUARD = guard('ledger entry', {
   'the other side': `NEW.contra IN ('revenue', 'funding', 'adjustments')`,
-  kind: `NEW.kind IN ('charge', 'refund', 'topup', 'adjustment')`,
+  kind: `NEW.kind IN ('charge', 'refund', 'topup', 'adjustment', 'compensation')`,
   'the amount is not zero': `NEW.credits <> 0`,
   'sign, other side and order by kind': `CASE NEW.kind
       WHEN 'charge' THEN NEW.credits < 0 AND NEW.contra = 'revenue' AND NEW.order_id IS NOT NULL
       WHEN 'refund' THEN NEW.credits > 0 AND NEW.contra = 'revenue' AND NEW.order_id IS NOT NULL
+      WHEN 'compensation' THEN NEW.credits > 0 AND NEW.contra = 'revenue' AND NEW.order_id IS NOT NULL
+        AND NEW.actor IS NOT NULL AND NEW.reason IS NOT NULL
       WHEN 'topup' THEN NEW.credits > 0 AND NEW.contra = 'funding' AND NEW.actor IS NOT NULL AND NEW.reason IS NOT NULL
       ELSE NEW.actor IS NOT NULL AND NEW.reason IS NOT NULL END`,
 });

@@ -1,0 +1,188 @@
+// Energy that somebody else takes back: whose rental it was, what the customer is told and given, and what a person can do.
+import { until } from '../../src/local/wait.js';
+import { takenBy } from '../../src/fulfilment/foreign-ends.js';
+import { newOwner } from '../order-chain.js';
+import { namesOf, ReconcileWorld } from '../reconcile-world.js';
+
+let world: ReconcileWorld;
+
+beforeAll(async () => {
+  world = await ReconcileWorld.open();
+  await world.syncAll();
+});
+
+afterAll(() => world.close());
+
+/** An account of its own, so that no test meets another's rentals. */
+async function newReceiver(): Promise<string> {
+  const { bank, wallet } = world.world;
+  const { address } = newOwner();
+  const gift = { owner_address: bank.address, to_address: address, amount: 1_000_000 };
+  await world.solid(await wallet.send('createtransaction', gift, bank));
+  return address;
+}
+
+interface Rental {
+  readonly id: bigint;
+  readonly key: string;
+  readonly wallet: string;
+  readonly receiver: string;
+  readonly sun: number;
+}
+
+async function rental(receiver: string, durationSec: number): Promise<Rental> {
+  const id = await world.rent(receiver, 65_000, durationSec);
+  const [row] = await world.database.query<{ key: string; wallet: string; sun: bigint }>(
+    `SELECT o.key, w.address AS wallet, l.amount_sun AS sun FROM orders o JOIN leg l ON l.order_id = o.id
+       JOIN pool_wallet w ON w.id = l.wallet_id WHERE o.id = $1`,
+    [id],
+  );
+  return { id, receiver, key: row!.key, wallet: row!.wallet, sun: Number(row!.sun) };
+}
+
+/** Two rentals from one wallet to one receiver: one for an hour, one for a day. */
+async function siblings(): Promise<readonly [Rental, Rental]> {
+  const receiver = await newReceiver();
+  const [short, long] = [await rental(receiver, 3600), await rental(receiver, 86_400)];
+  return short.wallet === long.wallet ? [short, long] : siblings();
+}
+
+const answerOf = async (order: Rental) => (await world.customer.get(`/v1/orders/${order.key}`)).body;
+
+async function standing(order: Rental): Promise<number> {
+  const index = world.world.poolWallets.findIndex(({ address }) => address === order.wallet);
+  return world.delegatedSun(index, order.receiver);
+}
+
+/** Passes of the reconciler, until it has found what is solid by now. */
+async function passUntil(what: string, isSo: () => Promise<boolean>): Promise<void> {
+  const look = async (): Promise<true | undefined> => {
+    await world.pass();
+    return (await isSo()) ? true : undefined;
+  };
+  await until(look, 20_000, what);
+}
+
+const isEnded = (order: Rental) => async () => 'ended_early_by' in (await answerOf(order));
+
+it('a rental that the wallet’s owner took back ends with that act, its sibling goes on, and the wallet sells again', async () => {
+  const [short, long] = await siblings();
+  const txid = await world.takeBackBehindOurBack(short.wallet, short.receiver, short.sun);
+  await passUntil('the act being held against the rental', isEnded(short));
+  const ended = await answerOf(short);
+  expect(ended).toMatchObject({ status: 'delivered', settled: true, ended_early_by: txid, needs_attention: false });
+  expect(Date.parse(String(ended.reclaimed_at))).toBeLessThan(Date.parse(String(ended.ends_at)));
+  expect(ended.delegations).toMatchObject([{ reclaim_txid: txid }]);
+  expect(await answerOf(long)).not.toHaveProperty('ended_early_by');
+  expect(await standing(long)).toBe(long.sun);
+  await world.syncAll();
+  await world.pass();
+  expect(namesOf(await world.verify())).toEqual([]);
+  expect((await world.wallet(short.wallet)).pause_reason).toBeNull();
+  expect(await world.metric('early_reclaims_total')).toEqual(['early_reclaims_total 1']);
+});
+
+it('one act that took all of a receiver ends all its rentals', async () => {
+  const [short, long] = await siblings();
+  const txid = await world.takeBackBehindOurBack(short.wallet, short.receiver, short.sun + long.sun);
+  await passUntil('the act being held against the rentals', isEnded(long));
+  for (const order of [short, long]) expect(await answerOf(order)).toMatchObject({ ended_early_by: txid });
+  await world.syncAll();
+  expect(namesOf(await world.verify())).toEqual([]);
+});
+
+it('an act with the service’s own key from elsewhere ends the rental, and stops every sale until a person explains it', async () => {
+  const [short] = await siblings();
+  const txid = await world.takeBackBehindOurBack(short.wallet, short.receiver, short.sun, true);
+  await passUntil('the act being held against the rental', isEnded(short));
+  expect(await answerOf(short)).toMatchObject({ ended_early_by: txid });
+  await world.pass();
+  expect((await world.wallets()).map(({ status }) => status)).toEqual(Array(4).fill('paused'));
+  const { code } = await world.cli('verify', 'explain', '--all', '--yes', '--reason', 'the key was used by hand');
+  expect(code).toBe(0);
+  await world.syncAll();
+  await world.pass();
+  expect((await world.wallets()).map(({ status }) => status)).toEqual(Array(4).fill('active'));
+});
+
+it('what no act explains is ended by a person alone, and only while the chain shows it missing', async () => {
+  const [short, long] = await siblings();
+  const close = (order: Rental, ...more: string[]) =>
+    world.cli('orders', 'close-leg', order.id.toString(), '--yes', '--reason', 'sold twice by hand', ...more);
+  const refused = await close(short);
+  expect(refused.code).toBe(1);
+  expect(refused.err).toMatch(/still shows everything delegated/);
+  // More than the one and less than both: nobody can say whose it was.
+  const txid = await world.takeBackBehindOurBack(short.wallet, short.receiver, short.sun + 1_000_000_000);
+  await world.pass();
+  await world.pass();
+  expect(await answerOf(short)).not.toHaveProperty('ended_early_by');
+  const wrong = await close(short, '--txid', 'ab'.repeat(32));
+  expect(wrong.err).toMatch(/No solid block holds this transaction/);
+  expect((await close(short, '--txid', txid)).code).toBe(0);
+  expect(await answerOf(short)).toMatchObject({ ended_early_by: txid });
+  expect((await close(long)).code).toBe(0);
+  expect(await answerOf(long)).toMatchObject({ settled: true });
+  expect((await answerOf(long)).reclaimed_at).toBeDefined();
+  const audited = await world.cli('audit', 'list', '--action', 'orders.close-leg', '--json');
+  expect(audited.json()).toMatchObject({
+    entries: [
+      { actor: 'tester', action: 'orders.close-leg', subject: long.id.toString(), reason: 'sold twice by hand' },
+      { subject: short.id.toString(), detail: { txid } },
+    ],
+  });
+  expect((await world.cli('audit', 'list', '--by', 'nobody', '--json')).json()).toEqual({ entries: [] });
+  const explained = await world.cli('verify', 'explain', '--all', '--yes', '--reason', 'what is left is known');
+  expect(explained.code).toBe(0);
+});
+
+it('a compensation is booked and shown, and never more than the order’s charge', async () => {
+  const order = await rental(await newReceiver(), 3600);
+  const { credits } = await answerOf(order);
+  const balance = async () => (await world.customer.get('/v1/balance')).body.credits_balance as number;
+  const give = (amount: number, ...more: string[]) =>
+    world.cli('orders', 'compensate', order.id.toString(), '--credits', amount.toString(), '--yes', ...more);
+  const before = await balance();
+  expect((await give(1)).code).toBe(2);
+  expect((await give(1000, '--reason', 'ended early')).code).toBe(0);
+  expect((await give(2000, '--reason', 'and once more')).code).toBe(0);
+  expect(await balance()).toBe(before + 3000);
+  const beyond = await give(Number(credits) - 2999, '--reason', 'too much');
+  expect(beyond.code).toBe(1);
+  expect(beyond.err).toMatch(new RegExp(`charges ${(Number(credits) - 3000).toString()} is left`));
+  expect(await balance()).toBe(before + 3000);
+  expect((await answerOf(order)).compensations).toMatchObject([
+    { credits: 1000, reason: 'ended early' },
+    { credits: 2000, reason: 'and once more' },
+  ]);
+  const keys = await world.database.query<{ entry_key: string }>(
+    `SELECT entry_key FROM credit_entry WHERE kind = 'compensation' ORDER BY id`,
+  );
+  const id = order.id.toString();
+  expect(keys.map(({ entry_key }) => entry_key)).toEqual([`compensation:${id}:1`, `compensation:${id}:2`]);
+  const many = await Promise.all([1, 2, 3].map(() => give(Number(credits) - 3000, '--reason', 'all at once')));
+  expect(many.map(({ code }) => code).sort()).toEqual([0, 1, 1]);
+  expect(namesOf(await world.verify()).filter((name) => name.startsWith('order-'))).toEqual([]);
+});
+
+it('the database refuses a leg that ends without an undelegation, an act or a word', async () => {
+  const order = await rental(await newReceiver(), 3600);
+  const end = (set: string) =>
+    world.database.query(`UPDATE leg SET status = 'reclaimed' ${set} WHERE order_id = ${order.id.toString()}`);
+  await expect(end('')).rejects.toThrow(/ended without an undelegation/);
+  await expect(end(', closed_at = now()')).rejects.toThrow(/has a time, and an act or a reason/);
+});
+
+describe('which legs an act took', () => {
+  const leg = (id: number, sun: number) => ({ id: BigInt(id), amount_sun: BigInt(sun), moving: null });
+  it.each([
+    ['the one of its amount', 5n, [leg(1, 4), leg(2, 5)], [2n]],
+    ['of equal ones the first to end', 5n, [leg(1, 5), leg(2, 5)], [1n]],
+    ['the first to end that make its amount', 9n, [leg(1, 4), leg(2, 5), leg(3, 6)], [1n, 2n]],
+    ['none when it is more than all', 20n, [leg(1, 4), leg(2, 5)], undefined],
+    ['none when it is between', 6n, [leg(1, 4), leg(2, 5)], undefined],
+    ['none where there is none', 6n, [], undefined],
+  ])('%s', (_name, amount, legs, ids) => {
+    expect(takenBy(amount, legs)?.map(({ id }) => id)).toEqual(ids);
+  });
+});
