@@ -92,6 +92,10 @@ async function start(): Promise<void> {
         if (runner.sweepAgeSec > SWEEP_AGE_MAX_SEC) throw new Error('the sweep stands still');
         return Promise.resolve();
       },
+      follower: async () => {
+        if (runner.isBehind) throw new Error('the head is known, but its blocks are not recorded');
+        return Promise.resolve();
+      },
     },
     log,
   });

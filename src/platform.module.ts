@@ -42,12 +42,16 @@ export class Sealers {
   }
 }
 
+/** The worker comes back to whatever it could not have; while it waits, others wait for it. */
+const WORKER_LOCK_TIMEOUT_MS = 2000;
+
 /** Opens the database and refuses a schema that is older than this code. */
 async function openDatabase(config: Config, role: Role): Promise<DataSource> {
   const source = createDataSource({
     url: config.database.url,
     poolMax: config.database.poolMax,
     applicationName: `energy-${role}`,
+    ...(role === 'worker' && { lockTimeoutMs: WORKER_LOCK_TIMEOUT_MS }),
   });
   try {
     await source.initialize();

@@ -86,7 +86,9 @@ export class Hand {
 
   /** One look at the chain, as at a new block. */
   async look(): Promise<void> {
-    this.clockMs = (await this.context.get(Follower, { strict: false }).step()).clockMs;
+    const follower = this.context.get(Follower, { strict: false });
+    this.clockMs = (await follower.step()).clockMs;
+    await follower.settle();
   }
 
   /** Everything that is due, or would be in a moment, one step further. */

@@ -35,12 +35,14 @@ const KEEP_AGE = {
     WHERE order_id = $1 AND status = 'reserved'`,
 };
 
-/** Any slot of the wallet will do; the leg's id spreads them. */
+/** Any slot of the wallet will do; the leg's id spreads them. One that nobody holds, or else the wait is bounded. */
 const RETURN_CAPACITY = {
   name: 'return_capacity',
-  text: `UPDATE pool_slot s SET free_sun = s.free_sun + $3 WHERE s.wallet_id = $1 AND s.slot_no = (
-      SELECT slot_no FROM pool_slot WHERE wallet_id = $1 ORDER BY slot_no
-      OFFSET $2::bigint % (SELECT count(*) FROM pool_slot WHERE wallet_id = $1) LIMIT 1)`,
+  text: `UPDATE pool_slot s SET free_sun = s.free_sun + $3 WHERE s.wallet_id = $1 AND s.slot_no = coalesce(
+      (SELECT slot_no FROM pool_slot WHERE wallet_id = $1
+        ORDER BY slot_no < $2::bigint % (SELECT count(*) FROM pool_slot WHERE wallet_id = $1), slot_no
+        LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED),
+      (SELECT min(slot_no) FROM pool_slot WHERE wallet_id = $1))`,
 };
 
 const UNDO = {

@@ -1,7 +1,7 @@
 /**
  * Follows the chain block by block: renews the view, hands every new block to inclusion, notices when blocks were
- * replaced, and lets settlement look at what became solid. Misses nothing for good: what it did not see, an order's
- * own look-up finds.
+ * replaced, and lets settlement look at what became solid. Misses nothing for good: what could not be recorded is tried
+ * again at every step, and what it did not see, an order's own look-up finds.
  */
 import { Inject, Injectable } from '@nestjs/common';
 import type { Block, BlockHead } from '../chain/block.js';
@@ -9,13 +9,15 @@ import type { TronNode } from '../chain/node.js';
 import { blockOf, headerOf, placeOf, solidHeadOf, TronClient } from '../chain/tron.client.js';
 import { Config } from '../config.js';
 import { crashPoint } from '../crash-point.js';
+import { monotonicMs } from '../clock.js';
 import type { EnergyRatio } from '../pool/energy-ratio.js';
 import { Log } from '../http/logger.js';
-import { Database } from '../store/database.js';
+import { Database, isConnectionFault, isLockTimeout } from '../store/database.js';
+import { Arrears, type Arrear } from './arrears.js';
 import { ChainView } from './chain-view.js';
 import { Inclusion, type FallenTx } from './inclusion.js';
 import { RecentActs } from './recent-acts.js';
-import { Settlement } from './settlement.js';
+import { Settlement, type Unsettled } from './settlement.js';
 
 /** How far back a replaced block is looked for, and how many missed blocks are read. Both beyond any real fork. */
 const BLOCKS_BACK_MAX = 64;
@@ -24,7 +26,7 @@ const CLOCKS_APART_MAX_MS = 60_000;
 
 const INCLUDED_BETWEEN = {
   name: 'txs_included_between',
-  text: `SELECT id, txid, block_number, block_id FROM chain_tx
+  text: `SELECT id, order_id, txid, block_number, block_id FROM chain_tx
     WHERE status = 'included' AND block_number BETWEEN $1 AND $2 LIMIT 5000`,
 };
 
@@ -44,12 +46,29 @@ export interface ChainStep {
   readonly delivered: readonly bigint[];
 }
 
+/** How far recording is behind what is known of the chain. */
+export interface Behind {
+  /** Since the last step that took in every new block, in seconds. */
+  readonly followAgeSec: number;
+  /** Since settlement last went through everything that waited, in seconds. */
+  readonly settleAgeSec: number;
+  /** Transactions that stand in blocks and could not be recorded so: another session holds them, or they fail. */
+  readonly heldTransactions: number;
+  /** Blocks from the oldest one with something left to settle up to the solid head. */
+  readonly unsettledBlocks: number;
+}
+
 @Injectable()
 export class Follower {
   /** Ids of the blocks followed so far, by number. */
   private readonly followed = new Map<number, string>();
   private last: number | undefined;
+  private readonly arrears = new Arrears();
   private settledTo = -1;
+  private unsettled: Unsettled = { left: 0, fromBlock: undefined };
+  /** When the last step, and the last settlement, came to its end. */
+  private followedAtMs = monotonicMs();
+  private settledAtMs = monotonicMs();
 
   constructor(
     @Inject(TronClient) private readonly client: TronClient,
@@ -64,16 +83,22 @@ export class Follower {
 
   /** One look at the chain. Throws ChainUnavailableError when no node answers. */
   async step(): Promise<ChainStep> {
-    return this.client.pool.ask('the head', async (node) => {
+    let isHeadKnown = false;
+    const step = this.client.pool.ask('the head', async (node) => {
       crashPoint('head.before');
       const head = await node.readHead();
       crashPoint('head.after');
+      isHeadKnown = true;
       const advanced = this.followed.get(head.number) !== head.id;
       const { clocks } = this.client.pool;
       // A node alone in telling a later time ends no rental early; an earlier time only delays it.
       const clockMs = Math.min(head.timestampMs, clocks?.earliestMs ?? 0);
       this.view.reached(clockMs);
-      if (!advanced) return { head, clockMs, advanced, delivered: [] };
+      if (!advanced) {
+        const delivered = await this.catchUp();
+        this.followedAtMs = monotonicMs();
+        return { head, clockMs, advanced, delivered };
+      }
       crashPoint('reference.before');
       const [solid, ratio] = await Promise.all([solidHeadOf(node), this.readRatio()]);
       crashPoint('reference.after');
@@ -81,12 +106,38 @@ export class Follower {
       if (isTimeDisputed) this.logger.warn(clocks, 'nodes tell times far apart');
       this.view.update({ head, solid, ratio, isTimeDisputed });
       const delivered = await this.follow(node, head, ratio);
-      if (solid.number !== this.settledTo) {
-        await this.settlement.settle(solid);
-        this.settledTo = solid.number;
-      }
+      if (this.followed.get(head.number) === head.id) this.followedAtMs = monotonicMs();
       return { head, clockMs, advanced, delivered };
     });
+    return step.finally(() => {
+      // While no head is known there is nothing to be behind of.
+      if (!isHeadKnown) this.followedAtMs = monotonicMs();
+    });
+  }
+
+  /** Settles what became solid since the last time, and what was left then. */
+  async settle(): Promise<void> {
+    const { current } = this.view;
+    if (current === undefined) {
+      this.settledAtMs = monotonicMs();
+      return;
+    }
+    if (current.solid.number !== this.settledTo || this.unsettled.left > 0) {
+      this.unsettled = await this.settlement.settle(current.solid);
+      this.settledTo = current.solid.number;
+    }
+    this.settledAtMs = monotonicMs();
+  }
+
+  get behind(): Behind {
+    const { current } = this.view;
+    const { left, fromBlock } = this.unsettled;
+    return {
+      followAgeSec: (monotonicMs() - this.followedAtMs) / 1000,
+      settleAgeSec: (monotonicMs() - this.settledAtMs) / 1000,
+      heldTransactions: this.arrears.size + left,
+      unsettledBlocks: current === undefined || fromBlock === undefined ? 0 : current.solid.number - fromBlock + 1,
+    };
   }
 
   /** The network's totals, as every existing account is told them: the token's contract, or any wallet of ours. */
@@ -125,17 +176,44 @@ export class Follower {
     await this.takeBackReplaced(node, fresh, isFirst);
     const wallets = new Set((await this.database.query<{ address: string }>(WALLETS)).map(({ address }) => address));
     for (const block of fresh) this.recent.record(block, wallets);
-    const delivered: bigint[] = [];
-    for (const block of fresh) {
-      const txids = block.transactions.filter((tx) => tx.succeeded).map((tx) => tx.txid);
-      delivered.push(...(await this.inclusion.apply(block, txids, ratio)));
-      this.followed.set(block.number, block.id);
-    }
+    for (const block of fresh) this.followed.set(block.number, block.id);
     this.last = head.number;
+    const late = this.arrears.due((block) => this.followed.get(block.number) === block.id);
+    const news = fresh.map((block) => ({
+      block,
+      ratio,
+      txids: block.transactions.filter((tx) => tx.succeeded).map((tx) => tx.txid),
+    }));
+    const delivered = await this.include([...late, ...news]);
     // Blocks above a head that a fork made lower stay known: the ones that take their numbers replace them.
     for (const number of this.followed.keys()) {
       if (number < head.number - BLOCKS_BACK_MAX) this.followed.delete(number);
     }
+    return delivered;
+  }
+
+  /** Tries again what could not be recorded, where no block is new. */
+  private async catchUp(): Promise<bigint[]> {
+    return this.include(this.arrears.due((block) => this.followed.get(block.number) === block.id));
+  }
+
+  /** Records what stands in blocks. One that fails leaves the others; throws its fault after them. */
+  private async include(parts: readonly Arrear[]): Promise<bigint[]> {
+    const delivered: bigint[] = [];
+    let fault: { readonly error: unknown } | undefined;
+    for (const { block, txids, ratio } of parts) {
+      // What the whole database refuses is not asked of it once for each block.
+      const isHopeless = fault !== undefined && (isConnectionFault(fault.error) || isLockTimeout(fault.error));
+      try {
+        const applied = isHopeless ? undefined : await this.inclusion.apply(block, txids, ratio);
+        this.arrears.set(block, applied?.left ?? txids, ratio);
+        delivered.push(...(applied?.delivered ?? []));
+      } catch (error) {
+        this.arrears.set(block, txids, ratio);
+        fault ??= { error };
+      }
+    }
+    if (fault !== undefined) throw fault.error;
     return delivered;
   }
 
@@ -155,17 +233,20 @@ export class Follower {
       return known !== undefined && known !== block.id;
     });
     if (!replaced && !isFirst) return;
-    const rows = await this.database.query<{ id: bigint; txid: Buffer; block_number: bigint; block_id: Buffer }>(
-      INCLUDED_BETWEEN,
-      [first.number, last.number],
-    );
+    const rows = await this.database.query<{
+      id: bigint;
+      order_id: bigint;
+      txid: Buffer;
+      block_number: bigint;
+      block_id: Buffer;
+    }>(INCLUDED_BETWEEN, [first.number, last.number]);
     const current = new Map(fresh.map((block) => [block.number, block.id]));
     const fallen: FallenTx[] = [];
     for (const row of rows) {
       const blockId = row.block_id.toString('hex');
       if (current.get(Number(row.block_number)) === blockId) continue;
       if (await this.standsElsewhere(node, row.txid.toString('hex'), Number(row.block_number), blockId)) continue;
-      fallen.push({ id: row.id, blockId });
+      fallen.push({ id: row.id, orderId: row.order_id, blockId });
     }
     await this.inclusion.fallAway(fallen);
   }

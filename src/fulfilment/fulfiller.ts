@@ -10,7 +10,8 @@ import { crashPoint } from '../crash-point.js';
 import { Log } from '../http/logger.js';
 import type { Energy } from '../money/units.js';
 import { DELEGATION_MIN_SUN, sunForEnergy, sunOfOneEnergy } from '../pool/energy-ratio.js';
-import { isConnectionFault } from '../store/database.js';
+import { messageOf } from '../errors.js';
+import { isConnectionFault, isLockTimeout } from '../store/database.js';
 import { ActivationCheck } from './activation-check.js';
 import { ChainView, type View } from './chain-view.js';
 import { Ending } from './ending.js';
@@ -35,6 +36,8 @@ const RECLAIM_ATTENTION_ATTEMPT = 3;
 const SHORT_ATTENTION_MS = 60_000;
 /** Transactions asked after at once; a far node takes a tenth of a second for each. */
 const LOOK_UPS_MAX = 16;
+/** Orders ended at once, each in a transaction of its own. */
+const ENDINGS_MAX = 4;
 
 interface Planned {
   readonly order: WorkOrder;
@@ -119,14 +122,22 @@ export class Fulfiller {
       // Without the database nobody gets further.
       if (isConnectionFault(error)) throw error;
       pass.failed.add(order.id);
-      this.logger.error({ err: error, orderId: order.id.toString() }, 'an order could not be advanced');
-      await this.ending.callAttention(order);
+      const orderId = order.id.toString();
+      if (isLockTimeout(error)) {
+        this.logger.warn({ orderId, fault: messageOf(error) }, 'an order waits for rows that another session holds');
+        return;
+      }
+      this.logger.error({ err: error, orderId }, 'an order could not be advanced');
+      await this.ending.callAttention(order).catch((err: unknown) => {
+        this.logger.warn({ err, orderId }, 'an order could not be marked for attention');
+      });
     }
   }
 
   private async endWhatCannotBe(pass: Pass): Promise<void> {
-    for (const { order, plan } of pass.planned) {
-      await this.guarded(pass, order, async () => {
+    // Side by side: one that waits for a held row makes a few of the others wait, not all.
+    await inLanes(pass.planned, ENDINGS_MAX, async ({ order, plan }) =>
+      this.guarded(pass, order, async () => {
         if (plan.refund) {
           await this.ending.refund(order, await this.activations.refundReason(order));
           return;
@@ -134,8 +145,8 @@ export class Fulfiller {
         if (plan.undo) await this.ending.undo(order);
         await this.ending.release(order, plan.release);
         if (plan.undo || plan.release.length > 0) pass.again.add(order.id);
-      });
-    }
+      }),
+    );
   }
 
   /** Legs whose wallet cannot deliver go to other wallets, if they have room; otherwise they wait. */
@@ -174,7 +185,9 @@ export class Fulfiller {
     const resend: OrderTx[] = [];
     await inLanes(steps, LOOK_UPS_MAX, async (step) =>
       this.guarded(pass, step.order, async () => {
-        if (await this.lookUp(step, view)) pass.again.add(step.order.id);
+        const found = await this.lookUp(step, view);
+        if (found === 'recorded') pass.again.add(step.order.id);
+        else if (found === 'held') return;
         else if (view.solid.timestampMs >= step.tx.expiresAtMs) {
           if (await this.proveDeath(step, view)) pass.again.add(step.order.id);
         } else if (view.head.timestampMs < step.tx.expiresAtMs && step.isWanted) resend.push(step);
@@ -183,8 +196,11 @@ export class Fulfiller {
     await this.outbound.resend(await this.permitted(pass, resend, view));
   }
 
-  /** Whether the transaction was found in a block by its own bytes, and recorded so. */
-  private async lookUp(step: OrderTx, view: View): Promise<boolean> {
+  /**
+   * Whether the transaction was found in a block by its own bytes, and recorded so; `held` when another session keeps
+   * it from being recorded.
+   */
+  private async lookUp(step: OrderTx, view: View): Promise<'recorded' | 'held' | 'absent'> {
     crashPoint('lookup.before');
     try {
       const block = await this.client.pool.ask('a transaction', async (node) => {
@@ -193,10 +209,11 @@ export class Fulfiller {
       });
       crashPoint('lookup.after');
       const found = block?.transactions.some((tx) => tx.txid === step.tx.txid && tx.succeeded) ?? false;
-      if (block !== undefined && found) await this.inclusion.apply(block, [step.tx.txid], view.ratio);
-      return found;
+      if (block === undefined || !found) return 'absent';
+      const { left } = await this.inclusion.apply(block, [step.tx.txid], view.ratio);
+      return left.length > 0 ? 'held' : 'recorded';
     } catch (error) {
-      if (error instanceof ChainUnavailableError) return false;
+      if (error instanceof ChainUnavailableError) return 'absent';
       throw error;
     }
   }
@@ -212,7 +229,7 @@ export class Fulfiller {
         this.progress.transactions('dead', [{ order: step.order, txid, purpose, attempt }]);
         if (await this.isWalletsDeath(step)) await this.health.died(step.leg.walletId);
       } else this.progress.fenceLost('dead', 1);
-      return true;
+      return dead.size > 0;
     }
     if (verdict.kind === 'found') return this.recordFound(step, verdict.blockNumber, view);
     this.logger.debug({ orderId: step.order.id.toString(), why: verdict.why }, 'no proof yet');
@@ -230,8 +247,8 @@ export class Fulfiller {
       try {
         const block = await solidBlockOf(node, blockNumber);
         if (block?.transactions.some((tx) => tx.txid === step.tx.txid && tx.succeeded) !== true) continue;
-        await this.inclusion.apply(block, [step.tx.txid], view.ratio);
-        return true;
+        const { left } = await this.inclusion.apply(block, [step.tx.txid], view.ratio);
+        return left.length === 0;
       } catch (error) {
         if (!(error instanceof NodeFault)) throw error;
       }
@@ -311,8 +328,10 @@ export class Fulfiller {
     for (const { order, plan } of pass.planned) {
       const isOverdue = plan.find.some(({ tx }) => tx.ageSec > this.config.worker.unresolvedSec);
       if (!isOverdue || pass.again.has(order.id)) continue;
-      if (order.status === 'placed' && !order.isUndoing) await this.ending.markUnresolved(order);
-      else if (!order.needsAttention) await this.ending.callAttention(order);
+      await this.guarded(pass, order, async () => {
+        if (order.status === 'placed' && !order.isUndoing) await this.ending.markUnresolved(order);
+        else if (!order.needsAttention) await this.ending.callAttention(order);
+      });
     }
   }
 }

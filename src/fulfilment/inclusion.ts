@@ -3,25 +3,36 @@
  * legs and orders with them. A block that falls away takes all of it back. Judges by the block, never by a node's word.
  */
 import { Inject, Injectable } from '@nestjs/common';
-import type { Block } from '../chain/block.js';
+import type { BlockHead } from '../chain/block.js';
 import { crashPoint } from '../crash-point.js';
 import type { EnergyRatio } from '../pool/energy-ratio.js';
 import { Database, type Queryable } from '../store/database.js';
 import type { ChainTxPurpose, OrderKind } from '../orders/order-state.js';
+import { allOrEach } from './all-or-each.js';
 import { identityOf, Progress, type IdentityRow, type TxNews } from './progress.js';
 import { SOLID_WAIT } from './work.js';
 
-/** Orders are locked first, in order of id, by everyone who writes several of them. */
-const LOCK_BY_TXID = {
-  name: 'lock_orders_by_txid',
-  text: `SELECT id, project_id, request_id FROM orders
-    WHERE id IN (SELECT order_id FROM chain_tx WHERE txid = ANY ($1::bytea[])) ORDER BY id FOR NO KEY UPDATE`,
+const FIND_SENDING = {
+  name: 'find_sending_by_txid',
+  text: `SELECT id, order_id, txid FROM chain_tx WHERE txid = ANY ($1::bytea[]) AND status = 'sending' ORDER BY order_id, id`,
+};
+
+/**
+ * A transaction is moved with its order and its leg, so all three are locked first, in order of the order's id. Rows
+ * that another session holds are passed over: one held row must stop nobody else. The caller comes back to them.
+ */
+const LOCK_SENDING = {
+  name: 'lock_sending',
+  text: `SELECT t.id AS tx_id, o.id, o.project_id, o.request_id
+    FROM chain_tx t JOIN orders o ON o.id = t.order_id JOIN leg l ON l.id = t.leg_id
+    WHERE t.id = ANY ($1::bigint[]) AND t.status = 'sending'
+    ORDER BY o.id, t.id FOR NO KEY UPDATE OF o, t, l SKIP LOCKED`,
 };
 
 const MARK_INCLUDED = {
   name: 'mark_included',
   text: `UPDATE chain_tx SET status = 'included', block_number = $2, block_id = $3, block_at = $4
-    WHERE txid = ANY ($1::bytea[]) AND status = 'sending' RETURNING leg_id, order_id, purpose, attempt, txid`,
+    WHERE id = ANY ($1::bigint[]) AND status = 'sending' RETURNING id, leg_id, order_id, purpose, attempt, txid`,
 };
 
 /** TRON: energy of a delegation = floor(sun / 10^6 × TotalEnergyLimit / TotalEnergyWeight). */
@@ -69,10 +80,12 @@ const RECLAIM_ORDERS = {
     RETURNING o.id, CASE WHEN NOT o.undoing THEN extract(epoch FROM s.at - o.ends_at)::float8 END AS late_sec`,
 };
 
-const LOCK_BY_TX_IDS = {
-  name: 'lock_orders_by_tx_ids',
-  text: `SELECT id, project_id, request_id FROM orders
-    WHERE id IN (SELECT order_id FROM chain_tx WHERE id = ANY ($1::bigint[])) ORDER BY id FOR NO KEY UPDATE`,
+const LOCK_INCLUDED = {
+  name: 'lock_included',
+  text: `SELECT t.id AS tx_id, o.id, o.project_id, o.request_id
+    FROM chain_tx t JOIN orders o ON o.id = t.order_id JOIN leg l ON l.id = t.leg_id
+    WHERE t.id = ANY ($1::bigint[]) AND t.status = 'included'
+    ORDER BY o.id, t.id FOR NO KEY UPDATE OF o, t, l SKIP LOCKED`,
 };
 
 const MARK_FALLEN = {
@@ -80,7 +93,7 @@ const MARK_FALLEN = {
   text: `UPDATE chain_tx t SET status = 'sending', block_number = NULL, block_id = NULL, block_at = NULL
     FROM unnest($1::bigint[], $2::bytea[]) AS v(id, block_id)
     WHERE t.id = v.id AND t.status = 'included' AND t.block_id = v.block_id
-    RETURNING t.leg_id, t.order_id, t.purpose, t.attempt, t.txid`,
+    RETURNING t.id, t.leg_id, t.order_id, t.purpose, t.attempt, t.txid`,
 };
 
 const FALLEN_LEGS = {
@@ -101,6 +114,7 @@ const FALLEN_DUE = {
 };
 
 export interface MovedTx {
+  id: bigint;
   leg_id: bigint;
   order_id: bigint;
   purpose: ChainTxPurpose;
@@ -110,7 +124,7 @@ export interface MovedTx {
 
 /** What one transaction changed, told after its commit. */
 interface Included {
-  readonly orders: readonly IdentityRow[];
+  readonly orders: readonly LockedRow[];
   readonly moved: readonly MovedTx[];
   readonly delivered: readonly { id: bigint; kind: OrderKind; age_sec: number }[];
   readonly reclaimed: readonly { id: bigint; late_sec: number | null }[];
@@ -118,7 +132,27 @@ interface Included {
 
 export interface FallenTx {
   readonly id: bigint;
+  readonly orderId: bigint;
   readonly blockId: string;
+}
+
+/** What became of a block's transactions. */
+export interface Applied {
+  /** Orders delivered by it. */
+  readonly delivered: readonly bigint[];
+  /** Transactions that stand in the block and are not recorded so, because another session holds a row or one failed. */
+  readonly left: readonly string[];
+}
+
+/** A locked row: the transaction and the order it belongs to. */
+export interface LockedRow extends IdentityRow {
+  tx_id: bigint;
+}
+
+interface SendingTx {
+  readonly id: bigint;
+  readonly order_id: bigint;
+  readonly txid: Buffer;
 }
 
 function legsOf(moved: readonly MovedTx[], isReclaim: boolean): bigint[] {
@@ -143,38 +177,55 @@ export class Inclusion {
 
   /**
    * Marks those of our transactions as included that stand in `block`, and what follows for legs and orders.
-   * `txids`: of transactions read from the block's own bytes. Returns the orders delivered by it.
+   * `txids`: of transactions read from the block's own bytes. One order that fails is logged and leaves the others.
    */
-  async apply(block: Block, txids: readonly string[], ratio: EnergyRatio): Promise<bigint[]> {
-    if (txids.length === 0) return [];
-    crashPoint('record-included.before');
-    const included = await this.database.transaction(async (tx) => this.include(tx, block, txids, ratio));
-    crashPoint('record-included.after');
-    this.tell(included, block);
-    return included.delivered.map((row) => row.id);
+  async apply(block: BlockHead, txids: readonly string[], ratio: EnergyRatio): Promise<Applied> {
+    if (txids.length === 0) return NOTHING;
+    const ids = txids.map((txid) => Buffer.from(txid, 'hex'));
+    const waiting = await this.database.query<SendingTx>(FIND_SENDING, [ids]);
+    if (waiting.length === 0) return NOTHING;
+    const delivered: bigint[] = [];
+    const done = new Set<bigint>();
+    const failed = await allOrEach(
+      waiting,
+      (tx) => tx.order_id,
+      async (some) => {
+        crashPoint('record-included.before');
+        const included = await this.database.transaction(async (tx) => this.include(tx, block, some, ratio));
+        crashPoint('record-included.after');
+        this.tell(included, block);
+        delivered.push(...included.delivered.map(({ id }) => id));
+        for (const { tx_id: id } of included.orders) done.add(id);
+      },
+    );
+    for (const { order, error } of failed) this.progress.notMoved('included', order, error);
+    const left = waiting.filter(({ id }) => !done.has(id)).map(({ txid }) => txid.toString('hex'));
+    return { delivered, left };
   }
 
-  /** Takes back what stood in blocks that are no longer of the chain; the same bytes are sent again. */
-  async fallAway(fallen: readonly FallenTx[]): Promise<void> {
-    if (fallen.length === 0) return;
-    crashPoint('fall-away.before');
-    const news = await this.database.transaction(async (tx) => {
-      const locked = await tx.query<IdentityRow>(LOCK_BY_TX_IDS, [fallen.map((entry) => entry.id)]);
-      const moved = await tx.query<MovedTx>(MARK_FALLEN, [
-        fallen.map((entry) => entry.id),
-        fallen.map((entry) => Buffer.from(entry.blockId, 'hex')),
-      ]);
-      const orders = moved.map((entry) => entry.order_id);
-      await tx.query(FALLEN_LEGS, [legsOf(moved, false)]);
-      await tx.query(FALLEN_ORDERS, [orders]);
-      await tx.query(FALLEN_DUE, [orders]);
-      return newsOf(moved, locked);
-    });
-    crashPoint('fall-away.after');
-    this.progress.transactions('fallen', news);
+  /**
+   * Takes transactions out of blocks that fell away: their orders are under way again, or taken back later. What
+   * another session holds stays as it is until the next call. Returns how many are left.
+   */
+  async fallAway(fallen: readonly FallenTx[]): Promise<number> {
+    if (fallen.length === 0) return 0;
+    let done = 0;
+    const failed = await allOrEach(
+      fallen,
+      ({ orderId }) => orderId,
+      async (some) => {
+        crashPoint('fall-away.before');
+        const moved = await this.database.transaction(async (tx) => takeOut(tx, some));
+        crashPoint('fall-away.after');
+        this.progress.transactions('fallen', moved.news);
+        done += moved.locked;
+      },
+    );
+    for (const { order, error } of failed) this.progress.notMoved('fallen', order, error);
+    return fallen.length - done;
   }
 
-  private tell({ orders, moved, delivered, reclaimed }: Included, block: Block): void {
+  private tell({ orders, moved, delivered, reclaimed }: Included, block: BlockHead): void {
     const byId = new Map(orders.map((row) => [row.id, identityOf(row)]));
     this.progress.transactions('included', newsOf(moved, orders), { block: block.number });
     this.progress.orders(
@@ -190,10 +241,15 @@ export class Inclusion {
     }
   }
 
-  private async include(tx: Queryable, block: Block, txids: readonly string[], ratio: EnergyRatio): Promise<Included> {
-    const ids = txids.map((txid) => Buffer.from(txid, 'hex'));
-    const locked = await tx.query<IdentityRow>(LOCK_BY_TXID, [ids]);
+  private async include(
+    tx: Queryable,
+    block: BlockHead,
+    waiting: readonly SendingTx[],
+    ratio: EnergyRatio,
+  ): Promise<Included> {
+    const locked = await tx.query<LockedRow>(LOCK_SENDING, [waiting.map(({ id }) => id)]);
     if (locked.length === 0) return { orders: [], moved: [], delivered: [], reclaimed: [] };
+    const ids = locked.map((row) => row.tx_id);
     const at = new Date(block.timestampMs);
     const moved = await tx.query<MovedTx>(MARK_INCLUDED, [ids, block.number, Buffer.from(block.id, 'hex'), at]);
     const orders = [...new Set(moved.map((entry) => entry.order_id))];
@@ -210,4 +266,21 @@ export class Inclusion {
     }
     return { orders: locked, moved, delivered, reclaimed };
   }
+}
+
+const NOTHING: Applied = { delivered: [], left: [] };
+
+async function takeOut(tx: Queryable, fallen: readonly FallenTx[]): Promise<{ news: TxNews[]; locked: number }> {
+  const locked = await tx.query<LockedRow>(LOCK_INCLUDED, [fallen.map(({ id }) => id)]);
+  const held = new Set(locked.map((row) => row.tx_id));
+  const mine = fallen.filter(({ id }) => held.has(id));
+  const moved = await tx.query<MovedTx>(MARK_FALLEN, [
+    mine.map(({ id }) => id),
+    mine.map(({ blockId }) => Buffer.from(blockId, 'hex')),
+  ]);
+  const orders = moved.map((entry) => entry.order_id);
+  await tx.query(FALLEN_LEGS, [legsOf(moved, false)]);
+  await tx.query(FALLEN_ORDERS, [orders]);
+  await tx.query(FALLEN_DUE, [orders]);
+  return { news: newsOf(moved, locked), locked: locked.length };
 }

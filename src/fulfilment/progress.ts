@@ -4,6 +4,7 @@
  */
 import { Inject, Injectable } from '@nestjs/common';
 import { Counter, Histogram } from 'prom-client';
+import { monotonicMs } from '../clock.js';
 import { Log } from '../http/logger.js';
 import { Metrics } from '../http/metrics.js';
 import type { ChainTxPurpose, OrderKind, OrderStatus } from '../orders/order-state.js';
@@ -75,6 +76,9 @@ const ANSWERS = new Set([
 
 /** From one block (3 s) to the longest that a healthy order takes to be refunded, and beyond. */
 const ORDER_SECONDS = [1, 2, 3, 6, 9, 15, 30, 60, 90, 120, 180, 300, 600, 1800];
+/** How often the same failure of the same order is told, and how many of them are remembered. */
+const TOLD_AGAIN_MS = 3_600_000;
+const TOLD_MAX = 1000;
 const LATE_SECONDS = [0, 3, 6, 9, 15, 30, 60, 120, 300, 900, 3600];
 
 /** What the worker counts of its own doing; every process counts what it did itself, so sums are exact. */
@@ -89,6 +93,7 @@ class ProgressMetrics {
   readonly fenceLost;
   readonly signFailures;
   readonly moved;
+  readonly stuck;
 
   constructor({ registry }: Metrics) {
     const registers = [registry];
@@ -137,13 +142,19 @@ class ProgressMetrics {
     });
     this.fenceLost = new Counter({
       name: 'fence_lost_total',
-      help: 'Writes that came too late: another worker had taken the order over.',
+      help: 'Writes that were not made: another worker had taken the order over, or another session held its rows.',
       labelNames: ['step'] as const,
       registers,
     });
     this.moved = new Counter({
       name: 'legs_moved_total',
       help: 'Delegations taken over by another wallet, because theirs could not deliver.',
+      registers,
+    });
+    this.stuck = new Counter({
+      name: 'stuck_transactions_total',
+      help: 'Passes that could not record what the chain says of an order, because the database refused its rows.',
+      labelNames: ['to'] as const,
       registers,
     });
     this.signFailures = new Counter({
@@ -157,6 +168,7 @@ class ProgressMetrics {
 @Injectable()
 export class Progress {
   private readonly metrics: ProgressMetrics;
+  private readonly toldAtMs = new Map<string, number>();
 
   constructor(
     @Inject(Metrics) metrics: Metrics,
@@ -195,6 +207,16 @@ export class Progress {
     } else this.log.info({ ...fieldsOf(order), lateSec }, 'order reclaimed');
   }
 
+  /** An order that its own rows keep from moving on; it is tried again at every pass, and told of once an hour. */
+  notMoved(to: TxChange, orderId: bigint, err: unknown): void {
+    this.metrics.stuck.inc({ to });
+    const key = `${to}/${orderId.toString()}`;
+    if (monotonicMs() - (this.toldAtMs.get(key) ?? Number.NEGATIVE_INFINITY) < TOLD_AGAIN_MS) return;
+    if (this.toldAtMs.size >= TOLD_MAX) this.toldAtMs.clear();
+    this.toldAtMs.set(key, monotonicMs());
+    this.log.error({ err, orderId: orderId.toString(), to }, 'an order could not be moved on');
+  }
+
   /** What nodes said to broadcasts. */
   answered(records: readonly BroadcastRecord[]): void {
     for (const { node, answer } of records) {
@@ -202,11 +224,11 @@ export class Progress {
     }
   }
 
-  /** `count` writes changed nothing because another worker holds those orders by now. */
+  /** `count` writes changed nothing: another worker holds those orders by now, or another session their rows. */
   fenceLost(step: 'sign' | 'send' | 'dead' | 'release', count: number): void {
     if (count <= 0) return;
     this.metrics.fenceLost.inc({ step }, count);
-    this.log.warn({ step, count }, 'orders were taken over by another worker');
+    this.log.warn({ step, count }, 'orders were taken over by another worker, or are held by another session');
   }
 
   /** Legs of an order were taken over by other wallets. */

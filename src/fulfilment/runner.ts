@@ -7,6 +7,7 @@ import { monotonicMs, sleep, withDeadline } from '../clock.js';
 import { Config } from '../config.js';
 import { messageOf } from '../errors.js';
 import { Log } from '../http/logger.js';
+import { ChainView } from './chain-view.js';
 import { Fulfiller } from './fulfiller.js';
 import { Follower } from './follower.js';
 import { KnownPast } from './known-past.js';
@@ -23,6 +24,8 @@ const ENDING_LANES = 2;
 /** A batch that takes longer is stuck: its leases run out, and another worker goes on. */
 const RUN_MAX_MS = 120_000;
 const RENEWALS_PER_LEASE = 3;
+/** A pass takes well under a second; longer than this it does not advance. */
+const BEHIND_MAX_SEC = 30;
 
 @Injectable()
 export class Runner {
@@ -30,7 +33,6 @@ export class Runner {
   private readonly woken = new Set<bigint>();
   private readonly running = new Set<Promise<void>>();
   private readonly ending = new Set<Promise<void>>();
-  private takingBack: Promise<void> | undefined;
   private nudge = new AbortController();
   private loops: Promise<void>[] = [];
   private isPastKnown = false;
@@ -41,13 +43,14 @@ export class Runner {
     @Inject(Work) private readonly work: Work,
     @Inject(Fulfiller) private readonly fulfiller: Fulfiller,
     @Inject(Follower) private readonly follower: Follower,
+    @Inject(ChainView) private readonly view: ChainView,
     @Inject(KnownPast) private readonly past: KnownPast,
     @Inject(Config) private readonly config: Config,
     @Inject(Log) private readonly logger: Log,
   ) {}
 
   start(): void {
-    this.loops = [this.sweepLoop(), this.chainLoop()];
+    this.loops = [this.sweepLoop(), this.chainLoop(), this.settleLoop(), this.reclaimLoop()];
   }
 
   /** An order may be due: looked at as soon as a lane is free. */
@@ -62,6 +65,15 @@ export class Runner {
   }
 
   /**
+   * Whether the chain's head is known and what stands in its blocks is not recorded. A head that is not known is
+   * another matter: nothing can be done about it here.
+   */
+  get isBehind(): boolean {
+    const { followAgeSec, settleAgeSec } = this.follower.behind;
+    return this.view.current !== undefined && Math.max(followAgeSec, settleAgeSec) > BEHIND_MAX_SEC;
+  }
+
+  /**
    * Stops claiming and waits for what is in progress, at most `withinMs`; throws DeadlineError when that was too short.
    * What is not done by then is a crash's business: leases run out by themselves.
    */
@@ -69,9 +81,7 @@ export class Runner {
     this.stopping.abort();
     this.nudge.abort();
     // The loops first: a claim that was on its way when the stop came begins one more run.
-    const ended = Promise.all(this.loops)
-      .then(() => this.takingBack)
-      .then(() => Promise.all([...this.running, ...this.ending]));
+    const ended = Promise.all(this.loops).then(() => Promise.all([...this.running, ...this.ending]));
     await withDeadline(ended, withinMs, 'the work in progress');
   }
 
@@ -106,14 +116,30 @@ export class Runner {
   }
 
   private async chainLoop(): Promise<void> {
+    await this.everyPoll('the chain could not be followed', async () => {
+      await this.follower.step();
+    });
+  }
+
+  /** Beside following the chain: neither waits for the other, nor ends with the other's failure. */
+  private async settleLoop(): Promise<void> {
+    await this.everyPoll('what became solid could not be settled', () => this.follower.settle());
+  }
+
+  /** By the chain's time as last seen, whatever becomes of following it: a held row must not keep what has ended. */
+  private async reclaimLoop(): Promise<void> {
+    await this.everyPoll('ended rentals could not be claimed', async () => {
+      if (this.isPastKnown) await this.takeBack(this.view.clockMs);
+    });
+  }
+
+  private async everyPoll(failure: string, work: () => Promise<void>): Promise<void> {
     while (!this.stopping.signal.aborted) {
       const startedAt = monotonicMs();
       try {
-        const { clockMs } = await this.follower.step();
-        // Beside following the chain, which must not wait until all that ended is taken back.
-        if (this.isPastKnown) this.takingBack ??= this.takeBack(clockMs).finally(() => (this.takingBack = undefined));
+        await work();
       } catch (error) {
-        this.logger.warn({ fault: messageOf(error) }, 'the chain could not be followed');
+        this.logger.warn({ fault: messageOf(error) }, failure);
       }
       await sleep(Math.max(1, this.config.chain.pollMs - (monotonicMs() - startedAt)), this.stopping.signal);
     }
@@ -122,16 +148,12 @@ export class Runner {
   /** Takes back what had ended by `clockMs`, as many batches at once as there are lanes, until nothing of it is left. */
   private async takeBack(clockMs: number): Promise<void> {
     const limit = this.config.worker.concurrency;
-    try {
-      for (;;) {
-        await freeLane(this.ending, ENDING_LANES);
-        if (this.stopping.signal.aborted) return;
-        const ended = await this.work.claimEnding(clockMs, limit);
-        this.spawn(ended, this.ending);
-        if (ended.length < limit) return;
-      }
-    } catch (error) {
-      this.logger.error({ err: error }, 'ended rentals could not be claimed');
+    for (;;) {
+      await freeLane(this.ending, ENDING_LANES);
+      if (this.stopping.signal.aborted) return;
+      const ended = await this.work.claimEnding(clockMs, limit);
+      this.spawn(ended, this.ending);
+      if (ended.length < limit) return;
     }
   }
 

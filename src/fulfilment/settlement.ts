@@ -8,26 +8,35 @@ import { solidBlockOf, TronClient } from '../chain/tron.client.js';
 import { crashPoint } from '../crash-point.js';
 import { messageOf } from '../errors.js';
 import { Log } from '../http/logger.js';
-import { Database, type Queryable } from '../store/database.js';
-import { Inclusion, newsOf, type FallenTx, type MovedTx } from './inclusion.js';
-import { identityOf, Progress, type IdentityRow } from './progress.js';
+import { Database, isConnectionFault, type Queryable } from '../store/database.js';
+import { allOrEach } from './all-or-each.js';
+import { Inclusion, newsOf, type FallenTx, type LockedRow, type MovedTx } from './inclusion.js';
+import { identityOf, Progress } from './progress.js';
 
+const PAGE = 2000;
+const PAGE_SIZE = PAGE.toString();
+
+/** In pages, so that any number of transactions that cannot be settled yet never hides the ones behind them. */
 const WAITING = {
   name: 'txs_waiting_for_solid',
-  text: `SELECT id, txid, block_number, block_id, block_at FROM chain_tx
-    WHERE status = 'included' AND block_number <= $1 ORDER BY block_number LIMIT 2000`,
+  text: `SELECT id, order_id, txid, block_number, block_id, block_at FROM chain_tx
+    WHERE status = 'included' AND block_number <= $1 AND (block_number, id) > ($2, $3)
+    ORDER BY block_number, id LIMIT ${PAGE_SIZE}`,
 };
 
-const LOCK_ORDERS = {
-  name: 'lock_orders_by_tx_ids',
-  text: `SELECT id, project_id, request_id FROM orders
-    WHERE id IN (SELECT order_id FROM chain_tx WHERE id = ANY ($1::bigint[])) ORDER BY id FOR NO KEY UPDATE`,
+/** Rows that another session holds are passed over, as in inclusion; they are waiting still at the next pass. */
+const LOCK_WAITING = {
+  name: 'lock_included',
+  text: `SELECT t.id AS tx_id, o.id, o.project_id, o.request_id
+    FROM chain_tx t JOIN orders o ON o.id = t.order_id JOIN leg l ON l.id = t.leg_id
+    WHERE t.id = ANY ($1::bigint[]) AND t.status = 'included'
+    ORDER BY o.id, t.id FOR NO KEY UPDATE OF o, t, l SKIP LOCKED`,
 };
 
 const MARK_SOLID = {
   name: 'mark_solid',
   text: `UPDATE chain_tx SET status = 'solid' WHERE id = ANY ($1::bigint[]) AND status = 'included' AND block_id = $2
-    RETURNING leg_id, order_id, purpose, attempt, txid`,
+    RETURNING id, leg_id, order_id, purpose, attempt, txid`,
 };
 
 const RECLAIMED_LEGS = {
@@ -56,10 +65,17 @@ const FINISH_ORDERS = {
 
 interface WaitingTx {
   id: bigint;
+  order_id: bigint;
   txid: Buffer;
   block_number: bigint;
   block_id: Buffer;
   block_at: Date;
+}
+
+/** What a pass has left although its block is solid. */
+export interface Unsettled {
+  readonly left: number;
+  readonly fromBlock: number | undefined;
 }
 
 @Injectable()
@@ -72,22 +88,47 @@ export class Settlement {
     @Inject(Log) private readonly logger: Log,
   ) {}
 
-  /** Settles everything whose block lies at or below the solid head. */
-  async settle(solid: BlockHead): Promise<void> {
-    const waiting = await this.database.query<WaitingTx>(WAITING, [solid.number]);
-    const byBlock = new Map<number, WaitingTx[]>();
-    for (const tx of waiting) {
-      const number = Number(tx.block_number);
-      byBlock.set(number, [...(byBlock.get(number) ?? []), tx]);
+  /**
+   * Settles everything whose block lies at or below the solid head. A block or an order that fails is logged and leaves
+   * the others. Returns what is left: transactions whose block is solid, and the lowest of these blocks.
+   */
+  async settle(solid: BlockHead): Promise<Unsettled> {
+    let left = 0;
+    let fromBlock: number | undefined;
+    for (let after: readonly [bigint, bigint] = [-1n, -1n]; ;) {
+      const waiting = await this.database.query<WaitingTx>(WAITING, [solid.number, ...after]);
+      const byBlock = new Map<number, WaitingTx[]>();
+      for (const tx of waiting) {
+        const number = Number(tx.block_number);
+        byBlock.set(number, [...(byBlock.get(number) ?? []), tx]);
+      }
+      for (const [number, txs] of byBlock) {
+        const unsettled = await this.tryBlock(number, txs);
+        left += unsettled;
+        if (unsettled > 0) fromBlock ??= number;
+      }
+      const last = waiting.at(-1);
+      if (last === undefined || waiting.length < PAGE) return { left, fromBlock };
+      after = [last.block_number, last.id];
     }
-    for (const [number, txs] of byBlock) await this.settleBlock(number, txs);
   }
 
-  private async settleBlock(number: number, txs: readonly WaitingTx[]): Promise<void> {
+  /** How many of a block's transactions are left. */
+  private async tryBlock(number: number, txs: readonly WaitingTx[]): Promise<number> {
+    try {
+      return await this.settleBlock(number, txs);
+    } catch (error) {
+      if (isConnectionFault(error)) throw error;
+      this.logger.error({ err: error, block: number }, 'a block could not be settled; it comes again');
+      return txs.length;
+    }
+  }
+
+  private async settleBlock(number: number, txs: readonly WaitingTx[]): Promise<number> {
     crashPoint('solid.before');
     const block = await this.agreedBlock(number);
     crashPoint('solid.after');
-    if (block === undefined) return;
+    if (block === undefined) return txs.length;
     const present = new Set(block.transactions.filter((tx) => tx.succeeded).map((tx) => tx.txid));
     const final: WaitingTx[] = [];
     const fallen: FallenTx[] = [];
@@ -96,24 +137,41 @@ export class Settlement {
       // What was recorded by a node that told another time falls away too: rentals are counted from the block's own.
       const stands = blockId === block.id && tx.block_at.getTime() === block.timestampMs;
       if (stands && present.has(tx.txid.toString('hex'))) final.push(tx);
-      else fallen.push({ id: tx.id, blockId });
+      else fallen.push({ id: tx.id, orderId: tx.order_id, blockId });
     }
-    if (final.length > 0) {
-      crashPoint('record-solid.before');
-      const { orders, moved, settled } = await this.database.transaction(async (tx) => recordSolid(tx, final, block));
-      crashPoint('record-solid.after');
-      this.progress.transactions('solid', newsOf(moved, orders), { block: number });
-      const byId = new Map(orders.map((row) => [row.id, identityOf(row)]));
-      this.progress.orders(
-        'settled',
-        settled.flatMap(({ id, age_sec: ageSec }) => {
-          const order = byId.get(id);
-          return order === undefined ? [] : [{ order, ageSec }];
-        }),
-      );
-    }
+    const unsettled = await this.recordFinal(final, block);
     if (fallen.length > 0) this.logger.warn({ block: number, count: fallen.length }, 'a block fell away');
-    await this.inclusion.fallAway(fallen);
+    return unsettled + (await this.inclusion.fallAway(fallen));
+  }
+
+  private async recordFinal(final: readonly WaitingTx[], block: Block): Promise<number> {
+    if (final.length === 0) return 0;
+    let done = 0;
+    const failed = await allOrEach(
+      final,
+      (tx) => tx.order_id,
+      async (some) => {
+        crashPoint('record-solid.before');
+        const solid = await this.database.transaction(async (tx) => recordSolid(tx, some, block));
+        crashPoint('record-solid.after');
+        this.tell(solid, block.number);
+        done += solid.orders.length;
+      },
+    );
+    for (const { order, error } of failed) this.progress.notMoved('solid', order, error);
+    return final.length - done;
+  }
+
+  private tell({ orders, moved, settled }: Solid, block: number): void {
+    this.progress.transactions('solid', newsOf(moved, orders), { block });
+    const byId = new Map(orders.map((row) => [row.id, identityOf(row)]));
+    this.progress.orders(
+      'settled',
+      settled.flatMap(({ id, age_sec: ageSec }) => {
+        const order = byId.get(id);
+        return order === undefined ? [] : [{ order, ageSec }];
+      }),
+    );
   }
 
   /** The solid block at `number` that all healthy nodes which have one agree on; undefined when none or no agreement. */
@@ -136,14 +194,15 @@ export class Settlement {
 }
 
 interface Solid {
-  readonly orders: readonly IdentityRow[];
+  /** One row for each transaction that could be locked. */
+  readonly orders: readonly LockedRow[];
   readonly moved: readonly MovedTx[];
   readonly settled: readonly { id: bigint; age_sec: number }[];
 }
 
 async function recordSolid(tx: Queryable, final: readonly WaitingTx[], block: Block): Promise<Solid> {
-  const ids = final.map((entry) => entry.id);
-  const locked = await tx.query<IdentityRow>(LOCK_ORDERS, [ids]);
+  const locked = await tx.query<LockedRow>(LOCK_WAITING, [final.map((entry) => entry.id)]);
+  const ids = locked.map((row) => row.tx_id);
   const moved = await tx.query<MovedTx>(MARK_SOLID, [ids, Buffer.from(block.id, 'hex')]);
   const orders = [...new Set(moved.map((entry) => entry.order_id))];
   const returned = moved.filter((entry) => entry.purpose === 'reclaim').map((entry) => entry.leg_id);

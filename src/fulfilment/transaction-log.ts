@@ -1,8 +1,10 @@
 /**
  * The only writer of chain_tx and broadcast: every step of a transaction is recorded before the next one is taken.
- * All writes are for many at once; each takes effect only under the fence of its order's claim.
+ * All writes are for many at once; each takes effect only under the fence of its order's claim, and passes over rows
+ * that another session holds: those orders come again.
  */
 import { Inject, Injectable } from '@nestjs/common';
+import { sleep } from '../clock.js';
 import { crashPoint } from '../crash-point.js';
 import { Database, type Queryable } from '../store/database.js';
 import type { ChainTxPurpose } from '../orders/order-state.js';
@@ -44,7 +46,7 @@ const RECORD_BUILT = {
   text: `WITH held AS (
       SELECT o.id FROM orders o JOIN (SELECT DISTINCT * FROM unnest($1::bigint[], $2::int[])) AS v(id, fence)
           ON o.id = v.id AND o.fence = v.fence
-       ORDER BY o.id FOR NO KEY UPDATE OF o)
+       ORDER BY o.id FOR NO KEY UPDATE OF o SKIP LOCKED)
     INSERT INTO chain_tx (order_id, leg_id, wallet_id, purpose, attempt, status, txid, raw_data, ref_block_number, expires_at)
     SELECT v.order_id, v.leg_id, v.wallet_id, v.purpose, v.attempt, 'built', v.txid, v.raw_data, v.ref_block, v.expires_at
       FROM unnest($1::bigint[], $3::bigint[], $4::int[], $5::text[], $6::int[], $7::bytea[], $8::bytea[],
@@ -56,21 +58,24 @@ const RECORD_BUILT = {
 
 const RECORD_SIGNED = {
   name: 'record_signed',
-  text: `UPDATE chain_tx t SET status = 'signed', signature = v.signature
-    FROM unnest($1::bigint[], $2::int[], $3::bytea[]) AS v(id, fence, signature), orders o
-    WHERE t.id = v.id AND t.status = 'built' AND o.id = t.order_id AND o.fence = v.fence RETURNING t.id`,
+  text: `WITH held AS (
+      SELECT t.id, v.signature FROM unnest($1::bigint[], $2::int[], $3::bytea[]) AS v(id, fence, signature)
+        JOIN chain_tx t ON t.id = v.id JOIN orders o ON o.id = t.order_id AND o.fence = v.fence
+       WHERE t.status = 'built' ORDER BY t.id FOR NO KEY UPDATE OF t SKIP LOCKED)
+    UPDATE chain_tx t SET status = 'signed', signature = held.signature FROM held WHERE t.id = held.id RETURNING t.id`,
 };
 
-const LOCK_ORDERS = {
-  name: 'lock_orders_fenced',
-  text: `SELECT o.id FROM orders o JOIN unnest($1::bigint[], $2::int[]) AS v(id, fence) ON o.id = v.id AND o.fence = v.fence
-    ORDER BY o.id FOR NO KEY UPDATE OF o`,
+const LOCK_SIGNED = {
+  name: 'lock_signed',
+  text: `SELECT t.id FROM unnest($1::bigint[], $2::int[]) AS v(id, fence)
+      JOIN chain_tx t ON t.id = v.id JOIN orders o ON o.id = t.order_id AND o.fence = v.fence JOIN leg l ON l.id = t.leg_id
+    WHERE t.status = 'signed' ORDER BY o.id, t.id FOR NO KEY UPDATE OF o, t, l SKIP LOCKED`,
 };
 
 const MARK_SENDING = {
   name: 'mark_sending',
   text: `UPDATE chain_tx SET status = 'sending', sent_at = clock_timestamp(), sends = 1
-    WHERE id = ANY ($1::bigint[]) AND order_id = ANY ($2::bigint[]) AND status = 'signed' RETURNING id, leg_id, order_id, purpose`,
+    WHERE id = ANY ($1::bigint[]) AND status = 'signed' RETURNING id, leg_id, order_id, purpose`,
 };
 
 const MOVE_LEGS = {
@@ -87,20 +92,24 @@ const MOVE_ORDERS = {
 
 const DROP = {
   name: 'drop_unsent',
-  text: `UPDATE chain_tx t SET status = 'dropped'
-    FROM unnest($1::bigint[], $2::int[]) AS v(id, fence), orders o
-    WHERE t.id = v.id AND t.status IN ('built', 'signed') AND o.id = t.order_id AND o.fence = v.fence RETURNING t.id`,
+  text: `WITH held AS (
+      SELECT t.id FROM unnest($1::bigint[], $2::int[]) AS v(id, fence)
+        JOIN chain_tx t ON t.id = v.id JOIN orders o ON o.id = t.order_id AND o.fence = v.fence
+       WHERE t.status IN ('built', 'signed') ORDER BY t.id FOR NO KEY UPDATE OF t SKIP LOCKED)
+    UPDATE chain_tx t SET status = 'dropped' FROM held WHERE t.id = held.id RETURNING t.id`,
 };
 
 const COUNT_SENDS = {
   name: 'count_sends',
-  text: `UPDATE chain_tx SET sends = sends + 1, sent_at = clock_timestamp() WHERE id = ANY ($1::bigint[])`,
+  text: `UPDATE chain_tx SET sends = sends + 1, sent_at = clock_timestamp()
+    WHERE id IN (SELECT id FROM chain_tx WHERE id = ANY ($1::bigint[]) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED)`,
 };
 
 /** A first sending is counted before it is tried, so that a crash meanwhile never hides one. */
 const UNCOUNT_SENDS = {
   name: 'uncount_sends',
-  text: `UPDATE chain_tx SET sends = sends - 1 WHERE id = ANY ($1::bigint[]) AND sends > 0`,
+  text: `UPDATE chain_tx SET sends = sends - 1
+    WHERE id IN (SELECT id FROM chain_tx WHERE id = ANY ($1::bigint[]) AND sends > 0 ORDER BY id FOR NO KEY UPDATE SKIP LOCKED)`,
 };
 
 /** The same bytes are sent again and again; a node's answer is kept when it is a new one. */
@@ -113,13 +122,29 @@ const RECORD_BROADCASTS = {
 
 const RECORD_DEAD = {
   name: 'record_dead',
-  text: `UPDATE chain_tx t SET status = 'dead', evidence = v.evidence
-    FROM unnest($1::bigint[], $2::int[], $3::jsonb[]) AS v(id, fence, evidence), orders o
-    WHERE t.id = v.id AND t.status = 'sending' AND o.id = t.order_id AND o.fence = v.fence RETURNING t.id`,
+  text: `WITH held AS (
+      SELECT t.id, v.evidence FROM unnest($1::bigint[], $2::int[], $3::jsonb[]) AS v(id, fence, evidence)
+        JOIN chain_tx t ON t.id = v.id JOIN orders o ON o.id = t.order_id AND o.fence = v.fence
+       WHERE t.status = 'sending' ORDER BY t.id FOR NO KEY UPDATE OF t SKIP LOCKED)
+    UPDATE chain_tx t SET status = 'dead', evidence = held.evidence FROM held WHERE t.id = held.id RETURNING t.id`,
 };
 
-function byId<T extends { readonly id: bigint }>(refs: readonly T[]): T[] {
-  return [...refs].sort((a, b) => (a.id < b.id ? -1 : 1));
+/** Rests before each try to write what was passed over; sessions of our own hold rows for milliseconds. */
+const RESTS_MS = [0, 20, 100];
+
+/** Writes what can be written, and soon after once more what could not. Returns the ids written. */
+async function withSecondTries<T extends { readonly id: bigint }>(
+  refs: readonly T[],
+  write: (refs: readonly T[]) => Promise<readonly { id: bigint }[]>,
+): Promise<Set<bigint>> {
+  const written = new Set<bigint>();
+  for (const restMs of RESTS_MS) {
+    const left = refs.filter(({ id }) => !written.has(id));
+    if (left.length === 0) break;
+    if (restMs > 0) await sleep(restMs);
+    for (const { id } of await write(left)) written.add(id);
+  }
+  return written;
 }
 
 @Injectable()
@@ -148,13 +173,15 @@ export class TransactionLog {
   /** Records signatures; returns the ids that were still ours to sign. */
   async recordSigned(signed: readonly (TxRef & { readonly signature: Buffer })[]): Promise<Set<bigint>> {
     crashPoint('record-signed.before');
-    const rows = await this.database.query<{ id: bigint }>(RECORD_SIGNED, [
-      signed.map((record) => record.id),
-      signed.map((record) => record.fence),
-      signed.map((record) => record.signature),
-    ]);
+    const recorded = await withSecondTries(signed, (some) =>
+      this.database.query<{ id: bigint }>(RECORD_SIGNED, [
+        some.map((record) => record.id),
+        some.map((record) => record.fence),
+        some.map((record) => record.signature),
+      ]),
+    );
     crashPoint('record-signed.after');
-    return new Set(rows.map((row) => row.id));
+    return recorded;
   }
 
   /**
@@ -163,7 +190,7 @@ export class TransactionLog {
    */
   async recordSending(refs: readonly TxRef[]): Promise<Set<bigint>> {
     crashPoint('record-sending.before');
-    const marked = await this.database.transaction(async (tx) => this.markSending(tx, refs));
+    const marked = await withSecondTries(refs, (some) => this.database.transaction((tx) => this.markSending(tx, some)));
     crashPoint('record-sending.after');
     return marked;
   }
@@ -172,8 +199,7 @@ export class TransactionLog {
   async recordDropped(refs: readonly TxRef[]): Promise<void> {
     if (refs.length === 0) return;
     crashPoint('drop.before');
-    const sorted = byId(refs);
-    await this.database.query(DROP, [sorted.map((ref) => ref.id), sorted.map((ref) => ref.fence)]);
+    await this.database.query(DROP, [refs.map((ref) => ref.id), refs.map((ref) => ref.fence)]);
     crashPoint('drop.after');
   }
 
@@ -202,28 +228,30 @@ export class TransactionLog {
   /** Records proofs of death; returns the ids that were still undecided. */
   async recordDead(proofs: readonly (TxRef & { readonly evidence: object })[]): Promise<Set<bigint>> {
     crashPoint('record-dead.before');
-    const sorted = byId(proofs);
-    const rows = await this.database.query<{ id: bigint }>(RECORD_DEAD, [
-      sorted.map((proof) => proof.id),
-      sorted.map((proof) => proof.fence),
-      sorted.map((proof) => JSON.stringify(proof.evidence)),
-    ]);
+    const recorded = await withSecondTries(proofs, (some) =>
+      this.database.query<{ id: bigint }>(RECORD_DEAD, [
+        some.map((proof) => proof.id),
+        some.map((proof) => proof.fence),
+        some.map((proof) => JSON.stringify(proof.evidence)),
+      ]),
+    );
     crashPoint('record-dead.after');
-    return new Set(rows.map((row) => row.id));
+    return recorded;
   }
 
-  private async markSending(tx: Queryable, refs: readonly TxRef[]): Promise<Set<bigint>> {
-    const params = [refs.map((ref) => ref.orderId), refs.map((ref) => ref.fence)];
-    const orders = (await tx.query<{ id: bigint }>(LOCK_ORDERS, params)).map((row) => row.id);
+  private async markSending(tx: Queryable, refs: readonly TxRef[]): Promise<{ id: bigint }[]> {
+    const params = [refs.map((ref) => ref.id), refs.map((ref) => ref.fence)];
+    const locked = await tx.query<{ id: bigint }>(LOCK_SIGNED, params);
+    if (locked.length === 0) return [];
     const rows = await tx.query<{ id: bigint; leg_id: bigint; order_id: bigint; purpose: ChainTxPurpose }>(
       MARK_SENDING,
-      [refs.map((ref) => ref.id), orders],
+      [locked.map((row) => row.id)],
     );
     await tx.query(MOVE_LEGS, [
       rows.map((row) => row.leg_id),
       rows.map((row) => (row.purpose === 'reclaim' ? 'reclaiming' : 'placed')),
     ]);
     await tx.query(MOVE_ORDERS, [rows.map((row) => row.order_id)]);
-    return new Set(rows.map((row) => row.id));
+    return rows;
   }
 }

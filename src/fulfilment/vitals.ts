@@ -14,6 +14,7 @@ import { ORDERS_QUEUE, queuePrefix } from '../queue/jobs.js';
 import { Repeater } from '../repeat.js';
 import { Database } from '../store/database.js';
 import { ChainView } from './chain-view.js';
+import { Follower, type Behind } from './follower.js';
 import { Runner } from './runner.js';
 
 /** How often it looks; a scrape that comes oftener sees the same figures. */
@@ -121,6 +122,7 @@ export class Vitals {
     @Inject(Redis) private readonly redis: Redis,
     @Inject(Config) private readonly config: Config,
     @Inject(Runner) runner: Runner,
+    @Inject(Follower) follower: Follower,
     @Inject(ChainView) view: ChainView,
     @Inject(Metrics) metrics: Metrics,
     @Inject(Log) log: Log,
@@ -136,6 +138,20 @@ export class Vitals {
         },
       });
     reading('chain_solid_gap_blocks', 'Blocks from the solid head to the head, as last seen.', () => gapOf(view));
+    const behind = (name: string, help: string, key: keyof Behind): Gauge =>
+      reading(name, help, () => follower.behind[key]);
+    behind('follow_age_seconds', 'Time since every new block was last recorded.', 'followAgeSec');
+    behind('settle_age_seconds', 'Time since settlement last went through all that waited for it.', 'settleAgeSec');
+    behind(
+      'held_transactions',
+      'Transactions in blocks that could not be recorded: another session holds their rows, or they fail.',
+      'heldTransactions',
+    );
+    behind(
+      'unsettled_blocks',
+      'Blocks from the oldest one with something left to settle up to the solid head.',
+      'unsettledBlocks',
+    );
     reading(
       'vitals_age_seconds',
       'Age of the figures on open orders.',

@@ -3,6 +3,7 @@
  * time of their next run. Only the database's clock counts here; only the chain's for rental ends (Contract 9).
  */
 import { Inject, Injectable } from '@nestjs/common';
+import { sleep } from '../clock.js';
 import { Config } from '../config.js';
 import { crashPoint } from '../crash-point.js';
 import { sun, type Energy } from '../money/units.js';
@@ -92,11 +93,11 @@ const LOAD_TALLIES = {
     WHERE t.order_id = ANY ($1::bigint[]) AND t.status IN ('dead', 'dropped') GROUP BY t.leg_id, t.purpose`,
 };
 
-/** Rows held in order of id, as by everyone who writes several orders at once. */
+/** Rows held in order of id. Those that another session holds are passed over, so that one holds up no other. */
 const HELD = `SELECT o.id, v.delay_ms, v.is_ending FROM orders o
     JOIN unnest($1::bigint[], $2::int[], $3::int[], $4::boolean[]) AS v(id, fence, delay_ms, is_ending)
       ON o.id = v.id AND o.fence = v.fence
-    ORDER BY o.id FOR NO KEY UPDATE OF o`;
+    ORDER BY o.id FOR NO KEY UPDATE OF o SKIP LOCKED`;
 
 /**
  * Gives a claimed order back. Its next run follows from the state it is in by then, which others (the block follower)
@@ -125,11 +126,19 @@ const RENEW = {
   text: `WITH held AS (
       SELECT o.id, clock_timestamp() + $3 * interval '1 second' AS until FROM orders o
         JOIN unnest($1::bigint[], $2::int[]) AS v(id, fence) ON o.id = v.id AND o.fence = v.fence
-       WHERE o.lease_until IS NOT NULL ORDER BY o.id FOR NO KEY UPDATE OF o)
+       WHERE o.lease_until IS NOT NULL ORDER BY o.id FOR NO KEY UPDATE OF o SKIP LOCKED)
     UPDATE orders o SET lease_until = held.until,
         next_run_at = CASE WHEN o.next_run_at IS NOT DISTINCT FROM o.lease_until THEN held.until ELSE o.next_run_at END
       FROM held WHERE o.id = held.id AND o.lease_until IS NOT NULL`,
 };
+
+const STILL_OURS = {
+  name: 'still_ours',
+  text: `SELECT o.id FROM orders o JOIN unnest($1::bigint[], $2::int[]) AS v(id, fence) ON o.id = v.id AND o.fence = v.fence`,
+};
+
+/** Rests before each try to give back what another session holds; those of our own end within milliseconds. */
+const RELEASE_RESTS_MS = [0, 20, 100, 500];
 
 interface OrderRow {
   id: bigint;
@@ -321,18 +330,43 @@ export class Work {
     ]);
   }
 
-  /** Gives orders back, each with its next run; returns how many were still ours to give. */
+  /**
+   * Gives orders back, each with its next run; returns how many were still ours to give. One whose row another session
+   * goes on holding stays leased: it is due again when the lease ends.
+   */
   async release(orders: readonly Released[]): Promise<number> {
     if (orders.length === 0) return 0;
     crashPoint('release.before');
-    const released = await this.database.query(RELEASE, [
+    let left = [...orders];
+    let lost = 0;
+    for (const restMs of RELEASE_RESTS_MS) {
+      if (restMs > 0) await sleep(restMs);
+      const released = await this.releaseFree(left);
+      const kept = left.filter(({ order }) => !released.has(order.id));
+      if (kept.length === 0) break;
+      left = await this.stillOurs(kept);
+      lost += kept.length - left.length;
+      if (left.length === 0) break;
+    }
+    crashPoint('release.after');
+    return orders.length - lost;
+  }
+
+  private async releaseFree(orders: readonly Released[]): Promise<Set<bigint>> {
+    const rows = await this.database.query<{ id: bigint }>(RELEASE, [
       orders.map(({ order }) => order.id),
       orders.map(({ order }) => order.fence),
       orders.map(({ delayMs }) => Math.round(delayMs)),
       orders.map(({ isEnding }) => isEnding),
     ]);
-    crashPoint('release.after');
-    return released.length;
+    return new Set(rows.map(({ id }) => id));
+  }
+
+  private async stillOurs(orders: readonly Released[]): Promise<Released[]> {
+    const params = [orders.map(({ order }) => order.id), orders.map(({ order }) => order.fence)];
+    const rows = await this.database.query<{ id: bigint }>(STILL_OURS, params);
+    const ours = new Set(rows.map(({ id }) => id));
+    return orders.filter(({ order }) => ours.has(order.id));
   }
 
   /** Reads claimed orders whole, under the fence of their claim. */

@@ -64,6 +64,8 @@ interface DataSourceOptions {
   readonly applicationName: string;
   /** The longest one statement may take, 0 = no limit (migrations). */
   readonly statementTimeoutMs?: number;
+  /** The longest one statement may wait for a lock; 10 s unless said, which a second request with the same key waits. */
+  readonly lockTimeoutMs?: number;
 }
 
 export function createDataSource(options: DataSourceOptions): DataSource {
@@ -86,7 +88,7 @@ export function createDataSource(options: DataSourceOptions): DataSource {
       // A same-key request waits for the first up to 10 s (Contract 6); the statement outlives that wait a little.
       options: [
         `-c statement_timeout=${statementTimeoutMs.toString()}`,
-        '-c lock_timeout=10000',
+        `-c lock_timeout=${(options.lockTimeoutMs ?? 10_000).toString()}`,
         '-c idle_in_transaction_session_timeout=10000',
         '-c timezone=UTC',
       ].join(' '),

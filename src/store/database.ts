@@ -61,6 +61,19 @@ export function isConnectionFault(thrown: unknown): boolean {
 }
 
 /**
+ * Whether the statement failed by the rows it was about: a constraint, a guard, a value. Any other error is the
+ * database's own, and the next statement would meet it too.
+ */
+export function isRowFault(thrown: unknown): boolean {
+  return /^(ER|P0|21|22|23|44)/.test(sqlStateOf(thrown) ?? '');
+}
+
+/** Whether a lock was not had in time: another session holds what the statement is about. */
+export function isLockTimeout(thrown: unknown): boolean {
+  return sqlStateOf(thrown) === '55P03';
+}
+
+/**
  * Classes of errors after which the connection is as good as before: refusals of our own functions, data and
  * constraint errors, rollbacks, locks not had, cancelled statements, a full disk. All others end the connection: a new
  * one may meet a server, or prepare a statement, that the old one cannot.

@@ -64,9 +64,7 @@ const NODE_FAULTS = {
   'head stuck': (_r, node) => [{ kind: 'head-stuck', node }],
   'solid head stuck': () => [{ kind: 'solid-stuck' }],
   'nodes on two forks': (r, node) => [{ kind: 'own-fork', blocks: upTo(r, 4), node, rate: 0.7 }],
-  fork: (r) => [
-    { kind: 'fork', blocks: upTo(r, 5), drop: r() < 0.3, path: 'wallet/getblock', rate: 0.03, times: 4 },
-  ],
+  fork: (r) => [{ kind: 'fork', blocks: upTo(r, 5), drop: r() < 0.3, path: 'wallet/getblock', rate: 0.03, times: 4 }],
   'fork after a broadcast': (r) => [{ kind: 'fork', blocks: upTo(r, 4), path: BROADCAST, rate: 0.2, times: 3 }],
   'receipt unknown': (_r, node) => [
     ...[RECEIPTS, SOLID_RECEIPTS].map((path) => ({ kind: 'wrong', wrong: 'empty', path, node, rate: RATE })),

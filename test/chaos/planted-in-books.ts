@@ -95,7 +95,11 @@ export const PLANTED_IN_BOOKS: readonly PlantedBug[] = [
   {
     name: 'final as soon as it is in a block',
     changes: [
-      { file: FOLLOWER, find: 'await this.settlement.settle(solid);', put: 'await this.settlement.settle(head);' },
+      {
+        file: FOLLOWER,
+        find: 'await this.settlement.settle(current.solid);',
+        put: 'await this.settlement.settle(current.head);',
+      },
       {
         file: SETTLEMENT,
         find: `import { solidBlockOf, TronClient } from`,

@@ -155,7 +155,7 @@ describe('a reverted block', () => {
     await hand.look();
     const [tx] = await txsOf(key);
     expect(tx?.status).toBe('included');
-    await hand.part(Inclusion).fallAway([{ id: tx!.id, blockId: '11'.repeat(32) }]);
+    await hand.part(Inclusion).fallAway([{ id: tx!.id, orderId: (await orderOf(key)).id, blockId: '11'.repeat(32) }]);
     expect(await statusesOf(key)).toEqual(['included']);
     expect((await orderOf(key)).status).toBe('delivered');
   });

@@ -1,0 +1,155 @@
+// Another session holds a row or a table, as an idle psql does: everybody else is served, delivered, settled and
+// reclaimed meanwhile, and what was held is made up for afterwards.
+import pg from 'pg';
+import { until } from '../../src/local/wait.js';
+import { findingsOf } from '../../src/verify/finding.js';
+import type { Customer } from '../client.js';
+import { makeCustomer } from '../factory.js';
+import { ReconcileWorld } from '../reconcile-world.js';
+
+const LIMIT_MS = 40_000;
+/** By hand, `HOLD_SEC=60` holds every lock for a minute. */
+const HOLD_SEC = Number(process.env['HOLD_SEC'] ?? '0');
+
+let world: ReconcileWorld;
+let victim: Customer;
+let other: Customer;
+const receiver = (index: number): string => world.world.accounts[index % world.world.accounts.length]!.address;
+
+beforeAll(async () => {
+  world = await ReconcileWorld.open();
+  await world.syncAll();
+  victim = await makeCustomer(world.api, 100_000_000_000n);
+  other = await makeCustomer(world.api, 100_000_000_000n);
+});
+
+afterAll(() => world.close());
+
+/** Holds what `statements` lock until `work` is done. */
+async function whileHeld<T>(statements: readonly string[], work: () => Promise<T>): Promise<T> {
+  const holder = new pg.Client({ connectionString: world.world.databaseUrl, query_timeout: 10_000 });
+  await holder.connect();
+  try {
+    await holder.query('BEGIN');
+    for (const statement of statements) await holder.query(statement);
+    return await work();
+  } finally {
+    await holder.query('ROLLBACK').catch(() => undefined);
+    await holder.end();
+  }
+}
+
+async function buy(customer: Customer, index: number, durationSec = 60): Promise<string> {
+  const order = { receive_address: receiver(index), energy: 70_000 + index, duration_sec: durationSec };
+  const answer = await customer.post('/v1/orders', order);
+  if (answer.status !== 202) throw new Error(`answered ${answer.status.toString()} ${String(answer.body.error)}`);
+  return String(answer.body.key);
+}
+
+interface Seen {
+  readonly id: bigint;
+  readonly status: string;
+  readonly settled: boolean;
+  readonly over: boolean;
+}
+
+async function see(key: string): Promise<Seen> {
+  const [row] = await world.database.query<Seen>(
+    `SELECT id, status, settled, NOT EXISTS (SELECT FROM leg WHERE order_id = o.id AND status NOT IN ('reclaimed', 'released')) AS over
+       FROM orders o WHERE key = $1`,
+    [key],
+  );
+  return row!;
+}
+
+async function untilSeen(key: string, what: string, isSo: (seen: Seen) => boolean): Promise<Seen> {
+  return until(
+    async () => {
+      const seen = await see(key);
+      return isSo(seen) ? seen : undefined;
+    },
+    LIMIT_MS,
+    `${key} being ${what}`,
+    50,
+  );
+}
+
+/** A whole life of orders of somebody else, several at once and once more until the hold has lasted. */
+async function othersGoOn(): Promise<void> {
+  const untilMs = performance.now() + HOLD_SEC * 1000;
+  do {
+    const keys = await Promise.all([1, 2, 3, 4].map((index) => buy(other, index)));
+    for (const key of keys) await untilSeen(key, 'settled', ({ settled }) => settled);
+    for (const key of keys) await untilSeen(key, 'reclaimed and over', ({ over }) => over);
+  } while (performance.now() < untilMs);
+}
+
+type Moment = 'just bought' | 'on its way' | 'running';
+
+async function victimAt(moment: Moment): Promise<string> {
+  const key = await buy(victim, 5, 60);
+  if (moment === 'on its way') await untilSeen(key, 'placed', ({ status }) => status !== 'reserved');
+  if (moment === 'running') await untilSeen(key, 'settled', ({ settled }) => settled);
+  return key;
+}
+
+const ORDER = `(SELECT max(id) FROM orders)`;
+const VICTIM_ACCOUNT = 'the credit account of one project';
+const ROWS: readonly (readonly [string, Moment, string])[] = [
+  ['the row of an order just bought', 'just bought', `SELECT FROM orders WHERE id = ${ORDER} FOR UPDATE`],
+  ['the row of an order on its way', 'on its way', `SELECT FROM orders WHERE id = ${ORDER} FOR UPDATE`],
+  ['the row of a running order', 'running', `SELECT FROM orders WHERE id = ${ORDER} FOR UPDATE`],
+  ['a leg on its way', 'on its way', `SELECT FROM leg WHERE order_id = ${ORDER} FOR UPDATE`],
+  ['a leg of a running order', 'running', `SELECT FROM leg WHERE order_id = ${ORDER} FOR UPDATE`],
+  ['a chain transaction on its way', 'on its way', `SELECT FROM chain_tx WHERE order_id = ${ORDER} FOR UPDATE`],
+  ['a chain transaction of a running order', 'running', `SELECT FROM chain_tx WHERE order_id = ${ORDER} FOR UPDATE`],
+  [VICTIM_ACCOUNT, 'on its way', `SELECT FROM credit_account WHERE project_id = 'VICTIM' FOR UPDATE`],
+  ['the row of one project', 'on its way', `SELECT FROM project WHERE id = 'VICTIM' FOR UPDATE`],
+  [
+    'one slot',
+    'on its way',
+    `SELECT FROM pool_slot WHERE (wallet_id, slot_no) = (SELECT wallet_id, min(slot_no) FROM pool_slot GROUP BY 1 ORDER BY 1 LIMIT 1) FOR UPDATE`,
+  ],
+  [
+    'all slots of one wallet',
+    'on its way',
+    `SELECT FROM pool_slot WHERE wallet_id = (SELECT min(id) FROM pool_wallet) FOR UPDATE`,
+  ],
+  ['a pool wallet', 'on its way', `SELECT FROM pool_wallet WHERE id = (SELECT min(id) FROM pool_wallet) FOR UPDATE`],
+  ['the reconciler’s row', 'on its way', `SELECT FROM reconcile_state FOR UPDATE`],
+  ['all shared readings', 'on its way', `SELECT FROM market_state FOR UPDATE`],
+  ['all broadcasts', 'on its way', `SELECT FROM broadcast FOR UPDATE`],
+  ['all ledger entries', 'on its way', `SELECT FROM credit_entry FOR UPDATE`],
+  ['all order events', 'on its way', `SELECT FROM order_event FOR UPDATE`],
+  ['the audit log', 'on its way', `LOCK TABLE audit_log IN SHARE ROW EXCLUSIVE MODE`],
+  ['the table of unrecorded transactions', 'on its way', `LOCK TABLE orphan_tx IN SHARE ROW EXCLUSIVE MODE`],
+  ['the table of shared readings', 'on its way', `LOCK TABLE market_state IN SHARE ROW EXCLUSIVE MODE`],
+  ['the table of the reconciler', 'on its way', `LOCK TABLE reconcile_state IN SHARE ROW EXCLUSIVE MODE`],
+];
+
+it.each(ROWS)(
+  'while another session holds %s, everybody else is delivered, settled and reclaimed',
+  async (_what, moment, lock) => {
+    await world.syncAll();
+    const key = await victimAt(moment);
+    await whileHeld([lock.replace('VICTIM', victim.merchant)], othersGoOn);
+    await untilSeen(key, 'settled', ({ settled }) => settled);
+    await untilSeen(key, 'reclaimed and over', ({ over }) => over);
+  },
+  120_000 + HOLD_SEC * 1000,
+);
+
+it('a held order does not move, and is told of by a gauge until it does', async () => {
+  await world.syncAll();
+  const key = await buy(victim, 5);
+  await untilSeen(key, 'placed', ({ status }) => status !== 'reserved');
+  await whileHeld([`SELECT FROM leg WHERE order_id = ${ORDER} FOR UPDATE`], async () => {
+    await othersGoOn();
+    expect(await see(key)).toMatchObject({ settled: false });
+  });
+  await untilSeen(key, 'reclaimed and over', ({ over }) => over);
+}, 120_000);
+
+it('the books agree after all that was held', async () => {
+  expect(findingsOf(await world.verify())).toEqual([]);
+});
