@@ -109,6 +109,8 @@ export class Stage {
       await parts.get(Ledger).topUp(id, CREDITS, `bench-${id}`, AUTHOR);
       tenants.push({ id, apiKey });
     }
+    // The rows of requests have no worker that goes on reading the wallets.
+    await parts.get(Database).query(`UPDATE pool_wallet SET sells_until = clock_timestamp() + interval '1 day'`);
     // Info: the line that says where it listens is one.
     const api = await world.startApi(await freePort(), { LOG_LEVEL: 'info' });
     return new Stage(world, parts, tenants, api.baseUrl, api.process.pid, stores);

@@ -94,6 +94,12 @@ export async function addWallet(
 /** Puts both wallets of the chain into the pool and fills their slots from what the chain says. */
 export async function fillPool(api: TestApi, chain: OrderChain): Promise<void> {
   for (const role of ['pool', 'activation'] as const) await addWallet(api, chain[role], role);
+  await keepSelling(api.database);
+}
+
+/** As if a worker went on reading the wallets, for tests that have none. */
+export async function keepSelling(database: Database): Promise<void> {
+  await database.query(`UPDATE pool_wallet SET sells_until = clock_timestamp() + interval '1 day'`);
 }
 
 export interface ApiProcess {

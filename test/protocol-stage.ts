@@ -18,7 +18,7 @@ import { PoolSync } from '../src/pool/pool-sync.js';
 import { openLog } from './log.js';
 import { WorkerModule } from '../src/worker.module.js';
 import type { Customer } from './client.js';
-import { addWallet, fillPool, makeCustomer, openApi, serviceEnv, type TestApi } from './factory.js';
+import { addWallet, fillPool, keepSelling, makeCustomer, openApi, serviceEnv, type TestApi } from './factory.js';
 import { newOwner, stake, type OrderChain, type Owner } from './order-chain.js';
 import { createTestDatabase, type TestDatabase } from './setup/database.js';
 import { startDevnet, type Devnet } from './setup/devnet.js';
@@ -114,6 +114,8 @@ let bought = 0;
 export async function rent(receiver: string, energy = 50_000): Promise<string> {
   bought += 1;
   const key = `p-${bought.toString()}`;
+  // Wallets are read here only when a test says so.
+  await keepSelling(api.database);
   const body = { receive_address: receiver, energy, duration_sec: 60 };
   const answer = await customer.post('/v1/orders', body, { 'Idempotency-Key': key });
   expect(answer.status).toBe(202);
@@ -171,10 +173,11 @@ async function stakeNow(owner: Owner, amount: bigint): Promise<void> {
   await staked;
 }
 
-export const openStage = (): Promise<void> => open(false);
+/** `spareSun`: what the pool wallet holds beside its stake, to burn for bandwidth. */
+export const openStage = (spareSun = 1_000_000_000n): Promise<void> => open(false, spareSun);
 export const openStageOfTwo = (): Promise<void> => open(true);
 
-async function open(withSecond: boolean): Promise<void> {
+async function open(withSecond: boolean, spareSun = 1_000_000_000n): Promise<void> {
   [store, redis] = await Promise.all([createTestDatabase(), createTestRedis()]);
   const token = newOwner().address;
   devnet = await startDevnet({
@@ -184,7 +187,7 @@ async function open(withSecond: boolean): Promise<void> {
     genesis: {
       timestamp: YEARS_AGO_MS,
       accounts: [
-        { address: pool.address, balance: (STAKE_SUN + 1_000_000_000n).toString() },
+        { address: pool.address, balance: (STAKE_SUN + spareSun).toString() },
         { address: second.address, balance: (SECOND_SUN + 1_000_000_000n).toString() },
         ...[activation.address, token, ...receivers].map((address) => ({ address, balance: 1000 * SUN_PER_TRX })),
       ],

@@ -59,6 +59,7 @@ export class ActivationService {
           amountSun: createAccountFeeSun,
           // An activation is one transaction from one wallet, so there is no further leg.
           legSlackSun: sun(0),
+          legsMax: 1n,
         },
         refusal: undefined,
       };

@@ -16,7 +16,7 @@ import type { InternalCall } from './evm-meter.js';
 import { type Bill, type Context, chargeBandwidth, chargeExtras } from './fees.js';
 import { text } from './fields.js';
 import { cancelUnfreezing, delegate, freeze, undelegate, unfreeze, withdrawUnfrozen } from './staking.js';
-import type { Tx } from './transactions.js';
+import { isOfItsType, type Tx } from './transactions.js';
 import { type BlockInfo, type VmOutcome, deployContract, triggerContract } from './vm-transactions.js';
 
 export const ACTUATORS: Readonly<Record<string, Actuator>> = {
@@ -66,6 +66,7 @@ export function broadcastErrorOf(error: unknown): unknown {
 
 /** Executes `tx`. Throws BroadcastError (or a NodeError to be turned into one) when it cannot be in a block. */
 export async function execute(context: Context, tx: Tx, block: BlockInfo): Promise<Receipt> {
+  if (!isOfItsType(tx)) throw new NodeError(VALIDATE_CLASS, `contract type error, expected type [${tx.type}]`);
   const bytes = BigInt(tx.size) + RESULT_BYTES_MAX;
   const bill = chargeBandwidth(context, tx.owner, bytes, createsAccount(context, tx));
   chargeExtras(context, tx.owner, bill, {

@@ -248,6 +248,11 @@ export class ProtobufError extends Error {}
 const TRUNCATED =
   'While parsing a protocol message, the input ended unexpectedly in the middle of a field.  This could mean either that the input has been truncated or that an embedded message misreported its own length.';
 
+const NEGATIVE = 'CodedInputStream encountered an embedded string or message which claimed to have negative size.';
+const TOO_DEEP =
+  'Protocol message had too many levels of nesting.  May be malicious.  Use setRecursionLimit() to increase the recursion depth limit.';
+const DEPTH_MAX = 100;
+
 class Source {
   private at = 0;
   constructor(private readonly bytes: Uint8Array) {}
@@ -267,20 +272,60 @@ class Source {
     throw new ProtobufError('CodedInputStream encountered a malformed varint.');
   }
 
+  /** TRON: tags and lengths are read as varints and lose what is above 32 bits. */
+  tag(): number {
+    const tag = Number(BigInt.asUintN(32, this.varint()));
+    if (tag >>> 3 === 0) throw new ProtobufError('Protocol message contained an invalid tag (zero).');
+    return tag;
+  }
+
   block(): Uint8Array {
-    const length = Number(this.varint());
+    const length = Number(BigInt.asIntN(32, this.varint()));
+    if (length < 0) throw new ProtobufError(NEGATIVE);
     if (this.at + length > this.bytes.length) throw new ProtobufError(TRUNCATED);
     this.at += length;
     return this.bytes.subarray(this.at - length, this.at);
   }
 
-  skip(wire: number): void {
+  skip(tag: number, depth = 0): void {
+    const wire = tag & 7;
     if (wire === 0) this.varint();
     else if (wire === 2) this.block();
     else if (wire === 5 || wire === 1) {
       this.at += wire === 5 ? 4 : 8;
       if (this.at > this.bytes.length) throw new ProtobufError(TRUNCATED);
-    } else throw new ProtobufError('Protocol message tag had invalid wire type.');
+    } else if (wire === 3) this.skipGroup(tag >>> 3, depth);
+    else if (wire === 4) throw new ProtobufError('Protocol message end-group tag did not match expected tag.');
+    else throw new ProtobufError('Protocol message tag had invalid wire type.');
+  }
+
+  private skipGroup(number: number, depth: number): void {
+    if (depth >= DEPTH_MAX) throw new ProtobufError(TOO_DEEP);
+    for (;;) {
+      if (this.ended) throw new ProtobufError(TRUNCATED);
+      const tag = this.tag();
+      if (tag === ((number << 3) | 4) >>> 0) return;
+      this.skip(tag, depth + 1);
+    }
+  }
+}
+
+const WIRES: Readonly<Record<FieldKind, number>> = {
+  bytes: 2,
+  string: 2,
+  message: 2,
+  bool: 0,
+  int64: 0,
+  int32: 0,
+  enum: 0,
+};
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+function readText(bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    throw new ProtobufError('Protocol message had invalid UTF-8.');
   }
 }
 
@@ -289,7 +334,7 @@ function readValue(field: Field, source: Source): Value {
     case 'bytes':
       return Buffer.from(source.block()).toString('hex');
     case 'string':
-      return Buffer.from(source.block()).toString('utf8');
+      return readText(source.block());
     case 'message':
       return decode(field.of, source.block());
     case 'bool':
@@ -302,28 +347,39 @@ function readValue(field: Field, source: Source): Value {
   }
 }
 
-/** Decodes a message; unknown fields are skipped. Throws ProtobufError. */
+/**
+ * Decodes a message as java-tron's protobuf does: unknown fields and those in another wire form are skipped, of a single
+ * field the last one counts, and single messages are merged. Throws ProtobufError.
+ */
 export function decode(type: string, bytes: Uint8Array): Message {
   const fields = BY_NUMBER.get(type);
   if (fields === undefined) throw new Error(`unknown message ${type}`);
   const source = new Source(bytes);
   const message: Record<string, Value> = {};
+  const merged = new Map<string, Uint8Array[]>();
   while (!source.ended) {
-    const tag = Number(source.varint());
-    const number = tag >>> 3;
-    if (number === 0) throw new ProtobufError('Protocol message contained an invalid tag (zero).');
-    const field = fields.get(number);
-    const wire = tag & 7;
-    if (
-      field === undefined ||
-      (wire === 2) !== (field.kind === 'bytes' || field.kind === 'string' || field.kind === 'message')
-    ) {
-      source.skip(wire);
+    const tag = source.tag();
+    const field = fields.get(tag >>> 3);
+    if (field === undefined || (tag & 7) !== WIRES[field.kind]) {
+      source.skip(tag);
+      continue;
+    }
+    if (field.kind === 'message' && !field.repeated) {
+      const part = source.block();
+      // Each must be a message of its own; together they are one.
+      message[field.name] = decode(field.of, part);
+      const parts = merged.get(field.name) ?? [];
+      parts.push(part);
+      merged.set(field.name, parts);
       continue;
     }
     const value = readValue(field, source);
     if (field.repeated) message[field.name] = [...((message[field.name] as readonly Value[] | undefined) ?? []), value];
     else message[field.name] = value;
+  }
+  for (const [name, parts] of merged) {
+    const field = fieldNamed(type, name);
+    if (parts.length > 1 && field !== undefined) message[name] = decode(field.of, Buffer.concat(parts));
   }
   return message;
 }

@@ -18,6 +18,8 @@ export interface Tx {
   /** Name of its one contract's type. */
   readonly type: string;
   readonly body: Message;
+  /** Any text whose part after the last slash is the type's name; printed as it is. */
+  readonly typeUrl: string;
   readonly permissionId: number;
   readonly owner: string;
   readonly expirationMs: bigint;
@@ -44,6 +46,7 @@ function assemble(raw: Buffer, data: Message, signatures: readonly string[], bod
     data,
     type,
     body: content,
+    typeUrl: text(parameter, 'type_url'),
     permissionId: num(contract, 'Permission_id'),
     owner: text(content, 'owner_address'),
     expirationMs: int(data, 'expiration'),
@@ -140,6 +143,7 @@ function emptyTx(data: Message, signatures: readonly string[]): Tx {
     data,
     type: '',
     body: {},
+    typeUrl: '',
     permissionId: 0,
     owner: '',
     expirationMs: 0n,
@@ -191,7 +195,7 @@ function printRaw(tx: Tx, visible: boolean): Json {
   const printed = printMessage('raw', tx.data, visible) as Record<string, Json>;
   if (tx.type === '') return printed;
   const contract = {
-    parameter: { value: printMessage(tx.type, tx.body, visible), type_url: TYPE_URL + tx.type },
+    parameter: { value: printMessage(tx.type, tx.body, visible), type_url: tx.typeUrl },
     type: tx.type,
     ...(tx.permissionId === 0 ? {} : { Permission_id: tx.permissionId }),
   };
@@ -212,6 +216,11 @@ export function printTx(tx: Tx, visible: boolean, ret?: Json): Record<string, Js
 
 function signatureError(message: string): BroadcastError {
   return new BroadcastError('SIGERROR', `Validate signature error: ${message}`);
+}
+
+/** TRON (Any.is): what stands before the last slash is anybody's. */
+export function isOfItsType({ type, typeUrl }: Tx): boolean {
+  return typeUrl.includes('/') && typeUrl.slice(typeUrl.lastIndexOf('/') + 1) === `protocol.${type}`;
 }
 
 const RECOVERY_ERROR = 'java.lang.IllegalArgumentException: Invalid point compression';

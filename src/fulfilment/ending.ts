@@ -7,6 +7,8 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Ledger } from '../billing/ledger.js';
 import { crashPoint } from '../crash-point.js';
 import type { Credits, Sun } from '../money/units.js';
+import type { OrderKind } from '../orders/order-state.js';
+import { TRANSACTIONS_PER_LEG } from '../pool/bandwidth.js';
 import { Database, isRefusal, type Queryable } from '../store/database.js';
 import { Progress } from './progress.js';
 import type { WorkLeg, WorkOrder } from './work-order.js';
@@ -19,7 +21,7 @@ const LOCK = {
 const RELEASE_LEGS = {
   name: 'release_legs',
   text: `UPDATE leg SET status = 'released', changed_at = clock_timestamp()
-    WHERE id = ANY ($1::bigint[]) AND status IN ('reserved', 'placed') RETURNING id, wallet_id, amount_sun`,
+    WHERE id = ANY ($1::bigint[]) AND status IN ('reserved', 'placed') RETURNING id, kind, wallet_id, amount_sun`,
 };
 
 const DROP_UNSENT = {
@@ -35,10 +37,11 @@ const KEEP_AGE = {
     WHERE order_id = $1 AND status = 'reserved'`,
 };
 
-/** Any slot of the wallet will do; the leg's id spreads them. One that nobody holds, or else the wait is bounded. */
+/** Any slot of the wallet will do; the leg's id spreads them. One that nobody holds, or else the wait is
+ * bounded. A rental's two transactions are free again with its stake. */
 const RETURN_CAPACITY = {
   name: 'return_capacity',
-  text: `UPDATE pool_slot s SET free_sun = s.free_sun + $3 WHERE s.wallet_id = $1 AND s.slot_no = coalesce(
+  text: `UPDATE pool_slot s SET free_sun = s.free_sun + $3, free_transactions = s.free_transactions + $4 WHERE s.wallet_id = $1 AND s.slot_no = coalesce(
       (SELECT slot_no FROM pool_slot WHERE wallet_id = $1
         ORDER BY slot_no < $2::bigint % (SELECT count(*) FROM pool_slot WHERE wallet_id = $1), slot_no
         LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED),
@@ -85,11 +88,15 @@ export class Ending {
     crashPoint('give-up.before');
     await this.database.transaction(async (tx) => {
       if (!(await this.lock(tx, order))) return;
-      const released = await tx.query<{ id: bigint; wallet_id: number; amount_sun: bigint }>(RELEASE_LEGS, [
-        legs.map((leg) => leg.id),
-      ]);
+      const released = await tx.query<{ id: bigint; kind: OrderKind; wallet_id: number; amount_sun: bigint }>(
+        RELEASE_LEGS,
+        [legs.map((leg) => leg.id)],
+      );
       const sorted = [...released].sort((a, b) => a.wallet_id - b.wallet_id);
-      for (const leg of sorted) await tx.query(RETURN_CAPACITY, [leg.wallet_id, leg.id, leg.amount_sun]);
+      for (const leg of sorted) {
+        const transactions = leg.kind === 'rental' ? TRANSACTIONS_PER_LEG : 0n;
+        await tx.query(RETURN_CAPACITY, [leg.wallet_id, leg.id, leg.amount_sun, transactions]);
+      }
     });
     crashPoint('give-up.after');
   }

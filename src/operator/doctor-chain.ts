@@ -10,6 +10,7 @@ import { SUN_PER_TRX } from '../money/units.js';
 import { fault, ok, warning, type Finding } from './finding.js';
 import { trxText } from './layout.js';
 import type { WalletView } from './pool-wallets.js';
+import { TRANSACTIONS_PER_LEG } from '../pool/bandwidth.js';
 import { judgePermission } from '../pool/wallet-permission.js';
 
 const LOOK_MS = 250;
@@ -182,6 +183,10 @@ function judgeWallet(wallet: WalletView, account: ChainAccount | undefined, pool
   if (account.balanceSun < minimum) {
     const says = `It holds ${trxText(account.balanceSun)}, less than the ${trxText(minimum)} it needs for bandwidth.`;
     findings.push(fault(check, says, 'Send it TRX, or stake for bandwidth and lower POOL_MIN_BANDWIDTH_TRX.'));
+  }
+  if (wallet.role === 'pool' && wallet.read_at !== null && wallet.free_transactions < TRANSACTIONS_PER_LEG) {
+    const says = 'Its bandwidth and TRX are spoken for by open orders and their reclaims; it sells nothing more.';
+    findings.push(warning(check, says, 'Send it TRX, or stake for bandwidth.'));
   }
   if (wallet.status === 'paused') {
     const says = `It is paused: ${wallet.pause_reason ?? 'no reason was kept'}.`;

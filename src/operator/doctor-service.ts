@@ -127,7 +127,7 @@ export async function lookAtWork(database: Database): Promise<Finding[]> {
     `SELECT coalesce(extract(epoch FROM clock_timestamp() - min(next_run_at)), 0)::integer AS overdue_sec,
             (count(*) FILTER (WHERE next_run_at <= clock_timestamp()))::integer AS due,
             (SELECT count(*)::integer FROM orders WHERE needs_attention) AS attention,
-            (SELECT extract(epoch FROM clock_timestamp() - min(coalesce(synced_at, created_at)))::integer
+            (SELECT extract(epoch FROM clock_timestamp() - min(coalesce(read_at, created_at)))::integer
                FROM pool_wallet) AS unsynced_sec
        FROM orders WHERE next_run_at IS NOT NULL`,
   );

@@ -51,14 +51,18 @@ async function chainNow(desk: Desk, parts: INestApplicationContext): Promise<Cha
 
 function forecastTable(hours: readonly ForecastHour[], ratio: EnergyRatio | undefined): string {
   const energyText = (amount: bigint): string => (ratio === undefined ? '–' : grouped(energyOfSun(sun(amount), ratio)));
-  const rows = hours.map(({ hour, atLeastSun, atMostSun }) => [
+  const rows = hours.map(({ hour, atLeastSun, atMostSun, transactions }) => [
     hour === 0 ? 'now' : `in ${hour.toString()} h`,
     trxText(atLeastSun),
     energyText(atLeastSun),
     trxText(atMostSun),
     energyText(atMostSun),
+    grouped(transactions),
   ]);
-  const headings = ['could be sold', 'if all rented energy is used', 'energy', 'if none of it is', 'energy'];
+  const headings = [
+    ...['could be sold', 'if all rented energy is used', 'energy', 'if none of it is', 'energy'],
+    'transactions',
+  ];
   return table(headings, rows);
 }
 
@@ -66,7 +70,7 @@ function walletTable(wallets: readonly WalletView[]): string {
   return table(
     [
       ...['address', 'role', 'status', 'staked', 'delegated', 'reserved', 'recovering'],
-      ...['free', 'free %', 'balance', 'key held by', 'seen'],
+      ...['free', 'free %', 'transactions', 'balance', 'key held by', 'read'],
     ],
     wallets.map((wallet) => [
       wallet.address,
@@ -78,9 +82,10 @@ function walletTable(wallets: readonly WalletView[]): string {
       trxText(wallet.recovering_sun),
       trxText(wallet.free_sun),
       percentText(wallet.free_sun, wallet.staked_sun),
+      wallet.role === 'pool' ? grouped(wallet.free_transactions) : '–',
       trxText(wallet.balance_sun),
       wallet.key_held_by,
-      wallet.synced_at,
+      wallet.read_at,
     ]),
     'No wallets yet: `pool add`.',
   );

@@ -30,7 +30,12 @@ export interface WalletView {
   readonly free_sun: bigint;
   readonly balance_sun: bigint;
   readonly slots: number;
+  /** Of a pool wallet: transactions that its bandwidth and TRX pay for and no open leg needs; an order takes two a leg. */
+  readonly free_transactions: bigint;
   readonly synced_at: Date | null;
+  /** When a worker last read it successfully, and how long it sells without being read again. */
+  readonly read_at: Date | null;
+  readonly sells_until: Date | null;
 }
 
 /** The key that acts for a wallet: held here, sealed, or by the signer process, of which only the address is known. */
@@ -51,9 +56,10 @@ const UNIQUE_VIOLATION = '23505';
 
 const VIEW_COLUMNS = `w.id, w.address, w.role, w.permission_id, w.key_address,
   CASE WHEN w.key_sealed IS NULL THEN 'signer' ELSE 'database' END AS key_held_by, w.status, w.pause_reason,
-  w.staked_sun, w.delegated_sun, w.recovering_sun, w.balance_sun, w.synced_at,
+  w.staked_sun, w.delegated_sun, w.recovering_sun, w.balance_sun, w.synced_at, w.read_at, w.sells_until,
   (SELECT coalesce(sum(l.amount_sun), 0)::bigint FROM leg l WHERE l.wallet_id = w.id AND l.status IN ('reserved', 'placed')) AS reserved_sun,
   (SELECT coalesce(sum(s.free_sun), 0)::bigint FROM pool_slot s WHERE s.wallet_id = w.id) AS free_sun,
+  (SELECT coalesce(sum(s.free_transactions), 0)::bigint FROM pool_slot s WHERE s.wallet_id = w.id) AS free_transactions,
   (SELECT count(*)::integer FROM pool_slot s WHERE s.wallet_id = w.id) AS slots`;
 
 /** A new key, or a person's word that the wallet is well: it may try again at once. */

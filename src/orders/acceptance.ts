@@ -17,6 +17,7 @@ import { REFUSAL_SQLSTATE } from '../store/functions/accept-order.js';
 import { Database, isConnectionFault, sqlStateOf } from '../store/database.js';
 import { KeyHints } from './key-hints.js';
 import { OrderLanes } from './lanes.js';
+import { LockWait } from './lock-wait.js';
 import { OrdersByKey, type OrderRow } from './order-rows.js';
 import type { OrderKind } from './order-state.js';
 import { refusalOf } from './refusals.js';
@@ -33,6 +34,8 @@ export interface OrderTerms {
   readonly amountSun: Sun;
   /** Sun worth one energy, for each further leg. */
   readonly legSlackSun: Sun;
+  /** Over how many wallets the order may be spread: each leg costs two transactions. */
+  readonly legsMax: bigint;
   readonly quote?: { readonly id: string; readonly expiresAtMs: number };
 }
 
@@ -67,7 +70,7 @@ interface AcceptRow {
 const ACCEPT = {
   name: 'accept-order',
   text: `SELECT created, order_id, order_created_at, same_request
-           FROM accept_order($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
+           FROM accept_order($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
 };
 
 /** How long a request waits for the first one of its key, and for its turn (Contract 6). */
@@ -91,6 +94,7 @@ const RETRIES_MAX = 3;
 @Injectable()
 export class Acceptance {
   private readonly lanes: OrderLanes;
+  private readonly lockWait = new LockWait();
   /** Requests of this process whose key is being worked on; the same request again waits for the first. */
   private readonly inFlight = new Map<string, { readonly hash: Buffer; readonly outcome: Promise<Accepted> }>();
   private readonly accepted: Counter<'kind' | 'outcome'>;
@@ -210,11 +214,11 @@ export class Acceptance {
     key: string,
     prepared: Prepared,
   ): Promise<{ readonly row: AcceptRow; readonly isRecovered: boolean }> {
-    const params = acceptParams(purchase, key, prepared);
     const deadlineMs = monotonicMs() + RECOVERY_MS;
     let isRecovered = false;
     for (let attempt = 1; ; attempt += 1) {
       try {
+        const params = acceptParams(purchase, key, prepared, this.lockWait.ms);
         crashPoint('accept.before');
         const statement = this.database.query<AcceptRow>(ACCEPT, params);
         const [row] = await withDeadline(statement, STATEMENT_LIMIT_MS, 'taking an order');
@@ -224,6 +228,7 @@ export class Acceptance {
       } catch (error) {
         const state = sqlStateOf(error) ?? '';
         if (state === REFUSAL_SQLSTATE) throw refusalFrom(error, prepared.refusal);
+        if (state === '55P03') this.lockWait.failed();
         const isLost = isConnectionFault(error);
         isRecovered ||= isLost;
         const mayRetry = isLost ? monotonicMs() < deadlineMs : RETRYABLE.has(state) && attempt < RETRIES_MAX;
@@ -239,9 +244,18 @@ function keyReused(): ApiError {
 }
 
 /** Satisfies the columns of a row that a refusal takes back in the same statement. */
-const NO_TERMS = { price: 1n, credits: 1n, rate: 1n, amount: 1n, slack: 1n, energy: 1n, duration: 1 } as const;
+const NO_TERMS = {
+  price: 1n,
+  credits: 1n,
+  rate: 1n,
+  amount: 1n,
+  slack: 1n,
+  energy: 1n,
+  duration: 1,
+  legs: 1n,
+} as const;
 
-function acceptParams(purchase: Purchase, key: string, { terms, refusal }: Prepared): unknown[] {
+function acceptParams(purchase: Purchase, key: string, { terms, refusal }: Prepared, lockMs: number): unknown[] {
   invariant(terms !== undefined || refusal !== undefined, 'what cannot be charged is refused');
   const isRental = purchase.kind === 'rental';
   return [
@@ -261,6 +275,8 @@ function acceptParams(purchase: Purchase, key: string, { terms, refusal }: Prepa
     terms?.legSlackSun ?? NO_TERMS.slack,
     refusal?.code ?? null,
     purchase.requestId,
+    terms?.legsMax ?? NO_TERMS.legs,
+    lockMs,
   ];
 }
 

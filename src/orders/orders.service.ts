@@ -5,10 +5,11 @@ import { Config } from '../config.js';
 import { ApiError, invalidField, invariant } from '../errors.js';
 import type { ProjectRecord } from '../http/caller.js';
 import type { PurchaseKey } from '../http/idempotency-key.js';
-import { energy, type Energy } from '../money/units.js';
+import { energy, type Energy, type Sun } from '../money/units.js';
+import { priceFloor } from '../pool/bandwidth.js';
 import { sunForEnergy, sunOfOneEnergy } from '../pool/energy-ratio.js';
 import { Market } from '../quotes/market.js';
-import { DEFAULT_DURATION_SEC } from '../quotes/price.js';
+import { DEFAULT_DURATION_SEC, legsAffordable } from '../quotes/price.js';
 import { QuotesService } from '../quotes/quotes.service.js';
 import { Database } from '../store/database.js';
 import { Acceptance, type Accepted, type OrderTerms, type Prepared } from './acceptance.js';
@@ -39,7 +40,7 @@ export interface OrderPage {
   readonly next_cursor?: string;
 }
 
-type Sized = Pick<OrderTerms, 'amountSun' | 'legSlackSun'>;
+type Sized = Pick<OrderTerms, 'amountSun' | 'legSlackSun' | 'legsMax'>;
 
 @Injectable()
 export class OrdersService {
@@ -129,7 +130,7 @@ export class OrdersService {
       const refusal = new ApiError('QUOTE_NOT_FOUND', 'There is no such quote for this project.');
       return { terms: undefined, refusal };
     }
-    const sized = this.capacityOf(quote.energy);
+    const sized = this.capacityOf(quote.energy, quote.priceSun);
     const refusal =
       mismatchOf(request, quote) ??
       (await this.receivers.refusalOf(quote.receiveAddress)) ??
@@ -139,7 +140,7 @@ export class OrdersService {
       terms: {
         ...{ receiveAddress, energy: quote.energy, durationSec, priceSun, credits, rate },
         // With a refusal the amount is never taken; the quote's own terms still let it be judged in order.
-        ...(sized instanceof ApiError ? { amountSun: priceSun, legSlackSun: priceSun } : sized),
+        ...(sized instanceof ApiError ? { amountSun: priceSun, legSlackSun: priceSun, legsMax: 1n } : sized),
         quote: { id: quote.id, expiresAtMs: quote.expiresAtMs },
       },
       refusal,
@@ -165,7 +166,7 @@ export class OrdersService {
       this.receivers.refusalOf(receiveAddress),
     ]);
     if (priced instanceof ApiError) return { terms: undefined, refusal: priced };
-    const sized = this.capacityOf(priced.energy);
+    const sized = this.capacityOf(priced.energy, priced.priceSun);
     if (sized instanceof ApiError) return { terms: undefined, refusal: receiver ?? sized };
     const { priceSun, credits, rate } = priced;
     return {
@@ -174,11 +175,15 @@ export class OrdersService {
     };
   }
 
-  /** What the pool must hold for this energy at the ratio of the moment, or why that is unknown. */
-  private capacityOf(amount: Energy): Sized | ApiError {
+  /**
+   * What the pool must hold for this energy at the ratio of the moment, or why that is unknown. Our choice: the legs
+   * of a quoted order too by the fee of now, since its price is sealed but its transactions are paid for now.
+   */
+  private capacityOf(amount: Energy, priceSun: Sun): Sized | ApiError {
     try {
-      const { ratio } = this.market.current();
+      const { ratio, transactionFeeSunPerByte } = this.market.current();
       return {
+        legsMax: legsAffordable(priceSun, priceFloor(transactionFeeSunPerByte, this.config.sales.priceFloorBps)),
         amountSun: sunForEnergy(amount, ratio, this.config.pool.marginBps),
         legSlackSun: sunOfOneEnergy(ratio),
       };

@@ -4,6 +4,7 @@
  * beforehand how much that will be, so there are two figures. Reads only.
  */
 import type { Database } from '../store/database.js';
+import { TRANSACTION_BYTES } from './bandwidth.js';
 
 export const FORECAST_HOURS = 24;
 /** TRON: used energy is whole again after 28 800 blocks. */
@@ -15,6 +16,8 @@ export interface ForecastHour {
   readonly atLeastSun: bigint;
   /** If none of it is. */
   readonly atMostSun: bigint;
+  /** Transactions that could be paid for, two for each leg of an order, if none was sold meanwhile. */
+  readonly transactions: bigint;
 }
 
 export interface PoolStanding {
@@ -23,10 +26,15 @@ export interface PoolStanding {
   readonly recoveringSun: bigint;
   /** Sun whose rental ends within that hour, counted from 1; 0 = has ended already. */
   readonly endingSun: ReadonlyMap<number, bigint>;
+  /** What bandwidth and TRX pay for and no open leg needs. */
+  readonly freeTransactions: bigint;
+  /** What used bandwidth will pay for once it is whole again. */
+  readonly recoveringTransactions: bigint;
 }
 
 /** Now (hour 0) and the next 24 hours. Pure. */
-export function forecast({ freeSun, recoveringSun, endingSun }: PoolStanding): ForecastHour[] {
+export function forecast(standing: PoolStanding): ForecastHour[] {
+  const { freeSun, recoveringSun, endingSun, freeTransactions, recoveringTransactions } = standing;
   return Array.from({ length: FORECAST_HOURS + 1 }, (_, hour) => {
     let [atLeastSun, atMostSun] = [freeSun, freeSun];
     const recovered = recoveredBy(recoveringSun, BigInt(hour));
@@ -38,7 +46,8 @@ export function forecast({ freeSun, recoveringSun, endingSun }: PoolStanding): F
       atLeastSun += recoveredBy(amount, BigInt(hour - end));
       atMostSun += amount;
     }
-    return { hour, atLeastSun, atMostSun };
+    const transactions = freeTransactions + recoveredBy(recoveringTransactions, BigInt(hour));
+    return { hour, atLeastSun, atMostSun, transactions };
   });
 }
 
@@ -47,8 +56,10 @@ function recoveredBy(amount: bigint, hours: bigint): bigint {
 }
 
 const STANDING = `SELECT coalesce(sum((SELECT sum(free_sun) FROM pool_slot WHERE wallet_id = w.id)), 0)::bigint AS free,
-    coalesce(sum(recovering_sun), 0)::bigint AS recovering
-  FROM pool_wallet w WHERE w.role = 'pool' AND w.status = 'active'`;
+    coalesce(sum(recovering_sun), 0)::bigint AS recovering,
+    coalesce(sum((SELECT sum(free_transactions) FROM pool_slot WHERE wallet_id = w.id)), 0)::bigint AS free_transactions,
+    coalesce(sum(net_used / $1::bigint), 0)::bigint AS recovering_transactions
+  FROM pool_wallet w WHERE w.role = 'pool' AND w.status = 'active' AND w.sells_until > clock_timestamp()`;
 
 /** What is not delivered yet runs its whole time from now. */
 const ENDING = `SELECT greatest(ceil(extract(epoch FROM coalesce(o.ends_at - $1, o.duration_sec * interval '1 second')) / 3600), 0)::integer AS hour,
@@ -58,13 +69,22 @@ const ENDING = `SELECT greatest(ceil(extract(epoch FROM coalesce(o.ends_at - $1,
     AND coalesce(o.ends_at, $1 + o.duration_sec * interval '1 second') <= $1 + $2 * interval '1 hour'
   GROUP BY 1`;
 
+interface Sums {
+  readonly free: bigint;
+  readonly recovering: bigint;
+  readonly free_transactions: bigint;
+  readonly recovering_transactions: bigint;
+}
+
 /** How the selling wallets stand. `chainNow`: the head's timestamp, since rentals end by the chain's clock. */
 export async function poolStanding(database: Database, chainNow: Date): Promise<PoolStanding> {
-  const [sums] = await database.query<{ free: bigint; recovering: bigint }>(STANDING);
+  const [sums] = await database.query<Sums>(STANDING, [TRANSACTION_BYTES]);
   const rows = await database.query<{ hour: number; sun: bigint }>(ENDING, [chainNow, FORECAST_HOURS]);
   return {
     freeSun: sums?.free ?? 0n,
     recoveringSun: sums?.recovering ?? 0n,
     endingSun: new Map(rows.map((row) => [row.hour, row.sun])),
+    freeTransactions: sums?.free_transactions ?? 0n,
+    recoveringTransactions: sums?.recovering_transactions ?? 0n,
   };
 }

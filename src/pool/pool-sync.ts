@@ -12,9 +12,18 @@ import {
   type ChainAccount,
 } from '../chain/tron.client.js';
 import { Config } from '../config.js';
+import { monotonicMs } from '../clock.js';
 import { crashPoint } from '../crash-point.js';
 import { SUN_PER_TRX, sun, type Sun } from '../money/units.js';
 import { Database, type Queryable } from '../store/database.js';
+import {
+  TRANSACTION_BYTES,
+  TRANSACTIONS_PER_LEG,
+  freeTransactions,
+  transactionShares,
+  transactionsPaidFor,
+  type OpenLegs,
+} from './bandwidth.js';
 import { judgePermission, type WalletRole } from './wallet-permission.js';
 
 /** Takes a wallet's turn: one process per wallet and interval. */
@@ -56,17 +65,47 @@ const SPOKEN_FOR = {
               SELECT FROM chain_tx t WHERE t.leg_id = l.id AND t.purpose = 'reclaim' AND t.status IN ('built', 'signed', 'sending'))))`,
 };
 
-const SET_SLOTS = {
-  name: 'pool_set_slots',
-  text: `UPDATE pool_slot s SET free_sun = v.free FROM unnest($2::smallint[], $3::bigint[]) AS v(slot_no, free)
-    WHERE s.wallet_id = $1 AND s.slot_no = v.slot_no AND s.free_sun <> v.free`,
+/**
+ * Delegated legs, whose reclaims the wallet must still pay for, by whether they end within a day. Counted before the
+ * slots are locked: what moves on meanwhile is counted as it was, or as unsent. A rental that is not settled may be
+ * undone at any time.
+ */
+const DELEGATED_LEGS = {
+  name: 'pool_delegated_legs',
+  text: `SELECT count(*) FILTER (WHERE NOT later) AS ending_soon, count(*) FILTER (WHERE later) AS ending_later
+    FROM (SELECT o.settled AND o.ends_at > $3 AND l.status = 'active' AS later FROM leg l JOIN orders o ON o.id = l.order_id
+           WHERE l.wallet_id = $1 AND l.status IN ('active', 'reclaiming') AND l.changed_at < $2) open`,
 };
 
-/** The row's trigger makes its status of what holds it; a person's own pause stays. */
+const UNSENT_LEGS = {
+  name: 'pool_unsent_legs',
+  text: `SELECT count(*) AS unsent FROM leg l WHERE l.wallet_id = $1
+      AND l.status IN ('reserved', 'placed', 'active', 'reclaiming')
+      AND (l.status IN ('reserved', 'placed') OR l.changed_at >= $2
+        OR (l.status = 'active' AND l.changed_at >= $2 - interval '1 hour' AND EXISTS (
+              SELECT FROM chain_tx t WHERE t.leg_id = l.id AND t.purpose <> 'reclaim'
+                AND t.status NOT IN ('dead', 'dropped') AND t.block_number > $3)))`,
+};
+
+const SET_SLOTS = {
+  name: 'pool_set_slots',
+  text: `UPDATE pool_slot s SET free_sun = v.free, free_transactions = v.transactions
+    FROM unnest($2::smallint[], $3::bigint[], $4::bigint[]) AS v(slot_no, free, transactions)
+    WHERE s.wallet_id = $1 AND s.slot_no = v.slot_no AND (s.free_sun <> v.free OR s.free_transactions <> v.transactions)`,
+};
+
+/**
+ * The row's trigger makes its status of what holds it; a person's own pause stays. The wallet sells for a minute, or
+ * three of its rounds, from when this reading began; a gap beyond that is no round but an outage, and counts no longer.
+ */
 const SET_WALLET = {
   name: 'pool_set_wallet',
-  text: `UPDATE pool_wallet SET staked_sun = $2, delegated_sun = $3, free_sun_seen = $4, balance_sun = $5,
-      wallet_fault = $6, recovering_sun = $7 WHERE id = $1`,
+  text: `UPDATE pool_wallet w SET staked_sun = $2, delegated_sun = $3, free_sun_seen = $4, balance_sun = $5,
+      wallet_fault = $6, recovering_sun = $7, transactions_seen = $8, net_limit = $9, net_used = $10, ends_counted_to = $11,
+      read_at = $12, sells_until = $12::timestamptz + greatest(interval '60 seconds', 3 * $13::integer * interval '1 second',
+        CASE WHEN w.read_at IS NOT NULL
+          THEN 3 * least($12::timestamptz - w.read_at, w.sells_until - w.read_at, interval '5 minutes') END)
+    WHERE w.id = $1`,
 };
 
 interface Turn {
@@ -85,13 +124,20 @@ interface Reading {
   readonly free: Sun;
   /** The block up to which all of this is told, at least. */
   readonly headNumber: number;
+  readonly headAtMs: number;
+  /** TRON: getTransactionFee. */
+  readonly feeSunPerByte: bigint;
 }
 
-/** TRON: a delegation takes some 280 bytes of bandwidth; below one of them TRX is burnt instead. */
-const BYTES_PER_TRANSACTION = 300n;
+/** Up to when reclaims are paid for out of what is there now; later ones by what recovers until then. */
+const DAY_MS = 86_400_000;
+/** The fee changes by a vote of days; asked anew after this, for all wallets together. */
+const FEE_FRESH_MS = 10_000;
 
 @Injectable()
 export class PoolSync {
+  private fee: { readonly sunPerByte: bigint; readonly readAtMs: number } | undefined;
+
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(TronClient) private readonly client: TronClient,
@@ -125,6 +171,7 @@ export class PoolSync {
 
   /** All figures of one node: those of two, or of two heads, would not belong together. */
   private async read(turn: Turn): Promise<Reading> {
+    const feeSunPerByte = await this.transactionFee();
     return this.client.pool.ask('the figures of a wallet', async (node) => {
       const before = await node.readHead();
       const account = await accountOf(node, turn.address);
@@ -137,45 +184,87 @@ export class PoolSync {
             : account.balanceSun;
       // Backends behind one name take turns: the lower head is what every figure is known to be of.
       const after = await node.readHead();
-      return { account, resources, free, headNumber: Math.min(before.number, after.number) };
+      const head = before.number < after.number ? before : after;
+      return { account, resources, free, headNumber: head.number, headAtMs: head.timestampMs, feeSunPerByte };
     });
   }
 
-  private async write(tx: Queryable, turn: Turn, { account, resources, free, headNumber }: Reading): Promise<void> {
+  private async transactionFee(): Promise<bigint> {
+    if (this.fee === undefined || monotonicMs() - this.fee.readAtMs > FEE_FRESH_MS) {
+      const parameters = await this.client.chainParameters(this.config.market.parameterBounds);
+      this.fee = { sunPerByte: parameters.transactionFeeSunPerByte, readAtMs: monotonicMs() };
+    }
+    return this.fee.sunPerByte;
+  }
+
+  private async write(tx: Queryable, turn: Turn, reading: Reading): Promise<void> {
+    const { account, resources, free, headNumber } = reading;
+    const countedTo = new Date(reading.headAtMs + DAY_MS);
+    const delegated = await this.delegatedLegs(tx, turn, countedTo);
     const slots = await tx.query<{ slot_no: number }>(LOCK_SLOTS, [turn.id]);
     const [spokenFor] = await tx.query<{ sun: bigint }>(SPOKEN_FOR, [turn.id, turn.started_at, headNumber]);
+    const [unsent] = await tx.query<{ unsent: bigint }>(UNSENT_LEGS, [turn.id, turn.started_at, headNumber]);
     const left = free - (spokenFor?.sun ?? 0n);
     const sellable = left > 0n ? left : 0n;
+    const paidFor = this.paidFor(turn, reading);
+    const transactions =
+      turn.role === 'pool'
+        ? freeTransactions(paidFor, resources?.netLimit ?? 0n, { ...delegated, unsent: unsent?.unsent ?? 0n })
+        : 0n;
     const shares = slots.map((_, index) => shareOf(sellable, slots.length, index));
-    await tx.query(SET_SLOTS, [turn.id, slots.map((slot) => slot.slot_no), shares]);
+    await tx.query(SET_SLOTS, [
+      turn.id,
+      slots.map((slot) => slot.slot_no),
+      shares,
+      transactionShares(transactions, slots.length),
+    ]);
     await tx.query(SET_WALLET, [
       turn.id,
       account?.stakedForEnergySun ?? 0n,
       account?.delegatedEnergySun ?? 0n,
       sellable,
       account?.balanceSun ?? 0n,
-      this.faultOf(turn, account, resources) ?? null,
+      this.faultOf(turn, reading, paidFor) ?? null,
       recovering(turn, account, free),
+      paidFor,
+      resources?.netLimit ?? 0n,
+      resources?.netUsed ?? 0n,
+      countedTo,
+      turn.started_at,
+      this.config.pool.syncSec,
     ]);
   }
 
+  /** An activation pays for its own bandwidth out of its amount, and nothing of it is ever taken back. */
+  private async delegatedLegs(tx: Queryable, turn: Turn, countedTo: Date): Promise<Omit<OpenLegs, 'unsent'>> {
+    if (turn.role !== 'pool') return { endingSoon: 0n, endingLater: 0n };
+    const [row] = await tx.query<{ ending_soon: bigint; ending_later: bigint }>(DELEGATED_LEGS, [
+      turn.id,
+      turn.started_at,
+      countedTo,
+    ]);
+    return { endingSoon: row?.ending_soon ?? 0n, endingLater: row?.ending_later ?? 0n };
+  }
+
+  private get reserveSun(): bigint {
+    return BigInt(this.config.pool.minBandwidthTrx) * SUN_PER_TRX;
+  }
+
+  private paidFor({ role }: Turn, { account, resources, feeSunPerByte }: Reading): bigint {
+    if (role !== 'pool' || account === undefined || resources === undefined) return 0n;
+    return transactionsPaidFor({ ...resources, balanceSun: account.balanceSun }, feeSunPerByte, this.reserveSun);
+  }
+
   /** Why nothing may be sold from this wallet just now; undefined when it may. Reclaims go on whatever this says. */
-  private faultOf(
-    turn: Turn,
-    account: ChainAccount | undefined,
-    resources: AccountResources | undefined,
-  ): string | undefined {
+  private faultOf(turn: Turn, { account, resources }: Reading, paidFor: bigint): string | undefined {
     if (account === undefined || resources === undefined) return 'the wallet is not on chain';
     const verdict = judgePermission(account, turn.permission_id, turn.key_address, turn.role);
     const isAllowed = verdict.kind === 'wide' && this.config.pool.allowWidePermission.includes(turn.address);
     if (verdict.kind !== 'exact' && !isAllowed) return `the wallet ${verdict.says}`;
-    const staked = resources.netLimit - resources.netUsed;
-    const free = resources.freeNetLimit - resources.freeNetUsed;
-    const hasBandwidth = staked >= BYTES_PER_TRANSACTION || free >= BYTES_PER_TRANSACTION;
-    if (!hasBandwidth && account.balanceSun < BigInt(this.config.pool.minBandwidthTrx) * SUN_PER_TRX) {
-      return 'neither bandwidth nor TRX to burn for it';
-    }
-    return undefined;
+    // Staked bandwidth comes back by itself; without any, a person must send TRX.
+    const hasStaked = resources.netLimit >= TRANSACTIONS_PER_LEG * TRANSACTION_BYTES;
+    const canPay = turn.role === 'pool' ? paidFor >= TRANSACTIONS_PER_LEG : account.balanceSun >= this.reserveSun;
+    return hasStaked || canPay ? undefined : 'neither bandwidth nor TRX to burn for it';
   }
 }
 

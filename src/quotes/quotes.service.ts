@@ -159,9 +159,11 @@ export class QuotesService {
   private checkCapacity(amount: Energy, market: MarketState): void {
     const poolSun: Sun | undefined = this.terms.poolStakeSun;
     if (poolSun === undefined || sunForEnergy(amount, market.ratio, this.config.pool.marginBps) <= poolSun) return;
-    throw new ApiError('CAPACITY_UNAVAILABLE', 'This is more energy than the whole pool holds; ask for less.', {
-      retryAfterSec: 60,
-    });
+    const words =
+      poolSun > 0n
+        ? 'This is more energy than the whole pool holds; ask for less.'
+        : 'Nothing can be delivered just now; try again shortly.';
+    throw new ApiError('CAPACITY_UNAVAILABLE', words, { retryAfterSec: poolSun > 0n ? 60 : 10 });
   }
 }
 

@@ -23,8 +23,9 @@ const LOAD = {
   name: 'sales-terms-load',
   text: `SELECT extract(epoch FROM clock_timestamp())::float8 * 1000 AS now_ms,
                 (SELECT json_agg(json_build_array(duration_max_sec, sun_per_energy::text)) FROM price_row) AS prices,
-                (SELECT CASE WHEN bool_and(synced_at IS NOT NULL)
-                             THEN sum(greatest(staked_sun, free_sun_seen + delegated_sun))::bigint END
+                (SELECT CASE WHEN bool_and(read_at IS NOT NULL)
+                             THEN coalesce(sum(greatest(staked_sun, free_sun_seen + delegated_sun))
+                                    FILTER (WHERE sells_until > clock_timestamp()), 0)::bigint END
                    FROM pool_wallet WHERE role = 'pool' AND status = 'active') AS pool_sun`,
 };
 
@@ -77,7 +78,7 @@ export class SalesTerms implements SaleBounds, OnModuleInit, BeforeApplicationSh
     return this.rows.length === 0 ? undefined : longestDurationSec(this.rows);
   }
 
-  /** The stake of all wallets that sell; undefined as long as any of them was never looked at. */
+  /** The stake of all wallets that sell and were read lately; undefined as long as any of them never was. */
   get poolStakeSun(): Sun | undefined {
     return this.poolSun;
   }

@@ -20,6 +20,7 @@ import { SalesStop } from './entities/sales-stop.entity.js';
 import { Initial1760000000001 } from './migrations/0001-initial.js';
 import { Reconciling1760000000002 } from './migrations/0002-reconciling.js';
 import { KeptRows1760000000003 } from './migrations/0003-kept-rows.js';
+import { Capacity1760000000004 } from './migrations/0004-capacity.js';
 import { ForeignActs1760000000005 } from './migrations/0005-foreign-acts.js';
 import { Delivery1760000000007 } from './migrations/0007-delivery.js';
 
@@ -49,6 +50,7 @@ const MIGRATIONS: readonly (new () => MigrationInterface & { readonly name: stri
   Initial1760000000001,
   Reconciling1760000000002,
   KeptRows1760000000003,
+  Capacity1760000000004,
   ForeignActs1760000000005,
   Delivery1760000000007,
 ];

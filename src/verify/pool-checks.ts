@@ -23,6 +23,26 @@ export const POOL_CHECKS: readonly BookCheck[] = [
        WHERE o.settled AND l.status IN ('reserved', 'placed')`,
   },
   {
+    check: 'bandwidth',
+    rule: 'I13',
+    says: 'Transactions that are free and those that open legs still need never exceed what a wallet’s bandwidth and TRX pay for.',
+    stops: 'wallet',
+    identity: [],
+    // At least what each leg needs, so that one that moves on between two readings is no finding. 282: TRANSACTION_BYTES.
+    text: `SELECT 'wallet ' || w.address AS subject, w.id AS wallet_id, w.transactions_seen, s.free AS free_transactions,
+          l.needed AS needed_transactions
+      FROM pool_wallet w
+      JOIN (SELECT wallet_id, sum(free_transactions)::bigint AS free FROM pool_slot GROUP BY wallet_id) s ON s.wallet_id = w.id
+      CROSS JOIN LATERAL (
+        SELECT coalesce(sum(n.needs), 0)::bigint
+            + greatest(count(*) FILTER (WHERE n.needs = 0) - w.net_limit / 282, 0) AS needed
+          FROM (SELECT CASE WHEN l.status = 'reserved' THEN 2
+                    WHEN l.status = 'active' AND o.settled AND o.ends_at > w.ends_counted_to THEN 0 ELSE 1 END AS needs
+                  FROM leg l JOIN orders o ON o.id = l.order_id
+                 WHERE l.wallet_id = w.id AND l.status IN ('reserved', 'placed', 'active', 'reclaiming')) n) l
+      WHERE w.role = 'pool' AND w.read_at IS NOT NULL AND s.free > 0 AND s.free + l.needed > w.transactions_seen`,
+  },
+  {
     check: 'orphan-transactions',
     rule: 'I4',
     says: 'No act of our wallets stands on chain without a record, but for those that a person has explained, or an ended order.',

@@ -186,11 +186,7 @@ export const PLANTED_IN_BOOKS: readonly PlantedBug[] = [
   },
   {
     name: 'a charge does not ask what is there',
-    changes: one(
-      SCHEMA,
-      'AND (a.floor_credits IS NULL OR a.balance_credits - p_credits >= a.floor_credits)\n     AND (a.daily',
-      'AND (a.daily',
-    ),
+    changes: one(SCHEMA, 'OR a.balance_credits - p_credits >= a.floor_credits)', 'OR true)'),
   },
   {
     name: 'the reservation is given back twice',
@@ -202,8 +198,8 @@ export const PLANTED_IN_BOOKS: readonly PlantedBug[] = [
     name: 'capacity is not reserved',
     changes: one(
       SCHEMA,
-      'UPDATE pool_slot SET free_sun = free_sun - p_amount WHERE wallet_id = v_wallet AND slot_no = v_slot;',
-      '',
+      'UPDATE pool_slot SET free_sun = free_sun - p_amount',
+      'UPDATE pool_slot SET free_sun = free_sun',
     ),
     first: ['worker killed', 'API killed at a point'],
     ground: 'still pool',

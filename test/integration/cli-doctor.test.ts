@@ -290,8 +290,8 @@ describe('one thing broken is the one fault named, with what to do', () => {
     ],
     [
       'nobody looks after the pool',
-      `UPDATE pool_wallet SET synced_at = now() - interval '1 hour'`,
-      `UPDATE pool_wallet SET synced_at = now()`,
+      `UPDATE pool_wallet SET read_at = now() - interval '1 hour'`,
+      `UPDATE pool_wallet SET read_at = now()`,
       'worker',
       /No worker has looked/,
     ],

@@ -113,7 +113,7 @@ const PROVOKED: Record<ErrorCode, () => Promise<Answer>> = {
   QUOTE_NOT_FOUND: () => buy(customer, { quote_ref: 'forged' }),
   METHOD_NOT_ALLOWED: () => send(world.api.baseUrl, 'DELETE', '/v1/balance'),
   REQUEST_TIMEOUT: async () => answerIn(await sendFrame(frail.baseUrl, 'POST /v1/orders HTTP/1.1\r\nHost: x\r\n')),
-  NOT_WORTH_RENTING: () => customer.post('/v1/quotes', order({ duration_sec: 2_592_000 })),
+  NOT_WORTH_RENTING: () => customer.post('/v1/quotes', order({ energy: 6000 })),
   QUOTE_EXPIRED: async () => {
     const hasty = await openApi({ ...world.env, QUOTE_HOLD_SEC: '1', LOG_LEVEL: 'silent' });
     try {

@@ -177,7 +177,7 @@ describe('what a caller may name', () => {
     ['duration_sec', 299, 400],
     ['duration_sec', 0, 400],
     ['duration_sec', -1, 400],
-    ['duration_sec', 2_592_001, 400],
+    ['duration_sec', 604_801, 400],
     ['duration_sec', 9_007_199_254_740_991, 400],
     ['duration_sec', '3600', 400],
     ['receive_address', 'T123', 400],
@@ -200,8 +200,8 @@ describe('what a caller may name', () => {
   });
 
   test('longer than the longest row names the maximum', async () => {
-    const { body } = await quote({ ...NAMED, duration_sec: 2_592_001 });
-    expect(body.msg).toContain('2592000');
+    const { body } = await quote({ ...NAMED, duration_sec: 604_801 });
+    expect(body.msg).toContain('604800');
   });
 
   test('several faults are all named', async () => {
@@ -271,9 +271,12 @@ describe('worth', () => {
     }
   });
 
-  test('beyond burn is not either', async () => {
-    const { status, body } = await quote({ ...NAMED, duration_sec: 2_592_000 });
-    expect({ status, error: body.error }).toEqual({ status: 409, error: 'NOT_WORTH_RENTING' });
+  test('every default price is below the burn price that the defaults are meant for', async () => {
+    const rows = await prices.list();
+    expect(rows.length).toBeGreaterThan(0);
+    for (const { duration_max_sec } of rows) {
+      expect((await quote({ ...NAMED, duration_sec: duration_max_sec })).status).toBe(200);
+    }
   });
 
   test.each([
@@ -408,7 +411,12 @@ describe('quoting', () => {
     try {
       await new Promise((resolve) => setTimeout(resolve, 2500));
       expect((await quote(biggest)).status).toBe(200);
-      await world.api.database.query(`UPDATE pool_wallet SET synced_at = now()`);
+      const sellsFor = async (seconds: number) =>
+        world.api.database.query(
+          `UPDATE pool_wallet SET read_at = now(), sells_until = now() + $1 * interval '1 second'`,
+          [seconds],
+        );
+      await sellsFor(3600);
       const refused = await until(
         () => quote(biggest),
         ({ status }) => status !== 200,
@@ -424,6 +432,13 @@ describe('quoting', () => {
         quote: true,
       });
       expect(simulated.body.quote.energy).toBe(simulated.body.energy_needed);
+      // No worker has read any wallet lately: nothing is promised that no order would get.
+      await sellsFor(-1);
+      const stale = await until(
+        () => quote(NAMED),
+        ({ status }) => status !== 200,
+      );
+      expect(stale).toMatchObject({ status: 503, body: { error: 'CAPACITY_UNAVAILABLE' } });
     } finally {
       await world.api.database.query(`DELETE FROM pool_wallet`);
     }

@@ -2,27 +2,34 @@
 import { forecast, FORECAST_HOURS } from '../../src/pool/forecast.js';
 
 const HOUR = 24n * 1_000_000n;
+const NO_TRANSACTIONS = { freeTransactions: 0n, recoveringTransactions: 0n };
 
 it('tells now and each of the next 24 hours', () => {
-  const hours = forecast({ freeSun: 5n, recoveringSun: 0n, endingSun: new Map() });
+  const hours = forecast({ freeSun: 5n, recoveringSun: 0n, endingSun: new Map(), ...NO_TRANSACTIONS });
   expect(hours).toHaveLength(FORECAST_HOURS + 1);
   expect(hours.every(({ atLeastSun, atMostSun }) => atLeastSun === 5n && atMostSun === 5n)).toBe(true);
 });
 
 it('used energy comes back evenly over a day', () => {
-  const hours = forecast({ freeSun: 0n, recoveringSun: HOUR, endingSun: new Map() });
+  const hours = forecast({ freeSun: 0n, recoveringSun: HOUR, endingSun: new Map(), ...NO_TRANSACTIONS });
   expect(hours.map(({ atLeastSun }) => atLeastSun)).toEqual(hours.map(({ hour }) => BigInt(hour) * 1_000_000n));
 });
 
 it('a rental’s stake is back at its end if it was not used, and a day later if it was', () => {
-  const hours = forecast({ freeSun: 0n, recoveringSun: 0n, endingSun: new Map([[4, HOUR]]) });
-  expect(hours[3]).toEqual({ hour: 3, atLeastSun: 0n, atMostSun: 0n });
-  expect(hours[4]).toEqual({ hour: 4, atLeastSun: 0n, atMostSun: HOUR });
-  expect(hours[16]).toEqual({ hour: 16, atLeastSun: HOUR / 2n, atMostSun: HOUR });
+  const hours = forecast({ freeSun: 0n, recoveringSun: 0n, endingSun: new Map([[4, HOUR]]), ...NO_TRANSACTIONS });
+  expect(hours[3]).toEqual({ hour: 3, atLeastSun: 0n, atMostSun: 0n, transactions: 0n });
+  expect(hours[4]).toEqual({ hour: 4, atLeastSun: 0n, atMostSun: HOUR, transactions: 0n });
+  expect(hours[16]).toEqual({ hour: 16, atLeastSun: HOUR / 2n, atMostSun: HOUR, transactions: 0n });
 });
 
 it('what has ended but is not back yet is not sold now', () => {
-  const [now, next] = forecast({ freeSun: 1n, recoveringSun: 0n, endingSun: new Map([[0, HOUR]]) });
-  expect(now).toEqual({ hour: 0, atLeastSun: 1n, atMostSun: 1n });
-  expect(next).toEqual({ hour: 1, atLeastSun: 1_000_001n, atMostSun: HOUR + 1n });
+  const [now, next] = forecast({ freeSun: 1n, recoveringSun: 0n, endingSun: new Map([[0, HOUR]]), ...NO_TRANSACTIONS });
+  expect(now).toEqual({ hour: 0, atLeastSun: 1n, atMostSun: 1n, transactions: 0n });
+  expect(next).toEqual({ hour: 1, atLeastSun: 1_000_001n, atMostSun: HOUR + 1n, transactions: 0n });
+});
+
+it('used bandwidth comes back evenly over a day', () => {
+  const standing = { freeSun: 0n, recoveringSun: 0n, endingSun: new Map<number, bigint>() };
+  const hours = forecast({ ...standing, freeTransactions: 3n, recoveringTransactions: 48n });
+  expect(hours.map(({ transactions }) => transactions)).toEqual(hours.map(({ hour }) => 3n + 2n * BigInt(hour)));
 });

@@ -12,4 +12,8 @@ export class PoolSlot {
 
   @Column({ ...BIGINT, name: 'free_sun' })
   freeSun!: bigint;
+
+  /** Transactions of the size of a delegation that are not spoken for. */
+  @Column({ ...BIGINT, name: 'free_transactions' })
+  freeTransactions!: bigint;
 }

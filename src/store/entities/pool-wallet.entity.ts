@@ -70,6 +70,24 @@ export class PoolWallet {
   @Column({ ...TIMESTAMPTZ, name: 'synced_at', nullable: true })
   syncedAt!: Date | null;
 
+  @Column({ ...BIGINT, name: 'transactions_seen' })
+  transactionsSeen!: bigint;
+
+  @Column({ ...BIGINT, name: 'net_limit' })
+  netLimit!: bigint;
+
+  @Column({ ...BIGINT, name: 'net_used' })
+  netUsed!: bigint;
+
+  @Column({ ...TIMESTAMPTZ, name: 'ends_counted_to', nullable: true })
+  endsCountedTo!: Date | null;
+
+  @Column({ ...TIMESTAMPTZ, name: 'read_at', nullable: true })
+  readAt!: Date | null;
+
+  @Column({ ...TIMESTAMPTZ, name: 'sells_until', nullable: true })
+  sellsUntil!: Date | null;
+
   @Column({ ...TIMESTAMPTZ, name: 'created_at' })
   createdAt!: Date;
 }

@@ -2,7 +2,7 @@
  * The functions, triggers and unique indexes that this version of the code wants in its database. Migrations hold
  * literal copies; a test compares a migrated database with these, and `verify` compares the live one.
  */
-import { ACCEPT_ORDER_SQL, RESERVE_CAPACITY_SQL, TAKE_FROM_SLOTS_SQL } from './accept-order.js';
+import { ACCEPT_ORDER_SQL, RESERVE_CAPACITY_SQL, SPLIT_CAPACITY_SQL, TAKE_FROM_SLOTS_SQL } from './accept-order.js';
 import { ROW_GUARDS } from './row-guards.js';
 import { MARK_FUNCTIONS } from './server-mark.js';
 import { TRIGGER_FUNCTIONS } from './trigger-functions.js';
@@ -11,6 +11,7 @@ import { TRIGGER_FUNCTIONS } from './trigger-functions.js';
 export const FUNCTIONS: Readonly<Record<string, string>> = {
   accept_order: ACCEPT_ORDER_SQL,
   reserve_capacity: RESERVE_CAPACITY_SQL,
+  split_capacity: SPLIT_CAPACITY_SQL,
   take_from_slots: TAKE_FROM_SLOTS_SQL,
   ...ROW_GUARDS,
   ...TRIGGER_FUNCTIONS,

@@ -1,0 +1,132 @@
+// What any stranger can put into a block: names like numbers, and bytes that a careless reader takes for ours.
+import { addressBytes } from '../../src/chain/address.js';
+import { signWithKey } from '../../src/chain/keys.js';
+import { signedTransactionHex } from '../../src/chain/signed-transaction.js';
+import { DELEGATE_TYPE, UNDELEGATE_TYPE } from '../../src/chain/transaction-owner.js';
+import { until } from '../../src/local/wait.js';
+import { rawDataOf, SECOND_OWNERS, wire } from '../hostile.js';
+import { namesOf, ReconcileWorld } from '../reconcile-world.js';
+
+const LIMIT_MS = 30_000;
+const POISON = ':1234567890123456,';
+const TRX = 1_000_000n;
+
+let world: ReconcileWorld;
+const receiver = (index: number): string => world.world.accounts[index]!.address;
+const stranger = () => world.world.accounts.at(-1)!;
+const ours = () => addressBytes(world.world.poolWallets[0]!.address)!;
+const theirs = () => addressBytes(stranger().address)!;
+
+beforeAll(async () => {
+  world = await ReconcileWorld.open();
+  await world.syncAll();
+  const stake = { owner_address: stranger().address, frozen_balance: 200_000_000, resource: 'ENERGY' };
+  await world.solid(await world.world.wallet.send('freezebalancev2', stake, stranger()));
+}, 120_000);
+
+afterAll(() => world.close());
+
+/** What every transaction has beside its contract, by the chain's newest block. */
+async function surroundings(): Promise<Buffer[]> {
+  const head = (await world.world.wallet.post('wallet/getnowblock', {})) as {
+    blockID: string;
+    block_header: { raw_data: { timestamp: number } };
+  };
+  const id = Buffer.from(head.blockID, 'hex');
+  const { timestamp } = head.block_header.raw_data;
+  return [
+    wire.bytes(1, id.subarray(6, 8)),
+    wire.bytes(4, id.subarray(8, 16)),
+    wire.number(8, BigInt(timestamp + 60_000)),
+    wire.number(14, BigInt(timestamp + Math.floor(Math.random() * 1e6))),
+  ];
+}
+
+/** Sends a contract of the stranger's own making; returns its id once it is final. */
+async function send(type: number, url: string, value: Buffer): Promise<string> {
+  const raw = rawDataOf(type, url, value, ...(await surroundings()));
+  const transaction = signedTransactionHex(raw, signWithKey(raw, stranger().privateKey));
+  const sent = await world.world.wallet.post('wallet/broadcasthex', { transaction });
+  expect(sent).toMatchObject({ result: true });
+  const txid = String(sent['txid']);
+  await world.solid(txid);
+  return txid;
+}
+
+const transfer = (to: string): Buffer =>
+  Buffer.concat([wire.bytes(1, theirs()), wire.bytes(2, addressBytes(to)!), wire.number(3, 1n)]);
+
+/** Ours for a reader that knows no better, the stranger's for the chain. */
+function disguised(second: (owner: Uint8Array) => Buffer, to: string): Buffer {
+  const parts = [wire.bytes(1, ours()), wire.number(2, 1n), wire.number(3, TRX), wire.bytes(4, addressBytes(to)!)];
+  return Buffer.concat([...parts, second(theirs())]);
+}
+
+async function expectReclaimed(key: string): Promise<void> {
+  await until(
+    async () => {
+      const [row] = await world.database.query<{ status: string }>(
+        `SELECT l.status FROM leg l JOIN orders o ON o.id = l.order_id WHERE o.key = $1`,
+        [key],
+      );
+      return row?.status === 'reclaimed' ? true : undefined;
+    },
+    LIMIT_MS,
+    `the end of ${key}`,
+  );
+}
+
+async function expectPeace(): Promise<void> {
+  await world.pass();
+  expect(await world.database.query('SELECT FROM orphan_tx')).toEqual([]);
+  expect(await world.database.query('SELECT FROM sales_stop')).toEqual([]);
+  expect((await world.wallets()).map(({ status, pause_reason }) => pause_reason ?? status)).toEqual(
+    Array(4).fill('active'),
+  );
+  expect(namesOf(await world.verify())).toEqual([]);
+  const [state] = await world.database.query<{ scanned_to: bigint }>('SELECT scanned_to FROM reconcile_state');
+  const poisoned = await world.world.wallet.post('wallet/getnowblock', {});
+  const { number } = (poisoned as { block_header: { raw_data: { number: number } } }).block_header.raw_data;
+  expect(Number(state!.scanned_to)).toBeGreaterThan(number - 100);
+}
+
+it('orders beside a contract and a transfer named like numbers are delivered, settled and taken back', async () => {
+  const keys: string[] = [];
+  for (const name of [POISON, `"${POISON}"`, `\\"},{"${POISON}`, '\u0000\n\u2028 1234567890123456789']) {
+    const bought = await world.buy(receiver(keys.length % 3), 65_000, 60);
+    expect(bought.status).toBe(202);
+    keys.push(bought.key);
+    const deployed = world.world.wallet.send(
+      'deploycontract',
+      {
+        owner_address: stranger().address,
+        name,
+        abi: '[]',
+        bytecode: '600a600c600039600a6000f3602a60805260206080f3',
+        fee_limit: 100_000_000,
+        origin_energy_limit: 1000,
+        consume_user_resource_percent: 100,
+      },
+      stranger(),
+    );
+    const url = `${name}/protocol.TransferContract`;
+    await Promise.all([deployed.then((txid) => world.solid(txid)), send(1, url, transfer(receiver(1)))]);
+  }
+  for (const key of keys) await expectReclaimed(key);
+  await expectPeace();
+}, 120_000);
+
+it.each(SECOND_OWNERS)(
+  'a delegation, and its end, that names our wallet and, with %s, its real owner, is not ours',
+  async (_what, second) => {
+    const to = receiver(0);
+    const url = 'type.googleapis.com/protocol.';
+    const before = await world.delegatedSun(0, to);
+    await send(DELEGATE_TYPE, `${url}DelegateResourceContract`, disguised(second, to));
+    await send(UNDELEGATE_TYPE, `${url}UnDelegateResourceContract`, disguised(second, to));
+    expect(await world.delegatedSun(0, to)).toBe(before);
+    await expectPeace();
+    expect((await world.buy(to)).status).toBe(202);
+  },
+  60_000,
+);
