@@ -203,7 +203,7 @@ describe('keys', () => {
       { receive_address: world.receiver(1), energy: 65_000 },
       { receive_address: world.receiver(), energy: 65_000, duration_sec: 600 },
       { receive_address: newOwner().address, energy: 65_000 },
-      { receive_address: world.receiver(), energy: 65_000, duration_sec: 2_592_000 },
+      { receive_address: world.receiver(), energy: 65_000, duration_sec: 86_400 },
       { quote_ref: 'forged' },
       { quote_ref: await world.quoteRef(customer) },
     ]) {

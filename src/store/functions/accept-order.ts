@@ -32,6 +32,8 @@ DECLARE
   v_key_wait text := current_setting('lock_timeout');
   v_lock_wait text := set_config('lock_timeout', p_lock_ms || 'ms', true);
   v_today date;
+  v_counted_on date;
+  v_charged_on date;
   v_refusal text;
 BEGIN
   -- Somebody may hold a whole table; the wait of the session's own limit is for the first request of the same key alone.
@@ -77,9 +79,14 @@ BEGIN
        AND (a.floor_credits IS NULL OR a.balance_credits - p_credits >= a.floor_credits)
        AND (a.daily_cap_credits IS NULL OR
             CASE WHEN a.spent_on >= v_today THEN a.spent_credits ELSE 0 END + p_credits <= a.daily_cap_credits)
-       -- Judged under the row's lock: waiting for it may have lasted into the next day.
-       AND (clock_timestamp() AT TIME ZONE 'UTC')::date <= greatest(a.spent_on, v_today);
-    EXIT WHEN FOUND;
+    RETURNING a.spent_on, (clock_timestamp() AT TIME ZONE 'UTC')::date INTO v_counted_on, v_charged_on;
+    IF FOUND THEN
+      -- The wait for the row's lock lasted into the next day, which begins with this charge.
+      IF v_charged_on > v_counted_on THEN
+        UPDATE credit_account SET spent_on = v_charged_on, spent_credits = p_credits WHERE project_id = p_project;
+      END IF;
+      EXIT;
+    END IF;
     CONTINUE WHEN (clock_timestamp() AT TIME ZONE 'UTC')::date > v_today;
     SELECT CASE
         WHEN a.frozen THEN 'PROJECT_FROZEN'

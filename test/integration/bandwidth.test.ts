@@ -1,0 +1,161 @@
+// A wallet that pays for bandwidth out of few TRX: whatever is taken is delivered and reclaimed, the rest is refused
+// before any charge; and a wallet that nobody reads sells nothing.
+import 'reflect-metadata';
+import { sun } from '../../src/money/units.js';
+import { findingsOf } from '../../src/verify/finding.js';
+import { verifyBooks } from '../../src/verify/verify.js';
+import {
+  api,
+  clearStage,
+  closeStage,
+  customer,
+  devnet,
+  full,
+  Hand,
+  mine,
+  openStage,
+  PAST_VALIDITY,
+  pool,
+  receivers,
+  START_LIMIT_MS,
+} from '../protocol-stage.js';
+
+/** Twelve TRX less the five that stay are 24 transactions of 282 bytes: twelve orders. */
+const SPARE_SUN = 12_000_000n;
+const ORDERS_PAID_FOR = 12;
+const ORDERS = 60;
+
+beforeAll(() => openStage(SPARE_SUN), START_LIMIT_MS);
+afterEach(clearStage, START_LIMIT_MS);
+afterAll(closeStage, START_LIMIT_MS);
+
+const order = (index: number) => ({
+  receive_address: receivers[index % receivers.length]!,
+  energy: 6300,
+  duration_sec: 300,
+});
+
+const balance = async (): Promise<number> => (await customer.get('/v1/balance')).body.credits_balance as number;
+
+const freeTransactions = async (): Promise<bigint> => {
+  const [row] = await api.database.query<{ free: bigint }>(
+    `SELECT sum(s.free_transactions)::bigint AS free FROM pool_slot s JOIN pool_wallet w ON w.id = s.wallet_id WHERE w.role = 'pool'`,
+  );
+  return row!.free;
+};
+
+const keepsItsRules = async () => {
+  const findings = findingsOf(await verifyBooks(api.database, {}));
+  return findings.filter(({ check }) => ['bandwidth', 'capacity'].includes(check));
+};
+
+it('sixty small orders: what the wallet can pay for is taken, delivered and reclaimed; the rest is not charged', async () => {
+  const hand = await Hand.open();
+  await hand.poolSync().syncWallet(pool.address);
+  expect(await freeTransactions()).toBe(24n);
+  const before = await balance();
+  const answers = await Promise.all(
+    Array.from({ length: ORDERS }, (_, index) => customer.post('/v1/orders', order(index))),
+  );
+  const taken = answers.filter(({ status }) => status === 202);
+  const refused = answers.filter(({ status }) => status !== 202);
+  expect(taken).toHaveLength(ORDERS_PAID_FOR);
+  for (const { status, body, headers } of refused) {
+    expect({ status, error: body.error }).toEqual({ status: 503, error: 'CAPACITY_UNAVAILABLE' });
+    expect(headers['retry-after']).toBeDefined();
+  }
+  expect(before - (await balance())).toBe(taken.reduce((sum, { body }) => sum + (body.credits as number), 0));
+  expect(await freeTransactions()).toBe(0n);
+  expect(await keepsItsRules()).toEqual([]);
+
+  for (let round = 0; round < 4; round += 1) {
+    await mine(2);
+    await hand.look();
+    await hand.advance();
+    // Wallets are read all the while, and nothing that open orders need is sold again; the account's free bandwidth
+    // saves some TRX.
+    await hand.poolSync().syncWallet(pool.address);
+    expect(await freeTransactions()).toBeLessThan(4n);
+    expect(await keepsItsRules()).toEqual([]);
+  }
+  await mine(100);
+  for (let round = 0; round < 6; round += 1) {
+    await hand.look();
+    await hand.end();
+    await mine(PAST_VALIDITY);
+    await hand.look();
+    await hand.advance();
+  }
+  const seen = await api.database.query(
+    `SELECT o.status, o.reclaimed_at IS NOT NULL AS reclaimed, l.status AS leg, count(*)::int AS count
+       FROM orders o JOIN leg l ON l.order_id = o.id GROUP BY 1, 2, 3`,
+  );
+  expect(seen).toEqual([{ status: 'delivered', reclaimed: true, leg: 'reclaimed', count: ORDERS_PAID_FOR }]);
+  // What the orders did not burn, since an account has some bandwidth for nothing, may be sold again.
+  await hand.poolSync().syncWallet(pool.address);
+  const left = await freeTransactions();
+  expect(left).toBeLessThan(24n);
+  const account = (await (
+    await fetch(`${devnet.fullUrl}/wallet/getaccount`, {
+      method: 'POST',
+      body: JSON.stringify({ address: pool.address, visible: true }),
+      signal: AbortSignal.timeout(5000),
+    })
+  ).json()) as { balance: number };
+  expect(left).toBe((sun(account.balance) - 5_000_000n) / 282_000n);
+});
+
+it('a wallet that was not read successfully for a minute is no candidate, however often that was tried', async () => {
+  const hand = await Hand.open();
+  const spent = await balance();
+  // Enough to sell, whatever the test before burnt.
+  const prepare = async (sellsFor: string) =>
+    api.database.query(
+      `UPDATE pool_wallet SET read_at = clock_timestamp() - interval '1 day',
+         sells_until = clock_timestamp() + $1::interval`,
+      [sellsFor],
+    );
+  await hand.poolSync().syncWallet(pool.address);
+  await api.database.query(`UPDATE pool_slot SET free_transactions = 2`);
+  await prepare('1 hour');
+  expect((await customer.post('/v1/orders', order(0))).status).toBe(202);
+
+  await prepare('-1 second');
+  full.before = (path) => (path === 'wallet/getaccount' ? { says: '{}', status: 500 } : undefined);
+  await expect(hand.poolSync().syncWallet(pool.address)).rejects.toThrow();
+  const refused = await customer.post('/v1/orders', order(1));
+  expect({ status: refused.status, error: refused.body.error }).toEqual({ status: 503, error: 'CAPACITY_UNAVAILABLE' });
+  expect(spent - (await balance())).toBe(1_861_200);
+
+  full.rest();
+  await hand.poolSync().syncWallet(pool.address);
+  // A day without a reading was an outage, and no round by which to wait longer.
+  const [row] = await api.database.query<{ sec: number }>(
+    `SELECT extract(epoch FROM sells_until - read_at)::float8 AS sec FROM pool_wallet WHERE role = 'pool'`,
+  );
+  expect(row!.sec).toBeLessThanOrEqual(900);
+  await api.database.query(`UPDATE pool_slot SET free_transactions = 2`);
+  expect((await customer.post('/v1/orders', order(2))).status).toBe(202);
+});
+
+it('how long a wallet sells grows with the round of the workers', async () => {
+  const hand = await Hand.open();
+  const sellsFor = async (readAgo: string, soldFor: string): Promise<number> => {
+    await api.database.query(
+      `UPDATE pool_wallet SET read_at = clock_timestamp() - $1::interval,
+         sells_until = clock_timestamp() - $1::interval + $2::interval WHERE role = 'pool'`,
+      [readAgo, soldFor],
+    );
+    await hand.poolSync().syncWallet(pool.address);
+    const [row] = await api.database.query<{ sec: number }>(
+      `SELECT extract(epoch FROM sells_until - read_at)::float8 AS sec FROM pool_wallet WHERE role = 'pool'`,
+    );
+    return row!.sec;
+  };
+  expect(await sellsFor('2 seconds', '60 seconds')).toBe(60);
+  const slow = await sellsFor('40 seconds', '60 seconds');
+  expect(slow).toBeGreaterThanOrEqual(120);
+  expect(slow).toBeLessThanOrEqual(180);
+  expect(await sellsFor('1 day', '60 seconds')).toBeCloseTo(180, 1);
+  expect(await sellsFor('1 day', '1 day')).toBeCloseTo(900, 1);
+});

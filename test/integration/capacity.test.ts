@@ -1,0 +1,254 @@
+// What reserving and charging do beside others: locks that somebody keeps, wallets that share an order, the day of a cap.
+import pg from 'pg';
+import { credits } from '../../src/money/units.js';
+import { Database } from '../../src/store/database.js';
+import { createDataSource } from '../../src/store/data-source.js';
+import type { Answer, Customer } from '../client.js';
+import { AUTHOR, keepSelling, makeCustomer, openApi } from '../factory.js';
+import { balanceOf, expectRefusal, openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
+
+let world: OrderWorld;
+
+beforeAll(async () => {
+  world = await openOrderWorld();
+});
+
+afterAll(() => world.close());
+
+const body = (energy = 65_000) => ({ receive_address: world.receiver(), energy });
+const query = async (text: string, params: readonly unknown[] = []) => world.api.database.query(text, params);
+
+async function connect(): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: world.env['DATABASE_URL']! });
+  await client.connect();
+  return client;
+}
+
+/** Holds what `lock` takes until `work` is done. */
+async function holding<T>(lock: string, work: () => Promise<T>): Promise<T> {
+  const client = await connect();
+  try {
+    await client.query('BEGIN');
+    await client.query(lock);
+    return await work();
+  } finally {
+    await client.query('ROLLBACK');
+    await client.end();
+  }
+}
+
+const LOCKS = [
+  ['all slots', `SELECT 1 FROM pool_slot FOR UPDATE`],
+  ['legs, against writing', `LOCK TABLE leg IN SHARE MODE`],
+  ['orders, against writing', `LOCK TABLE orders IN SHARE MODE`],
+  ['ledger entries, against writing', `LOCK TABLE credit_entry IN SHARE MODE`],
+  ['all balances', `SELECT 1 FROM credit_account FOR UPDATE`],
+] as const;
+
+test.each(LOCKS)(
+  'a lock on %s costs purchases moments, nobody is charged, and nothing piles up',
+  async (_what, lock) => {
+    const customers = await Promise.all(Array.from({ length: 4 }, () => makeCustomer(world.api)));
+    const before = await query('SELECT count(*)::int AS n FROM orders');
+    const witness = await connect();
+    let waited = false;
+    try {
+      await holding(lock, async () => {
+        // Waits for the same lock with a limit of its own: every purchase is answered before that.
+        const patient = witness
+          .query(`SET lock_timeout = '9s'; BEGIN`)
+          .then(() => witness.query(lock.replace('SHARE', 'ROW EXCLUSIVE')))
+          .catch(() => undefined)
+          .finally(() => (waited = true));
+        const answers = await Promise.all(
+          customers.flatMap((customer) =>
+            [1, 2, 3, 4, 5].map((n) => customer.post('/v1/orders', body(), withKey(`k${n}`))),
+          ),
+        );
+        expect(waited).toBe(false);
+        for (const answer of answers) {
+          expectRefusal(answer, 503, 'SERVICE_UNAVAILABLE');
+          expect(answer.headers['retry-after']).toBeDefined();
+        }
+        void patient;
+      });
+    } finally {
+      await witness.end();
+    }
+    expect(await query('SELECT count(*)::int AS n FROM orders')).toEqual(before);
+    for (const customer of customers) expect(await balanceOf(customer)).toBe(1_000_000_000);
+    expect((await customers[0]!.post('/v1/orders', body(), withKey('k1'))).status).toBe(202);
+  },
+);
+
+describe('two wallets', () => {
+  let other: number;
+  let mine: number;
+
+  beforeAll(async () => {
+    const [pool] = await query(`SELECT id FROM pool_wallet WHERE role = 'pool'`);
+    mine = pool!['id'] as number;
+    const [copy] = await query(
+      `INSERT INTO pool_wallet (address, role, permission_id, key_address, staked_sun, free_sun_seen)
+       VALUES ('TOther', 'pool', 2, 'TKey', 10000000000000, 1) RETURNING id`,
+    );
+    other = copy!['id'] as number;
+    await query(`INSERT INTO pool_slot (wallet_id, slot_no) SELECT $1, n FROM generate_series(1, 4) AS n`, [other]);
+    await keepSelling(world.api.database);
+  });
+
+  afterAll(async () => {
+    await query(`UPDATE pool_wallet SET status = 'paused', pause_reason = 'test' WHERE id = $1`, [other]);
+  });
+
+  /** What every slot of a wallet holds. */
+  const fill = async (wallet: number, sun: bigint, transactions: number) =>
+    query(`UPDATE pool_slot SET free_sun = $2, free_transactions = $3 WHERE wallet_id = $1`, [
+      wallet,
+      sun,
+      transactions,
+    ]);
+  const legsOf = async (answer: Answer) =>
+    query(`SELECT wallet_id FROM leg WHERE order_id = $1 ORDER BY leg_no`, [answer.body.id]);
+  const sunOf = async (answer: Answer): Promise<bigint> =>
+    (await query(`SELECT sum(amount_sun)::bigint AS sun FROM leg WHERE order_id = $1`, [answer.body.id]))[0]![
+      'sun'
+    ] as bigint;
+
+  test('an order whose wallet is locked by others is served from another, from many of its slots', async () => {
+    const customer = await makeCustomer(world.api);
+    await fill(mine, 10n ** 13n, 100);
+    const needed = await sunOf(await customer.post('/v1/orders', body()));
+    await fill(other, needed / 3n, 2);
+    await holding(`SELECT 1 FROM pool_slot WHERE wallet_id = ${mine.toString()} FOR UPDATE`, async () => {
+      const answer = await customer.post('/v1/orders', body());
+      expect(answer.status).toBe(202);
+      expect(await legsOf(answer)).toEqual([{ wallet_id: other }]);
+    });
+  });
+
+  test('a wallet without bandwidth for a delegation and its reclaim is passed over, however much stake it has', async () => {
+    const customer = await makeCustomer(world.api);
+    await fill(mine, 10n ** 13n, 0);
+    await query(`UPDATE pool_slot SET free_transactions = 1 WHERE wallet_id = $1 AND slot_no = 1`, [mine]);
+    await fill(other, 10n ** 13n, 1);
+    expect(await legsOf(await customer.post('/v1/orders', body()))).toEqual([{ wallet_id: other }]);
+    expect(await legsOf(await customer.post('/v1/orders', body()))).toEqual([{ wallet_id: other }]);
+    const before = await balanceOf(customer);
+    expectRefusal(await customer.post('/v1/orders', body(), withKey('none')), 503, 'CAPACITY_UNAVAILABLE');
+    expect(await balanceOf(customer)).toBe(before);
+  });
+
+  test('an order that is given back frees its two transactions with its stake, once', async () => {
+    const customer = await makeCustomer(world.api);
+    await fill(mine, 10n ** 13n, 2);
+    await fill(other, 0n, 0);
+    const sums = `SELECT sum(free_sun)::text AS sun, sum(free_transactions)::int AS transactions FROM pool_slot`;
+    const before = await query(sums);
+    expect((await customer.post('/v1/orders', body(), withKey('back'))).status).toBe(202);
+    expect(await query(sums)).not.toEqual(before);
+    await world.refund(customer, 'back');
+    expect(await query(sums)).toEqual(before);
+  });
+
+  test('an order has no more legs than its price pays for; a quote’s by its own price and the fee of now', async () => {
+    // Nothing of one wallet holds it all; at 4 energy fees a leg the price pays for one leg, at 2 for two.
+    const single = await openApi({ ...world.env, PRICE_FLOOR_BPS: '50000', LOG_LEVEL: 'silent' });
+    try {
+      const customer = await makeCustomer(world.api);
+      await fill(mine, 10n ** 13n, 100);
+      const needed = await sunOf(await customer.post('/v1/orders', body()));
+      await fill(mine, 0n, 100);
+      await fill(other, 0n, 100);
+      await query(`UPDATE pool_slot SET free_sun = $1 WHERE slot_no = 1 AND wallet_id IN ($2, $3)`, [
+        (needed * 2n) / 3n,
+        mine,
+        other,
+      ]);
+      const { body: quote } = await customer.post('/v1/quotes', body());
+      const dear: Customer = customer.at(single.baseUrl);
+      expectRefusal(await dear.post('/v1/orders', body()), 503, 'CAPACITY_UNAVAILABLE');
+      expectRefusal(await dear.post('/v1/orders', { quote_ref: quote.ref }), 503, 'CAPACITY_UNAVAILABLE');
+      const split = await customer.post('/v1/orders', { quote_ref: quote.ref });
+      expect(split).toMatchObject({ status: 202, body: { price_sun: quote.price_sun } });
+      expect(await legsOf(split)).toHaveLength(2);
+    } finally {
+      await single.close();
+      await fill(mine, 10n ** 13n, 100);
+    }
+  });
+});
+
+describe('the day of a daily cap', () => {
+  const PRICE = 8_775_000;
+  const spentOf = async (customer: Customer) => {
+    const [row] = await query(
+      `SELECT spent_on::text AS day, spent_credits::int AS credits, (clock_timestamp() AT TIME ZONE 'UTC')::date::text AS today
+         FROM credit_account WHERE project_id = $1`,
+      [customer.merchant],
+    );
+    return row!;
+  };
+
+  test('never goes back: what was counted for a later day stays counted', async () => {
+    const customer = await makeCustomer(world.api);
+    await world.api.ledger.setDailyCap(customer.merchant, credits(PRICE), AUTHOR);
+    await query(
+      `UPDATE credit_account SET spent_on = (clock_timestamp() AT TIME ZONE 'UTC')::date + 1, spent_credits = 1
+        WHERE project_id = $1`,
+      [customer.merchant],
+    );
+    expectRefusal(await customer.post('/v1/orders', body()), 402, 'SPEND_CAP_REACHED');
+    await world.api.ledger.setDailyCap(customer.merchant, credits(PRICE + 1), AUTHOR);
+    const before = await spentOf(customer);
+    expect((await customer.post('/v1/orders', body())).status).toBe(202);
+    expect(await spentOf(customer)).toMatchObject({ day: before['day'], credits: PRICE + 1 });
+  });
+
+  test('is the one on which the charge got the balance’s lock, not the one before it waited', async () => {
+    const customer = await makeCustomer(world.api);
+    const source = createDataSource({ url: world.env['DATABASE_URL']!, poolMax: 1, applicationName: 'energy-test' });
+    await source.initialize();
+    const late = new Database(source);
+    const holder = await connect();
+    try {
+      // A clock of the test's own stands before the database's for the statement below.
+      await query(`CREATE SCHEMA told`);
+      await query(`CREATE TABLE told.clock AS SELECT timestamptz '2030-05-01 23:59:59Z' AS now`);
+      await query(
+        `CREATE FUNCTION told.clock_timestamp() RETURNS timestamptz LANGUAGE plpgsql VOLATILE AS
+         $$ BEGIN RETURN (SELECT now FROM told.clock); END $$`,
+      );
+      await query(`UPDATE pool_wallet SET sells_until = '2031-01-01'`);
+      await late.query(`SET search_path = told, public, pg_catalog`);
+      await holder.query('BEGIN');
+      await holder.query('SELECT 1 FROM credit_account WHERE project_id = $1 FOR UPDATE', [customer.merchant]);
+      const charging = late.query(
+        `SELECT created FROM accept_order($1, 'midnight', sha256('x'), 'rental', NULL, NULL, $2, 65000, 3600, 2925000, 8775000,
+           30000000, 1000000, 1, NULL, NULL, 20, 9000)`,
+        [customer.merchant, world.receiver()],
+      );
+      await waitUntilLocked();
+      await query(`UPDATE told.clock SET now = '2030-05-02 00:00:01Z'`);
+      await holder.query('COMMIT');
+      expect(await charging).toEqual([{ created: true }]);
+      expect(await spentOf(customer)).toMatchObject({ day: '2030-05-02', credits: PRICE });
+    } finally {
+      await holder.end();
+      await source.destroy();
+      await query(`DROP SCHEMA told CASCADE`);
+      await keepSelling(world.api.database);
+    }
+  });
+
+  async function waitUntilLocked(): Promise<void> {
+    for (let look = 0; look < 200; look += 1) {
+      const waiting = await query(
+        `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%midnight%'`,
+      );
+      if (waiting.length > 0) return;
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    }
+    throw new Error('nothing waits for the lock');
+  }
+});
