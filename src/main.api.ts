@@ -16,7 +16,7 @@ import { Metrics } from './http/metrics.js';
 import { createHttpApp, drain, leave, serverOf } from './http/server.js';
 import { Stopping } from './http/stopping.js';
 import { OrderWaits } from './orders/waits.js';
-import { Database } from './store/database.js';
+import { checkWritable, Database } from './store/database.js';
 import { watchDatabase } from './store/database-metrics.js';
 
 /** How long requests in flight may take to finish after SIGTERM. */
@@ -40,7 +40,7 @@ async function start(): Promise<void> {
     port: config.http.adminPort,
     metrics,
     // Neither Redis nor the chain: orders are accepted, and quotes priced from what is known, without them.
-    checks: { database: () => database.query('SELECT 1'), serving: stopping.check },
+    checks: { database: () => checkWritable(database), serving: stopping.check },
     log,
   });
   log.info({ address: server.address(), admin: admin.address() }, 'listening');

@@ -20,7 +20,7 @@ import { Metrics } from './http/metrics.js';
 import { Stopping } from './http/stopping.js';
 import { PoolSync } from './pool/pool-sync.js';
 import { Repeater } from './repeat.js';
-import { Database } from './store/database.js';
+import { checkWritable, Database } from './store/database.js';
 import { watchDatabase } from './store/database-metrics.js';
 import { WorkerModule } from './worker.module.js';
 
@@ -86,7 +86,7 @@ async function start(): Promise<void> {
     port: config.http.adminPort,
     metrics,
     checks: {
-      database: () => database.query('SELECT 1'),
+      database: () => checkWritable(database),
       working: stopping.check,
       sweep: async () => {
         if (runner.sweepAgeSec > SWEEP_AGE_MAX_SEC) throw new Error('the sweep stands still');

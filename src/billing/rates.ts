@@ -9,7 +9,7 @@ import { Config, ConfigError } from '../config.js';
 import { rateText } from '../money/convert.js';
 import type { RateE8 } from '../money/units.js';
 import { Repeater } from '../repeat.js';
-import { Database, isConnectionFault } from '../store/database.js';
+import { Database, isDatabaseAway } from '../store/database.js';
 import { SharedReading } from '../store/shared-reading.js';
 import { Log } from '../http/logger.js';
 import {
@@ -123,7 +123,7 @@ export class Rates implements OnModuleInit, BeforeApplicationShutdown {
     try {
       this.held = await this.heldRates.look();
     } catch (error) {
-      if (!isConnectionFault(error)) throw error;
+      if (!isDatabaseAway(error)) throw error;
     }
     return this.reading.refresh();
   }
@@ -150,7 +150,7 @@ export class Rates implements OnModuleInit, BeforeApplicationShutdown {
       this.held = (await this.heldRates.hold(rate)) ?? this.held;
     } catch (error) {
       // Without the database nobody knows for how long, so it cannot have stood.
-      if (!isConnectionFault(error)) throw error;
+      if (!isDatabaseAway(error)) throw error;
     }
     if (this.held.heldSec >= HELD_SEC_MAX) {
       this.log.warn(

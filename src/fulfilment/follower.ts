@@ -12,7 +12,7 @@ import { crashPoint } from '../crash-point.js';
 import { monotonicMs } from '../clock.js';
 import type { EnergyRatio } from '../pool/energy-ratio.js';
 import { Log } from '../http/logger.js';
-import { Database, isConnectionFault, isLockTimeout } from '../store/database.js';
+import { Database, isDatabaseAway, isLockTimeout } from '../store/database.js';
 import { Arrears, type Arrear } from './arrears.js';
 import { ChainView } from './chain-view.js';
 import { Inclusion, type FallenTx } from './inclusion.js';
@@ -203,7 +203,7 @@ export class Follower {
     let fault: { readonly error: unknown } | undefined;
     for (const { block, txids, ratio } of parts) {
       // What the whole database refuses is not asked of it once for each block.
-      const isHopeless = fault !== undefined && (isConnectionFault(fault.error) || isLockTimeout(fault.error));
+      const isHopeless = fault !== undefined && (isDatabaseAway(fault.error) || isLockTimeout(fault.error));
       try {
         const applied = isHopeless ? undefined : await this.inclusion.apply(block, txids, ratio);
         this.arrears.set(block, applied?.left ?? txids, ratio);

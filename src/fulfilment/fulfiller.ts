@@ -11,7 +11,7 @@ import { Log } from '../http/logger.js';
 import type { Energy } from '../money/units.js';
 import { DELEGATION_MIN_SUN, sunForEnergy, sunOfOneEnergy } from '../pool/energy-ratio.js';
 import { messageOf } from '../errors.js';
-import { isConnectionFault, isLockTimeout } from '../store/database.js';
+import { isDatabaseAway, isLockTimeout } from '../store/database.js';
 import { ActivationCheck } from './activation-check.js';
 import { ChainView, type View } from './chain-view.js';
 import { Ending } from './ending.js';
@@ -120,7 +120,7 @@ export class Fulfiller {
       await work();
     } catch (error) {
       // Without the database nobody gets further.
-      if (isConnectionFault(error)) throw error;
+      if (isDatabaseAway(error)) throw error;
       pass.failed.add(order.id);
       const orderId = order.id.toString();
       if (isLockTimeout(error)) {

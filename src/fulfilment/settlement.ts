@@ -8,7 +8,7 @@ import { solidBlockOf, TronClient } from '../chain/tron.client.js';
 import { crashPoint } from '../crash-point.js';
 import { messageOf } from '../errors.js';
 import { Log } from '../http/logger.js';
-import { Database, isConnectionFault, type Queryable } from '../store/database.js';
+import { Database, isDatabaseAway, type Queryable } from '../store/database.js';
 import { allOrEach } from './all-or-each.js';
 import { Inclusion, newsOf, type FallenTx, type LockedRow, type MovedTx } from './inclusion.js';
 import { identityOf, Progress } from './progress.js';
@@ -118,7 +118,7 @@ export class Settlement {
     try {
       return await this.settleBlock(number, txs);
     } catch (error) {
-      if (isConnectionFault(error)) throw error;
+      if (isDatabaseAway(error)) throw error;
       this.logger.error({ err: error, block: number }, 'a block could not be settled; it comes again');
       return txs.length;
     }

@@ -7,19 +7,17 @@ import type { ServerResponse } from 'node:http';
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { ApiError } from '../errors.js';
-import { isConnectionFault, sqlStateOf } from '../store/database.js';
+import { isDatabaseAway, isTooSlow } from '../store/database.js';
 import { ClientGoneError } from './body.js';
 import { visitOf } from './caller.js';
 import type { Log } from './logger.js';
 
 const RETRY_AFTER_SEC = 1;
-/** query_canceled (statement timeout) and lock_not_available: the database is there but too slow just now. */
-const SLOW_DATABASE = new Set(['57014', '55P03']);
 
 /** The refusal that stands for whatever was thrown. */
 export function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
-  if (isConnectionFault(thrown) || SLOW_DATABASE.has(sqlStateOf(thrown) ?? '')) {
+  if (isDatabaseAway(thrown) || isTooSlow(thrown)) {
     return new ApiError('SERVICE_UNAVAILABLE', 'The service cannot complete this just now; repeat the request.', {
       cause: thrown,
     });

@@ -14,7 +14,7 @@ import { Metrics } from '../http/metrics.js';
 import type { Credits, Energy, RateE8, Sun } from '../money/units.js';
 import { OrderWakes } from '../queue/jobs.js';
 import { REFUSAL_SQLSTATE } from '../store/functions/accept-order.js';
-import { Database, isConnectionFault, sqlStateOf } from '../store/database.js';
+import { Database, isConnectionFault, isDatabaseAway, isTooSlow, sqlStateOf } from '../store/database.js';
 import { KeyHints } from './key-hints.js';
 import { OrderLanes } from './lanes.js';
 import { LockWait } from './lock-wait.js';
@@ -88,7 +88,6 @@ const WAITING_MAX = 20_000;
 /** deadlock_detected, serialization_failure: the transaction is gone and may be run again. */
 const RETRYABLE = new Set(['40P01', '40001']);
 /** lock_not_available, query_canceled: rolled back for its time limit. */
-const TOO_SLOW = new Set(['55P03', '57014']);
 const RETRIES_MAX = 3;
 
 @Injectable()
@@ -323,7 +322,7 @@ function asRefusal(error: unknown, key: string): ApiError {
     return new ApiError(error.code, error.message, { headers, cause, retryAfterSec, key });
   }
   const again = `repeat the request with Idempotency-Key ${key}`;
-  if (error instanceof DeadlineError || isConnectionFault(error) || TOO_SLOW.has(sqlStateOf(error) ?? '')) {
+  if (error instanceof DeadlineError || isDatabaseAway(error) || isTooSlow(error)) {
     const words = `It is not known yet whether the order was taken; ${again} to find out, or to have it taken once.`;
     return new ApiError('SERVICE_UNAVAILABLE', words, { key, cause: error, retryAfterSec: 2 });
   }

@@ -9,8 +9,20 @@ const WATCHED_FAULTS: Readonly<Record<string, string>> = {
   '55P03': 'lock_timeout',
   '57014': 'statement_timeout',
   '53300': 'too_many_connections',
+  '53100': 'disk_full',
+  '53200': 'out_of_memory',
+  '25006': 'read_only',
+  EMFILE: 'no_descriptors',
+  ENFILE: 'no_descriptors',
   connection: 'connection',
 };
+
+/** Further SQLSTATEs of the same faults: the server stopped or ended the connection, lacks something, fails to read. */
+const WATCHED_CLASSES: readonly (readonly [RegExp, string])[] = [
+  [/^(08|57P0|25P03)/, 'connection'],
+  [/^53/, 'no_resources'],
+  [/^58/, 'io_error'],
+];
 
 export function watchDatabase(registry: Registry, database: Database): void {
   const registers = [registry];
@@ -35,15 +47,15 @@ export function watchDatabase(registry: Registry, database: Database): void {
   });
   const faults = new Counter({
     name: 'pg_faults_total',
-    help: 'Statements that failed by deadlock, serialization, lock_timeout, statement_timeout or a lost connection.',
+    help: 'Statements that failed by locks or time limits, a lost connection, or a server out of means or read-only.',
     labelNames: ['fault'] as const,
     registers,
   });
   // Present from the start, so that the first fault is a rise.
-  for (const fault of new Set(Object.values(WATCHED_FAULTS))) faults.inc({ fault }, 0);
+  for (const fault of new Set([...Object.values(WATCHED_FAULTS), ...WATCHED_CLASSES.map(([, fault]) => fault)]))
+    faults.inc({ fault }, 0);
   database.onFault = (kind) => {
-    // The server stopped, or ended the connection: SQLSTATEs of the same fault.
-    const fault = /^(08|57P0|25P03)/.test(kind) ? 'connection' : WATCHED_FAULTS[kind];
+    const fault = WATCHED_FAULTS[kind] ?? WATCHED_CLASSES.find(([states]) => states.test(kind))?.[1];
     if (fault !== undefined) faults.inc({ fault });
   };
 }

@@ -34,6 +34,7 @@ export interface Queryable {
 
 const RETRYABLE = new Set(['40001', '40P01']);
 const ATTEMPTS_MAX = 3;
+const READ_ONLY = '25006';
 
 /** The SQLSTATE of a database error, if it is one. */
 export function sqlStateOf(thrown: unknown): string | undefined {
@@ -53,7 +54,7 @@ export function isConnectionFault(thrown: unknown): boolean {
   if (!isNativeError(thrown)) return false;
   const code = 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : '';
   return (
-    /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN)/.test(code) ||
+    /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN|EMFILE|ENFILE)/.test(code) ||
     /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|not queryable|Query read timeout/i.test(
       thrown.message,
     )
@@ -66,6 +67,24 @@ export function isConnectionFault(thrown: unknown): boolean {
  */
 export function isRowFault(thrown: unknown): boolean {
   return /^(ER|P0|21|22|23|44)/.test(sqlStateOf(thrown) ?? '');
+}
+
+/**
+ * Whether the server is there and cannot do its work: 53xxx out of disk, memory or connections, 58xxx its own files
+ * fail it, 25006 it takes no writes. Whatever was asked, the next statement meets the same.
+ */
+export function isServerUnable(thrown: unknown): boolean {
+  return /^(53|58|25006)/.test(sqlStateOf(thrown) ?? '');
+}
+
+/** Whether nothing can be written just now, for a reason that is nobody's request: the caller may come again. */
+export function isDatabaseAway(thrown: unknown): boolean {
+  return isConnectionFault(thrown) || isServerUnable(thrown);
+}
+
+/** Whether the database is there, but not in time: a lock was not had (55P03), or the statement's time ran out (57014). */
+export function isTooSlow(thrown: unknown): boolean {
+  return /^(55P03|57014)$/.test(sqlStateOf(thrown) ?? '');
 }
 
 /** Whether a lock was not had in time: another session holds what the statement is about. */
@@ -85,6 +104,15 @@ function spoiledBy(thrown: unknown): Error | undefined {
   const isFatal = typeof thrown === 'object' && thrown !== null && 'severity' in thrown && thrown.severity !== 'ERROR';
   if (!isFatal && HARMLESS.test(sqlStateOf(thrown) ?? '')) return undefined;
   return isNativeError(thrown) ? thrown : new Error(String(thrown));
+}
+
+/** How a failed statement is counted: its SQLSTATE, or what became of the connection. */
+function kindOf(thrown: unknown): string {
+  const state = sqlStateOf(thrown);
+  if (state !== undefined) return state;
+  const code = isNativeError(thrown) && 'code' in thrown ? thrown.code : undefined;
+  if (code === 'EMFILE' || code === 'ENFILE') return code;
+  return isConnectionFault(thrown) ? 'connection' : 'none';
 }
 
 async function run<R extends object>(
@@ -147,7 +175,7 @@ export class Database implements Queryable, OnApplicationShutdown {
     try {
       return await work;
     } catch (error) {
-      this.onFault?.(sqlStateOf(error) ?? (isConnectionFault(error) ? 'connection' : 'none'));
+      this.onFault?.(kindOf(error));
       throw error;
     }
   }
@@ -158,12 +186,14 @@ export class Database implements Queryable, OnApplicationShutdown {
         await client.query('BEGIN');
         const tx: Queryable = { query: async (statement, params = []) => this.watched(run(client, statement, params)) };
         const result = await work(tx);
-        await client.query('COMMIT');
+        await this.watched(client.query('COMMIT'));
         return result;
       } catch (error) {
         await client.query('ROLLBACK').catch((rollbackError: unknown) => {
           spoil(isNativeError(rollbackError) ? rollbackError : new Error(String(rollbackError)));
         });
+        // A server that takes no writes any more may have a successor, which only a new connection meets.
+        if (sqlStateOf(error) === READ_ONLY) spoil(spoiledBy(error));
         throw error;
       }
     });
@@ -187,6 +217,12 @@ export class Database implements Queryable, OnApplicationShutdown {
       client.release(broken);
     }
   }
+}
+
+/** Throws unless the database answers and takes writes. */
+export async function checkWritable(database: Database): Promise<void> {
+  const [row] = await database.query<{ setting: string }>(`SELECT current_setting('transaction_read_only') AS setting`);
+  if (row?.setting !== 'off') throw new Error('the database takes no writes');
 }
 
 /** Whether a database function of ours refused (functions/accept-order.ts); the message is then an error code. */

@@ -5,7 +5,7 @@
  */
 import { monotonicMs, withDeadline } from '../clock.js';
 import { invariant } from '../errors.js';
-import { isConnectionFault, type Database } from './database.js';
+import { isDatabaseAway, type Database } from './database.js';
 
 type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
 
@@ -109,7 +109,7 @@ export class SharedReading<T> {
     try {
       return await this.refreshShared();
     } catch (error) {
-      if (!isConnectionFault(error)) throw error;
+      if (!isDatabaseAway(error)) throw error;
       return await this.refreshAlone();
     }
   }
