@@ -1,6 +1,7 @@
 // The control port: what an experiment does to the chain from outside, which no client of a real node could.
 import { type Handler, Port, passThrough } from './http.js';
 import type { Chain } from './chain.js';
+import { endpoints } from './endpoints.js';
 import { FACTOR_ONE, contractAt, energyStateAt, energyStateEntry } from './contract-store.js';
 import { type Json, integerOf, member, textOf, flagOf } from './json.js';
 import { looseAddress } from './json-format.js';
@@ -105,9 +106,15 @@ export function controlHandlers({ chain, nodes, faults, dump }: Control): Map<st
     ...faultHandlers(faults),
     dump: () => ({ state: dump() }),
   };
-  return new Map(
-    Object.entries(table).map(([path, handler]) => [path, (request) => chain.exclusively(() => handler(request))]),
-  );
+  const [first] = nodes;
+  return new Map([
+    // The first node's own endpoints once more, past every fault: for whoever needs the truth meanwhile.
+    ...(first === undefined ? [] : endpoints(first, false)),
+    ...Object.entries(table).map(([path, handler]): [string, Handler] => [
+      path,
+      (request) => chain.exclusively(() => handler(request)),
+    ]),
+  ]);
 }
 
 export function controlPort(control: Control): Port {

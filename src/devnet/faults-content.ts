@@ -15,6 +15,7 @@ export const WRONGS = [
   'tampered',
   'time-ahead',
   'time-behind',
+  'without-parameter',
   'replace',
 ] as const;
 export type Wrong = (typeof WRONGS)[number];
@@ -131,6 +132,11 @@ const WRONG_WAYS: Record<Wrong, (fields: Fields, by: Measure) => Fields | undefi
   },
   'time-ahead': (fields, { ms }) => atAnotherTime(fields, BigInt(ms)),
   'time-behind': (fields, { ms }) => atAnotherTime(fields, -BigInt(ms)),
+  'without-parameter': (fields, { replace }) => {
+    const parameters = objects(fields['chainParameter']);
+    const left = parameters?.filter(({ key }) => key !== replace['key']);
+    return left === undefined || left.length === parameters?.length ? undefined : { ...fields, chainParameter: left };
+  },
   replace: (fields, { replace }) => ({ ...fields, ...replace }),
 };
 

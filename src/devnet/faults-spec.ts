@@ -23,6 +23,8 @@ export const FAULT_KINDS = [
   'own-fork',
   'fork',
   'wrong',
+  'ahead',
+  'slow-link',
 ] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
@@ -50,13 +52,18 @@ export interface FaultSpec {
   /** Whether a fork loses its transactions. */
   readonly drop: boolean;
   readonly wrong: Wrong;
-  /** The members that `wrong: replace` puts into an answer. */
+  /** What a slow link carries in a second, and how large it finds every block's answer to be, in bytes. */
+  readonly bytesPerSec: number;
+  readonly blockBytes: number;
+  /** The members that `wrong: replace` puts into an answer; the `key` of the parameter that `without-parameter` leaves out. */
   readonly replace: Readonly<Record<string, Json>>;
 }
 
 const MS_MAX = 600_000;
 const COUNT_MAX = 1_000_000_000;
 const BLOCKS_MAX = 10_000;
+const BYTES_MAX = 64 * 1024 * 1024;
+const BYTES_PER_SEC = 500_000;
 /** Long enough for any client to give up. */
 const HOLD_MS = 60_000;
 const SLOW_MS = 2_000;
@@ -70,7 +77,7 @@ const DEFAULT_MS: Partial<Record<FaultKind, number>> = {
 };
 const MEMBERS = new Set([
   ...['kind', 'node', 'port', 'path', 'times', 'skip', 'rate', 'seed', 'ms', 'status', 'code', 'blocks', 'drop'],
-  ...['wrong', 'replace'],
+  ...['wrong', 'replace', 'bytesPerSec', 'blockBytes'],
 ]);
 
 /** Broadcasts reach the mempool whatever a node's heads are, so they are never answered from another head. */
@@ -101,6 +108,8 @@ export function readFault(json: JsonNode, nodes: number): FaultSpec {
     code: oneOf(json, 'code', REFUSAL_CODES),
     blocks: whole(json, 'blocks', BLOCKS_MAX) ?? 1,
     drop: flagOf(member(json, 'drop')),
+    bytesPerSec: whole(json, 'bytesPerSec', BYTES_MAX) ?? BYTES_PER_SEC,
+    blockBytes: whole(json, 'blockBytes', BYTES_MAX) ?? 0,
     wrong: oneOf(json, 'wrong', WRONGS) ?? (replace === undefined ? 'empty' : 'replace'),
     replace: replace === undefined ? {} : (plainOf(replace) as Record<string, Json>),
   };

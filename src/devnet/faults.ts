@@ -4,6 +4,7 @@ import { type Block, twinOf } from './block.js';
 import { endpoints } from './endpoints.js';
 import { type FaultKind, type FaultSpec, isHeldBack, readFault, seededRandom } from './faults-spec.js';
 import { acceptance, broadcastOf, refusal, REFUSAL_CODES } from './faults-broadcast.js';
+import { aheadOf, filled } from './faults-blocks.js';
 import { garbageOf, onAnotherFork, wronged } from './faults-content.js';
 import { type Handler, type Intercept, type Request, type Response, errorJson } from './http.js';
 import { type Json, type JsonNode, printJson } from './json.js';
@@ -214,6 +215,13 @@ const ACTS: Record<FaultKind, Act> = {
     return isDone ? response : undefined;
   },
   wrong: async ({ rule, answer }) => wronged(await answer(), rule.spec.wrong, rule.spec),
+  ahead: ({ rule, view, port, request }) => Promise.resolve(aheadOf(view, port === 'solid', request, rule.spec.blocks)),
+  'slow-link': async ({ rule, request, answer }) => {
+    const { bytesPerSec, blockBytes } = rule.spec;
+    const response = filled(await answer(), request.visible, blockBytes);
+    await hold((response.body.length / Math.max(1, bytesPerSec)) * 1_000);
+    return response;
+  },
 };
 
 /** The block of this number on a fork of the node's own that leaves the chain after `base`. */

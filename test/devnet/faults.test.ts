@@ -245,10 +245,58 @@ describe('an answer with wrong content', () => {
     expect(await wrongInfo('time-ahead', { times: 1, ms: 1 })).toMatchObject({ blockTimeStamp: right + 1 });
   });
 
+  test('a node’s parameters lack one', async () => {
+    const key = 'getCreateAccountFee';
+    const keys = async (): Promise<unknown[]> =>
+      ((await chain.post('getchainparameters'))['chainParameter'] as Answer[]).map((parameter) => parameter['key']);
+    const right = await keys();
+    expect(right).toContain(key);
+    await fault({ kind: 'wrong', wrong: 'without-parameter', replace: { key }, times: 1 });
+    expect(await keys()).toEqual(right.filter((name) => name !== key));
+    expect(await keys()).toEqual(right);
+  });
+
   test('what has nothing that could be wrong is answered rightly and not counted', async () => {
     await fault({ kind: 'wrong', wrong: 'stripped', path: 'wallet/getblockbynum' });
     expect(await chain.post('getblockbynum', { num: 3 })).toHaveProperty('blockID');
     expect(await counted()).toMatchObject({ faults: [{ seen: 1, fired: 0 }], fired: {} });
+  });
+});
+
+describe('blocks', () => {
+  const header = (block: Answer): Answer => (block['block_header'] as Answer)['raw_data'] as Answer;
+
+  test('of a node ahead of the chain link to its head, are of later times, and are not there afterwards', async () => {
+    const right = await chain.post('getnowblock');
+    await fault({ kind: 'ahead', blocks: 20, node: 0 });
+    const ahead = await chain.post('getnowblock');
+    expect(blockNumber(ahead)).toBe(top + 20);
+    expect(header(ahead)['timestamp']).toBe(Number(header(right)['timestamp']) + 20 * 3000);
+    const [last, first] = await Promise.all([top + 19, top + 1].map((num) => chain.post('getblockbynum', { num })));
+    expect(header(ahead)['parentHash']).toBe(last?.['blockID']);
+    expect(header(first ?? {})['parentHash']).toBe(right['blockID']);
+    expect(await chain.post('getblockbynum', { num: top })).toEqual(right);
+    expect(blockNumber(await chain.solid('getnowblock'))).toBe(top - 3 + 20);
+    expect(blockNumber(await second().post('getnowblock'))).toBe(top);
+    await chain.node.control('faults/clear');
+    expect(await chain.post('getblockbynum', { num: top + 1 })).toEqual({});
+  });
+
+  test('over a slow link are as large as asked for and take their time; what they are is right', async () => {
+    const tx = await payment();
+    await chain.broadcast(tx, bank);
+    await chain.mine(1);
+    const right = await chain.post('getblockbynum', { num: top + 1 });
+    await fault({ kind: 'slow-link', bytesPerSec: 400_000, blockBytes: 40_000 });
+    const startedAt = performance.now();
+    const text = await chain.text('wallet/getblockbynum', { num: top + 1, visible: true });
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(95);
+    expect(text.length).toBeGreaterThanOrEqual(40_000);
+    expect(text.length).toBeLessThan(42_000);
+    const { transactions, ...rest } = JSON.parse(text) as Answer & { readonly transactions: readonly Answer[] };
+    expect(rest).toEqual({ ...right, transactions: undefined });
+    expect(transactions.at(-1)?.['txID']).toBe(tx.txID);
+    expect(new Set(transactions.map((each) => each['txID'])).size).toBe(transactions.length);
   });
 });
 
