@@ -36,7 +36,7 @@ export const PLANTED_IN_BOOKS: readonly PlantedBug[] = [
   },
   {
     name: 'the key makes no difference',
-    changes: one(ACCEPTANCE, 'const key = purchase.key ?? newKey();', 'const key = newKey();'),
+    changes: one(ACCEPTANCE, 'const key = purchase.key.value;', 'const key = purchase.key.value + Math.random();'),
   },
   {
     name: 'a quote buys as often as one likes',
@@ -62,8 +62,8 @@ export const PLANTED_IN_BOOKS: readonly PlantedBug[] = [
     changes: [
       {
         file: ACCEPTANCE,
-        find: `return new ApiError('SERVICE_UNAVAILABLE', words, { headers, cause: error, retryAfterSec: 2 });`,
-        put: `return new ApiError('CAPACITY_UNAVAILABLE', words, { headers, cause: error, retryAfterSec: 2 });`,
+        find: `return new ApiError('SERVICE_UNAVAILABLE', words, { key, cause: error, retryAfterSec: 2 });`,
+        put: `return new ApiError('CAPACITY_UNAVAILABLE', words, { key, cause: error, retryAfterSec: 2 });`,
       },
       { file: ACCEPTANCE, find: 'const isLost = isConnectionFault(error);', put: 'const isLost = false;' },
     ],
