@@ -13,6 +13,7 @@ import { Ledger } from '../../src/billing/ledger.js';
 import { readBlock } from '../../src/chain/block.js';
 import { parseJson } from '../../src/chain/json.js';
 import { sleep } from '../../src/clock.js';
+import { Wallet, type ChainAccount } from '../../src/local/chain-account.js';
 import { Merchant } from '../../src/local/merchant.js';
 import { freePort } from '../../src/local/ports.js';
 import { startPostgres, type Postgres } from '../../src/local/postgres.js';
@@ -22,6 +23,7 @@ import type { Credits } from '../../src/money/units.js';
 import { openParts } from '../../src/operator/operator.module.js';
 import { Projects } from '../../src/operator/projects.js';
 import { openCommitProxy, type CommitProxy } from './commit-proxy.js';
+import { openExchanges, TRUE_PRICE, type Exchanges } from './exchanges.js';
 
 export interface ArenaOptions {
   /** Where the built service lies; a copy of its own, so that a build meanwhile changes nothing. */
@@ -52,6 +54,9 @@ const SETTINGS = {
   DURATION_MIN_SEC: '60',
   POOL_SYNC_SEC: '1',
   POOL_SLOTS_PER_WALLET: '4',
+  RATE_SOURCES: 'binance,coinbase,kraken,okx',
+  RATE_REFRESH_SEC: '1',
+  FALLBACK_TRX_USD: TRUE_PRICE.toString(),
   MARKET_REFRESH_SEC: '1',
   RATE_LIMIT_PER_MINUTE: '1000000',
   TRON_READ_TIMEOUT_MS: '1500',
@@ -169,6 +174,12 @@ export class Arena {
   /** The same customer at each API: one with more than enough, one who runs out of credits again and again. */
   readonly rich: readonly Merchant[];
   readonly poor: readonly Merchant[];
+  /** A project that never had a credit, at each API. */
+  readonly broke: readonly Merchant[];
+  /** The chain past every fault, for those who act beside the service. */
+  readonly hand: Wallet;
+  /** Transactions that owners of our wallets made beside the service. */
+  readonly handTxids = new Set<string>();
   /** Where each process tells of itself. */
   readonly adminPorts: readonly { readonly role: 'api' | 'worker'; readonly port: number }[];
   private readonly clearRedis: Redis;
@@ -185,7 +196,8 @@ export class Arena {
       readonly adminOfApi: readonly number[];
       readonly adminOfWorker: readonly number[];
     },
-    projects: { readonly rich: Project; readonly poor: Project },
+    projects: { readonly rich: Project; readonly poor: Project; readonly broke: Project },
+    readonly exchanges: Exchanges,
     /** The operator's parts of the service, in this process: as built, without a planted bug. */
     readonly parts: INestApplicationContext,
     log: ArenaOptions['log'],
@@ -223,6 +235,8 @@ export class Arena {
       ports.api.map((port) => new Merchant(`http://127.0.0.1:${port.toString()}`, project.id, project.apiKey));
     this.rich = at(projects.rich);
     this.poor = at(projects.poor);
+    this.broke = at(projects.broke);
+    this.hand = new Wallet(world.controlUrl);
     this.clearRedis = new Redis(redis.url, { maxRetriesPerRequest: 1, lazyConnect: true, retryStrategy: () => 500 });
     this.clearRedis.on('error', () => undefined);
   }
@@ -234,6 +248,7 @@ export class Arena {
     const postgres = await startPostgres({ durable: false, dataDir });
     const redis = await startRedis();
     const proxy = await openCommitProxy(postgres);
+    const exchanges = await openExchanges();
     const sql = new pg.Pool({ connectionString: postgres.url, max: 4, connectionTimeoutMillis: 5_000 });
     sql.on('error', () => undefined);
     // Without waiting for the disk, but never without the operating system: a server that is killed keeps its commits.
@@ -246,15 +261,31 @@ export class Arena {
       databaseUrl: proxy.url,
       redisUrl: redis.url,
       poolStakesTrx: WALLETS_TRX,
-      env: { ...SETTINGS, ...options.env },
+      env: { ...SETTINGS, RATE_SOURCE_URLS: exchanges.urls, ...options.env },
       onLine: options.log,
     });
     const parts = await openParts({ ...world.env, DATABASE_URL: postgres.url });
-    const projects = { rich: await newProject(parts, 'Rich'), poor: await newProject(parts, 'Poor') };
+    const projects = {
+      rich: await newProject(parts, 'Rich'),
+      poor: await newProject(parts, 'Poor'),
+      broke: await newProject(parts, 'Broke'),
+    };
     await parts.get(Ledger).topUp(projects.rich.id, CREDITS, 'rich', ACT);
     const two = async (): Promise<number[]> => [await freePort(), await freePort()];
     const ports = { api: await two(), adminOfApi: await two(), adminOfWorker: await two() };
-    const arena = new Arena(world, proxy, sql, postgres, redis, dataDir, ports, projects, parts, options.log);
+    const arena = new Arena(
+      world,
+      proxy,
+      sql,
+      postgres,
+      redis,
+      dataDir,
+      ports,
+      projects,
+      exchanges,
+      parts,
+      options.log,
+    );
     for (const actor of arena.all) actor.start();
     return arena;
   }
@@ -277,6 +308,13 @@ export class Arena {
     const answer = (await response.json()) as Record<string, unknown>;
     if ('Error' in answer) throw new Error(`${action}: ${String(answer['Error'])}`);
     return answer;
+  }
+
+  /** An act of a wallet's owner, in a block when this returns. */
+  async actByHand(path: string, body: Readonly<Record<string, unknown>>, owner: ChainAccount): Promise<void> {
+    const txid = await this.hand.send(path, body, owner);
+    this.handTxids.add(txid);
+    await this.hand.receipt(txid);
   }
 
   /** A block of the chain, as a healed node tells it. */
@@ -344,6 +382,7 @@ export class Arena {
     await this.world.stop();
     await this.sql.end();
     await this.proxy.close();
+    await this.exchanges.close();
     await this.redis.stop();
     await this.postgres.stop();
     await rm(this.dataDir, { recursive: true, force: true });

@@ -2,6 +2,7 @@
 import { sleep } from '../../src/clock.js';
 import { seededRandom } from '../../src/devnet/faults-spec.js';
 import type { Arena } from './arena.js';
+import { PEOPLE } from './people.js';
 import { HOLDING_POINTS, type OtherFault, type PlannedFault } from './plan.js';
 
 const CUT_RATE = 0.2;
@@ -88,6 +89,7 @@ async function shift(
 }
 
 export const DOINGS: Readonly<Record<OtherFault, Doing>> = {
+  ...PEOPLE,
   'worker killed at a point': (arena, fault, _ms, over) => dieAtPoint(arena, 'worker', fault, over),
   'API killed at a point': (arena, fault, _ms, over) => dieAtPoint(arena, 'api', fault, over),
   'worker killed': async (arena, fault) => {

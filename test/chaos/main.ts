@@ -3,7 +3,7 @@
 import { rm } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { Arena } from './arena.js';
-import { planRound, type FaultName, type PlannedFault } from './plan.js';
+import { faultNamed, planRound, type FaultName, type PlannedFault } from './plan.js';
 import { huntAll } from './hunt.js';
 import { MetricsWatch, type MetricsVerdict } from './metrics.js';
 import { playRound, type RoundOutcome } from './round.js';
@@ -18,6 +18,7 @@ const HELP = `npm run chaos -- [--rounds N] [--seed S] [--from R] [--planted [--
                    named for it, catch it; what was shown is kept in test/chaos/planted-results.json
   --count N        so many planted bugs from there on
   --only a,b       only these planted bugs; 'nothing planted' is the build as it is
+  --faults a,b     these faults alone, all along, instead of the plan
   --at-once N      so many hunts at one time (1)
   --length-sec N   how long things go wrong in a round (14)
   --block-ms N     real time between blocks, 3 s of the chain's each (200)
@@ -43,6 +44,7 @@ export async function main(args: readonly string[]): Promise<number> {
       from: { type: 'string', default: '1' },
       planted: { type: 'boolean', default: false },
       only: { type: 'string' },
+      faults: { type: 'string' },
       count: { type: 'string', default: '1000' },
       'at-once': { type: 'string', default: '1' },
       'length-sec': { type: 'string', default: '14' },
@@ -64,12 +66,13 @@ export async function main(args: readonly string[]): Promise<number> {
     keepLogs: values['keep-logs'],
     atOnce: wholeFrom('at-once', values['at-once'], 16),
   };
-  if (!values.planted) return run(settings);
+  if (!values.planted) return run(settings, values.faults?.split(','));
   const count = wholeFrom('count', values.count, 1000);
   return huntAll(settings, { only: values.only?.split(','), from: settings.from, count });
 }
 
-async function run(settings: Settings): Promise<number> {
+async function run(settings: Settings, alone?: readonly string[]): Promise<number> {
+  const only = alone?.map(faultNamed);
   const startedAt = performance.now();
   const build = await copyOfBuild();
   const metrics = await MetricsWatch.open();
@@ -80,7 +83,7 @@ async function run(settings: Settings): Promise<number> {
   try {
     let arena: Arena | undefined;
     try {
-      for (const { round, plan } of programme(settings, totals)) {
+      for (const { round, plan } of programme(settings, totals, only)) {
         log = await logFor(`round-${settings.seed}-${round.toString()}`);
         arena ??= await Arena.open({ dist: build.dist, blockMs: settings.blockMs, log: write });
         played += 1;
@@ -129,9 +132,15 @@ interface Planned {
 }
 
 /** The rounds asked for; then, while a planned fault never fired, a few with those alone, all along. */
-function* programme({ seed, from, rounds }: Settings, totals: Totals): Generator<Planned> {
+function* programme(
+  { seed, from, rounds }: Settings,
+  totals: Totals,
+  only: readonly FaultName[] | undefined,
+): Generator<Planned> {
   const end = from + rounds;
-  for (let round = from; round < end; round += 1) yield { round, plan: planRound(seed, round) };
+  for (let round = from; round < end; round += 1) {
+    yield { round, plan: planRound(seed, round, only, only !== undefined) };
+  }
   for (let round = end; round < end + ENCORES_MAX; round += 1) {
     const silent = silentOf(totals);
     if (silent.length === 0) return;

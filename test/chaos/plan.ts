@@ -32,6 +32,20 @@ const CODES = [
   'OTHER_ERROR',
 ] as const;
 
+/** What a node says whose CPU is busy. */
+const OUT_OF_TIME = {
+  code: 'OTHER_ERROR',
+  message: Buffer.from(
+    "class org.tron.core.vm.program.Program$OutOfTimeException : CPU timeout for 'JUMP' operation executing",
+  ).toString('hex'),
+};
+const PARAMETERS = [
+  'getEnergyFee',
+  'getTransactionFee',
+  'getCreateAccountFee',
+  'getCreateNewAccountFeeInSystemContract',
+] as const;
+
 const upTo = (random: Random, max: number): number => 1 + Math.floor(random() * max);
 const oneOf = <T>(random: Random, list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
 /**
@@ -81,6 +95,37 @@ const NODE_FAULTS = {
   ],
   'a node’s time ahead': (r, node) => wrongTime(r, 'time-ahead', node),
   'a node’s time behind': (r, node) => wrongTime(r, 'time-behind', node),
+  'head ahead': (r, node) => [{ kind: 'ahead', blocks: 10 + upTo(r, 50), node, rate: 1 }],
+  'one block behind': (_r, node) => [{ kind: 'behind', blocks: 1, node, rate: 1 }],
+  'no transaction history': (_r, node) =>
+    [RECEIPTS, SOLID_RECEIPTS].map((path) => ({ kind: 'wrong', wrong: 'empty', path, node, rate: 1 })),
+  // The other operator is away: whoever lies in this round must not be the only one there.
+  'a lone node that drops answers': (_r, node) => [
+    { kind: 'cut-after', node: 1 - node, rate: 0.2 },
+    { kind: 'drop-before', node, rate: 1 },
+  ],
+  'no CPU time': () => [
+    {
+      kind: 'wrong',
+      wrong: 'replace',
+      replace: { result: OUT_OF_TIME },
+      path: 'wallet/triggerconstantcontract',
+      rate: 0.5,
+    },
+  ],
+  'big blocks on a slow link': (_r, node) => [
+    { kind: 'slow-link', bytesPerSec: 400_000, blockBytes: 1_200_000, node, rate: 1 },
+  ],
+  'a node without a parameter': (r, node) => [
+    {
+      kind: 'wrong',
+      wrong: 'without-parameter',
+      replace: { key: oneOf(r, PARAMETERS) },
+      path: 'wallet/getchainparameters',
+      node,
+      rate: 1,
+    },
+  ],
 } as const satisfies Readonly<Record<string, (random: Random, node: number) => readonly NodeRule[]>>;
 export type NodeFault = keyof typeof NODE_FAULTS;
 
@@ -99,11 +144,25 @@ export const OTHER_FAULTS = [
   'Postgres restarted',
   'Postgres connections killed',
   'cut after COMMIT',
+  'a row held by a person',
+  'an owner’s hand',
+  'key gone',
+  'bandwidth out',
+  'the network’s stake doubled',
+  'refusal flood',
+  'poisoned names',
+  'spoofed owners',
+  'exchanges that collude',
 ] as const;
 export type OtherFault = (typeof OTHER_FAULTS)[number];
 export type FaultName = NodeFault | OtherFault;
 
-export const FAULT_NAMES: readonly FaultName[] = [...(Object.keys(NODE_FAULTS) as NodeFault[]), ...OTHER_FAULTS];
+/** Made only when asked for by name, until the service has an answer to them. */
+export const PENDING: ReadonlySet<FaultName> = new Set<FaultName>([]);
+
+export const FAULT_NAMES: readonly FaultName[] = [...(Object.keys(NODE_FAULTS) as NodeFault[]), ...OTHER_FAULTS].filter(
+  (name) => !PENDING.has(name),
+);
 
 export interface PlannedFault {
   readonly name: FaultName;
@@ -124,7 +183,7 @@ export interface PlannedFault {
 }
 
 /** Faults of one round. Four rounds deal every fault there is. */
-const PER_ROUND = 11;
+const PER_ROUND = 15;
 const HOUR_MS = 3_600_000;
 /** Long enough for the leases to run out; a few are much longer. */
 const STOP_MS = [
@@ -145,6 +204,13 @@ export const HOLDING_POINTS = [
 ] as const satisfies readonly CrashPoint[];
 
 export const isNodeFault = (name: FaultName): name is NodeFault => name in NODE_FAULTS;
+
+/** The fault of this name. Throws for a name that is none. */
+export function faultNamed(name: string): FaultName {
+  const known = [...(Object.keys(NODE_FAULTS) as NodeFault[]), ...OTHER_FAULTS].find((one) => one === name);
+  if (known === undefined) throw new Error(`${name} is no fault`);
+  return known;
+}
 
 /**
  * The faults of round `round` (from 1) of a run with this seed; `first` are dealt before the deck's own, or alone,

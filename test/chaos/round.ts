@@ -9,6 +9,7 @@ import { findingsOf, type Finding } from '../../src/verify/finding.js';
 import { verifyBooks } from '../../src/verify/verify.js';
 import type { Arena } from './arena.js';
 import { Customers } from './customers.js';
+import { TRUE_PRICE } from './exchanges.js';
 import type { MetricsWatch } from './metrics.js';
 import { DOINGS, QUIET_MS, START_LIMIT_MS } from './doings.js';
 import { isNodeFault, type FaultName, type PlannedFault } from './plan.js';
@@ -251,6 +252,7 @@ class Round {
     await this.checkAnswers();
     await this.checkBalances();
     await this.checkBlocks();
+    await this.checkRates();
     const parts = await openParts(this.arena.directEnv);
     try {
       const chain = parts.get(TronClient, { strict: false });
@@ -259,7 +261,7 @@ class Round {
         const report = await verifyBooks(database, { chain, settleWithinSec: 0, scanBlocks: SCAN_BLOCKS }).catch(
           (error: unknown) => ({ checks: [], unmade: [{ check: 'verify', why: String(error) }], tookMs: 0 }),
         );
-        const found = findingsOf(report);
+        const found = await this.explainHands(findingsOf(report));
         const unmade = report.unmade.map(({ check, why }) => `${check} could not be made: ${why}`);
         // The pool reads a wallet once a second; a node that was throttled wants its rest.
         if (attempt < VERIFY_TRIES && (unmade.length > 0 || found.some(({ check }) => check === 'capacity'))) {
@@ -315,6 +317,25 @@ class Round {
         `I6 block ${number.toString()} is ${id} of ${ms} in the books, ${block.id} of ${block.timestampMs.toString()} on chain`,
       );
     }
+  }
+
+  /** Nothing was sold at a price that no honest exchange told. */
+  private async checkRates(): Promise<void> {
+    const { rows } = await this.arena.sql.query<{ key: string; rate: string }>(
+      `SELECT key, trx_usd_e8::text AS rate FROM orders WHERE key LIKE $1 AND abs(trx_usd_e8 - $2::bigint) * 5 > $2::bigint`,
+      [`${this.options.name}-%`, Math.round(TRUE_PRICE * 1e8)],
+    );
+    for (const { key, rate } of rows) this.violations.push(`I8 order ${key} was sold at a rate of ${rate}`);
+  }
+
+  /** What wallets' owners did here is explained, as a person would; returns what is left of what was found. */
+  private async explainHands(found: readonly Finding[]): Promise<Finding[]> {
+    const { handTxids, world } = this.arena;
+    const isByHand = ({ subject, facts }: Finding): boolean =>
+      [...handTxids].some((txid) => `${subject} ${JSON.stringify(facts)}`.includes(txid));
+    const acts = found.filter(isByHand);
+    if (acts.length > 0) await world.cli('verify', 'explain', ...acts.map(({ fingerprint }) => fingerprint));
+    return found.filter((finding) => !acts.includes(finding));
   }
 
   private async orders(): Promise<Record<string, number>> {

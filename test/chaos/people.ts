@@ -1,0 +1,264 @@
+// What people do to the service from outside: owners of wallets, strangers on the chain, callers without money, somebody
+// with a database client, exchanges. One function for each fault; each returns how often it took effect, and puts back
+// what it took.
+import { sleep } from '../../src/clock.js';
+import { addressToHex } from '../../src/chain/address.js';
+import { signWithKey } from '../../src/chain/keys.js';
+import { seededRandom } from '../../src/devnet/faults-spec.js';
+import { newChainAccount, type ChainAccount } from '../../src/local/chain-account.js';
+import { POOL_OPERATIONS, type PoolWallet } from '../../src/local/world.js';
+import { rawDataOf, SECOND_OWNERS, wire } from '../hostile.js';
+import type { Arena } from './arena.js';
+import type { PlannedFault } from './plan.js';
+
+type Doing = (arena: Arena, fault: PlannedFault, lastsMs: number, over: AbortSignal) => Promise<number>;
+
+const SUN = 1_000_000;
+/** Of the chain as it begins. */
+const ENERGY_LIMIT = 180_000_000_000;
+/** How much longer a fault stands that found nothing to do. */
+const QUIET_MS = 12_000;
+const FLOOD_AT_ONCE = 12;
+const STRANGERS_EVERY_MS = 400;
+/** As java-tron prints a contract's name and a parameter's type: digits that a pattern would take for a number. */
+const POISON = ':1234567890123456,';
+
+const walletOf = (arena: Arena, fault: PlannedFault): PoolWallet => {
+  const { poolWallets } = arena.world;
+  const wallet = poolWallets[Math.floor(seededRandom(fault.seed)() * poolWallets.length)];
+  if (wallet === undefined) throw new Error('there is no pool wallet');
+  return wallet;
+};
+
+/** Waits for something to be there, as long as a fault waits for its prey. */
+async function found<T>(look: () => Promise<T | undefined>, over: AbortSignal): Promise<T | undefined> {
+  for (let waitedMs = 0; waitedMs < QUIET_MS && !over.aborted; waitedMs += 300) {
+    const prey = await look().catch(() => undefined);
+    if (prey !== undefined) return prey;
+    await sleep(300, over);
+  }
+  return undefined;
+}
+
+/** Somebody looks at unfinished orders in a transaction and leaves it open. */
+async function holdRows(arena: Arena, lastsMs: number, over: AbortSignal): Promise<number> {
+  const rows = await found(async () => {
+    const client = await arena.sql.connect();
+    try {
+      await client.query('BEGIN');
+      const { rowCount } = await client.query(
+        `SELECT FROM orders WHERE NOT settled OR next_run_at IS NOT NULL ORDER BY id DESC LIMIT 3 FOR UPDATE SKIP LOCKED`,
+      );
+      if ((rowCount ?? 0) > 0) await sleep(Math.max(lastsMs, 4_000), over);
+      await client.query('ROLLBACK').catch(() => undefined);
+      client.release();
+      return (rowCount ?? 0) > 0 ? rowCount : undefined;
+    } catch (error) {
+      client.release(true);
+      throw error;
+    }
+  }, over);
+  return rows ?? 0;
+}
+
+/** Takes a running rental's delegation back by the wallet's own key, and gives it back later. */
+async function undelegateByHand(arena: Arena, lastsMs: number, over: AbortSignal): Promise<number> {
+  const leg = await found(async () => {
+    const { rows } = await arena.sql.query<{ address: string; receiver: string; sun: string }>(
+      `SELECT w.address, l.receive_address AS receiver, l.amount_sun::text AS sun
+         FROM leg l JOIN orders o ON o.id = l.order_id JOIN pool_wallet w ON w.id = l.wallet_id
+        WHERE l.status = 'active' AND o.settled ORDER BY o.ends_at DESC LIMIT 1`,
+    );
+    return rows[0];
+  }, over);
+  const owner = arena.world.poolWallets.find(({ address }) => address === leg?.address);
+  if (leg === undefined || owner === undefined) return 0;
+  const operation = {
+    owner_address: owner.address,
+    receiver_address: leg.receiver,
+    balance: Number(leg.sun),
+    resource: 'ENERGY',
+  };
+  await arena.actByHand('undelegateresource', operation, owner);
+  await sleep(lastsMs, over);
+  await arena.actByHand('delegateresource', operation, owner);
+  return 1;
+}
+
+/** The key that the service signs with may no longer, and may again later. */
+async function takeKeyAway(arena: Arena, fault: PlannedFault, lastsMs: number, over: AbortSignal): Promise<number> {
+  const wallet = walletOf(arena, fault);
+  const permit = async (key: string): Promise<void> => {
+    const keys = (address: string) => [{ address, weight: 1 }];
+    const permissions = {
+      owner_address: wallet.address,
+      owner: { type: 0, permission_name: 'owner', threshold: 1, keys: keys(wallet.address) },
+      actives: [{ type: 2, permission_name: 'rental', threshold: 1, operations: POOL_OPERATIONS, keys: keys(key) }],
+    };
+    await arena.hand.receipt(await arena.hand.send('accountpermissionupdate', permissions, wallet));
+  };
+  await permit(newChainAccount().address);
+  await sleep(lastsMs, over);
+  await permit(wallet.hotKey.address);
+  return 1;
+}
+
+/** The wallet's stake for bandwidth and all its TRX are gone, and are there again later. */
+async function takeBandwidth(arena: Arena, fault: PlannedFault, lastsMs: number, over: AbortSignal): Promise<number> {
+  const { hand, world } = arena;
+  const wallet = walletOf(arena, fault);
+  const owner_address = wallet.address;
+  const accountOf = async (): Promise<{ balance: number; staked: number }> => {
+    const account = await hand.post('wallet/getaccount', { address: owner_address, visible: true });
+    const frozen = (account['frozenV2'] ?? []) as { type?: string; amount?: number }[];
+    // TRON prints no type for bandwidth, the first of its resources.
+    const staked = frozen.find(({ type }) => type === undefined)?.amount ?? 0;
+    return { balance: Number(account['balance'] ?? 0), staked };
+  };
+  const send = async (path: string, body: object, by: ChainAccount): Promise<void> => {
+    await hand.receipt(await hand.send(path, { owner_address: by.address, ...body }, by));
+  };
+  const { balance, staked } = await accountOf();
+  if (staked === 0 || balance < 2 * SUN) return 0;
+  await send('unfreezebalancev2', { unfreeze_balance: staked, resource: 'BANDWIDTH' }, wallet);
+  const amount = balance - 2 * SUN;
+  await send('createtransaction', { to_address: world.bank.address, amount }, wallet);
+  await sleep(lastsMs, over);
+  await send('createtransaction', { to_address: owner_address, amount }, world.bank);
+  await send('cancelallunfreezev2', {}, wallet);
+  return 1;
+}
+
+/** Every TRX of stake yields half the energy, as when the network's stake doubles. */
+async function doubleStake(arena: Arena, lastsMs: number, over: AbortSignal): Promise<number> {
+  await arena.control('parameters', { getTotalEnergyCurrentLimit: ENERGY_LIMIT / 2 });
+  await sleep(lastsMs, over);
+  await arena.control('parameters', { getTotalEnergyCurrentLimit: ENERGY_LIMIT });
+  return 1;
+}
+
+/** A project without credits orders as fast as it can. */
+async function flood(arena: Arena, lastsMs: number, over: AbortSignal): Promise<number> {
+  const endsAt = performance.now() + lastsMs;
+  const body = { receive_address: arena.world.accounts[0]?.address, energy: 32_000 };
+  let refused = 0;
+  const lane = async (index: number): Promise<void> => {
+    while (!over.aborted && (performance.now() < endsAt || (refused === 0 && performance.now() < endsAt + QUIET_MS))) {
+      const merchant = arena.broke[index % arena.broke.length];
+      const answer = await merchant?.post('/v1/orders', body).catch(() => undefined);
+      if (answer?.body['error'] === 'INSUFFICIENT_CREDITS') refused += 1;
+      else await sleep(200, over);
+    }
+  };
+  await Promise.all(Array.from({ length: FLOOD_AT_ONCE }, (_, index) => lane(index)));
+  return refused;
+}
+
+/** Does something on the chain again and again while the fault lasts; counts what the chain took. */
+async function again(lastsMs: number, over: AbortSignal, work: (n: number) => Promise<void>): Promise<number> {
+  const endsAt = performance.now() + lastsMs;
+  let times = 0;
+  for (let n = 0; performance.now() < endsAt && !over.aborted; n += 1) {
+    await work(n);
+    times += 1;
+    await sleep(STRANGERS_EVERY_MS, over);
+  }
+  return times;
+}
+
+interface Head {
+  readonly blockID: string;
+  readonly block_header: { readonly raw_data: { readonly number: number; readonly timestamp: number } };
+}
+
+/** Signs and sends a contract whose bytes were written by hand. Throws with the node's words. */
+async function sendBytes(arena: Arena, by: ChainAccount, type: number, url: string, value: Buffer): Promise<void> {
+  const head = (await arena.hand.post('wallet/getnowblock', {})) as unknown as Head;
+  const { number, timestamp } = head.block_header.raw_data;
+  const reference = Buffer.alloc(8);
+  reference.writeBigUInt64BE(BigInt(number));
+  const rawData = rawDataOf(
+    type,
+    url,
+    value,
+    wire.bytes(1, reference.subarray(6)),
+    wire.bytes(4, Buffer.from(head.blockID, 'hex').subarray(8, 16)),
+    wire.number(8, BigInt(timestamp + 60_000)),
+  );
+  const signature = signWithKey(rawData, by.privateKey);
+  const transaction = Buffer.concat([wire.bytes(1, rawData), wire.bytes(2, signature)]).toString('hex');
+  const said = await arena.hand.post('wallet/broadcasthex', { transaction });
+  if (said['result'] !== true) throw new Error(`a stranger's bytes: ${JSON.stringify(said)}`);
+}
+
+const addressBytes = (address: string): Buffer => Buffer.from(addressToHex(address), 'hex');
+const TRANSFER = 1;
+const DELEGATE = 57;
+
+/** Contracts named, and transfers typed, as what a pattern takes for a number. */
+async function poison(arena: Arena, lastsMs: number, over: AbortSignal): Promise<number> {
+  const [alice, bob] = arena.world.accounts;
+  if (alice === undefined || bob === undefined) return 0;
+  return again(lastsMs, over, async (n) => {
+    if (n % 3 === 0) {
+      const contract = {
+        owner_address: alice.address,
+        name: POISON,
+        abi: '[]',
+        bytecode: '00',
+        fee_limit: 1_000 * SUN,
+      };
+      await arena.hand.send('deploycontract', { ...contract, origin_energy_limit: 1, call_value: 0 }, alice);
+      return;
+    }
+    const amount = wire.number(3, BigInt(n + 1));
+    const value = Buffer.concat([
+      wire.bytes(1, addressBytes(alice.address)),
+      wire.bytes(2, addressBytes(bob.address)),
+      amount,
+    ]);
+    await sendBytes(arena, alice, TRANSFER, `${POISON}/protocol.TransferContract`, value);
+  });
+}
+
+/** A stranger's delegations whose bytes name one of our wallets as owner first, in all the ways that readers differ. */
+async function spoof(arena: Arena, fault: PlannedFault, lastsMs: number, over: AbortSignal): Promise<number> {
+  const [alice, bob] = arena.world.accounts;
+  if (alice === undefined || bob === undefined) return 0;
+  const ours = walletOf(arena, fault);
+  const stake = { owner_address: alice.address, frozen_balance: 200 * SUN, resource: 'ENERGY' };
+  await arena.hand.receipt(await arena.hand.send('freezebalancev2', stake, alice));
+  return again(lastsMs, over, async (n) => {
+    const [, second] = SECOND_OWNERS[n % SECOND_OWNERS.length] ?? [];
+    if (second === undefined) return;
+    const value = Buffer.concat([
+      wire.bytes(1, addressBytes(ours.address)),
+      second(addressBytes(alice.address)),
+      wire.number(2, 1n),
+      wire.number(3, BigInt(SUN + n)),
+      wire.bytes(4, addressBytes(bob.address)),
+    ]);
+    await sendBytes(arena, alice, DELEGATE, 'type.googleapis.com/protocol.DelegateResourceContract', value);
+  });
+}
+
+/** Half of the exchanges tell a ten-thousandth of the price, the others are away. */
+async function collude(arena: Arena, lastsMs: number, over: AbortSignal): Promise<number> {
+  const before = arena.exchanges.liesTold;
+  arena.exchanges.collude(true);
+  await sleep(Math.max(lastsMs, 4_000), over);
+  arena.exchanges.collude(false);
+  return arena.exchanges.liesTold - before;
+}
+
+export const PEOPLE = {
+  'a row held by a person': (arena, _fault, lastsMs, over) => holdRows(arena, lastsMs, over),
+  'an owner’s hand': (arena, _fault, lastsMs, over) => undelegateByHand(arena, lastsMs, over),
+  'key gone': takeKeyAway,
+  'bandwidth out': takeBandwidth,
+  'the network’s stake doubled': (arena, _fault, lastsMs, over) => doubleStake(arena, lastsMs, over),
+  'refusal flood': (arena, _fault, lastsMs, over) => flood(arena, lastsMs, over),
+  'poisoned names': (arena, _fault, lastsMs, over) => poison(arena, lastsMs, over),
+  'spoofed owners': spoof,
+  'exchanges that collude': (arena, _fault, lastsMs, over) => collude(arena, lastsMs, over),
+} as const satisfies Readonly<Record<string, Doing>>;
