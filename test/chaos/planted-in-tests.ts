@@ -120,7 +120,7 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
         find: `OR (l.status = 'active' AND l.changed_at >= $2)`,
         put: `OR (l.status = 'active' AND l.changed_at >= $2::timestamptz + interval '1 day')`,
       },
-      { file: POOL_SYNC, find: 'AND t.block_number > $3', put: 'AND t.block_number > $3::bigint + 1000' },
+      { file: POOL_SYNC, find: 'AND t.block_number > $3))\n', put: 'AND t.block_number > $3::bigint + 1000))\n' },
     ],
     test: guard('is not sold twice when a delegation lands between'),
   },
