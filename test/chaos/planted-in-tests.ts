@@ -89,8 +89,8 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
     name: 'a signature is recorded without the claim',
     changes: one(
       LOG,
-      `t.status = 'built' AND o.id = t.order_id AND o.fence = v.fence`,
-      `t.status = 'built' AND o.id = t.order_id`,
+      `chain_tx t ON t.id = v.id JOIN orders o ON o.id = t.order_id AND o.fence = v.fence\n       WHERE t.status = 'built'`,
+      `chain_tx t ON t.id = v.id JOIN orders o ON o.id = t.order_id\n       WHERE t.status = 'built'`,
     ),
     test: guard('records no signature'),
   },
@@ -98,8 +98,8 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
     name: 'a death is recorded without the claim',
     changes: one(
       LOG,
-      `t.status = 'sending' AND o.id = t.order_id AND o.fence = v.fence`,
-      `t.status = 'sending' AND o.id = t.order_id`,
+      `chain_tx t ON t.id = v.id JOIN orders o ON o.id = t.order_id AND o.fence = v.fence\n       WHERE t.status = 'sending'`,
+      `chain_tx t ON t.id = v.id JOIN orders o ON o.id = t.order_id\n       WHERE t.status = 'sending'`,
     ),
     test: guard('records no death'),
   },

@@ -118,12 +118,12 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
         find: 'else if (view.solid.timestampMs >= step.tx.expiresAtMs) {',
         put: 'else if (step.tx.ageSec > 0.5) {',
       },
-      { file: FULFILLER, find: 'if (await this.lookUp(step, view))', put: 'if (false)' },
+      { file: FULFILLER, find: 'const found = await this.lookUp(step, view);', put: "const found: string = 'absent';" },
     ],
   },
   {
     name: 'rentals end by the wall clock',
-    changes: one('fulfilment/runner.ts', 'this.takeBack(clockMs)', 'this.takeBack(Date.now())'),
+    changes: one('fulfilment/runner.ts', 'this.takeBack(this.view.clockMs)', 'this.takeBack(Date.now())'),
     first: ['worker clock shifted', 'worker killed'],
   },
   {
