@@ -13,7 +13,7 @@ import { Ledger } from '../../src/billing/ledger.js';
 import { readBlock } from '../../src/chain/block.js';
 import { parseJson } from '../../src/chain/json.js';
 import { sleep } from '../../src/clock.js';
-import { Wallet, type ChainAccount } from '../../src/local/chain-account.js';
+import { namedChainAccount, Wallet, type ChainAccount } from '../../src/local/chain-account.js';
 import { Merchant } from '../../src/local/merchant.js';
 import { freePort } from '../../src/local/ports.js';
 import { startPostgres, type Postgres } from '../../src/local/postgres.js';
@@ -57,6 +57,8 @@ const SETTINGS = {
   RATE_SOURCES: 'binance,coinbase,kraken,okx',
   RATE_REFRESH_SEC: '1',
   FALLBACK_TRX_USD: TRUE_PRICE.toString(),
+  SIZING_REFRESH_SEC: '2',
+  SIZING_HOLDER: namedChainAccount('local-alice').address,
   MARKET_REFRESH_SEC: '1',
   RATE_LIMIT_PER_MINUTE: '1000000',
   TRON_READ_TIMEOUT_MS: '1500',

@@ -97,8 +97,10 @@ const NODE_FAULTS = {
   'a node’s time behind': (r, node) => wrongTime(r, 'time-behind', node),
   'head ahead': (r, node) => [{ kind: 'ahead', blocks: 10 + upTo(r, 50), node, rate: 1 }],
   'one block behind': (_r, node) => [{ kind: 'behind', blocks: 1, node, rate: 1 }],
-  'no transaction history': (_r, node) =>
-    [RECEIPTS, SOLID_RECEIPTS].map((path) => ({ kind: 'wrong', wrong: 'empty', path, node, rate: 1 })),
+  'no transaction history': (_r, node) => [
+    ...[RECEIPTS, SOLID_RECEIPTS].map((path) => ({ kind: 'wrong', wrong: 'empty', path, node, rate: 1 })),
+    LATE,
+  ],
   // The other operator is away: whoever lies in this round must not be the only one there.
   'a lone node that drops answers': (_r, node) => [
     { kind: 'cut-after', node: 1 - node, rate: 0.2 },
@@ -158,7 +160,7 @@ export type OtherFault = (typeof OTHER_FAULTS)[number];
 export type FaultName = NodeFault | OtherFault;
 
 /** Made only when asked for by name, until the service has an answer to them. */
-export const PENDING: ReadonlySet<FaultName> = new Set<FaultName>([]);
+export const PENDING: ReadonlySet<FaultName> = new Set<FaultName>(['head ahead']);
 
 export const FAULT_NAMES: readonly FaultName[] = [...(Object.keys(NODE_FAULTS) as NodeFault[]), ...OTHER_FAULTS].filter(
   (name) => !PENDING.has(name),

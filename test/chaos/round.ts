@@ -4,6 +4,7 @@ import { setMaxListeners } from 'node:events';
 import { sleep } from '../../src/clock.js';
 import { TronClient } from '../../src/chain/tron.client.js';
 import { openParts } from '../../src/operator/operator.module.js';
+import { SalesHold } from '../../src/pool/sales-hold.js';
 import { Database } from '../../src/store/database.js';
 import { findingsOf, type Finding } from '../../src/verify/finding.js';
 import { verifyBooks } from '../../src/verify/verify.js';
@@ -330,11 +331,12 @@ class Round {
 
   /** What wallets' owners did here is explained, as a person would; returns what is left of what was found. */
   private async explainHands(found: readonly Finding[]): Promise<Finding[]> {
-    const { handTxids, world } = this.arena;
+    const { handTxids, parts } = this.arena;
     const isByHand = ({ subject, facts }: Finding): boolean =>
       [...handTxids].some((txid) => `${subject} ${JSON.stringify(facts)}`.includes(txid));
     const acts = found.filter(isByHand);
-    if (acts.length > 0) await world.cli('verify', 'explain', ...acts.map(({ fingerprint }) => fingerprint));
+    const author = { actor: 'chaos', reason: 'the owner’s hand of this round' };
+    if (acts.length > 0) await parts.get(SalesHold).explain(acts, author, acts.length === found.length);
     return found.filter((finding) => !acts.includes(finding));
   }
 
