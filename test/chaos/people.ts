@@ -61,8 +61,8 @@ async function holdRows(arena: Arena, lastsMs: number, over: AbortSignal): Promi
   return rows ?? 0;
 }
 
-/** Takes a running rental's delegation back by the wallet's own key, and gives it back later. */
-async function undelegateByHand(arena: Arena, lastsMs: number, over: AbortSignal): Promise<number> {
+/** Takes a running rental's delegation back by the wallet's own key; the service ends the rental with that act. */
+async function undelegateByHand(arena: Arena, over: AbortSignal): Promise<number> {
   const leg = await found(async () => {
     const { rows } = await arena.sql.query<{ address: string; receiver: string; sun: string }>(
       `SELECT w.address, l.receive_address AS receiver, l.amount_sun::text AS sun
@@ -80,8 +80,6 @@ async function undelegateByHand(arena: Arena, lastsMs: number, over: AbortSignal
     resource: 'ENERGY',
   };
   await arena.actByHand('undelegateresource', operation, owner);
-  await sleep(lastsMs, over);
-  await arena.actByHand('delegateresource', operation, owner);
   return 1;
 }
 
@@ -253,7 +251,7 @@ async function collude(arena: Arena, lastsMs: number, over: AbortSignal): Promis
 
 export const PEOPLE = {
   'a row held by a person': (arena, _fault, lastsMs, over) => holdRows(arena, lastsMs, over),
-  'an owner’s hand': (arena, _fault, lastsMs, over) => undelegateByHand(arena, lastsMs, over),
+  'an owner’s hand': (arena, _fault, _ms, over) => undelegateByHand(arena, over),
   'key gone': takeKeyAway,
   'bandwidth out': takeBandwidth,
   'the network’s stake doubled': (arena, _fault, lastsMs, over) => doubleStake(arena, lastsMs, over),

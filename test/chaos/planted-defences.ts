@@ -1,0 +1,217 @@
+// Bugs that take out a defence: against strangers on the chain, nodes that are wrong, exchanges, wallets that cannot
+// deliver, acts of others, locks of others. Each must be missed by the test that showed why it is there.
+import { one, OUTBOUND, POOL_SYNC, SCHEMA, SETTLEMENT, type NamedTest, type PlantedBug } from './planted-bug.js';
+
+const inTest =
+  (file: string) =>
+  (title: string): NamedTest => ({ file, title });
+const integration = (name: string): ((title: string) => NamedTest) => inTest(`integration/${name}.test.ts`);
+
+const AGAINST_STRANGERS: readonly PlantedBug[] = [
+  {
+    name: 'digits inside a text are taken for a number',
+    changes: one(
+      'chain/json.ts',
+      'LONG_DIGITS.test(text) ? exactJson(text) : plainJson(text)',
+      `plainJson(text.replaceAll(/([:,[])(-?\\d{16,})(?=[,}\\]])/g, '$1"$2"'))`,
+    ),
+    test: inTest('unit/chain-json.test.ts')('a contract with a name like a long number leaves its block readable'),
+  },
+  {
+    name: 'long integers are rounded',
+    changes: one('chain/json.ts', 'LONG_DIGITS.test(text) ? exactJson(text) : plainJson(text)', 'plainJson(text)'),
+    test: inTest('unit/chain-json.test.ts')('every int64 is exact, and every text is itself'),
+  },
+  {
+    name: 'an act is whose bytes name it, whoever signed',
+    changes: one('verify/strangers.ts', `if (meet(signers, await this.ours)) return 'own';`, `return 'own';`),
+    test: integration('lying-node')('a node alone in telling of an act of our wallets accuses nobody'),
+  },
+  {
+    name: 'heads come with all their transactions',
+    changes: one('chain/node-blocks.ts', 'detail: false', 'detail: true'),
+    test: integration('node-blocks')('heads are asked for without their transactions'),
+  },
+  {
+    name: 'a block is read by everyone who wants it',
+    changes: one('chain/node-blocks.ts', 'this.coming.set(key, coming);', ''),
+    test: integration('node-blocks')('a block is read once, whoever wants it and of which port'),
+  },
+];
+
+const AGAINST_NODES: readonly PlantedBug[] = [
+  {
+    name: 'a fee that a node leaves out is zero',
+    changes: [
+      {
+        file: 'chain/chain-parameters.ts',
+        find: 'entry === undefined || more.length > 0 ? undefined : int64',
+        put: 'entry === undefined ? 0n : int64',
+      },
+      {
+        file: 'chain/chain-parameters.ts',
+        find: 'value === undefined || !isWithin(value, bounds[name])',
+        put: 'value === undefined',
+      },
+    ],
+    test: integration('market')('sells nothing'),
+  },
+  {
+    name: 'one of two nodes names the fees',
+    changes: one(
+      'chain/chain-parameters.ts',
+      'first === undefined || first.count === second?.count',
+      'first === undefined',
+    ),
+    test: integration('market')('price nothing'),
+  },
+  {
+    name: 'a wallet is read at a node one block behind',
+    changes: one(POOL_SYNC, `AND t.block_number > $3))\n`, 'AND t.block_number > $3::bigint + 1000))\n'),
+    test: integration('fulfilment-nodes')(
+      'does not sell the newest leg again by the word of a node that is one block behind',
+    ),
+  },
+  {
+    name: 'one operator’s key goes to all',
+    changes: one('chain/configured-nodes.ts', 'apiKey: chain.apiKeys[index],', 'apiKey: chain.apiKeys[0],'),
+    test: integration('nodes')('each goes to its own node'),
+  },
+  {
+    name: 'a node that failed lately is told of no broadcast',
+    changes: one('chain/node-pool.ts', '        ...byHeight(current.filter((node) => !node.isHealthy)),\n', ''),
+    test: integration('fulfilment-nodes')('goes to every node, also to those that failed a moment ago'),
+  },
+  {
+    name: 'a sending that reached nobody counts',
+    changes: one(
+      OUTBOUND,
+      'await this.log.recordBroadcasts(records, { unheard });',
+      'await this.log.recordBroadcasts(records, {});',
+    ),
+    test: integration('fulfilment-nodes')('that reaches nobody is recorded, counts as none, and uses up no attempt'),
+  },
+  {
+    name: 'a node without CPU time has measured something',
+    changes: one(
+      'quotes/sizing-probe.ts',
+      `if (outcome.kind === 'refused' && outcome.refusal !== 'no-contract') {`,
+      'if (false) {',
+    ),
+    test: integration('market')('stays as it was last measured while a'),
+  },
+  {
+    name: 'a call that ran out of time is not run again',
+    changes: one(
+      'chain/tron.client.ts',
+      `if (outcome.kind !== 'refused' || outcome.refusal !== 'timeout') return outcome;`,
+      'if (outcome.kind.length > 0) return outcome;',
+    ),
+    test: integration('quotes-nodes')('that runs out of time once is run again'),
+  },
+];
+
+const OF_MONEY: readonly PlantedBug[] = [
+  {
+    name: 'two exchanges are enough, however many there are',
+    changes: one('billing/rate-sources.ts', 'Math.floor(configured / 2) + 1', 'Math.min(2, configured)'),
+    test: integration('rates')('is not what two exchanges say together while the two others are away'),
+  },
+  {
+    name: 'a rate may jump',
+    changes: one('billing/held-rates.ts', 'const MOVE_PERCENT_MAX = 20n;', 'const MOVE_PERCENT_MAX = 2_000_000n;'),
+    test: integration('rates')('is held back when it moved further, in every process'),
+  },
+  {
+    name: 'a rate out of the band is charged at once',
+    changes: one('billing/held-rates.ts', 'if (isInBand(rate, fallback)) return undefined;', 'return undefined;'),
+    test: integration('rates')('is held back when it is the first, but out of the band'),
+  },
+  {
+    name: 'small rentals cost less than their transactions burn',
+    changes: one(
+      'pool/bandwidth.ts',
+      'return divCeil(TRANSACTIONS_PER_LEG *',
+      'return 0n as Sun;\n  return divCeil(TRANSACTIONS_PER_LEG *',
+    ),
+    test: integration('quotes')('a small amount costs what its two transactions burn and a tenth more'),
+  },
+  {
+    name: 'no bandwidth is kept for the reclaim',
+    changes: one(SCHEMA, `WHEN 'activation' THEN 0 ELSE 2 END;`, `WHEN 'activation' THEN 0 ELSE 0 END;`),
+    test: integration('capacity')('a wallet without bandwidth for a delegation and its reclaim is passed over'),
+  },
+  {
+    name: 'each refusal costs a connection',
+    changes: one(
+      'store/database.ts',
+      'const HARMLESS = /^(ER|P0|22|23|40|55|57014|53100)/;',
+      'const HARMLESS = /^(22|23|40|55|57014|53100)/;',
+    ),
+    test: integration('orders-terms')('refused orders close no connection to the database and leave nothing behind'),
+  },
+  {
+    name: 'wallets that no worker has read are sold from',
+    changes: one(
+      SCHEMA,
+      `WHERE role = v_role AND status = 'active' AND sells_until > v_now ORDER BY`,
+      `WHERE role = v_role AND status = 'active' ORDER BY`,
+    ),
+    test: integration('bandwidth')('a wallet that was not read successfully for a minute is no candidate'),
+  },
+  {
+    name: 'a charge counts on the day before it had the lock',
+    changes: one(SCHEMA, 'IF v_charged_on > v_counted_on THEN', 'IF false THEN'),
+    test: integration('capacity')('is the one on which the charge got the balance’s lock'),
+  },
+];
+
+const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
+  {
+    name: 'an expiration years ahead is signed',
+    changes: one('signer/policy.ts', 'if (late !== undefined) throw', 'if (late === null) throw'),
+    test: integration('signer-limits')('in the chain’s own time is allowed where that is what it was told to go by'),
+  },
+  {
+    name: 'a refused signature pauses nothing',
+    changes: one(
+      OUTBOUND,
+      'for (const [walletId, message] of byWallet) await this.health.refused(walletId, message);',
+      '',
+    ),
+    test: integration('wallet-delivery')('pauses the wallet at once; the transaction keeps its proof'),
+  },
+  {
+    name: 'orders stay with a wallet that cannot deliver',
+    changes: one('fulfilment/plan.ts', 'if (!leg.canDeliver && isUnsent(tx)) draft.move.push(leg);\n  else if', 'if'),
+    test: integration('wallet-delivery')(
+      'is paused with its reason, and every order in hand is delivered by the other wallet',
+    ),
+  },
+  {
+    name: 'a reclaim takes what another order holds',
+    changes: one('fulfilment/reclaim-guard.ts', `sun >= held ? 'covered' : 'short'`, `sun >= 0n ? 'covered' : 'short'`),
+    test: integration('foreign-acts')('after the reclaim was signed, but before it was sent, stops the sending'),
+  },
+  {
+    name: 'a reclaim that fails is tried without rest',
+    changes: one(
+      'fulfilment/reclaim-pace.ts',
+      'return Math.max(0, restSec - failed.lastAgeSec) * 1000;',
+      'return restSec * 0;',
+    ),
+    test: integration('foreign-acts')('that cannot be signed is tried ever more rarely'),
+  },
+  {
+    name: 'settlement waits for whoever holds a row',
+    changes: one(SETTLEMENT, 'FOR NO KEY UPDATE OF o, t, l SKIP LOCKED', 'FOR NO KEY UPDATE OF o, t, l'),
+    test: integration('held-rows')('everybody else is delivered, settled and reclaimed'),
+  },
+];
+
+export const PLANTED_DEFENCES: readonly PlantedBug[] = [
+  ...AGAINST_STRANGERS,
+  ...AGAINST_NODES,
+  ...OF_MONEY,
+  ...OF_KEYS_AND_OTHERS,
+];
