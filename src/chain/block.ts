@@ -39,6 +39,8 @@ export interface Block extends BlockHeader {
   readonly transactions: readonly BlockTransaction[];
   /** Read from its bytes. Otherwise `transactions` are ids as the node lists them, and nothing is known of their content. */
   readonly isWhole: boolean;
+  /** Of a list, those that may be acts as ours are; undefined when there is not even a list. */
+  readonly unknown?: readonly string[] | undefined;
 }
 
 const ID_PATTERN = /^[0-9a-f]{64}$/;
@@ -76,10 +78,11 @@ function apart(bytes: Buffer): Buffer {
   return copy;
 }
 
-/** The act of `json` as a node prints a single transaction; undefined when it is not that one, or of no type of ours. */
-export function readSignedAct(txid: string, json: JsonObject): SignedAct | undefined {
+/** The act in a single transaction as `node` prints it; undefined when of no type of ours. Throws NodeFault. */
+export function readSignedAct(node: string, txid: string, json: JsonObject): SignedAct | undefined {
   const read = readTransaction(json);
-  return read?.txid === txid ? read.signed : undefined;
+  if (read?.txid !== txid) throw new NodeFault(node, 'nonsense', 'another transaction than was asked for');
+  return read.signed;
 }
 
 /** A block of `node`'s answer without what is in it; throws NodeFault when it is not one (an empty object included). */
@@ -122,13 +125,14 @@ export function readBlock(node: string, json: JsonObject): Block {
 }
 
 /**
- * A block's transactions from what `node` says of their execution. TRON (gettransactioninfobyblocknum): one entry each.
- * Throws NodeFault.
+ * A block from what `node` says of the execution of its transactions. TRON (gettransactioninfobyblocknum): one entry
+ * each, which names a contract where one was called or made. Throws NodeFault.
  */
-export function listedTransactions(node: string, header: BlockHeader, infos: unknown): readonly BlockTransaction[] {
+export function listedBlock(node: string, header: BlockHeader, infos: unknown): Block {
   const list = Array.isArray(infos) ? infos : [];
   if ((list.length === 0) !== header.isEmpty) throw new NodeFault(node, 'nonsense', 'no list of a block');
-  return list.map((info: unknown) => {
+  const unknown: string[] = [];
+  const transactions = list.map((info: unknown): BlockTransaction => {
     const txid = isJsonObject(info) ? info['id'] : undefined;
     if (!isJsonObject(info) || typeof txid !== 'string' || !ID_PATTERN.test(txid)) {
       throw new NodeFault(node, 'nonsense', 'a list of a block with no transaction in it');
@@ -138,6 +142,8 @@ export function listedTransactions(node: string, header: BlockHeader, infos: unk
     }
     const receipt = isJsonObject(info['receipt']) ? info['receipt']['result'] : undefined;
     const succeeded = info['result'] !== 'FAILED' && (receipt === undefined || receipt === 'SUCCESS');
+    if (succeeded && info['contract_address'] === undefined) unknown.push(txid);
     return { txid, succeeded, signed: undefined };
   });
+  return { ...header, transactions, isWhole: false, unknown };
 }

@@ -4,7 +4,15 @@
  * its transactions, in which nothing stands that a stranger could write.
  */
 import { monotonicMs } from '../clock.js';
-import { listedTransactions, readBlock, readHeader, type Block, type BlockHeader } from './block.js';
+import {
+  listedBlock,
+  readBlock,
+  readHeader,
+  readSignedAct,
+  type Block,
+  type BlockHeader,
+  type SignedAct,
+} from './block.js';
 import { NodeFault } from './errors.js';
 import { isJsonObject, type JsonObject } from './json.js';
 
@@ -81,6 +89,11 @@ export class NodeBlocks {
     return coming;
   }
 
+  /** The act in one transaction; undefined when it is of no type of ours. Throws NodeFault, also when there is none. */
+  async signedAct(port: PortName, txid: string): Promise<SignedAct | undefined> {
+    return readSignedAct(this.name, txid, await this.object(port, 'gettransactionbyid', { value: txid }, 'block'));
+  }
+
   private async read(port: PortName, header: BlockHeader): Promise<Block> {
     let fault: NodeFault | undefined;
     for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
@@ -106,17 +119,16 @@ export class NodeBlocks {
         { num: header.number },
         'block',
       );
-      const transactions = listedTransactions(this.name, header, infos);
+      const block = listedBlock(this.name, header, infos);
       // Asked for by its number: the chain may have got another block there meanwhile.
       if ((await this.header(port, header.number))?.id !== header.id) {
-        throw new NodeFault(this.name, 'nonsense', 'another block than its header was of');
+        throw new NodeFault(this.name, 'unhealthy', 'its chain has another block there by now');
       }
-      const block = { ...header, transactions, isWhole: false };
       this.listed.set(header.id, { block, untilMs: monotonicMs() + LISTED_MS });
       trim(this.listed, LISTED_MAX);
       return block;
     } catch (error) {
-      if (!(error instanceof NodeFault) || error.kind === 'throttled') throw error;
+      if (!(error instanceof NodeFault) || error.kind === 'throttled' || error.kind === 'unhealthy') throw error;
       if (fault?.kind === 'unreachable' && error.kind === 'unreachable') throw fault;
       throw new NodeFault(this.name, 'unreadable', `block ${header.number.toString()} cannot be read`, fault);
     }

@@ -11,7 +11,8 @@ import {
 } from './chain-parameters.js';
 import { NodeFault } from './errors.js';
 import { int64, isJsonObject, objectsOf, type JsonObject } from './json.js';
-import type { Block, BlockHead, BlockHeader } from './block.js';
+import type { Block, BlockHead, BlockHeader, SignedAct } from './block.js';
+import type { PortName } from './node-blocks.js';
 import { readCallOutcome, type CallOutcome, type ContractCall } from './contract-call.js';
 import type { NodePool } from './node-pool.js';
 import type { TronNode } from './node.js';
@@ -257,6 +258,11 @@ export async function delegatedSunAt(node: TronNode, from: string, to: string): 
     total += amounts(node, row, { sum: 'frozen_balance_for_energy' }).sum;
   }
   return sun(total);
+}
+
+/** The act in a transaction as `node` knows it; undefined when it is of no type of ours. Throws NodeFault. */
+export async function signedActOf(node: TronNode, port: PortName, txid: string): Promise<SignedAct | undefined> {
+  return node.blocks.signedAct(port, txid);
 }
 
 /** Where `node` has a transaction in a block of its chain; undefined when it knows none. */

@@ -4,16 +4,18 @@
  * again at every step, and what it did not see, an order's own look-up finds.
  */
 import { Inject, Injectable } from '@nestjs/common';
-import type { Block, BlockHead } from '../chain/block.js';
+import type { Block, BlockHead, BlockHeader } from '../chain/block.js';
+import { NodeFault } from '../chain/errors.js';
 import type { TronNode } from '../chain/node.js';
-import { blockOf, headerOf, placeOf, solidHeadOf, TronClient } from '../chain/tron.client.js';
+import { headerOf, placeOf, solidHeadOf, TronClient } from '../chain/tron.client.js';
 import { Config } from '../config.js';
 import { crashPoint } from '../crash-point.js';
-import { monotonicMs } from '../clock.js';
+import { DeadlineError, monotonicMs, withDeadline } from '../clock.js';
 import type { EnergyRatio } from '../pool/energy-ratio.js';
 import { Log } from '../http/logger.js';
 import { Database, isDatabaseAway, isLockTimeout } from '../store/database.js';
 import { Arrears, type Arrear } from './arrears.js';
+import { BlockReader } from './block-reader.js';
 import { ChainView } from './chain-view.js';
 import { Inclusion, type FallenTx } from './inclusion.js';
 import { RecentActs } from './recent-acts.js';
@@ -23,6 +25,10 @@ import { Settlement, type Unsettled } from './settlement.js';
 const BLOCKS_BACK_MAX = 64;
 /** More than any blocks that were missed lately; beyond this one of the nodes tells a wrong time. */
 const CLOCKS_APART_MAX_MS = 60_000;
+/** How long a step waits for blocks to be read; they are waited for again at the next one. */
+const FOLLOW_WAIT_MS = 5_000;
+/** How long the transactions of a block that cannot be read are asked after one by one. */
+const ACTS_WAIT_MS = 5_000;
 
 const INCLUDED_BETWEEN = {
   name: 'txs_included_between',
@@ -36,6 +42,12 @@ const OLDEST_INCLUDED = {
 };
 
 const ANY_WALLET = { name: 'any_wallet', text: `SELECT address FROM pool_wallet ORDER BY id LIMIT 1` };
+/** What may stand in a block that only tells of what is asked after. */
+const EXPECTED = {
+  name: 'txs_expected',
+  text: `SELECT txid FROM chain_tx WHERE status IN ('sending', 'included') ORDER BY id DESC LIMIT 5000`,
+};
+
 const WALLETS = { name: 'own_addresses', text: `SELECT address FROM pool_wallet` };
 
 export interface ChainStep {
@@ -64,6 +76,7 @@ export class Follower {
   private readonly followed = new Map<number, string>();
   private last: number | undefined;
   private readonly arrears = new Arrears();
+  private following: Promise<bigint[]> | undefined;
   private settledTo = -1;
   private unsettled: Unsettled = { left: 0, fromBlock: undefined };
   /** When the last step, and the last settlement, came to its end. */
@@ -73,6 +86,7 @@ export class Follower {
   constructor(
     @Inject(TronClient) private readonly client: TronClient,
     @Inject(Database) private readonly database: Database,
+    @Inject(BlockReader) private readonly blocks: BlockReader,
     @Inject(Inclusion) private readonly inclusion: Inclusion,
     @Inject(Settlement) private readonly settlement: Settlement,
     @Inject(ChainView) private readonly view: ChainView,
@@ -105,7 +119,7 @@ export class Follower {
       const isTimeDisputed = clocks !== undefined && clocks.apartMs > CLOCKS_APART_MAX_MS;
       if (isTimeDisputed) this.logger.warn(clocks, 'nodes tell times far apart');
       this.view.update({ head, solid, ratio, isTimeDisputed });
-      const delivered = await this.follow(node, head, ratio);
+      const delivered = await this.followWithin(node, head, ratio);
       if (this.followed.get(head.number) === head.id) this.followedAtMs = monotonicMs();
       return { head, clockMs, advanced, delivered };
     });
@@ -155,27 +169,47 @@ export class Follower {
     throw fault;
   }
 
-  private async follow(node: TronNode, { id, number }: BlockHead, ratio: EnergyRatio): Promise<bigint[]> {
-    const head = await blockOf(node, number);
-    // Replaced since its header was read, or told by a backend that has not got it yet: the next step sees.
-    if (head?.id !== id) return [];
-    const fresh: Block[] = [head];
+  /** A block that takes long to read must not keep the view from being renewed: it is followed beside. */
+  private async followWithin(node: TronNode, head: BlockHeader, ratio: EnergyRatio): Promise<bigint[]> {
+    this.following ??= this.follow(node, head, ratio).finally(() => {
+      this.following = undefined;
+    });
+    try {
+      return await withDeadline(this.following, FOLLOW_WAIT_MS, 'following the chain');
+    } catch (error) {
+      if (!(error instanceof DeadlineError)) throw error;
+      return [];
+    }
+  }
+
+  private async follow(node: TronNode, head: BlockHeader, ratio: EnergyRatio): Promise<bigint[]> {
+    const chain: BlockHeader[] = [head];
     const isFirst = this.last === undefined;
     const oldest = isFirst ? await this.firstToRead(head.number) : head.number - BLOCKS_BACK_MAX;
     // Backwards until a block we know is the parent: fills gaps and finds where a fork began, by one rule.
     for (let number = head.number - 1; number >= Math.max(0, oldest); number -= 1) {
-      const child = fresh.at(-1);
+      const child = chain.at(-1);
       if (child === undefined || this.followed.get(number) === child.parentId) break;
       crashPoint('block.before');
-      const block = await blockOf(node, number);
+      const header = await headerOf(node, number);
       crashPoint('block.after');
-      if (block?.id !== child.parentId) break;
+      if (header?.id !== child.parentId) break;
+      chain.push(header);
+    }
+    const fresh: Block[] = [];
+    for (const header of chain) {
+      const block = await this.read(node, header);
+      // Replaced since its header was read: the next step sees by what.
+      if (block === undefined) return [];
       fresh.push(block);
     }
     fresh.reverse();
     await this.takeBackReplaced(node, fresh, isFirst);
     const wallets = new Set((await this.database.query<{ address: string }>(WALLETS)).map(({ address }) => address));
-    for (const block of fresh) this.recent.record(block, wallets);
+    for (const block of fresh) {
+      const known = await this.blocks.withActs(block, 'full', ACTS_WAIT_MS);
+      if (known !== undefined) this.recent.record(known, wallets);
+    }
     for (const block of fresh) this.followed.set(block.number, block.id);
     this.last = head.number;
     const late = this.arrears.due((block) => this.followed.get(block.number) === block.id);
@@ -215,6 +249,19 @@ export class Follower {
     }
     if (fault !== undefined) throw fault.error;
     return delivered;
+  }
+
+  /** The block of a header; undefined when the chain has another one there by now. Throws NodeFault. */
+  private async read(node: TronNode, header: BlockHeader): Promise<Block | undefined> {
+    try {
+      return await this.blocks.read(node, header, 'full', async () => {
+        const rows = await this.database.query<{ txid: Buffer }>(EXPECTED);
+        return rows.map(({ txid }) => txid.toString('hex'));
+      });
+    } catch (error) {
+      if (error instanceof NodeFault && error.kind === 'unhealthy') return undefined;
+      throw error;
+    }
   }
 
   /** A process that begins looks as far back as something included waits to become solid: forks happened meanwhile. */

@@ -4,7 +4,7 @@
  */
 import { Inject, Injectable } from '@nestjs/common';
 import { ChainUnavailableError, NodeFault } from '../chain/errors.js';
-import { blockOf, placeOf, solidBlockOf, TronClient } from '../chain/tron.client.js';
+import { headerOf, placeOf, solidHeaderOf, TronClient } from '../chain/tron.client.js';
 import { Config } from '../config.js';
 import { crashPoint } from '../crash-point.js';
 import { Log } from '../http/logger.js';
@@ -13,6 +13,7 @@ import { DELEGATION_MIN_SUN, sunForEnergy, sunOfOneEnergy } from '../pool/energy
 import { messageOf } from '../errors.js';
 import { isDatabaseAway, isLockTimeout } from '../store/database.js';
 import { ActivationCheck } from './activation-check.js';
+import { BlockReader } from './block-reader.js';
 import { ChainView, type View } from './chain-view.js';
 import { Ending } from './ending.js';
 import { Inclusion } from './inclusion.js';
@@ -64,6 +65,7 @@ export class Fulfiller {
     @Inject(ActivationCheck) private readonly activations: ActivationCheck,
     @Inject(ChainView) private readonly chainView: ChainView,
     @Inject(Outbound) private readonly outbound: Outbound,
+    @Inject(BlockReader) private readonly blocks: BlockReader,
     @Inject(Inclusion) private readonly inclusion: Inclusion,
     @Inject(Proofs) private readonly proofs: Proofs,
     @Inject(Ending) private readonly ending: Ending,
@@ -205,7 +207,8 @@ export class Fulfiller {
     try {
       const block = await this.client.pool.ask('a transaction', async (node) => {
         const place = await placeOf(node, step.tx.txid);
-        return place === undefined ? undefined : await blockOf(node, place.blockNumber);
+        const header = place && (await headerOf(node, place.blockNumber));
+        return header && (await this.blocks.read(node, header, 'full', () => Promise.resolve([step.tx.txid])));
       });
       crashPoint('lookup.after');
       const found = block?.transactions.some((tx) => tx.txid === step.tx.txid && tx.succeeded) ?? false;
@@ -245,7 +248,8 @@ export class Fulfiller {
   private async recordFound(step: OrderTx, blockNumber: number, view: View): Promise<boolean> {
     for (const node of this.client.pool.nodes) {
       try {
-        const block = await solidBlockOf(node, blockNumber);
+        const header = await solidHeaderOf(node, blockNumber);
+        const block = header && (await this.blocks.read(node, header, 'solid', () => Promise.resolve([step.tx.txid])));
         if (block?.transactions.some((tx) => tx.txid === step.tx.txid && tx.succeeded) !== true) continue;
         const { left } = await this.inclusion.apply(block, [step.tx.txid], view.ratio);
         return left.length === 0;

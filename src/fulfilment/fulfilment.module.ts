@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { BillingModule } from '../billing/billing.module.js';
 import { PoolModule } from '../pool/pool.module.js';
 import { ActivationCheck } from './activation-check.js';
+import { BlockReader } from './block-reader.js';
 import { Broadcaster } from './broadcast.js';
 import { ChainView } from './chain-view.js';
 import { Ending } from './ending.js';
@@ -32,6 +33,7 @@ import { Work } from './work.js';
   imports: [BillingModule, PoolModule],
   providers: [
     ActivationCheck,
+    BlockReader,
     Broadcaster,
     ChainView,
     Ending,

@@ -8,7 +8,8 @@ import { Inject, Injectable } from '@nestjs/common';
 import { ChainUnavailableError, NodeFault } from '../chain/errors.js';
 import { parseTransaction } from '../chain/signed-transaction.js';
 import { DELEGATE_TYPE } from '../chain/transaction-owner.js';
-import { solidBlockOf, solidHeadOf, TronClient } from '../chain/tron.client.js';
+import type { TronNode } from '../chain/node.js';
+import { solidHeaderOf, solidHeadOf, solidPlaceOf, TronClient } from '../chain/tron.client.js';
 import { Config } from '../config.js';
 import { Log } from '../http/logger.js';
 import { DELEGATION_MIN_SUN } from '../pool/energy-ratio.js';
@@ -18,6 +19,7 @@ import { inLanes } from '../verify/lanes.js';
 import { RECOVERY_PROJECT } from '../verify/recovery.js';
 import { OWN_WALLETS, Signatories, strangersIn, type OwnWallet, type Stranger } from '../verify/strangers.js';
 import type { Block } from '../chain/block.js';
+import { BlockReader } from './block-reader.js';
 import { Recollection } from './recollection.js';
 
 /** Where a service that never searched begins, before the solid head: what it bought before it existed is not ours. */
@@ -30,6 +32,11 @@ const CATCHING_UP_BLOCKS = 40;
 const PASS_BLOCKS_MAX = 20_000;
 const LANES = 4;
 const ADOPTIONS_MAX = 200;
+/** How long the transactions of a block that cannot be read are asked after one by one. */
+const ACTS_WAIT_MS = 30_000;
+/** Passes, a minute apart, at which a block that was passed unsearched is tried again; and how many such blocks. */
+const UNSEARCHED_TRIES = 60;
+const UNSEARCHED_MAX = 100;
 
 const KEEP = `INSERT INTO orphan_tx (txid, wallet_id, type, by_own_key, receive_address, amount_sun, raw_data, signature,
     block_number, block_id, block_at)
@@ -82,9 +89,13 @@ export interface Turn {
 
 @Injectable()
 export class Orphans {
+  /** Blocks passed without knowing what they hold, with how often they were tried again. */
+  private readonly unsearched = new Map<number, number>();
+
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(TronClient) private readonly client: TronClient,
+    @Inject(BlockReader) private readonly blocks: BlockReader,
     @Inject(Recollection) private readonly recollection: Recollection,
     @Inject(Config) private readonly config: Config,
     @Inject(Log) private readonly log: Log,
@@ -101,15 +112,17 @@ export class Orphans {
     let next = Math.max(0, turn.scannedTo ?? head.number - FIRST_SEARCH_BLOCKS) + 1;
     const last = Math.min(head.number, next + PASS_BLOCKS_MAX - 1);
     const chunk = last - next < CATCHING_UP_BLOCKS ? 1 : CHUNK_BLOCKS;
+    const searchBlock = async (block: Block): Promise<void> => {
+      const strangers = await strangersIn(this.database, signatories, block, wallets);
+      await this.confirm(block, strangers);
+      for (const stranger of strangers) {
+        if (!(await this.recollection.recall(stranger, block))) await this.keep(stranger, block);
+      }
+    };
+    await this.searchAgain(searchBlock);
     while (next <= last) {
       const to = Math.min(last, next + chunk - 1);
-      for (const block of await this.solidBlocks(next, to)) {
-        const strangers = await strangersIn(this.database, signatories, block, wallets);
-        await this.confirm(block, strangers);
-        for (const stranger of strangers) {
-          if (!(await this.recollection.recall(stranger, block))) await this.keep(stranger, block);
-        }
-      }
+      for (const block of await this.solidBlocks(next, to)) await searchBlock(block);
       if ((await this.database.query(MOVE_CURSOR, [to, turn.fence, turn.leaseSec])).length === 0) return 0;
       next = to + 1;
     }
@@ -130,9 +143,7 @@ export class Orphans {
     let agreed = 0;
     for (const node of nodes) {
       try {
-        const other = await solidBlockOf(node, block.number);
-        const there = new Set(other?.transactions.map(({ txid }) => txid));
-        if (other?.id === block.id && strangers.every(({ txid }) => there.has(txid))) agreed += 1;
+        if (await hasThere(node, block, strangers)) agreed += 1;
         else faults.push(new NodeFault(node.name, 'nonsense', 'its solid block holds other acts of our wallets'));
       } catch (error) {
         if (!(error instanceof NodeFault)) throw error;
@@ -220,21 +231,46 @@ export class Orphans {
     });
   }
 
+  /** Blocks that were passed unsearched; a node may have mended meanwhile. */
+  private async searchAgain(searchBlock: (block: Block) => Promise<void>): Promise<void> {
+    for (const [number, tries] of [...this.unsearched]) {
+      this.unsearched.delete(number);
+      const block = await this.solidBlock(number, tries + 1);
+      if (block !== undefined) await searchBlock(block);
+    }
+  }
+
   /** Read side by side, told in their order: a return is understood only after its delivery. */
   private async solidBlocks(from: number, to: number): Promise<Block[]> {
     const blocks = new Map<number, Block>();
     const numbers = Array.from({ length: to - from + 1 }, (_, index) => from + index);
     await inLanes(numbers, LANES, async (number) => {
-      blocks.set(number, await this.solidBlock(number));
+      const block = await this.solidBlock(number, 0);
+      if (block !== undefined) blocks.set(number, block);
     });
     return [...blocks.values()].sort((a, b) => a.number - b.number);
   }
 
-  private async solidBlock(number: number): Promise<Block> {
-    return this.client.pool.ask('a solid block', async (node) => {
-      const block = await solidBlockOf(node, number);
-      if (block === undefined) throw new NodeFault(node.name, 'unhealthy', `has no solid block ${number.toString()}`);
-      return block;
+  /** undefined when what it holds cannot be read in any way: such a block is passed, and looked at again for a while. */
+  private async solidBlock(number: number, tries: number): Promise<Block | undefined> {
+    const block = await this.client.pool.ask('a solid block', async (node) => {
+      const header = await solidHeaderOf(node, number);
+      if (header === undefined) throw new NodeFault(node.name, 'unhealthy', `has no solid block ${number.toString()}`);
+      return this.blocks.read(node, header, 'solid', () => Promise.resolve([]));
     });
+    const known = await this.blocks.withActs(block, 'solid', ACTS_WAIT_MS);
+    if (known !== undefined) return known;
+    this.blocks.tell(block, 'unsearched');
+    if (tries < UNSEARCHED_TRIES && this.unsearched.size < UNSEARCHED_MAX) this.unsearched.set(number, tries);
+    return undefined;
   }
+}
+
+/** Whether the node's solid chain has these acts in this very block. Throws NodeFault. */
+async function hasThere(node: TronNode, block: Block, strangers: readonly Stranger[]): Promise<boolean> {
+  if ((await solidHeaderOf(node, block.number))?.id !== block.id) return false;
+  for (const { txid } of strangers) {
+    if ((await solidPlaceOf(node, txid))?.blockNumber !== block.number) return false;
+  }
+  return true;
 }

@@ -4,7 +4,8 @@
  */
 import { Inject, Injectable } from '@nestjs/common';
 import type { Block, BlockHead } from '../chain/block.js';
-import { solidBlockOf, TronClient } from '../chain/tron.client.js';
+import { NodeFault } from '../chain/errors.js';
+import { solidHeaderOf, TronClient } from '../chain/tron.client.js';
 import { crashPoint } from '../crash-point.js';
 import { messageOf } from '../errors.js';
 import { Log } from '../http/logger.js';
@@ -12,6 +13,7 @@ import { Database, isDatabaseAway, type Queryable } from '../store/database.js';
 import { allOrEach } from './all-or-each.js';
 import { Inclusion, newsOf, type FallenTx, type LockedRow, type MovedTx } from './inclusion.js';
 import { identityOf, Progress } from './progress.js';
+import { BlockReader } from './block-reader.js';
 
 const PAGE = 2000;
 const PAGE_SIZE = PAGE.toString();
@@ -83,6 +85,7 @@ export class Settlement {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(TronClient) private readonly client: TronClient,
+    @Inject(BlockReader) private readonly blocks: BlockReader,
     @Inject(Inclusion) private readonly inclusion: Inclusion,
     @Inject(Progress) private readonly progress: Progress,
     @Inject(Log) private readonly logger: Log,
@@ -126,20 +129,26 @@ export class Settlement {
 
   private async settleBlock(number: number, txs: readonly WaitingTx[]): Promise<number> {
     crashPoint('solid.before');
-    const block = await this.agreedBlock(number);
+    const block = await this.agreedBlock(
+      number,
+      txs.map(({ txid }) => txid.toString('hex')),
+    );
     crashPoint('solid.after');
     if (block === undefined) return txs.length;
     const present = new Set(block.transactions.filter((tx) => tx.succeeded).map((tx) => tx.txid));
     const final: WaitingTx[] = [];
     const fallen: FallenTx[] = [];
+    let unknown = 0;
     for (const tx of txs) {
       const blockId = tx.block_id.toString('hex');
       // What was recorded by a node that told another time falls away too: rentals are counted from the block's own.
       const stands = blockId === block.id && tx.block_at.getTime() === block.timestampMs;
       if (stands && present.has(tx.txid.toString('hex'))) final.push(tx);
+      // Only asked after one by one: that nobody told of it does not mean that it is not there.
+      else if (stands && !block.isWhole && block.unknown === undefined) unknown += 1;
       else fallen.push({ id: tx.id, orderId: tx.order_id, blockId });
     }
-    const unsettled = await this.recordFinal(final, block);
+    const unsettled = unknown + (await this.recordFinal(final, block));
     if (fallen.length > 0) this.logger.warn({ block: number, count: fallen.length }, 'a block fell away');
     return unsettled + (await this.inclusion.fallAway(fallen));
   }
@@ -175,21 +184,31 @@ export class Settlement {
   }
 
   /** The solid block at `number` that all healthy nodes which have one agree on; undefined when none or no agreement. */
-  private async agreedBlock(number: number): Promise<Block | undefined> {
+  private async agreedBlock(number: number, txids: readonly string[]): Promise<Block | undefined> {
     const answers = await Promise.all(
-      this.client.pool.healthy().map(async (node) =>
-        solidBlockOf(node, number).catch((error: unknown) => {
+      this.client.pool.healthy().map(async (node) => {
+        const header = await solidHeaderOf(node, number).catch((error: unknown) => {
           this.logger.warn({ node: node.name, fault: messageOf(error) }, 'no solid block from a node');
           return undefined;
-        }),
-      ),
+        });
+        return header && { node, header };
+      }),
     );
-    const blocks = answers.flatMap((block) => block ?? []);
-    const [first] = blocks;
-    const isSame = (block: Block): boolean => block.id === first?.id && block.timestampMs === first.timestampMs;
-    if (first === undefined || blocks.every(isSame)) return first;
-    this.logger.error({ block: number }, 'nodes disagree on a solid block');
-    return undefined;
+    const told = answers.flatMap((answer) => answer ?? []);
+    const [first] = told;
+    if (first === undefined) return undefined;
+    const { id, timestampMs } = first.header;
+    if (!told.every(({ header }) => header.id === id && header.timestampMs === timestampMs)) {
+      this.logger.error({ block: number }, 'nodes disagree on a solid block');
+      return undefined;
+    }
+    try {
+      return await this.blocks.read(first.node, first.header, 'solid', () => Promise.resolve(txids));
+    } catch (error) {
+      if (!(error instanceof NodeFault)) throw error;
+      this.logger.warn({ node: first.node.name, fault: messageOf(error) }, 'no solid block from a node');
+      return undefined;
+    }
   }
 }
 

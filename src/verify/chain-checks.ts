@@ -1,7 +1,7 @@
 /** The rules that only the chain can answer: what is delegated, what is final, what is dead, what nobody recorded. */
 import { ChainUnavailableError, NodeFault } from '../chain/errors.js';
-import type { Block } from '../chain/block.js';
-import { solidBlockOf, solidHeadOf, solidPlaceOf, type TronClient } from '../chain/tron.client.js';
+import type { Block, BlockHeader } from '../chain/block.js';
+import { solidBlockOf, solidHeaderOf, solidHeadOf, solidPlaceOf, type TronClient } from '../chain/tron.client.js';
 import { messageOf } from '../errors.js';
 import type { Database } from '../store/database.js';
 import { CHECK_LIMIT_MS } from './book-check.js';
@@ -139,14 +139,18 @@ async function checkSolid(database: Database, client: TronClient, terms: ChainTe
 }
 
 /** Those of a block's transactions that no healthy node has there; one node that has it is enough. */
-async function missingFrom(client: TronClient, row: SolidRow): Promise<{ block: Block; missing: readonly Recorded[] }> {
+async function missingFrom(
+  client: TronClient,
+  row: SolidRow,
+): Promise<{ block: BlockHeader; missing: readonly Recorded[] }> {
   const [number, id] = [Number(row.block_number), row.block_id?.toString('hex')];
   const lackingIn = (block: Block, looked: readonly Recorded[]): readonly Recorded[] => {
     if (block.id !== id) return looked;
     const present = new Set(block.transactions.filter((tx) => tx.succeeded).map((tx) => tx.txid));
     return looked.filter(({ txid }) => !present.has(txid));
   };
-  const first = await solidBlock(client, number);
+  const first = await solidBlock(client, number).catch(unreadable);
+  if (first === undefined) return lookedUp(client, number, id, recordedOf(row));
   let missing = lackingIn(first, recordedOf(row));
   if (missing.length === 0) return { block: first, missing };
   for (const node of client.pool.healthy()) {
@@ -154,6 +158,34 @@ async function missingFrom(client: TronClient, row: SolidRow): Promise<{ block: 
     if (block !== undefined) missing = lackingIn(block, missing);
   }
   return { block: first, missing };
+}
+
+/** In a block that cannot be read our own transactions are looked for one by one. */
+async function lookedUp(
+  client: TronClient,
+  number: number,
+  id: string | undefined,
+  recorded: readonly Recorded[],
+): Promise<{ block: BlockHeader; missing: readonly Recorded[] }> {
+  const block = await client.pool.ask('the header of a solid block', async (node) => {
+    const header = await solidHeaderOf(node, number);
+    if (header === undefined) throw new NodeFault(node.name, 'unhealthy', `has no solid block ${number.toString()}`);
+    return header;
+  });
+  if (block.id !== id) return { block, missing: recorded };
+  const missing: Recorded[] = [];
+  await inLanes(recorded, LOOK_UP_LANES, async (each) => {
+    const place = await client.pool.ask('a final transaction', (node) => solidPlaceOf(node, each.txid));
+    if (place?.blockNumber !== number) missing.push(each);
+  });
+  return { block, missing };
+}
+
+/** Nothing where a block is there that no node can give; everything else is thrown again. */
+function unreadable(error: unknown): undefined {
+  const faults: unknown[] =
+    error instanceof ChainUnavailableError && error.cause instanceof AggregateError ? error.cause.errors : [];
+  if (!faults.some((fault) => fault instanceof NodeFault && fault.kind === 'unreadable')) throw error;
 }
 
 async function solidBlock(client: TronClient, number: number): Promise<Block> {
@@ -183,8 +215,8 @@ async function checkDead(database: Database, client: TronClient, terms: ChainTer
     const txid = row.txid.toString('hex');
     const place = await client.pool.ask('a dead transaction', (node) => solidPlaceOf(node, txid));
     if (place === undefined) return;
-    const block = await solidBlock(client, place.blockNumber);
-    if (!block.transactions.some((tx) => tx.txid === txid && tx.succeeded)) return;
+    const block = await solidBlock(client, place.blockNumber).catch(unreadable);
+    if (!block?.transactions.some((tx) => tx.txid === txid && tx.succeeded)) return;
     const facts = { order_id: row.order_id, block_number: place.blockNumber };
     findings.push(findingOf(check, rule, `transaction ${txid}`, facts, row.wallet_id));
   });
@@ -212,7 +244,9 @@ async function checkUnknown(
   const { check, rule } = UNKNOWN_RULE;
   const signatories = new Signatories(database, client);
   await inLanes(numbers, terms.lanes, async (number) => {
-    const block = await solidBlock(client, number);
+    // Of one that cannot be read the worker tells; here it hides nobody else's acts.
+    const block = await solidBlock(client, number).catch(unreadable);
+    if (block === undefined) return;
     for (const { txid, walletId, byOwnKey, act } of await strangersIn(database, signatories, block, wallets)) {
       const facts = { block_number: number, type: act.type, receiver: act.receiver, amount_sun: act.amountSun };
       findings.push(findingOf(check, rule, `transaction ${txid}`, facts, byOwnKey ? undefined : walletId, []));

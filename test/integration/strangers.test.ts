@@ -76,6 +76,29 @@ async function expectReclaimed(key: string): Promise<void> {
   );
 }
 
+/** Nodes that cannot print blocks, or not even what happened to their transactions. */
+async function failBlocks(...endpoints: string[]): Promise<void> {
+  const faults = endpoints.flatMap((endpoint) =>
+    ['wallet', 'walletsolidity'].map((port) => ({ kind: 'garbage', path: `${port}/${endpoint}`, rate: 1 })),
+  );
+  await control('faults', { faults });
+}
+
+async function control(action: string, body: object): Promise<void> {
+  const answer = await fetch(`${world.world.controlUrl}/${action}`, { method: 'POST', body: JSON.stringify(body) });
+  expect(await answer.json()).not.toHaveProperty('Error');
+}
+
+async function unreadable(read: string): Promise<number> {
+  const lines = await world.metric('unreadable_blocks_total');
+  return Number(
+    lines
+      .find((line) => line.includes(`read="${read}"`))
+      ?.split(' ')
+      .at(-1),
+  );
+}
+
 async function expectPeace(): Promise<void> {
   await world.pass();
   expect(await world.database.query('SELECT FROM orphan_tx')).toEqual([]);
@@ -115,6 +138,53 @@ it('orders beside a contract and a transfer named like numbers are delivered, se
   for (const key of keys) await expectReclaimed(key);
   await expectPeace();
 }, 120_000);
+
+describe('while no block can be read', () => {
+  afterEach(() => control('faults/clear', {}));
+
+  it('orders are delivered, settled and taken back, and acts without a record are found, by lists of transactions', async () => {
+    await expectPeace();
+    await failBlocks('getblockbynum');
+    const { key } = await world.buy(receiver(0), 65_000, 60);
+    const before = await world.delegatedSun(1, receiver(1));
+    const txid = await world.delegateBehindOurBack(1, receiver(1), 1000);
+    await expectReclaimed(key);
+    await world.pass();
+    expect(await world.database.query(`SELECT encode(txid, 'hex') AS txid, by_own_key FROM orphan_tx`)).toEqual([
+      { txid, by_own_key: false },
+    ]);
+    expect(await unreadable('listed')).toBeGreaterThan(0);
+    expect(await unreadable('unsearched')).toBe(0);
+    await until(
+      async () => ((await world.delegatedSun(1, receiver(1))) === before ? true : undefined),
+      LIMIT_MS,
+      'taking the orphan back',
+    );
+    await control('faults/clear', {});
+    await world.pass();
+    const { code } = await world.cli('verify', 'explain', '--all', '--yes', '--reason', 'a test made it');
+    expect(code).toBe(0);
+    await world.byHand('DELETE FROM orphan_tx');
+    await expectPeace();
+  }, 90_000);
+
+  it('nor listed, orders go on by asking after each transaction, and the search goes on beside', async () => {
+    await failBlocks('getblockbynum', 'gettransactioninfobyblocknum');
+    const { key } = await world.buy(receiver(2), 65_000, 60);
+    await expectReclaimed(key);
+    expect(await unreadable('ours')).toBeGreaterThan(0);
+    await world.pass();
+    expect(await unreadable('unsearched')).toBeGreaterThan(0);
+    const scanned = () => world.database.query<{ to: bigint }>('SELECT scanned_to AS to FROM reconcile_state');
+    const [before] = await scanned();
+    await world.pass();
+    const [after] = await scanned();
+    expect(after!.to).toBeGreaterThan(before!.to);
+    await control('faults/clear', {});
+    await expectPeace();
+    expect((await world.buy(receiver(2))).status).toBe(202);
+  }, 90_000);
+});
 
 it.each(SECOND_OWNERS)(
   'a delegation, and its end, that names our wallet and, with %s, its real owner, is not ours',
