@@ -104,6 +104,7 @@ export interface DoorApp {
   readonly config: Config;
   /** Everything logged so far. */
   readonly logged: () => string;
+  readonly metrics: () => Promise<string>;
   readonly projects: Projects;
   readonly ledger: Ledger;
   readonly database: Database;
@@ -137,6 +138,7 @@ export async function openDoor(databaseUrl: string, env: Record<string, string> 
     baseUrl,
     config,
     logged: () => lines.join(''),
+    metrics: () => app.get(Metrics).registry.metrics(),
     projects,
     ledger,
     database,

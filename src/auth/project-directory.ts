@@ -43,6 +43,8 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
   private readonly maxAgeMs: number;
   /** Opened in the place of a key that is not there, so that both ways do the same work. */
   private readonly sealedDummy: Buffer;
+  /** Ids that were somebody's, the longest known first; they outlive what is cached of them. */
+  private readonly knownIds = new Set<string>();
   /** Counts announcements, so that a read which one overtook is not cached. */
   private changes = 0;
   private rereads = { sinceMs: 0, count: 0 };
@@ -99,8 +101,16 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
     return this.load(entry.id);
   }
 
+  /**
+   * Whether reading this id is within what callers may cause who have not proven anything. An id that is known to be
+   * somebody's costs nothing of it: it is read at most once per age of the cache, whoever asks.
+   */
+  mayLoad(id: string): boolean {
+    return this.knownIds.has(id) || this.takeReread();
+  }
+
   /** Takes one of the reads per second that callers may cause who have not proven anything. */
-  takeReread(): boolean {
+  private takeReread(): boolean {
     const now = monotonicMs();
     if (now - this.rereads.sinceMs >= 1000) this.rereads = { sinceMs: now, count: 0 };
     this.rereads.count += 1;
@@ -148,8 +158,15 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
     this.unknown.delete(entry.id);
     const entries = entry.project === undefined ? this.unknown : this.known;
     // Insertion order is the order of reading, so the first is the oldest.
+    if (entry.project !== undefined) this.noteKnown(entry.id);
     if (entries.size >= ENTRIES_MAX) entries.delete(entries.keys().next().value ?? '');
     entries.set(entry.id, entry);
+  }
+
+  private noteKnown(id: string): void {
+    this.knownIds.delete(id);
+    if (this.knownIds.size >= ENTRIES_MAX) this.knownIds.delete(this.knownIds.values().next().value ?? '');
+    this.knownIds.add(id);
   }
 
   private drop(projectId: string): void {

@@ -80,7 +80,7 @@ export class SignatureGuard implements CanActivate {
     let entry = this.directory.cached(claim.merchant);
     const isFresh = entry === undefined;
     if (entry === undefined) {
-      if (blockedSec > 0 && !this.directory.takeReread()) throw tooManyFailures(blockedSec);
+      if (blockedSec > 0 && !this.directory.mayLoad(claim.merchant)) throw tooManyFailures(blockedSec);
       entry = await this.directory.load(claim.merchant);
     }
     if (isSignedBy(entry, claim)) return entry.project;

@@ -55,6 +55,8 @@ export interface Visit {
   caller: Caller | undefined;
   /** The code of the error that was answered, for the access log. */
   errorCode: string | undefined;
+  /** What went wrong underneath, for the log alone. */
+  cause: unknown;
 }
 
 const VISIT = Symbol('visit');

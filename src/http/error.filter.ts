@@ -75,10 +75,12 @@ export function answerError(thrown: unknown, request: Request, response: ServerR
     return;
   }
   const error = toApiError(thrown);
-  if (visit !== undefined) visit.errorCode = error.code;
-  if (error.code === 'INTERNAL_ERROR') log.error({ requestId, err: error.cause ?? error }, 'A request failed.');
-  else if (error.cause !== undefined)
-    log.warn({ requestId, code: error.code, err: error.cause }, 'A request was refused.');
+  if (visit === undefined) logCause(log, requestId, error.code, error.cause);
+  else {
+    // Written with the line of the request, under the same limit.
+    visit.errorCode = error.code;
+    visit.cause = error.code === 'INTERNAL_ERROR' ? (error.cause ?? error) : error.cause;
+  }
   if (response.headersSent || response.destroyed) {
     response.destroy();
     return;
@@ -89,6 +91,13 @@ export function answerError(thrown: unknown, request: Request, response: ServerR
   // Node leaves it out for an HTTP/1.0 caller, who then cannot tell a whole answer from a broken one.
   response.setHeader('Content-Length', Buffer.byteLength(body));
   response.end(body);
+}
+
+/** The line about what went wrong underneath a refusal, if anything did. */
+export function logCause(log: Log, requestId: string, code: string, cause: unknown): void {
+  if (cause === undefined) return;
+  if (code === 'INTERNAL_ERROR') log.error({ requestId, err: cause }, 'A request failed.');
+  else log.warn({ requestId, code, err: cause }, 'A request was refused.');
 }
 
 @Catch()

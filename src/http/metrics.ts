@@ -28,6 +28,18 @@ export class Metrics {
     registers: [this.registry],
   });
 
+  readonly suppressedLines = new Counter({
+    name: 'log_lines_suppressed_total',
+    help: 'Refused requests that were counted in a summary instead of logged one by one.',
+    registers: [this.registry],
+  });
+
+  readonly droppedConnections = new Counter({
+    name: 'http_connections_dropped_total',
+    help: 'Connections turned away because as many were open as the process may have.',
+    registers: [this.registry],
+  });
+
   /** Event loop, memory and garbage collection; the roots call it once. */
   collectDefaults(): void {
     collectDefaultMetrics({ register: this.registry });

@@ -11,13 +11,15 @@ import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-ex
 import type { NextFunction, Request, Response } from 'express';
 import helmet from 'helmet';
 import { monotonicMs, sleep } from '../clock.js';
-import type { Config } from '../config.js';
+import { Config } from '../config.js';
 import { ApiError } from '../errors.js';
 import { setVisit, visitOf, type Visit } from './caller.js';
-import { ErrorFilter, answerError, errorBody, errorHeaders } from './error.filter.js';
+import { limitConnections } from './connections.js';
+import { ErrorFilter, answerError, errorBody, errorHeaders, logCause } from './error.filter.js';
 import { echoIdempotencyKey } from './idempotency-key.js';
 import { Log, NestLog } from './logger.js';
 import { Metrics } from './metrics.js';
+import { RefusalLog } from './refusal-log.js';
 import { routesOf, type RouteTable } from './routes.js';
 
 const HEADER_BYTES_MAX = 8 * 1024;
@@ -115,6 +117,10 @@ function frontOfDoor(app: INestApplication, log: Log) {
   const routes = routesOf(app);
   const metrics = app.get(Metrics);
   const server = serverOf(app);
+  const { logRefusalsPerSec, maxConnections } = app.get<Config>(Config).http;
+  const refusals = new RefusalLog(log, metrics, logRefusalsPerSec);
+  server.once('close', () => refusals.flush());
+  limitConnections(server, maxConnections, log, metrics);
   const fixed = [...securityHeaders(), ['Cache-Control', 'no-store'] as const];
   return (request: Request, response: Response, next: NextFunction): void => {
     const visit: Visit = {
@@ -123,12 +129,13 @@ function frontOfDoor(app: INestApplication, log: Log) {
       route: undefined,
       caller: undefined,
       errorCode: undefined,
+      cause: undefined,
     };
     setVisit(request, visit);
     for (const [name, value] of fixed) response.setHeader(name, value);
     response.setHeader('X-Request-Id', visit.requestId);
     if (leaving.has(server) || !server.listening) response.setHeader('Connection', 'close');
-    response.on('close', () => record(response, visit, log, metrics));
+    response.on('close', () => record(response, visit, { log, refusals, metrics }));
     try {
       visit.route = findRoute(routes, request);
       if (visit.route.isPurchase) echoIdempotencyKey(request.rawHeaders, response);
@@ -171,14 +178,22 @@ function findRoute(routes: RouteTable, request: Request) {
   throw new ApiError('METHOD_NOT_ALLOWED', `This path answers ${allowed}.`, { headers: { Allow: allowed } });
 }
 
+interface Observers {
+  readonly log: Log;
+  readonly refusals: RefusalLog;
+  readonly metrics: Metrics;
+}
+
 /** One line and one measurement per request. The pattern stands for the path: paths hold order keys. */
-function record(response: Response, visit: Visit, log: Log, metrics: Metrics): void {
+function record(response: Response, visit: Visit, { log, refusals, metrics }: Observers): void {
   const route = visit.route?.pattern ?? 'unknown';
   const seconds = (monotonicMs() - visit.startedMs) / 1000;
   // Any token is a method to the parser; only those of real routes may become label values.
   const method = visit.route?.method ?? 'OTHER';
   const status = response.headersSent ? response.statusCode : 499;
   metrics.answered(method, route, status, visit.errorCode ?? '', seconds);
+  if (!refusals.admits(visit, status)) return;
+  if (visit.errorCode !== undefined) logCause(log, visit.requestId, visit.errorCode, visit.cause);
   log.info(
     {
       requestId: visit.requestId,

@@ -15,6 +15,7 @@ import { Database } from '../store/database.js';
 import { Acceptance, type Accepted, type OrderTerms, type Prepared } from './acceptance.js';
 import { ID_MAX, LIST_ALL, LIST_BY_STATUS, OrdersByKey, type OrderRow } from './order-rows.js';
 import type { OrderStatus } from './order-state.js';
+import { OrderLanes } from './lanes.js';
 import { orderBody, type OrderBody, type OrderRequest } from './orders.dto.js';
 import { ReceiverCheck, chainAway } from './receiver.js';
 import { requestHash, type RequestTerms } from './request-hash.js';
@@ -42,8 +43,18 @@ export interface OrderPage {
 
 type Sized = Pick<OrderTerms, 'amountSun' | 'legSlackSun' | 'legsMax'>;
 
+/**
+ * The part of the connections that pages of orders may take together, each a hundred times a single read; one project
+ * may take half of it, and its further pages wait without holding up anybody else.
+ */
+const PAGES_SHARE = 0.25;
+const PAGES_WAITING_MAX = 2000;
+const PAGE_WAIT_MS = 10_000;
+
 @Injectable()
 export class OrdersService {
+  private readonly pages: OrderLanes;
+
   constructor(
     @Inject(Acceptance) private readonly acceptance: Acceptance,
     @Inject(QuotesService) private readonly quotes: QuotesService,
@@ -53,7 +64,11 @@ export class OrdersService {
     @Inject(OrdersByKey) private readonly orders: OrdersByKey,
     @Inject(Database) private readonly database: Database,
     @Inject(Config) private readonly config: Config,
-  ) {}
+  ) {
+    const total = Math.max(2, Math.floor(config.database.poolMax * PAGES_SHARE));
+    const perProject = Math.floor(total / 2);
+    this.pages = new OrderLanes({ total, perProject, waitingMax: PAGES_WAITING_MAX, waitMs: PAGE_WAIT_MS });
+  }
 
   /**
    * Buys energy, at a quote's price or at the price of this moment. Throws ApiError with any code of the interface
@@ -100,10 +115,11 @@ export class OrdersService {
     beforeId: bigint | undefined,
   ): Promise<OrderPage> {
     const page = [projectId, beforeId ?? ID_MAX, limit + 1];
-    const rows =
+    const rows = await this.pages.run(projectId, () =>
       status === undefined
-        ? await this.database.query<OrderRow>(LIST_ALL, page)
-        : await this.database.query<OrderRow>(LIST_BY_STATUS, [...page, status]);
+        ? this.database.query<OrderRow>(LIST_ALL, page)
+        : this.database.query<OrderRow>(LIST_BY_STATUS, [...page, status]),
+    );
     const shown = rows.slice(0, limit);
     const last = shown.at(-1);
     return {

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { DUMMY_KEY } from '../../src/auth/project-directory.js';
 import { until } from '../../src/local/wait.js';
+import { monotonicMs } from '../../src/clock.js';
 import { Sealer } from '../../src/seal.js';
 import { Customer, type Answer } from '../client.js';
 import { AUTHOR, openDoor, type DoorApp } from '../door.js';
@@ -258,3 +259,29 @@ function ksDistance(a: readonly number[], b: readonly number[]): number {
   }
   return distance;
 }
+
+test('a flood of bad signatures from one address locks out no project behind it that was known before', async () => {
+  const strict = await openDoor(testDatabase.url, {
+    MASTER_KEY,
+    REDIS_URL: testRedis.url,
+    BAD_SIGNATURES_PER_MINUTE: '1',
+    PROJECT_CACHE_SEC: '1',
+  });
+  try {
+    const honest = (await near.customer('behind the same gateway')).at(strict.baseUrl);
+    const others = await Promise.all([1, 2, 3].map((index) => near.customer(`other ${index.toString()}`)));
+    for (const each of [honest, ...others.map((other) => other.at(strict.baseUrl))]) await cache(each);
+    const wrong = others.map((other) => other.at(strict.baseUrl).withKey('wrong'));
+    // In every second of the cache's age more ids are to be read than strangers may have read.
+    const begun = monotonicMs();
+    while (monotonicMs() - begun < 3500) {
+      const strangers = Array.from({ length: 120 }, () => new Customer(strict.baseUrl, randomUUID(), 'any'));
+      const flood = [...strangers, ...wrong].map((each) => ask(each));
+      expect(await ask(honest)).toBe('OK');
+      expect(await Promise.all(flood)).not.toContain('OK');
+      expect(await ask(honest)).toBe('OK');
+    }
+  } finally {
+    await strict.close();
+  }
+}, 30_000);

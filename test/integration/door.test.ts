@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { connect, type Socket } from 'node:net';
 import { HTTP_STATUS, type ErrorCode } from '../../src/errors.js';
 import { until } from '../../src/local/wait.js';
 import { answerIn, expectError } from '../answers.js';
@@ -381,5 +382,52 @@ describe('what breaks inside', () => {
       expect(log).not.toContain(secret);
     }
     expect(log).toContain('"route":"/v1/things/:key"');
+  });
+});
+
+describe('a flood', () => {
+  test('of bad requests is logged in part and counted as a whole, and leaves other lines alone', async () => {
+    const bounded = await openDoor(testDatabase.url, { REDIS_URL: testRedis.url, LOG_REFUSALS_PER_SEC: '1' });
+    const lines = () => bounded.logged().split('\n');
+    try {
+      const good = await bounded.customer('good');
+      for (let round = 0; round < 5; round += 1) {
+        await Promise.all(Array.from({ length: 100 }, () => send(bounded.baseUrl, 'GET', '/v1/none')));
+        expect((await good.get('/v1/things')).status).toBe(200);
+      }
+      await bounded.stop();
+      const refused = lines().filter((line) => line.includes('NOT_FOUND') && line.includes('"msg":"request"'));
+      const summaries = lines().flatMap((line) =>
+        line.includes('more refused') ? (JSON.parse(line) as { count: number }) : [],
+      );
+      expect(refused.length).toBeLessThan(250);
+      expect(refused.length + summaries.reduce((sum, { count }) => sum + count, 0)).toBe(500);
+      expect(lines().filter((line) => line.includes('"status":200'))).toHaveLength(5);
+    } finally {
+      await bounded.close();
+    }
+  });
+
+  test('of connections beyond the limit is turned away, told and counted', async () => {
+    const small = await openDoor(testDatabase.url, { REDIS_URL: testRedis.url, MAX_CONNECTIONS: '3' });
+    const sockets: Socket[] = [];
+    try {
+      const { hostname, port } = new URL(small.baseUrl);
+      const ended = Array.from({ length: 8 }, () => {
+        const socket = connect(Number(port), hostname);
+        sockets.push(socket);
+        return new Promise<void>((resolve) => {
+          socket.on('error', () => undefined).on('close', () => resolve());
+        });
+      });
+      let count = 0;
+      for (const each of ended) void each.then(() => (count += 1));
+      await until(() => (count >= 5 ? true : undefined), 10_000, 'five being turned away', 5);
+      expect(small.logged()).toContain('connections were turned away');
+      expect(await small.metrics()).toContain('http_connections_dropped_total 5');
+    } finally {
+      for (const socket of sockets) socket.destroy();
+      await small.close();
+    }
   });
 });

@@ -229,6 +229,40 @@ describe('Postgres', () => {
   }, 60_000);
 });
 
+describe('one project that reads page after page', () => {
+  test('holds up neither the purchases of another nor its pages, however slow each page is', async () => {
+    const [heavy, other] = [await makeCustomer(world.api), await makeCustomer(world.api)];
+    const blocker = new pg.Client({ connectionString: world.env['DATABASE_URL'] });
+    const watcher = new pg.Client({ connectionString: world.env['DATABASE_URL'] });
+    await Promise.all([blocker.connect(), watcher.connect()]);
+    try {
+      expect((await heavy.post('/v1/orders', body())).status).toBe(202);
+      const isHeld = async (count: number) => {
+        // By another connection: in the blocker's transaction the activity is what it was at its first look.
+        const { rows } = await watcher.query<{ count: number }>(
+          `SELECT count(*)::int FROM pg_stat_activity
+            WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%ORDER BY o.id DESC%'`,
+        );
+        return rows[0]!.count >= count ? true : undefined;
+      };
+      await blocker.query('BEGIN');
+      // Every page reads this table; no purchase does.
+      await blocker.query('LOCK TABLE chain_tx IN ACCESS EXCLUSIVE MODE');
+      const pages = Array.from({ length: 64 }, () => heavy.get('/v1/orders?limit=100'));
+      await until(() => isHeld(1), 10_000, 'a page being held');
+      expect((await other.post('/v1/orders', body())).status).toBe(202);
+      expect((await heavy.post('/v1/orders', body())).status).toBe(202);
+      const page = other.get('/v1/orders');
+      await until(() => isHeld(2), 10_000, "the other's page being asked for");
+      await blocker.query('COMMIT');
+      expect((await page).status).toBe(200);
+      for (const { status } of await Promise.all(pages)) expect([200, 503]).toContain(status);
+    } finally {
+      await Promise.all([blocker.end(), watcher.end()]);
+    }
+  }, 60_000);
+});
+
 describe('a purchase of unknown outcome', () => {
   test.each(['/v1/orders', '/v1/activate'])(
     'that came without a key is found by the key of its 503: %s',

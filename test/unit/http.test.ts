@@ -2,7 +2,12 @@ import { BadSignatures } from '../../src/auth/bad-signatures.js';
 import { readStrictJson } from '../../src/auth/strict-json.js';
 import { readConfig } from '../../src/config.js';
 import { ApiError, type FieldFault } from '../../src/errors.js';
+import { Gauge } from 'prom-client';
+import { monotonicMs } from '../../src/clock.js';
 import { openAdmin } from '../../src/http/admin.js';
+import type { Visit } from '../../src/http/caller.js';
+import { connectionsFor, descriptorLimit } from '../../src/http/connections.js';
+import { RefusalLog } from '../../src/http/refusal-log.js';
 import { createLogger } from '../../src/http/logger.js';
 import { Metrics } from '../../src/http/metrics.js';
 import { readWait } from '../../src/http/prefer.js';
@@ -196,7 +201,111 @@ describe('the log', () => {
   });
 });
 
+describe('the log of refused requests', () => {
+  const isPurchase = { route: { pattern: '/v1/orders', isPurchase: true }, caller: {} };
+  const visit = (extra: object, errorCode?: string) => ({ requestId: 'r', errorCode, ...extra }) as unknown as Visit;
+  const open = () => {
+    const lines: { msg: string; count?: number; codes?: Record<string, number> }[] = [];
+    const write = (line: string) => void lines.push(JSON.parse(line) as (typeof lines)[0]);
+    const metrics = new Metrics();
+    return { lines, metrics, refusals: new RefusalLog(createLogger({ logLevel: 'info' }, { write }), metrics, 10) };
+  };
+
+  test('holds a flood back and counts it by code', async () => {
+    const { lines, metrics, refusals } = open();
+    const codeOf = (index: number) => (index % 4 === 0 ? 'NOT_FOUND' : 'INVALID_SIGNATURE');
+    const flood = Array.from({ length: 10_000 }, (_, index) => refusals.admits(visit({}, codeOf(index)), 401));
+    const held = flood.filter((isAdmitted) => !isAdmitted).length;
+    expect(held).toBeGreaterThan(5000);
+    expect(held).toBeLessThanOrEqual(9900);
+    expect(lines).toEqual([]);
+    refusals.flush();
+    refusals.flush();
+    expect(lines).toHaveLength(1);
+    const [{ count, codes, msg }] = lines as [(typeof lines)[0]];
+    expect(msg).toContain(`${held.toString()} more refused requests`);
+    expect(count).toBe(held);
+    expect(codes!['NOT_FOUND']! + codes!['INVALID_SIGNATURE']!).toBe(held);
+    expect(await metrics.registry.metrics()).toContain(`log_lines_suppressed_total ${held.toString()}`);
+  });
+
+  test.each([
+    ['an answered request', {}, 200],
+    ['a purchase', isPurchase, 202],
+    ['a purchase of unknown outcome', isPurchase, 503],
+    ['a purchase that failed', isPurchase, 500],
+    ['a purchase whose caller went away', isPurchase, 499],
+  ])('never holds back %s, whatever else is refused', (_, extra, status) => {
+    const { refusals } = open();
+    for (let index = 0; index < 5000; index += 1) refusals.admits(visit({}, 'INVALID_SIGNATURE'), 401);
+    for (let index = 0; index < 5000; index += 1) expect(refusals.admits(visit(extra), status)).toBe(true);
+  });
+
+  test.each([
+    ['projects that proved who they are', visit(isPurchase, 'INSUFFICIENT_CREDITS'), 402],
+    ['faults of ours', visit({}, 'INTERNAL_ERROR'), 500],
+  ])('strangers take no line from %s, which are bounded too', (_, known, status) => {
+    const { refusals } = open();
+    for (let index = 0; index < 5000; index += 1) refusals.admits(visit({}, 'INVALID_SIGNATURE'), 401);
+    const admitted = Array.from({ length: 50_000 }, () => refusals.admits(known, status));
+    expect(admitted.slice(0, 1000)).not.toContain(false);
+    expect(admitted).toContain(false);
+  });
+});
+
+describe('connections', () => {
+  test.each([
+    [1024, 896],
+    [512, 384],
+    [64, 48],
+    [2, 1],
+    [1_048_576, 1_048_448],
+  ])('of %d descriptors %d may be callers’', (descriptors, connections) => {
+    expect(connectionsFor(descriptors)).toBe(connections);
+  });
+
+  test('a system that names no limit of descriptors sets none', () => {
+    expect(descriptorLimit('/nowhere')).toBeUndefined();
+  });
+});
+
 describe('the admin port', () => {
+  test('serves who asks for the metrics in many loops at a steady pace, and probes beside them', async () => {
+    const metrics = new Metrics();
+    let reads = 0;
+    new Gauge({
+      name: 'reads',
+      help: 'How often it was read.',
+      registers: [metrics.registry],
+      collect: () => void (reads += 1),
+    });
+    const log = createLogger({ logLevel: 'silent' });
+    const admin = await openAdmin({ host: '127.0.0.1', port: 0, metrics, checks: {}, log });
+    try {
+      const address = admin.address();
+      const baseUrl = `http://127.0.0.1:${typeof address === 'object' ? (address?.port ?? 0).toString() : ''}`;
+      const begun = monotonicMs();
+      let served = 0;
+      const loops = Array.from({ length: 16 }, async () => {
+        while (monotonicMs() - begun < 1000) {
+          const { status } = await send(baseUrl, 'GET', '/metrics');
+          expect([200, 503]).toContain(status);
+          served += 1;
+        }
+      });
+      for (let probe = 0; probe < 5; probe += 1) expect((await send(baseUrl, 'GET', '/live')).status).toBe(200);
+      await Promise.all(loops);
+      // Twenty at once, then ten a second, however long a busy machine took over it.
+      const most = 21 + ((monotonicMs() - begun) / 1000) * 10 + 16;
+      expect(served).toBeLessThanOrEqual(most);
+      expect(reads).toBeLessThanOrEqual(most);
+      expect(reads).toBeGreaterThan(0);
+    } finally {
+      admin.closeAllConnections();
+      await new Promise((resolve) => admin.close(resolve));
+    }
+  });
+
   test('tells life from readiness and serves the metrics', async () => {
     const parts = { good: () => Promise.resolve(), bad: () => Promise.resolve() };
     const metrics = new Metrics();
