@@ -1,5 +1,5 @@
 /** `verify`: the proof that the books are true, on the live system, without writing anything. */
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { TronClient } from '../chain/tron.client.js';
 import { Database } from '../store/database.js';
 import { SalesHold } from '../pool/sales-hold.js';
@@ -8,8 +8,9 @@ import { verifyBooks } from '../verify/verify.js';
 import { integerArg } from './arguments.js';
 import type { Desk } from './desk.js';
 import { OperatorError, usageError } from './fault.js';
-import { grouped, timeText } from './layout.js';
+import { grouped, table, timeText } from './layout.js';
 
+const limitArg = integerArg(1n, 1000n);
 const secondsArg = integerArg(0n, 31_536_000n);
 const blocksArg = integerArg(0n, 10_000_000n);
 const ROWS_SHOWN = 10;
@@ -72,6 +73,24 @@ export function addVerifyCommands(program: Command, desk: Desk): void {
     .option('--all', 'everything that disagrees just now')
     .option('--no-chain', 'of the books alone, when no node answers')
     .action((fingerprints: string[], options: ExplainOptions) => explain(desk, fingerprints, options));
+  verify
+    .command('explained')
+    .description('what is taken as explained, and up to which amount')
+    .addOption(new Option('--limit <n>', 'how many, newest first').argParser(limitArg).default(100n, '100'))
+    .action((options: { limit: bigint }) =>
+      desk.operate(async (parts) => {
+        const explained = await parts.get(SalesHold).explained(Number(options.limit));
+        const rows = explained.map((row) => [
+          ...[row.fingerprint, row.check_name, row.subject, row.amount, row.explained_at, row.actor, row.reason],
+        ]);
+        const head = ['fingerprint', 'check', 'subject', 'up to', 'at', 'by', 'reason'];
+        desk.print(table(head, rows, 'Nothing is explained.'), { explained });
+      }),
+    );
+  verify
+    .command('withdraw <fingerprints...>')
+    .description('take explanations back; what still disagrees stops sales again')
+    .action((fingerprints: string[]) => withdraw(desk, fingerprints));
 }
 
 async function explain(desk: Desk, fingerprints: readonly string[], options: ExplainOptions): Promise<void> {
@@ -99,6 +118,20 @@ async function explain(desk: Desk, fingerprints: readonly string[], options: Exp
       `${chosen.length.toString()} explained. ${outcome}`,
     ];
     desk.print(human.join('\n'), { explained: chosen, left, resumed: left === 0 });
+  });
+}
+
+async function withdraw(desk: Desk, fingerprints: readonly string[]): Promise<void> {
+  const author = desk.actor();
+  await desk.operate(async (parts) => {
+    await desk.confirm('What still disagrees stops sales again within a minute.');
+    const gone = await parts.get(SalesHold).withdraw(fingerprints, author);
+    const missing = fingerprints.filter((fingerprint) => !gone.includes(fingerprint));
+    if (gone.length === 0) {
+      throw new OperatorError(`Nothing is explained as ${missing.join(', ')}; \`verify explained\` lists what is.`);
+    }
+    if (missing.length > 0) desk.warn(`Nothing is explained as ${missing.join(', ')}.`);
+    desk.print(`${gone.length.toString()} explanations taken back.`, { withdrawn: gone });
   });
 }
 

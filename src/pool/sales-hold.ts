@@ -13,6 +13,8 @@ export interface KeptFinding {
   readonly subject: string;
   readonly fingerprint: string;
   readonly facts: Readonly<Record<string, unknown>>;
+  /** How large it may be; an explanation holds up to that. */
+  readonly amountMost?: bigint;
 }
 
 export interface SalesStopRow {
@@ -30,10 +32,29 @@ const STOP = `INSERT INTO sales_stop AS s (reason, findings) VALUES ($1, $2)
   ON CONFLICT (id) DO UPDATE SET reason = excluded.reason, findings = excluded.findings
     WHERE s.reason <> excluded.reason RETURNING true`;
 
-const EXPLAIN = `INSERT INTO explained_finding (fingerprint, check_name, subject, facts, actor, reason)
-  SELECT f.fingerprint, f.check_name, f.subject, f.facts, $5, $6
-    FROM unnest($1::text[], $2::text[], $3::text[], $4::jsonb[]) AS f(fingerprint, check_name, subject, facts)
-  ON CONFLICT DO NOTHING`;
+const EXPLAIN = `INSERT INTO explained_finding (fingerprint, check_name, subject, facts, actor, reason, amount)
+  SELECT f.fingerprint, f.check_name, f.subject, f.facts, $5, $6, f.amount
+    FROM unnest($1::text[], $2::text[], $3::text[], $4::jsonb[], $7::numeric[]) AS f(fingerprint, check_name, subject, facts, amount)
+  ON CONFLICT (fingerprint) DO UPDATE SET facts = excluded.facts, actor = excluded.actor, reason = excluded.reason,
+    amount = excluded.amount, explained_at = clock_timestamp()`;
+
+const WITHDRAW = `DELETE FROM explained_finding WHERE fingerprint = ANY ($1::text[])
+  RETURNING fingerprint, check_name, subject, amount::text`;
+
+const EXPLAINED = `SELECT fingerprint, check_name, subject, facts, amount::text, actor, reason, explained_at
+  FROM explained_finding ORDER BY explained_at DESC LIMIT $1`;
+
+export interface Explained {
+  readonly fingerprint: string;
+  readonly check_name: string;
+  readonly subject: string;
+  readonly facts: Readonly<Record<string, unknown>>;
+  /** Up to which it is explained; null when it has no size. */
+  readonly amount: string | null;
+  readonly actor: string;
+  readonly reason: string;
+  readonly explained_at: Date;
+}
 
 @Injectable()
 export class SalesHold {
@@ -48,7 +69,8 @@ export class SalesHold {
 
   /** Stops every sale until `explain`. Returns whether that, or its reason, is new. */
   async stopSales(reason: string, findings: readonly KeptFinding[]): Promise<boolean> {
-    return (await this.database.query(STOP, [reason, JSON.stringify(findings)])).length > 0;
+    const kept = findings.map(({ check, subject, fingerprint, facts }) => ({ check, subject, fingerprint, facts }));
+    return (await this.database.query(STOP, [reason, JSON.stringify(kept)])).length > 0;
   }
 
   async currentStop(): Promise<SalesStopRow | undefined> {
@@ -69,14 +91,38 @@ export class SalesHold {
         findings.map((finding) => JSON.stringify(finding.facts)),
         author.actor,
         author.reason,
+        findings.map((finding) => finding.amountMost?.toString() ?? null),
       ]);
-      for (const { fingerprint, check, subject, facts } of findings) {
-        await recordAct(tx, author, 'verify.explain', fingerprint, { check, subject, facts });
+      for (const { fingerprint, check, subject, facts, amountMost } of findings) {
+        await recordAct(tx, author, 'verify.explain', fingerprint, {
+          check,
+          subject,
+          facts,
+          amountMost: amountMost ?? null,
+        });
       }
       if (!resume) return;
       const stopped = await tx.query<SalesStopRow>(`DELETE FROM sales_stop RETURNING reason, stopped_at`);
       await tx.query(`UPDATE pool_wallet SET books_fault = NULL WHERE books_fault IS NOT NULL`);
       await recordAct(tx, author, 'verify.resume', 'sales', { stopped_for: stopped[0]?.reason ?? null });
+    });
+  }
+
+  /** What is explained, newest first. */
+  async explained(limit: number): Promise<readonly Explained[]> {
+    return this.database.query<Explained>(EXPLAINED, [limit]);
+  }
+
+  /** Takes explanations back; what still disagrees holds again at the reconciler's next pass. Returns those there were. */
+  async withdraw(fingerprints: readonly string[], author: Author): Promise<readonly string[]> {
+    return this.database.transaction(async (tx) => {
+      const gone = await tx.query<Pick<Explained, 'fingerprint' | 'check_name' | 'subject' | 'amount'>>(WITHDRAW, [
+        fingerprints,
+      ]);
+      for (const { fingerprint, check_name: check, subject, amount } of gone) {
+        await recordAct(tx, author, 'verify.withdraw', fingerprint, { check, subject, amount });
+      }
+      return gone.map(({ fingerprint }) => fingerprint);
     });
   }
 }

@@ -17,8 +17,10 @@ export interface BookCheck {
   readonly rule: RuleId;
   readonly says: string;
   readonly stops: Stops;
-  /** The columns that tell this disagreement from another on the same subject; all unless said. */
+  /** The columns that tell this disagreement from another on the same subject; never a sum. None unless said. */
   readonly identity?: readonly string[];
+  /** The column that says how large it is; an explanation holds up to that. */
+  readonly size?: string;
   /** When this read has a row, the check cannot be made, for the reason given. */
   readonly unless?: { readonly text: string; readonly params: readonly unknown[]; readonly why: string };
   readonly text: string;
@@ -49,14 +51,17 @@ export async function runBookCheck(tx: Queryable, check: BookCheck, terms: BookT
     stops: check.stops,
     count: Number(rows[0]?.['rows_found'] ?? 0),
     findings: rows.map(({ rows_found: _count, subject, wallet_id, ...facts }) =>
-      findingOf(
-        check.check,
-        check.rule,
-        typeof subject === 'string' ? subject : 'a row',
-        facts,
-        typeof wallet_id === 'number' ? wallet_id : undefined,
-        check.identity,
-      ),
+      findingOf(check.check, check.rule, typeof subject === 'string' ? subject : 'a row', facts, {
+        walletId: typeof wallet_id === 'number' ? wallet_id : undefined,
+        identity: check.identity,
+        amount: check.size === undefined ? undefined : sizeOf(facts[check.size]),
+      }),
     ),
   };
+}
+
+/** A sum comes as a bigint, or as a text where it is a numeric. */
+function sizeOf(value: unknown): bigint | undefined {
+  if (typeof value === 'bigint') return value;
+  return typeof value === 'string' && /^-?\d+$/.test(value) ? BigInt(value) : undefined;
 }

@@ -130,14 +130,14 @@ export class DelegationCheck {
   private report(wallet: WalletRow, receiver: string, expected: Expected, onChain: bigint): void {
     this.count += 1;
     if (this.findings.length >= this.findingsMax) return;
-    const facts = {
-      chain_sun: onChain,
-      books_sun: expected.certain,
-      moving_sun: expected.moving,
-      excess_sun:
-        onChain > expected.certain ? onChain - expected.certain - expected.moving : onChain - expected.certain,
-    };
-    this.findings.push(findingOf(CHECK, RULE, `${wallet.address} → ${receiver}`, facts, wallet.id, ['excess_sun']));
+    const { certain, moving } = expected;
+    const isExcess = onChain > certain;
+    const amount = isExcess ? onChain - certain - moving : onChain - certain;
+    const facts = { chain_sun: onChain, books_sun: certain, moving_sun: moving, excess_sun: amount };
+    // What is on its way may be in the sum or not.
+    const amountMost = isExcess ? onChain - certain : onChain - certain - moving;
+    const traits = { walletId: wallet.id, amount, amountMost };
+    this.findings.push(findingOf(CHECK, RULE, `${wallet.address} → ${receiver}`, facts, traits));
   }
 }
 

@@ -15,8 +15,12 @@ export interface Finding {
   /** The wallet whose sales must stop; absent when the books as a whole are in question. */
   readonly walletId?: number;
   readonly facts: Readonly<Record<string, Fact>>;
-  /** Names this very disagreement, figures included: another figure is another disagreement. */
+  /** Names what it is about, whatever the figures are just now. */
   readonly fingerprint: string;
+  /** How large it is at least, where it has a size; its sign says which way. */
+  readonly amount?: bigint;
+  /** What it may be at most, where something is on its way; an explanation covers that. */
+  readonly amountMost?: bigint;
 }
 
 /**
@@ -61,18 +65,25 @@ export function countOf(report: Report): number {
   return report.checks.reduce((sum, check) => sum + check.count, 0);
 }
 
+/** What else makes a finding: all of it may be left out. */
+export interface FindingTraits {
+  readonly walletId?: number | undefined;
+  /** Facts that make it this disagreement and no other on the same subject; never a sum. */
+  readonly identity?: readonly string[] | undefined;
+  readonly amount?: bigint | undefined;
+  readonly amountMost?: bigint | undefined;
+}
+
 /**
- * Makes a finding of a row; bigints become texts, since facts are printed and stored as JSON. `identity` names the
- * facts that make it this disagreement and no other: those that move while it stands (a balance with a constant drift)
- * stay out. All of them unless said.
+ * Makes a finding of a row; bigints become texts, since facts are printed and stored as JSON. Its fingerprint is of the
+ * check and the subject: sums move while a disagreement stands.
  */
 export function findingOf(
   check: string,
   rule: RuleId,
   subject: string,
   facts: Readonly<Record<string, unknown>>,
-  walletId?: number,
-  identity: readonly string[] = Object.keys(facts),
+  { walletId, identity = [], amount, amountMost = amount }: FindingTraits = {},
 ): Finding {
   const plain = Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, factOf(value)]));
   const same = identity.map((name) => plain[name] ?? null);
@@ -80,7 +91,19 @@ export function findingOf(
     .update(JSON.stringify([check, subject, same]))
     .digest('hex')
     .slice(0, 16);
-  return { check, rule, subject, facts: plain, fingerprint, ...(walletId === undefined ? {} : { walletId }) };
+  return {
+    ...{ check, rule, subject, facts: plain, fingerprint },
+    ...(walletId === undefined ? {} : { walletId }),
+    ...(amount === undefined ? {} : { amount }),
+    ...(amountMost === undefined ? {} : { amountMost }),
+  };
+}
+
+/** Whether an explanation up to `explained` (null: of something without a size) covers a finding. */
+export function covers(explained: bigint | null, { amount }: Finding): boolean {
+  if (amount === undefined || amount === 0n) return true;
+  if (explained === null) return false;
+  return amount > 0n ? amount <= explained : amount >= explained;
 }
 
 function factOf(value: unknown): Fact {

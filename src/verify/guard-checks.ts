@@ -16,6 +16,7 @@ export const GUARD_CHECKS: readonly BookCheck[] = [
     rule: 'I10',
     says: 'The triggers, functions and unique indexes that keep the past and referee the present are there and on.',
     stops: 'everything',
+    identity: ['state'],
     text: [
       `SELECT 'trigger ' || g.name AS subject, coalesce(t.tgenabled::text, 'missing') AS state
         FROM (`,
@@ -37,6 +38,7 @@ export const GUARD_CHECKS: readonly BookCheck[] = [
     rule: 'I10',
     says: 'Those triggers, functions and unique indexes say what this version of the code wrote into them.',
     stops: 'everything',
+    identity: ['definition'],
     // While old and new processes share a schema, the functions of one of the two are rightly others.
     unless: {
       text: `SELECT FROM (SELECT array_agg(name::text ORDER BY name::text) AS names FROM migrations) m

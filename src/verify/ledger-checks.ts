@@ -8,7 +8,7 @@ export const LEDGER_CHECKS: readonly BookCheck[] = [
     rule: 'I1',
     says: 'Every balance is the sum of its entries.',
     stops: 'everything',
-    identity: ['drift'],
+    size: 'drift',
     text: `SELECT 'project ' || project_id AS subject, a.balance_credits AS balance, coalesce(e.total, 0) AS entries,
         a.balance_credits - coalesce(e.total, 0) AS drift
       FROM credit_account a
@@ -51,8 +51,9 @@ export const LEDGER_CHECKS: readonly BookCheck[] = [
     rule: 'I2',
     says: 'What was given back for an order, its refund included, is at most what it was charged.',
     stops: 'everything',
+    size: 'beyond',
     text: `SELECT 'order ' || order_id AS subject, -sum(credits) FILTER (WHERE kind = 'charge') AS charged,
-        sum(credits) FILTER (WHERE kind IN ('refund', 'compensation')) AS given
+        sum(credits) FILTER (WHERE kind IN ('refund', 'compensation')) AS given, sum(credits)::bigint AS beyond
       FROM credit_entry WHERE order_id IN (SELECT order_id FROM credit_entry WHERE kind = 'compensation')
       GROUP BY order_id HAVING coalesce(sum(credits), 0) > 0`,
   },
@@ -61,8 +62,10 @@ export const LEDGER_CHECKS: readonly BookCheck[] = [
     rule: 'I8',
     says: 'No debit took a balance below what the project may owe.',
     stops: 'everything',
+    size: 'beyond',
     // The newest debit of each project; a limit that was lowered at the time or since is no overdraft.
-    text: `SELECT 'project ' || a.project_id AS subject, a.balance_credits AS balance, a.floor_credits AS floor, e.entry_key
+    text: `SELECT 'project ' || a.project_id AS subject, a.balance_credits AS balance, a.floor_credits AS floor, e.entry_key,
+        a.floor_credits - a.balance_credits AS beyond
       FROM credit_account a CROSS JOIN LATERAL (
         SELECT entry_key, credits, created_at FROM credit_entry WHERE project_id = a.project_id ORDER BY id DESC LIMIT 1) e
       WHERE a.balance_credits < a.floor_credits AND e.credits < 0 AND NOT EXISTS (

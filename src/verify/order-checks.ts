@@ -107,7 +107,6 @@ const TIME_CHECKS: readonly BookCheck[] = [
     rule: 'I5',
     says: 'Every charged order comes to an end: settled or refunded, within its time.',
     stops: 'nothing',
-    identity: [],
     text: `SELECT 'order ' || o.id AS subject, o.status, o.created_at, o.needs_attention, o.next_run_at
       FROM orders o WHERE NOT o.settled AND o.created_at <= now() - $1 * interval '1 second'`,
     params: ({ settleWithinSec }) => [settleWithinSec],
@@ -117,7 +116,6 @@ const TIME_CHECKS: readonly BookCheck[] = [
     rule: 'I5',
     says: 'Every order that is not over is due some day: nobody waits for ever.',
     stops: 'nothing',
-    identity: [],
     text: `SELECT 'order ' || o.id AS subject, o.status, o.settled, o.created_at
       FROM orders o WHERE o.next_run_at IS NULL AND NOT o.settled
       UNION ALL

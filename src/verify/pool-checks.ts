@@ -7,8 +7,9 @@ export const POOL_CHECKS: readonly BookCheck[] = [
     rule: 'I13',
     says: 'What is free and what is spoken for never exceed a wallet’s stake, and what is over holds nothing.',
     stops: 'wallet',
-    identity: [],
-    text: `SELECT 'wallet ' || w.address AS subject, w.id AS wallet_id, w.staked_sun, s.free AS free_sun, l.open AS open_sun
+    size: 'over_sun',
+    text: `SELECT 'wallet ' || w.address AS subject, w.id AS wallet_id, w.staked_sun, s.free AS free_sun, l.open AS open_sun,
+        s.free + coalesce(l.open, 0) - w.staked_sun AS over_sun
       FROM pool_wallet w
       JOIN (SELECT wallet_id, sum(free_sun)::bigint AS free FROM pool_slot GROUP BY wallet_id) s ON s.wallet_id = w.id
       LEFT JOIN (
@@ -18,7 +19,7 @@ export const POOL_CHECKS: readonly BookCheck[] = [
          GROUP BY l.wallet_id) l ON l.wallet_id = w.id
       WHERE w.role = 'pool' AND w.synced_at IS NOT NULL AND s.free > 0 AND s.free + coalesce(l.open, 0) > w.staked_sun
       UNION ALL
-      SELECT 'leg ' || l.id || ' of order ' || l.order_id, l.wallet_id, NULL, NULL, l.amount_sun
+      SELECT 'leg ' || l.id || ' of order ' || l.order_id, l.wallet_id, NULL, NULL, l.amount_sun, l.amount_sun
         FROM leg l JOIN orders o ON o.id = l.order_id
        WHERE o.settled AND l.status IN ('reserved', 'placed')`,
   },
@@ -27,7 +28,6 @@ export const POOL_CHECKS: readonly BookCheck[] = [
     rule: 'I13',
     says: 'Transactions that are free and those that open legs still need never exceed what a wallet’s bandwidth and TRX pay for.',
     stops: 'wallet',
-    identity: [],
     // At least what each leg needs, so that one that moves on between two readings is no finding. 282: TRANSACTION_BYTES.
     text: `SELECT 'wallet ' || w.address AS subject, w.id AS wallet_id, w.transactions_seen, s.free AS free_transactions,
           l.needed AS needed_transactions
@@ -48,7 +48,6 @@ export const POOL_CHECKS: readonly BookCheck[] = [
     says: 'No act of our wallets stands on chain without a record, but for those that a person has explained, or an ended order.',
     // One made with the service's own key means that records are missing or the key is known to others: every sale stops.
     stops: 'wallet',
-    identity: [],
     text: `SELECT 'transaction ' || encode(txid, 'hex') AS subject, CASE WHEN by_own_key THEN NULL ELSE wallet_id END AS wallet_id,
         type, receive_address AS receiver, amount_sun, block_number, by_own_key, order_id AS taken_back_by
       FROM orphan_tx WHERE by_own_key OR leg_ids IS NULL`,

@@ -46,7 +46,7 @@ export async function checkContents(tx: Queryable, findingsMax: number): Promise
       if (findings.length >= findingsMax) continue;
       const subject = `transaction ${row.txid.toString('hex')}`;
       const facts = { purpose: row.purpose, receiver: row.receive_address, amount_sun: row.amount_sun };
-      findings.push(findingOf(CHECK, RULE, subject, facts, row.wallet_id));
+      findings.push(findingOf(CHECK, RULE, subject, facts, { walletId: row.wallet_id }));
     }
     const end = rows.at(-1);
     if (end === undefined) break;

@@ -7,7 +7,7 @@ import { messageOf } from '../errors.js';
 import type { Database } from '../store/database.js';
 import type { TronClient } from '../chain/tron.client.js';
 import { runBookCheck, type BookCheck, type BookTerms } from './book-check.js';
-import { FINDINGS_MAX, type CheckResult, type Report } from './finding.js';
+import { covers, FINDINGS_MAX, type CheckResult, type Report } from './finding.js';
 import { GUARD_CHECKS } from './guard-checks.js';
 import { LEDGER_CHECKS } from './ledger-checks.js';
 import { ORDER_CHECKS } from './order-checks.js';
@@ -55,13 +55,16 @@ export async function verifyBooks(database: Database, terms: VerifyTerms = {}): 
 async function withoutExplained(database: Database, checks: readonly CheckResult[]): Promise<CheckResult[]> {
   const found = checks.flatMap((check) => check.findings.map(({ fingerprint }) => fingerprint));
   if (found.length === 0) return [...checks];
-  const rows = await database.query<{ fingerprint: string }>(
-    `SELECT fingerprint FROM explained_finding WHERE fingerprint = ANY ($1::text[])`,
+  const rows = await database.query<{ fingerprint: string; amount: string | null }>(
+    `SELECT fingerprint, amount::text FROM explained_finding WHERE fingerprint = ANY ($1::text[])`,
     [found],
   );
-  const explained = new Set(rows.map((row) => row.fingerprint));
+  const explained = new Map(rows.map((row) => [row.fingerprint, row.amount === null ? null : BigInt(row.amount)]));
   return checks.map((check) => {
-    const findings = check.findings.filter(({ fingerprint }) => !explained.has(fingerprint));
+    const findings = check.findings.filter((finding) => {
+      const upTo = explained.get(finding.fingerprint);
+      return upTo === undefined || !covers(upTo, finding);
+    });
     const known = check.findings.length - findings.length;
     return known === 0 ? check : { ...check, findings, count: check.count - known, explained: known };
   });

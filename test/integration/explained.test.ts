@@ -1,0 +1,85 @@
+// What a person has explained: the same disagreement, however its figures move, up to the amount that was explained.
+import { ReconcileWorld } from '../reconcile-world.js';
+
+let world: ReconcileWorld;
+
+beforeAll(async () => {
+  world = await ReconcileWorld.open();
+  await world.syncAll();
+});
+
+afterAll(() => world.close());
+
+const drift = (by: number): Promise<void> =>
+  world.byHand(`UPDATE credit_account SET balance_credits = balance_credits + ${by.toString()}`);
+
+async function fingerprintsOf(check: string): Promise<string[]> {
+  const { checks } = await world.verify();
+  return checks.find((each) => each.check === check)!.findings.map(({ fingerprint }) => fingerprint);
+}
+
+async function explain(...fingerprints: string[]): Promise<void> {
+  const { code, err } = await world.cli('verify', 'explain', ...fingerprints, '--yes', '--reason', 'looked at');
+  expect(`${code.toString()} ${err}`).toMatch(/^0 /);
+}
+
+it('an explanation holds for the amount explained and less, and not for more or the other way', async () => {
+  await drift(7);
+  const [found, ...more] = await fingerprintsOf('ledger-balance');
+  expect(more).toEqual([]);
+  await explain(found!);
+  expect(await fingerprintsOf('ledger-balance')).toEqual([]);
+  await drift(-2);
+  expect(await fingerprintsOf('ledger-balance')).toEqual([]);
+  await drift(3);
+  expect(await fingerprintsOf('ledger-balance')).toEqual([found]);
+  await explain(found!);
+  expect(await fingerprintsOf('ledger-balance')).toEqual([]);
+  await drift(-9);
+  expect(await fingerprintsOf('ledger-balance')).toEqual([found]);
+  await drift(1);
+});
+
+it('a delegation in excess keeps its name while it grows, and stays explained while rentals come and go', async () => {
+  const receiver = world.world.accounts[1]!.address;
+  await world.delegateBehindOurBack(1, receiver, 100);
+  const [found] = await fingerprintsOf('open-delegations');
+  await explain(found!);
+  for (let count = 0; count < 3; count += 1) {
+    await world.buy(receiver);
+    expect(await fingerprintsOf('open-delegations')).toEqual([]);
+  }
+  await world.delegateBehindOurBack(1, receiver, 50);
+  expect(await fingerprintsOf('open-delegations')).toEqual([found]);
+});
+
+it('a wallet that was explained to hold too much is named again when that grows', async () => {
+  const over = (trx: number): Promise<void> =>
+    world.byHand(
+      `UPDATE pool_slot SET free_sun = free_sun + ${trx.toString()}::bigint * 1000000
+        WHERE slot_no = (SELECT min(slot_no) FROM pool_slot) AND wallet_id = (SELECT min(id) FROM pool_wallet WHERE role = 'pool')`,
+    );
+  await over(500_000);
+  const [found] = await fingerprintsOf('capacity');
+  await explain(found!);
+  expect(await fingerprintsOf('capacity')).toEqual([]);
+  await over(1);
+  expect(await fingerprintsOf('capacity')).toEqual([found]);
+}, 90_000);
+
+it('an explanation can be taken back, and that is on record', async () => {
+  await drift(20);
+  const [found] = await fingerprintsOf('ledger-balance');
+  await explain(found!);
+  const listed = await world.cli('verify', 'explained', '--json');
+  expect(listed.json()).toMatchObject({
+    explained: expect.arrayContaining([expect.objectContaining({ fingerprint: found })]),
+  });
+  const withdraw = (fingerprint: string) =>
+    world.cli('verify', 'withdraw', fingerprint, '--yes', '--reason', 'it was wrong');
+  expect((await withdraw(found!)).code).toBe(0);
+  expect(await fingerprintsOf('ledger-balance')).toEqual([found]);
+  expect((await withdraw(found!)).err).toMatch(/Nothing is explained as/);
+  const audited = await world.cli('audit', 'list', '--action', 'verify.withdraw', '--json');
+  expect(audited.json()).toMatchObject({ entries: [{ subject: found, reason: 'it was wrong' }] });
+});
