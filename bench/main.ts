@@ -9,6 +9,7 @@ import type { Row } from './measure.js';
 import { figure } from './measure.js';
 import { millionRows } from './million.js';
 import { HttpRows, type Pace } from './rows-http.js';
+import { refusalRows } from './rows-refusals.js';
 import { delegationsPerSec, latencies } from './rows-worker.js';
 import { COLLECTING, RENTAL_SEC, soak } from './soak.js';
 import { Stage } from './stage.js';
@@ -114,6 +115,11 @@ if (options.soak) {
   );
 } else {
   if (only.test('http')) await withStage('requests', { blockMs: 1000, solidLag: 4 }, httpRows);
+  if (only.test('refusals')) {
+    await withStage('refusals', { blockMs: 1000, solidLag: 4 }, async (stage) => {
+      add(...(await refusalRows(stage, pace)));
+    });
+  }
   if (options.million) {
     console.error('\na million orders');
     add(...(await millionRows({ blockMs: 1000, solidLag: 4 }, pace)));

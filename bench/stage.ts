@@ -130,6 +130,11 @@ export class Stage {
     return tenant;
   }
 
+  /** A project of its own without credits. */
+  async poorTenant(index: number): Promise<Tenant> {
+    return this.parts.get(Projects).create(`poor ${index.toString()}`, { kind: 'prepaid' }, AUTHOR);
+  }
+
   /** A signed request; the signature covers the body only, so one serves for every sending. */
   request(
     tenant: Tenant,

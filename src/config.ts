@@ -276,7 +276,7 @@ function inside(r: Reader) {
       marginBps: r.integer('POOL_MARGIN_BPS', 20, 0, 1000),
       syncSec: r.integer('POOL_SYNC_SEC', 3, 1, 3600),
       slotsPerWallet: r.integer('POOL_SLOTS_PER_WALLET', 16, 1, 256),
-      /** The fee limit of stopping sales: TRX a wallet must hold to burn for bandwidth. */
+      /** TRX of a wallet that are not sold as bandwidth: a reserve for reclaims. */
       minBandwidthTrx: r.integer('POOL_MIN_BANDWIDTH_TRX', 5, 0, 1_000_000),
       allowWidePermission: r.list('POOL_ALLOW_WIDE_PERMISSION', []),
       orphanGraceSec: r.integer('POOL_ORPHAN_GRACE_SEC', 900, 0, 604_800),

@@ -7,6 +7,7 @@ import { createDataSource, MIGRATION_NAMES } from '../../src/store/data-source.j
 import { FUNCTIONS, REFEREES, TRIGGERS } from '../../src/store/functions/wanted.js';
 import { Initial1760000000001 } from '../../src/store/migrations/0001-initial.js';
 import { Reconciling1760000000002 } from '../../src/store/migrations/0002-reconciling.js';
+import { Capacity1760000000004 } from '../../src/store/migrations/0004-capacity.js';
 import { driftOf, listingOf, type Wanted } from '../schema-drift.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 
@@ -138,6 +139,30 @@ it('a migration that was shipped runs what it ran then', async () => {
   }
   expect(hashes).toEqual(SHIPPED);
   expect(MIGRATION_NAMES.slice(0, 2)).toEqual(Object.keys(SHIPPED));
+});
+
+it.each([
+  ['a default price that can never be sold goes', 130, '', []],
+  ['a price that a person set stays', 120, '', [{ price: 120 }]],
+  [
+    'the same price stays where a person set it',
+    130,
+    `INSERT INTO audit_log (actor, action, subject) VALUES ('a', 'price.set', '2592000')`,
+    [{ price: 130 }],
+  ],
+])('%s', async (_what, price, act, left) => {
+  const ran: string[] = [];
+  const runner = { query: (text: string) => Promise.resolve(ran.push(text)) } as unknown as Parameters<
+    Capacity1760000000004['up']
+  >[0];
+  await new Capacity1760000000004().up(runner);
+  const found = await undone(async (tx) => {
+    await tx.query(`INSERT INTO price_row VALUES (2592000, $1)`, [price]);
+    if (act !== '') await tx.query(act);
+    for (const text of ran.filter((each) => each.includes('price_row'))) await tx.query(text);
+    return tx.query(`SELECT sun_per_energy::int AS price FROM price_row WHERE duration_max_sec = 2592000`);
+  });
+  expect(found).toEqual(left);
 });
 
 it.each(['orders', 'leg', 'chain_tx', 'credit_entry', 'audit_log'])(

@@ -126,6 +126,12 @@ const HANDS: readonly (readonly [string, string, string, readonly string[]])[] =
     `UPDATE pool_slot SET free_sun = free_sun - 10000000000000 WHERE wallet_id = 1 AND slot_no = 1`,
     ['capacity'],
   ],
+  [
+    'bandwidth that nothing pays for',
+    `UPDATE pool_slot SET free_transactions = free_transactions + 1000000000 WHERE wallet_id = 1 AND slot_no = 1`,
+    `UPDATE pool_slot SET free_transactions = free_transactions - 1000000000 WHERE wallet_id = 1 AND slot_no = 1`,
+    ['bandwidth'],
+  ],
 ];
 
 it.each(HANDS)('%s is named', async (_what, harm, repair, names) => {
