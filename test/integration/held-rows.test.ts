@@ -78,7 +78,8 @@ async function untilSeen(key: string, what: string, isSo: (seen: Seen) => boolea
 async function othersGoOn(): Promise<void> {
   const untilMs = performance.now() + HOLD_SEC * 1000;
   do {
-    const keys = await Promise.all([1, 2, 3, 4].map((index) => buy(other, index)));
+    const keys: string[] = [];
+    for (const index of [1, 2, 3, 4]) keys.push(await buy(other, index));
     for (const key of keys) await untilSeen(key, 'settled', ({ settled }) => settled);
     for (const key of keys) await untilSeen(key, 'reclaimed and over', ({ over }) => over);
   } while (performance.now() < untilMs);
@@ -149,6 +150,22 @@ it('a held order does not move, and is told of by a gauge until it does', async 
   });
   await untilSeen(key, 'reclaimed and over', ({ over }) => over);
 }, 120_000);
+
+it.each(['orders', 'leg', 'pool_slot', 'credit_account', 'credit_entry'])(
+  'while another session holds the whole table %s, purchases are refused for now, and all goes on by itself afterwards',
+  async (table) => {
+    await world.syncAll();
+    const before = await buy(other, 1);
+    const refused = await whileHeld([`LOCK TABLE ${table} IN SHARE MODE`], () =>
+      other.post('/v1/orders', { receive_address: receiver(2), energy: 70_000, duration_sec: 60 }),
+    );
+    expect([refused.status, refused.body.error]).toEqual([503, 'SERVICE_UNAVAILABLE']);
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+    const after = await buy(other, 2);
+    for (const key of [before, after]) await untilSeen(key, 'reclaimed and over', ({ over }) => over);
+  },
+  120_000,
+);
 
 it('the books agree after all that was held', async () => {
   expect(findingsOf(await world.verify())).toEqual([]);
