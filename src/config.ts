@@ -272,7 +272,7 @@ function inside(r: Reader) {
       activationMarkupSun: r.integer('ACTIVATION_MARKUP_SUN', 100_000, 0, 1_000_000_000),
     },
     pool: {
-      /** What a delegation is larger than the ratio of the moment asks, in 1/10 000, against the ratio's drift. */
+      /** What a delegation is larger than the ratio of the moment asks, in 1/10 000 for each day begun, against the ratio's drift. */
       marginBps: r.integer('POOL_MARGIN_BPS', 20, 0, 1000),
       syncSec: r.integer('POOL_SYNC_SEC', 3, 1, 3600),
       slotsPerWallet: r.integer('POOL_SLOTS_PER_WALLET', 16, 1, 256),

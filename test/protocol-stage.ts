@@ -5,11 +5,13 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { TronClient } from '../src/chain/tron.client.js';
 import { readConfig } from '../src/config.js';
+import { ChainView } from '../src/fulfilment/chain-view.js';
 import { Ending } from '../src/fulfilment/ending.js';
 import { Follower } from '../src/fulfilment/follower.js';
 import { Fulfiller } from '../src/fulfilment/fulfiller.js';
 import { Proofs } from '../src/fulfilment/proof.js';
 import { Orphans } from '../src/fulfilment/reconciler-orphans.js';
+import { shortBelowE6, TOP_UP_TIME_LEFT_MS } from '../src/fulfilment/running-rentals.js';
 import { TransactionLog } from '../src/fulfilment/transaction-log.js';
 import { WalletHealth } from '../src/fulfilment/wallet-health.js';
 import type { WorkOrder } from '../src/fulfilment/work-order.js';
@@ -97,6 +99,14 @@ export class Hand {
     await this.fulfiller().advance(await this.work().claimDue(64));
   }
 
+  /** Running rentals that fall short of what was sold, as of the last look. */
+  async topUp(): Promise<number> {
+    const { ratio } = this.context.get(ChainView, { strict: false }).current!;
+    const short = await this.work().claimShort(64, shortBelowE6(ratio), this.clockMs + TOP_UP_TIME_LEFT_MS);
+    await this.fulfiller().advance(short);
+    return short.length;
+  }
+
   /** What has ended by the chain's clock, as of the last look. */
   async end(): Promise<number> {
     const ended = await this.work().claimEnding(this.clockMs, 64);
@@ -111,12 +121,12 @@ export const mine = async (count = 1): Promise<void> => {
 
 let bought = 0;
 
-export async function rent(receiver: string, energy = 50_000): Promise<string> {
+export async function rent(receiver: string, energy = 50_000, durationSec = 60): Promise<string> {
   bought += 1;
   const key = `p-${bought.toString()}`;
   // Wallets are read here only when a test says so.
   await keepSelling(api.database);
-  const body = { receive_address: receiver, energy, duration_sec: 60 };
+  const body = { receive_address: receiver, energy, duration_sec: durationSec };
   const answer = await customer.post('/v1/orders', body, { 'Idempotency-Key': key });
   expect(answer.status).toBe(202);
   return key;
@@ -174,10 +184,18 @@ async function stakeNow(owner: Owner, amount: bigint): Promise<void> {
 }
 
 /** `spareSun`: what the pool wallet holds beside its stake, to burn for bandwidth. */
-export const openStage = (spareSun = 1_000_000_000n): Promise<void> => open(false, spareSun);
-export const openStageOfTwo = (): Promise<void> => open(true);
+export const openStage = (spareSun = SPARE_SUN): Promise<void> => open({ spareSun });
+export const openStageOfTwo = (): Promise<void> => open({ withSecond: true });
+/** With further settings for the API and all workers. */
+export const openStageWith = (extra: Record<string, string>): Promise<void> => open({ extra });
 
-async function open(withSecond: boolean, spareSun = 1_000_000_000n): Promise<void> {
+const SPARE_SUN = 1_000_000_000n;
+
+async function open({
+  withSecond = false,
+  extra = {},
+  spareSun = SPARE_SUN,
+} = {}): Promise<void> {
   [store, redis] = await Promise.all([createTestDatabase(), createTestRedis()]);
   const token = newOwner().address;
   devnet = await startDevnet({
@@ -209,6 +227,7 @@ async function open(withSecond: boolean, spareSun = 1_000_000_000n): Promise<voi
     DURATION_MIN_SEC: '1',
     MARKET_MAX_AGE_SEC: '3600',
     DATABASE_POOL_MAX: '3',
+    ...extra,
   };
   api = await openApi(env);
   await fillPool(api, { pool, activation } as OrderChain);

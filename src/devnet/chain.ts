@@ -5,7 +5,15 @@ import { BroadcastError } from './errors.js';
 import { type Receipt, broadcastErrorOf, execute } from './execute.js';
 import type { Context } from './fees.js';
 import { text } from './fields.js';
-import { energyPricesAt, energyPricesEntry, parameter, parametersAt, parametersEntry } from './parameters.js';
+import {
+  energyPricesAt,
+  energyPricesEntry,
+  forceEnergyWeight,
+  parameter,
+  parametersAt,
+  parametersEntry,
+  totalsAt,
+} from './parameters.js';
 import { Overlay, type Reader, type State, Store } from './state.js';
 import { type Packed, type Tx, checkSignatures, packTx, unpackTx } from './transactions.js';
 import type { BlockInfo } from './vm-transactions.js';
@@ -262,6 +270,13 @@ export class Chain {
         this.store.force(...energyPricesEntry(prices));
       }
       this.store.force(...parametersEntry(next));
+    });
+  }
+
+  /** Others stake, or take their stake back: whole TRX staked for energy on the whole chain, as it is from now on. */
+  async setEnergyWeight(trx: bigint): Promise<void> {
+    await this.replay([...this.mempool.values()], () => {
+      forceEnergyWeight(this.store, trx - totalsAt(this.store).ENERGY);
     });
   }
 

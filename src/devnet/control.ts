@@ -5,11 +5,12 @@ import { endpoints } from './endpoints.js';
 import { FACTOR_ONE, contractAt, energyStateAt, energyStateEntry } from './contract-store.js';
 import { type Json, integerOf, member, textOf, flagOf } from './json.js';
 import { looseAddress } from './json-format.js';
-import { DEFAULT_PARAMETERS } from './parameters.js';
+import { DEFAULT_PARAMETERS, totalsAt } from './parameters.js';
 import type { Faults } from './faults.js';
 import type { NodeView } from './node-view.js';
 
 const MINE_MAX = 10_000;
+const ENERGY_WEIGHT_MAX = 10n ** 12n;
 
 export interface Control {
   readonly chain: Chain;
@@ -43,6 +44,17 @@ function faultHandlers(faults: Faults): Record<string, Handler> {
       return faults.list();
     },
   };
+}
+
+async function setEnergyWeight(chain: Chain, body: Parameters<Handler>[0]['body']): Promise<Json> {
+  const { ENERGY: before } = totalsAt(chain.store);
+  const percent = integerOf(member(body, 'percent'));
+  const trx = integerOf(member(body, 'trx')) ?? (percent === undefined ? undefined : (before * percent) / 100n);
+  if (trx === undefined || trx < 1n || trx > ENERGY_WEIGHT_MAX) {
+    throw new RangeError('give trx, or percent of what it is: the result from 1 to 10^12');
+  }
+  await chain.setEnergyWeight(trx);
+  return { before, after: trx };
 }
 
 /** The handlers of the control port, by path. Errors are `{"Error": …}` like a node's. */
@@ -83,6 +95,7 @@ export function controlHandlers({ chain, nodes, faults, dump }: Control): Map<st
       await chain.setParameters(change);
       return { set: change };
     },
+    'energy-weight': ({ body }) => setEnergyWeight(chain, body),
     contract: async ({ body }) => {
       const address = addressFrom(body);
       if (contractAt(chain.store, address) === undefined) throw new RangeError('no such contract');

@@ -1,5 +1,5 @@
 // The chain parameters (committee proposals) and the few running totals that are chain state.
-import type { Reader, State } from './state.js';
+import type { Reader, State, Store } from './state.js';
 
 /** Defaults: those of the recorded private net; where it is silent, mainnet's, but nothing that needs a committee. */
 export const DEFAULT_PARAMETERS: Readonly<Record<string, bigint>> = {
@@ -98,6 +98,16 @@ export function parametersEntry(parameters: Parameters): readonly [string, Param
 
 export function totalsAt(state: Reader): Totals {
   return (state.get(TOTALS_KEY) as Totals | undefined) ?? { BANDWIDTH: 0n, ENERGY: 0n, TRON_POWER: 0n, burned: 0n };
+}
+
+/** Adds to the stake of the whole chain from outside, in every past state too; it never falls below 1 TRX. */
+export function forceEnergyWeight(store: Store, changeTrx: bigint): void {
+  store.forceEach(TOTALS_KEY, (value) => {
+    if (value === undefined) return value;
+    const totals = value as Totals;
+    const ENERGY = totals.ENERGY + changeTrx;
+    return { ...totals, ENERGY: ENERGY < 1n ? 1n : ENERGY };
+  });
 }
 
 export function addTotals(state: State, change: Partial<Totals>): void {

@@ -102,6 +102,12 @@ export class Store implements State {
     for (const layer of this.layers) layer.before.delete(key);
   }
 
+  /** Changes a value at once, and by the same rule what it was in every past state. */
+  forceEach(key: string, change: (value: unknown) => unknown): void {
+    this.set(key, change(this.get(key)));
+    for (const { before } of this.layers) if (before.has(key)) before.set(key, change(before.get(key)));
+  }
+
   keys(): IterableIterator<string> {
     return this.values.keys();
   }

@@ -9,7 +9,9 @@ import { crashPoint } from '../crash-point.js';
 import type { Credits, Sun } from '../money/units.js';
 import type { OrderKind } from '../orders/order-state.js';
 import { TRANSACTIONS_PER_LEG } from '../pool/bandwidth.js';
+import { LEGS_MAX } from '../store/functions/accept-order.js';
 import { Database, isRefusal, type Queryable } from '../store/database.js';
+import { RECLAIM_ORDERS } from './inclusion.js';
 import { Progress } from './progress.js';
 import type { WorkLeg, WorkOrder } from './work-order.js';
 
@@ -29,7 +31,12 @@ const DROP_UNSENT = {
   text: `UPDATE chain_tx SET status = 'dropped' WHERE leg_id = ANY ($1::bigint[]) AND status IN ('built', 'signed')`,
 };
 
-const RESERVE = { name: 'reserve_elsewhere', text: `SELECT reserve_capacity($1, $2, $3, $4, $5)` };
+/** The bound of legs counts from those there are: a move, or a top-up, may be spread as an order may. */
+const RESERVE = {
+  name: 'reserve_further',
+  text: `SELECT reserve_capacity($1, $2, $3, $4, $5,
+    (SELECT coalesce(max(leg_no), 0) FROM leg WHERE order_id = $1)::integer + ${LEGS_MAX.toString()})`,
+};
 
 const KEEP_AGE = {
   name: 'keep_leg_age',
@@ -51,6 +58,36 @@ const RETURN_CAPACITY = {
 const UNDO = {
   name: 'undo_order',
   text: `UPDATE orders SET undoing = true WHERE id = $1 AND fence = $2 AND NOT settled RETURNING id`,
+};
+
+/** How long a top-up that failed, or for which there was no room, is not tried again. */
+const TOP_UP_REST_SEC = 30;
+
+const LOCK_RUNNING = {
+  name: 'lock_running_fenced',
+  text: `SELECT (SELECT max(leg_no) FROM leg WHERE order_id = o.id)::int AS leg_no FROM orders o
+    WHERE id = $1 AND fence = $2 AND settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL
+    FOR NO KEY UPDATE`,
+};
+
+const MARK_TOP_UP = {
+  name: 'mark_top_up',
+  text: `UPDATE leg SET top_up = true WHERE order_id = $1 AND leg_no > $2 AND status = 'reserved'`,
+};
+
+/** What stands, or is about to, for each energy sold: by it short rentals are found. */
+const RECOUNT = {
+  name: 'recount_standing',
+  text: `UPDATE orders o SET sun_per_energy_e6 = div(s.sun * 1000000, o.energy)::bigint,
+      top_up_after = clock_timestamp() + $2::int * interval '1 second'
+    FROM (SELECT order_id, sum(amount_sun) AS sun FROM leg
+           WHERE order_id = $1 AND status NOT IN ('released', 'reclaimed') GROUP BY order_id) s
+    WHERE o.id = s.order_id AND o.kind = 'rental'`,
+};
+
+const REST_TOP_UPS = {
+  name: 'rest_top_ups',
+  text: `UPDATE orders SET top_up_after = clock_timestamp() + $3::int * interval '1 second' WHERE id = $1 AND fence = $2`,
 };
 
 const REFUND = {
@@ -86,8 +123,8 @@ export class Ending {
   async release(order: WorkOrder, legs: readonly WorkLeg[]): Promise<void> {
     if (legs.length === 0) return;
     crashPoint('give-up.before');
-    await this.database.transaction(async (tx) => {
-      if (!(await this.lock(tx, order))) return;
+    const over = await this.database.transaction(async (tx) => {
+      if (!(await this.lock(tx, order))) return [];
       const released = await tx.query<{ id: bigint; kind: OrderKind; wallet_id: number; amount_sun: bigint }>(
         RELEASE_LEGS,
         [legs.map((leg) => leg.id)],
@@ -97,8 +134,13 @@ export class Ending {
         const transactions = leg.kind === 'rental' ? TRANSACTIONS_PER_LEG : 0n;
         await tx.query(RETURN_CAPACITY, [leg.wallet_id, leg.id, leg.amount_sun, transactions]);
       }
+      if (!order.isSettled) return [];
+      await tx.query(RECOUNT, [order.id, TOP_UP_REST_SEC]);
+      // It may have been all that the end of the rental still waited for.
+      return tx.query<{ late_sec: number | null }>(RECLAIM_ORDERS, [[order.id]]);
     });
     crashPoint('give-up.after');
+    for (const { late_sec: lateSec } of over) if (lateSec !== null) this.progress.reclaimed(order, lateSec);
   }
 
   /**
@@ -118,6 +160,10 @@ export class Ending {
         // slots of two wallets locked in this order could meet those who lock them the other way.
         const amountSun = released.reduce((sum, leg) => sum + leg.amount_sun, 0n);
         await tx.query(RESERVE, [order.id, order.kind, order.receiver, amountSun, slackSun]);
+        if (order.isSettled) {
+          await tx.query(MARK_TOP_UP, [order.id, Math.max(...order.legs.map((leg) => leg.legNo))]);
+          await tx.query(RECOUNT, [order.id, null]);
+        }
         // What has waited once has waited: the limit of waiting unsent is one for all its legs.
         await tx.query(KEEP_AGE, [order.id, Math.max(...legs.map((leg) => leg.ageSec))]);
         return true;
@@ -184,6 +230,31 @@ export class Ending {
     }
     crashPoint('top-up.after');
     return true;
+  }
+
+  /**
+   * Reserves a further leg for a running rental that fell short, at our cost. False when the pool has no room for it,
+   * or the rental is over or in other hands; it is asked again a little later.
+   */
+  async topUpRunning(order: WorkOrder, amountSun: Sun, slackSun: Sun): Promise<boolean> {
+    crashPoint('top-up.before');
+    try {
+      const isReserved = await this.database.transaction(async (tx) => {
+        const [last] = await tx.query<{ leg_no: number }>(LOCK_RUNNING, [order.id, order.fence]);
+        if (last === undefined) return false;
+        await tx.query(RESERVE, [order.id, order.kind, order.receiver, amountSun, slackSun]);
+        await tx.query(MARK_TOP_UP, [order.id, last.leg_no]);
+        await tx.query(RECOUNT, [order.id, null]);
+        return true;
+      });
+      crashPoint('top-up.after');
+      if (isReserved) this.progress.toppedUp(order, amountSun);
+      return isReserved;
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      await this.database.query(REST_TOP_UPS, [order.id, order.fence, TOP_UP_REST_SEC]);
+      return false;
+    }
   }
 
   private async lock(tx: Queryable, order: WorkOrder): Promise<boolean> {

@@ -25,6 +25,7 @@ import { Proofs } from './proof.js';
 import { pairKey, ReclaimGuard, type Pair, type Verdict } from './reclaim-guard.js';
 import { reclaimRestMs, withheldRestMs } from './reclaim-pace.js';
 import { TransactionLog } from './transaction-log.js';
+import { missingEnergy } from './running-rentals.js';
 import { WalletHealth } from './wallet-health.js';
 import { Work } from './work.js';
 import { tallyOf, type WorkLeg, type WorkOrder } from './work-order.js';
@@ -262,6 +263,14 @@ export class Fulfiller {
 
   private async topUpWhatIsShort(pass: Pass, view: View): Promise<void> {
     for (const { order, plan } of pass.planned) {
+      const needed = missingEnergy(order, view.ratio, this.chainView.clockMs);
+      if (needed !== undefined && !view.isTimeDisputed && !pass.again.has(order.id)) {
+        await this.guarded(pass, order, async () => {
+          const amount = sunForEnergy(needed, view.ratio, this.config.pool.marginBps);
+          const isReserved = await this.ending.topUpRunning(order, amount, sunOfOneEnergy(view.ratio));
+          if (isReserved) pass.again.add(order.id);
+        });
+      }
       if (!plan.topUp) continue;
       await this.guarded(pass, order, async () => {
         const missing = ((order.energy ?? 0n) - energyOf(order)) as Energy;
@@ -348,7 +357,7 @@ function restAtMost(pass: Pass, order: WorkOrder, ms: number): void {
   pass.rests.set(order.id, Math.min(ms, pass.rests.get(order.id) ?? ms));
 }
 
-/** An order that is being undone wants no delivery any more; what may be on its way already is waited for, not sent on. */
+/** An order that is being undone, or a rental that has ended, wants no delivery any more; what may be on its way already is waited for, not sent on. */
 function isUnwanted(order: WorkOrder, plan: Plan, step: TxStep): boolean {
-  return (order.isUndoing || plan.undo) && step.tx.purpose !== 'reclaim';
+  return (order.isUndoing || plan.undo || plan.unwanted.has(step.leg)) && step.tx.purpose !== 'reclaim';
 }

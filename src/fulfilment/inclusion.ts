@@ -52,8 +52,10 @@ const DELIVER_ORDERS = {
   name: 'deliver_orders',
   text: `UPDATE orders o SET status = 'delivered', delivered_at = s.at,
       ends_at = s.at + o.duration_sec * interval '1 second', delivered_energy = s.energy,
+      sun_per_energy_e6 = div(s.sun * 1000000, o.energy)::bigint,
       needs_attention = false, error_code = NULL, error = NULL, ${REST_UNTIL_SOLID}
-    FROM (SELECT order_id, max(active_at) AS at, sum(energy)::bigint AS energy FROM leg
+    FROM (SELECT order_id, max(active_at) AS at, sum(energy)::bigint AS energy,
+             sum(amount_sun) AS sun FROM leg
            WHERE order_id = ANY ($1::bigint[]) AND status <> 'released'
            GROUP BY order_id HAVING bool_and(status = 'active')) s
     WHERE o.id = s.order_id AND o.status IN ('placed', 'unresolved') AND NOT o.undoing
@@ -69,7 +71,7 @@ const WAKE_SHORT = {
 };
 
 /** The rental is over once every leg's undelegation, ours or somebody else's, is in a block; if one falls away, this is taken back. */
-const RECLAIM_ORDERS = {
+export const RECLAIM_ORDERS = {
   name: 'reclaim_orders',
   text: `UPDATE orders o SET reclaimed_at = s.at, ${REST_UNTIL_SOLID}
     FROM (SELECT l.order_id, max(coalesce(t.block_at, l.closed_at)) AS at FROM leg l

@@ -37,6 +37,8 @@ export interface Plan {
   readonly move: readonly WorkLeg[];
   /** Nothing of it can happen any more; its capacity goes back. */
   readonly release: readonly WorkLeg[];
+  /** Legs of which no delivery is to be sent any more. */
+  readonly unwanted: ReadonlySet<WorkLeg>;
   /** All legs active but less energy than was sold. */
   readonly topUp: boolean;
   /** The order cannot be delivered whole: take back what was, then refund. */
@@ -58,6 +60,7 @@ interface Draft {
   find: TxStep[];
   move: WorkLeg[];
   release: WorkLeg[];
+  unwanted: Set<WorkLeg>;
 }
 
 /** What a leg needs while the order is to be delivered. */
@@ -87,6 +90,7 @@ function planReturn(order: WorkOrder, leg: WorkLeg, draft: Draft): void {
   switch (leg.status) {
     case 'reserved':
     case 'placed':
+      draft.unwanted.add(leg);
       // Something of it may be on its way: first learn what became of it. What was never sent is dropped by `send`.
       if (delivery === undefined) draft.release.push(leg);
       else planTx(leg, delivery, draft);
@@ -142,6 +146,13 @@ function isUnsendable(leg: WorkLeg, purpose: ChainTxPurpose, unsentMaxSec: numbe
   return isUnsent(tx) && leg.ageSec > unsentMaxSec;
 }
 
+/** Whether a top-up of a running rental has failed for good; whether there is to be another is decided anew. */
+function isGivenUp(order: WorkOrder, leg: WorkLeg, unsentMaxSec: number): boolean {
+  if (!order.isSettled || (leg.status !== 'reserved' && leg.status !== 'placed')) return false;
+  const purpose = deliveryPurpose(order);
+  return deathsOf(leg, purpose) >= DELIVERY_DEATHS_MAX || isUnsendable(leg, purpose, unsentMaxSec);
+}
+
 /** Whether the order can no longer be delivered whole. */
 function isLost(order: WorkOrder, purpose: ChainTxPurpose, unsentMaxSec: number): boolean {
   const movedDeaths = order.legs.reduce(
@@ -166,11 +177,11 @@ export function planFor(order: WorkOrder, clockMs: number, unsentMaxSec: number)
   const purpose = deliveryPurpose(order);
   const isRefundable = !order.isSettled && REFUNDABLE.has(order.status);
   const undoing = isRefundable && (order.isUndoing || isLost(order, purpose, unsentMaxSec));
-  const draft: Draft = { build: [], send: [], find: [], move: [], release: [] };
+  const draft: Draft = { build: [], send: [], find: [], move: [], release: [], unwanted: new Set() };
   const returning = undoing || isEnding(order, clockMs);
   for (const leg of order.legs) {
-    if (returning) planReturn(order, leg, draft);
-    else if (!order.isSettled) planDelivery(order, leg, draft);
+    if (returning || isGivenUp(order, leg, unsentMaxSec)) planReturn(order, leg, draft);
+    else planDelivery(order, leg, draft);
   }
   return {
     ...draft,

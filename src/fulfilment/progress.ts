@@ -92,7 +92,6 @@ class ProgressMetrics {
   readonly early;
   readonly fenceLost;
   readonly signFailures;
-  readonly moved;
   readonly stuck;
 
   constructor({ registry }: Metrics) {
@@ -146,11 +145,6 @@ class ProgressMetrics {
       labelNames: ['step'] as const,
       registers,
     });
-    this.moved = new Counter({
-      name: 'legs_moved_total',
-      help: 'Delegations taken over by another wallet, because theirs could not deliver.',
-      registers,
-    });
     this.stuck = new Counter({
       name: 'stuck_transactions_total',
       help: 'Passes that could not record what the chain says of an order, because the database refused its rows.',
@@ -165,8 +159,29 @@ class ProgressMetrics {
   }
 }
 
+/** Delegations beyond an order's first ones. */
+class FurtherLegMetrics {
+  readonly moved;
+  readonly topUps;
+
+  constructor({ registry }: Metrics) {
+    const registers = [registry];
+    this.moved = new Counter({
+      name: 'legs_moved_total',
+      help: 'Delegations taken over by another wallet, because theirs could not deliver.',
+      registers,
+    });
+    this.topUps = new Counter({
+      name: 'rental_top_ups_total',
+      help: 'Further delegations for running rentals that fell short of what was sold.',
+      registers,
+    });
+  }
+}
+
 @Injectable()
 export class Progress {
+  private readonly furtherLegs: FurtherLegMetrics;
   private readonly metrics: ProgressMetrics;
   private readonly toldAtMs = new Map<string, number>();
 
@@ -175,6 +190,7 @@ export class Progress {
     @Inject(Log) private readonly log: Log,
   ) {
     this.metrics = new ProgressMetrics(metrics);
+    this.furtherLegs = new FurtherLegMetrics(metrics);
   }
 
   /** Transactions moved; `details` goes into every line (block, evidence). */
@@ -233,8 +249,14 @@ export class Progress {
 
   /** Legs of an order were taken over by other wallets. */
   moved(order: OrderIdentity, legs: readonly { readonly walletAddress: string }[]): void {
-    this.metrics.moved.inc(legs.length);
+    this.furtherLegs.moved.inc(legs.length);
     this.log.warn({ ...fieldsOf(order), from: legs.map((leg) => leg.walletAddress) }, 'moved to other wallets');
+  }
+
+  /** A running rental was given a further delegation. */
+  toppedUp(order: OrderIdentity, amountSun: bigint): void {
+    this.furtherLegs.topUps.inc();
+    this.log.warn({ ...fieldsOf(order), amountSun: amountSun.toString() }, 'a running rental is topped up');
   }
 
   notSigned(order: OrderIdentity, wallet: string, err: unknown): void {

@@ -11,6 +11,7 @@ import { ChainView } from './chain-view.js';
 import { Fulfiller } from './fulfiller.js';
 import { Follower } from './follower.js';
 import { KnownPast } from './known-past.js';
+import { shortBelowE6, TOP_UP_TIME_LEFT_MS } from './running-rentals.js';
 import { Work } from './work.js';
 import type { WorkOrder } from './work-order.js';
 
@@ -50,7 +51,7 @@ export class Runner {
   ) {}
 
   start(): void {
-    this.loops = [this.sweepLoop(), this.chainLoop(), this.settleLoop(), this.reclaimLoop()];
+    this.loops = [this.sweepLoop(), this.chainLoop(), this.settleLoop(), this.reclaimLoop(), this.topUpLoop()];
   }
 
   /** An order may be due: looked at as soon as a lane is free. */
@@ -133,6 +134,13 @@ export class Runner {
     });
   }
 
+  /** By the latest view: what a drifting ratio made short is looked for as long as the chain can be read. */
+  private async topUpLoop(): Promise<void> {
+    await this.everyPoll('rentals that fall short could not be claimed', async () => {
+      if (this.isPastKnown) await this.topUp(this.view.clockMs);
+    });
+  }
+
   private async everyPoll(failure: string, work: () => Promise<void>): Promise<void> {
     while (!this.stopping.signal.aborted) {
       const startedAt = monotonicMs();
@@ -155,6 +163,16 @@ export class Runner {
       this.spawn(ended, this.ending);
       if (ended.length < limit) return;
     }
+  }
+
+  /** Claims running rentals that fall short of what was sold; one look finds none, unless the ratio has drifted. */
+  private async topUp(clockMs: number): Promise<void> {
+    const view = this.view.current;
+    if (view === undefined || view.isTimeDisputed) return;
+    await freeLane(this.running, LANES);
+    if (this.stopping.signal.aborted) return;
+    const below = shortBelowE6(view.ratio);
+    this.spawn(await this.work.claimShort(this.config.worker.concurrency, below, clockMs + TOP_UP_TIME_LEFT_MS));
   }
 
   private spawn(orders: readonly WorkOrder[], lanes = this.running): void {

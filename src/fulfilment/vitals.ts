@@ -49,6 +49,13 @@ const SENDING = {
     FROM orders o JOIN chain_tx t ON t.order_id = o.id WHERE o.next_run_at IS NOT NULL AND t.status = 'sending'`,
 };
 
+/** The running rental with the least stake for what was sold: the first entry of its index. */
+const WORST_RENTAL = {
+  name: 'vitals_worst_rental',
+  text: `SELECT min(sun_per_energy_e6) AS sun_e6 FROM orders
+    WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL`,
+};
+
 const STATES = ['reserved', 'placed', 'unresolved', 'delivered', 'running', 'returning'] as const;
 /** BullMQ keeps these two as Redis lists; we make no delayed jobs. */
 const QUEUE_LISTS = ['wait', 'active'] as const;
@@ -116,6 +123,7 @@ export class Vitals {
   private readonly gauges: VitalGauges;
   private readonly repeater: Repeater;
   private sampledAtMs = Number.NEGATIVE_INFINITY;
+  private worstRentalE6: bigint | null = null;
 
   constructor(
     @Inject(Database) private readonly database: Database,
@@ -153,6 +161,11 @@ export class Vitals {
       'unsettledBlocks',
     );
     reading(
+      'running_rental_worst_ratio',
+      'Energy standing for energy sold, of the running rental that is worst off; top-ups on their way count.',
+      () => ratioOf(this.worstRentalE6, view),
+    );
+    reading(
       'vitals_age_seconds',
       'Age of the figures on open orders.',
       () => (monotonicMs() - this.sampledAtMs) / 1000,
@@ -182,9 +195,10 @@ export class Vitals {
   /** One look; whether Redis answered. Throws when the database is away; Redis may be. */
   async sample(): Promise<boolean> {
     const isRedisUp = await this.sampleRedis();
-    const [rows, [sending]] = await Promise.all([
+    const [rows, [sending], [worst]] = await Promise.all([
       this.database.query<StateRow>(OPEN_ORDERS),
       this.database.query<{ oldest_sec: number }>(SENDING),
+      this.database.query<{ sun_e6: bigint | null }>(WORST_RENTAL),
     ]);
     const byState = new Map(rows.map((row) => [row.state, row]));
     for (const state of STATES) {
@@ -194,6 +208,7 @@ export class Vitals {
     }
     this.gauges.attention.set(rows.reduce((sum, row) => sum + Number(row.attention), 0));
     this.gauges.sending.set(sending?.oldest_sec ?? 0);
+    this.worstRentalE6 = worst?.sun_e6 ?? null;
     this.sampledAtMs = monotonicMs();
     return isRedisUp;
   }
@@ -230,4 +245,11 @@ export class Vitals {
  */
 function gapOf({ current }: ChainView): number {
   return current === undefined ? Number.NaN : Math.max(0, current.head.number - current.solid.number);
+}
+
+/** Unknown while no rental runs, or while the chain cannot be read. */
+function ratioOf(sunPerEnergyE6: bigint | null, { current }: ChainView): number {
+  if (sunPerEnergyE6 === null || current === undefined) return Number.NaN;
+  const { totalEnergyLimit, totalEnergyWeight } = current.ratio;
+  return Number((sunPerEnergyE6 * totalEnergyLimit) / (10n ** 6n * totalEnergyWeight)) / 1e6;
 }

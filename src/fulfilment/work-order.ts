@@ -44,6 +44,8 @@ export interface WorkLeg {
   readonly canDeliver: boolean;
   /** Signatures of its wallet that failed since the last one that did not. */
   readonly signFailures: number;
+  /** Added while the rental ran, because the ratio had drifted; not of what was sold and delivered. */
+  readonly isTopUp: boolean;
   readonly amountSun: Sun;
   readonly energy: Energy | undefined;
   readonly status: LegStatus;

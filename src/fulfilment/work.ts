@@ -60,6 +60,21 @@ const CLAIM_ENDING = {
   UPDATE orders o ${CLAIMED}`,
 };
 
+/**
+ * Running rentals whose stake, for each energy sold, is worth too little by now ($3), and which go on beyond $4. Read
+ * from an index by just that figure, so that looking costs nothing while all is well.
+ */
+const CLAIM_SHORT = {
+  name: 'claim_short',
+  text: `WITH due AS (
+    SELECT id, ${UNTIL} FROM orders
+     WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL AND sun_per_energy_e6 < $3
+       AND ends_at > $4 AND next_run_at IS NULL AND (lease_until IS NULL OR lease_until < statement_timestamp())
+       AND (top_up_after IS NULL OR top_up_after <= statement_timestamp())
+     ORDER BY sun_per_energy_e6 LIMIT $2 FOR UPDATE SKIP LOCKED)
+  UPDATE orders o ${CLAIMED}`,
+};
+
 const LOAD_ORDERS = {
   name: 'load_orders',
   text: `SELECT id, project_id, kind, status, receive_address, energy, credits, settled, undoing, needs_attention,
@@ -70,7 +85,7 @@ const LOAD_ORDERS = {
 const LOAD_LEGS = {
   name: 'load_legs',
   text: `SELECT l.id, l.order_id, l.leg_no, l.wallet_id, w.address, w.permission_id, w.key_address, w.sign_failures,
-      w.delivery_fault IS NULL AND w.wallet_fault IS NULL AS can_deliver, l.amount_sun, l.energy, l.status,
+      w.delivery_fault IS NULL AND w.wallet_fault IS NULL AS can_deliver, l.top_up, l.amount_sun, l.energy, l.status,
       l.closed_at IS NOT NULL AS closed, extract(epoch FROM clock_timestamp() - l.changed_at)::float8 AS age_sec
     FROM leg l JOIN pool_wallet w ON w.id = l.wallet_id WHERE l.order_id = ANY ($1::bigint[]) ORDER BY l.order_id, l.leg_no`,
 };
@@ -101,7 +116,8 @@ const HELD = `SELECT o.id, v.delay_ms, v.is_ending FROM orders o
 
 /**
  * Gives a claimed order back. Its next run follows from the state it is in by then, which others (the block follower)
- * may have moved on meanwhile: a running rental waits for the chain's clock alone, unless its end has come; what stands
+ * may have moved on meanwhile: a running rental waits for the chain's clock alone, unless its end has come or a top-up is
+ * on its way; what stands
  * in blocks waits until they are solid; any other that was woken while it was leased keeps the earlier time.
  */
 const RELEASE = {
@@ -111,7 +127,8 @@ const RELEASE = {
       WHEN o.status = 'refunded' OR (o.settled AND o.kind = 'activation') OR (o.kind = 'rental' AND NOT EXISTS (
              SELECT FROM leg WHERE order_id = o.id AND status NOT IN ('reclaimed', 'released'))) AND NOT o.undoing THEN NULL
       WHEN o.status = 'delivered' AND o.settled AND NOT held.is_ending AND NOT EXISTS (
-             SELECT FROM chain_tx WHERE order_id = o.id AND purpose = 'reclaim') THEN NULL
+             SELECT FROM chain_tx WHERE order_id = o.id AND purpose = 'reclaim') AND NOT EXISTS (
+             SELECT FROM leg WHERE order_id = o.id AND status IN ('reserved', 'placed')) THEN NULL
       WHEN NOT o.undoing AND (o.status = 'delivered' AND NOT o.settled OR o.reclaimed_at IS NOT NULL)
         THEN clock_timestamp() + ${SOLID_WAIT}
       WHEN o.next_run_at IS DISTINCT FROM o.lease_until
@@ -167,6 +184,7 @@ interface LegRow {
   key_address: string;
   sign_failures: number;
   can_deliver: boolean;
+  top_up: boolean;
   amount_sun: bigint;
   energy: Energy | null;
   status: LegStatus;
@@ -232,6 +250,7 @@ function toLeg(row: LegRow, txs: readonly WorkTx[], tallies: readonly Tally[]): 
     permissionId: row.permission_id,
     keyAddress: row.key_address,
     canDeliver: row.can_deliver,
+    isTopUp: row.top_up,
     signFailures: row.sign_failures,
     amountSun: sun(row.amount_sun),
     energy: row.energy ?? undefined,
@@ -316,6 +335,19 @@ export class Work {
       this.config.worker.leaseSec,
       limit,
       new Date(clockMs),
+    ]);
+    crashPoint('claim-ending.after');
+    return this.load(claims);
+  }
+
+  /** Claims and reads up to `limit` running rentals that fall short of what was sold, the shortest first. */
+  async claimShort(limit: number, shortBelowE6: bigint, endsAfterMs: number): Promise<WorkOrder[]> {
+    crashPoint('claim-ending.before');
+    const claims = await this.database.query<Claim>(CLAIM_SHORT, [
+      this.config.worker.leaseSec,
+      limit,
+      shortBelowE6,
+      new Date(endsAfterMs),
     ]);
     crashPoint('claim-ending.after');
     return this.load(claims);

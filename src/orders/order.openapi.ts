@@ -25,7 +25,9 @@ const txidSchema = (description: string): JsonSchema => textSchema(description, 
 const DELEGATION = answerSchema<Delegation>({
   owner_address: always(addressSchema('The wallet of the pool that delegates.')),
   txid: always(txidSchema('The transaction that delegates.')),
-  energy: sometimes(integerSchema('What it delivered, once it is in a block.', 65_010)),
+  energy: sometimes(
+    integerSchema('What it delivered, once it is in a block; it drifts with the stake of the whole network.', 65_010),
+  ),
   amount_sun: always(integerSchema('The stake delegated, in sun.', 5_001_000_000)),
   block_number: sometimes(integerSchema('The block it is in, once it is in one.', 70_000_000)),
   reclaim_txid: sometimes(txidSchema('The transaction that takes it back, once there is one.')),
@@ -61,7 +63,10 @@ export const ORDER_ANSWER = answerSchema<OrderBody>({
   credits: always(integerSchema('Credits charged.', 8_775_000)),
   trx_usd: always(decimalSchema('The rate that was used.', 8, '0.30000000')),
   delivered_energy: sometimes(
-    integerSchema('Energy delivered at inclusion, once delivered; never less than energy.', 65_010),
+    integerSchema(
+      'Energy delivered at inclusion, once delivered; never less than energy. While the rental runs, a shortfall of more than 1 % is topped up as far as the pool has room; delegations then has a further part.',
+      65_010,
+    ),
   ),
   settled: always(flagSchema('Final: solid on chain, or returned. Poll for this.')),
   needs_attention: always(flagSchema('Somebody is looking at it.')),
@@ -84,7 +89,11 @@ export const ORDER_ANSWER = answerSchema<OrderBody>({
     description: 'What was given back for an order that was not what was sold; together at most what it cost.',
     items: COMPENSATION,
   }),
-  delegations: sometimes({ type: 'array', description: 'Of a rental: its parts.', items: DELEGATION }),
+  delegations: sometimes({
+    type: 'array',
+    description: 'Of a rental: its parts, those included that were added while it ran.',
+    items: DELEGATION,
+  }),
   txid: sometimes(txidSchema('Of an activation: its transaction, once known.')),
 });
 

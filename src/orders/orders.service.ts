@@ -7,7 +7,7 @@ import type { ProjectRecord } from '../http/caller.js';
 import type { PurchaseKey } from '../http/idempotency-key.js';
 import { energy, type Energy, type Sun } from '../money/units.js';
 import { priceFloor } from '../pool/bandwidth.js';
-import { sunForEnergy, sunOfOneEnergy } from '../pool/energy-ratio.js';
+import { marginFor, sunForEnergy, sunOfOneEnergy } from '../pool/energy-ratio.js';
 import { Market } from '../quotes/market.js';
 import { DEFAULT_DURATION_SEC, legsAffordable } from '../quotes/price.js';
 import { QuotesService } from '../quotes/quotes.service.js';
@@ -50,6 +50,13 @@ type Sized = Pick<OrderTerms, 'amountSun' | 'legSlackSun' | 'legsMax'>;
 const PAGES_SHARE = 0.25;
 const PAGES_WAITING_MAX = 2000;
 const PAGE_WAIT_MS = 10_000;
+
+/** What decides how much the pool must hold for a sale, and in how many parts. */
+interface Sale {
+  readonly energy: Energy;
+  readonly durationSec: number;
+  readonly priceSun: Sun;
+}
 
 @Injectable()
 export class OrdersService {
@@ -146,7 +153,7 @@ export class OrdersService {
       const refusal = new ApiError('QUOTE_NOT_FOUND', 'There is no such quote for this project.');
       return { terms: undefined, refusal };
     }
-    const sized = this.capacityOf(quote.energy, quote.priceSun);
+    const sized = this.capacityOf(quote);
     const refusal =
       mismatchOf(request, quote) ??
       (await this.receivers.refusalOf(quote.receiveAddress)) ??
@@ -182,7 +189,7 @@ export class OrdersService {
       this.receivers.refusalOf(receiveAddress),
     ]);
     if (priced instanceof ApiError) return { terms: undefined, refusal: priced };
-    const sized = this.capacityOf(priced.energy, priced.priceSun);
+    const sized = this.capacityOf({ ...priced, durationSec });
     if (sized instanceof ApiError) return { terms: undefined, refusal: receiver ?? sized };
     const { priceSun, credits, rate } = priced;
     return {
@@ -195,12 +202,12 @@ export class OrdersService {
    * What the pool must hold for this energy at the ratio of the moment, or why that is unknown. Our choice: the legs
    * of a quoted order too by the fee of now, since its price is sealed but its transactions are paid for now.
    */
-  private capacityOf(amount: Energy, priceSun: Sun): Sized | ApiError {
+  private capacityOf({ energy: amount, durationSec, priceSun }: Sale): Sized | ApiError {
     try {
       const { ratio, transactionFeeSunPerByte } = this.market.current();
       return {
         legsMax: legsAffordable(priceSun, priceFloor(transactionFeeSunPerByte, this.config.sales.priceFloorBps)),
-        amountSun: sunForEnergy(amount, ratio, this.config.pool.marginBps),
+        amountSun: sunForEnergy(amount, ratio, marginFor(durationSec, this.config.pool.marginBps)),
         legSlackSun: sunOfOneEnergy(ratio),
       };
     } catch (error) {

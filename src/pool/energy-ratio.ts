@@ -24,6 +24,16 @@ export function sunOfOneEnergy(ratio: EnergyRatio): Sun {
   return divCeil(SUN_PER_TRX * ratio.totalEnergyWeight, ratio.totalEnergyLimit) as Sun;
 }
 
+const DAY_SEC = 86_400;
+
+/**
+ * The margin of a rental of this length, in 1/10 000: the setting's for a day or less, and so much more for each day
+ * begun, because the ratio goes on drifting while it runs.
+ */
+export function marginFor(durationSec: number, marginBpsPerDay: number): number {
+  return marginBpsPerDay * Math.max(1, Math.ceil(durationSec / DAY_SEC));
+}
+
 /**
  * What to delegate for `wanted` energy: rounded up, one energy of slack since nodes compute in floating point, and
  * `marginBps` / 10 000 more against the drift of the ratio until inclusion.

@@ -10,7 +10,7 @@ import { burnPrice, creditsOf } from '../money/convert.js';
 import type { Credits, Energy, RateE8, Sun } from '../money/units.js';
 import { Sealers } from '../platform.module.js';
 import { priceFloor } from '../pool/bandwidth.js';
-import { sunForEnergy } from '../pool/energy-ratio.js';
+import { marginFor, sunForEnergy } from '../pool/energy-ratio.js';
 import { Market, type MarketState } from './market.js';
 import {
   DEFAULT_DURATION_SEC,
@@ -138,7 +138,7 @@ export class QuotesService {
     if (!isWorthRenting(priceSun, burnPriceSun)) {
       throw notWorthRenting(leastWorthRenting(row, floor, market.energyFeeSun), this.config.sales);
     }
-    this.checkCapacity(amount, market);
+    this.checkCapacity(amount, durationSec, market);
     const { rate, fresh } = this.rates.current();
     return {
       receiveAddress,
@@ -156,9 +156,10 @@ export class QuotesService {
   }
 
   /** Only the whole pool is a limit here; what is free of it is judged by the order (Contract 1). */
-  private checkCapacity(amount: Energy, market: MarketState): void {
+  private checkCapacity(amount: Energy, durationSec: number, market: MarketState): void {
     const poolSun: Sun | undefined = this.terms.poolStakeSun;
-    if (poolSun === undefined || sunForEnergy(amount, market.ratio, this.config.pool.marginBps) <= poolSun) return;
+    const marginBps = marginFor(durationSec, this.config.pool.marginBps);
+    if (poolSun === undefined || sunForEnergy(amount, market.ratio, marginBps) <= poolSun) return;
     const words =
       poolSun > 0n
         ? 'This is more energy than the whole pool holds; ask for less.'

@@ -3,6 +3,9 @@ import { ORDER_TRANSITIONS } from '../orders/order-state.js';
 import type { BookCheck } from './book-check.js';
 import { RECOVERY_PROJECT } from './recovery.js';
 
+/** Twice as many as are made one after another: each may be spread over wallets, or moved from one to another. */
+const TOP_UPS_BOUND = '40';
+
 const LEGAL_MOVES = Object.entries(ORDER_TRANSITIONS)
   .flatMap(([from, tos]) => tos.map((to) => `('${from}', '${to}')`))
   .join(', ');
@@ -23,7 +26,8 @@ const DELIVERY_CHECKS: readonly BookCheck[] = [
                sum(energy) FILTER (WHERE status <> 'released')::bigint AS energy,
                max(active_at) FILTER (WHERE status <> 'released') AS active_at,
                count(*) FILTER (WHERE status <> 'released') AS standing
-          FROM leg GROUP BY order_id) l ON l.order_id = o.id
+          -- What was added while a rental ran is not of what was sold and delivered.
+          FROM leg WHERE NOT top_up GROUP BY order_id) l ON l.order_id = o.id
       WHERE l.order_id IS NULL
          OR (o.status = 'reserved' AND NOT l.unsent)
          OR (o.status = 'refunded' AND NOT l.ended)
@@ -62,9 +66,18 @@ const DELIVERY_CHECKS: readonly BookCheck[] = [
     says: 'A settled delivery stands in solid blocks, every leg of it.',
     stops: 'everything',
     text: `SELECT 'order ' || o.id AS subject, l.wallet_id, l.id AS leg, l.status
-      FROM orders o JOIN leg l ON l.order_id = o.id AND l.status <> 'released'
+      FROM orders o JOIN leg l ON l.order_id = o.id AND l.status <> 'released' AND NOT l.top_up
       LEFT JOIN chain_tx t ON t.leg_id = l.id AND t.purpose <> 'reclaim' AND t.status = 'solid'
       WHERE o.settled AND o.status = 'delivered' AND t.id IS NULL`,
+  },
+  {
+    check: 'top-ups',
+    rule: 'I3',
+    says: 'What is added to a rental is added to one that was delivered and settled, and not without bound.',
+    stops: 'everything',
+    text: `SELECT 'order ' || o.id AS subject, min(l.wallet_id) AS wallet_id, o.status, o.settled, count(*) AS top_ups
+      FROM leg l JOIN orders o ON o.id = l.order_id WHERE l.top_up GROUP BY o.id
+      HAVING o.status <> 'delivered' OR NOT o.settled OR o.kind <> 'rental' OR count(*) > ${TOP_UPS_BOUND}`,
   },
   {
     check: 'order-refunded',
@@ -118,6 +131,10 @@ const TIME_CHECKS: readonly BookCheck[] = [
     stops: 'nothing',
     text: `SELECT 'order ' || o.id AS subject, o.status, o.settled, o.created_at
       FROM orders o WHERE o.next_run_at IS NULL AND NOT o.settled
+      UNION ALL
+      SELECT 'order ' || o.id, o.status, o.settled, o.created_at
+      FROM orders o JOIN leg l ON l.order_id = o.id AND l.status IN ('reserved', 'placed')
+      WHERE o.next_run_at IS NULL AND o.settled AND o.reclaimed_at IS NOT NULL
       UNION ALL
       SELECT 'order ' || o.id, o.status, o.settled, o.created_at
       FROM orders o JOIN leg l ON l.order_id = o.id AND l.status = 'reclaiming'

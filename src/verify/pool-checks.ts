@@ -21,7 +21,7 @@ export const POOL_CHECKS: readonly BookCheck[] = [
       UNION ALL
       SELECT 'leg ' || l.id || ' of order ' || l.order_id, l.wallet_id, NULL, NULL, l.amount_sun, l.amount_sun
         FROM leg l JOIN orders o ON o.id = l.order_id
-       WHERE o.settled AND l.status IN ('reserved', 'placed')`,
+       WHERE o.settled AND l.status IN ('reserved', 'placed') AND (NOT l.top_up OR o.reclaimed_at IS NOT NULL)`,
   },
   {
     check: 'bandwidth',

@@ -55,6 +55,7 @@ function leg(status: WorkLeg['status'], txs: readonly TxGiven[] = [], given: Par
     permissionId: 2,
     keyAddress: 'T2',
     canDeliver: true,
+    isTopUp: false,
     signFailures: 0,
     amountSun: sun(5_000_000),
     energy: status === 'active' ? energy(50_000) : undefined,

@@ -32,6 +32,10 @@ export class Leg {
   @Column({ type: 'text' })
   status!: LegStatus;
 
+  /** Added to a running rental at our cost. */
+  @Column({ type: 'boolean', name: 'top_up' })
+  topUp!: boolean;
+
   @Column({ ...TIMESTAMPTZ, name: 'active_at', nullable: true })
   activeAt!: Date | null;
 

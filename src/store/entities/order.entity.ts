@@ -80,6 +80,13 @@ export class Order {
   @Column({ ...TIMESTAMPTZ, name: 'placed_at', nullable: true })
   placedAt!: Date | null;
 
+  /** Sun delegated for each energy sold, × 10^6: what a drifting ratio is held against while the rental runs. */
+  @Column({ ...BIGINT, name: 'sun_per_energy_e6', nullable: true })
+  sunPerEnergyE6!: bigint | null;
+
+  @Column({ ...TIMESTAMPTZ, name: 'top_up_after', nullable: true })
+  topUpAfter!: Date | null;
+
   @Column({ ...TIMESTAMPTZ, name: 'next_run_at', nullable: true })
   nextRunAt!: Date | null;
 

@@ -35,8 +35,8 @@ function refuseUnsound(table: string, rules: Rules): string {
   END IF;`;
 }
 
-/** The body of a BEFORE INSERT OR UPDATE trigger. `moved` runs when the status changed by a legal move. */
-function guard(table: string, rules: Rules, transitions?: Transitions, moved = ''): string {
+/** The body of a BEFORE INSERT OR UPDATE trigger. `moved` runs when the status changed by a legal move, `further` always. */
+function guard(table: string, rules: Rules, transitions?: Transitions, moved = '', further = ''): string {
   const moves =
     transitions === undefined
       ? ''
@@ -47,7 +47,7 @@ function guard(table: string, rules: Rules, transitions?: Transitions, moved = '
     END IF;${moved}
   END IF;`;
   return `
-BEGIN${refuseUnsound(table, rules)}${moves}
+BEGIN${refuseUnsound(table, rules)}${moves}${further}
   RETURN NEW;
 END`;
 }
@@ -82,7 +82,8 @@ const ORDERS_GUARD = guard(
 
 /**
  * Legs: legal moves only; released only when none of its transactions can ever be included, reclaimed only by an
- * undelegation: ours in a solid block, or somebody else's, which is named or answered for by a person.
+ * undelegation: ours in a solid block, or somebody else's, which is named or answered for by a person. A top-up
+ * is made only while its rental runs.
  */
 const LEG_GUARD = guard(
   'leg',
@@ -93,6 +94,9 @@ const LEG_GUARD = guard(
     'ended by somebody else has a time, and an act or a reason': `CASE WHEN NEW.closed_at IS NULL
       THEN NEW.closed_by_txid IS NULL AND NEW.closed_reason IS NULL
       ELSE NEW.status = 'reclaimed' AND (coalesce(length(NEW.closed_by_txid) = 32, false) OR NEW.closed_reason IS NOT NULL) END`,
+    'a top-up is made of what is reserved, and stays one': `CASE TG_OP
+      WHEN 'INSERT' THEN NOT NEW.top_up
+      ELSE NEW.top_up = OLD.top_up OR (NEW.top_up AND OLD.status = 'reserved') END`,
   },
   LEG_TRANSITIONS,
   `
@@ -105,6 +109,13 @@ const LEG_GUARD = guard(
       SELECT FROM chain_tx WHERE leg_id = NEW.id AND purpose = 'reclaim' AND status NOT IN ('dead', 'dropped'))) THEN
       RAISE EXCEPTION 'leg %: ended without an undelegation, or while one of it may live', OLD.id USING ERRCODE = 'check_violation';
     END IF;`,
+  `
+  IF TG_OP = 'UPDATE' AND OLD.top_up IS DISTINCT FROM NEW.top_up THEN
+    IF NOT EXISTS (SELECT FROM orders WHERE id = NEW.order_id AND status = 'delivered' AND settled AND kind = 'rental'
+                     AND reclaimed_at IS NULL) THEN
+      RAISE EXCEPTION 'leg %: a top-up of a rental that does not run', OLD.id USING ERRCODE = 'check_violation';
+    END IF;
+  END IF;`,
 );
 
 /** Chain transactions: legal moves only, and the bytes never change. */

@@ -1,0 +1,300 @@
+// What was sold stays delivered while a rental runs, though the network's stake grows: topped up once, taken back whole.
+import 'reflect-metadata';
+import { TOP_UP_LEGS_MAX } from '../../src/fulfilment/running-rentals.js';
+import { Market } from '../../src/quotes/market.js';
+import { until } from '../../src/local/wait.js';
+import { verifyBooks } from '../../src/verify/verify.js';
+import { TronClient } from '../../src/chain/tron.client.js';
+import { delegatedSunOf } from '../order-chain.js';
+import {
+  api,
+  clearStage,
+  closeStage,
+  customer,
+  devnet,
+  full,
+  Hand,
+  mine,
+  openStageWith,
+  orderOf,
+  PAST_VALIDITY,
+  pool,
+  receivers,
+  rent,
+  SOLID_LAG,
+  START_LIMIT_MS,
+} from '../protocol-stage.js';
+
+const SOLD = 50_000;
+/** Of the chain's time: ten minutes, in blocks of three seconds. */
+const DURATION_SEC = 600;
+const SWALLOWED = { says: '{"result":true,"code":"SUCCESS"}' };
+const receiver = receivers[0]!;
+
+beforeAll(async () => {
+  await openStageWith({ MARKET_REFRESH_SEC: '1' });
+  weight = (await resources()).totalEnergyWeight;
+}, START_LIMIT_MS);
+// What is sold is sized by the ratio as it is now.
+beforeEach(async () => {
+  await devnet.control('energy-weight', { trx: Number(weight) });
+  const isKnown = (): true | undefined =>
+    api.app.get(Market, { strict: false }).current().ratio.totalEnergyWeight === weight ? true : undefined;
+  await until(() => Promise.resolve(isKnown()), 20_000, 'the ratio being known');
+}, START_LIMIT_MS);
+afterEach(async () => {
+  await mine(DURATION_SEC / 3);
+  await clearStage();
+}, START_LIMIT_MS);
+afterAll(closeStage, START_LIMIT_MS);
+
+let weight = 0n;
+
+const resources = () => api.app.get(TronClient).accountResources(receiver);
+
+/** Others stake: `percent` of all stake there was stands now. */
+async function networkGrows(percent: number, hand: Hand): Promise<void> {
+  await devnet.control('energy-weight', { percent });
+  await mine();
+  await hand.look();
+}
+
+/** Energy that all our delegations give the receiver by the chain's figures of now. */
+async function standing(): Promise<bigint> {
+  const { totalEnergyLimit, totalEnergyWeight } = await resources();
+  const sun = await delegatedSunOf(devnet.fullUrl, pool.address, receiver);
+  return (sun * totalEnergyLimit) / (1_000_000n * totalEnergyWeight);
+}
+
+interface Leg {
+  readonly status: string;
+  readonly top_up: boolean;
+}
+
+async function legsOf(key: string): Promise<string[]> {
+  const rows = await api.database.query<Leg>(
+    `SELECT l.status, l.top_up FROM leg l JOIN orders o ON o.id = l.order_id WHERE o.key = $1 ORDER BY l.leg_no`,
+    [key],
+  );
+  return rows.map((leg) => `${leg.top_up ? 'top-up ' : ''}${leg.status}`);
+}
+
+async function settledRental(hand: Hand, durationSec = DURATION_SEC): Promise<string> {
+  const key = await rent(receiver, SOLD, durationSec);
+  await mine();
+  await hand.look();
+  await hand.advance();
+  await mine(SOLID_LAG + 1);
+  await hand.look();
+  expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: true });
+  return key;
+}
+
+/** The top-up that was begun comes into a solid block. */
+async function arrive(hand: Hand): Promise<void> {
+  await hand.advance();
+  await mine(SOLID_LAG + 1);
+  await hand.look();
+}
+
+async function runOut(hand: Hand, key: string): Promise<void> {
+  await mine(DURATION_SEC / 3);
+  await hand.look();
+  await hand.end();
+  for (let round = 0; round < 4; round += 1) {
+    await mine(SOLID_LAG + 1);
+    await hand.look();
+    await hand.advance();
+  }
+  const [row] = await api.database.query<{ isOver: boolean; resting: boolean }>(
+    `SELECT reclaimed_at IS NOT NULL AS "isOver", next_run_at IS NULL AS resting FROM orders WHERE key = $1`,
+    [key],
+  );
+  expect(row).toEqual({ isOver: true, resting: true });
+  expect(await delegatedSunOf(devnet.fullUrl, pool.address, receiver)).toBe(0n);
+}
+
+async function expectSoundBooks(): Promise<void> {
+  const report = await verifyBooks(api.database);
+  expect(report.checks.flatMap(({ findings }) => findings)).toEqual([]);
+}
+
+it('a rental that the network’s growth halves is topped up to what was sold, and all of it is taken back at its end', async () => {
+  const hand = await Hand.open();
+  const key = await settledRental(hand);
+  const before = (await customer.get(`/v1/orders/${key}`)).body;
+  expect(await hand.topUp()).toBe(0);
+  await networkGrows(200, hand);
+  expect(Number(await standing())).toBeLessThan(SOLD * 0.6);
+  expect(await hand.topUp()).toBe(1);
+  expect(await legsOf(key)).toEqual(['active', 'top-up reserved']);
+  await arrive(hand);
+  expect(await legsOf(key)).toEqual(['active', 'top-up active']);
+  expect(Number(await standing())).toBeGreaterThanOrEqual(SOLD);
+  // The order is as it was, with a further delegation.
+  const { delegations, ...after } = (await customer.get(`/v1/orders/${key}`)).body;
+  const { delegations: first, ...was } = before;
+  expect(after).toEqual(was);
+  expect(delegations).toHaveLength((first as unknown[]).length + 1);
+  expect(await hand.topUp()).toBe(0);
+  await expectSoundBooks();
+  await runOut(hand, key);
+  expect(await legsOf(key)).toEqual(['reclaimed', 'top-up reclaimed']);
+  await expectSoundBooks();
+});
+
+it('two workers top a rental up once, and one whose claim was lost adds nothing', async () => {
+  const [one, two] = [await Hand.open(), await Hand.open()];
+  const key = await settledRental(one);
+  await networkGrows(200, one);
+  await two.look();
+  const claims = await Promise.all([one.topUp(), two.topUp()]);
+  expect(claims.reduce((sum, count) => sum + count, 0)).toBe(1);
+  const [stale] = await one.work().claimDue(1);
+  await api.database.query(
+    `UPDATE orders SET lease_until = NULL, next_run_at = clock_timestamp(), fence = fence + 1 WHERE key = $1`,
+    [key],
+  );
+  await one.fulfiller().advance([stale!]);
+  await arrive(two);
+  expect(await one.topUp()).toBe(0);
+  expect(await legsOf(key)).toEqual(['active', 'top-up active']);
+});
+
+it('less than one percent is no shortfall, and so is one for which hardly any time is left', async () => {
+  const hand = await Hand.open();
+  const key = await settledRental(hand);
+  await networkGrows(101, hand);
+  expect(await hand.topUp()).toBe(0);
+  await networkGrows(200, hand);
+  await mine(145);
+  await hand.look();
+  expect(await hand.topUp()).toBe(0);
+  expect(await legsOf(key)).toEqual(['active']);
+});
+
+it('a top-up that dies is tried again; the rental stays delivered and ends in time', async () => {
+  const hand = await Hand.open();
+  const key = await settledRental(hand);
+  await networkGrows(200, hand);
+  full.before = (path) => (path === 'wallet/broadcasthex' ? SWALLOWED : undefined);
+  await hand.topUp();
+  await hand.advance();
+  expect(await legsOf(key)).toEqual(['active', 'top-up placed']);
+  await mine(PAST_VALIDITY);
+  await hand.look();
+  await hand.advance();
+  full.rest();
+  await arrive(hand);
+  expect(await legsOf(key)).toEqual(['active', 'top-up active']);
+  expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: true });
+  await runOut(hand, key);
+});
+
+it('a top-up that dies twice is given up and made anew; the dead one holds nothing', async () => {
+  const hand = await Hand.open();
+  const key = await settledRental(hand);
+  await networkGrows(200, hand);
+  full.before = (path) => (path === 'wallet/broadcasthex' ? SWALLOWED : undefined);
+  await hand.topUp();
+  for (let death = 0; death < 2; death += 1) {
+    await hand.advance();
+    await mine(PAST_VALIDITY);
+    await hand.look();
+    await hand.advance();
+  }
+  await hand.advance();
+  full.rest();
+  expect(await legsOf(key)).toEqual(['active', 'top-up released']);
+  await expectSoundBooks();
+  // Not at once.
+  expect(await hand.topUp()).toBe(0);
+  await api.database.query(`UPDATE orders SET top_up_after = clock_timestamp() WHERE key = $1`, [key]);
+  expect(await hand.topUp()).toBe(1);
+  await arrive(hand);
+  expect(await legsOf(key)).toEqual(['active', 'top-up released', 'top-up active']);
+});
+
+it('a rental ends in time while nobody knows what became of its top-up, and is over when that is known', async () => {
+  const hand = await Hand.open();
+  const key = await settledRental(hand);
+  await networkGrows(200, hand);
+  full.before = (path) => (path === 'wallet/broadcasthex' ? SWALLOWED : undefined);
+  await hand.topUp();
+  await hand.advance();
+  full.rest();
+  // As if no worker had been there from then to the rental's end.
+  await mine(DURATION_SEC / 3 + SOLID_LAG);
+  await hand.look();
+  await hand.advance();
+  await hand.advance();
+  expect(await legsOf(key)).toEqual(['reclaiming', 'top-up released']);
+  await mine(SOLID_LAG + 1);
+  await hand.look();
+  await runOut(hand, key);
+});
+
+it('a top-up whose block falls away is sent again', async () => {
+  const hand = await Hand.open();
+  const key = await settledRental(hand);
+  await networkGrows(200, hand);
+  await hand.topUp();
+  await hand.advance();
+  await mine();
+  await hand.look();
+  expect(await legsOf(key)).toEqual(['active', 'top-up active']);
+  await devnet.control('fork', { depth: 1, drop: true });
+  await mine(2);
+  await hand.look();
+  expect(await legsOf(key)).toEqual(['active', 'top-up placed']);
+  expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: true });
+  await arrive(hand);
+  expect(await legsOf(key)).toEqual(['active', 'top-up active']);
+  await runOut(hand, key);
+});
+
+it('without room a rental waits for it, resting; with room again it is topped up', async () => {
+  const hand = await Hand.open();
+  const key = await settledRental(hand);
+  await networkGrows(200, hand);
+  await api.database.query(`UPDATE pool_wallet SET status = 'paused', pause_reason = 'no room' WHERE role = 'pool'`);
+  expect(await hand.topUp()).toBe(1);
+  expect(await legsOf(key)).toEqual(['active']);
+  expect(await hand.topUp()).toBe(0);
+  const [row] = await api.database.query<{ resting: boolean }>(
+    `SELECT next_run_at IS NULL AND top_up_after > clock_timestamp() AS resting FROM orders WHERE key = $1`,
+    [key],
+  );
+  expect(row).toEqual({ resting: true });
+  await api.database.query(`UPDATE pool_wallet SET status = 'active', pause_reason = NULL WHERE role = 'pool'`);
+  await api.database.query(`UPDATE orders SET top_up_after = clock_timestamp() WHERE key = $1`, [key]);
+  expect(await hand.topUp()).toBe(1);
+  await arrive(hand);
+  expect(Number(await standing())).toBeGreaterThanOrEqual(SOLD);
+});
+
+it('a rental is topped up so many times and no more', async () => {
+  const hand = await Hand.open();
+  const key = await settledRental(hand, 3600);
+  for (let time = 0; time < TOP_UP_LEGS_MAX + 1; time += 1) {
+    await networkGrows(150, hand);
+    await hand.advance();
+    await hand.topUp();
+    await arrive(hand);
+  }
+  expect((await legsOf(key)).filter((leg) => leg.startsWith('top-up'))).toHaveLength(TOP_UP_LEGS_MAX);
+  await mine(1200);
+});
+
+it('the database lets no leg become a top-up of what does not run', async () => {
+  const hand = await Hand.open();
+  const key = await rent(receiver, SOLD);
+  const mark = `UPDATE leg SET top_up = true WHERE order_id = (SELECT id FROM orders WHERE key = $1)`;
+  await expect(api.database.query(mark, [key])).rejects.toThrow('a top-up of a rental that does not run');
+  await mine();
+  await hand.look();
+  await hand.advance();
+  await mine(SOLID_LAG + 1);
+  await hand.look();
+  await expect(api.database.query(mark, [key])).rejects.toThrow('a top-up is made of what is reserved');
+});
