@@ -15,8 +15,8 @@ export interface BlockHead {
 /** A block without what it holds. */
 export interface BlockHeader extends BlockHead {
   readonly parentId: string;
-  /** Whether the header says that there are none. */
-  readonly isEmpty: boolean;
+  /** Whether the header says that there are no transactions; undefined when it says nothing of them. */
+  readonly isEmpty: boolean | undefined;
 }
 
 /** A transaction of a type that our wallets make, as it stands in a block. */
@@ -107,8 +107,12 @@ export function readHeader(node: string, json: JsonObject): BlockHeader {
     throw new NodeFault(node, 'nonsense', 'a block whose header is not the one that its id stands for');
   }
   const root = header['txTrieRoot'];
-  const isEmpty = typeof root !== 'string' || /^0*$/.test(root);
+  const isEmpty = typeof root === 'string' ? /^0*$/.test(root) : undefined;
   return { number: Number(number), id, parentId, timestampMs: Number(timestamp), isEmpty };
+}
+
+function isContradicted({ isEmpty }: BlockHeader, count: number): boolean {
+  return isEmpty !== undefined && isEmpty !== (count === 0);
 }
 
 /** A block of `node`'s answer. Throws NodeFault when it is none, or when its transactions are not to be understood. */
@@ -118,7 +122,7 @@ export function readBlock(node: string, json: JsonObject): Block {
   const transactions = objectsOf(given).flatMap((transaction) => readTransaction(transaction) ?? []);
   // TRON: the root of an empty block is zero. A transaction left out could be ours.
   const count = Array.isArray(given) ? given.length : -1;
-  if (transactions.length !== count || (count === 0) !== header.isEmpty) {
+  if (transactions.length !== count || isContradicted(header, count)) {
     if (header.number > 0) throw new NodeFault(node, 'nonsense', 'a block whose transactions cannot all be read');
   }
   return { ...header, transactions, isWhole: true };
@@ -129,8 +133,10 @@ export function readBlock(node: string, json: JsonObject): Block {
  * each, which names a contract where one was called or made. Throws NodeFault.
  */
 export function listedBlock(node: string, header: BlockHeader, infos: unknown): Block {
-  const list = Array.isArray(infos) ? infos : [];
-  if ((list.length === 0) !== header.isEmpty) throw new NodeFault(node, 'nonsense', 'no list of a block');
+  const list: readonly unknown[] = Array.isArray(infos) ? infos : [];
+  if (!Array.isArray(infos) || isContradicted(header, list.length)) {
+    throw new NodeFault(node, 'nonsense', 'no list of a block');
+  }
   const unknown: string[] = [];
   const transactions = list.map((info: unknown): BlockTransaction => {
     const txid = isJsonObject(info) ? info['id'] : undefined;

@@ -48,6 +48,8 @@ export class NodeBlocks {
   private readonly coming = new Map<string, Promise<Block>>();
   private readonly lackingUntilMs = { full: Number.NEGATIVE_INFINITY, solid: Number.NEGATIVE_INFINITY };
 
+  private readonly hasHeaders = { full: false, solid: false };
+
   constructor(
     private readonly name: string,
     private readonly ask: Ask,
@@ -150,8 +152,13 @@ export class NodeBlocks {
     if (monotonicMs() < this.lackingUntilMs[port]) return undefined;
     try {
       const json = await this.object(port, 'getblock', { ...which, detail: false }, 'head');
-      if (which.id_or_num !== undefined && Object.keys(json).length === 0) return 'none';
-      return readHeader(this.name, json);
+      if (which.id_or_num !== undefined && Object.keys(json).length === 0) {
+        // Of one that never told a header, an empty answer may mean that it has no such endpoint.
+        return this.hasHeaders[port] ? 'none' : undefined;
+      }
+      const header = readHeader(this.name, json);
+      this.hasHeaders[port] = true;
+      return header;
     } catch (error) {
       if (!(error instanceof NodeFault) || !NO_ANSWER.has(error.kind)) throw error;
       if (error.kind !== 'nonsense') this.lackingUntilMs[port] = monotonicMs() + LACK_MS;
