@@ -92,10 +92,9 @@ export class KeyRewrap {
         const plain = sealer.open(secret.sealed, secret.context);
         if (plain === undefined) failed.push(secret.context);
         else if (sealer.isCurrent(secret.sealed)) current += 1;
-        else {
-          if (isReplacing) await this.replace(store, secret, sealer.seal(plain, secret.context));
+        else if (!isReplacing || (await this.replace(store, secret, sealer.seal(plain, secret.context)))) {
           rewrapped += 1;
-        }
+        } else current += 1;
         plain?.fill(0);
       }
       const last = batch.at(-1);
@@ -105,8 +104,11 @@ export class KeyRewrap {
     return { what: store.what, rewrapped, current, failed };
   }
 
-  /** Whoever changed the secret meanwhile sealed it under the newest key, so losing the race is as good. */
-  private async replace(store: Store, secret: Secret, sealed: Buffer): Promise<void> {
-    await this.database.query(store.replace, [secret.place, secret.sealed, sealed]);
+  /**
+   * False when somebody changed the secret meanwhile: it lies under the newest key then, which is as good, and another
+   * run of this counted it.
+   */
+  private async replace(store: Store, secret: Secret, sealed: Buffer): Promise<boolean> {
+    return (await this.database.query(store.replace, [secret.place, secret.sealed, sealed])).length === 1;
   }
 }

@@ -1,10 +1,12 @@
 /** `price`: what a rental costs by its duration. */
+import type { INestApplicationContext } from '@nestjs/common';
 import type { Command } from 'commander';
 import { TronClient } from '../chain/tron.client.js';
 import { Config } from '../config.js';
-import { warningFor } from '../quotes/price.js';
+import { slipsIn } from '../quotes/price.js';
 import { integerArg } from './arguments.js';
 import type { Desk } from './desk.js';
+import { OperatorError } from './fault.js';
 import { durationText, table } from './layout.js';
 import { addRateCommands } from './rate.command.js';
 import { Prices } from './prices.js';
@@ -32,29 +34,30 @@ export function addPriceCommands(program: Command, desk: Desk): void {
     .description('set the price of durations up to SEC; new quotes follow within seconds, held ones stay')
     .requiredOption('--duration-max <sec>', 'the longest duration it holds for, in seconds', durationArg)
     .requiredOption('--sun-per-energy <sun>', 'the price of one energy, in sun', priceArg)
-    .action(async (options: { durationMax: bigint; sunPerEnergy: bigint }) => {
+    .option('--force', 'set it also when it looks like a slip')
+    .action(async (options: { durationMax: bigint; sunPerEnergy: bigint; force?: true }) => {
       const { sunPerEnergy } = options;
       const durationMaxSec = Number(options.durationMax);
       const act = desk.actor('price changed');
       const text = `rentals up to ${durationText(durationMaxSec)} for ${sunPerEnergy.toString()} sun per energy`;
       await desk.confirm(`This sells ${text}.`);
       await desk.operate(async (parts) => {
+        const feeSun = await burnPriceOf(parts);
+        const row = { durationMaxSec, sunPerEnergy };
+        const doubts = slipsIn(row, await parts.get(Prices).rows(), feeSun);
+        if (doubts.length > 0 && options.force !== true) {
+          throw new OperatorError(`${doubts.join(' ')} Nothing was changed; add --force to set it all the same.`);
+        }
         const before = await parts.get(Prices).set(durationMaxSec, sunPerEnergy, act);
         desk.print(`Selling ${text} (before: ${before?.toString() ?? 'no row'}).`, {
           duration_max_sec: durationMaxSec,
           sun_per_energy: sunPerEnergy,
           sun_per_energy_before: before ?? null,
         });
-        const parameters = await parts
-          .get(TronClient)
-          .chainParameters(parts.get(Config).market.parameterBounds)
-          .catch(() => undefined);
-        const feeSun = parameters?.energyFeeSun;
-        const warning =
-          feeSun === undefined
-            ? 'The chain did not answer, so this price was not held against its burn price.'
-            : warningFor({ durationMaxSec, sunPerEnergy }, feeSun);
-        if (warning !== undefined) desk.warn(warning);
+        for (const doubt of doubts) desk.warn(doubt);
+        if (feeSun === undefined) {
+          desk.warn('The chain did not answer, so this price was not held against its burn price.');
+        }
       });
     });
   addRateCommands(price, desk);
@@ -71,4 +74,13 @@ export function addPriceCommands(program: Command, desk: Desk): void {
         desk.print(`Removed the row of ${durationText(durationMaxSec)}.`, { removed: durationMaxSec });
       });
     });
+}
+
+/** Sun burnt per energy, by the chain; undefined while it cannot be asked. */
+async function burnPriceOf(parts: INestApplicationContext): Promise<bigint | undefined> {
+  const parameters = await parts
+    .get(TronClient)
+    .chainParameters(parts.get(Config).market.parameterBounds)
+    .catch(() => undefined);
+  return parameters?.energyFeeSun;
 }

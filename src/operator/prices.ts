@@ -1,5 +1,6 @@
 /** The only writer of the price table: sun per energy by the longest duration a row holds for (Contract 3). */
 import { Inject, Injectable } from '@nestjs/common';
+import type { PriceRow } from '../quotes/price.js';
 import { recordAct, type Author } from '../store/audit-log.js';
 import { Database } from '../store/database.js';
 import { OperatorError } from './fault.js';
@@ -18,6 +19,14 @@ export class Prices {
     return this.database.query<PriceView>(
       `SELECT duration_max_sec, sun_per_energy FROM price_row ORDER BY duration_max_sec`,
     );
+  }
+
+  /** The table as quotes read it. */
+  async rows(): Promise<PriceRow[]> {
+    return (await this.list()).map((row) => ({
+      durationMaxSec: row.duration_max_sec,
+      sunPerEnergy: row.sun_per_energy,
+    }));
   }
 
   /** Sets the price of durations up to `durationMaxSec`, down to the next shorter row. Returns the price before. */

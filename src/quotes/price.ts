@@ -52,6 +52,32 @@ export function isWorthRenting(price: Sun, burn: Sun): boolean {
   return price < burn;
 }
 
+/** Longer than this nobody rents; stake bound for so long earns nothing in between. */
+const USUAL_SEC_MAX = 90 * 86_400;
+/** Below this part of the burn price a rental costs more than it brings in. */
+const BURN_PRICE_PART = 10n;
+
+/** What looks like a slip in a new row, a sentence each, for the operator; the burn price only where it is known. */
+export function slipsIn(row: PriceRow, rows: readonly PriceRow[], energyFeeSun: bigint | undefined): string[] {
+  const price = `${row.sunPerEnergy.toString()} sun per energy`;
+  const dearer = rows.find(
+    ({ durationMaxSec, sunPerEnergy }) => durationMaxSec < row.durationMaxSec && sunPerEnergy > row.sunPerEnergy,
+  );
+  const never = energyFeeSun === undefined ? undefined : warningFor(row, energyFeeSun);
+  return [
+    ...(row.durationMaxSec > USUAL_SEC_MAX
+      ? [`${row.durationMaxSec.toString()} s is longer than ${USUAL_SEC_MAX.toString()} s (90 d).`]
+      : []),
+    ...(dearer === undefined
+      ? []
+      : [`${price} is less than the shorter row of ${dearer.durationMaxSec.toString()} s asks.`]),
+    ...(energyFeeSun !== undefined && row.sunPerEnergy * BURN_PRICE_PART < energyFeeSun
+      ? [`${price} is less than a tenth of the chain's burn price of ${energyFeeSun.toString()} sun.`]
+      : []),
+    ...(never === undefined ? [] : [never]),
+  ];
+}
+
 /** Why a row can never be sold at this burn price, in a sentence for the operator; undefined when it can. */
 export function warningFor(row: PriceRow, energyFeeSun: bigint): string | undefined {
   if (row.sunPerEnergy < energyFeeSun) return undefined;

@@ -343,6 +343,25 @@ describe('credits', () => {
 });
 
 describe('price', () => {
+  it.each([
+    ['a year for 1 sun', '31536000', '1', /longer than .*90 d.*less than the shorter row/],
+    ['a longer rental for less than a shorter one', '9000', '44', /less than the shorter row of 3600 s/],
+  ])('refuses what looks like a slip, unless it is forced: %s', async (_, duration, perEnergy, words) => {
+    const list = async () => (await cli('price', 'list', '--json')).json().prices as unknown[];
+    const before = await list();
+    const row = ['--duration-max', duration, '--sun-per-energy', perEnergy, '--yes'];
+    const refused = await cli('price', 'set', ...row);
+    expect([refused.code, refused.out]).toEqual([1, '']);
+    expect(refused.err).toMatch(words);
+    expect(refused.err).toContain('Nothing was changed; add --force');
+    expect(await list()).toEqual(before);
+    const forced = await cli('price', 'set', ...row, '--force');
+    expect(forced.code).toBe(0);
+    expect(forced.err).toMatch(/^Warning: /);
+    expect(await list()).toHaveLength(before.length + 1);
+    expect((await cli('price', 'remove', '--duration-max', duration, '--yes')).code).toBe(0);
+  });
+
   it('lists, sets and removes rows, each change confirmed and kept', async () => {
     const list = async () => (await cli('price', 'list', '--json')).json().prices;
     const before = await list();

@@ -293,7 +293,7 @@ describe('worth', () => {
           TOKEN_CONTRACT: WHO.token,
         }),
       );
-      const price = ['--duration-max', '1300', '--yes', '--reason', 'test'];
+      const price = ['--duration-max', '1300', '--yes', '--force', '--reason', 'test'];
       const set = await cli('price', 'set', ...price, '--sun-per-energy', perEnergy.toString());
       await prices.remove(1300, AUTHOR);
       expect(set.code).toBe(0);
