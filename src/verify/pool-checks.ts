@@ -28,7 +28,7 @@ export const POOL_CHECKS: readonly BookCheck[] = [
     rule: 'I13',
     says: 'Transactions that are free and those that open legs still need never exceed what a wallet’s bandwidth and TRX pay for.',
     stops: 'wallet',
-    // At least what each leg needs, so that one that moves on between two readings is no finding. 282: TRANSACTION_BYTES.
+    // At least what each leg needs, so that one that moves on, or is adopted, between two readings is no finding. 282: TRANSACTION_BYTES.
     text: `SELECT 'wallet ' || w.address AS subject, w.id AS wallet_id, w.transactions_seen, s.free AS free_transactions,
           l.needed AS needed_transactions
       FROM pool_wallet w
@@ -39,7 +39,8 @@ export const POOL_CHECKS: readonly BookCheck[] = [
           FROM (SELECT CASE WHEN l.status = 'reserved' THEN 2
                     WHEN l.status = 'active' AND o.settled AND o.ends_at > w.ends_counted_to THEN 0 ELSE 1 END AS needs
                   FROM leg l JOIN orders o ON o.id = l.order_id
-                 WHERE l.wallet_id = w.id AND l.status IN ('reserved', 'placed', 'active', 'reclaiming')) n) l
+                 WHERE l.wallet_id = w.id AND l.status IN ('reserved', 'placed', 'active', 'reclaiming')
+                   AND (l.status IN ('reserved', 'placed') OR l.changed_at < w.read_at)) n) l
       WHERE w.role = 'pool' AND w.read_at IS NOT NULL AND s.free > 0 AND s.free + l.needed > w.transactions_seen`,
   },
   {
