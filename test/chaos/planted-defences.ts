@@ -1,6 +1,6 @@
 // Bugs that take out a defence: against strangers on the chain, nodes that are wrong, exchanges, wallets that cannot
 // deliver, acts of others, locks of others. Each must be missed by the test that showed why it is there.
-import { one, OUTBOUND, POOL_SYNC, SCHEMA, SETTLEMENT, type NamedTest, type PlantedBug } from './planted-bug.js';
+import { one, OUTBOUND, POOL_SYNC, SCHEMA, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const inTest =
   (file: string) =>
@@ -23,13 +23,13 @@ const AGAINST_STRANGERS: readonly PlantedBug[] = [
     test: inTest('unit/chain-json.test.ts')('every int64 is exact, and every text is itself'),
   },
   {
-    name: 'an act is whose bytes name it, whoever signed',
+    name: 'an act is whose bytes name it',
     changes: one('verify/strangers.ts', `if (meet(signers, await this.ours)) return 'own';`, `return 'own';`),
     test: integration('lying-node')('a node alone in telling of an act of our wallets accuses nobody'),
   },
   {
     name: 'heads come with all their transactions',
-    changes: one('chain/node-blocks.ts', 'detail: false', 'detail: true'),
+    changes: one('chain/node-blocks.ts', `'getblock', { ...which, detail: false }`, `'getnowblock', {}`),
     test: integration('node-blocks')('heads are asked for without their transactions'),
   },
   {
@@ -93,11 +93,14 @@ const AGAINST_NODES: readonly PlantedBug[] = [
   },
   {
     name: 'a node without CPU time has measured something',
-    changes: one(
-      'quotes/sizing-probe.ts',
-      `if (outcome.kind === 'refused' && outcome.refusal !== 'no-contract') {`,
-      'if (false) {',
-    ),
+    changes: [
+      {
+        file: 'quotes/sizing-probe.ts',
+        find: `if (outcome.kind === 'refused' && outcome.refusal !== 'no-contract') {`,
+        put: 'if (false) {',
+      },
+      { file: 'quotes/market.ts', find: 'return { figures: last };', put: 'return { figures: undefined };' },
+    ],
     test: integration('market')('stays as it was last measured while a'),
   },
   {
@@ -113,8 +116,15 @@ const AGAINST_NODES: readonly PlantedBug[] = [
 
 const OF_MONEY: readonly PlantedBug[] = [
   {
-    name: 'two exchanges are enough, however many there are',
-    changes: one('billing/rate-sources.ts', 'Math.floor(configured / 2) + 1', 'Math.min(2, configured)'),
+    name: 'two exchanges of four are enough',
+    changes: [
+      { file: 'billing/rate-sources.ts', find: 'Math.floor(configured / 2) + 1', put: 'Math.min(2, configured)' },
+      {
+        file: 'billing/rates.ts',
+        find: 'const doubt = doubtOf(rate, last, fallback);',
+        put: 'const doubt: string | undefined = undefined;',
+      },
+    ],
     test: integration('rates')('is not what two exchanges say together while the two others are away'),
   },
   {
@@ -201,11 +211,6 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
       'return restSec * 0;',
     ),
     test: integration('foreign-acts')('that cannot be signed is tried ever more rarely'),
-  },
-  {
-    name: 'settlement waits for whoever holds a row',
-    changes: one(SETTLEMENT, 'FOR NO KEY UPDATE OF o, t, l SKIP LOCKED', 'FOR NO KEY UPDATE OF o, t, l'),
-    test: integration('held-rows')('everybody else is delivered, settled and reclaimed'),
   },
 ];
 

@@ -204,4 +204,17 @@ export const PLANTED_IN_BOOKS: readonly PlantedBug[] = [
     first: ['worker killed', 'API killed at a point'],
     ground: 'still pool',
   },
+  {
+    name: 'half of the exchanges set the price',
+    changes: [
+      { file: 'billing/rate-sources.ts', find: 'Math.floor(configured / 2) + 1', put: 'Math.min(2, configured)' },
+      {
+        file: 'billing/rates.ts',
+        find: 'const doubt = doubtOf(rate, last, fallback);',
+        put: 'const doubt: string | undefined = undefined;',
+      },
+    ],
+    first: ['exchanges that collude'],
+    ground: 'alone',
+  },
 ];
