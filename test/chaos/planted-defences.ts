@@ -23,11 +23,6 @@ const AGAINST_STRANGERS: readonly PlantedBug[] = [
     test: inTest('unit/chain-json.test.ts')('every int64 is exact, and every text is itself'),
   },
   {
-    name: 'an act is whose bytes name it',
-    changes: one('verify/strangers.ts', `if (meet(signers, await this.ours)) return 'own';`, `return 'own';`),
-    test: integration('lying-node')('a node alone in telling of an act of our wallets accuses nobody'),
-  },
-  {
     name: 'heads come with all their transactions',
     changes: one('chain/node-blocks.ts', `'getblock', { ...which, detail: false }`, `'getnowblock', {}`),
     test: integration('node-blocks')('heads are asked for without their transactions'),
