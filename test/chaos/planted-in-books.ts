@@ -102,8 +102,8 @@ export const PLANTED_IN_BOOKS: readonly PlantedBug[] = [
       },
       {
         file: SETTLEMENT,
-        find: `import { solidBlockOf, TronClient } from`,
-        put: `import { blockOf as solidBlockOf, TronClient } from`,
+        find: `import { solidHeaderOf, TronClient } from`,
+        put: `import { headerOf as solidHeaderOf, TronClient } from`,
       },
     ],
     first: ['fork', 'fork after a broadcast'],
