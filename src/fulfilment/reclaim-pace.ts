@@ -7,7 +7,7 @@ import type { Tally } from './work-order.js';
 /** Attempts that follow one another at once: some minutes, since each takes its validity to fail. */
 const QUICK_ATTEMPTS = 4;
 const FIRST_REST_SEC = 300;
-const LONGEST_REST_SEC = 3600;
+export const LONGEST_REST_SEC = 3600;
 
 /** Within this after its end a withheld rental is looked at every second: an inclusion may be told any moment. */
 const CLOSE_LOOK_MS = 60_000;

@@ -31,8 +31,9 @@ const FIRST_LANES = 4;
 const NAMED_MAX = 3;
 
 const TAKE_TURN = `UPDATE reconcile_state SET lease_until = clock_timestamp() + $1 * interval '1 second', fence = fence + 1
-  WHERE (lease_until IS NULL OR lease_until < clock_timestamp())
-    AND ($2 OR passed_at IS NULL OR passed_at <= clock_timestamp() - $3 * interval '1 second')
+  WHERE (lease_until IS NULL OR lease_until < clock_timestamp() OR lease_until > clock_timestamp() + ($1 + 1) * interval '1 second')
+    AND ($2 OR passed_at IS NULL OR passed_at <= clock_timestamp() - $3 * interval '1 second'
+      OR passed_at > clock_timestamp() + interval '1 second')
   RETURNING fence, scanned_to`;
 
 const END_TURN = `UPDATE reconcile_state SET lease_until = NULL, passed_at = clock_timestamp() WHERE fence = $1`;

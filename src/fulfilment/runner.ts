@@ -25,6 +25,8 @@ const ENDING_LANES = 2;
 /** A batch that takes longer is stuck: its leases run out, and another worker goes on. */
 const RUN_MAX_MS = 120_000;
 const RENEWALS_PER_LEASE = 3;
+/** How often it is looked for orders that a clock set back has put off. */
+const CLOCK_LOOK_MS = 10_000;
 /** A pass takes well under a second; longer than this it does not advance. */
 const BEHIND_MAX_SEC = 30;
 
@@ -51,7 +53,14 @@ export class Runner {
   ) {}
 
   start(): void {
-    this.loops = [this.sweepLoop(), this.chainLoop(), this.settleLoop(), this.reclaimLoop(), this.topUpLoop()];
+    this.loops = [
+      this.sweepLoop(),
+      this.chainLoop(),
+      this.settleLoop(),
+      this.reclaimLoop(),
+      this.topUpLoop(),
+      this.clockLoop(),
+    ];
   }
 
   /** An order may be due: looked at as soon as a lane is free. */
@@ -141,7 +150,20 @@ export class Runner {
     });
   }
 
+  /** A database whose clock is set back must delay nothing for long: due work would wait until it catches up. */
+  private async clockLoop(): Promise<void> {
+    const work = async (): Promise<void> => {
+      const woken = await this.work.wakeFromAhead();
+      if (woken > 0) this.logger.warn({ count: woken }, 'the database’s clock was set back; what was put off is due');
+    };
+    await this.every(CLOCK_LOOK_MS, 'orders put off too far could not be looked for', work);
+  }
+
   private async everyPoll(failure: string, work: () => Promise<void>): Promise<void> {
+    await this.every(this.config.chain.pollMs, failure, work);
+  }
+
+  private async every(restMs: number, failure: string, work: () => Promise<void>): Promise<void> {
     while (!this.stopping.signal.aborted) {
       const startedAt = monotonicMs();
       try {
@@ -149,7 +171,7 @@ export class Runner {
       } catch (error) {
         this.logger.warn({ fault: messageOf(error) }, failure);
       }
-      await sleep(Math.max(1, this.config.chain.pollMs - (monotonicMs() - startedAt)), this.stopping.signal);
+      await sleep(Math.max(1, restMs - (monotonicMs() - startedAt)), this.stopping.signal);
     }
   }
 

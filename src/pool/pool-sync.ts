@@ -32,6 +32,8 @@ const TAKE_TURN = {
   text: `UPDATE pool_wallet SET synced_at = clock_timestamp()
     WHERE id = (SELECT id FROM pool_wallet
                  WHERE synced_at IS NULL OR synced_at < clock_timestamp() - $1 * interval '1 second'
+                    -- From before the clock was set back.
+                    OR synced_at > clock_timestamp() + interval '1 second'
                  ORDER BY synced_at NULLS FIRST LIMIT 1 FOR UPDATE SKIP LOCKED)
     RETURNING id, address, role, permission_id, key_address, clock_timestamp() AS started_at`,
 };

@@ -398,3 +398,40 @@ describe('an act behind our back', () => {
     expect(await seen(txid)).toEqual({ unrecorded: true, recorded: true, recovered: true });
   });
 });
+
+describe('a database clock that was set back', () => {
+  const byHand = (text: string, values: unknown[] = []): Promise<unknown> =>
+    asAdmin(stageDatabaseUrl(), (client) => client.query(text, values));
+  const putAhead = (key: string, by: string): Promise<unknown> =>
+    byHand(
+      `UPDATE orders SET next_run_at = clock_timestamp() + $2::interval, lease_until = clock_timestamp() + $2::interval WHERE key = $1`,
+      [key, by],
+    );
+
+  it('delays no order for longer than anything is ever put off', async () => {
+    const hand = await Hand.open();
+    const key = await sentOrder(hand);
+    await putAhead(key, '30 minutes');
+    expect(await hand.work().claimDue(64)).toEqual([]);
+    expect(await hand.work().wakeFromAhead()).toBe(1);
+    expect((await hand.work().claimDue(64)).map((order) => order.status)).toEqual(['placed']);
+  });
+
+  it('leaves alone what rests within its bounds', async () => {
+    const hand = await Hand.open();
+    const [sent, settled] = [await sentOrder(hand), await settledOrder(hand, receivers[1])];
+    await putAhead(sent, '2 minutes');
+    await putAhead(settled, '59 minutes');
+    expect(await hand.work().wakeFromAhead()).toBe(0);
+    await putAhead(settled, '61 minutes');
+    expect(await hand.work().wakeFromAhead()).toBe(1);
+  });
+
+  it('keeps no wallet from being read', async () => {
+    const hand = await Hand.open();
+    while (await hand.poolSync().syncNext());
+    expect(await hand.poolSync().syncNext()).toBe(false);
+    await byHand(`UPDATE pool_wallet SET synced_at = clock_timestamp() + interval '1 day'`);
+    expect(await hand.poolSync().syncNext()).toBe(true);
+  });
+});
