@@ -175,10 +175,33 @@ export class Fulfiller {
         else if (view !== undefined) go.push({ order, ...step });
       }
     }
-    await this.outbound.drop(drop);
-    for (const { order } of drop) pass.again.add(order.id);
+    const unseen = await this.unseen(drop, view);
+    await this.outbound.drop(unseen);
+    for (const { order } of unseen) pass.again.add(order.id);
     const stuck = await this.outbound.resume(await this.permitted(pass, go, view));
     for (const order of stuck) pass.again.add(order.id);
+  }
+
+  /**
+   * Those that no node has in a block: the record may be a restored one, of bytes that were sent since. What was signed
+   * must have expired first. What is found is left to the search for unrecorded transactions, which knows its block.
+   */
+  private async unseen(steps: readonly OrderTx[], view: View | undefined): Promise<OrderTx[]> {
+    const unseen: OrderTx[] = [];
+    await inLanes(steps, LOOK_UPS_MAX, async (step) => {
+      const { tx, order } = step;
+      const isOver = view !== undefined && view.head.timestampMs >= tx.expiresAtMs;
+      if (tx.status === 'signed' && !isOver && !order.isUndoing) return;
+      try {
+        if ((await this.client.pool.ask('a transaction', (node) => placeOf(node, tx.txid))) === undefined) {
+          unseen.push(step);
+        } else
+          this.logger.error({ orderId: order.id.toString(), txid: tx.txid }, 'recorded as never sent, but in a block');
+      } catch (error) {
+        if (!(error instanceof ChainUnavailableError)) throw error;
+      }
+    });
+    return unseen;
   }
 
   private async findWhatWasSent(pass: Pass, view: View): Promise<void> {

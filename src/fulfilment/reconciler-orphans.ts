@@ -42,7 +42,7 @@ const KEEP = `INSERT INTO orphan_tx (txid, wallet_id, type, by_own_key, receive_
     block_number, block_id, block_at)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING RETURNING txid`;
 
-const MOVE_CURSOR = `UPDATE reconcile_state SET scanned_to = $1, lease_until = clock_timestamp() + $3 * interval '1 second'
+const MOVE_CURSOR = `UPDATE reconcile_state SET scanned_to = $1, scanned_at = coalesce($4, scanned_at), lease_until = clock_timestamp() + $3 * interval '1 second'
   WHERE fence = $2 RETURNING true`;
 
 const CAUGHT_UP = `UPDATE reconcile_state SET searched_at = clock_timestamp() WHERE fence = $1`;
@@ -64,7 +64,11 @@ const ADOPT_LEG = `INSERT INTO leg (order_id, leg_no, kind, wallet_id, receive_a
 
 const ADOPT_TX = `INSERT INTO chain_tx (order_id, leg_id, purpose, attempt, wallet_id, status, txid, raw_data, signature,
     ref_block_number, expires_at, block_number, block_id, block_at)
-  VALUES ($1, $2, 'delegate', 1, $3, 'solid', $4, $5, $6, $7, $8, $7, $9, $10)`;
+  VALUES ($1, $2, 'delegate', 1, $3, 'solid', $4, $5, $6, $7, $8, $7, $9, $10)
+  ON CONFLICT (txid) DO UPDATE SET order_id = excluded.order_id, leg_id = excluded.leg_id, purpose = excluded.purpose,
+    attempt = excluded.attempt, status = excluded.status, signature = excluded.signature, block_number = excluded.block_number,
+    block_id = excluded.block_id, block_at = excluded.block_at
+    WHERE chain_tx.status IN ('dead', 'dropped')`;
 
 interface DueRow {
   readonly txid: Buffer;
@@ -122,8 +126,13 @@ export class Orphans {
     await this.searchAgain(searchBlock);
     while (next <= last) {
       const to = Math.min(last, next + chunk - 1);
-      for (const block of await this.solidBlocks(next, to)) await searchBlock(block);
-      if ((await this.database.query(MOVE_CURSOR, [to, turn.fence, turn.leaseSec])).length === 0) return 0;
+      let scannedAt: Date | undefined;
+      for (const block of await this.solidBlocks(next, to)) {
+        await searchBlock(block);
+        scannedAt = new Date(block.timestampMs);
+      }
+      if ((await this.database.query(MOVE_CURSOR, [to, turn.fence, turn.leaseSec, scannedAt ?? null])).length === 0)
+        return 0;
       next = to + 1;
     }
     if (last >= head.number) await this.database.query(CAUGHT_UP, [turn.fence]);

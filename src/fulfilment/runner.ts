@@ -61,6 +61,7 @@ export class Runner {
       this.topUpLoop(),
       this.clockLoop(),
     ];
+    this.loops.push(this.past.watch(this.stopping.signal));
   }
 
   /** An order may be due: looked at as soon as a lane is free. */

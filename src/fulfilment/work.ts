@@ -27,6 +27,12 @@ const CLAIMED = `
  */
 export const SOLID_WAIT = `interval '3 minutes'`;
 
+/**
+ * Nothing is claimed on a server that may have lost commits, or from data that was read back, until its past was
+ * searched: asked in the claim itself, since a failover may come between any two statements.
+ */
+const PAST_IS_KNOWN = `(SELECT coalesce(server_mark = server_mark(), true) AND search_until IS NULL FROM reconcile_state)`;
+
 const UNTIL = `clock_timestamp() + $1 * interval '1 second' AS until`;
 
 // Due by the statement's own time: clock_timestamp(), which may change from row to row, has the whole index read.
@@ -36,6 +42,7 @@ const CLAIM_DUE = {
   text: `WITH due AS (
     SELECT id, ${UNTIL} FROM orders
      WHERE next_run_at <= statement_timestamp() AND (lease_until IS NULL OR lease_until < statement_timestamp())
+       AND ${PAST_IS_KNOWN}
      ORDER BY next_run_at LIMIT $2 FOR UPDATE SKIP LOCKED)
   UPDATE orders o ${CLAIMED}`,
 };
@@ -46,6 +53,7 @@ const CLAIM_IDS = {
     SELECT id, ${UNTIL} FROM orders
      WHERE id = ANY ($2::bigint[]) AND next_run_at <= statement_timestamp()
        AND (lease_until IS NULL OR lease_until < statement_timestamp())
+       AND ${PAST_IS_KNOWN}
      ORDER BY id FOR UPDATE SKIP LOCKED)
   UPDATE orders o ${CLAIMED}`,
 };
@@ -57,6 +65,7 @@ const CLAIM_ENDING = {
     SELECT id, ${UNTIL} FROM orders
      WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL AND ends_at <= $3
        AND next_run_at IS NULL AND (lease_until IS NULL OR lease_until < statement_timestamp())
+       AND ${PAST_IS_KNOWN}
      ORDER BY ends_at LIMIT $2 FOR UPDATE SKIP LOCKED)
   UPDATE orders o ${CLAIMED}`,
 };

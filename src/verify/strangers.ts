@@ -92,7 +92,7 @@ export async function strangersIn(
   if (acts.length === 0) return [];
   // Recorded as sent before it is: what stands in a block and not so in the books was never ours, or they forgot it.
   const known = await database.query<{ txid: Buffer }>(
-    `SELECT txid FROM chain_tx WHERE txid = ANY ($1::bytea[]) AND status NOT IN ('built', 'signed')
+    `SELECT txid FROM chain_tx WHERE txid = ANY ($1::bytea[]) AND status NOT IN ('built', 'signed', 'dropped', 'dead')
      UNION ALL SELECT txid FROM orphan_tx WHERE txid = ANY ($1::bytea[])`,
     [acts.map((act) => Buffer.from(act.txid, 'hex'))],
   );

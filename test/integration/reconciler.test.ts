@@ -290,6 +290,63 @@ it('after a long absence nothing is fulfilled before the chain was searched; aft
   await known;
 });
 
+it('on another server, or from data that was read back, nothing is fulfilled before the chain was searched', async () => {
+  await world.pass();
+  await world.database.query(`UPDATE reconcile_state SET server_mark = 'another'`);
+  const { key } = await world.buy(receiver(0));
+  const claims = async () =>
+    world.database.query<{ fence: number; searching: boolean }>(
+      `SELECT o.fence, r.search_until IS NOT NULL AS searching FROM orders o, reconcile_state r WHERE o.key = '${key}'`,
+    );
+  await until(
+    async () => ((await claims())[0]?.searching === true ? true : undefined),
+    20_000,
+    'the other server being noticed',
+  );
+  expect(await claims()).toEqual([{ fence: 0, searching: true }]);
+  // The search has to come to what may still have been included since: a minute of the chain, which is fast here.
+  await until(
+    async () => {
+      await world.pass();
+      const [row] = await world.database.query<{ settled: boolean }>(`SELECT settled FROM orders WHERE key = '${key}'`);
+      return row?.settled === true ? true : undefined;
+    },
+    30_000,
+    'the order being delivered after the search',
+  );
+}, 60_000);
+
+it('bytes that were dropped, but stand in a block, are an unrecorded act, and taken back', async () => {
+  const id = (await world.rent(receiver(1), 65_000)).toString();
+  const [tx] = await world.database.query<{ txid: string }>(
+    `SELECT encode(txid, 'hex') AS txid FROM chain_tx WHERE order_id = ${id}`,
+  );
+  await forgetDelivery(id, 'signed');
+  await world.byHand(
+    `UPDATE chain_tx SET status = 'dropped' WHERE order_id = ${id}`,
+    `UPDATE leg SET status = 'released' WHERE order_id = ${id}`,
+    `UPDATE orders SET status = 'refunded', settled = true, next_run_at = NULL WHERE id = ${id}`,
+    `INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, order_id)
+       SELECT 'refund:${id}', project_id, contra, 'refund', -credits, order_id FROM credit_entry WHERE entry_key = 'charge:${id}'`,
+    `UPDATE credit_account a SET balance_credits = a.balance_credits + e.credits FROM credit_entry e
+      WHERE e.entry_key = 'refund:${id}' AND a.project_id = e.project_id`,
+  );
+  await world.pass();
+  expect(await world.metric('orphan_chain_tx')).toEqual(['orphan_chain_tx 1']);
+  await until(
+    async () => {
+      await world.pass();
+      const [row] = await world.database.query<{ status: string }>(
+        `SELECT l.status FROM leg l JOIN orders o ON o.id = l.order_id WHERE o.key = 'orphan:${tx!.txid}'`,
+      );
+      return row?.status === 'reclaimed' ? true : undefined;
+    },
+    30_000,
+    'taking back what was dropped and sent',
+  );
+  await explainAll();
+}, 60_000);
+
 it('a wallet without bandwidth and TRX stops selling', async () => {
   const wallet = world.world.poolWallets[2]!;
   const send = async (path: string, body: object) => {
