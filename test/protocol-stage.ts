@@ -191,11 +191,7 @@ export const openStageWith = (extra: Record<string, string>): Promise<void> => o
 
 const SPARE_SUN = 1_000_000_000n;
 
-async function open({
-  withSecond = false,
-  extra = {},
-  spareSun = SPARE_SUN,
-} = {}): Promise<void> {
+async function open({ withSecond = false, extra = {}, spareSun = SPARE_SUN } = {}): Promise<void> {
   [store, redis] = await Promise.all([createTestDatabase(), createTestRedis()]);
   const token = newOwner().address;
   devnet = await startDevnet({

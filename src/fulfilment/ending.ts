@@ -9,7 +9,7 @@ import { crashPoint } from '../crash-point.js';
 import type { Credits, Sun } from '../money/units.js';
 import type { OrderKind } from '../orders/order-state.js';
 import { TRANSACTIONS_PER_LEG } from '../pool/bandwidth.js';
-import { LEGS_MAX } from '../store/functions/accept-order.js';
+import { LEGS_MAX } from '../orders/order-state.js';
 import { Database, isRefusal, type Queryable } from '../store/database.js';
 import { RECLAIM_ORDERS } from './inclusion.js';
 import { Progress } from './progress.js';

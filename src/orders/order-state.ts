@@ -3,6 +3,9 @@
  * triggers (store/functions/row-guards.ts) and the documentation all come from these tables; nothing else names a transition.
  */
 
+/** The most wallets one order is spread over; a larger need is refused as beyond capacity. */
+export const LEGS_MAX = 20;
+
 /** Order states (Contract 6) and where each may go. A settled order leaves `delivered` no more. */
 export const ORDER_TRANSITIONS = {
   /** Charged, capacity held, nothing sent. */

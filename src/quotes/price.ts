@@ -1,6 +1,6 @@
 /** What a rental costs by the operator's price table, and whether it is worth selling. Pure; integer arithmetic only. */
 import type { Energy, Sun } from '../money/units.js';
-import { LEGS_MAX } from '../store/functions/accept-order.js';
+import { LEGS_MAX } from '../orders/order-state.js';
 
 /** The rental when nothing is said, in seconds: the interface's own figure, and part of what makes two requests the same. */
 export const DEFAULT_DURATION_SEC = 3600;

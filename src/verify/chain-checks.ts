@@ -274,13 +274,7 @@ async function checkLate(database: Database, client: TronClient, terms: ChainTer
   );
   const { check, rule } = LATE_RULE;
   const findings = rows.map(({ id, wallet_id, ends_at, needs_attention }) =>
-    findingOf(
-      check,
-      rule,
-      `order ${id.toString()}`,
-      { ends_at, needs_attention },
-      { walletId: wallet_id },
-    ),
+    findingOf(check, rule, `order ${id.toString()}`, { ends_at, needs_attention }, { walletId: wallet_id }),
   );
   return resultOf(LATE_RULE, findings, terms.findingsMax);
 }

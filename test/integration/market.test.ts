@@ -1,19 +1,11 @@
 // The state of the chain that prices come from: read by one for all, never too old, never guessed.
-import { Market } from '../../src/quotes/market.js';
-import { nodeOptionsOf } from '../../src/chain/configured-nodes.js';
-import { NodePool } from '../../src/chain/node-pool.js';
-import { TronNode } from '../../src/chain/node.js';
-import { TronClient } from '../../src/chain/tron.client.js';
-import { readConfig } from '../../src/config.js';
-import { openLog } from '../log.js';
+import type { Market } from '../../src/quotes/market.js';
 import { QuotesService } from '../../src/quotes/quotes.service.js';
-import { createDataSource } from '../../src/store/data-source.js';
-import { Database } from '../../src/store/database.js';
 import { openFaultyNode, type Fault } from '../faulty-node.js';
 import { WHO, recordedCall } from '../quote-chain.js';
 import { openProxy } from '../proxy.js';
+import { openMarketOf } from '../market-process.js';
 import { openQuoteWorld, until, type QuoteWorld } from '../quote-world.js';
-import { settings } from '../operator.js';
 
 let world: QuoteWorld;
 const opened: (() => Promise<void>)[] = [];
@@ -37,41 +29,12 @@ const COLD = BigInt(recordedCall('transfer to a new holder').response.energy_use
 const PARAMETERS = 'wallet/getchainparameters';
 const CONSTANT = 'wallet/triggerconstantcontract';
 
-interface Process {
-  readonly market: Market;
-  readonly database: Database;
-}
-
 /** The market of one process; `forget` clears what others had read. */
-async function openMarket(env: Record<string, string> = {}, forget = false): Promise<Process> {
-  const config = readConfig(
-    settings(world.database.url, {
-      TRON_FULL_NODE_URLS: world.node.url,
-      TRON_READ_TIMEOUT_MS: '1000',
-      TOKEN_CONTRACT: WHO.token,
-      SIZING_HOLDER: WHO.bank,
-      MARKET_REFRESH_SEC: '1',
-      SIZING_REFRESH_SEC: '1',
-      ...env,
-      TRON_SOLIDITY_NODE_URLS: (env['TRON_FULL_NODE_URLS'] ?? world.node.url)
-        .split(',')
-        .map(() => world.chain.solidUrl)
-        .join(','),
-    }),
-  );
-  const source = createDataSource({ url: config.database.url, poolMax: 2, applicationName: 'market-test' });
-  await source.initialize();
-  const database = new Database(source);
-  if (forget) await database.query(`DELETE FROM market_state WHERE name IN ('chain', 'sizing')`);
-  const nodes = nodeOptionsOf(config.chain).map((options) => new TronNode(options));
-  const market = new Market(config, new TronClient(new NodePool(nodes, 1000)), database, openLog('silent'));
-  opened.push(async () => {
-    await market.beforeApplicationShutdown();
-    await source.destroy();
-  });
-  await market.onModuleInit();
-  return { market, database };
-}
+const openMarket = async (env: Record<string, string> = {}, forget = false) => {
+  const { close, ...process } = await openMarketOf(world, env, forget);
+  opened.push(close);
+  return process;
+};
 
 /** The state, or the code of why there is none. */
 function stateOf(market: Market) {

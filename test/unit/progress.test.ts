@@ -54,7 +54,10 @@ test('writes that came too late and signatures that failed are told without the 
   progress.notSigned(order, 'Twallet', new Error('no key'));
   expect(await sample('fence_lost_total', { step: 'send' })).toBe(2);
   expect(await sample('sign_failures_total')).toBe(1);
-  expect(lines.map(({ msg }) => msg)).toEqual(['orders were taken over by another worker', 'not signed']);
+  expect(lines.map(({ msg }) => msg)).toEqual([
+    'orders were taken over by another worker, or are held by another session',
+    'not signed',
+  ]);
 });
 
 test('an unresolved order is a warning; times to an end are measured', async () => {
