@@ -318,7 +318,8 @@ it('on another server, or from data that was read back, nothing is fulfilled bef
 
 it('bytes that were dropped, but stand in a block, are an unrecorded act, and taken back', async () => {
   const id = (await world.rent(receiver(1), 65_000)).toString();
-  const [tx] = await world.database.query<{ txid: string }>(
+  // One for each leg.
+  const sent = await world.database.query<{ txid: string }>(
     `SELECT encode(txid, 'hex') AS txid FROM chain_tx WHERE order_id = ${id}`,
   );
   await forgetDelivery(id, 'signed');
@@ -326,20 +327,22 @@ it('bytes that were dropped, but stand in a block, are an unrecorded act, and ta
     `UPDATE chain_tx SET status = 'dropped' WHERE order_id = ${id}`,
     `UPDATE leg SET status = 'released' WHERE order_id = ${id}`,
     `UPDATE orders SET status = 'refunded', settled = true, next_run_at = NULL WHERE id = ${id}`,
+    `INSERT INTO order_event (order_id, from_status, to_status) VALUES (${id}, 'reserved', 'refunded')`,
     `INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, order_id)
        SELECT 'refund:${id}', project_id, contra, 'refund', -credits, order_id FROM credit_entry WHERE entry_key = 'charge:${id}'`,
     `UPDATE credit_account a SET balance_credits = a.balance_credits + e.credits FROM credit_entry e
       WHERE e.entry_key = 'refund:${id}' AND a.project_id = e.project_id`,
   );
   await world.pass();
-  expect(await world.metric('orphan_chain_tx')).toEqual(['orphan_chain_tx 1']);
+  expect(await world.metric('orphan_chain_tx')).toEqual([`orphan_chain_tx ${sent.length.toString()}`]);
   await until(
     async () => {
       await world.pass();
-      const [row] = await world.database.query<{ status: string }>(
-        `SELECT l.status FROM leg l JOIN orders o ON o.id = l.order_id WHERE o.key = 'orphan:${tx!.txid}'`,
+      const back = await world.database.query(
+        `SELECT FROM leg l JOIN orders o ON o.id = l.order_id WHERE o.key = ANY ($1::text[]) AND l.status = 'reclaimed'`,
+        [sent.map(({ txid }) => `orphan:${txid}`)],
       );
-      return row?.status === 'reclaimed' ? true : undefined;
+      return back.length === sent.length ? true : undefined;
     },
     30_000,
     'taking back what was dropped and sent',
