@@ -231,11 +231,23 @@ async function open({ withSecond = false, extra = {}, spareSun = SPARE_SUN } = {
   customer = await makeCustomer(api, 1_000_000_000_000n);
 }
 
+/**
+ * No worker looks at the wallets' health here, so deaths of several tests would count as deaths in a row and pause the
+ * wallet in the middle of another one.
+ */
+async function forgetFailures(): Promise<void> {
+  await api.database.query(
+    `UPDATE pool_wallet SET sign_failures = 0, deaths = 0, delivery_pauses = 0, delivery_fault = NULL,
+       delivery_held_until = NULL`,
+  );
+}
+
 /** Brings everything to its end, so that the next test begins with nothing under way. */
 export async function clearStage(): Promise<void> {
   full.rest();
   solid.rest();
   const hand = await Hand.open();
+  await forgetFailures();
   for (let round = 0; round < 8; round += 1) {
     await mine(PAST_VALIDITY);
     await hand.look();
@@ -248,6 +260,7 @@ export async function clearStage(): Promise<void> {
     );
     if (left.length === 0) break;
   }
+  await forgetFailures();
   for (const context of workers.splice(0)) await context.close();
 }
 
