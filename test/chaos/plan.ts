@@ -160,7 +160,7 @@ export type OtherFault = (typeof OTHER_FAULTS)[number];
 export type FaultName = NodeFault | OtherFault;
 
 /** Made only when asked for by name, until the service has an answer to them. */
-export const PENDING: ReadonlySet<FaultName> = new Set<FaultName>(['head ahead']);
+export const PENDING: ReadonlySet<FaultName> = new Set<FaultName>(['head ahead', 'an owner’s hand']);
 
 export const FAULT_NAMES: readonly FaultName[] = [...(Object.keys(NODE_FAULTS) as NodeFault[]), ...OTHER_FAULTS].filter(
   (name) => !PENDING.has(name),
