@@ -238,10 +238,11 @@ describe('one project that reads page after page', () => {
     try {
       expect((await heavy.post('/v1/orders', body())).status).toBe(202);
       const isHeld = async (count: number) => {
-        // By another connection: in the blocker's transaction the activity is what it was at its first look.
+        // By another connection: in the blocker's transaction the activity is what it was at its first look. By how a
+        // page's statement begins: Postgres shows no more than its first 1 024 bytes.
         const { rows } = await watcher.query<{ count: number }>(
           `SELECT count(*)::int FROM pg_stat_activity
-            WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%ORDER BY o.id DESC%'`,
+            WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE 'SELECT o.id, o.key,%'`,
         );
         return rows[0]!.count >= count ? true : undefined;
       };
