@@ -207,6 +207,8 @@ function outside(r: Reader) {
     chain: {
       fullNodeUrls,
       solidityNodeUrls: r.urls('TRON_SOLIDITY_NODE_URLS', ['http:', 'https:'], true),
+      /** How long endings and proofs wait for a witness that is silent, before they go on by the others' word. */
+      witnessAwaySec: r.integer('WITNESS_AWAY_SEC', 300, 1, 86_400),
       /** By node: a provider's key is nobody else's business. */
       apiKeys: r.keys('TRON_API_KEYS', fullNodeUrls.length),
       tokenContract: r.text('TOKEN_CONTRACT'),

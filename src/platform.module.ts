@@ -74,7 +74,7 @@ function createTronClient({ chain, redis: { prefix } }: Config, redis: Redis, lo
     return new TronNode({ ...options, admit: (isUrgent: boolean) => budget.admit(isUrgent) });
   });
   for (const host of keysInClear(chain)) log.warn({ host }, 'the API key goes to this node unencrypted');
-  return new TronClient(new NodePool(nodes, chain.pollMs));
+  return new TronClient(new NodePool(nodes, chain.pollMs, chain.witnessAwaySec * 1000));
 }
 
 /** Connects in the background: a process starts, and serves, while Redis is away. */

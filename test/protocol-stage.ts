@@ -37,7 +37,7 @@ export const PAST_VALIDITY = 20 + SOLID_LAG + 2;
 
 let store: TestDatabase;
 let redis: TestRedis;
-let env: Record<string, string>;
+export let env: Record<string, string>;
 export let devnet: Devnet;
 export let full: SpyNode;
 export let solid: SpyNode;

@@ -5,8 +5,10 @@
 import { messageOf } from '../errors.js';
 import { sleep } from '../clock.js';
 import { ChainUnavailableError, NodeFault } from './errors.js';
+import { Agreement } from './agreement.js';
 import type { BlockHead } from './block.js';
 import type { TronNode } from './node.js';
+import { solidHeaderOf, solidHeadOf } from './tron.client.js';
 
 /** A probe older than this is renewed before a node is judged unhealthy for good. */
 const REVIVE_INTERVAL_MS = 500;
@@ -18,8 +20,10 @@ const REVIVE_INTERVAL_MS = 500;
 const LAG_BLOCKS_MAX = 10;
 /** A node that told its head in this part of a probe's interval is not asked again: a block is half a megabyte of text. */
 const HEARD_LATELY = 0.9;
-/** TRON: a block every three seconds, or later when its maker misses its turn. */
-const SLOT_MS = 3_000;
+/** Final blocks are compared once in so many probes. */
+const PROBES_PER_COMPARISON = 10;
+/** Settings of how long others wait for a silent node. */
+const AWAY_MAX_MS = 300_000;
 
 /** Faults of the way to a node rather than of the node: the next request may well get through. */
 const BROKEN: ReadonlySet<NodeFault['kind']> = new Set(['unreachable', 'http']);
@@ -33,12 +37,26 @@ export class NodePool {
   private probing: Promise<void> | undefined;
   private revivedAt = Number.NEGATIVE_INFINITY;
   private reviving: Promise<void> | undefined;
+  private comparing: Promise<void> | undefined;
   private behind: ReadonlySet<TronNode> = new Set();
+
+  readonly agreement: Agreement;
 
   constructor(
     readonly nodes: readonly TronNode[],
     private readonly probeMs: number,
-  ) {}
+    awayMaxMs = AWAY_MAX_MS,
+  ) {
+    this.agreement = new Agreement(nodes, awayMaxMs);
+  }
+
+  /** Throws ChainUnavailableError while nodes contradict each other and nobody knows which of them to believe. */
+  assertAgreed(): void {
+    const { dispute } = this.agreement;
+    if (dispute !== undefined) {
+      throw new ChainUnavailableError(`${dispute.what}: ${dispute.nodes.join(' and ')} contradict each other`, []);
+    }
+  }
 
   /** Keeps every node's head known until `stop`. */
   start(): void {
@@ -48,6 +66,7 @@ export class NodePool {
   async stop(): Promise<void> {
     this.stopping.abort();
     await this.probing;
+    await this.comparing;
   }
 
   /**
@@ -78,22 +97,6 @@ export class NodePool {
   /** The highest head among healthy nodes, as last seen. */
   get head(): BlockHead | undefined {
     return this.healthy()[0]?.head;
-  }
-
-  /**
-   * What the nodes tell of the chain's clock, by the heads of those that move and are not far behind, also of one that
-   * is not asked just now: the earliest time, and how far their clocks are apart beyond what their heights explain.
-   * undefined before every node had its time to be heard: one word is not two.
-   */
-  get clocks(): { readonly earliestMs: number; readonly apartMs: number } | undefined {
-    if (this.nodes.some((node) => node.isAwaited)) return undefined;
-    const heads = this.nodes.flatMap((node) => (node.isMoving && !this.behind.has(node) ? (node.head ?? []) : []));
-    if (heads.length === 0) return undefined;
-    const offsets = heads.map(({ number, timestampMs }) => timestampMs - number * SLOT_MS);
-    return {
-      earliestMs: Math.min(...heads.map(({ timestampMs }) => timestampMs)),
-      apartMs: Math.max(...offsets) - Math.min(...offsets),
-    };
   }
 
   /**
@@ -136,7 +139,8 @@ export class NodePool {
 
   /** The nodes that may be asked and were not far behind at the last probe: healthy ones first, in configured order. */
   private current(): TronNode[] {
-    const current = this.nodes.filter((node) => node.isBelieved && !this.behind.has(node));
+    const { suspects } = this.agreement;
+    const current = this.nodes.filter((node) => node.isBelieved && !this.behind.has(node) && !suspects.has(node));
     return [
       ...current.filter((node) => node.isHealthy),
       ...current.filter((node) => !node.isHealthy && !node.isSilenced),
@@ -164,13 +168,36 @@ export class NodePool {
     await Promise.all(asked.map(async (node) => node.readHead().catch(messageOf)));
     // Compared as read at about one time. Also with one that is not asked just now, as long as its head was seen to move
     // lately: a short failure of the only good node brings no stale answers.
-    const highest = Math.max(0, ...this.nodes.map((node) => (node.isMoving ? (node.head?.number ?? 0) : 0)));
-    this.behind = new Set(this.nodes.filter((node) => (node.head?.number ?? 0) < highest - LAG_BLOCKS_MAX));
+    const { height } = this.agreement;
+    this.behind = new Set(this.nodes.filter((node) => (node.head?.number ?? 0) < height - LAG_BLOCKS_MAX));
+  }
+
+  /** Asks every witness for the same final block: the highest that all who answer have. */
+  private async compareBlocks(): Promise<void> {
+    const { witnesses } = this.agreement;
+    if (witnesses.length < 2) return;
+    const heads = await Promise.all(witnesses.map(async (node) => solidHeadOf(node).catch(() => undefined)));
+    const number = Math.min(...heads.flatMap((head) => head?.number ?? []));
+    const told = await Promise.all(
+      witnesses.map(async (node, index) => {
+        const head = heads[index];
+        if (head === undefined) return undefined;
+        return head.number === number ? head : solidHeaderOf(node, number).catch(() => undefined);
+      }),
+    );
+    const testimonies = witnesses.flatMap((node, index) => {
+      const block = told[index];
+      return block === undefined ? [] : [{ node, says: `${block.id} ${block.timestampMs.toString()}` }];
+    });
+    this.agreement.compare(`the final block ${number.toString()}`, testimonies);
   }
 
   private async probeLoop(): Promise<void> {
-    while (!this.stopping.signal.aborted) {
+    for (let probes = 0; !this.stopping.signal.aborted; probes += 1) {
       await this.probe(this.nodes.filter((node) => node.heardAgoMs >= this.probeMs * HEARD_LATELY));
+      // Beside probing: a silent solid port must not keep heads from being known.
+      if (probes % PROBES_PER_COMPARISON === 0)
+        this.comparing ??= this.compareBlocks().finally(() => (this.comparing = undefined));
       await sleep(this.probeMs, this.stopping.signal);
     }
   }

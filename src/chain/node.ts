@@ -31,6 +31,11 @@ const FAILURE_BACKOFF_MS = 2_000;
  * row up to the whole back-off: a gateway that says 503 now and then is no suspended key.
  */
 const THROTTLE_SILENCE_MS = 2_000;
+/** How far this machine's clock may be behind that of who made the newest block. */
+const CLOCK_SKEW_MAX_MS = 10_000;
+/** A question that failed is asked again sooner than this, as long as anybody wants to know. */
+const UNANSWERED_KEPT_MS = 60_000;
+const HEAD = 'the head';
 const BROADCAST_PATH = 'wallet/broadcasthex';
 const THROTTLED_STATUS = new Set([403, 429, 503]);
 const THROTTLED_TEXT = /suspended|frequency|exceed.{0,20}(usage|rps|limit)|allowed_rps|lack of computing resources/i;
@@ -66,7 +71,6 @@ export class TronNode {
   readonly blocks: NodeBlocks;
   /** Whose word an answer about final blocks is: two names of one solid port are one witness. */
   readonly witness: string;
-  private readonly knownSinceMs = monotonicMs();
   private seen: SeenHead | undefined;
   private backoffUntilMs = 0;
   private silentUntilMs = 0;
@@ -74,6 +78,10 @@ export class TronNode {
   /** Its last answer about the head was no block: what else it says is not believed until it tells a block again. */
   private isBabbling = false;
   private heardAtMs = Number.NEGATIVE_INFINITY;
+  /** When what it told of its head was last believed. */
+  private believedAtMs = monotonicMs();
+  /** Questions to a witness that get no answer: since when, and when last. */
+  private readonly unanswered = new Map<string, { readonly sinceMs: number; readonly lastMs: number }>();
 
   constructor(private readonly options: NodeOptions) {
     this.name = new URL(options.fullUrl).host;
@@ -106,9 +114,13 @@ export class TronNode {
     return this.stalledMs <= this.options.headStallSec * 1000;
   }
 
-  /** Not heard of yet, but not for so long that it must be away. */
-  get isAwaited(): boolean {
-    return this.seen === undefined && monotonicMs() - this.knownSinceMs <= this.options.headStallSec * 1000;
+  /** How long it has been no witness: a question unanswered each time it was asked, or a head that is not believed. */
+  get awayMs(): number {
+    const now = monotonicMs();
+    const since = [...this.unanswered.values()].flatMap(({ sinceMs, lastMs }) =>
+      now - lastMs <= UNANSWERED_KEPT_MS ? sinceMs : [],
+    );
+    return now - Math.min(now, ...since, this.isBelieved ? now : this.believedAtMs);
   }
 
   /** Failed or throttled lately: others are asked first. */
@@ -123,8 +135,15 @@ export class TronNode {
 
   /** Whether what this node says of the chain's state is believed, by what it last told of its head. */
   get isBelieved(): boolean {
-    if (this.seen === undefined || this.isBabbling || !this.isMoving) return false;
-    return this.options.headAgeMaxSec === 0 || nowMs() - this.seen.timestampMs <= this.options.headAgeMaxSec * 1000;
+    return this.seen !== undefined && !this.isBabbling && this.isMoving && this.isOnTime;
+  }
+
+  /** Whether its head is neither too old nor ahead of the wall clock; where that is not judged, whether it told one. */
+  get isOnTime(): boolean {
+    if (this.seen === undefined) return false;
+    const { headAgeMaxSec } = this.options;
+    const ageMs = nowMs() - this.seen.timestampMs;
+    return headAgeMaxSec === 0 || (ageMs <= headAgeMaxSec * 1000 && ageMs >= -CLOCK_SKEW_MAX_MS);
   }
 
   /** Believed, and nothing lately speaks against asking it. */
@@ -147,6 +166,7 @@ export class TronNode {
         advancedAtMs: advanced ? monotonicMs() : seen.advancedAtMs,
       };
     }
+    if (this.isBelieved) this.believedAtMs = monotonicMs();
     return block;
   }
 
@@ -156,8 +176,10 @@ export class TronNode {
       const block = await this.blocks.head('full');
       this.isBabbling = false;
       this.heardAtMs = monotonicMs();
+      this.unanswered.delete(HEAD);
       return block;
     } catch (error) {
+      this.noteSilence(HEAD);
       if (error instanceof NodeFault && BABBLE.has(error.kind)) this.isBabbling = true;
       throw error;
     }
@@ -185,6 +207,18 @@ export class TronNode {
   }
 
   private async ask(port: PortName, path: string, body: JsonObject, terms: Terms): Promise<unknown> {
+    if (port === 'full') return this.request(port, path, body, terms);
+    try {
+      const answer = await this.request(port, path, body, terms);
+      this.unanswered.delete(path);
+      return answer;
+    } catch (error) {
+      this.noteSilence(path);
+      throw error;
+    }
+  }
+
+  private async request(port: PortName, path: string, body: JsonObject, terms: Terms): Promise<unknown> {
     if ((await this.options.admit?.(path === BROADCAST_PATH)) === false) {
       throw new NodeFault(this.name, 'throttled', `${path} found no place in the request budget`, undefined, false);
     }
@@ -239,6 +273,13 @@ export class TronNode {
     this.throttledInARow = Math.min(this.throttledInARow + 1, 10);
     this.silentUntilMs = Math.max(this.silentUntilMs, monotonicMs() + silenceMs);
     return new NodeFault(this.name, 'throttled', `${path} was throttled (${how})`, undefined, false);
+  }
+
+  private noteSilence(question: string): void {
+    const now = monotonicMs();
+    const known = this.unanswered.get(question);
+    const isLasting = known !== undefined && now - known.lastMs <= UNANSWERED_KEPT_MS;
+    this.unanswered.set(question, { sinceMs: isLasting ? known.sinceMs : now, lastMs: now });
   }
 
   private backOff(ms: number): void {

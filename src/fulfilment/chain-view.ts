@@ -11,8 +11,8 @@ export interface View {
   readonly head: BlockHead;
   readonly solid: BlockHead;
   readonly ratio: EnergyRatio;
-  /** Whether nodes tell times so far apart that nobody knows how long a new transaction would be valid. */
-  readonly isTimeDisputed: boolean;
+  /** Whether nodes contradict each other, so that nothing new is made on what they say. */
+  readonly isDisputed: boolean;
 }
 
 /** Beyond this a transaction built on the view might name a stale head as its clock. */

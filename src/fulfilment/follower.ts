@@ -23,8 +23,6 @@ import { Settlement, type Unsettled } from './settlement.js';
 
 /** How far back a replaced block is looked for, and how many missed blocks are read. Both beyond any real fork. */
 const BLOCKS_BACK_MAX = 64;
-/** More than any blocks that were missed lately; beyond this one of the nodes tells a wrong time. */
-const CLOCKS_APART_MAX_MS = 60_000;
 /** How long a step waits for blocks to be read; they are waited for again at the next one. */
 const FOLLOW_WAIT_MS = 5_000;
 /** How long the transactions of a block that cannot be read are asked after one by one. */
@@ -104,9 +102,10 @@ export class Follower {
       crashPoint('head.after');
       isHeadKnown = true;
       const advanced = this.followed.get(head.number) !== head.id;
-      const { clocks } = this.client.pool;
+      const { agreement } = this.client.pool;
+      const { dispute } = agreement;
       // A node alone in telling a later time ends no rental early; an earlier time only delays it.
-      const clockMs = Math.min(head.timestampMs, clocks?.earliestMs ?? 0);
+      const clockMs = dispute === undefined ? Math.min(head.timestampMs, agreement.clockMs) : 0;
       this.view.reached(clockMs);
       if (!advanced) {
         const delivered = await this.catchUp();
@@ -116,9 +115,8 @@ export class Follower {
       crashPoint('reference.before');
       const [solid, ratio] = await Promise.all([solidHeadOf(node), this.readRatio()]);
       crashPoint('reference.after');
-      const isTimeDisputed = clocks !== undefined && clocks.apartMs > CLOCKS_APART_MAX_MS;
-      if (isTimeDisputed) this.logger.warn(clocks, 'nodes tell times far apart');
-      this.view.update({ head, solid, ratio, isTimeDisputed });
+      if (dispute !== undefined) this.logger.error({ ...dispute }, 'nodes contradict each other');
+      this.view.update({ head, solid, ratio, isDisputed: dispute !== undefined });
       const delivered = await this.followWithin(node, head, ratio);
       if (this.followed.get(head.number) === head.id) this.followedAtMs = monotonicMs();
       return { head, clockMs, advanced, delivered };
@@ -132,7 +130,7 @@ export class Follower {
   /** Settles what became solid since the last time, and what was left then. */
   async settle(): Promise<void> {
     const { current } = this.view;
-    if (current === undefined) {
+    if (current === undefined || this.client.pool.agreement.dispute !== undefined) {
       this.settledAtMs = monotonicMs();
       return;
     }

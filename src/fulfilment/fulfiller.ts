@@ -96,7 +96,7 @@ export class Fulfiller {
       if (view !== undefined) {
         await this.findWhatWasSent(pass, view);
         await this.topUpWhatIsShort(pass, view);
-        if (!view.isTimeDisputed) await this.buildWhatIsMissing(pass, view);
+        if (!view.isDisputed) await this.buildWhatIsMissing(pass, view);
       }
       await this.setAside(pass);
     } finally {

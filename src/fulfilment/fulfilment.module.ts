@@ -1,11 +1,14 @@
 import { Module } from '@nestjs/common';
 import { BillingModule } from '../billing/billing.module.js';
 import { PoolModule } from '../pool/pool.module.js';
+import { History } from '../chain/history.js';
+import { Database } from '../store/database.js';
 import { ActivationCheck } from './activation-check.js';
 import { BlockReader } from './block-reader.js';
 import { Broadcaster } from './broadcast.js';
 import { ChainView } from './chain-view.js';
 import { Ending } from './ending.js';
+import { historyByBooks } from './final-transactions.js';
 import { Follower } from './follower.js';
 import { ForeignEnds } from './foreign-ends.js';
 import { Fulfiller } from './fulfiller.js';
@@ -34,6 +37,7 @@ import { Work } from './work.js';
   providers: [
     ActivationCheck,
     BlockReader,
+    { provide: History, useFactory: historyByBooks, inject: [Database] },
     Broadcaster,
     ChainView,
     Ending,

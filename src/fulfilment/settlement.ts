@@ -3,6 +3,7 @@
  * not, falls away. Every healthy node that reached the height must agree on the block.
  */
 import { Inject, Injectable } from '@nestjs/common';
+import { majorityOf } from '../chain/agreement.js';
 import type { Block, BlockHead } from '../chain/block.js';
 import { NodeFault } from '../chain/errors.js';
 import { solidHeaderOf, TronClient } from '../chain/tron.client.js';
@@ -183,10 +184,11 @@ export class Settlement {
     );
   }
 
-  /** The solid block at `number` that all healthy nodes which have one agree on; undefined when none or no agreement. */
+  /** The solid block at `number` that enough witnesses agree on, as on a death; undefined while they do not. */
   private async agreedBlock(number: number, txids: readonly string[]): Promise<Block | undefined> {
+    const { agreement } = this.client.pool;
     const answers = await Promise.all(
-      this.client.pool.healthy().map(async (node) => {
+      agreement.witnesses.map(async (node) => {
         const header = await solidHeaderOf(node, number).catch((error: unknown) => {
           this.logger.warn({ node: node.name, fault: messageOf(error) }, 'no solid block from a node');
           return undefined;
@@ -195,13 +197,18 @@ export class Settlement {
       }),
     );
     const told = answers.flatMap((answer) => answer ?? []);
-    const [first] = told;
-    if (first === undefined) return undefined;
-    const { id, timestampMs } = first.header;
-    if (!told.every(({ header }) => header.id === id && header.timestampMs === timestampMs)) {
+    const says = told.map(({ node, header }) => ({ node, says: `${header.id} ${header.timestampMs.toString()}` }));
+    const agreed = says.length === 1 ? says[0]?.says : majorityOf(says);
+    if (agreed === undefined && told.length > 1) {
       this.logger.error({ block: number }, 'nodes disagree on a solid block');
-      return undefined;
+      agreement.report(
+        `the final block ${number.toString()}`,
+        told.map(({ node }) => node),
+      );
     }
+    const agreeing = told.filter((_, index) => says[index]?.says === agreed);
+    const [first] = agreeing;
+    if (first === undefined || !agreement.suffices(agreeing.map(({ node }) => node))) return undefined;
     try {
       return await this.blocks.read(first.node, first.header, 'solid', () => Promise.resolve(txids));
     } catch (error) {

@@ -42,7 +42,6 @@ export class ReceiverCheck {
     if (wallets.has(address)) {
       return new ApiError('RECEIVER_NOT_SUPPORTED', 'This address belongs to the service and cannot rent energy.');
     }
-    if (this.isRemembered(address)) return undefined;
     let state: ReceiverState;
     try {
       state = await this.stateOf(address);
@@ -63,8 +62,9 @@ export class ReceiverCheck {
     }
   }
 
-  /** What the chain says of an address. Throws ChainUnavailableError. */
+  /** What the chain says of an address. Throws ChainUnavailableError, also while nodes contradict each other. */
   async stateOf(address: string): Promise<ReceiverState> {
+    this.chain.pool.assertAgreed();
     if (this.isRemembered(address)) return 'activated';
     const asked = this.asking.get(address);
     if (asked !== undefined) return asked;

@@ -12,7 +12,7 @@ import {
   type PlantedBug,
 } from './planted-bug.js';
 
-const VERDICT_DEAD = `{ kind: 'dead', evidence: { expiresAtMs: tx.expiresAtMs, absences } }`;
+const VERDICT_DEAD = `{ kind: 'dead', evidence: { expiresAtMs: tx.expiresAtMs, absences: [], scanned: { node: '', from: 0, to: 0 } } }`;
 
 export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
   {
@@ -40,7 +40,11 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
   {
     name: 'silence taken as death',
     changes: [
-      { file: PROOF, find: `return { kind: 'unknown', why: last };`, put: `return ${VERDICT_DEAD};` },
+      {
+        file: PROOF,
+        find: `if (first.kind !== 'absent') return first;`,
+        put: `if (first.kind !== 'absent') return ${VERDICT_DEAD};`,
+      },
       {
         file: FULFILLER,
         find: 'else if (view.solid.timestampMs >= step.tx.expiresAtMs) {',
@@ -98,18 +102,26 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
   {
     name: 'one node’s word is proof enough',
     changes: [
-      { file: PROOF, find: 'const needed = Math.min(2, nodes.length);', put: 'const needed = 1;' },
-      { file: PROOF, find: 'if (needed > 1)', put: 'if (needed > 0)' },
+      {
+        file: PROOF,
+        find: 'const scan = await this.scan(scanner, tx);',
+        put: `const scan = { kind: 'nowhere', from: tx.refBlockNumber, to: tx.refBlockNumber } as Scan;`,
+      },
+      {
+        file: PROOF,
+        find: 'if (!agreement.suffices([scanner.node, ...agreeing.map(({ node }) => node)], isOut)) {',
+        put: 'if (false) {',
+      },
     ],
     first: ['refused, called accepted', 'accepted, then dropped', 'head stuck', 'refused in truth'],
   },
   {
     name: 'a transaction that was found is dead all the same',
     changes: [
-      { file: PROOF, find: `if (answer.kind === 'found') return answer;`, put: '' },
+      { file: PROOF, find: `if (block.txids.has(tx.txid)) return { kind: 'found', blockNumber: number };`, put: '' },
       {
         file: PROOF,
-        find: `if (place !== undefined) return { kind: 'found', blockNumber: place.blockNumber };`,
+        find: `if (place !== undefined) return { kind: 'found', node, blockNumber: place.blockNumber };`,
         put: '',
       },
       { file: PROOF, find: 'if (timestampMs < tx.expiresAtMs)', put: 'if (false)' },

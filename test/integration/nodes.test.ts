@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { ChainUnavailableError } from '../../src/chain/errors.js';
 import { accountAt, keysInClear, nodeOptionsOf } from '../../src/chain/configured-nodes.js';
+import { History } from '../../src/chain/history.js';
 import { NodePool } from '../../src/chain/node-pool.js';
 import { TronNode, type NodeOptions } from '../../src/chain/node.js';
 import { RequestBudget } from '../../src/chain/request-budget.js';
@@ -234,6 +235,8 @@ describe('keys and limits', () => {
 });
 
 describe('a proof of death', () => {
+  const proofsOf = (client: TronClient): Proofs => new Proofs(client, new History(() => Promise.resolve(undefined)));
+
   async function deadTx(): Promise<WorkTx> {
     const head = await clientOf().head();
     const tx = {
@@ -247,18 +250,19 @@ describe('a proof of death', () => {
 
   it('takes the word of two nodes, each solid past the expiration', async () => {
     const tx = await deadTx();
-    const verdict = await new Proofs(clientOf()).judge(tx);
+    const verdict = await proofsOf(clientOf()).judge(tx);
     expect(verdict).toMatchObject({ kind: 'dead', evidence: { expiresAtMs: tx.expiresAtMs } });
     if (verdict.kind !== 'dead') throw new Error('no proof');
-    const { absences, scanned } = verdict.evidence;
+    const { absences, scanned, away } = verdict.evidence;
     expect(new Set(absences.map(({ node }) => node)).size).toBe(2);
-    expect(scanned).toBeUndefined();
+    expect(scanned).toMatchObject({ node: absences[0]!.node, from: tx.refBlockNumber });
+    expect(away).toBeUndefined();
   });
 
   it('is not had while one of two nodes is behind the expiration', async () => {
     const tx = await deadTx();
     await chain.control('node', { index: 1, behind: 50 });
-    expect(await new Proofs(clientOf()).judge(tx)).toMatchObject({ kind: 'unknown' });
+    expect(await proofsOf(clientOf()).judge(tx)).toMatchObject({ kind: 'unknown' });
   });
 
   it('does not count two names of one node as two witnesses: the blocks are read as well', async () => {
@@ -266,8 +270,8 @@ describe('a proof of death', () => {
     const nodes = [first, second].map((face) => new TronNode(optionsOf(face, chain.solidUrl)));
     const pool = new NodePool(nodes, 50);
     pools.push(pool);
-    const verdict = await new Proofs(new TronClient(pool)).judge(tx);
-    expect(verdict).toMatchObject({ kind: 'dead', evidence: { scanned: { from: tx.refBlockNumber + 1 } } });
+    const verdict = await proofsOf(new TronClient(pool)).judge(tx);
+    expect(verdict).toMatchObject({ kind: 'dead', evidence: { scanned: { from: tx.refBlockNumber } } });
   });
 
   it('is refused when one node lies about absence and the other one has the transaction', async () => {
@@ -283,7 +287,7 @@ describe('a proof of death', () => {
         50,
       );
       pools.push(pool);
-      expect(await new Proofs(new TronClient(pool)).judge(tx)).toEqual({ kind: 'found', blockNumber: 3 });
+      expect(await proofsOf(new TronClient(pool)).judge(tx)).toEqual({ kind: 'found', blockNumber: 3 });
     } finally {
       await liar.close();
       await honest.close();

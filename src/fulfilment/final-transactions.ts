@@ -1,0 +1,18 @@
+/** What the books know to be final, to ask nodes for: one that does not know it keeps no transaction history. */
+import { History } from '../chain/history.js';
+import type { Database } from '../store/database.js';
+
+/** The newest of the last ones made: what became final later than it was made does not matter here. */
+const NEWEST_SOLID = {
+  name: 'newest_solid',
+  text: `SELECT encode(t.txid, 'hex') AS txid, t.block_number
+    FROM (SELECT id, txid, block_number, status FROM chain_tx ORDER BY id DESC LIMIT 1000) t
+   WHERE t.status = 'solid' ORDER BY t.id DESC LIMIT 1`,
+};
+
+export function historyByBooks(database: Database): History {
+  return new History(async () => {
+    const [row] = await database.query<{ txid: string; block_number: bigint }>(NEWEST_SOLID);
+    return row && { txid: row.txid, blockNumber: Number(row.block_number) };
+  });
+}

@@ -1,0 +1,256 @@
+// Several nodes and what each is believed for: who must agree before an order ends, and what happens while they do not.
+import 'reflect-metadata';
+import { idOf } from '../../src/chain/block-header.js';
+import { until } from '../../src/local/wait.js';
+import { openApi } from '../factory.js';
+import {
+  api,
+  clearStage,
+  closeStage,
+  customer,
+  devnet,
+  env,
+  full,
+  Hand,
+  loseLeases,
+  mine,
+  openStage,
+  orderOf,
+  PAST_VALIDITY,
+  pool,
+  receivers,
+  rent,
+  solid,
+  SOLID_LAG,
+  START_LIMIT_MS,
+  statusesOf,
+  txsOf,
+} from '../protocol-stage.js';
+import type { Meddling } from '../spy-node.js';
+
+const INFO = 'walletsolidity/gettransactioninfobyid';
+const RENTAL_BLOCKS = 20;
+const MOVE_LIMIT_MS = 10_000;
+
+beforeAll(openStage, START_LIMIT_MS);
+/** Closed whatever became of the test that opened it. */
+const onTestEnd: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  for (const close of onTestEnd.splice(0)) await close();
+  await devnet.control('faults/clear', {});
+  await devnet.control('node', { index: 1, behind: 0 });
+  await clearStage();
+}, START_LIMIT_MS);
+afterAll(closeStage, START_LIMIT_MS);
+
+/** The first node is looked over the shoulder, the second one is the chain's own. */
+const TWO_NODES = () => ({
+  TRON_FULL_NODE_URLS: `${full.url},${devnet.second!.fullUrl}`,
+  TRON_SOLIDITY_NODE_URLS: `${solid.url},${devnet.second!.solidUrl}`,
+  TRON_POLL_MS: '50',
+});
+const withTwoNodes = (extra: Record<string, string> = {}): Promise<Hand> => Hand.open({ ...TWO_NODES(), ...extra });
+
+async function sent(hand: Hand): Promise<string> {
+  // Deaths in a row pause a wallet, and here they are made.
+  await api.database.query(
+    'UPDATE pool_wallet SET deaths = 0, delivery_pauses = 0, delivery_held_until = NULL, delivery_fault = NULL',
+  );
+  await hand.poolSync().syncWallet(pool.address);
+  const key = await rent(receivers[0]!);
+  await mine();
+  await hand.look();
+  await hand.advance();
+  expect(await statusesOf(key)).toEqual(['sending']);
+  return key;
+}
+
+async function settled(hand: Hand): Promise<string> {
+  const key = await sent(hand);
+  await mine(SOLID_LAG + 1);
+  await eventually(hand, async () => (await orderOf(key)).settled, 'the order being settled');
+  return key;
+}
+
+/** Looks and works on until something is so. */
+async function eventually(hand: Hand, isSo: () => Promise<boolean>, what: string): Promise<void> {
+  await until(
+    async () => {
+      await loseLeases();
+      await hand.look();
+      await hand.advance();
+      return (await isSo()) ? true : undefined;
+    },
+    MOVE_LIMIT_MS,
+    what,
+    100,
+  );
+}
+
+/** A final block of the node's own making, with the id that is right for it. */
+async function forged(path: string, body: string): Promise<Meddling> {
+  if (path !== 'walletsolidity/getblock') return undefined;
+  const answer = await fetch(`${devnet.solidUrl}/${path}`, { method: 'POST', body });
+  const block = (await answer.json()) as { block_header?: { raw_data: Record<string, string | number> } };
+  if (block.block_header === undefined) return undefined;
+  const raw = { ...block.block_header.raw_data, parentHash: 'ab'.repeat(32) };
+  return { says: JSON.stringify({ ...block, blockID: idOf(raw), block_header: { raw_data: raw } }) };
+}
+
+const noHistory = (node?: number) =>
+  devnet.control('faults', { kind: 'wrong', wrong: 'empty', path: INFO, ...(node === undefined ? {} : { node }) });
+
+describe('a death', () => {
+  it('is not proven by nodes that keep no transaction history, although a block holds the transaction', async () => {
+    const hand = await withTwoNodes();
+    const key = await sent(hand);
+    await noHistory();
+    await devnet.control('faults', { kind: 'wrong', wrong: 'empty', path: 'wallet/gettransactioninfobyid' });
+    // The block in which it stands was followed by nobody.
+    await mine(PAST_VALIDITY + 70);
+    const [tx] = await txsOf(key);
+    await hand.look();
+    await hand.advance();
+    expect(await statusesOf(key)).not.toContain('dead');
+    await devnet.control('faults/clear', {});
+    await eventually(hand, async () => (await orderOf(key)).status === 'delivered', 'the order being delivered');
+    expect((await txsOf(key)).map(({ txid }) => txid)).toEqual([tx!.txid]);
+  });
+
+  it('by the word of a node without history waits as for one that is away', async () => {
+    const hand = await withTwoNodes();
+    await settled(hand);
+    const key = await sent(hand);
+    await devnet.control('evict', {});
+    await noHistory(0);
+    await mine(PAST_VALIDITY);
+    await hand.look();
+    await hand.advance();
+    expect(await statusesOf(key)).toEqual(['sending']);
+    const impatient = await withTwoNodes({ WITNESS_AWAY_SEC: '1' });
+    await eventually(impatient, async () => (await statusesOf(key))[0] === 'dead', 'the death by one node’s word');
+    const [dead] = await txsOf(key);
+    expect(dead?.evidence).toMatchObject({ absences: [{}], scanned: {}, away: [{ keepsHistory: false }] });
+  });
+
+  it('waits so long for a witness that is silent, then goes on by the other’s word, and says so', async () => {
+    const hand = await withTwoNodes();
+    const key = await sent(hand);
+    await devnet.control('evict', {});
+    await mine(PAST_VALIDITY);
+    solid.before = () => 'break';
+    await hand.look();
+    await hand.advance();
+    expect(await statusesOf(key)).toEqual(['sending']);
+    const impatient = await withTwoNodes({ WITNESS_AWAY_SEC: '1' });
+    await eventually(impatient, async () => (await statusesOf(key))[0] === 'dead', 'the death by one node’s word');
+    const [dead] = await txsOf(key);
+    const node = new URL(full.url).host;
+    expect(dead?.evidence).toMatchObject({ absences: [{}], scanned: {}, away: [{ node, keepsHistory: true }] });
+  });
+
+  it('is not had, nor anything made, while one node finds the transaction and the other does not', async () => {
+    const hand = await withTwoNodes();
+    const key = await sent(hand);
+    const [tx] = await txsOf(key);
+    await devnet.control('evict', {});
+    await mine(PAST_VALIDITY);
+    solid.before = (path, body) =>
+      path === INFO && body.includes(tx!.txid)
+        ? { says: JSON.stringify({ id: tx!.txid, blockNumber: 3, blockTimeStamp: 1 }) }
+        : undefined;
+    await hand.look();
+    await hand.advance();
+    expect(await statusesOf(key)).toEqual(['sending']);
+    await hand.poolSync().syncWallet(pool.address);
+    const other = await rent(receivers[1]!);
+    await mine();
+    await hand.look();
+    await hand.advance();
+    expect(await statusesOf(other)).toEqual([]);
+    expect(hand.chain().pool.agreement.dispute?.nodes).toHaveLength(2);
+  });
+});
+
+describe('an end', () => {
+  it('is not brought forward by a node that is far ahead of the other one', async () => {
+    const hand = await withTwoNodes();
+    await settled(hand);
+    const early = async (): Promise<number> => {
+      await hand.look();
+      return hand.end();
+    };
+    await devnet.control('node', { index: 1, behind: 50 });
+    await mine(RENTAL_BLOCKS + 11);
+    // Known to be that far behind before it is judged by.
+    const lagging = hand.chain().pool.nodes[1]!;
+    await until(() => (hand.chain().pool.healthy().includes(lagging) ? undefined : true), MOVE_LIMIT_MS, 'the lag');
+    expect(await early()).toBe(0);
+    await mine(50);
+    await until(async () => ((await early()) > 0 ? true : undefined), MOVE_LIMIT_MS, 'the end that both tell of', 100);
+  });
+
+  it('waits so long for a node that is silent', async () => {
+    const hand = await withTwoNodes();
+    const key = await settled(hand);
+    full.before = () => 'break';
+    await mine(RENTAL_BLOCKS + 1);
+    await hand.look();
+    expect(await hand.end()).toBe(0);
+    const impatient = await withTwoNodes({ WITNESS_AWAY_SEC: '1' });
+    const ended = async (): Promise<true | undefined> => {
+      await impatient.look();
+      return (await impatient.end()) > 0 ? true : undefined;
+    };
+    await until(ended, MOVE_LIMIT_MS, 'the end by one node’s word', 100);
+    expect(await statusesOf(key, 'reclaim')).toEqual(['sending']);
+  });
+});
+
+describe('a settlement', () => {
+  it('takes two nodes where two are configured, or one after a while', async () => {
+    const hand = await withTwoNodes();
+    const key = await sent(hand);
+    solid.before = () => 'break';
+    await mine(SOLID_LAG + 1);
+    await hand.look();
+    expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: false });
+    const impatient = await withTwoNodes({ WITNESS_AWAY_SEC: '1' });
+    await until(
+      async () => {
+        await mine();
+        await impatient.look();
+        return (await orderOf(key)).settled ? true : undefined;
+      },
+      MOVE_LIMIT_MS,
+      'the settlement by one node’s word',
+      100,
+    );
+  });
+});
+
+describe('nodes of two chains', () => {
+  it('have nothing made, ended or sold until they agree again', async () => {
+    const hand = await withTwoNodes();
+    const key = await settled(hand);
+    const twoNodes = await openApi({ ...env, ...TWO_NODES() });
+    const ordering = () =>
+      customer
+        .at(twoNodes.baseUrl)
+        .post('/v1/orders', { receive_address: receivers[2]!, energy: 50_000, duration_sec: 60 });
+    onTestEnd.push(() => twoNodes.close());
+    solid.before = forged;
+    await mine(RENTAL_BLOCKS + 1);
+    await until(() => hand.chain().pool.agreement.dispute, MOVE_LIMIT_MS, 'the contradiction');
+    await hand.look().catch(() => undefined);
+    expect(await hand.end()).toBe(0);
+    expect(await statusesOf(key, 'reclaim')).toEqual([]);
+    expect((await ordering()).body).toMatchObject({ error: 'CHAIN_UNAVAILABLE' });
+    solid.rest();
+    await until(() => (hand.chain().pool.agreement.dispute ? undefined : true), MOVE_LIMIT_MS, 'agreement');
+    await mine();
+    await hand.look();
+    expect(await hand.end()).toBe(1);
+  });
+});
