@@ -261,6 +261,8 @@ export async function clearStage(): Promise<void> {
     if (left.length === 0) break;
   }
   await forgetFailures();
+  // One that no worker reads sells nothing; here nothing of a worker runs by itself.
+  await hand.poolSync().syncWallet(pool.address);
   for (const context of workers.splice(0)) await context.close();
 }
 
