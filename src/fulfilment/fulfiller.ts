@@ -287,7 +287,7 @@ export class Fulfiller {
   private async topUpWhatIsShort(pass: Pass, view: View): Promise<void> {
     for (const { order, plan } of pass.planned) {
       const needed = missingEnergy(order, view.ratio, this.chainView.clockMs);
-      if (needed !== undefined && !view.isTimeDisputed && !pass.again.has(order.id)) {
+      if (needed !== undefined && !view.isDisputed && !pass.again.has(order.id)) {
         await this.guarded(pass, order, async () => {
           const amount = sunForEnergy(needed, view.ratio, this.config.pool.marginBps);
           const isReserved = await this.ending.topUpRunning(order, amount, sunOfOneEnergy(view.ratio));

@@ -191,7 +191,7 @@ export class Runner {
   /** Claims running rentals that fall short of what was sold; one look finds none, unless the ratio has drifted. */
   private async topUp(clockMs: number): Promise<void> {
     const view = this.view.current;
-    if (view === undefined || view.isTimeDisputed) return;
+    if (view === undefined || view.isDisputed) return;
     await freeLane(this.running, LANES);
     if (this.stopping.signal.aborted) return;
     const below = shortBelowE6(view.ratio);
