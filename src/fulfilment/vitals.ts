@@ -249,7 +249,8 @@ function gapOf({ current }: ChainView): number {
 
 /** Unknown while no rental runs, or while the chain cannot be read. */
 function ratioOf(sunPerEnergyE6: bigint | null, { current }: ChainView): number {
-  if (sunPerEnergyE6 === null || current === undefined) return Number.NaN;
+  if (sunPerEnergyE6 === null) return 1;
+  if (current === undefined) return Number.NaN;
   const { totalEnergyLimit, totalEnergyWeight } = current.ratio;
   return Number((sunPerEnergyE6 * totalEnergyLimit) / (10n ** 6n * totalEnergyWeight)) / 1e6;
 }
