@@ -81,6 +81,7 @@ const CLAIM_SHORT = {
      WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL AND sun_per_energy_e6 < $3
        AND ends_at > $4 AND next_run_at IS NULL AND (lease_until IS NULL OR lease_until < statement_timestamp())
        AND (top_up_after IS NULL OR top_up_after <= statement_timestamp())
+       AND ${PAST_IS_KNOWN}
      ORDER BY sun_per_energy_e6 LIMIT $2 FOR UPDATE SKIP LOCKED)
   UPDATE orders o ${CLAIMED}`,
 };

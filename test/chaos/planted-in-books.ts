@@ -17,6 +17,9 @@ import {
   type PlantedBug,
 } from './planted-bug.js';
 
+/** What stands between a claim's conditions and its order. */
+const KNOWN = '\n       AND ${PAST_IS_KNOWN}\n     ';
+
 export const PLANTED_IN_BOOKS: readonly PlantedBug[] = [
   {
     name: 'the charge moves no balance',
@@ -74,8 +77,8 @@ export const PLANTED_IN_BOOKS: readonly PlantedBug[] = [
     name: 'a lease never runs out',
     changes: ['next_run_at', 'id', 'ends_at'].map((order) => ({
       file: WORK,
-      find: `(lease_until IS NULL OR lease_until < statement_timestamp())\n     ORDER BY ${order}`,
-      put: `lease_until IS NULL\n     ORDER BY ${order}`,
+      find: `(lease_until IS NULL OR lease_until < statement_timestamp())${KNOWN}ORDER BY ${order}`,
+      put: `lease_until IS NULL${KNOWN}ORDER BY ${order}`,
     })),
     first: DEATHS,
   },
@@ -83,8 +86,8 @@ export const PLANTED_IN_BOOKS: readonly PlantedBug[] = [
     name: 'only the queue wakes orders',
     changes: one(
       WORK,
-      'WHERE next_run_at <= statement_timestamp() AND (lease_until IS NULL OR lease_until < statement_timestamp())\n     ORDER BY next_run_at',
-      'WHERE false AND next_run_at IS NOT NULL\n     ORDER BY next_run_at',
+      `WHERE next_run_at <= statement_timestamp() AND (lease_until IS NULL OR lease_until < statement_timestamp())${KNOWN}ORDER BY next_run_at`,
+      `WHERE false AND next_run_at IS NOT NULL${KNOWN}ORDER BY next_run_at`,
     ),
     first: ['Redis flushed', 'Redis down'],
   },

@@ -436,7 +436,6 @@ describe('a database clock that was set back', () => {
   it('keeps no wallet from being read', async () => {
     const hand = await Hand.open();
     while (await hand.poolSync().syncNext());
-    expect(await hand.poolSync().syncNext()).toBe(false);
     await byHand(`UPDATE pool_wallet SET synced_at = clock_timestamp() + interval '1 day'`);
     expect(await hand.poolSync().syncNext()).toBe(true);
   });
