@@ -230,11 +230,11 @@ describe('a proof of death', () => {
     const order = await dueAgain(hand, (await orderOf(key)).id);
     const tx = order.legs[0]!.txs[0]!;
     await mine();
-    const { head } = await devnet.control('status', {});
-    const included = Number(head);
+    const included = Number((await devnet.control('status', {})).head);
     await mine(PAST_VALIDITY);
     // Its index denies the transaction, and once, the one block that holds it is told as of another fork.
-    solid.before = (path) => (path.endsWith('gettransactioninfobyid') ? { says: '{}' } : undefined);
+    solid.before = (path, body) =>
+      path.endsWith('gettransactioninfobyid') && body.includes(tx.txid) ? { says: '{}' } : undefined;
     let fork: Promise<unknown> | undefined;
     const { head: top } = await devnet.control('status', {});
     const before = solid.before;
