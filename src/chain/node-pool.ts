@@ -8,7 +8,6 @@ import { ChainUnavailableError, NodeFault } from './errors.js';
 import { Agreement } from './agreement.js';
 import type { BlockHead } from './block.js';
 import type { TronNode } from './node.js';
-import { solidHeaderOf, solidHeadOf } from './tron.client.js';
 
 /** A probe older than this is renewed before a node is judged unhealthy for good. */
 const REVIVE_INTERVAL_MS = 500;
@@ -176,13 +175,13 @@ export class NodePool {
   private async compareBlocks(): Promise<void> {
     const { witnesses } = this.agreement;
     if (witnesses.length < 2) return;
-    const heads = await Promise.all(witnesses.map(async (node) => solidHeadOf(node).catch(() => undefined)));
+    const heads = await Promise.all(witnesses.map(async (node) => node.blocks.head('solid').catch(() => undefined)));
     const number = Math.min(...heads.flatMap((head) => head?.number ?? []));
     const told = await Promise.all(
       witnesses.map(async (node, index) => {
         const head = heads[index];
         if (head === undefined) return undefined;
-        return head.number === number ? head : solidHeaderOf(node, number).catch(() => undefined);
+        return head.number === number ? head : node.blocks.header('solid', number).catch(() => undefined);
       }),
     );
     const testimonies = witnesses.flatMap((node, index) => {

@@ -230,7 +230,7 @@ describe('a proof of death', () => {
     const order = await dueAgain(hand, (await orderOf(key)).id);
     const tx = order.legs[0]!.txs[0]!;
     await mine();
-    const included = Number((await devnet.control('status', {})).head);
+    const included = Number((await devnet.control('status', {}))['head']);
     await mine(PAST_VALIDITY);
     // Its index denies the transaction, and once, the one block that holds it is told as of another fork.
     solid.before = (path, body) =>
