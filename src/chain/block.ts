@@ -128,6 +128,12 @@ export function readBlock(node: string, json: JsonObject): Block {
   return { ...header, transactions, isWhole: true };
 }
 
+/** Whether a transaction succeeded, by what a node tells of its execution. TRON: no result is a success. */
+export function hasSucceeded(info: JsonObject): boolean {
+  const receipt = isJsonObject(info['receipt']) ? info['receipt']['result'] : undefined;
+  return info['result'] !== 'FAILED' && (receipt === undefined || receipt === 'SUCCESS');
+}
+
 /**
  * A block from what `node` says of the execution of its transactions. TRON (gettransactioninfobyblocknum): one entry
  * each, which names a contract where one was called or made. Throws NodeFault.
@@ -146,8 +152,7 @@ export function listedBlock(node: string, header: BlockHeader, infos: unknown): 
     if (int64(info['blockNumber']) !== BigInt(header.number)) {
       throw new NodeFault(node, 'nonsense', 'a list of another block');
     }
-    const receipt = isJsonObject(info['receipt']) ? info['receipt']['result'] : undefined;
-    const succeeded = info['result'] !== 'FAILED' && (receipt === undefined || receipt === 'SUCCESS');
+    const succeeded = hasSucceeded(info);
     if (succeeded && info['contract_address'] === undefined) unknown.push(txid);
     return { txid, succeeded, signed: undefined };
   });

@@ -11,7 +11,7 @@ import {
 } from './chain-parameters.js';
 import { NodeFault } from './errors.js';
 import { int64, isJsonObject, objectsOf, type JsonObject } from './json.js';
-import type { Block, BlockHead, BlockHeader, SignedAct } from './block.js';
+import { hasSucceeded, type Block, type BlockHead, type BlockHeader, type SignedAct } from './block.js';
 import type { PortName } from './node-blocks.js';
 import { readCallOutcome, type CallOutcome, type ContractCall } from './contract-call.js';
 import type { NodePool } from './node-pool.js';
@@ -54,6 +54,7 @@ export interface AccountResources {
 export interface TransactionPlace {
   readonly blockNumber: number;
   readonly feeSun: Sun;
+  readonly succeeded: boolean;
 }
 
 const CONSTANT_CALL = 'wallet/triggerconstantcontract';
@@ -279,5 +280,5 @@ function readPlace(node: TronNode, txid: string, json: JsonObject): TransactionP
   if (Object.keys(json).length === 0) return undefined;
   if (json['id'] !== txid) throw nonsense(node, 'information on another transaction');
   const { block, fee } = amounts(node, json, { block: 'blockNumber', fee: 'fee' });
-  return { blockNumber: Number(block), feeSun: sun(fee) };
+  return { blockNumber: Number(block), feeSun: sun(fee), succeeded: hasSucceeded(json) };
 }

@@ -141,7 +141,7 @@ export class BlockReader {
       let agreed = 0;
       for (const node of nodes) {
         const place = await look(node, txid).catch(() => undefined);
-        if (place?.blockNumber === header.number) agreed += 1;
+        if (place?.blockNumber === header.number && place.succeeded) agreed += 1;
         if (agreed === Math.min(2, this.witnesses)) break;
       }
       if (agreed > 0 && agreed === Math.min(2, this.witnesses)) {

@@ -1,20 +1,22 @@
 /**
  * From solid blocks to final states: an included transaction whose block became solid is final; one whose block did
- * not, falls away. Every healthy node that reached the height must agree on the block.
+ * not, falls away. As many witnesses must agree as on a death: on the block, and on which of our transactions are in it,
+ * for a block's id says nothing of the bytes that a node shows beside it.
  */
 import { Inject, Injectable } from '@nestjs/common';
 import { majorityOf } from '../chain/agreement.js';
-import type { Block, BlockHead } from '../chain/block.js';
+import type { BlockHead, BlockHeader } from '../chain/block.js';
 import { NodeFault } from '../chain/errors.js';
-import { solidHeaderOf, TronClient } from '../chain/tron.client.js';
+import type { TronNode } from '../chain/node.js';
+import { solidHeaderOf, solidPlaceOf, TronClient } from '../chain/tron.client.js';
 import { crashPoint } from '../crash-point.js';
 import { messageOf } from '../errors.js';
 import { Log } from '../http/logger.js';
 import { Database, isDatabaseAway, type Queryable } from '../store/database.js';
 import { allOrEach } from './all-or-each.js';
+import { inLanes } from './lanes.js';
 import { Inclusion, newsOf, type FallenTx, type LockedRow, type MovedTx } from './inclusion.js';
 import { identityOf, Progress } from './progress.js';
-import { BlockReader } from './block-reader.js';
 
 const PAGE = 2000;
 const PAGE_SIZE = PAGE.toString();
@@ -66,6 +68,18 @@ const FINISH_ORDERS = {
       SELECT FROM leg WHERE order_id = o.id AND status NOT IN ('reclaimed', 'released')))`,
 };
 
+/** Witnesses who must show a transaction in a block, where there are so many: two, as for a death. */
+const VOICES = 2;
+/** Transactions asked after at once, of a block that cannot be read. */
+const LOOK_UPS_MAX = 8;
+
+/** Whether a transaction stands in a block: `unknown` where nobody can tell, `disputed` where they tell differently. */
+type Standing = 'present' | 'absent' | 'unknown' | 'disputed';
+
+interface AgreedBlock extends BlockHead {
+  readonly standings: ReadonlyMap<string, Standing>;
+}
+
 interface WaitingTx {
   id: bigint;
   order_id: bigint;
@@ -86,7 +100,6 @@ export class Settlement {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(TronClient) private readonly client: TronClient,
-    @Inject(BlockReader) private readonly blocks: BlockReader,
     @Inject(Inclusion) private readonly inclusion: Inclusion,
     @Inject(Progress) private readonly progress: Progress,
     @Inject(Log) private readonly logger: Log,
@@ -136,7 +149,6 @@ export class Settlement {
     );
     crashPoint('solid.after');
     if (block === undefined) return txs.length;
-    const present = new Set(block.transactions.filter((tx) => tx.succeeded).map((tx) => tx.txid));
     const final: WaitingTx[] = [];
     const fallen: FallenTx[] = [];
     let unknown = 0;
@@ -144,9 +156,9 @@ export class Settlement {
       const blockId = tx.block_id.toString('hex');
       // What was recorded by a node that told another time falls away too: rentals are counted from the block's own.
       const stands = blockId === block.id && tx.block_at.getTime() === block.timestampMs;
-      if (stands && present.has(tx.txid.toString('hex'))) final.push(tx);
-      // Only asked after one by one: that nobody told of it does not mean that it is not there.
-      else if (stands && !block.isWhole && block.unknown === undefined) unknown += 1;
+      const where = stands ? (block.standings.get(tx.txid.toString('hex')) ?? 'unknown') : 'absent';
+      if (where === 'present') final.push(tx);
+      else if (where === 'unknown') unknown += 1;
       else fallen.push({ id: tx.id, orderId: tx.order_id, blockId });
     }
     const unsettled = unknown + (await this.recordFinal(final, block));
@@ -154,7 +166,7 @@ export class Settlement {
     return unsettled + (await this.inclusion.fallAway(fallen));
   }
 
-  private async recordFinal(final: readonly WaitingTx[], block: Block): Promise<number> {
+  private async recordFinal(final: readonly WaitingTx[], block: BlockHead): Promise<number> {
     if (final.length === 0) return 0;
     let done = 0;
     const failed = await allOrEach(
@@ -185,7 +197,7 @@ export class Settlement {
   }
 
   /** The solid block at `number` that enough witnesses agree on, as on a death; undefined while they do not. */
-  private async agreedBlock(number: number, txids: readonly string[]): Promise<Block | undefined> {
+  private async agreedBlock(number: number, txids: readonly string[]): Promise<AgreedBlock | undefined> {
     const { agreement } = this.client.pool;
     const answers = await Promise.all(
       agreement.witnesses.map(async (node) => {
@@ -210,13 +222,67 @@ export class Settlement {
     const [first] = agreeing;
     if (first === undefined || !agreement.suffices(agreeing.map(({ node }) => node))) return undefined;
     try {
-      return await this.blocks.read(first.node, first.header, 'solid', () => Promise.resolve(txids));
+      const ask = ({ node, header }: (typeof agreeing)[number]) => standingsAt(node, header, txids);
+      const voices = await Promise.all(agreeing.slice(0, VOICES).map(ask));
+      let standings = agreedOn(txids, voices);
+      // A third one outvotes whoever of two is alone with it.
+      if ([...standings.values()].includes('disputed')) {
+        voices.push(...(await Promise.all(agreeing.slice(VOICES, VOICES + 1).map(ask))));
+        standings = agreedOn(txids, voices);
+      }
+      if ([...standings.values()].includes('disputed')) {
+        this.logger.error({ block: number }, 'nodes disagree on what is in a solid block');
+        agreement.report(
+          `the transactions of block ${number.toString()}`,
+          agreeing.map(({ node }) => node),
+        );
+        return undefined;
+      }
+      const { id, timestampMs } = first.header;
+      return { number, id, timestampMs, standings };
     } catch (error) {
       if (!(error instanceof NodeFault)) throw error;
-      this.logger.warn({ node: first.node.name, fault: messageOf(error) }, 'no solid block from a node');
+      this.logger.warn({ block: number, fault: messageOf(error) }, 'no solid block from a node');
       return undefined;
     }
   }
+}
+
+/** What one witness says of each of `txids` in its solid block of this header. Throws NodeFault. */
+async function standingsAt(
+  node: TronNode,
+  header: BlockHeader,
+  txids: readonly string[],
+): Promise<ReadonlyMap<string, Standing>> {
+  try {
+    const { transactions } = await node.blocks.contentOf('solid', header);
+    const present = new Set(transactions.filter((tx) => tx.succeeded).map((tx) => tx.txid));
+    return new Map(txids.map((txid) => [txid, present.has(txid) ? 'present' : 'absent']));
+  } catch (error) {
+    if (!(error instanceof NodeFault) || error.kind !== 'unreadable') throw error;
+  }
+  // Asked after one by one: that the node does not tell of one does not mean that it is not there.
+  const standings = new Map<string, Standing>();
+  await inLanes(txids, LOOK_UPS_MAX, async (txid) => {
+    const place = await solidPlaceOf(node, txid);
+    const isThere = place?.blockNumber === header.number && place.succeeded;
+    standings.set(txid, isThere ? 'present' : 'unknown');
+  });
+  return standings;
+}
+
+/** What the voices come to: two alike, or the only one. */
+function agreedOn(txids: readonly string[], voices: readonly ReadonlyMap<string, Standing>[]): Map<string, Standing> {
+  const needed = Math.min(VOICES, voices.length);
+  return new Map(
+    txids.map((txid): [string, Standing] => {
+      const count = (standing: Standing): number => voices.filter((voice) => voice.get(txid) === standing).length;
+      const [present, absent] = [count('present'), count('absent')];
+      if (present > 0 && absent > 0 && present === absent) return [txid, 'disputed'];
+      if (present >= needed) return [txid, 'present'];
+      return [txid, absent >= needed ? 'absent' : 'unknown'];
+    }),
+  );
 }
 
 interface Solid {
@@ -226,7 +292,7 @@ interface Solid {
   readonly settled: readonly { id: bigint; age_sec: number }[];
 }
 
-async function recordSolid(tx: Queryable, final: readonly WaitingTx[], block: Block): Promise<Solid> {
+async function recordSolid(tx: Queryable, final: readonly WaitingTx[], block: BlockHead): Promise<Solid> {
   const locked = await tx.query<LockedRow>(LOCK_WAITING, [final.map((entry) => entry.id)]);
   const ids = locked.map((row) => row.tx_id);
   const moved = await tx.query<MovedTx>(MARK_SOLID, [ids, Buffer.from(block.id, 'hex')]);

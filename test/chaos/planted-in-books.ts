@@ -105,8 +105,13 @@ export const PLANTED_IN_BOOKS: readonly PlantedBug[] = [
       },
       {
         file: SETTLEMENT,
-        find: `import { solidHeaderOf, TronClient } from`,
-        put: `import { headerOf as solidHeaderOf, TronClient } from`,
+        find: `import { solidHeaderOf, solidPlaceOf, TronClient } from`,
+        put: `import { headerOf as solidHeaderOf, solidPlaceOf, TronClient } from`,
+      },
+      {
+        file: SETTLEMENT,
+        find: `node.blocks.contentOf('solid', header)`,
+        put: `node.blocks.contentOf('full', header)`,
       },
     ],
     first: ['fork', 'fork after a broadcast'],

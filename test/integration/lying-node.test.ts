@@ -5,6 +5,7 @@ import { signWithKey } from '../../src/chain/keys.js';
 import { buildTransaction } from '../../src/chain/signed-transaction.js';
 import { sun } from '../../src/money/units.js';
 import { ChainUnavailableError } from '../../src/chain/errors.js';
+import { newOwner } from '../order-chain.js';
 import { until } from '../../src/local/wait.js';
 import {
   api,
@@ -78,6 +79,24 @@ const withTwoNodes = (): Promise<Hand> =>
     TRON_SOLIDITY_NODE_URLS: `${solid.url},${devnet.second!.solidUrl}`,
   });
 
+/** One node's final blocks hold a delegation by our wallet, signed with this key, that is in no block of the chain. */
+async function showInBlocks(node: number, privateKey: Uint8Array): Promise<void> {
+  const reference = { number: 1, id: 'ab'.repeat(32), timestampMs: 0 };
+  const { rawData } = buildTransaction(
+    { type: 'delegate', owner: pool.address, receiver: receivers[1]!, amountSun: sun(5_000_000n) },
+    { permissionId: 2, reference, expiresAtMs: 2, timestampMs: 1 },
+  );
+  const signature = [signWithKey(rawData, privateKey).toString('hex')];
+  const transactions = [{ ret: [{ contractRet: 'SUCCESS' }], signature, raw_data_hex: rawData.toString('hex') }];
+  await devnet.control('faults', {
+    kind: 'wrong',
+    wrong: 'replace',
+    node,
+    path: 'walletsolidity/getblockbynum',
+    replace: { transactions },
+  });
+}
+
 it('a node alone in telling a later time ends no rental', async () => {
   const hand = await withTwoNodes();
   const key = await sent(hand);
@@ -126,21 +145,7 @@ it('a node alone in telling of an act of our wallets accuses nobody', async () =
   expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: true });
   const search = (with_: Hand) => with_.orphans().search({ fence: 0, leaseSec: 60, scannedTo: undefined });
   const found = () => api.database.query('SELECT txid FROM orphan_tx');
-  // Signed by the wallet's own key, and in no block of the chain.
-  const reference = { number: 1, id: 'ab'.repeat(32), timestampMs: 0 };
-  const { rawData } = buildTransaction(
-    { type: 'delegate', owner: pool.address, receiver: receivers[1]!, amountSun: sun(5_000_000n) },
-    { permissionId: 2, reference, expiresAtMs: 2, timestampMs: 1 },
-  );
-  const signature = [signWithKey(rawData, pool.privateKey).toString('hex')];
-  const transactions = [{ ret: [{ contractRet: 'SUCCESS' }], signature, raw_data_hex: rawData.toString('hex') }];
-  await devnet.control('faults', {
-    kind: 'wrong',
-    wrong: 'replace',
-    node: 0,
-    path: 'walletsolidity/getblockbynum',
-    replace: { transactions },
-  });
+  await showInBlocks(0, pool.privateKey);
   // A worker that begins: what was read before the lie is not read again.
   const other = await withTwoNodes();
   await expect(search(other)).rejects.toBeInstanceOf(ChainUnavailableError);
@@ -148,4 +153,26 @@ it('a node alone in telling of an act of our wallets accuses nobody', async () =
   await devnet.control('faults/clear', {});
   await search(hand);
   expect(await found()).toEqual([]);
+});
+
+it('an act that names our wallet, and is signed by a key that is none of its own, is nobody’s', async () => {
+  const hand = await withTwoNodes();
+  await sent(hand);
+  await mine(SOLID_LAG);
+  for (const node of [0, 1]) await showInBlocks(node, newOwner().privateKey);
+  await hand.orphans().search({ fence: 0, leaseSec: 60, scannedTo: undefined });
+  expect(await api.database.query('SELECT txid FROM orphan_tx')).toEqual([]);
+});
+
+it('a final block in which one of two nodes alone shows our transaction settles nothing', async () => {
+  const hand = await withTwoNodes();
+  const key = await sent(hand);
+  await showInBlocks(1, pool.privateKey);
+  await mine(SOLID_LAG);
+  await hand.look();
+  expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: false });
+  await devnet.control('faults/clear', {});
+  // A worker that begins: who was contradicted is believed again only after a while.
+  await (await withTwoNodes()).look();
+  expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: true });
 });
