@@ -140,6 +140,9 @@ it.each(ROWS)(
   120_000 + HOLD_SEC * 1000,
 );
 
+const heldTransactions = async (): Promise<number> =>
+  Number((await world.metric('held_transactions'))[0]!.split(' ')[1]);
+
 it('a held order does not move, and is told of by a gauge until it does', async () => {
   await world.syncAll();
   const key = await buy(victim, 5);
@@ -147,8 +150,10 @@ it('a held order does not move, and is told of by a gauge until it does', async 
   await whileHeld([`SELECT FROM leg WHERE order_id = ${ORDER} FOR UPDATE`], async () => {
     await othersGoOn();
     expect(await see(key)).toMatchObject({ settled: false });
+    expect(await heldTransactions()).toBeGreaterThan(0);
   });
   await untilSeen(key, 'reclaimed and over', ({ over }) => over);
+  await until(async () => ((await heldTransactions()) === 0 ? true : undefined), LIMIT_MS, 'nothing being held');
 }, 120_000);
 
 it.each(['orders', 'leg', 'pool_slot', 'credit_account', 'credit_entry'])(
