@@ -34,9 +34,14 @@ const INCLUDED_BETWEEN = {
     WHERE status = 'included' AND block_number BETWEEN $1 AND $2 LIMIT 5000`,
 };
 
-const OLDEST_INCLUDED = {
-  name: 'oldest_included',
-  text: `SELECT min(block_number) AS number FROM chain_tx WHERE status = 'included' AND block_number > $1`,
+/**
+ * The first block that may hold something not final: an included transaction's own, and of one that was sent the block
+ * after its reference. Looked for once, at the start.
+ */
+const OLDEST_OPEN = {
+  name: 'oldest_open',
+  text: `SELECT min(CASE status WHEN 'included' THEN block_number ELSE ref_block_number + 1 END) AS number FROM chain_tx
+    WHERE status IN ('included', 'sending') AND CASE status WHEN 'included' THEN block_number ELSE ref_block_number END > $1`,
 };
 
 const ANY_WALLET = { name: 'any_wallet', text: `SELECT address FROM pool_wallet ORDER BY id LIMIT 1` };
@@ -262,9 +267,12 @@ export class Follower {
     }
   }
 
-  /** A process that begins looks as far back as something included waits to become solid: forks happened meanwhile. */
+  /**
+   * A process that begins looks back to the first block that may hold a transaction still alive, whatever its state:
+   * forks and inclusions happened meanwhile. What is older is found by its order's look-up, or proven dead.
+   */
   private async firstToRead(headNumber: number): Promise<number> {
-    const [row] = await this.database.query<{ number: bigint | null }>(OLDEST_INCLUDED, [headNumber - BLOCKS_BACK_MAX]);
+    const [row] = await this.database.query<{ number: bigint | null }>(OLDEST_OPEN, [headNumber - BLOCKS_BACK_MAX]);
     const oldest = row?.number ?? null;
     return Math.min(headNumber - 1, oldest === null ? headNumber - 1 : Number(oldest));
   }

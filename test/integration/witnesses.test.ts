@@ -254,3 +254,12 @@ describe('nodes of two chains', () => {
     expect(await hand.end()).toBe(1);
   });
 });
+
+it('a worker that begins reads the blocks in which something sent before may stand, though no index tells of it', async () => {
+  const key = await sent(await withTwoNodes());
+  await mine(3);
+  await devnet.control('faults', { kind: 'wrong', wrong: 'empty', path: 'gettransactioninfobyid' });
+  const next = await withTwoNodes();
+  await next.look();
+  expect(await orderOf(key)).toMatchObject({ status: 'delivered' });
+});
