@@ -3,17 +3,18 @@ import { BillingModule } from '../billing/billing.module.js';
 import { PoolModule } from '../pool/pool.module.js';
 import { History } from '../chain/history.js';
 import { Database } from '../store/database.js';
+import { historyByBooks } from '../verify/final-transactions.js';
 import { ActivationCheck } from './activation-check.js';
 import { BlockReader } from './block-reader.js';
 import { Broadcaster } from './broadcast.js';
 import { ChainView } from './chain-view.js';
 import { Ending } from './ending.js';
-import { historyByBooks } from './final-transactions.js';
 import { Follower } from './follower.js';
 import { ForeignEnds } from './foreign-ends.js';
 import { Fulfiller } from './fulfiller.js';
 import { Inclusion } from './inclusion.js';
 import { KnownPast } from './known-past.js';
+import { NodeFigures } from './node-figures.js';
 import { OrdersProcessor } from './orders.processor.js';
 import { Outbound } from './outbound.js';
 import { Progress } from './progress.js';
@@ -46,6 +47,7 @@ import { Work } from './work.js';
     Fulfiller,
     Inclusion,
     KnownPast,
+    NodeFigures,
     OrdersProcessor,
     Orphans,
     Outbound,

@@ -1,7 +1,6 @@
 /** What the reconciler and the pool have to show as gauges, sampled in the background, never by a scrape. */
 import { Inject, Injectable } from '@nestjs/common';
 import { Gauge } from 'prom-client';
-import { TronClient } from '../chain/tron.client.js';
 import { monotonicMs } from '../clock.js';
 import { Metrics } from '../http/metrics.js';
 import { Database } from '../store/database.js';
@@ -55,7 +54,6 @@ export class ReconcilerFigures {
 
   constructor(
     @Inject(Database) private readonly database: Database,
-    @Inject(TronClient) client: TronClient,
     @Inject(Metrics) { registry }: Metrics,
   ) {
     const gauge = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
@@ -78,7 +76,6 @@ export class ReconcilerFigures {
         this.set((monotonicMs() - passedAt()) / 1000);
       },
     });
-    watchNodes(client, gauge);
   }
 
   /** What a pass found. */
@@ -117,24 +114,4 @@ export class ReconcilerFigures {
 
 function magnitude(value: bigint): bigint {
   return value < 0n ? -value : value;
-}
-
-type GaugeMaker = (name: string, help: string, ...labelNames: 'node'[]) => Gauge<'node'>;
-
-/** From what is known of the nodes anyhow; a scrape asks nobody. */
-function watchNodes(client: TronClient, gauge: GaugeMaker): void {
-  const each = (name: string, help: string, read: (node: (typeof client.pool.nodes)[number]) => number): void => {
-    const made = gauge(name, help, 'node');
-    Object.assign(made, {
-      collect: () => {
-        for (const node of client.pool.nodes) made.set({ node: node.name }, read(node));
-      },
-    });
-  };
-  const highest = (): number => Math.max(0, ...client.pool.nodes.map((node) => node.head?.number ?? 0));
-  each('chain_node_lag_blocks', 'Blocks that a node’s head is behind the highest one.', (node) =>
-    node.head === undefined ? highest() : highest() - node.head.number,
-  );
-  each('chain_node_stalled_seconds', 'Time since a node’s head last moved.', (node) => node.stalledMs / 1000);
-  each('chain_node_healthy', 'Whether a node is asked.', (node) => (node.isHealthy ? 1 : 0));
 }

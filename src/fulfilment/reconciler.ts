@@ -14,6 +14,7 @@ import { Database } from '../store/database.js';
 import { findingsOf, type CheckResult, type Finding, type Report } from '../verify/finding.js';
 import { verifyBooks } from '../verify/verify.js';
 import { ForeignEnds } from './foreign-ends.js';
+import { NodeFigures } from './node-figures.js';
 import { ReconcilerFigures } from './reconciler-figures.js';
 import { Orphans, type Turn } from './reconciler-orphans.js';
 
@@ -52,12 +53,13 @@ export class Reconciler {
     @Inject(Orphans) private readonly orphans: Orphans,
     @Inject(ForeignEnds) private readonly foreignEnds: ForeignEnds,
     @Inject(ReconcilerFigures) private readonly figures: ReconcilerFigures,
+    @Inject(NodeFigures) private readonly nodes: NodeFigures,
     @Inject(Log) private readonly log: Log,
   ) {}
 
   /** One look: a pass if one is due, or if this process never made one. Returns ms until the next look. */
   async look(): Promise<number> {
-    await this.figures.sample();
+    await Promise.all([this.figures.sample(), this.nodes.look()]);
     const isForced = this.isFirst;
     const [row] = await this.database.query<{ fence: number; scanned_to: bigint | null }>(TAKE_TURN, [
       LEASE_SEC,

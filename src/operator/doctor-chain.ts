@@ -1,5 +1,7 @@
 /** The doctor's look at the TRON nodes, the token and the pool's wallets on chain. Reads only. */
 import { addressToHex, isAddress } from '../chain/address.js';
+import { NodeFault } from '../chain/errors.js';
+import type { History } from '../chain/history.js';
 import { keysInClear, nodeOptionsOf } from '../chain/configured-nodes.js';
 import { TronNode } from '../chain/node.js';
 import { headerOf, solidHeaderOf, solidHeadOf, type ChainAccount, type TronClient } from '../chain/tron.client.js';
@@ -119,6 +121,24 @@ async function lookAtSolid(node: TronNode, head: number, genesis: string | undef
     const todo = 'Correct TRON_SOLIDITY_NODE_URLS: without solid blocks nothing settles and nothing is refunded.';
     return [fault(check, `Its solidity port gives no usable answer: ${messageOf(error)}.`, todo)];
   }
+}
+
+/** Whether every witness keeps transaction history. */
+export async function lookAtHistory({ pool }: TronClient, history: History): Promise<Finding[]> {
+  const todo = 'Name one with storage.transHistory.switch = on that is not pruned: its absences prove nothing.';
+  const findings = await Promise.all(
+    pool.agreement.witnesses.map(async (node) => {
+      const check = `history ${node.name}`;
+      try {
+        if (await history.keeps(node)) return ok(check, 'It keeps transaction history.');
+        return fault(check, 'It keeps no transaction history.', todo);
+      } catch (error) {
+        if (!(error instanceof NodeFault)) throw error;
+        return warning(check, `It could not be looked at: ${messageOf(error)}.`, 'Set the nodes right first.');
+      }
+    }),
+  );
+  return findings;
 }
 
 /** Whether TOKEN_CONTRACT is a contract that answers like a token. */

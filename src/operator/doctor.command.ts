@@ -4,10 +4,11 @@ import { Option, type Command } from 'commander';
 import { TronClient } from '../chain/tron.client.js';
 import { Config, ConfigError, readConfig } from '../config.js';
 import { Database } from '../store/database.js';
+import { historyByBooks } from '../verify/final-transactions.js';
 import { integerArg } from './arguments.js';
 import { HeldRates } from '../billing/held-rates.js';
 import type { Desk } from './desk.js';
-import { lookAtNodes, lookAtToken, lookAtWallets } from './doctor-chain.js';
+import { lookAtHistory, lookAtNodes, lookAtToken, lookAtWallets } from './doctor-chain.js';
 import {
   lookAtHeldRate,
   lookAtPrices,
@@ -71,6 +72,7 @@ async function lookInside(parts: INestApplicationContext): Promise<Finding[]> {
   const tron = parts.get(TronClient);
   const wallets = await parts.get(PoolWallets).list();
   return [
+    ...(await lookAtHistory(tron, historyByBooks(parts.get(Database)))),
     ...(await lookAtToken(tron, config)),
     ...(await lookAtSecrets(parts.get(KeyRewrap))),
     ...(await lookAtWallets(tron, wallets, config)),

@@ -1,7 +1,11 @@
 // Several nodes and what each is believed for: who must agree before an order ends, and what happens while they do not.
 import 'reflect-metadata';
 import { idOf } from '../../src/chain/block-header.js';
+import { NodeFigures } from '../../src/fulfilment/node-figures.js';
+import { Metrics } from '../../src/http/metrics.js';
 import { until } from '../../src/local/wait.js';
+import { lookAtHistory } from '../../src/operator/doctor-chain.js';
+import { historyByBooks } from '../../src/verify/final-transactions.js';
 import { openApi } from '../factory.js';
 import {
   api,
@@ -243,12 +247,15 @@ describe('nodes of two chains', () => {
     solid.before = forged;
     await mine(RENTAL_BLOCKS + 1);
     await until(() => hand.chain().pool.agreement.dispute, MOVE_LIMIT_MS, 'the contradiction');
+    const disputed = () => hand.part(Metrics).registry.getSingleMetricAsString('chain_nodes_disputed');
+    expect(await disputed()).toMatch(/^chain_nodes_disputed 1$/m);
     await hand.look().catch(() => undefined);
     expect(await hand.end()).toBe(0);
     expect(await statusesOf(key, 'reclaim')).toEqual([]);
     expect((await ordering()).body).toMatchObject({ error: 'CHAIN_UNAVAILABLE' });
     solid.rest();
     await until(() => (hand.chain().pool.agreement.dispute ? undefined : true), MOVE_LIMIT_MS, 'agreement');
+    expect(await disputed()).toMatch(/^chain_nodes_disputed 0$/m);
     await mine();
     await hand.look();
     expect(await hand.end()).toBe(1);
@@ -262,4 +269,25 @@ it('a worker that begins reads the blocks in which something sent before may sta
   const next = await withTwoNodes();
   await next.look();
   expect(await orderOf(key)).toMatchObject({ status: 'delivered' });
+});
+
+it('a node without transaction history is named, by a gauge and by the doctor, until it has one', async () => {
+  const hand = await withTwoNodes();
+  await settled(hand);
+  const [one, other] = [new URL(full.url).host, new URL(devnet.second!.fullUrl).host];
+  const lacking = async () => {
+    const text = await hand.part(Metrics).registry.getSingleMetricAsString('chain_node_without_history');
+    return [one, other].map((node) => new RegExp(`node="${node}"} (\\d)`).exec(text)?.[1]);
+  };
+  await noHistory(0);
+  await hand.part(NodeFigures).look();
+  expect(await lacking()).toEqual(['1', '0']);
+  const findings = await lookAtHistory(hand.chain(), historyByBooks(api.database));
+  expect(findings.map(({ state }) => state)).toEqual(['fault', 'ok']);
+  await devnet.control('faults/clear', {});
+  const next = await withTwoNodes();
+  await next.look();
+  await next.part(NodeFigures).look();
+  const text = await next.part(Metrics).registry.getSingleMetricAsString('chain_node_without_history');
+  expect(text).not.toMatch(/} 1$/m);
 });
