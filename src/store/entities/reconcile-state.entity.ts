@@ -33,10 +33,4 @@ export class ReconcileState {
 
   @Column({ ...TIMESTAMPTZ, name: 'scanned_at', nullable: true })
   scannedAt!: Date | null;
-
-  @Column({ ...BIGINT, name: 'content_checked_to' })
-  contentCheckedTo!: bigint;
-
-  @Column({ ...BIGINT, name: 'content_audited_to' })
-  contentAuditedTo!: bigint;
 }

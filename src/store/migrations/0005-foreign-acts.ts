@@ -19,10 +19,7 @@ const UP = [
      ADD COLUMN search_mark text,
      ADD COLUMN search_until timestamptz,
      -- The time of the last block that was searched, by the chain's clock.
-     ADD COLUMN scanned_at timestamptz,
-     -- Transactions up to this id were compared with their legs; and how far the slow repetition of that has come.
-     ADD COLUMN content_checked_to bigint NOT NULL DEFAULT 0,
-     ADD COLUMN content_audited_to bigint NOT NULL DEFAULT 0`,
+     ADD COLUMN scanned_at timestamptz`,
   `CREATE OR REPLACE FUNCTION server_mark() RETURNS text LANGUAGE plpgsql STABLE AS $$
    DECLARE
      v_timeline text := '';
@@ -214,7 +211,7 @@ BEGIN
 END$$`,
   `DROP FUNCTION server_mark`,
   `ALTER TABLE reconcile_state DROP COLUMN server_mark, DROP COLUMN search_mark, DROP COLUMN search_until,
-     DROP COLUMN scanned_at, DROP COLUMN content_checked_to, DROP COLUMN content_audited_to`,
+     DROP COLUMN scanned_at`,
   `DROP INDEX credit_entry_compensation`,
   `ALTER TABLE explained_finding DROP COLUMN amount`,
   `ALTER TABLE orphan_tx DROP COLUMN leg_ids`,
