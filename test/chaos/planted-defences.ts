@@ -32,6 +32,17 @@ const AGAINST_STRANGERS: readonly PlantedBug[] = [
     changes: one('chain/node-blocks.ts', 'this.coming.set(key, coming);', ''),
     test: integration('node-blocks')('a block is read once, whoever wants it and of which port'),
   },
+  {
+    name: 'whoever signed, an act is the wallet owner’s',
+    changes: one(
+      'verify/strangers.ts',
+      `return meet(signers, await permitted) ? 'owner' : undefined;`,
+      `return (await permitted).size > 0 ? 'owner' : undefined;`,
+    ),
+    test: integration('lying-node')(
+      'an act that names our wallet, and is signed by a key that is none of its own, is nobody’s',
+    ),
+  },
 ];
 
 const AGAINST_NODES: readonly PlantedBug[] = [
@@ -106,6 +117,47 @@ const AGAINST_NODES: readonly PlantedBug[] = [
       'if (outcome.kind.length > 0) return outcome;',
     ),
     test: integration('quotes-nodes')('that runs out of time once is run again'),
+  },
+  {
+    name: 'a node without history proves a death',
+    changes: one(
+      'fulfilment/proof.ts',
+      'const keepsHistory = await this.history.keeps(node);',
+      'const keepsHistory = this.history.lackingMs(node) >= 0;',
+    ),
+    test: integration('witnesses')('by the word of a node without history waits as for one that is away'),
+  },
+  {
+    name: 'the later clock of two ends rentals',
+    changes: one('chain/agreement.ts', 'times.sort((a, b) => b - a);', 'times.sort((a, b) => a - b);'),
+    test: integration('witnesses')('is not brought forward by a node that is far ahead of the other one'),
+  },
+  {
+    name: 'a silent witness is waited for without end',
+    changes: one(
+      'chain/agreement.ts',
+      'return node.awayMs > this.awayMaxMs;',
+      'return node.awayMs > this.awayMaxMs * 1e9;',
+    ),
+    test: integration('witnesses')(
+      'waits so long for a witness that is silent, then goes on by the other’s word, and says so',
+    ),
+  },
+  {
+    name: 'one of two nodes tells what is final',
+    changes: one('fulfilment/settlement.ts', 'agreeing.slice(0, VOICES).map(ask)', 'agreeing.slice(0, 1).map(ask)'),
+    test: integration('lying-node')(
+      'a final block in which one of two nodes alone shows our transaction settles nothing',
+    ),
+  },
+  {
+    name: 'a starting follower looks back to what was included alone',
+    changes: one(
+      'fulfilment/follower.ts',
+      `WHERE status IN ('included', 'sending') AND CASE`,
+      `WHERE status = 'included' AND CASE`,
+    ),
+    test: integration('witnesses')('a worker that begins reads the blocks in which something sent before may stand'),
   },
 ];
 
@@ -206,6 +258,59 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
       'return restSec * 0;',
     ),
     test: integration('foreign-acts')('that cannot be signed is tried ever more rarely'),
+  },
+  {
+    name: 'what the network’s growth takes is not made up for',
+    changes: one('fulfilment/work.ts', 'AND sun_per_energy_e6 < $3', 'AND sun_per_energy_e6 < $3 AND false'),
+    test: integration('running-rentals')('a rental that the network’s growth halves is topped up to what was sold'),
+  },
+  {
+    name: 'a rental is topped up while a top-up is on its way',
+    changes: one(
+      'fulfilment/running-rentals.ts',
+      `if (open.some((leg) => leg.status !== 'active')) return undefined;`,
+      '',
+    ),
+    test: integration('running-rentals')('two workers top a rental up once, and one whose claim was lost adds nothing'),
+  },
+  {
+    name: 'one held order holds up the inclusion of all',
+    changes: one(
+      'fulfilment/inclusion.ts',
+      `AND t.status = 'sending'\n    ORDER BY o.id, t.id FOR NO KEY UPDATE OF o, t, l SKIP LOCKED`,
+      `AND t.status = 'sending'\n    ORDER BY o.id, t.id FOR NO KEY UPDATE OF o, t, l`,
+    ),
+    test: integration('held-rows')('a held order does not move, and is told of by a gauge until it does'),
+  },
+  {
+    name: 'what another session held is forgotten',
+    changes: one('fulfilment/follower.ts', 'this.arrears.set(block, applied?.left ?? txids, ratio);', ''),
+    test: integration('held-rows')('a held order does not move, and is told of by a gauge until it does'),
+  },
+  {
+    name: 'an explanation holds for any amount',
+    changes: one(
+      'verify/finding.ts',
+      'return amount > 0n ? amount <= explained : amount >= explained;',
+      'return amount !== undefined || explained !== undefined;',
+    ),
+    test: integration('explained')('an explanation holds for the amount explained and less'),
+  },
+  {
+    name: 'what was dropped or is dead counts as known on chain',
+    changes: one('verify/strangers.ts', `'built', 'signed', 'dropped', 'dead'`, `'built', 'signed'`),
+    test: integration('reconciler')(
+      'bytes that were dropped, but stand in a block, are an unrecorded act, and taken back',
+    ),
+  },
+  {
+    name: 'orders are claimed on a server whose past is not known',
+    changes: one(
+      'fulfilment/work.ts',
+      'SELECT coalesce(server_mark = server_mark(), true) AND search_until IS NULL FROM reconcile_state',
+      'SELECT true FROM reconcile_state',
+    ),
+    test: integration('reconciler')('on another server, or from data that was read back, nothing is fulfilled'),
   },
 ];
 
