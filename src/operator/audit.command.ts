@@ -4,13 +4,14 @@ import { InvalidArgumentError } from 'commander';
 import { Database } from '../store/database.js';
 import { integerArg } from './arguments.js';
 import type { Desk } from './desk.js';
-import { table } from './layout.js';
+import { entry, timeText } from './layout.js';
 
 const limitArg = integerArg(1n, 1000n);
 const entryArg = integerArg(1n, 2n ** 53n - 1n);
 
 interface ListOptions {
   readonly by?: string;
+  readonly role?: string;
   readonly action?: string;
   readonly subject?: string;
   readonly since?: Date;
@@ -23,6 +24,10 @@ interface AuditRow {
   readonly id: bigint;
   readonly at: Date;
   readonly actor: string;
+  /** Null in entries from before these were kept. */
+  readonly login_role: string | null;
+  readonly acting_role: string | null;
+  readonly os_user: string | null;
   readonly action: string;
   readonly subject: string;
   readonly reason: string | null;
@@ -30,10 +35,11 @@ interface AuditRow {
 }
 
 /** A prefix of the action, since `orders` is all that was done to orders; everything else exactly. */
-const LIST = `SELECT id, at, actor, action, subject, reason, detail FROM audit_log
+const LIST = `SELECT id, at, actor, login_role, acting_role, os_user, action, subject, reason, detail FROM audit_log
   WHERE ($1::text IS NULL OR actor = $1) AND ($2::text IS NULL OR starts_with(action, $2)) AND ($3::text IS NULL OR subject = $3)
     AND ($4::timestamptz IS NULL OR at >= $4) AND ($5::timestamptz IS NULL OR at < $5) AND ($6::bigint IS NULL OR id < $6)
-  ORDER BY id DESC LIMIT $7`;
+    AND ($7::text IS NULL OR $7 IN (login_role, acting_role))
+  ORDER BY id DESC LIMIT $8`;
 
 /** A day or a moment; without a zone it is UTC. */
 function timeArg(text: string): Date {
@@ -50,42 +56,62 @@ function timeArg(text: string): Date {
 export function addAuditCommands(program: Command, desk: Desk): void {
   const audit = program.command('audit').description('who did what to the service, and why');
   audit
-    .command('list')
+    .command('list', { isDefault: true })
     .description('what was done by commands, newest first')
     .option('--by <actor>', 'by this person; the name is what was told with --actor, not proven')
+    .option('--role <role>', 'by this role of the database, which it writes itself')
     .option('--action <action>', 'of this action, or all that begin so: credits, orders.compensate, …')
     .option('--subject <subject>', 'to this project, order, wallet or finding')
     .option('--since <time>', 'from this day or time on (UTC)', timeArg)
     .option('--until <time>', 'before this day or time (UTC)', timeArg)
-    .option('--before <entry>', 'only entries older than this one', entryArg)
+    .option('--before <entry>', 'only entries older than this one: the next page', entryArg)
     .addOption(new Option('--limit <n>', 'how many').argParser(limitArg).default(50n, '50'))
-    .action((options: ListOptions) =>
-      desk.operate(async (parts) => {
-        const rows = await parts
-          .get(Database)
-          .query<AuditRow>(LIST, [
-            options.by ?? null,
-            options.action ?? null,
-            options.subject ?? null,
-            options.since ?? null,
-            options.until ?? null,
-            options.before ?? null,
-            Number(options.limit),
-          ]);
-        const human = table(
-          ['entry', 'at', 'by', 'action', 'subject', 'reason', 'detail'],
-          rows.map((row) => [
-            row.id,
-            row.at,
-            row.actor,
-            row.action,
-            row.subject,
-            row.reason,
-            row.detail === null ? null : JSON.stringify(row.detail),
-          ]),
-          'No such entries.',
-        );
-        desk.print(human, { entries: rows });
-      }),
-    );
+    .action((options: ListOptions) => list(desk, options));
+}
+
+async function list(desk: Desk, options: ListOptions): Promise<void> {
+  await desk.operate(async (parts) => {
+    const limit = Number(options.limit);
+    const found = await parts.get(Database).query<AuditRow>(LIST, [
+      options.by ?? null,
+      options.action ?? null,
+      options.subject ?? null,
+      options.since ?? null,
+      options.until ?? null,
+      options.before ?? null,
+      options.role ?? null,
+      // One more, to know whether there is another page.
+      limit + 1,
+    ]);
+    const rows = found.slice(0, limit);
+    const last = found.length > limit ? rows.at(-1) : undefined;
+    const more = last === undefined ? [] : [`Older ones: the same with --before ${last.id.toString()}`];
+    desk.print([...rows.map(entryText), ...more].join('\n') || 'No such entries.', {
+      entries: rows,
+      ...(last !== undefined && { next_before: last.id }),
+    });
+  });
+}
+
+function entryText(row: AuditRow): string {
+  return entry(
+    [row.id.toString(), timeText(row.at), row.action],
+    [
+      ['on', row.subject],
+      ['by', row.actor],
+      ['as', identityText(row)],
+      ['why', row.reason],
+      ['what', row.detail === null ? null : JSON.stringify(row.detail)],
+    ],
+  );
+}
+
+/** What the actor did not choose; null when nothing of it is known. */
+function identityText(row: AuditRow): string | null {
+  const roles = [...new Set([row.login_role, row.acting_role])].filter((role) => role !== null);
+  const parts = [
+    ...(row.os_user === null ? [] : [`system user ${row.os_user}`]),
+    ...(roles.length === 0 ? [] : [`database role ${roles.join(', acting as ')}`]),
+  ];
+  return parts.length === 0 ? null : parts.join(', ');
 }

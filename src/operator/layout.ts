@@ -29,6 +29,43 @@ export function fields(pairs: readonly (readonly [string, Cell])[]): string {
   return shown.map(([name, value]) => `${name.padEnd(width)}  ${cellText(value)}`).join('\n');
 }
 
+const COLUMNS_MAX = 80;
+const INDENT = 4;
+
+/**
+ * A heading line, and names and values indented beneath it; absent values are left out. No line is longer than 80
+ * columns, and no value can begin a line of its own: longer ones are broken, control characters are shown as spaces.
+ */
+export function entry(heading: readonly Cell[], pairs: readonly (readonly [string, Cell])[]): string {
+  const shown = pairs.filter(([, value]) => value !== undefined && value !== null);
+  const names = Math.max(0, ...shown.map(([name]) => name.length)) + 2;
+  const lines = shown.flatMap(([name, value]) =>
+    brokenAt(COLUMNS_MAX - INDENT - names, cellText(value)).map(
+      (line, index) => ' '.repeat(INDENT) + (index === 0 ? name : '').padEnd(names) + line,
+    ),
+  );
+  const [first = '', ...rest] = brokenAt(COLUMNS_MAX - INDENT, heading.map(cellText).join('  '));
+  return [first, ...rest.map((line) => ' '.repeat(INDENT) + line), ...lines].join('\n');
+}
+
+/** `text` in lines of at most `width`, between words where there are any. */
+function brokenAt(width: number, text: string): string[] {
+  const lines: string[] = [''];
+  for (const word of text.split(/[\p{Cc}\p{Cf}\s]+/u).flatMap((each) => piecesOf(each, width))) {
+    const last = lines.at(-1) ?? '';
+    if (last === '') lines[lines.length - 1] = word;
+    else if (last.length + 1 + word.length <= width) lines[lines.length - 1] = `${last} ${word}`;
+    else lines.push(word);
+  }
+  return lines;
+}
+
+function piecesOf(word: string, width: number): string[] {
+  const pieces: string[] = [];
+  for (let at = 0; at < word.length; at += width) pieces.push(word.slice(at, at + width));
+  return pieces;
+}
+
 function cellText(cell: Cell): string {
   if (cell === undefined || cell === null) return '–';
   if (cell instanceof Date) return timeText(cell);

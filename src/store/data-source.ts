@@ -23,6 +23,7 @@ import { KeptRows1760000000003 } from './migrations/0003-kept-rows.js';
 import { Capacity1760000000004 } from './migrations/0004-capacity.js';
 import { ForeignActs1760000000005 } from './migrations/0005-foreign-acts.js';
 import { Delivery1760000000007 } from './migrations/0007-delivery.js';
+import { AuditRoles1760000000012 } from './migrations/0012-audit-roles.js';
 
 /** Every table as an entity without relations, for plain reads; money and state are written by SQL alone. */
 const ENTITIES = [
@@ -53,6 +54,7 @@ const MIGRATIONS: readonly (new () => MigrationInterface & { readonly name: stri
   Capacity1760000000004,
   ForeignActs1760000000005,
   Delivery1760000000007,
+  AuditRoles1760000000012,
 ];
 
 /** What the table `migrations` holds when the schema is this version's. */

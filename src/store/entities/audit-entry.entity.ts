@@ -24,4 +24,15 @@ export class AuditEntry {
 
   @Column({ type: 'jsonb', nullable: true })
   detail!: Readonly<Record<string, unknown>> | null;
+
+  /** Who logged in to the database, and as whom the statement ran; written by the database. Null in older entries. */
+  @Column({ name: 'login_role', type: 'text', nullable: true })
+  loginRole!: string | null;
+
+  @Column({ name: 'acting_role', type: 'text', nullable: true })
+  actingRole!: string | null;
+
+  /** The user that the acting process runs as; null in older entries. */
+  @Column({ name: 'os_user', type: 'text', nullable: true })
+  osUser!: string | null;
 }

@@ -5,6 +5,16 @@ const REFUSE_CHANGE_SQL = `
 CREATE OR REPLACE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
    BEGIN RAISE EXCEPTION '% is append-only', TG_TABLE_NAME USING ERRCODE = 'check_violation'; END $$`;
 
+/** Writes when and by which role an entry is made: what a caller says of these does not count. */
+const STAMP_AUDIT_ENTRY_SQL = `
+CREATE OR REPLACE FUNCTION stamp_audit_entry() RETURNS trigger LANGUAGE plpgsql AS $$
+   BEGIN
+     NEW.at := clock_timestamp();
+     NEW.login_role := session_user;
+     NEW.acting_role := current_user;
+     RETURN NEW;
+   END $$`;
+
 /** Tells every API process to drop its cached record of a project; the argument names the column with its id. */
 const ANNOUNCE_PROJECT_SQL = `
 CREATE OR REPLACE FUNCTION announce_project() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -44,6 +54,7 @@ CREATE OR REPLACE FUNCTION sales_stop_reaches_wallets() RETURNS trigger LANGUAGE
 
 export const TRIGGER_FUNCTIONS: Readonly<Record<string, string>> = {
   refuse_change: REFUSE_CHANGE_SQL,
+  stamp_audit_entry: STAMP_AUDIT_ENTRY_SQL,
   announce_project: ANNOUNCE_PROJECT_SQL,
   pool_wallet_status: POOL_WALLET_STATUS_SQL,
   sales_stop_reaches_wallets: SALES_STOP_REACHES_WALLETS_SQL,

@@ -27,6 +27,7 @@ export function bodyOf(statement: string): string {
 export const TRIGGERS: readonly string[] = [
   `CREATE TRIGGER audit_log_append_only BEFORE DELETE OR UPDATE ON audit_log FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER audit_log_no_truncate BEFORE TRUNCATE ON audit_log FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
+  `CREATE TRIGGER audit_log_stamped BEFORE INSERT ON audit_log FOR EACH ROW EXECUTE FUNCTION stamp_audit_entry()`,
   `CREATE TRIGGER chain_tx_guard BEFORE INSERT OR UPDATE ON chain_tx FOR EACH ROW EXECUTE FUNCTION chain_tx_guard()`,
   `CREATE TRIGGER chain_tx_kept BEFORE DELETE ON chain_tx FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER chain_tx_no_truncate BEFORE TRUNCATE ON chain_tx FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
