@@ -1,15 +1,22 @@
-#!/bin/sh
-# Puts a dump into the empty database that DATABASE_URL names: all of it in one transaction, or nothing.
+#!/bin/bash
+# Puts a dump into the empty database that DATABASE_URL (or DATABASE_URL_FILE) names: all of it in one transaction, or
+# nothing.
 #   docker/restore.sh FILE
 # Nothing of the service may run meanwhile. What to do afterwards: docs/operating.md, Restore.
-set -eu
-: "${DATABASE_URL:?names the empty database to restore into}"
+set -euo pipefail
+here=$(dirname "$0")
 file=${1:?say which dump}
-tables=$(psql --no-psqlrc --tuples-only --no-align --command \
-  "SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'public'" "$DATABASE_URL")
+# shellcheck source=docker/database-url.sh
+. "$here/database-url.sh"
+
+sql() {
+  psql --no-psqlrc --quiet --tuples-only --no-align --set=ON_ERROR_STOP=1 "$url"
+}
+tables=$(sql <<<"SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'public'")
 if [ "$tables" != 0 ]; then
   echo "The database is not empty; restore into a new one." >&2
   exit 1
 fi
-pg_restore --single-transaction --exit-on-error --no-owner --no-privileges --dbname="$DATABASE_URL" "$file"
-psql --no-psqlrc --quiet --command ANALYZE "$DATABASE_URL"
+pg_restore --single-transaction --exit-on-error --no-owner --no-privileges --dbname="$url" "$file"
+# Of our tables alone: the system's belong to somebody else, and each would be a warning.
+sql <<<"SELECT format('ANALYZE %I.%I', schemaname, tablename) FROM pg_tables WHERE schemaname = 'public' \\gexec"

@@ -1,0 +1,24 @@
+#!/bin/sh
+# Starts Alertmanager with the addresses of ALERT_PAGE_URL and ALERT_TICKET_URL (the same one unless set) in its
+# configuration. Without an address nobody would be told, so there is none by default.
+#   alertmanager.sh TEMPLATE RENDERED [argument of alertmanager...]
+set -eu
+template=$1 rendered=$2
+shift 2
+page=${ALERT_PAGE_URL:?the URL of the webhook that wakes somebody}
+ticket=${ALERT_TICKET_URL:-$page}
+
+quoted() { # as text of sed in a YAML string
+  case $1 in
+    *"'"* | *"
+"*) echo 'The address of a webhook may hold neither quotes nor line breaks.' >&2; exit 64 ;;
+    http://* | https://*) printf '%s' "$1" | sed 's/[&|\\]/\\&/g' ;;
+    *) echo 'The address of a webhook must begin with http:// or https://.' >&2; exit 64 ;;
+  esac
+}
+page=$(quoted "$page")
+ticket=$(quoted "$ticket")
+umask 077
+sed -e "s|@ALERT_PAGE_URL@|$page|" -e "s|@ALERT_TICKET_URL@|$ticket|" "$template" >"$rendered"
+unset ALERT_PAGE_URL ALERT_TICKET_URL
+exec alertmanager --config.file="$rendered" "$@"

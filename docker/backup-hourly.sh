@@ -1,0 +1,32 @@
+#!/bin/bash
+# Backs up at once and then every BACKUP_EVERY_SEC, until it is told to stop; every DRILL_EVERY-th dump (0 = none) is
+# restored in a drill. Each success is marked in BACKUP_MARK, whose age a health check judges.
+#   docker/backup-hourly.sh DIRECTORY
+set -uo pipefail
+# Each command in a process group of its own, so that what it started ends with it.
+set -m
+here=$(dirname "$0")
+directory=${1:?say where the dumps go}
+mark=${BACKUP_MARK:-/tmp/backup-ok}
+every=${BACKUP_EVERY_SEC:-3600}
+drill_every=${DRILL_EVERY:-24}
+working=
+trap '[ -z "$working" ] || kill -TERM -- "-$working" 2>/dev/null; wait; exit 0' TERM INT
+
+# In the background, so that the signal to stop is heard at once.
+run() {
+  "$@" &
+  working=$!
+  wait "$working"
+}
+for ((turn = 0; ; turn++)); do
+  started=$SECONDS
+  if run "$here/backup.sh" "$directory" &&
+    { [ "$drill_every" -eq 0 ] || [ $((turn % drill_every)) -ne 0 ] || run "$here/restore-drill.sh" "$directory"; }; then
+    touch "$mark"
+  else
+    echo "The backup or its drill failed; the next try is in $every s." >&2
+  fi
+  left=$((every - (SECONDS - started)))
+  [ "$left" -le 0 ] || run sleep "$left"
+done

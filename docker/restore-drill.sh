@@ -1,0 +1,33 @@
+#!/bin/bash
+# Proves that the newest dump of a directory can be used: restores it into a database made for it, and asks the CLI
+# whether its schema is current and its records keep every rule. The database is dropped whatever comes of it. It is made
+# on the server of DRILL_DATABASE_URL, or else of DATABASE_URL, whose user must be allowed to create databases.
+#   docker/restore-drill.sh DIRECTORY
+# CLI names the command line's program (default: node dist/bundle/main.cli.js beside this folder).
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+directory=${1:?say where the dumps are}
+[ -z "${DRILL_DATABASE_URL:-}" ] || export DATABASE_URL=$DRILL_DATABASE_URL
+# shellcheck source=docker/database-url.sh
+. "$here/database-url.sh"
+
+newest=$(find "$directory" -maxdepth 1 -type f -name 'energy-????????T??????Z.dump' | sort | tail -1)
+[ -n "$newest" ] || { echo "There is no dump in $directory." >&2; exit 1; }
+
+with_database() { # URL, database
+  local query=${1#"${1%%\?*}"} base=${1%%\?*}
+  local scheme=${base%%://*} rest=${base#*://}
+  echo "$scheme://${rest%%/*}/$2$query"
+}
+scratch=energy_drill_$(date -u +%Y%m%d_%H%M%S)_$$
+psql --no-psqlrc --quiet --command "CREATE DATABASE $scratch" "$url"
+trap 'psql --no-psqlrc --quiet --command "DROP DATABASE IF EXISTS $scratch WITH (FORCE)" "$url"' EXIT
+DATABASE_URL=$(with_database "$DATABASE_URL" "$scratch")
+export DATABASE_URL
+unset DATABASE_URL_FILE
+
+read -ra cli <<<"${CLI:-node $here/../dist/bundle/main.cli.js}"
+"$here/restore.sh" "$newest"
+"${cli[@]}" migrate check
+findings=$("${cli[@]}" verify --no-chain) || { echo "$findings" >&2; exit 1; }
+echo "$newest can be restored: schema and records are in order"

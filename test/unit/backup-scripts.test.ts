@@ -1,0 +1,153 @@
+// The scripts that back up and restore, with the tools of Postgres exchanged for ones that note how they are called.
+// With the real ones they run in docker/check.sh.
+import { execFile, spawn } from 'node:child_process';
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { until } from '../../src/local/wait.js';
+
+const scripts = fileURLToPath(new URL('../../docker/', import.meta.url));
+let dir: string;
+let dumps: string;
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'energy-backup-scripts-'));
+  dumps = mkdtempSync(join(dir, 'dumps-'));
+  tool('pg_dump', 'for last; do case $last in --file=*) echo dump > "${last#--file=}";; esac; done');
+  tool('pg_restore', ':');
+  tool('psql', '[[ $* == *--command* ]] || cat > /dev/null; echo 0');
+  tool('cli', 'exit "${CLI_CODE:-0}"');
+});
+
+afterEach(() => {
+  rmSync(dir, { recursive: true });
+});
+
+/** A program that notes its arguments and the password it was given, then does `work`. */
+function tool(name: string, work: string): void {
+  const file = join(dir, name);
+  const note = `printf '%s\\t' ${name} "$*" "\${PGPASSWORD-none}" >> '${dir}/calls'; echo >> '${dir}/calls'`;
+  writeFileSync(file, `#!/bin/bash\n${note}\n${work}\n`);
+  chmodSync(file, 0o755);
+}
+
+interface Call {
+  readonly name: string;
+  readonly args: string;
+  readonly password: string;
+}
+const calls = (): Call[] =>
+  readFileSync(join(dir, 'calls'), 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.split('\t'))
+    .map(([name = '', args = '', password = '']) => ({ name, args, password }));
+
+async function run(script: string, args: readonly string[], env: Record<string, string>): Promise<string> {
+  const done = await promisify(execFile)(join(scripts, script), [...args], {
+    env: { PATH: `${dir}:${process.env['PATH'] ?? ''}`, ...env },
+    timeout: 20_000,
+  });
+  return done.stdout.trim();
+}
+
+const PASSWORD = 'p@ss:w/o r%d\\n';
+const SECRET_URL = `postgres://energy:${encodeURIComponent(PASSWORD)}@db.internal:5433/energy?sslmode=require`;
+const OPEN_URL = 'postgres://energy@db.internal:5433/energy?sslmode=require';
+
+test('no script says the password of the database in the arguments of a process, and every tool gets it', async () => {
+  const file = await run('backup.sh', [dumps], { DATABASE_URL: SECRET_URL });
+  await run('restore.sh', [file], { DATABASE_URL: SECRET_URL });
+  await run('restore-drill.sh', [dumps], { DATABASE_URL: SECRET_URL, CLI: 'cli' });
+  const made = calls();
+  expect(made.map(({ name }) => name)).toEqual(expect.arrayContaining(['pg_dump', 'pg_restore', 'psql', 'cli']));
+  const secrets = [PASSWORD, encodeURIComponent(PASSWORD), 'p%40ss', 'p@ss'];
+  for (const { args } of made) expect(secrets.filter((secret) => args.includes(secret))).toEqual([]);
+  expect(made.some(({ args }) => args.includes(OPEN_URL))).toBe(true);
+  const connected = made.filter(({ args }) => args.includes('postgres://'));
+  expect(connected.length).toBeGreaterThan(6);
+  expect([...new Set(connected.map(({ password }) => password))]).toEqual([PASSWORD]);
+});
+
+test('the URL may lie in a file, and a URL without a password stays as it is', async () => {
+  const urlFile = join(dir, 'url');
+  writeFileSync(urlFile, `${OPEN_URL}\n`, { mode: 0o600 });
+  await run('backup.sh', [dumps], { DATABASE_URL_FILE: urlFile });
+  expect(calls()[0]).toMatchObject({ name: 'pg_dump', password: 'none' });
+  expect(calls()[0]!.args).toContain(`--dbname=${OPEN_URL}`);
+});
+
+test.each([
+  ['postgres://energy@db/energy?sslmode=require&password=secret', /before the host/],
+  ['mysql://energy:secret@db/energy', /must begin with postgres/],
+  ['', /DATABASE_URL/],
+])('a URL that cannot be kept out of the arguments is refused: %s', async (url, says) => {
+  const refused = run('backup.sh', [dumps], { DATABASE_URL: url });
+  await expect(refused).rejects.toThrow(says);
+  await expect(refused).rejects.not.toThrow(/secret/);
+  expect(readdirSync(dir)).not.toContain('calls');
+});
+
+test('the newest dumps stay, and of older days one each; other files are left alone', async () => {
+  const old = (day: string, hour: string) => `energy-202601${day}T${hour}0000Z.dump`;
+  const days = ['01', '02', '03', '04', '05', '06'];
+  for (const day of days) for (const hour of ['03', '15', '21']) writeFileSync(join(dumps, old(day, hour)), '');
+  writeFileSync(join(dumps, 'notes.txt'), '');
+  const newest = await run('backup.sh', [dumps], { DATABASE_URL: OPEN_URL, KEEP_NEWEST: '3', KEEP_DAYS: '2' });
+  expect(readdirSync(dumps).sort()).toEqual(
+    [newest.split('/').at(-1)!, old('06', '21'), old('06', '15'), old('05', '21'), old('04', '21'), 'notes.txt'].sort(),
+  );
+});
+
+test('a dump that fails leaves what was there and ends with its code', async () => {
+  writeFileSync(join(dumps, 'energy-20260101T000000Z.dump'), '');
+  tool('pg_dump', 'exit 3');
+  await expect(run('backup.sh', [dumps], { DATABASE_URL: OPEN_URL, KEEP_NEWEST: '0' })).rejects.toMatchObject({
+    code: 3,
+  });
+  expect(readdirSync(dumps)).toEqual(['energy-20260101T000000Z.dump']);
+});
+
+test('a drill restores the newest dump into a database of its own, and drops it whatever comes of it', async () => {
+  for (const day of ['01', '02']) writeFileSync(join(dumps, `energy-202601${day}T000000Z.dump`), '');
+  const drill = async (code: string) =>
+    run('restore-drill.sh', [dumps], { DATABASE_URL: SECRET_URL, CLI: 'cli', CLI_CODE: code });
+  expect(await drill('0')).toContain('energy-20260102T000000Z.dump can be restored');
+  await expect(drill('1')).rejects.toMatchObject({ code: 1 });
+  const made = calls();
+  const scratch = made.flatMap(({ args }) => /CREATE DATABASE (energy_drill_\w+)/.exec(args)?.[1] ?? []);
+  const dropped = made.flatMap(({ args }) => /DROP DATABASE IF EXISTS (energy_drill_\w+)/.exec(args)?.[1] ?? []);
+  expect(scratch).toHaveLength(2);
+  expect(dropped).toEqual(scratch);
+  const restored = made.filter(({ name }) => name === 'pg_restore');
+  expect(restored.map(({ args }) => args)).toEqual(
+    scratch.map((name) => expect.stringContaining(`/${name}?sslmode=require`) as string),
+  );
+});
+
+test('the hourly run backs up, drills, marks its success, and ends at SIGTERM with all that it started', async () => {
+  const mark = join(dir, 'mark');
+  const hourly = spawn(join(scripts, 'backup-hourly.sh'), [dumps], {
+    env: {
+      PATH: `${dir}:${process.env['PATH'] ?? ''}`,
+      DATABASE_URL: SECRET_URL,
+      CLI: 'cli',
+      BACKUP_MARK: mark,
+      BACKUP_EVERY_SEC: '120',
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  try {
+    const isMarked = () => Promise.resolve(existsSync(mark) ? true : undefined);
+    await until(isMarked, 30_000, 'the first backup and its drill');
+    expect(calls().some(({ args }) => args.startsWith('verify'))).toBe(true);
+    // Its pipes close when the last of what it started has ended.
+    const closed = new Promise<number | null>((resolve) => hourly.on('close', resolve));
+    hourly.kill('SIGTERM');
+    expect(await closed).toBe(0);
+  } finally {
+    hourly.kill('SIGKILL');
+  }
+});

@@ -1,0 +1,217 @@
+// What docker/ says of containers and units: the limits that each has, and that its files fit each other. The schema of
+// compose.yaml, and the files of Prometheus, Alertmanager and Caddy, are checked by their own tools in docker/check.sh.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { BlockList } from 'node:net';
+import { parse } from 'yaml';
+
+const path = (file: string): string => fileURLToPath(new URL(`../../${file}`, import.meta.url));
+const read = (file: string): string => readFileSync(path(file), 'utf8');
+
+interface Service {
+  readonly image: string;
+  readonly build?: { readonly target: string };
+  readonly profiles?: readonly string[];
+  readonly command?: readonly string[];
+  readonly entrypoint?: readonly string[];
+  readonly user?: string;
+  readonly read_only?: boolean;
+  readonly init?: boolean;
+  readonly cap_drop?: readonly string[];
+  readonly cap_add?: readonly string[];
+  readonly privileged?: boolean;
+  readonly security_opt?: readonly string[];
+  readonly mem_limit?: string;
+  readonly pids_limit?: number;
+  readonly logging?: { readonly options: Readonly<Record<string, string>> };
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly ports?: readonly string[];
+  readonly volumes?: readonly string[];
+  readonly networks?: readonly string[] | { readonly edge: { readonly ipv4_address: string } };
+}
+interface Compose {
+  readonly services: Readonly<Record<string, Service>>;
+  readonly networks: { readonly edge: { readonly ipam: { readonly config: readonly Record<string, string>[] } } };
+  readonly volumes: Readonly<Record<string, unknown>>;
+}
+
+const compose = parse(read('docker/compose.yaml'), { merge: true }) as Compose;
+const services = Object.entries(compose.services);
+const dockerfile = read('docker/Dockerfile');
+
+test.each(services)('the container %s is confined and limited', (_name, service) => {
+  expect(service).toMatchObject({ read_only: true, init: true, cap_drop: ['ALL'] });
+  expect(service.security_opt).toContain('no-new-privileges:true');
+  expect(service).not.toHaveProperty('privileged');
+  expect(service).not.toHaveProperty('cap_add');
+  expect(service.user).toMatch(/^(?!root|0)\w+(:\d+)?$/);
+  expect(service.mem_limit).toMatch(/^\d+[mg]$/);
+  expect(service.pids_limit).toBeGreaterThan(0);
+  expect(service.logging?.options).toEqual({ 'max-size': '50m', 'max-file': expect.any(String) });
+});
+
+test.each(services)('the image of %s is ours, or named by its exact patch release', (_name, { image, build }) => {
+  if (build === undefined) expect(image).toMatch(/^[a-z/]+:v?\d+\.\d+(\.\d+)?(-[a-z]+)?$/);
+  else {
+    expect(image).toMatch(/^energy-rental(-\w+)?:\$\{VERSION:-latest\}$/);
+    expect(dockerfile).toMatch(new RegExp(`^FROM \\S+ AS ${build.target}$`, 'm'));
+  }
+});
+
+test('what images are built from is named by exact patch releases, one for each program', () => {
+  const own = [...dockerfile.matchAll(/ AS (\w+)$/gm)].map(([, name]) => name!);
+  const bases = [...dockerfile.matchAll(/^FROM (\S+)/gm)]
+    .map(([, base]) => base!)
+    .filter((base) => !own.includes(base));
+  for (const base of bases) expect(base).toMatch(/^[a-z]+:\d+\.\d+(\.\d+)?-[a-z]+(-slim)?$/);
+  const programs = bases.map((base) => base.split(':')[0]!);
+  expect(new Set(bases).size).toBe(new Set(programs).size);
+  // The tools that dump and the server that is dumped are of one release.
+  expect(bases).toContain(compose.services['postgres']!.image);
+});
+
+test('no secret has a default, and none is among the arguments of a process', () => {
+  const variables = [...read('docker/compose.yaml').matchAll(/\$\{([A-Z_]+)([^}]*)\}/g)];
+  const secrets = variables.filter(([, name]) => /PASSWORD|KEY$|SECRET|_URL$/.test(name!));
+  expect(secrets.length).toBeGreaterThan(5);
+  for (const [all, , rest] of secrets)
+    expect({ all, rest }).toEqual({ all, rest: expect.stringMatching(/^(:\?.+|:-)$/) });
+  for (const [name, { command = [], entrypoint = [] }] of services) {
+    const secret = [...command, ...entrypoint].filter((argument) => /(?<!\$)\$\{/.test(argument));
+    expect({ name, secret }).toEqual({ name, secret: [] });
+  }
+});
+
+test('only the proxy is reached from outside of the machine', () => {
+  const open = services.flatMap(([name, { ports = [] }]) =>
+    ports.filter((port) => !port.startsWith('127.0.0.1:')).map(() => name),
+  );
+  expect([...new Set(open)]).toEqual(['proxy']);
+  for (const [name, { ports = [] }] of services) {
+    if (name !== 'api') expect(ports.filter((port) => port.includes('9100') || port.endsWith(':5432'))).toEqual([]);
+  }
+});
+
+test('the API believes the address of the proxy, which no other container can be given', () => {
+  const { networks } = compose.services['proxy']!;
+  const address = Array.isArray(networks) ? '' : (networks as { edge: { ipv4_address: string } }).edge.ipv4_address;
+  expect(compose.services['api']!.environment!['TRUSTED_PROXIES']).toBe(`\${TRUSTED_PROXIES:-${address}}`);
+  const { subnet = '', ip_range: range = '' } = compose.networks.edge.ipam.config[0]!;
+  const isIn = (network: string): boolean => {
+    const [base = '', bits = ''] = network.split('/');
+    const list = new BlockList();
+    list.addSubnet(base, Number(bits));
+    return list.check(address);
+  };
+  expect([isIn(subnet), isIn(range)]).toEqual([true, false]);
+  // Ten API processes and the proxy are all that is on it.
+  expect(
+    services.filter(([, service]) => JSON.stringify(service.networks ?? []).includes('edge')).map(([name]) => name),
+  ).toEqual(['api', 'proxy']);
+});
+
+test('every file that is mounted or copied into an image is there, and every volume is declared', () => {
+  for (const [name, { volumes = [] }] of services) {
+    // A folder that the operator names is not ours to have.
+    for (const volume of volumes.filter((each) => !each.startsWith('${'))) {
+      const [from = ''] = volume.split(':');
+      const isThere = from.startsWith('./') ? existsSync(path(`docker/${from}`)) : from in compose.volumes;
+      expect({ name, volume, isThere }).toEqual({ name, volume, isThere: true });
+    }
+  }
+  const allowed = read('.dockerignore').split('\n');
+  const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, files]) => files!.split(' '));
+  for (const file of copied) {
+    expect({ file, isThere: existsSync(path(file)), isSent: allowed.includes(`!${file}`) }).toEqual({
+      file,
+      isThere: true,
+      isSent: true,
+    });
+  }
+});
+
+test('the profiles are those that the file explains', () => {
+  const used = new Set(services.flatMap(([, { profiles = [] }]) => profiles));
+  const explained = [...read('docker/compose.yaml').matchAll(/^# {3}(\w+) {2,}/gm)].map(([, name]) => name!);
+  expect([...used].sort()).toEqual([...explained, 'cli'].sort());
+});
+
+test('Grafana is given a source and a dashboard that fit each other and Prometheus', () => {
+  const source = parse(read('docker/grafana/datasource.yaml')) as { datasources: { type: string; url: string }[] };
+  expect(source.datasources).toMatchObject([{ type: 'prometheus', url: 'http://prometheus:9090', isDefault: true }]);
+  expect(compose.services).toHaveProperty('prometheus');
+  const boards = parse(read('docker/grafana/dashboards.yaml')) as { providers: { options: { path: string } }[] };
+  const folder = boards.providers[0]!.options.path;
+  const mounted = compose.services['grafana']!.volumes!.find((volume) => volume.startsWith('./dashboard.json'));
+  expect(mounted).toMatch(new RegExp(`:${folder}/[a-z-]+\\.json:ro$`));
+  expect(mounted).toContain(compose.services['grafana']!.environment!['GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH']);
+  const board = JSON.parse(read('docker/dashboard.json')) as { uid: string; templating: { list: { type: string }[] } };
+  expect(board.uid).toBe('energy-rental');
+  expect(board).not.toHaveProperty('__inputs');
+  expect(board.templating.list).toMatchObject([{ name: 'datasource', type: 'datasource', query: 'prometheus' }]);
+});
+
+test('every severity has somebody who is told, and silence is kept about alerts that exist', () => {
+  const manager = parse(read('docker/alertmanager.yml')) as {
+    route: { receiver: string; routes: { matchers: string[]; receiver: string }[] };
+    receivers: { name: string }[];
+    inhibit_rules: { source_matchers: string[]; target_matchers: string[] }[];
+  };
+  const alerts = parse(read('docker/alerts.yml')) as {
+    groups: { rules: { alert: string; labels: { severity: string } }[] }[];
+  };
+  const rules = alerts.groups.flatMap((group) => group.rules);
+  const receivers = manager.receivers.map(({ name }) => name);
+  expect(receivers).toContain(manager.route.receiver);
+  for (const { receiver } of manager.route.routes) expect(receivers).toContain(receiver);
+  expect(new Set(rules.map(({ labels }) => labels.severity))).toEqual(new Set(receivers));
+  expect(manager.route.routes.flatMap(({ matchers }) => matchers)).toEqual(['severity="page"']);
+  const names = manager.inhibit_rules
+    .flatMap((rule) => [...rule.source_matchers, ...rule.target_matchers])
+    .flatMap((matcher) => /^alertname=~?"([\w|]+)"$/.exec(matcher)![1]!.split('|'));
+  expect(names.filter((name) => !rules.some(({ alert }) => alert === name))).toEqual([]);
+  const prometheus = parse(read('docker/prometheus.yml')) as {
+    alerting: { alertmanagers: { static_configs: { targets: string[] }[] }[] };
+  };
+  expect(prometheus.alerting.alertmanagers[0]!.static_configs[0]!.targets).toEqual(['alertmanager:9093']);
+});
+
+const units = readdirSync(path('docker/systemd')).filter((name) => name.endsWith('.service'));
+const settingsOf = (unit: string): Map<string, string> =>
+  new Map([...read(`docker/systemd/${unit}`).matchAll(/^(\w+)=(.*)$/gm)].map(([, name, value]) => [name!, value!]));
+
+test.each(units)('the unit %s runs a program of ours as a user of its own, confined and limited', (unit) => {
+  const settings = settingsOf(unit);
+  expect(Object.fromEntries(settings)).toMatchObject({
+    NoNewPrivileges: 'yes',
+    CapabilityBoundingSet: '',
+    ProtectSystem: 'strict',
+    ProtectHome: 'yes',
+    PrivateTmp: 'yes',
+    RestrictNamespaces: 'yes',
+    MemoryMax: expect.stringMatching(/^\d+[MG]$/) as string,
+    TasksMax: expect.stringMatching(/^\d+$/) as string,
+  });
+  expect(read('docker/systemd/energy-rental.sysusers.conf')).toContain(`\nu ${settings.get('User')!} - `);
+  const [program = '', file = ''] =
+    /^(?:\/usr\/bin\/node (?:--\S+ )*)?(\S+\.(?:js|sh))/.exec(settings.get('ExecStart')!) ?? [];
+  expect(program).not.toBe('');
+  const source = file.replace('/opt/energy-rental/', '').replace(/^dist\/bundle\/(main\.\w+)\.js$/, 'src/$1.ts');
+  expect({ source, isThere: existsSync(path(source)) }).toEqual({ source, isThere: true });
+});
+
+test('no two programs share a user, but the backup and its drill', () => {
+  const users = units.filter((unit) => !unit.includes('drill')).map((unit) => settingsOf(unit).get('User'));
+  expect(new Set(users).size).toBe(users.length);
+});
+
+test('every secret of a unit is a credential, and none is a setting', () => {
+  for (const unit of units) {
+    const given = [...read(`docker/systemd/${unit}`).matchAll(/([A-Z_]+)_FILE=%d\/([\w-]+)/g)].map(
+      ([, , name]) => name!,
+    );
+    const loaded = [...read(`docker/systemd/${unit}`).matchAll(/^LoadCredential=([\w-]+):/gm)].map(([, name]) => name!);
+    expect({ unit, given: given.sort() }).toEqual({ unit, given: loaded.sort() });
+    expect(read(`docker/systemd/${unit}`)).not.toMatch(/(PASSWORD|MASTER_KEY|_URL)=/);
+  }
+});
