@@ -271,7 +271,7 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
       `if (open.some((leg) => leg.status !== 'active')) return undefined;`,
       '',
     ),
-    test: integration('running-rentals')('two workers top a rental up once, and one whose claim was lost adds nothing'),
+    test: integration('running-rentals')('while a top-up is on its way no other one is made'),
   },
   {
     name: 'one held order holds up the inclusion of all',
@@ -280,12 +280,12 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
       `AND t.status = 'sending'\n    ORDER BY o.id, t.id FOR NO KEY UPDATE OF o, t, l SKIP LOCKED`,
       `AND t.status = 'sending'\n    ORDER BY o.id, t.id FOR NO KEY UPDATE OF o, t, l`,
     ),
-    test: integration('held-rows')('a held order does not move, and is told of by a gauge until it does'),
+    test: integration('fulfilment-guards')('a transaction whose rows another session holds is passed over'),
   },
   {
     name: 'what another session held is forgotten',
     changes: one('fulfilment/follower.ts', 'this.arrears.set(block, applied?.left ?? txids, ratio);', ''),
-    test: integration('held-rows')('a held order does not move, and is told of by a gauge until it does'),
+    test: integration('fulfilment-guards')('a transaction whose rows another session holds is passed over'),
   },
   {
     name: 'an explanation holds for any amount',

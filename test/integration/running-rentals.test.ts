@@ -161,6 +161,18 @@ it('two workers top a rental up once, and one whose claim was lost adds nothing'
   expect(await legsOf(key)).toEqual(['active', 'top-up active']);
 });
 
+it('while a top-up is on its way no other one is made, however far the network grows', async () => {
+  const hand = await Hand.open();
+  const key = await settledRental(hand);
+  await networkGrows(200, hand);
+  expect(await hand.topUp()).toBe(1);
+  await networkGrows(400, hand);
+  await hand.advance();
+  expect(await legsOf(key)).toEqual(['active', 'top-up placed']);
+  await arrive(hand);
+  await runOut(hand, key);
+});
+
 it('less than one percent is no shortfall, and so is one for which hardly any time is left', async () => {
   const hand = await Hand.open();
   const key = await settledRental(hand);

@@ -179,6 +179,8 @@ describe('a death', () => {
 
 describe('an end', () => {
   it('is not brought forward by a node that is far ahead of the other one', async () => {
+    // Long enough a chain that the node behind stands on a block too.
+    await mine(60);
     const hand = await withTwoNodes();
     await settled(hand);
     const early = async (): Promise<number> => {
