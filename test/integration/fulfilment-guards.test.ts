@@ -103,7 +103,9 @@ it('a transaction whose rows another session holds is passed over for the others
   await session.connect();
   try {
     await session.query('BEGIN');
-    await session.query(`SELECT FROM leg l JOIN orders o ON o.id = l.order_id WHERE o.key = $1 FOR UPDATE OF l`, [held]);
+    await session.query(`SELECT FROM leg l JOIN orders o ON o.id = l.order_id WHERE o.key = $1 FOR UPDATE OF l`, [
+      held,
+    ]);
     await mine();
     await hand.look();
     expect((await orderOf(other)).status).toBe('delivered');
