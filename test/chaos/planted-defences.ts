@@ -280,12 +280,12 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
       `AND t.status = 'sending'\n    ORDER BY o.id, t.id FOR NO KEY UPDATE OF o, t, l SKIP LOCKED`,
       `AND t.status = 'sending'\n    ORDER BY o.id, t.id FOR NO KEY UPDATE OF o, t, l`,
     ),
-    test: integration('fulfilment-guards')('a transaction whose rows another session holds is passed over'),
+    test: integration('fulfilment-nodes')('a transaction whose rows another session holds is passed over'),
   },
   {
     name: 'what another session held is forgotten',
     changes: one('fulfilment/follower.ts', 'this.arrears.set(block, applied?.left ?? txids, ratio);', ''),
-    test: integration('fulfilment-guards')('a transaction whose rows another session holds is passed over'),
+    test: integration('fulfilment-nodes')('a transaction whose rows another session holds is passed over'),
   },
   {
     name: 'an explanation holds for any amount',

@@ -2,7 +2,6 @@
 // replaced, bytes that waited too long. Each test fails when its guard is taken out.
 import 'reflect-metadata';
 import { jest } from '@jest/globals';
-import pg from 'pg';
 import { readBlock } from '../../src/chain/block.js';
 import { signWithKey } from '../../src/chain/keys.js';
 import { buildTransaction, signedTransactionHex } from '../../src/chain/signed-transaction.js';
@@ -91,32 +90,6 @@ async function soldSun(key: string): Promise<bigint> {
   );
   return row!.sun;
 }
-
-it('a transaction whose rows another session holds is passed over for the others of its block, and counted once it is free', async () => {
-  const hand = await Hand.open();
-  const [held, other] = [await rent(receivers[0]!), await rent(receivers[1]!)];
-  await mine();
-  await hand.look();
-  await hand.advance();
-  expect([await statusesOf(held), await statusesOf(other)]).toEqual([['sending'], ['sending']]);
-  const session = new pg.Client({ connectionString: stageDatabaseUrl() });
-  await session.connect();
-  try {
-    await session.query('BEGIN');
-    await session.query(`SELECT FROM leg l JOIN orders o ON o.id = l.order_id WHERE o.key = $1 FOR UPDATE OF l`, [
-      held,
-    ]);
-    await mine();
-    await hand.look();
-    expect((await orderOf(other)).status).toBe('delivered');
-    expect((await orderOf(held)).status).toBe('placed');
-  } finally {
-    await session.end();
-  }
-  // No block and no question to a node is needed any more.
-  await hand.look();
-  expect((await orderOf(held)).status).toBe('delivered');
-});
 
 describe('a claim that was lost', () => {
   it('records no signature', async () => {

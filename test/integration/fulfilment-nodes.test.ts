@@ -1,5 +1,7 @@
-// What the worker makes of nodes: whom it tells of a transaction, whose word it takes, and what it does without.
+// What the worker makes of nodes: whom it tells of a transaction, whose word it takes, and what it does without; and of a
+// block in which another session holds some of the rows.
 import 'reflect-metadata';
+import pg from 'pg';
 import {
   api,
   clearStage,
@@ -16,6 +18,8 @@ import {
   receivers,
   rent,
   START_LIMIT_MS,
+  stageDatabaseUrl,
+  statusesOf,
   txsOf,
 } from '../protocol-stage.js';
 
@@ -123,4 +127,30 @@ describe('a broadcast', () => {
     expect(tries).toBe(2);
     expect(await answersTo(key)).toContain('SUCCESS');
   });
+});
+
+it('a transaction whose rows another session holds is passed over for the others of its block, and counted once it is free', async () => {
+  const hand = await Hand.open();
+  const [held, other] = [await rent(receivers[0]!), await rent(receivers[1]!)];
+  await mine();
+  await hand.look();
+  await hand.advance();
+  expect([await statusesOf(held), await statusesOf(other)]).toEqual([['sending'], ['sending']]);
+  const session = new pg.Client({ connectionString: stageDatabaseUrl() });
+  await session.connect();
+  try {
+    await session.query('BEGIN');
+    await session.query(`SELECT FROM leg l JOIN orders o ON o.id = l.order_id WHERE o.key = $1 FOR UPDATE OF l`, [
+      held,
+    ]);
+    await mine();
+    await hand.look();
+    expect((await orderOf(other)).status).toBe('delivered');
+    expect((await orderOf(held)).status).toBe('placed');
+  } finally {
+    await session.end();
+  }
+  // No block and no question to a node is needed any more.
+  await hand.look();
+  expect((await orderOf(held)).status).toBe('delivered');
 });
