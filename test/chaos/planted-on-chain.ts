@@ -36,7 +36,8 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
         }
         const ids = await this.log.recordBuilt(built.map(({ record }) => record));`,
     ),
-    first: ['worker killed', 'Postgres connections killed', 'cut after COMMIT'],
+    // What a death at that moment leaves behind is searched for on chain, so rounds see no harm of it.
+    test: { file: 'integration/fulfilment-protocol.test.ts', title: 'comes after everything about it is on disk' },
   },
   {
     name: 'silence taken as death',
@@ -99,6 +100,10 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
         put: 'else if (view.head.timestampMs >= 0) {',
       },
     ],
+    test: {
+      file: 'integration/fulfilment-protocol.test.ts',
+      title: 'is not proven by an absence that was seen before the head',
+    },
   },
   {
     name: 'one node’s word is proof enough',
@@ -114,7 +119,7 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
         put: 'if (false) {',
       },
     ],
-    first: ['refused, called accepted', 'accepted, then dropped', 'head stuck', 'refused in truth'],
+    test: { file: 'integration/fulfilment-protocol.test.ts', title: 'wants two nodes where two are configured' },
   },
   {
     name: 'a transaction that was found is dead all the same',
