@@ -91,18 +91,18 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
     first: ['refused in truth', 'accepted, called refused', 'refused, called accepted'],
   },
   {
-    name: 'absence looked up before the solid head',
+    name: 'a death before its time',
     changes: [
       { file: PROOF, find: 'if (timestampMs < tx.expiresAtMs)', put: 'if (false)' },
       {
-        file: FULFILLER,
-        find: 'else if (view.solid.timestampMs >= step.tx.expiresAtMs) {',
-        put: 'else if (view.head.timestampMs >= 0) {',
+        file: PROOF,
+        find: "return { kind: 'unknown', why: `${node.name} has no solid block past the expiration` };",
+        put: "return { kind: 'nowhere', from, to: solidHead.number };",
       },
     ],
     test: {
       file: 'integration/fulfilment-protocol.test.ts',
-      title: 'is not proven by an absence that was seen before the head',
+      title: 'is not proven while its time is not over, although nobody knows it',
     },
   },
   {

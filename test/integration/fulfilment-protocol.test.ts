@@ -240,6 +240,14 @@ describe('a death', () => {
     expect(verdict.kind).not.toBe('dead');
   });
 
+  it('is not proven while its time is not over, although nobody knows it', async () => {
+    const hand = await Hand.open();
+    const { tx } = await sentOrder(hand);
+    await devnet.control('evict', {});
+    await mine(SOLID_LAG + 2);
+    expect((await hand.proofs().judge(tx)).kind).toBe('unknown');
+  });
+
   it('by one node’s word wants every block that could hold it', async () => {
     const hand = await Hand.open();
     const { tx } = await sentOrder(hand);
