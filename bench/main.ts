@@ -109,7 +109,7 @@ if (options.soak) {
     async (stage) => {
       add(...(await soak(stage, Number(options.rate), Number(options.minutes))));
       // Throws unless the books are true.
-      const verified = await stage.world.cli('verify');
+      const verified = await stage.world.cli('verify', '--full');
       console.error(`verify: ${JSON.stringify(verified).slice(0, 200)}`);
     },
   );

@@ -18,5 +18,6 @@ process.exitCode = await runCli(process.argv.slice(2), {
   user: systemUser(),
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
+  isLive: process.stderr.isTTY,
   ask: process.stdin.isTTY && process.stderr.isTTY ? ask : undefined,
 });

@@ -40,15 +40,16 @@ const INCLUDED_BETWEEN = {
  */
 const OLDEST_OPEN = {
   name: 'oldest_open',
-  text: `SELECT min(CASE status WHEN 'included' THEN block_number ELSE ref_block_number + 1 END) AS number FROM chain_tx
-    WHERE status IN ('included', 'sending') AND CASE status WHEN 'included' THEN block_number ELSE ref_block_number END > $1`,
+  text: `SELECT least((SELECT min(block_number) FROM chain_tx WHERE status = 'included' AND block_number > $1),
+      (SELECT min(ref_block_number) + 1 FROM chain_tx WHERE status = 'sending' AND ref_block_number > $1)) AS number`,
 };
 
 const ANY_WALLET = { name: 'any_wallet', text: `SELECT address FROM pool_wallet ORDER BY id LIMIT 1` };
 /** What may stand in a block that only tells of what is asked after. */
 const EXPECTED = {
   name: 'txs_expected',
-  text: `SELECT txid FROM chain_tx WHERE status IN ('sending', 'included') ORDER BY id DESC LIMIT 5000`,
+  text: `SELECT txid FROM (SELECT id, txid FROM chain_tx WHERE status = 'sending'
+      UNION ALL SELECT id, txid FROM chain_tx WHERE status = 'included') t ORDER BY id DESC LIMIT 5000`,
 };
 
 const WALLETS = { name: 'own_addresses', text: `SELECT address FROM pool_wallet` };

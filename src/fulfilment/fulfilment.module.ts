@@ -13,6 +13,7 @@ import { Follower } from './follower.js';
 import { ForeignEnds } from './foreign-ends.js';
 import { Fulfiller } from './fulfiller.js';
 import { Inclusion } from './inclusion.js';
+import { Judgements } from './judgements.js';
 import { KnownPast } from './known-past.js';
 import { NodeFigures } from './node-figures.js';
 import { OrdersProcessor } from './orders.processor.js';
@@ -46,6 +47,7 @@ import { Work } from './work.js';
     ForeignEnds,
     Fulfiller,
     Inclusion,
+    Judgements,
     KnownPast,
     NodeFigures,
     OrdersProcessor,

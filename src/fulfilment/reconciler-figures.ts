@@ -49,6 +49,7 @@ export class ReconcilerFigures {
   private readonly orphans;
   private readonly mismatches;
   private readonly violations;
+  private readonly unmade;
   private readonly unsearched;
   private passedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -66,11 +67,12 @@ export class ReconcilerFigures {
     this.orphans = gauge('orphan_chain_tx', 'Unexplained acts of our wallets without a record; must be 0.');
     this.mismatches = gauge('delegation_mismatch', 'Receivers of whom the chain says otherwise; must be 0.');
     this.violations = gauge('book_violations', 'Rows that break a rule of the books; must be 0.', 'check');
+    this.unmade = gauge('checks_not_made', 'Whether a check could not be made at the last pass; must be 0.', 'check');
     this.unsearched = gauge('orphan_search_blocks_left', 'Solid blocks not yet searched for orphans.');
     const passedAt = (): number => this.passedAtMs;
     new Gauge({
       name: 'reconcile_age_seconds',
-      help: 'Time since this process last finished a pass; another worker may have made a younger one.',
+      help: 'Time since this process last made every check of a pass; another worker may have made a younger one.',
       registers: [registry],
       collect() {
         this.set((monotonicMs() - passedAt()) / 1000);
@@ -78,10 +80,14 @@ export class ReconcilerFigures {
     });
   }
 
-  /** What a pass found. */
-  report(report: Report, blocksLeft: number): void {
-    this.passedAtMs = monotonicMs();
-    this.unsearched.set(blocksLeft);
+  /** What a pass found; `blocksLeft` undefined when the chain could not be searched. A pass that made not all of it is none. */
+  report(report: Report, blocksLeft: number | undefined): void {
+    const unmade = report.unmade.map(({ check }) => check);
+    if (blocksLeft === undefined) unmade.push('orphan-search');
+    else this.unsearched.set(blocksLeft);
+    this.unmade.reset();
+    for (const check of unmade) this.unmade.set({ check }, 1);
+    if (unmade.length === 0) this.passedAtMs = monotonicMs();
     for (const check of report.checks) {
       this.violations.set({ check: check.check }, check.count);
       if (check.check === 'orphan-transactions') this.orphans.set(check.count);

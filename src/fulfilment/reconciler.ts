@@ -14,6 +14,7 @@ import { Database } from '../store/database.js';
 import { findingsOf, type CheckResult, type Finding, type Report } from '../verify/finding.js';
 import { verifyBooks } from '../verify/verify.js';
 import { ForeignEnds } from './foreign-ends.js';
+import { Judgements } from './judgements.js';
 import { NodeFigures } from './node-figures.js';
 import { ReconcilerFigures } from './reconciler-figures.js';
 import { Orphans, type Turn } from './reconciler-orphans.js';
@@ -25,8 +26,8 @@ const LEASE_SEC = 30;
 /** How soon it is looked again whether a pass is due. */
 const LOOK_MS = 5000;
 const FINDINGS_MAX = 10_000;
-/** Blocks of final transactions that every pass reads again. */
-const BLOCKS_MAX = 30;
+/** Blocks of newly final transactions that a pass reads again: what a minute settles, and what it ends, twice over. */
+const BLOCKS_MAX = 60;
 /** Blocks read at once while the worker's start waits for it; later one by one, so that few are held by what delivers. */
 const FIRST_LANES = 4;
 const NAMED_MAX = 3;
@@ -52,6 +53,7 @@ export class Reconciler {
     @Inject(SalesHold) private readonly hold: SalesHold,
     @Inject(Orphans) private readonly orphans: Orphans,
     @Inject(ForeignEnds) private readonly foreignEnds: ForeignEnds,
+    @Inject(Judgements) private readonly judgements: Judgements,
     @Inject(ReconcilerFigures) private readonly figures: ReconcilerFigures,
     @Inject(NodeFigures) private readonly nodes: NodeFigures,
     @Inject(Log) private readonly log: Log,
@@ -81,6 +83,7 @@ export class Reconciler {
       await this.onChain('holding acts of others against orders', () => this.foreignEnds.close());
       const report = await verifyBooks(this.database, {
         chain: this.client,
+        depth: 'newer',
         pairs: 'suspicious',
         blocksMax: BLOCKS_MAX,
         lanes,
@@ -89,7 +92,8 @@ export class Reconciler {
       });
       await this.contain(report);
       this.tell(report);
-      this.figures.report(report, left ?? 0);
+      await this.judgements.keep(turn.fence, report);
+      this.figures.report(report, left);
       await this.onChain('taking orphans back', () => this.orphans.takeBack());
     } finally {
       this.restSec = Math.max(INTERVAL_SEC, ((monotonicMs() - startedMs) / 1000) * REST_FACTOR);

@@ -11,6 +11,8 @@ export interface Terminal {
   readonly env: Readonly<Record<string, string | undefined>>;
   out(text: string): void;
   err(text: string): void;
+  /** Whether what goes to `err` is seen by a person, line upon line; not a log. */
+  readonly isLive?: boolean;
   /** Who the machine says is logged in; empty when it does not know. */
   readonly user: string;
   /** Asks the person at the keyboard; undefined when nobody sits there. */

@@ -108,7 +108,7 @@ function dueText({ order, readAt }: OrderStory): string {
 
 function legTable({ legs, wallets }: OrderStory): string {
   return table(
-    ['leg', 'wallet', 'amount', 'energy', 'status', 'active since (chain)', 'ended by somebody else'],
+    ['leg', 'wallet', 'amount', 'energy', 'status', 'active since (chain)', 'ended otherwise'],
     legs.map((leg) => [
       leg.legNo.toString(),
       wallets.get(leg.walletId) ?? leg.walletId.toString(),

@@ -9,6 +9,7 @@ import { integerArg } from './arguments.js';
 import type { Desk } from './desk.js';
 import { OperatorError, usageError } from './fault.js';
 import { grouped, table, timeText } from './layout.js';
+import { ProgressLine } from './progress-line.js';
 
 const limitArg = integerArg(1n, 1000n);
 const secondsArg = integerArg(0n, 31_536_000n);
@@ -19,6 +20,7 @@ const EXPLAINED_MAX = 100_000;
 
 interface VerifyOptions {
   readonly chain: boolean;
+  readonly full?: boolean;
   readonly quick?: boolean;
   readonly pairs?: bigint;
   readonly settleWithin?: bigint;
@@ -35,6 +37,7 @@ export function addVerifyCommands(program: Command, desk: Desk): void {
   const verify = program
     .command('verify')
     .description('hold the books against their rules and the chain; exit code 1 when anything disagrees')
+    .option('--full', 'judge everything again, not only what is open, changed or next in turn')
     .option('--no-chain', 'judge the books alone')
     .option('--pairs <n>', 'delegations to read one by one at most (default 20000, then a sample)', blocksArg)
     .option('--quick', 'read delegations one by one only where a wallet’s sums disagree')
@@ -51,17 +54,22 @@ export function addVerifyCommands(program: Command, desk: Desk): void {
     .option('--scan <n>', 'newest solid blocks to search for acts that nobody recorded (default 40)', blocksArg)
     .action((options: VerifyOptions) =>
       desk.operate(async (parts) => {
+        const progress = new ProgressLine(desk.terminal);
         const report = await verifyBooks(parts.get(Database), {
           chain: options.chain ? parts.get(TronClient) : undefined,
+          depth: options.full === true ? 'everything' : 'newer',
+          ...(options.full === true && { onProgress: progress.show }),
           ...(options.pairs !== undefined && { pairsMax: Number(options.pairs) }),
           ...(options.quick === true && { pairs: 'suspicious' as const }),
           ...(options.settleWithin !== undefined && { settleWithinSec: Number(options.settleWithin) }),
           ...(options.blocks !== undefined && { blocksMax: Number(options.blocks) }),
           ...(options.scan !== undefined && { scanBlocks: Number(options.scan) }),
         });
+        progress.end();
         const unmade = options.chain ? report.unmade : [];
         const isTrue = countOf(report) === 0 && unmade.length === 0;
-        desk.print(reportText({ ...report, unmade }), { ok: isTrue, violations: countOf(report), ...report, unmade });
+        const { judged: _kept, ...told } = report;
+        desk.print(reportText({ ...report, unmade }), { ok: isTrue, violations: countOf(report), ...told, unmade });
         const stop = await parts.get(SalesHold).currentStop();
         if (stop !== undefined) desk.warn(`Nothing is sold since ${timeText(stop.stopped_at)}: ${stop.reason}.`);
         if (!isTrue) throw new OperatorError(summary({ ...report, unmade }), 1, 'NOT_TRUE');

@@ -27,13 +27,13 @@ export const LEG_TRANSITIONS = {
   /** A transaction may be on its way. */
   placed: ['active', 'released'],
   /**
-   * In a block; `placed` again when the block falls away. An activation ends here. `reclaimed` at once when somebody
-   * else took it back.
+   * In a block; `placed` again when the block falls away. `reclaimed` at once when somebody else took it back, or when
+   * nothing is to be reclaimed: an activation that is final.
    */
   active: ['placed', 'reclaiming', 'reclaimed'],
   /** The undelegation is on its way. Never given up: only a solid one ends it, ours or somebody else's. */
   reclaiming: ['reclaimed'],
-  /** Taken back on chain; final. */
+  /** Nothing of it stands any more, or nothing is to be reclaimed; final. */
   reclaimed: [],
   /** Proven never to happen; its capacity is returned; final. */
   released: [],

@@ -44,6 +44,19 @@ const TAKE_WALLET = {
     RETURNING id, address, role, permission_id, key_address, clock_timestamp() AS started_at`,
 };
 
+/**
+ * An activation is over once it is final: nothing of it is ever reclaimed, and what is over is not read again with every
+ * reading. Whoever settled it, a process of the version before included.
+ */
+const END_ACTIVATIONS = {
+  name: 'pool_end_activations',
+  text: `UPDATE leg l SET status = 'reclaimed', closed_at = l.active_at, closed_reason = 'activated: nothing is to be reclaimed'
+    FROM (SELECT l.id FROM leg l JOIN orders o ON o.id = l.order_id
+           WHERE l.wallet_id = $1 AND l.kind = 'activation' AND l.status = 'active' AND o.settled
+           ORDER BY l.id LIMIT 5000 FOR NO KEY UPDATE OF l SKIP LOCKED) ended
+    WHERE l.id = ended.id`,
+};
+
 const LOCK_SLOTS = {
   name: 'pool_lock_slots',
   text: `SELECT slot_no, free_sun FROM pool_slot WHERE wallet_id = $1 ORDER BY slot_no FOR UPDATE`,
@@ -166,6 +179,7 @@ export class PoolSync {
     crashPoint('pool-read.before');
     const reading = await this.read(turn);
     crashPoint('pool-read.after');
+    if (turn.role === 'activation') await this.database.query(END_ACTIVATIONS, [turn.id]);
     crashPoint('pool-write.before');
     await this.database.transaction(async (tx) => this.write(tx, turn, reading));
     crashPoint('pool-write.after');

@@ -6,6 +6,7 @@ import { ChainTx } from './entities/chain-tx.entity.js';
 import { CreditAccount } from './entities/credit-account.entity.js';
 import { CreditEntry } from './entities/credit-entry.entity.js';
 import { ExplainedFinding } from './entities/explained-finding.entity.js';
+import { JudgedCredits, JudgedEntries } from './entities/judged.entity.js';
 import { Leg } from './entities/leg.entity.js';
 import { MarketState } from './entities/market-state.entity.js';
 import { Order } from './entities/order.entity.js';
@@ -23,6 +24,7 @@ import { KeptRows1760000000003 } from './migrations/0003-kept-rows.js';
 import { Capacity1760000000004 } from './migrations/0004-capacity.js';
 import { ForeignActs1760000000005 } from './migrations/0005-foreign-acts.js';
 import { Delivery1760000000007 } from './migrations/0007-delivery.js';
+import { JudgedOnce1760000000009 } from './migrations/0009-judged-once.js';
 import { AuditRoles1760000000012 } from './migrations/0012-audit-roles.js';
 
 /** Every table as an entity without relations, for plain reads; money and state are written by SQL alone. */
@@ -33,6 +35,8 @@ const ENTITIES = [
   CreditAccount,
   CreditEntry,
   ExplainedFinding,
+  JudgedCredits,
+  JudgedEntries,
   Leg,
   MarketState,
   Order,
@@ -54,6 +58,7 @@ const MIGRATIONS: readonly (new () => MigrationInterface & { readonly name: stri
   Capacity1760000000004,
   ForeignActs1760000000005,
   Delivery1760000000007,
+  JudgedOnce1760000000009,
   AuditRoles1760000000012,
 ];
 

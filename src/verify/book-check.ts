@@ -1,6 +1,6 @@
 /**
- * Runs checks of the books inside one snapshot. A check is one read over whole tables whose rows are what breaks its
- * rule: a column `subject`, a column `wallet_id` where one wallet answers for it, and the figures.
+ * Runs checks of the books inside one snapshot. A check is one read over whole tables, or over some orders with all that
+ * hangs on them, whose rows are what breaks its rule: a column `subject`, a column `wallet_id` where one wallet answers for it, and the figures.
  */
 import type { Queryable } from '../store/database.js';
 import { findingOf, type CheckResult, type RuleId, type Stops } from './finding.js';
@@ -27,6 +27,68 @@ export interface BookCheck {
   readonly params?: (terms: BookTerms) => readonly unknown[];
 }
 
+/** Makes one check inside a snapshot, and keeps what it found or why it could not be made. */
+export type TryCheck = (check: string, run: () => Promise<CheckResult>) => Promise<CheckResult | undefined>;
+
+/** What of the orders a check looks at: all of them, some, or those between two ids, each with all that hangs on it. */
+export type OrderScope =
+  | { readonly kind: 'all' }
+  | { readonly kind: 'some'; readonly ids: readonly bigint[] }
+  | { readonly kind: 'between'; readonly after: bigint; readonly upTo: bigint };
+
+/**
+ * A check of orders one by one. It reads from `the_orders`, `the_legs`, `the_transactions`, `the_moves` and `the_entries`
+ * (charges, refunds and compensations), which are those of a scope. A column `of_order` of its rows names the order.
+ */
+export type OrderCheck = BookCheck;
+
+const ALL_ROWS = {
+  the_orders: 'SELECT * FROM orders',
+  the_legs: 'SELECT * FROM leg',
+  the_transactions: 'SELECT * FROM chain_tx',
+  the_moves: 'SELECT * FROM order_event',
+  the_entries: 'SELECT * FROM credit_entry',
+};
+
+/** An entry of an order is found by its key, or by the index of compensations; one that has another key is found as an entry. */
+const ENTRIES_BEGIN = 'SELECT e.* FROM (SELECT id FROM orders WHERE ';
+const ENTRIES_END = `) i CROSS JOIN LATERAL (
+      SELECT * FROM credit_entry WHERE entry_key IN ('charge:' || i.id, 'refund:' || i.id) AND order_id = i.id
+      UNION ALL SELECT * FROM credit_entry WHERE kind = 'compensation' AND order_id = i.id) e`;
+
+/** What makes the rows of `scope` known to a statement by their names; its parameters follow the first `given` ones. */
+export function rowsOf(
+  scope: OrderScope,
+  given: number,
+): { readonly prefix: string; readonly params: readonly unknown[] } {
+  const first = `$${(given + 1).toString()}::bigint`;
+  const second = `$${(given + 2).toString()}::bigint`;
+  const chosen = (id: string): string =>
+    scope.kind === 'some' ? `${id} = ANY (${first}[])` : `${id} > ${first} AND ${id} <= ${second}`;
+  const named = Object.entries(ALL_ROWS).map(([name, all]) => {
+    const where = scope.kind === 'all' ? [] : [' WHERE ', chosen(name === 'the_orders' ? 'id' : 'order_id')];
+    const text =
+      name === 'the_entries' && scope.kind !== 'all' ? [ENTRIES_BEGIN, chosen('id'), ENTRIES_END] : [all, ...where];
+    // Read where it is used, by the indexes there are, and never as a whole first.
+    return [name, ' AS NOT MATERIALIZED (', ...text, ')'].join('');
+  });
+  const params = scope.kind === 'all' ? [] : scope.kind === 'some' ? [scope.ids] : [scope.after, scope.upTo];
+  return { prefix: ['WITH ', named.join(', '), ' '].join(''), params };
+}
+
+/** Makes one check of orders within `scope`. Throws when it cannot be made. */
+export async function runOrderCheck(
+  tx: Queryable,
+  check: OrderCheck,
+  terms: BookTerms,
+  scope: OrderScope,
+): Promise<CheckResult> {
+  const own = check.params?.(terms) ?? [];
+  const { prefix, params } = rowsOf(scope, own.length);
+  const text = [prefix, check.text].join('');
+  return runBookCheck(tx, { ...check, text, params: () => [...own, ...params] }, terms);
+}
+
 // A check's own text is a constant of this room; only values ever come from outside.
 const FIRST_ROWS = 'SELECT v.*, count(*) OVER () AS rows_found FROM (';
 const ROWS_END = ') v LIMIT ';
@@ -50,9 +112,10 @@ export async function runBookCheck(tx: Queryable, check: BookCheck, terms: BookT
     says: check.says,
     stops: check.stops,
     count: Number(rows[0]?.['rows_found'] ?? 0),
-    findings: rows.map(({ rows_found: _count, subject, wallet_id, ...facts }) =>
+    findings: rows.map(({ rows_found: _count, subject, wallet_id, of_order, ...facts }) =>
       findingOf(check.check, check.rule, typeof subject === 'string' ? subject : 'a row', facts, {
         walletId: typeof wallet_id === 'number' ? wallet_id : undefined,
+        orderId: typeof of_order === 'bigint' ? of_order : undefined,
         identity: check.identity,
         amount: check.size === undefined ? undefined : sizeOf(facts[check.size]),
       }),

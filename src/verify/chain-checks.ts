@@ -17,6 +17,8 @@ export interface ChainTerms {
   readonly pairsMax: number;
   /** Blocks with transactions of ours that are read again, newest first. */
   readonly blocksMax: number;
+  /** Only of the final transactions of these orders, oldest blocks first; undefined: of all, newest first. */
+  readonly ofOrders: readonly bigint[] | undefined;
   /** Blocks read at once: as JSON a full one is some megabytes. */
   readonly lanes: number;
   /** Solid blocks, newest first, that are searched for acts of our wallets which nobody recorded. */
@@ -25,6 +27,8 @@ export interface ChainTerms {
   readonly lateSec: number;
   /** How many rows of a broken rule are listed. */
   readonly findingsMax: number;
+  /** Told before each check. */
+  readonly onProgress: ((check: string, made: number, of: number) => void) | undefined;
 }
 
 export const CHAIN_CHECK_NAMES = [
@@ -39,10 +43,12 @@ const DEFAULTS: ChainTerms = {
   pairs: 'every',
   pairsMax: 20_000,
   blocksMax: 1000,
+  ofOrders: undefined,
   lanes: 4,
   scanBlocks: 40,
   lateSec: 900,
   findingsMax: FINDINGS_MAX,
+  onProgress: undefined,
 };
 /** Transactions asked after at once: short answers, unlike blocks. */
 const LOOK_UP_LANES = 4;
@@ -51,21 +57,28 @@ const DEAD_MAX = 500;
 interface Outcome {
   readonly checks: CheckResult[];
   readonly unmade: { check: string; why: string }[];
+  /** The last block that was read again, when there are more. */
+  blocksTo: bigint | undefined;
 }
 
 export async function checkChain(database: Database, client: TronClient, given: Partial<ChainTerms>): Promise<Outcome> {
   const terms = { ...DEFAULTS, ...given };
   const wallets = await database.query<OwnWallet>(OWN_WALLETS);
-  const outcome: Outcome = { checks: [], unmade: [] };
+  const outcome: Outcome = { checks: [], unmade: [], blocksTo: undefined };
   const checks: Readonly<Record<(typeof CHAIN_CHECK_NAMES)[number], () => Promise<CheckResult>>> = {
     'open-delegations': () =>
       new DelegationCheck(database, client, terms.pairs, terms.findingsMax, terms.pairsMax).run(wallets),
-    'solid-transactions': () => checkSolid(database, client, terms),
+    'solid-transactions': async () => {
+      const solid = await checkSolid(database, client, terms);
+      outcome.blocksTo = solid.blocksTo;
+      return solid.result;
+    },
     'dead-transactions': () => checkDead(database, client, terms),
     'unknown-transactions': () => checkUnknown(database, client, terms, wallets),
     'reclaim-late': () => checkLate(database, client, terms),
   };
-  for (const check of CHAIN_CHECK_NAMES) {
+  for (const [index, check] of CHAIN_CHECK_NAMES.entries()) {
+    terms.onProgress?.(check, index, CHAIN_CHECK_NAMES.length);
     try {
       outcome.checks.push(await checks[check]());
     } catch (error) {
@@ -95,21 +108,28 @@ interface SolidRow {
   readonly block_id: Buffer | null;
   readonly txids: string;
   readonly wallet_ids: string;
+  readonly order_ids: string;
 }
 
 const SOLID_BLOCKS = `SELECT block_number, block_id, string_agg(encode(txid, 'hex'), ',') AS txids,
-    string_agg(wallet_id::text, ',') AS wallet_ids
-  FROM chain_tx WHERE status = 'solid' GROUP BY block_number, block_id ORDER BY block_number DESC LIMIT $1`;
+    string_agg(wallet_id::text, ',') AS wallet_ids, string_agg(order_id::text, ',') AS order_ids FROM chain_tx WHERE status = 'solid'`;
+const BLOCKS_OF_ALL = `${SOLID_BLOCKS} GROUP BY block_number, block_id ORDER BY block_number DESC LIMIT $1`;
+const BLOCKS_OF_ORDERS = `${SOLID_BLOCKS} AND order_id = ANY ($2::bigint[]) GROUP BY block_number, block_id ORDER BY block_number LIMIT $1`;
 
 /** Of ours in one block, as the books have it. */
 interface Recorded {
   readonly txid: string;
   readonly walletId: number;
+  readonly orderId: bigint;
 }
 
 function recordedOf(row: SolidRow): readonly Recorded[] {
-  const walletIds = row.wallet_ids.split(',');
-  return row.txids.split(',').map((txid, index) => ({ txid, walletId: Number.parseInt(walletIds[index] ?? '', 10) }));
+  const [walletIds, orderIds] = [row.wallet_ids.split(','), row.order_ids.split(',')];
+  return row.txids.split(',').map((txid, index) => ({
+    txid,
+    walletId: Number.parseInt(walletIds[index] ?? '', 10),
+    orderId: BigInt(orderIds[index] ?? '0'),
+  }));
 }
 
 const SOLID_RULE: Rule = {
@@ -119,23 +139,31 @@ const SOLID_RULE: Rule = {
   stops: 'everything',
 };
 
-async function checkSolid(database: Database, client: TronClient, terms: ChainTerms): Promise<CheckResult> {
-  const rows = await database.query<SolidRow>({ text: SOLID_BLOCKS, query_timeout: CHECK_LIMIT_MS }, [terms.blocksMax]);
+async function checkSolid(
+  database: Database,
+  client: TronClient,
+  { ofOrders, blocksMax, lanes, findingsMax }: ChainTerms,
+): Promise<{ result: CheckResult; blocksTo: bigint | undefined }> {
+  const text = ofOrders === undefined ? BLOCKS_OF_ALL : BLOCKS_OF_ORDERS;
+  const params = ofOrders === undefined ? [blocksMax] : [blocksMax, ofOrders];
+  const rows = await database.query<SolidRow>({ text, query_timeout: CHECK_LIMIT_MS }, params);
   const findings: Finding[] = [];
   const { check, rule } = SOLID_RULE;
-  await inLanes(rows, terms.lanes, async (row) => {
+  await inLanes(rows, lanes, async (row) => {
     const { block, missing } = await missingFrom(client, row);
-    for (const { txid, walletId } of missing) {
+    for (const { txid, walletId, orderId } of missing) {
       const facts = {
         block_number: row.block_number,
         recorded_block: row.block_id,
         chain_block: block.id,
         is_in_block: false,
       };
-      findings.push(findingOf(check, rule, `transaction ${txid}`, facts, { walletId }));
+      findings.push(findingOf(check, rule, `transaction ${txid}`, facts, { walletId, orderId }));
     }
   });
-  return resultOf(SOLID_RULE, findings, terms.findingsMax, `${rows.length.toString()} blocks, newest first`);
+  const covered = `${rows.length.toString()} blocks, ${ofOrders === undefined ? 'newest' : 'oldest'} first`;
+  const blocksTo = rows.length < blocksMax ? undefined : rows.at(-1)?.block_number;
+  return { result: resultOf(SOLID_RULE, findings, findingsMax, covered), blocksTo };
 }
 
 /** Those of a block's transactions that no healthy node has there; one node that has it is enough. */

@@ -14,6 +14,8 @@ export interface Finding {
   readonly subject: string;
   /** The wallet whose sales must stop; absent when the books as a whole are in question. */
   readonly walletId?: number;
+  /** The order that it is about, where there is one. */
+  readonly orderId?: bigint;
   readonly facts: Readonly<Record<string, Fact>>;
   /** Names what it is about, whatever the figures are just now. */
   readonly fingerprint: string;
@@ -46,11 +48,28 @@ export interface CheckResult {
   readonly covered?: string;
 }
 
+/** What a look at the newer records alone has judged: whoever keeps that keeps it with the rows as they were. */
+export interface Judged {
+  /** Orders at rest, with the version of the row that was judged. */
+  readonly orders: readonly { readonly id: bigint; readonly version: string }[];
+  /** Final transactions were read again in their blocks up to this one; all of them when absent. */
+  readonly blocksTo?: bigint;
+  /** Where the turn through the older records ended. */
+  readonly ordersAfter: bigint;
+  readonly entriesAfter: bigint;
+  /** What was found in that turn, by its fingerprints. */
+  readonly inTurn: ReadonlySet<string>;
+  /** The sums kept of older entries are wrong, and the ledger is not. */
+  readonly areSumsAstray: boolean;
+}
+
 export interface Report {
   readonly tookMs: number;
   readonly checks: readonly CheckResult[];
   /** Checks that could not be made, and why. */
   readonly unmade: readonly { readonly check: string; readonly why: string }[];
+  /** Absent when everything was judged. */
+  readonly judged?: Judged;
 }
 
 /** How many rows of a broken rule are listed. */
@@ -68,6 +87,7 @@ export function countOf(report: Report): number {
 /** What else makes a finding: all of it may be left out. */
 export interface FindingTraits {
   readonly walletId?: number | undefined;
+  readonly orderId?: bigint | undefined;
   /** Facts that make it this disagreement and no other on the same subject; never a sum. */
   readonly identity?: readonly string[] | undefined;
   readonly amount?: bigint | undefined;
@@ -83,7 +103,7 @@ export function findingOf(
   rule: RuleId,
   subject: string,
   facts: Readonly<Record<string, unknown>>,
-  { walletId, identity = [], amount, amountMost = amount }: FindingTraits = {},
+  { walletId, orderId, identity = [], amount, amountMost = amount }: FindingTraits = {},
 ): Finding {
   const plain = Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, factOf(value)]));
   const same = identity.map((name) => plain[name] ?? null);
@@ -94,6 +114,7 @@ export function findingOf(
   return {
     ...{ check, rule, subject, facts: plain, fingerprint },
     ...(walletId === undefined ? {} : { walletId }),
+    ...(orderId === undefined ? {} : { orderId }),
     ...(amount === undefined ? {} : { amount }),
     ...(amountMost === undefined ? {} : { amountMost }),
   };

@@ -1,75 +1,119 @@
-/** Rules of the ledger and of what was charged (I1, I2, I8), as reads over whole tables. */
+/**
+ * Rules of the ledger (I1, I2, I8). Entries are only ever added: those judged before are added up per project, and what
+ * each thousand of them said is kept, so that a pass reads the newer ones alone and sees when an older one was changed.
+ */
 import type { BookCheck } from './book-check.js';
-import { RECOVERY_PROJECT } from './recovery.js';
 
+/** Entries are judged once by so many ids. */
+export const ENTRIES_RANGE = 1000;
+/** Ranges that each pass holds against what they said when they were judged. */
+const RANGES_AGAIN = 2;
+
+/** What the entries `e` say, whatever the session prints times in. */
+export const ENTRIES_DIGEST = `encode(sha256(convert_to(coalesce(string_agg(concat_ws('|', e.id, e.entry_key, e.project_id, e.contra, e.kind,
+  e.credits, e.order_id, e.actor, e.reason, extract(epoch FROM e.created_at)), ',' ORDER BY e.id), ''), 'UTF8')), 'hex')`;
+
+const BALANCE = {
+  check: 'ledger-balance',
+  rule: 'I1',
+  says: 'Every balance is the sum of its entries.',
+  stops: 'everything',
+  size: 'drift',
+} as const;
+
+/** Every entry added up: also made when what was added up before may be what is wrong. */
+export const WHOLE_BALANCE: BookCheck = {
+  ...BALANCE,
+  text: `SELECT 'project ' || project_id AS subject, a.balance_credits AS balance, coalesce(e.total, 0) AS entries,
+      a.balance_credits - coalesce(e.total, 0) AS drift
+    FROM credit_account a
+    FULL JOIN (SELECT project_id, sum(credits)::bigint AS total FROM credit_entry GROUP BY project_id) e
+    USING (project_id)
+    WHERE a.balance_credits IS DISTINCT FROM coalesce(e.total, 0)`,
+};
+
+const ENTRY: BookCheck = {
+  check: 'ledger-entry',
+  rule: 'I2',
+  says: 'Every entry belongs to a known order and project, under the key that makes it happen once.',
+  stops: 'everything',
+  text: `SELECT 'entry ' || e.id AS subject, e.entry_key, e.kind, e.credits
+    FROM credit_entry e LEFT JOIN orders o ON o.id = e.order_id LEFT JOIN project p ON p.id = e.project_id
+    WHERE e.id > $1::bigint AND (p.id IS NULL OR (e.order_id IS NOT NULL AND o.id IS NULL)
+       OR (e.order_id IS NOT NULL AND e.project_id <> o.project_id)
+       OR (e.kind IN ('charge', 'refund') AND e.entry_key <> e.kind || ':' || e.order_id)
+       OR (e.kind = 'compensation' AND e.entry_key NOT LIKE 'compensation:' || e.order_id || ':%')
+       OR (e.kind IN ('topup', 'adjustment') AND e.entry_key NOT LIKE e.kind || ':%'))`,
+  params: () => [0],
+};
+
+const KEPT = {
+  check: 'ledger-kept',
+  rule: 'I1',
+  says: 'Entries of the ledger say what they said when they were judged.',
+  stops: 'everything',
+  identity: ['says_now'],
+} as const;
+
+const RANGE_BEGINS = (ENTRIES_RANGE - 1).toString();
+
+const CHANGED_RANGES = `SELECT 'entries ' || j.to_id - ${RANGE_BEGINS} || ' to ' || j.to_id AS subject, j.digest AS said, d.digest AS says_now
+    FROM (SELECT * FROM judged_entries WHERE to_id > $1::bigint ORDER BY to_id LIMIT $2::bigint) j CROSS JOIN LATERAL (
+      SELECT ${ENTRIES_DIGEST} AS digest FROM credit_entry e WHERE e.id >= j.to_id - ${RANGE_BEGINS} AND e.id <= j.to_id) d
+    WHERE d.digest <> j.digest`;
+
+const OVERDRAFT: BookCheck = {
+  check: 'overdraft',
+  rule: 'I8',
+  says: 'No debit took a balance below what the project may owe.',
+  stops: 'everything',
+  size: 'beyond',
+  // The newest debit of each project; a limit that was lowered at the time or since is no overdraft.
+  text: `SELECT 'project ' || a.project_id AS subject, a.balance_credits AS balance, a.floor_credits AS floor, e.entry_key,
+      a.floor_credits - a.balance_credits AS beyond
+    FROM credit_account a CROSS JOIN LATERAL (
+      SELECT entry_key, credits, created_at FROM credit_entry WHERE project_id = a.project_id ORDER BY id DESC LIMIT 1) e
+    WHERE a.balance_credits < a.floor_credits AND e.credits < 0 AND NOT EXISTS (
+      SELECT FROM audit_log l WHERE l.action = 'credits.terms' AND l.subject = a.project_id::text
+         AND l.at >= e.created_at - interval '1 minute')`,
+};
+
+/** Over all entries. */
 export const LEDGER_CHECKS: readonly BookCheck[] = [
-  {
-    check: 'ledger-balance',
-    rule: 'I1',
-    says: 'Every balance is the sum of its entries.',
-    stops: 'everything',
-    size: 'drift',
-    text: `SELECT 'project ' || project_id AS subject, a.balance_credits AS balance, coalesce(e.total, 0) AS entries,
-        a.balance_credits - coalesce(e.total, 0) AS drift
-      FROM credit_account a
-      FULL JOIN (SELECT project_id, sum(credits)::bigint AS total FROM credit_entry GROUP BY project_id) e
-      USING (project_id)
-      WHERE a.balance_credits IS DISTINCT FROM coalesce(e.total, 0)`,
-  },
-  {
-    check: 'ledger-entry',
-    rule: 'I2',
-    says: 'Every entry belongs to a known order and project, under the key that makes it happen once.',
-    stops: 'everything',
-    text: `SELECT 'entry ' || e.id AS subject, e.entry_key, e.kind, e.credits
-      FROM credit_entry e LEFT JOIN orders o ON o.id = e.order_id LEFT JOIN project p ON p.id = e.project_id
-      WHERE p.id IS NULL OR (e.order_id IS NOT NULL AND o.id IS NULL)
-         OR (e.order_id IS NOT NULL AND e.project_id <> o.project_id)
-         OR (e.kind IN ('charge', 'refund') AND e.entry_key <> e.kind || ':' || e.order_id)
-         OR (e.kind = 'compensation' AND e.entry_key NOT LIKE 'compensation:' || e.order_id || ':%')
-         OR (e.kind IN ('topup', 'adjustment') AND e.entry_key NOT LIKE e.kind || ':%')`,
-  },
-  {
-    check: 'order-charge',
-    rule: 'I2',
-    says: 'Every order is charged once, exactly its credits, and given back once if and only if it is refunded.',
-    stops: 'everything',
-    text: `SELECT 'order ' || o.id AS subject, o.status, o.credits, coalesce(e.charges, 0) AS charges, e.charged,
-        coalesce(e.refunds, 0) AS refunds, e.refunded
-      FROM orders o LEFT JOIN (
-        SELECT order_id, count(*) FILTER (WHERE kind = 'charge') AS charges,
-               -sum(credits) FILTER (WHERE kind = 'charge') AS charged,
-               count(*) FILTER (WHERE kind = 'refund') AS refunds,
-               coalesce(sum(credits) FILTER (WHERE kind = 'refund'), 0) AS refunded
-          FROM credit_entry WHERE order_id IS NOT NULL GROUP BY order_id) e ON e.order_id = o.id
-      WHERE o.project_id <> '${RECOVERY_PROJECT}' AND (e.order_id IS NULL OR e.charges <> 1 OR e.charged <> o.credits
-         OR e.refunds <> (o.status = 'refunded')::integer
-         OR e.refunded <> CASE WHEN o.status = 'refunded' THEN o.credits ELSE 0 END)`,
-  },
-  {
-    check: 'order-compensation',
-    rule: 'I2',
-    says: 'What was given back for an order, its refund included, is at most what it was charged.',
-    stops: 'everything',
-    size: 'beyond',
-    text: `SELECT 'order ' || order_id AS subject, -sum(credits) FILTER (WHERE kind = 'charge') AS charged,
-        sum(credits) FILTER (WHERE kind IN ('refund', 'compensation')) AS given, sum(credits)::bigint AS beyond
-      FROM credit_entry WHERE order_id IN (SELECT order_id FROM credit_entry WHERE kind = 'compensation')
-      GROUP BY order_id HAVING coalesce(sum(credits), 0) > 0`,
-  },
-  {
-    check: 'overdraft',
-    rule: 'I8',
-    says: 'No debit took a balance below what the project may owe.',
-    stops: 'everything',
-    size: 'beyond',
-    // The newest debit of each project; a limit that was lowered at the time or since is no overdraft.
-    text: `SELECT 'project ' || a.project_id AS subject, a.balance_credits AS balance, a.floor_credits AS floor, e.entry_key,
-        a.floor_credits - a.balance_credits AS beyond
-      FROM credit_account a CROSS JOIN LATERAL (
-        SELECT entry_key, credits, created_at FROM credit_entry WHERE project_id = a.project_id ORDER BY id DESC LIMIT 1) e
-      WHERE a.balance_credits < a.floor_credits AND e.credits < 0 AND NOT EXISTS (
-        SELECT FROM audit_log l WHERE l.action = 'credits.terms' AND l.subject = a.project_id::text
-           AND l.at >= e.created_at - interval '1 minute')`,
-  },
+  WHOLE_BALANCE,
+  ENTRY,
+  { ...KEPT, text: CHANGED_RANGES, params: () => [0, null] },
+  OVERDRAFT,
 ];
+
+/** How far the ledger was judged, and where the turn through what was judged goes on. */
+export interface LedgerCursor {
+  readonly entries_to: bigint;
+  readonly entries_after: bigint;
+}
+
+/** Over the entries after the judged ones; and of those, the next ranges in turn. */
+export function newerLedgerChecks({ entries_to: to, entries_after: after }: LedgerCursor): {
+  readonly balance: BookCheck;
+  readonly kept: BookCheck;
+  readonly others: readonly BookCheck[];
+} {
+  const balance: BookCheck = {
+    ...BALANCE,
+    text: `SELECT 'project ' || project_id AS subject, a.balance_credits AS balance,
+        coalesce(j.credits, 0) + coalesce(e.total, 0) AS entries,
+        a.balance_credits - coalesce(j.credits, 0) - coalesce(e.total, 0) AS drift
+      FROM credit_account a
+      FULL JOIN (SELECT project_id, sum(credits)::bigint AS total FROM credit_entry WHERE id > $1::bigint GROUP BY project_id) e
+      USING (project_id) FULL JOIN judged_credits j USING (project_id)
+      WHERE a.balance_credits IS DISTINCT FROM coalesce(j.credits, 0) + coalesce(e.total, 0)`,
+    params: () => [to],
+  };
+  const entry: BookCheck = { ...ENTRY, params: () => [to] };
+  const kept: BookCheck = { ...KEPT, text: CHANGED_RANGES, params: () => [after, RANGES_AGAIN] };
+  return { balance, kept, others: [entry, OVERDRAFT] };
+}
+
+/** Up to which id `newerLedgerChecks` held what was judged against what it said; 0 when the turn begins anew. */
+export const NEXT_ENTRIES_AFTER = `SELECT coalesce(max(to_id), 0)::bigint AS to_id FROM (
+  SELECT to_id FROM judged_entries WHERE to_id > $1::bigint ORDER BY to_id LIMIT ${RANGES_AGAIN.toString()}) next`;

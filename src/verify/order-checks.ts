@@ -1,6 +1,6 @@
-/** Rules of orders, legs and their transactions (I3–I6, I9, I10), as reads over whole tables. */
+/** Rules of orders, their legs, transactions and charges (I2–I6, I9, I10), as reads over all orders or some. */
 import { ORDER_TRANSITIONS } from '../orders/order-state.js';
-import type { BookCheck } from './book-check.js';
+import type { BookCheck, OrderCheck } from './book-check.js';
 import { RECOVERY_PROJECT } from './recovery.js';
 
 /** Twice as many as are made one after another: each may be spread over wallets, or moved from one to another. */
@@ -10,15 +10,15 @@ const LEGAL_MOVES = Object.entries(ORDER_TRANSITIONS)
   .flatMap(([from, tos]) => tos.map((to) => `('${from}', '${to}')`))
   .join(', ');
 
-const DELIVERY_CHECKS: readonly BookCheck[] = [
+const DELIVERY_CHECKS: readonly OrderCheck[] = [
   {
     check: 'order-legs',
     rule: 'I3',
     says: 'An order’s legs stand as its status says, and together they hold what was sold, when it was sold.',
     stops: 'everything',
-    text: `SELECT 'order ' || o.id AS subject, o.kind, o.status, o.settled, o.energy, l.energy AS legs_energy,
-        o.delivered_at, o.ends_at, l.statuses
-      FROM orders o LEFT JOIN (
+    text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, o.kind, o.status, o.settled, o.energy,
+        l.energy AS legs_energy, o.delivered_at, o.ends_at, l.statuses
+      FROM the_orders o LEFT JOIN (
         SELECT order_id, string_agg(DISTINCT status, ',' ORDER BY status) AS statuses,
                bool_and(status IN ('reserved', 'released')) AS unsent,
                bool_and(status IN ('released', 'reclaimed')) AS ended,
@@ -27,7 +27,7 @@ const DELIVERY_CHECKS: readonly BookCheck[] = [
                max(active_at) FILTER (WHERE status <> 'released') AS active_at,
                count(*) FILTER (WHERE status <> 'released') AS standing
           -- What was added while a rental ran is not of what was sold and delivered.
-          FROM leg WHERE NOT top_up GROUP BY order_id) l ON l.order_id = o.id
+          FROM the_legs each WHERE NOT top_up GROUP BY order_id) l ON l.order_id = o.id
       WHERE l.order_id IS NULL
          OR (o.status = 'reserved' AND NOT l.unsent)
          OR (o.status = 'refunded' AND NOT l.ended)
@@ -42,15 +42,15 @@ const DELIVERY_CHECKS: readonly BookCheck[] = [
     rule: 'I3',
     says: 'Every leg stands as its own transactions say: delivered by exactly one, taken back by at most one.',
     stops: 'everything',
-    text: `SELECT 'leg ' || l.id || ' of order ' || l.order_id AS subject, l.wallet_id, l.status, t.delivery, t.reclaim,
-        t.deliveries, t.reclaims
-      FROM leg l LEFT JOIN (
+    text: `SELECT 'leg ' || l.id || ' of order ' || l.order_id AS subject, l.order_id AS of_order,
+        l.wallet_id, l.status, t.delivery, t.reclaim, t.deliveries, t.reclaims
+      FROM the_legs l LEFT JOIN (
         SELECT leg_id,
                max(status) FILTER (WHERE purpose <> 'reclaim' AND status NOT IN ('dead', 'dropped')) AS delivery,
                max(status) FILTER (WHERE purpose = 'reclaim' AND status NOT IN ('dead', 'dropped')) AS reclaim,
                count(*) FILTER (WHERE purpose <> 'reclaim' AND status NOT IN ('dead', 'dropped')) AS deliveries,
                count(*) FILTER (WHERE purpose = 'reclaim' AND status NOT IN ('dead', 'dropped')) AS reclaims
-          FROM chain_tx GROUP BY leg_id) t ON t.leg_id = l.id
+          FROM the_transactions each GROUP BY leg_id) t ON t.leg_id = l.id
       WHERE t.deliveries > 1 OR t.reclaims > 1 OR NOT CASE l.status
         WHEN 'reserved' THEN coalesce(t.delivery, 'built') IN ('built', 'signed') AND t.reclaim IS NULL
         WHEN 'placed' THEN coalesce(t.delivery, 'built') IN ('built', 'signed', 'sending') AND t.reclaim IS NULL
@@ -65,9 +65,9 @@ const DELIVERY_CHECKS: readonly BookCheck[] = [
     rule: 'I3',
     says: 'A settled delivery stands in solid blocks, every leg of it.',
     stops: 'everything',
-    text: `SELECT 'order ' || o.id AS subject, l.wallet_id, l.id AS leg, l.status
-      FROM orders o JOIN leg l ON l.order_id = o.id AND l.status <> 'released' AND NOT l.top_up
-      LEFT JOIN chain_tx t ON t.leg_id = l.id AND t.purpose <> 'reclaim' AND t.status = 'solid'
+    text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, l.wallet_id, l.id AS leg, l.status
+      FROM the_orders o JOIN the_legs l ON l.order_id = o.id AND l.status <> 'released' AND NOT l.top_up
+      LEFT JOIN the_transactions t ON t.leg_id = l.id AND t.purpose <> 'reclaim' AND t.status = 'solid'
       WHERE o.settled AND o.status = 'delivered' AND t.id IS NULL`,
   },
   {
@@ -75,8 +75,9 @@ const DELIVERY_CHECKS: readonly BookCheck[] = [
     rule: 'I3',
     says: 'What is added to a rental is added to one that was delivered and settled, and not without bound.',
     stops: 'everything',
-    text: `SELECT 'order ' || o.id AS subject, min(l.wallet_id) AS wallet_id, o.status, o.settled, count(*) AS top_ups
-      FROM leg l JOIN orders o ON o.id = l.order_id WHERE l.top_up GROUP BY o.id
+    text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, min(l.wallet_id) AS wallet_id, o.status,
+        o.settled, count(*) AS top_ups
+      FROM the_legs l JOIN the_orders o ON o.id = l.order_id WHERE l.top_up GROUP BY o.id, o.status, o.settled, o.kind
       HAVING o.status <> 'delivered' OR NOT o.settled OR o.kind <> 'rental' OR count(*) > ${TOP_UPS_BOUND}`,
   },
   {
@@ -84,8 +85,8 @@ const DELIVERY_CHECKS: readonly BookCheck[] = [
     rule: 'I3',
     says: 'Of a refunded order nothing stands on chain: each leg was proven never to happen, or taken back.',
     stops: 'everything',
-    text: `SELECT 'order ' || o.id AS subject, t.wallet_id, t.purpose, t.txid, t.status
-      FROM orders o JOIN chain_tx t ON t.order_id = o.id
+    text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, t.wallet_id, t.purpose, t.txid, t.status
+      FROM the_orders o JOIN the_transactions t ON t.order_id = o.id
       WHERE o.status = 'refunded' AND t.purpose <> 'reclaim' AND t.status NOT IN ('dead', 'dropped')
         AND NOT EXISTS (SELECT FROM chain_tx r WHERE r.leg_id = t.leg_id AND r.purpose = 'reclaim' AND r.status = 'solid')
         AND NOT EXISTS (SELECT FROM leg l WHERE l.id = t.leg_id AND l.closed_at IS NOT NULL)`,
@@ -95,12 +96,13 @@ const DELIVERY_CHECKS: readonly BookCheck[] = [
     rule: 'I4',
     says: 'Every transaction has its leg and wallet, every leg its order: nothing hangs in the air.',
     stops: 'everything',
-    text: `SELECT 'transaction ' || encode(t.txid, 'hex') AS subject, w.id AS wallet_id, t.order_id, t.leg_id, t.purpose, t.status
-        FROM chain_tx t LEFT JOIN leg l ON l.id = t.leg_id LEFT JOIN pool_wallet w ON w.id = t.wallet_id
+    text: `SELECT 'transaction ' || encode(t.txid, 'hex') AS subject, t.order_id AS of_order,
+          w.id AS wallet_id, t.order_id, t.leg_id, t.purpose, t.status
+        FROM the_transactions t LEFT JOIN leg l ON l.id = t.leg_id LEFT JOIN pool_wallet w ON w.id = t.wallet_id
        WHERE l.id IS NULL OR w.id IS NULL OR l.order_id <> t.order_id OR l.wallet_id <> t.wallet_id
       UNION ALL
-      SELECT 'leg ' || l.id, w.id, l.order_id, l.id, l.kind, l.status
-        FROM leg l LEFT JOIN orders o ON o.id = l.order_id LEFT JOIN pool_wallet w ON w.id = l.wallet_id
+      SELECT 'leg ' || l.id, l.order_id, w.id, l.order_id, l.id, l.kind, l.status
+        FROM the_legs l LEFT JOIN orders o ON o.id = l.order_id LEFT JOIN pool_wallet w ON w.id = l.wallet_id
        WHERE o.id IS NULL OR w.id IS NULL OR o.receive_address <> l.receive_address OR o.kind <> l.kind
           OR w.role <> CASE l.kind WHEN 'rental' THEN 'pool' ELSE 'activation' END`,
   },
@@ -109,19 +111,20 @@ const DELIVERY_CHECKS: readonly BookCheck[] = [
     rule: 'I4',
     says: 'No two transactions share an id, and an id is the hash of its bytes.',
     stops: 'everything',
-    text: `SELECT 'transaction ' || encode(txid, 'hex') AS subject, min(wallet_id) AS wallet_id, count(*) AS copies
-      FROM chain_tx GROUP BY txid HAVING count(*) > 1 OR bool_or(txid <> sha256(raw_data))`,
+    text: `SELECT 'transaction ' || encode(txid, 'hex') AS subject, min(order_id) AS of_order,
+        min(wallet_id) AS wallet_id, count(*) AS copies
+      FROM the_transactions each GROUP BY txid HAVING count(*) > 1 OR bool_or(txid <> sha256(raw_data))`,
   },
 ];
 
-const TIME_CHECKS: readonly BookCheck[] = [
+const TIME_CHECKS: readonly OrderCheck[] = [
   {
     check: 'order-overdue',
     rule: 'I5',
     says: 'Every charged order comes to an end: settled or refunded, within its time.',
     stops: 'nothing',
-    text: `SELECT 'order ' || o.id AS subject, o.status, o.created_at, o.needs_attention, o.next_run_at
-      FROM orders o WHERE NOT o.settled AND o.created_at <= now() - $1 * interval '1 second'`,
+    text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, o.status, o.created_at, o.needs_attention, o.next_run_at
+      FROM the_orders o WHERE NOT o.settled AND o.created_at <= now() - $1 * interval '1 second'`,
     params: ({ settleWithinSec }) => [settleWithinSec],
   },
   {
@@ -129,15 +132,15 @@ const TIME_CHECKS: readonly BookCheck[] = [
     rule: 'I5',
     says: 'Every order that is not over is due some day: nobody waits for ever.',
     stops: 'nothing',
-    text: `SELECT 'order ' || o.id AS subject, o.status, o.settled, o.created_at
-      FROM orders o WHERE o.next_run_at IS NULL AND NOT o.settled
+    text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, o.status, o.settled, o.created_at
+      FROM the_orders o WHERE o.next_run_at IS NULL AND NOT o.settled
       UNION ALL
-      SELECT 'order ' || o.id, o.status, o.settled, o.created_at
-      FROM orders o JOIN leg l ON l.order_id = o.id AND l.status IN ('reserved', 'placed')
+      SELECT 'order ' || o.id, o.id, o.status, o.settled, o.created_at
+      FROM the_orders o JOIN the_legs l ON l.order_id = o.id AND l.status IN ('reserved', 'placed')
       WHERE o.next_run_at IS NULL AND o.settled AND o.reclaimed_at IS NOT NULL
       UNION ALL
-      SELECT 'order ' || o.id, o.status, o.settled, o.created_at
-      FROM orders o JOIN leg l ON l.order_id = o.id AND l.status = 'reclaiming'
+      SELECT 'order ' || o.id, o.id, o.status, o.settled, o.created_at
+      FROM the_orders o JOIN the_legs l ON l.order_id = o.id AND l.status = 'reclaiming'
       WHERE o.next_run_at IS NULL AND o.settled AND o.reclaimed_at IS NOT NULL AND NOT EXISTS (
         SELECT FROM chain_tx t WHERE t.leg_id = l.id AND t.purpose = 'reclaim' AND t.status IN ('included', 'solid'))`,
   },
@@ -146,8 +149,8 @@ const TIME_CHECKS: readonly BookCheck[] = [
     rule: 'I6',
     says: 'Nothing is taken back before its rental has ended by the chain’s clock.',
     stops: 'everything',
-    text: `SELECT 'order ' || o.id AS subject, t.wallet_id, o.ends_at, t.block_at, t.txid
-      FROM orders o JOIN chain_tx t ON t.order_id = o.id AND t.purpose = 'reclaim' AND t.status IN ('included', 'solid')
+    text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, t.wallet_id, o.ends_at, t.block_at, t.txid
+      FROM the_orders o JOIN the_transactions t ON t.order_id = o.id AND t.purpose = 'reclaim' AND t.status IN ('included', 'solid')
       WHERE o.status = 'delivered' AND (t.block_at < o.ends_at OR o.reclaimed_at < o.ends_at)`,
   },
   {
@@ -155,23 +158,13 @@ const TIME_CHECKS: readonly BookCheck[] = [
     rule: 'I6',
     says: 'A delegation that ended by somebody else’s act names a known act of just that amount, unless a person answers for it.',
     stops: 'everything',
-    text: `SELECT 'transaction ' || encode(l.closed_by_txid, 'hex') AS subject, l.wallet_id, sum(l.amount_sun)::bigint AS legs_sun,
-        max(o.amount_sun) AS act_sun, count(*) AS legs
-      FROM leg l LEFT JOIN orphan_tx o ON o.txid = l.closed_by_txid
+    text: `SELECT 'transaction ' || encode(l.closed_by_txid, 'hex') AS subject, min(l.order_id) AS of_order, l.wallet_id,
+        sum(l.amount_sun)::bigint AS legs_sun, max(o.amount_sun) AS act_sun, count(*) AS legs
+      FROM the_legs l LEFT JOIN orphan_tx o ON o.txid = l.closed_by_txid
       WHERE l.closed_by_txid IS NOT NULL AND l.closed_reason IS NULL
       GROUP BY l.closed_by_txid, l.wallet_id
       HAVING NOT coalesce(bool_and(o.wallet_id = l.wallet_id AND o.receive_address = l.receive_address AND o.block_at = l.closed_at)
         AND sum(l.amount_sun) <= max(o.amount_sun), false)`,
-  },
-  {
-    check: 'order-twice',
-    rule: 'I9',
-    says: 'One order per key of a project, one order per quote.',
-    stops: 'everything',
-    text: `SELECT 'key ' || key || ' of project ' || project_id AS subject, count(*) AS orders
-        FROM orders GROUP BY project_id, key HAVING count(*) > 1
-      UNION ALL
-      SELECT 'quote ' || quote_id, count(*) FROM orders WHERE quote_id IS NOT NULL GROUP BY quote_id HAVING count(*) > 1`,
   },
   {
     check: 'order-history',
@@ -179,14 +172,14 @@ const TIME_CHECKS: readonly BookCheck[] = [
     says: 'An order moved only as it may, step by step from `reserved` to where it is.',
     stops: 'everything',
     // Moves older than what is kept of them are not missed: whoever was taken after the oldest one has all of them.
-    text: `WITH kept AS (SELECT coalesce(min(at), now() - interval '1 day') AS since FROM order_event),
-      step AS (
-        SELECT order_id, id, from_status, to_status,
-               lag(to_status) OVER (PARTITION BY order_id ORDER BY id) AS stood,
-               lead(id) OVER (PARTITION BY order_id ORDER BY id) AS next_id
-          FROM order_event)
-      SELECT 'order ' || o.id AS subject, o.status, s.stood, s.from_status AS moved_from, s.to_status AS moved_to
-        FROM orders o CROSS JOIN kept k LEFT JOIN step s ON s.order_id = o.id
+    text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, o.status, s.stood, s.from_status AS moved_from, s.to_status AS moved_to
+        FROM the_orders o
+        CROSS JOIN (SELECT coalesce((SELECT at FROM order_event ORDER BY id LIMIT 1), now() - interval '1 day') AS since) k
+        LEFT JOIN (
+          SELECT order_id, id, from_status, to_status,
+                 lag(to_status) OVER (PARTITION BY order_id ORDER BY id) AS stood,
+                 lead(id) OVER (PARTITION BY order_id ORDER BY id) AS next_id
+            FROM the_moves each) s ON s.order_id = o.id
        WHERE o.project_id <> '${RECOVERY_PROJECT}' AND (
           (s.id IS NULL AND o.status <> 'reserved' AND o.created_at >= k.since)
           OR coalesce(s.stood, CASE WHEN o.created_at >= k.since THEN 'reserved' END, s.from_status) <> s.from_status OR (s.from_status, s.to_status) NOT IN (${LEGAL_MOVES})
@@ -197,8 +190,8 @@ const TIME_CHECKS: readonly BookCheck[] = [
     rule: 'I10',
     says: 'A transaction given up as dead carries its proof: solid heads past its expiration, then its absence.',
     stops: 'everything',
-    text: `SELECT 'transaction ' || encode(t.txid, 'hex') AS subject, t.wallet_id, t.order_id, t.evidence
-      FROM chain_tx t WHERE t.status = 'dead' AND NOT CASE WHEN jsonb_typeof(t.evidence -> 'absences') = 'array' THEN coalesce(
+    text: `SELECT 'transaction ' || encode(t.txid, 'hex') AS subject, t.order_id AS of_order, t.wallet_id, t.order_id, t.evidence
+      FROM the_transactions t WHERE t.status = 'dead' AND NOT CASE WHEN jsonb_typeof(t.evidence -> 'absences') = 'array' THEN coalesce(
         (t.evidence ->> 'expiresAtMs')::numeric = round(extract(epoch FROM t.expires_at) * 1000)
         AND (jsonb_array_length(t.evidence -> 'absences') >= 2
           OR (jsonb_array_length(t.evidence -> 'absences') = 1 AND (t.evidence #>> '{scanned,from}')::bigint <= t.ref_block_number + 1))
@@ -209,4 +202,49 @@ const TIME_CHECKS: readonly BookCheck[] = [
   },
 ];
 
-export const ORDER_CHECKS: readonly BookCheck[] = [...DELIVERY_CHECKS, ...TIME_CHECKS];
+const CHARGE_CHECKS: readonly OrderCheck[] = [
+  {
+    check: 'order-charge',
+    rule: 'I2',
+    says: 'Every order is charged once, exactly its credits, and given back once if and only if it is refunded.',
+    stops: 'everything',
+    text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, o.status, o.credits, coalesce(e.charges, 0) AS charges, e.charged,
+        coalesce(e.refunds, 0) AS refunds, e.refunded
+      FROM the_orders o LEFT JOIN (
+        SELECT order_id, count(*) FILTER (WHERE kind = 'charge') AS charges,
+               -sum(credits) FILTER (WHERE kind = 'charge') AS charged,
+               count(*) FILTER (WHERE kind = 'refund') AS refunds,
+               coalesce(sum(credits) FILTER (WHERE kind = 'refund'), 0) AS refunded
+          FROM the_entries each WHERE order_id IS NOT NULL GROUP BY order_id) e ON e.order_id = o.id
+      WHERE o.project_id <> '${RECOVERY_PROJECT}' AND (e.order_id IS NULL OR e.charges <> 1 OR e.charged <> o.credits
+         OR e.refunds <> (o.status = 'refunded')::integer
+         OR e.refunded <> CASE WHEN o.status = 'refunded' THEN o.credits ELSE 0 END)`,
+  },
+  {
+    check: 'order-compensation',
+    rule: 'I2',
+    says: 'What was given back for an order, its refund included, is at most what it was charged.',
+    stops: 'everything',
+    size: 'beyond',
+    text: `SELECT 'order ' || order_id AS subject, order_id AS of_order, -sum(credits) FILTER (WHERE kind = 'charge') AS charged,
+        sum(credits) FILTER (WHERE kind IN ('refund', 'compensation')) AS given, sum(credits)::bigint AS beyond
+      FROM the_entries each WHERE order_id IN (SELECT order_id FROM the_entries other WHERE kind = 'compensation')
+      GROUP BY order_id HAVING coalesce(sum(credits), 0) > 0`,
+  },
+];
+
+export const ORDER_CHECKS: readonly OrderCheck[] = [...CHARGE_CHECKS, ...DELIVERY_CHECKS, ...TIME_CHECKS];
+
+/** What unique indexes refuse, which are judged themselves: looked for only where everything is judged. */
+export const DOUBLE_CHECKS: readonly BookCheck[] = [
+  {
+    check: 'order-twice',
+    rule: 'I9',
+    says: 'One order per key of a project, one order per quote.',
+    stops: 'everything',
+    text: `SELECT 'key ' || key || ' of project ' || project_id AS subject, count(*) AS orders
+        FROM orders GROUP BY project_id, key HAVING count(*) > 1
+      UNION ALL
+      SELECT 'quote ' || quote_id, count(*) FROM orders WHERE quote_id IS NOT NULL GROUP BY quote_id HAVING count(*) > 1`,
+  },
+];

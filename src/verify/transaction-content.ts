@@ -7,11 +7,12 @@ import { parseTransaction, sameAction, type ChainAction } from '../chain/signed-
 import type { Sun } from '../money/units.js';
 import type { ChainTxPurpose } from '../orders/order-state.js';
 import type { Queryable } from '../store/database.js';
-import { CHECK_LIMIT_MS } from './book-check.js';
+import { CHECK_LIMIT_MS, rowsOf, type OrderScope } from './book-check.js';
 import { findingOf, type CheckResult, type Finding } from './finding.js';
 
 interface ContentRow {
   readonly id: bigint;
+  readonly order_id: bigint;
   readonly txid: Buffer;
   readonly raw_data: Buffer;
   readonly purpose: ChainTxPurpose;
@@ -22,23 +23,27 @@ interface ContentRow {
 }
 
 /** Dropped ones never left; dead ones are proven to have no effect, and stay what they are. */
-const PAGE = {
-  query_timeout: CHECK_LIMIT_MS,
-  text: `SELECT t.id, t.txid, t.raw_data, t.purpose, t.wallet_id, w.address, l.receive_address, l.amount_sun
-  FROM chain_tx t JOIN leg l ON l.id = t.leg_id JOIN pool_wallet w ON w.id = t.wallet_id
-  WHERE t.id > $1 AND t.status <> 'dropped' ORDER BY t.id LIMIT 1000`,
-};
+const CONTENTS = `SELECT t.id, t.order_id, t.txid, t.raw_data, t.purpose, t.wallet_id, w.address, l.receive_address, l.amount_sun
+  FROM the_transactions t JOIN leg l ON l.id = t.leg_id JOIN pool_wallet w ON w.id = t.wallet_id
+  WHERE t.status <> 'dropped'`;
+
+const NEXT_PAGE = ' AND t.id > $1 ORDER BY t.id LIMIT 1000';
 
 const CHECK = 'transaction-content';
 const RULE = 'I3';
 
-export async function checkContents(tx: Queryable, findingsMax: number): Promise<CheckResult> {
+/** Judges the bytes of all transactions, or of those of some orders. `onProgress`: how many were judged so far. */
+export async function checkContents(
+  tx: Queryable,
+  findingsMax: number,
+  scope: OrderScope = { kind: 'all' },
+  onProgress?: (judged: number) => void,
+): Promise<CheckResult> {
   const findings: Finding[] = [];
   const judge = new ContentJudge();
   let count = 0;
-  let last = 0n;
-  for (;;) {
-    const rows = await tx.query<ContentRow>(PAGE, [last]);
+  let judged = 0;
+  for await (const rows of pagesOf(tx, scope)) {
     for (const row of rows) {
       const says = judge.actionOf(row);
       if (judge.isOf(row.raw_data, says)) continue;
@@ -46,14 +51,34 @@ export async function checkContents(tx: Queryable, findingsMax: number): Promise
       if (findings.length >= findingsMax) continue;
       const subject = `transaction ${row.txid.toString('hex')}`;
       const facts = { purpose: row.purpose, receiver: row.receive_address, amount_sun: row.amount_sun };
-      findings.push(findingOf(CHECK, RULE, subject, facts, { walletId: row.wallet_id }));
+      findings.push(findingOf(CHECK, RULE, subject, facts, { walletId: row.wallet_id, orderId: row.order_id }));
     }
-    const end = rows.at(-1);
-    if (end === undefined) break;
-    last = end.id;
+    judged += rows.length;
+    onProgress?.(judged);
   }
   const says = 'A transaction’s bytes say what its leg says: owner, receiver, sun, energy, unlocked.';
   return { check: CHECK, rule: RULE, says, stops: 'everything', count, findings };
+}
+
+/** Page by page by their ids; those of some orders, which are bounded, at once. */
+async function* pagesOf(tx: Queryable, scope: OrderScope): AsyncGenerator<readonly ContentRow[]> {
+  const all = scope.kind === 'all';
+  const { prefix, params } = rowsOf(scope, all ? 1 : 0);
+  const statement = {
+    text: [prefix, CONTENTS, ...(all ? [NEXT_PAGE] : [])].join(''),
+    query_timeout: CHECK_LIMIT_MS,
+  };
+  if (!all) {
+    yield await tx.query<ContentRow>(statement, params);
+    return;
+  }
+  for (let last = 0n; ;) {
+    const rows = await tx.query<ContentRow>(statement, [last]);
+    const end = rows.at(-1);
+    if (end === undefined) return;
+    yield rows;
+    last = end.id;
+  }
 }
 
 /** The contract's number, then the beginning of its parameter: the type's URL with its tag and length. Hex. */
@@ -75,6 +100,9 @@ function lengthed(tag: string, hex: string): string {
 const LAYOUT = /^0a02[0-9a-f]{4}2208[0-9a-f]{16}40(?:[89a-f][0-9a-f])*[0-7][0-9a-f]5a([0-9a-f]{2})/;
 const TIMESTAMP = /^70(?:[89a-f][0-9a-f]){0,8}[0-7][0-9a-f]$/;
 const PERMISSION = /^(?:280[2-9])?$/;
+
+/** Receivers come and go; wallets are few. */
+const ADDRESSES_KEPT = 2000;
 
 export class ContentJudge {
   private readonly addresses = new Map<string, string>();
@@ -115,6 +143,7 @@ export class ContentJudge {
     const known = this.addresses.get(address);
     if (known !== undefined) return known;
     const hex = addressBytes(address)?.toString('hex');
+    if (this.addresses.size >= ADDRESSES_KEPT) this.addresses.clear();
     if (hex !== undefined) this.addresses.set(address, hex);
     return hex;
   }

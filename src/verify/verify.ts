@@ -1,22 +1,38 @@
 /**
  * The proof that the books are true, as one call: the rules over the live tables in one snapshot, then the chain's own
- * word against it. Reads only; serves the command line, the tests, the crash and chaos programmes and the reconciler.
+ * word against it. Over everything, or over what was not judged yet and the next of what was, in turn, so that its cost
+ * does not grow with history. Reads only; serves the command line, the tests, the crash and chaos programmes and the
+ * reconciler.
  */
 import { monotonicMs, sleep } from '../clock.js';
 import { messageOf } from '../errors.js';
-import type { Database } from '../store/database.js';
+import type { Database, Queryable } from '../store/database.js';
 import type { TronClient } from '../chain/tron.client.js';
-import { runBookCheck, type BookCheck, type BookTerms } from './book-check.js';
-import { covers, FINDINGS_MAX, type CheckResult, type Report } from './finding.js';
+import { runBookCheck, runOrderCheck, type BookCheck, type BookTerms, type TryCheck } from './book-check.js';
+import { covers, FINDINGS_MAX, type CheckResult, type Judged, type Report } from './finding.js';
 import { GUARD_CHECKS } from './guard-checks.js';
 import { LEDGER_CHECKS } from './ledger-checks.js';
-import { ORDER_CHECKS } from './order-checks.js';
+import { NewerRecords } from './newer-records.js';
+import { DOUBLE_CHECKS, ORDER_CHECKS } from './order-checks.js';
 import { POOL_CHECKS } from './pool-checks.js';
 import { checkChain, CHAIN_CHECK_NAMES, type ChainTerms } from './chain-checks.js';
 
-export interface VerifyTerms extends Partial<BookTerms>, Partial<Omit<ChainTerms, 'findingsMax'>> {
+export interface VerifyTerms
+  extends Partial<BookTerms>, Partial<Omit<ChainTerms, 'findingsMax' | 'ofOrders' | 'onProgress'>> {
   /** The chain to hold the books against; without it the books are judged alone. */
   readonly chain?: TronClient | undefined;
+  /** `newer`: what was not judged yet, and some of what was, in turn; everything unless said. */
+  readonly depth?: 'everything' | 'newer';
+  /** Told before each check and, where one goes on for long, of how many rows it has judged. */
+  readonly onProgress?: (step: Progress) => void;
+}
+
+/** How far a look has come. */
+export interface Progress {
+  readonly check: string;
+  readonly made: number;
+  readonly of: number;
+  readonly rows?: number;
 }
 
 /** An order takes a minute or two, a refund some five; longer than this it is stuck. */
@@ -36,19 +52,30 @@ const TRANSIENT = new Set(['capacity', 'guard-definitions']);
 const TRANSIENT_LOOKS = 5;
 const TRANSIENT_REST_MS = 1000;
 
-const BOOK_CHECKS: readonly BookCheck[] = [...LEDGER_CHECKS, ...ORDER_CHECKS, ...POOL_CHECKS, ...GUARD_CHECKS];
+const STANDING_CHECKS: readonly BookCheck[] = [...POOL_CHECKS, ...GUARD_CHECKS];
+const WHOLE_CHECKS: readonly BookCheck[] = [...LEDGER_CHECKS, ...DOUBLE_CHECKS, ...STANDING_CHECKS];
+const CONTENTS = 'transaction-content';
+const BOOK_STEPS = WHOLE_CHECKS.length + ORDER_CHECKS.length + 1;
 
 /** Judges the books, and with `terms.chain` the chain against them. Throws only when the database is away. */
 export async function verifyBooks(database: Database, terms: VerifyTerms = {}): Promise<Report> {
   const startedMs = monotonicMs();
-  const { checks, unmade } = await readBooks(database, terms);
+  const { checks, unmade, judged } = await readBooks(database, terms);
+  let blocksTo: bigint | undefined;
   if (terms.chain !== undefined) {
-    const fromChain = await checkChain(database, terms.chain, terms);
+    const fromChain = await checkChain(database, terms.chain, {
+      ...terms,
+      ofOrders: judged?.orders.map(({ id }) => id),
+      onProgress: (check, made, of) => terms.onProgress?.({ check, made: BOOK_STEPS + made, of: BOOK_STEPS + of }),
+    });
     checks.push(...fromChain.checks);
     unmade.push(...fromChain.unmade);
+    ({ blocksTo } = fromChain);
   } else unmade.push(...CHAIN_CHECK_NAMES.map((check) => ({ check, why: 'the chain was not asked' })));
   const told = await withoutExplained(database, checks);
-  return { tookMs: Math.round(monotonicMs() - startedMs), checks: told, unmade };
+  const tookMs = Math.round(monotonicMs() - startedMs);
+  if (judged === undefined) return { tookMs, checks: told, unmade };
+  return { tookMs, checks: told, unmade, judged: { ...judged, ...(blocksTo === undefined ? {} : { blocksTo }) } };
 }
 
 /** What a person has explained is counted apart. */
@@ -73,6 +100,7 @@ async function withoutExplained(database: Database, checks: readonly CheckResult
 interface Outcome {
   checks: CheckResult[];
   unmade: { check: string; why: string }[];
+  judged?: Judged;
 }
 
 async function readBooks(database: Database, terms: VerifyTerms): Promise<Outcome> {
@@ -80,44 +108,93 @@ async function readBooks(database: Database, terms: VerifyTerms): Promise<Outcom
     settleWithinSec: terms.settleWithinSec ?? SETTLE_WITHIN_SEC,
     findingsMax: terms.findingsMax ?? FINDINGS_MAX,
   };
-  const first = await inSnapshot(database, BOOK_CHECKS, bookTerms, true);
+  const first = await inSnapshot(database, (tx, tryCheck, outcome) =>
+    terms.depth === 'newer'
+      ? readNewer(tx, tryCheck, outcome, bookTerms)
+      : readEverything(tx, tryCheck, bookTerms, terms.onProgress),
+  );
   for (let look = 1; look < TRANSIENT_LOOKS; look += 1) {
     const again = first.checks.filter((result) => result.count > 0 && TRANSIENT.has(result.check));
     if (again.length === 0) break;
     await sleep(TRANSIENT_REST_MS);
     const names = new Set(again.map((result) => result.check));
-    const chosen = BOOK_CHECKS.filter(({ check }) => names.has(check));
-    const later = await inSnapshot(database, chosen, bookTerms, false);
+    const later = await inSnapshot(database, async (tx, tryCheck) => {
+      for (const check of STANDING_CHECKS.filter((each) => names.has(each.check)))
+        await tryCheck(check.check, () => runBookCheck(tx, check, bookTerms));
+    });
     first.checks = first.checks.map((result) => later.checks.find(({ check }) => check === result.check) ?? result);
   }
   return first;
 }
 
+async function readEverything(
+  tx: Queryable,
+  tryCheck: TryCheck,
+  terms: BookTerms,
+  onProgress: VerifyTerms['onProgress'],
+): Promise<void> {
+  let made = 0;
+  const next = async (check: string, run: () => Promise<CheckResult>): Promise<void> => {
+    onProgress?.({ check, made, of: BOOK_STEPS });
+    await tryCheck(check, run);
+    made += 1;
+  };
+  for (const check of WHOLE_CHECKS) await next(check.check, () => runBookCheck(tx, check, terms));
+  for (const check of ORDER_CHECKS) await next(check.check, () => runOrderCheck(tx, check, terms, { kind: 'all' }));
+  // Loaded here: it brings all of tronweb, which no other command of the CLI needs.
+  const { checkContents } = await import('./transaction-content.js');
+  await next(CONTENTS, () =>
+    checkContents(tx, terms.findingsMax, { kind: 'all' }, (rows) =>
+      onProgress?.({ check: CONTENTS, made, of: BOOK_STEPS, rows }),
+    ),
+  );
+}
+
+async function readNewer(tx: Queryable, tryCheck: TryCheck, outcome: Outcome, terms: BookTerms): Promise<void> {
+  for (const check of STANDING_CHECKS) await tryCheck(check.check, () => runBookCheck(tx, check, terms));
+  outcome.judged = await new NewerRecords(tx, tryCheck, terms).judge();
+}
+
 async function inSnapshot(
   database: Database,
-  checks: readonly BookCheck[],
-  terms: BookTerms,
-  withContents: boolean,
+  read: (tx: Queryable, tryCheck: TryCheck, outcome: Outcome) => Promise<void>,
 ): Promise<Outcome> {
-  // Loaded here: it brings all of tronweb, which no other command of the CLI needs.
-  const contents = withContents ? await import('./transaction-content.js') : undefined;
   return database.transaction(async (tx) => {
     for (const statement of SNAPSHOT) await tx.query(statement);
     const outcome: Outcome = { checks: [], unmade: [] };
-    const tryCheck = async (check: string, run: () => Promise<CheckResult>): Promise<void> => {
+    const tryCheck: TryCheck = async (check, run) => {
       await tx.query('SAVEPOINT one_check');
+      let result: CheckResult | undefined;
       try {
-        outcome.checks.push(await run());
+        result = await run();
+        add(outcome.checks, result);
       } catch (error) {
         // Data so broken that a check cannot read it must not hide what the other checks see.
         await tx.query('ROLLBACK TO SAVEPOINT one_check');
-        outcome.unmade.push({ check, why: messageOf(error) });
+        if (!outcome.unmade.some((each) => each.check === check)) outcome.unmade.push({ check, why: messageOf(error) });
       }
       await tx.query('RELEASE SAVEPOINT one_check');
+      return result;
     };
-    for (const check of checks) await tryCheck(check.check, () => runBookCheck(tx, check, terms));
-    if (contents !== undefined)
-      await tryCheck('transaction-content', () => contents.checkContents(tx, terms.findingsMax));
+    await read(tx, tryCheck, outcome);
     return outcome;
   });
+}
+
+/** A check that is made piece by piece is one check; what two pieces find is found once. */
+function add(checks: CheckResult[], piece: CheckResult): void {
+  const index = checks.findIndex(({ check }) => check === piece.check);
+  const before = checks[index];
+  if (before === undefined) {
+    checks.push(piece);
+    return;
+  }
+  const known = new Set(before.findings.map(({ fingerprint }) => fingerprint));
+  const findings = piece.findings.filter(({ fingerprint }) => !known.has(fingerprint));
+  const twice = piece.findings.length - findings.length;
+  checks[index] = {
+    ...before,
+    count: before.count + piece.count - twice,
+    findings: [...before.findings, ...findings],
+  };
 }

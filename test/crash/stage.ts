@@ -222,7 +222,7 @@ export class Stage {
     await Promise.all(workers.map((worker) => this.letGo(worker)));
     await this.check('at the end', true);
     // What the operator would see: the command's own exit code.
-    await this.world.cli('verify', '--settle-within', '0').catch((error: unknown) => {
+    await this.world.cli('verify', '--full', '--settle-within', '0').catch((error: unknown) => {
       const { stdout } = error as { stdout?: string };
       this.violations.push(`cli verify: ${(stdout ?? String(error)).slice(0, 4000)}`);
     });

@@ -229,6 +229,32 @@ describe('an activation', () => {
     expect(account['address']).toBe(address);
   });
 
+  it('that is final has ended: what was ever activated is not read with the open legs', async () => {
+    const { database } = stage;
+    const key = await desk.activate(newChainAccount().address);
+    await desk.settled(key);
+    const leg = `leg WHERE order_id = (SELECT id FROM orders WHERE key = $1)`;
+    const ended = () =>
+      until(
+        async () => (await database.query(`SELECT FROM ${leg} AND status = 'reclaimed'`, [key]))[0],
+        45_000,
+        'the end of the activation',
+      );
+    await ended();
+    // As a worker of the version before leaves it, whose reconciler must find nothing wrong with either.
+    await database.transaction(async (tx) => {
+      await tx.query(`SET LOCAL session_replication_role = replica`);
+      await tx.query(
+        `UPDATE leg SET status = 'active', closed_at = NULL, closed_reason = NULL
+          WHERE order_id = (SELECT id FROM orders WHERE key = $1)`,
+        [key],
+      );
+    });
+    await ended();
+    const [row] = await database.query(`SELECT closed_at = active_at AS at, closed_reason AS why FROM ${leg}`, [key]);
+    expect(row).toEqual({ at: true, why: 'activated: nothing is to be reclaimed' });
+  });
+
   it('that somebody else is faster with is refunded', async () => {
     await stage.letGo(worker);
     const balance = await desk.balance();

@@ -83,7 +83,7 @@ async function countsOf(arena: Arena): Promise<Counts> {
 
 /** What the command says: its exit code decides. */
 async function verdictOf(arena: Arena): Promise<string> {
-  const args = ['dist/bundle/main.cli.js', 'verify', '--settle-within', '0'];
+  const args = ['dist/bundle/main.cli.js', 'verify', '--full', '--settle-within', '0'];
   try {
     await run(process.execPath, args, {
       env: { ...process.env, ...arena.env },

@@ -95,4 +95,8 @@ export class Order {
 
   @Column({ type: 'integer' })
   fence!: number;
+
+  /** Judged as it stands; any change of the row takes it back. */
+  @Column({ type: 'boolean' })
+  judged!: boolean;
 }

@@ -1,4 +1,4 @@
-/** Whose turn it is to reconcile, and how far the chain was searched. */
+/** Whose turn it is to reconcile, how far the chain was searched, and how far the records were judged. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { BIGINT, TIMESTAMPTZ } from '../columns.js';
 
@@ -33,4 +33,13 @@ export class ReconcileState {
 
   @Column({ ...TIMESTAMPTZ, name: 'scanned_at', nullable: true })
   scannedAt!: Date | null;
+
+  @Column({ ...BIGINT, name: 'entries_to' })
+  entriesTo!: bigint;
+
+  @Column({ ...BIGINT, name: 'entries_after' })
+  entriesAfter!: bigint;
+
+  @Column({ ...BIGINT, name: 'orders_after' })
+  ordersAfter!: bigint;
 }

@@ -3,6 +3,7 @@
  * literal copies; a test compares a migrated database with these, and `verify` compares the live one.
  */
 import { ACCEPT_ORDER_SQL, RESERVE_CAPACITY_SQL, SPLIT_CAPACITY_SQL, TAKE_FROM_SLOTS_SQL } from './accept-order.js';
+import { FINAL_ROWS } from './final-rows.js';
 import { ROW_GUARDS } from './row-guards.js';
 import { MARK_FUNCTIONS } from './server-mark.js';
 import { TRIGGER_FUNCTIONS } from './trigger-functions.js';
@@ -14,6 +15,7 @@ export const FUNCTIONS: Readonly<Record<string, string>> = {
   split_capacity: SPLIT_CAPACITY_SQL,
   take_from_slots: TAKE_FROM_SLOTS_SQL,
   ...ROW_GUARDS,
+  ...FINAL_ROWS,
   ...TRIGGER_FUNCTIONS,
   ...MARK_FUNCTIONS,
 };
@@ -28,6 +30,7 @@ export const TRIGGERS: readonly string[] = [
   `CREATE TRIGGER audit_log_append_only BEFORE DELETE OR UPDATE ON audit_log FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER audit_log_no_truncate BEFORE TRUNCATE ON audit_log FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER audit_log_stamped BEFORE INSERT ON audit_log FOR EACH ROW EXECUTE FUNCTION stamp_audit_entry()`,
+  `CREATE TRIGGER chain_tx_final BEFORE UPDATE ON chain_tx FOR EACH ROW WHEN (old.status = ANY (ARRAY['solid'::text, 'dead'::text, 'dropped'::text])) EXECUTE FUNCTION chain_tx_final()`,
   `CREATE TRIGGER chain_tx_guard BEFORE INSERT OR UPDATE ON chain_tx FOR EACH ROW EXECUTE FUNCTION chain_tx_guard()`,
   `CREATE TRIGGER chain_tx_kept BEFORE DELETE ON chain_tx FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER chain_tx_no_truncate BEFORE TRUNCATE ON chain_tx FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
@@ -35,10 +38,12 @@ export const TRIGGERS: readonly string[] = [
   `CREATE TRIGGER credit_entry_append_only BEFORE DELETE OR UPDATE ON credit_entry FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER credit_entry_guard BEFORE INSERT OR UPDATE ON credit_entry FOR EACH ROW EXECUTE FUNCTION credit_entry_guard()`,
   `CREATE TRIGGER credit_entry_no_truncate BEFORE TRUNCATE ON credit_entry FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
+  `CREATE TRIGGER leg_final BEFORE UPDATE ON leg FOR EACH ROW WHEN (old.status = ANY (ARRAY['reclaimed'::text, 'released'::text])) EXECUTE FUNCTION leg_final()`,
   `CREATE TRIGGER leg_guard BEFORE INSERT OR UPDATE ON leg FOR EACH ROW EXECUTE FUNCTION leg_guard()`,
   `CREATE TRIGGER leg_kept BEFORE DELETE ON leg FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER leg_no_truncate BEFORE TRUNCATE ON leg FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER orders_guard BEFORE INSERT OR UPDATE ON orders FOR EACH ROW EXECUTE FUNCTION orders_guard()`,
+  `CREATE TRIGGER orders_judged BEFORE INSERT OR UPDATE ON orders FOR EACH ROW WHEN (new.judged) EXECUTE FUNCTION orders_judged()`,
   `CREATE TRIGGER orders_kept BEFORE DELETE ON orders FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER orders_no_truncate BEFORE TRUNCATE ON orders FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER pool_wallet_status BEFORE INSERT OR UPDATE ON pool_wallet FOR EACH ROW EXECUTE FUNCTION pool_wallet_status()`,

@@ -1,0 +1,148 @@
+// What is final is judged once, and still noticed when it changes; what could not be judged is told.
+import { sleep } from '../../src/clock.js';
+import { until } from '../../src/local/wait.js';
+import { verifyBooks } from '../../src/verify/verify.js';
+import { namesOf, ReconcileWorld } from '../reconcile-world.js';
+
+let world: ReconcileWorld;
+const receiver = (index: number): string => world.world.accounts[index]!.address;
+
+beforeAll(async () => {
+  world = await ReconcileWorld.open();
+  await world.syncAll();
+});
+
+afterAll(() => world.close());
+
+async function judged(id: bigint): Promise<boolean | undefined> {
+  const [row] = await world.database.query<{ judged: boolean }>(`SELECT judged FROM orders WHERE id = $1`, [id]);
+  return row?.judged;
+}
+
+async function newer(): Promise<string[]> {
+  return namesOf(await verifyBooks(world.database, { depth: 'newer' }));
+}
+
+/** A rental of a minute of chain time, until it is over and everything of it is final. */
+async function ended(index: number): Promise<bigint> {
+  const id = await world.rent(receiver(index), 65_000, 60);
+  return until(
+    async () => {
+      const [row] = await world.database.query<{ over: boolean }>(
+        `SELECT bool_and(l.status = 'reclaimed') AND o.next_run_at IS NULL AS over
+           FROM orders o JOIN leg l ON l.order_id = o.id WHERE o.id = $1 GROUP BY o.id`,
+        [id],
+      );
+      return row?.over === true ? id : undefined;
+    },
+    60_000,
+    'the end of the rental',
+  );
+}
+
+it('an order at rest is judged by one pass, and any change of its row has it judged again', async () => {
+  const id = await ended(0);
+  expect(await judged(id)).toBe(false);
+  await world.pass();
+  expect(await judged(id)).toBe(true);
+  await world.database.query(`UPDATE orders SET needs_attention = needs_attention WHERE id = $1`, [id]);
+  expect(await judged(id)).toBe(true);
+  await world.database.query(`UPDATE orders SET needs_attention = true WHERE id = $1`, [id]);
+  expect(await judged(id)).toBe(false);
+  await world.database.query(`UPDATE orders SET needs_attention = false, judged = true WHERE id = $1`, [id]);
+  expect(await judged(id)).toBe(false);
+  await world.pass();
+  expect(await judged(id)).toBe(true);
+});
+
+it('an order that breaks a rule is not taken as judged, pass after pass, until a person has explained it', async () => {
+  const id = await ended(1);
+  await world.byHand(`UPDATE orders SET credits = credits + 1 WHERE id = ${id.toString()}`);
+  for (let pass = 0; pass < 2; pass += 1) {
+    await world.pass();
+    expect(await judged(id)).toBe(false);
+    expect(await world.metric('book_violations')).toContain('book_violations{check="order-charge"} 1');
+  }
+  const { code } = await world.cli('verify', 'explain', '--all', '--yes', '--reason', 'looked at');
+  expect(code).toBe(0);
+  await world.pass();
+  expect(await judged(id)).toBe(true);
+  await world.byHand(`UPDATE orders SET credits = credits - 1 WHERE id = ${id.toString()}`);
+});
+
+it('the turn through what was judged finds what was changed past every guard, and stays there', async () => {
+  const id = await ended(2);
+  await world.pass();
+  expect(await judged(id)).toBe(true);
+  await world.byHand(`UPDATE chain_tx SET raw_data = 'x' WHERE order_id = ${id.toString()} AND purpose = 'reclaim'`);
+  expect(await judged(id)).toBe(true);
+  for (let look = 0; look < 2; look += 1) {
+    expect(await newer()).toEqual(['transaction-content', 'transaction-id']);
+    await world.pass();
+  }
+  const { code, err } = await world.cli('verify', '--full', '--no-chain', '--json');
+  expect({ code, steps: err.split('\n').filter((line) => /^\d+ of \d+, \d+ s: /.test(line)).length > 20 }).toEqual({
+    code: 1,
+    steps: true,
+  });
+  await world.cli('verify', 'explain', '--all', '--yes', '--reason', 'a test made it');
+});
+
+it.each([
+  ['a final transaction', `UPDATE chain_tx SET block_number = block_number + 1 WHERE status = 'solid'`],
+  ['a leg that ended', `UPDATE leg SET amount_sun = amount_sun + 1 WHERE status = 'reclaimed'`],
+])('the database refuses to change %s', async (_what, change) => {
+  await expect(world.database.query(change)).rejects.toThrow('never changed');
+});
+
+it('entries of the ledger are judged once by the thousand, and one that was changed later is found', async () => {
+  const [project] = await world.database.query<{ id: string }>(`SELECT id FROM project LIMIT 1`);
+  await world.byHand(
+    `INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, actor, reason, created_at)
+     SELECT 'topup:old-' || g, '${project!.id}', 'funding', 'topup', 10, 'a', 'b', now() - interval '1 day' FROM generate_series(1, 3000) g`,
+    `UPDATE credit_account SET balance_credits = balance_credits + 30000 WHERE project_id = '${project!.id}'`,
+    `UPDATE credit_entry SET created_at = now() - interval '1 day'`,
+  );
+  await world.pass();
+  const [kept] = await world.database.query<{ entries_to: bigint; ranges: bigint }>(
+    `SELECT entries_to, (SELECT count(*) FROM judged_entries) AS ranges FROM reconcile_state`,
+  );
+  expect(kept).toEqual({ entries_to: 3000n, ranges: 3n });
+  expect(await newer()).toEqual([]);
+  const alter = (by: number) => [
+    `UPDATE credit_entry SET credits = credits + ${by.toString()} WHERE entry_key = 'topup:old-500'`,
+    `UPDATE credit_account SET balance_credits = balance_credits + ${by.toString()} WHERE project_id = '${project!.id}'`,
+  ];
+  await world.byHand(...alter(5));
+  expect(await newer()).toEqual(['ledger-kept']);
+  await world.byHand(alter(-5)[1]!);
+  expect(await newer()).toEqual(['ledger-balance', 'ledger-kept']);
+  await world.byHand(alter(-5)[0]!);
+  expect(await newer()).toEqual([]);
+  await world.byHand(`UPDATE judged_credits SET credits = credits + 1`);
+  expect(await newer()).toEqual([]);
+  await world.pass();
+  await world.pass();
+  const [anew] = await world.database.query(`SELECT entries_to FROM reconcile_state`);
+  expect(anew).toEqual({ entries_to: 3000n });
+});
+
+it('a pass that could not make every check is told, and is no pass for the age of the last one', async () => {
+  await world.pass();
+  expect(await world.metric('checks_not_made')).toEqual([]);
+  const age = async (): Promise<number> =>
+    Number((await world.metric('reconcile_age_seconds')).join().split(' ').at(-1));
+  const before = await age();
+  await sleep(20);
+  // A check that runs into its limit fails the same way.
+  await world.byHand(`ALTER TABLE order_event RENAME TO order_event_away`);
+  try {
+    await world.pass();
+  } finally {
+    await world.byHand(`ALTER TABLE order_event_away RENAME TO order_event`);
+  }
+  expect(await world.metric('checks_not_made')).toContain('checks_not_made{check="order-history"} 1');
+  expect(await age()).toBeGreaterThan(before);
+  await world.pass();
+  expect(await world.metric('checks_not_made')).toEqual([]);
+});
