@@ -1,5 +1,5 @@
 // `npm run bench`: what the service is for, each figure beside its limit in the same run. Nothing here asserts a time.
-//   --quick   fewer and shorter rounds        --million  order rows at 1 000 000 orders in the tables too
+//   --quick   fewer and shorter rounds        --million  a worker and orders at 1 000 000 orders in the tables too
 //   --soak    ten minutes of the whole machine (--minutes N, --rate N)      --only REGEX  rows whose part matches
 import { writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
@@ -122,7 +122,7 @@ if (options.soak) {
   }
   if (options.million) {
     console.error('\na million orders');
-    add(...(await millionRows({ blockMs: 1000, solidLag: 4 }, pace)));
+    add(...(await millionRows({ blockMs: 1000, solidLag: 4 }, pace, options.only === 'history')));
   }
   if (only.test('worker')) {
     await withStage('worker', { blockMs: 1000, solidLag: 3 }, async (stage) => {

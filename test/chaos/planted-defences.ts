@@ -154,8 +154,8 @@ const AGAINST_NODES: readonly PlantedBug[] = [
     name: 'a starting follower looks back to what was included alone',
     changes: one(
       'fulfilment/follower.ts',
-      `WHERE status IN ('included', 'sending') AND CASE`,
-      `WHERE status = 'included' AND CASE`,
+      `(SELECT min(ref_block_number) + 1 FROM chain_tx WHERE status = 'sending' AND ref_block_number > $1)`,
+      `NULL::bigint`,
     ),
     test: integration('witnesses')('a worker that begins reads the blocks in which something sent before may stand'),
   },
