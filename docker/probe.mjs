@@ -1,11 +1,34 @@
-// Asks this container's admin port for a path (/live, /ready); exit 0 when the answer is 200.
-const path = process.argv[2] ?? '/live';
-const url = `http://127.0.0.1:${process.env.ADMIN_PORT ?? '9100'}${path}`;
-const answer = await fetch(url, { signal: AbortSignal.timeout(2500) }).catch((error) => ({
-  status: 0,
-  text: () => Promise.resolve(String(error)),
-}));
-if (answer.status !== 200) {
-  console.error(`${url} answered ${answer.status}: ${(await answer.text()).slice(0, 300)}`);
+// Asks this container's process whether it is well; exit 0 when it says so.
+//   probe.mjs [PATH]     its admin port, for a path (/live, /ready)
+//   probe.mjs --signer   the signer, over its socket, whether it holds a key
+import { connect } from 'node:net';
+
+const LIMIT_MS = 2500;
+
+async function askAdmin(path) {
+  const url = `http://127.0.0.1:${process.env.ADMIN_PORT ?? '9100'}${path}`;
+  const answer = await fetch(url, { signal: AbortSignal.timeout(LIMIT_MS) });
+  if (answer.status !== 200)
+    throw new Error(`${url} answered ${answer.status}: ${(await answer.text()).slice(0, 300)}`);
+}
+
+async function askSigner() {
+  const path = process.env.SIGNER_SOCKET ?? '';
+  const socket = connect(path);
+  socket.setTimeout(LIMIT_MS, () => socket.destroy(new Error(`${path} did not answer`)));
+  socket.write('{"id":1,"list":true}\n');
+  let heard = '';
+  for await (const chunk of socket) {
+    heard += chunk;
+    if (heard.endsWith('\n')) break;
+  }
+  if (!(JSON.parse(heard).wallets?.length > 0)) throw new Error(`${path} answered ${heard.slice(0, 300)}`);
+}
+
+const [, , asked = '/live'] = process.argv;
+try {
+  await (asked === '--signer' ? askSigner() : askAdmin(asked));
+} catch (error) {
+  console.error(String(error.cause ?? error));
   process.exit(1);
 }

@@ -2,9 +2,8 @@
  * The only reader of process.env: every setting, its default and its bounds, in one frozen object.
  * An error names the variable and what it wants, never the value it holds.
  */
-import { isIP } from 'node:net';
-import { parseRate } from './money/convert.js';
-import { type RateE8 } from './money/units.js';
+import { SEAL_PURPOSES, sealKey, type SealKeys, type SealPurpose } from './seal.js';
+import { SettingsReader, type Env } from './settings-reader.js';
 
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
@@ -12,166 +11,36 @@ export class ConfigError extends Error {
 
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
 
-type Env = Readonly<Record<string, string | undefined>>;
+export type Role = 'api' | 'worker' | 'cli';
 
-/** Reads one variable at a time and collects what is wrong, so that one start names every fault. */
-class Reader {
-  readonly faults: string[] = [];
-  constructor(private readonly env: Env) {}
+/** What each process opens and seals. It needs the keys of these purposes and no other. */
+export const PURPOSES_OF: Readonly<Record<Role, readonly SealPurpose[]>> = {
+  api: ['api-key', 'quote'],
+  worker: ['pool-key'],
+  cli: ['api-key', 'pool-key'],
+};
 
-  optional(name: string): string | undefined {
-    const value = this.env[name]?.trim();
-    return value === undefined || value === '' ? undefined : value;
-  }
+/** The setting that holds the key of one purpose, in the place of MASTER_KEY; with _PREVIOUS the one before. */
+export const SEAL_KEY_SETTINGS: Readonly<Record<SealPurpose, string>> = {
+  'api-key': 'SEAL_KEY_API_KEYS',
+  'pool-key': 'SEAL_KEY_POOL_KEYS',
+  quote: 'SEAL_KEY_QUOTES',
+};
 
-  text(name: string, fallback?: string): string {
-    const value = this.optional(name) ?? fallback;
-    if (value === undefined) this.faults.push(`${name} is required`);
-    return value ?? '';
-  }
+const previousOf = (name: string): string => `${name}_PREVIOUS`;
 
-  integer(name: string, fallback: number, min: number, max: number): number {
-    const value = this.optional(name);
-    if (value === undefined) return fallback;
-    const number = /^\d{1,15}$/.test(value) ? Number.parseInt(value, 10) : Number.NaN;
-    if (!(number >= min && number <= max)) {
-      this.faults.push(`${name} must be an integer from ${min.toString()} to ${max.toString()}`);
-      return fallback;
-    }
-    return number;
-  }
-
-  flag(name: string, fallback: boolean): boolean {
-    const value = this.optional(name)?.toLowerCase();
-    if (value === undefined) return fallback;
-    if (value === 'true' || value === '1') return true;
-    if (value === 'false' || value === '0') return false;
-    this.faults.push(`${name} must be true or false`);
-    return fallback;
-  }
-
-  list(name: string, fallback: readonly string[]): readonly string[] {
-    const value = this.optional(name);
-    if (value === undefined) return Object.freeze([...fallback]);
-    return Object.freeze(
-      value
-        .split(',')
-        .map((part) => part.trim())
-        .filter((part) => part !== ''),
-    );
-  }
-
-  networks(name: string): readonly string[] {
-    const parts = this.list(name, []);
-    const isNetwork = (part: string): boolean => {
-      const [address = '', prefix = '0', ...rest] = part.split('/');
-      const bits = isIP(address) === 6 ? 128 : 32;
-      return (
-        isIP(address) !== 0 && /^\d{1,3}$/.test(prefix) && Number.parseInt(prefix, 10) <= bits && rest.length === 0
-      );
-    };
-    if (!parts.every(isNetwork)) this.faults.push(`${name} must hold IP addresses or CIDR ranges`);
-    return parts;
-  }
-
-  urls(name: string, schemes: readonly string[], required: boolean): readonly string[] {
-    const parts = this.list(name, []);
-    if (required && parts.length === 0) this.faults.push(`${name} is required`);
-    for (const part of parts) {
-      if (!URL.canParse(part) || !schemes.includes(new URL(part).protocol)) {
-        this.faults.push(`${name} must hold URLs starting with ${schemes.join(' or ')}`);
-      }
-    }
-    return Object.freeze(parts.map((part) => part.replace(/\/+$/, '')));
-  }
-
-  url(name: string, schemes: readonly string[]): string {
-    return this.urls(name, schemes, true)[0] ?? '';
-  }
-
-  /** Comma-separated, one for each of `count` things in their order, where an empty one is none; one alone is the first's. */
-  each(name: string, count: number): readonly (string | undefined)[] {
-    const given = this.optional(name)?.split(',') ?? [];
-    if (given.length > 1 && given.length !== count) {
-      this.faults.push(`${name} must hold one value, or one for each URL of TRON_FULL_NODE_URLS, empty for none`);
-    }
-    return Array.from({ length: count }, (_, index) => given[index]?.trim()).map((part) =>
-      part === '' ? undefined : part,
-    );
-  }
-
-  /** As `each`; what goes into a header must be able to stand in one. */
-  keys(name: string, count: number): readonly (string | undefined)[] {
-    const keys = this.each(name, count);
-    if (!keys.every((key) => key === undefined || /^[\x21-\x7e]+$/.test(key))) {
-      this.faults.push(`${name} must hold keys of visible ASCII characters`);
-    }
-    return Object.freeze(keys);
-  }
-
-  /** As `each`; 0 where there is none. */
-  limits(name: string, count: number, max: number): readonly number[] {
-    const limits = this.each(name, count).map((limit) =>
-      /^\d{1,15}$/.test(limit ?? '0') ? Number(limit ?? '0') : Number.NaN,
-    );
-    if (!limits.every((limit) => limit <= max)) {
-      this.faults.push(`${name} must hold integers from 0 to ${max.toString()}`);
-    }
-    return Object.freeze(limits);
-  }
-
-  /** `name=url,name=url` */
-  namedUrls(name: string, schemes: readonly string[]): ReadonlyMap<string, string> {
-    const urls = new Map<string, string>();
-    for (const part of this.list(name, [])) {
-      const at = part.indexOf('=');
-      const url = part.slice(at + 1);
-      if (at < 1 || !URL.canParse(url) || !schemes.includes(new URL(url).protocol)) {
-        this.faults.push(`${name} must hold name=URL pairs, the URLs starting with ${schemes.join(' or ')}`);
-      } else urls.set(part.slice(0, at), url.replace(/\/+$/, ''));
-    }
-    return urls;
-  }
-
-  choice<T extends string>(name: string, choices: readonly T[], fallback: T): T {
-    const value = this.optional(name) ?? fallback;
-    const found = choices.find((choice) => choice === value);
-    if (found === undefined) this.faults.push(`${name} must be one of ${choices.join(', ')}`);
-    return found ?? fallback;
-  }
-
-  key(name: string): Buffer | undefined {
-    const value = this.optional(name);
-    if (value === undefined) return undefined;
-    const bytes = Buffer.from(value, 'base64');
-    if (bytes.length !== 32 || bytes.toString('base64').replace(/=+$/, '') !== value.replace(/=+$/, '')) {
-      this.faults.push(`${name} must be 32 bytes in base64 (make one: openssl rand -base64 32)`);
-      return undefined;
-    }
-    return bytes;
-  }
-
-  /** `min-max`, both included, in sun. */
-  range(name: string, fallback: string, limit: number): { readonly min: bigint; readonly max: bigint } {
-    const match = /^(\d{1,15})-(\d{1,15})$/.exec(this.optional(name) ?? fallback);
-    const [min, max] = [Number(match?.[1] ?? 0), Number(match?.[2] ?? 0)];
-    if (min < 1 || max < min || max > limit) {
-      this.faults.push(`${name} must be two integers from 1 to ${limit.toString()} as MIN-MAX`);
-    }
-    return Object.freeze({ min: BigInt(min), max: BigInt(max) });
-  }
-
-  rate(name: string, fallback: string): RateE8 {
-    const rate = parseRate(this.optional(name) ?? fallback);
-    if (rate === undefined) this.faults.push(`${name} must be a positive decimal with at most eight fraction digits`);
-    return rate ?? (0n as RateE8);
-  }
-}
+/** The secret settings. Each can be given as a file instead, by its name with _FILE. */
+export const SECRET_SETTINGS: ReadonlySet<string> = new Set([
+  'DATABASE_URL',
+  'REDIS_URL',
+  'TRON_API_KEYS',
+  ...['MASTER_KEY', ...Object.values(SEAL_KEY_SETTINGS)].flatMap((name) => [name, previousOf(name)]),
+]);
 
 const LOG_LEVELS: readonly LogLevel[] = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
 
 /** How the process meets the world: ports, stores, nodes. */
-function outside(r: Reader) {
+function outside(r: SettingsReader) {
   const fullNodeUrls = r.urls('TRON_FULL_NODE_URLS', ['http:', 'https:'], true);
   return {
     http: {
@@ -228,7 +97,7 @@ function outside(r: Reader) {
 }
 
 /** What each chain parameter can be believed to be: outside of it the node is at fault, and nothing is priced. */
-function parameterBounds(r: Reader) {
+function parameterBounds(r: SettingsReader) {
   return {
     energyFeeSun: r.range('ENERGY_FEE_BOUNDS_SUN', '10-1000', 1_000_000),
     transactionFeeSunPerByte: r.range('TRANSACTION_FEE_BOUNDS_SUN', '100-10000', 1_000_000),
@@ -237,14 +106,76 @@ function parameterBounds(r: Reader) {
   };
 }
 
+/** MASTER_KEY, from which every purpose's key is derived, or the keys that a process needs and no other. */
+function secrets(r: SettingsReader, role: Role) {
+  const keys = (name: string): SealKeys | undefined => {
+    const [current, previous] = [r.key(name), r.key(previousOf(name))];
+    if (current !== undefined) return { current, previous };
+    if (previous !== undefined) r.faults.push(`${previousOf(name)} is set without ${name}`);
+    return undefined;
+  };
+  const signerSocket = r.optional('SIGNER_SOCKET');
+  const faultsBefore = r.faults.length;
+  const master = keys('MASTER_KEY');
+  const sealKeys = new Map<SealPurpose, SealKeys>();
+  for (const purpose of SEAL_PURPOSES) {
+    const own = keys(SEAL_KEY_SETTINGS[purpose]);
+    if (own !== undefined) sealKeys.set(purpose, own);
+  }
+  if (master !== undefined && sealKeys.size > 0) {
+    r.faults.push('MASTER_KEY and keys derived from it (SEAL_KEY_…) are both set: a process takes one or the other');
+  }
+  if (master !== undefined) {
+    for (const purpose of SEAL_PURPOSES) sealKeys.set(purpose, sealKeysOf(master, purpose));
+  }
+  // A worker whose signer holds the keys opens none.
+  const needed = role === 'worker' && signerSocket !== undefined ? [] : PURPOSES_OF[role];
+  const missing = needed.filter((purpose) => !sealKeys.has(purpose));
+  if (missing.length > 0 && r.faults.length === faultsBefore) {
+    const names = needed.map((purpose) => SEAL_KEY_SETTINGS[purpose]).join(' and ');
+    r.faults.push(`MASTER_KEY is required, or ${names} in its place (\`cli secrets derive --for ${role}\`)`);
+  }
+  return { sealKeys: sealKeys as ReadonlyMap<SealPurpose, SealKeys>, isMaster: master !== undefined, signerSocket };
+}
+
+/** The keys of one purpose under the master keys. */
+function sealKeysOf({ current, previous }: SealKeys, purpose: SealPurpose): SealKeys {
+  return { current: sealKey(current, purpose), previous: previous && sealKey(previous, purpose) };
+}
+
+/**
+ * The lines of settings that `role` takes in the place of MASTER_KEY, derived from the MASTER_KEY (and
+ * MASTER_KEY_PREVIOUS) of `env`. Throws ConfigError.
+ */
+export function deriveSettings(env: Env, role: Role): { readonly name: string; readonly value: string }[] {
+  const r = new SettingsReader(env, SECRET_SETTINGS);
+  const [current, previous] = [r.key('MASTER_KEY'), r.key('MASTER_KEY_PREVIOUS')];
+  if (current === undefined && r.faults.length === 0) r.faults.push('MASTER_KEY is required');
+  if (current === undefined || r.faults.length > 0) throw faultsOf(r);
+  return PURPOSES_OF[role].flatMap((purpose) => {
+    const keys = sealKeysOf({ current, previous }, purpose);
+    const name = SEAL_KEY_SETTINGS[purpose];
+    const line = (setting: string, key: Buffer) => ({ name: setting, value: key.toString('base64') });
+    return [line(name, keys.current), ...(keys.previous ? [line(previousOf(name), keys.previous)] : [])];
+  });
+}
+
+/** One secret setting, for commands that need no more. Throws ConfigError when it cannot be read. */
+export function readSecret(env: Env, name: 'DATABASE_URL'): string | undefined {
+  const r = new SettingsReader(env, SECRET_SETTINGS);
+  const value = r.optional(name);
+  if (r.faults.length > 0) throw faultsOf(r);
+  return value;
+}
+
+function faultsOf(r: SettingsReader): ConfigError {
+  return new ConfigError(`Configuration: ${r.faults.join('; ')}.`);
+}
+
 /** What it sells and how it works. */
-function inside(r: Reader) {
+function inside(r: SettingsReader, role: Role) {
   return {
-    secrets: {
-      masterKey: r.key('MASTER_KEY') ?? Buffer.alloc(32),
-      previousMasterKey: r.key('MASTER_KEY_PREVIOUS'),
-      signerSocket: r.optional('SIGNER_SOCKET'),
-    },
+    secrets: secrets(r, role),
     rates: {
       fallback: r.rate('FALLBACK_TRX_USD', '0.30'),
       maxAgeSec: r.integer('RATE_MAX_AGE_SEC', 300, 1, 86_400),
@@ -302,18 +233,17 @@ function inside(r: Reader) {
   };
 }
 
-/** Reads the settings from `env`; throws ConfigError naming every variable at fault. */
-export function readConfig(env: Env = process.env) {
-  const r = new Reader(env);
-  if (r.optional('MASTER_KEY') === undefined) r.faults.push('MASTER_KEY is required');
-  const config = { ...outside(r), ...inside(r) };
+/** Reads the settings of a process from `env`; throws ConfigError naming every variable at fault. */
+export function readConfig(env: Env = process.env, role: Role = 'cli') {
+  const r = new SettingsReader(env, SECRET_SETTINGS);
+  const config = { ...outside(r), ...inside(r, role) };
   if (config.chain.fullNodeUrls.length !== config.chain.solidityNodeUrls.length) {
     r.faults.push('TRON_SOLIDITY_NODE_URLS must name as many nodes as TRON_FULL_NODE_URLS, in the same order');
   }
   // Ignored, it would be missed only once the provider throttles.
   if ('TRON_API_KEY' in env)
     r.faults.push('TRON_API_KEY is called TRON_API_KEYS now, and a single key is the first node’s');
-  if (r.faults.length > 0) throw new ConfigError(`Configuration: ${r.faults.join('; ')}.`);
+  if (r.faults.length > 0) throw faultsOf(r);
   return Object.freeze(config);
 }
 

@@ -23,7 +23,7 @@ import { watchDatabase } from './store/database-metrics.js';
 const DRAIN_MS = 20_000;
 
 async function start(): Promise<void> {
-  const config = readConfig();
+  const config = readConfig(process.env, 'api');
   armCrashPoint(config.worker.crashAt);
   const log = createLogger(config);
   const app = await createHttpApp(ApiModule.for(config, log), config, log);

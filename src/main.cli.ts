@@ -19,5 +19,6 @@ process.exitCode = await runCli(process.argv.slice(2), {
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
   isLive: process.stderr.isTTY,
+  input: process.stdin.isTTY ? undefined : process.stdin,
   ask: process.stdin.isTTY && process.stderr.isTTY ? ask : undefined,
 });

@@ -4,7 +4,7 @@ import { SignerServer } from './signer/server.js';
 import { readSignerSettings } from './signer/settings.js';
 
 try {
-  const settings = await readSignerSettings(process.env);
+  const settings = readSignerSettings(process.env);
   const server = new SignerServer(settings, (event) => console.log(JSON.stringify(event)));
   await server.listen();
   console.log(JSON.stringify({ level: 'info', msg: 'listening', wallets: settings.wallets.length }));

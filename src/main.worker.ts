@@ -61,7 +61,7 @@ function repeatHealth(health: WalletHealth, log: Log): Repeater {
 const CLOSING_MS = 4_000;
 
 async function start(): Promise<void> {
-  const config = readConfig();
+  const config = readConfig(process.env, 'worker');
   armCrashPoint(config.worker.crashAt);
   const log = createLogger(config);
   const app = await NestFactory.createApplicationContext(WorkerModule.for(config, log), { logger: false });

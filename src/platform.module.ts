@@ -17,29 +17,51 @@ import { NodePool } from './chain/node-pool.js';
 import { TronNode } from './chain/node.js';
 import { RequestBudget } from './chain/request-budget.js';
 import { TronClient } from './chain/tron.client.js';
-import { Config, readConfig } from './config.js';
+import { Config, readConfig, type Role } from './config.js';
 import { messageOf } from './errors.js';
 import { Log, createLogger } from './http/logger.js';
 import { Metrics } from './http/metrics.js';
 import { createProducerConnection } from './queue/connections.js';
 import { OrderWakes } from './queue/jobs.js';
-import { Sealer } from './seal.js';
+import { Sealer, type SealPurpose } from './seal.js';
 import { createDataSource } from './store/data-source.js';
 import { Database } from './store/database.js';
 
-export type Role = 'api' | 'worker' | 'cli';
-
-/** One sealer for each purpose, under keys that cannot open each other's. */
+/** A sealer for each purpose of which this process holds the key; none of them opens what another sealed. */
 export class Sealers {
-  readonly apiKey: Sealer;
-  readonly poolKey: Sealer;
-  readonly quote: Sealer;
+  /** By purpose: all of them under MASTER_KEY, otherwise those that were given. */
+  readonly held: ReadonlyMap<SealPurpose, Sealer>;
 
-  constructor({ masterKey, previousMasterKey }: Config['secrets']) {
-    this.apiKey = new Sealer('api-key', masterKey, previousMasterKey);
-    this.poolKey = new Sealer('pool-key', masterKey, previousMasterKey);
-    this.quote = new Sealer('quote', masterKey, previousMasterKey);
+  constructor({ sealKeys }: Pick<Config['secrets'], 'sealKeys'>) {
+    this.held = new Map([...sealKeys].map(([purpose, keys]) => [purpose, new Sealer(keys)]));
   }
+
+  get apiKey(): Sealer {
+    return this.of('api-key');
+  }
+
+  get poolKey(): Sealer {
+    return this.of('pool-key');
+  }
+
+  get quote(): Sealer {
+    return this.of('quote');
+  }
+
+  private of(purpose: SealPurpose): Sealer {
+    const sealer = this.held.get(purpose);
+    if (sealer === undefined) throw new Error(`this process holds no key for the purpose ${purpose}`);
+    return sealer;
+  }
+}
+
+/** One key that opens everything, in a process that needs less: told where the chain keeps the time of the clock. */
+function warnOfMasterKey({ secrets, chain }: Config, role: Role, log: Log): void {
+  if (role === 'cli' || !secrets.isMaster || chain.headAgeMaxSec === 0) return;
+  log.warn(
+    { role },
+    `MASTER_KEY opens every secret: give this process its own keys (cli secrets derive --for ${role})`,
+  );
 }
 
 /** The worker comes back to whatever it could not have; while it waits, others wait for it. */
@@ -108,7 +130,8 @@ export class PlatformModule implements OnApplicationBootstrap, OnApplicationShut
    * Everything of floor 1 for one process. A CLI connects to neither Redis nor the chain before it asks them
    * something. `config` is read from the environment unless given, `log` writes to stdout.
    */
-  static for(role: Role, config: Config = readConfig(), log: Log = createLogger(config)): DynamicModule {
+  static for(role: Role, config: Config = readConfig(undefined, role), log: Log = createLogger(config)): DynamicModule {
+    warnOfMasterKey(config, role, log);
     return {
       module: PlatformModule,
       providers: [

@@ -1,10 +1,22 @@
 /**
  * Seals secrets at rest and quotes in flight: AES-256-GCM under keys derived from MASTER_KEY, one per purpose.
- * Two master keys may be held at once, so that rotating one refuses nothing: the newer seals, both open.
+ * Two keys may be held for a purpose, so that rotating the master key refuses nothing: the newer seals, both open.
  */
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomFillSync } from 'node:crypto';
 
-export type SealPurpose = 'api-key' | 'pool-key' | 'quote';
+export const SEAL_PURPOSES = ['api-key', 'pool-key', 'quote'] as const;
+export type SealPurpose = (typeof SEAL_PURPOSES)[number];
+
+/** The keys of one purpose, 32 bytes each. */
+export interface SealKeys {
+  readonly current: Buffer;
+  readonly previous?: Buffer | undefined;
+}
+
+/** A purpose's key under a master key. It leads neither back to the master key nor to another purpose's. */
+export function sealKey(masterKey: Buffer, purpose: SealPurpose): Buffer {
+  return Buffer.from(hkdfSync('sha256', masterKey, Buffer.alloc(0), `tron-energy-rental/${purpose}/v1`, 32));
+}
 
 const FORMAT = 1;
 const KEY_ID_BYTES = 4;
@@ -26,24 +38,22 @@ function nextNonce(): Buffer {
   return drawn.subarray(drawnAt - NONCE_BYTES, drawnAt);
 }
 
-interface DerivedKey {
+interface NamedKey {
   readonly id: Buffer;
   readonly key: Buffer;
 }
 
-function derive(master: Buffer, purpose: SealPurpose): DerivedKey {
-  const key = Buffer.from(hkdfSync('sha256', master, Buffer.alloc(0), `tron-energy-rental/${purpose}/v1`, 32));
+function named(key: Buffer): NamedKey {
   const id = createHash('sha256').update('key-id').update(key).digest().subarray(0, KEY_ID_BYTES);
   return { id, key };
 }
 
 /** Seals and opens bytes for one purpose. `context` is authenticated, not stored: opening needs the same. */
 export class Sealer {
-  private readonly keys: readonly [DerivedKey, ...DerivedKey[]];
+  private readonly keys: readonly [NamedKey, ...NamedKey[]];
 
-  constructor(purpose: SealPurpose, masterKey: Buffer, previousMasterKey?: Buffer) {
-    const current = derive(masterKey, purpose);
-    this.keys = previousMasterKey === undefined ? [current] : [current, derive(previousMasterKey, purpose)];
+  constructor({ current, previous }: SealKeys) {
+    this.keys = previous === undefined ? [named(current)] : [named(current), named(previous)];
   }
 
   /** format(1) key-id(4) nonce(12) ciphertext tag(16) */
@@ -73,7 +83,7 @@ export class Sealer {
     }
   }
 
-  /** Whether `sealed` was made under the newest master key; `false` asks for a rewrap. */
+  /** Whether `sealed` was made under the newer key; `false` asks for a rewrap. */
   isCurrent(sealed: Buffer): boolean {
     return sealed.subarray(1, 1 + KEY_ID_BYTES).equals(this.keys[0].id);
   }

@@ -1,5 +1,6 @@
 // Runs the operator's command line inside the test, as a process would: arguments in, two streams and a code out.
 import { randomBytes } from 'node:crypto';
+import { Readable } from 'node:stream';
 import { runCli } from '../src/operator/cli.js';
 import { keepSaid, noteKeysOf, noteSecret } from './setup/canary.js';
 
@@ -31,8 +32,11 @@ export function settings(databaseUrl: string, extra: Record<string, string> = {}
   return all;
 }
 
-/** The command line under `env`. `answer` is what the person at the keyboard types; without it nobody is there. */
-export function cliWith(env: Record<string, string>, answer?: string): Cli {
+/**
+ * The command line under `env`. `answer` is what the person at the keyboard types; without it nobody is there. `input`
+ * is what stands on standard input.
+ */
+export function cliWith(env: Record<string, string>, answer?: string, input?: string): Cli {
   return async (...args) => {
     let out = '';
     let err = '';
@@ -42,13 +46,14 @@ export function cliWith(env: Record<string, string>, answer?: string): Cli {
       user: '',
       out: (text) => (out += text),
       err: (text) => (err += text),
+      input: input === undefined ? undefined : Readable.from([Buffer.from(input)]),
       ask: answer === undefined ? undefined : () => Promise.resolve(answer),
     });
     keepSaid('command line', err);
-    // The one place where a key is shown: to the operator who has just made it.
+    // Where secrets are shown: a new API key to the operator who has just made it, and the keys that were derived.
     const given = /\b[0-9a-f]{48}\b/.exec(args.includes('project') ? out : '')?.[0];
-    if (given === undefined) keepSaid('command line', out);
-    else noteSecret('API key', given);
+    if (given === undefined && !args.includes('derive')) keepSaid('command line', out);
+    if (given !== undefined) noteSecret('API key', given);
     return { code, out, err, json: () => JSON.parse(out) };
   };
 }

@@ -35,7 +35,7 @@ export async function openFolder(): Promise<void> {
   folder = await mkdtemp(join(tmpdir(), 'signer-'));
   await writeFile(join(folder, 'hot.key'), HOT_KEY.toString('hex'), { mode: 0o600 });
   await writeFile(join(folder, 'wallets.json'), JSON.stringify(walletsFile()), { mode: 0o600 });
-  settings = await readSignerSettings(environment());
+  settings = readSignerSettings(environment());
 }
 
 /** The clocks of a machine that was started at EPOCH_MS and says so. */

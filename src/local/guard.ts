@@ -41,8 +41,9 @@ export const CHILDREN = 'energy.children';
 
 export interface ChildNews {
   readonly name: string;
-  /** Once, when the child starts: its environment. */
+  /** Once, when the child starts: its environment, and its arguments, which every user of the machine can read. */
   readonly env?: NodeJS.ProcessEnv;
+  readonly args?: readonly string[];
   readonly line?: string;
 }
 
@@ -102,7 +103,7 @@ export class GuardedProcess {
 
   /** Starts the child. Throws when the guard does not report a process within 10 s. */
   static async start(options: GuardOptions): Promise<GuardedProcess> {
-    children.publish({ name: options.name, env: options.env } satisfies ChildNews);
+    children.publish({ name: options.name, env: options.env, args: options.args } satisfies ChildNews);
     const guard = spawn(
       '/bin/sh',
       ['-c', GUARD, 'guard', options.removeDir ?? '', options.abandonSignal, options.command, ...options.args],

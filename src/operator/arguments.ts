@@ -1,11 +1,12 @@
 /** Readers of command-line values. Each throws commander's InvalidArgumentError, which ends as exit code 2. */
-import { readFile, stat } from 'node:fs/promises';
 import { isIP } from 'node:net';
+import type { Readable } from 'node:stream';
 import { InvalidArgumentError } from 'commander';
 import { isAddress } from '../chain/address.js';
 import { messageOf } from '../errors.js';
 import type { Credits } from '../money/units.js';
-import { OperatorError, usageError } from './fault.js';
+import { readSecretFile } from '../secret-file.js';
+import { usageError } from './fault.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
@@ -85,26 +86,50 @@ export function choiceArg<T extends string>(choices: readonly T[]): (text: strin
   };
 }
 
-export interface KeyFile {
-  readonly privateKey: Buffer;
-  /** Others than the owner may read the file. */
-  readonly isExposed: boolean;
-}
-
 /** A key file holds 64 characters; anything much longer is something else. */
 const KEY_FILE_BYTES_MAX = 1024;
+/** How long a key on standard input may take to arrive whole. */
+const KEY_INPUT_MS = 60_000;
 
-/** Reads a private key, 32 bytes in hex, from a file of its own. The key never stands on a command line. */
-export async function readKeyFile(path: string): Promise<KeyFile> {
+/**
+ * Reads a private key, 32 bytes in hex, from a file that nobody else can read, or from `input` when `path` is `-`. The
+ * key never stands on a command line.
+ */
+export async function readKeyFile(path: string, input: Readable | undefined): Promise<Buffer> {
+  const content = path === '-' ? await readInput(input) : readFile(path);
+  const text = content.toString('utf8').trim().replace(/^0x/i, '');
+  content.fill(0);
+  if (!/^[0-9a-f]{64}$/i.test(text)) {
+    const what = path === '-' ? 'Standard input' : path;
+    throw usageError(`${what} must hold a private key: 64 hex characters, nothing else.`);
+  }
+  return Buffer.from(text, 'hex');
+}
+
+function readFile(path: string): Buffer {
   try {
-    const { mode, size } = await stat(path);
-    if (size > KEY_FILE_BYTES_MAX) throw usageError(`${path} is too large to be a key file.`);
-    const text = (await readFile(path, 'utf8')).trim().replace(/^0x/i, '');
-    if (!/^[0-9a-f]{64}$/i.test(text))
-      throw usageError(`${path} must hold a private key: 64 hex characters, nothing else.`);
-    return { privateKey: Buffer.from(text, 'hex'), isExposed: (mode & 0o077) !== 0 };
+    return readSecretFile(path, KEY_FILE_BYTES_MAX);
   } catch (error) {
-    if (error instanceof OperatorError) throw error;
-    throw usageError(`The key file cannot be read: ${messageOf(error)}.`);
+    throw usageError(`The key file cannot be taken: ${messageOf(error)}.`);
+  }
+}
+
+async function readInput(input: Readable | undefined): Promise<Buffer> {
+  if (input === undefined)
+    throw usageError('--key-file - reads the key from standard input: give it one, `< hot.key`.');
+  const chunks: Buffer[] = [];
+  let size = 0;
+  const late = setTimeout(() => input.destroy(new Error('it did not end')), KEY_INPUT_MS);
+  try {
+    for await (const chunk of input) {
+      chunks.push(Buffer.from(chunk as Uint8Array));
+      size += (chunk as Uint8Array).length;
+      if (size > KEY_FILE_BYTES_MAX) throw new Error('it is too large to be a key');
+    }
+    return Buffer.concat(chunks);
+  } catch (error) {
+    throw usageError(`Standard input cannot be taken: ${messageOf(error)}.`);
+  } finally {
+    clearTimeout(late);
   }
 }

@@ -11,6 +11,7 @@ import { addOrdersCommands } from './orders.command.js';
 import { addPoolCommands } from './pool.command.js';
 import { addPriceCommands } from './price.command.js';
 import { addProjectCommands } from './project.command.js';
+import { addSecretsCommands } from './secrets.command.js';
 import { addVerifyCommands } from './verify.command.js';
 
 function buildProgram(desk: Desk): Command {
@@ -38,6 +39,7 @@ function buildProgram(desk: Desk): Command {
   addPoolCommands(program, desk);
   addOrdersCommands(program, desk);
   addKeysCommands(program, desk);
+  addSecretsCommands(program, desk);
   addVerifyCommands(program, desk);
   addAuditCommands(program, desk);
   return program;

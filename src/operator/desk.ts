@@ -2,6 +2,7 @@
  * What every command shares: where it speaks, who acts and why, the confirmation of dangerous acts, and the
  * service's parts, built only for commands that need them.
  */
+import type { Readable } from 'node:stream';
 import type { INestApplicationContext } from '@nestjs/common';
 import type { Author } from '../store/audit-log.js';
 import { usageError } from './fault.js';
@@ -15,6 +16,8 @@ export interface Terminal {
   readonly isLive?: boolean;
   /** Who the machine says is logged in; empty when it does not know. */
   readonly user: string;
+  /** Standard input, when something other than a keyboard is there. */
+  readonly input?: Readable | undefined;
   /** Asks the person at the keyboard; undefined when nobody sits there. */
   readonly ask: ((question: string) => Promise<string>) | undefined;
 }

@@ -24,7 +24,7 @@ export async function lookAtSecrets(rewrap: KeyRewrap): Promise<Finding[]> {
     if (failed.length > 0) {
       const says = `${failed.length.toString()} of the ${what} do not open: ${failed.slice(0, 5).join(', ')}.`;
       const todo =
-        'Set MASTER_KEY (or MASTER_KEY_PREVIOUS) to the key they were sealed under; otherwise make new ones.';
+        'Set MASTER_KEY (or MASTER_KEY_PREVIOUS) to the key they were sealed under, or derive anew from it; otherwise make new ones.';
       findings.push(fault('master key', says, todo));
     }
     if (rewrapped > 0) {

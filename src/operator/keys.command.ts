@@ -10,7 +10,8 @@ To rotate MASTER_KEY without refusing a request, since both of two keys open and
   1. Set MASTER_KEY_PREVIOUS to the new key, and restart every process in turn. All can now open what it will seal.
   2. Exchange the two: MASTER_KEY the new one, MASTER_KEY_PREVIOUS the old one. Restart every process in turn.
   3. npm run cli -- keys rewrap
-  4. After two minutes, when the last quote under the old key has expired: unset MASTER_KEY_PREVIOUS.`;
+  4. After two minutes, when the last quote under the old key has expired: unset MASTER_KEY_PREVIOUS. Restart once more.
+Where processes hold derived keys, print them anew before each restart: \`secrets derive\` under the two keys of the step.`;
 
 export function addKeysCommands(program: Command, desk: Desk): void {
   program

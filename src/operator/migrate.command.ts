@@ -1,5 +1,6 @@
 /** `migrate`: needs a database and nothing else, so that it can be the first command on a new machine. */
 import type { Command } from 'commander';
+import { readSecret } from '../config.js';
 import { migrateDown, MigrationKeptError, migrateUp, pendingMigrations } from '../store/migrate.js';
 import type { Desk } from './desk.js';
 import { OperatorError } from './fault.js';
@@ -43,7 +44,7 @@ export function addMigrateCommands(program: Command, desk: Desk): void {
 }
 
 function databaseUrl(desk: Desk): string {
-  const url = desk.terminal.env['DATABASE_URL']?.trim() ?? '';
+  const url = readSecret(desk.terminal.env, 'DATABASE_URL') ?? '';
   if (!/^postgres(ql)?:\/\//.test(url)) {
     throw new OperatorError('Configuration: DATABASE_URL is required and starts with postgres://.', 1, 'CONFIGURATION');
   }

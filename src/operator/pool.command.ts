@@ -1,6 +1,9 @@
 /** `pool`: the wallets whose stake is rented out, and the one that activates accounts. */
+import { randomBytes } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { Config } from '../config.js';
+import { messageOf } from '../errors.js';
 import { addressArg, choiceArg, integerArg, readKeyFile } from './arguments.js';
 import type { Desk } from './desk.js';
 import { usageError } from './fault.js';
@@ -13,6 +16,7 @@ import { WALLET_ROLES, judgePermission, type WalletRole } from '../pool/wallet-p
 
 const permissionArg = integerArg(0n, 9n);
 const slotsArg = integerArg(1n, 256n);
+const KEY_FILE = 'a file with the hot key in hex that nobody else can read, or - for standard input';
 
 interface KeyOptions {
   readonly keyFile?: string;
@@ -30,6 +34,10 @@ interface AddOptions extends KeyOptions {
 
 export function addPoolCommands(program: Command, desk: Desk): void {
   const pool = program.command('pool').description('the wallets whose stake is rented out');
+  pool
+    .command('new-key <file>')
+    .description('make a hot key in a new file that nobody else can read; print its address')
+    .action((file: string) => newKey(desk, file));
   addKeyOptions(
     pool
       .command('add')
@@ -53,7 +61,7 @@ export function addPoolCommands(program: Command, desk: Desk): void {
     .command('permissions <address>')
     .description('print the permission update that a wallet’s owner signs with the cold key')
     .requiredOption('--role <role>', 'pool or activation', choiceArg(WALLET_ROLES))
-    .option('--key-file <path>', 'a file with the hot key in hex')
+    .option('--key-file <path>', KEY_FILE)
     .option('--key-address <address>', 'or the hot key’s address', addressArg)
     .action((address: string, options: PermissionsOptions) => permissions(desk, addressArg(address), options));
   for (const [name, status] of [
@@ -79,7 +87,7 @@ export function addPoolCommands(program: Command, desk: Desk): void {
 
 function addKeyOptions(command: Command): Command {
   return command
-    .option('--key-file <path>', 'a file with the hot key in hex; sealed under MASTER_KEY')
+    .option('--key-file <path>', `${KEY_FILE}; sealed under MASTER_KEY`)
     .option('--key-address <address>', 'instead: the address of a key that the signer process holds', addressArg)
     .requiredOption('--permission-id <id>', 'the permission of the wallet that names the key', permissionArg);
 }
@@ -173,19 +181,32 @@ async function permissions(desk: Desk, address: string, options: PermissionsOpti
   });
 }
 
+async function newKey(desk: Desk, file: string): Promise<void> {
+  // Loaded only here: it brings tronweb along, which takes half a second.
+  const { addressOfKey } = await import('../chain/keys.js');
+  const privateKey = randomBytes(32);
+  const keyAddress = addressOfKey(privateKey);
+  try {
+    // Never over a file that is there: it could be the only copy of a key.
+    await writeFile(file, `${privateKey.toString('hex')}\n`, { mode: 0o600, flag: 'wx' });
+  } catch (error) {
+    throw usageError(`The key file cannot be made: ${messageOf(error)}.`);
+  }
+  desk.print(`${file} holds the key of ${keyAddress}.`, { key_file: file, key_address: keyAddress });
+}
+
 async function readKey(desk: Desk, options: Omit<KeyOptions, 'permissionId'>): Promise<WalletKey> {
   if ((options.keyFile === undefined) === (options.keyAddress === undefined)) {
-    throw usageError('Give one of --key-file PATH and --key-address ADDRESS.');
+    throw usageError('Give one of --key-file PATH (- for standard input) and --key-address ADDRESS.');
   }
   if (options.keyFile === undefined) return { keyAddress: options.keyAddress ?? '', privateKey: undefined };
-  const { privateKey, isExposed } = await readKeyFile(options.keyFile);
-  if (isExposed) desk.warn(`Others can read ${options.keyFile}: chmod 600, or delete it now that the key is sealed.`);
+  const privateKey = await readKeyFile(options.keyFile, desk.terminal.input);
   // Loaded only here: it brings tronweb along, which takes half a second.
   const { addressOfKey } = await import('../chain/keys.js');
   try {
     return { keyAddress: addressOfKey(privateKey), privateKey };
   } catch {
     // Zero, or beyond the curve's order. The cause is not told: it could hold the key.
-    throw usageError(`${options.keyFile} holds 32 bytes that are no private key.`);
+    throw usageError(`The key of --key-file ${options.keyFile} is no private key, although it is 32 bytes.`);
   }
 }

@@ -1,10 +1,10 @@
 /** The signer's settings: one JSON file of wallets beside their key files, none of it readable by others. */
-import { readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { isAddress } from '../chain/address.js';
 import { addressOfKey } from '../chain/keys.js';
 import { messageOf } from '../errors.js';
 import { SUN_PER_TRX } from '../money/units.js';
+import { readSecretFile } from '../secret-file.js';
 import type { ExpirationLimit, WalletPolicy } from './policy.js';
 
 /** A wallet with its key, which never leaves this process. */
@@ -47,12 +47,12 @@ const EXPIRATION_MAX_SEC = { default: 300, min: 20, max: 3600 };
  * SIGNER_WALLETS_FILE: `[{ "role", "address", "permission_id", "key_file",
  * "amount_max_trx", "signatures_per_minute", "trx_per_minute" }]`, key files relative to it. Throws SettingsError.
  */
-export async function readSignerSettings(env: Readonly<Record<string, string | undefined>>): Promise<SignerSettings> {
+export function readSignerSettings(env: Readonly<Record<string, string | undefined>>): SignerSettings {
   const socketPath = env['SIGNER_SOCKET']?.trim() ?? '';
   const walletsFile = env['SIGNER_WALLETS_FILE']?.trim() ?? '';
   if (socketPath === '') throw new SettingsError('SIGNER_SOCKET is required: the path of the socket to listen on');
   if (walletsFile === '') throw new SettingsError('SIGNER_WALLETS_FILE is required: a JSON file of wallets');
-  const text = (await readPrivate(walletsFile)).toString('utf8');
+  const text = readPrivate(walletsFile).toString('utf8');
   let list: unknown;
   try {
     list = JSON.parse(text);
@@ -64,7 +64,7 @@ export async function readSignerSettings(env: Readonly<Record<string, string | u
   }
   const wallets: SignerWallet[] = [];
   for (const [index, entry] of list.entries()) {
-    wallets.push(await readWallet(entry, `${walletsFile}: wallet ${(index + 1).toString()}`, dirname(walletsFile)));
+    wallets.push(readWallet(entry, `${walletsFile}: wallet ${(index + 1).toString()}`, dirname(walletsFile)));
   }
   if (new Set(wallets.map((wallet) => wallet.address)).size !== wallets.length) {
     throw new SettingsError(`${walletsFile} names a wallet twice`);
@@ -99,7 +99,7 @@ function readExpirationLimit(env: Readonly<Record<string, string | undefined>>):
   return { clock: clock === 'chain' ? 'chain' : 'wall', maxSec };
 }
 
-async function readWallet(entry: unknown, where: string, folder: string): Promise<SignerWallet> {
+function readWallet(entry: unknown, where: string, folder: string): SignerWallet {
   if (typeof entry !== 'object' || entry === null) throw new SettingsError(`${where} is no object`);
   const json = entry as Readonly<Record<string, unknown>>;
   const unknown = Object.keys(json).find((name) => !MEMBERS.includes(name));
@@ -118,7 +118,7 @@ async function readWallet(entry: unknown, where: string, folder: string): Promis
     return value;
   };
   const isPool = role === 'pool';
-  const privateKey = await readKey(resolve(folder, keyFile));
+  const privateKey = readKey(resolve(folder, keyFile));
   return {
     address,
     role,
@@ -131,21 +131,17 @@ async function readWallet(entry: unknown, where: string, folder: string): Promis
   };
 }
 
-async function readKey(path: string): Promise<Buffer> {
-  const text = (await readPrivate(path)).toString('utf8').trim().replace(/^0x/i, '');
+function readKey(path: string): Buffer {
+  const text = readPrivate(path).toString('utf8').trim().replace(/^0x/i, '');
   if (!/^[0-9a-f]{64}$/i.test(text)) throw new SettingsError(`${path} must hold a private key: 64 hex characters`);
   return Buffer.from(text, 'hex');
 }
 
-/** A file that nobody but its owner may read or change. */
-async function readPrivate(path: string): Promise<Buffer> {
+/** A file that nobody else may read or change. */
+function readPrivate(path: string): Buffer {
   try {
-    const { mode, size } = await stat(path);
-    if ((mode & 0o077) !== 0) throw new SettingsError(`${path} is open to others: chmod 600 ${path}`);
-    if (size > FILE_BYTES_MAX) throw new SettingsError(`${path} is too large`);
-    return await readFile(path);
+    return readSecretFile(path, FILE_BYTES_MAX);
   } catch (error) {
-    if (error instanceof SettingsError) throw error;
     throw new SettingsError(messageOf(error));
   }
 }

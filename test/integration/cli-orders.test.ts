@@ -4,9 +4,8 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readConfig } from '../../src/config.js';
 import { startNode, type NodeProcess } from '../../src/local/processes.js';
-import { Sealer } from '../../src/seal.js';
+import { Sealer, sealKey } from '../../src/seal.js';
 import { SignerServer } from '../../src/signer/server.js';
 import { readSignerSettings } from '../../src/signer/settings.js';
 import { Customer } from '../client.js';
@@ -94,7 +93,7 @@ describe('orders', () => {
     await writeFile(join(folder, 'wallets.json'), JSON.stringify([{ ...wallet, ...limits }]), { mode: 0o600 });
     const settings = { SIGNER_SOCKET: join(folder, 's.sock'), SIGNER_WALLETS_FILE: join(folder, 'wallets.json') };
     const signed: unknown[] = [];
-    const signer = new SignerServer(await readSignerSettings(settings), (event) => signed.push(event));
+    const signer = new SignerServer(readSignerSettings(settings), (event) => signed.push(event));
     await signer.listen();
     const handed = await cli('pool', 'set-key', address, '--key-address', address, '--permission-id', '0', '--yes');
     expect(handed.code).toBe(0);
@@ -165,7 +164,7 @@ describe('keys rewrap', () => {
     const served = await Promise.all(customers.map((caller) => serve(alone, caller)));
     await alone.close();
     expect(new Set(served)).toEqual(new Set([200]));
-    const sealer = new Sealer('pool-key', readConfig({ ...world.env, ...keys }).secrets.masterKey);
+    const sealer = new Sealer({ current: sealKey(Buffer.from(keys.MASTER_KEY, 'base64'), 'pool-key') });
     const pool = await world.api.database.query<{ address: string; key_sealed: Buffer }>(
       `SELECT address, key_sealed FROM pool_wallet WHERE key_sealed IS NOT NULL`,
     );

@@ -1,8 +1,11 @@
 // The pool commands against a real database and a local chain: what a wallet's key may do is judged on chain.
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Sealer } from '../../src/seal.js';
+import { promisify } from 'node:util';
+import { addressOfKey } from '../../src/chain/keys.js';
+import { Sealer, sealKey } from '../../src/seal.js';
 import { addressOf, keyOf, startOperatorChain, type OperatorChain } from '../operator-chain.js';
 import { cliWith, settings, type Cli } from '../operator.js';
 import { asAdmin } from '../setup/admin.js';
@@ -67,7 +70,7 @@ describe('pool add', () => {
     expect(added.json()).toMatchObject({ address: addressOf('exact'), key_address: HOT, staked_sun: 5_000_000_000 });
     const [wallet] = await rows(`SELECT * FROM pool_wallet WHERE address = $1`, [addressOf('exact')]);
     expect(wallet).toMatchObject({ role: 'pool', permission_id: 2, key_address: HOT, status: 'active' });
-    const sealer = new Sealer('pool-key', Buffer.from(env['MASTER_KEY']!, 'base64'));
+    const sealer = new Sealer({ current: sealKey(Buffer.from(env['MASTER_KEY']!, 'base64'), 'pool-key') });
     expect(sealer.open(wallet!['key_sealed'] as Buffer, addressOf('exact'))).toEqual(keyOf('hot'));
     expect(await rows(`SELECT slot_no, free_sun FROM pool_slot WHERE wallet_id = $1`, [wallet!['id']])).toHaveLength(7);
     const [act] = await rows(`SELECT actor, detail FROM audit_log WHERE action = 'pool.add'`);
@@ -109,13 +112,69 @@ describe('pool add', () => {
     expect([added.code, added.err]).toEqual([0, expect.stringContaining('also allows Transfer')]);
   });
 
-  it('reads the key from a file, says when others can read it, and refuses what is no key', async () => {
-    await chmod(keyFile, 0o644);
-    const warned = await add('narrow');
-    await chmod(keyFile, 0o600);
-    expect(warned.err).toContain('chmod 600');
+  it.each([0o640, 0o604, 0o620])('refuses a key file that is open to others (%o), and names the cure', async (mode) => {
+    const open = join(folder, `open-${mode.toString(8)}.key`);
+    await writeFile(open, keyOf('hot').toString('hex'));
+    await chmod(open, mode);
+    for (const command of [['add', '--address'], ['set-key'], ['permissions']]) {
+      const role = command[0] === 'set-key' ? [] : ['--role', 'pool'];
+      const permission = command[0] === 'permissions' ? [] : ['--permission-id', '2'];
+      const refused = await cli('pool', ...command, addressOf('narrow'), ...role, ...permission, '--key-file', open);
+      expect([refused.code, refused.out, refused.err]).toEqual([2, '', expect.stringContaining(`chmod 600 ${open}`)]);
+    }
+    expect(await isInPool('narrow')).toBe(false);
+  });
+
+  it('reads the key from standard input, as a container gets it', async () => {
+    const args = ['pool', 'permissions', addressOf('bare'), '--role', 'pool', '--key-file', '-', '--json'];
+    const hex = keyOf('hot').toString('hex');
+    for (const input of [hex, `0x${hex}\n`]) {
+      const shown = await cliWith(env, undefined, input)(...args);
+      expect([shown.code, shown.err]).toEqual([0, '']);
+      expect(JSON.stringify(shown.json().update)).toContain(HOT);
+    }
+    const wrong = [
+      [undefined, 'give it one'],
+      ['', '64 hex characters'],
+      [`${hex}\n${hex}`, '64 hex characters'],
+      ['x'.repeat(5000), 'too large'],
+    ] as const;
+    for (const [input, why] of wrong) {
+      const refused = await cliWith(env, undefined, input)(...args);
+      expect([refused.code, refused.out, refused.err]).toEqual([2, '', expect.stringContaining(why)]);
+    }
+  });
+
+  it('as a process of its own it reads the key from a pipe and from a file that is led in', async () => {
+    const args = ['pool', 'permissions', addressOf('bare'), '--role', 'pool', '--key-file', '-', '--json'];
+    const command = [process.execPath, 'dist/bundle/main.cli.js', ...args].map((arg) => `'${arg}'`).join(' ');
+    const hex = keyOf('hot').toString('hex');
+    for (const line of [`cat '${keyFile}' | ${command}`, `${command} < '${keyFile}'`]) {
+      const { stdout, stderr } = await promisify(execFile)('/bin/sh', ['-c', line], {
+        env: { ...process.env, ...env },
+      });
+      expect(stderr).not.toContain(hex);
+      expect(JSON.parse(stdout)).toMatchObject({ update: { actives: expect.anything() as unknown } });
+      expect(stdout).not.toContain(hex);
+    }
+  });
+
+  it('makes a key in a file that nobody else can read, never over another', async () => {
+    const fresh = join(folder, 'fresh.key');
+    const made = await cliWith({})('pool', 'new-key', fresh, '--json');
+    expect([made.code, made.err]).toEqual([0, '']);
+    expect((await stat(fresh)).mode & 0o777).toBe(0o600);
+    const content = await readFile(fresh, 'utf8');
+    expect(content).toMatch(/^[0-9a-f]{64}\n$/);
+    expect(made.json()).toEqual({ key_file: fresh, key_address: addressOfKey(Buffer.from(content.trim(), 'hex')) });
+    const again = await cliWith({})('pool', 'new-key', fresh);
+    expect([again.code, again.err]).toEqual([2, expect.stringContaining('exists')]);
+    expect(await readFile(fresh, 'utf8')).toBe(content);
+  });
+
+  it('reads the key from a file, and refuses what is no key', async () => {
     const wrong = join(folder, 'wrong.key');
-    await writeFile(wrong, 'not a key');
+    await writeFile(wrong, 'not a key', { mode: 0o600 });
     expect((await add('narrow', 'pool', '2', '--key-file', wrong)).code).toBe(2);
     expect((await add('narrow', 'pool', '2', '--key-file', join(folder, 'gone'))).code).toBe(2);
     await writeFile(wrong, '0'.repeat(64));

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { promisify } from 'node:util';
-import { Sealer } from '../../src/seal.js';
+import { Sealer, sealKey } from '../../src/seal.js';
 import { asAdmin, databaseUrl, fromSetup } from '../setup/admin.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { cliWith, settings, type Cli } from '../operator.js';
@@ -215,7 +215,7 @@ describe('project', () => {
     const { merchant, api_key: apiKey } = await newProject('--credits', '250_000', '--reason', 'pilot');
     expect(apiKey).toMatch(/^[0-9a-f]{48}$/);
     const [row] = await rows(`SELECT api_key_sealed FROM project WHERE id = $1`, [merchant]);
-    const sealer = new Sealer('api-key', Buffer.from(env['MASTER_KEY']!, 'base64'));
+    const sealer = new Sealer({ current: sealKey(Buffer.from(env['MASTER_KEY']!, 'base64'), 'api-key') });
     expect(sealer.open(row!['api_key_sealed'] as Buffer, merchant)?.toString()).toBe(apiKey);
     expect(
       await rows(`SELECT kind, credits, actor, reason FROM credit_entry WHERE project_id = $1`, [merchant]),

@@ -2,6 +2,9 @@
 // key is exchanged, followed from request to block by one id, and watched through every metric of the README.
 import { randomBytes, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { sleep } from '../../src/clock.js';
 import { Pruning } from '../../src/fulfilment/pruning.js';
 import { openLog } from '../log.js';
@@ -13,6 +16,7 @@ import type { Answer, Customer } from '../client.js';
 import { makeCustomer } from '../factory.js';
 import { probe, Scrape, scrape, startMember, type FleetProcess, type LogLine } from '../fleet.js';
 import { cliWith } from '../operator.js';
+import { noteKeysOf } from '../setup/canary.js';
 import { openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
 
 const CALLERS = 4;
@@ -27,8 +31,9 @@ let customer: Customer;
 const fleet: FleetProcess[] = [];
 let apis: FleetProcess[] = [];
 let workers: FleetProcess[] = [];
-/** What the next process to start is given: MASTER_KEY, and MASTER_KEY_PREVIOUS while two are held. */
+/** MASTER_KEY, and MASTER_KEY_PREVIOUS while two are held; from the first exchange on a process is given its own keys. */
 let keys: Record<string, string> = {};
+let dir: string;
 
 const startApi = async (): Promise<FleetProcess> => member('api', { DRAIN_DELAY_SEC: '1' });
 const startWorker = async (): Promise<FleetProcess> => member('worker', {});
@@ -38,17 +43,38 @@ async function member(role: 'api' | 'worker', extra: Record<string, string>): Pr
     ...world.env,
     TRON_POLL_MS: '150',
     RATE_LIMIT_PER_MINUTE: '1000000',
-    ...keys,
+    ...(await keysOf(role)),
     ...extra,
   });
   fleet.push(started);
   return started;
 }
 
+/** The keys that one process needs, derived from `keys`; an API reads them, and its other secrets, from files. */
+async function keysOf(role: 'api' | 'worker'): Promise<Record<string, string>> {
+  if (Object.keys(keys).length === 0) return {};
+  const derived = await cliWith(keys)('secrets', 'derive', '--for', role);
+  expect([derived.code, derived.err]).toEqual([0, '']);
+  const lines = derived.out.trim().split('\n');
+  const own = Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2) as [string, string]));
+  noteKeysOf(own);
+  if (role === 'worker') return { MASTER_KEY: '', ...own };
+  const { DATABASE_URL, REDIS_URL } = world.env;
+  const files = Object.entries({ DATABASE_URL: DATABASE_URL!, REDIS_URL: REDIS_URL!, ...own }).map(
+    async ([name, value]) => {
+      const path = join(dir, `${name}-${randomUUID()}`);
+      await writeFile(path, `${value}\n`, { mode: 0o600 });
+      return [`${name}_FILE`, path] as const;
+    },
+  );
+  return { MASTER_KEY: '', DATABASE_URL: '', REDIS_URL: '', ...Object.fromEntries(await Promise.all(files)) };
+}
+
 const isReady = async ({ adminUrl }: FleetProcess): Promise<true | undefined> =>
   (await probe(`${adminUrl}/ready`)) === 200 ? true : undefined;
 
 beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'deploy-'));
   world = await openOrderWorld();
   balancer = await openBalancer();
   [apis, workers] = await Promise.all([
@@ -69,6 +95,7 @@ afterAll(async () => {
   await balancer.close();
   await Promise.all(fleet.map(({ process }) => process.stop()));
   await world.close();
+  await rm(dir, { recursive: true });
 }, 60_000);
 
 interface Load {
@@ -183,6 +210,22 @@ test('restarting every process in turn to exchange the master key fails no reque
   await until(allDelivered, 60_000, 'delivering every order').catch(() => undefined);
   expect(await state()).toEqual({ orders: wanted, delivered: wanted, charges: wanted });
 }, 180_000);
+
+test('a process says when it holds the key to everything, and none starts with the keys of another', async () => {
+  const real = { TRON_HEAD_AGE_MAX_SEC: '60' };
+  const warned = /"role":"api".*MASTER_KEY opens every secret/;
+  const [own, foreign, { MASTER_KEY }] = [await keysOf('api'), await keysOf('worker'), keys];
+  keys = {};
+  const [withMaster, withOwn] = await Promise.all([
+    member('api', { ...real, MASTER_KEY: MASTER_KEY! }),
+    member('api', { ...real, ...own }),
+  ]);
+  expect(JSON.stringify(withMaster.lines)).toMatch(warned);
+  expect(JSON.stringify(withOwn.lines)).not.toMatch(warned);
+  await Promise.all([withMaster, withOwn].map(({ process }) => process.stop()));
+  await expect(member('api', foreign)).rejects.toThrow('SEAL_KEY_API_KEYS and SEAL_KEY_QUOTES in its place');
+  await expect(member('worker', own)).rejects.toThrow('SEAL_KEY_POOL_KEYS in its place');
+});
 
 test('one request id leads from the request to the chain transaction and to the end', async () => {
   const requestId = `trace-${randomUUID()}`;

@@ -45,7 +45,8 @@ const canary = new Canary();
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
   testRedis = await createTestRedis();
-  config = readConfig(settings(testDatabase.url, { REDIS_URL: testRedis.url }));
+  const env = settings(testDatabase.url, { REDIS_URL: testRedis.url });
+  config = readConfig(env);
   const log = openLog('silent', (line) => lines.push(line));
   app = await createHttpApp(ApiModule.for(config, log), config, log);
   await app.listen(0, '127.0.0.1');
@@ -55,7 +56,7 @@ beforeAll(async () => {
   routes = allRoutes.filter(({ isPublic }) => !isPublic);
   ledger = new Ledger(app.get(Database));
   projects = new Projects(app.get(Database), app.get(Sealers), ledger);
-  canary.watch('the master key', config.secrets.masterKey);
+  canary.watch('the master key', Buffer.from(env['MASTER_KEY']!, 'base64'));
 });
 
 afterAll(async () => {

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { DUMMY_KEY } from '../../src/auth/project-directory.js';
 import { until } from '../../src/local/wait.js';
 import { monotonicMs } from '../../src/clock.js';
-import { Sealer } from '../../src/seal.js';
+import { Sealers } from '../../src/platform.module.js';
 import { Customer, type Answer } from '../client.js';
 import { AUTHOR, openDoor, type DoorApp } from '../door.js';
 import { openProxy, type Proxy } from '../proxy.js';
@@ -91,7 +91,7 @@ describe('changes of a project', () => {
     const both = [near, far].map(({ baseUrl }) => new Customer(baseUrl, id, 'the-key-of-the-late-project'));
     for (const each of both) expect(await ask(each)).toBe('INVALID_SIGNATURE');
     // Written by hand, because the service itself chooses the id of a project.
-    const sealed = new Sealer('api-key', near.config.secrets.masterKey).seal(Buffer.from(both[0]!.apiKey), id);
+    const sealed = new Sealers(near.config.secrets).apiKey.seal(Buffer.from(both[0]!.apiKey), id);
     await near.database.transaction(async (tx) => {
       await tx.query('INSERT INTO project (id, name, api_key_sealed) VALUES ($1, $2, $3)', [id, 'late', sealed]);
       await near.ledger.createAccount(tx, id, { kind: 'prepaid' }, AUTHOR);

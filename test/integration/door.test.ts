@@ -377,7 +377,7 @@ describe('what breaks inside', () => {
       customer.apiKey,
       Signature,
       BODY.receive_address,
-      door.config.secrets.masterKey.toString('base64'),
+      ...[...door.config.secrets.sealKeys.values()].map(({ current }) => current.toString('base64')),
     ]) {
       expect(log).not.toContain(secret);
     }

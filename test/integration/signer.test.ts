@@ -1,5 +1,5 @@
 // The signer process's rules over its real socket: what it signs, and every kind of request it must refuse.
-import { chmod, stat, writeFile } from 'node:fs/promises';
+import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { TronWeb } from 'tronweb';
 import { addressOfKey, signerOf } from '../../src/chain/keys.js';
@@ -236,12 +236,12 @@ describe('the socket and the files', () => {
 
   it('its group can, when that is wanted, and nobody else', async () => {
     const path = join(folder, 'shared.sock');
-    const shared = await readSignerSettings({ ...environment(), SIGNER_SOCKET: path, SIGNER_SOCKET_MODE: '0660' });
+    const shared = readSignerSettings({ ...environment(), SIGNER_SOCKET: path, SIGNER_SOCKET_MODE: '0660' });
     const other = new SignerServer({ ...shared, stateFile: join(folder, 'shared.state') }, () => undefined);
     await other.listen();
     expect((await stat(path)).mode & 0o777).toBe(0o660);
     await other.close();
-    await expect(readSignerSettings({ ...environment(), SIGNER_SOCKET_MODE: '0666' })).rejects.toThrow('0660');
+    expect(() => readSignerSettings({ ...environment(), SIGNER_SOCKET_MODE: '0666' })).toThrow('0660');
   });
 
   it('a second signer refuses to take the socket of a living one', async () => {
@@ -269,14 +269,29 @@ describe('the socket and the files', () => {
   ])('a wrong wallets file is refused: %s', async (message, change) => {
     const path = join(folder, 'wrong.json');
     await writeFile(path, JSON.stringify(change(walletsFile())), { mode: 0o600 });
-    await expect(readSignerSettings({ ...environment(), SIGNER_WALLETS_FILE: path })).rejects.toThrow(message);
+    expect(() => readSignerSettings({ ...environment(), SIGNER_WALLETS_FILE: path })).toThrow(message);
+  });
+
+  it('the wallets file of the operators’ page is taken as it stands there', async () => {
+    const page = await readFile(new URL('../../docs/operating.md', import.meta.url), 'utf8');
+    const example = /^### The signer$.*?^```json\n(.*?)^```$/ms.exec(page)![1]!;
+    const path = join(folder, 'documented.json');
+    const real = example.replace('TYourStakedWallet', POOL).replace('TYourActivationWallet', ACTIVATOR);
+    await writeFile(path, real.replace('activation.key', 'hot.key'), { mode: 0o600 });
+    const { wallets } = readSignerSettings({ ...environment(), SIGNER_WALLETS_FILE: path });
+    expect(wallets.map(({ role, address }) => [role, address])).toEqual([
+      ['pool', POOL],
+      ['activation', ACTIVATOR],
+    ]);
+    const documented = [...page.matchAll(/^\| (`[a-z_`, ]+`) \|/gm)].flatMap((row) => row[1]!.match(/[a-z_]+/g)!);
+    for (const member of Object.keys(walletsFile()[0]!)) expect(documented).toContain(member);
   });
 
   it('files that others can read are refused, and the error shows no key', async () => {
     await chmod(join(folder, 'hot.key'), 0o644);
-    const attempt = readSignerSettings(environment());
-    await expect(attempt).rejects.toThrow('chmod 600');
-    await expect(attempt).rejects.not.toThrow(HOT_KEY.toString('hex'));
+    const attempt = () => readSignerSettings(environment());
+    expect(attempt).toThrow('chmod 600');
+    expect(attempt).not.toThrow(HOT_KEY.toString('hex'));
     await chmod(join(folder, 'hot.key'), 0o600);
   });
 });

@@ -6,7 +6,9 @@ import { appendFileSync, createReadStream } from 'node:fs';
 import { mkdtemp, readFile, readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { SEAL_KEY_SETTINGS } from '../../src/config.js';
 import { CHILDREN, guardDirectory, type ChildNews, type GuardedProcess } from '../../src/local/guard.js';
+import { sealKey, type SealPurpose } from '../../src/seal.js';
 import { Canary } from '../canary.js';
 
 const SECRETS = 'secrets.';
@@ -15,9 +17,10 @@ const SAID = 'said.';
 const OVERLAP_CHARS = 1024;
 const SECRET_CHARS_MIN = 16;
 const MASTER_KEYS = ['MASTER_KEY', 'MASTER_KEY_PREVIOUS'] as const;
+const SEAL_KEYS = Object.values(SEAL_KEY_SETTINGS).flatMap((name) => [name, `${name}_PREVIOUS`]);
 
 type Env = Readonly<Record<string, string | undefined>>;
-type Kind = 'API key' | 'master key' | 'node key' | 'pool key' | 'signature';
+type Kind = 'API key' | 'master key' | 'node key' | 'pool key' | 'seal key' | 'signature';
 
 const directory = (): string | undefined => process.env['TEST_CANARY_DIR'];
 const noted = new Set<string>();
@@ -35,8 +38,9 @@ export async function beginSearch(): Promise<void> {
 /** Keeps what every process says that this one starts, and notes the keys given to it. */
 export function keepChildren(): void {
   subscribe(CHILDREN, (news) => {
-    const { name, env, line } = news as ChildNews;
+    const { name, env, args, line } = news as ChildNews;
     if (env !== undefined) noteKeysOf(env);
+    if (args !== undefined) keepSaid(`arguments of ${name}`, args.join(' '));
     if (line !== undefined) keepSaid(`output of ${name}`, line);
   });
 }
@@ -54,9 +58,9 @@ export function noteSecret(kind: Kind, secret: string | Buffer): void {
 
 /** Notes the keys among the settings of a process. */
 export function noteKeysOf(env: Env): void {
-  for (const name of MASTER_KEYS) {
+  for (const name of [...MASTER_KEYS, ...SEAL_KEYS]) {
     const bytes = Buffer.from(env[name] ?? '', 'base64');
-    if (bytes.length === 32) noteSecret('master key', bytes);
+    if (bytes.length === 32) noteSecret(SEAL_KEYS.includes(name) ? 'seal key' : 'master key', bytes);
   }
   for (const key of (env['TRON_API_KEYS'] ?? '').split(',')) noteSecret('node key', key.trim());
 }
@@ -69,11 +73,14 @@ export function keepSaid(where: string, text: string): void {
   appendFileSync(join(dir, file), `${text}\n`, { mode: 0o600 });
 }
 
-/** Every master key noted so far, by any process of the run. */
-export async function masterKeys(): Promise<Buffer[]> {
+/** Every key noted so far under which `purpose` may have been sealed, by any process of the run. */
+export async function sealKeysFor(purpose: SealPurpose): Promise<Buffer[]> {
   const dir = directory();
   const secrets = dir === undefined ? [] : await secretsIn(dir);
-  return secrets.flatMap(({ kind, secret }) => (kind === 'master key' ? [Buffer.from(secret)] : []));
+  return secrets.flatMap(({ kind, secret }) => {
+    if (kind === 'master key') return [sealKey(Buffer.from(secret), purpose)];
+    return kind === 'seal key' ? [Buffer.from(secret)] : [];
+  });
 }
 
 /** Ends a run. Returns what was searched for and where; throws when a secret was found, naming both, not the value. */

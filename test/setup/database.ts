@@ -4,7 +4,7 @@ import type pg from 'pg';
 import { until } from '../../src/local/wait.js';
 import { Sealer, type SealPurpose } from '../../src/seal.js';
 import { asAdmin, databaseUrl, fromSetup } from './admin.js';
-import { masterKeys, noteSecret } from './canary.js';
+import { noteSecret, sealKeysFor } from './canary.js';
 
 const CLOSING_LIMIT_MS = 3_000;
 
@@ -42,11 +42,14 @@ async function noteSealed(client: pg.Client): Promise<void> {
     `SELECT 'API key' AS kind, api_key_sealed AS sealed, id::text AS context FROM project
       UNION ALL SELECT 'pool key', key_sealed, address FROM pool_wallet WHERE key_sealed IS NOT NULL`,
   );
-  const purposes: Record<string, SealPurpose> = { 'API key': 'api-key', 'pool key': 'pool-key' };
-  for (const masterKey of await masterKeys()) {
-    for (const { kind, sealed, context } of found.rows) {
-      const secret = new Sealer(purposes[kind]!, masterKey).open(sealed, context);
-      if (secret !== undefined) noteSecret(kind, kind === 'API key' ? secret.toString() : secret);
+  const purposes: Record<'API key' | 'pool key', SealPurpose> = { 'API key': 'api-key', 'pool key': 'pool-key' };
+  for (const kind of ['API key', 'pool key'] as const) {
+    const rows = found.rows.filter((row) => row.kind === kind);
+    for (const current of rows.length === 0 ? [] : await sealKeysFor(purposes[kind])) {
+      for (const { sealed, context } of rows) {
+        const secret = new Sealer({ current }).open(sealed, context);
+        if (secret !== undefined) noteSecret(kind, kind === 'API key' ? secret.toString() : secret);
+      }
     }
   }
 }

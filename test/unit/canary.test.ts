@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { keepSaid, noteKeysOf, noteSecret, searchIn } from '../setup/canary.js';
+import { GuardedProcess } from '../../src/local/guard.js';
+import { keepChildren, keepSaid, noteKeysOf, noteSecret, searchIn } from '../setup/canary.js';
 
 const key = randomBytes(24).toString('hex');
 const pool = randomBytes(32);
@@ -39,6 +40,14 @@ test.each([
   ['across what is read at once', `${'x'.repeat((1 << 20) - 20)} ${key}`, 'API key'],
 ])('a secret is found %s', async (_how, text, kind) => {
   expect(await finds(text)).toEqual([`${kind} in the log of the API`]);
+});
+
+test('what a process is started with is searched too', async () => {
+  keepChildren();
+  const args = [pool.toString('hex')];
+  const child = await GuardedProcess.start({ name: 'argued', command: ':', args, env: {}, abandonSignal: 'KILL' });
+  await child.stop('SIGKILL', 0);
+  expect((await searchIn(dir)).finds).toEqual(['pool key in the arguments of argued']);
 });
 
 test('a find never shows the secret, and what only looks like one is none', async () => {

@@ -1,7 +1,7 @@
 // .env.example against the code that reads the variables.
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { readConfig } from '../../src/config.js';
+import { readConfig, SECRET_SETTINGS } from '../../src/config.js';
 
 const lines = readFileSync(new URL('../../.env.example', import.meta.url), 'utf8').split('\n');
 
@@ -39,12 +39,19 @@ function environment(some: readonly Line[]): Record<string, string> {
   return { ...Object.fromEntries(some.map(({ name, value }) => [name, value])), MASTER_KEY };
 }
 
-it('names every variable that is read, once, and no other', () => {
-  expect(variables.map(({ name }) => name).sort()).toEqual([...namesThatConfigReads(), ...SIGNER_ONLY].sort());
+it('names every variable that is read, once, and no other; the files of secrets by its first lines', () => {
+  const files = [...SECRET_SETTINGS].map((name) => `${name}_FILE`);
+  const names = [...variables.map(({ name }) => name), ...files];
+  expect(names.sort()).toEqual([...namesThatConfigReads(), ...SIGNER_ONLY].sort());
 });
 
 it('says what each is for on the line above', () => {
   for (const { comment } of variables) expect(comment).toMatch(/^# [A-Za-z0-9].{9,}/);
+});
+
+it('marks what is secret, and nothing else', () => {
+  const marked = variables.filter(({ comment }) => comment.startsWith('# Secret. ')).map(({ name }) => name);
+  expect(marked.sort()).toEqual([...SECRET_SETTINGS].sort());
 });
 
 it('leaves uncommented exactly what must be set', () => {

@@ -23,7 +23,7 @@ import {
 import { priceFloor } from '../../src/pool/bandwidth.js';
 import { newQuoteId, openQuote, sealQuote, type OpenQuote } from '../../src/quotes/quote-token.js';
 import { addressWord, energyFor, firstWord, recipientOf, transferWorked, uintWord } from '../../src/quotes/sizing.js';
-import { Sealer } from '../../src/seal.js';
+import { Sealer, sealKey } from '../../src/seal.js';
 
 const ROWS = [
   { durationMaxSec: 3600, sunPerEnergy: 45n },
@@ -237,7 +237,7 @@ describe('sizing', () => {
 });
 
 describe('a quote token', () => {
-  const sealer = new Sealer('quote', master);
+  const sealer = new Sealer({ current: sealKey(master, 'quote') });
 
   test('opens to exactly what was sealed, and is a ref of the interface', () => {
     const int64 = fc.bigInt({ min: 1n, max: 2n ** 53n - 1n });
@@ -276,11 +276,11 @@ describe('a quote token', () => {
   test('is unknown under another key, and known under the previous one while that is held', () => {
     const ref = sealQuote(sealer, project, someQuote());
     const newMaster = randomBytes(32);
-    expect(openQuote(new Sealer('quote', newMaster), project, ref)).toBeUndefined();
-    expect(openQuote(new Sealer('api-key', master), project, ref)).toBeUndefined();
-    expect(openQuote(new Sealer('quote', newMaster, master), project, ref)).toEqual(
-      expect.objectContaining({ durationSec: 3600 }),
-    );
+    expect(openQuote(new Sealer({ current: sealKey(newMaster, 'quote') }), project, ref)).toBeUndefined();
+    expect(openQuote(new Sealer({ current: sealKey(master, 'api-key') }), project, ref)).toBeUndefined();
+    expect(
+      openQuote(new Sealer({ current: sealKey(newMaster, 'quote'), previous: sealKey(master, 'quote') }), project, ref),
+    ).toEqual(expect.objectContaining({ durationSec: 3600 }));
   });
 
   test('any changed character makes it unknown, the unused bits of the last one included', () => {

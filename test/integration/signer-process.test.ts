@@ -1,0 +1,164 @@
+// The signer as it is deployed: a process under a user of its own, asked by a worker that shares nothing but a group with
+// it, and by the probe of its container. Other users than our own can only be had as root; otherwise all are ourselves.
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { GuardedProcess } from '../../src/local/guard.js';
+import { limited } from '../../src/local/wait.js';
+import { HOT_KEY, walletsFile } from '../signer-stage.js';
+
+const isRoot = process.getuid?.() === 0;
+interface User {
+  readonly uid: number;
+  readonly gid: number;
+}
+/** Ids that no machine gives to anybody. */
+const SIGNER: User = { uid: 61_001, gid: 61_001 };
+const WORKER: User = { uid: 61_002, gid: SIGNER.gid };
+const STRANGER: User = { uid: 61_003, gid: 61_003 };
+
+let dir: string;
+let signer: GuardedProcess | undefined;
+const at = (...names: string[]): string => join(dir, ...names);
+const env = (): NodeJS.ProcessEnv => ({
+  PATH: process.env['PATH'],
+  SIGNER_SOCKET: at('run', 'signer.sock'),
+  SIGNER_SOCKET_MODE: '0660',
+  SIGNER_WALLETS_FILE: at('etc', 'wallets.json'),
+  SIGNER_STATE_FILE: at('state', 'signatures'),
+});
+
+/** The folders and files of docker/compose.yaml: keys, state, and the socket's, which alone its group may enter. */
+function lay(): void {
+  dir = mkdtempSync(join(tmpdir(), 'signer-process-'));
+  chmodSync(dir, 0o755);
+  const own = (path: string, mode: number): void => {
+    if (isRoot) chownSync(path, SIGNER.uid, SIGNER.gid);
+    chmodSync(path, mode);
+  };
+  // Where every user may read it: the folder of the project may be closed to others.
+  for (const name of readdirSync('dist/bundle').filter((each) => /^(main\.signer|part-.*)\.js$/.test(each))) {
+    cpSync(join('dist/bundle', name), at('app', name));
+  }
+  for (const name of ['secp256k1', 'node-gyp-build']) {
+    cpSync(join('node_modules', name), at('app', 'node_modules', name), { recursive: true, dereference: true });
+  }
+  cpSync('docker/probe.mjs', at('app', 'probe.mjs'));
+  for (const [name, mode] of [
+    ['etc', 0o700],
+    ['state', 0o700],
+    ['run', 0o750],
+  ] as const) {
+    mkdirSync(at(name));
+    own(at(name), mode);
+  }
+  writeFileSync(at('etc', 'wallets.json'), JSON.stringify(walletsFile()));
+  writeFileSync(at('etc', 'hot.key'), HOT_KEY.toString('hex'));
+  for (const name of ['wallets.json', 'hot.key']) own(at('etc', name), 0o600);
+}
+
+async function startSigner(): Promise<GuardedProcess> {
+  let isListening: () => void = () => undefined;
+  const listening = new Promise<void>((resolve) => {
+    isListening = resolve;
+  });
+  const started = await GuardedProcess.start({
+    name: 'the signer',
+    command: process.execPath,
+    args: [at('app', 'main.signer.js')],
+    env: env(),
+    user: isRoot ? SIGNER : undefined,
+    abandonSignal: 'KILL',
+    onLine: (line) => {
+      if (line.includes('"msg":"listening"')) isListening();
+    },
+  });
+  const ended = started.exited.then((code) => {
+    throw new Error(`the signer ended with ${code.toString()}: ${started.tail()}`);
+  });
+  await limited(Promise.race([listening, ended]), 20_000, 'the signer listening');
+  return started;
+}
+
+/** What a process of `user` says; its last line on stderr when it fails. */
+function run(
+  user: User,
+  args: readonly string[],
+  extra: NodeJS.ProcessEnv = {},
+): Promise<{ code: number; says: string }> {
+  return new Promise((resolve) => {
+    const options = { env: { ...env(), ...extra }, cwd: '/', timeout: 20_000, ...(isRoot && user) };
+    execFile(process.execPath, args, options, (error, stdout, stderr) => {
+      const code = typeof error?.code === 'number' ? error.code : error === null ? 0 : -1;
+      resolve({ code, says: (stdout + stderr).trim() });
+    });
+  });
+}
+
+const probe = (user: User, extra?: NodeJS.ProcessEnv) => run(user, [at('app', 'probe.mjs'), '--signer'], extra);
+const read = (user: User, path: string) =>
+  run(user, ['-e', `console.log(require('fs').readFileSync(${JSON.stringify(path)}, 'utf8').length)`]);
+
+beforeAll(async () => {
+  lay();
+  signer = await startSigner();
+}, 60_000);
+
+afterAll(async () => {
+  await signer?.stop('SIGTERM', 10_000);
+  rmSync(dir, { recursive: true });
+});
+
+test('it answers its own user and its group, and nobody else', async () => {
+  expect(statSync(at('run', 'signer.sock')).mode & 0o777).toBe(0o660);
+  expect(await probe(SIGNER)).toEqual({ code: 0, says: '' });
+  expect(await probe(WORKER)).toEqual({ code: 0, says: '' });
+  const stranger = await probe(STRANGER);
+  expect(stranger).toEqual(
+    isRoot ? { code: 1, says: expect.stringContaining('EACCES') as string } : { code: 0, says: '' },
+  );
+});
+
+test('a worker of its group reads neither its keys, nor its wallets, nor what it signed', async () => {
+  const files = [at('etc', 'hot.key'), at('etc', 'wallets.json'), at('state', 'signatures')];
+  for (const path of files) {
+    expect(await read(SIGNER, path)).toEqual({ code: 0, says: expect.stringMatching(/^\d+$/) as string });
+    for (const user of isRoot ? [WORKER, STRANGER] : []) {
+      expect(await read(user, path)).toEqual({ code: 1, says: expect.stringContaining('EACCES') as string });
+    }
+  }
+});
+
+test('its probe says when it is gone, and is content with the next one', async () => {
+  expect((await run(SIGNER, [at('app', 'probe.mjs'), '/live'])).code).toBe(1);
+  signer!.signal('SIGKILL');
+  await signer!.exited;
+  // The socket of the dead one is still there.
+  expect(await probe(SIGNER)).toEqual({ code: 1, says: expect.stringContaining('ECONNREFUSED') as string });
+  await signer!.stop('SIGKILL', 0);
+  signer = await startSigner();
+  expect(await probe(SIGNER)).toEqual({ code: 0, says: '' });
+});
+
+test('the probe is not content with an answer without wallets', async () => {
+  const path = at('run', 'other.sock');
+  const other = createServer((peer) => peer.on('data', () => peer.end('{"id":1,"wallets":[]}\n')));
+  await once(other.listen(path), 'listening');
+  chmodSync(path, 0o777);
+  const result = await probe(SIGNER, { SIGNER_SOCKET: path });
+  other.close();
+  expect(result).toEqual({ code: 1, says: expect.stringContaining('"wallets":[]') as string });
+});
