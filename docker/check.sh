@@ -87,9 +87,9 @@ compose() {
   docker-compose --project-directory "$dir/compose" -f "$dir/compose/compose.json" \
     --profile cli --profile tls --profile watch --profile backup --profile signer --profile devnet config -q
 }
-POSTGRES_PASSWORD=p REDIS_PASSWORD=r MASTER_KEY=k compose
-for missing in POSTGRES_PASSWORD REDIS_PASSWORD MASTER_KEY; do
-  if (export POSTGRES_PASSWORD=p REDIS_PASSWORD=r MASTER_KEY=k; unset "$missing"; compose 2>/dev/null); then
+POSTGRES_PASSWORD=p REDIS_PASSWORD=r compose
+for missing in POSTGRES_PASSWORD REDIS_PASSWORD; do
+  if (export POSTGRES_PASSWORD=p REDIS_PASSWORD=r; unset "$missing"; compose 2>/dev/null); then
     fail "compose.yaml starts without $missing"
   fi
 done
