@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { BlockList } from 'node:net';
 import { parse } from 'yaml';
+import { PURPOSES_OF, SEAL_KEY_SETTINGS, type Role } from '../../src/config.js';
 
 const path = (file: string): string => fileURLToPath(new URL(`../../${file}`, import.meta.url));
 const read = (file: string): string => readFileSync(path(file), 'utf8');
@@ -214,4 +215,17 @@ test('every secret of a unit is a credential, and none is a setting', () => {
     expect({ unit, given: given.sort() }).toEqual({ unit, given: loaded.sort() });
     expect(read(`docker/systemd/${unit}`)).not.toMatch(/(PASSWORD|MASTER_KEY|_URL)=/);
   }
+});
+
+test('each unit hands its process the keys that it needs, and no other', () => {
+  const given = (file: string): string[] =>
+    [...read(`docker/systemd/${file}`).matchAll(/([A-Z_]+)_FILE=%d/g)].map(([, name]) => name!).sort();
+  const sealKeys = (role: Role): string[] => PURPOSES_OF[role].map((purpose) => SEAL_KEY_SETTINGS[purpose]);
+  const stores = ['DATABASE_URL', 'REDIS_URL'];
+  expect(given('energy-rental-api@.service')).toEqual([...stores, ...sealKeys('api')].sort());
+  // It signs through the signer; the drop-in is for where there is none.
+  expect(given('energy-rental-worker@.service')).toEqual(stores);
+  expect(given('energy-rental-worker-pool-keys.conf')).toEqual(sealKeys('worker').sort());
+  expect(given('energy-rental-drill.service')).toEqual([...stores, ...sealKeys('cli')].sort());
+  expect(given('energy-rental-backup.service')).toEqual(['DATABASE_URL']);
 });
