@@ -1,6 +1,7 @@
 // Builds dist/ when a source or a package is newer than the last build; every command that runs from dist begins here.
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { readdirSync, statSync } from 'node:fs';
+import { constants } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('.', import.meta.url));
@@ -20,10 +21,38 @@ const inputs = [
   'tsconfig.build.json',
   'nest-cli.json',
 ];
+/** How long a build that was told to end may take before it is ended. */
+const END_LIMIT_MS = 5000;
+
+function build() {
+  // Progress and faults go to stderr: stdout belongs to the command that follows. A process group of its own, so that a
+  // signal ends all of it, and the command with it.
+  const child = spawn('npm', ['run', '-s', 'build'], { cwd: root, stdio: ['ignore', 2, 2], detached: true });
+  let ending;
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) {
+    process.on(signal, () => {
+      ending ??= signal;
+      killGroup(child.pid, signal);
+      setTimeout(() => killGroup(child.pid, 'SIGKILL'), END_LIMIT_MS).unref();
+    });
+  }
+  child.once('error', (error) => {
+    console.error(`npm run build: ${error.message}`);
+    process.exit(1);
+  });
+  child.once('close', (code) => {
+    process.exit(ending === undefined ? (code ?? 1) : 128 + constants.signals[ending]);
+  });
+}
+
+function killGroup(pid, signal) {
+  try {
+    process.kill(-pid, signal);
+  } catch {
+    // It has ended already.
+  }
+}
+
 // The last file of a build, and there only when the whole of it is.
 const builtAt = statSync(`${root}dist/bundle/main.api.js`, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-if (Math.max(...inputs.map((name) => newest(root + name))) > builtAt) {
-  // Progress and faults go to stderr: stdout belongs to the command that follows.
-  const { status } = spawnSync('npm', ['run', '-s', 'build'], { cwd: root, stdio: ['ignore', 2, 2] });
-  process.exit(status ?? 1);
-}
+if (Math.max(...inputs.map((name) => newest(root + name))) > builtAt) build();

@@ -2,12 +2,19 @@
  * The only reader of process.env: every setting, its default and its bounds, in one frozen object.
  * An error names the variable and what it wants, never the value it holds.
  */
+import { StartError } from './errors.js';
 import { SEAL_PURPOSES, sealKey, type SealKeys, type SealPurpose } from './seal.js';
 import { SettingsReader, type Env } from './settings-reader.js';
 
-export class ConfigError extends Error {
+export class ConfigError extends StartError {
   override readonly name = 'ConfigError';
+  constructor(message: string) {
+    super('CONFIGURATION', message);
+  }
 }
+
+/** Where metrics and probes are, by the kind of the process, unless ADMIN_PORT says otherwise. */
+export const ADMIN_PORTS = { api: 9100, worker: 9101 } as const;
 
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
 
@@ -46,8 +53,10 @@ function outside(r: SettingsReader) {
     http: {
       host: r.text('HOST', '0.0.0.0'),
       port: r.integer('PORT', 3000, 0, 65535),
-      /** Metrics and probes; 0 takes any free port. */
-      adminPort: r.integer('ADMIN_PORT', 0, 0, 65535),
+      /** Metrics and probes, with balances and addresses in them: from this machine alone unless said. */
+      adminHost: r.text('ADMIN_HOST', '127.0.0.1'),
+      /** 0 takes any free port; undefined: the one of the process's kind. */
+      adminPort: r.optional('ADMIN_PORT') === undefined ? undefined : r.integer('ADMIN_PORT', 0, 0, 65535),
       trustedProxies: r.networks('TRUSTED_PROXIES'),
       requestTimeoutSec: r.integer('REQUEST_TIMEOUT_SEC', 15, 1, 300),
       headersTimeoutSec: r.integer('HEADERS_TIMEOUT_SEC', 10, 1, 300),
@@ -107,7 +116,7 @@ function parameterBounds(r: SettingsReader) {
 }
 
 /** MASTER_KEY, from which every purpose's key is derived, or the keys that a process needs and no other. */
-function secrets(r: SettingsReader, role: Role) {
+function secrets(r: SettingsReader, role: Role | undefined) {
   const keys = (name: string): SealKeys | undefined => {
     const [current, previous] = [r.key(name), r.key(previousOf(name))];
     if (current !== undefined) return { current, previous };
@@ -129,11 +138,11 @@ function secrets(r: SettingsReader, role: Role) {
     for (const purpose of SEAL_PURPOSES) sealKeys.set(purpose, sealKeysOf(master, purpose));
   }
   // A worker whose signer holds the keys opens none.
-  const needed = role === 'worker' && signerSocket !== undefined ? [] : PURPOSES_OF[role];
+  const needed = role === undefined || (role === 'worker' && signerSocket !== undefined) ? [] : PURPOSES_OF[role];
   const missing = needed.filter((purpose) => !sealKeys.has(purpose));
   if (missing.length > 0 && r.faults.length === faultsBefore) {
     const names = needed.map((purpose) => SEAL_KEY_SETTINGS[purpose]).join(' and ');
-    r.faults.push(`MASTER_KEY is required, or ${names} in its place (\`cli secrets derive --for ${role}\`)`);
+    r.faults.push(`MASTER_KEY is required, or ${names} in its place (\`cli secrets derive --for ${role ?? ''}\`)`);
   }
   return { sealKeys: sealKeys as ReadonlyMap<SealPurpose, SealKeys>, isMaster: master !== undefined, signerSocket };
 }
@@ -168,8 +177,16 @@ export function readSecret(env: Env, name: 'DATABASE_URL'): string | undefined {
   return value;
 }
 
+/** The sealing keys that are set, for a command that needs no more. Throws ConfigError. */
+export function readSealKeys(env: Env): ReadonlyMap<SealPurpose, SealKeys> {
+  const r = new SettingsReader(env, SECRET_SETTINGS);
+  const { sealKeys } = secrets(r, undefined);
+  if (r.faults.length > 0) throw faultsOf(r);
+  return sealKeys;
+}
+
 function faultsOf(r: SettingsReader): ConfigError {
-  return new ConfigError(`Configuration: ${r.faults.join('; ')}.`);
+  return new ConfigError(`Configuration: ${r.faults.join('; ')}. .env.example has a line on each.`);
 }
 
 /** What it sells and how it works. */

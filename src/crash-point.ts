@@ -4,6 +4,8 @@
  * comes back to life right there; unset, passing one costs a comparison.
  */
 
+import { StartError } from './errors.js';
+
 export const CRASH_POINTS = [
   // API: taking an order.
   'accept.before',
@@ -95,7 +97,8 @@ export function armCrashPoint(setting: string | undefined): void {
   const match = /^([a-z-]+\.[a-z]+)(?::(\d{1,6})(:stop)?)?$/.exec(setting);
   const point = CRASH_POINTS.find((name) => name === match?.[1]);
   const remaining = Number.parseInt(match?.[2] ?? '1', 10);
-  if (point === undefined || remaining < 1) throw new Error('CRASH_AT names no crash point');
+  if (point === undefined || remaining < 1)
+    throw new StartError('CONFIGURATION', 'CRASH_AT names no crash point: unset it; it is for tests.');
   armed = { point, remaining, signal: match?.[3] === undefined ? 'SIGKILL' : 'SIGSTOP' };
 }
 

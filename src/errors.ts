@@ -108,3 +108,24 @@ export function invariant(condition: boolean, rule: string): asserts condition {
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
+
+export type StartCode = 'CONFIGURATION' | 'DATABASE_UNAVAILABLE' | 'NOT_MIGRATED' | 'PORT_UNAVAILABLE' | 'WRONG_KEY';
+
+/** Why a process cannot start or a command cannot run: the message names the cause and the cure, on one line. */
+export class StartError extends Error {
+  override readonly name: string = 'StartError';
+  constructor(
+    readonly code: StartCode,
+    message: string,
+    cause?: unknown,
+  ) {
+    super(message, { cause });
+  }
+}
+
+/** The reason in anything thrown, on one line. Several addresses tried at once fail without a message of their own. */
+export function reasonOf(thrown: unknown): string {
+  const isBare = thrown instanceof AggregateError && thrown.message === '';
+  const reason = isBare ? thrown.errors.map((error: unknown) => messageOf(error)).join('; ') : messageOf(thrown);
+  return reason.replace(/\s+/g, ' ').replace(/[.\s]+$/, '');
+}

@@ -5,13 +5,13 @@
  */
 import 'reflect-metadata';
 import { ApiModule } from './api.module.js';
-import { readConfig } from './config.js';
+import { ADMIN_PORTS, readConfig } from './config.js';
 import { watchPrices } from './api-vitals.js';
 import { sleep } from './clock.js';
 import { armCrashPoint } from './crash-point.js';
-import { messageOf } from './errors.js';
+import { failStart, opened } from './fatal.js';
 import { openAdmin } from './http/admin.js';
-import { createLogger } from './http/logger.js';
+import { createLogger, NestLog } from './http/logger.js';
 import { Metrics } from './http/metrics.js';
 import { createHttpApp, drain, leave, serverOf } from './http/server.js';
 import { Stopping } from './http/stopping.js';
@@ -26,18 +26,20 @@ async function start(): Promise<void> {
   const config = readConfig(process.env, 'api');
   armCrashPoint(config.worker.crashAt);
   const log = createLogger(config);
-  const app = await createHttpApp(ApiModule.for(config, log), config, log);
+  const stopping = new Stopping(log);
+  const app = await createHttpApp(ApiModule.for(config, log), config);
   const metrics = app.get(Metrics);
   metrics.collectDefaults();
-  await app.listen(config.http.port, config.http.host);
+  await opened(app.listen(config.http.port, config.http.host), { port: 'PORT', host: 'HOST' });
+  // From here on: what fails before is told once, by whoever started.
+  app.useLogger(new NestLog(log));
   const server = serverOf(app);
   const database = app.get(Database);
   watchDatabase(metrics.registry, database);
   watchPrices(app, metrics.registry);
-  const stopping = new Stopping(log);
   const admin = await openAdmin({
-    host: config.http.host,
-    port: config.http.adminPort,
+    host: config.http.adminHost,
+    port: config.http.adminPort ?? ADMIN_PORTS.api,
     metrics,
     // Neither Redis nor the chain: orders are accepted, and quotes priced from what is known, without them.
     checks: { database: () => checkWritable(database), serving: stopping.check },
@@ -56,7 +58,4 @@ async function start(): Promise<void> {
   });
 }
 
-start().catch((error: unknown) => {
-  console.error(JSON.stringify({ level: 'fatal', msg: messageOf(error) }));
-  process.exit(1);
-});
+start().catch(failStart);

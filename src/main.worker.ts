@@ -5,9 +5,10 @@
 import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import { withDeadline } from './clock.js';
-import { readConfig } from './config.js';
+import { ADMIN_PORTS, readConfig } from './config.js';
 import { armCrashPoint } from './crash-point.js';
 import { messageOf } from './errors.js';
+import { failStart } from './fatal.js';
 import { OrdersProcessor } from './fulfilment/orders.processor.js';
 import { Pruning } from './fulfilment/pruning.js';
 import { Reconciler } from './fulfilment/reconciler.js';
@@ -64,7 +65,11 @@ async function start(): Promise<void> {
   const config = readConfig(process.env, 'worker');
   armCrashPoint(config.worker.crashAt);
   const log = createLogger(config);
-  const app = await NestFactory.createApplicationContext(WorkerModule.for(config, log), { logger: false });
+  const stopping = new Stopping(log);
+  const app = await NestFactory.createApplicationContext(WorkerModule.for(config, log), {
+    logger: false,
+    abortOnError: false,
+  });
   const [runner, processor, sync] = [app.get(Runner), app.get(OrdersProcessor), app.get(PoolSync)];
   const pool = new Repeater({
     run: async () => ((await sync.syncNext()) ? 0 : POOL_REST_MS),
@@ -80,10 +85,9 @@ async function start(): Promise<void> {
   metrics.collectDefaults();
   watchDatabase(metrics.registry, database);
   const [vitals, pruning] = [app.get(Vitals), app.get(Pruning)];
-  const stopping = new Stopping(log);
   const admin = await openAdmin({
-    host: config.http.host,
-    port: config.http.adminPort,
+    host: config.http.adminHost,
+    port: config.http.adminPort ?? ADMIN_PORTS.worker,
     metrics,
     checks: {
       database: () => checkWritable(database),
@@ -128,7 +132,4 @@ async function start(): Promise<void> {
   stopping.onSignal(() => withDeadline(stop(), stopMs, 'the stop'));
 }
 
-start().catch((error: unknown) => {
-  console.error(JSON.stringify({ level: 'fatal', msg: messageOf(error) }));
-  process.exit(1);
-});
+start().catch(failStart);

@@ -18,7 +18,7 @@ import { TronNode } from './chain/node.js';
 import { RequestBudget } from './chain/request-budget.js';
 import { TronClient } from './chain/tron.client.js';
 import { Config, readConfig, type Role } from './config.js';
-import { messageOf } from './errors.js';
+import { reasonOf, StartError } from './errors.js';
 import { Log, createLogger } from './http/logger.js';
 import { Metrics } from './http/metrics.js';
 import { createProducerConnection } from './queue/connections.js';
@@ -26,11 +26,13 @@ import { OrderWakes } from './queue/jobs.js';
 import { Sealer, type SealPurpose } from './seal.js';
 import { createDataSource } from './store/data-source.js';
 import { Database } from './store/database.js';
+import { checkKeys, type HeldSealers } from './store/key-canaries.js';
+import { checkSchema } from './store/schema-check.js';
 
 /** A sealer for each purpose of which this process holds the key; none of them opens what another sealed. */
 export class Sealers {
   /** By purpose: all of them under MASTER_KEY, otherwise those that were given. */
-  readonly held: ReadonlyMap<SealPurpose, Sealer>;
+  readonly held: HeldSealers;
 
   constructor({ sealKeys }: Pick<Config['secrets'], 'sealKeys'>) {
     this.held = new Map([...sealKeys].map(([purpose, keys]) => [purpose, new Sealer(keys)]));
@@ -67,8 +69,8 @@ function warnOfMasterKey({ secrets, chain }: Config, role: Role, log: Log): void
 /** The worker comes back to whatever it could not have; while it waits, others wait for it. */
 const WORKER_LOCK_TIMEOUT_MS = 2000;
 
-/** Opens the database and refuses a schema that is older than this code. */
-async function openDatabase(config: Config, role: Role): Promise<DataSource> {
+/** Opens the database and refuses a schema that is older than this code, or keys that its secrets are not sealed under. */
+async function openDatabase(config: Config, role: Role, sealers: Sealers, log: Log): Promise<DataSource> {
   const source = createDataSource({
     url: config.database.url,
     poolMax: config.database.poolMax,
@@ -78,11 +80,19 @@ async function openDatabase(config: Config, role: Role): Promise<DataSource> {
   try {
     await source.initialize();
   } catch (error) {
-    throw new Error(`The database that DATABASE_URL names did not answer: ${messageOf(error)}`, { cause: error });
+    const message = `The database of DATABASE_URL cannot be reached (${reasonOf(error)}): start it, or correct DATABASE_URL.`;
+    throw new StartError('DATABASE_UNAVAILABLE', message, error);
   }
-  if (role !== 'cli' && (await source.showMigrations())) {
+  try {
+    const database = new Database(source);
+    await checkSchema(database);
+    const missing = await checkKeys(database, sealers.held);
+    if (missing.length > 0) {
+      log.warn({ purposes: missing }, 'no canary of these keys is in the database: run `npm run -s cli -- migrate`');
+    }
+  } catch (error) {
     await source.destroy();
-    throw new Error('The database has an older schema than this version: run `npm run -s cli -- migrate` first.');
+    throw error;
   }
   return source;
 }
@@ -137,7 +147,11 @@ export class PlatformModule implements OnApplicationBootstrap, OnApplicationShut
       providers: [
         { provide: Config, useValue: config },
         { provide: Sealers, useValue: new Sealers(config.secrets) },
-        { provide: DataSource, useFactory: () => openDatabase(config, role) },
+        {
+          provide: DataSource,
+          useFactory: (sealers: Sealers) => openDatabase(config, role, sealers, log),
+          inject: [Sealers],
+        },
         Database,
         { provide: ROLE, useValue: role },
         { provide: Log, useValue: log },

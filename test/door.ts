@@ -126,7 +126,7 @@ export async function openDoor(databaseUrl: string, env: Record<string, string> 
     module: ProbeModule,
     imports: [PlatformModule.for('api', config, log), AuthModule],
   };
-  const app = await createHttpApp(module, config, log);
+  const app = await createHttpApp(module, config);
   await app.listen(0, '127.0.0.1');
   const address = serverOf(app).address();
   if (address === null || typeof address === 'string') throw new Error('the door has no port');

@@ -44,6 +44,7 @@ export function serviceEnv(databaseUrl: string, redisUrl: string, chain: OrderCh
     MASTER_KEY: randomBytes(32).toString('base64'),
     HOST: '127.0.0.1',
     PORT: '0',
+    ADMIN_PORT: '0',
     LOG_LEVEL: 'warn',
     POOL_SYNC_SEC: '1',
   };
@@ -54,7 +55,7 @@ export async function openApi(env: Record<string, string>): Promise<TestApi> {
   const config = readConfig(env);
   noteKeysOf(env);
   const log = openLog(config.logLevel);
-  const app = await createHttpApp(ApiModule.for(config, log), config, log);
+  const app = await createHttpApp(ApiModule.for(config, log), config);
   await app.listen(0, '127.0.0.1');
   const address = serverOf(app).address();
   if (address === null || typeof address === 'string') throw new Error('the API has no port');

@@ -25,6 +25,7 @@ export function settings(databaseUrl: string, extra: Record<string, string> = {}
     TOKEN_CONTRACT: 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t',
     MASTER_KEY: randomBytes(32).toString('base64'),
     RATE_SOURCES: 'static',
+    ADMIN_PORT: '0',
     USER: 'tester',
     ...extra,
   };

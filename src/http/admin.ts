@@ -4,6 +4,7 @@
  */
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { monotonicMs, sleep, withDeadline } from '../clock.js';
+import { opened } from '../fatal.js';
 import type { Log } from './logger.js';
 import type { Metrics } from './metrics.js';
 
@@ -38,10 +39,11 @@ export async function openAdmin(options: AdminOptions): Promise<Server> {
   server.maxConnections = CONNECTIONS_MAX;
   server.requestTimeout = 5000;
   server.keepAliveTimeout = 5000;
-  await new Promise<void>((resolve, reject) => {
+  const listening = new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(options.port, options.host, resolve);
   });
+  await opened(listening, { port: 'ADMIN_PORT', host: 'ADMIN_HOST' });
   return server;
 }
 

@@ -17,7 +17,7 @@ import { setVisit, visitOf, type Visit } from './caller.js';
 import { limitConnections } from './connections.js';
 import { ErrorFilter, answerError, errorBody, errorHeaders, logCause } from './error.filter.js';
 import { echoIdempotencyKey } from './idempotency-key.js';
-import { Log, NestLog } from './logger.js';
+import { Log } from './logger.js';
 import { Metrics } from './metrics.js';
 import { RefusalLog } from './refusal-log.js';
 import { routesOf, type RouteTable } from './routes.js';
@@ -67,15 +67,12 @@ class LimitedExpressAdapter extends ExpressAdapter {
  * Makes the API's application, not listening yet: every root and test of the API goes through here. The module must
  * provide Config, Log and Metrics.
  */
-export async function createHttpApp(
-  module: DynamicModule | Type,
-  config: Config,
-  log: Log,
-): Promise<NestExpressApplication> {
+export async function createHttpApp(module: DynamicModule | Type, config: Config): Promise<NestExpressApplication> {
   const app = await NestFactory.create<NestExpressApplication>(module, new LimitedExpressAdapter(config.http), {
     bodyParser: false,
     abortOnError: false,
-    logger: new NestLog(log),
+    // A start that fails is told once, by whoever started.
+    logger: false,
   });
   configureHttp(app);
   return app;

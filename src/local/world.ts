@@ -132,6 +132,8 @@ export class World {
       MASTER_KEY: this.masterKey,
       RATE_SOURCES: 'static',
       HOST: '127.0.0.1',
+      // Any free one: several of a kind run beside each other.
+      ADMIN_PORT: '0',
       LOG_LEVEL: 'info',
       ...this.options.env,
     };

@@ -31,7 +31,10 @@ export async function lookAtSecrets(rewrap: KeyRewrap): Promise<Finding[]> {
       const says = `${rewrapped.toString()} of the ${what} lie under MASTER_KEY_PREVIOUS.`;
       findings.push(warning('master key', says, 'Run `npm run cli -- keys rewrap`.'));
     }
-    if (failed.length === 0 && rewrapped === 0)
+    if (what === 'canaries' && current + rewrapped + failed.length === 0) {
+      const says = 'The database has no canary of the keys, so a process with a wrong MASTER_KEY may start.';
+      findings.push(warning('master key', says, 'Run `npm run -s cli -- migrate` with MASTER_KEY set.'));
+    } else if (failed.length === 0 && rewrapped === 0)
       findings.push(ok('master key', `It opens all ${current.toString()} ${what}.`));
   }
   return findings;

@@ -3,6 +3,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { Option, type Command } from 'commander';
 import { TronClient } from '../chain/tron.client.js';
 import { Config, ConfigError, readConfig } from '../config.js';
+import { StartError } from '../errors.js';
 import { Database } from '../store/database.js';
 import { historyByBooks } from '../verify/final-transactions.js';
 import { integerArg } from './arguments.js';
@@ -62,9 +63,16 @@ async function examine(desk: Desk, patienceMs: number): Promise<Finding[]> {
   ]);
   const isReadable = !database.some((finding) => finding.state === 'fault');
   const inside = isReadable
-    ? await desk.operate((parts) => lookInside(parts))
+    ? await desk.operate((parts) => lookInside(parts)).catch(refusedStart)
     : [warning('the rest', 'Secrets, prices, wallets and work were not looked at.', 'Set the database right first.')];
   return [...database, ...redis, ...nodes, ...rates, ...inside];
+}
+
+/** What keeps every other command and process from starting is a finding here. */
+function refusedStart(error: unknown): Finding[] {
+  if (!(error instanceof StartError)) throw error;
+  const [says = '', ...todo] = error.message.split(/(?<=\.) /);
+  return [fault(error.code === 'WRONG_KEY' ? 'master key' : 'start', says, todo.join(' '))];
 }
 
 async function lookInside(parts: INestApplicationContext): Promise<Finding[]> {

@@ -1,8 +1,7 @@
 /** How a command ends: the exit codes of the CLI, and one plain sentence for whatever went wrong. */
 import { CommanderError } from 'commander';
 import { ChainUnavailableError } from '../chain/errors.js';
-import { ConfigError } from '../config.js';
-import { ApiError, InvariantError, messageOf } from '../errors.js';
+import { ApiError, InvariantError, messageOf, reasonOf, StartError } from '../errors.js';
 import { isConnectionFault, sqlStateOf } from '../store/database.js';
 
 /** 0 done, 1 failed or refused, 2 called wrongly. */
@@ -37,7 +36,7 @@ export function faultOf(thrown: unknown): Fault {
     return { exitCode: thrown.exitCode, code: thrown.code, message: thrown.message };
   }
   if (thrown instanceof CommanderError) return commandLineFault(thrown);
-  if (thrown instanceof ConfigError) return { exitCode: 1, code: 'CONFIGURATION', message: thrown.message };
+  if (thrown instanceof StartError) return { exitCode: 1, code: thrown.code, message: thrown.message };
   if (thrown instanceof ApiError) return { exitCode: 1, code: thrown.code, message: thrown.message };
   if (thrown instanceof InvariantError) {
     return {
@@ -70,14 +69,6 @@ function databaseFaultOf(thrown: unknown): Fault | undefined {
     return { exitCode: 1, code: 'DATABASE_UNAVAILABLE', message };
   }
   return thrown instanceof Error && thrown.cause !== undefined ? databaseFaultOf(thrown.cause) : undefined;
-}
-
-/** Several addresses tried at once end in an AggregateError without a message of its own. */
-function reasonOf(thrown: unknown): string {
-  if (thrown instanceof AggregateError && thrown.message === '') {
-    return thrown.errors.map((error: unknown) => messageOf(error)).join('; ');
-  }
-  return messageOf(thrown);
 }
 
 function commandLineFault(thrown: CommanderError): Fault {

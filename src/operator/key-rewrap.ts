@@ -7,9 +7,10 @@ import { Sealers } from '../platform.module.js';
 import type { Sealer } from '../seal.js';
 import { recordAct, type Author } from '../store/audit-log.js';
 import { Database, type Statement } from '../store/database.js';
+import { opensCanary, sealCanary } from '../store/key-canaries.js';
 
 export interface RewrapCount {
-  readonly what: 'api keys' | 'pool keys';
+  readonly what: 'api keys' | 'pool keys' | 'canaries';
   /** Sealed anew by this run. */
   readonly rewrapped: number;
   /** Under MASTER_KEY already. */
@@ -66,6 +67,7 @@ export class KeyRewrap {
     const counts = [
       await this.rewrap(API_KEYS, this.sealers.apiKey, true),
       await this.rewrap(POOL_KEYS, this.sealers.poolKey, true),
+      await this.rewrapCanaries(true),
     ];
     const detail = Object.fromEntries(
       counts.map(({ what, rewrapped, current, failed }) => [what, { rewrapped, current, failed }]),
@@ -79,6 +81,7 @@ export class KeyRewrap {
     return [
       await this.rewrap(API_KEYS, this.sealers.apiKey, false),
       await this.rewrap(POOL_KEYS, this.sealers.poolKey, false),
+      await this.rewrapCanaries(false),
     ];
   }
 
@@ -102,6 +105,31 @@ export class KeyRewrap {
       after = last.place;
     }
     return { what: store.what, rewrapped, current, failed };
+  }
+
+  /** A process that holds the older key alone refuses to start from then on. */
+  private async rewrapCanaries(isReplacing: boolean): Promise<RewrapCount> {
+    let rewrapped = 0;
+    let current = 0;
+    const failed: string[] = [];
+    const rows = await this.database.query<{ purpose: string; sealed: Buffer }>(
+      `SELECT purpose, sealed FROM key_canary ORDER BY purpose`,
+    );
+    for (const [purpose, sealer] of this.sealers.held) {
+      const sealed = rows.find((row) => row.purpose === purpose)?.sealed;
+      if (sealed === undefined) continue;
+      if (!opensCanary(purpose, sealer, sealed)) failed.push(purpose);
+      else if (sealer.isCurrent(sealed)) current += 1;
+      else if (!isReplacing || (await this.replaceCanary(purpose, sealed, sealCanary(purpose, sealer)))) rewrapped += 1;
+      else current += 1;
+    }
+    return { what: 'canaries', rewrapped, current, failed };
+  }
+
+  private async replaceCanary(purpose: string, old: Buffer, sealed: Buffer): Promise<boolean> {
+    const text = `UPDATE key_canary SET sealed = $3, sealed_at = clock_timestamp()
+                   WHERE purpose = $1 AND sealed = $2 RETURNING purpose`;
+    return (await this.database.query(text, [purpose, old, sealed])).length === 1;
   }
 
   /**

@@ -1,14 +1,24 @@
-/** `migrate`: needs a database and nothing else, so that it can be the first command on a new machine. */
+/**
+ * `migrate`: needs a database, and MASTER_KEY to write the canaries of its keys; nothing else, so that it can be the
+ * first command on a new machine.
+ */
 import type { Command } from 'commander';
-import { readSecret } from '../config.js';
-import { migrateDown, MigrationKeptError, migrateUp, pendingMigrations } from '../store/migrate.js';
+import { readSealKeys, readSecret } from '../config.js';
+import { migrateDown, MigrationKeptError, migrateUp, pendingMigrations, seedCanaries } from '../store/migrate.js';
 import type { Desk } from './desk.js';
 import { OperatorError } from './fault.js';
 
 export function addMigrateCommands(program: Command, desk: Desk): void {
   const migrate = program.command('migrate').description('bring the database to this version (same as migrate up)');
   const up = async (): Promise<void> => {
+    const sealKeys = readSealKeys(desk.terminal.env);
     const done = await migrateUp(databaseUrl(desk));
+    if (sealKeys.size === 0) {
+      desk.warn('MASTER_KEY is not set: a process with a wrong one will be noticed once this ran with it.');
+    } else {
+      const { Sealers } = await import('../platform.module.js');
+      await seedCanaries(databaseUrl(desk), new Sealers({ sealKeys }).held);
+    }
     desk.print(done.length === 0 ? 'Nothing to do: the database is current.' : `Migrated: ${done.join(', ')}.`, {
       migrated: done,
     });

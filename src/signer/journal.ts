@@ -4,7 +4,7 @@
  */
 import { open, readFile, rename, stat, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { messageOf } from '../errors.js';
+import { messageOf, StartError } from '../errors.js';
 import type { Counted } from './window.js';
 
 /** Rewritten with what still counts when it is larger than this; some 3 000 signatures. */
@@ -12,8 +12,11 @@ const REWRITE_BYTES = 1024 * 1024;
 /** A file that no rewriting of ours leaves behind. */
 const FILE_BYTES_MAX = 256 * 1024 * 1024;
 
-export class StateFileError extends Error {
+export class StateFileError extends StartError {
   override readonly name = 'StateFileError';
+  constructor(message: string) {
+    super('CONFIGURATION', message);
+  }
 }
 
 interface Waiting {

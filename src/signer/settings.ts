@@ -2,7 +2,7 @@
 import { dirname, resolve } from 'node:path';
 import { isAddress } from '../chain/address.js';
 import { addressOfKey } from '../chain/keys.js';
-import { messageOf } from '../errors.js';
+import { messageOf, StartError } from '../errors.js';
 import { SUN_PER_TRX } from '../money/units.js';
 import { readSecretFile } from '../secret-file.js';
 import type { ExpirationLimit, WalletPolicy } from './policy.js';
@@ -23,8 +23,11 @@ export interface SignerSettings {
   readonly wallets: readonly SignerWallet[];
 }
 
-export class SettingsError extends Error {
+export class SettingsError extends StartError {
   override readonly name = 'SettingsError';
+  constructor(message: string) {
+    super('CONFIGURATION', message);
+  }
 }
 
 const MEMBERS = [

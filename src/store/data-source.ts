@@ -3,9 +3,11 @@ import { DataSource, type MigrationInterface } from 'typeorm';
 import { AuditEntry } from './entities/audit-entry.entity.js';
 import { Broadcast } from './entities/broadcast.entity.js';
 import { ChainTx } from './entities/chain-tx.entity.js';
+import { ClockMark } from './entities/clock-mark.entity.js';
 import { CreditAccount } from './entities/credit-account.entity.js';
 import { CreditEntry } from './entities/credit-entry.entity.js';
 import { ExplainedFinding } from './entities/explained-finding.entity.js';
+import { KeyCanary } from './entities/key-canary.entity.js';
 import { JudgedCredits, JudgedEntries } from './entities/judged.entity.js';
 import { Leg } from './entities/leg.entity.js';
 import { MarketState } from './entities/market-state.entity.js';
@@ -24,6 +26,7 @@ import { KeptRows1760000000003 } from './migrations/0003-kept-rows.js';
 import { Capacity1760000000004 } from './migrations/0004-capacity.js';
 import { ForeignActs1760000000005 } from './migrations/0005-foreign-acts.js';
 import { Delivery1760000000007 } from './migrations/0007-delivery.js';
+import { CanariesClock1760000000008 } from './migrations/0008-canaries-clock.js';
 import { JudgedOnce1760000000009 } from './migrations/0009-judged-once.js';
 import { AuditRoles1760000000012 } from './migrations/0012-audit-roles.js';
 
@@ -32,9 +35,11 @@ const ENTITIES = [
   AuditEntry,
   Broadcast,
   ChainTx,
+  ClockMark,
   CreditAccount,
   CreditEntry,
   ExplainedFinding,
+  KeyCanary,
   JudgedCredits,
   JudgedEntries,
   Leg,
@@ -58,6 +63,7 @@ const MIGRATIONS: readonly (new () => MigrationInterface & { readonly name: stri
   Capacity1760000000004,
   ForeignActs1760000000005,
   Delivery1760000000007,
+  CanariesClock1760000000008,
   JudgedOnce1760000000009,
   AuditRoles1760000000012,
 ];

@@ -1,6 +1,8 @@
 /** Brings a database to the schema of this version and back. Two at once wait for each other. */
 import { MigrationExecutor, type DataSource, type QueryRunner } from 'typeorm';
 import { createDataSource } from './data-source.js';
+import { Database } from './database.js';
+import { writeCanaries, type HeldSealers } from './key-canaries.js';
 
 /** Any constant; every migrating process of ours takes the same one. */
 const MIGRATION_LOCK = 7_246_083;
@@ -29,6 +31,11 @@ async function withMigrations<T>(databaseUrl: string, work: (source: DataSource)
 /** Runs what is pending; returns the names run. */
 export async function migrateUp(databaseUrl: string): Promise<string[]> {
   return withMigrations(databaseUrl, async (source) => (await source.runMigrations()).map((done) => done.name));
+}
+
+/** Writes the canaries that are missing of the keys in `held`; throws StartError when a key is not the right one. */
+export async function seedCanaries(databaseUrl: string, held: HeldSealers): Promise<void> {
+  await withMigrations(databaseUrl, (source) => writeCanaries(new Database(source), held));
 }
 
 /** The newest migration is not taken back; the message says why, and nothing was done. */

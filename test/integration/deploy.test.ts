@@ -76,6 +76,8 @@ const isReady = async ({ adminUrl }: FleetProcess): Promise<true | undefined> =>
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), 'deploy-'));
   world = await openOrderWorld();
+  // Writes the canaries, which every process opens at its start and whenever it is asked whether it is ready.
+  expect((await cliWith({ ...world.env, USER: 'tester' })('migrate')).code).toBe(0);
   balancer = await openBalancer();
   [apis, workers] = await Promise.all([
     Promise.all([startApi(), startApi()]),
@@ -188,6 +190,7 @@ test('restarting every process in turn to exchange the master key fails no reque
       rewrap: [
         { what: 'api keys', rewrapped: 1, current: 0, failed: [] },
         { what: 'pool keys', rewrapped: 2, current: 0, failed: [] },
+        { what: 'canaries', rewrapped: 3, current: 0, failed: [] },
       ],
     });
     keys = { MASTER_KEY: newKey };

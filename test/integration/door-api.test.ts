@@ -48,7 +48,7 @@ beforeAll(async () => {
   const env = settings(testDatabase.url, { REDIS_URL: testRedis.url });
   config = readConfig(env);
   const log = openLog('silent', (line) => lines.push(line));
-  app = await createHttpApp(ApiModule.for(config, log), config, log);
+  app = await createHttpApp(ApiModule.for(config, log), config);
   await app.listen(0, '127.0.0.1');
   const address = serverOf(app).address();
   baseUrl = `http://127.0.0.1:${typeof address === 'object' ? (address?.port ?? 0).toString() : ''}`;

@@ -1,0 +1,85 @@
+/**
+ * The canaries of the sealing keys: a known text for each purpose, sealed under its key, by which every process and
+ * command knows whether it holds the right keys. `cli migrate` writes those that are missing and `cli keys rewrap` seals
+ * them anew; everybody else only reads them, and only those of the purposes whose keys it holds.
+ */
+import { StartError } from '../errors.js';
+import type { Sealer, SealPurpose } from '../seal.js';
+import type { Queryable } from './database.js';
+
+/** The keys that a process holds, by what they are for. */
+export type HeldSealers = ReadonlyMap<SealPurpose, Sealer>;
+
+/** What a canary's seal is bound to, and what it holds; both are known to all, so that only the key is proven. */
+const CONTEXT = 'canary';
+
+const READ = { name: 'read_canaries', text: `SELECT purpose, sealed FROM key_canary` };
+const WRITE = `INSERT INTO key_canary (purpose, sealed) VALUES ($1, $2) ON CONFLICT (purpose) DO NOTHING`;
+
+/**
+ * Where no canary is, the newest secrets under the key stand for it. One that opens is enough: a single secret may have
+ * been sealed by mistake, and can be replaced. Quotes are kept nowhere.
+ */
+const NEWEST: Readonly<Partial<Record<SealPurpose, string>>> = {
+  'api-key': `SELECT id::text AS context, api_key_sealed AS sealed FROM project ORDER BY created_at DESC LIMIT 20`,
+  'pool-key': `SELECT address AS context, key_sealed AS sealed FROM pool_wallet WHERE key_sealed IS NOT NULL
+                ORDER BY id DESC LIMIT 20`,
+};
+
+/** Seals the canary of a purpose. */
+export function sealCanary(purpose: SealPurpose, sealer: Sealer): Buffer {
+  return sealer.seal(Buffer.from(purpose), CONTEXT);
+}
+
+/** Whether this is the canary of the purpose, sealed under a key that `sealer` holds. */
+export function opensCanary(purpose: SealPurpose, sealer: Sealer, sealed: Buffer): boolean {
+  return sealer.open(sealed, CONTEXT)?.toString() === purpose;
+}
+
+/** Throws StartError `WRONG_KEY` unless every key in `held` is right; returns the purposes that have no canary yet. */
+export async function checkKeys(database: Queryable, held: HeldSealers): Promise<readonly SealPurpose[]> {
+  const rows = await database.query<{ purpose: string; sealed: Buffer }>(READ);
+  const canaries = new Map(rows.map(({ purpose, sealed }) => [purpose, sealed]));
+  const wrong: SealPurpose[] = [];
+  const missing: SealPurpose[] = [];
+  for (const [purpose, sealer] of held) {
+    const sealed = canaries.get(purpose);
+    if (sealed === undefined) missing.push(purpose);
+    const isRight =
+      sealed === undefined ? await opensNewest(database, purpose, sealer) : opensCanary(purpose, sealer, sealed);
+    if (!isRight) wrong.push(purpose);
+  }
+  if (wrong.length > 0) throw wrongKey(wrong);
+  return missing;
+}
+
+/** Writes the canaries that are missing, once `checkKeys` finds nothing against them. Returns the purposes written. */
+export async function writeCanaries(database: Queryable, held: HeldSealers): Promise<readonly SealPurpose[]> {
+  const missing = await checkKeys(database, held);
+  for (const [purpose, sealer] of held) {
+    if (missing.includes(purpose)) await database.query(WRITE, [purpose, sealCanary(purpose, sealer)]);
+  }
+  // Somebody with another key may have been first.
+  if (missing.length > 0) await checkKeys(database, held);
+  return missing;
+}
+
+async function opensNewest(database: Queryable, purpose: SealPurpose, sealer: Sealer): Promise<boolean> {
+  const text = NEWEST[purpose];
+  if (text === undefined) return true;
+  const rows = await database.query<{ context: string; sealed: Buffer }>(text);
+  const opens = rows.some(({ context, sealed }) => {
+    const plain = sealer.open(sealed, context);
+    plain?.fill(0);
+    return plain !== undefined;
+  });
+  return rows.length === 0 || opens;
+}
+
+function wrongKey(purposes: readonly SealPurpose[]): StartError {
+  return new StartError(
+    'WRONG_KEY',
+    `MASTER_KEY is not the key that this database was sealed under (it, or what is set in its place, does not open: ${purposes.join(', ')}). ` +
+      'Set the one that the service was set up with; while keys are exchanged, the other one is MASTER_KEY_PREVIOUS.',
+  );
+}

@@ -1,0 +1,32 @@
+/** Whether this version can run on the database's schema: it has every migration of ours, and may have newer ones. */
+import { StartError } from '../errors.js';
+import { MIGRATION_NAMES } from './data-source.js';
+import { sqlStateOf, type Queryable } from './database.js';
+
+const UNDEFINED_TABLE = '42P01';
+
+/** The names of this version's migrations that the database has not run; empty = current. Reads only. */
+export async function pendingIn(database: Queryable): Promise<string[]> {
+  const names = await migratedIn(database);
+  return MIGRATION_NAMES.filter((name) => !names.has(name));
+}
+
+/** Throws StartError `NOT_MIGRATED` when a migration is missing. */
+export async function checkSchema(database: Queryable): Promise<void> {
+  const pending = await pendingIn(database);
+  if (pending.length === 0) return;
+  throw new StartError(
+    'NOT_MIGRATED',
+    `The database has an older schema than this version (it lacks ${pending.join(', ')}): run \`npm run -s cli -- migrate\` first.`,
+  );
+}
+
+async function migratedIn(database: Queryable): Promise<ReadonlySet<string>> {
+  try {
+    const rows = await database.query<{ name: string }>(`SELECT name FROM migrations`);
+    return new Set(rows.map(({ name }) => name));
+  } catch (error) {
+    if (sqlStateOf(error) === UNDEFINED_TABLE) return new Set();
+    throw error;
+  }
+}
