@@ -16,7 +16,9 @@ import { Metrics } from './http/metrics.js';
 import { createHttpApp, drain, leave, serverOf } from './http/server.js';
 import { Stopping } from './http/stopping.js';
 import { OrderWaits } from './orders/waits.js';
-import { checkWritable, Database } from './store/database.js';
+import { Sealers } from './platform.module.js';
+import { Database } from './store/database.js';
+import { checkUsable } from './store/database-checks.js';
 import { watchDatabase } from './store/database-metrics.js';
 
 /** How long requests in flight may take to finish after SIGTERM. */
@@ -35,6 +37,7 @@ async function start(): Promise<void> {
   app.useLogger(new NestLog(log));
   const server = serverOf(app);
   const database = app.get(Database);
+  const { held } = app.get(Sealers);
   watchDatabase(metrics.registry, database);
   watchPrices(app, metrics.registry);
   const admin = await openAdmin({
@@ -42,7 +45,7 @@ async function start(): Promise<void> {
     port: config.http.adminPort ?? ADMIN_PORTS.api,
     metrics,
     // Neither Redis nor the chain: orders are accepted, and quotes priced from what is known, without them.
-    checks: { database: () => checkWritable(database), serving: stopping.check },
+    checks: { database: () => checkUsable(database, held), serving: stopping.check },
     log,
   });
   log.info({ address: server.address(), admin: admin.address() }, 'listening');

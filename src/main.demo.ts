@@ -6,6 +6,7 @@
 import 'reflect-metadata';
 import { rename, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
+import { reasonOf } from './errors.js';
 import { DemoStory } from './local/demo-story.js';
 import { Merchant } from './local/merchant.js';
 import { freePort } from './local/ports.js';
@@ -103,6 +104,16 @@ async function main(): Promise<number> {
     console.log(HELP);
     return 0;
   }
+  let isServing = false;
+  const interrupted = new Promise<void>((resolve) => {
+    const end = (): void => {
+      // Whatever has been started by then ends with us: each part has a guard of its own.
+      if (!isServing) process.exit(1);
+      resolve();
+    };
+    process.on('SIGINT', end);
+    process.on('SIGTERM', end);
+  });
   const screen = new Screen();
   screen.title('Starting Postgres, Redis, a local TRON chain, the API and the worker');
   const world = await World.start({
@@ -118,10 +129,7 @@ async function main(): Promise<number> {
       if (/"level":"(error|fatal)"/.test(line)) screen.failure(`${name}: ${line.slice(0, 400)}`);
     },
   });
-  const interrupted = new Promise<void>((resolve) => {
-    process.once('SIGINT', resolve);
-    process.once('SIGTERM', resolve);
-  });
+  isServing = true;
   // Holds the process: everything else it waits for belongs to children.
   const hold = setInterval(() => undefined, 60_000);
   try {
@@ -145,7 +153,7 @@ async function main(): Promise<number> {
 main().then(
   (code) => process.exit(code),
   (error: unknown) => {
-    console.error(error instanceof Error ? error.message : String(error));
+    console.error(`demo: ${reasonOf(error)}; --help lists the options.`);
     process.exit(1);
   },
 );

@@ -19,9 +19,11 @@ import { openAdmin } from './http/admin.js';
 import { createLogger, type Log } from './http/logger.js';
 import { Metrics } from './http/metrics.js';
 import { Stopping } from './http/stopping.js';
+import { Sealers } from './platform.module.js';
 import { PoolSync } from './pool/pool-sync.js';
 import { Repeater } from './repeat.js';
-import { checkWritable, Database } from './store/database.js';
+import { Database } from './store/database.js';
+import { checkUsable } from './store/database-checks.js';
 import { watchDatabase } from './store/database-metrics.js';
 import { WorkerModule } from './worker.module.js';
 
@@ -81,6 +83,7 @@ async function start(): Promise<void> {
   const reconciling = repeatReconciling(app.get(Reconciler), log);
   const health = repeatHealth(app.get(WalletHealth), log);
   const database = app.get(Database);
+  const { held } = app.get(Sealers);
   const metrics = app.get(Metrics);
   metrics.collectDefaults();
   watchDatabase(metrics.registry, database);
@@ -90,7 +93,7 @@ async function start(): Promise<void> {
     port: config.http.adminPort ?? ADMIN_PORTS.worker,
     metrics,
     checks: {
-      database: () => checkWritable(database),
+      database: () => checkUsable(database, held),
       working: stopping.check,
       sweep: async () => {
         if (runner.sweepAgeSec > SWEEP_AGE_MAX_SEC) throw new Error('the sweep stands still');

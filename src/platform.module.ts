@@ -26,8 +26,8 @@ import { OrderWakes } from './queue/jobs.js';
 import { Sealer, type SealPurpose } from './seal.js';
 import { createDataSource } from './store/data-source.js';
 import { Database } from './store/database.js';
+import { checkSchema } from './store/database-checks.js';
 import { checkKeys, type HeldSealers } from './store/key-canaries.js';
-import { checkSchema } from './store/schema-check.js';
 
 /** A sealer for each purpose of which this process holds the key; none of them opens what another sealed. */
 export class Sealers {

@@ -134,11 +134,33 @@ function makeBlocks(chain: Chain, blockMs: number): () => void {
   };
 }
 
+/** A chain that runs and cannot go on is a bug, and says where. */
 function fail(error: unknown): void {
-  process.stderr.write(
-    `devnet: ${error instanceof Error && !(error instanceof UsageError) ? (error.stack ?? error.message) : String(error)}\n`,
-  );
+  process.stderr.write(`devnet: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
   process.exit(1);
+}
+
+/** Why it does not start: one line with the cause and what to change. */
+function failStart(error: unknown): void {
+  const message = error instanceof Error ? error.message : String(error);
+  process.stderr.write(`devnet: ${message.replace(/\s+/g, ' ').replace(/\.$/, '')}; --help lists the options.\n`);
+  process.exit(1);
+}
+
+/** Throws UsageError with the option to change. */
+async function listenOn(port: Port, option: string, number: number, host: string): Promise<number> {
+  try {
+    return await port.listen(number, host);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code === 'EADDRINUSE') {
+      throw new UsageError(`Something else listens on port ${String(number)} of --${option} already: choose another`);
+    }
+    if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
+      throw new UsageError(`--host ${host} is no address of this machine`);
+    }
+    throw error;
+  }
 }
 
 interface Served {
@@ -153,24 +175,28 @@ async function serve(settings: Settings, chain: Chain): Promise<Served> {
   const nodes = [node];
   const faults = new Faults(nodes);
   const ports: Port[] = [];
-  const open = async (name: 'full' | 'solid', view: NodeView, port: number): Promise<string> => {
+  const open = async (name: 'full' | 'solid', option: string, view: NodeView, port: number): Promise<string> => {
     const handlers = endpoints(view, name === 'solid');
     const intercept = faults.at(nodes.indexOf(view));
     const made = new Port(name, handlers, () => intercept);
     ports.push(made);
-    return `http://${host}:${String(await made.listen(port, host))}`;
+    return `http://${host}:${String(await listenOn(made, option, port, host))}`;
   };
-  const full = await open('full', node, integer('full-port', values['full-port'], 65_535));
-  const solid = await open('solid', node, integer('solid-port', values['solid-port'], 65_535));
+  const full = await open('full', 'full-port', node, integer('full-port', values['full-port'], 65_535));
+  const solid = await open('solid', 'solid-port', node, integer('solid-port', values['solid-port'], 65_535));
   const line: Record<string, unknown> = { full, solid };
   if (second !== null) {
     const other = new NodeView(chain, { behind: second.behind, solidLag: second.lag });
     nodes.push(other);
-    line['second'] = { full: await open('full', other, second.full), solid: await open('solid', other, second.solid) };
+    line['second'] = {
+      full: await open('full', 'second-full-port', other, second.full),
+      solid: await open('solid', 'second-solid-port', other, second.solid),
+    };
   }
   const control = controlPort({ chain, nodes, faults, dump: () => dumpChain(chain) });
   ports.push(control);
-  const controlAt = await control.listen(integer('control-port', values['control-port'], 65_535), host);
+  const controlPortNumber = integer('control-port', values['control-port'], 65_535);
+  const controlAt = await listenOn(control, 'control-port', controlPortNumber, host);
   return {
     ports,
     line: { ...line, control: `http://${host}:${String(controlAt)}`, chainId: chain.block(0).id, pid: process.pid },
@@ -183,14 +209,15 @@ async function main(): Promise<void> {
     process.stdout.write(HELP);
     return;
   }
+  // From the first moment: a signal that nobody listens for does nothing to process 1.
+  let stop = (): void => process.exit(0);
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop());
   const settings = settingsFrom(args);
   const chain = await openChain(settings);
   const { ports, line } = await serve(settings, chain);
   const stopBlocks = makeBlocks(chain, settings.blockMs);
-  let isEnding = false;
-  const end = (): void => {
-    if (isEnding) return;
-    isEnding = true;
+  stop = (): void => {
+    stop = (): void => undefined;
     stopBlocks();
     chain
       .exclusively(() => {
@@ -200,9 +227,7 @@ async function main(): Promise<void> {
       .then(() => process.exit(0))
       .catch(fail);
   };
-  process.on('SIGTERM', end);
-  process.on('SIGINT', end);
   process.stdout.write(`${JSON.stringify(line)}\n`);
 }
 
-main().catch(fail);
+main().catch(failStart);

@@ -4,8 +4,9 @@
  */
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { monotonicMs, sleep, withDeadline } from '../clock.js';
+import { reasonOf } from '../errors.js';
 import { opened } from '../fatal.js';
-import type { Log } from './logger.js';
+import { scrub, type Log } from './logger.js';
 import type { Metrics } from './metrics.js';
 
 /** How long one check of readiness may take before it counts as failed. */
@@ -49,7 +50,7 @@ export async function openAdmin(options: AdminOptions): Promise<Server> {
 
 interface Shared {
   readonly scrapes: Scrapes;
-  readonly failed: () => Promise<string[]>;
+  readonly failed: () => Promise<Readonly<Record<string, string>>>;
 }
 
 async function respond({ scrapes, failed: check }: Shared, path: string, response: ServerResponse): Promise<void> {
@@ -59,8 +60,9 @@ async function respond({ scrapes, failed: check }: Shared, path: string, respons
       return;
     }
     case '/ready': {
-      const failed = await check();
-      json(response, failed.length === 0 ? 200 : 503, { ready: failed.length === 0, failed });
+      const reasons = await check();
+      const failed = Object.keys(reasons);
+      json(response, failed.length === 0 ? 200 : 503, { ready: failed.length === 0, failed, reasons });
       return;
     }
     case '/metrics': {
@@ -120,19 +122,20 @@ function shareRuns<T>(work: () => Promise<T>): () => Promise<T> {
   };
 }
 
-async function failedChecks({ checks, log }: AdminOptions): Promise<string[]> {
+/** Why, by the name of each check that failed. */
+async function failedChecks({ checks, log }: AdminOptions): Promise<Readonly<Record<string, string>>> {
   const results = await Promise.all(
-    Object.entries(checks).map(async ([name, check]) => {
+    Object.entries(checks).map(async ([name, check]): Promise<[string, string][]> => {
       try {
         await withDeadline(check(), CHECK_LIMIT_MS, name);
-        return undefined;
+        return [];
       } catch (err) {
         log.warn({ check: name, err }, 'Not ready.');
-        return name;
+        return [[name, scrub(reasonOf(err))]];
       }
     }),
   );
-  return results.filter((name) => name !== undefined);
+  return Object.fromEntries(results.flat());
 }
 
 function json(response: ServerResponse, status: number, body: unknown): void {

@@ -53,7 +53,7 @@ function redactedValue(value: unknown, depth: number): unknown {
 const CAUSES_MAX = 3;
 
 /** `postgres://user:password@host` → `postgres://[redacted]@host`, in messages and stacks. */
-function scrub(text: string): string {
+export function scrub(text: string): string {
   return text.replace(/\b([a-z][a-z0-9+.-]{1,20}):\/\/[^\s/@]+@/gi, '$1://[redacted]@');
 }
 

@@ -112,8 +112,9 @@ async function useGiven(url: string): Promise<RedisServer> {
     return reason === undefined ? true : undefined;
   };
   // The URL may hold a password, so the message names the variable alone.
-  await until(ready, GIVEN_LIMIT_MS, 'an answer from the server that REDIS_URL names').catch((error: unknown) => {
-    throw new Error(`${(error as Error).message} (${reason ?? 'no answer'})`, { cause: error });
+  await until(ready, GIVEN_LIMIT_MS, 'an answer').catch((error: unknown) => {
+    const message = `The server that REDIS_URL names does not answer (${reason ?? 'no answer'}): start it, or unset REDIS_URL.`;
+    throw new Error(message, { cause: error });
   });
   return { url, kind: 'given', pid: undefined, signal: () => undefined, stop: () => Promise.resolve() };
 }

@@ -65,6 +65,17 @@ const run = promisify(execFile);
 /** Also from within the bundle, which is as deep in the build as this file. */
 const script = (name: string): string => fileURLToPath(new URL(`../bundle/${name}`, import.meta.url));
 
+/** What a command that failed said with --json, if it said it. */
+function saidBy(error: unknown): string | undefined {
+  const lines = (error as { stderr?: string }).stderr?.trim().split('\n') ?? [];
+  try {
+    const { msg } = JSON.parse(lines.at(-1) ?? '') as { msg?: unknown };
+    return typeof msg === 'string' ? msg : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Started by `World.start`; `stop` ends everything it started, and the guards do when this process dies. */
 export class World {
   readonly token = namedChainAccount(TOKEN_ADDRESS_NAME).address;
@@ -146,6 +157,8 @@ export class World {
       env: { ...process.env, ...this.env, LOG_LEVEL: 'warn' },
       timeout: COMMAND_LIMIT_MS,
       maxBuffer: COMMAND_OUTPUT_MAX,
+    }).catch((error: unknown) => {
+      throw new Error(saidBy(error) ?? `${args.slice(0, 2).join(' ')} failed: ${String(error)}`, { cause: error });
     });
     return JSON.parse(stdout) as Readonly<Record<string, unknown>>;
   }

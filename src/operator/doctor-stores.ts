@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import pg from 'pg';
 import { nowMs, withDeadline } from '../clock.js';
 import type { Config } from '../config.js';
-import { messageOf } from '../errors.js';
+import { reasonOf } from '../errors.js';
 import { pendingMigrations } from '../store/migrate.js';
 import { fault, ok, warning, type Finding } from './finding.js';
 
@@ -31,7 +31,7 @@ export async function lookAtDatabase({ database }: Config): Promise<Finding[]> {
     return findings;
   } catch (error) {
     const todo = 'Start Postgres, or correct DATABASE_URL: host, port, user, password and database must all be right.';
-    return [fault('database', `Postgres does not let us in: ${messageOf(error)}.`, todo)];
+    return [fault('database', `Postgres does not let us in: ${reasonOf(error)}.`, todo)];
   } finally {
     await client.end().catch(() => undefined);
   }
@@ -70,7 +70,9 @@ export async function lookAtRedis({ redis: settings }: Config): Promise<Finding[
     maxRetriesPerRequest: 0,
     retryStrategy: () => null,
   });
-  redis.on('error', () => undefined);
+  let cause: unknown;
+  // A refused connect() itself says only that the connection is closed.
+  redis.on('error', (error) => (cause = error));
   try {
     await withDeadline(redis.connect(), CONNECT_MS, 'connecting to Redis');
     const info = await redis.info();
@@ -79,7 +81,7 @@ export async function lookAtRedis({ redis: settings }: Config): Promise<Finding[
     return [ok('redis', `Redis ${version} answers.`), policyFinding(policy)];
   } catch (error) {
     const todo = 'Start Redis, or correct REDIS_URL. Orders are taken without it, but limits count per process.';
-    return [fault('redis', `Redis does not let us in: ${messageOf(error)}.`, todo)];
+    return [fault('redis', `Redis does not let us in: ${reasonOf(cause ?? error)}.`, todo)];
   } finally {
     redis.disconnect();
   }

@@ -56,7 +56,7 @@ export function faultOf(thrown: unknown): Fault {
 /** What the database said, if it was the database; the platform wraps what it meets at the start. */
 function databaseFaultOf(thrown: unknown): Fault | undefined {
   if (isConnectionFault(thrown)) {
-    const message = `The database of DATABASE_URL cannot be reached (${reasonOf(thrown)}); check that it runs and accepts us.`;
+    const message = `The database of DATABASE_URL cannot be reached (${reasonOf(thrown)}): start it, or correct DATABASE_URL.`;
     return { exitCode: 1, code: 'DATABASE_UNAVAILABLE', message };
   }
   const sqlState = sqlStateOf(thrown);
@@ -65,7 +65,7 @@ function databaseFaultOf(thrown: unknown): Fault | undefined {
     return { exitCode: 1, code: 'NOT_MIGRATED', message };
   }
   if (sqlState === '28P01' || sqlState === '28000' || sqlState === '3D000') {
-    const message = `The database of DATABASE_URL refuses us: ${messageOf(thrown)}.`;
+    const message = `The database of DATABASE_URL cannot be reached (${reasonOf(thrown)}): start it, or correct DATABASE_URL.`;
     return { exitCode: 1, code: 'DATABASE_UNAVAILABLE', message };
   }
   return thrown instanceof Error && thrown.cause !== undefined ? databaseFaultOf(thrown.cause) : undefined;

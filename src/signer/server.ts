@@ -56,7 +56,11 @@ export class SignerServer {
     } finally {
       process.umask(mask);
     }
-    await once(this.server, 'listening');
+    await once(this.server, 'listening').catch((error: unknown) => {
+      throw new SettingsError(
+        `The socket ${path} (SIGNER_SOCKET) cannot be made: ${messageOf(error)}; its folder must be there, and ours to write in`,
+      );
+    });
     await chmod(path, this.settings.socketMode);
   }
 

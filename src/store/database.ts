@@ -35,6 +35,9 @@ export interface Queryable {
 const RETRYABLE = new Set(['40001', '40P01']);
 const ATTEMPTS_MAX = 3;
 const READ_ONLY = '25006';
+const IS_READ_ONLY = `SELECT current_setting('transaction_read_only') AS setting`;
+const TAKES_NO_WRITES =
+  'the server takes no writes (a standby, or default_transaction_read_only is on): point DATABASE_URL at the one that does';
 
 /** The SQLSTATE of a database error, if it is one. */
 export function sqlStateOf(thrown: unknown): string | undefined {
@@ -167,6 +170,22 @@ export class Database implements Queryable, OnApplicationShutdown {
     }
   }
 
+  /**
+   * Throws unless the server answers and takes writes. If it takes none its connection is closed: a new one may meet the
+   * server's successor, and while nobody is ready nothing else would make one.
+   */
+  async checkWritable(): Promise<void> {
+    await this.onConnection(async (client, spoil) => {
+      try {
+        const [row] = await this.watched(run<{ setting: string }>(client, IS_READ_ONLY, []));
+        if (row?.setting !== 'off') throw new Error(TAKES_NO_WRITES);
+      } catch (error) {
+        spoil(spoiledBy(error));
+        throw error;
+      }
+    });
+  }
+
   async onApplicationShutdown(): Promise<void> {
     if (this.source.isInitialized) await this.source.destroy();
   }
@@ -217,12 +236,6 @@ export class Database implements Queryable, OnApplicationShutdown {
       client.release(broken);
     }
   }
-}
-
-/** Throws unless the database answers and takes writes. */
-export async function checkWritable(database: Database): Promise<void> {
-  const [row] = await database.query<{ setting: string }>(`SELECT current_setting('transaction_read_only') AS setting`);
-  if (row?.setting !== 'off') throw new Error('the database takes no writes');
 }
 
 /** Whether a database function of ours refused (functions/accept-order.ts); the message is then an error code. */

@@ -319,7 +319,7 @@ describe('the admin port', () => {
       parts.bad = () => Promise.reject(new Error('away'));
       expect(await send(baseUrl, 'GET', '/ready')).toMatchObject({
         status: 503,
-        body: { ready: false, failed: ['bad'] },
+        body: { ready: false, failed: ['bad'], reasons: { bad: 'away' } },
       });
       parts.bad = () => new Promise(() => undefined);
       expect(await send(baseUrl, 'GET', '/ready')).toMatchObject({ status: 503 });

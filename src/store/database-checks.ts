@@ -1,9 +1,20 @@
-/** Whether this version can run on the database's schema: it has every migration of ours, and may have newer ones. */
+/**
+ * Whether a process can work on its database: it takes writes, has the schema of this version (every migration of ours,
+ * and maybe newer ones), and was sealed under the keys that the process holds.
+ */
 import { StartError } from '../errors.js';
 import { MIGRATION_NAMES } from './data-source.js';
-import { sqlStateOf, type Queryable } from './database.js';
+import { sqlStateOf, type Database, type Queryable } from './database.js';
+import { checkKeys, type HeldSealers } from './key-canaries.js';
 
 const UNDEFINED_TABLE = '42P01';
+
+/** For `/ready`: throws what is wrong first, with what to do about it. */
+export async function checkUsable(database: Database, held: HeldSealers): Promise<void> {
+  await database.checkWritable();
+  await checkSchema(database);
+  await checkKeys(database, held);
+}
 
 /** The names of this version's migrations that the database has not run; empty = current. Reads only. */
 export async function pendingIn(database: Queryable): Promise<string[]> {
