@@ -1,5 +1,7 @@
 // `api`, `worker`, `signer`, `devnet …` or `cli …`: loads that program into this very process, so that signals reach
 // it and its exit code is the container's.
+import { constants } from 'node:os';
+
 const PROGRAMS = {
   api: 'main.api.js',
   worker: 'main.worker.js',
@@ -14,6 +16,11 @@ if (program === undefined) {
   console.error(`Say one of ${Object.keys(PROGRAMS).join(', ')}; a CLI command comes after cli.`);
   process.exit(64);
 }
+// Process 1 is deaf to signals that it has no handler for. Until the program has its own, and for a command all the
+// time, a signal ends it at once.
+const end = (signal) => process.exit(name === 'cli' ? 128 + constants.signals[signal] : 0);
+for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, end);
 process.setSourceMapsEnabled(true);
 process.argv = [process.argv[0], script, ...args];
 await import(new URL(`../dist/bundle/${program}`, import.meta.url).href);
+for (const signal of ['SIGTERM', 'SIGINT']) process.off(signal, end);

@@ -32,10 +32,19 @@ async function start(): Promise<void> {
   const app = await createHttpApp(ApiModule.for(config, log), config);
   const metrics = app.get(Metrics);
   metrics.collectDefaults();
+  const server = serverOf(app);
+  stopping.onSignal(async () => {
+    // Callers who asked to wait get their answer now, so that none of them is cut off.
+    app.get(OrderWaits).releaseAll();
+    leave(server);
+    // The admin port answers to the end: a probe should see a process that stops, not one that is gone.
+    await sleep(config.http.drainDelaySec * 1000);
+    await drain(server, DRAIN_MS);
+    await app.close();
+  });
   await opened(app.listen(config.http.port, config.http.host), { port: 'PORT', host: 'HOST' });
   // From here on: what fails before is told once, by whoever started.
   app.useLogger(new NestLog(log));
-  const server = serverOf(app);
   const database = app.get(Database);
   const { held } = app.get(Sealers);
   watchDatabase(metrics.registry, database);
@@ -49,16 +58,6 @@ async function start(): Promise<void> {
     log,
   });
   log.info({ address: server.address(), admin: admin.address() }, 'listening');
-
-  stopping.onSignal(async () => {
-    // Callers who asked to wait get their answer now, so that none of them is cut off.
-    app.get(OrderWaits).releaseAll();
-    leave(server);
-    // The admin port answers to the end: a probe should see a process that stops, not one that is gone.
-    await sleep(config.http.drainDelaySec * 1000);
-    await drain(server, DRAIN_MS);
-    await app.close();
-  });
 }
 
 start().catch(failStart);

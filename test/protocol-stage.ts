@@ -273,3 +273,21 @@ export async function closeStage(): Promise<void> {
   await redis.close();
   await store.drop();
 }
+
+/** An order whose delivery was sent and stands in no block yet. */
+export async function sentOrder(hand: Hand, receiver = receivers[0]!): Promise<string> {
+  const key = await rent(receiver);
+  await mine();
+  await hand.look();
+  await hand.advance();
+  expect(await statusesOf(key)).toEqual(['sending']);
+  return key;
+}
+
+export async function settledOrder(hand: Hand, receiver = receivers[0]!): Promise<string> {
+  const key = await sentOrder(hand, receiver);
+  await mine(SOLID_LAG + 1);
+  await hand.look();
+  expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: true });
+  return key;
+}

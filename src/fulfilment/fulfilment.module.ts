@@ -7,6 +7,7 @@ import { historyByBooks } from '../verify/final-transactions.js';
 import { ActivationCheck } from './activation-check.js';
 import { BlockReader } from './block-reader.js';
 import { Broadcaster } from './broadcast.js';
+import { ClockWatch } from './clock-watch.js';
 import { ChainView } from './chain-view.js';
 import { Ending } from './ending.js';
 import { Follower } from './follower.js';
@@ -67,6 +68,7 @@ import { Work } from './work.js';
     Vitals,
     WalletHealth,
     Work,
+    ClockWatch,
   ],
   exports: [OrdersProcessor, Runner, Pruning, Reconciler, Vitals, WalletHealth],
 })

@@ -8,6 +8,7 @@ import { Config } from '../config.js';
 import { messageOf } from '../errors.js';
 import { Log } from '../http/logger.js';
 import { ChainView } from './chain-view.js';
+import { ClockWatch } from './clock-watch.js';
 import { Fulfiller } from './fulfiller.js';
 import { Follower } from './follower.js';
 import { KnownPast } from './known-past.js';
@@ -25,7 +26,7 @@ const ENDING_LANES = 2;
 /** A batch that takes longer is stuck: its leases run out, and another worker goes on. */
 const RUN_MAX_MS = 120_000;
 const RENEWALS_PER_LEASE = 3;
-/** How often it is looked for orders that a clock set back has put off. */
+/** How often the database's clock is looked at. */
 const CLOCK_LOOK_MS = 10_000;
 /** A pass takes well under a second; longer than this it does not advance. */
 const BEHIND_MAX_SEC = 30;
@@ -48,6 +49,7 @@ export class Runner {
     @Inject(Follower) private readonly follower: Follower,
     @Inject(ChainView) private readonly view: ChainView,
     @Inject(KnownPast) private readonly past: KnownPast,
+    @Inject(ClockWatch) private readonly clock: ClockWatch,
     @Inject(Config) private readonly config: Config,
     @Inject(Log) private readonly logger: Log,
   ) {}
@@ -154,10 +156,12 @@ export class Runner {
   /** A database whose clock is set back must delay nothing for long: due work would wait until it catches up. */
   private async clockLoop(): Promise<void> {
     const work = async (): Promise<void> => {
-      const woken = await this.work.wakeFromAhead();
-      if (woken > 0) this.logger.warn({ count: woken }, 'the database’s clock was set back; what was put off is due');
+      const { setBackSec, woken } = await this.clock.look();
+      if (setBackSec > 0 || woken > 0) {
+        this.logger.warn({ setBackSec, orders: woken }, 'the database’s clock was set back; what was put off is due');
+      }
     };
-    await this.every(CLOCK_LOOK_MS, 'orders put off too far could not be looked for', work);
+    await this.every(CLOCK_LOOK_MS, 'the database’s clock could not be looked at', work);
   }
 
   private async everyPoll(failure: string, work: () => Promise<void>): Promise<void> {

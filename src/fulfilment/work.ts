@@ -9,7 +9,6 @@ import { crashPoint } from '../crash-point.js';
 import { sun, type Energy } from '../money/units.js';
 import type { ChainTxPurpose, ChainTxStatus, LegStatus, OrderKind, OrderStatus } from '../orders/order-state.js';
 import { Database } from '../store/database.js';
-import { LONGEST_REST_SEC } from './reclaim-pace.js';
 import type { Tally, WorkLeg, WorkOrder, WorkTx } from './work-order.js';
 
 /**
@@ -159,23 +158,6 @@ const RENEW = {
         next_run_at = CASE WHEN o.next_run_at IS NOT DISTINCT FROM o.lease_until THEN held.until ELSE o.next_run_at END
       FROM held WHERE o.id = held.id AND o.lease_until IS NOT NULL`,
 };
-
-/**
- * Nothing is ever put off for longer than this, in seconds: a lease, a resend or a wait for solid blocks; where a
- * reclaim fails or is withheld, its longest rest. What lies further ahead was written before the database's clock was
- * set back, and would wait for it to catch up. A second more, so that nothing due exactly then is meant.
- */
-const WAKE_FROM_AHEAD = {
-  name: 'wake_from_ahead',
-  text: `UPDATE orders o SET next_run_at = clock_timestamp(), lease_until = NULL
-    WHERE o.id IN (
-      SELECT id FROM orders
-       WHERE next_run_at > clock_timestamp() + $1 * interval '1 second'
-         AND (next_run_at > clock_timestamp() + $2 * interval '1 second' OR NOT (settled OR undoing))
-       ORDER BY next_run_at DESC LIMIT 1000 FOR NO KEY UPDATE SKIP LOCKED)
-    RETURNING o.id`,
-};
-const SOLID_WAIT_SEC = 180;
 
 const STILL_OURS = {
   name: 'still_ours',
@@ -346,14 +328,6 @@ export class Work {
     const claims = await this.database.query<Claim>(CLAIM_DUE, [this.config.worker.leaseSec, limit]);
     crashPoint('claim.after');
     return this.load(claims);
-  }
-
-  /** Makes due what lies further ahead than anything is put off: the clock was set back. Returns how many there were. */
-  async wakeFromAhead(): Promise<number> {
-    const { leaseSec, resendSec } = this.config.worker;
-    const usual = Math.max(leaseSec, resendSec, SOLID_WAIT_SEC) + 1;
-    const rows = await this.database.query(WAKE_FROM_AHEAD, [usual, Math.max(usual, LONGEST_REST_SEC + 1)]);
-    return rows.length;
   }
 
   /** Claims and reads those of `ids` that are due. */

@@ -174,7 +174,7 @@ describe('keys rewrap', () => {
   });
 
   it('names what opens under neither key, and fails', async () => {
-    const lost = new Sealer('api-key', randomBytes(32)).seal(Buffer.from('lost'), customer.merchant);
+    const lost = new Sealer({ current: randomBytes(32) }).seal(Buffer.from('lost'), customer.merchant);
     await world.api.database.query('UPDATE project SET api_key_sealed = $2 WHERE id = $1', [customer.merchant, lost]);
     const failed = await cliWith({ ...world.env, MASTER_KEY: newKey, USER: 'tester' })('keys', 'rewrap');
     expect([failed.code, failed.err]).toEqual([1, expect.stringContaining(customer.merchant)]);

@@ -25,6 +25,8 @@ import {
   pool,
   receivers,
   rent,
+  sentOrder,
+  settledOrder,
   solid,
   SOLID_LAG,
   START_LIMIT_MS,
@@ -39,24 +41,6 @@ afterEach(async () => {
   await clearStage();
 }, START_LIMIT_MS);
 afterAll(closeStage, START_LIMIT_MS);
-
-/** An order whose delivery was sent and stands in no block yet. */
-async function sentOrder(hand: Hand, receiver = receivers[0]!): Promise<string> {
-  const key = await rent(receiver);
-  await mine();
-  await hand.look();
-  await hand.advance();
-  expect(await statusesOf(key)).toEqual(['sending']);
-  return key;
-}
-
-async function settledOrder(hand: Hand, receiver = receivers[0]!): Promise<string> {
-  const key = await sentOrder(hand, receiver);
-  await mine(SOLID_LAG + 1);
-  await hand.look();
-  expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: true });
-  return key;
-}
 
 /** An order whose return was sent and stands in no block yet. */
 async function returningOrder(hand: Hand): Promise<string> {
@@ -402,41 +386,5 @@ describe('an act behind our back', () => {
     await hand.look();
     await hand.orphans().takeBack();
     expect(await seen(txid)).toEqual({ unrecorded: true, recorded: true, recovered: true });
-  });
-});
-
-describe('a database clock that was set back', () => {
-  const byHand = (text: string, values: unknown[] = []): Promise<unknown> =>
-    asAdmin(stageDatabaseUrl(), (client) => client.query(text, values));
-  const putAhead = (key: string, by: string): Promise<unknown> =>
-    byHand(
-      `UPDATE orders SET next_run_at = clock_timestamp() + $2::interval, lease_until = clock_timestamp() + $2::interval WHERE key = $1`,
-      [key, by],
-    );
-
-  it('delays no order for longer than anything is ever put off', async () => {
-    const hand = await Hand.open();
-    const key = await sentOrder(hand);
-    await putAhead(key, '30 minutes');
-    expect(await hand.work().claimDue(64)).toEqual([]);
-    expect(await hand.work().wakeFromAhead()).toBe(1);
-    expect((await hand.work().claimDue(64)).map((order) => order.status)).toEqual(['placed']);
-  });
-
-  it('leaves alone what rests within its bounds', async () => {
-    const hand = await Hand.open();
-    const [sent, settled] = [await sentOrder(hand), await settledOrder(hand, receivers[1])];
-    await putAhead(sent, '2 minutes');
-    await putAhead(settled, '59 minutes');
-    expect(await hand.work().wakeFromAhead()).toBe(0);
-    await putAhead(settled, '61 minutes');
-    expect(await hand.work().wakeFromAhead()).toBe(1);
-  });
-
-  it('keeps no wallet from being read', async () => {
-    const hand = await Hand.open();
-    while (await hand.poolSync().syncNext());
-    await byHand(`UPDATE pool_wallet SET synced_at = clock_timestamp() + interval '1 day'`);
-    expect(await hand.poolSync().syncNext()).toBe(true);
   });
 });

@@ -1,0 +1,114 @@
+// A database whose clock is set back, or whose successor's is behind: what the later clock put off, leased or held is due
+// at once, and nothing else changes hands.
+import 'reflect-metadata';
+import { ClockWatch } from '../../src/fulfilment/clock-watch.js';
+import { reclaimRestMs } from '../../src/fulfilment/reclaim-pace.js';
+import { asAdmin } from '../setup/admin.js';
+import {
+  api,
+  clearStage,
+  closeStage,
+  devnet,
+  Hand,
+  openStage,
+  receivers,
+  sentOrder,
+  settledOrder,
+  stageDatabaseUrl,
+  START_LIMIT_MS,
+} from '../protocol-stage.js';
+
+beforeAll(openStage, START_LIMIT_MS);
+afterEach(async () => {
+  await devnet.control('faults/clear', {});
+  await clearStage();
+}, START_LIMIT_MS);
+afterAll(closeStage, START_LIMIT_MS);
+
+describe('a database clock that was set back', () => {
+  const byHand = (text: string, values: unknown[] = []): Promise<unknown> =>
+    asAdmin(stageDatabaseUrl(), (client) => client.query(text, values));
+  const putAhead = (key: string, by: string): Promise<unknown> =>
+    byHand(
+      `UPDATE orders SET next_run_at = clock_timestamp() + $2::interval, lease_until = clock_timestamp() + $2::interval WHERE key = $1`,
+      [key, by],
+    );
+
+  /** As if the clock had shown a later time when it was last looked at. */
+  const setBack = (by: string): Promise<unknown> =>
+    byHand(`UPDATE clock_mark SET seen_at = clock_timestamp() + $1::interval`, [by]);
+
+  it('delays no order for longer than anything is ever put off, even if nobody saw the later clock', async () => {
+    const hand = await Hand.open();
+    const key = await sentOrder(hand);
+    await putAhead(key, '30 minutes');
+    expect(await hand.work().claimDue(64)).toEqual([]);
+    expect(await hand.part(ClockWatch).look()).toEqual({ setBackSec: 0, woken: 1 });
+    expect((await hand.work().claimDue(64)).map((order) => order.status)).toEqual(['placed']);
+  });
+
+  it.each(['40 seconds', '2 minutes', '1 day'])('by %s: what the later clock put off is due at once', async (by) => {
+    const hand = await Hand.open();
+    const [sent, settled] = [await sentOrder(hand), await settledOrder(hand, receivers[1])];
+    for (const key of [sent, settled]) await putAhead(key, by);
+    await setBack(by);
+    expect(await hand.work().claimDue(64)).toEqual([]);
+    const { setBackSec, woken } = await hand.part(ClockWatch).look();
+    expect([setBackSec > 30, woken]).toEqual([true, 2]);
+    expect((await hand.work().claimDue(64)).map((order) => order.status).sort()).toEqual(['delivered', 'placed']);
+    // Once: the clock that was set back is the clock from then on.
+    expect(await hand.part(ClockWatch).look()).toEqual({ setBackSec: 0, woken: 0 });
+  });
+
+  it('is seen by one of many workers, and a claim of the moment is nobody’s but its worker’s', async () => {
+    const hand = await Hand.open();
+    const [claimed, waiting] = [await sentOrder(hand), await sentOrder(hand, receivers[1])];
+    await byHand(`UPDATE orders SET next_run_at = clock_timestamp() WHERE key = $1`, [claimed]);
+    expect(await hand.work().claimDue(1)).toHaveLength(1);
+    await putAhead(waiting, '2 minutes');
+    await setBack('2 minutes');
+    const looks = await Promise.all(Array.from({ length: 4 }, () => hand.part(ClockWatch).look()));
+    expect(looks.map(({ woken }) => woken).sort()).toEqual([0, 0, 0, 1]);
+    expect(looks.filter(({ setBackSec }) => setBackSec > 0)).toHaveLength(1);
+  });
+
+  it('keeps no wallet held and no top-up waiting until it catches up', async () => {
+    const hand = await Hand.open();
+    const key = await settledOrder(hand);
+    await byHand(`UPDATE orders SET top_up_after = clock_timestamp() + interval '1 hour' WHERE key = $1`, [key]);
+    await byHand(
+      `UPDATE pool_wallet SET delivery_fault = 'by hand', delivery_held_until = clock_timestamp() + interval '1 hour'`,
+    );
+    await setBack('1 hour');
+    await hand.part(ClockWatch).look();
+    await hand.health().look();
+    const held = await api.database.query(
+      `SELECT id FROM pool_wallet WHERE delivery_held_until IS NOT NULL OR delivery_fault IS NOT NULL
+        UNION ALL SELECT id FROM orders WHERE top_up_after IS NOT NULL`,
+    );
+    expect(held).toEqual([]);
+  });
+
+  it('lets a reclaim that failed often be tried again at once', () => {
+    const failed = { purpose: 'reclaim', attempts: 9, deaths: 9, recent: 9, lastAgeSec: 10 } as const;
+    expect(reclaimRestMs(failed)).toBeGreaterThan(60_000);
+    expect(reclaimRestMs({ ...failed, lastAgeSec: -3600 })).toBe(0);
+  });
+
+  it('leaves alone what rests within its bounds', async () => {
+    const hand = await Hand.open();
+    const [sent, settled] = [await sentOrder(hand), await settledOrder(hand, receivers[1])];
+    await putAhead(sent, '2 minutes');
+    await putAhead(settled, '59 minutes');
+    expect(await hand.part(ClockWatch).look()).toEqual({ setBackSec: 0, woken: 0 });
+    await putAhead(settled, '61 minutes');
+    expect(await hand.part(ClockWatch).look()).toEqual({ setBackSec: 0, woken: 1 });
+  });
+
+  it('keeps no wallet from being read', async () => {
+    const hand = await Hand.open();
+    while (await hand.poolSync().syncNext());
+    await byHand(`UPDATE pool_wallet SET synced_at = clock_timestamp() + interval '1 day'`);
+    expect(await hand.poolSync().syncNext()).toBe(true);
+  });
+});
