@@ -30,7 +30,10 @@ beforeAll(async () => {
   env = settings(test.url, { LOG_LEVEL: 'info', HOST: '127.0.0.1', PORT: '0' });
   expect((await cliWith(env)('migrate')).code).toBe(0);
   dir = await mkdtemp(join(tmpdir(), 'energy-stop-'));
-  silent = createServer((socket) => socket.on('error', () => undefined));
+  silent = createServer((socket) => {
+    // Read, so that its end is seen.
+    socket.on('error', () => undefined).resume();
+  });
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
   silentPort = (silent.address() as { port: number }).port;
 });
