@@ -177,7 +177,8 @@ for unit in "$dir"/units/*.service; do
   systemd-analyze security --offline=true --no-pager --threshold=20 "$unit" >"$dir/security" || { cat "$dir/security"; exit 1; }
   tail -1 "$dir/security"
 done
-systemd-sysusers --dry-run "$PWD/docker/systemd/energy-rental.sysusers.conf" >/dev/null
+systemd-sysusers --dry-run "$PWD/docker/systemd/energy-rental.sysusers.conf" >/dev/null 2>&1 ||
+  fail 'the users of the units cannot be made'
 
 # pg_dump on PATH is the newest installed; the server is started from beside it.
 major=$(pg_dump --version | sed -E 's/.*\) ([0-9]+).*/\1/')
