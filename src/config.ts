@@ -238,6 +238,8 @@ function inside(r: SettingsReader, role: Role) {
       stopSec: r.integer('WORKER_STOP_SEC', 20, 1, 300),
       unresolvedSec: r.integer('UNRESOLVED_AFTER_SEC', 600, 1, 86_400),
       resendSec: r.integer('RESEND_SEC', 6, 1, 600),
+      /** How often ledger and orders are held against the chain. */
+      reconcileSec: r.integer('RECONCILE_SEC', 60, 1, 300),
       /** Test switch: `point:n` kills the process with SIGKILL when the point is passed the n-th time. */
       crashAt: r.optional('CRASH_AT'),
     },

@@ -76,6 +76,11 @@ export class ReconcileWorld {
   /** One pass of the reconciler, now. */
   async pass(): Promise<void> {
     await this.database.query(`UPDATE reconcile_state SET passed_at = NULL, lease_until = NULL`);
+    await this.look();
+  }
+
+  /** One look of the reconciler, which makes a pass only when one is due. */
+  async look(): Promise<void> {
     await this.worker.get(Reconciler).look();
   }
 
@@ -179,6 +184,25 @@ export class ReconcileWorld {
     });
     const rows = (answer['delegatedResource'] ?? []) as { frozen_balance_for_energy?: number }[];
     return rows.reduce((sum, row) => sum + (row.frozen_balance_for_energy ?? 0), 0);
+  }
+
+  /** Sets rules for the node, as its control port takes them; returns their ids. */
+  async faults(rules: readonly Readonly<Record<string, unknown>>[]): Promise<readonly number[]> {
+    const { added } = (await this.control('faults', { faults: rules })) as { added: readonly { id: number }[] };
+    return added.map(({ id }) => id);
+  }
+
+  async clearFault(id: number | undefined): Promise<void> {
+    await this.control('faults/clear', { id });
+  }
+
+  private async control(action: string, body: object): Promise<unknown> {
+    const response = await fetch(`${this.world.controlUrl}/${action}`, {
+      method: 'POST',
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(5000),
+    });
+    return response.json();
   }
 
   /** As a hand at the keyboard of the database would: past every trigger. */

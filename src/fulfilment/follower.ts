@@ -148,13 +148,13 @@ export class Follower {
   }
 
   get behind(): Behind {
-    const { current } = this.view;
     const { left, fromBlock } = this.unsettled;
     return {
       followAgeSec: (monotonicMs() - this.followedAtMs) / 1000,
       settleAgeSec: (monotonicMs() - this.settledAtMs) / 1000,
       heldTransactions: this.arrears.size + left,
-      unsettledBlocks: current === undefined || fromBlock === undefined ? 0 : current.solid.number - fromBlock + 1,
+      // By the solid head that they were judged by: the view's may have gone back since, with another node.
+      unsettledBlocks: fromBlock === undefined ? 0 : this.settledTo - fromBlock + 1,
     };
   }
 

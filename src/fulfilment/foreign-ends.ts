@@ -8,7 +8,7 @@ import { TronClient } from '../chain/tron.client.js';
 import { Log } from '../http/logger.js';
 import { closeLegs, type EndedOrder } from '../pool/leg-closing.js';
 import { Database, type Queryable } from '../store/database.js';
-import { missingSun } from '../verify/delegation-check.js';
+import { shortfallOf, type Shortfall } from '../verify/shortfall.js';
 import { identityOf, Progress } from './progress.js';
 
 const ACTS_MAX = 200;
@@ -63,7 +63,7 @@ export class ForeignEnds {
 
   private async closeBy(act: ActRow): Promise<void> {
     const wallet = { id: act.wallet_id, address: act.address };
-    const missing = await missingSun(this.database, this.client, wallet, act.receive_address);
+    const missing = await shortfallOf(this.database, this.client, wallet, act.receive_address);
     const outcome = await this.database.transaction(async (tx) => account(tx, act, missing));
     if (outcome === undefined) return;
     const fields = { txid: act.txid, wallet: act.address, receiver: act.receive_address };
@@ -82,14 +82,15 @@ interface Outcome {
   readonly ended: readonly EndedOrder[];
 }
 
-async function account(tx: Queryable, act: ActRow, missing: bigint): Promise<Outcome | undefined> {
+async function account(tx: Queryable, act: ActRow, missing: Shortfall): Promise<Outcome | undefined> {
   const { txid, block_at: at } = act;
-  if (missing === 0n) {
+  // For good, so only when nothing on its way can hide what is missing.
+  if (missing.most === 0n) {
     return (await tx.query(MARK, [txid, []])).length === 0 ? undefined : { legs: 0, ended: [] };
   }
   const legs = await tx.query<OpenLeg>(LEGS, [act.wallet_id, act.receive_address, act.block_number]);
   const taken = takenBy(act.amount_sun, legs);
-  if (taken === undefined || sumOf(taken) > missing) return undefined;
+  if (taken === undefined || sumOf(taken) > missing.least) return undefined;
   // Ours may still be included, and what it takes then is another leg's: first learn what becomes of it.
   if (taken.some(({ moving }) => moving === true)) return undefined;
   const legIds = taken.map(({ id }) => id);

@@ -22,7 +22,10 @@ const DUE = {
     FROM orders WHERE next_run_at <= clock_timestamp() AND (lease_until IS NULL OR lease_until < clock_timestamp()) GROUP BY 1`,
 };
 
-const STOPPED = { name: 'figures_stopped', text: `SELECT reason FROM sales_stop` };
+const STOPPED = {
+  name: 'figures_stopped',
+  text: `SELECT (SELECT count(*) FROM sales_stop)::int AS stops, passed_at FROM reconcile_state`,
+};
 
 const PURPOSES = ['deliver', 'settle', 'reclaim'] as const;
 const PARTS = ['staked', 'delegated', 'reserved', 'recovering', 'free', 'balance'] as const;
@@ -52,6 +55,8 @@ export class ReconcilerFigures {
   private readonly unmade;
   private readonly unsearched;
   private passedAtMs = Number.NEGATIVE_INFINITY;
+  /** When this process ended its last pass, by the database's clock. */
+  private ownPassAt: Date | undefined;
 
   constructor(
     @Inject(Database) private readonly database: Database,
@@ -98,14 +103,25 @@ export class ReconcilerFigures {
     }
   }
 
+  /** The pass that was reported ended then, by the database's clock. */
+  ended(at: Date | null): void {
+    this.ownPassAt = at ?? undefined;
+  }
+
+  /** Another worker has made a younger pass and shows what it found: what this one found is over, or shown there. */
+  private forget(): void {
+    for (const gauge of [this.violations, this.orphans, this.mismatches, this.drift, this.unsearched]) gauge.reset();
+  }
+
   /** Reads what every worker shows of the pool and of due work. */
   async sample(): Promise<void> {
-    const [wallets, due, stops] = await Promise.all([
+    const [wallets, due, [state]] = await Promise.all([
       this.database.query<PoolRow>(POOL),
       this.database.query<{ purpose: string; sec: number }>(DUE),
-      this.database.query(STOPPED),
+      this.database.query<{ stops: number; passed_at: Date | null }>(STOPPED),
     ]);
-    this.stopped.set(stops.length);
+    this.stopped.set(state?.stops ?? 0);
+    if (state?.passed_at?.getTime() !== this.ownPassAt?.getTime()) this.forget();
     for (const purpose of PURPOSES) {
       this.due.set({ purpose }, due.find((row) => row.purpose === purpose)?.sec ?? 0);
     }

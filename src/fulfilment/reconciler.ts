@@ -7,6 +7,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { ChainUnavailableError } from '../chain/errors.js';
 import { TronClient } from '../chain/tron.client.js';
 import { monotonicMs } from '../clock.js';
+import { Config } from '../config.js';
 import { messageOf } from '../errors.js';
 import { Log } from '../http/logger.js';
 import { SalesHold } from '../pool/sales-hold.js';
@@ -19,9 +20,10 @@ import { NodeFigures } from './node-figures.js';
 import { ReconcilerFigures } from './reconciler-figures.js';
 import { Orphans, type Turn } from './reconciler-orphans.js';
 
-const INTERVAL_SEC = 60;
-/** The database gets ten times as long to do its other work as a pass takes. */
+/** The database gets ten times as long to do its other work as the rules take to judge. */
 const REST_FACTOR = 10;
+/** But never longer: `ReconcileStale` and a starting worker take ten minutes without a pass for an outage. */
+const REST_MAX_SEC = 300;
 const LEASE_SEC = 30;
 /** How soon it is looked again whether a pass is due. */
 const LOOK_MS = 5000;
@@ -32,18 +34,23 @@ const BLOCKS_MAX = 60;
 const FIRST_LANES = 4;
 const NAMED_MAX = 3;
 
-const TAKE_TURN = `UPDATE reconcile_state SET lease_until = clock_timestamp() + $1 * interval '1 second', fence = fence + 1
+/** Between passes there is a turn for the search alone: while claims wait for it, or when the last one did not get to its end. */
+const TAKE_TURN = `UPDATE reconcile_state s SET lease_until = clock_timestamp() + $1 * interval '1 second', fence = fence + 1
+  FROM (SELECT $2 OR passed_at IS NULL OR passed_at <= clock_timestamp() - $3 * interval '1 second'
+      OR passed_at > clock_timestamp() + interval '1 second' AS due FROM reconcile_state) v
   WHERE (lease_until IS NULL OR lease_until < clock_timestamp() OR lease_until > clock_timestamp() + ($1 + 1) * interval '1 second')
-    AND ($2 OR passed_at IS NULL OR passed_at <= clock_timestamp() - $3 * interval '1 second'
-      OR passed_at > clock_timestamp() + interval '1 second')
-  RETURNING fence, scanned_to`;
+    AND (v.due OR $4 OR search_until IS NOT NULL)
+  RETURNING fence, scanned_to, v.due`;
 
-const END_TURN = `UPDATE reconcile_state SET lease_until = NULL, passed_at = clock_timestamp() WHERE fence = $1`;
+const END_TURN = `UPDATE reconcile_state SET lease_until = NULL,
+    passed_at = CASE WHEN $2 THEN clock_timestamp() ELSE passed_at END WHERE fence = $1 RETURNING passed_at`;
 
 @Injectable()
 export class Reconciler {
   private isFirst = true;
-  private restSec = INTERVAL_SEC;
+  private restSec: number;
+  /** Whether the last search left blocks. */
+  private isBehind = false;
   /** Fingerprints of the last pass, so that each disagreement is told once. */
   private told = new Set<string>();
 
@@ -56,31 +63,49 @@ export class Reconciler {
     @Inject(Judgements) private readonly judgements: Judgements,
     @Inject(ReconcilerFigures) private readonly figures: ReconcilerFigures,
     @Inject(NodeFigures) private readonly nodes: NodeFigures,
+    @Inject(Config) private readonly config: Config,
     @Inject(Log) private readonly log: Log,
-  ) {}
+  ) {
+    this.restSec = config.worker.reconcileSec;
+  }
 
   /** One look: a pass if one is due, or if this process never made one. Returns ms until the next look. */
   async look(): Promise<number> {
     await Promise.all([this.figures.sample(), this.nodes.look()]);
     const isForced = this.isFirst;
-    const [row] = await this.database.query<{ fence: number; scanned_to: bigint | null }>(TAKE_TURN, [
+    const restMs = Math.min(LOOK_MS, this.config.worker.reconcileSec * 1000);
+    const [row] = await this.database.query<{ fence: number; scanned_to: bigint | null; due: boolean }>(TAKE_TURN, [
       LEASE_SEC,
       isForced,
       this.restSec,
+      this.isBehind,
     ]);
-    if (row === undefined) return LOOK_MS;
+    if (row === undefined) return restMs;
     this.isFirst = false;
     const scannedTo = row.scanned_to === null ? undefined : Number(row.scanned_to);
-    await this.pass({ fence: row.fence, leaseSec: LEASE_SEC, scannedTo }, isForced ? FIRST_LANES : 1);
+    try {
+      const turn = { fence: row.fence, leaseSec: LEASE_SEC, scannedTo };
+      const left = await this.search(turn);
+      if (row.due) await this.pass(turn, isForced ? FIRST_LANES : 1, left);
+    } finally {
+      const [ended] = await this.database.query<{ passed_at: Date | null }>(END_TURN, [row.fence, row.due]);
+      if (row.due) this.figures.ended(ended?.passed_at ?? null);
+    }
     await this.figures.sample();
-    return LOOK_MS;
+    return restMs;
   }
 
-  private async pass(turn: Turn, lanes: number): Promise<void> {
+  /** Returns how many blocks are left; 0 while no node answers, too. */
+  private async search(turn: Turn): Promise<number> {
+    const left = await this.onChain('searching for orphans', () => this.orphans.search(turn));
+    this.isBehind = left !== 0;
+    await this.onChain('holding acts of others against orders', () => this.foreignEnds.close());
+    return left ?? 0;
+  }
+
+  private async pass(turn: Turn, lanes: number, left: number): Promise<void> {
     const startedMs = monotonicMs();
     try {
-      const left = await this.onChain('searching for orphans', () => this.orphans.search(turn));
-      await this.onChain('holding acts of others against orders', () => this.foreignEnds.close());
       const report = await verifyBooks(this.database, {
         chain: this.client,
         depth: 'newer',
@@ -94,11 +119,10 @@ export class Reconciler {
       this.tell(report);
       await this.judgements.keep(turn.fence, report);
       this.figures.report(report, left);
-      await this.onChain('taking orphans back', () => this.orphans.takeBack());
     } finally {
-      this.restSec = Math.max(INTERVAL_SEC, ((monotonicMs() - startedMs) / 1000) * REST_FACTOR);
-      await this.database.query(END_TURN, [turn.fence]);
+      this.restSec = restSec(this.config.worker.reconcileSec, (monotonicMs() - startedMs) / 1000);
     }
+    await this.onChain('taking orphans back', () => this.orphans.takeBack());
   }
 
   /** The books are judged also while no node answers. */
@@ -138,6 +162,11 @@ export class Reconciler {
     this.told = new Set(findings.map(({ fingerprint }) => fingerprint));
     for (const { check, why } of report.unmade) this.log.warn({ check, why }, 'a rule could not be judged');
   }
+}
+
+/** Seconds from one pass to the next, where judging the rules took so long. */
+export function restSec(intervalSec: number, tookSec: number): number {
+  return Math.max(intervalSec, Math.min(tookSec * REST_FACTOR, REST_MAX_SEC));
 }
 
 function isForAll(check: CheckResult, finding: Finding): boolean {

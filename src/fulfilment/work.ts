@@ -30,7 +30,7 @@ export const SOLID_WAIT = `interval '3 minutes'`;
  * Nothing is claimed on a server that may have lost commits, or from data that was read back, until its past was
  * searched: asked in the claim itself, since a failover may come between any two statements.
  */
-const PAST_IS_KNOWN = `(SELECT coalesce(server_mark = server_mark(), true) AND search_until IS NULL FROM reconcile_state)`;
+export const PAST_IS_KNOWN = `(SELECT coalesce(server_mark = server_mark(), true) AND search_until IS NULL FROM reconcile_state)`;
 
 const UNTIL = `clock_timestamp() + $1 * interval '1 second' AS until`;
 

@@ -6,7 +6,7 @@ import { solidBlockOf, solidHeadOf, solidPlaceOf, TronClient } from '../chain/tr
 import { closeLegs } from '../pool/leg-closing.js';
 import { recordAct, type Author } from '../store/audit-log.js';
 import { Database, type Queryable } from '../store/database.js';
-import { missingSun } from '../verify/delegation-check.js';
+import { shortfallOf } from '../verify/shortfall.js';
 import { OperatorError } from './fault.js';
 
 interface LegRow {
@@ -52,7 +52,7 @@ export class LegEnds {
     const leg = await this.find(orderId, legNo);
     const block = txid === undefined ? await this.solidHead() : await this.blockOfAct(txid, leg);
     const wallet = { id: leg.wallet_id, address: leg.address };
-    const missing = await missingSun(this.database, this.client, wallet, leg.receive_address);
+    const { least: missing } = await shortfallOf(this.database, this.client, wallet, leg.receive_address);
     if (missing === 0n) {
       throw new OperatorError(
         `The chain still shows everything delegated that open orders hold from ${leg.address} to ${leg.receive_address}; ` +

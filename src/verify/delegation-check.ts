@@ -190,17 +190,6 @@ export async function excessSun(
   return excess > 0n ? excess : 0n;
 }
 
-/** What open legs hold beyond all that is delegated, at least; never negative. Throws ChainUnavailableError. */
-export async function missingSun(
-  database: Database,
-  client: TronClient,
-  wallet: WalletRow,
-  receiver: string,
-): Promise<bigint> {
-  const { expected, onChain } = await readPair(database, client, wallet, receiver);
-  return onChain < expected.certain ? expected.certain - onChain : 0n;
-}
-
 /** All, or `max` neighbours from anywhere: the sum and the list of the rest agree anyhow. */
 function sampleOf(pairs: readonly string[], max: number): readonly string[] {
   if (pairs.length <= max) return pairs;

@@ -149,9 +149,10 @@ const TIME_CHECKS: readonly OrderCheck[] = [
     rule: 'I6',
     says: 'Nothing is taken back before its rental has ended by the chain’s clock.',
     stops: 'everything',
+    // By final blocks: before, it is one node's word what time a block tells.
     text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, t.wallet_id, o.ends_at, t.block_at, t.txid
-      FROM the_orders o JOIN the_transactions t ON t.order_id = o.id AND t.purpose = 'reclaim' AND t.status IN ('included', 'solid')
-      WHERE o.status = 'delivered' AND (t.block_at < o.ends_at OR o.reclaimed_at < o.ends_at)`,
+      FROM the_orders o JOIN the_transactions t ON t.order_id = o.id AND t.purpose = 'reclaim' AND t.status = 'solid'
+      WHERE o.status = 'delivered' AND t.block_at < o.ends_at`,
   },
   {
     check: 'closed-legs',

@@ -3,6 +3,7 @@ import { until } from '../../src/local/wait.js';
 import { takenBy } from '../../src/fulfilment/foreign-ends.js';
 import { newOwner } from '../order-chain.js';
 import { namesOf, ReconcileWorld } from '../reconcile-world.js';
+import { asAdmin } from '../setup/admin.js';
 
 let world: ReconcileWorld;
 
@@ -103,6 +104,65 @@ it('an act with the service’s own key from elsewhere ends the rental, and stop
   await world.syncAll();
   await world.pass();
   expect((await world.wallets()).map(({ status }) => status)).toEqual(Array(4).fill('active'));
+});
+
+it('an act waits for an undelegation of ours that is on its way, and ends the rental once that is dead', async () => {
+  const order = await rental(await newReceiver(), 60);
+  const [rule] = await world.faults([{ kind: 'accept-then-drop', path: 'wallet/broadcasthex', rate: 1 }]);
+  const isSending = async (): Promise<true | undefined> => {
+    const [row] = await world.database.query(
+      `SELECT FROM chain_tx WHERE order_id = $1 AND purpose = 'reclaim' AND status = 'sending'`,
+      [order.id],
+    );
+    return row === undefined ? undefined : true;
+  };
+  let txid: string;
+  try {
+    await until(isSending, 20_000, 'the reclaim being sent');
+    txid = await world.takeBackBehindOurBack(order.wallet, order.receiver, order.sun);
+    await world.pass();
+    expect(await answerOf(order)).not.toHaveProperty('ended_early_by');
+  } finally {
+    await world.clearFault(rule);
+  }
+  const isOver = async () => 'reclaimed_at' in (await answerOf(order));
+  await passUntil('the act being held against the rental', isOver);
+  // Taken back after its end, though not by us.
+  expect(await answerOf(order)).toMatchObject({ status: 'delivered', delegations: [{ reclaim_txid: txid }] });
+  await world.syncAll();
+  expect(namesOf(await world.verify())).toEqual([]);
+});
+
+it('an act is held against the rental it took although a newer one of as much is not final yet', async () => {
+  const receiver = await newReceiver();
+  const order = await rental(receiver, 86_400);
+  await asAdmin(world.world.databaseUrl, async (client) => {
+    // The next rental's delegation stands on chain, and cannot be recorded as final while this session holds its row.
+    const isHeld = async (): Promise<true | undefined> => {
+      await world.buy(receiver, 65_000, 86_400);
+      const lock = async (): Promise<'held' | 'final' | undefined> => {
+        await client.query('BEGIN');
+        const { rows } = await client.query<{ status: string; wallet: string }>(
+          `SELECT t.status, w.address AS wallet FROM chain_tx t JOIN pool_wallet w ON w.id = t.wallet_id
+            WHERE t.order_id = (SELECT max(id) FROM orders) AND t.status IN ('sending', 'included', 'solid') FOR UPDATE OF t`,
+        );
+        const [row] = rows;
+        if (row !== undefined && row.status !== 'solid' && row.wallet === order.wallet) return 'held';
+        await client.query('ROLLBACK');
+        return row === undefined ? undefined : 'final';
+      };
+      return (await until(lock, 20_000, 'the next delegation')) === 'held' ? true : undefined;
+    };
+    await until(isHeld, 20_000, 'a delegation that is not final yet');
+    const txid = await world.takeBackBehindOurBack(order.wallet, receiver, order.sun);
+    await world.pass();
+    await world.pass();
+    await client.query('COMMIT');
+    await passUntil('the act being held against the rental', isEnded(order));
+    expect(await answerOf(order)).toMatchObject({ ended_early_by: txid });
+  });
+  await world.syncAll();
+  expect(namesOf(await world.verify())).toEqual([]);
 });
 
 it('what no act explains is ended by a person alone, and only while the chain shows it missing', async () => {

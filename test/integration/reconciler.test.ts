@@ -1,6 +1,7 @@
 // Books and chain made to disagree in every way that matters: found, named and contained within one pass.
 import { sleep } from '../../src/clock.js';
 import { KnownPast } from '../../src/fulfilment/known-past.js';
+import { restSec } from '../../src/fulfilment/reconciler.js';
 import { until } from '../../src/local/wait.js';
 import { namesOf, ReconcileWorld } from '../reconcile-world.js';
 
@@ -55,6 +56,26 @@ it('a delegation by a wallet’s owner stops that wallet alone, and is taken bac
   expect((await world.wallet(addressOf(1))).pause_reason).toMatch(/orphan-transactions/);
   await explainAll();
   await expectPeace();
+});
+
+it('what a pass found is shown no more once another worker has made a younger one', async () => {
+  await world.byHand(`UPDATE credit_account SET balance_credits = balance_credits + 1`);
+  await world.pass();
+  const found = async () => (await world.metric('book_violations')).filter((line) => !line.endsWith(' 0'));
+  expect(await found()).not.toEqual([]);
+  expect(await world.metric('ledger_drift_credits')).not.toEqual(['ledger_drift_credits 0']);
+  await world.look();
+  expect(await found()).not.toEqual([]);
+  await world.byHand(
+    `UPDATE credit_account SET balance_credits = balance_credits - 1`,
+    `UPDATE reconcile_state SET passed_at = clock_timestamp()`,
+  );
+  await world.look();
+  expect(await found()).toEqual([]);
+  expect(await world.metric('ledger_drift_credits')).toEqual(['ledger_drift_credits 0']);
+  await explainAll();
+  await world.pass();
+  expect((await world.wallets()).map(({ status }) => status)).toEqual(Array(4).fill('active'));
 });
 
 it('an orphan is taken back once, and never more of it than stands', async () => {
@@ -305,17 +326,67 @@ it('on another server, or from data that was read back, nothing is fulfilled bef
     'the other server being noticed',
   );
   expect(await claims()).toEqual([{ fence: 0, searching: true }]);
-  // The search has to come to what may still have been included since: a minute of the chain, which is fast here.
+  const passed = async () => world.database.query(`SELECT passed_at FROM reconcile_state`);
+  const before = await passed();
+  // The search has to come to what may still have been included since: a minute of the chain, which is fast here. It does
+  // not wait for a pass to be due, and makes none.
   await until(
     async () => {
-      await world.pass();
+      await world.look();
       const [row] = await world.database.query<{ settled: boolean }>(`SELECT settled FROM orders WHERE key = '${key}'`);
       return row?.settled === true ? true : undefined;
     },
     30_000,
     'the order being delivered after the search',
   );
+  expect(await passed()).toEqual(before);
 }, 60_000);
+
+it('what the search of another server’s past remembers is held back no longer than the search', async () => {
+  const id = (await world.rent(receiver(2), 66_000)).toString();
+  await world.pass();
+  await world.database.query(`UPDATE reconcile_state SET server_mark = 'another'`);
+  await forgetDelivery(id, 'none');
+  const seen = async () => {
+    const [row] = await world.database.query<{ settled: boolean; held: boolean; searching: boolean }>(
+      `SELECT o.settled, o.lease_until IS NOT NULL AS held, r.server_mark = 'another' AS searching
+         FROM orders o, reconcile_state r WHERE o.id = ${id}`,
+    );
+    return row!;
+  };
+  const isOver = async (): Promise<true | undefined> => {
+    await world.look();
+    return (await seen()).searching ? undefined : true;
+  };
+  await until(isOver, 30_000, 'the end of the search');
+  expect(await seen()).toMatchObject({ settled: true, held: false });
+  expect(await chainTxsOf(id)).toMatchObject([{ purpose: 'delegate', status: 'solid' }]);
+}, 60_000);
+
+it('a search that no node answered is made again at the next look', async () => {
+  const searched = async () => {
+    const [row] = await world.database.query<{ to: bigint; passed_at: Date }>(
+      `SELECT scanned_to AS to, passed_at FROM reconcile_state`,
+    );
+    return row!;
+  };
+  const [rule] = await world.faults([{ kind: 'error-before', status: 500, path: 'walletsolidity/*', rate: 1 }]);
+  await world.pass().finally(() => world.clearFault(rule));
+  const before = await searched();
+  const goesOn = async (): Promise<true | undefined> => {
+    await world.look();
+    return (await searched()).to > before.to ? true : undefined;
+  };
+  await until(goesOn, 20_000, 'the search going on');
+  expect((await searched()).passed_at).toEqual(before.passed_at);
+});
+
+it('the rest between passes is a part of the time that they take, and bounded', () => {
+  expect(restSec(60, 1)).toBe(60);
+  expect(restSec(60, 12)).toBe(120);
+  expect(restSec(60, 3600)).toBe(300);
+  expect(restSec(5, 0.1)).toBe(5);
+});
 
 it('bytes that were dropped, but stand in a block, are an unrecorded act, and taken back', async () => {
   const id = (await world.rent(receiver(1), 65_000)).toString();

@@ -2,6 +2,7 @@
 import { findingsOf } from '../../src/verify/finding.js';
 import { ContentJudge } from '../../src/verify/transaction-content.js';
 import { buildTransaction } from '../../src/chain/signed-transaction.js';
+import { until } from '../../src/local/wait.js';
 import { sun } from '../../src/money/units.js';
 import { FUNCTIONS } from '../../src/store/functions/wanted.js';
 import { newOwner } from '../order-chain.js';
@@ -143,6 +144,38 @@ it.each(HANDS)('%s is named', async (_what, harm, repair, names) => {
     expect(namesOf(await world.verify())).toEqual(names);
   } finally {
     await world.byHand(repair);
+  }
+  expect(namesOf(await world.verify())).toEqual([]);
+});
+
+it('a reclaim before its rental’s end is named once it is final, and not while its block may still fall away', async () => {
+  const id = (await world.rent(receiver(2), 65_000, 60)).toString();
+  const over = async (): Promise<true | undefined> => {
+    const [row] = await world.database.query<{ status: string }>(`SELECT status FROM leg WHERE order_id = ${id}`);
+    return row?.status === 'reclaimed' ? true : undefined;
+  };
+  await until(over, 30_000, 'the reclaim');
+  const reclaim = `order_id = ${id} AND purpose = 'reclaim'`;
+  const early = `block_at = block_at - interval '1 hour'`;
+  await world.byHand(`CREATE TABLE kept_reclaim AS SELECT * FROM chain_tx WHERE ${reclaim}`);
+  await world.byHand(
+    `UPDATE chain_tx SET ${early} WHERE ${reclaim}`,
+    `UPDATE orders SET reclaimed_at = reclaimed_at - interval '1 hour' WHERE id = ${id}`,
+  );
+  try {
+    expect(namesOf(await world.verify())).toEqual(['reclaim-early']);
+    // As a node that lies about the time shows its block; too far up to become final meanwhile.
+    await world.byHand(
+      `UPDATE chain_tx SET status = 'included', block_number = block_number + 1000000 WHERE ${reclaim}`,
+      `UPDATE leg SET status = 'reclaiming' WHERE order_id = ${id}`,
+    );
+    expect(namesOf(await world.verify())).toEqual([]);
+  } finally {
+    await world.byHand(
+      `UPDATE chain_tx t SET status = k.status, block_number = k.block_number, block_at = k.block_at FROM kept_reclaim k WHERE k.id = t.id`,
+      `UPDATE leg SET status = 'reclaimed' WHERE order_id = ${id}`,
+      `UPDATE orders SET reclaimed_at = reclaimed_at + interval '1 hour' WHERE id = ${id}`,
+    );
   }
   expect(namesOf(await world.verify())).toEqual([]);
 });
