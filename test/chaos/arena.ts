@@ -12,18 +12,21 @@ import pg from 'pg';
 import { Ledger } from '../../src/billing/ledger.js';
 import { readBlock } from '../../src/chain/block.js';
 import { parseJson } from '../../src/chain/json.js';
+import { DELEGATE_TYPE } from '../../src/chain/transaction-owner.js';
 import { sleep } from '../../src/clock.js';
 import { namedChainAccount, Wallet, type ChainAccount } from '../../src/local/chain-account.js';
 import { Merchant } from '../../src/local/merchant.js';
 import { freePort } from '../../src/local/ports.js';
 import { startPostgres, type Postgres } from '../../src/local/postgres.js';
 import { startRedis, type RedisServer } from '../../src/local/redis.js';
+import { until } from '../../src/local/wait.js';
 import type * as worlds from '../../src/local/world.js';
 import type { Credits } from '../../src/money/units.js';
 import { openParts } from '../../src/operator/operator.module.js';
 import { Projects } from '../../src/operator/projects.js';
 import { openCommitProxy, type CommitProxy } from './commit-proxy.js';
 import { openExchanges, TRUE_PRICE, type Exchanges } from './exchanges.js';
+import { lossBetween, momentToKeep, recordedBy, Standby, untilMoreIsRecorded, type Loss } from './failover.js';
 
 export interface ArenaOptions {
   /** Where the built service lies; a copy of its own, so that a build meanwhile changes nothing. */
@@ -43,6 +46,7 @@ const WALLETS_TRX = [90_000, 90_000, 90_000];
 const CREDITS = 1_000_000_000_000_000n as Credits;
 const ACT = { actor: 'chaos', reason: 'a round of chaos' };
 const KILLED = 137;
+const QUIET_LIMIT_MS = 10_000;
 const CLOCK_SHIFT = fileURLToPath(new URL('./clock-shift.mjs', import.meta.url));
 /** A service that lets nobody wait long, so that a round of half a minute sees every wait end. */
 const SETTINGS = {
@@ -54,6 +58,8 @@ const SETTINGS = {
   DURATION_MIN_SEC: '60',
   POOL_SYNC_SEC: '1',
   POOL_SLOTS_PER_WALLET: '4',
+  POOL_ORPHAN_GRACE_SEC: '2',
+  RECONCILE_SEC: '5',
   RATE_SOURCES: 'binance,coinbase,kraken,okx',
   RATE_REFRESH_SEC: '1',
   FALLBACK_TRX_USD: TRUE_PRICE.toString(),
@@ -182,9 +188,15 @@ export class Arena {
   readonly hand: Wallet;
   /** Transactions that owners of our wallets made beside the service. */
   readonly handTxids = new Set<string>();
+  /** Transactions of orders that a failover lost: nobody can know them any more. */
+  readonly lostTxids = new Set<string>();
+  /** Told of what a failover lost before anybody can ask the new server. */
+  onLoss: (loss: Loss) => void = () => undefined;
   /** Where each process tells of itself. */
   readonly adminPorts: readonly { readonly role: 'api' | 'worker'; readonly port: number }[];
   private readonly clearRedis: Redis;
+  /** One at a time has the Postgres server. */
+  private serverTurn: Promise<unknown> = Promise.resolve();
 
   private constructor(
     readonly world: worlds.World,
@@ -192,7 +204,7 @@ export class Arena {
     readonly sql: pg.Pool,
     private postgres: Postgres,
     private redis: RedisServer,
-    private readonly dataDir: string,
+    private dataDir: string,
     ports: {
       readonly api: readonly number[];
       readonly adminOfApi: readonly number[];
@@ -337,11 +349,56 @@ export class Arena {
 
   /** Immediate shutdown, as after a crash; the server recovers from its log. */
   async restartPostgres(): Promise<void> {
-    const { port } = this.postgres;
-    this.postgres.signal('SIGQUIT');
-    await this.postgres.stop();
-    await sleep(500);
-    this.postgres = await startPostgres({ durable: false, dataDir: this.dataDir, port });
+    await this.withServer(async () => {
+      const { port } = this.postgres;
+      this.postgres.signal('SIGQUIT');
+      await this.postgres.stop();
+      await sleep(500);
+      this.postgres = await startPostgres({ durable: false, dataDir: this.dataDir, port });
+    });
+  }
+
+  /** Puts a server in its place that lacks the last commits; returns how many orders and transactions were lost. */
+  async failOver(over: AbortSignal): Promise<number> {
+    return this.withServer(async () => {
+      const standby = await Standby.copyOf(this.postgres, this.dataDir);
+      try {
+        const then = await recordedBy(this.sql);
+        const lsn = await momentToKeep(this.sql, over);
+        await untilMoreIsRecorded(this.sql, then, over);
+        this.proxy.refuse(true);
+        await this.untilNobodyWrites();
+        const before = await recordedBy(this.sql);
+        const { port } = this.postgres;
+        this.postgres.signal('SIGQUIT');
+        await this.postgres.stop();
+        this.postgres = await standby.promote(lsn, port);
+        const old = this.dataDir;
+        this.dataDir = standby.dataDir;
+        await rm(old, { recursive: true, force: true });
+        const after = await recordedBy(this.sql);
+        const loss = lossBetween(before, after);
+        for (const txid of loss.txids) this.lostTxids.add(txid);
+        this.onLoss(loss);
+        return loss.orders.size + [...before.sent.keys()].filter((txid) => !after.sent.has(txid)).length;
+      } catch (error) {
+        if (this.dataDir !== standby.dataDir) {
+          const { port } = this.postgres;
+          await this.postgres.stop();
+          this.postgres = await startPostgres({ durable: false, dataDir: this.dataDir, port });
+          await standby.remove();
+        }
+        throw error;
+      } finally {
+        this.proxy.refuse(false);
+      }
+    });
+  }
+
+  private async withServer<T>(work: () => Promise<T>): Promise<T> {
+    const mine = this.serverTurn.then(work);
+    this.serverTurn = mine.catch(() => undefined);
+    return mine;
   }
 
   /** Ends every connection of the service; returns how many there were. */
@@ -351,6 +408,16 @@ export class Arena {
         WHERE pid <> pg_backend_pid() AND application_name <> '' AND datname IS NOT NULL`,
     );
     return rows.length;
+  }
+
+  /** Whatever is answered from here on is known to whoever looks. */
+  private async untilNobodyWrites(): Promise<void> {
+    const look = async (): Promise<true | undefined> => {
+      await this.killConnections();
+      const { rows } = await this.sql.query(BUSY);
+      return rows.length === 0 ? true : undefined;
+    };
+    await until(look, QUIET_LIMIT_MS, 'the end of all writing');
   }
 
   async flushRedis(): Promise<void> {
@@ -371,7 +438,7 @@ export class Arena {
     if (poor !== undefined) await this.parts.get(Ledger).topUp(poor.id, BigInt(credits) as Credits, ref, ACT);
   }
 
-  /** Unfinished: not settled, or with a leg that is not back. */
+  /** Unfinished: not settled, or with a leg that is not back; a search of the past; what it found and is not back. */
   async unfinished(): Promise<number> {
     const { rows } = await this.sql.query<{ left: number }>(UNFINISHED);
     return rows[0]?.left ?? 0;
@@ -395,5 +462,10 @@ function newProject(parts: INestApplicationContext, name: string): Promise<Proje
   return parts.get(Projects).create(name, { kind: 'prepaid' }, ACT);
 }
 
-const UNFINISHED = `SELECT count(*)::int AS left FROM orders o WHERE NOT o.settled OR (
-    o.kind = 'rental' AND EXISTS (SELECT FROM leg l WHERE l.order_id = o.id AND l.status NOT IN ('reclaimed', 'released')))`;
+const BUSY = `SELECT FROM pg_stat_activity
+  WHERE pid <> pg_backend_pid() AND application_name <> '' AND datname IS NOT NULL AND state <> 'idle'`;
+
+const UNFINISHED = `SELECT (SELECT count(*) FROM orders o WHERE NOT o.settled OR (
+      o.kind = 'rental' AND EXISTS (SELECT FROM leg l WHERE l.order_id = o.id AND l.status NOT IN ('reclaimed', 'released'))))::int
+    + (SELECT count(*) FROM reconcile_state WHERE search_until IS NOT NULL OR server_mark IS DISTINCT FROM server_mark())::int
+    + (SELECT count(*) FROM orphan_tx WHERE type = ${DELEGATE_TYPE.toString()} AND order_id IS NULL AND gone_at IS NULL)::int AS left`;

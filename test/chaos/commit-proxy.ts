@@ -8,6 +8,8 @@ export interface CommitProxy {
   readonly cuts: number;
   /** The chance that a write's answer is lost; 0 heals. */
   arm(rate: number, random: () => number): void;
+  /** Breaks every connection and lets in none, until told otherwise. */
+  refuse(isRefusing: boolean): void;
   close(): Promise<void>;
 }
 
@@ -20,7 +22,12 @@ export async function openCommitProxy(target: { readonly url: string }): Promise
   let rate = 0;
   let random = (): number => 1;
   let cuts = 0;
+  let isClosed = false;
   const server = createServer((near) => {
+    if (isClosed) {
+      near.destroy();
+      return;
+    }
     const far = connect(Number(port), hostname);
     let isDoomed = false;
     const breakBoth = (): void => {
@@ -62,6 +69,10 @@ export async function openCommitProxy(target: { readonly url: string }): Promise
     arm: (chance, by) => {
       rate = chance;
       random = by;
+    },
+    refuse: (isRefusing) => {
+      isClosed = isRefusing;
+      if (isRefusing) sockets.forEach((socket) => socket.destroy());
     },
     close: async () => {
       sockets.forEach((socket) => socket.destroy());

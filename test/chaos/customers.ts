@@ -11,7 +11,8 @@ export interface Purchase {
   readonly isPoor: boolean;
   /** The id that the first good answer gave. */
   orderId: string | undefined;
-  state: 'open' | 'accepted' | 'refused';
+  /** `lost`: accepted by a server that is no more; nobody asks for it again. */
+  state: 'open' | 'accepted' | 'refused' | 'lost';
   answers: string[];
   /** A request had no answer at all: it may still be under way, whatever another one was told. */
   isUnclear: boolean;
@@ -58,6 +59,14 @@ export class Customers {
       await sleep(400, signal);
     }
     await Promise.all(running);
+  }
+
+  /** These orders were lost with their server: what was answered of them counts no more. */
+  forget(keys: ReadonlySet<string>): void {
+    for (const purchase of this.purchases.filter(({ key }) => keys.has(key))) {
+      purchase.orderId = undefined;
+      if (purchase.state === 'accepted') purchase.state = 'lost';
+    }
   }
 
   /** Asks again for everything that has no answer yet, until it has one. Returns what is left after `limitMs`. */

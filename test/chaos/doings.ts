@@ -122,6 +122,7 @@ export const DOINGS: Readonly<Record<OtherFault, Doing>> = {
     await arena.restartPostgres();
     return 1;
   },
+  'standby promoted with lost commits': (arena, _fault, _ms, over) => arena.failOver(over),
   'Postgres connections killed': async (arena, _fault, _ms, over) => {
     // A server that is starting again just now has none.
     for (let waitedMs = 0; waitedMs < QUIET_MS && !over.aborted; waitedMs += 500) {

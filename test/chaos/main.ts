@@ -120,7 +120,9 @@ async function run(settings: Settings, alone?: readonly string[]): Promise<numbe
     await build.remove();
   }
   const quiet = tellTotals(totals);
-  const unseen = tellMetrics(metrics.verdict(totals.failed === 0));
+  // An owner who takes a rental back ends it early.
+  const excused = (totals.fired.get('an owner’s hand') ?? 0) > 0 ? ['early_reclaims_total'] : [];
+  const unseen = tellMetrics(metrics.verdict(totals.failed === 0, new Set(excused)));
   const tookSec = ((performance.now() - startedAt) / 1000).toFixed(0);
   console.log(`${played.toString()} rounds in ${tookSec} s, ${totals.failed.toString()} with violations`);
   return totals.failed === 0 && quiet === 0 && unseen === 0 ? 0 : 1;

@@ -44,6 +44,8 @@ async function found<T>(look: () => Promise<T | undefined>, over: AbortSignal): 
 async function holdRows(arena: Arena, lastsMs: number, over: AbortSignal): Promise<number> {
   const rows = await found(async () => {
     const client = await arena.sql.connect();
+    // The server may go meanwhile; the pool listens to idle connections alone.
+    client.on('error', () => undefined);
     try {
       await client.query('BEGIN');
       const { rowCount } = await client.query(

@@ -144,6 +144,7 @@ export const OTHER_FAULTS = [
   'Redis flushed',
   'Redis down',
   'Postgres restarted',
+  'standby promoted with lost commits',
   'Postgres connections killed',
   'cut after COMMIT',
   'a row held by a person',
@@ -159,12 +160,7 @@ export const OTHER_FAULTS = [
 export type OtherFault = (typeof OTHER_FAULTS)[number];
 export type FaultName = NodeFault | OtherFault;
 
-/** Made only when asked for by name, until the service has an answer to them. */
-export const PENDING: ReadonlySet<FaultName> = new Set<FaultName>(['head ahead', 'an owner’s hand']);
-
-export const FAULT_NAMES: readonly FaultName[] = [...(Object.keys(NODE_FAULTS) as NodeFault[]), ...OTHER_FAULTS].filter(
-  (name) => !PENDING.has(name),
-);
+export const FAULT_NAMES: readonly FaultName[] = [...(Object.keys(NODE_FAULTS) as NodeFault[]), ...OTHER_FAULTS];
 
 export interface PlannedFault {
   readonly name: FaultName;
@@ -209,7 +205,7 @@ export const isNodeFault = (name: FaultName): name is NodeFault => name in NODE_
 
 /** The fault of this name. Throws for a name that is none. */
 export function faultNamed(name: string): FaultName {
-  const known = [...(Object.keys(NODE_FAULTS) as NodeFault[]), ...OTHER_FAULTS].find((one) => one === name);
+  const known = FAULT_NAMES.find((one) => one === name);
   if (known === undefined) throw new Error(`${name} is no fault`);
   return known;
 }

@@ -46,6 +46,10 @@ const UNFINISHED_MAX = 40;
 const METRICS_EVERY_MS = 2_000;
 const STORIES_MAX = 5;
 const VERIFY_TRIES = 4;
+/** Longer than passes of the reconciler are apart. */
+const GAUGES_LIMIT_MS = 30_000;
+/** The finding that an act on chain is recorded nowhere. */
+const ORPHANS = 'orphan-transactions';
 /** Beyond every block since the chain began, so that no stranger's transaction hides. */
 const SCAN_BLOCKS = 5_000;
 /** What the poor customer gets each round, in orders of the smallest size. */
@@ -85,6 +89,10 @@ class Round {
     // Everybody who waits listens for the end.
     setMaxListeners(0, this.over.signal);
     options.log('plan', JSON.stringify(options.plan));
+    arena.onLoss = ({ orders, txids }) => {
+      options.log('chaos', `lost orders: ${[...orders].join(' ')}; transactions without one: ${[...txids].join(' ')}`);
+      this.customers.forget(orders);
+    };
     await this.waitForService();
     const buying = this.customers.keepBuying(this.over.signal, async () => (await arena.unfinished()) < UNFINISHED_MAX);
     const watching = this.watchMetrics();
@@ -102,7 +110,7 @@ class Round {
     await this.waitUntilOver(healedAt);
     const healedMs = performance.now() - healedAt;
     await this.judge();
-    await this.lookAtMetrics();
+    if (this.violations.length === 0) await this.judgeGauges();
     return {
       violations: this.violations,
       fired: this.fired,
@@ -116,6 +124,8 @@ class Round {
   private async watchMetrics(): Promise<void> {
     while (!this.over.signal.aborted) {
       await this.lookAtMetrics();
+      // So that sales which were stopped for it go on.
+      await this.explainKnown().catch(() => undefined);
       await sleep(METRICS_EVERY_MS, this.over.signal);
     }
   }
@@ -262,7 +272,7 @@ class Round {
         const report = await verifyBooks(database, { chain, settleWithinSec: 0, scanBlocks: SCAN_BLOCKS }).catch(
           (error: unknown) => ({ checks: [], unmade: [{ check: 'verify', why: String(error) }], tookMs: 0 }),
         );
-        const found = await this.explainHands(findingsOf(report));
+        const found = await this.explain(findingsOf(report));
         const unmade = report.unmade.map(({ check, why }) => `${check} could not be made: ${why}`);
         // The pool reads a wallet once a second; a node that was throttled wants its rest.
         if (attempt < VERIFY_TRIES && (unmade.length > 0 || found.some(({ check }) => check === 'capacity'))) {
@@ -277,6 +287,30 @@ class Round {
       await parts.close();
     }
     if (this.violations.length > 0) for (const story of await this.stories()) this.options.log('story', story);
+  }
+
+  /** Sales go on, and what must be 0 is, as soon as the reconciler has seen that all is explained and over. */
+  private async judgeGauges(): Promise<void> {
+    const { metrics } = this.options;
+    const hold = this.arena.parts.get(SalesHold);
+    let odd: readonly string[] = [];
+    for (let waitedMs = 0; waitedMs < GAUGES_LIMIT_MS; waitedMs += 1_000) {
+      await this.lookAtMetrics();
+      await this.explainKnown();
+      const stop = await hold.currentStop();
+      odd = [
+        ...(stop === undefined ? [] : [`sales are stopped: ${stop.reason}`]),
+        ...(metrics?.notZero ?? []).filter((name) => !this.excused.has(name)).map((name) => `${name} is not 0`),
+      ];
+      if (odd.length === 0) return;
+      await sleep(1_000);
+    }
+    for (const each of odd) this.violations.push(`${each} ${GAUGES_LIMIT_MS.toString()} ms after all was over`);
+  }
+
+  /** What counts acts of wallets' owners, which were made here. */
+  private get excused(): ReadonlySet<string> {
+    return new Set(this.arena.handTxids.size > 0 ? ['early_reclaims_total'] : []);
   }
 
   /** What customers were told against what there is. */
@@ -329,13 +363,25 @@ class Round {
     for (const { key, rate } of rows) this.violations.push(`I8 order ${key} was sold at a rate of ${rate}`);
   }
 
-  /** What wallets' owners did here is explained, as a person would; returns what is left of what was found. */
-  private async explainHands(found: readonly Finding[]): Promise<Finding[]> {
-    const { handTxids, parts } = this.arena;
-    const isByHand = ({ subject, facts }: Finding): boolean =>
-      [...handTxids].some((txid) => `${subject} ${JSON.stringify(facts)}`.includes(txid));
-    const acts = found.filter(isByHand);
-    const author = { actor: 'chaos', reason: 'the owner’s hand of this round' };
+  /** Explains what is known of the books as they are, as a person would. */
+  private async explainKnown(): Promise<void> {
+    const { handTxids, lostTxids, parts } = this.arena;
+    if (handTxids.size + lostTxids.size === 0) return;
+    const stopped = await parts.get(SalesHold).currentStop();
+    const { rows } = await this.arena.sql.query(`SELECT FROM pool_wallet WHERE books_fault IS NOT NULL`);
+    if (stopped === undefined && rows.length === 0) return;
+    await this.explain(findingsOf(await verifyBooks(parts.get(Database))));
+  }
+
+  /** Returns what is left of what was found: not by an owner's hand here, nor of an order that a failover lost. */
+  private async explain(found: readonly Finding[]): Promise<Finding[]> {
+    const { handTxids, lostTxids, parts } = this.arena;
+    const names = (txids: ReadonlySet<string>, { subject, facts }: Finding): boolean =>
+      [...txids].some((txid) => `${subject} ${JSON.stringify(facts)}`.includes(txid));
+    const acts = found.filter(
+      (finding) => names(handTxids, finding) || (finding.check === ORPHANS && names(lostTxids, finding)),
+    );
+    const author = { actor: 'chaos', reason: 'an owner’s hand, or an order that a failover lost' };
     if (acts.length > 0) await parts.get(SalesHold).explain(acts, author, acts.length === found.length);
     return found.filter((finding) => !acts.includes(finding));
   }
