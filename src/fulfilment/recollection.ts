@@ -14,6 +14,7 @@ import { Database, type Queryable } from '../store/database.js';
 import type { Stranger } from '../verify/strangers.js';
 import { Inclusion } from './inclusion.js';
 import { Settlement } from './settlement.js';
+import { PAST_IS_KNOWN } from './work.js';
 
 /** How far the chain's clock may lie behind the database's, by which orders are taken. */
 const CLOCKS_APART_SEC = 60;
@@ -38,10 +39,12 @@ const WAITING_LEG = `SELECT l.id AS leg_id FROM leg l JOIN orders o ON o.id = l.
 
 /**
  * A new fence: whoever holds the order under the old one changes nothing more. A delivery is held for a moment, so that
- * the search gets to a return of it before a worker makes another one.
+ * the search gets to a return of it before a worker makes another one; while the past is being searched nothing is
+ * claimed anyhow.
  */
 const TAKE_ORDER = `UPDATE orders o SET fence = o.fence + 1, next_run_at = clock_timestamp(),
-    lease_until = CASE WHEN $2 <> 'reclaim' THEN clock_timestamp() + interval '${HELD_SEC.toString()} seconds' END,
+    lease_until = CASE WHEN $2 <> 'reclaim' AND ${PAST_IS_KNOWN}
+      THEN clock_timestamp() + interval '${HELD_SEC.toString()} seconds' END,
     status = CASE WHEN o.status = 'reserved' AND $2 <> 'reclaim' THEN 'placed' ELSE o.status END,
     placed_at = coalesce(o.placed_at, clock_timestamp())
   FROM leg l WHERE l.id = $1 AND o.id = l.order_id RETURNING o.id`;

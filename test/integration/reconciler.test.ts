@@ -1,7 +1,6 @@
 // Books and chain made to disagree in every way that matters: found, named and contained within one pass.
 import { sleep } from '../../src/clock.js';
 import { KnownPast } from '../../src/fulfilment/known-past.js';
-import { restSec } from '../../src/fulfilment/reconciler.js';
 import { until } from '../../src/local/wait.js';
 import { namesOf, ReconcileWorld } from '../reconcile-world.js';
 
@@ -379,13 +378,6 @@ it('a search that no node answered is made again at the next look', async () => 
   };
   await until(goesOn, 20_000, 'the search going on');
   expect((await searched()).passed_at).toEqual(before.passed_at);
-});
-
-it('the rest between passes is a part of the time that they take, and bounded', () => {
-  expect(restSec(60, 1)).toBe(60);
-  expect(restSec(60, 12)).toBe(120);
-  expect(restSec(60, 3600)).toBe(300);
-  expect(restSec(5, 0.1)).toBe(5);
 });
 
 it('bytes that were dropped, but stand in a block, are an unrecorded act, and taken back', async () => {
