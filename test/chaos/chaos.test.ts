@@ -2,6 +2,7 @@
 // `npm run chaos`; whether planted bugs fit the source, test/unit/planted.test.ts asks.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { lossBetween } from './failover.js';
 import { MetricsWatch } from './metrics.js';
 import { FAULT_NAMES, planRound } from './plan.js';
 
@@ -15,6 +16,17 @@ it('a seed and a round give the same plan, another seed another', () => {
 it.each(['1', '2', 'monday'])('four rounds of any seed plan every fault there is: %s', (seed) => {
   const names = ROUNDS.flatMap((round) => planRound(seed, round).map(({ name }) => name));
   expect(new Set(names)).toEqual(new Set(FAULT_NAMES));
+});
+
+it('a failover excuses what the new server cannot know, and nothing of the orders that it knows', () => {
+  const tx = (txid: string, key: string, act: string, attempt = 1) => [txid, { txid, key, act, attempt }] as const;
+  const sent = [tx('known', 'a', 'A'), tx('gone', 'b', 'B'), tx('alike', 'a', 'B'), tx('second', 'a', 'C', 2)];
+  const before = { orders: new Set(['a', 'b']), sent: new Map([...sent, tx('kept', 'a', 'D')]) };
+  const after = { orders: new Set(['a']), sent: new Map([tx('kept', 'a', 'D')]) };
+  expect(lossBetween(before, after)).toEqual({
+    orders: new Set(['b']),
+    txids: new Set(['gone', 'alike', 'second']),
+  });
 });
 
 it('a run that sees no process misses every metric of the table', async () => {
