@@ -110,7 +110,9 @@ export class ReconcilerFigures {
 
   /** Another worker has made a younger pass and shows what it found: what this one found is over, or shown there. */
   private forget(): void {
-    for (const gauge of [this.violations, this.orphans, this.mismatches, this.drift, this.unsearched]) gauge.reset();
+    for (const gauge of [this.violations, this.unmade, this.orphans, this.mismatches, this.drift, this.unsearched]) {
+      gauge.reset();
+    }
   }
 
   /** Reads what every worker shows of the pool and of due work. */

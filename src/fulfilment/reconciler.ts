@@ -95,15 +95,15 @@ export class Reconciler {
     return restMs;
   }
 
-  /** Returns how many blocks are left; 0 while no node answers, too. */
-  private async search(turn: Turn): Promise<number> {
+  /** Returns how many blocks are left; undefined when the chain could not be searched to there. */
+  private async search(turn: Turn): Promise<number | undefined> {
     const left = await this.onChain('searching for orphans', () => this.orphans.search(turn));
     this.isBehind = left !== 0;
     await this.onChain('holding acts of others against orders', () => this.foreignEnds.close());
-    return left ?? 0;
+    return left;
   }
 
-  private async pass(turn: Turn, lanes: number, left: number): Promise<void> {
+  private async pass(turn: Turn, lanes: number, left: number | undefined): Promise<void> {
     const startedMs = monotonicMs();
     try {
       const report = await verifyBooks(this.database, {
