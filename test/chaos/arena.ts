@@ -363,8 +363,8 @@ export class Arena {
     return this.withServer(async () => {
       const standby = await Standby.copyOf(this.postgres, this.dataDir);
       try {
-        const then = await recordedBy(this.sql);
         const lsn = await momentToKeep(this.sql, over);
+        const then = await recordedBy(this.sql);
         await untilMoreIsRecorded(this.sql, then, over);
         this.proxy.refuse(true);
         await this.untilNobodyWrites();
