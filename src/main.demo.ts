@@ -91,7 +91,7 @@ function showHowToGoOn(world: World, merchant: Merchant, screen: Screen): void {
   screen.title('It is yours now');
   screen.plain(`  Merchant ID   ${merchant.id}`);
   screen.plain(`  API key       ${merchant.apiKey}`);
-  screen.plain(`  Base URL      ${merchant.baseUrl}   (docs at ${merchant.baseUrl}/docs)`);
+  screen.plain(`  Base URL      ${merchant.baseUrl}  (docs at /docs)`);
   screen.plain(`  TRON node     ${world.fullUrls[0] ?? ''}`);
   screen.plain('\n  A signed quote to paste:\n');
   screen.plain(merchant.curl('/v1/quotes', { receive_address: world.accounts[2]?.address, duration_sec: 600 }));
@@ -116,6 +116,7 @@ async function main(): Promise<number> {
   });
   const screen = new Screen();
   screen.title('Starting Postgres, Redis, a local TRON chain, the API and the worker');
+  screen.plain('(left: seconds since the start, then the time of the chain: 3 s a block)');
   const world = await World.start({
     blockMs: options.blockMs,
     solidLag: 19,

@@ -14,6 +14,8 @@ const TOKENS = 25_000_000n;
 type Body = MerchantAnswer['body'];
 
 /** A step of the story did not come out as it must. */
+const ENTRY_KEY_MAX = 30;
+
 export class StoryError extends Error {}
 
 function check(condition: boolean, what: string, body?: unknown): asserts condition {
@@ -49,7 +51,7 @@ export class DemoStory {
   }
 
   private async quote(sender: string): Promise<Body> {
-    this.screen.request(`POST /v1/quotes   energy for a token transfer from ${sender}`);
+    this.screen.request(`POST /v1/quotes  energy to send a token from ${sender}`);
     const body = { receive_address: sender, duration_sec: RENTAL_SEC };
     // The market is read in the background: just started, it may need a moment.
     const answer = await until(
@@ -79,7 +81,7 @@ export class DemoStory {
   private async order(quote: Body): Promise<Body> {
     const body = { quote_ref: quote['ref'] };
     const headers = { 'Idempotency-Key': this.key };
-    this.screen.request('POST /v1/orders   quote_ref, Idempotency-Key');
+    this.screen.request('POST /v1/orders  quote_ref, Idempotency-Key');
     const first = await this.merchant.post('/v1/orders', body, headers);
     check(first.status === 202 || first.status === 200, 'an order', first.body);
     check(first.body['credits'] === quote['credits'], 'the order costs what was quoted', first.body);
@@ -98,10 +100,10 @@ export class DemoStory {
 
   private async delivery(order: Body): Promise<Body> {
     const startedAt = performance.now();
-    this.screen.request(`GET /v1/orders/${this.key.slice(0, 13)}…   until it is delivered`);
+    this.screen.request(`GET /v1/orders/${this.key.slice(0, 13)}…  until it is delivered`);
     let last = '';
     const delivered = await this.poll(({ status }) => {
-      if (status !== last) this.screen.step(`  ${text(status)}`);
+      if (status !== last) this.screen.step(text(status));
       last = text(status);
       check(status !== 'refunded', 'the order is delivered', order);
       return status === 'delivered';
@@ -164,7 +166,7 @@ export class DemoStory {
       sum += Number(entry['credits']);
       this.screen.detail(
         text(entry['kind']),
-        `${grouped(entry['credits']).padStart(18)}   ${text(entry['entry_key'])}`,
+        `${grouped(entry['credits']).padStart(13)}  ${shortened(text(entry['entry_key']))}`,
       );
     }
     check(entries.length > 0, 'the ledger has entries', statement);
@@ -187,4 +189,9 @@ export class DemoStory {
   private async tick(): Promise<void> {
     this.screen.setChainTime(await this.world.wallet.headTime());
   }
+}
+
+/** As much of an entry's key as fits beside its amount. */
+function shortened(key: string): string {
+  return key.length > ENTRY_KEY_MAX ? `${key.slice(0, ENTRY_KEY_MAX - 1)}…` : key;
 }

@@ -48,7 +48,7 @@ export class Merchant {
       `  -H 'Content-Type: application/json'`,
       `  -H 'Merchant: ${this.id}'`,
       `  -H 'Signature: ${signatureOf(text, this.apiKey)}'`,
-      `  -d '${text}'`,
+      `  -d '${text.replaceAll(',"', `,'\\\n'"`)}'`,
     ].join(' \\\n');
   }
 

@@ -4,7 +4,14 @@ import type { Credits } from '../money/units.js';
 
 type Cell = string | number | bigint | boolean | Date | null | undefined;
 
-/** Rows under headings. A column whose every cell is a number stands to the right. */
+const COLUMNS_MAX = 80;
+const INDENT = 4;
+const GAP = '  ';
+
+/**
+ * Rows under headings, numbers to the right; rows that are too wide for 80 columns become entries, the first column
+ * their heading. `empty`: what is said instead of no rows.
+ */
 export function table(headings: readonly string[], rows: readonly (readonly Cell[])[], empty = 'None.'): string {
   if (rows.length === 0) return empty;
   const texts = rows.map((row) => row.map(cellText));
@@ -12,14 +19,23 @@ export function table(headings: readonly string[], rows: readonly (readonly Cell
   const widths = headings.map((heading, column) =>
     Math.max(heading.length, ...texts.map((row) => row[column]?.length ?? 0)),
   );
+  const width = widths.reduce((sum, each) => sum + each + GAP.length, -GAP.length);
+  if (width > COLUMNS_MAX) return rows.map((row) => entryOf(headings, row)).join('\n\n');
   const line = (cells: readonly string[]) =>
     cells
       .map((cell, column) =>
         isNumeric[column] === true ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
       )
-      .join('  ')
+      .join(GAP)
       .trimEnd();
-  return [line(headings), line(widths.map((width) => '─'.repeat(width))), ...texts.map(line)].join('\n');
+  return [line(headings), line(widths.map((each) => '─'.repeat(each))), ...texts.map(line)].join('\n');
+}
+
+function entryOf([first = '', ...headings]: readonly string[], [name, ...cells]: readonly Cell[]): string {
+  return entry(
+    [`${first} ${cellText(name)}`],
+    headings.map((heading, column) => [heading, cells[column]]),
+  );
 }
 
 /** Names and values, one a line; absent values are left out. */
@@ -28,9 +44,6 @@ export function fields(pairs: readonly (readonly [string, Cell])[]): string {
   const width = Math.max(0, ...shown.map(([name]) => name.length));
   return shown.map(([name, value]) => `${name.padEnd(width)}  ${cellText(value)}`).join('\n');
 }
-
-const COLUMNS_MAX = 80;
-const INDENT = 4;
 
 /**
  * A heading line, and names and values indented beneath it; absent values are left out. No line is longer than 80

@@ -49,20 +49,41 @@ async function chainNow(desk: Desk, parts: INestApplicationContext): Promise<Cha
   }
 }
 
+interface Span extends Omit<ForecastHour, 'hour'> {
+  /** The first hour of those that are alike, and the last. */
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Hours that follow each other and do not differ, as one. */
+function spansOf(hours: readonly ForecastHour[]): readonly Span[] {
+  const spans: Span[] = [];
+  for (const { hour, ...figures } of hours) {
+    const last = spans.at(-1);
+    const isAlike =
+      last?.atLeastSun === figures.atLeastSun &&
+      last.atMostSun === figures.atMostSun &&
+      last.transactions === figures.transactions;
+    if (isAlike) spans[spans.length - 1] = { ...last, to: hour };
+    else spans.push({ ...figures, from: hour, to: hour });
+  }
+  return spans;
+}
+
+function hourText({ from, to }: Span): string {
+  const start = from === 0 ? 'now' : `in ${from.toString()} h`;
+  return to === from ? start : `${start} to ${to.toString()} h`;
+}
+
 function forecastTable(hours: readonly ForecastHour[], ratio: EnergyRatio | undefined): string {
   const energyText = (amount: bigint): string => (ratio === undefined ? '–' : grouped(energyOfSun(sun(amount), ratio)));
-  const rows = hours.map(({ hour, atLeastSun, atMostSun, transactions }) => [
-    hour === 0 ? 'now' : `in ${hour.toString()} h`,
-    trxText(atLeastSun),
-    energyText(atLeastSun),
-    trxText(atMostSun),
-    energyText(atMostSun),
-    grouped(transactions),
+  const rows = spansOf(hours).map((span) => [
+    hourText(span),
+    `${trxText(span.atLeastSun)}, ${energyText(span.atLeastSun)}`,
+    `${trxText(span.atMostSun)}, ${energyText(span.atMostSun)}`,
+    span.transactions,
   ]);
-  const headings = [
-    ...['could be sold', 'if all rented energy is used', 'energy', 'if none of it is', 'energy'],
-    'transactions',
-  ];
+  const headings = ['can be sold', 'if all is used: TRX, energy', 'if none is', 'transactions'];
   return table(headings, rows);
 }
 
