@@ -1,5 +1,5 @@
 // What following full blocks costs: 600 transactions of 2 KB in each, one every 3 s, over a link of 3 MB/s.
-// `node bench/follow-blocks.mjs [seconds]` after `npm run build`. The node is a stand-in in a process of its own. CPU is
+// `npm run bench -- --only follow`, or `node bench/follow-blocks.mjs [seconds]` after `npm run build`: one line of JSON for each. The node is a stand-in in a process of its own. CPU is
 // of this process alone, which asks as a worker does (head, solid head, every block for inclusion, settlement and the
 // search), or as an API process does (heads alone).
 import { fork } from 'node:child_process';
@@ -86,9 +86,7 @@ async function measure(name, url, step) {
   }
   const { user, system } = process.cpuUsage(before);
   const share = (user + system) / 1e6 / seconds;
-  console.log(
-    `${name}: ${(share * 100).toFixed(1)} % of a core, ${blocks} blocks in ${seconds} s, healthy: ${node.isHealthy}`,
-  );
+  console.log(JSON.stringify({ name, percent: share * 100, blocks, seconds, isHealthy: node.isHealthy }));
 }
 
 async function run() {

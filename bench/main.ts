@@ -8,6 +8,7 @@ import { randomBytes } from 'node:crypto';
 import type { Row } from './measure.js';
 import { figure } from './measure.js';
 import { millionRows } from './million.js';
+import { followRows } from './rows-follow.js';
 import { HttpRows, type Pace } from './rows-http.js';
 import { refusalRows } from './rows-refusals.js';
 import { delegationsPerSec, latencies } from './rows-worker.js';
@@ -130,6 +131,10 @@ if (options.soak) {
       add(await delegationsPerSec(stage, options.quick ? 2 : 3, orders));
       await startUps(stage);
     });
+  }
+  if (only.test('follow')) {
+    console.error('\nfull blocks');
+    add(...(await followRows(options.quick ? 30 : 90)));
   }
   if (only.test('latency')) {
     await withStage('latency', { blockMs: 3000, solidLag: 3 }, async (stage) => {

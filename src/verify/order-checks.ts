@@ -98,11 +98,11 @@ const DELIVERY_CHECKS: readonly OrderCheck[] = [
     stops: 'everything',
     text: `SELECT 'transaction ' || encode(t.txid, 'hex') AS subject, t.order_id AS of_order,
           w.id AS wallet_id, t.order_id, t.leg_id, t.purpose, t.status
-        FROM the_transactions t LEFT JOIN leg l ON l.id = t.leg_id LEFT JOIN pool_wallet w ON w.id = t.wallet_id
+        FROM the_transactions t LEFT JOIN the_legs l ON l.id = t.leg_id LEFT JOIN pool_wallet w ON w.id = t.wallet_id
        WHERE l.id IS NULL OR w.id IS NULL OR l.order_id <> t.order_id OR l.wallet_id <> t.wallet_id
       UNION ALL
       SELECT 'leg ' || l.id, l.order_id, w.id, l.order_id, l.id, l.kind, l.status
-        FROM the_legs l LEFT JOIN orders o ON o.id = l.order_id LEFT JOIN pool_wallet w ON w.id = l.wallet_id
+        FROM the_legs l LEFT JOIN the_orders o ON o.id = l.order_id LEFT JOIN pool_wallet w ON w.id = l.wallet_id
        WHERE o.id IS NULL OR w.id IS NULL OR o.receive_address <> l.receive_address OR o.kind <> l.kind
           OR w.role <> CASE l.kind WHEN 'rental' THEN 'pool' ELSE 'activation' END`,
   },

@@ -24,7 +24,7 @@ interface ContentRow {
 
 /** Dropped ones never left; dead ones are proven to have no effect, and stay what they are. */
 const CONTENTS = `SELECT t.id, t.order_id, t.txid, t.raw_data, t.purpose, t.wallet_id, w.address, l.receive_address, l.amount_sun
-  FROM the_transactions t JOIN leg l ON l.id = t.leg_id JOIN pool_wallet w ON w.id = t.wallet_id
+  FROM the_transactions t JOIN the_legs l ON l.id = t.leg_id JOIN pool_wallet w ON w.id = t.wallet_id
   WHERE t.status <> 'dropped'`;
 
 const NEXT_PAGE = ' AND t.id > $1 ORDER BY t.id LIMIT 1000';
