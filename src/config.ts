@@ -68,8 +68,10 @@ function outside(r: SettingsReader) {
       rateLimitPerMinute: r.integer('RATE_LIMIT_PER_MINUTE', 120, 1, 10_000_000),
       /** Lines about refused requests per second; the rest are counted in a summary. */
       logRefusalsPerSec: r.integer('LOG_REFUSALS_PER_SEC', 10, 1, 100_000),
-      /** Open connections; 0 = as many as the system's limit of descriptors leaves. */
+      /** Open connections; 0 = as many as the system's limit of descriptors leaves, at most 16 384. */
       maxConnections: r.integer('MAX_CONNECTIONS', 0, 0, 1_000_000),
+      /** Of one address (IPv6: /64) that is no trusted proxy; 0 = half of all. */
+      maxConnectionsPerAddress: r.integer('MAX_CONNECTIONS_PER_ADDRESS', 0, 0, 1_000_000),
       badSignaturesPerMinute: r.integer('BAD_SIGNATURES_PER_MINUTE', 600, 1, 10_000_000),
       /** The age at which a project's record is read again, when no announcement came before (Spec 5.2 rule 4). */
       projectCacheSec: r.integer('PROJECT_CACHE_SEC', 30, 1, 30),

@@ -19,6 +19,7 @@ import { RequestBudget } from './chain/request-budget.js';
 import { TronClient } from './chain/tron.client.js';
 import { Config, readConfig, type Role } from './config.js';
 import { reasonOf, StartError } from './errors.js';
+import { ListQueue } from './http/list-queue.js';
 import { Log, createLogger } from './http/logger.js';
 import { Metrics } from './http/metrics.js';
 import { createProducerConnection } from './queue/connections.js';
@@ -159,8 +160,9 @@ export class PlatformModule implements OnApplicationBootstrap, OnApplicationShut
         { provide: Redis, useFactory: () => openRedis(config, role, log) },
         { provide: TronClient, useFactory: (client: Redis) => createTronClient(config, client, log), inject: [Redis] },
         OrderWakes,
+        ListQueue,
       ],
-      exports: [Config, Sealers, Log, Metrics, DataSource, Database, Redis, TronClient, OrderWakes],
+      exports: [Config, Sealers, Log, Metrics, DataSource, Database, Redis, TronClient, OrderWakes, ListQueue],
     };
   }
 

@@ -3,8 +3,8 @@
  * looked up for it, but a good signature from the same address (a shared gateway, a proxy) still passes: otherwise
  * anybody behind it could lock the others out.
  */
-import { isIPv6 } from 'node:net';
 import { monotonicMs } from '../clock.js';
+import { networkOf } from '../http/source-address.js';
 
 const WINDOW_MS = 60_000;
 const SOURCES_MAX = 10_000;
@@ -43,14 +43,4 @@ export class BadSignatures {
     }
     return this.blockedSec(source);
   }
-}
-
-/** One host may hold a whole /64 of IPv6 addresses, so that counts as one source. */
-function networkOf(source: string): string {
-  if (!isIPv6(source)) return source;
-  const [head = '', tail] = source.toLowerCase().split('::');
-  const left = head === '' ? [] : head.split(':');
-  const right = tail === undefined || tail === '' ? [] : tail.split(':');
-  const zeros: string[] = tail === undefined ? [] : new Array<string>(8 - left.length - right.length).fill('0');
-  return [...left, ...zeros, ...right].slice(0, 4).join(':');
 }

@@ -16,9 +16,11 @@ import { ProjectFeed, type ProjectRow } from './project-feed.js';
 
 /** Per process and kind (known, unknown); the oldest entry makes room, so a flood of unknown ids evicts no project. */
 const ENTRIES_MAX = 10_000;
-/** Re-reads after a mismatch: per project, and per process. */
+/** Ids that are somebody's, 36 characters each. */
+const KNOWN_IDS_MAX = 100_000;
+/** Reads that callers cause who have not proven anything: per project, and per process and kind of id. */
 const REREAD_INTERVAL_MS = 1000;
-const REREADS_PER_SEC = 100;
+const READS_PER_SEC = 100;
 
 export interface KnownProject {
   readonly record: ProjectRecord;
@@ -43,11 +45,12 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
   private readonly maxAgeMs: number;
   /** Opened in the place of a key that is not there, so that both ways do the same work. */
   private readonly sealedDummy: Buffer;
-  /** Ids that were somebody's, the longest known first; they outlive what is cached of them. */
+  /** Ids that are somebody's, the longest known first; they outlive what is cached of them. */
   private readonly knownIds = new Set<string>();
   /** Counts announcements, so that a read which one overtook is not cached. */
   private changes = 0;
-  private rereads = { sinceMs: 0, count: 0 };
+  /** Apart: whoever makes up ids takes no read from the projects there are. */
+  private readonly reads = { known: new ReadBudget(), unknown: new ReadBudget() };
 
   constructor(
     @Inject(Config) config: Config,
@@ -58,7 +61,11 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
     this.sealedDummy = sealers.apiKey.seal(Buffer.from(DUMMY_KEY), DUMMY_ID);
     this.feed = new ProjectFeed(
       config.database.url,
-      { onChange: (projectId) => this.drop(projectId), onGap: () => this.dropAll() },
+      {
+        onChange: (projectId) => this.drop(projectId),
+        onGap: () => this.dropAll(),
+        onIds: (projectIds) => projectIds.forEach((id) => this.noteKnown(id)),
+      },
       log,
     );
   }
@@ -91,14 +98,16 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
   }
 
   /**
-   * Reads the entry again after it did not verify a signature; undefined when it was read too recently for that.
+   * Reads the entry again after it did not verify a signature; undefined when it was read too recently for that, or
+   * too many others of its kind were.
    * Throws 503 AUTH_UNAVAILABLE while the database is away, whether or not there is a budget: an unknown project, which
    * cannot be read then either, must look the same.
    */
   async reread(entry: Entry): Promise<Entry | undefined> {
     if (!this.feed.isConnected) throw unavailable();
-    if (monotonicMs() - entry.readMs < REREAD_INTERVAL_MS || !this.takeReread()) return undefined;
-    return this.load(entry.id);
+    if (monotonicMs() - entry.readMs < REREAD_INTERVAL_MS) return undefined;
+    const budget = this.knownIds.has(entry.id) ? this.reads.known : this.reads.unknown;
+    return budget.take() ? this.load(entry.id) : undefined;
   }
 
   /**
@@ -106,15 +115,7 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
    * somebody's costs nothing of it: it is read at most once per age of the cache, whoever asks.
    */
   mayLoad(id: string): boolean {
-    return this.knownIds.has(id) || this.takeReread();
-  }
-
-  /** Takes one of the reads per second that callers may cause who have not proven anything. */
-  private takeReread(): boolean {
-    const now = monotonicMs();
-    if (now - this.rereads.sinceMs >= 1000) this.rereads = { sinceMs: now, count: 0 };
-    this.rereads.count += 1;
-    return this.rereads.count <= REREADS_PER_SEC;
+    return this.knownIds.has(id) || this.reads.unknown.take();
   }
 
   private async read(id: string): Promise<Entry> {
@@ -123,7 +124,7 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
     const readMs = monotonicMs();
     let row: ProjectRow | undefined;
     try {
-      row = await this.feed.read(id);
+      row = await this.feed.read(id, this.knownIds.has(id) ? 'known' : 'unknown');
     } catch (cause) {
       throw unavailable(cause);
     }
@@ -165,12 +166,13 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
 
   private noteKnown(id: string): void {
     this.knownIds.delete(id);
-    if (this.knownIds.size >= ENTRIES_MAX) this.knownIds.delete(this.knownIds.values().next().value ?? '');
+    if (this.knownIds.size >= KNOWN_IDS_MAX) this.knownIds.delete(this.knownIds.values().next().value ?? '');
     this.knownIds.add(id);
   }
 
   private drop(projectId: string): void {
     this.changes += 1;
+    this.noteKnown(projectId);
     // Whoever asks from now on must not be given what was read before the change.
     this.loads.delete(projectId);
     this.known.delete(projectId);
@@ -182,6 +184,22 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
     this.loads.clear();
     this.known.clear();
     this.unknown.clear();
+  }
+}
+
+/** So many reads in each second, which begins with the first of them. */
+class ReadBudget {
+  private sinceMs = Number.NEGATIVE_INFINITY;
+  private count = 0;
+
+  take(): boolean {
+    const now = monotonicMs();
+    if (now - this.sinceMs >= 1000) {
+      this.sinceMs = now;
+      this.count = 0;
+    }
+    this.count += 1;
+    return this.count <= READS_PER_SEC;
   }
 }
 

@@ -9,8 +9,13 @@ import type { Log } from '../http/logger.js';
 const CHANNEL = 'project_changed';
 const CONNECT_LIMIT_MS = 2000;
 const QUERY_LIMIT_MS = 2000;
-/** More than this waiting on one connection is a flood; the rest is refused at once. */
-const PENDING_MAX = 256;
+/**
+ * More than this waiting on one connection is a flood; the rest is refused at once. Of ids that nobody is known to
+ * have, fewer: made up by the thousand, they leave the line to the projects there are.
+ */
+const PENDING_MAX = { known: 256, unknown: 64 } as const;
+/** The newest projects, told when the connection is made; the ids of older ones are learnt as they call. */
+const IDS_TOLD_MAX = 100_000;
 const BACKOFF_MS_MIN = 50;
 const BACKOFF_MS_MAX = 2000;
 
@@ -36,6 +41,8 @@ const PROJECT_BY_ID = {
           WHERE p.id = $1`,
 };
 
+const NEWEST_IDS = `SELECT id FROM project ORDER BY created_at DESC LIMIT ${IDS_TOLD_MAX.toString()}`;
+
 /** One connection; `lose` gives it up and settles `lost`, however the other side behaves. */
 interface Link {
   readonly client: pg.Client;
@@ -48,11 +55,13 @@ interface FeedEvents {
   readonly onChange: (projectId: string) => void;
   /** Announcements may have been missed. */
   readonly onGap: () => void;
+  /** These ids are projects'. */
+  readonly onIds: (projectIds: readonly string[]) => void;
 }
 
 export class ProjectFeed {
   private link: Link | undefined;
-  private pending = 0;
+  private readonly pending = { known: 0, unknown: 0 };
   /** The read before the next one: a connection serves one query at a time. Never rejects. */
   private last: Promise<unknown> = Promise.resolve();
   private readonly stopping = new AbortController();
@@ -81,12 +90,12 @@ export class ProjectFeed {
   }
 
   /** The row of one project; undefined when there is none. Throws when the database does not answer just now. */
-  async read(projectId: string): Promise<ProjectRow | undefined> {
+  async read(projectId: string, kind: 'known' | 'unknown'): Promise<ProjectRow | undefined> {
     const link = this.link;
     if (link === undefined) throw new Error('the database is away');
-    if (this.pending >= PENDING_MAX) throw new Error('too many projects are being looked up');
-    this.pending += 1;
-    const reading = this.last.then(() => this.readOver(link, projectId)).finally(() => (this.pending -= 1));
+    if (this.pending[kind] >= PENDING_MAX[kind]) throw new Error('too many projects are being looked up');
+    this.pending[kind] += 1;
+    const reading = this.last.then(() => this.readOver(link, projectId)).finally(() => (this.pending[kind] -= 1));
     this.last = reading.catch(() => undefined);
     return reading;
   }
@@ -131,6 +140,8 @@ export class ProjectFeed {
     try {
       await link.client.connect();
       await link.client.query(`LISTEN ${CHANNEL}`);
+      const { rows } = await link.client.query<{ id: string }>(NEWEST_IDS);
+      this.events.onIds(rows.reverse().map(({ id }) => id));
     } catch (error) {
       this.log.warn({ err: error }, 'The connection that announces project changes could not be made.');
       link.lose();

@@ -13,10 +13,12 @@ import type { Metrics } from './metrics.js';
 const CHECK_LIMIT_MS = 500;
 /** Probes and scrapers are few; more connections than this are a mistake or an attack. */
 const CONNECTIONS_MAX = 256;
-/** Pace of scrapes: so many at once, then one in so long. A scraper asks every few seconds. */
-const SCRAPE_BURST = 20;
-const SCRAPE_EVERY_MS = 100;
-const SCRAPE_WAIT_MAX_MS = 2000;
+/**
+ * What is asked for in a loop is worked out this often at most, for all who wait for it: a scraper asks every few
+ * seconds, and each of these takes time from the requests beside.
+ */
+const METRICS_EVERY_MS = 1000;
+const CHECKS_EVERY_MS = 100;
 
 interface AdminOptions {
   readonly host: string;
@@ -30,7 +32,13 @@ interface AdminOptions {
 
 /** Listens; the caller closes it. `/live`: the event loop turns. `/ready`: every check passes. `/metrics`: Prometheus. */
 export async function openAdmin(options: AdminOptions): Promise<Server> {
-  const shared = { scrapes: new Scrapes(options.metrics), failed: shareRuns(() => failedChecks(options)) };
+  const { registry } = options.metrics;
+  const told = new Set<string>();
+  const shared = {
+    contentType: registry.contentType,
+    metrics: new SharedRuns(METRICS_EVERY_MS, () => registry.metrics()),
+    checks: new SharedRuns(CHECKS_EVERY_MS, () => failedChecks(options, told)),
+  };
   const server = createServer((request, response) => {
     respond(shared, request.method === 'GET' ? (request.url ?? '') : '', response).catch((err: unknown) => {
       options.log.error({ err }, 'An admin request failed.');
@@ -49,26 +57,26 @@ export async function openAdmin(options: AdminOptions): Promise<Server> {
 }
 
 interface Shared {
-  readonly scrapes: Scrapes;
-  readonly failed: () => Promise<Readonly<Record<string, string>>>;
+  readonly contentType: string;
+  readonly metrics: SharedRuns<string>;
+  readonly checks: SharedRuns<Reasons>;
 }
 
-async function respond({ scrapes, failed: check }: Shared, path: string, response: ServerResponse): Promise<void> {
+async function respond(shared: Shared, path: string, response: ServerResponse): Promise<void> {
   switch (path) {
     case '/live': {
       json(response, 200, { live: true });
       return;
     }
     case '/ready': {
-      const reasons = await check();
+      const reasons = await shared.checks.next();
       const failed = Object.keys(reasons);
       json(response, failed.length === 0 ? 200 : 503, { ready: failed.length === 0, failed, reasons });
       return;
     }
     case '/metrics': {
-      const text = await scrapes.next();
-      if (text === undefined) json(response, 503, { busy: true });
-      else response.writeHead(200, { 'Content-Type': scrapes.contentType }).end(text);
+      const text = await shared.metrics.next();
+      response.writeHead(200, { 'Content-Type': shared.contentType }).end(text);
       return;
     }
     default: {
@@ -78,59 +86,51 @@ async function respond({ scrapes, failed: check }: Shared, path: string, respons
   }
 }
 
-/** Hands out the metrics at a steady pace: who asks in a loop waits, and takes no time from the requests beside. */
-class Scrapes {
-  private nextMs = monotonicMs();
-  private last: { readonly text: string; readonly readMs: number } | undefined;
-  private readonly read: () => Promise<string>;
-  readonly contentType: string;
+/**
+ * Runs `work` at most once in `everyMs`, each time for all who asked before it began: nobody gets what was worked out
+ * before he asked, and who asks in a loop waits.
+ */
+class SharedRuns<T> {
+  private begunMs = Number.NEGATIVE_INFINITY;
+  /** The run that has not begun yet. */
+  private following: Promise<T> | undefined;
+  private running: Promise<unknown> = Promise.resolve();
 
-  constructor({ registry }: Metrics) {
-    this.contentType = registry.contentType;
-    this.read = shareRuns(async () => {
-      const text = await registry.metrics();
-      this.last = { text, readMs: monotonicMs() };
-      return text;
-    });
+  constructor(
+    private readonly everyMs: number,
+    private readonly work: () => Promise<T>,
+  ) {}
+
+  next(): Promise<T> {
+    this.following ??= this.run(this.running);
+    return this.following;
   }
 
-  /** The metrics of this moment, or of the second before when many ask; undefined when too many wait already. */
-  async next(): Promise<string | undefined> {
-    const now = monotonicMs();
-    this.nextMs = Math.max(this.nextMs, now - SCRAPE_BURST * SCRAPE_EVERY_MS);
-    const waitMs = this.nextMs - now;
-    if (waitMs > SCRAPE_WAIT_MAX_MS) {
-      await sleep(SCRAPE_WAIT_MAX_MS);
-      return undefined;
-    }
-    this.nextMs += SCRAPE_EVERY_MS;
-    if (waitMs <= 0) return this.read();
-    await sleep(waitMs);
-    const isRecent = this.last !== undefined && monotonicMs() - this.last.readMs < 1000;
-    return isRecent && this.last !== undefined ? this.last.text : this.read();
+  private async run(before: Promise<unknown>): Promise<T> {
+    await before;
+    await sleep(Math.max(0, this.begunMs + this.everyMs - monotonicMs()));
+    this.begunMs = monotonicMs();
+    const run = this.work();
+    this.running = run.catch(() => undefined);
+    this.following = undefined;
+    return run;
   }
-}
-
-/** Runs `work` once for all who ask while it runs. */
-function shareRuns<T>(work: () => Promise<T>): () => Promise<T> {
-  let running: Promise<T> | undefined;
-  return () => {
-    running ??= work().finally(() => {
-      running = undefined;
-    });
-    return running;
-  };
 }
 
 /** Why, by the name of each check that failed. */
-async function failedChecks({ checks, log }: AdminOptions): Promise<Readonly<Record<string, string>>> {
+type Reasons = Readonly<Record<string, string>>;
+
+/** Each check that fails is told once, until it has passed again. */
+async function failedChecks({ checks, log }: AdminOptions, told: Set<string>): Promise<Reasons> {
   const results = await Promise.all(
     Object.entries(checks).map(async ([name, check]): Promise<[string, string][]> => {
       try {
         await withDeadline(check(), CHECK_LIMIT_MS, name);
+        told.delete(name);
         return [];
       } catch (err) {
-        log.warn({ check: name, err }, 'Not ready.');
+        if (!told.has(name)) log.warn({ check: name, err }, 'Not ready.');
+        told.add(name);
         return [[name, scrub(reasonOf(err))]];
       }
     }),

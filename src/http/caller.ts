@@ -57,6 +57,8 @@ export interface Visit {
   errorCode: string | undefined;
   /** What went wrong underneath, for the log alone. */
   cause: unknown;
+  /** The status that was written to the socket past the response, when the frame broke. */
+  refusedStatus: number | undefined;
 }
 
 const VISIT = Symbol('visit');

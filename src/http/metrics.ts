@@ -36,9 +36,15 @@ export class Metrics {
 
   readonly droppedConnections = new Counter({
     name: 'http_connections_dropped_total',
-    help: 'Connections turned away because as many were open as the process may have.',
+    help: 'Connections turned away because as many were open as may be: all, or of one address.',
+    labelNames: ['limit'] as const,
     registers: [this.registry],
   });
+
+  constructor() {
+    // Present from the start, so that the first one is a rise.
+    for (const limit of ['all', 'address']) this.droppedConnections.inc({ limit }, 0);
+  }
 
   /** Event loop, memory and garbage collection; the roots call it once. */
   collectDefaults(): void {

@@ -89,7 +89,6 @@ function configureHttp(app: NestExpressApplication): void {
   app.set('query parser', 'simple');
   app.useGlobalFilters(new ErrorFilter(log));
   app.use(frontOfDoor(app, log));
-  shapeParserErrors(serverOf(app));
 }
 
 /** What helmet puts on every answer of an API of JSON alone: nothing may be framed, loaded or sniffed from it. */
@@ -114,25 +113,20 @@ function frontOfDoor(app: INestApplication, log: Log) {
   const routes = routesOf(app);
   const metrics = app.get(Metrics);
   const server = serverOf(app);
-  const { logRefusalsPerSec, maxConnections } = app.get<Config>(Config).http;
-  const refusals = new RefusalLog(log, metrics, logRefusalsPerSec);
+  const { http } = app.get<Config>(Config);
+  const refusals = new RefusalLog(log, metrics, http.logRefusalsPerSec);
+  const observers = { log, refusals, metrics };
   server.once('close', () => refusals.flush());
-  limitConnections(server, maxConnections, log, metrics);
+  limitConnections(server, http, log, metrics);
+  answerBrokenFrames(server, observers);
   const fixed = [...securityHeaders(), ['Cache-Control', 'no-store'] as const];
   return (request: Request, response: Response, next: NextFunction): void => {
-    const visit: Visit = {
-      requestId: requestIdOf(request),
-      startedMs: monotonicMs(),
-      route: undefined,
-      caller: undefined,
-      errorCode: undefined,
-      cause: undefined,
-    };
+    const visit = newVisit(requestIdOf(request));
     setVisit(request, visit);
     for (const [name, value] of fixed) response.setHeader(name, value);
     response.setHeader('X-Request-Id', visit.requestId);
     if (leaving.has(server) || !server.listening) response.setHeader('Connection', 'close');
-    response.on('close', () => record(response, visit, { log, refusals, metrics }));
+    response.on('close', () => record(visit, response.headersSent ? response.statusCode : CLIENT_GONE, observers));
     try {
       visit.route = findRoute(routes, request);
       if (visit.route.isPurchase) echoIdempotencyKey(request.rawHeaders, response);
@@ -141,6 +135,18 @@ function frontOfDoor(app: INestApplication, log: Log) {
       return;
     }
     next();
+  };
+}
+
+function newVisit(requestId: string): Visit {
+  return {
+    requestId,
+    startedMs: monotonicMs(),
+    route: undefined,
+    caller: undefined,
+    errorCode: undefined,
+    cause: undefined,
+    refusedStatus: undefined,
   };
 }
 
@@ -181,13 +187,16 @@ interface Observers {
   readonly metrics: Metrics;
 }
 
+/** How a request counts whose caller went away before its answer began. */
+const CLIENT_GONE = 499;
+
 /** One line and one measurement per request. The pattern stands for the path: paths hold order keys. */
-function record(response: Response, visit: Visit, { log, refusals, metrics }: Observers): void {
+function record(visit: Visit, answered: number, { log, refusals, metrics }: Observers): void {
   const route = visit.route?.pattern ?? 'unknown';
   const seconds = (monotonicMs() - visit.startedMs) / 1000;
   // Any token is a method to the parser; only those of real routes may become label values.
   const method = visit.route?.method ?? 'OTHER';
-  const status = response.headersSent ? response.statusCode : 499;
+  const status = visit.refusedStatus ?? answered;
   metrics.answered(method, route, status, visit.errorCode ?? '', seconds);
   if (!refusals.admits(visit, status)) return;
   if (visit.errorCode !== undefined) logCause(log, visit.requestId, visit.errorCode, visit.cause);
@@ -210,7 +219,7 @@ interface ParserError extends Error {
 }
 
 /** What Node's parser refused never becomes a request; these answers are written to the socket by hand. */
-function shapeParserErrors(server: Server): void {
+function answerBrokenFrames(server: Server, observers: Observers): void {
   server.on('clientError', (error: ParserError, socket: Duplex) => {
     // Node hangs the response under way on its socket, and its own default handler reads it there as well.
     const current = (socket as Duplex & { _httpMessage?: ServerResponse | null })._httpMessage;
@@ -229,16 +238,23 @@ function shapeParserErrors(server: Server): void {
       return;
     }
     const visit = current === undefined || current === null ? undefined : visitOf(current.req as Request);
-    const refusal = refusalOf(error);
-    if (visit !== undefined) visit.errorCode = refusal.code;
-    writeRefusal(socket, refusal, visit?.requestId ?? randomUUID());
+    refuseFrame(socket, refusalOf(error), visit, observers);
   });
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
     socket.on('error', () => socket.destroy());
-    writeRefusal(socket, new ApiError('NOT_FOUND', 'There is nothing at this path.'), randomUUID());
+    refuseFrame(socket, new ApiError('NOT_FOUND', 'There is nothing at this path.'), undefined, observers);
   });
   // Expectations beside 100-continue may be ignored (RFC 9110), which spares an empty 417.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
+}
+
+/** `begun` is the request it belongs to, which is recorded when its connection ends; any other is recorded here. */
+function refuseFrame(socket: Duplex, refusal: ApiError, begun: Visit | undefined, observers: Observers): void {
+  const visit = begun ?? newVisit(randomUUID());
+  visit.errorCode = refusal.code;
+  visit.refusedStatus = refusal.status;
+  writeRefusal(socket, refusal, visit.requestId);
+  if (begun === undefined) record(visit, refusal.status, observers);
 }
 
 function refusalOf(error: ParserError): ApiError {

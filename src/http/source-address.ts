@@ -1,11 +1,26 @@
 /** Where a request comes from: the peer of the connection, or what trusted proxies say stands behind them. */
-import { BlockList, isIP } from 'node:net';
+import { BlockList, isIP, isIPv6, type Socket } from 'node:net';
 import type { IncomingMessage } from 'node:http';
 
 const MAPPED_IPV4 = /^::ffff:(\d{1,3}(?:\.\d{1,3}){3})$/i;
 
 function plain(address: string): string {
   return MAPPED_IPV4.exec(address)?.[1] ?? address;
+}
+
+/** The address at the other end of the connection; empty once that is gone. */
+export function peerOf(socket: Pick<Socket, 'remoteAddress'>): string {
+  return plain(socket.remoteAddress ?? '');
+}
+
+/** One host may hold a whole /64 of IPv6 addresses, so that counts as one source. */
+export function networkOf(address: string): string {
+  if (!isIPv6(address)) return address;
+  const [head = '', tail] = address.toLowerCase().split('::');
+  const left = head === '' ? [] : head.split(':');
+  const right = tail === undefined || tail === '' ? [] : tail.split(':');
+  const zeros: string[] = tail === undefined ? [] : new Array<string>(8 - left.length - right.length).fill('0');
+  return [...left, ...zeros, ...right].slice(0, 4).join(':');
 }
 
 /** A set of addresses and CIDR ranges. */
@@ -41,7 +56,7 @@ export class AddressList {
  * from its end as long as the hops are trusted; what an untrusted caller wrote before that is never believed.
  */
 export function sourceAddressOf(request: IncomingMessage, trusted: AddressList): string {
-  let address = plain(request.socket.remoteAddress ?? '');
+  let address = peerOf(request.socket);
   if (!trusted.has(address)) return address;
   const forwarded = request.headers['x-forwarded-for'];
   const hops = (Array.isArray(forwarded) ? forwarded.join(',') : (forwarded ?? '')).split(',');

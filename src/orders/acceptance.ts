@@ -1,5 +1,5 @@
 /**
- * Takes an order exactly once: one statement (accept_order) that charges, reserves and records, or leaves nothing.
+ * Takes an order exactly once: one statement (refuse_or_accept_order) that charges, reserves and records, or leaves nothing.
  * Postgres referees keys and quotes; an answer that was lost on the way is asked for again, never called a failure.
  */
 import { Inject, Injectable } from '@nestjs/common';
@@ -8,6 +8,7 @@ import { monotonicMs, sleep, withDeadline, DeadlineError } from '../clock.js';
 import { Config } from '../config.js';
 import { crashPoint } from '../crash-point.js';
 import { ApiError, invariant, isErrorCode } from '../errors.js';
+import { FairQueue } from '../fair-queue.js';
 import type { PurchaseKey } from '../http/idempotency-key.js';
 import { Log } from '../http/logger.js';
 import { Metrics } from '../http/metrics.js';
@@ -16,7 +17,6 @@ import { OrderWakes } from '../queue/jobs.js';
 import { REFUSAL_SQLSTATE } from '../store/functions/accept-order.js';
 import { Database, isConnectionFault, isDatabaseAway, isTooSlow, sqlStateOf } from '../store/database.js';
 import { KeyHints } from './key-hints.js';
-import { OrderLanes } from './lanes.js';
 import { LockWait } from './lock-wait.js';
 import { OrdersByKey, type OrderRow } from './order-rows.js';
 import type { OrderKind } from './order-state.js';
@@ -61,6 +61,8 @@ export interface Accepted {
 }
 
 interface AcceptRow {
+  /** The code of the refusal; all else is absent then. */
+  readonly refusal: string | null;
   readonly created: boolean;
   readonly order_id: bigint;
   readonly order_created_at: Date;
@@ -69,8 +71,8 @@ interface AcceptRow {
 
 const ACCEPT = {
   name: 'accept-order',
-  text: `SELECT created, order_id, order_created_at, same_request
-           FROM accept_order($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
+  text: `SELECT refusal, created, order_id, order_created_at, same_request
+           FROM refuse_or_accept_order($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
 };
 
 /** How long a request waits for the first one of its key, and for its turn (Contract 6). */
@@ -83,8 +85,10 @@ const RECOVERY_STEP_MS_MAX = 500;
 const STATEMENT_LIMIT_MS = 13_000;
 /** Connections that orders never take, for reads and balances. */
 const CONNECTIONS_KEPT_FREE = 2;
+/** More would only queue on the project's balance row, holding connections. */
 const PER_PROJECT_MAX = 8;
 const WAITING_MAX = 20_000;
+const WAITING_PER_PROJECT = 10_000;
 /** deadlock_detected, serialization_failure: the transaction is gone and may be run again. */
 const RETRYABLE = new Set(['40P01', '40001']);
 /** lock_not_available, query_canceled: rolled back for its time limit. */
@@ -92,7 +96,8 @@ const RETRIES_MAX = 3;
 
 @Injectable()
 export class Acceptance {
-  private readonly lanes: OrderLanes;
+  /** Orders are never refused for their rate (Contract 2): a burst waits here instead of holding every connection. */
+  private readonly queue: FairQueue;
   private readonly lockWait = new LockWait();
   /** Requests of this process whose key is being worked on; the same request again waits for the first. */
   private readonly inFlight = new Map<string, { readonly hash: Buffer; readonly outcome: Promise<Accepted> }>();
@@ -109,7 +114,13 @@ export class Acceptance {
   ) {
     const total = Math.max(1, config.database.poolMax - CONNECTIONS_KEPT_FREE);
     const perProject = Math.min(total, PER_PROJECT_MAX);
-    this.lanes = new OrderLanes({ total, perProject, waitingMax: WAITING_MAX, waitMs: WAIT_MS });
+    this.queue = new FairQueue({
+      total,
+      perProject,
+      waitingMax: WAITING_MAX,
+      waitingPerProject: WAITING_PER_PROJECT,
+      waitMs: WAIT_MS,
+    });
     this.accepted = new Counter({
       name: 'order_requests_total',
       help: 'Purchases by what became of them: created, replayed, conflict (key reused), or the refusal.',
@@ -168,7 +179,7 @@ export class Acceptance {
     if (prepared.refusal !== undefined && !purchase.key.isGiven && prepared.terms?.quote === undefined) {
       throw prepared.refusal;
     }
-    return this.lanes.run(purchase.projectId, () => this.accept(purchase, key, prepared));
+    return this.queue.run(purchase.projectId, () => this.accept(purchase, key, prepared));
   }
 
   /** The order of this key, if there is one; 422 when it was another request's. */
@@ -181,6 +192,7 @@ export class Acceptance {
 
   private async accept(purchase: Purchase, key: string, prepared: Prepared): Promise<Accepted> {
     const { row: result, isRecovered } = await this.runAccept(purchase, key, prepared);
+    if (result.refusal !== null) throw refusalNamed(result.refusal, prepared.refusal);
     if (result.created) {
       // Committed: what follows is best effort, and the order row itself is the work that a sweeper finds.
       crashPoint('wake.before');
@@ -222,11 +234,13 @@ export class Acceptance {
         const statement = this.database.query<AcceptRow>(ACCEPT, params);
         const [row] = await withDeadline(statement, STATEMENT_LIMIT_MS, 'taking an order');
         crashPoint('accept.after');
-        invariant(row !== undefined, 'accept_order answers one row');
+        invariant(row !== undefined, 'refuse_or_accept_order answers one row');
         return { row, isRecovered };
       } catch (error) {
         const state = sqlStateOf(error) ?? '';
-        if (state === REFUSAL_SQLSTATE) throw refusalFrom(error, prepared.refusal);
+        if (state === REFUSAL_SQLSTATE) {
+          throw refusalNamed(error instanceof Error ? error.message : '', prepared.refusal);
+        }
         if (state === '55P03') this.lockWait.failed();
         const isLost = isConnectionFault(error);
         isRecovered ||= isLost;
@@ -280,10 +294,9 @@ function acceptParams(purchase: Purchase, key: string, { terms, refusal }: Prepa
 }
 
 /** The refusal the database decided for; what was known before comes back with its own words. */
-function refusalFrom(error: unknown, known: ApiError | undefined): ApiError {
-  const code: string = error instanceof Error ? error.message : '';
+function refusalNamed(code: string, known: ApiError | undefined): ApiError {
   if (known?.code === code) return known;
-  invariant(isErrorCode(code), 'accept_order refuses with a code of the interface');
+  invariant(isErrorCode(code), 'an order is refused with a code of the interface');
   return refusalOf(code);
 }
 

@@ -5,6 +5,7 @@ import { Config } from '../config.js';
 import { ApiError, invalidField, invariant } from '../errors.js';
 import type { ProjectRecord } from '../http/caller.js';
 import type { PurchaseKey } from '../http/idempotency-key.js';
+import { ListQueue } from '../http/list-queue.js';
 import { energy, type Energy, type Sun } from '../money/units.js';
 import { priceFloor } from '../pool/bandwidth.js';
 import { marginFor, sunForEnergy, sunOfOneEnergy } from '../pool/energy-ratio.js';
@@ -15,7 +16,6 @@ import { Database } from '../store/database.js';
 import { Acceptance, type Accepted, type OrderTerms, type Prepared } from './acceptance.js';
 import { ID_MAX, LIST_ALL, LIST_BY_STATUS, OrdersByKey, type OrderRow } from './order-rows.js';
 import type { OrderStatus } from './order-state.js';
-import { OrderLanes } from './lanes.js';
 import { orderBody, type OrderBody, type OrderRequest } from './orders.dto.js';
 import { ReceiverCheck, chainAway } from './receiver.js';
 import { requestHash, type RequestTerms } from './request-hash.js';
@@ -43,14 +43,6 @@ export interface OrderPage {
 
 type Sized = Pick<OrderTerms, 'amountSun' | 'legSlackSun' | 'legsMax'>;
 
-/**
- * The part of the connections that pages of orders may take together, each a hundred times a single read; one project
- * may take half of it, and its further pages wait without holding up anybody else.
- */
-const PAGES_SHARE = 0.25;
-const PAGES_WAITING_MAX = 2000;
-const PAGE_WAIT_MS = 10_000;
-
 /** What decides how much the pool must hold for a sale, and in how many parts. */
 interface Sale {
   readonly energy: Energy;
@@ -60,8 +52,6 @@ interface Sale {
 
 @Injectable()
 export class OrdersService {
-  private readonly pages: OrderLanes;
-
   constructor(
     @Inject(Acceptance) private readonly acceptance: Acceptance,
     @Inject(QuotesService) private readonly quotes: QuotesService,
@@ -70,12 +60,9 @@ export class OrdersService {
     @Inject(OrderWaits) private readonly waits: OrderWaits,
     @Inject(OrdersByKey) private readonly orders: OrdersByKey,
     @Inject(Database) private readonly database: Database,
+    @Inject(ListQueue) private readonly lists: ListQueue,
     @Inject(Config) private readonly config: Config,
-  ) {
-    const total = Math.max(2, Math.floor(config.database.poolMax * PAGES_SHARE));
-    const perProject = Math.floor(total / 2);
-    this.pages = new OrderLanes({ total, perProject, waitingMax: PAGES_WAITING_MAX, waitMs: PAGE_WAIT_MS });
-  }
+  ) {}
 
   /**
    * Buys energy, at a quote's price or at the price of this moment. Throws ApiError with any code of the interface
@@ -122,7 +109,7 @@ export class OrdersService {
     beforeId: bigint | undefined,
   ): Promise<OrderPage> {
     const page = [projectId, beforeId ?? ID_MAX, limit + 1];
-    const rows = await this.pages.run(projectId, () =>
+    const rows = await this.lists.run(projectId, () =>
       status === undefined
         ? this.database.query<OrderRow>(LIST_ALL, page)
         : this.database.query<OrderRow>(LIST_BY_STATUS, [...page, status]),

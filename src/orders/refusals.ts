@@ -13,7 +13,7 @@ const WORDS: Readonly<Partial<Record<ErrorCode, string>>> = {
 /** Capacity comes back with rentals that end, every few seconds on a busy pool. */
 const CAPACITY_RETRY_SEC = 10;
 
-/** The refusal for a code that accept_order raised. */
+/** The refusal for a code that the database answered or raised. */
 export function refusalOf(code: ErrorCode): ApiError {
   const retry = code === 'CAPACITY_UNAVAILABLE' ? { retryAfterSec: CAPACITY_RETRY_SEC } : {};
   return new ApiError(code, WORDS[code] ?? 'The order was refused.', retry);

@@ -28,6 +28,7 @@ import { ForeignActs1760000000005 } from './migrations/0005-foreign-acts.js';
 import { Delivery1760000000007 } from './migrations/0007-delivery.js';
 import { CanariesClock1760000000008 } from './migrations/0008-canaries-clock.js';
 import { JudgedOnce1760000000009 } from './migrations/0009-judged-once.js';
+import { Refusals1760000000011 } from './migrations/0011-refusals.js';
 import { AuditRoles1760000000012 } from './migrations/0012-audit-roles.js';
 
 /** Every table as an entity without relations, for plain reads; money and state are written by SQL alone. */
@@ -65,6 +66,7 @@ const MIGRATIONS: readonly (new () => MigrationInterface & { readonly name: stri
   Delivery1760000000007,
   CanariesClock1760000000008,
   JudgedOnce1760000000009,
+  Refusals1760000000011,
   AuditRoles1760000000012,
 ];
 

@@ -1,10 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { DUMMY_KEY } from '../../src/auth/project-directory.js';
+import { ProjectFeed } from '../../src/auth/project-feed.js';
 import { until } from '../../src/local/wait.js';
-import { monotonicMs } from '../../src/clock.js';
+import { monotonicMs, sleep } from '../../src/clock.js';
 import { Sealers } from '../../src/platform.module.js';
 import { Customer, type Answer } from '../client.js';
 import { AUTHOR, openDoor, type DoorApp } from '../door.js';
+import { openLog } from '../log.js';
 import { openProxy, type Proxy } from '../proxy.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { createTestRedis, type TestRedis } from '../setup/redis.js';
@@ -285,3 +287,64 @@ test('a flood of bad signatures from one address locks out no project behind it 
     await strict.close();
   }
 }, 30_000);
+
+/** More ids than may be read in a second for callers who have proven nothing. */
+const strangersAt = (baseUrl: string) => Array.from({ length: 150 }, () => new Customer(baseUrl, randomUUID(), 'any'));
+
+test('a flood of bad signatures locks out no project that this process never read, old or new', async () => {
+  const old = await near.customer('known before the process');
+  const strict = await openDoor(testDatabase.url, {
+    MASTER_KEY,
+    REDIS_URL: testRedis.url,
+    BAD_SIGNATURES_PER_MINUTE: '1',
+  });
+  try {
+    const flood = async () => Promise.all(strangersAt(strict.baseUrl).map(async (each) => ask(each)));
+    expect(await flood()).toContain('RATE_LIMITED');
+    expect(await ask(old.at(strict.baseUrl))).toBe('OK');
+    const made = (await near.customer('made meanwhile')).at(strict.baseUrl);
+    expect(await flood()).not.toContain('OK');
+    expect(await ask(made)).toBe('OK');
+  } finally {
+    await strict.close();
+  }
+});
+
+test('a new key works at once though ids that nobody has are read again all the while', async () => {
+  const customer = await near.customer('rotates beside strangers');
+  await cache(customer);
+  const strangers = strangersAt(near.baseUrl);
+  const flood = async () => Promise.all(strangers.map(async (each) => ask(each)));
+  await flood();
+  let newKey = '';
+  await unannounced(async () => {
+    newKey = await near.projects.rotateKey(customer.merchant, AUTHOR);
+  });
+  // No id is read again within the second.
+  await sleep(1100);
+  await flood();
+  expect(await ask(customer.withKey(newKey))).toBe('OK');
+});
+
+test('ids that nobody has leave the line of look-ups to the projects there are', async () => {
+  const told: string[] = [];
+  const events = {
+    onChange: () => undefined,
+    onGap: () => undefined,
+    onIds: (ids: readonly string[]) => void told.push(...ids),
+  };
+  const customer = await near.customer('looked up');
+  const feed = new ProjectFeed(testDatabase.url, events, openLog('silent'));
+  await feed.start();
+  try {
+    expect(told).toContain(customer.merchant);
+    const strangers = Array.from({ length: 1000 }, async () => feed.read(randomUUID(), 'unknown'));
+    const known = feed.read(customer.merchant, 'known');
+    expect(await known).toMatchObject({ id: customer.merchant });
+    const outcomes = await Promise.allSettled(strangers);
+    expect(outcomes.map(({ status }) => status)).toContain('fulfilled');
+    expect(outcomes.map(({ status }) => status)).toContain('rejected');
+  } finally {
+    await feed.stop();
+  }
+});

@@ -2,7 +2,13 @@
  * The functions, triggers and unique indexes that this version of the code wants in its database. Migrations hold
  * literal copies; a test compares a migrated database with these, and `verify` compares the live one.
  */
-import { ACCEPT_ORDER_SQL, RESERVE_CAPACITY_SQL, SPLIT_CAPACITY_SQL, TAKE_FROM_SLOTS_SQL } from './accept-order.js';
+import {
+  ACCEPT_ORDER_SQL,
+  REFUSE_OR_ACCEPT_ORDER_SQL,
+  RESERVE_CAPACITY_SQL,
+  SPLIT_CAPACITY_SQL,
+  TAKE_FROM_SLOTS_SQL,
+} from './accept-order.js';
 import { FINAL_ROWS } from './final-rows.js';
 import { ROW_GUARDS } from './row-guards.js';
 import { MARK_FUNCTIONS } from './server-mark.js';
@@ -11,6 +17,7 @@ import { TRIGGER_FUNCTIONS } from './trigger-functions.js';
 /** The statement that makes each function, by the function's name. */
 export const FUNCTIONS: Readonly<Record<string, string>> = {
   accept_order: ACCEPT_ORDER_SQL,
+  refuse_or_accept_order: REFUSE_OR_ACCEPT_ORDER_SQL,
   reserve_capacity: RESERVE_CAPACITY_SQL,
   split_capacity: SPLIT_CAPACITY_SQL,
   take_from_slots: TAKE_FROM_SLOTS_SQL,

@@ -1,9 +1,9 @@
 /**
- * The queue in front of the database: orders are never refused for their rate (Contract 2), so a burst waits here
- * instead of holding every connection. One project's burst leaves room for the others, which take turns.
+ * A fair queue of projects: so much of one kind of work runs at once, so much of it for one project, and the projects
+ * that wait take turns. Nobody is refused for a rate; only a wait beyond its limit is, and a queue that is full.
  */
-import { monotonicMs } from '../clock.js';
-import { ApiError } from '../errors.js';
+import { monotonicMs } from './clock.js';
+import { ApiError } from './errors.js';
 
 interface Waiter {
   readonly enter: () => void;
@@ -14,16 +14,18 @@ interface Waiter {
 interface Limits {
   /** Running at once over all projects. */
   readonly total: number;
-  /** Running at once of one project: more would only queue on its balance row, holding connections. */
+  /** Running at once of one project. */
   readonly perProject: number;
   /** Waiting over all projects; beyond it the process is overloaded and says so. */
   readonly waitingMax: number;
+  /** Waiting of one project, so that one alone never fills the queue. */
+  readonly waitingPerProject: number;
   readonly waitMs: number;
 }
 
 const SWEEP_MS = 500;
 
-export class OrderLanes {
+export class FairQueue {
   private running = 0;
   private waiting = 0;
   private readonly runningOf = new Map<string, number>();
@@ -62,12 +64,11 @@ export class OrderLanes {
   }
 
   private async turn(projectId: string): Promise<void> {
-    if (this.waiting >= this.limits.waitingMax) throw busy();
+    const queue = this.queues.get(projectId) ?? [];
+    if (this.waiting >= this.limits.waitingMax || queue.length >= this.limits.waitingPerProject) throw busy();
     await new Promise<void>((resolve, reject) => {
-      const queue = this.queues.get(projectId);
-      const waiter = { enter: resolve, giveUp: reject, deadlineMs: monotonicMs() + this.limits.waitMs };
-      if (queue === undefined) this.queues.set(projectId, [waiter]);
-      else queue.push(waiter);
+      queue.push({ enter: resolve, giveUp: reject, deadlineMs: monotonicMs() + this.limits.waitMs });
+      this.queues.set(projectId, queue);
       this.waiting += 1;
       this.sweeper ??= setInterval(() => this.sweep(), SWEEP_MS);
     });
