@@ -8,7 +8,8 @@ import { FairQueue } from '../fair-queue.js';
 
 /** The part of the connections to Postgres that lists may take together. */
 const CONNECTIONS_SHARE = 0.25;
-const PER_PROJECT = 2;
+/** Of one project, and never more than half of all lists. */
+const PER_PROJECT_MAX = 2;
 const WAITING_MAX = 2000;
 const WAITING_PER_PROJECT = 200;
 const WAIT_MS = 10_000;
@@ -18,9 +19,10 @@ export class ListQueue {
   private readonly queue: FairQueue;
 
   constructor(@Inject(Config) config: Config) {
+    const total = Math.max(2, Math.floor(config.database.poolMax * CONNECTIONS_SHARE));
     this.queue = new FairQueue({
-      total: Math.max(PER_PROJECT, Math.floor(config.database.poolMax * CONNECTIONS_SHARE)),
-      perProject: PER_PROJECT,
+      total,
+      perProject: Math.min(PER_PROJECT_MAX, Math.floor(total / 2)),
       waitingMax: WAITING_MAX,
       waitingPerProject: WAITING_PER_PROJECT,
       waitMs: WAIT_MS,

@@ -1,4 +1,5 @@
-// What single conditions in the statements of money and capacity are there for. Each test fails when its one is taken out.
+// What single conditions in the statements of money and capacity are there for, and what one project may take of the
+// database. Each test fails when its one is taken out.
 import { credits } from '../../src/money/units.js';
 import { AUTHOR, makeCustomer, type TestApi } from '../factory.js';
 import { expectRefusal, openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
@@ -12,7 +13,8 @@ let world: OrderWorld;
 let api: TestApi;
 
 beforeAll(async () => {
-  world = await openOrderWorld();
+  // Connections enough for more lists than one project may run.
+  world = await openOrderWorld({ DATABASE_POOL_MAX: '40' });
   ({ api } = world);
 });
 
@@ -33,6 +35,94 @@ async function amountsOf(key: string): Promise<bigint[]> {
   );
   return rows.map((row) => row.sun);
 }
+
+/** The last id that any order took, also one that was taken back. */
+async function lastId(): Promise<bigint> {
+  const [row] = await api.database.query<{ id: bigint }>(
+    `SELECT last_value AS id FROM pg_sequences WHERE format('%I.%I', schemaname, sequencename)::regclass =
+            pg_get_serial_sequence('orders', 'id')::regclass`,
+  );
+  return row!.id;
+}
+
+it('an order without a quote that cannot be paid writes nothing, and its key is free', async () => {
+  const [poor, capped] = [await makeCustomer(api, 0n), await makeCustomer(api)];
+  await api.ledger.setDailyCap(capped.merchant, credits(PRICE - 1), AUTHOR);
+  const body = { receive_address: world.receiver(), energy: 65_000 };
+  const before = await lastId();
+  const address = { address: newOwner().address };
+  expectRefusal(await poor.post('/v1/orders', body, withKey('first')), 402, 'INSUFFICIENT_CREDITS');
+  expectRefusal(await poor.post('/v1/activate', address), 402, 'INSUFFICIENT_CREDITS');
+  expectRefusal(await capped.post('/v1/orders', body), 402, 'SPEND_CAP_REACHED');
+  const worthless = { ...body, receive_address: world.chain.token };
+  expectRefusal(await poor.post('/v1/orders', worthless, withKey('second')), 422, 'RECEIVER_NOT_SUPPORTED');
+  expect(await lastId()).toBe(before);
+  await api.ledger.topUp(poor.merchant, credits(PRICE), 'first', AUTHOR);
+  const bought = await poor.post('/v1/orders', body, withKey('first'));
+  expect([bought.status, bought.headers['idempotency-replayed']]).toEqual([202, undefined]);
+  // Nothing is left to pay with, and the replay comes before that.
+  const replayed = await poor.post('/v1/orders', body, withKey('first'));
+  expect([replayed.status, replayed.headers['idempotency-replayed']]).toEqual([202, 'true']);
+  expect(replayed.body.id).toBe(bought.body.id);
+});
+
+it('no request is refused for its credits beside an earlier one of its key that may still be accepted', async () => {
+  const customer = await makeCustomer(api, 0n);
+  const waits = async (): Promise<void> => {
+    for (;;) {
+      const waiting = await api.database.query(
+        `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+            AND query LIKE '%accept_order(%'`,
+      );
+      if (waiting.length > 0) return;
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  };
+  await asAdmin(world.env['DATABASE_URL']!, async (first) => {
+    await first.query('BEGIN');
+    // Credits that only this transaction sees, and an order of the key that is paid with them.
+    await first.query('UPDATE credit_account SET balance_credits = $2 WHERE project_id = $1', [
+      customer.merchant,
+      PRICE,
+    ]);
+    const { rows } = await first.query(
+      `SELECT refusal, created FROM refuse_or_accept_order($1, 'twice', sha256('x'), 'rental', NULL, NULL, $2, 65000, 3600,
+         2925000, $3, 30000000, 1000000, 1, NULL, NULL, 20, 2000)`,
+      [customer.merchant, world.receiver(), PRICE],
+    );
+    expect(rows).toEqual([{ refusal: null, created: true }]);
+    const second = customer.post('/v1/orders', { receive_address: world.receiver(), energy: 65_000 }, withKey('twice'));
+    await Promise.race([second, waits()]);
+    await first.query('COMMIT');
+    // The other request of the key is found, which by its hash was another one.
+    expectRefusal(await second, 422, 'IDEMPOTENCY_KEY_REUSED');
+  });
+});
+
+it('of many lists of one project two run at once, and those of others beside them', async () => {
+  const [greedy, other] = [await makeCustomer(api), await makeCustomer(api)];
+  const running = async (count: number): Promise<void> => {
+    for (;;) {
+      const rows = await api.database.query(
+        `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+            AND query LIKE 'SELECT o.id, o.key, o.kind%'`,
+      );
+      expect(rows.length).toBeLessThanOrEqual(count);
+      if (rows.length === count) return;
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  };
+  await asAdmin(world.env['DATABASE_URL']!, async (holder) => {
+    await holder.query('BEGIN');
+    await holder.query('LOCK TABLE orders IN ACCESS EXCLUSIVE MODE');
+    const lists = Array.from({ length: 12 }, async () => greedy.get('/v1/orders?limit=100'));
+    await running(2);
+    lists.push(other.get('/v1/orders'));
+    await running(3);
+    await holder.query('COMMIT');
+    expect((await Promise.all(lists)).map(({ status }) => status)).toEqual(new Array(13).fill(200));
+  });
+});
 
 it('a refund of an order of another day leaves what was spent today as it is', async () => {
   const customer = await makeCustomer(api);

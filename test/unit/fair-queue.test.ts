@@ -1,0 +1,81 @@
+import { ApiError } from '../../src/errors.js';
+import { FairQueue } from '../../src/fair-queue.js';
+
+const LIMITS = { total: 3, perProject: 2, waitingMax: 100, waitingPerProject: 50, waitMs: 60_000 };
+
+/** Work of named projects that runs until it is told to end. */
+class Stage {
+  /** In the order of their begins. */
+  readonly begun: string[] = [];
+  private readonly ends = new Map<string, () => void>();
+  readonly queue: FairQueue;
+
+  constructor(limits: Partial<typeof LIMITS> = {}) {
+    this.queue = new FairQueue({ ...LIMITS, ...limits });
+  }
+
+  /** Resolves with the name when it has run, or with the code of its refusal. */
+  async ask(project: string, name: string): Promise<string> {
+    try {
+      return await this.queue.run(project, async () => {
+        this.begun.push(name);
+        await new Promise<void>((resolve) => this.ends.set(name, resolve));
+        return name;
+      });
+    } catch (error) {
+      return (error as ApiError).code;
+    }
+  }
+
+  async end(name: string): Promise<void> {
+    this.ends.get(name)?.();
+    await new Promise(setImmediate);
+  }
+}
+
+describe('a fair queue', () => {
+  test('runs so much of a project and of all, and lets the waiting projects take turns', async () => {
+    const stage = new Stage();
+    const asked = ['a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'b2', 'c1'].map(async (name) => stage.ask(name[0]!, name));
+    await new Promise(setImmediate);
+    expect(stage.begun).toEqual(['a1', 'a2', 'b1']);
+    for (const name of ['a1', 'a2', 'b1']) await stage.end(name);
+    // One of each in turn, whoever asked most.
+    expect(stage.begun.slice(3)).toEqual(['a3', 'b2', 'c1']);
+    for (const name of ['b2', 'c1', 'a3', 'a4', 'a5']) await stage.end(name);
+    expect(await Promise.all(asked)).toEqual(['a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'b2', 'c1']);
+  });
+
+  test('holds so many of a project and leaves the other places to others', async () => {
+    const stage = new Stage({ waitingMax: 3, waitingPerProject: 2 });
+    const asked = ['a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'b1', 'b2', 'c1'].map(async (name) => stage.ask(name[0]!, name));
+    await new Promise(setImmediate);
+    // a5 and a6 find the places of their project taken, c1 finds all of them so.
+    expect(stage.begun).toEqual(['a1', 'a2', 'b1']);
+    for (const name of ['a1', 'a2', 'b1', 'a3', 'b2', 'a4']) await stage.end(name);
+    expect(await Promise.all(asked)).toEqual([
+      ...['a1', 'a2', 'a3', 'a4', 'SERVICE_UNAVAILABLE', 'SERVICE_UNAVAILABLE', 'b1', 'b2', 'SERVICE_UNAVAILABLE'],
+    ]);
+  });
+
+  test('refuses who waited too long, with Retry-After, and serves the next', async () => {
+    const stage = new Stage({ total: 1, waitMs: 1 });
+    const first = stage.ask('a', 'a1');
+    const late = stage.queue.run('b', () => Promise.resolve()).catch((error: unknown) => error);
+    expect(await late).toMatchObject({ code: 'SERVICE_UNAVAILABLE', retryAfterSec: 1 });
+    const next = stage.ask('c', 'c1');
+    await stage.end('a1');
+    await stage.end('c1');
+    expect(await Promise.all([first, next])).toEqual(['a1', 'c1']);
+  });
+
+  test('work that fails leaves its place', async () => {
+    const stage = new Stage({ total: 1 });
+    const failing = stage.queue.run('a', () => Promise.reject(new Error('broken')));
+    const next = stage.ask('b', 'b1');
+    await expect(failing).rejects.toThrow('broken');
+    await new Promise(setImmediate);
+    await stage.end('b1');
+    expect(await next).toBe('b1');
+  });
+});
