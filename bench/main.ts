@@ -10,7 +10,7 @@ import { figure } from './measure.js';
 import { millionRows } from './million.js';
 import { followRows } from './rows-follow.js';
 import { HttpRows, type Pace } from './rows-http.js';
-import { refusalRows } from './rows-refusals.js';
+import { fairnessRows } from './rows-fairness.js';
 import { delegationsPerSec, latencies } from './rows-worker.js';
 import { COLLECTING, RENTAL_SEC, soak } from './soak.js';
 import { Stage } from './stage.js';
@@ -116,9 +116,9 @@ if (options.soak) {
   );
 } else {
   if (only.test('http')) await withStage('requests', { blockMs: 1000, solidLag: 4 }, httpRows);
-  if (only.test('refusals')) {
-    await withStage('refusals', { blockMs: 1000, solidLag: 4 }, async (stage) => {
-      add(...(await refusalRows(stage, pace)));
+  if (only.test('fairness')) {
+    await withStage('fairness', { blockMs: 1000, solidLag: 4 }, async (stage) => {
+      add(...(await fairnessRows(stage, pace)));
     });
   }
   if (options.million) {
