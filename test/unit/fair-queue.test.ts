@@ -1,4 +1,4 @@
-import { ApiError } from '../../src/errors.js';
+import type { ApiError } from '../../src/errors.js';
 import { FairQueue } from '../../src/fair-queue.js';
 
 const LIMITS = { total: 3, perProject: 2, waitingMax: 100, waitingPerProject: 50, waitMs: 60_000 };
