@@ -5,12 +5,12 @@
 //   3  fulfilment/                      the worker's alone
 //   2  auth  billing  pool  verify → pool  quotes → billing, pool  simulation → quotes, billing  orders → quotes, billing, pool  accounts → orders, billing, quotes
 //   1  config  store  queue  chain  http  (platform.module provides them)
-//   0  errors  fatal  clock  batched  crash-point  repeat  seal  secret-file  system-user  money, and the pure files of feature rooms
+//   0  errors  fatal  clock  batched  fair-queue  crash-point  repeat  seal  secret-file  system-user  money, and the pure files of feature rooms
 //   apart: signer/ (holds the keys in a process of its own; knows chain/ and floor 0)
 //          devnet/ (spoken to over HTTP)
 //          local/ (embedded servers, for the demo, tests and benches)
 const pure =
-  '^src/(errors|fatal|clock|batched|crash-point|repeat|seal|secret-file|system-user)\\.ts$|^src/money/|^src/quotes/(price|sizing)\\.ts$|^src/orders/order-state\\.ts$|^src/auth/(signature|strict-json)\\.ts$';
+  '^src/(errors|fatal|clock|batched|fair-queue|crash-point|repeat|seal|secret-file|system-user)\\.ts$|^src/money/|^src/quotes/(price|sizing)\\.ts$|^src/orders/order-state\\.ts$|^src/auth/(signature|strict-json)\\.ts$';
 const outside = '^src/(config|settings-reader|platform\\.module)\\.ts$|^src/(store|queue|chain|http)/';
 const features = '^src/(auth|billing|pool|verify|quotes|simulation|orders|accounts)/';
 const apart = '^src/(devnet|local|signer)/';
