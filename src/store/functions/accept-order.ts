@@ -101,7 +101,7 @@ END $$`;
 /**
  * In front of accept_order: an order without a quote that would be refused for what is known of it, or for the balance as
  * it stands, is refused before anything is written, and by an answer instead of an error. It decides no acceptance: that
- * is accept_order's, under its locks. Measured reason: bench/README.md, "What refused callers cost the others".
+ * is accept_order’s, under its locks.
  */
 export const REFUSE_OR_ACCEPT_ORDER_SQL = `
 CREATE OR REPLACE FUNCTION refuse_or_accept_order(
