@@ -33,7 +33,7 @@ const AGAINST_STRANGERS: readonly PlantedBug[] = [
     test: integration('node-blocks')('a block is read once, whoever wants it and of which port'),
   },
   {
-    name: 'whoever signed, an act is the wallet owner’s',
+    name: 'an act is the wallet owner’s whoever signed it',
     changes: one(
       'verify/strangers.ts',
       `return meet(signers, await permitted) ? 'owner' : undefined;`,
