@@ -87,11 +87,20 @@ compose() {
   docker-compose --project-directory "$dir/compose" -f "$dir/compose/compose.json" \
     --profile cli --profile tls --profile watch --profile backup --profile signer --profile devnet config -q
 }
-POSTGRES_PASSWORD=p REDIS_PASSWORD=r compose
-for missing in POSTGRES_PASSWORD REDIS_PASSWORD; do
-  if (export POSTGRES_PASSWORD=p REDIS_PASSWORD=r; unset "$missing"; compose 2>/dev/null); then
-    fail "compose.yaml starts without $missing"
-  fi
+required=(POSTGRES_PASSWORD REDIS_PASSWORD DATABASE_PASSWORD_API DATABASE_PASSWORD_WORKER DATABASE_PASSWORD_CLI)
+with_settings() { # all but one, command...
+  local but=$1 name
+  shift
+  (
+    for name in "${required[@]}"; do
+      if [ "$name" = "$but" ]; then unset "$name"; else export "$name=$name"; fi
+    done
+    "$@"
+  )
+}
+with_settings none compose
+for missing in "${required[@]}"; do
+  if with_settings "$missing" compose 2>/dev/null; then fail "compose.yaml starts without $missing"; fi
 done
 echo 'compose.yaml: in order'
 
@@ -220,10 +229,13 @@ dump=$(DATABASE_URL=$server/sold docker/backup.sh "$dir/dumps")
 DATABASE_URL=$server/again docker/restore.sh "$dump" >"$dir/restored" 2>&1
 [ ! -s "$dir/restored" ] || { cat "$dir/restored"; fail 'restoring warns an ordinary owner'; }
 cli again migrate check
-for database in sold again; do
-  cli "$database" --json project list >"$dir/$database.json"
-  PGPASSWORD=admin-word "$bin/pg_dump" --schema-only "${admin%/*}/$database" | grep -v '^\\\(un\)\?restrict ' >"$dir/$database.sql"
-done
+cli again migrate # who may call the functions is not in the dump
+seen() { # database, name: what it holds, and its schema with owners and rights
+  cli "$1" --json project list >"$dir/$2.json"
+  PGPASSWORD=admin-word "$bin/pg_dump" --schema-only "${admin%/*}/$1" | grep -v '^\\\(un\)\?restrict ' >"$dir/$2.sql"
+}
+seen sold sold
+seen again again
 diff "$dir/sold.json" "$dir/again.json"
 diff "$dir/sold.sql" "$dir/again.sql"
 cli again --json verify --no-chain >/dev/null
@@ -251,3 +263,29 @@ left=$(PGPASSWORD=admin-word psql --no-psqlrc -tA --command "SELECT count(*) FRO
 grep -q pg_restore "$dir/calls" || fail 'the calls of the tools were not noted'
 ! grep -E 'owner(/|%2F)word' "$dir/calls" || fail 'the password is in the arguments of a process'
 echo 'drill: it tells good dumps from bad ones; no password was in the arguments of a process'
+
+# A database of the roles comes back on a server that has none of them, and becomes theirs again.
+as_admin() { # statement...
+  for statement in "$@"; do PGPASSWORD=admin-word "$bin/psql" --no-psqlrc -qtA --set=ON_ERROR_STOP=1 --command "$statement" "$admin"; done
+}
+if cli again migrate roles 2>"$dir/refused"; then fail 'who may not make roles made them'; fi
+grep -q 'migrate roles --sql' "$dir/refused" || { cat "$dir/refused"; fail 'nothing says what an administrator has to run'; }
+as_admin 'ALTER ROLE energy CREATEROLE' 'CREATE DATABASE theirs OWNER energy'
+cli again migrate roles
+seen again roles
+sleep 1
+of_roles=$(DATABASE_URL=$server/again docker/backup.sh "$dir/dumps")
+as_admin 'DROP DATABASE again'
+as_admin "SELECT format('DROP ROLE %I', rolname) FROM pg_roles WHERE rolname LIKE 'energy\_%'" >"$dir/roles.drop"
+mapfile -t drops <"$dir/roles.drop"
+[ ${#drops[@]} -gt 5 ] || fail 'the roles were not made'
+as_admin "${drops[@]}"
+DATABASE_URL=$server/theirs docker/restore.sh "$of_roles"
+cli theirs migrate
+seen theirs alone
+diff "$dir/sold.sql" "$dir/alone.sql"
+cli theirs migrate roles
+seen theirs theirs
+diff "$dir/roles.json" "$dir/theirs.json"
+diff "$dir/roles.sql" "$dir/theirs.sql"
+echo 'roles: a dump of a database of theirs is restored without them and with them, with the same rights'

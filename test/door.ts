@@ -18,9 +18,11 @@ import { Projects } from '../src/operator/projects.js';
 import { PlatformModule, Sealers } from '../src/platform.module.js';
 import { Database } from '../src/store/database.js';
 import { Customer } from './client.js';
+import { openAsOwner } from './factory.js';
 import { openLog } from './log.js';
 import { settings } from './operator.js';
 import { keepSaid } from './setup/canary.js';
+import { envAs } from './setup/roles.js';
 
 const PROBE = bodySchema({
   receive_address: required(text({ maxLength: 64 })),
@@ -107,6 +109,7 @@ export interface DoorApp {
   readonly metrics: () => Promise<string>;
   readonly projects: Projects;
   readonly ledger: Ledger;
+  /** The owner's: the app itself may do less. */
   readonly database: Database;
   /** A project with a key of its own, as a customer of this app. */
   readonly customer: (name: string) => Promise<Customer>;
@@ -119,7 +122,7 @@ export const AUTHOR = { actor: 'test', reason: 'test' };
 
 /** Starts a door on a free port. `env` adds to or replaces settings. */
 export async function openDoor(databaseUrl: string, env: Record<string, string> = {}): Promise<DoorApp> {
-  const config = readConfig(settings(databaseUrl, { LOG_LEVEL: 'silent', ...env }));
+  const config = readConfig(envAs(settings(databaseUrl, { LOG_LEVEL: 'silent', ...env }), 'api'));
   const lines: string[] = [];
   const log = openLog(config.logLevel, (line) => lines.push(line));
   const module = {
@@ -131,7 +134,7 @@ export async function openDoor(databaseUrl: string, env: Record<string, string> 
   const address = serverOf(app).address();
   if (address === null || typeof address === 'string') throw new Error('the door has no port');
   const baseUrl = `http://127.0.0.1:${address.port.toString()}`;
-  const database = app.get(Database);
+  const database = await openAsOwner(databaseUrl);
   const ledger = new Ledger(database);
   const projects = new Projects(database, app.get(Sealers), ledger);
   return {
@@ -149,11 +152,13 @@ export async function openDoor(databaseUrl: string, env: Record<string, string> 
     stop: async () => {
       await drain(serverOf(app), 60_000);
       await app.close();
+      await database.onApplicationShutdown();
     },
     close: async () => {
       keepSaid('metrics', await app.get(Metrics).registry.metrics());
       serverOf(app).closeAllConnections();
       await app.close();
+      await database.onApplicationShutdown();
     },
   };
 }

@@ -14,11 +14,13 @@ import { PoolWallets } from '../src/operator/pool-wallets.js';
 import { Projects } from '../src/operator/projects.js';
 import { Sealers } from '../src/platform.module.js';
 import { PoolSync } from '../src/pool/pool-sync.js';
+import { createDataSource } from '../src/store/data-source.js';
 import { Database } from '../src/store/database.js';
 import { Customer } from './client.js';
 import { openLog } from './log.js';
 import type { OrderChain, Owner } from './order-chain.js';
 import { keepSaid, noteKeysOf } from './setup/canary.js';
+import { envAs } from './setup/roles.js';
 
 export const AUTHOR = { actor: 'test', reason: 'a test wants it' };
 export const PREPAID: BillingTerms = { kind: 'prepaid' };
@@ -28,6 +30,7 @@ export interface TestApi {
   readonly baseUrl: string;
   readonly app: NestExpressApplication;
   readonly config: Config;
+  /** The owner's: the API itself may do less. */
   readonly database: Database;
   readonly ledger: Ledger;
   readonly projects: Projects;
@@ -52,15 +55,15 @@ export function serviceEnv(databaseUrl: string, redisUrl: string, chain: OrderCh
 
 /** Starts an API on a free port. `env` is everything that `readConfig` wants. */
 export async function openApi(env: Record<string, string>): Promise<TestApi> {
-  const config = readConfig(env);
+  const config = readConfig(envAs(env, 'api'));
   noteKeysOf(env);
   const log = openLog(config.logLevel);
   const app = await createHttpApp(ApiModule.for(config, log), config);
   await app.listen(0, '127.0.0.1');
   const address = serverOf(app).address();
   if (address === null || typeof address === 'string') throw new Error('the API has no port');
-  const database = app.get(Database);
-  const ledger = app.get(Ledger, { strict: false });
+  const database = await openAsOwner(env['DATABASE_URL']!);
+  const ledger = new Ledger(database);
   return {
     baseUrl: `http://127.0.0.1:${address.port.toString()}`,
     app,
@@ -72,8 +75,15 @@ export async function openApi(env: Record<string, string>): Promise<TestApi> {
       keepSaid('metrics', await app.get(Metrics).registry.metrics());
       serverOf(app).closeAllConnections();
       await app.close();
+      await database.onApplicationShutdown();
     },
   };
+}
+
+/** What a test does to a database beside the service, which may do less. */
+export async function openAsOwner(url: string): Promise<Database> {
+  const source = createDataSource({ url, poolMax: 8, applicationName: 'energy-test' });
+  return new Database(await source.initialize());
 }
 
 /** Puts a wallet into the pool, signing by its owner's key, and fills its slots. */
@@ -112,7 +122,7 @@ export interface ApiProcess {
 export async function startApi(env: Record<string, string>): Promise<ApiProcess> {
   const child = await startNode<string>('dist/bundle/main.api.js', {
     name: 'the API',
-    env: { ...env, LOG_LEVEL: 'info' },
+    env: { ...envAs(env, 'api'), LOG_LEVEL: 'info' },
     readyWhen: (line) => {
       const port = /"address":\{[^}]*"port":(\d+)[^}]*\},.*"msg":"listening"/.exec(line)?.[1];
       return port === undefined ? undefined : `http://127.0.0.1:${port}`;

@@ -1,6 +1,7 @@
 // API and worker processes from dist, as they are deployed: probes and metrics on a port apart, logs kept for the test.
 import { startNode, type NodeProcess } from '../src/local/processes.js';
 import { keepSaid } from './setup/canary.js';
+import { envAs } from './setup/roles.js';
 
 /** One line of a process's log. */
 export type LogLine = Readonly<Record<string, unknown>> & { readonly msg?: string };
@@ -26,7 +27,7 @@ export async function startMember(role: 'api' | 'worker', env: Record<string, st
   const lines: LogLine[] = [];
   const child = await startNode<Ports>(`dist/bundle/main.${role}.js`, {
     name: `the ${role}`,
-    env: { ...env, HOST: '127.0.0.1', PORT: '0', ADMIN_PORT: '0', LOG_LEVEL: 'info' },
+    env: { ...envAs(env, role), HOST: '127.0.0.1', PORT: '0', ADMIN_PORT: '0', LOG_LEVEL: 'info' },
     stopGraceMs: 25_000,
     readyWhen: (text) => {
       const line = readLine(text);

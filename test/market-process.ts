@@ -11,6 +11,7 @@ import { openLog } from './log.js';
 import { settings } from './operator.js';
 import { WHO } from './quote-chain.js';
 import type { QuoteWorld } from './quote-world.js';
+import { asRole } from './setup/roles.js';
 
 export interface MarketProcess {
   readonly market: Market;
@@ -25,7 +26,7 @@ export async function openMarketOf(
   forget: boolean,
 ): Promise<MarketProcess> {
   const config = readConfig(
-    settings(world.database.url, {
+    settings(asRole(world.database.url, 'api'), {
       TRON_FULL_NODE_URLS: world.node.url,
       TRON_READ_TIMEOUT_MS: '1000',
       TOKEN_CONTRACT: WHO.token,

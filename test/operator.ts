@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { runCli } from '../src/operator/cli.js';
 import { keepSaid, noteKeysOf, noteSecret } from './setup/canary.js';
+import { envAs } from './setup/roles.js';
 
 export interface CliResult {
   readonly code: number;
@@ -43,7 +44,7 @@ export function cliWith(env: Record<string, string>, answer?: string, input?: st
     let err = '';
     noteKeysOf(env);
     const code = await runCli(args, {
-      env,
+      env: args.includes('migrate') ? env : envAs(env, 'cli'),
       user: '',
       out: (text) => (out += text),
       err: (text) => (err += text),

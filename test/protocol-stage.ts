@@ -25,6 +25,7 @@ import { newOwner, stake, type OrderChain, type Owner } from './order-chain.js';
 import { createTestDatabase, type TestDatabase } from './setup/database.js';
 import { startDevnet, type Devnet } from './setup/devnet.js';
 import { createTestRedis, type TestRedis } from './setup/redis.js';
+import { envAs } from './setup/roles.js';
 import { openSpyNode, type SpyNode } from './spy-node.js';
 
 const YEARS_AGO_MS = Date.UTC(2020, 0, 1);
@@ -68,7 +69,7 @@ export class Hand {
   private constructor(private readonly context: INestApplicationContext) {}
 
   static async open(extra: Record<string, string> = {}): Promise<Hand> {
-    const config = readConfig({ ...env, ...extra });
+    const config = readConfig(envAs({ ...env, ...extra }, 'worker'));
     const log = openLog('silent');
     const context = await NestFactory.createApplicationContext(WorkerModule.for(config, log), { logger: false });
     workers.push(context);

@@ -21,6 +21,7 @@ import { cliWith, type Cli } from './operator.js';
 import { asAdmin } from './setup/admin.js';
 import { createTestDatabase } from './setup/database.js';
 import { createTestRedis } from './setup/redis.js';
+import { asRole, envAs } from './setup/roles.js';
 
 const { World } = (await import(new URL('../dist/local/world.js', import.meta.url).href)) as typeof worlds;
 const LIMIT_MS = 30_000;
@@ -50,12 +51,13 @@ export class ReconcileWorld {
       durable: false,
       databaseUrl: store.url,
       redisUrl: redis.url,
+      roleUrl: asRole,
       poolStakesTrx: [60_000, 50_000, 40_000],
       env: { POOL_SYNC_SEC: '1', POOL_ORPHAN_GRACE_SEC: '0', DURATION_MIN_SEC: '60', WORKER_SWEEP_MS: '100' },
     });
     const env = { ...world.env, LOG_LEVEL: 'silent', USER: 'tester' } as Record<string, string>;
     const api = await openApi({ ...env, PORT: '0' });
-    const config = readConfig(env);
+    const config = readConfig(envAs(env, 'worker'));
     const parts = WorkerModule.for(config, openLog('silent'));
     const worker = await NestFactory.createApplicationContext(parts, { logger: false });
     worker.get(Runner).start();
@@ -69,8 +71,9 @@ export class ReconcileWorld {
     });
   }
 
+  /** The owner's: the worker itself may do less. */
   get database(): Database {
-    return this.worker.get(Database);
+    return this.api.database;
   }
 
   /** One pass of the reconciler, now. */
@@ -90,7 +93,7 @@ export class ReconcileWorld {
   }
 
   async verify(terms: { settleWithinSec?: number } = {}): Promise<Report> {
-    return verifyBooks(this.database, { chain: this.worker.get(TronClient), ...terms });
+    return verifyBooks(this.worker.get(Database), { chain: this.worker.get(TronClient), ...terms });
   }
 
   async wallets(): Promise<WalletSeen[]> {

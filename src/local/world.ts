@@ -20,6 +20,8 @@ export interface WorldOptions {
   /** Given servers; ours are started otherwise (`embedded` as redisUrl: the JavaScript one). */
   readonly databaseUrl?: string | undefined;
   readonly redisUrl?: string | undefined;
+  /** Who a process is in a given database, for one that has logins; in one of our own they are made. */
+  readonly roleUrl?: (url: string, role: WorldRole) => string;
   /** Whether commits reach the disk: yes for a demo, no for tests. */
   readonly durable: boolean;
   /** Laid over the environment of the API, worker and CLI. */
@@ -31,6 +33,10 @@ export interface WorldOptions {
   readonly onStep?: (what: string) => void;
   readonly onLine?: (process: string, line: string) => void;
 }
+
+/** Whoever of the world's processes has a login of his own. */
+const WORLD_ROLES = ['api', 'worker', 'cli'] as const;
+export type WorldRole = (typeof WORLD_ROLES)[number];
 
 export interface PoolWallet extends ChainAccount {
   readonly hotKey: ChainAccount;
@@ -62,6 +68,7 @@ const COMMAND_LIMIT_MS = 60_000;
 const COMMAND_OUTPUT_MAX = 64 * 1024 * 1024;
 
 const run = promisify(execFile);
+const newPassword = (): string => randomBytes(24).toString('hex');
 /** Also from within the bundle, which is as deep in the build as this file. */
 const script = (name: string): string => fileURLToPath(new URL(`../bundle/${name}`, import.meta.url));
 
@@ -88,13 +95,18 @@ export class World {
   readonly masterKey = randomBytes(32).toString('base64');
   readonly processes: NodeProcess<unknown>[] = [];
   private readonly stops: (() => Promise<void>)[] = [];
+  /** Of the logins, as settings. */
+  private readonly passwords: Record<string, string> = {};
   /** Of the process that is the chain. */
   devnetPid = 0;
   private devnet: DevnetLine = { full: '', solid: '', control: '' };
+  /** The owner's, for migrations and for looking in from outside. */
   databaseUrl = '';
   redisUrl = '';
+  private roleUrl: (url: string, role: WorldRole) => string;
 
   private constructor(private readonly options: WorldOptions) {
+    this.roleUrl = options.roleUrl ?? ((url) => url);
     this.poolWallets = (options.poolStakesTrx ?? [POOL_STAKE_TRX]).map((_, index) => ({
       ...namedChainAccount(`local-pool-${index}`),
       hotKey: newChainAccount(),
@@ -131,7 +143,7 @@ export class World {
     return new Wallet(this.devnet.full);
   }
 
-  /** What the API, worker and CLI run with. */
+  /** What the API, worker and CLI run with, each under a login of its own. */
   get env(): NodeJS.ProcessEnv {
     return {
       DATABASE_URL: this.databaseUrl,
@@ -153,8 +165,9 @@ export class World {
   /** Runs an operator's command; returns what `--json` printed. A command is short: it may outlive us by that much. */
   async cli(...args: readonly string[]): Promise<Readonly<Record<string, unknown>>> {
     const asked = ['--json', '--yes', '--actor', 'local', '--reason', 'local world', ...args];
+    const env = args[0] === 'migrate' ? { ...this.env, ...this.passwords } : this.envAs('cli');
     const { stdout } = await run(process.execPath, [script('main.cli.js'), ...asked], {
-      env: { ...process.env, ...this.env, LOG_LEVEL: 'warn' },
+      env: { ...process.env, ...env, LOG_LEVEL: 'warn' },
       timeout: COMMAND_LIMIT_MS,
       maxBuffer: COMMAND_OUTPUT_MAX,
     }).catch((error: unknown) => {
@@ -179,19 +192,36 @@ export class World {
   }
 
   private async startService(
-    name: string,
+    name: 'api' | 'worker',
     file: string,
     ready: RegExp,
     env: NodeJS.ProcessEnv,
   ): Promise<NodeProcess<true>> {
     const process = await startNode<true>(script(file), {
       name,
-      env: { ...this.env, ...env },
+      env: this.envAs(name, env),
       readyWhen: (line) => (ready.test(line) ? true : undefined),
       onLine: (line) => this.options.onLine?.(name, line),
     });
     this.processes.push(process);
     return process;
+  }
+
+  private envAs(role: WorldRole, extra: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
+    const env = { ...this.env, ...extra };
+    return { ...env, DATABASE_URL: this.roleUrl(env['DATABASE_URL'] ?? '', role) };
+  }
+
+  /** On a server of our own each process gets a login; on a given one whoever gave it decides. */
+  private async makeLogins(): Promise<void> {
+    for (const role of WORLD_ROLES) this.passwords[`DATABASE_PASSWORD_${role.toUpperCase()}`] = newPassword();
+    await this.cli('migrate', 'roles', '--login');
+    this.roleUrl = (url, role) => {
+      const changed = new URL(url);
+      changed.username = `energy_${role}_login`;
+      changed.password = this.passwords[`DATABASE_PASSWORD_${role.toUpperCase()}`] ?? '';
+      return changed.href;
+    };
   }
 
   private async startServers(): Promise<void> {
@@ -301,6 +331,7 @@ export class World {
 
   private async addWallets(): Promise<void> {
     await this.cli('migrate');
+    if (this.options.databaseUrl === undefined) await this.makeLogins();
     this.options.onStep?.('the schema is migrated');
     const dir = await mkdtemp(join(tmpdir(), 'energy-keys-'));
     const add = async (role: string, wallet: PoolWallet): Promise<void> => {

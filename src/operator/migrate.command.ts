@@ -4,21 +4,25 @@
  */
 import type { Command } from 'commander';
 import { readSealKeys, readSecret } from '../config.js';
-import { migrateDown, MigrationKeptError, migrateUp, pendingMigrations, seedCanaries } from '../store/migrate.js';
+import {
+  giveRoles,
+  migrateDown,
+  MigrationKeptError,
+  migrateUp,
+  pendingMigrations,
+  rolesPlan,
+  RolesRefusedError,
+  seedCanaries,
+} from '../store/migrate.js';
+import { loginNamed } from '../store/roles.js';
 import type { Desk } from './desk.js';
-import { OperatorError } from './fault.js';
+import { OperatorError, usageError } from './fault.js';
+import { loginsFrom, passwordSetting } from './role-logins.js';
 
 export function addMigrateCommands(program: Command, desk: Desk): void {
   const migrate = program.command('migrate').description('bring the database to this version (same as migrate up)');
   const up = async (): Promise<void> => {
-    const sealKeys = readSealKeys(desk.terminal.env);
-    const done = await migrateUp(databaseUrl(desk));
-    if (sealKeys.size === 0) {
-      desk.warn('MASTER_KEY is not set: a process with a wrong one will be noticed once this ran with it.');
-    } else {
-      const { Sealers } = await import('../platform.module.js');
-      await seedCanaries(databaseUrl(desk), new Sealers({ sealKeys }).held);
-    }
+    const done = await bringUp(desk);
     desk.print(done.length === 0 ? 'Nothing to do: the database is current.' : `Migrated: ${done.join(', ')}.`, {
       migrated: done,
     });
@@ -51,6 +55,66 @@ export function addMigrateCommands(program: Command, desk: Desk): void {
       }
       desk.print('The database is current.', { pending });
     });
+  addRoles(migrate, desk);
+}
+
+/** Migrates and writes the canaries; returns the names of the migrations run. */
+async function bringUp(desk: Desk): Promise<string[]> {
+  const sealKeys = readSealKeys(desk.terminal.env);
+  const done = await migrateUp(databaseUrl(desk));
+  if (sealKeys.size === 0) {
+    desk.warn('MASTER_KEY is not set: a process with a wrong one will be noticed once this ran with it.');
+  } else {
+    const { Sealers } = await import('../platform.module.js');
+    await seedCanaries(databaseUrl(desk), new Sealers({ sealKeys }).held);
+  }
+  return done;
+}
+
+function addRoles(migrate: Command, desk: Desk): void {
+  migrate
+    .command('roles')
+    .description(
+      'make a database role for each process, with what it needs and no more; doing it again changes nothing',
+    )
+    .option('--login', `make a login for each role whose password is set: ${passwordSetting('api')}, … or …_FILE`)
+    .option('--sql', 'do nothing, print the statements for whoever may run them')
+    .action(async (options: { login?: true; sql?: true }) => {
+      const url = databaseUrl(desk);
+      if (options.sql === true) {
+        const pending = await pendingMigrations(url);
+        if (pending.length > 0) {
+          throw new OperatorError(`Pending: ${pending.join(', ')}. Run \`migrate\` first.`, 1, 'NOT_MIGRATED');
+        }
+        const statements = await rolesPlan(url);
+        desk.print(asScript(statements), { statements });
+        return;
+      }
+      const logins = options.login === true ? loginsFrom(desk.terminal.env) : [];
+      if (options.login === true && logins.length === 0) {
+        throw usageError(`No password is set: ${passwordSetting('api')}, ${passwordSetting('worker')} and so on.`);
+      }
+      const migrated = await bringUp(desk);
+      try {
+        const statements = await giveRoles(url, logins);
+        const names = logins.map(({ role }) => loginNamed(role));
+        const made = names.length === 0 ? '' : ` Logins with the passwords given: ${names.join(', ')}.`;
+        desk.print(`The schema is current, the roles are there, and this database is theirs.${made}`, {
+          migrated,
+          statements,
+          logins: names,
+        });
+      } catch (error) {
+        if (!(error instanceof RolesRefusedError)) throw error;
+        const says = `This user may not: ${error.message}. The schema is current, no role was touched. Let an administrator run what \`migrate roles --sql\` prints, and make the logins.`;
+        throw new OperatorError(says, 1, 'NOT_PERMITTED');
+      }
+    });
+}
+
+function asScript(statements: readonly string[]): string {
+  if (statements.length === 0) return '-- Nothing to do.';
+  return ['BEGIN', ...statements, 'COMMIT'].map((statement) => `${statement};`).join('\n');
 }
 
 function databaseUrl(desk: Desk): string {

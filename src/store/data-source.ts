@@ -28,6 +28,7 @@ import { ForeignActs1760000000005 } from './migrations/0005-foreign-acts.js';
 import { Delivery1760000000007 } from './migrations/0007-delivery.js';
 import { CanariesClock1760000000008 } from './migrations/0008-canaries-clock.js';
 import { JudgedOnce1760000000009 } from './migrations/0009-judged-once.js';
+import { LeastRights1760000000010 } from './migrations/0010-least-rights.js';
 import { Refusals1760000000011 } from './migrations/0011-refusals.js';
 import { AuditRoles1760000000012 } from './migrations/0012-audit-roles.js';
 
@@ -66,6 +67,7 @@ const MIGRATIONS: readonly (new () => MigrationInterface & { readonly name: stri
   Delivery1760000000007,
   CanariesClock1760000000008,
   JudgedOnce1760000000009,
+  LeastRights1760000000010,
   Refusals1760000000011,
   AuditRoles1760000000012,
 ];
@@ -83,6 +85,8 @@ interface DataSourceOptions {
   readonly statementTimeoutMs?: number;
   /** The longest one statement may wait for a lock; 10 s unless said, which a second request with the same key waits. */
   readonly lockTimeoutMs?: number;
+  /** A role that the connections act as from the beginning, of which their user must be a member. */
+  readonly actsAs?: string;
 }
 
 export function createDataSource(options: DataSourceOptions): DataSource {
@@ -108,6 +112,7 @@ export function createDataSource(options: DataSourceOptions): DataSource {
         `-c lock_timeout=${(options.lockTimeoutMs ?? 10_000).toString()}`,
         '-c idle_in_transaction_session_timeout=10000',
         '-c timezone=UTC',
+        ...(options.actsAs === undefined ? [] : [`-c role=${options.actsAs}`]),
       ].join(' '),
     },
   });

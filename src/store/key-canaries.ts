@@ -20,11 +20,20 @@ const WRITE = `INSERT INTO key_canary (purpose, sealed) VALUES ($1, $2) ON CONFL
  * Where no canary is, the newest secrets under the key stand for it. One that opens is enough: a single secret may have
  * been sealed by mistake, and can be replaced. Quotes are kept nowhere.
  */
-const NEWEST: Readonly<Partial<Record<SealPurpose, string>>> = {
-  'api-key': `SELECT id::text AS context, api_key_sealed AS sealed FROM project ORDER BY created_at DESC LIMIT 20`,
-  'pool-key': `SELECT address AS context, key_sealed AS sealed FROM pool_wallet WHERE key_sealed IS NOT NULL
-                ORDER BY id DESC LIMIT 20`,
+const NEWEST: Readonly<Partial<Record<SealPurpose, { readonly column: readonly string[]; readonly text: string }>>> = {
+  'api-key': {
+    column: ['project', 'api_key_sealed'],
+    text: `SELECT id::text AS context, api_key_sealed AS sealed FROM project ORDER BY created_at DESC LIMIT 20`,
+  },
+  'pool-key': {
+    column: ['pool_wallet', 'key_sealed'],
+    text: `SELECT address AS context, key_sealed AS sealed FROM pool_wallet WHERE key_sealed IS NOT NULL
+            ORDER BY id DESC LIMIT 20`,
+  },
 };
+
+/** A process whose login may not read the secrets has no use for their key, and only a canary to judge it by. */
+const MAY_READ = `SELECT has_column_privilege($1, $2, 'SELECT') AS may`;
 
 /** Seals the canary of a purpose. */
 export function sealCanary(purpose: SealPurpose, sealer: Sealer): Buffer {
@@ -65,9 +74,11 @@ export async function writeCanaries(database: Queryable, held: HeldSealers): Pro
 }
 
 async function opensNewest(database: Queryable, purpose: SealPurpose, sealer: Sealer): Promise<boolean> {
-  const text = NEWEST[purpose];
-  if (text === undefined) return true;
-  const rows = await database.query<{ context: string; sealed: Buffer }>(text);
+  const newest = NEWEST[purpose];
+  if (newest === undefined) return true;
+  const [right] = await database.query<{ may: boolean }>(MAY_READ, newest.column);
+  if (right?.may !== true) return true;
+  const rows = await database.query<{ context: string; sealed: Buffer }>(newest.text);
   const opens = rows.some(({ context, sealed }) => {
     const plain = sealer.open(sealed, context);
     plain?.fill(0);

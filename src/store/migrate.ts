@@ -1,21 +1,34 @@
-/** Brings a database to the schema of this version and back. Two at once wait for each other. */
+/** Brings a database to the schema and the rights of this version, and back. Two at once wait for each other. */
 import { MigrationExecutor, type DataSource, type QueryRunner } from 'typeorm';
 import { createDataSource } from './data-source.js';
-import { Database } from './database.js';
+import { Database, sqlStateOf, type Queryable } from './database.js';
 import { writeCanaries, type HeldSealers } from './key-canaries.js';
+import { OWNER, planGrants, planRoles, usesRoles, type Login } from './roles.js';
 
 /** Any constant; every migrating process of ours takes the same one. */
 const MIGRATION_LOCK = 7_246_083;
 const APPLICATION = 'energy-migrate';
 
-async function withMigrations<T>(databaseUrl: string, work: (source: DataSource) => Promise<T>): Promise<T> {
-  const source = createDataSource({
+const open = async (databaseUrl: string, actsAs?: string): Promise<DataSource> =>
+  createDataSource({
     url: databaseUrl,
     poolMax: 2,
     applicationName: APPLICATION,
     statementTimeoutMs: 0,
-  });
-  await source.initialize();
+    ...(actsAs !== undefined && { actsAs }),
+  }).initialize();
+
+/** `asOwner`: what is made belongs to the owner's role, where the database uses roles. */
+async function withMigrations<T>(
+  databaseUrl: string,
+  asOwner: boolean,
+  work: (source: DataSource) => Promise<T>,
+): Promise<T> {
+  let source = await open(databaseUrl);
+  if (asOwner && (await usesRoles(new Database(source)))) {
+    await source.destroy();
+    source = await open(databaseUrl, OWNER);
+  }
   const lock = source.createQueryRunner();
   try {
     await lock.query('SET lock_timeout = 0');
@@ -28,14 +41,51 @@ async function withMigrations<T>(databaseUrl: string, work: (source: DataSource)
   }
 }
 
-/** Runs what is pending; returns the names run. */
+/** Runs what is pending, and grants what it brought with it; returns the names run. */
 export async function migrateUp(databaseUrl: string): Promise<string[]> {
-  return withMigrations(databaseUrl, async (source) => (await source.runMigrations()).map((done) => done.name));
+  return withMigrations(databaseUrl, true, async (source) => {
+    const done = await source.runMigrations();
+    await new Database(source).transaction(async (tx) => runAll(tx, await planGrants(tx, await usesRoles(tx))));
+    return done.map(({ name }) => name);
+  });
+}
+
+async function runAll(tx: Queryable, statements: readonly string[]): Promise<void> {
+  for (const statement of statements) await tx.query(statement);
+}
+
+/** The statements that `giveRoles` would run now, but for passwords. */
+export async function rolesPlan(databaseUrl: string): Promise<string[]> {
+  return withMigrations(databaseUrl, false, async (source) => planRoles(new Database(source), []));
+}
+
+/** This user may not do it; nothing was done. */
+export class RolesRefusedError extends Error {
+  override readonly name = 'RolesRefusedError';
+}
+
+/**
+ * Makes the roles, hands this database to them, and makes the logins: all of it or nothing. Returns how many statements
+ * it took, 0 when all was so. Throws RolesRefusedError when the user of `databaseUrl` lacks the right to.
+ */
+export async function giveRoles(databaseUrl: string, logins: readonly Login[]): Promise<number> {
+  return withMigrations(databaseUrl, false, async (source) => {
+    try {
+      return await new Database(source).transaction(async (tx) => {
+        const plan = await planRoles(tx, logins);
+        await runAll(tx, plan);
+        return plan.length;
+      });
+    } catch (error) {
+      if (sqlStateOf(error) !== '42501') throw error;
+      throw new RolesRefusedError((error as Error).message, { cause: error });
+    }
+  });
 }
 
 /** Writes the canaries that are missing of the keys in `held`; throws StartError when a key is not the right one. */
 export async function seedCanaries(databaseUrl: string, held: HeldSealers): Promise<void> {
-  await withMigrations(databaseUrl, (source) => writeCanaries(new Database(source), held));
+  await withMigrations(databaseUrl, true, (source) => writeCanaries(new Database(source), held));
 }
 
 /** The newest migration is not taken back; the message says why, and nothing was done. */
@@ -55,7 +105,7 @@ interface TakenBack {
  * delegations, unfinished orders, balances. What is judged cannot change before the end.
  */
 export async function migrateDown(databaseUrl: string, database: string): Promise<TakenBack> {
-  return withMigrations(databaseUrl, async (source) => {
+  return withMigrations(databaseUrl, true, async (source) => {
     const runner = source.createQueryRunner();
     try {
       await runner.startTransaction();
@@ -80,7 +130,7 @@ export async function migrateDown(databaseUrl: string, database: string): Promis
 
 /** The names of this version's migrations that the database has not run; empty = current. */
 export async function pendingMigrations(databaseUrl: string): Promise<string[]> {
-  return withMigrations(databaseUrl, async (source) => {
+  return withMigrations(databaseUrl, false, async (source) => {
     const names = new Set(await migrationsIn(source));
     return source.migrations
       .map((migration) => migration.name ?? migration.constructor.name)

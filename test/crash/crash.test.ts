@@ -2,6 +2,7 @@
 import 'reflect-metadata';
 import { createTestDatabase } from '../setup/database.js';
 import { createTestRedis } from '../setup/redis.js';
+import { asRole } from '../setup/roles.js';
 import { crashProgramme } from './programme.js';
 
 /** Around the moments after which a restart must find exactly what was there before. */
@@ -19,6 +20,7 @@ it('a worker killed at any moment loses, doubles and forgets nothing', async () 
   try {
     const outcome = await crashProgramme({
       databaseUrl: store.url,
+      roleUrl: asRole,
       redisUrl: redis.url,
       points: POINTS,
       times: 1,

@@ -23,6 +23,7 @@ export interface StageOptions {
   readonly walletsTrx?: readonly number[];
   readonly env?: NodeJS.ProcessEnv;
   readonly databaseUrl?: string;
+  readonly roleUrl?: worlds.WorldOptions['roleUrl'];
   readonly redisUrl?: string;
   readonly onLine?: (process: string, line: string) => void;
 }
@@ -80,6 +81,7 @@ export class Stage {
       redisUrl: options.redisUrl,
       poolStakesTrx: options.walletsTrx ?? WALLETS_TRX,
       env: { ...SETTINGS, ...options.env },
+      ...(options.roleUrl === undefined ? {} : { roleUrl: options.roleUrl }),
       ...(options.onLine === undefined ? {} : { onLine: options.onLine }),
     });
     const parts = await openParts(world.env);

@@ -4,6 +4,7 @@ import { userInfo } from 'node:os';
 import { cliWith, settings, type Cli } from '../operator.js';
 import { asAdmin } from '../setup/admin.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
+import { asRole } from '../setup/roles.js';
 
 let database: TestDatabase;
 let cli: Cli;
@@ -42,10 +43,10 @@ describe('an act is kept', () => {
   it('with the role of the database and the user of the machine, beside the actor who was told', async () => {
     const made = await cli('--json', '--actor', 'alice', 'project', 'create', '--name', 'Audited');
     const { merchant } = made.json() as { merchant: string };
-    const [login] = await query('SELECT session_user AS role');
+    const login = new URL(asRole(database.url, 'cli')).username;
     const { entries } = await audit('--subject', merchant, '--action', 'project.create');
     expect(entries).toMatchObject([
-      { actor: 'alice', login_role: login!['role'], acting_role: login!['role'], os_user: userInfo().username },
+      { actor: 'alice', login_role: login, acting_role: login, os_user: userInfo().username },
     ]);
   });
 

@@ -215,12 +215,15 @@ describe('the day of a daily cap', () => {
       // A clock of the test's own stands before the database's for the statement below.
       await query(`CREATE SCHEMA told`);
       await query(`CREATE TABLE told.clock AS SELECT timestamptz '2030-05-01 23:59:59Z' AS now`);
+      await query(`GRANT USAGE ON SCHEMA told TO PUBLIC`);
+      await query(`GRANT SELECT ON told.clock TO PUBLIC`);
       await query(
         `CREATE FUNCTION told.clock_timestamp() RETURNS timestamptz LANGUAGE plpgsql VOLATILE AS
          $$ BEGIN RETURN (SELECT now FROM told.clock); END $$`,
       );
       await query(`UPDATE pool_wallet SET sells_until = '2031-01-01'`);
-      await late.query(`SET search_path = told, public, pg_catalog`);
+      // Its own clock, since the path of whoever calls it is none of its business.
+      await query(`ALTER FUNCTION accept_order SET search_path = told, public, pg_catalog`);
       await holder.query('BEGIN');
       await holder.query('SELECT 1 FROM credit_account WHERE project_id = $1 FOR UPDATE', [customer.merchant]);
       const charging = late.query(
@@ -236,6 +239,7 @@ describe('the day of a daily cap', () => {
     } finally {
       await holder.end();
       await source.destroy();
+      await query(`ALTER FUNCTION accept_order SET search_path = public, pg_temp`);
       await query(`DROP SCHEMA told CASCADE`);
       await keepSelling(world.api.database);
     }

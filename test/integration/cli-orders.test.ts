@@ -12,6 +12,7 @@ import { Customer } from '../client.js';
 import { makeCustomer, openApi, type TestApi } from '../factory.js';
 import { cliWith, type Cli } from '../operator.js';
 import { openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
+import { envAs } from '../setup/roles.js';
 
 let world: OrderWorld;
 let customer: Customer;
@@ -49,7 +50,10 @@ async function until(id: number, isReached: (order: Record<string, unknown>) => 
 }
 
 async function startWorker(extra: Record<string, string> = {}): Promise<NodeProcess<unknown>> {
-  return startNode('dist/bundle/main.worker.js', { name: 'the worker', env: { ...world.env, ...extra } });
+  return startNode('dist/bundle/main.worker.js', {
+    name: 'the worker',
+    env: envAs({ ...world.env, ...extra }, 'worker'),
+  });
 }
 
 describe('orders', () => {

@@ -3,7 +3,7 @@
 import { Registry } from 'prom-client';
 import { messageOf } from '../../src/errors.js';
 import { until } from '../../src/local/wait.js';
-import { isConnectionFault } from '../../src/store/database.js';
+import { Database, isConnectionFault } from '../../src/store/database.js';
 import { watchDatabase } from '../../src/store/database-metrics.js';
 import type { Customer } from '../client.js';
 import { makeCustomer } from '../factory.js';
@@ -56,7 +56,7 @@ it.each(
   'SQLSTATE %s at the %s is a 503 that names the key, is counted, and the same key buys once afterwards',
   async (state, when, fault) => {
     const registry = new Registry();
-    watchDatabase(registry, world.api.database);
+    watchDatabase(registry, world.api.app.get(Database));
     made += 1;
     const key = `trouble-${made.toString()}`;
     await whileFailing(state, when, async () => {
@@ -83,7 +83,11 @@ it('a server that takes no writes answers purchases 503 and reads as ever, is no
   const reconnect = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}' AND pid <> pg_backend_pid()`;
   await byHand(`ALTER DATABASE ${name} SET default_transaction_read_only = on`, reconnect);
   try {
-    const why = (): Promise<string> => world.api.database.checkWritable().then(() => 'ready', messageOf);
+    const why = (): Promise<string> =>
+      world.api.app
+        .get(Database)
+        .checkWritable()
+        .then(() => 'ready', messageOf);
     await until(async () => ((await why()).includes('takes no writes') ? true : undefined), 5000, 'not being ready');
     const answer = await customer.post('/v1/orders', body(), withKey('read-only'));
     expect([answer.status, answer.body.error, answer.body.key]).toEqual([503, 'SERVICE_UNAVAILABLE', 'read-only']);

@@ -6,6 +6,7 @@ import { openFaultyNode, type FaultyNode } from '../faulty-node.js';
 import { Desk } from '../fulfilment-desk.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { createTestRedis, type TestRedis } from '../setup/redis.js';
+import { asRole } from '../setup/roles.js';
 
 const ORDERS = 50;
 const START_LIMIT_MS = 90_000;
@@ -21,6 +22,7 @@ beforeAll(async () => {
   [store, redis] = await Promise.all([createTestDatabase(), createTestRedis()]);
   stage = await Stage.open({
     databaseUrl: store.url,
+    roleUrl: asRole,
     redisUrl: redis.url,
     blockMs: 300,
     solidLag: 3,

@@ -9,6 +9,7 @@ import { startNode, type NodeProcess } from '../../src/local/processes.js';
 import type { Customer } from '../client.js';
 import { makeCustomer } from '../factory.js';
 import { openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
+import { envAs } from '../setup/roles.js';
 
 const run = promisify(execFile);
 const FOLDER = new URL('../../examples/', import.meta.url).pathname;
@@ -48,7 +49,7 @@ beforeAll(async () => {
   }
   world = await openOrderWorld({ DURATION_MIN_SEC: String(RENTAL_SEC) });
   customer = await makeCustomer(world.api);
-  worker = await startNode('dist/bundle/main.worker.js', { name: 'the worker', env: world.env });
+  worker = await startNode('dist/bundle/main.worker.js', { name: 'the worker', env: envAs(world.env, 'worker') });
 }, 180_000);
 
 afterAll(async () => {

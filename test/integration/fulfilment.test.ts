@@ -6,6 +6,7 @@ import { Stage } from '../crash/stage.js';
 import { Desk, legsOf, sunOf } from '../fulfilment-desk.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { createTestRedis, withRedis, type TestRedis } from '../setup/redis.js';
+import { asRole } from '../setup/roles.js';
 
 const ENERGY_LIMIT = 180_000_000_000;
 /** More than any of the wallets can delegate. */
@@ -24,6 +25,7 @@ beforeAll(async () => {
   [store, redis] = await Promise.all([createTestDatabase(), createTestRedis()]);
   stage = await Stage.open({
     databaseUrl: store.url,
+    roleUrl: asRole,
     redisUrl: redis.url,
     blockMs: 100,
     solidLag: 8,

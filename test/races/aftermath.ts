@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { sleep } from '../../src/clock.js';
 import { startNode } from '../../src/local/processes.js';
 import type { Arena, Row } from './arena.js';
+import { envAs } from '../setup/roles.js';
 
 const run = promisify(execFile);
 const DELIVERY_LIMIT_MS = 300_000;
@@ -38,7 +39,7 @@ export async function booksAtLarge(arena: Arena): Promise<Row> {
 export async function deliveredAndVerified(arena: Arena): Promise<Row> {
   const worker = await startNode<true>('dist/bundle/main.worker.js', {
     name: 'the worker',
-    env: { ...arena.env, LOG_LEVEL: 'info' },
+    env: { ...envAs(arena.env, 'worker'), LOG_LEVEL: 'info' },
     readyWhen: (line) => (line.includes('"msg":"working"') ? true : undefined),
   });
   try {

@@ -28,7 +28,9 @@ export function databaseUrl(url: string, database: string): string {
 }
 
 /** A variable that the global set-up has set; without it the tests were not started through Jest's configuration. */
-export function fromSetup(name: 'TEST_DATABASE_URL' | 'TEST_DATABASE_PREFIX' | 'TEST_REDIS_URL'): string {
+export function fromSetup(
+  name: 'TEST_DATABASE_URL' | 'TEST_DATABASE_PREFIX' | 'TEST_ROLE_PASSWORD' | 'TEST_REDIS_URL',
+): string {
   const value = process.env[name];
   if (value === undefined) throw new Error(`${name} is not set: run the tests with jest.config.js`);
   return value;

@@ -19,7 +19,11 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   const adminUrl = fromSetup('TEST_DATABASE_URL');
   const prefix = fromSetup('TEST_DATABASE_PREFIX');
   const name = `${prefix}_${randomBytes(5).toString('hex')}`;
-  await asAdmin(adminUrl, (client) => client.query(`CREATE DATABASE ${name} TEMPLATE ${prefix}_template`));
+  await asAdmin(adminUrl, async (client) => {
+    await client.query(`CREATE DATABASE ${name} TEMPLATE ${prefix}_template`);
+    // The one right that is the database's own and does not come with the copy.
+    await client.query(`REVOKE TEMPORARY ON DATABASE ${name} FROM PUBLIC`);
+  });
   const url = databaseUrl(adminUrl, name);
   return {
     url,

@@ -5,8 +5,10 @@ import { randomBytes } from 'node:crypto';
 import { startPostgres } from '../../src/local/postgres.js';
 import { startRedis } from '../../src/local/redis.js';
 import { limited } from '../../src/local/wait.js';
+import type * as migrations from '../../src/store/migrate.js';
 import { asAdmin, databaseUrl } from './admin.js';
 import { beginSearch, endSearch } from './canary.js';
+import { dropLogins, makeLogins } from './roles.js';
 
 const MIGRATE_LIMIT_MS = 60_000;
 
@@ -62,16 +64,24 @@ async function findRedis(): Promise<string> {
   return redis.url;
 }
 
-/** A database with every migration run, of which each test file gets a copy. */
+/** A database with every migration run, which belongs to the roles; each test file gets a copy, rights included. */
 async function makeTemplate(adminUrl: string, prefix: string): Promise<void> {
   const template = `${prefix}_template`;
   await asAdmin(adminUrl, (client) => client.query(`CREATE DATABASE ${template}`));
-  stops.push(() => dropAll(adminUrl, prefix));
+  stops.push(async () => {
+    await dropAll(adminUrl, prefix);
+    await dropLogins(adminUrl, prefix);
+  });
   // Written apart from the check so that the set-up also serves a tree that has no store.
   const store = new URL('../../src/store/migrate.ts', import.meta.url);
   if (existsSync(store)) {
-    const { migrateUp } = (await import(store.href)) as { migrateUp: (url: string) => Promise<string[]> };
-    await limited(migrateUp(databaseUrl(adminUrl, template)), MIGRATE_LIMIT_MS, 'running the migrations');
+    const { giveRoles, migrateUp } = (await import(store.href)) as Pick<typeof migrations, 'giveRoles' | 'migrateUp'>;
+    const url = databaseUrl(adminUrl, template);
+    await limited(migrateUp(url), MIGRATE_LIMIT_MS, 'running the migrations');
+    await limited(giveRoles(url, []), MIGRATE_LIMIT_MS, 'making the roles');
+    const password = randomBytes(16).toString('hex');
+    process.env['TEST_ROLE_PASSWORD'] = password;
+    await makeLogins(adminUrl, prefix, password);
   }
   // A connection to the template would make every copy fail, so nobody gets one.
   await asAdmin(adminUrl, (client) => client.query(`ALTER DATABASE ${template} ALLOW_CONNECTIONS false`));

@@ -24,7 +24,7 @@ CREATE OR REPLACE FUNCTION accept_order(
   p_amount bigint, p_leg_slack bigint, p_refusal text, p_request_id text,
   p_legs_max integer DEFAULT ${LEGS_MAX.toString()}, p_lock_ms integer DEFAULT ${LOCK_WAIT_MS.toString()},
   OUT created boolean, OUT order_id bigint, OUT order_created_at timestamptz, OUT same_request boolean
-) LANGUAGE plpgsql AS $$
+) LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
   v_now timestamptz := clock_timestamp();
   v_key_wait text := current_setting('lock_timeout');

@@ -1,0 +1,214 @@
+/**
+ * What each process may do in the database, table by table: the whole of it, for the newest schema. `migrate` grants
+ * exactly this to the roles where they exist; a test fails when a table, a column of keys or a function is missing here
+ * or a migrated database grants anything else. The owner, who runs the migrations, may do everything.
+ */
+
+/** The roles by the process they are for, without `migrations`, who owns all of it. */
+export const ROLES = ['api', 'worker', 'cli', 'console_merchant', 'console_operator', 'sender', 'reports'] as const;
+export type Role = (typeof ROLES)[number];
+
+/** The columns a privilege is on; `but` goes by the columns that the table has when it is granted. */
+export type Columns = 'all' | { readonly only: readonly string[] } | { readonly but: readonly string[] };
+
+export interface Access {
+  readonly select?: Columns;
+  readonly insert?: Columns;
+  readonly update?: Columns;
+  readonly delete?: 'all';
+}
+
+const READ: Access = { select: 'all' };
+/** SELECT … FOR UPDATE wants UPDATE on some column; nobody can change this one, it is GENERATED ALWAYS. */
+const LOCK_ONLY = { only: ['id'] } as const;
+
+const ORDER_TERMS = [
+  ...['id', 'project_id', 'key', 'request_hash', 'quote_id', 'kind', 'receive_address', 'energy', 'duration_sec'],
+  ...['price_sun', 'credits', 'trx_usd_e8', 'request_id', 'created_at'],
+] as const;
+const LEG_TERMS = ['id', 'order_id', 'leg_no', 'kind', 'wallet_id', 'receive_address', 'amount_sun'] as const;
+/** Whose stake is used and which key signs for it: an operator's act. */
+const WALLET_IDENTITY = ['id', 'address', 'role', 'permission_id', 'key_address', 'key_sealed', 'created_at'] as const;
+const MARKET: Access = { select: 'all', insert: 'all', update: 'all', delete: 'all' };
+
+/** Every table of ours. Nobody but the owner may TRUNCATE, and rows that are kept for ever nobody else may DELETE. */
+export const TABLE_GRANTS: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>> = {
+  audit_log: {
+    // Which keys were ours before: an act on chain is judged by who signed it.
+    worker: READ,
+    cli: { select: 'all', insert: 'all' },
+    console_operator: READ,
+    reports: READ,
+  },
+  broadcast: {
+    // Pruning takes the oldest rows under locks.
+    worker: { select: 'all', insert: 'all', update: LOCK_ONLY, delete: 'all' },
+    cli: READ,
+    console_operator: READ,
+    reports: READ,
+  },
+  chain_tx: {
+    api: READ,
+    worker: { select: 'all', insert: 'all', update: { but: ['id', 'txid', 'raw_data', 'created_at'] } },
+    cli: { select: 'all', update: { only: ['status'] } },
+    console_operator: READ,
+    reports: READ,
+  },
+  clock_mark: {
+    worker: { select: 'all', update: { only: ['seen_at'] } },
+    cli: READ,
+    console_operator: READ,
+    reports: READ,
+  },
+  credit_account: {
+    api: READ,
+    worker: { select: 'all', update: { only: ['balance_credits', 'spent_credits'] } },
+    cli: { select: 'all', insert: 'all', update: { but: ['project_id'] } },
+    console_operator: READ,
+    reports: READ,
+  },
+  credit_entry: {
+    api: READ,
+    worker: { select: 'all', insert: 'all' },
+    cli: { select: 'all', insert: 'all' },
+    console_operator: READ,
+    reports: READ,
+  },
+  explained_finding: {
+    worker: READ,
+    cli: { select: 'all', insert: 'all', update: { but: ['fingerprint'] }, delete: 'all' },
+    console_operator: READ,
+    reports: READ,
+  },
+  judged_credits: {
+    worker: { select: 'all', insert: 'all', update: { only: ['credits'] }, delete: 'all' },
+    cli: READ,
+    console_operator: READ,
+    reports: READ,
+  },
+  judged_entries: {
+    worker: { select: 'all', insert: 'all' },
+    cli: READ,
+    console_operator: READ,
+    reports: READ,
+  },
+  // Written by the migrations; each process opens those of the keys it holds.
+  key_canary: {
+    api: READ,
+    worker: READ,
+    cli: { select: 'all', update: { only: ['sealed', 'sealed_at'] } },
+  },
+  leg: {
+    api: READ,
+    worker: { select: 'all', insert: 'all', update: { but: LEG_TERMS } },
+    cli: {
+      select: 'all',
+      update: { only: ['status', 'changed_at', 'closed_at', 'closed_by_txid', 'closed_reason'] },
+    },
+    console_operator: READ,
+    reports: READ,
+  },
+  market_state: { api: MARKET, worker: MARKET, cli: MARKET, console_operator: READ, reports: READ },
+  // TypeORM's own: every process looks whether the schema is its version's.
+  migrations: {
+    api: READ,
+    worker: READ,
+    cli: READ,
+    console_merchant: READ,
+    console_operator: READ,
+    sender: READ,
+    reports: READ,
+  },
+  order_event: {
+    // Written by the guard of orders, with the rights of whoever changes the order.
+    worker: { select: 'all', insert: 'all', update: LOCK_ONLY, delete: 'all' },
+    cli: READ,
+    console_operator: READ,
+    reports: READ,
+  },
+  orders: {
+    api: READ,
+    worker: { select: 'all', insert: 'all', update: { but: ORDER_TERMS } },
+    cli: {
+      select: 'all',
+      update: { only: ['fence', 'lease_until', 'next_run_at', 'needs_attention', 'reclaimed_at'] },
+    },
+    console_operator: READ,
+    reports: READ,
+  },
+  orphan_tx: {
+    api: READ,
+    worker: { select: 'all', insert: 'all', update: { only: ['order_id', 'gone_at', 'leg_ids'] } },
+    cli: { select: 'all', update: { only: ['leg_ids'] } },
+    console_operator: READ,
+    reports: READ,
+  },
+  pool_slot: {
+    api: READ,
+    worker: { select: 'all', update: { only: ['free_sun', 'free_transactions'] } },
+    cli: { select: 'all', insert: 'all', update: { only: ['free_sun', 'free_transactions'] } },
+    console_operator: READ,
+    reports: READ,
+  },
+  pool_wallet: {
+    api: { select: { but: ['key_sealed'] } },
+    worker: { select: 'all', update: { but: WALLET_IDENTITY } },
+    cli: { select: 'all', insert: 'all', update: { but: ['id', 'address', 'role', 'created_at'] } },
+    console_operator: { select: { but: ['key_sealed'] } },
+    reports: { select: { but: ['key_sealed'] } },
+  },
+  price_row: {
+    api: READ,
+    worker: READ,
+    cli: { select: 'all', insert: 'all', update: 'all', delete: 'all' },
+    console_operator: READ,
+    reports: READ,
+  },
+  project: {
+    api: READ,
+    worker: { select: { but: ['api_key_sealed'] } },
+    cli: { select: 'all', insert: 'all', update: { but: ['id', 'created_at'] } },
+    console_operator: { select: { but: ['api_key_sealed'] } },
+    reports: { select: { but: ['api_key_sealed'] } },
+  },
+  reconcile_state: {
+    worker: { select: 'all', update: { but: ['id'] } },
+    cli: READ,
+    console_operator: READ,
+    reports: READ,
+  },
+  sales_stop: {
+    api: READ,
+    worker: { select: 'all', insert: 'all', update: { but: ['id'] } },
+    cli: { select: 'all', insert: 'all', update: { but: ['id'] }, delete: 'all' },
+    console_operator: READ,
+    reports: READ,
+  },
+};
+
+/**
+ * Who may call each function. PUBLIC may call none: what one may do through them is written here. A trigger's function
+ * is called by nobody; it runs for whoever changes the row.
+ */
+export const FUNCTION_GRANTS: Readonly<Record<string, readonly Role[]>> = {
+  // Takes orders, legs, slots, ledger entries and balances with the owner's rights: the API has none on them.
+  accept_order: ['api'],
+  // In front of it, with the rights of whoever calls.
+  refuse_or_accept_order: ['api'],
+  reserve_capacity: ['worker'],
+  split_capacity: ['worker'],
+  take_from_slots: ['worker'],
+  server_mark: ['worker', 'cli'],
+  announce_project: [],
+  chain_tx_final: [],
+  chain_tx_guard: [],
+  credit_entry_guard: [],
+  leg_final: [],
+  leg_guard: [],
+  orders_guard: [],
+  orders_judged: [],
+  pool_wallet_status: [],
+  refuse_change: [],
+  sales_stop_reaches_wallets: [],
+  stamp_audit_entry: [],
+};

@@ -1,0 +1,245 @@
+/**
+ * The database's roles, one for each process, and the statements that bring a database to them: a plan is read from the
+ * catalogue, so that it can be run, or printed for an administrator where we may not. Owns no table.
+ */
+import { FUNCTION_GRANTS, ROLES, TABLE_GRANTS, type Access, type Columns, type Role } from './grants.js';
+import type { Queryable } from './database.js';
+
+/** Everyone a login can be made for. `migrations` owns every object. */
+export const ALL_ROLES = ['migrations', ...ROLES] as const;
+export type AnyRole = (typeof ALL_ROLES)[number];
+
+/** Roles are the whole server's: a name that nobody else takes. */
+export const roleNamed = (role: AnyRole): string => `energy_${role}`;
+/** The login that a process connects with, a member of its role. */
+export const loginNamed = (role: AnyRole): string => `${roleNamed(role)}_login`;
+export const OWNER = roleNamed('migrations');
+
+const SERVICE_LIMITS = { statement_timeout: '15s', idle_in_transaction_session_timeout: '10s' } as const;
+/** Of a login, where its connection says nothing else. A role hands nothing of the kind on to its members. */
+export const LOGIN_SETTINGS: Readonly<Record<AnyRole, Readonly<Record<string, string>>>> = {
+  // It works as the owner, so that whatever it makes is the owner's.
+  migrations: { role: OWNER },
+  api: SERVICE_LIMITS,
+  worker: SERVICE_LIMITS,
+  cli: SERVICE_LIMITS,
+  console_merchant: SERVICE_LIMITS,
+  console_operator: SERVICE_LIMITS,
+  sender: SERVICE_LIMITS,
+  reports: {
+    statement_timeout: '60s',
+    idle_in_transaction_session_timeout: '60s',
+    default_transaction_read_only: 'on',
+  },
+};
+
+/** One right as the catalogue has it; `on` is what GRANT wants after ON. */
+interface Right {
+  readonly on: string;
+  readonly privilege: string;
+  readonly grantee: string;
+}
+
+const rightText = ({ on, privilege, grantee }: Right): string => `${privilege} ON ${on} TO ${grantee}`;
+
+// Of the functions and the schema, also what PUBLIC has without being granted it.
+const RIGHTS = `
+  SELECT format('TABLE %s', c.relname) AS on, a.privilege_type AS privilege, a.grantee, c.relowner AS owner
+    FROM pg_class c, aclexplode(c.relacl) a
+   WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm') AND c.relname = ANY ($1::text[])
+  UNION ALL
+  SELECT format('TABLE %s', c.relname), format('%s (%s)', a.privilege_type, t.attname), a.grantee, c.relowner
+    FROM pg_class c JOIN pg_attribute t ON t.attrelid = c.oid AND NOT t.attisdropped, aclexplode(t.attacl) a
+   WHERE c.relnamespace = 'public'::regnamespace AND c.relname = ANY ($1::text[])
+  UNION ALL
+  SELECT format('FUNCTION %s(%s)', p.proname, pg_get_function_identity_arguments(p.oid)), a.privilege_type, a.grantee, p.proowner
+    FROM pg_proc p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
+   WHERE p.pronamespace = 'public'::regnamespace AND p.proname = ANY ($2::text[])
+  UNION ALL
+  SELECT format('SEQUENCE %s', c.relname), a.privilege_type, a.grantee, c.relowner
+    FROM pg_class c, aclexplode(c.relacl) a
+   WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'S'`;
+
+/** What is granted on our tables, sequences and functions to anyone but their owner, PUBLIC included. */
+export async function rightsIn(db: Queryable): Promise<Right[]> {
+  const rows = await db.query<Right>(
+    [
+      `SELECT r.on, r.privilege, CASE r.grantee WHEN 0 THEN 'PUBLIC' ELSE pg_get_userbyid(r.grantee)::text END AS grantee
+         FROM (`,
+      RIGHTS,
+      `) r WHERE r.grantee <> r.owner ORDER BY 1, 2, 3`,
+    ].join(''),
+    [Object.keys(TABLE_GRANTS), Object.keys(FUNCTION_GRANTS)],
+  );
+  return rows.map(({ on, privilege, grantee }) => ({ on, privilege, grantee }));
+}
+
+function columnsOf(columns: Columns, all: readonly string[]): readonly string[] {
+  if (columns === 'all') return all;
+  return 'only' in columns ? columns.only : all.filter((column) => !columns.but.includes(column));
+}
+
+function rightsOn(table: string, role: Role, access: Access, all: readonly string[]): Right[] {
+  const grantee = roleNamed(role);
+  return (['select', 'insert', 'update', 'delete'] as const).flatMap((act) => {
+    const columns = access[act];
+    if (columns === undefined) return [];
+    const privilege = act.toUpperCase();
+    if (columns === 'all') return [{ on: `TABLE ${table}`, privilege, grantee }];
+    return columnsOf(columns, all).map((column) => ({
+      on: `TABLE ${table}`,
+      privilege: `${privilege} (${column})`,
+      grantee,
+    }));
+  });
+}
+
+/** What this version wants to be granted in a database with its tables and functions. */
+export async function wantedRights(db: Queryable): Promise<Right[]> {
+  const tables = await db.query<{ name: string; columns: string[] }>(
+    `SELECT c.relname::text AS name, array_agg(t.attname::text ORDER BY t.attnum) AS columns
+       FROM pg_class c JOIN pg_attribute t ON t.attrelid = c.oid AND t.attnum > 0 AND NOT t.attisdropped
+      WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm') GROUP BY c.relname`,
+  );
+  const functions = await db.query<{ name: string; on: string }>(
+    `SELECT proname::text AS name, format('FUNCTION %s(%s)', proname, pg_get_function_identity_arguments(oid)) AS on
+       FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND prokind = 'f'`,
+  );
+  return [
+    ...tables.flatMap(({ name, columns }) =>
+      Object.entries(TABLE_GRANTS[name] ?? {}).flatMap(([role, access]) =>
+        rightsOn(name, role as Role, access, columns),
+      ),
+    ),
+    ...functions.flatMap(({ name, on }) =>
+      (FUNCTION_GRANTS[name] ?? []).map((role) => ({ on, privilege: 'EXECUTE', grantee: roleNamed(role) })),
+    ),
+  ];
+}
+
+/** Whether this database belongs to the roles: `migrate roles` has been run in it. */
+export async function usesRoles(db: Queryable): Promise<boolean> {
+  const rows = await db.query(
+    `SELECT FROM pg_class WHERE oid = to_regclass('public.migrations') AND pg_get_userbyid(relowner) = $1`,
+    [OWNER],
+  );
+  return rows.length > 0;
+}
+
+/**
+ * What is missing from, and too much in, the rights on our tables and functions. Where the roles are not used that is
+ * only what PUBLIC may call. Rights of anybody else are not ours to judge.
+ */
+export async function planGrants(db: Queryable, withRoles: boolean): Promise<string[]> {
+  const ours = new Set(['PUBLIC', ...ALL_ROLES.map(roleNamed)]);
+  const has = (await rightsIn(db)).filter(({ grantee }) => ours.has(grantee));
+  const wants = withRoles ? await wantedRights(db) : [];
+  const granted = new Set(has.map(rightText));
+  const wanted = new Set(wants.map(rightText));
+  return [
+    ...has
+      .filter((right) => !wanted.has(rightText(right)))
+      .map(({ on, privilege, grantee }) => `REVOKE ${privilege} ON ${on} FROM ${grantee}`),
+    ...wants.filter((right) => !granted.has(rightText(right))).map((right) => `GRANT ${rightText(right)}`),
+  ];
+}
+
+/** A role that two of us make at once is made by one. */
+const createRole = (name: string, attributes: string): string =>
+  `DO $$ BEGIN CREATE ROLE ${name} ${attributes}; EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $$`;
+
+interface Place {
+  readonly database: string;
+  readonly user: string;
+  readonly is_superuser: boolean;
+  readonly roles: readonly string[];
+  /** `role:member`, both ours or the one who asks. */
+  readonly members: readonly string[];
+  readonly public_creates: boolean;
+  readonly public_temp: boolean;
+  readonly schema_users: readonly string[];
+  readonly owner_creates: boolean;
+}
+
+const PLACE = `SELECT quote_ident(current_database()) AS database, quote_ident(session_user) AS user,
+    (SELECT rolsuper FROM pg_roles WHERE rolname = session_user) AS is_superuser,
+    ARRAY(SELECT rolname::text FROM pg_roles WHERE rolname = ANY ($1::text[])) AS roles,
+    ARRAY(SELECT format('%s:%s', r.rolname, m.rolname) FROM pg_auth_members x
+            JOIN pg_roles r ON r.oid = x.roleid JOIN pg_roles m ON m.oid = x.member WHERE r.rolname = ANY ($1::text[])) AS members,
+    EXISTS (SELECT FROM acl WHERE grantee = 0 AND privilege_type = 'CREATE') AS public_creates,
+    EXISTS (SELECT FROM pg_database d, aclexplode(coalesce(d.datacl, acldefault('d', d.datdba))) a
+             WHERE d.datname = current_database() AND a.grantee = 0 AND a.privilege_type = 'TEMPORARY') AS public_temp,
+    ARRAY(SELECT rolname::text FROM acl JOIN pg_roles ON oid = grantee WHERE privilege_type = 'USAGE') AS schema_users,
+    EXISTS (SELECT FROM acl JOIN pg_roles ON oid = grantee WHERE rolname = $2 AND privilege_type = 'CREATE') AS owner_creates
+  FROM (SELECT) one`;
+const SCHEMA_ACL = `WITH acl AS (SELECT a.* FROM pg_namespace n, aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a
+    WHERE n.nspname = 'public') `;
+
+/** A login to make or to give another password. */
+export interface Login {
+  readonly role: AnyRole;
+  /** As pg_authid keeps it (scramVerifier), so that no log of statements holds a password. */
+  readonly verifier: string;
+}
+
+/**
+ * Everything that makes this database belong to the roles, in order: roles, who may make what in it, owners, rights,
+ * logins. Empty but for passwords when all of it is so. Nothing is done here.
+ */
+export async function planRoles(db: Queryable, logins: readonly Login[]): Promise<string[]> {
+  const names = [...ALL_ROLES.map(roleNamed), ...ALL_ROLES.map(loginNamed)];
+  const [place] = await db.query<Place>([SCHEMA_ACL, PLACE].join(''), [names, OWNER]);
+  if (place === undefined) throw new Error('the database does not say what it is');
+  const groups = ALL_ROLES.map(roleNamed);
+  return [
+    ...groups.filter((name) => !place.roles.includes(name)).map((name) => createRole(name, 'NOLOGIN')),
+    // Who makes an owner's objects must be able to become it; a superuser can at any rate.
+    ...(place.is_superuser || place.members.includes(`${OWNER}:${place.user}`)
+      ? []
+      : [`GRANT ${OWNER} TO ${place.user}`]),
+    ...(place.public_creates ? ['REVOKE CREATE ON SCHEMA public FROM PUBLIC'] : []),
+    // A temporary table comes before ours of the same name, also in the guards that ask ours.
+    ...(place.public_temp ? [`REVOKE TEMPORARY ON DATABASE ${place.database} FROM PUBLIC`] : []),
+    ...groups
+      .filter((name) => !place.schema_users.includes(name))
+      .map((name) => `GRANT USAGE ON SCHEMA public TO ${name}`),
+    ...(place.owner_creates ? [] : [`GRANT CREATE ON SCHEMA public TO ${OWNER}`]),
+    ...(await planOwners(db)),
+    ...(await planGrants(db, true)),
+    ...(await planLogins(db, logins, place)),
+  ];
+}
+
+async function planOwners(db: Queryable): Promise<string[]> {
+  const rows = await db.query<{ statement: string }>(
+    `SELECT format('ALTER TABLE %s OWNER TO %s', relname, $3::text) AS statement FROM pg_class
+      WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND relname = ANY ($1::text[])
+        AND pg_get_userbyid(relowner) <> $3
+     UNION ALL
+     SELECT format('ALTER FUNCTION %s(%s) OWNER TO %s', proname, pg_get_function_identity_arguments(oid), $3::text) FROM pg_proc
+      WHERE pronamespace = 'public'::regnamespace AND proname = ANY ($2::text[]) AND pg_get_userbyid(proowner) <> $3
+      ORDER BY 1`,
+    [Object.keys(TABLE_GRANTS), Object.keys(FUNCTION_GRANTS), OWNER],
+  );
+  return rows.map(({ statement }) => statement);
+}
+
+async function planLogins(db: Queryable, logins: readonly Login[], place: Place): Promise<string[]> {
+  const settings = await db.query<{ line: string }>(
+    `SELECT format('%s %s', r.rolname, unnest(s.setconfig)) AS line
+       FROM pg_db_role_setting s JOIN pg_roles r ON r.oid = s.setrole WHERE s.setdatabase = 0`,
+  );
+  const has = new Set(settings.map(({ line }) => line));
+  return logins.flatMap(({ role, verifier }) => {
+    const [group, login] = [roleNamed(role), loginNamed(role)];
+    return [
+      ...(place.roles.includes(login) ? [] : [createRole(login, 'LOGIN')]),
+      ...(place.members.includes(`${group}:${login}`) ? [] : [`GRANT ${group} TO ${login}`]),
+      ...Object.entries(LOGIN_SETTINGS[role])
+        .filter(([name, value]) => !has.has(`${login} ${name}=${value}`))
+        .map(([name, value]) => ['ALTER ROLE', login, 'SET', name, '=', `'${value}'`].join(' ')),
+      // Base64, colons and dollars: nothing that ends a literal.
+      ['ALTER ROLE', login, 'PASSWORD', `'${verifier}'`].join(' '),
+    ];
+  });
+}

@@ -1,0 +1,410 @@
+// Least rights in the database: what each role may do is what is declared, no more, and a process needs no more than that.
+import { randomBytes } from 'node:crypto';
+import type pg from 'pg';
+import { Database } from '../../src/store/database.js';
+import { createDataSource } from '../../src/store/data-source.js';
+import { FUNCTION_GRANTS, TABLE_GRANTS } from '../../src/store/grants.js';
+import { migrateUp } from '../../src/store/migrate.js';
+import {
+  ALL_ROLES,
+  LOGIN_SETTINGS,
+  OWNER,
+  rightsIn,
+  roleNamed,
+  wantedRights,
+  type AnyRole,
+} from '../../src/store/roles.js';
+import { startPostgres, type Postgres } from '../../src/local/postgres.js';
+import { cliWith, settings, type Cli } from '../operator.js';
+import { asAdmin, databaseUrl } from '../setup/admin.js';
+import { createTestDatabase, type TestDatabase } from '../setup/database.js';
+import { asRole } from '../setup/roles.js';
+
+let test: TestDatabase;
+let database: Database;
+
+beforeAll(async () => {
+  test = await createTestDatabase();
+  const source = createDataSource({ url: test.url, poolMax: 2, applicationName: 'energy-test' });
+  await source.initialize();
+  database = new Database(source);
+});
+
+afterAll(async () => {
+  await database.onApplicationShutdown();
+  await test.drop();
+});
+
+/** What `statement` gets as an error when `role` runs it after `before`, which the owner ran; nothing stays. */
+async function refusalOf(role: AnyRole, statement: string, before = 'SELECT'): Promise<string> {
+  return asAdmin(test.url, async (client) => {
+    await client.query('BEGIN');
+    try {
+      await client.query(before);
+      await client.query(`SET LOCAL ROLE ${roleNamed(role)}`);
+      await client.query(statement);
+      return 'done';
+    } catch (error) {
+      return (error as pg.DatabaseError).code ?? String(error);
+    } finally {
+      await client.query('ROLLBACK');
+    }
+  });
+}
+
+describe('what a migrated database grants', () => {
+  it('is what is declared, for every table, column and function, and nothing to PUBLIC', async () => {
+    const text = (rights: Awaited<ReturnType<typeof rightsIn>>): string[] =>
+      rights.map(({ on, privilege, grantee }) => `${grantee} ${privilege} ${on}`).sort();
+    const wanted = text(await wantedRights(database));
+    expect(wanted.length).toBeGreaterThan(200);
+    expect(text(await rightsIn(database))).toEqual(wanted);
+  });
+
+  it('is declared for every table, view and function there is', async () => {
+    const tables = await database.query<{ name: string }>(
+      `SELECT relname::text AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p', 'v', 'm', 'f')`,
+    );
+    expect(tables.map(({ name }) => name).sort()).toEqual(Object.keys(TABLE_GRANTS).sort());
+    const functions = await database.query<{ name: string }>(
+      `SELECT DISTINCT proname::text AS name FROM pg_proc WHERE pronamespace = 'public'::regnamespace`,
+    );
+    expect(functions.map(({ name }) => name).sort()).toEqual(Object.keys(FUNCTION_GRANTS).sort());
+  });
+
+  it('needs no right on a sequence: each belongs to a column', async () => {
+    const free = await database.query(
+      `SELECT relname FROM pg_class c WHERE relkind = 'S' AND relnamespace = 'public'::regnamespace
+          AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = c.oid AND d.deptype IN ('a', 'i'))`,
+    );
+    expect(free).toEqual([]);
+  });
+
+  it('names only columns that are there', async () => {
+    const columns = await database.query<{ name: string }>(
+      `SELECT table_name || '.' || column_name AS name FROM information_schema.columns WHERE table_schema = 'public'`,
+    );
+    const known = new Set(columns.map(({ name }) => name));
+    const named = Object.entries(TABLE_GRANTS).flatMap(([table, byRole]) =>
+      Object.values(byRole).flatMap((access) =>
+        [access.select, access.insert, access.update].flatMap((of) =>
+          of === undefined || of === 'all' ? [] : ('only' in of ? of.only : of.but).map((name) => `${table}.${name}`),
+        ),
+      ),
+    );
+    expect(named.filter((name) => !known.has(name))).toEqual([]);
+  });
+
+  it('lets a sealed key be read by those alone who open it', async () => {
+    const readers = (await rightsIn(database))
+      .filter(({ on }) => on.startsWith('TABLE '))
+      .flatMap(({ on, privilege, grantee }) => {
+        const table = on.slice('TABLE '.length);
+        if (privilege === 'SELECT') return [`${table} ${grantee}`];
+        return /^SELECT \(.*_sealed\)$/.test(privilege) ? [`${table} ${grantee}`] : [];
+      });
+    const sealed = await database.query<{ table: string }>(
+      `SELECT table_name AS table FROM information_schema.columns WHERE table_schema = 'public' AND column_name LIKE '%\\_sealed'`,
+    );
+    const tables = new Set(sealed.map(({ table }) => table));
+    expect(readers.filter((reader) => tables.has(reader.split(' ')[0]!)).sort()).toEqual([
+      'pool_wallet energy_cli',
+      'pool_wallet energy_worker',
+      'project energy_api',
+      'project energy_cli',
+    ]);
+  });
+
+  it('is owned by the role of the migrations, and a function with the owner’s rights looks for its tables in one place', async () => {
+    const others = await database.query(
+      `SELECT relname::text AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND pg_get_userbyid(relowner) <> $1
+        UNION ALL SELECT proname::text FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND pg_get_userbyid(proowner) <> $1`,
+      [OWNER],
+    );
+    expect(others).toEqual([]);
+    const definers = await database.query(
+      `SELECT proname::text AS name, proconfig AS settings FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND prosecdef`,
+    );
+    expect(definers).toEqual([{ name: 'accept_order', settings: ['search_path=public, pg_temp'] }]);
+  });
+
+  it('lets nobody but the owner make an object in the schema, nor anyone a temporary table', async () => {
+    for (const role of ALL_ROLES) {
+      const may = role === 'migrations' ? 'done' : '42501';
+      expect([role, await refusalOf(role, `CREATE TABLE mine (id integer)`)]).toEqual([role, may]);
+      expect([role, await refusalOf(role, `CREATE TEMP TABLE leg (id integer)`)]).toEqual([role, '42501']);
+    }
+  });
+});
+
+const A_WALLET = `INSERT INTO pool_wallet (address, role, permission_id, key_address, key_sealed) VALUES ('T', 'pool', 2, 'T', 'x')`;
+const A_LEG = `INSERT INTO leg (order_id, leg_no, kind, wallet_id, receive_address, amount_sun, status)
+  VALUES (1, 1, 'rental', 1, 'T', 1, 'reserved')`;
+const AN_ENTRY = `INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, actor, reason)
+  VALUES ('a', gen_random_uuid(), 'funding', 'topup', 1, 'a', 'a')`;
+const AN_ORDER = `INSERT INTO orders (project_id, key, request_hash, kind, status, receive_address, price_sun, credits, trx_usd_e8, created_at)
+  VALUES (gen_random_uuid(), 'k', sha256(''), 'activation', 'reserved', 'T', 1, 1, 1, now())`;
+
+const REFUSED: readonly (readonly [role: AnyRole, what: string, statement: string, before?: string])[] = [
+  ['api', 'read a pool key', 'SELECT key_sealed FROM pool_wallet', A_WALLET],
+  ['api', 'read a pool key among all columns', 'SELECT * FROM pool_wallet', A_WALLET],
+  ['api', 'switch a trigger off', 'ALTER TABLE orders DISABLE TRIGGER orders_guard'],
+  ['api', 'act as a replica, where no trigger runs', 'SET session_replication_role = replica'],
+  ['api', 'replace a guard', 'CREATE OR REPLACE FUNCTION public.orders_guard() RETURNS trigger LANGUAGE sql AS $$ $$'],
+  ['api', 'write into the ledger', AN_ENTRY],
+  ['api', 'change a balance', 'UPDATE credit_account SET balance_credits = 1'],
+  ['api', 'write an order past its function', AN_ORDER],
+  ['api', 'reserve capacity without an order', `SELECT reserve_capacity(1, 'rental', 'T', 1, 1)`],
+  ['api', 'empty the orders', 'TRUNCATE orders'],
+  ['api', 'delete a leg', 'DELETE FROM leg', A_LEG],
+  ['worker', 'read an API key', 'SELECT api_key_sealed FROM project'],
+  ['worker', 'change a pool key', `UPDATE pool_wallet SET key_sealed = 'y'`, A_WALLET],
+  ['worker', 'have a wallet signed for by another key', `UPDATE pool_wallet SET key_address = 'T2'`, A_WALLET],
+  [
+    'worker',
+    'take an order in a project’s name',
+    `SELECT accept_order(gen_random_uuid(), 'k', 'x', 'rental', null, null, 'T', 1, 1, 1, 1, 1, 1, 1, null, null)`,
+  ],
+  ['worker', 'change what was sold', 'UPDATE orders SET credits = 1', AN_ORDER],
+  ['worker', 'forgive a debt limit', 'UPDATE credit_account SET floor_credits = NULL'],
+  ['worker', 'delete an order', 'DELETE FROM orders', AN_ORDER],
+  ['worker', 'delete a leg', 'DELETE FROM leg', A_LEG],
+  ['worker', 'empty the ledger', 'TRUNCATE credit_entry'],
+  ['worker', 'switch a trigger off', 'ALTER TABLE leg DISABLE TRIGGER ALL'],
+  ['cli', 'change the audit log', `UPDATE audit_log SET actor = 'b'`],
+  ['cli', 'delete from the ledger', 'DELETE FROM credit_entry', AN_ENTRY],
+  ['cli', 'switch a trigger off', 'ALTER TABLE audit_log DISABLE TRIGGER ALL'],
+  ['reports', 'read a pool key', 'SELECT key_sealed FROM pool_wallet'],
+  ['reports', 'read an API key', 'SELECT api_key_sealed FROM project'],
+  ['reports', 'write anything', `UPDATE price_row SET sun_per_energy = 1`],
+  ['sender', 'read an order', 'SELECT FROM orders'],
+  ['console_merchant', 'read an order', 'SELECT FROM orders'],
+  ['console_operator', 'write anything', `UPDATE price_row SET sun_per_energy = 1`],
+];
+
+it.each(REFUSED.map(([role, what, statement, before = 'SELECT']) => [role, what, statement, before] as const))(
+  'the role %s may not %s',
+  async (role, _what, statement, before) => {
+    expect(await refusalOf(role, statement, before)).toBe('42501');
+  },
+);
+
+it.each([
+  ['api', 'SELECT id, address FROM pool_wallet'],
+  ['worker', 'DELETE FROM broadcast'],
+  ['worker', 'DELETE FROM order_event'],
+  ['worker', 'SELECT key_sealed FROM pool_wallet'],
+  ['cli', 'DELETE FROM price_row'],
+  ['reports', 'SELECT * FROM orders'],
+] as const)('the role %s may run %s', async (role, statement) => {
+  expect(await refusalOf(role, statement)).toBe('done');
+});
+
+it.each(['api', 'worker', 'cli'] as const)('a login of %s has its role’s rights and no other’s', async (role) => {
+  await asAdmin(asRole(test.url, role), async (client) => {
+    await client.query('SELECT FROM orders');
+    for (const other of ALL_ROLES.filter((each) => each !== role)) {
+      await expect(client.query(`SET ROLE ${roleNamed(other)}`)).rejects.toMatchObject({ code: '42501' });
+    }
+  });
+});
+
+// Roles are a whole server's, and so these have one of their own.
+describe('migrate roles', () => {
+  const MASTER_KEY = randomBytes(32).toString('base64');
+  const password = (): string => randomBytes(16).toString('hex');
+  let postgres: Postgres;
+  let made = 0;
+
+  beforeAll(async () => {
+    postgres = await startPostgres({ durable: false });
+  }, 60_000);
+
+  afterAll(async () => {
+    await postgres.stop();
+  });
+
+  async function newDatabase(options = ''): Promise<string> {
+    made += 1;
+    const name = `roles_${made.toString()}`;
+    await asAdmin(postgres.url, (client) => client.query(`CREATE DATABASE ${name} ${options}`));
+    return databaseUrl(postgres.url, name);
+  }
+
+  const as = (url: string, user: string, secret: string): string => {
+    const changed = new URL(url);
+    [changed.username, changed.password] = [user, secret];
+    return changed.href;
+  };
+
+  const cli = (url: string, env: Record<string, string> = {}): Cli => cliWith(settings(url, { MASTER_KEY, ...env }));
+  const rolesOf = (url: string) =>
+    asAdmin(url, async (client) => {
+      const { rows } = await client.query<{ name: string }>(
+        `SELECT rolname AS name FROM pg_roles WHERE rolname LIKE 'energy\\_%' ORDER BY 1`,
+      );
+      return rows.map(({ name }) => name);
+    });
+
+  it('is not needed: a database that was only migrated is its user’s, who may do all of it, and nobody else may call its functions', async () => {
+    const url = await newDatabase();
+    expect((await cli(url)('migrate')).code).toBe(0);
+    expect(await rolesOf(url)).toEqual([]);
+    await asAdmin(url, async (client) => {
+      const { rows } = await client.query(
+        `SELECT DISTINCT proname FROM pg_proc p, aclexplode(coalesce(proacl, acldefault('f', proowner))) a
+          WHERE pronamespace = 'public'::regnamespace AND a.grantee = 0`,
+      );
+      expect(rows).toEqual([]);
+    });
+  });
+
+  it('prints no statements for tables that are not there yet', async () => {
+    const answer = await cli(await newDatabase())('migrate', 'roles', '--sql');
+    expect(answer).toMatchObject({ code: 1 });
+    expect(answer.err).toContain('Run `migrate` first');
+  });
+
+  it('makes roles and logins, does nothing the second time, and grants what a newer version brings', async () => {
+    const url = await newDatabase();
+    const secrets = { api: password(), reports: password(), migrations: password() };
+    const env = {
+      DATABASE_PASSWORD_API: secrets.api,
+      DATABASE_PASSWORD_REPORTS: secrets.reports,
+      DATABASE_PASSWORD_MIGRATIONS: secrets.migrations,
+    };
+    expect(await cli(url, env)('migrate', 'roles', '--login')).toMatchObject({ code: 0, err: '' });
+    expect(await rolesOf(url)).toEqual(
+      [...ALL_ROLES.map(roleNamed), 'energy_api_login', 'energy_migrations_login', 'energy_reports_login'].sort(),
+    );
+    expect((await cli(url)('--json', 'migrate', 'roles')).json()).toMatchObject({ statements: 0, logins: [] });
+    expect((await cli(url)('migrate', 'roles', '--sql')).out).toBe('-- Nothing to do.\n');
+
+    const api = as(url, 'energy_api_login', secrets.api);
+    await asAdmin(api, async (client) => {
+      await client.query('SELECT FROM orders');
+      await expect(client.query('SELECT key_sealed FROM pool_wallet')).rejects.toMatchObject({ code: '42501' });
+    });
+    await expect(asAdmin(as(url, 'energy_api_login', password()), () => Promise.resolve())).rejects.toThrow(/password/);
+    // Who migrates later is the owner's login, and what it makes is the owner's.
+    const migrations = as(url, 'energy_migrations_login', secrets.migrations);
+    await asAdmin(url, (client) =>
+      client.query(`DELETE FROM migrations WHERE name LIKE 'Least%'; GRANT DELETE ON orders TO energy_api;
+      REVOKE SELECT ON leg FROM energy_worker; ALTER TABLE project DISABLE TRIGGER ALL`),
+    );
+    await asAdmin(url, (client) =>
+      client.query(`DO $$ DECLARE t record; BEGIN FOR t IN SELECT tgname, tgrelid::regclass AS tab FROM pg_trigger
+      WHERE tgname ~ '^(project|credit_account|pool_wallet|orphan_tx)_(kept|no_truncate)$|^(broadcast|order_event)_no_truncate$'
+      LOOP EXECUTE format('DROP TRIGGER %I ON %s', t.tgname, t.tab); END LOOP; END $$`),
+    );
+    expect(await cli(migrations)('migrate')).toMatchObject({ code: 0, err: '' });
+    expect((await cli(url)('migrate', 'roles', '--sql')).out).toBe('-- Nothing to do.\n');
+  });
+
+  it('leaves migrations to the owner’s login, which sees who is connected', async () => {
+    const url = await newDatabase();
+    const name = new URL(url).pathname.slice(1);
+    const secrets = { api: password(), migrations: password() };
+    const env = { DATABASE_PASSWORD_API: secrets.api, DATABASE_PASSWORD_MIGRATIONS: secrets.migrations };
+    expect((await cli(url, env)('migrate', 'roles', '--login')).code).toBe(0);
+    const api = as(url, 'energy_api_login', secrets.api);
+    const refused = await cli(api)('migrate');
+    expect(refused.code).toBe(1);
+    expect(refused.err).toContain('permission denied to set role "energy_migrations"');
+    const owner = cli(as(url, 'energy_migrations_login', secrets.migrations));
+    const down = () => owner('--yes', 'migrate', 'down', '--database', name);
+    await asAdmin(api, async (client) => {
+      await client.query(`SET application_name = 'energy-api'`);
+      expect((await down()).err).toContain('The service is running (energy-api)');
+    });
+    expect(await down()).toMatchObject({ code: 0, err: '' });
+    expect(await owner('migrate')).toMatchObject({ code: 0, err: '' });
+    expect((await cli(url)('migrate', 'roles', '--sql')).out).toBe('-- Nothing to do.\n');
+  });
+
+  it('limits a login by its settings', async () => {
+    const url = await newDatabase();
+    const secret = password();
+    await cli(url, { DATABASE_PASSWORD_REPORTS: secret })('migrate', 'roles', '--login');
+    await asAdmin(as(url, 'energy_reports_login', secret), async (client) => {
+      for (const [name, value] of Object.entries(LOGIN_SETTINGS.reports)) {
+        const { rows } = await client.query<{ is: boolean }>(
+          `SELECT CASE WHEN $2::text ~ '^[0-9]' THEN current_setting($1)::interval = $2::interval
+                       ELSE current_setting($1) = $2 END AS is`,
+          [name, value],
+        );
+        expect([name, rows]).toEqual([name, [{ is: true }]]);
+      }
+    });
+  });
+
+  it('keeps passwords out of what the server is told', async () => {
+    const url = await newDatabase();
+    const secret = password();
+    await cli(url)('migrate');
+    await asAdmin(url, (client) =>
+      client.query(`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET log_statement = 'all'`),
+    );
+    expect((await cli(url, { DATABASE_PASSWORD_WORKER: secret })('migrate', 'roles', '--login')).code).toBe(0);
+    expect(postgres.tail()).toContain('ALTER ROLE energy_worker_login PASSWORD');
+    expect(postgres.tail()).not.toContain(secret);
+  });
+
+  it.each([
+    [{}, 'No password is set'],
+    [{ DATABASE_PASSWORD_API: 'short' }, 'at least 16'],
+    [{ DATABASE_PASSWORD_API: `Straßenbahn-${password()}` }, 'visible ASCII'],
+    [{ DATABASE_PASSWORD_API_FILE: '/nowhere/at/all' }, 'DATABASE_PASSWORD_API_FILE: '],
+    [{ DATABASE_PASSWORD_API: password(), DATABASE_PASSWORD_API_FILE: '/nowhere' }, 'are both set'],
+  ])('refuses passwords %j', async (env, says) => {
+    const url = await newDatabase();
+    await cli(url)('migrate');
+    const answer = await cli(url, env)('migrate', 'roles', '--login');
+    expect(answer.code).toBe(2);
+    expect(answer.err).toContain(says);
+  });
+
+  it('where the user may not make roles, does nothing and prints what an administrator has to run', async () => {
+    const secret = password();
+    await asAdmin(postgres.url, async (client) => {
+      await client.query(`CREATE ROLE plain LOGIN PASSWORD '${secret}'`);
+      for (const role of await rolesOf(postgres.url)) {
+        await client.query(`REASSIGN OWNED BY ${role} TO CURRENT_USER`).catch(() => undefined);
+      }
+    });
+    const url = await newDatabase('OWNER plain');
+    const plain = as(url, 'plain', secret);
+    expect((await cli(plain)('migrate')).code).toBe(0);
+    const refused = await cli(plain)('migrate', 'roles');
+    expect(refused.code).toBe(1);
+    expect(refused.err).toContain('migrate roles --sql');
+    const { out } = await cli(plain)('migrate', 'roles', '--sql');
+    expect(out).toContain('ALTER TABLE orders OWNER TO energy_migrations');
+    await asAdmin(url, (client) => client.query(out));
+    expect((await cli(url)('migrate', 'roles', '--sql')).out).toBe('-- Nothing to do.\n');
+    expect(await cli(plain)('migrate')).toMatchObject({ code: 0, err: '' });
+  });
+
+  it('a user who may make roles and owns the database needs nobody else', async () => {
+    const server = await startPostgres({ durable: false });
+    try {
+      const secret = password();
+      await asAdmin(server.url, async (client) => {
+        await client.query(`CREATE ROLE maker LOGIN CREATEROLE PASSWORD '${secret}'`);
+        await client.query('CREATE DATABASE made OWNER maker');
+      });
+      const url = as(databaseUrl(server.url, 'made'), 'maker', secret);
+      const api = password();
+      expect((await cli(url)('migrate')).code).toBe(0);
+      expect(await cli(url, { DATABASE_PASSWORD_API: api })('migrate', 'roles', '--login')).toMatchObject({
+        err: '',
+        code: 0,
+      });
+      expect((await cli(url)('migrate', 'roles', '--sql')).out).toBe('-- Nothing to do.\n');
+      expect(await migrateUp(url)).toEqual([]);
+      await asAdmin(as(url, 'energy_api_login', api), (client) => client.query('SELECT FROM orders'));
+    } finally {
+      await server.stop();
+    }
+  }, 60_000);
+});

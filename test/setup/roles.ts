@@ -1,0 +1,41 @@
+// The logins that the service runs under in tests: one of each role, of this run alone, so that runs on one server do
+// not change each other's passwords.
+import type { Role } from '../../src/store/grants.js';
+import { asAdmin, fromSetup } from './admin.js';
+
+const ROLES: readonly Role[] = ['api', 'worker', 'cli'];
+
+const loginOf = (prefix: string, role: Role): string => `${prefix}_${role}`;
+
+/** Makes the logins; the roles themselves must be there. */
+export async function makeLogins(adminUrl: string, prefix: string, password: string): Promise<void> {
+  await asAdmin(adminUrl, async (client) => {
+    for (const role of ROLES) {
+      await client.query(`CREATE ROLE ${loginOf(prefix, role)} LOGIN PASSWORD '${password}' IN ROLE energy_${role}`);
+    }
+  });
+}
+
+/** They own nothing, so that they can go once the databases are gone. */
+export async function dropLogins(adminUrl: string, prefix: string): Promise<void> {
+  await asAdmin(adminUrl, async (client) => {
+    for (const role of ROLES) await client.query(`DROP ROLE IF EXISTS ${loginOf(prefix, role)}`);
+  });
+}
+
+/** The same database as its role. Who is not the run's own user (another server's, a wrong password) stays who he is. */
+export function asRole(url: string, role: Role): string {
+  const admin = new URL(fromSetup('TEST_DATABASE_URL'));
+  if (!URL.canParse(url)) return url;
+  const changed = new URL(url);
+  if (changed.username !== admin.username || changed.password !== admin.password) return url;
+  changed.username = loginOf(fromSetup('TEST_DATABASE_PREFIX'), role);
+  changed.password = fromSetup('TEST_ROLE_PASSWORD');
+  return changed.href;
+}
+
+/** The settings of a process, in its role. */
+export function envAs<T extends Readonly<Record<string, string | undefined>>>(env: T, role: Role): T {
+  const url = env['DATABASE_URL'];
+  return url === undefined ? env : { ...env, DATABASE_URL: asRole(url, role) };
+}
