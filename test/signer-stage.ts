@@ -1,5 +1,6 @@
 // A signer in this process, with its files in a folder of its own and clocks that a test moves.
 import { createHash } from 'node:crypto';
+import { cpSync, readdirSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -30,6 +31,16 @@ export let server: SignerServer;
 export let signer: SocketSigner;
 let nowMs = 0;
 export const events: SignerEvent[] = [];
+
+/** Lays the signer's program where every user may read it: the folder of the project may be closed to others. */
+export function layProgram(path: string): void {
+  for (const name of readdirSync('dist/bundle').filter((each) => /^(main\.signer|part-.*)\.js$/.test(each))) {
+    cpSync(join('dist/bundle', name), join(path, name));
+  }
+  for (const name of ['secp256k1', 'node-gyp-build']) {
+    cpSync(join('node_modules', name), join(path, 'node_modules', name), { recursive: true, dereference: true });
+  }
+}
 
 export async function openFolder(): Promise<void> {
   folder = await mkdtemp(join(tmpdir(), 'signer-'));

@@ -44,12 +44,16 @@ export class Wallet {
   /** Makes a transaction at the node, signs it, sends it; returns its id. Throws with the node's words. */
   async send(path: string, body: Json, signer: ChainAccount): Promise<string> {
     const made = await this.post(`wallet/${path}`, { visible: true, ...body });
-    const transaction = (made['transaction'] ?? made) as Json;
-    if (typeof transaction['raw_data_hex'] !== 'string') throw new Error(`${path}: ${JSON.stringify(made)}`);
-    const signature = signWithKey(Buffer.from(transaction['raw_data_hex'], 'hex'), signer.privateKey).toString('hex');
-    const sent = await this.post('wallet/broadcasttransaction', { ...transaction, signature: [signature] });
-    if (sent['result'] !== true) throw new Error(`${path}: ${JSON.stringify(sent)}`);
-    return transaction['txID'] as string;
+    return this.signAndSend((made['transaction'] ?? made) as Json, signer);
+  }
+
+  /** Signs what a node made, sends it; returns its id. Throws with the node's words. */
+  async signAndSend(made: Json, signer: ChainAccount): Promise<string> {
+    if (typeof made['raw_data_hex'] !== 'string') throw new Error(`no transaction: ${JSON.stringify(made)}`);
+    const signature = signWithKey(Buffer.from(made['raw_data_hex'], 'hex'), signer.privateKey).toString('hex');
+    const sent = await this.post('wallet/broadcasttransaction', { ...made, signature: [signature] });
+    if (sent['result'] !== true) throw new Error(`${String(made['txID'])}: ${JSON.stringify(sent)}`);
+    return made['txID'] as string;
   }
 
   /** What became of a transaction, once it is in a block. */

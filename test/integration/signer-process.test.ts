@@ -2,23 +2,13 @@
 // it, and by the probe of its container. Other users than our own can only be had as root; otherwise all are ourselves.
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  chmodSync,
-  chownSync,
-  cpSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, chownSync, cpSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { GuardedProcess } from '../../src/local/guard.js';
 import { limited } from '../../src/local/wait.js';
-import { HOT_KEY, walletsFile } from '../signer-stage.js';
+import { HOT_KEY, layProgram, walletsFile } from '../signer-stage.js';
 
 const isRoot = process.getuid?.() === 0;
 interface User {
@@ -49,13 +39,7 @@ function lay(): void {
     if (isRoot) chownSync(path, SIGNER.uid, SIGNER.gid);
     chmodSync(path, mode);
   };
-  // Where every user may read it: the folder of the project may be closed to others.
-  for (const name of readdirSync('dist/bundle').filter((each) => /^(main\.signer|part-.*)\.js$/.test(each))) {
-    cpSync(join('dist/bundle', name), at('app', name));
-  }
-  for (const name of ['secp256k1', 'node-gyp-build']) {
-    cpSync(join('node_modules', name), at('app', 'node_modules', name), { recursive: true, dereference: true });
-  }
+  layProgram(at('app'));
   cpSync('docker/probe.mjs', at('app', 'probe.mjs'));
   for (const [name, mode] of [
     ['etc', 0o700],

@@ -1,9 +1,8 @@
 // The operators' page against the command line: every command it names exists and explains itself.
 import 'reflect-metadata';
-import { readFileSync } from 'node:fs';
 import { runCli } from '../../src/operator/cli.js';
+import { page } from '../operating-page.js';
 
-const page = readFileSync(new URL('../../docs/operating.md', import.meta.url), 'utf8');
 const named = [
   ...new Set([...page.matchAll(/(?:`|^ *)cli ([a-z][a-z-]*(?: [a-z][a-z-]*)?)/gm)].map((match) => match[1]!)),
 ];

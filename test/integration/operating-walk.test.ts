@@ -1,0 +1,352 @@
+// docs/operating.md walked as an operator would, on an empty Postgres and a local chain: every command of “From zero to
+// serving” as it stands there, with addresses in the place of the page's examples, to a delivered order; then what “The
+// signer” says, to another. A process gets the settings that the page gives it, and its own keys alone.
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { newChainAccount, Wallet, type ChainAccount } from '../../src/local/chain-account.js';
+import { GuardedProcess } from '../../src/local/guard.js';
+import { startPostgres, type Postgres } from '../../src/local/postgres.js';
+import { TEST_TOKEN_ABI, TEST_TOKEN_BYTECODE } from '../../src/local/test-token.js';
+import { limited } from '../../src/local/wait.js';
+import { blocksIn, commandsIn, section, spansIn } from '../operating-page.js';
+import { keepSaid, noteKeysOf, noteSecret } from '../setup/canary.js';
+import { startDevnet, type Devnet } from '../setup/devnet.js';
+import { createTestRedis, type TestRedis } from '../setup/redis.js';
+import { layProgram } from '../signer-stage.js';
+
+const COMMAND_LIMIT_MS = 60_000;
+const START_LIMIT_MS = 30_000;
+const STOP_GRACE_MS = 25_000;
+const SUN = 1_000_000;
+type Role = 'api' | 'worker' | 'cli';
+const password = (): string => randomBytes(12).toString('hex');
+const passwords: Readonly<Record<Role, string>> = { api: password(), worker: password(), cli: password() };
+const isRoot = process.getuid?.() === 0;
+/** An id that no machine gives to anybody. */
+const SIGNER_ID = 61_011;
+
+const zero = section('From zero to serving');
+const signing = section('The signer');
+const untyped = new Set(commandsIn(zero));
+
+const [cold, activator, bank, receiver, other] = Array.from({ length: 5 }, newChainAccount) as [
+  ChainAccount,
+  ChainAccount,
+  ChainAccount,
+  ChainAccount,
+  ChainAccount,
+];
+const token = newChainAccount().address;
+
+let dir: string;
+let postgres: Postgres;
+let redis: TestRedis;
+let chain: Devnet;
+/** What `.env.example` requires, but the keys. */
+let required: Record<string, string>;
+let masterKey: string;
+/** What the command line runs with: the administrator's, until it has its own. */
+let cliEnv: Record<string, string>;
+/** The addresses of the hot keys. */
+let hotKeys: Record<'pool' | 'activation', string>;
+let merchant: string;
+let apiKey: string;
+let apiUrl: string;
+let worker: GuardedProcess;
+const running: GuardedProcess[] = [];
+
+beforeAll(async () => {
+  dir = mkdtempSync(join(tmpdir(), 'operating-walk-'));
+  chmodSync(dir, 0o755);
+  const rich = ({ address }: ChainAccount, trx: number) => ({ address, balance: `${trx.toString()}000000` });
+  [postgres, redis, chain] = await Promise.all([
+    startPostgres({ durable: false }),
+    createTestRedis(),
+    startDevnet({
+      blockMs: 300,
+      genesis: {
+        accounts: [
+          ...[rich(cold, 5_300_000), rich(activator, 1000), rich(bank, 90_000_000_000)],
+          ...[rich(receiver, 1), rich(other, 1)],
+        ],
+        contracts: [
+          { address: token, origin: bank.address, name: 'Token', bytecode: TEST_TOKEN_BYTECODE, abi: TEST_TOKEN_ABI },
+        ],
+      },
+    }),
+  ]);
+  required = {
+    DATABASE_URL: postgres.url,
+    REDIS_URL: redis.url,
+    TRON_FULL_NODE_URLS: chain.fullUrl,
+    TRON_SOLIDITY_NODE_URLS: chain.solidUrl,
+    TOKEN_CONTRACT: token,
+    RATE_SOURCES: 'static',
+  };
+}, 60_000);
+
+afterAll(async () => {
+  await Promise.all(running.map((each) => each.stop('SIGTERM', STOP_GRACE_MS)));
+  await chain.stop();
+  await redis.close();
+  await postgres.stop();
+  rmSync(dir, { recursive: true });
+}, 60_000);
+
+interface Said {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Has a shell run lines of the page, in the operator's folder. What goes wrong is the test's end, with what was said. */
+async function shell(lines: string, env: Record<string, string>, input = ''): Promise<string> {
+  const { code, out, err } = await new Promise<Said>((done, failed) => {
+    const cli = `cli() { '${process.execPath}' '${resolve('dist/bundle/main.cli.js')}' "$@"; }`;
+    const child = spawn('bash', ['--norc', '-c', `set -euo pipefail\n${cli}\n${lines}`], {
+      cwd: dir,
+      env: { PATH: process.env['PATH'], USER: 'olga', ...env },
+      timeout: COMMAND_LIMIT_MS,
+    });
+    const texts = { out: '', err: '' };
+    child.stdout.on('data', (chunk) => (texts.out += String(chunk)));
+    child.stderr.on('data', (chunk) => (texts.err += String(chunk)));
+    child.once('error', failed);
+    child.once('close', (exit) => done({ code: exit ?? -1, ...texts }));
+    child.stdin.end(input);
+  });
+  keepSaid('command line', err);
+  if (code !== 0) throw new Error(`${lines}\nended with ${code.toString()}:\n${out}${err}`);
+  return out;
+}
+
+/** Replaces the examples of the page, each of which must be there. */
+function fill(line: string, examples: Readonly<Record<string, string>>): string {
+  for (const [example, real] of Object.entries(examples)) {
+    if (!line.includes(example)) throw new Error(`“${line}” does not name ${example}`);
+    line = line.replaceAll(example, real);
+  }
+  return line;
+}
+
+/** The command of the page: the one that is `beginning`, or else the only one that begins so. The examples are replaced. */
+function typed(beginning: string, examples: Readonly<Record<string, string>> = {}): string {
+  const commands = commandsIn(zero);
+  const found = commands.filter((each) => each === beginning);
+  if (found.length === 0) found.push(...commands.filter((each) => each.startsWith(`${beginning} `)));
+  if (found.length !== 1) throw new Error(`the page has ${found.length.toString()} commands “${beginning} …”`);
+  untyped.delete(found[0]!);
+  return fill(found[0]!, examples);
+}
+
+/** The settings of one process: its own login, its own keys. */
+async function settingsOf(role: Role): Promise<Record<string, string>> {
+  return { ...required, DATABASE_URL: urlOf(role), ...(await derivedKeys(role)) };
+}
+
+/** The database as the login that the page's table names for a process. */
+function urlOf(role: Role): string {
+  const whose = { api: 'the API', worker: 'the worker', cli: '`cli`, all but `migrate`' }[role];
+  const row = section('A login for each process')
+    .split('\n')
+    .find((line) => line.startsWith(`| ${whose} |`));
+  const login = spansIn(row ?? '').find((each) => each.startsWith('energy_'));
+  if (login === undefined) throw new Error(`the page names no login of ${whose}`);
+  const url = new URL(postgres.url);
+  url.username = login;
+  url.password = passwords[role];
+  return url.href;
+}
+
+const operate = (beginning: string, examples: Readonly<Record<string, string>> = {}): Promise<string> =>
+  shell(typed(beginning, examples), cliEnv);
+
+/** The lines of settings that the page's `cli secrets derive` prints for one process. */
+async function derivedKeys(role: Role): Promise<Record<string, string>> {
+  const span = spansIn(section('A key for each process')).find((each) => each.startsWith('cli secrets derive '));
+  const out = await shell(fill(span ?? '', { 'api|worker|cli': role }), { MASTER_KEY: masterKey });
+  const keys = Object.fromEntries(
+    out
+      .trim()
+      .split('\n')
+      .map((line) => line.split(/=(.*)/s).slice(0, 2) as [string, string]),
+  );
+  noteKeysOf(keys);
+  return keys;
+}
+
+/** Starts a process and waits for the line that says it works; returns that line too. */
+async function start(
+  command: string,
+  env: Record<string, string>,
+  more: { cwd?: string; user?: { uid: number; gid: number } | undefined } = {},
+): Promise<{ child: GuardedProcess; line: string }> {
+  let found: (line: string) => void = () => undefined;
+  const ready = new Promise<string>((done) => (found = done));
+  const [program, ...args] = command.split(' ');
+  const child = await GuardedProcess.start({
+    name: command,
+    command: program!,
+    args,
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
+    cwd: process.cwd(),
+    // npm hands it on to what it runs.
+    abandonSignal: 'TERM',
+    onLine: (line) => {
+      if (/"msg":"(listening|working)"/.test(line)) found(line);
+    },
+    ...more,
+  });
+  running.push(child);
+  const ended = child.exited.then((code) => {
+    throw new Error(`${command} ended with ${code.toString()}:\n${child.tail()}`);
+  });
+  return { child, line: await limited(Promise.race([ready, ended]), START_LIMIT_MS, `${command} becoming ready`) };
+}
+
+async function stop(child: GuardedProcess): Promise<void> {
+  running.splice(running.indexOf(child), 1);
+  await child.stop('SIGTERM', STOP_GRACE_MS);
+}
+
+/** Makes the page's hot key for a wallet, signs the update that is printed with the wallet's own key, and adds it. */
+async function addWallet(role: 'pool' | 'activation', wallet: ChainAccount): Promise<string> {
+  const file = role === 'pool' ? 'hot.key' : 'activation.key';
+  const names: Record<string, string> = role === 'pool' ? {} : { 'hot.key': file };
+  const roles: Record<string, string> = role === 'pool' ? {} : { '--role pool': '--role activation' };
+  const address = { TYourStakedWallet: wallet.address };
+  const made = await operate('cli pool new-key', names);
+  noteSecret('pool key', Buffer.from(readFileSync(join(dir, file), 'utf8').trim(), 'hex'));
+  const printed = await operate('cli pool permissions', { ...address, ...names, ...roles });
+  const build = /^ *(curl -s \S+\/wallet\/accountpermissionupdate .*)$/m.exec(printed)?.[1];
+  const built = JSON.parse(await shell(build ?? 'no curl was printed', {})) as Record<string, unknown>;
+  const txid = await new Wallet(chain.fullUrl).signAndSend(built, wallet);
+  expect(await new Wallet(chain.fullUrl).receipt(txid)).toMatchObject({ id: txid });
+  const added = await operate('cli pool add', { ...address, ...names, ...roles });
+  expect(added).toContain('sealed in the database');
+  return /T[1-9A-HJ-NP-Za-km-z]{33}/.exec(made)![0];
+}
+
+/** The page's program for a first order; returns what it prints. */
+async function order(to: string): Promise<Record<string, unknown>> {
+  const block = blocksIn(zero).find((each) => each.includes('read -rs API_KEY'));
+  const lines = fill(block ?? '', { 'http://127.0.0.1:3000': apiUrl, 'MERCHANT-ID': merchant, TReceiver: to });
+  const said = await shell(lines, {}, `${apiKey}\n`);
+  expect(said).toMatch(/^200 \{/);
+  return JSON.parse(said.slice(4)) as Record<string, unknown>;
+}
+
+test('the schema, and a login and keys for each process', async () => {
+  masterKey = (await shell(spansIn(zero).find((each) => each.startsWith('openssl rand')) ?? '', {})).trim();
+  cliEnv = { ...required, MASTER_KEY: masterKey };
+  noteKeysOf(cliEnv);
+  expect(await operate('cli migrate')).toContain('Migrated: ');
+  expect(await operate('cli migrate check')).toContain('current');
+  const logins = Object.entries(passwords).map(([role, secret]) => [`DATABASE_PASSWORD_${role.toUpperCase()}`, secret]);
+  await shell(typed('cli migrate roles'), { ...cliEnv, ...Object.fromEntries(logins) });
+  cliEnv = await settingsOf('cli');
+  expect(Object.keys(cliEnv).filter((name) => name.includes('KEY'))).toEqual([
+    'SEAL_KEY_API_KEYS',
+    'SEAL_KEY_POOL_KEYS',
+  ]);
+}, 60_000);
+
+test('the stake, hot keys that may do no more than they must, and the pool', async () => {
+  const node = new Wallet(chain.fullUrl);
+  const freeze = (account: ChainAccount, trx: number, resource: string): Promise<string> =>
+    node.send('freezebalancev2', { owner_address: account.address, frozen_balance: trx * SUN, resource }, account);
+  const sent = await Promise.all([
+    ...[freeze(bank, 20_000_000_000, 'ENERGY'), freeze(cold, 5_000_000, 'ENERGY'), freeze(cold, 200_000, 'BANDWIDTH')],
+  ]);
+  for (const txid of sent) await node.receipt(txid);
+  hotKeys = { pool: await addWallet('pool', cold), activation: await addWallet('activation', activator) };
+  expect(await operate('cli price list')).toContain('3 600');
+  await shell(`${typed('cli price set')} --yes`, cliEnv);
+  expect(await operate('cli price list')).toMatch(/3 600\D+45\b/);
+}, 90_000);
+
+test('API and worker, a project and a first order', async () => {
+  const commands = spansIn(zero).filter((each) => each.startsWith('npm run start:'));
+  expect(commands).toEqual(['npm run start:api', 'npm run start:worker']);
+  const own = { ADMIN_PORT: '0', HOST: '127.0.0.1', PORT: '0' };
+  const [api, first] = await Promise.all([
+    start(commands[0]!, { ...(await settingsOf('api')), ...own }),
+    start(commands[1]!, { ...(await settingsOf('worker')), ...own }),
+  ]);
+  worker = first.child;
+  const { address } = JSON.parse(api.line) as { address: { port: number } };
+  apiUrl = `http://127.0.0.1:${address.port.toString()}`;
+  await operate('cli doctor');
+  const created = await operate('cli project create');
+  merchant = /[0-9a-f]{8}-[0-9a-f-]{27}/.exec(created)![0];
+  apiKey = /\b[0-9a-f]{48}\b/.exec(created)![0];
+  noteSecret('API key', apiKey);
+  await shell(`${typed('cli project options')} ${merchant}`, cliEnv);
+  const said = await order(receiver.address);
+  await expectStory(said);
+}, 120_000);
+
+async function expectStory(said: Record<string, unknown>): Promise<void> {
+  const txid = expect.stringMatching(/^[0-9a-f]{64}$/) as string;
+  expect(said).toMatchObject({ status: 'delivered', delegations: [{ txid }] });
+  const [delegation] = said['delegations'] as { txid: string }[];
+  const story = await operate('cli orders explain', { KEY: String(said['key']) });
+  expect(story.replaceAll(/\s+/g, '')).toContain(delegation!.txid);
+  await operate('cli verify');
+}
+
+/** The folders of a signer of another user, in the page's words: its own for keys, one for the socket. */
+async function laySigner(): Promise<Record<string, string>> {
+  const owner = isRoot
+    ? { 'signer -g signer': `${SIGNER_ID.toString()} -g ${SIGNER_ID.toString()}` }
+    : { '-o signer -g signer ': '' };
+  const install = spansIn(signing).find((each) => each.startsWith('install -d ')) ?? '';
+  await shell(fill(install, { ...owner, '/run/signer': join(dir, 'run') }), {});
+  const keys = join(dir, 'signer');
+  mkdirSync(keys);
+  const wallets = blocksIn(signing).find((each) => each.includes('"permission_id"')) ?? '';
+  const text = fill(wallets, { TYourStakedWallet: cold.address, TYourActivationWallet: activator.address });
+  writeFileSync(join(keys, 'wallets.json'), text);
+  for (const name of ['hot.key', 'activation.key']) renameSync(join(dir, name), join(keys, name));
+  for (const name of ['', 'wallets.json', 'hot.key', 'activation.key']) {
+    chmodSync(join(keys, name), name === '' ? 0o700 : 0o600);
+    if (isRoot) chownSync(join(keys, name), SIGNER_ID, SIGNER_ID);
+  }
+  return {
+    SIGNER_SOCKET: join(dir, 'run', 'signer.sock'),
+    SIGNER_SOCKET_MODE: '0660',
+    SIGNER_WALLETS_FILE: join(keys, 'wallets.json'),
+    // As the page has it for a local chain.
+    SIGNER_CLOCK: 'chain',
+  };
+}
+
+test('the signer takes the hot keys over, and the worker delivers without any key', async () => {
+  const env = await laySigner();
+  const { SIGNER_SOCKET } = env as { SIGNER_SOCKET: string };
+  layProgram(join(dir, 'program'));
+  expect(spansIn(signing)).toContain('npm run start:signer');
+  const user = isRoot ? { uid: SIGNER_ID, gid: SIGNER_ID } : undefined;
+  await start(`${process.execPath} main.signer.js`, env, { cwd: join(dir, 'program'), user });
+  const probe = spansIn(signing).find((each) => each.startsWith('node docker/probe.mjs')) ?? '';
+  await shell(fill(probe, { 'docker/probe.mjs': resolve('docker/probe.mjs') }), { SIGNER_SOCKET });
+  const [setKey] = commandsIn(signing).filter((each) => each.startsWith('cli pool set-key '));
+  for (const [address, key] of [
+    [cold.address, hotKeys.pool],
+    [activator.address, hotKeys.activation],
+  ] as const) {
+    await shell(`${fill(setKey ?? '', { TYourStakedWallet: address, TItsHotKey: key })} --yes`, cliEnv);
+  }
+  await stop(worker);
+  await start('npm run start:worker', { ...required, DATABASE_URL: urlOf('worker'), ADMIN_PORT: '0', SIGNER_SOCKET });
+  const doctor = await shell(typed('cli doctor'), { ...cliEnv, SIGNER_SOCKET });
+  expect(doctor).toContain('signer');
+  await expectStory(await order(other.address));
+}, 120_000);
+
+test('no command of the page is left', () => {
+  expect([...untyped]).toEqual([]);
+});
