@@ -6,11 +6,13 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { addressOfKey } from '../../src/chain/keys.js';
 import { newChainAccount, Wallet, type ChainAccount } from '../../src/local/chain-account.js';
 import { GuardedProcess } from '../../src/local/guard.js';
+import { Merchant } from '../../src/local/merchant.js';
 import { startPostgres, type Postgres } from '../../src/local/postgres.js';
 import { TEST_TOKEN_ABI, TEST_TOKEN_BYTECODE } from '../../src/local/test-token.js';
-import { limited } from '../../src/local/wait.js';
+import { limited, until } from '../../src/local/wait.js';
 import { blocksIn, commandsIn, section, spansIn } from '../operating-page.js';
 import { keepSaid, noteKeysOf, noteSecret } from '../setup/canary.js';
 import { startDevnet, type Devnet } from '../setup/devnet.js';
@@ -19,6 +21,7 @@ import { layProgram } from '../signer-stage.js';
 
 const COMMAND_LIMIT_MS = 60_000;
 const START_LIMIT_MS = 30_000;
+const RECLAIM_LIMIT_MS = 90_000;
 const STOP_GRACE_MS = 25_000;
 const SUN = 1_000_000;
 type Role = 'api' | 'worker' | 'cli';
@@ -32,13 +35,9 @@ const zero = section('From zero to serving');
 const signing = section('The signer');
 const untyped = new Set(commandsIn(zero));
 
-const [cold, activator, bank, receiver, other] = Array.from({ length: 5 }, newChainAccount) as [
-  ChainAccount,
-  ChainAccount,
-  ChainAccount,
-  ChainAccount,
-  ChainAccount,
-];
+/** The first wallet's owner, one of another wallet, of the one that activates, and who has everything else. */
+const [cold, second, activator, bank] = [newChainAccount(), newChainAccount(), newChainAccount(), newChainAccount()];
+const receivers = [newChainAccount(), newChainAccount(), newChainAccount()] as const;
 const token = newChainAccount().address;
 
 let dir: string;
@@ -55,6 +54,8 @@ let hotKeys: Record<'pool' | 'activation', string>;
 let merchant: string;
 let apiKey: string;
 let apiUrl: string;
+/** The order that ends soon. */
+let brief: Record<string, unknown>;
 let worker: GuardedProcess;
 const running: GuardedProcess[] = [];
 
@@ -69,8 +70,8 @@ beforeAll(async () => {
       blockMs: 300,
       genesis: {
         accounts: [
-          ...[rich(cold, 5_300_000), rich(activator, 1000), rich(bank, 90_000_000_000)],
-          ...[rich(receiver, 1), rich(other, 1)],
+          ...[rich(cold, 5_300_000), rich(second, 200_000), rich(activator, 1000), rich(bank, 90_000_000_000)],
+          ...receivers.map((account) => rich(account, 1)),
         ],
         contracts: [
           { address: token, origin: bank.address, name: 'Token', bytecode: TEST_TOKEN_BYTECODE, abi: TEST_TOKEN_ABI },
@@ -144,7 +145,13 @@ function typed(beginning: string, examples: Readonly<Record<string, string>> = {
 
 /** The settings of one process: its own login, its own keys. */
 async function settingsOf(role: Role): Promise<Record<string, string>> {
-  return { ...required, DATABASE_URL: urlOf(role), ...(await derivedKeys(role)) };
+  const keys = await derivedKeys(role);
+  const whose = { api: 'API', worker: 'worker', cli: 'CLI' }[role];
+  const row = section('A key for each process')
+    .split('\n')
+    .find((line) => line.startsWith(`| ${whose} |`));
+  expect(Object.keys(keys)).toEqual(spansIn(row ?? ''));
+  return { ...required, DATABASE_URL: urlOf(role), ...keys };
 }
 
 /** The database as the login that the page's table names for a process. */
@@ -212,28 +219,41 @@ async function stop(child: GuardedProcess): Promise<void> {
   await child.stop('SIGTERM', STOP_GRACE_MS);
 }
 
-/** Makes the page's hot key for a wallet, signs the update that is printed with the wallet's own key, and adds it. */
-async function addWallet(role: 'pool' | 'activation', wallet: ChainAccount): Promise<string> {
-  const file = role === 'pool' ? 'hot.key' : 'activation.key';
-  const names: Record<string, string> = role === 'pool' ? {} : { 'hot.key': file };
-  const roles: Record<string, string> = role === 'pool' ? {} : { '--role pool': '--role activation' };
-  const address = { TYourStakedWallet: wallet.address };
-  const made = await operate('cli pool new-key', names);
-  noteSecret('pool key', Buffer.from(readFileSync(join(dir, file), 'utf8').trim(), 'hex'));
-  const printed = await operate('cli pool permissions', { ...address, ...names, ...roles });
-  const build = /^ *(curl -s \S+\/wallet\/accountpermissionupdate .*)$/m.exec(printed)?.[1];
-  const built = JSON.parse(await shell(build ?? 'no curl was printed', {})) as Record<string, unknown>;
-  const txid = await new Wallet(chain.fullUrl).signAndSend(built, wallet);
-  expect(await new Wallet(chain.fullUrl).receipt(txid)).toMatchObject({ id: txid });
-  const added = await operate('cli pool add', { ...address, ...names, ...roles });
-  expect(added).toContain('sealed in the database');
-  return /T[1-9A-HJ-NP-Za-km-z]{33}/.exec(made)![0];
+/** The page's words for a pool wallet and its key file, and what they become. */
+function namesOf(role: 'pool' | 'activation', wallet: ChainAccount, file: string): Record<string, string> {
+  return { TYourStakedWallet: wallet.address, '--role pool': `--role ${role}`, 'hot.key': file };
 }
 
-/** The page's program for a first order; returns what it prints. */
-async function order(to: string): Promise<Record<string, unknown>> {
+/** Signs the update that is printed for a hot key with the wallet's own key, and sends it. Returns the hot key's address. */
+async function permit(role: 'pool' | 'activation', wallet: ChainAccount, file: string): Promise<string> {
+  const hotKey = Buffer.from(readFileSync(join(dir, file), 'utf8').trim(), 'hex');
+  noteSecret('pool key', hotKey);
+  const printed = await operate('cli pool permissions', namesOf(role, wallet, file));
+  const build = /^ *(curl -s \S+\/wallet\/accountpermissionupdate .*)$/m.exec(printed)?.[1];
+  const built = JSON.parse(await shell(build ?? 'no curl was printed', {})) as Record<string, unknown>;
+  const node = new Wallet(chain.fullUrl);
+  await node.receipt(await node.signAndSend(built, wallet));
+  return addressOfKey(hotKey);
+}
+
+/** A wallet in the pool whose key the page's command makes and seals. Returns the key's address. */
+async function addWallet(role: 'pool' | 'activation', wallet: ChainAccount, file: string): Promise<string> {
+  const made = await operate('cli pool new-key', { 'hot.key': file });
+  const keyAddress = await permit(role, wallet, file);
+  expect(made).toContain(keyAddress);
+  expect(await operate('cli pool add', namesOf(role, wallet, file))).toContain('sealed in the database');
+  return keyAddress;
+}
+
+/** The page's program for a first order, with a member more where the page says; returns what it prints. */
+async function order(to: ChainAccount, member = ''): Promise<Record<string, unknown>> {
   const block = blocksIn(zero).find((each) => each.includes('read -rs API_KEY'));
-  const lines = fill(block ?? '', { 'http://127.0.0.1:3000': apiUrl, 'MERCHANT-ID': merchant, TReceiver: to });
+  const lines = fill(block ?? '', {
+    'http://127.0.0.1:3000': apiUrl,
+    'MERCHANT-ID': merchant,
+    TReceiver: to.address,
+    ' energy: 65000': ` ${member} energy: 65000`,
+  });
   const said = await shell(lines, {}, `${apiKey}\n`);
   expect(said).toMatch(/^200 \{/);
   return JSON.parse(said.slice(4)) as Record<string, unknown>;
@@ -248,10 +268,6 @@ test('the schema, and a login and keys for each process', async () => {
   const logins = Object.entries(passwords).map(([role, secret]) => [`DATABASE_PASSWORD_${role.toUpperCase()}`, secret]);
   await shell(typed('cli migrate roles'), { ...cliEnv, ...Object.fromEntries(logins) });
   cliEnv = await settingsOf('cli');
-  expect(Object.keys(cliEnv).filter((name) => name.includes('KEY'))).toEqual([
-    'SEAL_KEY_API_KEYS',
-    'SEAL_KEY_POOL_KEYS',
-  ]);
 }, 60_000);
 
 test('the stake, hot keys that may do no more than they must, and the pool', async () => {
@@ -259,10 +275,16 @@ test('the stake, hot keys that may do no more than they must, and the pool', asy
   const freeze = (account: ChainAccount, trx: number, resource: string): Promise<string> =>
     node.send('freezebalancev2', { owner_address: account.address, frozen_balance: trx * SUN, resource }, account);
   const sent = await Promise.all([
-    ...[freeze(bank, 20_000_000_000, 'ENERGY'), freeze(cold, 5_000_000, 'ENERGY'), freeze(cold, 200_000, 'BANDWIDTH')],
+    freeze(bank, 20_000_000_000, 'ENERGY'),
+    freeze(cold, 5_000_000, 'ENERGY'),
+    freeze(cold, 200_000, 'BANDWIDTH'),
+    freeze(second, 100_000, 'ENERGY'),
   ]);
   for (const txid of sent) await node.receipt(txid);
-  hotKeys = { pool: await addWallet('pool', cold), activation: await addWallet('activation', activator) };
+  hotKeys = {
+    pool: await addWallet('pool', cold, 'hot.key'),
+    activation: await addWallet('activation', activator, 'activation.key'),
+  };
   expect(await operate('cli price list')).toContain('3 600');
   await shell(`${typed('cli price set')} --yes`, cliEnv);
   expect(await operate('cli price list')).toMatch(/3 600\D+45\b/);
@@ -285,8 +307,10 @@ test('API and worker, a project and a first order', async () => {
   apiKey = /\b[0-9a-f]{48}\b/.exec(created)![0];
   noteSecret('API key', apiKey);
   await shell(`${typed('cli project options')} ${merchant}`, cliEnv);
-  const said = await order(receiver.address);
-  await expectStory(said);
+  await expectStory(await order(receivers[0]));
+  const briefly = spansIn(zero).find((each) => each.startsWith('"duration_sec":')) ?? '';
+  brief = await order(receivers[1], `${briefly},`);
+  await expectStory(brief);
 }, 120_000);
 
 async function expectStory(said: Record<string, unknown>): Promise<void> {
@@ -309,9 +333,12 @@ async function laySigner(): Promise<Record<string, string>> {
   mkdirSync(keys);
   const wallets = blocksIn(signing).find((each) => each.includes('"permission_id"')) ?? '';
   const text = fill(wallets, { TYourStakedWallet: cold.address, TYourActivationWallet: activator.address });
-  writeFileSync(join(keys, 'wallets.json'), text);
-  for (const name of ['hot.key', 'activation.key']) renameSync(join(dir, name), join(keys, name));
-  for (const name of ['', 'wallets.json', 'hot.key', 'activation.key']) {
+  const entries = JSON.parse(text) as Record<string, unknown>[];
+  entries.push({ ...entries[0], address: second.address, key_file: 'second.key' });
+  writeFileSync(join(keys, 'wallets.json'), JSON.stringify(entries));
+  const files = ['hot.key', 'activation.key', 'second.key'];
+  for (const name of files) renameSync(join(dir, name), join(keys, name));
+  for (const name of ['', 'wallets.json', ...files]) {
     chmodSync(join(keys, name), name === '' ? 0o700 : 0o600);
     if (isRoot) chownSync(join(keys, name), SIGNER_ID, SIGNER_ID);
   }
@@ -325,6 +352,9 @@ async function laySigner(): Promise<Record<string, string>> {
 }
 
 test('the signer takes the hot keys over, and the worker delivers without any key', async () => {
+  const openssl = spansIn(zero).find((each) => each.startsWith('(umask 077; openssl rand'));
+  await shell(fill(openssl ?? '', { 'hot.key': 'second.key' }), {});
+  const secondKey = await permit('pool', second, 'second.key');
   const env = await laySigner();
   const { SIGNER_SOCKET } = env as { SIGNER_SOCKET: string };
   layProgram(join(dir, 'program'));
@@ -340,11 +370,22 @@ test('the signer takes the hot keys over, and the worker delivers without any ke
   ] as const) {
     await shell(`${fill(setKey ?? '', { TYourStakedWallet: address, TItsHotKey: key })} --yes`, cliEnv);
   }
+  const address = { TYourStakedWallet: second.address, '--key-file hot.key': `--key-address ${secondKey}` };
+  expect(await operate('cli pool add', address)).toContain('held by the signer');
   await stop(worker);
   await start('npm run start:worker', { ...required, DATABASE_URL: urlOf('worker'), ADMIN_PORT: '0', SIGNER_SOCKET });
   const doctor = await shell(typed('cli doctor'), { ...cliEnv, SIGNER_SOCKET });
   expect(doctor).toContain('signer');
-  await expectStory(await order(other.address));
+  await expectStory(await order(receivers[2]));
+}, 120_000);
+
+test('the short rental comes back, and the books agree', async () => {
+  const customer = new Merchant(apiUrl, merchant, apiKey);
+  const path = `/v1/orders/${String(brief['key'])}`;
+  const isBack = async (): Promise<unknown> => (await customer.get(path)).body['reclaimed_at'];
+  expect(spansIn(zero)).toContain('reclaimed_at');
+  await until(async () => (await isBack()) ?? undefined, RECLAIM_LIMIT_MS, 'the reclaim');
+  await operate('cli verify');
 }, 120_000);
 
 test('no command of the page is left', () => {
