@@ -24,7 +24,7 @@ const volumeOf = (mount: string): string => mount.replace(/:[^:]*(?::ro)?$/, '')
 test('API, worker and CLI take their own keys from files of their own, and no setting of compose hides them', () => {
   for (const [name, service] of Object.entries({ api, worker, cli })) {
     expect(service.env_file).toEqual(['.env', { path: `${name}.env`, required: false }]);
-    const set = Object.keys(service.environment ?? {});
+    const set = Object.keys(service.environment ?? {}).sort();
     expect(set.filter((each) => SECRET_SETTINGS.has(each))).toEqual(['DATABASE_URL', 'REDIS_URL']);
   }
 });
