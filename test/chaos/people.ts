@@ -7,6 +7,7 @@ import { signWithKey } from '../../src/chain/keys.js';
 import { seededRandom } from '../../src/devnet/faults-spec.js';
 import { newChainAccount, type ChainAccount } from '../../src/local/chain-account.js';
 import { POOL_OPERATIONS, type PoolWallet } from '../../src/local/world.js';
+import { PoolWallets } from '../../src/operator/pool-wallets.js';
 import { rawDataOf, SECOND_OWNERS, wire } from '../hostile.js';
 import type { Arena } from './arena.js';
 import type { PlannedFault } from './plan.js';
@@ -30,6 +31,15 @@ const walletOf = (arena: Arena, fault: PlannedFault): PoolWallet => {
   return wallet;
 };
 
+/** As a person does who knows why their transactions died: all wallets sell again. */
+export async function resumeWallets(arena: Arena): Promise<void> {
+  const { rows } = await arena.sql.query<{ address: string }>(
+    `SELECT address FROM pool_wallet WHERE delivery_fault IS NOT NULL`,
+  );
+  const act = { actor: 'chaos', reason: 'nodes were at fault, not the wallet' };
+  for (const { address } of rows) await arena.parts.get(PoolWallets).setStatus(address, 'active', act);
+}
+
 /** Waits for something to be there, as long as a fault waits for its prey. */
 async function found<T>(look: () => Promise<T | undefined>, over: AbortSignal): Promise<T | undefined> {
   for (let waitedMs = 0; waitedMs < QUIET_MS && !over.aborted; waitedMs += 300) {
@@ -45,7 +55,8 @@ async function holdRows(arena: Arena, lastsMs: number, over: AbortSignal): Promi
   const rows = await found(async () => {
     const client = await arena.sql.connect();
     // The server may go meanwhile; the pool listens to idle connections alone.
-    client.on('error', () => undefined);
+    const ignore = (): void => undefined;
+    client.on('error', ignore);
     try {
       await client.query('BEGIN');
       const { rowCount } = await client.query(
@@ -53,6 +64,7 @@ async function holdRows(arena: Arena, lastsMs: number, over: AbortSignal): Promi
       );
       if ((rowCount ?? 0) > 0) await sleep(Math.max(lastsMs, 4_000), over);
       await client.query('ROLLBACK').catch(() => undefined);
+      client.off('error', ignore);
       client.release();
       return (rowCount ?? 0) > 0 ? rowCount : undefined;
     } catch (error) {

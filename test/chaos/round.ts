@@ -13,6 +13,7 @@ import { Customers } from './customers.js';
 import { TRUE_PRICE } from './exchanges.js';
 import type { MetricsWatch } from './metrics.js';
 import { DOINGS, QUIET_MS, START_LIMIT_MS } from './doings.js';
+import { resumeWallets } from './people.js';
 import { isNodeFault, type FaultName, type PlannedFault } from './plan.js';
 
 export interface RoundOptions {
@@ -93,6 +94,7 @@ class Round {
       options.log('chaos', `lost orders: ${[...orders].join(' ')}; transactions without one: ${[...txids].join(' ')}`);
       this.customers.forget(orders);
     };
+    await resumeWallets(arena);
     await this.waitForService();
     const buying = this.customers.keepBuying(this.over.signal, async () => (await arena.unfinished()) < UNFINISHED_MAX);
     const watching = this.watchMetrics();
@@ -111,11 +113,13 @@ class Round {
     const healedMs = performance.now() - healedAt;
     await this.judge();
     if (this.violations.length === 0) await this.judgeGauges();
+    const orders = await this.orders();
+    if (Object.keys(orders).length === 0) this.violations.push('nothing was sold: the round proves nothing');
     return {
       violations: this.violations,
       fired: this.fired,
       byKind: this.byKind,
-      orders: await this.orders(),
+      orders,
       answers: this.customers.counts,
       healedMs,
     };
