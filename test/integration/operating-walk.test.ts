@@ -14,6 +14,7 @@ import { startPostgres, type Postgres } from '../../src/local/postgres.js';
 import { TEST_TOKEN_ABI, TEST_TOKEN_BYTECODE } from '../../src/local/test-token.js';
 import { limited, until } from '../../src/local/wait.js';
 import { blocksIn, commandsIn, section, spansIn } from '../operating-page.js';
+import { asAdmin } from '../setup/admin.js';
 import { keepSaid, noteKeysOf, noteSecret } from '../setup/canary.js';
 import { startDevnet, type Devnet } from '../setup/devnet.js';
 import { createTestRedis, type TestRedis } from '../setup/redis.js';
@@ -55,7 +56,7 @@ let merchant: string;
 let apiKey: string;
 let apiUrl: string;
 /** The order that ends soon. */
-let brief: Record<string, unknown>;
+let brief: Record<string, unknown> | undefined;
 let worker: GuardedProcess;
 const running: GuardedProcess[] = [];
 
@@ -117,6 +118,8 @@ async function shell(lines: string, env: Record<string, string>, input = ''): Pr
     child.stderr.on('data', (chunk) => (texts.err += String(chunk)));
     child.once('error', failed);
     child.once('close', (exit) => done({ code: exit ?? -1, ...texts }));
+    // Who reads nothing may have ended already.
+    child.stdin.on('error', () => undefined);
     child.stdin.end(input);
   });
   keepSaid('command line', err);
@@ -370,6 +373,8 @@ test('the signer takes the hot keys over, and the worker delivers without any ke
   ] as const) {
     await shell(`${fill(setKey ?? '', { TYourStakedWallet: address, TItsHotKey: key })} --yes`, cliEnv);
   }
+  const sealed = `SELECT address FROM pool_wallet WHERE key_sealed IS NOT NULL`;
+  expect(await asAdmin(postgres.url, async (client) => (await client.query(sealed)).rows as unknown[])).toEqual([]);
   const address = { TYourStakedWallet: second.address, '--key-file hot.key': `--key-address ${secondKey}` };
   expect(await operate('cli pool add', address)).toContain('held by the signer');
   await stop(worker);
@@ -380,6 +385,7 @@ test('the signer takes the hot keys over, and the worker delivers without any ke
 }, 120_000);
 
 test('the short rental comes back, and the books agree', async () => {
+  if (brief === undefined) throw new Error('it was never rented');
   const customer = new Merchant(apiUrl, merchant, apiKey);
   const path = `/v1/orders/${String(brief['key'])}`;
   const isBack = async (): Promise<unknown> => (await customer.get(path)).body['reclaimed_at'];
