@@ -52,11 +52,17 @@ export function fields(pairs: readonly (readonly [string, Cell])[]): string {
 export function entry(heading: readonly Cell[], pairs: readonly (readonly [string, Cell])[]): string {
   const shown = pairs.filter(([, value]) => value !== undefined && value !== null);
   const names = Math.max(0, ...shown.map(([name]) => name.length)) + 2;
-  const lines = shown.flatMap(([name, value]) =>
-    brokenAt(COLUMNS_MAX - INDENT - names, cellText(value)).map(
+  const lines = shown.flatMap(([name, value]) => {
+    const width = COLUMNS_MAX - INDENT - names;
+    const text = cellText(value);
+    // An id that would be broken beside its name stands whole below it.
+    if (text.length > width && text.length <= COLUMNS_MAX - 2 * INDENT && !/[\p{Cc}\p{Cf}\s]/u.test(text)) {
+      return [' '.repeat(INDENT) + name, ' '.repeat(2 * INDENT) + text];
+    }
+    return brokenAt(width, text).map(
       (line, index) => ' '.repeat(INDENT) + (index === 0 ? name : '').padEnd(names) + line,
-    ),
-  );
+    );
+  });
   const [first = '', ...rest] = brokenAt(COLUMNS_MAX - INDENT, heading.map(cellText).join('  '));
   return [first, ...rest.map((line) => ' '.repeat(INDENT) + line), ...lines].join('\n');
 }

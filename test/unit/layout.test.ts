@@ -41,3 +41,8 @@ it('no value begins a line of its own, and none is longer than 80 columns', () =
   ).toBe(true);
   expect(Math.max(...shown.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(80);
 });
+
+it('an id stands whole, so that it can be copied', () => {
+  const txid = 'ab'.repeat(32);
+  expect(entry(['transaction'], [['a long name of it', txid]]).split('\n')).toContain(`        ${txid}`);
+});
