@@ -1,5 +1,4 @@
 // What tests of orders need to begin with, made through the services themselves: an API, projects with credits, quotes.
-import { randomBytes } from 'node:crypto';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { ApiModule } from '../src/api.module.js';
 import { Ledger, type BillingTerms } from '../src/billing/ledger.js';
@@ -18,6 +17,7 @@ import { createDataSource } from '../src/store/data-source.js';
 import { Database } from '../src/store/database.js';
 import { Customer } from './client.js';
 import { openLog } from './log.js';
+import { TEST_MASTER_KEY } from './operator.js';
 import type { OrderChain, Owner } from './order-chain.js';
 import { keepSaid, noteKeysOf } from './setup/canary.js';
 import { envAs } from './setup/roles.js';
@@ -44,7 +44,7 @@ export function serviceEnv(databaseUrl: string, redisUrl: string, chain: OrderCh
     DATABASE_URL: databaseUrl,
     DATABASE_POOL_MAX: '8',
     REDIS_URL: redisUrl,
-    MASTER_KEY: randomBytes(32).toString('base64'),
+    MASTER_KEY: TEST_MASTER_KEY,
     HOST: '127.0.0.1',
     PORT: '0',
     ADMIN_PORT: '0',

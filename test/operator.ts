@@ -15,6 +15,9 @@ export interface CliResult {
 
 export type Cli = (...args: string[]) => Promise<CliResult>;
 
+/** Of every service in this process: what one seals, others on the same database open. */
+export const TEST_MASTER_KEY = randomBytes(32).toString('base64');
+
 /** Settings of a service on `databaseUrl`; a chain nobody answers for unless `extra` names one. */
 export function settings(databaseUrl: string, extra: Record<string, string> = {}): Record<string, string> {
   const all = {
@@ -24,7 +27,7 @@ export function settings(databaseUrl: string, extra: Record<string, string> = {}
     TRON_FULL_NODE_URLS: 'http://127.0.0.1:1',
     TRON_SOLIDITY_NODE_URLS: 'http://127.0.0.1:1',
     TOKEN_CONTRACT: 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t',
-    MASTER_KEY: randomBytes(32).toString('base64'),
+    MASTER_KEY: TEST_MASTER_KEY,
     RATE_SOURCES: 'static',
     ADMIN_PORT: '0',
     USER: 'tester',

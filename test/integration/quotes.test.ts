@@ -8,6 +8,7 @@ import { cliWith, settings } from '../operator.js';
 import { openProxy } from '../proxy.js';
 import { WHO, recordedCall, stranger, transferArgs } from '../quote-chain.js';
 import { openQuoteWorld, until, type QuoteWorld } from '../quote-world.js';
+import { createTestDatabase } from '../setup/database.js';
 
 let world: QuoteWorld;
 let prices: Prices;
@@ -345,12 +346,15 @@ describe('a ref', () => {
   });
 
   test('under another master key is unknown', async () => {
-    const foreign = await world.another({ MASTER_KEY: randomBytes(32).toString('base64') });
+    const database = await createTestDatabase();
+    const MASTER_KEY = randomBytes(32).toString('base64');
+    const foreign = await world.another({ DATABASE_URL: database.url, MASTER_KEY });
     try {
       const { body } = await quote(NAMED);
       expect(service(foreign).openQuote(body.ref, world.customer.merchant)).toBeUndefined();
     } finally {
       await foreign.close();
+      await database.drop();
     }
   });
 
