@@ -234,8 +234,9 @@ describe('project', () => {
     expect([created.code, created.err]).toEqual([0, '']);
     expect(created.out).toMatch(/API key +[0-9a-f]{48}/);
     const list = await cli('project', 'list');
-    expect(list.out).toMatch(/merchant .*name .*state .*terms/);
-    expect(list.out).toMatch(/Ünïcode & Söhne +active +postpaid to 5 000/);
+    expect(list.out).toMatch(
+      /merchant [0-9a-f-]{36}\n +name +Ünïcode & Söhne\n +state +active\n +terms +postpaid to 5 000/,
+    );
   });
 
   it('needs somebody who acts', async () => {
@@ -336,7 +337,7 @@ describe('credits', () => {
     ]);
     expect(balance).toBe(15_000_000);
     const human = await cli('credits', 'statement', merchant, '--limit', '1');
-    expect(human.out).toMatch(/adjustment +-5 000 000 +-0\.50 .*tester +shared costs/);
+    expect(human.out).toMatch(/adjustment\n +credits +-5 000 000\n +USD +-0\.50\n +by +tester\n +reason +shared costs/);
     expect(human.out).toContain('15 000 000 (1.50 USD)');
     expect(human.out).not.toContain('topup');
   });

@@ -1,6 +1,7 @@
 // Several nodes and what each is believed for: who must agree before an order ends, and what happens while they do not.
 import 'reflect-metadata';
 import { idOf } from '../../src/chain/block-header.js';
+import { TronClient } from '../../src/chain/tron.client.js';
 import { NodeFigures } from '../../src/fulfilment/node-figures.js';
 import { Metrics } from '../../src/http/metrics.js';
 import { until } from '../../src/local/wait.js';
@@ -248,7 +249,10 @@ describe('nodes of two chains', () => {
     onTestEnd.push(() => twoNodes.close());
     solid.before = forged;
     await mine(RENTAL_BLOCKS + 1);
-    await until(() => hand.chain().pool.agreement.dispute, MOVE_LIMIT_MS, 'the contradiction');
+    const seller = twoNodes.app.get(TronClient, { strict: false });
+    for (const { pool } of [hand.chain(), seller]) {
+      await until(() => pool.agreement.dispute, MOVE_LIMIT_MS, 'the contradiction');
+    }
     const disputed = () => hand.part(Metrics).registry.getSingleMetricAsString('chain_nodes_disputed');
     expect(await disputed()).toMatch(/^chain_nodes_disputed 1$/m);
     await hand.look().catch(() => undefined);
