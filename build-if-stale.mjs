@@ -27,6 +27,8 @@ const END_LIMIT_MS = 5000;
 function build() {
   // Progress and faults go to stderr: stdout belongs to the command that follows. A process group of its own, so that a
   // signal ends all of it, and the command with it.
+  const startedAt = Date.now();
+  console.error('Building: TypeScript to dist/, then a bundle of each program. Only when a source has changed.');
   const child = spawn('npm', ['run', '-s', 'build'], { cwd: root, stdio: ['ignore', 2, 2], detached: true });
   let ending;
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) {
@@ -41,6 +43,7 @@ function build() {
     process.exit(1);
   });
   child.once('close', (code) => {
+    if (code === 0) console.error(`Built in ${Math.round((Date.now() - startedAt) / 1000)} s.`);
     process.exit(ending === undefined ? (code ?? 1) : 128 + constants.signals[ending]);
   });
 }
