@@ -9,6 +9,7 @@ import { Merchant, type MerchantAnswer } from '../../src/local/merchant.js';
 import { freePort } from '../../src/local/ports.js';
 import type * as worlds from '../../src/local/world.js';
 import { openParts } from '../../src/operator/operator.module.js';
+import { PoolWallets } from '../../src/operator/pool-wallets.js';
 import { Database } from '../../src/store/database.js';
 import { findingsOf } from '../../src/verify/finding.js';
 import { verifyBooks } from '../../src/verify/verify.js';
@@ -190,6 +191,7 @@ export class Stage {
 
   /** Holds the books to their rules; `settled` also demands that every order is over and asks the chain. */
   async check(when: string, settled = false): Promise<void> {
+    await this.resumeWallets();
     const chain = settled ? { chain: this.parts.get(TronClient, { strict: false }), settleWithinSec: 0 } : {};
     const report = await verifyBooks(this.database, chain);
     // Slots follow the chain by the workers' next pass over the pool, which a dead one does not make.
@@ -264,8 +266,19 @@ export class Stage {
   }
 
   /** A fresh API measures the market before it sells. */
+  /** As a person does who knows why their transactions died: all wallets sell again. */
+  private async resumeWallets(): Promise<void> {
+    const rows = await this.database.query<{ address: string }>(
+      `SELECT address FROM pool_wallet WHERE delivery_fault IS NOT NULL`,
+    );
+    const act = { actor: 'crash', reason: 'processes died, not the wallet' };
+    const wallets = this.parts.get(PoolWallets, { strict: false });
+    for (const { address } of rows) await wallets.setStatus(address, 'active', act);
+  }
+
   private async waitForPrices(merchant: Merchant = this.merchant): Promise<void> {
     for (let attempt = 0; attempt < 100; attempt += 1) {
+      await this.resumeWallets();
       const body = { receive_address: this.world.accounts[0]?.address, energy: 32_000 };
       if ((await merchant.post('/v1/quotes', body)).status === 200) return;
       await sleep(100);
