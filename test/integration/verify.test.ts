@@ -41,6 +41,9 @@ function topUpBy(credits: bigint): string {
      WHERE project_id = (SELECT project_id FROM credit_entry WHERE kind = 'topup' ORDER BY id LIMIT 1)`;
 }
 
+/** Refuses nothing, and goes on writing the history of orders that move meanwhile. */
+const PERMISSIVE_GUARD = FUNCTIONS['orders_guard']!.replaceAll('RAISE EXCEPTION', 'RAISE DEBUG');
+
 const HANDS: readonly (readonly [string, string, string, readonly string[]])[] = [
   [
     'a balance moved without an entry',
@@ -84,12 +87,7 @@ const HANDS: readonly (readonly [string, string, string, readonly string[]])[] =
     `ALTER TABLE credit_entry ENABLE TRIGGER credit_entry_append_only`,
     ['guards'],
   ],
-  [
-    'a guard that lets everything pass',
-    `CREATE OR REPLACE FUNCTION orders_guard() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$`,
-    FUNCTIONS['orders_guard']!,
-    ['guard-definitions'],
-  ],
+  ['a guard that lets everything pass', PERMISSIVE_GUARD, FUNCTIONS['orders_guard']!, ['guard-definitions']],
   [
     'a guard of another function',
     `CREATE OR REPLACE TRIGGER orders_kept BEFORE DELETE ON orders FOR EACH ROW EXECUTE FUNCTION orders_guard()`,
@@ -181,8 +179,7 @@ it('a reclaim before its rental’s end is named once it is final, and not while
 });
 
 it('definitions are not judged on the schema of another version, where they are rightly others', async () => {
-  const harm = `CREATE OR REPLACE FUNCTION orders_guard() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$`;
-  await world.byHand(`${harm}; INSERT INTO migrations (timestamp, name) VALUES (9, 'Later9')`);
+  await world.byHand(`${PERMISSIVE_GUARD}; INSERT INTO migrations (timestamp, name) VALUES (9, 'Later9')`);
   try {
     const report = await world.verify();
     expect({ found: namesOf(report), unmade: report.unmade }).toEqual({
