@@ -208,11 +208,13 @@ export class ReconcileWorld {
     return response.json();
   }
 
-  /** As a hand at the keyboard of the database would: past every trigger. */
+  /** As a hand at the keyboard of the database would, at once: past every trigger. */
   async byHand(...statements: string[]): Promise<void> {
     await asAdmin(this.world.databaseUrl, async (client) => {
       await client.query('SET session_replication_role = replica');
+      await client.query('BEGIN');
       for (const statement of statements) await client.query(statement);
+      await client.query('COMMIT');
     });
   }
 

@@ -213,7 +213,11 @@ it('a backup restored from before some orders is found out: nothing is sold unti
   await expectPeace();
 });
 
-/** Puts an order back as a backup from right after its sale holds it: charged, reserved, nothing of it sent. */
+/**
+ * Puts an order back as a backup from right after its sale holds it: charged, reserved, nothing of it sent. Whoever holds
+ * it just now gives back nothing: no worker outlives the restore of a backup. It rests for no longer than the product
+ * ever puts an order off: what lies further ahead is taken for the work of a wrong clock, and woken.
+ */
 async function forgetDelivery(id: string, recordKept: 'none' | 'signed'): Promise<void> {
   await world.byHand(
     `DELETE FROM broadcast WHERE chain_tx_id IN (SELECT id FROM chain_tx WHERE order_id = ${id})`,
@@ -225,7 +229,8 @@ async function forgetDelivery(id: string, recordKept: 'none' | 'signed'): Promis
       WHERE order_id = ${id}`,
     `DELETE FROM order_event WHERE order_id = ${id}`,
     `UPDATE orders SET status = 'reserved', settled = false, delivered_at = NULL, ends_at = NULL, delivered_energy = NULL,
-        reclaimed_at = NULL, placed_at = NULL, lease_until = NULL, next_run_at = clock_timestamp() + interval '1 hour'
+        reclaimed_at = NULL, placed_at = NULL, lease_until = NULL, next_run_at = clock_timestamp() + interval '1 minute',
+        fence = fence + 1
       WHERE id = ${id}`,
     `UPDATE reconcile_state SET scanned_to = scanned_to - 300, fence = fence + 1`,
   );
