@@ -121,6 +121,8 @@ export async function fairnessRows(stage: Stage, pace: Pace): Promise<Row[]> {
       listed = perSec;
     },
   );
+  // Connections that rested while others listed are opened again by the first requests, whatever becomes of these.
+  await at(stage.apiUrl, poor, { ...refused, seconds: 2 });
   const before = await sessions(stage);
   await at(stage.apiUrl, poor, { ...refused, seconds: Math.ceil(REFUSALS / refused.perSec) });
   const opened = (await sessions(stage)) - before;

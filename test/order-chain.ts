@@ -27,6 +27,8 @@ export interface OrderChain {
 
 const TRX = 1_000_000n;
 const STAKED_TRX = 900_000_000n;
+/** Burnt for bandwidth once the free one is used up: each order is two transactions. */
+const LIQUID_TRX = 100_000n;
 const RECEIVERS = 40;
 
 export function newOwner(): Owner {
@@ -42,7 +44,7 @@ export async function startOrderChain(): Promise<OrderChain> {
   const { bytecode } = JSON.parse(await readFile('test/tron-node/bytecode.json', 'utf8')) as { bytecode: string };
   const genesis = {
     accounts: [
-      { address: pool.address, balance: ((STAKED_TRX + 1000n) * TRX).toString() },
+      { address: pool.address, balance: ((STAKED_TRX + LIQUID_TRX) * TRX).toString() },
       { address: activation.address, balance: (1_000_000n * TRX).toString() },
       { address: tokenOwner.address, balance: TRX.toString() },
       ...receivers.map((address) => ({ address, balance: TRX.toString() })),
