@@ -1,23 +1,38 @@
-// The floors of src/: every import goes down, never up or round. Types count as imports too.
+// The layers of src/: every import goes down, never up or round. Types count as imports too.
 //
-//   5  main.*.ts                        know everything
-//   4  api.module  worker.module  operator/
-//   3  fulfilment/                      the worker's alone
-//   2  auth  billing  pool  verify → pool  quotes → billing, pool  simulation → quotes, billing  orders → quotes, billing, pool  accounts → orders, billing, quotes
-//   1  config  store  queue  chain  http  (platform.module provides them)
-//   0  errors  fatal  clock  batched  fair-queue  crash-point  repeat  seal  secret-file  system-user  money, and the pure files of feature rooms
-//   apart: signer/ (holds the keys in a process of its own; knows chain/ and floor 0)
+//   main.*.ts                                       know everything
+//   api.module  worker.module  operator/            commands and wiring
+//   fulfilment/  reconciliation/                    the worker's alone
+//   diagnostics/                                    → pool, quotes, billing, projects, signer's settings
+//   auth → projects   projects → billing   billing   pool   verify → pool
+//   quotes → billing, pool   simulation → quotes, billing   orders → quotes, billing, pool   accounts → orders, billing, quotes
+//   platform.module                                 makes what follows, once for a process
+//   http/ {pipeline, body, openapi}   store/   queue/   chain/
+//   observability/                                  logger, metrics, admin port, shutdown
+//   config/                                         every setting
+//   base/                                           clock, secrets, repeating, concurrency, batches
+//   domain/                                         pure: errors, units, money, order states, prices
+//   apart: signer/ (holds the keys in a process of its own; knows chain/, base/ and domain/)
 //          devnet/ (spoken to over HTTP)
 //          local/ (embedded servers, for the demo, tests and benches)
-const pure =
-  '^src/(errors|fatal|clock|batched|fair-queue|crash-point|repeat|seal|secret-file|system-user)\\.ts$|^src/money/|^src/quotes/(price|sizing)\\.ts$|^src/orders/order-state\\.ts$|^src/auth/(signature|strict-json)\\.ts$';
-const outside = '^src/(config|settings-reader|platform\\.module)\\.ts$|^src/(store|queue|chain|http)/';
-const features = '^src/(auth|billing|pool|verify|quotes|simulation|orders|accounts)/';
-const apart = '^src/(devnet|local|signer)/';
+const layers = ['domain', 'base', 'config', 'observability', '(store|queue|chain|http)'];
+const pure = '^src/(domain|base)/';
+const outside = '^src/(config|observability|store|queue|chain|http)/|^src/platform\\.module\\.ts$';
+const features = '^src/(auth|projects|billing|pool|verify|quotes|simulation|orders|accounts)/';
 
-/** A feature room may import itself, floors 0 and 1, and the rooms named here. */
+/** Of the lower layers each imports itself and those before it. */
+const layerRules = layers.map((layer, index) => ({
+  name: `layer-${layer}`,
+  comment: `${layer} imports only itself and ${layers.slice(0, index).join(', ') || 'nothing'}.`,
+  severity: 'error',
+  from: { path: `^src/${layer}/` },
+  to: { path: '^src/', pathNot: `^src/(${layers.slice(0, index + 1).join('|')})/` },
+}));
+
+/** A feature imports itself, the layers below, and the features named here. */
 const arrows = {
-  auth: [],
+  auth: ['projects'],
+  projects: ['billing'],
   billing: [],
   pool: [],
   verify: ['pool'],
@@ -25,24 +40,25 @@ const arrows = {
   simulation: ['quotes', 'billing'],
   orders: ['quotes', 'billing', 'pool'],
   accounts: ['orders', 'billing', 'quotes'],
+  diagnostics: ['verify', 'quotes', 'billing', 'pool', 'projects'],
 };
 
-const arrowRules = Object.entries(arrows).map(([room, below]) => ({
-  name: `floor-2-${room}`,
-  comment: `${room} may import only ${below.join(', ') || 'no other feature'} beside floors 0 and 1.`,
+const arrowRules = Object.entries(arrows).map(([feature, below]) => ({
+  name: `feature-${feature}`,
+  comment: `${feature} may import only ${below.join(', ') || 'no other feature'} beside the layers below.`,
   severity: 'error',
-  from: { path: `^src/${room}/`, pathNot: pure },
-  to: { path: '^src/', pathNot: [pure, outside, apart, `^src/(${[room, ...below].join('|')})/`] },
+  from: { path: `^src/${feature}/` },
+  to: { path: '^src/', pathNot: [pure, outside, `^src/(${[feature, ...below].join('|')})/`] },
 }));
 
-/** Tables with one writer: the entity may be imported by its room, by the store and by tests, nobody else. */
-const writers = [{ entity: 'credit-', room: 'billing' }];
+/** Tables with one writer: the entity may be imported by its feature, by the store and by tests, nobody else. */
+const writers = [{ entity: 'credit-', feature: 'billing' }];
 
-const writerRules = writers.map(({ entity, room }) => ({
+const writerRules = writers.map(({ entity, feature }) => ({
   name: `writer-${entity}entities`,
-  comment: `Only ${room} writes these tables; ask it instead.`,
+  comment: `Only ${feature} writes these tables; ask it instead.`,
   severity: 'error',
-  from: { path: '^src/', pathNot: `^src/(${room}|store)/` },
+  from: { path: '^src/', pathNot: `^src/(${feature}|store)/` },
   to: { path: `^src/store/entities/${entity}` },
 }));
 
@@ -75,29 +91,17 @@ module.exports = {
       from: { path: '^src/' },
       to: { path: '^(test|bench)/' },
     },
-    {
-      name: 'floor-0-is-pure',
-      comment: 'Floor 0 imports nothing of src but floor 0.',
-      severity: 'error',
-      from: { path: pure },
-      to: { path: '^src/', pathNot: pure },
-    },
-    {
-      name: 'floor-1-knows-no-feature',
-      severity: 'error',
-      from: { path: outside },
-      to: { path: '^src/', pathNot: [pure, outside, apart] },
-    },
+    ...layerRules,
     ...arrowRules,
     {
-      name: 'floor-3-below-only',
+      name: 'worker-below-only',
       severity: 'error',
-      from: { path: '^src/fulfilment/' },
-      to: { path: '^src/', pathNot: [pure, outside, features, apart, '^src/fulfilment/'] },
+      from: { path: '^src/(fulfilment|reconciliation)/' },
+      to: { path: '^src/', pathNot: [pure, outside, features, '^src/(fulfilment|reconciliation)/'] },
     },
     {
-      name: 'floor-4-below-only',
-      comment: 'Nobody imports a main; the roots of floor 4 stay apart from each other.',
+      name: 'roots-stay-apart',
+      comment: 'Nobody imports a main or the wiring of a process.',
       severity: 'error',
       from: { path: '^src/((api|worker)\\.module\\.ts$|operator/)' },
       to: { path: '^src/(main\\.|(api|worker)\\.module\\.ts$)' },
@@ -114,13 +118,13 @@ module.exports = {
       comment: 'No processor, no signing key and no broadcast is reachable from the API root.',
       severity: 'error',
       from: { path: '^src/main\\.api\\.ts$' },
-      to: { path: '^src/fulfilment/', reachable: true },
+      to: { path: '^src/(fulfilment|reconciliation)/', reachable: true },
     },
     {
       name: 'only-the-worker-fulfils',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/(fulfilment/|worker\\.module\\.ts$|main\\.)' },
-      to: { path: '^src/fulfilment/' },
+      from: { path: '^src/', pathNot: '^src/(fulfilment/|reconciliation/|worker\\.module\\.ts$|main\\.)' },
+      to: { path: '^src/(fulfilment|reconciliation)/' },
     },
     {
       name: 'tronweb-stays-in-chain',

@@ -16,15 +16,15 @@ const BANS = {
   env: [
     {
       selector: "MemberExpression[object.name='process'][property.name='env']",
-      message: 'Only src/config.ts and the roots read process.env; take a Config instead.',
+      message: 'Only src/config/config.ts and the roots read process.env; take a Config instead.',
     },
     {
       selector: "VariableDeclarator[init.name='process'] > ObjectPattern > Property[key.name='env']",
-      message: 'Only src/config.ts and the roots read process.env; take a Config instead.',
+      message: 'Only src/config/config.ts and the roots read process.env; take a Config instead.',
     },
     {
       selector: "ImportDeclaration[source.value=/^(node:)?process$/] ImportSpecifier[imported.name='env']",
-      message: 'Only src/config.ts and the roots read process.env; take a Config instead.',
+      message: 'Only src/config/config.ts and the roots read process.env; take a Config instead.',
     },
   ],
   time: [
@@ -40,15 +40,15 @@ const BANS = {
   float: [
     {
       selector: 'CallExpression[callee.name=/^(Number|parseFloat|parseInt)$/]',
-      message: 'Money is bigint: use the units of src/money, never a float.',
+      message: 'Money is bigint: use the units of src/domain, never a float.',
     },
     {
       selector: "CallExpression[callee.object.name='Number'][callee.property.name=/^(parseFloat|parseInt)$/]",
-      message: 'Money is bigint: use the units of src/money, never a float.',
+      message: 'Money is bigint: use the units of src/domain, never a float.',
     },
     {
       selector: "UnaryExpression[operator='+']",
-      message: 'Money is bigint: use the units of src/money, never a float.',
+      message: 'Money is bigint: use the units of src/domain, never a float.',
     },
   ],
   sql: [
@@ -114,7 +114,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ['src/{money,billing,orders}/**/*.ts', 'src/quotes/price.ts'],
+    files: ['src/{domain,billing,orders}/**/*.ts'],
     rules: ban('env', 'time', 'sql', 'credit', 'float'),
   },
   { files: ['src/billing/**/*.ts'], rules: ban('env', 'time', 'sql', 'float') },
@@ -122,8 +122,8 @@ export default tseslint.config(
   { files: ['src/store/**/*.ts'], rules: ban('env', 'time', 'sql') },
   // A migration is a record that nobody edits again, and holds whole functions.
   { files: ['src/store/migrations/**/*.ts'], rules: { ...ban('env', 'time'), 'max-lines': 'off' } },
-  { files: ['src/config.ts'], rules: ban('time', 'sql', 'credit') },
-  { files: ['src/clock.ts'], rules: ban('env', 'sql', 'credit') },
+  { files: ['src/config/config.ts'], rules: ban('time', 'sql', 'credit') },
+  { files: ['src/base/clock.ts'], rules: ban('env', 'sql', 'credit') },
   {
     files: ['src/devnet/**/*.ts'],
     // The exceptions of the EVM library are no Errors, and its interpreter catches only its own.

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { INestApplicationContext } from '@nestjs/common';
 import type autocannon from 'autocannon';
 import type { World as WorldType } from '../src/local/world.js';
-import type { Credits } from '../src/money/units.js';
+import type { Credits } from '../src/domain/units.js';
 import type { BareSettings } from './bare-server.js';
 import { asAdmin, databaseUrl } from '../test/setup/admin.js';
 import { withRedis } from '../test/setup/redis.js';

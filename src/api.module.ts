@@ -2,9 +2,9 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { AccountsModule } from './accounts/accounts.module.js';
 import { AuthModule } from './auth/auth.module.js';
-import type { Config } from './config.js';
-import type { Log } from './http/logger.js';
-import { OpenApiModule } from './http/openapi.module.js';
+import type { Config } from './config/config.js';
+import type { Log } from './observability/logger.js';
+import { OpenApiModule } from './http/openapi/openapi.module.js';
 import { OrdersModule } from './orders/orders.module.js';
 import { PlatformModule } from './platform.module.js';
 import { QuotesModule } from './quotes/quotes.module.js';

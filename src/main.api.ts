@@ -5,21 +5,21 @@
  */
 import 'reflect-metadata';
 import { ApiModule } from './api.module.js';
-import { ADMIN_PORTS, readConfig } from './config.js';
+import { ADMIN_PORTS, readConfig } from './config/config.js';
 import { watchPrices } from './api-vitals.js';
-import { sleep } from './clock.js';
-import { armCrashPoint } from './crash-point.js';
-import { failStart, opened } from './fatal.js';
-import { openAdmin } from './http/admin.js';
-import { createLogger, NestLog } from './http/logger.js';
-import { Metrics } from './http/metrics.js';
-import { createHttpApp, drain, leave, serverOf } from './http/server.js';
-import { Stopping } from './http/stopping.js';
+import { sleep } from './base/clock.js';
+import { armCrashPoint } from './base/crash-point.js';
+import { failStart, opened } from './base/fatal.js';
+import { openAdmin } from './observability/admin.js';
+import { createLogger, NestLog } from './observability/logger.js';
+import { Metrics } from './observability/metrics.js';
+import { createHttpApp, drain, leave, serverOf } from './http/pipeline/server.js';
+import { Stopping } from './observability/shutdown.js';
 import { OrderWaits } from './orders/waits.js';
-import { Sealers } from './platform.module.js';
+import { Sealers } from './base/sealers.js';
 import { Database } from './store/database.js';
 import { checkUsable } from './store/database-checks.js';
-import { watchDatabase } from './store/database-metrics.js';
+import { watchDatabase } from './store/database-gauges.js';
 
 /** How long requests in flight may take to finish after SIGTERM. */
 const DRAIN_MS = 20_000;

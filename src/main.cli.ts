@@ -2,7 +2,7 @@
 import 'reflect-metadata';
 import { createInterface } from 'node:readline/promises';
 import { runCli } from './operator/cli.js';
-import { systemUser } from './system-user.js';
+import { systemUser } from './base/system-user.js';
 
 async function ask(question: string): Promise<string> {
   const lines = createInterface({ input: process.stdin, output: process.stderr });

@@ -6,7 +6,7 @@
 import 'reflect-metadata';
 import { rename, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { reasonOf } from './errors.js';
+import { reasonOf } from './domain/errors.js';
 import { DemoStory } from './local/demo-story.js';
 import { Merchant } from './local/merchant.js';
 import { freePort } from './local/ports.js';

@@ -1,5 +1,5 @@
 // The signer process: alone holds the pool's keys and signs only what their roles allow. `node dist/bundle/main.signer.js`.
-import { failStart } from './fatal.js';
+import { failStart } from './base/fatal.js';
 import { SignerServer } from './signer/server.js';
 import { readSignerSettings } from './signer/settings.js';
 

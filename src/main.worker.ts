@@ -4,27 +4,27 @@
  */
 import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
-import { withDeadline } from './clock.js';
-import { ADMIN_PORTS, readConfig } from './config.js';
-import { armCrashPoint } from './crash-point.js';
-import { messageOf } from './errors.js';
-import { failStart } from './fatal.js';
-import { OrdersProcessor } from './fulfilment/orders.processor.js';
-import { Pruning } from './fulfilment/pruning.js';
-import { Reconciler } from './fulfilment/reconciler.js';
-import { Runner } from './fulfilment/runner.js';
-import { Vitals } from './fulfilment/vitals.js';
-import { WalletHealth } from './fulfilment/wallet-health.js';
-import { openAdmin } from './http/admin.js';
-import { createLogger, type Log } from './http/logger.js';
-import { Metrics } from './http/metrics.js';
-import { Stopping } from './http/stopping.js';
-import { Sealers } from './platform.module.js';
+import { withDeadline } from './base/clock.js';
+import { ADMIN_PORTS, readConfig } from './config/config.js';
+import { armCrashPoint } from './base/crash-point.js';
+import { messageOf } from './domain/errors.js';
+import { failStart } from './base/fatal.js';
+import { OrdersProcessor } from './fulfilment/loop/orders.processor.js';
+import { Pruning } from './fulfilment/loop/pruning.js';
+import { Reconciler } from './reconciliation/reconciler.js';
+import { FulfilmentLoop } from './fulfilment/loop/fulfilment-loop.js';
+import { FulfilmentGauges } from './fulfilment/fulfilment-gauges.js';
+import { WalletHealth } from './fulfilment/send/wallet-health.js';
+import { openAdmin } from './observability/admin.js';
+import { createLogger, type Log } from './observability/logger.js';
+import { Metrics } from './observability/metrics.js';
+import { Stopping } from './observability/shutdown.js';
+import { Sealers } from './base/sealers.js';
 import { PoolSync } from './pool/pool-sync.js';
-import { Repeater } from './repeat.js';
+import { Repeater } from './base/repeat.js';
 import { Database } from './store/database.js';
 import { checkUsable } from './store/database-checks.js';
-import { watchDatabase } from './store/database-metrics.js';
+import { watchDatabase } from './store/database-gauges.js';
 import { WorkerModule } from './worker.module.js';
 
 /** A sweep older than this means that the worker is stuck, whatever it says of itself. */
@@ -72,7 +72,7 @@ async function start(): Promise<void> {
     logger: false,
     abortOnError: false,
   });
-  const [runner, processor, sync] = [app.get(Runner), app.get(OrdersProcessor), app.get(PoolSync)];
+  const [runner, processor, sync] = [app.get(FulfilmentLoop), app.get(OrdersProcessor), app.get(PoolSync)];
   const pool = new Repeater({
     run: async () => ((await sync.syncNext()) ? 0 : POOL_REST_MS),
     retryMs: 1000,
@@ -87,7 +87,7 @@ async function start(): Promise<void> {
   const metrics = app.get(Metrics);
   metrics.collectDefaults();
   watchDatabase(metrics.registry, database);
-  const [vitals, pruning] = [app.get(Vitals), app.get(Pruning)];
+  const [vitals, pruning] = [app.get(FulfilmentGauges), app.get(Pruning)];
   const admin = await openAdmin({
     host: config.http.adminHost,
     port: config.http.adminPort ?? ADMIN_PORTS.worker,

@@ -1,6 +1,6 @@
 /**
- * The global providers of floor 1: what every root needs of the outside, made once per process and closed in order.
- * Knows no feature.
+ * The global providers: what every root needs of the outside, made once per process and closed in order. Knows no
+ * feature.
  */
 import {
   Global,
@@ -17,46 +17,18 @@ import { NodePool } from './chain/node-pool.js';
 import { TronNode } from './chain/node.js';
 import { RequestBudget } from './chain/request-budget.js';
 import { TronClient } from './chain/tron.client.js';
-import { Config, readConfig, type Role } from './config.js';
-import { reasonOf, StartError } from './errors.js';
-import { ListQueue } from './http/list-queue.js';
-import { Log, createLogger } from './http/logger.js';
-import { Metrics } from './http/metrics.js';
+import { Config, readConfig, type Role } from './config/config.js';
+import { reasonOf, StartError } from './domain/errors.js';
+import { ListQueue } from './http/pipeline/list-queue.js';
+import { Log, createLogger } from './observability/logger.js';
+import { Metrics } from './observability/metrics.js';
 import { createProducerConnection } from './queue/connections.js';
 import { OrderWakes } from './queue/jobs.js';
-import { Sealer, type SealPurpose } from './seal.js';
+import { Sealers } from './base/sealers.js';
 import { createDataSource } from './store/data-source.js';
 import { Database } from './store/database.js';
 import { checkSchema } from './store/database-checks.js';
-import { checkKeys, type HeldSealers } from './store/key-canaries.js';
-
-/** A sealer for each purpose of which this process holds the key; none of them opens what another sealed. */
-export class Sealers {
-  /** By purpose: all of them under MASTER_KEY, otherwise those that were given. */
-  readonly held: HeldSealers;
-
-  constructor({ sealKeys }: Pick<Config['secrets'], 'sealKeys'>) {
-    this.held = new Map([...sealKeys].map(([purpose, keys]) => [purpose, new Sealer(keys)]));
-  }
-
-  get apiKey(): Sealer {
-    return this.of('api-key');
-  }
-
-  get poolKey(): Sealer {
-    return this.of('pool-key');
-  }
-
-  get quote(): Sealer {
-    return this.of('quote');
-  }
-
-  private of(purpose: SealPurpose): Sealer {
-    const sealer = this.held.get(purpose);
-    if (sealer === undefined) throw new Error(`this process holds no key for the purpose ${purpose}`);
-    return sealer;
-  }
-}
+import { checkKeys } from './store/key-canaries.js';
 
 /** One key that opens everything, in a process that needs less: told where the chain keeps the time of the clock. */
 function warnOfMasterKey({ secrets, chain }: Config, role: Role, log: Log): void {
@@ -138,7 +110,7 @@ export class PlatformModule implements OnApplicationBootstrap, OnApplicationShut
   ) {}
 
   /**
-   * Everything of floor 1 for one process. A CLI connects to neither Redis nor the chain before it asks them
+   * Everything of it for one process. A CLI connects to neither Redis nor the chain before it asks them
    * something. `config` is read from the environment unless given, `log` writes to stdout.
    */
   static for(role: Role, config: Config = readConfig(undefined, role), log: Log = createLogger(config)): DynamicModule {

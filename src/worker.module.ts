@@ -1,8 +1,8 @@
 /** The worker process: fulfilment and the pool on the platform. Serves no HTTP but its probes. */
 import { Module, type DynamicModule } from '@nestjs/common';
-import type { Config } from './config.js';
+import type { Config } from './config/config.js';
 import { FulfilmentModule } from './fulfilment/fulfilment.module.js';
-import type { Log } from './http/logger.js';
+import type { Log } from './observability/logger.js';
 import { PlatformModule } from './platform.module.js';
 import { PoolModule } from './pool/pool.module.js';
 

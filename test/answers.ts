@@ -1,5 +1,5 @@
 // What every answer of the interface must look like, whoever gives it.
-import { HTTP_STATUS, type ErrorCode } from '../src/errors.js';
+import { HTTP_STATUS, type ErrorCode } from '../src/domain/errors.js';
 import type { Answer } from './client.js';
 
 const REQUEST_ID = /^[A-Za-z0-9_-]{1,128}$/;

@@ -1,6 +1,6 @@
 // A load balancer as small as one can be: TCP, in turn, to members whose /ready says yes. It never tries twice.
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
-import { sleep } from '../src/clock.js';
+import { sleep } from '../src/base/clock.js';
 import { probe, type FleetProcess } from './fleet.js';
 
 const PROBE_MS = 100;

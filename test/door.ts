@@ -3,19 +3,20 @@
 import { Controller, Get, HttpCode, Inject, Module, Param, Post } from '@nestjs/common';
 import { AuthModule } from '../src/auth/auth.module.js';
 import { Ledger } from '../src/billing/ledger.js';
-import { sleep } from '../src/clock.js';
-import { readConfig, type Config } from '../src/config.js';
-import { ApiError, isErrorCode } from '../src/errors.js';
-import { Caller } from '../src/http/caller.js';
-import { readIdempotencyKey } from '../src/http/idempotency-key.js';
-import { Log } from '../src/http/logger.js';
-import { Metrics } from '../src/http/metrics.js';
-import { readWait } from '../src/http/prefer.js';
-import { Door, SIMULATE_BODY_LIMIT_BYTES } from '../src/http/route-options.js';
-import { createHttpApp, drain, serverOf } from '../src/http/server.js';
-import { bodySchema, integer, optional, readBody, required, text } from '../src/http/validation.js';
-import { Projects } from '../src/operator/projects.js';
-import { PlatformModule, Sealers } from '../src/platform.module.js';
+import { sleep } from '../src/base/clock.js';
+import { readConfig, type Config } from '../src/config/config.js';
+import { ApiError, isErrorCode } from '../src/domain/errors.js';
+import { Caller } from '../src/http/pipeline/request-context.js';
+import { readIdempotencyKey } from '../src/http/pipeline/idempotency-key.js';
+import { Log } from '../src/observability/logger.js';
+import { Metrics } from '../src/observability/metrics.js';
+import { readWait } from '../src/http/pipeline/prefer.js';
+import { RouteOptionsOf, SIMULATE_BODY_LIMIT_BYTES } from '../src/http/pipeline/route-options.js';
+import { createHttpApp, drain, serverOf } from '../src/http/pipeline/server.js';
+import { bodySchema, integer, optional, readBody, required, text } from '../src/http/body/validation.js';
+import { Projects } from '../src/projects/projects.js';
+import { Sealers } from '../src/base/sealers.js';
+import { PlatformModule } from '../src/platform.module.js';
 import { Database } from '../src/store/database.js';
 import { Customer } from './client.js';
 import { openAsOwner } from './factory.js';
@@ -39,21 +40,21 @@ class ProbeController {
   /** Reaches the handler whatever the body holds. */
   @Post('echo')
   @HttpCode(200)
-  @Door({ bodyLimitBytes: SIMULATE_BODY_LIMIT_BYTES })
+  @RouteOptionsOf({ bodyLimitBytes: SIMULATE_BODY_LIMIT_BYTES })
   echo(@Caller() caller: Caller) {
     return { project: caller.project.id, source: caller.sourceAddress, text: caller.body?.text };
   }
 
   @Post('limited')
   @HttpCode(200)
-  @Door({ isRateLimited: true })
+  @RouteOptionsOf({ isRateLimited: true })
   limited(@Caller() caller: Caller) {
     return readBody(caller, PROBE);
   }
 
   @Post('also-limited')
   @HttpCode(200)
-  @Door({ isRateLimited: true })
+  @RouteOptionsOf({ isRateLimited: true })
   alsoLimited() {
     return {};
   }

@@ -1,8 +1,8 @@
 // The log of a service in the test's own process: all of it is kept for the run's search for secrets, and what the level
 // lets through is printed.
 import { multistream } from 'pino';
-import type { LogLevel } from '../src/config.js';
-import { createLogger, type Log } from '../src/http/logger.js';
+import type { LogLevel } from '../src/config/config.js';
+import { createLogger, type Log } from '../src/observability/logger.js';
 import { keepSaid } from './setup/canary.js';
 
 /** `onLine` sees every line, whatever the level. */

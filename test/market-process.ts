@@ -3,7 +3,7 @@ import { nodeOptionsOf } from '../src/chain/configured-nodes.js';
 import { NodePool } from '../src/chain/node-pool.js';
 import { TronNode } from '../src/chain/node.js';
 import { TronClient } from '../src/chain/tron.client.js';
-import { readConfig } from '../src/config.js';
+import { readConfig } from '../src/config/config.js';
 import { Market } from '../src/quotes/market.js';
 import { createDataSource } from '../src/store/data-source.js';
 import { Database } from '../src/store/database.js';

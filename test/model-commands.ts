@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import type { BillingTerms } from '../src/billing/ledger.js';
-import { ApiError } from '../src/errors.js';
-import { credits, energy } from '../src/money/units.js';
+import { ApiError } from '../src/domain/errors.js';
+import { credits, energy } from '../src/domain/units.js';
 import type { OrderRequest } from '../src/orders/orders.dto.js';
 import type { OrdersService } from '../src/orders/orders.service.js';
 import type { QuotesService } from '../src/quotes/quotes.service.js';

@@ -1,9 +1,9 @@
 // A whole service for tests of orders: chain, Postgres, Redis, one API in this process, a filled pool; no worker.
-import { Ending } from '../src/fulfilment/ending.js';
-import { Progress } from '../src/fulfilment/progress.js';
-import type { WorkOrder } from '../src/fulfilment/work-order.js';
+import { OrderTermination } from '../src/fulfilment/plan/order-termination.js';
+import { FulfilmentEvents } from '../src/fulfilment/fulfilment-events.js';
+import type { ClaimedOrder } from '../src/fulfilment/loop/claimed-order.js';
 import { openLog } from './log.js';
-import { Metrics } from '../src/http/metrics.js';
+import { Metrics } from '../src/observability/metrics.js';
 import type { Answer, Customer } from './client.js';
 import { fillPool, openApi, serviceEnv, type TestApi } from './factory.js';
 import { startOrderChain, type OrderChain } from './order-chain.js';
@@ -51,13 +51,13 @@ export async function openOrderWorld(extra: Record<string, string> = {}): Promis
 
 /** Ends an order undelivered as the worker does: capacity back, charge back. */
 export async function refundOrder(api: TestApi, projectId: string, key: string): Promise<void> {
-  const ending = new Ending(api.database, api.ledger, new Progress(new Metrics(), openLog('silent')));
+  const ending = new OrderTermination(api.database, api.ledger, new FulfilmentEvents(new Metrics(), openLog('silent')));
   const [row] = await api.database.query<{ id: bigint; fence: number; credits: bigint }>(
     'SELECT id, fence, credits FROM orders WHERE project_id = $1 AND key = $2',
     [projectId, key],
   );
   const legs = await api.database.query<{ id: bigint }>('SELECT id FROM leg WHERE order_id = $1', [row!.id]);
-  const order = { ...row!, projectId } as unknown as WorkOrder;
+  const order = { ...row!, projectId } as unknown as ClaimedOrder;
   await ending.release(order, legs as never);
   await ending.refund(order, 'It could not be delivered.');
 }

@@ -4,18 +4,18 @@ import 'reflect-metadata';
 import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { TronClient } from '../src/chain/tron.client.js';
-import { readConfig } from '../src/config.js';
-import { ChainView } from '../src/fulfilment/chain-view.js';
-import { Ending } from '../src/fulfilment/ending.js';
-import { Follower } from '../src/fulfilment/follower.js';
-import { Fulfiller } from '../src/fulfilment/fulfiller.js';
-import { Proofs } from '../src/fulfilment/proof.js';
-import { Orphans } from '../src/fulfilment/reconciler-orphans.js';
-import { shortBelowE6, TOP_UP_TIME_LEFT_MS } from '../src/fulfilment/running-rentals.js';
-import { TransactionLog } from '../src/fulfilment/transaction-log.js';
-import { WalletHealth } from '../src/fulfilment/wallet-health.js';
-import type { WorkOrder } from '../src/fulfilment/work-order.js';
-import { Work } from '../src/fulfilment/work.js';
+import { readConfig } from '../src/config/config.js';
+import { ChainView } from '../src/fulfilment/follow/chain-view.js';
+import { OrderTermination } from '../src/fulfilment/plan/order-termination.js';
+import { Follower } from '../src/fulfilment/follow/follower.js';
+import { OrderAdvancer } from '../src/fulfilment/loop/order-advancer.js';
+import { Proofs } from '../src/fulfilment/send/proof.js';
+import { UnrecordedTransactions } from '../src/reconciliation/unrecorded-transactions.js';
+import { shortBelowE6, TOP_UP_TIME_LEFT_MS } from '../src/fulfilment/plan/running-rentals.js';
+import { TransactionLog } from '../src/fulfilment/send/transaction-log.js';
+import { WalletHealth } from '../src/fulfilment/send/wallet-health.js';
+import type { ClaimedOrder } from '../src/fulfilment/loop/claimed-order.js';
+import { OrderClaims } from '../src/fulfilment/loop/order-claims.js';
 import { PoolSync } from '../src/pool/pool-sync.js';
 import { openLog } from './log.js';
 import { WorkerModule } from '../src/worker.module.js';
@@ -76,15 +76,15 @@ export class Hand {
     return new Hand(context);
   }
 
-  work = () => this.context.get(Work, { strict: false });
-  ending = () => this.context.get(Ending, { strict: false });
+  work = () => this.context.get(OrderClaims, { strict: false });
+  ending = () => this.context.get(OrderTermination, { strict: false });
   log = () => this.context.get(TransactionLog, { strict: false });
   proofs = () => this.context.get(Proofs, { strict: false });
-  fulfiller = () => this.context.get(Fulfiller, { strict: false });
+  fulfiller = () => this.context.get(OrderAdvancer, { strict: false });
   chain = () => this.context.get(TronClient, { strict: false });
   health = () => this.context.get(WalletHealth, { strict: false });
   poolSync = () => this.context.get(PoolSync, { strict: false });
-  orphans = () => this.context.get(Orphans, { strict: false });
+  orphans = () => this.context.get(UnrecordedTransactions, { strict: false });
   part = <T>(type: abstract new (...args: never[]) => T): T => this.context.get<T>(type, { strict: false });
 
   /** One look at the chain, as at a new block. */
@@ -169,7 +169,7 @@ export async function freeSun(): Promise<bigint> {
 }
 
 /** Claims an order whatever its time. */
-export async function dueAgain(hand: Hand, orderId: bigint): Promise<WorkOrder> {
+export async function dueAgain(hand: Hand, orderId: bigint): Promise<ClaimedOrder> {
   await api.database.query('UPDATE orders SET next_run_at = clock_timestamp(), lease_until = NULL WHERE id = $1', [
     orderId,
   ]);

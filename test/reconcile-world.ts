@@ -3,17 +3,17 @@
 import { NestFactory } from '@nestjs/core';
 import type { INestApplicationContext } from '@nestjs/common';
 import { TronClient } from '../src/chain/tron.client.js';
-import { readConfig } from '../src/config.js';
-import { Reconciler } from '../src/fulfilment/reconciler.js';
-import { Runner } from '../src/fulfilment/runner.js';
+import { readConfig } from '../src/config/config.js';
+import { Reconciler } from '../src/reconciliation/reconciler.js';
+import { FulfilmentLoop } from '../src/fulfilment/loop/fulfilment-loop.js';
 import { openLog } from './log.js';
-import { Metrics } from '../src/http/metrics.js';
+import { Metrics } from '../src/observability/metrics.js';
 import { until } from '../src/local/wait.js';
 import type * as worlds from '../src/local/world.js';
 import { PoolSync } from '../src/pool/pool-sync.js';
 import { Database } from '../src/store/database.js';
 import { findingsOf, type Report } from '../src/verify/finding.js';
-import { verifyBooks } from '../src/verify/verify.js';
+import { verifyRecords } from '../src/verify/verify.js';
 import { WorkerModule } from '../src/worker.module.js';
 import type { Customer } from './client.js';
 import { makeCustomer, openApi, type TestApi, keepSelling } from './factory.js';
@@ -60,9 +60,9 @@ export class ReconcileWorld {
     const config = readConfig(envAs(env, 'worker'));
     const parts = WorkerModule.for(config, openLog('silent'));
     const worker = await NestFactory.createApplicationContext(parts, { logger: false });
-    worker.get(Runner).start();
+    worker.get(FulfilmentLoop).start();
     return new ReconcileWorld(world, api, await makeCustomer(api), worker, cliWith(env), async () => {
-      await worker.get(Runner).stop(10_000);
+      await worker.get(FulfilmentLoop).stop(10_000);
       await worker.close();
       await api.close();
       await world.stop();
@@ -93,7 +93,7 @@ export class ReconcileWorld {
   }
 
   async verify(terms: { settleWithinSec?: number } = {}): Promise<Report> {
-    return verifyBooks(this.worker.get(Database), { chain: this.worker.get(TronClient), ...terms });
+    return verifyRecords(this.worker.get(Database), { chain: this.worker.get(TronClient), ...terms });
   }
 
   async wallets(): Promise<WalletSeen[]> {

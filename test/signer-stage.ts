@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { addressOfKey } from '../src/chain/keys.js';
 import { buildTransaction, type ChainAction } from '../src/chain/signed-transaction.js';
 import { SignerRefusedError, SocketSigner } from '../src/chain/socket-signer.js';
-import { sun } from '../src/money/units.js';
+import { sun } from '../src/domain/units.js';
 import { SignerServer, type SignerEvent } from '../src/signer/server.js';
 import { readSignerSettings, type SignerSettings } from '../src/signer/settings.js';
 

@@ -2,13 +2,13 @@
 import { Controller, Get, HttpCode, Inject, Post, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { Ledger } from '../billing/ledger.js';
-import { invariant } from '../errors.js';
-import { Caller } from '../http/caller.js';
-import { takePurchaseKey } from '../http/idempotency-key.js';
-import { Describe } from '../http/openapi.js';
-import { readWait } from '../http/prefer.js';
-import { Door } from '../http/route-options.js';
-import { readBody } from '../http/validation.js';
+import { invariant } from '../domain/errors.js';
+import { Caller } from '../http/pipeline/request-context.js';
+import { takePurchaseKey } from '../http/pipeline/idempotency-key.js';
+import { Describe } from '../http/openapi/openapi.js';
+import { readWait } from '../http/pipeline/prefer.js';
+import { RouteOptionsOf } from '../http/pipeline/route-options.js';
+import { readBody } from '../http/body/validation.js';
 import { answerOrder } from '../orders/order-answer.js';
 import type { OrderBody } from '../orders/orders.dto.js';
 import { activationSchema, balanceBody, type BalanceBody } from './accounts.dto.js';
@@ -26,7 +26,7 @@ export class AccountsController {
 
   @Post('activate')
   @Describe(describeActivation)
-  @Door({ isPurchase: true })
+  @RouteOptionsOf({ isPurchase: true })
   @HttpCode(202)
   async activate(@Caller() caller: Caller, @Res({ passthrough: true }) response: Response): Promise<OrderBody> {
     const { address } = readBody(caller, this.schema);

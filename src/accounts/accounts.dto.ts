@@ -1,8 +1,8 @@
 /** The bodies of accounts (Contract 7). */
 import type { Balance } from '../billing/ledger.js';
-import { bodySchema, required } from '../http/validation.js';
-import { usdBalanceOf } from '../money/convert.js';
-import { toJsonInteger } from '../money/units.js';
+import { bodySchema, required } from '../http/body/validation.js';
+import { usdBalanceOf } from '../domain/conversion.js';
+import { toJsonInteger } from '../domain/units.js';
 import { addressRule } from '../orders/orders.dto.js';
 
 export function activationSchema() {

@@ -7,7 +7,7 @@ import {
   sometimes,
   timeSchema,
   type Operation,
-} from '../http/openapi.js';
+} from '../http/openapi/openapi.js';
 import { PURCHASE_PARAMETERS, purchaseAnswers } from '../orders/order.openapi.js';
 import { activationSchema, type BalanceBody } from './accounts.dto.js';
 

@@ -5,10 +5,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Rates } from '../billing/rates.js';
 import { ChainUnavailableError } from '../chain/errors.js';
-import { Config } from '../config.js';
-import { ApiError } from '../errors.js';
-import { creditsOf } from '../money/convert.js';
-import { sun } from '../money/units.js';
+import { Config } from '../config/config.js';
+import { ApiError } from '../domain/errors.js';
+import { creditsOf } from '../domain/conversion.js';
+import { sun } from '../domain/units.js';
 import { Acceptance, type Prepared } from '../orders/acceptance.js';
 import { OrdersService, type OrderAnswer, type PurchaseContext } from '../orders/orders.service.js';
 import { ReceiverCheck, chainAway } from '../orders/receiver.js';

@@ -1,8 +1,8 @@
 /** Wires the door: importing this puts the signature guard before every handler of the application. */
 import { Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
-import { RateLimit } from '../http/rate-limit.js';
-import { ProjectDirectory } from './project-directory.js';
+import { RateLimit } from '../http/pipeline/rate-limit.js';
+import { ProjectDirectory } from '../projects/project-directory.js';
 import { SignatureGuard } from './signature.guard.js';
 
 @Module({

@@ -3,8 +3,8 @@
  * looked up for it, but a good signature from the same address (a shared gateway, a proxy) still passes: otherwise
  * anybody behind it could lock the others out.
  */
-import { monotonicMs } from '../clock.js';
-import { networkOf } from '../http/source-address.js';
+import { monotonicMs } from '../base/clock.js';
+import { networkOf } from '../http/pipeline/source-address.js';
 
 const WINDOW_MS = 60_000;
 const SOURCES_MAX = 10_000;

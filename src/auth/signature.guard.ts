@@ -4,17 +4,17 @@
  */
 import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { Config } from '../config.js';
-import { ApiError, invariant } from '../errors.js';
-import { receiveBody } from '../http/body.js';
-import { visitOf } from '../http/caller.js';
-import { headerValues } from '../http/headers.js';
-import { RateLimit } from '../http/rate-limit.js';
-import { AddressList, sourceAddressOf } from '../http/source-address.js';
+import { Config } from '../config/config.js';
+import { ApiError, invariant } from '../domain/errors.js';
+import { receiveBody } from '../http/body/read-body.js';
+import { requestContextOf } from '../http/pipeline/request-context.js';
+import { headerValues } from '../http/pipeline/headers.js';
+import { RateLimit } from '../http/pipeline/rate-limit.js';
+import { AddressList, sourceAddressOf } from '../http/pipeline/source-address.js';
 import { BadSignatures } from './bad-signatures.js';
-import { DUMMY_KEY, ProjectDirectory, type Entry, type KnownProject } from './project-directory.js';
+import { DUMMY_KEY, ProjectDirectory, type Entry, type KnownProject } from '../projects/project-directory.js';
 import { verifySignature } from './signature.js';
-import type { StrictBody } from './strict-json.js';
+import type { StrictBody } from '../http/body/strict-json.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
@@ -44,7 +44,7 @@ export class SignatureGuard implements CanActivate {
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<Request>();
-    const visit = visitOf(request);
+    const visit = requestContextOf(request);
     invariant(visit?.route !== undefined, 'every request passes the front of the door first');
     const { route } = visit;
     if (route.isPublic) {

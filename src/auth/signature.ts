@@ -3,7 +3,7 @@
  * request. The interface fixes MD5; what it lacks (path, headers, time) is made up for by project options.
  */
 import { hash, timingSafeEqual } from 'node:crypto';
-import { compareUtf8, type StrictBody, type StrictLeaf, type StrictNode } from './strict-json.js';
+import { compareUtf8, type StrictBody, type StrictLeaf, type StrictNode } from '../http/body/strict-json.js';
 
 type WriteString = (leaf: StrictLeaf & { kind: 'string' }) => string;
 

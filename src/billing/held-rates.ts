@@ -3,8 +3,8 @@
  * processes, until a person confirms it or it has stood for an hour. Ages are the database's.
  */
 import { Inject, Injectable } from '@nestjs/common';
-import { parseRate, rateText } from '../money/convert.js';
-import type { RateE8 } from '../money/units.js';
+import { parseRate, rateText } from '../domain/conversion.js';
+import type { RateE8 } from '../domain/units.js';
 import { recordAct, type Author } from '../store/audit-log.js';
 import { Database } from '../store/database.js';
 

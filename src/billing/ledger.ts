@@ -3,9 +3,9 @@
  * charges. Entries are append-only and keyed; the balance moves in the transaction of its entry, its row last.
  */
 import { Inject, Injectable } from '@nestjs/common';
-import type { Batched } from '../batched.js';
-import { ApiError, invariant } from '../errors.js';
-import type { Credits } from '../money/units.js';
+import type { Batched } from '../base/batch-loader.js';
+import { ApiError, invariant } from '../domain/errors.js';
+import type { Credits } from '../domain/units.js';
 import { recordAct, type Author } from '../store/audit-log.js';
 import { Database, type Queryable } from '../store/database.js';
 import { rowsByKey } from '../store/rows-by-key.js';

@@ -4,14 +4,14 @@
  * left out (Contract 3).
  */
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import { withDeadline } from '../clock.js';
-import { Config, ConfigError } from '../config.js';
-import { rateText } from '../money/convert.js';
-import type { RateE8 } from '../money/units.js';
-import { Repeater } from '../repeat.js';
+import { withDeadline } from '../base/clock.js';
+import { Config, ConfigError } from '../config/config.js';
+import { rateText } from '../domain/conversion.js';
+import type { RateE8 } from '../domain/units.js';
+import { Repeater } from '../base/repeat.js';
 import { Database, isDatabaseAway } from '../store/database.js';
 import { SharedReading } from '../store/shared-reading.js';
-import { Log } from '../http/logger.js';
+import { Log } from '../observability/logger.js';
 import {
   HeldRates,
   RATE_NAME,

@@ -2,7 +2,7 @@
  * What several nodes make of one chain: who is a witness, which time none of them contradicts, and whether they
  * contradict each other. Two nodes that do are both worth nothing; of three or more, any two that agree outvote one.
  */
-import { monotonicMs } from '../clock.js';
+import { monotonicMs } from '../base/clock.js';
 import type { TronNode } from './node.js';
 
 /** Why nobody knows which of the nodes to believe. */

@@ -1,7 +1,7 @@
 /** Blocks as nodes print them, reduced to what proofs need: who they are, when, and which bytes they hold. */
 import { createHash } from 'node:crypto';
 import { idOf } from './block-header.js';
-import { NodeFault } from './errors.js';
+import { NodeError } from './errors.js';
 import { int64, isJsonObject, objectsOf, type JsonObject } from './json.js';
 import { actOf, type OwnedAct } from './transaction-owner.js';
 
@@ -81,7 +81,7 @@ function apart(bytes: Buffer): Buffer {
 /** The act in a single transaction as `node` prints it; undefined when of no type of ours. Throws NodeFault. */
 export function readSignedAct(node: string, txid: string, json: JsonObject): SignedAct | undefined {
   const read = readTransaction(json);
-  if (read?.txid !== txid) throw new NodeFault(node, 'nonsense', 'another transaction than was asked for');
+  if (read?.txid !== txid) throw new NodeError(node, 'nonsense', 'another transaction than was asked for');
   return read.signed;
 }
 
@@ -90,21 +90,21 @@ export function readHeader(node: string, json: JsonObject): BlockHeader {
   const id = json['blockID'];
   const header = isJsonObject(json['block_header']) ? json['block_header']['raw_data'] : undefined;
   if (typeof id !== 'string' || !ID_PATTERN.test(id) || !isJsonObject(header)) {
-    throw new NodeFault(node, 'nonsense', 'no block in the answer');
+    throw new NodeError(node, 'nonsense', 'no block in the answer');
   }
   const number = int64(header['number']);
   const timestamp = int64(header['timestamp']);
   const parentId = header['parentHash'];
   if (number === undefined || timestamp === undefined || typeof parentId !== 'string') {
-    throw new NodeFault(node, 'nonsense', 'a block without number, time or parent');
+    throw new NodeError(node, 'nonsense', 'a block without number, time or parent');
   }
   if (BigInt(`0x${id.slice(0, 16)}`) !== number) {
-    throw new NodeFault(node, 'nonsense', 'a block whose id and number differ');
+    throw new NodeError(node, 'nonsense', 'a block whose id and number differ');
   }
   // Rentals are counted by block times, forks told by parents: both are only as good as the id they belong to. The first
   // block was written down, not made like the others, and no time or parent of it is ever used.
   if (number > 0n && (idOf(header) ?? id) !== id) {
-    throw new NodeFault(node, 'nonsense', 'a block whose header is not the one that its id stands for');
+    throw new NodeError(node, 'nonsense', 'a block whose header is not the one that its id stands for');
   }
   const root = header['txTrieRoot'];
   const isEmpty = typeof root === 'string' ? /^0*$/.test(root) : undefined;
@@ -123,7 +123,7 @@ export function readBlock(node: string, json: JsonObject): Block {
   // TRON: the root of an empty block is zero. A transaction left out could be ours.
   const count = Array.isArray(given) ? given.length : -1;
   if (transactions.length !== count || isContradicted(header, count)) {
-    if (header.number > 0) throw new NodeFault(node, 'nonsense', 'a block whose transactions cannot all be read');
+    if (header.number > 0) throw new NodeError(node, 'nonsense', 'a block whose transactions cannot all be read');
   }
   return { ...header, transactions, isWhole: true };
 }
@@ -141,16 +141,16 @@ export function hasSucceeded(info: JsonObject): boolean {
 export function listedBlock(node: string, header: BlockHeader, infos: unknown): Block {
   const list: readonly unknown[] = Array.isArray(infos) ? infos : [];
   if (!Array.isArray(infos) || isContradicted(header, list.length)) {
-    throw new NodeFault(node, 'nonsense', 'no list of a block');
+    throw new NodeError(node, 'nonsense', 'no list of a block');
   }
   const unknown: string[] = [];
   const transactions = list.map((info: unknown): BlockTransaction => {
     const txid = isJsonObject(info) ? info['id'] : undefined;
     if (!isJsonObject(info) || typeof txid !== 'string' || !ID_PATTERN.test(txid)) {
-      throw new NodeFault(node, 'nonsense', 'a list of a block with no transaction in it');
+      throw new NodeError(node, 'nonsense', 'a list of a block with no transaction in it');
     }
     if (int64(info['blockNumber']) !== BigInt(header.number)) {
-      throw new NodeFault(node, 'nonsense', 'a list of another block');
+      throw new NodeError(node, 'nonsense', 'a list of another block');
     }
     const succeeded = hasSucceeded(info);
     if (succeeded && info['contract_address'] === undefined) unknown.push(txid);

@@ -2,7 +2,7 @@
  * The chain parameters that prices and costs are computed from. A node that leaves one out, repeats one or names an
  * absurd value is at fault; nodes that contradict each other are believed by majority or not at all.
  */
-import { ChainUnavailableError, NodeFault } from './errors.js';
+import { ChainUnavailableError, NodeError } from './errors.js';
 import { int64, objectsOf, type JsonObject } from './json.js';
 
 /** TRON: the committee's names of the parameters. */
@@ -52,7 +52,7 @@ export function readChainParameters(node: string, json: JsonObject, bounds: Para
     // TRON: a value of zero is left out; no bound allows it here.
     const value = entry === undefined || more.length > 0 ? undefined : int64(entry['value']);
     if (value === undefined || !isWithin(value, bounds[name])) {
-      throw new NodeFault(node, 'nonsense', `chain parameters without a believable ${key}`);
+      throw new NodeError(node, 'nonsense', `chain parameters without a believable ${key}`);
     }
     read[name] = value;
   }

@@ -1,5 +1,5 @@
 /** The nodes as the settings name them: what belongs to each, and nothing of one to another. Pure. */
-import type { Config } from '../config.js';
+import type { Config } from '../config/config.js';
 import type { NodeOptions } from './node.js';
 
 export interface ConfiguredNode extends NodeOptions {

@@ -2,8 +2,8 @@
  * What an unsigned contract call came to, read from triggerconstantcontract's answer. TRON: a revert still says
  * `result.result: true`; only `transaction.ret[0].ret` tells, and VM exceptions come as OTHER_ERROR.
  */
-import { energy, type Energy } from '../money/units.js';
-import { NodeFault } from './errors.js';
+import { energy, type Energy } from '../domain/units.js';
+import { NodeError } from './errors.js';
 import { int64, isJsonObject, objectsOf, type JsonObject } from './json.js';
 
 export interface ContractCall {
@@ -45,7 +45,7 @@ function readRefusal(message: string): CallOutcome {
 /** Reads the answer (asked with `visible: true`); throws NodeFault when it is no answer to a constant call. */
 export function readCallOutcome(node: string, json: JsonObject): CallOutcome {
   const result = json['result'];
-  if (!isJsonObject(result)) throw new NodeFault(node, 'nonsense', 'a call without a result');
+  if (!isJsonObject(result)) throw new NodeError(node, 'nonsense', 'a call without a result');
   const code = result['code'];
   const message = typeof result['message'] === 'string' ? result['message'] : '';
   if (typeof code === 'string' && code !== 'SUCCESS') return readRefusal(message);
@@ -54,10 +54,10 @@ export function readCallOutcome(node: string, json: JsonObject): CallOutcome {
   const transaction = json['transaction'];
   const results = json['constant_result'];
   if (used === undefined || penalty === undefined || !isJsonObject(transaction) || result['result'] !== true) {
-    throw new NodeFault(node, 'nonsense', 'a call result without its figures');
+    throw new NodeError(node, 'nonsense', 'a call result without its figures');
   }
   const first: unknown = Array.isArray(results) ? (results[0] ?? '') : '';
-  if (typeof first !== 'string' || !HEX.test(first)) throw new NodeFault(node, 'nonsense', 'a call result not in hex');
+  if (typeof first !== 'string' || !HEX.test(first)) throw new NodeError(node, 'nonsense', 'a call result not in hex');
   const ret = objectsOf(transaction['ret'])[0]?.['ret'];
   if (ret !== undefined && ret !== 'SUCESS' && ret !== 'SUCCESS') {
     return { kind: 'reverted', energyUsed: energy(used), data: first };

@@ -1,7 +1,7 @@
 /** What can go wrong between us and a TRON node. None of it proves anything about a transaction. */
 
 /** One node did not give a usable answer. `kind` says whether asking it again soon makes sense. */
-export class NodeFault extends Error {
+export class NodeError extends Error {
   override readonly name = 'NodeFault';
   constructor(
     readonly node: string,

@@ -7,7 +7,7 @@ import { StringDecoder } from 'node:string_decoder';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { Agent, type Dispatcher } from 'undici';
-import { DeadlineError } from '../clock.js';
+import { DeadlineError } from '../base/clock.js';
 
 export interface Exchange {
   readonly url: string;

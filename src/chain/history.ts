@@ -2,7 +2,7 @@
  * Whether a node keeps transaction history: it must know a final transaction that it is asked for. TRON: a node with
  * `storage.transHistory.switch = off`, or a pruned one, answers `{}` about every transaction, which proves nothing.
  */
-import { monotonicMs } from '../clock.js';
+import { monotonicMs } from '../base/clock.js';
 import type { TronNode } from './node.js';
 import { solidBlockOf, solidHeadOf, solidPlaceOf } from './tron.client.js';
 

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { keccak_256 } from '@noble/hashes/sha3.js';
 import secp256k1 from 'secp256k1';
-import { invariant } from '../errors.js';
+import { invariant } from '../domain/errors.js';
 import { addressFromBytes } from './address.js';
 
 /** Signs for one wallet. Implementations: sealed keys in this process, or a signer process on a socket. */

@@ -3,7 +3,7 @@
  * What a block holds is anybody's, so a block that cannot be read is read another way: as the list of what happened to
  * its transactions, in which nothing stands that a stranger could write.
  */
-import { monotonicMs } from '../clock.js';
+import { monotonicMs } from '../base/clock.js';
 import {
   listedBlock,
   readBlock,
@@ -13,7 +13,7 @@ import {
   type BlockHeader,
   type SignedAct,
 } from './block.js';
-import { NodeFault } from './errors.js';
+import { NodeError } from './errors.js';
 import { isJsonObject, type JsonObject } from './json.js';
 
 export type PortName = 'full' | 'solid';
@@ -39,7 +39,7 @@ const ATTEMPTS = 2;
 const PATHS = { full: 'wallet', solid: 'walletsolidity' } as const;
 
 /** An answer, but not to this question: a provider may not have the endpoint. */
-const NO_ANSWER: ReadonlySet<NodeFault['kind']> = new Set(['http', 'refused', 'nonsense']);
+const NO_ANSWER: ReadonlySet<NodeError['kind']> = new Set(['http', 'refused', 'nonsense']);
 
 export class NodeBlocks {
   private readonly kept = new Map<string, Block>();
@@ -69,7 +69,7 @@ export class NodeBlocks {
     const header = await this.askForHeader(port, { id_or_num: number.toString() });
     if (header === undefined) return this.whole(port, number);
     if (header === 'none') return undefined;
-    if (header.number !== number) throw new NodeFault(this.name, 'nonsense', 'another block than was asked for');
+    if (header.number !== number) throw new NodeError(this.name, 'nonsense', 'another block than was asked for');
     return header;
   }
 
@@ -97,14 +97,14 @@ export class NodeBlocks {
   }
 
   private async read(port: PortName, header: BlockHeader): Promise<Block> {
-    let fault: NodeFault | undefined;
+    let fault: NodeError | undefined;
     for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
       try {
         const block = await this.whole(port, header.number);
         if (block?.id === header.id) return block;
-        fault = new NodeFault(this.name, 'nonsense', 'another block than its header was of');
+        fault = new NodeError(this.name, 'nonsense', 'another block than its header was of');
       } catch (error) {
-        if (!(error instanceof NodeFault) || error.kind === 'throttled') throw error;
+        if (!(error instanceof NodeError) || error.kind === 'throttled') throw error;
         fault = error;
         if (error.kind === 'timeout') break;
       }
@@ -113,7 +113,7 @@ export class NodeBlocks {
   }
 
   /** The block by what happened to its transactions, of which then only ids are known. */
-  private async list(port: PortName, header: BlockHeader, fault: NodeFault | undefined): Promise<Block> {
+  private async list(port: PortName, header: BlockHeader, fault: NodeError | undefined): Promise<Block> {
     try {
       const infos = await this.ask(
         port,
@@ -124,15 +124,15 @@ export class NodeBlocks {
       const block = listedBlock(this.name, header, infos);
       // Asked for by its number: the chain may have got another block there meanwhile.
       if ((await this.header(port, header.number))?.id !== header.id) {
-        throw new NodeFault(this.name, 'unhealthy', 'its chain has another block there by now');
+        throw new NodeError(this.name, 'unhealthy', 'its chain has another block there by now');
       }
       this.listed.set(header.id, { block, untilMs: monotonicMs() + LISTED_MS });
       trim(this.listed, LISTED_MAX);
       return block;
     } catch (error) {
-      if (!(error instanceof NodeFault) || error.kind === 'throttled' || error.kind === 'unhealthy') throw error;
+      if (!(error instanceof NodeError) || error.kind === 'throttled' || error.kind === 'unhealthy') throw error;
       if (fault?.kind === 'unreachable' && error.kind === 'unreachable') throw fault;
-      throw new NodeFault(this.name, 'unreadable', `block ${header.number.toString()} cannot be read`, fault);
+      throw new NodeError(this.name, 'unreadable', `block ${header.number.toString()} cannot be read`, fault);
     }
   }
 
@@ -140,7 +140,7 @@ export class NodeBlocks {
     const json = await this.object(port, 'getblockbynum', { num: number }, 'block');
     if (Object.keys(json).length === 0) return undefined;
     const block = readBlock(this.name, json);
-    if (block.number !== number) throw new NodeFault(this.name, 'nonsense', 'another block than was asked for');
+    if (block.number !== number) throw new NodeError(this.name, 'nonsense', 'another block than was asked for');
     this.keep(block);
     return block;
   }
@@ -160,7 +160,7 @@ export class NodeBlocks {
       this.hasHeaders[port] = true;
       return header;
     } catch (error) {
-      if (!(error instanceof NodeFault) || !NO_ANSWER.has(error.kind)) throw error;
+      if (!(error instanceof NodeError) || !NO_ANSWER.has(error.kind)) throw error;
       if (error.kind !== 'nonsense') this.lackingUntilMs[port] = monotonicMs() + LACK_MS;
       return undefined;
     }
@@ -168,7 +168,7 @@ export class NodeBlocks {
 
   private async object(port: PortName, path: string, body: JsonObject, manner: Manner): Promise<JsonObject> {
     const json = await this.ask(port, `${PATHS[port]}/${path}`, body, manner);
-    if (!isJsonObject(json)) throw new NodeFault(this.name, 'nonsense', `${path} answered no JSON object`);
+    if (!isJsonObject(json)) throw new NodeError(this.name, 'nonsense', `${path} answered no JSON object`);
     return json;
   }
 

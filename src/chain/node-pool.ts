@@ -2,9 +2,9 @@
  * The configured nodes as one thing to ask: healthy ones first, then those that failed lately, the next on a failure,
  * none whose head stands still. Proofs need more than one answer and ask `nodes` one by one.
  */
-import { messageOf } from '../errors.js';
-import { sleep } from '../clock.js';
-import { ChainUnavailableError, NodeFault } from './errors.js';
+import { messageOf } from '../domain/errors.js';
+import { sleep } from '../base/clock.js';
+import { ChainUnavailableError, NodeError } from './errors.js';
 import { Agreement } from './agreement.js';
 import type { BlockHead } from './block.js';
 import type { TronNode } from './node.js';
@@ -25,7 +25,7 @@ const PROBES_PER_COMPARISON = 10;
 const AWAY_MAX_MS = 300_000;
 
 /** Faults of the way to a node rather than of the node: the next request may well get through. */
-const BROKEN: ReadonlySet<NodeFault['kind']> = new Set(['unreachable', 'http']);
+const BROKEN: ReadonlySet<NodeError['kind']> = new Set(['unreachable', 'http']);
 
 function byHeight(nodes: readonly TronNode[]): TronNode[] {
   return [...nodes].sort((a, b) => (b.head?.number ?? 0) - (a.head?.number ?? 0));
@@ -111,11 +111,11 @@ export class NodePool {
     if (candidates.length === 1 && only !== undefined) candidates.push(only);
     for (const node of candidates) {
       const fault = faults.at(-1);
-      if (node === only && fault instanceof NodeFault && !BROKEN.has(fault.kind)) break;
+      if (node === only && fault instanceof NodeError && !BROKEN.has(fault.kind)) break;
       try {
         return await question(node);
       } catch (error) {
-        if (!(error instanceof NodeFault)) throw error;
+        if (!(error instanceof NodeError)) throw error;
         faults.push(error);
       }
     }
@@ -130,7 +130,7 @@ export class NodePool {
     const outcomes = await Promise.allSettled((await this.candidates()).map(question));
     const answers = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
     const faults = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));
-    const unexpected = faults.find((fault) => !(fault instanceof NodeFault));
+    const unexpected = faults.find((fault) => !(fault instanceof NodeError));
     if (unexpected !== undefined) throw unexpected as Error;
     if (answers.length === 0) throw new ChainUnavailableError(what, faults);
     return answers;

@@ -2,9 +2,9 @@
  * One TRON node over HTTP: its full port and its solid port, with limits on every call, back-off when it throttles,
  * and what is known of its head. Judges answers as answers only; never what they mean for an order.
  */
-import { DeadlineError, monotonicMs, nowMs } from '../clock.js';
-import { messageOf } from '../errors.js';
-import { NodeFault } from './errors.js';
+import { DeadlineError, monotonicMs, nowMs } from '../base/clock.js';
+import { messageOf } from '../domain/errors.js';
+import { NodeError } from './errors.js';
 import { NotSentError, post, UnreadableAnswerError, type Answer } from './exchange.js';
 import { isJsonObject, parseJson, plainJson, type JsonObject } from './json.js';
 import type { BlockHead, BlockHeader } from './block.js';
@@ -51,7 +51,7 @@ const BLOCK_BYTES_MAX = 64 * 1024 * 1024;
 const BLOCK_TIMEOUT_MS = 30_000;
 
 /** An answer that is none. Silence and throttling have their own back-off; our own budget is no fault of a node. */
-const BABBLE: ReadonlySet<NodeFault['kind']> = new Set(['nonsense', 'http', 'refused']);
+const BABBLE: ReadonlySet<NodeError['kind']> = new Set(['nonsense', 'http', 'refused']);
 
 interface SeenHead extends BlockHead {
   /** The highest number ever seen here. Backends behind one name take turns, so that lower ones are seen between. */
@@ -180,7 +180,7 @@ export class TronNode {
       return block;
     } catch (error) {
       this.noteSilence(HEAD);
-      if (error instanceof NodeFault && BABBLE.has(error.kind)) this.isBabbling = true;
+      if (error instanceof NodeError && BABBLE.has(error.kind)) this.isBabbling = true;
       throw error;
     }
   }
@@ -202,7 +202,7 @@ export class TronNode {
 
   private async object(port: PortName, path: string, body: JsonObject, timeoutMs: number): Promise<JsonObject> {
     const json = await this.ask(port, path, body, { timeoutMs });
-    if (!isJsonObject(json)) throw new NodeFault(this.name, 'nonsense', `${path} answered no JSON object`);
+    if (!isJsonObject(json)) throw new NodeError(this.name, 'nonsense', `${path} answered no JSON object`);
     return json;
   }
 
@@ -220,19 +220,19 @@ export class TronNode {
 
   private async request(port: PortName, path: string, body: JsonObject, terms: Terms): Promise<unknown> {
     if ((await this.options.admit?.(path === BROADCAST_PATH)) === false) {
-      throw new NodeFault(this.name, 'throttled', `${path} found no place in the request budget`, undefined, false);
+      throw new NodeError(this.name, 'throttled', `${path} found no place in the request budget`, undefined, false);
     }
     const { status, text } = await this.exchange(port, path, body, terms);
     // TRON (TronGrid): 403 is also said of an endpoint that a provider does not offer.
     const isRefusal = status === 403 && terms.manner === 'head' && !THROTTLED_TEXT.test(text);
     if (THROTTLED_STATUS.has(status) && !isRefusal) throw this.throttled(path, `HTTP ${status.toString()}`);
-    if (status !== 200) throw new NodeFault(this.name, 'http', `${path} answered HTTP ${status.toString()}`);
+    if (status !== 200) throw new NodeError(this.name, 'http', `${path} answered HTTP ${status.toString()}`);
     const json = terms.manner === 'block' ? plainJson(text) : parseJson(text);
     const error = isJsonObject(json) ? json['Error'] : undefined;
     if (typeof error === 'string') {
       const throttled = terms.manner === 'block' ? THROTTLED_BEGINNING : THROTTLED_TEXT;
       if (throttled.test(error)) throw this.throttled(path, 'suspended');
-      throw new NodeFault(this.name, 'refused', `${path}: ${error.slice(0, 300)}`);
+      throw new NodeError(this.name, 'refused', `${path}: ${error.slice(0, 300)}`);
     }
     this.throttledInARow = 0;
     return json;
@@ -253,7 +253,7 @@ export class TronNode {
       });
     } catch (error) {
       if (error instanceof UnreadableAnswerError) {
-        throw new NodeFault(this.name, 'nonsense', `${path}: ${error.message}`, error);
+        throw new NodeError(this.name, 'nonsense', `${path}: ${error.message}`, error);
       }
       const isSent = !(error instanceof NotSentError);
       const reason: unknown = isSent ? error : error.cause;
@@ -262,17 +262,17 @@ export class TronNode {
       if (terms.manner !== 'block') this.backOff(FAILURE_BACKOFF_MS);
       const kind = timedOut ? 'timeout' : 'unreachable';
       const says = timedOut ? 'no answer in time' : messageOf(reason);
-      throw new NodeFault(this.name, kind, `${path}: ${says}`, reason, isSent);
+      throw new NodeError(this.name, kind, `${path}: ${says}`, reason, isSent);
     }
   }
 
   /** A gateway refused it, so no node behind it heard the request. */
-  private throttled(path: string, how: string): NodeFault {
+  private throttled(path: string, how: string): NodeError {
     this.backOff(THROTTLE_BACKOFF_MS);
     const silenceMs = Math.min(THROTTLE_BACKOFF_MS, THROTTLE_SILENCE_MS * 2 ** this.throttledInARow);
     this.throttledInARow = Math.min(this.throttledInARow + 1, 10);
     this.silentUntilMs = Math.max(this.silentUntilMs, monotonicMs() + silenceMs);
-    return new NodeFault(this.name, 'throttled', `${path} was throttled (${how})`, undefined, false);
+    return new NodeError(this.name, 'throttled', `${path} was throttled (${how})`, undefined, false);
   }
 
   private noteSilence(question: string): void {

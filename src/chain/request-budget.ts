@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes, type RateLimiterAbstract } from 'rate-limiter-flexible';
-import { monotonicMs, sleep, withDeadline } from '../clock.js';
+import { monotonicMs, sleep, withDeadline } from '../base/clock.js';
 
 export interface BudgetOptions {
   readonly redis: Redis;

@@ -3,8 +3,8 @@
  * concluded from them. With node.ts's neighbours the only importer of tronweb; never signs what a node made.
  */
 import { utils } from 'tronweb';
-import { invariant } from '../errors.js';
-import { sun, type Sun } from '../money/units.js';
+import { invariant } from '../domain/errors.js';
+import { sun, type Sun } from '../domain/units.js';
 import { addressToHex } from './address.js';
 import { txidOf, type BlockHead } from './block.js';
 import { ForeignTypeError, readRawData, UnreadableError, type RawData, type SignableType } from './raw-data.js';

@@ -3,7 +3,7 @@
  * safe, because the same bytes get the same signature.
  */
 import { connect, type Socket } from 'node:net';
-import { messageOf } from '../errors.js';
+import { messageOf } from '../domain/errors.js';
 import { Signer } from './keys.js';
 
 /** The signer did not answer in time, or not at all; nothing is known and the request may be repeated. */

@@ -3,7 +3,7 @@
  * creations, for finding acts of our wallets that we have no record of. Pure; what the chain could not have executed is
  * nobody's. Says nothing of who signed: that is the signature's.
  */
-import { sun, type Sun } from '../money/units.js';
+import { sun, type Sun } from '../domain/units.js';
 import { addressFromBytes } from './address.js';
 import { NotProtobufError, readFields, type Wanted } from './protobuf.js';
 

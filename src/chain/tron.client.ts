@@ -2,14 +2,14 @@
  * Every read of the chain that the service makes, typed and checked. What `{}` means differs by endpoint and is
  * decided here, once. TRON: HTTP API of java-tron 4.8.
  */
-import { sun, type Sun } from '../money/units.js';
+import { sun, type Sun } from '../domain/units.js';
 import {
   agreedParameters,
   readChainParameters,
   type ChainParameters,
   type ParameterBounds,
 } from './chain-parameters.js';
-import { NodeFault } from './errors.js';
+import { NodeError } from './errors.js';
 import { int64, isJsonObject, objectsOf, type JsonObject } from './json.js';
 import { hasSucceeded, type Block, type BlockHead, type BlockHeader, type SignedAct } from './block.js';
 import type { PortName } from './node-blocks.js';
@@ -59,8 +59,8 @@ export interface TransactionPlace {
 
 const CONSTANT_CALL = 'wallet/triggerconstantcontract';
 
-function nonsense(node: TronNode, what: string): NodeFault {
-  return new NodeFault(node.name, 'nonsense', what);
+function nonsense(node: TronNode, what: string): NodeError {
+  return new NodeError(node.name, 'nonsense', what);
 }
 
 /** Reads int64 members; absent is zero, anything that is no integer is nonsense. */

@@ -3,73 +3,73 @@ import { BillingModule } from '../billing/billing.module.js';
 import { PoolModule } from '../pool/pool.module.js';
 import { History } from '../chain/history.js';
 import { Database } from '../store/database.js';
-import { historyByBooks } from '../verify/final-transactions.js';
-import { ActivationCheck } from './activation-check.js';
-import { BlockReader } from './block-reader.js';
-import { Broadcaster } from './broadcast.js';
-import { ClockWatch } from './clock-watch.js';
-import { ChainView } from './chain-view.js';
-import { Ending } from './ending.js';
-import { Follower } from './follower.js';
-import { ForeignEnds } from './foreign-ends.js';
-import { Fulfiller } from './fulfiller.js';
-import { Inclusion } from './inclusion.js';
-import { Judgements } from './judgements.js';
-import { KnownPast } from './known-past.js';
-import { NodeFigures } from './node-figures.js';
-import { OrdersProcessor } from './orders.processor.js';
-import { Outbound } from './outbound.js';
-import { Progress } from './progress.js';
-import { Proofs } from './proof.js';
-import { Pruning } from './pruning.js';
-import { RecentActs } from './recent-acts.js';
-import { ReclaimGuard } from './reclaim-guard.js';
-import { Recollection } from './recollection.js';
-import { Reconciler } from './reconciler.js';
-import { ReconcilerFigures } from './reconciler-figures.js';
-import { Orphans } from './reconciler-orphans.js';
-import { Runner } from './runner.js';
-import { Settlement } from './settlement.js';
-import { TransactionLog } from './transaction-log.js';
-import { Vitals } from './vitals.js';
-import { WalletHealth } from './wallet-health.js';
-import { Work } from './work.js';
+import { historyFromRecords } from '../verify/final-transactions.js';
+import { ActivationCheck } from './plan/activation-check.js';
+import { BlockReader } from './follow/block-reader.js';
+import { Broadcaster } from './send/broadcaster.js';
+import { ClockWatch } from './loop/clock-watch.js';
+import { ChainView } from './follow/chain-view.js';
+import { OrderTermination } from './plan/order-termination.js';
+import { Follower } from './follow/follower.js';
+import { ForeignUndelegations } from '../reconciliation/foreign-undelegations.js';
+import { OrderAdvancer } from './loop/order-advancer.js';
+import { Inclusion } from './follow/inclusion.js';
+import { JudgedRecords } from '../reconciliation/judged-records.js';
+import { StartupGate } from './loop/startup-gate.js';
+import { NodeGauges } from '../reconciliation/node-gauges.js';
+import { OrdersProcessor } from './loop/orders.processor.js';
+import { TransactionSender } from './send/transaction-sender.js';
+import { FulfilmentEvents } from './fulfilment-events.js';
+import { Proofs } from './send/proof.js';
+import { Pruning } from './loop/pruning.js';
+import { RecentActs } from './follow/recent-acts.js';
+import { ReclaimGuard } from './plan/reclaim-guard.js';
+import { BackupRecovery } from '../reconciliation/backup-recovery.js';
+import { Reconciler } from '../reconciliation/reconciler.js';
+import { ReconcilerGauges } from '../reconciliation/reconciler-gauges.js';
+import { UnrecordedTransactions } from '../reconciliation/unrecorded-transactions.js';
+import { FulfilmentLoop } from './loop/fulfilment-loop.js';
+import { Settlement } from './follow/settlement.js';
+import { TransactionLog } from './send/transaction-log.js';
+import { FulfilmentGauges } from './fulfilment-gauges.js';
+import { WalletHealth } from './send/wallet-health.js';
+import { OrderClaims } from './loop/order-claims.js';
 
 @Module({
   imports: [BillingModule, PoolModule],
   providers: [
     ActivationCheck,
     BlockReader,
-    { provide: History, useFactory: historyByBooks, inject: [Database] },
+    { provide: History, useFactory: historyFromRecords, inject: [Database] },
     Broadcaster,
     ChainView,
-    Ending,
+    OrderTermination,
     Follower,
-    ForeignEnds,
-    Fulfiller,
+    ForeignUndelegations,
+    OrderAdvancer,
     Inclusion,
-    Judgements,
-    KnownPast,
-    NodeFigures,
+    JudgedRecords,
+    StartupGate,
+    NodeGauges,
     OrdersProcessor,
-    Orphans,
-    Outbound,
-    Progress,
+    UnrecordedTransactions,
+    TransactionSender,
+    FulfilmentEvents,
     Proofs,
     Pruning,
     RecentActs,
     ReclaimGuard,
-    Recollection,
+    BackupRecovery,
     Reconciler,
-    ReconcilerFigures,
-    Runner,
+    ReconcilerGauges,
+    FulfilmentLoop,
     Settlement,
     TransactionLog,
-    Vitals,
+    FulfilmentGauges,
     WalletHealth,
-    Work,
+    OrderClaims,
     ClockWatch,
   ],
-  exports: [OrdersProcessor, Runner, Pruning, Reconciler, Vitals, WalletHealth],
+  exports: [OrdersProcessor, FulfilmentLoop, Pruning, Reconciler, FulfilmentGauges, WalletHealth],
 })
 export class FulfilmentModule {}

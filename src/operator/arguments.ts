@@ -3,10 +3,10 @@ import { isIP } from 'node:net';
 import type { Readable } from 'node:stream';
 import { InvalidArgumentError } from 'commander';
 import { isAddress } from '../chain/address.js';
-import { messageOf } from '../errors.js';
-import type { Credits } from '../money/units.js';
-import { readSecretFile } from '../secret-file.js';
-import { usageError } from './fault.js';
+import { messageOf } from '../domain/errors.js';
+import type { Credits } from '../domain/units.js';
+import { readSecretFile } from '../base/secret-file.js';
+import { usageError } from '../domain/operator-error.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 

@@ -3,8 +3,8 @@ import { Option, type Command } from 'commander';
 import { InvalidArgumentError } from 'commander';
 import { Database } from '../store/database.js';
 import { integerArg } from './arguments.js';
-import type { Desk } from './desk.js';
-import { entry, timeText } from './layout.js';
+import type { CliContext } from './cli-context.js';
+import { entry, timeText } from './format.js';
 
 const limitArg = integerArg(1n, 1000n);
 const entryArg = integerArg(1n, 2n ** 53n - 1n);
@@ -53,7 +53,7 @@ function timeArg(text: string): Date {
   return time;
 }
 
-export function addAuditCommands(program: Command, desk: Desk): void {
+export function addAuditCommands(program: Command, desk: CliContext): void {
   const audit = program.command('audit').description('who did what to the service, and why');
   audit
     .command('list', { isDefault: true })
@@ -69,7 +69,7 @@ export function addAuditCommands(program: Command, desk: Desk): void {
     .action((options: ListOptions) => list(desk, options));
 }
 
-async function list(desk: Desk, options: ListOptions): Promise<void> {
+async function list(desk: CliContext, options: ListOptions): Promise<void> {
   await desk.operate(async (parts) => {
     const limit = Number(options.limit);
     const found = await parts.get(Database).query<AuditRow>(LIST, [

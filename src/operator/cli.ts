@@ -1,7 +1,8 @@
 /** The operator's command line: builds the commands, runs one of them, and says how it ended. */
 import { Command } from 'commander';
-import { Desk, type GlobalOptions, type Terminal } from './desk.js';
-import { faultOf, type ExitCode } from './fault.js';
+import { CliContext, type GlobalOptions, type Terminal } from './cli-context.js';
+import { type ExitCode } from '../domain/operator-error.js';
+import { failureOf } from './cli-failure.js';
 import { addAuditCommands } from './audit.command.js';
 import { addCreditsCommands } from './credits.command.js';
 import { addKeysCommands } from './keys.command.js';
@@ -14,7 +15,7 @@ import { addProjectCommands } from './project.command.js';
 import { addSecretsCommands } from './secrets.command.js';
 import { addVerifyCommands } from './verify.command.js';
 
-function buildProgram(desk: Desk): Command {
+function buildProgram(desk: CliContext): Command {
   const program = new Command('npm run cli --')
     .description('The operator’s desk of the energy rental service.')
     .option('--json', 'answer with one JSON document')
@@ -47,13 +48,13 @@ function buildProgram(desk: Desk): Command {
 
 /** Runs one command line (without node and script); resolves with the exit code, never rejects. */
 export async function runCli(args: readonly string[], terminal: Terminal): Promise<ExitCode> {
-  const desk = new Desk(terminal);
+  const desk = new CliContext(terminal);
   const isJson = args.includes('--json');
   try {
     await buildProgram(desk).parseAsync([...args], { from: 'user' });
     return 0;
   } catch (error) {
-    const fault = faultOf(error);
+    const fault = failureOf(error);
     if (fault.exitCode === 0) return 0;
     terminal.err(
       isJson ? `${JSON.stringify({ ok: false, error: fault.code, msg: fault.message })}\n` : `${fault.message}\n`,

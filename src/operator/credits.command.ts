@@ -2,17 +2,17 @@
 import { randomUUID } from 'node:crypto';
 import { Option, type Command } from 'commander';
 import { Ledger, type Booking } from '../billing/ledger.js';
-import { usdBalanceOf } from '../money/convert.js';
-import type { Credits } from '../money/units.js';
+import { usdBalanceOf } from '../domain/conversion.js';
+import type { Credits } from '../domain/units.js';
 import { creditsArg, integerArg, merchantArg, signedCreditsArg } from './arguments.js';
-import type { Desk } from './desk.js';
-import { creditsText, grouped, table } from './layout.js';
-import { Projects } from './projects.js';
+import type { CliContext } from './cli-context.js';
+import { creditsText, grouped, table } from './format.js';
+import { Projects } from '../projects/projects.js';
 
 const limitArg = integerArg(1n, 1000n);
 const entryArg = integerArg(1n, 2n ** 53n - 1n);
 
-export function addCreditsCommands(program: Command, desk: Desk): void {
+export function addCreditsCommands(program: Command, desk: CliContext): void {
   const credits = program.command('credits').description('a project’s credits');
   credits
     .command('topup <merchant>')
@@ -53,7 +53,7 @@ export function addCreditsCommands(program: Command, desk: Desk): void {
     );
 }
 
-function printBooking(desk: Desk, id: string, credits: Credits, reference: string, booking: Booking): void {
+function printBooking(desk: CliContext, id: string, credits: Credits, reference: string, booking: Booking): void {
   const what = booking.isNew
     ? `Booked ${creditsText(credits)} under ${reference}.`
     : `${reference} was booked before; nothing was added.`;
@@ -66,7 +66,7 @@ function printBooking(desk: Desk, id: string, credits: Credits, reference: strin
   });
 }
 
-async function statement(desk: Desk, id: string, options: { limit: bigint; before?: bigint }): Promise<void> {
+async function statement(desk: CliContext, id: string, options: { limit: bigint; before?: bigint }): Promise<void> {
   await desk.operate(async (parts) => {
     const view = await parts.get(Projects).get(id);
     const entries = await parts.get(Ledger).statement(id, Number(options.limit), options.before);

@@ -2,14 +2,14 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { Option, type Command } from 'commander';
 import { TronClient } from '../chain/tron.client.js';
-import { Config, ConfigError, readConfig } from '../config.js';
-import { StartError } from '../errors.js';
+import { Config, ConfigError, readConfig } from '../config/config.js';
+import { StartError } from '../domain/errors.js';
 import { Database } from '../store/database.js';
-import { historyByBooks } from '../verify/final-transactions.js';
+import { historyFromRecords } from '../verify/final-transactions.js';
 import { integerArg } from './arguments.js';
 import { HeldRates } from '../billing/held-rates.js';
-import type { Desk } from './desk.js';
-import { lookAtHistory, lookAtNodes, lookAtToken, lookAtWallets } from './doctor-chain.js';
+import type { CliContext } from './cli-context.js';
+import { lookAtHistory, lookAtNodes, lookAtToken, lookAtWallets } from '../diagnostics/doctor-chain.js';
 import {
   lookAtHeldRate,
   lookAtPrices,
@@ -17,18 +17,18 @@ import {
   lookAtSecrets,
   lookAtSigner,
   lookAtWork,
-} from './doctor-service.js';
-import { lookAtDatabase, lookAtRedis } from './doctor-stores.js';
-import { OperatorError } from './fault.js';
-import { fault, warning, type Finding } from './finding.js';
-import { KeyRewrap } from './key-rewrap.js';
-import { PoolWallets } from './pool-wallets.js';
-import { Prices } from './prices.js';
+} from '../diagnostics/doctor-service.js';
+import { lookAtDatabase, lookAtRedis } from '../diagnostics/doctor-stores.js';
+import { OperatorError } from '../domain/operator-error.js';
+import { fault, warning, type DoctorFinding } from '../diagnostics/doctor-finding.js';
+import { KeyRewrap } from '../store/key-rewrap.js';
+import { PoolWallets } from '../pool/pool-wallets.js';
+import { Prices } from '../quotes/prices.js';
 
 const MARKS = { ok: '✓', warning: '!', fault: '✗' } as const;
 const patienceArg = integerArg(1n, 300n);
 
-export function addDoctorCommand(program: Command, desk: Desk): void {
+export function addDoctorCommand(program: Command, desk: CliContext): void {
   program
     .command('doctor')
     .description('look at every dependency and setting; exit 1 when something does not work')
@@ -46,7 +46,7 @@ export function addDoctorCommand(program: Command, desk: Desk): void {
     });
 }
 
-async function examine(desk: Desk, patienceMs: number): Promise<Finding[]> {
+async function examine(desk: CliContext, patienceMs: number): Promise<DoctorFinding[]> {
   let config: Config;
   try {
     config = readConfig(desk.terminal.env);
@@ -69,18 +69,18 @@ async function examine(desk: Desk, patienceMs: number): Promise<Finding[]> {
 }
 
 /** What keeps every other command and process from starting is a finding here. */
-function refusedStart(error: unknown): Finding[] {
+function refusedStart(error: unknown): DoctorFinding[] {
   if (!(error instanceof StartError)) throw error;
   const [says = '', ...todo] = error.message.split(/(?<=\.) /);
   return [fault(error.code === 'WRONG_KEY' ? 'master key' : 'start', says, todo.join(' '))];
 }
 
-async function lookInside(parts: INestApplicationContext): Promise<Finding[]> {
+async function lookInside(parts: INestApplicationContext): Promise<DoctorFinding[]> {
   const config = parts.get(Config);
   const tron = parts.get(TronClient);
   const wallets = await parts.get(PoolWallets).list();
   return [
-    ...(await lookAtHistory(tron, historyByBooks(parts.get(Database)))),
+    ...(await lookAtHistory(tron, historyFromRecords(parts.get(Database)))),
     ...(await lookAtToken(tron, config)),
     ...(await lookAtSecrets(parts.get(KeyRewrap))),
     ...(await lookAtWallets(tron, wallets, config)),
@@ -91,7 +91,7 @@ async function lookInside(parts: INestApplicationContext): Promise<Finding[]> {
   ];
 }
 
-function report(findings: readonly Finding[]): string {
+function report(findings: readonly DoctorFinding[]): string {
   const width = Math.max(...findings.map(({ check }) => check.length));
   return findings
     .map(({ check, state, says, todo }) => {

@@ -1,9 +1,9 @@
 /** `keys`: the rotation of MASTER_KEY. */
 import type { Command } from 'commander';
-import type { Desk } from './desk.js';
-import { OperatorError } from './fault.js';
-import { KeyRewrap } from './key-rewrap.js';
-import { table } from './layout.js';
+import type { CliContext } from './cli-context.js';
+import { OperatorError } from '../domain/operator-error.js';
+import { KeyRewrap } from '../store/key-rewrap.js';
+import { table } from './format.js';
 
 const HELP = `
 To rotate MASTER_KEY without refusing a request, since both of two keys open and MASTER_KEY alone seals:
@@ -13,7 +13,7 @@ To rotate MASTER_KEY without refusing a request, since both of two keys open and
   4. After two minutes, when the last quote under the old key has expired: unset MASTER_KEY_PREVIOUS. Restart once more.
 Where processes hold derived keys, print them anew before each restart: \`secrets derive\` under the two keys of the step.`;
 
-export function addKeysCommands(program: Command, desk: Desk): void {
+export function addKeysCommands(program: Command, desk: CliContext): void {
   program
     .command('keys')
     .description('the rotation of MASTER_KEY')

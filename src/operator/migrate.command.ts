@@ -3,7 +3,7 @@
  * first command on a new machine.
  */
 import type { Command } from 'commander';
-import { readSealKeys, readSecret } from '../config.js';
+import { readSealKeys, readSecret } from '../config/config.js';
 import {
   giveRoles,
   migrateDown,
@@ -15,11 +15,11 @@ import {
   seedCanaries,
 } from '../store/migrate.js';
 import { loginNamed } from '../store/roles.js';
-import type { Desk } from './desk.js';
-import { OperatorError, usageError } from './fault.js';
+import type { CliContext } from './cli-context.js';
+import { OperatorError, usageError } from '../domain/operator-error.js';
 import { loginsFrom, passwordSetting } from './role-logins.js';
 
-export function addMigrateCommands(program: Command, desk: Desk): void {
+export function addMigrateCommands(program: Command, desk: CliContext): void {
   const migrate = program.command('migrate').description('bring the database to this version (same as migrate up)');
   const up = async (): Promise<void> => {
     const done = await bringUp(desk);
@@ -59,19 +59,19 @@ export function addMigrateCommands(program: Command, desk: Desk): void {
 }
 
 /** Migrates and writes the canaries; returns the names of the migrations run. */
-async function bringUp(desk: Desk): Promise<string[]> {
+async function bringUp(desk: CliContext): Promise<string[]> {
   const sealKeys = readSealKeys(desk.terminal.env);
   const done = await migrateUp(databaseUrl(desk));
   if (sealKeys.size === 0) {
     desk.warn('MASTER_KEY is not set: a process with a wrong one will be noticed once this ran with it.');
   } else {
-    const { Sealers } = await import('../platform.module.js');
+    const { Sealers } = await import('../base/sealers.js');
     await seedCanaries(databaseUrl(desk), new Sealers({ sealKeys }).held);
   }
   return done;
 }
 
-function addRoles(migrate: Command, desk: Desk): void {
+function addRoles(migrate: Command, desk: CliContext): void {
   migrate
     .command('roles')
     .description(
@@ -117,7 +117,7 @@ function asScript(statements: readonly string[]): string {
   return ['BEGIN', ...statements, 'COMMIT'].map((statement) => `${statement};`).join('\n');
 }
 
-function databaseUrl(desk: Desk): string {
+function databaseUrl(desk: CliContext): string {
   const url = readSecret(desk.terminal.env, 'DATABASE_URL') ?? '';
   if (!/^postgres(ql)?:\/\//.test(url)) {
     throw new OperatorError('Configuration: DATABASE_URL is required and starts with postgres://.', 1, 'CONFIGURATION');

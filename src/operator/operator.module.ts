@@ -3,17 +3,17 @@ import { Module, type DynamicModule, type INestApplicationContext } from '@nestj
 import { NestFactory } from '@nestjs/core';
 import { BillingModule } from '../billing/billing.module.js';
 import { HeldRates } from '../billing/held-rates.js';
-import { readConfig, type Config } from '../config.js';
-import { createLogger } from '../http/logger.js';
+import { readConfig, type Config } from '../config/config.js';
+import { createLogger } from '../observability/logger.js';
 import { PlatformModule } from '../platform.module.js';
 import { PoolSync } from '../pool/pool-sync.js';
 import { SalesHold } from '../pool/sales-hold.js';
-import { KeyRewrap } from './key-rewrap.js';
-import { LegEnds } from './leg-ends.js';
-import { OrderStories } from './order-story.js';
-import { PoolWallets } from './pool-wallets.js';
-import { Prices } from './prices.js';
-import { Projects } from './projects.js';
+import { KeyRewrap } from '../store/key-rewrap.js';
+import { LegEnds } from '../pool/leg-ends.js';
+import { OrderStories } from './order-history.js';
+import { PoolWallets } from '../pool/pool-wallets.js';
+import { Prices } from '../quotes/prices.js';
+import { Projects } from '../projects/projects.js';
 
 @Module({})
 export class OperatorModule {

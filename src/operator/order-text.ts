@@ -1,10 +1,11 @@
 /** An order's story as text: where it stands in a sentence, then everything that happened, in order. */
-import { rateText, usdOfCredits } from '../money/convert.js';
-import type { Credits, RateE8 } from '../money/units.js';
+import { rateText, usdOfCredits } from '../domain/conversion.js';
+import type { Credits, RateE8 } from '../domain/units.js';
 import type { ChainTx } from '../store/entities/chain-tx.entity.js';
 import type { Order } from '../store/entities/order.entity.js';
-import { creditsText, durationText, fields, grouped, table, timeText, trxText } from './layout.js';
-import type { OrderStory } from './order-story.js';
+import { durationText, trxText } from '../domain/text.js';
+import { creditsText, fields, grouped, table, timeText } from './format.js';
+import type { OrderStory } from './order-history.js';
 
 export function orderTable(orders: readonly Order[]): string {
   return table(

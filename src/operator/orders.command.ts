@@ -1,13 +1,14 @@
 /** `orders`: what was sold, the whole story of one order, and a push for one that waits. */
 import { Option, type Command } from 'commander';
 import { Ledger } from '../billing/ledger.js';
-import type { Credits } from '../money/units.js';
-import { ORDER_STATUSES, type OrderStatus } from '../orders/order-state.js';
+import type { Credits } from '../domain/units.js';
+import { ORDER_STATUSES, type OrderStatus } from '../domain/order-state.js';
 import { choiceArg, creditsArg, integerArg, merchantArg, txidArg } from './arguments.js';
-import type { Desk } from './desk.js';
-import { creditsText, timeText, trxText } from './layout.js';
-import { LegEnds } from './leg-ends.js';
-import { OrderStories } from './order-story.js';
+import type { CliContext } from './cli-context.js';
+import { trxText } from '../domain/text.js';
+import { creditsText, timeText } from './format.js';
+import { LegEnds } from '../pool/leg-ends.js';
+import { OrderStories } from './order-history.js';
 import { orderTable, storyJson, storyText } from './order-text.js';
 
 const limitArg = integerArg(1n, 1000n);
@@ -20,7 +21,7 @@ interface ListOptions {
   readonly limit: bigint;
 }
 
-export function addOrdersCommands(program: Command, desk: Desk): void {
+export function addOrdersCommands(program: Command, desk: CliContext): void {
   const orders = program.command('orders').description('what was sold');
   orders
     .command('list')
@@ -72,7 +73,7 @@ export function addOrdersCommands(program: Command, desk: Desk): void {
   addCloseLeg(orders, desk);
 }
 
-function addCompensate(orders: Command, desk: Desk): void {
+function addCompensate(orders: Command, desk: CliContext): void {
   orders
     .command('compensate <order>')
     .description('give credits for an order that was not what was sold, at most what it cost; wants a --reason')
@@ -96,7 +97,7 @@ function addCompensate(orders: Command, desk: Desk): void {
     });
 }
 
-function addCloseLeg(orders: Command, desk: Desk): void {
+function addCloseLeg(orders: Command, desk: CliContext): void {
   orders
     .command('close-leg <order>')
     .description('end a delegation that somebody else took back, when the worker does not find out by itself')

@@ -2,15 +2,16 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { ChainUnavailableError } from '../chain/errors.js';
 import { TronClient } from '../chain/tron.client.js';
-import { nowMs } from '../clock.js';
-import { Config } from '../config.js';
-import { sun } from '../money/units.js';
+import { nowMs } from '../base/clock.js';
+import { Config } from '../config/config.js';
+import { sun } from '../domain/units.js';
 import { energyOfSun, type EnergyRatio } from '../pool/energy-ratio.js';
 import { forecast, poolStanding, type ForecastHour } from '../pool/forecast.js';
 import { Database } from '../store/database.js';
-import type { Desk } from './desk.js';
-import { grouped, percentText, table, trxText } from './layout.js';
-import { PoolWallets, type WalletView } from './pool-wallets.js';
+import type { CliContext } from './cli-context.js';
+import { trxText } from '../domain/text.js';
+import { grouped, percentText, table } from './format.js';
+import { PoolWallets, type WalletView } from '../pool/pool-wallets.js';
 
 interface ChainNow {
   readonly at: Date;
@@ -18,7 +19,7 @@ interface ChainNow {
   readonly ratio: EnergyRatio | undefined;
 }
 
-export async function listPool(desk: Desk, parts: INestApplicationContext): Promise<void> {
+export async function listPool(desk: CliContext, parts: INestApplicationContext): Promise<void> {
   const wallets = await parts.get(PoolWallets).list();
   const now = await chainNow(desk, parts);
   const hours = forecast(await poolStanding(parts.get(Database), now.at));
@@ -36,7 +37,7 @@ export async function listPool(desk: Desk, parts: INestApplicationContext): Prom
 }
 
 /** Rentals end by the chain's clock; without a node this machine's has to do. */
-async function chainNow(desk: Desk, parts: INestApplicationContext): Promise<ChainNow> {
+async function chainNow(desk: CliContext, parts: INestApplicationContext): Promise<ChainNow> {
   const client = parts.get(TronClient);
   try {
     const head = await client.head();

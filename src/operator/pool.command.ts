@@ -2,16 +2,17 @@
 import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { Config } from '../config.js';
-import { messageOf } from '../errors.js';
+import { Config } from '../config/config.js';
+import { messageOf } from '../domain/errors.js';
 import { addressArg, choiceArg, integerArg, readKeyFile } from './arguments.js';
-import type { Desk } from './desk.js';
-import { usageError } from './fault.js';
-import { fields, trxText } from './layout.js';
+import type { CliContext } from './cli-context.js';
+import { usageError } from '../domain/operator-error.js';
+import { trxText } from '../domain/text.js';
+import { fields } from './format.js';
 import { PoolSync } from '../pool/pool-sync.js';
 import { listPool } from './pool-list.js';
-import { PoolWallets, type WalletKey } from './pool-wallets.js';
-import { planUpdate } from './permission-update.js';
+import { PoolWallets, type WalletKey } from '../pool/pool-wallets.js';
+import { planUpdate } from '../pool/permission-update.js';
 import { WALLET_ROLES, judgePermission, type WalletRole } from '../pool/wallet-permission.js';
 
 const permissionArg = integerArg(0n, 9n);
@@ -32,7 +33,7 @@ interface AddOptions extends KeyOptions {
   readonly slots?: bigint;
 }
 
-export function addPoolCommands(program: Command, desk: Desk): void {
+export function addPoolCommands(program: Command, desk: CliContext): void {
   const pool = program.command('pool').description('the wallets whose stake is rented out');
   pool
     .command('new-key <file>')
@@ -92,7 +93,7 @@ function addKeyOptions(command: Command): Command {
     .requiredOption('--permission-id <id>', 'the permission of the wallet that names the key', permissionArg);
 }
 
-async function add(desk: Desk, options: AddOptions): Promise<void> {
+async function add(desk: CliContext, options: AddOptions): Promise<void> {
   const { role, address } = options;
   const key = await readKey(desk, options);
   const permissionId = Number(options.permissionId);
@@ -129,7 +130,7 @@ async function add(desk: Desk, options: AddOptions): Promise<void> {
   });
 }
 
-async function setKey(desk: Desk, address: string, options: KeyOptions): Promise<void> {
+async function setKey(desk: CliContext, address: string, options: KeyOptions): Promise<void> {
   const key = await readKey(desk, options);
   const permissionId = Number(options.permissionId);
   const act = desk.actor('key changed');
@@ -148,7 +149,7 @@ async function setKey(desk: Desk, address: string, options: KeyOptions): Promise
   });
 }
 
-async function permissions(desk: Desk, address: string, options: PermissionsOptions): Promise<void> {
+async function permissions(desk: CliContext, address: string, options: PermissionsOptions): Promise<void> {
   const { keyAddress } = await readKey(desk, options);
   await desk.operate(async (parts) => {
     const account = await parts.get(PoolWallets).account(address);
@@ -181,7 +182,7 @@ async function permissions(desk: Desk, address: string, options: PermissionsOpti
   });
 }
 
-async function newKey(desk: Desk, file: string): Promise<void> {
+async function newKey(desk: CliContext, file: string): Promise<void> {
   // Loaded only here: it brings tronweb along, which takes half a second.
   const { addressOfKey } = await import('../chain/keys.js');
   const privateKey = randomBytes(32);
@@ -195,7 +196,7 @@ async function newKey(desk: Desk, file: string): Promise<void> {
   desk.print(`${file} holds the key of ${keyAddress}.`, { key_file: file, key_address: keyAddress });
 }
 
-async function readKey(desk: Desk, options: Omit<KeyOptions, 'permissionId'>): Promise<WalletKey> {
+async function readKey(desk: CliContext, options: Omit<KeyOptions, 'permissionId'>): Promise<WalletKey> {
   if ((options.keyFile === undefined) === (options.keyAddress === undefined)) {
     throw usageError('Give one of --key-file PATH (- for standard input) and --key-address ADDRESS.');
   }

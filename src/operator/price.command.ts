@@ -2,19 +2,20 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import type { Command } from 'commander';
 import { TronClient } from '../chain/tron.client.js';
-import { Config } from '../config.js';
-import { slipsIn } from '../quotes/price.js';
+import { Config } from '../config/config.js';
+import { slipsIn } from '../domain/price.js';
 import { integerArg } from './arguments.js';
-import type { Desk } from './desk.js';
-import { OperatorError } from './fault.js';
-import { durationText, table } from './layout.js';
+import type { CliContext } from './cli-context.js';
+import { OperatorError } from '../domain/operator-error.js';
+import { durationText } from '../domain/text.js';
+import { table } from './format.js';
 import { addRateCommands } from './rate.command.js';
-import { Prices } from './prices.js';
+import { Prices } from '../quotes/prices.js';
 
 const durationArg = integerArg(1n, 31_536_000n);
 const priceArg = integerArg(1n, 1_000_000n);
 
-export function addPriceCommands(program: Command, desk: Desk): void {
+export function addPriceCommands(program: Command, desk: CliContext): void {
   const price = program.command('price').description('what a rental costs by its duration');
   price
     .command('list')

@@ -1,8 +1,8 @@
 /** How far a long look has come, on stderr: one line that is written over in a terminal, else a line for each check. */
-import { monotonicMs } from '../clock.js';
+import { monotonicMs } from '../base/clock.js';
 import type { Progress } from '../verify/verify.js';
-import type { Terminal } from './desk.js';
-import { grouped } from './layout.js';
+import type { Terminal } from './cli-context.js';
+import { grouped } from './format.js';
 
 /** Narrower than any terminal, so that no line wraps and is written over only in part. */
 const WIDTH = 79;

@@ -2,12 +2,12 @@
 import type { Command } from 'commander';
 import { randomUUID } from 'node:crypto';
 import { Ledger, type BillingTerms } from '../billing/ledger.js';
-import type { Credits } from '../money/units.js';
+import type { Credits } from '../domain/units.js';
 import { creditsArg, merchantArg, sourceArg, switchArg } from './arguments.js';
-import type { Desk } from './desk.js';
-import { usageError } from './fault.js';
-import { creditsText, fields, grouped, table } from './layout.js';
-import { Projects, type ProjectOptions, type ProjectView } from './projects.js';
+import type { CliContext } from './cli-context.js';
+import { usageError } from '../domain/operator-error.js';
+import { creditsText, fields, grouped, table } from './format.js';
+import { Projects, type ProjectOptions, type ProjectView } from '../projects/projects.js';
 
 const NAME_LENGTH_MAX = 200;
 
@@ -27,7 +27,7 @@ interface DoorOptions {
   readonly dailyCapOff?: boolean;
 }
 
-export function addProjectCommands(program: Command, desk: Desk): void {
+export function addProjectCommands(program: Command, desk: CliContext): void {
   const project = program.command('project').description('tenants: keys, terms, options');
   addCreate(project, desk);
   addReads(project, desk);
@@ -48,7 +48,7 @@ export function addProjectCommands(program: Command, desk: Desk): void {
   addOptions(project, desk);
 }
 
-function addCreate(project: Command, desk: Desk): void {
+function addCreate(project: Command, desk: CliContext): void {
   project
     .command('create')
     .description('make a project; prints its Merchant ID and, once only, its API key')
@@ -74,7 +74,7 @@ function addCreate(project: Command, desk: Desk): void {
     });
 }
 
-function addReads(project: Command, desk: Desk): void {
+function addReads(project: Command, desk: CliContext): void {
   project
     .command('list')
     .description('every project')
@@ -108,7 +108,7 @@ function addReads(project: Command, desk: Desk): void {
     });
 }
 
-function addFreezing(project: Command, desk: Desk): void {
+function addFreezing(project: Command, desk: CliContext): void {
   const change = async (merchant: string, isFrozen: boolean): Promise<void> => {
     const id = merchantArg(merchant);
     const act = desk.actor(isFrozen ? 'frozen' : 'unfrozen');
@@ -132,7 +132,7 @@ function addFreezing(project: Command, desk: Desk): void {
     .action((merchant: string) => change(merchant, false));
 }
 
-function addTerms(project: Command, desk: Desk): void {
+function addTerms(project: Command, desk: CliContext): void {
   project
     .command('terms <merchant>')
     .description('change how a project pays')
@@ -158,7 +158,7 @@ function addTerms(project: Command, desk: Desk): void {
     });
 }
 
-function addOptions(project: Command, desk: Desk): void {
+function addOptions(project: Command, desk: CliContext): void {
   project
     .command('options <merchant>')
     .description('what a project’s door demands; without options: shows it')

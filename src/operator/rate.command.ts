@@ -1,14 +1,14 @@
 /** `price rate` and `price confirm-rate`: the TRX/USD rate that is charged at, and one that is held back. */
 import type { Command } from 'commander';
 import { HeldRates } from '../billing/held-rates.js';
-import { Config } from '../config.js';
-import { rateText } from '../money/convert.js';
-import type { Desk } from './desk.js';
-import { OperatorError } from './fault.js';
+import { Config } from '../config/config.js';
+import { rateText } from '../domain/conversion.js';
+import type { CliContext } from './cli-context.js';
+import { OperatorError } from '../domain/operator-error.js';
 
 const ago = (sec: number): string => `${Math.max(0, Math.round(sec)).toString()} s ago`;
 
-export function addRateCommands(price: Command, desk: Desk): void {
+export function addRateCommands(price: Command, desk: CliContext): void {
   price
     .command('rate')
     .description('the TRX/USD rate that is charged at, and the one that is held back, if any')

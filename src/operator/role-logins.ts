@@ -1,8 +1,8 @@
 /** Passwords of the database's logins: read from the environment or files, handed on as verifiers alone. */
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto';
-import { SettingsReader } from '../settings-reader.js';
+import { SettingsReader } from '../config/settings-reader.js';
 import { ALL_ROLES, type AnyRole, type Login } from '../store/roles.js';
-import { usageError } from './fault.js';
+import { usageError } from '../domain/operator-error.js';
 
 const ITERATIONS = 4096;
 const LENGTH_MIN = 16;

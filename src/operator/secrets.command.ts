@@ -1,7 +1,7 @@
 /** `secrets`: the keys that single processes take in the place of MASTER_KEY. */
 import { Option, type Command } from 'commander';
-import { deriveSettings, PURPOSES_OF, type Role } from '../config.js';
-import type { Desk } from './desk.js';
+import { deriveSettings, PURPOSES_OF, type Role } from '../config/config.js';
+import type { CliContext } from './cli-context.js';
 
 const HELP = `
 The lines are settings, as secret as MASTER_KEY: write them to a file that nobody else reads, and give that file to the
@@ -10,7 +10,7 @@ process in the place of MASTER_KEY. A process opens with them what it needs and 
   (umask 077; npm run -s cli -- secrets derive --for worker > worker.env)
 Under MASTER_KEY_PREVIOUS the keys before are printed too; \`keys --help\` has the steps of a rotation.`;
 
-export function addSecretsCommands(program: Command, desk: Desk): void {
+export function addSecretsCommands(program: Command, desk: CliContext): void {
   program
     .command('secrets')
     .description('the keys that single processes take in the place of MASTER_KEY')

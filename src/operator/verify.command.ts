@@ -4,11 +4,11 @@ import { TronClient } from '../chain/tron.client.js';
 import { Database } from '../store/database.js';
 import { SalesHold } from '../pool/sales-hold.js';
 import { countOf, type CheckResult, type Finding, type Report } from '../verify/finding.js';
-import { verifyBooks } from '../verify/verify.js';
+import { verifyRecords } from '../verify/verify.js';
 import { integerArg } from './arguments.js';
-import type { Desk } from './desk.js';
-import { OperatorError, usageError } from './fault.js';
-import { grouped, table, timeText } from './layout.js';
+import type { CliContext } from './cli-context.js';
+import { OperatorError, usageError } from '../domain/operator-error.js';
+import { grouped, table, timeText } from './format.js';
 import { ProgressLine } from './progress-line.js';
 
 const limitArg = integerArg(1n, 1000n);
@@ -33,7 +33,7 @@ interface ExplainOptions {
   readonly chain: boolean;
 }
 
-export function addVerifyCommands(program: Command, desk: Desk): void {
+export function addVerifyCommands(program: Command, desk: CliContext): void {
   const verify = program
     .command('verify')
     .description('hold the books against their rules and the chain; exit code 1 when anything disagrees')
@@ -55,7 +55,7 @@ export function addVerifyCommands(program: Command, desk: Desk): void {
     .action((options: VerifyOptions) =>
       desk.operate(async (parts) => {
         const progress = new ProgressLine(desk.terminal);
-        const report = await verifyBooks(parts.get(Database), {
+        const report = await verifyRecords(parts.get(Database), {
           chain: options.chain ? parts.get(TronClient) : undefined,
           depth: options.full === true ? 'everything' : 'newer',
           ...(options.full === true && { onProgress: progress.show }),
@@ -101,7 +101,7 @@ export function addVerifyCommands(program: Command, desk: Desk): void {
     .action((fingerprints: string[]) => withdraw(desk, fingerprints));
 }
 
-async function explain(desk: Desk, fingerprints: readonly string[], options: ExplainOptions): Promise<void> {
+async function explain(desk: CliContext, fingerprints: readonly string[], options: ExplainOptions): Promise<void> {
   if (fingerprints.length > 0 === (options.all === true)) {
     throw usageError('Name disagreements by their fingerprints (`verify` shows them), or say --all.');
   }
@@ -109,7 +109,7 @@ async function explain(desk: Desk, fingerprints: readonly string[], options: Exp
   await desk.operate(async (parts) => {
     const hold = parts.get(SalesHold);
     const chain = options.chain ? parts.get(TronClient) : undefined;
-    const report = await verifyBooks(parts.get(Database), { chain, findingsMax: EXPLAINED_MAX });
+    const report = await verifyRecords(parts.get(Database), { chain, findingsMax: EXPLAINED_MAX });
     const found = report.checks.flatMap((check) => check.findings.map((finding) => ({ finding, stops: check.stops })));
     const known = new Set(found.map(({ finding }) => finding.fingerprint));
     const missing = fingerprints.filter((fingerprint) => !known.has(fingerprint));
@@ -129,7 +129,7 @@ async function explain(desk: Desk, fingerprints: readonly string[], options: Exp
   });
 }
 
-async function withdraw(desk: Desk, fingerprints: readonly string[]): Promise<void> {
+async function withdraw(desk: CliContext, fingerprints: readonly string[]): Promise<void> {
   const author = desk.actor();
   await desk.operate(async (parts) => {
     await desk.confirm('What still disagrees stops sales again within a minute.');

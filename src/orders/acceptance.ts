@@ -4,22 +4,22 @@
  */
 import { Inject, Injectable } from '@nestjs/common';
 import { Counter } from 'prom-client';
-import { monotonicMs, sleep, withDeadline, DeadlineError } from '../clock.js';
-import { Config } from '../config.js';
-import { crashPoint } from '../crash-point.js';
-import { ApiError, invariant, isErrorCode } from '../errors.js';
-import { FairQueue } from '../fair-queue.js';
-import type { PurchaseKey } from '../http/idempotency-key.js';
-import { Log } from '../http/logger.js';
-import { Metrics } from '../http/metrics.js';
-import type { Credits, Energy, RateE8, Sun } from '../money/units.js';
+import { monotonicMs, sleep, withDeadline, DeadlineError } from '../base/clock.js';
+import { Config } from '../config/config.js';
+import { crashPoint } from '../base/crash-point.js';
+import { ApiError, invariant, isErrorCode } from '../domain/errors.js';
+import { FairQueue } from '../base/fair-queue.js';
+import type { PurchaseKey } from '../http/pipeline/idempotency-key.js';
+import { Log } from '../observability/logger.js';
+import { Metrics } from '../observability/metrics.js';
+import type { Credits, Energy, RateE8, Sun } from '../domain/units.js';
 import { OrderWakes } from '../queue/jobs.js';
 import { REFUSAL_SQLSTATE } from '../store/functions/accept-order.js';
 import { Database, isConnectionFault, isDatabaseAway, isTooSlow, sqlStateOf } from '../store/database.js';
-import { KeyHints } from './key-hints.js';
+import { KeyCache } from './key-cache.js';
 import { LockWait } from './lock-wait.js';
 import { OrdersByKey, type OrderRow } from './order-rows.js';
-import type { OrderKind } from './order-state.js';
+import type { OrderKind } from '../domain/order-state.js';
 import { refusalOf } from './refusals.js';
 
 /** What will be charged and delivered, priced before any transaction. */
@@ -106,7 +106,7 @@ export class Acceptance {
   constructor(
     @Inject(Database) private readonly database: Database,
     @Inject(OrdersByKey) private readonly orders: OrdersByKey,
-    @Inject(KeyHints) private readonly hints: KeyHints,
+    @Inject(KeyCache) private readonly hints: KeyCache,
     @Inject(OrderWakes) private readonly wakes: OrderWakes,
     @Inject(Config) config: Config,
     @Inject(Metrics) metrics: Metrics,

@@ -1,7 +1,7 @@
 /** Reads the query of the list of orders; every fault is named, nothing is guessed. */
-import { ApiError, type FieldFault } from '../errors.js';
-import { toJsonInteger } from '../money/units.js';
-import { ORDER_STATUSES, type OrderStatus } from './order-state.js';
+import { ApiError, type FieldFault } from '../domain/errors.js';
+import { toJsonInteger } from '../domain/units.js';
+import { ORDER_STATUSES, type OrderStatus } from '../domain/order-state.js';
 import { readCursor } from './orders.service.js';
 
 const LIMIT_DEFAULT = 20;

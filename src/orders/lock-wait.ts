@@ -2,7 +2,7 @@
  * How long an order waits for locks that others hold: a moment, and less once somebody was found to keep one, so that
  * orders behind it are answered instead of piling up.
  */
-import { monotonicMs } from '../clock.js';
+import { monotonicMs } from '../base/clock.js';
 import { LOCK_WAIT_MS } from '../store/functions/accept-order.js';
 
 const SHORT_WAIT_MS = 250;

@@ -1,7 +1,7 @@
 /** The status and headers that go with an order, for first answers and replays alike (Contract 6). */
 import type { Response } from 'express';
-import { crashPoint } from '../crash-point.js';
-import { isPending } from './order-state.js';
+import { crashPoint } from '../base/crash-point.js';
+import { isPending } from '../domain/order-state.js';
 import type { OrderAnswer } from './orders.service.js';
 import type { OrderBody } from './orders.dto.js';
 

@@ -1,9 +1,9 @@
 /** Reads of orders: one SELECT each, legs and transactions included. Every one is named, so each connection plans it once. */
 import { Inject, Injectable } from '@nestjs/common';
-import type { Batched } from '../batched.js';
+import type { Batched } from '../base/batch-loader.js';
 import { Database, type Statement } from '../store/database.js';
 import { rowsByKey } from '../store/rows-by-key.js';
-import type { OrderKind, OrderStatus } from './order-state.js';
+import type { OrderKind, OrderStatus } from '../domain/order-state.js';
 
 /** One delegation (or the one action of an activation) as the database's JSON has it. */
 export interface LegRow {

@@ -1,5 +1,5 @@
 /** What the paths of orders take and give, for the documentation (Contract 6). */
-import type { Config } from '../config.js';
+import type { Config } from '../config/config.js';
 import {
   addressSchema,
   always,
@@ -13,10 +13,10 @@ import {
   type Operation,
   type SaleBounds,
   type Parameter,
-} from '../http/openapi.js';
+} from '../http/openapi/openapi.js';
 import { orderSchema, type Compensation, type Delegation, type OrderBody } from './orders.dto.js';
 import type { OrderPage } from './orders.service.js';
-import { ORDER_STATUSES } from './order-state.js';
+import { ORDER_STATUSES } from '../domain/order-state.js';
 
 const TXID = 'c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00';
 const flagSchema = (description: string): JsonSchema => ({ type: 'boolean', description });

@@ -1,14 +1,14 @@
 /** The paths of orders. No logic: reads the request, asks the service, sets status and headers. */
 import { Controller, Get, HttpCode, Inject, Param, Post, Req, Res } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { Config } from '../config.js';
-import { ApiError } from '../errors.js';
-import { Caller } from '../http/caller.js';
-import { takePurchaseKey } from '../http/idempotency-key.js';
-import { Describe, SaleBounds } from '../http/openapi.js';
-import { readWait } from '../http/prefer.js';
-import { Door } from '../http/route-options.js';
-import { readBody } from '../http/validation.js';
+import { Config } from '../config/config.js';
+import { ApiError } from '../domain/errors.js';
+import { Caller } from '../http/pipeline/request-context.js';
+import { takePurchaseKey } from '../http/pipeline/idempotency-key.js';
+import { Describe, SaleBounds } from '../http/openapi/openapi.js';
+import { readWait } from '../http/pipeline/prefer.js';
+import { RouteOptionsOf } from '../http/pipeline/route-options.js';
+import { readBody } from '../http/body/validation.js';
 import { readListQuery } from './list-query.js';
 import { describeOrder, describeOrderList, describeOrderRead } from './order.openapi.js';
 import { answerOrder } from './order-answer.js';
@@ -31,7 +31,7 @@ export class OrdersController {
 
   @Post()
   @Describe(describeOrder)
-  @Door({ isPurchase: true })
+  @RouteOptionsOf({ isPurchase: true })
   @HttpCode(202)
   async create(@Caller() caller: Caller, @Res({ passthrough: true }) response: Response): Promise<OrderBody> {
     const request = readBody(caller, this.schema);

@@ -1,13 +1,13 @@
 /** The body of an order as callers send it and as they get it back (Contract 6). snake_case lives here and in SQL alone. */
 import { isAddress } from '../chain/address.js';
-import type { Config } from '../config.js';
-import type { SaleBounds } from '../http/openapi.js';
-import { bodySchema, integer, optional, text, type BodyOf } from '../http/validation.js';
-import { rateText, trxOf, usdOfCredits } from '../money/convert.js';
-import { toJsonInteger, type Credits, type RateE8 } from '../money/units.js';
+import type { Config } from '../config/config.js';
+import type { SaleBounds } from '../http/openapi/openapi.js';
+import { bodySchema, integer, optional, text, type BodyOf } from '../http/body/validation.js';
+import { rateText, trxOf, usdOfCredits } from '../domain/conversion.js';
+import { toJsonInteger, type Credits, type RateE8 } from '../domain/units.js';
 import { durationRule } from '../quotes/quote.dto.js';
 import type { CompensationRow, LegRow, OrderRow } from './order-rows.js';
-import type { OrderKind, OrderStatus } from './order-state.js';
+import type { OrderKind, OrderStatus } from '../domain/order-state.js';
 
 const ADDRESS_LENGTH = 34;
 const REF_LENGTH_MAX = 512;

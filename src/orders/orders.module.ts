@@ -3,7 +3,7 @@ import { Module } from '@nestjs/common';
 import { BillingModule } from '../billing/billing.module.js';
 import { QuotesModule } from '../quotes/quotes.module.js';
 import { Acceptance } from './acceptance.js';
-import { KeyHints } from './key-hints.js';
+import { KeyCache } from './key-cache.js';
 import { OrdersByKey } from './order-rows.js';
 import { OrdersController } from './orders.controller.js';
 import { OrdersService } from './orders.service.js';
@@ -13,7 +13,7 @@ import { OrderWaits } from './waits.js';
 @Module({
   imports: [BillingModule, QuotesModule],
   controllers: [OrdersController],
-  providers: [Acceptance, KeyHints, OrdersByKey, OrdersService, OrderWaits, ReceiverCheck],
+  providers: [Acceptance, KeyCache, OrdersByKey, OrdersService, OrderWaits, ReceiverCheck],
   exports: [Acceptance, OrdersService, OrderWaits, ReceiverCheck],
 })
 export class OrdersModule {}

@@ -5,8 +5,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { ChainUnavailableError } from '../chain/errors.js';
 import { TronClient } from '../chain/tron.client.js';
-import { monotonicMs } from '../clock.js';
-import { ApiError } from '../errors.js';
+import { monotonicMs } from '../base/clock.js';
+import { ApiError } from '../domain/errors.js';
 import { Database } from '../store/database.js';
 
 export type ReceiverState = 'activated' | 'not-activated' | 'contract';

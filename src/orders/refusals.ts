@@ -1,5 +1,5 @@
 /** What is said for each refusal that the database decides. */
-import { ApiError, type ErrorCode } from '../errors.js';
+import { ApiError, type ErrorCode } from '../domain/errors.js';
 
 const WORDS: Readonly<Partial<Record<ErrorCode, string>>> = {
   QUOTE_ALREADY_USED: 'This quote has become an order already; get a new one.',

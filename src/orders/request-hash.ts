@@ -1,6 +1,6 @@
 /** What makes two requests the same: the endpoint and the terms, whatever the order of members or explicit defaults. */
 import { createHash } from 'node:crypto';
-import type { Energy } from '../money/units.js';
+import type { Energy } from '../domain/units.js';
 
 /** What an order was asked for, after its defaults. */
 export type RequestTerms =

@@ -3,8 +3,8 @@
  * Bounded in number and in time; all are let go when the process stops.
  */
 import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
-import { monotonicMs } from '../clock.js';
-import { Log } from '../http/logger.js';
+import { monotonicMs } from '../base/clock.js';
+import { Log } from '../observability/logger.js';
 import { Database } from '../store/database.js';
 import { FIND_ARRIVED } from './order-rows.js';
 

@@ -2,7 +2,7 @@
  * Bandwidth as capacity, counted in transactions of the size of a delegation: what a wallet's staked bandwidth and the
  * TRX that it may burn still pay for. Pure; integer arithmetic only.
  */
-import { divCeil, type Sun } from '../money/units.js';
+import { divCeil, type Sun } from '../domain/units.js';
 
 /** TRON: a delegation or its reclaim with one signature takes at most so many bytes of bandwidth. */
 export const TRANSACTION_BYTES = 282n;

@@ -1,6 +1,6 @@
 /** How sun turns into energy on chain, and how much to delegate so that a receiver gets at least what was sold. */
-import { invariant } from '../errors.js';
-import { SUN_PER_TRX, divCeil, type Energy, type Sun } from '../money/units.js';
+import { invariant } from '../domain/errors.js';
+import { SUN_PER_TRX, divCeil, type Energy, type Sun } from '../domain/units.js';
 
 /** The network's two numbers that rule every delegation. TRON: getaccountresource of any account. */
 export interface EnergyRatio {

@@ -1,8 +1,8 @@
 /** Signs with the pool's keys as they lie sealed in Postgres. Opened keys never leave this file. */
 import { Inject, Injectable } from '@nestjs/common';
-import { monotonicMs } from '../clock.js';
+import { monotonicMs } from '../base/clock.js';
 import { addressOfKey, Signer, signWithKey } from '../chain/keys.js';
-import { Sealers } from '../platform.module.js';
+import { Sealers } from '../base/sealers.js';
 import { Database } from '../store/database.js';
 
 const FIND_KEY = {

@@ -11,10 +11,10 @@ import {
   type AccountResources,
   type ChainAccount,
 } from '../chain/tron.client.js';
-import { Config } from '../config.js';
-import { monotonicMs } from '../clock.js';
-import { crashPoint } from '../crash-point.js';
-import { SUN_PER_TRX, sun, type Sun } from '../money/units.js';
+import { Config } from '../config/config.js';
+import { monotonicMs } from '../base/clock.js';
+import { crashPoint } from '../base/crash-point.js';
+import { SUN_PER_TRX, sun, type Sun } from '../domain/units.js';
 import { Database, type Queryable } from '../store/database.js';
 import {
   TRANSACTION_BYTES,

@@ -1,8 +1,8 @@
 import { Module } from '@nestjs/common';
 import { Signer } from '../chain/keys.js';
 import { SocketSigner } from '../chain/socket-signer.js';
-import { Config } from '../config.js';
-import { Sealers } from '../platform.module.js';
+import { Config } from '../config/config.js';
+import { Sealers } from '../base/sealers.js';
 import { Database } from '../store/database.js';
 import { Keyring } from './keyring.js';
 import { PoolSync } from './pool-sync.js';

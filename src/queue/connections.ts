@@ -4,7 +4,7 @@
  */
 import type { Socket } from 'node:net';
 import { Redis, type RedisOptions } from 'ioredis';
-import type { Config } from '../config.js';
+import type { Config } from '../config/config.js';
 
 type RedisConfig = Config['redis'];
 

@@ -6,9 +6,9 @@ import { Inject, Injectable, type BeforeApplicationShutdown } from '@nestjs/comm
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { Counter } from 'prom-client';
-import { withDeadline } from '../clock.js';
-import { Config } from '../config.js';
-import { Metrics } from '../http/metrics.js';
+import { withDeadline } from '../base/clock.js';
+import { Config } from '../config/config.js';
+import { Metrics } from '../observability/metrics.js';
 
 export const ORDERS_QUEUE = 'orders';
 export const ORDER_DUE_JOB = 'order-due';

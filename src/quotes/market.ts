@@ -6,17 +6,17 @@ import { Inject, Injectable, type BeforeApplicationShutdown, type OnModuleInit }
 import { activationCostSun, isWithin, type FeeBounds, type ParameterBounds } from '../chain/chain-parameters.js';
 import { ChainUnavailableError } from '../chain/errors.js';
 import { TronClient } from '../chain/tron.client.js';
-import { nowMs, withDeadline } from '../clock.js';
-import { Config } from '../config.js';
-import { ApiError } from '../errors.js';
-import { Log } from '../http/logger.js';
-import { energy, sun, type Sun } from '../money/units.js';
+import { nowMs, withDeadline } from '../base/clock.js';
+import { Config } from '../config/config.js';
+import { ApiError } from '../domain/errors.js';
+import { Log } from '../observability/logger.js';
+import { energy, sun, type Sun } from '../domain/units.js';
 import type { EnergyRatio } from '../pool/energy-ratio.js';
-import { Repeater } from '../repeat.js';
+import { Repeater } from '../base/repeat.js';
 import { Database } from '../store/database.js';
 import { SharedReading } from '../store/shared-reading.js';
 import { SizingProbe, type MeasuredSizing } from './sizing-probe.js';
-import type { SizingFigures } from './sizing.js';
+import type { SizingFigures } from '../domain/sizing.js';
 
 interface ChainState {
   /** Sun burnt per energy that is not there. TRON: getEnergyFee. */

@@ -3,8 +3,8 @@
  * redeem what another quoted. Sealed for one project: to every other project the same ref is unknown.
  */
 import { randomUUID } from 'node:crypto';
-import { credits, energy, rateE8, sun, type Credits, type Energy, type RateE8, type Sun } from '../money/units.js';
-import type { Sealer } from '../seal.js';
+import { credits, energy, rateE8, sun, type Credits, type Energy, type RateE8, type Sun } from '../domain/units.js';
+import type { Sealer } from '../base/seal.js';
 
 /** What a project bought the right to: fixed from the quote to the charge. */
 export interface QuoteTerms {

@@ -1,13 +1,22 @@
 /** Quotes as callers ask for them and as they get them (Spec 2.1, 4.1). snake_case lives here alone. */
 import { isAddress } from '../chain/address.js';
-import type { Config } from '../config.js';
-import type { SaleBounds } from '../http/openapi.js';
-import { Wrong, bodySchema, integer, optional, required, text, type BodyOf, type Rule } from '../http/validation.js';
-import { decimal, rateText, trxOf, usdMicros } from '../money/convert.js';
-import { toJsonInteger } from '../money/units.js';
-import { DEFAULT_DURATION_SEC } from './price.js';
+import type { Config } from '../config/config.js';
+import type { SaleBounds } from '../http/openapi/openapi.js';
+import {
+  Wrong,
+  bodySchema,
+  integer,
+  optional,
+  required,
+  text,
+  type BodyOf,
+  type Rule,
+} from '../http/body/validation.js';
+import { decimal, rateText, trxOf, usdMicros } from '../domain/conversion.js';
+import { toJsonInteger } from '../domain/units.js';
+import { DEFAULT_DURATION_SEC } from '../domain/price.js';
 import type { IssuedQuote } from './quotes.service.js';
-import type { RecipientState } from './sizing.js';
+import type { RecipientState } from '../domain/sizing.js';
 
 const ADDRESS_LENGTH = 34;
 

@@ -1,5 +1,5 @@
 /** What POST /v1/quotes takes and gives, for the documentation (Spec 2.1, 4.1). */
-import type { Config } from '../config.js';
+import type { Config } from '../config/config.js';
 import {
   addressSchema,
   always,
@@ -11,9 +11,9 @@ import {
   timeSchema,
   type Operation,
   type SaleBounds,
-} from '../http/openapi.js';
-import { burnPrice, creditsOf } from '../money/convert.js';
-import { energy, rateE8, sun } from '../money/units.js';
+} from '../http/openapi/openapi.js';
+import { burnPrice, creditsOf } from '../domain/conversion.js';
+import { energy, rateE8, sun } from '../domain/units.js';
 import { quoteBody, quoteSchema, type QuoteBody } from './quote.dto.js';
 
 export const QUOTE_ANSWER = answerSchema<QuoteBody>({

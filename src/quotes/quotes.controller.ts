@@ -1,11 +1,11 @@
 /** POST /v1/quotes. No logic. */
 import { Controller, HttpCode, Inject, Post } from '@nestjs/common';
-import { Config } from '../config.js';
-import { Caller } from '../http/caller.js';
-import { Describe, SaleBounds } from '../http/openapi.js';
-import { Door } from '../http/route-options.js';
-import { readBody } from '../http/validation.js';
-import { energy } from '../money/units.js';
+import { Config } from '../config/config.js';
+import { Caller } from '../http/pipeline/request-context.js';
+import { Describe, SaleBounds } from '../http/openapi/openapi.js';
+import { RouteOptionsOf } from '../http/pipeline/route-options.js';
+import { readBody } from '../http/body/validation.js';
+import { energy } from '../domain/units.js';
 import { quoteBody, quoteSchema, type QuoteBody } from './quote.dto.js';
 import { describeQuote } from './quote.openapi.js';
 import { QuotesService } from './quotes.service.js';
@@ -25,7 +25,7 @@ export class QuotesController {
   @Post()
   @Describe(describeQuote)
   @HttpCode(200)
-  @Door({ isRateLimited: true })
+  @RouteOptionsOf({ isRateLimited: true })
   async create(@Caller() caller: Caller): Promise<QuoteBody> {
     const body = readBody(caller, this.schema);
     const rental = await this.quotes.price({

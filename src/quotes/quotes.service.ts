@@ -4,11 +4,11 @@
  */
 import { Inject, Injectable } from '@nestjs/common';
 import { Rates } from '../billing/rates.js';
-import { Config } from '../config.js';
-import { ApiError, invalidField } from '../errors.js';
-import { burnPrice, creditsOf } from '../money/convert.js';
-import type { Credits, Energy, RateE8, Sun } from '../money/units.js';
-import { Sealers } from '../platform.module.js';
+import { Config } from '../config/config.js';
+import { ApiError, invalidField } from '../domain/errors.js';
+import { burnPrice, creditsOf } from '../domain/conversion.js';
+import type { Credits, Energy, RateE8, Sun } from '../domain/units.js';
+import { Sealers } from '../base/sealers.js';
 import { priceFloor } from '../pool/bandwidth.js';
 import { marginFor, sunForEnergy } from '../pool/energy-ratio.js';
 import { Market, type MarketState } from './market.js';
@@ -20,11 +20,11 @@ import {
   rentalPrice,
   rowFor,
   type PriceRow,
-} from './price.js';
+} from '../domain/price.js';
 import { newQuoteId, openQuote, sealQuote, type OpenQuote, type QuoteTerms } from './quote-token.js';
 import { Receivers } from './receivers.js';
 import { SalesTerms } from './sales-terms.js';
-import { energyFor, type Recipient, type RecipientState } from './sizing.js';
+import { energyFor, type Recipient, type RecipientState } from '../domain/sizing.js';
 
 export interface RentalRequest {
   readonly receiveAddress: string;

@@ -4,10 +4,10 @@
  */
 import { Inject, Injectable } from '@nestjs/common';
 import { TronClient } from '../chain/tron.client.js';
-import { monotonicMs, withDeadline } from '../clock.js';
-import { Config } from '../config.js';
+import { monotonicMs, withDeadline } from '../base/clock.js';
+import { Config } from '../config/config.js';
 import { balanceOf } from './sizing-probe.js';
-import { recipientOf, type Recipient } from './sizing.js';
+import { recipientOf, type Recipient } from '../domain/sizing.js';
 
 /** Our choice: a caller waits this long at most; beyond it the receiver is unknown and sized as cold. */
 const LOOK_LIMIT_MS = 2000;

@@ -3,14 +3,14 @@
  * whole pool's stake, and the database's clock. Quoting asks the database nothing. Writes nothing.
  */
 import { Inject, Injectable, type BeforeApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import { monotonicMs, nowMs, withDeadline } from '../clock.js';
-import { ApiError } from '../errors.js';
-import type { SaleBounds } from '../http/openapi.js';
-import { Log } from '../http/logger.js';
-import { sun, type Sun } from '../money/units.js';
-import { Repeater } from '../repeat.js';
+import { monotonicMs, nowMs, withDeadline } from '../base/clock.js';
+import { ApiError } from '../domain/errors.js';
+import type { SaleBounds } from '../http/openapi/openapi.js';
+import { Log } from '../observability/logger.js';
+import { sun, type Sun } from '../domain/units.js';
+import { Repeater } from '../base/repeat.js';
 import { Database } from '../store/database.js';
-import { longestDurationSec, type PriceRow } from './price.js';
+import { longestDurationSec, type PriceRow } from '../domain/price.js';
 
 /** How soon a change of the price table is sold at. */
 const REFRESH_MS = 2000;

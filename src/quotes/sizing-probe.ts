@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { addressFromBytes, addressToHex, isAddress } from '../chain/address.js';
 import type { CallOutcome } from '../chain/contract-call.js';
 import type { TronClient } from '../chain/tron.client.js';
-import type { Energy } from '../money/units.js';
+import type { Energy } from '../domain/units.js';
 import {
   BALANCE_OF,
   TRANSFER,
@@ -15,7 +15,7 @@ import {
   transferWorked,
   uintWord,
   type SizingFigures,
-} from './sizing.js';
+} from '../domain/sizing.js';
 
 export interface MeasuredSizing extends SizingFigures {
   /** Whose transfer was simulated; asked first the next time. */

@@ -3,7 +3,7 @@
  * monotonic clock of the machine cannot be set but begins anew at a reboot. The shorter age holds, so that neither
  * a restart nor a clock that was set opens a limit early.
  */
-import { nowMs } from '../clock.js';
+import { nowMs } from '../base/clock.js';
 
 export interface SignerClocks {
   /** Milliseconds since the machine was started (Linux: CLOCK_MONOTONIC), the same in every process. */

@@ -3,7 +3,7 @@
  * read, so a peer can never make the signer hold more than a few lines of it.
  */
 import type { Socket } from 'node:net';
-import { monotonicMs } from '../clock.js';
+import { monotonicMs } from '../base/clock.js';
 
 const LINE_BYTES_MAX = 8 * 1024;
 /** Answers of one peer in progress; more would only wait for the same disk. */

@@ -4,7 +4,7 @@
  */
 import { open, readFile, rename, stat, type FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { messageOf, StartError } from '../errors.js';
+import { messageOf, StartError } from '../domain/errors.js';
 import type { Counted } from './window.js';
 
 /** Rewritten with what still counts when it is larger than this; some 3 000 signatures. */

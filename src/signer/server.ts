@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { chmod, rm, stat } from 'node:fs/promises';
 import { createServer, connect, type Server, type Socket } from 'node:net';
 import { signWithKey } from '../chain/keys.js';
-import { messageOf } from '../errors.js';
+import { messageOf } from '../domain/errors.js';
 import { MACHINE_CLOCKS, type SignerClocks } from './clocks.js';
 import { Connection, type Reply } from './connection.js';
 import { Journal } from './journal.js';

@@ -2,9 +2,9 @@
 import { dirname, resolve } from 'node:path';
 import { isAddress } from '../chain/address.js';
 import { addressOfKey } from '../chain/keys.js';
-import { messageOf, StartError } from '../errors.js';
-import { SUN_PER_TRX } from '../money/units.js';
-import { readSecretFile } from '../secret-file.js';
+import { messageOf, StartError } from '../domain/errors.js';
+import { SUN_PER_TRX } from '../domain/units.js';
+import { readSecretFile } from '../base/secret-file.js';
 import type { ExpirationLimit, WalletPolicy } from './policy.js';
 
 /** A wallet with its key, which never leaves this process. */

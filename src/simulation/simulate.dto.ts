@@ -1,9 +1,9 @@
 /** Simulations as callers ask for them and as they get them (Spec 2.2, 4.2; Contract 5). snake_case lives here alone. */
 import type { ContractCall } from '../chain/contract-call.js';
-import type { Config } from '../config.js';
-import { invalidField, type ErrorCode } from '../errors.js';
-import type { SaleBounds } from '../http/openapi.js';
-import { bodySchema, flag, integer, optional, required, text, type BodyOf } from '../http/validation.js';
+import type { Config } from '../config/config.js';
+import { invalidField, type ErrorCode } from '../domain/errors.js';
+import type { SaleBounds } from '../http/openapi/openapi.js';
+import { bodySchema, flag, integer, optional, required, text, type BodyOf } from '../http/body/validation.js';
 import { addressRule, durationRule, type QuoteBody } from '../quotes/quote.dto.js';
 import { SelectorFault, readSelector } from './selector.js';
 

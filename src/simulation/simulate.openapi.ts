@@ -1,6 +1,6 @@
 /** What POST /v1/simulate takes and gives, for the documentation (Spec 2.2, 4.2; Contract 5). */
-import type { Config } from '../config.js';
-import { HTTP_STATUS } from '../errors.js';
+import type { Config } from '../config/config.js';
+import { HTTP_STATUS } from '../domain/errors.js';
 import {
   always,
   answerSchema,
@@ -10,7 +10,7 @@ import {
   textSchema,
   type Operation,
   type SaleBounds,
-} from '../http/openapi.js';
+} from '../http/openapi/openapi.js';
 import { QUOTE_ANSWER, exampleQuote } from '../quotes/quote.openapi.js';
 import { EXAMPLE_PARAMETER, simulateSchema, type SimulationBody } from './simulate.dto.js';
 

@@ -1,10 +1,10 @@
 /** POST /v1/simulate. No logic. */
 import { Controller, HttpCode, Inject, Post } from '@nestjs/common';
-import { Config } from '../config.js';
-import { Caller } from '../http/caller.js';
-import { Describe, SaleBounds } from '../http/openapi.js';
-import { Door, SIMULATE_BODY_LIMIT_BYTES } from '../http/route-options.js';
-import { readBody } from '../http/validation.js';
+import { Config } from '../config/config.js';
+import { Caller } from '../http/pipeline/request-context.js';
+import { Describe, SaleBounds } from '../http/openapi/openapi.js';
+import { RouteOptionsOf, SIMULATE_BODY_LIMIT_BYTES } from '../http/pipeline/route-options.js';
+import { readBody } from '../http/body/validation.js';
 import { callOf, simulateSchema, type SimulationBody } from './simulate.dto.js';
 import { describeSimulate } from './simulate.openapi.js';
 import { SimulationService } from './simulation.service.js';
@@ -24,7 +24,7 @@ export class SimulationController {
   @Post()
   @Describe(describeSimulate)
   @HttpCode(200)
-  @Door({ isRateLimited: true, bodyLimitBytes: SIMULATE_BODY_LIMIT_BYTES })
+  @RouteOptionsOf({ isRateLimited: true, bodyLimitBytes: SIMULATE_BODY_LIMIT_BYTES })
   async create(@Caller() caller: Caller): Promise<SimulationBody> {
     const body = readBody(caller, this.schema);
     const quote = body.quote === true ? { projectId: caller.project.id, durationSec: body.duration_sec } : undefined;

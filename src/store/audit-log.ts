@@ -2,7 +2,7 @@
  * What people did to the service, with who and why, in the transaction that did it. Append-only by trigger; when it was
  * and by which role of the database, a trigger writes.
  */
-import { systemUser } from '../system-user.js';
+import { systemUser } from '../base/system-user.js';
 import type { Queryable } from './database.js';
 
 /** Who acts, as they say themselves, and for what reason; both are kept for ever. */

@@ -2,10 +2,11 @@
  * Whether a process can work on its database: it takes writes, has the schema of this version (every migration of ours,
  * and maybe newer ones), and was sealed under the keys that the process holds.
  */
-import { StartError } from '../errors.js';
+import { StartError } from '../domain/errors.js';
 import { MIGRATION_NAMES } from './data-source.js';
 import { sqlStateOf, type Database, type Queryable } from './database.js';
-import { checkKeys, type HeldSealers } from './key-canaries.js';
+import { type HeldSealers } from '../base/sealers.js';
+import { checkKeys } from './key-canaries.js';
 
 const UNDEFINED_TABLE = '42P01';
 

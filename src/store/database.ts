@@ -6,7 +6,7 @@ import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { isNativeError } from 'node:util/types';
 import pg from 'pg';
 import { DataSource } from 'typeorm';
-import { sleep } from '../clock.js';
+import { sleep } from '../base/clock.js';
 import { REFUSAL_SQLSTATE } from './functions/accept-order.js';
 
 /** bigint columns come as bigint, so that no amount ever passes through a float. */

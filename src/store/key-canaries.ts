@@ -3,12 +3,10 @@
  * command knows whether it holds the right keys. `cli migrate` writes those that are missing and `cli keys rewrap` seals
  * them anew; everybody else only reads them, and only those of the purposes whose keys it holds.
  */
-import { StartError } from '../errors.js';
-import type { Sealer, SealPurpose } from '../seal.js';
+import type { HeldSealers } from '../base/sealers.js';
+import { StartError } from '../domain/errors.js';
+import type { Sealer, SealPurpose } from '../base/seal.js';
 import type { Queryable } from './database.js';
-
-/** The keys that a process holds, by what they are for. */
-export type HeldSealers = ReadonlyMap<SealPurpose, Sealer>;
 
 /** What a canary's seal is bound to, and what it holds; both are known to all, so that only the key is proven. */
 const CONTEXT = 'canary';

@@ -2,7 +2,8 @@
 import { MigrationExecutor, type DataSource, type QueryRunner } from 'typeorm';
 import { createDataSource } from './data-source.js';
 import { Database, sqlStateOf, type Queryable } from './database.js';
-import { writeCanaries, type HeldSealers } from './key-canaries.js';
+import { type HeldSealers } from '../base/sealers.js';
+import { writeCanaries } from './key-canaries.js';
 import { OWNER, planGrants, planRoles, usesRoles, type Login } from './roles.js';
 
 /** Any constant; every migrating process of ours takes the same one. */

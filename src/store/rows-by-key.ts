@@ -1,5 +1,5 @@
 /** Single rows by their keys, many keys by one statement. */
-import { Batched } from '../batched.js';
+import { Batched } from '../base/batch-loader.js';
 import type { Database, Statement } from './database.js';
 
 const LIMITS = { lanes: 4, keys: 100, waitMs: 2000 };

@@ -3,8 +3,8 @@
  * database's clock, and all others use what it wrote. Ages are judged by the database's clock and a monotonic one.
  * Writes `market_state`, beside billing/held-rates.ts; a reader who dies leaves a lease that ends by itself.
  */
-import { monotonicMs, withDeadline } from '../clock.js';
-import { invariant } from '../errors.js';
+import { monotonicMs, withDeadline } from '../base/clock.js';
+import { invariant } from '../domain/errors.js';
 import { isDatabaseAway, type Database } from './database.js';
 
 type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };

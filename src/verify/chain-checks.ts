@@ -1,14 +1,14 @@
 /** The rules that only the chain can answer: what is delegated, what is final, what is dead, what nobody recorded. */
-import { ChainUnavailableError, NodeFault } from '../chain/errors.js';
+import { ChainUnavailableError, NodeError } from '../chain/errors.js';
 import type { Block, BlockHeader } from '../chain/block.js';
 import { solidBlockOf, solidHeaderOf, solidHeadOf, solidPlaceOf, type TronClient } from '../chain/tron.client.js';
-import { messageOf } from '../errors.js';
+import { messageOf } from '../domain/errors.js';
 import type { Database } from '../store/database.js';
-import { CHECK_LIMIT_MS } from './book-check.js';
+import { CHECK_LIMIT_MS } from './record-check.js';
 import { DelegationCheck, type PairDepth } from './delegation-check.js';
 import { FINDINGS_MAX, findingOf, type CheckResult, type Finding, type RuleId, type Stops } from './finding.js';
-import { inLanes } from './lanes.js';
-import { OWN_WALLETS, Signatories, strangersIn, type OwnWallet } from './strangers.js';
+import { forEachConcurrently } from '../base/concurrency.js';
+import { OWN_WALLETS, Signatories, unrecordedActsIn, type OwnWallet } from './unrecorded-acts.js';
 
 export interface ChainTerms {
   /** Pairs of wallet and receiver read one by one: all (the default), or only where sums disagree. */
@@ -149,7 +149,7 @@ async function checkSolid(
   const rows = await database.query<SolidRow>({ text, query_timeout: CHECK_LIMIT_MS }, params);
   const findings: Finding[] = [];
   const { check, rule } = SOLID_RULE;
-  await inLanes(rows, lanes, async (row) => {
+  await forEachConcurrently(rows, lanes, async (row) => {
     const { block, missing } = await missingFrom(client, row);
     for (const { txid, walletId, orderId } of missing) {
       const facts = {
@@ -197,12 +197,12 @@ async function lookedUp(
 ): Promise<{ block: BlockHeader; missing: readonly Recorded[] }> {
   const block = await client.pool.ask('the header of a solid block', async (node) => {
     const header = await solidHeaderOf(node, number);
-    if (header === undefined) throw new NodeFault(node.name, 'unhealthy', `has no solid block ${number.toString()}`);
+    if (header === undefined) throw new NodeError(node.name, 'unhealthy', `has no solid block ${number.toString()}`);
     return header;
   });
   if (block.id !== id) return { block, missing: recorded };
   const missing: Recorded[] = [];
-  await inLanes(recorded, LOOK_UP_LANES, async (each) => {
+  await forEachConcurrently(recorded, LOOK_UP_LANES, async (each) => {
     const place = await client.pool.ask('a final transaction', (node) => solidPlaceOf(node, each.txid));
     if (place?.blockNumber !== number) missing.push(each);
   });
@@ -213,13 +213,13 @@ async function lookedUp(
 function unreadable(error: unknown): undefined {
   const faults: unknown[] =
     error instanceof ChainUnavailableError && error.cause instanceof AggregateError ? error.cause.errors : [];
-  if (!faults.some((fault) => fault instanceof NodeFault && fault.kind === 'unreadable')) throw error;
+  if (!faults.some((fault) => fault instanceof NodeError && fault.kind === 'unreadable')) throw error;
 }
 
 async function solidBlock(client: TronClient, number: number): Promise<Block> {
   return client.pool.ask('a solid block', async (node) => {
     const block = await solidBlockOf(node, number);
-    if (block === undefined) throw new NodeFault(node.name, 'unhealthy', `has no solid block ${number.toString()}`);
+    if (block === undefined) throw new NodeError(node.name, 'unhealthy', `has no solid block ${number.toString()}`);
     return block;
   });
 }
@@ -239,7 +239,7 @@ async function checkDead(database: Database, client: TronClient, terms: ChainTer
   );
   const findings: Finding[] = [];
   const { check, rule } = DEAD_RULE;
-  await inLanes(rows, LOOK_UP_LANES, async (row) => {
+  await forEachConcurrently(rows, LOOK_UP_LANES, async (row) => {
     const txid = row.txid.toString('hex');
     const place = await client.pool.ask('a dead transaction', (node) => solidPlaceOf(node, txid));
     if (place === undefined) return;
@@ -271,11 +271,11 @@ async function checkUnknown(
   const findings: Finding[] = [];
   const { check, rule } = UNKNOWN_RULE;
   const signatories = new Signatories(database, client);
-  await inLanes(numbers, terms.lanes, async (number) => {
+  await forEachConcurrently(numbers, terms.lanes, async (number) => {
     // Of one that cannot be read the worker tells; here it hides nobody else's acts.
     const block = await solidBlock(client, number).catch(unreadable);
     if (block === undefined) return;
-    for (const { txid, walletId, byOwnKey, act } of await strangersIn(database, signatories, block, wallets)) {
+    for (const { txid, walletId, byOwnKey, act } of await unrecordedActsIn(database, signatories, block, wallets)) {
       const facts = { block_number: number, type: act.type, receiver: act.receiver, amount_sun: act.amountSun };
       findings.push(findingOf(check, rule, `transaction ${txid}`, facts, byOwnKey ? {} : { walletId }));
     }

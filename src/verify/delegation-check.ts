@@ -3,19 +3,15 @@
  * state, so that nothing is judged that can still fall away; what is on its way may or may not be there yet. Every
  * disagreement is read again, books and chain, before it is called one.
  */
-import { sleep } from '../clock.js';
-import { NodeFault } from '../chain/errors.js';
+import type { WalletRow } from '../pool/shortfall.js';
+import { sleep } from '../base/clock.js';
+import { NodeError } from '../chain/errors.js';
 import type { TronNode } from '../chain/node.js';
 import { solidHeadOf, type TronClient } from '../chain/tron.client.js';
 import type { Database } from '../store/database.js';
 import { findingOf, type CheckResult, type Finding } from './finding.js';
-import { inLanes } from './lanes.js';
-import { solidDelegatedSun, solidDelegationSun, solidReceivers } from './solid-state.js';
-
-export interface WalletRow {
-  readonly id: number;
-  readonly address: string;
-}
+import { forEachConcurrently } from '../base/concurrency.js';
+import { solidDelegatedSun, solidDelegationSun, solidReceivers } from '../chain/solid-delegations.js';
 
 /** What the books allow the chain to say of one receiver. */
 interface Expected {
@@ -79,7 +75,7 @@ export class DelegationCheck {
   /** Throws ChainUnavailableError when no node can answer for a wallet. */
   async run(wallets: readonly WalletRow[]): Promise<CheckResult> {
     this.perWallet = Math.ceil(this.pairsMax / Math.max(1, wallets.length));
-    await inLanes(wallets, WALLET_LANES, (wallet) => this.checkWallet(wallet));
+    await forEachConcurrently(wallets, WALLET_LANES, (wallet) => this.checkWallet(wallet));
     return {
       check: CHECK,
       rule: RULE,
@@ -101,14 +97,14 @@ export class DelegationCheck {
       if (this.depth === 'suspicious') return suspectsOf(expected, total, receivers, pairs);
       const odd = suspectsOf(expected, total, receivers, pairs);
       if (odd.length > 0) return odd;
-      await inLanes(sampleOf([...pairs], this.perWallet), PAIR_LANES, async (receiver) => {
+      await forEachConcurrently(sampleOf([...pairs], this.perWallet), PAIR_LANES, async (receiver) => {
         this.read += 1;
         const onChain = await solidDelegationSun(node, wallet.address, receiver);
         if (!isWithin(expected.get(receiver) ?? NOTHING, onChain)) odd.push(receiver);
       });
       return odd;
     });
-    await inLanes(suspects, PAIR_LANES, (receiver) => this.checkPair(wallet, receiver));
+    await forEachConcurrently(suspects, PAIR_LANES, (receiver) => this.checkPair(wallet, receiver));
   }
 
   private async checkPair(wallet: WalletRow, receiver: string): Promise<void> {
@@ -155,7 +151,7 @@ async function expectedOf(
   const rows = await database.query<ExpectedRow>(EXPECTED, [walletId, receiver]);
   const head = await solidHeadOf(node);
   if (BigInt(head.number) < (height?.height ?? 0n)) {
-    throw new NodeFault(node.name, 'unhealthy', 'its solid head is behind what the books call solid');
+    throw new NodeError(node.name, 'unhealthy', 'its solid head is behind what the books call solid');
   }
   return new Map(rows.map((row) => [row.receive_address, { certain: row.certain, moving: row.moving }]));
 }

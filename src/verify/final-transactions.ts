@@ -10,7 +10,7 @@ const NEWEST_SOLID = {
    WHERE t.status = 'solid' ORDER BY t.id DESC LIMIT 1`,
 };
 
-export function historyByBooks(database: Database): History {
+export function historyFromRecords(database: Database): History {
   return new History(async () => {
     const [row] = await database.query<{ txid: string; block_number: bigint }>(NEWEST_SOLID);
     return row && { txid: row.txid, blockNumber: Number(row.block_number) };

@@ -4,13 +4,13 @@
  */
 import { bodyOf, FUNCTIONS, REFEREES, TRIGGERS } from '../store/functions/wanted.js';
 import { MIGRATION_NAMES } from '../store/data-source.js';
-import type { BookCheck } from './book-check.js';
+import type { RecordCheck } from './record-check.js';
 
 /** A trigger by its table and name, taken from its definition. */
 const TRIGGER = `SELECT def, (regexp_match(def, '^CREATE TRIGGER (\\S+) '))[1] AS name, (regexp_match(def, ' ON (\\S+) FOR EACH '))[1] AS tab
         FROM unnest($1::text[]) AS def`;
 
-export const GUARD_CHECKS: readonly BookCheck[] = [
+export const GUARD_CHECKS: readonly RecordCheck[] = [
   {
     check: 'guards',
     rule: 'I10',

@@ -2,7 +2,7 @@
  * Rules of the ledger (I1, I2, I8). Entries are only ever added: those judged before are added up per project, and what
  * each thousand of them said is kept, so that a pass reads the newer ones alone and sees when an older one was changed.
  */
-import type { BookCheck } from './book-check.js';
+import type { RecordCheck } from './record-check.js';
 
 /** Entries are judged once by so many ids. */
 export const ENTRIES_RANGE = 1000;
@@ -22,7 +22,7 @@ const BALANCE = {
 } as const;
 
 /** Every entry added up: also made when what was added up before may be what is wrong. */
-export const WHOLE_BALANCE: BookCheck = {
+export const WHOLE_BALANCE: RecordCheck = {
   ...BALANCE,
   text: `SELECT 'project ' || project_id AS subject, a.balance_credits AS balance, coalesce(e.total, 0) AS entries,
       a.balance_credits - coalesce(e.total, 0) AS drift
@@ -32,7 +32,7 @@ export const WHOLE_BALANCE: BookCheck = {
     WHERE a.balance_credits IS DISTINCT FROM coalesce(e.total, 0)`,
 };
 
-const ENTRY: BookCheck = {
+const ENTRY: RecordCheck = {
   check: 'ledger-entry',
   rule: 'I2',
   says: 'Every entry belongs to a known order and project, under the key that makes it happen once.',
@@ -62,7 +62,7 @@ const CHANGED_RANGES = `SELECT 'entries ' || j.to_id - ${RANGE_BEGINS} || ' to '
       SELECT ${ENTRIES_DIGEST} AS digest FROM credit_entry e WHERE e.id >= j.to_id - ${RANGE_BEGINS} AND e.id <= j.to_id) d
     WHERE d.digest <> j.digest`;
 
-const OVERDRAFT: BookCheck = {
+const OVERDRAFT: RecordCheck = {
   check: 'overdraft',
   rule: 'I8',
   says: 'No debit took a balance below what the project may owe.',
@@ -79,7 +79,7 @@ const OVERDRAFT: BookCheck = {
 };
 
 /** Over all entries. */
-export const LEDGER_CHECKS: readonly BookCheck[] = [
+export const LEDGER_CHECKS: readonly RecordCheck[] = [
   WHOLE_BALANCE,
   ENTRY,
   { ...KEPT, text: CHANGED_RANGES, params: () => [0, null] },
@@ -94,11 +94,11 @@ export interface LedgerCursor {
 
 /** Over the entries after the judged ones; and of those, the next ranges in turn. */
 export function newerLedgerChecks({ entries_to: to, entries_after: after }: LedgerCursor): {
-  readonly balance: BookCheck;
-  readonly kept: BookCheck;
-  readonly others: readonly BookCheck[];
+  readonly balance: RecordCheck;
+  readonly kept: RecordCheck;
+  readonly others: readonly RecordCheck[];
 } {
-  const balance: BookCheck = {
+  const balance: RecordCheck = {
     ...BALANCE,
     text: `SELECT 'project ' || project_id AS subject, a.balance_credits AS balance,
         coalesce(j.credits, 0) + coalesce(e.total, 0) AS entries,
@@ -109,8 +109,8 @@ export function newerLedgerChecks({ entries_to: to, entries_after: after }: Ledg
       WHERE a.balance_credits IS DISTINCT FROM coalesce(j.credits, 0) + coalesce(e.total, 0)`,
     params: () => [to],
   };
-  const entry: BookCheck = { ...ENTRY, params: () => [to] };
-  const kept: BookCheck = { ...KEPT, text: CHANGED_RANGES, params: () => [after, RANGES_AGAIN] };
+  const entry: RecordCheck = { ...ENTRY, params: () => [to] };
+  const kept: RecordCheck = { ...KEPT, text: CHANGED_RANGES, params: () => [after, RANGES_AGAIN] };
   return { balance, kept, others: [entry, OVERDRAFT] };
 }
 

@@ -5,13 +5,13 @@
  */
 import type { Queryable } from '../store/database.js';
 import {
-  runBookCheck,
+  runRecordCheck,
   runOrderCheck,
-  type BookCheck,
-  type BookTerms,
+  type RecordCheck,
+  type RecordTerms,
   type OrderScope,
   type TryCheck,
-} from './book-check.js';
+} from './record-check.js';
 import type { CheckResult, Judged } from './finding.js';
 import { newerLedgerChecks, NEXT_ENTRIES_AFTER, WHOLE_BALANCE, type LedgerCursor } from './ledger-checks.js';
 import { ORDER_CHECKS } from './order-checks.js';
@@ -50,7 +50,7 @@ export class NewerRecords {
   constructor(
     private readonly tx: Queryable,
     private readonly tryCheck: TryCheck,
-    private readonly terms: BookTerms,
+    private readonly terms: RecordTerms,
   ) {}
 
   async judge(): Promise<Judged> {
@@ -76,17 +76,17 @@ export class NewerRecords {
   /** Whether the sums that were kept are wrong, and the ledger is not. */
   private async judgeLedger(cursor: LedgerCursor): Promise<boolean> {
     const { balance, kept, others } = newerLedgerChecks(cursor);
-    const make = async (check: BookCheck): Promise<CheckResult | undefined> =>
-      this.tryCheck(check.check, () => runBookCheck(this.tx, check, this.terms));
+    const make = async (check: RecordCheck): Promise<CheckResult | undefined> =>
+      this.tryCheck(check.check, () => runRecordCheck(this.tx, check, this.terms));
     for (const check of others) await make(check);
     const changed = await make(kept);
     if (changed !== undefined) this.note([changed]);
     const isChanged = changed !== undefined && changed.count > 0;
     let areSumsAstray = false;
     await this.tryCheck(balance.check, async () => {
-      const newer = await runBookCheck(this.tx, balance, this.terms);
+      const newer = await runRecordCheck(this.tx, balance, this.terms);
       if (newer.count === 0 && !isChanged) return newer;
-      const whole = await runBookCheck(this.tx, WHOLE_BALANCE, this.terms);
+      const whole = await runRecordCheck(this.tx, WHOLE_BALANCE, this.terms);
       areSumsAstray = newer.count > 0 && whole.count === 0 && !isChanged;
       return whole;
     });

@@ -1,7 +1,7 @@
 /** Rules of the pool's capacity (I13) and of what stands on chain without a record (I4), as reads. */
-import type { BookCheck } from './book-check.js';
+import type { RecordCheck } from './record-check.js';
 
-export const POOL_CHECKS: readonly BookCheck[] = [
+export const POOL_CHECKS: readonly RecordCheck[] = [
   {
     check: 'capacity',
     rule: 'I13',

@@ -4,10 +4,10 @@
  */
 import { addressBytes } from '../chain/address.js';
 import { parseTransaction, sameAction, type ChainAction } from '../chain/signed-transaction.js';
-import type { Sun } from '../money/units.js';
-import type { ChainTxPurpose } from '../orders/order-state.js';
+import type { Sun } from '../domain/units.js';
+import type { ChainTxPurpose } from '../domain/order-state.js';
 import type { Queryable } from '../store/database.js';
-import { CHECK_LIMIT_MS, rowsOf, type OrderScope } from './book-check.js';
+import { CHECK_LIMIT_MS, rowsOf, type OrderScope } from './record-check.js';
 import { findingOf, type CheckResult, type Finding } from './finding.js';
 
 interface ContentRow {

@@ -4,11 +4,11 @@
  * does not grow with history. Reads only; serves the command line, the tests, the crash and chaos programmes and the
  * reconciler.
  */
-import { monotonicMs, sleep } from '../clock.js';
-import { messageOf } from '../errors.js';
+import { monotonicMs, sleep } from '../base/clock.js';
+import { messageOf } from '../domain/errors.js';
 import type { Database, Queryable } from '../store/database.js';
 import type { TronClient } from '../chain/tron.client.js';
-import { runBookCheck, runOrderCheck, type BookCheck, type BookTerms, type TryCheck } from './book-check.js';
+import { runRecordCheck, runOrderCheck, type RecordCheck, type RecordTerms, type TryCheck } from './record-check.js';
 import { covers, FINDINGS_MAX, type CheckResult, type Judged, type Report } from './finding.js';
 import { GUARD_CHECKS } from './guard-checks.js';
 import { LEDGER_CHECKS } from './ledger-checks.js';
@@ -18,7 +18,7 @@ import { POOL_CHECKS } from './pool-checks.js';
 import { checkChain, CHAIN_CHECK_NAMES, type ChainTerms } from './chain-checks.js';
 
 export interface VerifyTerms
-  extends Partial<BookTerms>, Partial<Omit<ChainTerms, 'findingsMax' | 'ofOrders' | 'onProgress'>> {
+  extends Partial<RecordTerms>, Partial<Omit<ChainTerms, 'findingsMax' | 'ofOrders' | 'onProgress'>> {
   /** The chain to hold the books against; without it the books are judged alone. */
   readonly chain?: TronClient | undefined;
   /** `newer`: what was not judged yet, and some of what was, in turn; everything unless said. */
@@ -52,13 +52,13 @@ const TRANSIENT = new Set(['capacity', 'guard-definitions']);
 const TRANSIENT_LOOKS = 5;
 const TRANSIENT_REST_MS = 1000;
 
-const STANDING_CHECKS: readonly BookCheck[] = [...POOL_CHECKS, ...GUARD_CHECKS];
-const WHOLE_CHECKS: readonly BookCheck[] = [...LEDGER_CHECKS, ...DOUBLE_CHECKS, ...STANDING_CHECKS];
+const STANDING_CHECKS: readonly RecordCheck[] = [...POOL_CHECKS, ...GUARD_CHECKS];
+const WHOLE_CHECKS: readonly RecordCheck[] = [...LEDGER_CHECKS, ...DOUBLE_CHECKS, ...STANDING_CHECKS];
 const CONTENTS = 'transaction-content';
 const BOOK_STEPS = WHOLE_CHECKS.length + ORDER_CHECKS.length + 1;
 
 /** Judges the books, and with `terms.chain` the chain against them. Throws only when the database is away. */
-export async function verifyBooks(database: Database, terms: VerifyTerms = {}): Promise<Report> {
+export async function verifyRecords(database: Database, terms: VerifyTerms = {}): Promise<Report> {
   const startedMs = monotonicMs();
   const { checks, unmade, judged } = await readBooks(database, terms);
   let blocksTo: bigint | undefined;
@@ -120,7 +120,7 @@ async function readBooks(database: Database, terms: VerifyTerms): Promise<Outcom
     const names = new Set(again.map((result) => result.check));
     const later = await inSnapshot(database, async (tx, tryCheck) => {
       for (const check of STANDING_CHECKS.filter((each) => names.has(each.check)))
-        await tryCheck(check.check, () => runBookCheck(tx, check, bookTerms));
+        await tryCheck(check.check, () => runRecordCheck(tx, check, bookTerms));
     });
     first.checks = first.checks.map((result) => later.checks.find(({ check }) => check === result.check) ?? result);
   }
@@ -130,7 +130,7 @@ async function readBooks(database: Database, terms: VerifyTerms): Promise<Outcom
 async function readEverything(
   tx: Queryable,
   tryCheck: TryCheck,
-  terms: BookTerms,
+  terms: RecordTerms,
   onProgress: VerifyTerms['onProgress'],
 ): Promise<void> {
   let made = 0;
@@ -139,7 +139,7 @@ async function readEverything(
     await tryCheck(check, run);
     made += 1;
   };
-  for (const check of WHOLE_CHECKS) await next(check.check, () => runBookCheck(tx, check, terms));
+  for (const check of WHOLE_CHECKS) await next(check.check, () => runRecordCheck(tx, check, terms));
   for (const check of ORDER_CHECKS) await next(check.check, () => runOrderCheck(tx, check, terms, { kind: 'all' }));
   // Loaded here: it brings all of tronweb, which no other command of the CLI needs.
   const { checkContents } = await import('./transaction-content.js');
@@ -150,8 +150,8 @@ async function readEverything(
   );
 }
 
-async function readNewer(tx: Queryable, tryCheck: TryCheck, outcome: Outcome, terms: BookTerms): Promise<void> {
-  for (const check of STANDING_CHECKS) await tryCheck(check.check, () => runBookCheck(tx, check, terms));
+async function readNewer(tx: Queryable, tryCheck: TryCheck, outcome: Outcome, terms: RecordTerms): Promise<void> {
+  for (const check of STANDING_CHECKS) await tryCheck(check.check, () => runRecordCheck(tx, check, terms));
   outcome.judged = await new NewerRecords(tx, tryCheck, terms).judge();
 }
 

@@ -2,7 +2,7 @@
 // settles it; what was answered is held against the books afterwards.
 import { newChainAccount } from '../../src/local/chain-account.js';
 import type { Merchant, MerchantAnswer } from '../../src/local/merchant.js';
-import { sleep } from '../../src/clock.js';
+import { sleep } from '../../src/base/clock.js';
 
 export interface Purchase {
   readonly key: string;

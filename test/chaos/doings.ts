@@ -1,5 +1,5 @@
 // What is done to processes and servers, one function for each fault; each returns how often it took effect.
-import { sleep } from '../../src/clock.js';
+import { sleep } from '../../src/base/clock.js';
 import { seededRandom } from '../../src/devnet/faults-spec.js';
 import type { Arena } from './arena.js';
 import { PEOPLE } from './people.js';

@@ -1,13 +1,13 @@
 // What people do to the service from outside: owners of wallets, strangers on the chain, callers without money, somebody
 // with a database client, exchanges. One function for each fault; each returns how often it took effect, and puts back
 // what it took.
-import { sleep } from '../../src/clock.js';
+import { sleep } from '../../src/base/clock.js';
 import { addressToHex } from '../../src/chain/address.js';
 import { signWithKey } from '../../src/chain/keys.js';
 import { seededRandom } from '../../src/devnet/faults-spec.js';
 import { newChainAccount, type ChainAccount } from '../../src/local/chain-account.js';
 import { POOL_OPERATIONS, type PoolWallet } from '../../src/local/world.js';
-import { PoolWallets } from '../../src/operator/pool-wallets.js';
+import { PoolWallets } from '../../src/pool/pool-wallets.js';
 import { rawDataOf, SECOND_OWNERS, wire } from '../hostile.js';
 import type { Arena } from './arena.js';
 import type { PlannedFault } from './plan.js';

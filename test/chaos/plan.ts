@@ -1,6 +1,6 @@
 // What goes wrong in which round: every fault there is, dealt from a shuffled deck by the seed, so that each comes up
 // again and again whatever the seed is. Pure; does nothing.
-import { CRASH_POINTS, type CrashPoint } from '../../src/crash-point.js';
+import { CRASH_POINTS, type CrashPoint } from '../../src/base/crash-point.js';
 import { seededRandom } from '../../src/devnet/faults-spec.js';
 
 /** A rule for the nodes, as their control port takes it. */

@@ -31,15 +31,15 @@ export interface PlantedBug {
  */
 export type Ground = 'plain' | 'alone' | 'still pool';
 
-export const OUTBOUND = 'fulfilment/outbound.ts';
-export const LOG = 'fulfilment/transaction-log.ts';
-export const WORK = 'fulfilment/work.ts';
-export const PROOF = 'fulfilment/proof.ts';
-export const FULFILLER = 'fulfilment/fulfiller.ts';
-export const FOLLOWER = 'fulfilment/follower.ts';
-export const SETTLEMENT = 'fulfilment/settlement.ts';
-export const INCLUSION = 'fulfilment/inclusion.ts';
-export const ENDING = 'fulfilment/ending.ts';
+export const OUTBOUND = 'fulfilment/send/transaction-sender.ts';
+export const LOG = 'fulfilment/send/transaction-log.ts';
+export const WORK = 'fulfilment/loop/order-claims.ts';
+export const PROOF = 'fulfilment/send/proof.ts';
+export const FULFILLER = 'fulfilment/loop/order-advancer.ts';
+export const FOLLOWER = 'fulfilment/follow/follower.ts';
+export const SETTLEMENT = 'fulfilment/follow/settlement.ts';
+export const INCLUSION = 'fulfilment/follow/inclusion.ts';
+export const ENDING = 'fulfilment/plan/order-termination.ts';
 export const ACCEPTANCE = 'orders/acceptance.ts';
 export const POOL_SYNC = 'pool/pool-sync.ts';
 export const SQL = 'billing/ledger-sql.ts';

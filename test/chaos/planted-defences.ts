@@ -35,7 +35,7 @@ const AGAINST_STRANGERS: readonly PlantedBug[] = [
   {
     name: 'an act is the wallet owner’s whoever signed it',
     changes: one(
-      'verify/strangers.ts',
+      'verify/unrecorded-acts.ts',
       `return meet(signers, await permitted) ? 'owner' : undefined;`,
       `return (await permitted).size > 0 ? 'owner' : undefined;`,
     ),
@@ -121,7 +121,7 @@ const AGAINST_NODES: readonly PlantedBug[] = [
   {
     name: 'a node without history proves a death',
     changes: one(
-      'fulfilment/proof.ts',
+      'fulfilment/send/proof.ts',
       'const keepsHistory = await this.history.keeps(node);',
       'const keepsHistory = this.history.lackingMs(node) >= 0;',
     ),
@@ -145,7 +145,11 @@ const AGAINST_NODES: readonly PlantedBug[] = [
   },
   {
     name: 'one of two nodes tells what is final',
-    changes: one('fulfilment/settlement.ts', 'agreeing.slice(0, VOICES).map(ask)', 'agreeing.slice(0, 1).map(ask)'),
+    changes: one(
+      'fulfilment/follow/settlement.ts',
+      'agreeing.slice(0, VOICES).map(ask)',
+      'agreeing.slice(0, 1).map(ask)',
+    ),
     test: integration('lying-node')(
       'a final block in which one of two nodes alone shows our transaction settles nothing',
     ),
@@ -153,7 +157,7 @@ const AGAINST_NODES: readonly PlantedBug[] = [
   {
     name: 'a starting follower looks back to what was included alone',
     changes: one(
-      'fulfilment/follower.ts',
+      'fulfilment/follow/follower.ts',
       `(SELECT min(ref_block_number) + 1 FROM chain_tx WHERE status = 'sending' AND ref_block_number > $1)`,
       `NULL::bigint`,
     ),
@@ -240,20 +244,28 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
   },
   {
     name: 'orders stay with a wallet that cannot deliver',
-    changes: one('fulfilment/plan.ts', 'if (!leg.canDeliver && isUnsent(tx)) draft.move.push(leg);\n  else if', 'if'),
+    changes: one(
+      'fulfilment/plan/plan.ts',
+      'if (!leg.canDeliver && isUnsent(tx)) draft.move.push(leg);\n  else if',
+      'if',
+    ),
     test: integration('wallet-delivery')(
       'is paused with its reason, and every order in hand is delivered by the other wallet',
     ),
   },
   {
     name: 'a reclaim takes what another order holds',
-    changes: one('fulfilment/reclaim-guard.ts', `sun >= held ? 'covered' : 'short'`, `sun >= 0n ? 'covered' : 'short'`),
+    changes: one(
+      'fulfilment/plan/reclaim-guard.ts',
+      `sun >= held ? 'covered' : 'short'`,
+      `sun >= 0n ? 'covered' : 'short'`,
+    ),
     test: integration('foreign-acts')('after the reclaim was signed, but before it was sent, stops the sending'),
   },
   {
     name: 'a reclaim that fails is tried without rest',
     changes: one(
-      'fulfilment/reclaim-pace.ts',
+      'fulfilment/plan/reclaim-pace.ts',
       'return Math.max(0, restSec - failed.lastAgeSec) * 1000;',
       'return restSec * 0;',
     ),
@@ -261,13 +273,17 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
   },
   {
     name: 'what the network’s growth takes is not made up for',
-    changes: one('fulfilment/work.ts', 'AND sun_per_energy_e6 < $3', 'AND sun_per_energy_e6 < $3 AND false'),
+    changes: one(
+      'fulfilment/loop/order-claims.ts',
+      'AND sun_per_energy_e6 < $3',
+      'AND sun_per_energy_e6 < $3 AND false',
+    ),
     test: integration('running-rentals')('a rental that the network’s growth halves is topped up to what was sold'),
   },
   {
     name: 'a rental is topped up while a top-up is on its way',
     changes: one(
-      'fulfilment/running-rentals.ts',
+      'fulfilment/plan/running-rentals.ts',
       `if (open.some((leg) => leg.status !== 'active')) return undefined;`,
       '',
     ),
@@ -276,7 +292,7 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
   {
     name: 'one held order holds up the inclusion of all',
     changes: one(
-      'fulfilment/inclusion.ts',
+      'fulfilment/follow/inclusion.ts',
       `AND t.status = 'sending'\n    ORDER BY o.id, t.id FOR NO KEY UPDATE OF o, t, l SKIP LOCKED`,
       `AND t.status = 'sending'\n    ORDER BY o.id, t.id FOR NO KEY UPDATE OF o, t, l`,
     ),
@@ -284,7 +300,7 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
   },
   {
     name: 'what another session held is forgotten',
-    changes: one('fulfilment/follower.ts', 'this.arrears.set(block, applied?.left ?? txids, ratio);', ''),
+    changes: one('fulfilment/follow/follower.ts', 'this.arrears.set(block, applied?.left ?? txids, ratio);', ''),
     test: integration('fulfilment-nodes')('a transaction whose rows another session holds is passed over'),
   },
   {
@@ -298,7 +314,7 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
   },
   {
     name: 'what was dropped or is dead counts as known on chain',
-    changes: one('verify/strangers.ts', `'built', 'signed', 'dropped', 'dead'`, `'built', 'signed'`),
+    changes: one('verify/unrecorded-acts.ts', `'built', 'signed', 'dropped', 'dead'`, `'built', 'signed'`),
     test: integration('reconciler')(
       'bytes that were dropped, but stand in a block, are an unrecorded act, and taken back',
     ),
@@ -306,7 +322,7 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
   {
     name: 'orders are claimed on a server whose past is not known',
     changes: one(
-      'fulfilment/work.ts',
+      'fulfilment/loop/order-claims.ts',
       'SELECT coalesce(server_mark = server_mark(), true) AND search_until IS NULL FROM reconcile_state',
       'SELECT true FROM reconcile_state',
     ),

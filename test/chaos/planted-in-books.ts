@@ -165,7 +165,7 @@ export const PLANTED_IN_BOOKS: readonly PlantedBug[] = [
       },
       unguarded('chain_tx_live'),
       {
-        file: 'fulfilment/work-order.ts',
+        file: 'fulfilment/loop/claimed-order.ts',
         find: `tx.status !== 'dead' && tx.status !== 'dropped'`,
         put: `tx.status !== 'dead' && tx.status !== 'dropped' && !(tx.status === 'sending' && tx.ageSec > 1)`,
       },

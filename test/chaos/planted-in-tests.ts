@@ -82,7 +82,11 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
   },
   {
     name: 'a view of the chain never grows old',
-    changes: one('fulfilment/chain-view.ts', 'monotonicMs() - this.readAtMs <= VIEW_AGE_MAX_MS', 'this.readAtMs > 0'),
+    changes: one(
+      'fulfilment/follow/chain-view.ts',
+      'monotonicMs() - this.readAtMs <= VIEW_AGE_MAX_MS',
+      'this.readAtMs > 0',
+    ),
     test: { file: 'unit/chain-view.test.ts', title: 'a view that nobody renews is no view any more' },
   },
   {
@@ -153,12 +157,12 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
   },
   {
     name: 'a return is recalled before the rental’s end',
-    changes: one('fulfilment/recollection.ts', 'o.ends_at <= $5 AND EXISTS', 'o.ends_at IS NOT NULL AND EXISTS'),
+    changes: one('reconciliation/backup-recovery.ts', 'o.ends_at <= $5 AND EXISTS', 'o.ends_at IS NOT NULL AND EXISTS'),
     test: guard('that takes a running rental back is not recalled as its return'),
   },
   {
     name: 'an orphan is taken back though less of it stands',
-    changes: one('fulfilment/reconciler-orphans.ts', 'if (excess < row.amount_sun || ', 'if ('),
+    changes: one('reconciliation/unrecorded-transactions.ts', 'if (excess < row.amount_sun || ', 'if ('),
     test: guard('is reclaimed only while all of it stands'),
   },
 ];

@@ -141,7 +141,7 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
   },
   {
     name: 'rentals end by the wall clock',
-    changes: one('fulfilment/runner.ts', 'this.takeBack(this.view.clockMs)', 'this.takeBack(Date.now())'),
+    changes: one('fulfilment/loop/fulfilment-loop.ts', 'this.takeBack(this.view.clockMs)', 'this.takeBack(Date.now())'),
     first: ['worker clock shifted', 'worker killed'],
   },
   {
@@ -149,7 +149,7 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
     changes: [
       { file: WORK, find: 'new Date(clockMs),', put: 'new Date(clockMs + 60000),' },
       {
-        file: 'fulfilment/plan.ts',
+        file: 'fulfilment/plan/plan.ts',
         find: 'order.endsAtMs <= clockMs',
         put: 'order.endsAtMs <= clockMs + 60000',
       },

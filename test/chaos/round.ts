@@ -1,13 +1,13 @@
 // One round: what the plan says is done while customers buy, then everything is healed, and the books are judged by
 // the same rules as in production, with the chain as witness.
 import { setMaxListeners } from 'node:events';
-import { sleep } from '../../src/clock.js';
+import { sleep } from '../../src/base/clock.js';
 import { TronClient } from '../../src/chain/tron.client.js';
 import { openParts } from '../../src/operator/operator.module.js';
 import { SalesHold } from '../../src/pool/sales-hold.js';
 import { Database } from '../../src/store/database.js';
 import { findingsOf, type Finding } from '../../src/verify/finding.js';
-import { verifyBooks } from '../../src/verify/verify.js';
+import { verifyRecords } from '../../src/verify/verify.js';
 import type { Arena } from './arena.js';
 import { Customers } from './customers.js';
 import { TRUE_PRICE } from './exchanges.js';
@@ -146,7 +146,7 @@ class Round {
     const database = this.arena.parts.get(Database);
     while (performance.now() < endsAt && this.violations.length === 0 && this.customers.wrongs.length === 0) {
       await sleep(2_000);
-      const report = await verifyBooks(database).catch(() => undefined);
+      const report = await verifyRecords(database).catch(() => undefined);
       if (report === undefined) continue;
       this.add(findingsOf(report).filter(({ check }) => judgesCapacity || check !== 'capacity'));
       await this.checkBalances().catch(() => undefined);
@@ -273,7 +273,7 @@ class Round {
       const chain = parts.get(TronClient, { strict: false });
       const database = parts.get(Database);
       for (let attempt = 1; ; attempt += 1) {
-        const report = await verifyBooks(database, { chain, settleWithinSec: 0, scanBlocks: SCAN_BLOCKS }).catch(
+        const report = await verifyRecords(database, { chain, settleWithinSec: 0, scanBlocks: SCAN_BLOCKS }).catch(
           (error: unknown) => ({ checks: [], unmade: [{ check: 'verify', why: String(error) }], tookMs: 0 }),
         );
         const found = await this.explain(findingsOf(report));
@@ -374,7 +374,7 @@ class Round {
     const stopped = await parts.get(SalesHold).currentStop();
     const { rows } = await this.arena.sql.query(`SELECT FROM pool_wallet WHERE books_fault IS NOT NULL`);
     if (stopped === undefined && rows.length === 0) return;
-    await this.explain(findingsOf(await verifyBooks(parts.get(Database))));
+    await this.explain(findingsOf(await verifyRecords(parts.get(Database))));
   }
 
   /** Returns what is left of what was found: not by an owner's hand here, nor of an order that a failover lost. */

@@ -1,7 +1,7 @@
 // Kills a process at every named point and holds the books to their rules after each death; at the end every order
 // is over and the chain agrees.
-import { CRASH_POINTS, type CrashPoint } from '../../src/crash-point.js';
-import { inLanes } from '../../src/fulfilment/lanes.js';
+import { CRASH_POINTS, type CrashPoint } from '../../src/base/crash-point.js';
+import { forEachConcurrently } from '../../src/base/concurrency.js';
 import { isApiPoint, isEveryday, SCENES, type Scene } from './scenes.js';
 import { Stage, type Death, type StageOptions } from './stage.js';
 
@@ -58,7 +58,7 @@ class Programme {
     const customers = stage.keepBuying(selling.signal);
     try {
       const everyday = rounds.filter(({ point }) => isEveryday(point));
-      await inLanes([...everyday.entries()], LANES, async ([index, { point, round }]) => {
+      await forEachConcurrently([...everyday.entries()], LANES, async ([index, { point, round }]) => {
         if (index === Math.floor(everyday.length / 2)) await stage.flushRedis();
         await this.insist(point, round, (n) => stage.killWorkerAt(point, n));
       });

@@ -1,6 +1,6 @@
 // How a worker is brought to each point: most are passed by everyday work, some only after something went wrong.
-import { sleep } from '../../src/clock.js';
-import type { CrashPoint } from '../../src/crash-point.js';
+import { sleep } from '../../src/base/clock.js';
+import type { CrashPoint } from '../../src/base/crash-point.js';
 import { newChainAccount } from '../../src/local/chain-account.js';
 import type { Stage } from './stage.js';
 

@@ -2,17 +2,17 @@
 // die at a named point. Everything is judged from the database and the chain, never from what a process says.
 import type { INestApplicationContext } from '@nestjs/common';
 import { TronClient } from '../../src/chain/tron.client.js';
-import { sleep } from '../../src/clock.js';
-import type { CrashPoint } from '../../src/crash-point.js';
+import { sleep } from '../../src/base/clock.js';
+import type { CrashPoint } from '../../src/base/crash-point.js';
 import { newChainAccount } from '../../src/local/chain-account.js';
 import { Merchant, type MerchantAnswer } from '../../src/local/merchant.js';
 import { freePort } from '../../src/local/ports.js';
 import type * as worlds from '../../src/local/world.js';
 import { openParts } from '../../src/operator/operator.module.js';
-import { PoolWallets } from '../../src/operator/pool-wallets.js';
+import { PoolWallets } from '../../src/pool/pool-wallets.js';
 import { Database } from '../../src/store/database.js';
 import { findingsOf } from '../../src/verify/finding.js';
-import { verifyBooks } from '../../src/verify/verify.js';
+import { verifyRecords } from '../../src/verify/verify.js';
 import { withRedis } from '../setup/redis.js';
 
 /** The world starts the built service, so it is loaded from the build. */
@@ -193,7 +193,7 @@ export class Stage {
   async check(when: string, settled = false): Promise<void> {
     await this.resumeWallets();
     const chain = settled ? { chain: this.parts.get(TronClient, { strict: false }), settleWithinSec: 0 } : {};
-    const report = await verifyBooks(this.database, chain);
+    const report = await verifyRecords(this.database, chain);
     // Slots follow the chain by the workers' next pass over the pool, which a dead one does not make.
     const found = findingsOf(report).filter((finding) => settled || finding.check !== 'capacity');
     if (found.length > 0) {

@@ -2,12 +2,12 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { isAddress } from '../../src/chain/address.js';
-import { readStrictJson } from '../../src/auth/strict-json.js';
-import { ApiError } from '../../src/errors.js';
-import { readIdempotencyKey } from '../../src/http/idempotency-key.js';
-import { readWait } from '../../src/http/prefer.js';
-import { bodySchema, integer, optional, readBody } from '../../src/http/validation.js';
-import type { Caller } from '../../src/http/caller.js';
+import { readStrictJson } from '../../src/http/body/strict-json.js';
+import { ApiError } from '../../src/domain/errors.js';
+import { readIdempotencyKey } from '../../src/http/pipeline/idempotency-key.js';
+import { readWait } from '../../src/http/pipeline/prefer.js';
+import { bodySchema, integer, optional, readBody } from '../../src/http/body/validation.js';
+import type { Caller } from '../../src/http/pipeline/request-context.js';
 import type { Counts } from './json.js';
 
 const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';

@@ -1,7 +1,7 @@
 // Random bodies and texts, and what is true of them, judged by JSON.parse and by rules written here alone.
 import fc from 'fast-check';
 import { canonicalForms, signCanonical, verifySignature } from '../../src/auth/signature.js';
-import { StrictJsonError, readStrictJson, type StrictBody, type StrictNode } from '../../src/auth/strict-json.js';
+import { StrictJsonError, readStrictJson, type StrictBody, type StrictNode } from '../../src/http/body/strict-json.js';
 import { canonical } from '../client.js';
 
 export type Counts = Record<string, number>;

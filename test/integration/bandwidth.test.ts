@@ -1,9 +1,9 @@
 // A wallet that pays for bandwidth out of few TRX: whatever is taken is delivered and reclaimed, the rest is refused
 // before any charge; and a wallet that nobody reads sells nothing.
 import 'reflect-metadata';
-import { sun } from '../../src/money/units.js';
+import { sun } from '../../src/domain/units.js';
 import { findingsOf } from '../../src/verify/finding.js';
-import { verifyBooks } from '../../src/verify/verify.js';
+import { verifyRecords } from '../../src/verify/verify.js';
 import {
   api,
   clearStage,
@@ -45,7 +45,7 @@ const freeTransactions = async (): Promise<bigint> => {
 };
 
 const keepsItsRules = async () => {
-  const findings = findingsOf(await verifyBooks(api.database, {}));
+  const findings = findingsOf(await verifyRecords(api.database, {}));
   return findings.filter(({ check }) => ['bandwidth', 'capacity'].includes(check));
 };
 

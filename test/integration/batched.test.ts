@@ -1,7 +1,7 @@
 // Rows read many at once: everybody gets the own row, as it was after asking, over few connections.
 import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
-import { Batched } from '../../src/batched.js';
+import { Batched } from '../../src/base/batch-loader.js';
 import { createDataSource } from '../../src/store/data-source.js';
 import { Database } from '../../src/store/database.js';
 import { rowsByKey } from '../../src/store/rows-by-key.js';

@@ -1,7 +1,7 @@
 // The sealed canaries: a wrong master key is refused by every process and command before it can do harm, and the right
 // one opens through every step of an exchange of keys.
 import { randomBytes, randomUUID } from 'node:crypto';
-import { Sealer, sealKey, type SealPurpose } from '../../src/seal.js';
+import { Sealer, sealKey, type SealPurpose } from '../../src/base/seal.js';
 import { createDataSource } from '../../src/store/data-source.js';
 import { Database } from '../../src/store/database.js';
 import { checkKeys, writeCanaries } from '../../src/store/key-canaries.js';

@@ -1,6 +1,6 @@
 // What reserving and charging do beside others: locks that somebody keeps, wallets that share an order, the day of a cap.
 import pg from 'pg';
-import { credits } from '../../src/money/units.js';
+import { credits } from '../../src/domain/units.js';
 import { Database } from '../../src/store/database.js';
 import { createDataSource } from '../../src/store/data-source.js';
 import type { Answer, Customer } from '../client.js';

@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startNode, type NodeProcess } from '../../src/local/processes.js';
-import { Sealer, sealKey } from '../../src/seal.js';
+import { Sealer, sealKey } from '../../src/base/seal.js';
 import { SignerServer } from '../../src/signer/server.js';
 import { readSignerSettings } from '../../src/signer/settings.js';
 import { Customer } from '../client.js';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { addressOfKey } from '../../src/chain/keys.js';
-import { Sealer, sealKey } from '../../src/seal.js';
+import { Sealer, sealKey } from '../../src/base/seal.js';
 import { addressOf, keyOf, startOperatorChain, type OperatorChain } from '../operator-chain.js';
 import { cliWith, settings, type Cli } from '../operator.js';
 import { asAdmin } from '../setup/admin.js';

@@ -1,8 +1,8 @@
 // A database whose clock is set back, or whose successor's is behind: what the later clock put off, leased or held is due
 // at once, and nothing else changes hands.
 import 'reflect-metadata';
-import { ClockWatch } from '../../src/fulfilment/clock-watch.js';
-import { reclaimRestMs } from '../../src/fulfilment/reclaim-pace.js';
+import { ClockWatch } from '../../src/fulfilment/loop/clock-watch.js';
+import { reclaimRestMs } from '../../src/fulfilment/plan/reclaim-pace.js';
 import { asAdmin } from '../setup/admin.js';
 import {
   api,

@@ -1,10 +1,10 @@
 // A server that is there and cannot do its work: disk full, out of memory, failing files, read-only. Callers are told to
 // come again with their key, nothing is taken twice, and all goes on by itself.
 import { Registry } from 'prom-client';
-import { messageOf } from '../../src/errors.js';
+import { messageOf } from '../../src/domain/errors.js';
 import { until } from '../../src/local/wait.js';
 import { Database, isConnectionFault } from '../../src/store/database.js';
-import { watchDatabase } from '../../src/store/database-metrics.js';
+import { watchDatabase } from '../../src/store/database-gauges.js';
 import type { Customer } from '../client.js';
 import { makeCustomer } from '../factory.js';
 import { openOrderWorld, withKey, type OrderWorld } from '../order-world.js';

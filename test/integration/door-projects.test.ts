@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { DUMMY_KEY } from '../../src/auth/project-directory.js';
-import { ProjectFeed } from '../../src/auth/project-feed.js';
+import { DUMMY_KEY } from '../../src/projects/project-directory.js';
+import { ProjectFeed } from '../../src/projects/project-feed.js';
 import { until } from '../../src/local/wait.js';
-import { monotonicMs, sleep } from '../../src/clock.js';
-import { Sealers } from '../../src/platform.module.js';
+import { monotonicMs, sleep } from '../../src/base/clock.js';
+import { Sealers } from '../../src/base/sealers.js';
 import { Customer, type Answer } from '../client.js';
 import { AUTHOR, openDoor, type DoorApp } from '../door.js';
 import { openLog } from '../log.js';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { HTTP_STATUS, type ErrorCode } from '../../src/errors.js';
+import { HTTP_STATUS, type ErrorCode } from '../../src/domain/errors.js';
 import { until } from '../../src/local/wait.js';
 import { answerIn, expectError } from '../answers.js';
 import { Customer, send, sendFrame, type Answer } from '../client.js';

@@ -1,13 +1,13 @@
 // Every code of the interface, provoked over HTTP at the endpoints that merchants call. The table is exhaustive by type
 // and by run: a code without its way to be provoked fails.
 import { TronClient } from '../../src/chain/tron.client.js';
-import { sleep } from '../../src/clock.js';
-import { HTTP_STATUS, type ErrorCode } from '../../src/errors.js';
+import { sleep } from '../../src/base/clock.js';
+import { HTTP_STATUS, type ErrorCode } from '../../src/domain/errors.js';
 import { until } from '../../src/local/wait.js';
-import { credits } from '../../src/money/units.js';
-import { PoolWallets } from '../../src/operator/pool-wallets.js';
-import type { ProjectOptions } from '../../src/operator/projects.js';
-import { Sealers } from '../../src/platform.module.js';
+import { credits } from '../../src/domain/units.js';
+import { PoolWallets } from '../../src/pool/pool-wallets.js';
+import type { ProjectOptions } from '../../src/projects/projects.js';
+import { Sealers } from '../../src/base/sealers.js';
 import { answerIn, expectError } from '../answers.js';
 import { send, sendFrame, type Answer, type Customer } from '../client.js';
 import { AUTHOR, makeCustomer, openApi, type TestApi } from '../factory.js';

@@ -2,7 +2,7 @@
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { NodeFault } from '../../src/chain/errors.js';
+import { NodeError } from '../../src/chain/errors.js';
 import { TronNode } from '../../src/chain/node.js';
 
 /** As many as the service opens to one node. */
@@ -47,7 +47,7 @@ function at(url: string): TronNode {
 /** The kind of fault, or what was answered. */
 async function ask(node: TronNode): Promise<unknown> {
   return node.full('wallet/getnowblock', { visible: false }).catch((error: unknown) => {
-    if (error instanceof NodeFault) return `${error.kind}, ${node.isBackedOff ? 'backed off' : 'asked again'}`;
+    if (error instanceof NodeError) return `${error.kind}, ${node.isBackedOff ? 'backed off' : 'asked again'}`;
     throw error;
   });
 }

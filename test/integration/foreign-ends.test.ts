@@ -1,6 +1,6 @@
 // Energy that somebody else takes back: whose rental it was, what the customer is told and given, and what a person can do.
 import { until } from '../../src/local/wait.js';
-import { takenBy } from '../../src/fulfilment/foreign-ends.js';
+import { takenBy } from '../../src/reconciliation/foreign-undelegations.js';
 import { newOwner } from '../order-chain.js';
 import { namesOf, ReconcileWorld } from '../reconcile-world.js';
 import { asAdmin } from '../setup/admin.js';

@@ -5,8 +5,8 @@ import { jest } from '@jest/globals';
 import { readBlock } from '../../src/chain/block.js';
 import { signWithKey } from '../../src/chain/keys.js';
 import { buildTransaction, signedTransactionHex } from '../../src/chain/signed-transaction.js';
-import { Inclusion } from '../../src/fulfilment/inclusion.js';
-import { sun } from '../../src/money/units.js';
+import { Inclusion } from '../../src/fulfilment/follow/inclusion.js';
+import { sun } from '../../src/domain/units.js';
 import { asAdmin } from '../setup/admin.js';
 import {
   api,
@@ -139,7 +139,7 @@ describe('a reverted block', () => {
     await hand.look();
     const [tx] = await txsOf(key);
     expect(tx?.status).toBe('included');
-    await hand.part(Inclusion).fallAway([{ id: tx!.id, orderId: (await orderOf(key)).id, blockId: '11'.repeat(32) }]);
+    await hand.part(Inclusion).revert([{ id: tx!.id, orderId: (await orderOf(key)).id, blockId: '11'.repeat(32) }]);
     expect(await statusesOf(key)).toEqual(['included']);
     expect((await orderOf(key)).status).toBe('delivered');
   });

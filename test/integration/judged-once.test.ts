@@ -1,7 +1,7 @@
 // What is final is judged once, and still noticed when it changes; what could not be judged is told.
-import { sleep } from '../../src/clock.js';
+import { sleep } from '../../src/base/clock.js';
 import { until } from '../../src/local/wait.js';
-import { verifyBooks } from '../../src/verify/verify.js';
+import { verifyRecords } from '../../src/verify/verify.js';
 import { namesOf, ReconcileWorld } from '../reconcile-world.js';
 
 let world: ReconcileWorld;
@@ -20,7 +20,7 @@ async function judged(id: bigint): Promise<boolean | undefined> {
 }
 
 async function newer(): Promise<string[]> {
-  return namesOf(await verifyBooks(world.database, { depth: 'newer' }));
+  return namesOf(await verifyRecords(world.database, { depth: 'newer' }));
 }
 
 /** A rental of a minute of chain time, until it is over and everything of it is final. */

@@ -8,10 +8,10 @@ import { NodePool } from '../../src/chain/node-pool.js';
 import { TronNode, type NodeOptions } from '../../src/chain/node.js';
 import { RequestBudget } from '../../src/chain/request-budget.js';
 import { TronClient } from '../../src/chain/tron.client.js';
-import { monotonicMs } from '../../src/clock.js';
-import { readConfig } from '../../src/config.js';
-import { Proofs } from '../../src/fulfilment/proof.js';
-import type { WorkTx } from '../../src/fulfilment/work-order.js';
+import { monotonicMs } from '../../src/base/clock.js';
+import { readConfig } from '../../src/config/config.js';
+import { Proofs } from '../../src/fulfilment/send/proof.js';
+import type { ClaimedTx } from '../../src/fulfilment/loop/claimed-order.js';
 import { until } from '../../src/local/wait.js';
 import { openFaultyNode, type FaultyNode } from '../faulty-node.js';
 import { newOwner } from '../order-chain.js';
@@ -237,7 +237,7 @@ describe('keys and limits', () => {
 describe('a proof of death', () => {
   const proofsOf = (client: TronClient): Proofs => new Proofs(client, new History(() => Promise.resolve(undefined)));
 
-  async function deadTx(): Promise<WorkTx> {
+  async function deadTx(): Promise<ClaimedTx> {
     const head = await clientOf().head();
     const tx = {
       txid: randomBytes(32).toString('hex'),
@@ -245,7 +245,7 @@ describe('a proof of death', () => {
       expiresAtMs: head.timestampMs,
     };
     await chain.control('mine', { count: 4 });
-    return tx as WorkTx;
+    return tx as ClaimedTx;
   }
 
   it('takes the word of two nodes, each solid past the expiration', async () => {

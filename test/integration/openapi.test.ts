@@ -1,8 +1,8 @@
 // The description of the interface: current, complete, readable by anybody, and true of what is answered.
 import { readFileSync, writeFileSync } from 'node:fs';
-import { HTTP_STATUS } from '../../src/errors.js';
-import { routesOf } from '../../src/http/routes.js';
-import { ERROR_MEANINGS } from '../../src/http/openapi-errors.js';
+import { HTTP_STATUS } from '../../src/domain/errors.js';
+import { routesOf } from '../../src/http/pipeline/routes.js';
+import { ERROR_MEANINGS } from '../../src/http/openapi/openapi-errors.js';
 import { send } from '../client.js';
 import { makeCustomer, openApi, type TestApi } from '../factory.js';
 import { settings } from '../operator.js';

@@ -1,6 +1,6 @@
 // What single conditions in the statements of money and capacity are there for, and what one project may take of the
 // database. Each test fails when its one is taken out.
-import { credits } from '../../src/money/units.js';
+import { credits } from '../../src/domain/units.js';
 import { AUTHOR, makeCustomer, type TestApi } from '../factory.js';
 import { expectRefusal, openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
 import { asAdmin } from '../setup/admin.js';

@@ -1,9 +1,9 @@
 // Ledger, quotes and orders against a model of a hundred lines, on real Postgres: random sequences of commands, every
 // outcome and every balance compared. MODEL_RUNS and MODEL_SEED choose how many and which.
 import fc from 'fast-check';
-import { credits, energy, rateE8, sun } from '../../src/money/units.js';
+import { credits, energy, rateE8, sun } from '../../src/domain/units.js';
 import { OrdersService } from '../../src/orders/orders.service.js';
-import { Sealers } from '../../src/platform.module.js';
+import { Sealers } from '../../src/base/sealers.js';
 import { sunForEnergy } from '../../src/pool/energy-ratio.js';
 import { Market } from '../../src/quotes/market.js';
 import { sealQuote } from '../../src/quotes/quote-token.js';

@@ -1,6 +1,6 @@
 // The rules of terms, activation, listing and waiting over HTTP, against real Postgres, Redis and the local chain.
 import { randomUUID } from 'node:crypto';
-import { credits } from '../../src/money/units.js';
+import { credits } from '../../src/domain/units.js';
 import { AUTHOR, makeCustomer, type TestApi } from '../factory.js';
 import { newOwner, type OrderChain } from '../order-chain.js';
 import { balanceOf, expectRefusal, openOrderWorld, withKey, type OrderWorld } from '../order-world.js';

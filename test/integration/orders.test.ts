@@ -2,8 +2,8 @@
 // reserved unless a test ends them through the worker's own parts.
 import type { Customer } from '../client.js';
 import { randomUUID } from 'node:crypto';
-import { credits, energy, sun } from '../../src/money/units.js';
-import { Sealers } from '../../src/platform.module.js';
+import { credits, energy, sun } from '../../src/domain/units.js';
+import { Sealers } from '../../src/base/sealers.js';
 import { sealQuote } from '../../src/quotes/quote-token.js';
 import { AUTHOR, makeCustomer, type TestApi } from '../factory.js';
 import { newOwner, type OrderChain } from '../order-chain.js';

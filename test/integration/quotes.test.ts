@@ -1,6 +1,6 @@
 // POST /v1/quotes on the local chain: every member of Spec 2.1, the bounds, the edges, and what a ref is worth.
 import { randomBytes } from 'node:crypto';
-import { Prices } from '../../src/operator/prices.js';
+import { Prices } from '../../src/quotes/prices.js';
 import { QuotesService } from '../../src/quotes/quotes.service.js';
 import { SalesTerms } from '../../src/quotes/sales-terms.js';
 import { AUTHOR, makeCustomer, type TestApi } from '../factory.js';

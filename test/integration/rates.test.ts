@@ -2,9 +2,9 @@
 import { createServer } from 'node:http';
 import { Rates } from '../../src/billing/rates.js';
 import { RATE_SOURCE_NAMES, agreedRate, askSource, rateSource, readPrice } from '../../src/billing/rate-sources.js';
-import { readConfig, ConfigError } from '../../src/config.js';
+import { readConfig, ConfigError } from '../../src/config/config.js';
 import { openLog } from '../log.js';
-import { rateE8 } from '../../src/money/units.js';
+import { rateE8 } from '../../src/domain/units.js';
 import { createDataSource } from '../../src/store/data-source.js';
 import { Database } from '../../src/store/database.js';
 import { cliWith, settings } from '../operator.js';

@@ -2,7 +2,7 @@
 // it is ready again by itself.
 import { randomBytes } from 'node:crypto';
 import { until } from '../../src/local/wait.js';
-import { Sealer } from '../../src/seal.js';
+import { Sealer } from '../../src/base/seal.js';
 import { sealCanary } from '../../src/store/key-canaries.js';
 import { startMember, type FleetProcess } from '../fleet.js';
 import { cliWith, settings } from '../operator.js';

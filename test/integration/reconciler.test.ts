@@ -1,6 +1,6 @@
 // Books and chain made to disagree in every way that matters: found, named and contained within one pass.
-import { sleep } from '../../src/clock.js';
-import { KnownPast } from '../../src/fulfilment/known-past.js';
+import { sleep } from '../../src/base/clock.js';
+import { StartupGate } from '../../src/fulfilment/loop/startup-gate.js';
 import { until } from '../../src/local/wait.js';
 import { namesOf, ReconcileWorld } from '../reconcile-world.js';
 
@@ -214,9 +214,8 @@ it('a backup restored from before some orders is found out: nothing is sold unti
 });
 
 /**
- * Puts an order back as a backup from right after its sale holds it: charged, reserved, nothing of it sent. Whoever holds
- * it just now gives back nothing: no worker outlives the restore of a backup. It rests for no longer than the product
- * ever puts an order off: what lies further ahead is taken for the work of a wrong clock, and woken.
+ * Puts an order back as a backup from right after its sale holds it: charged, reserved, nothing of it sent; its claim
+ * is void, as no worker outlives a restore. It rests no longer than the product ever does: else it would be woken.
  */
 async function forgetDelivery(id: string, recordKept: 'none' | 'signed'): Promise<void> {
   await world.byHand(
@@ -229,8 +228,7 @@ async function forgetDelivery(id: string, recordKept: 'none' | 'signed'): Promis
       WHERE order_id = ${id}`,
     `DELETE FROM order_event WHERE order_id = ${id}`,
     `UPDATE orders SET status = 'reserved', settled = false, delivered_at = NULL, ends_at = NULL, delivered_energy = NULL,
-        reclaimed_at = NULL, placed_at = NULL, lease_until = NULL, next_run_at = clock_timestamp() + interval '1 minute',
-        fence = fence + 1
+        reclaimed_at = NULL, placed_at = NULL, lease_until = NULL, fence = fence + 1, next_run_at = clock_timestamp() + interval '1 minute'
       WHERE id = ${id}`,
     `UPDATE reconcile_state SET scanned_to = scanned_to - 300, fence = fence + 1`,
   );
@@ -301,7 +299,7 @@ it('a return that a backup does not know is recognised with its delivery, and ta
 });
 
 it('after a long absence nothing is fulfilled before the chain was searched; after a short one at once', async () => {
-  const past = world.worker.get(KnownPast);
+  const past = world.worker.get(StartupGate);
   const { signal } = new AbortController();
   await world.pass();
   await past.wait(signal);

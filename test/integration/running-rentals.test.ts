@@ -1,9 +1,9 @@
 // What was sold stays delivered while a rental runs, though the network's stake grows: topped up once, taken back whole.
 import 'reflect-metadata';
-import { TOP_UP_LEGS_MAX } from '../../src/fulfilment/running-rentals.js';
+import { TOP_UP_LEGS_MAX } from '../../src/fulfilment/plan/running-rentals.js';
 import { Market } from '../../src/quotes/market.js';
 import { until } from '../../src/local/wait.js';
-import { verifyBooks } from '../../src/verify/verify.js';
+import { verifyRecords } from '../../src/verify/verify.js';
 import { TronClient } from '../../src/chain/tron.client.js';
 import { delegatedSunOf } from '../order-chain.js';
 import {
@@ -115,7 +115,7 @@ async function runOut(hand: Hand, key: string): Promise<void> {
 }
 
 async function expectSoundBooks(): Promise<void> {
-  const report = await verifyBooks(api.database);
+  const report = await verifyRecords(api.database);
   expect(report.checks.flatMap(({ findings }) => findings)).toEqual([]);
 }
 

@@ -6,7 +6,7 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { addressOfKey, signerOf } from '../../src/chain/keys.js';
 import { SocketSigner } from '../../src/chain/socket-signer.js';
-import { sun } from '../../src/money/units.js';
+import { sun } from '../../src/domain/units.js';
 import { SignerServer } from '../../src/signer/server.js';
 import type { SignerSettings } from '../../src/signer/settings.js';
 import {

@@ -6,7 +6,7 @@ import { addressOfKey, signerOf } from '../../src/chain/keys.js';
 import { SignerUnavailableError, SocketSigner } from '../../src/chain/socket-signer.js';
 import { until } from '../../src/local/wait.js';
 import { startNode } from '../../src/local/processes.js';
-import { sun } from '../../src/money/units.js';
+import { sun } from '../../src/domain/units.js';
 import { SignerServer } from '../../src/signer/server.js';
 import { readSignerSettings } from '../../src/signer/settings.js';
 import {

@@ -2,8 +2,8 @@
 import 'reflect-metadata';
 import { addressToHex } from '../../src/chain/address.js';
 import { TronClient } from '../../src/chain/tron.client.js';
-import { PoolWallets } from '../../src/operator/pool-wallets.js';
-import { Sealers } from '../../src/platform.module.js';
+import { PoolWallets } from '../../src/pool/pool-wallets.js';
+import { Sealers } from '../../src/base/sealers.js';
 import { AUTHOR } from '../factory.js';
 import {
   api,

@@ -2,11 +2,11 @@
 import 'reflect-metadata';
 import { idOf } from '../../src/chain/block-header.js';
 import { TronClient } from '../../src/chain/tron.client.js';
-import { NodeFigures } from '../../src/fulfilment/node-figures.js';
-import { Metrics } from '../../src/http/metrics.js';
+import { NodeGauges } from '../../src/reconciliation/node-gauges.js';
+import { Metrics } from '../../src/observability/metrics.js';
 import { until } from '../../src/local/wait.js';
-import { lookAtHistory } from '../../src/operator/doctor-chain.js';
-import { historyByBooks } from '../../src/verify/final-transactions.js';
+import { lookAtHistory } from '../../src/diagnostics/doctor-chain.js';
+import { historyFromRecords } from '../../src/verify/final-transactions.js';
 import { openApi } from '../factory.js';
 import {
   api,
@@ -286,14 +286,14 @@ it('a node without transaction history is named, by a gauge and by the doctor, u
     return [one, other].map((node) => new RegExp(`node="${node}"} (\\d)`).exec(text)?.[1]);
   };
   await noHistory(0);
-  await hand.part(NodeFigures).look();
+  await hand.part(NodeGauges).look();
   expect(await lacking()).toEqual(['1', '0']);
-  const findings = await lookAtHistory(hand.chain(), historyByBooks(api.database));
+  const findings = await lookAtHistory(hand.chain(), historyFromRecords(api.database));
   expect(findings.map(({ state }) => state)).toEqual(['fault', 'ok']);
   await devnet.control('faults/clear', {});
   const next = await withTwoNodes();
   await next.look();
-  await next.part(NodeFigures).look();
+  await next.part(NodeGauges).look();
   const text = await next.part(Metrics).registry.getSingleMetricAsString('chain_node_without_history');
   expect(text).not.toMatch(/} 1$/m);
 });

@@ -2,7 +2,7 @@
 // `verify` holds the books against the chain.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { sleep } from '../../src/clock.js';
+import { sleep } from '../../src/base/clock.js';
 import { startNode } from '../../src/local/processes.js';
 import type { Arena, Row } from './arena.js';
 import { envAs } from '../setup/roles.js';

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import pg from 'pg';
-import type { CrashPoint } from '../../src/crash-point.js';
+import type { CrashPoint } from '../../src/base/crash-point.js';
 import { until } from '../../src/local/wait.js';
 import type { Answer, Customer } from '../client.js';
 import { makeCustomer, startApi } from '../factory.js';

@@ -1,7 +1,7 @@
 // Races for a balance: the last credit, every kind of booking at once, and a freeze among orders.
 import { randomUUID } from 'node:crypto';
 import type { BillingTerms } from '../../src/billing/ledger.js';
-import { credits } from '../../src/money/units.js';
+import { credits } from '../../src/domain/units.js';
 import type { Answer, Customer } from '../client.js';
 import { AUTHOR, makeCustomer } from '../factory.js';
 import { refundOrder } from '../order-world.js';

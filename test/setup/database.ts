@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type pg from 'pg';
 import { until } from '../../src/local/wait.js';
-import { Sealer, type SealPurpose } from '../../src/seal.js';
+import { Sealer, type SealPurpose } from '../../src/base/seal.js';
 import { asAdmin, databaseUrl, fromSetup } from './admin.js';
 import { noteSecret, sealKeysFor } from './canary.js';
 

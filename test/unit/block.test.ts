@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { readHeader } from '../../src/chain/block.js';
-import { NodeFault } from '../../src/chain/errors.js';
+import { NodeError } from '../../src/chain/errors.js';
 import type { JsonObject } from '../../src/chain/json.js';
 
 const RECORDED = fileURLToPath(new URL('../tron-node/recorded.json', import.meta.url));
@@ -35,7 +35,7 @@ it.each([
   ['parent', { parentHash: 'ab'.repeat(32) }],
   ['version', { version: 1 }],
 ])('a block with another %s than its id stands for is nonsense', (_what, by) => {
-  for (const block of blocks) expect(() => readHeader('node', changed(block, by))).toThrow(NodeFault);
+  for (const block of blocks) expect(() => readHeader('node', changed(block, by))).toThrow(NodeError);
 });
 
 it('a header with a field that is not known here is not judged by its id', () => {

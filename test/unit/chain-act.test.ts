@@ -6,7 +6,7 @@ import { addressFromBytes } from '../../src/chain/address.js';
 import { addressOfKey, signersOf, signWithKey } from '../../src/chain/keys.js';
 import { buildTransaction, parseTransaction } from '../../src/chain/signed-transaction.js';
 import { actOf, DELEGATE_TYPE } from '../../src/chain/transaction-owner.js';
-import { sun } from '../../src/money/units.js';
+import { sun } from '../../src/domain/units.js';
 import { hostileText, rawDataOf, RUNS, SECOND_OWNERS, wire } from '../hostile.js';
 
 const URL = 'type.googleapis.com/protocol.DelegateResourceContract';

@@ -1,7 +1,7 @@
 // docker/compose.yaml: what each container is given of the secrets, and that the signer shares nothing but its socket.
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
-import { SECRET_SETTINGS } from '../../src/config.js';
+import { SECRET_SETTINGS } from '../../src/config/config.js';
 
 type EnvFile = string | { readonly path: string; readonly required: boolean };
 interface Service {

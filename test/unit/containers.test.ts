@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { BlockList } from 'node:net';
 import { parse } from 'yaml';
-import { PURPOSES_OF, SEAL_KEY_SETTINGS, type Role } from '../../src/config.js';
+import { PURPOSES_OF, SEAL_KEY_SETTINGS, type Role } from '../../src/config/config.js';
 
 const path = (file: string): string => fileURLToPath(new URL(`../../${file}`, import.meta.url));
 const read = (file: string): string => readFileSync(path(file), 'utf8');

@@ -1,7 +1,7 @@
 // The crash programme can only be trusted when every point it names stands in the code.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { armCrashPoint, CRASH_POINTS, crashPoint } from '../../src/crash-point.js';
+import { armCrashPoint, CRASH_POINTS, crashPoint } from '../../src/base/crash-point.js';
 
 /** Every crashPoint('…') of the service, file by file. */
 function placed(): string[] {

@@ -1,7 +1,7 @@
 // How much is delegated for what is sold, and when a running rental has too little.
-import { missingEnergy, shortBelowE6, TOP_UP_LEGS_MAX } from '../../src/fulfilment/running-rentals.js';
-import type { WorkLeg, WorkOrder } from '../../src/fulfilment/work-order.js';
-import { energy, sun } from '../../src/money/units.js';
+import { missingEnergy, shortBelowE6, TOP_UP_LEGS_MAX } from '../../src/fulfilment/plan/running-rentals.js';
+import type { ClaimedLeg, ClaimedOrder } from '../../src/fulfilment/loop/claimed-order.js';
+import { energy, sun } from '../../src/domain/units.js';
 import { energyOfSun, marginFor, sunForEnergy } from '../../src/pool/energy-ratio.js';
 
 const DAY_SEC = 86_400;
@@ -20,8 +20,9 @@ it.each([
 
 const SOLD = energy(50_000);
 const amountSun = sunForEnergy(SOLD, RATIO, 20);
-const leg = (given: Partial<WorkLeg> = {}) => ({ status: 'active', isTopUp: false, amountSun, ...given }) as WorkLeg;
-const order = (legs: readonly WorkLeg[], given: Partial<WorkOrder> = {}) =>
+const leg = (given: Partial<ClaimedLeg> = {}) =>
+  ({ status: 'active', isTopUp: false, amountSun, ...given }) as ClaimedLeg;
+const order = (legs: readonly ClaimedLeg[], given: Partial<ClaimedOrder> = {}) =>
   ({
     kind: 'rental',
     status: 'delivered',
@@ -30,7 +31,7 @@ const order = (legs: readonly WorkLeg[], given: Partial<WorkOrder> = {}) =>
     endsAtMs: 10_000_000,
     legs,
     ...given,
-  }) as WorkOrder;
+  }) as ClaimedOrder;
 
 it('the index finds exactly those that are short', () => {
   const standing = (amountSun * 1_000_000n) / SOLD;
@@ -52,7 +53,7 @@ it('what is added brings it beyond what was sold, by more each time', () => {
   expect(missingEnergy(order(topped), ratio, 0)).toBe(52_000n - standing);
 });
 
-it.each<[string, WorkOrder]>([
+it.each<[string, ClaimedOrder]>([
   ['is not settled', order([leg()], { isSettled: false })],
   ['was refunded', order([leg({ status: 'released' })], { status: 'refunded' })],
   ['ends within three minutes', order([leg()], { endsAtMs: 180_000 })],

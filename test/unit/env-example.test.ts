@@ -1,7 +1,7 @@
 // .env.example against the code that reads the variables.
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { readConfig, SECRET_SETTINGS } from '../../src/config.js';
+import { readConfig, SECRET_SETTINGS } from '../../src/config/config.js';
 import { passwordSetting } from '../../src/operator/role-logins.js';
 import { ALL_ROLES } from '../../src/store/roles.js';
 

@@ -1,19 +1,19 @@
 import { BadSignatures } from '../../src/auth/bad-signatures.js';
-import { readStrictJson } from '../../src/auth/strict-json.js';
-import { readConfig } from '../../src/config.js';
-import { ApiError, type FieldFault } from '../../src/errors.js';
+import { readStrictJson } from '../../src/http/body/strict-json.js';
+import { readConfig } from '../../src/config/config.js';
+import { ApiError, type FieldFault } from '../../src/domain/errors.js';
 import { Gauge } from 'prom-client';
-import { monotonicMs } from '../../src/clock.js';
-import { openAdmin } from '../../src/http/admin.js';
-import type { Visit } from '../../src/http/caller.js';
-import { connectionLimits, connectionsFor, descriptorLimit } from '../../src/http/connections.js';
-import { RefusalLog } from '../../src/http/refusal-log.js';
-import { createLogger } from '../../src/http/logger.js';
-import { Metrics } from '../../src/http/metrics.js';
-import { readWait } from '../../src/http/prefer.js';
-import { RouteTable, type Route } from '../../src/http/routes.js';
-import { AddressList } from '../../src/http/source-address.js';
-import { bodySchema, flag, integer, optional, readBody, required, text } from '../../src/http/validation.js';
+import { monotonicMs } from '../../src/base/clock.js';
+import { openAdmin } from '../../src/observability/admin.js';
+import type { RequestContext } from '../../src/http/pipeline/request-context.js';
+import { connectionLimits, connectionsFor, descriptorLimit } from '../../src/http/pipeline/connections.js';
+import { RefusalLog } from '../../src/http/pipeline/refusal-log.js';
+import { createLogger } from '../../src/observability/logger.js';
+import { Metrics } from '../../src/observability/metrics.js';
+import { readWait } from '../../src/http/pipeline/prefer.js';
+import { RouteTable, type Route } from '../../src/http/pipeline/routes.js';
+import { AddressList } from '../../src/http/pipeline/source-address.js';
+import { bodySchema, flag, integer, optional, readBody, required, text } from '../../src/http/body/validation.js';
 import { send } from '../client.js';
 import { settings } from '../operator.js';
 
@@ -203,7 +203,8 @@ describe('the log', () => {
 
 describe('the log of refused requests', () => {
   const isPurchase = { route: { pattern: '/v1/orders', isPurchase: true }, caller: {} };
-  const visit = (extra: object, errorCode?: string) => ({ requestId: 'r', errorCode, ...extra }) as unknown as Visit;
+  const visit = (extra: object, errorCode?: string) =>
+    ({ requestId: 'r', errorCode, ...extra }) as unknown as RequestContext;
   const open = () => {
     const lines: { msg: string; count?: number; codes?: Record<string, number> }[] = [];
     const write = (line: string) => void lines.push(JSON.parse(line) as (typeof lines)[0]);

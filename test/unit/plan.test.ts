@@ -1,7 +1,7 @@
 // What an order needs next, from its recorded state alone: the rules of reliability as a table.
-import { DELIVERY_DEATHS_MAX, isEnding, planFor, type Plan } from '../../src/fulfilment/plan.js';
-import type { Tally, WorkLeg, WorkOrder, WorkTx } from '../../src/fulfilment/work-order.js';
-import { energy, sun } from '../../src/money/units.js';
+import { DELIVERY_DEATHS_MAX, isEnding, planFor, type Plan } from '../../src/fulfilment/plan/plan.js';
+import type { Tally, ClaimedLeg, ClaimedOrder, ClaimedTx } from '../../src/fulfilment/loop/claimed-order.js';
+import { energy, sun } from '../../src/domain/units.js';
 
 const UNSENT_MAX_SEC = 600;
 const ENDS_AT_MS = 2_000_000;
@@ -9,9 +9,9 @@ const BEFORE = ENDS_AT_MS - 1;
 
 let made = 0n;
 
-type TxGiven = Partial<WorkTx> & Pick<WorkTx, 'status'>;
+type TxGiven = Partial<ClaimedTx> & Pick<ClaimedTx, 'status'>;
 
-function tx(given: TxGiven): WorkTx {
+function tx(given: TxGiven): ClaimedTx {
   made += 1n;
   return {
     id: made,
@@ -31,10 +31,10 @@ function tx(given: TxGiven): WorkTx {
   };
 }
 
-const isOver = ({ status }: WorkTx): boolean => status === 'dead' || status === 'dropped';
+const isOver = ({ status }: ClaimedTx): boolean => status === 'dead' || status === 'dropped';
 
 /** As the database counts what is dead or dropped. */
-function talliesOf(txs: readonly WorkTx[]): Tally[] {
+function talliesOf(txs: readonly ClaimedTx[]): Tally[] {
   return (['delegate', 'reclaim', 'activate'] as const).flatMap((purpose) => {
     const over = txs.filter((each) => each.purpose === purpose && isOver(each));
     if (over.length === 0) return [];
@@ -44,7 +44,7 @@ function talliesOf(txs: readonly WorkTx[]): Tally[] {
   });
 }
 
-function leg(status: WorkLeg['status'], txs: readonly TxGiven[] = [], given: Partial<WorkLeg> = {}): WorkLeg {
+function leg(status: ClaimedLeg['status'], txs: readonly TxGiven[] = [], given: Partial<ClaimedLeg> = {}): ClaimedLeg {
   made += 1n;
   const all = txs.map(tx);
   return {
@@ -68,7 +68,11 @@ function leg(status: WorkLeg['status'], txs: readonly TxGiven[] = [], given: Par
   };
 }
 
-function order(status: WorkOrder['status'], legs: readonly WorkLeg[], given: Partial<WorkOrder> = {}): WorkOrder {
+function order(
+  status: ClaimedOrder['status'],
+  legs: readonly ClaimedLeg[],
+  given: Partial<ClaimedOrder> = {},
+): ClaimedOrder {
   return {
     id: 1n,
     projectId: 'p',
@@ -103,15 +107,19 @@ function steps(plan: Plan): string[] {
   ];
 }
 
-const plan = (given: WorkOrder, headMs = BEFORE) => steps(planFor(given, headMs, UNSENT_MAX_SEC));
+const plan = (given: ClaimedOrder, headMs = BEFORE) => steps(planFor(given, headMs, UNSENT_MAX_SEC));
 
-const dead = (attempt = 1, purpose: WorkTx['purpose'] = 'delegate'): TxGiven => ({ status: 'dead', attempt, purpose });
+const dead = (attempt = 1, purpose: ClaimedTx['purpose'] = 'delegate'): TxGiven => ({
+  status: 'dead',
+  attempt,
+  purpose,
+});
 const solid: TxGiven = { status: 'solid' };
-const reclaim = (status: WorkTx['status'], attempt = 1): TxGiven => ({ status, attempt, purpose: 'reclaim' });
+const reclaim = (status: ClaimedTx['status'], attempt = 1): TxGiven => ({ status, attempt, purpose: 'reclaim' });
 const old = { ageSec: UNSENT_MAX_SEC + 1 };
 
 describe('a delivery', () => {
-  const rules: readonly [string, WorkOrder, readonly string[]][] = [
+  const rules: readonly [string, ClaimedOrder, readonly string[]][] = [
     ['begins with the first attempt', order('reserved', [leg('reserved')]), ['build delegate#1']],
     [
       'begins every leg',
@@ -192,7 +200,7 @@ describe('an order that cannot be delivered', () => {
       'placed',
       Array.from({ length: DELIVERY_DEATHS_MAX }, (_, index) => dead(index + 1)),
     );
-  const rules: readonly [string, WorkOrder, readonly string[]][] = [
+  const rules: readonly [string, ClaimedOrder, readonly string[]][] = [
     ['is undone after proven deaths, never after a time', order('placed', [lost()]), ['release', 'undo']],
     [
       'is not undone while a transaction may live',
@@ -252,7 +260,7 @@ describe('an order that cannot be delivered', () => {
 });
 
 describe('the end of a rental', () => {
-  const running = (legs: readonly WorkLeg[]) => order('delivered', legs, { isSettled: true, endsAtMs: ENDS_AT_MS });
+  const running = (legs: readonly ClaimedLeg[]) => order('delivered', legs, { isSettled: true, endsAtMs: ENDS_AT_MS });
 
   it('comes by the chain’s clock, to the millisecond', () => {
     expect(plan(running([leg('active', [solid])]), BEFORE)).toEqual([]);
@@ -266,7 +274,7 @@ describe('the end of a rental', () => {
     expect(plan(unsettled, ENDS_AT_MS + 1_000_000)).toEqual([]);
   });
 
-  const rules: readonly [string, readonly WorkLeg[], readonly string[]][] = [
+  const rules: readonly [string, readonly ClaimedLeg[], readonly string[]][] = [
     ['takes back every leg', [leg('active', [solid]), leg('active', [solid])], ['build reclaim#1', 'build reclaim#1']],
     ['goes on with what a dead worker recorded', [leg('active', [solid, reclaim('built')])], ['send reclaim']],
     ['goes on with what a dead worker signed', [leg('active', [solid, reclaim('signed')])], ['send reclaim']],

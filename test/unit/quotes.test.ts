@@ -9,8 +9,8 @@ import {
   usdMicros,
   usdOf,
   withMargin,
-} from '../../src/money/convert.js';
-import { credits, energy, rateE8, sun } from '../../src/money/units.js';
+} from '../../src/domain/conversion.js';
+import { credits, energy, rateE8, sun } from '../../src/domain/units.js';
 import {
   isWorthRenting,
   leastWorthRenting,
@@ -19,11 +19,11 @@ import {
   rentalPrice,
   rowFor,
   warningFor,
-} from '../../src/quotes/price.js';
+} from '../../src/domain/price.js';
 import { priceFloor } from '../../src/pool/bandwidth.js';
 import { newQuoteId, openQuote, sealQuote, type OpenQuote } from '../../src/quotes/quote-token.js';
-import { addressWord, energyFor, firstWord, recipientOf, transferWorked, uintWord } from '../../src/quotes/sizing.js';
-import { Sealer, sealKey } from '../../src/seal.js';
+import { addressWord, energyFor, firstWord, recipientOf, transferWorked, uintWord } from '../../src/domain/sizing.js';
+import { Sealer, sealKey } from '../../src/base/seal.js';
 
 const ROWS = [
   { durationMaxSec: 3600, sunPerEnergy: 45n },

@@ -1,4 +1,4 @@
-import { restSec } from '../../src/fulfilment/reconciler.js';
+import { restSec } from '../../src/reconciliation/reconciler.js';
 
 it('the rest between passes is a part of the time that they take, and bounded', () => {
   expect(restSec(60, 1)).toBe(60);

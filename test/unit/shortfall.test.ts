@@ -1,4 +1,4 @@
-import { shortfall, type HeldLeg } from '../../src/verify/shortfall.js';
+import { shortfall, type HeldLeg } from '../../src/pool/shortfall.js';
 
 const leg = (sun: number, more: Partial<HeldLeg> = {}): HeldLeg => ({
   sun: BigInt(sun),

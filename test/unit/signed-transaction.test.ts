@@ -10,7 +10,7 @@ import {
   sameAction,
   type ChainAction,
 } from '../../src/chain/signed-transaction.js';
-import { sun } from '../../src/money/units.js';
+import { sun } from '../../src/domain/units.js';
 
 const { transactionBuilder: builder } = new TronWeb({ fullHost: 'http://127.0.0.1:1' });
 

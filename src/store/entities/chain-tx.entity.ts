@@ -1,6 +1,6 @@
 /** One transaction of ours: its bytes, and how far it is known to have come. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { ChainTxPurpose, ChainTxStatus } from '../../orders/order-state.js';
+import type { ChainTxPurpose, ChainTxStatus } from '../../domain/order-state.js';
 import { BIGINT, TIMESTAMPTZ } from '../columns.js';
 
 @Entity('chain_tx')

@@ -1,6 +1,6 @@
 /** One delegation of an order from one wallet, or the one action of an activation. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { LegStatus, OrderKind } from '../../orders/order-state.js';
+import type { LegStatus, OrderKind } from '../../domain/order-state.js';
 import { BIGINT, TIMESTAMPTZ } from '../columns.js';
 
 @Entity('leg')

@@ -1,6 +1,6 @@
 /** One purchase: what was asked, charged and reached. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { OrderKind, OrderStatus } from '../../orders/order-state.js';
+import type { OrderKind, OrderStatus } from '../../domain/order-state.js';
 import { BIGINT, TIMESTAMPTZ } from '../columns.js';
 
 @Entity('orders')

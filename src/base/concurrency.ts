@@ -1,0 +1,22 @@
+/** Work on many things at once, but never more than a few: nodes and connections are shared with everybody. */
+
+/** Runs `work` on every item, at most `lanesMax` at a time. Rejects with the first failure. */
+export async function forEachConcurrently<T>(
+  items: readonly T[],
+  lanesMax: number,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
+  const queue = [...items];
+  let hasFailed = false;
+  const lane = async (): Promise<void> => {
+    for (let item = queue.shift(); item !== undefined && !hasFailed; item = queue.shift()) {
+      try {
+        await work(item);
+      } catch (error) {
+        hasFailed = true;
+        throw error;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(lanesMax, items.length) }, lane));
+}

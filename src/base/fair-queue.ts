@@ -1,0 +1,116 @@
+/**
+ * A fair queue of projects: so much of one kind of work runs at once, so much of it for one project, and the projects
+ * that wait take turns. Nobody is refused for a rate; only a wait beyond its limit is, and a queue that is full.
+ */
+import { monotonicMs } from './clock.js';
+import { ApiError } from '../domain/errors.js';
+
+interface Waiter {
+  readonly enter: () => void;
+  readonly giveUp: (error: ApiError) => void;
+  readonly deadlineMs: number;
+}
+
+interface Limits {
+  /** Running at once over all projects. */
+  readonly total: number;
+  /** Running at once of one project. */
+  readonly perProject: number;
+  /** Waiting over all projects; beyond it the process is overloaded and says so. */
+  readonly waitingMax: number;
+  /** Waiting of one project, so that one alone never fills the queue. */
+  readonly waitingPerProject: number;
+  readonly waitMs: number;
+}
+
+const SWEEP_MS = 500;
+
+export class FairQueue {
+  private running = 0;
+  private waiting = 0;
+  private readonly runningOf = new Map<string, number>();
+  /** In the order of turns: a project that was served goes to the end. */
+  private readonly queues = new Map<string, Waiter[]>();
+  private sweeper: NodeJS.Timeout | undefined;
+
+  constructor(private readonly limits: Limits) {}
+
+  /** Runs `work` when it is this project's turn. 503 SERVICE_UNAVAILABLE after the wait's limit or when overfull. */
+  async run<T>(projectId: string, work: () => Promise<T>): Promise<T> {
+    if (this.isFull(projectId)) await this.turn(projectId);
+    else this.enter(projectId);
+    try {
+      return await work();
+    } finally {
+      this.leave(projectId);
+    }
+  }
+
+  private isFull(projectId: string): boolean {
+    return this.running >= this.limits.total || (this.runningOf.get(projectId) ?? 0) >= this.limits.perProject;
+  }
+
+  private enter(projectId: string): void {
+    this.running += 1;
+    this.runningOf.set(projectId, (this.runningOf.get(projectId) ?? 0) + 1);
+  }
+
+  private leave(projectId: string): void {
+    this.running -= 1;
+    const left = (this.runningOf.get(projectId) ?? 1) - 1;
+    if (left === 0) this.runningOf.delete(projectId);
+    else this.runningOf.set(projectId, left);
+    this.admit();
+  }
+
+  private async turn(projectId: string): Promise<void> {
+    const queue = this.queues.get(projectId) ?? [];
+    if (this.waiting >= this.limits.waitingMax || queue.length >= this.limits.waitingPerProject) throw busy();
+    await new Promise<void>((resolve, reject) => {
+      queue.push({ enter: resolve, giveUp: reject, deadlineMs: monotonicMs() + this.limits.waitMs });
+      this.queues.set(projectId, queue);
+      this.waiting += 1;
+      this.sweeper ??= setInterval(() => this.sweep(), SWEEP_MS);
+    });
+  }
+
+  /** Lets in whoever may go, one of each project in turn: a served project goes to the end and is met again there. */
+  private admit(): void {
+    for (const [projectId, queue] of this.queues) {
+      if (this.running >= this.limits.total) return;
+      if (this.isFull(projectId)) continue;
+      const next = queue.shift();
+      this.queues.delete(projectId);
+      if (queue.length > 0) this.queues.set(projectId, queue);
+      if (next === undefined) continue;
+      this.waiting -= 1;
+      this.enter(projectId);
+      next.enter();
+    }
+    this.rest();
+  }
+
+  private sweep(): void {
+    const now = monotonicMs();
+    for (const [projectId, queue] of this.queues) {
+      while (queue[0] !== undefined && queue[0].deadlineMs <= now) {
+        queue.shift()?.giveUp(busy());
+        this.waiting -= 1;
+      }
+      if (queue.length === 0) this.queues.delete(projectId);
+    }
+    this.rest();
+  }
+
+  private rest(): void {
+    if (this.queues.size > 0) return;
+    clearInterval(this.sweeper);
+    this.sweeper = undefined;
+  }
+}
+
+function busy(): ApiError {
+  return new ApiError('SERVICE_UNAVAILABLE', 'The service is busy and took nothing; repeat the request.', {
+    retryAfterSec: 1,
+  });
+}

@@ -1,0 +1,46 @@
+/** How a start that failed is told: one line on stderr that names the cause and the cure, once, and exit code 1. */
+import { writeSync } from 'node:fs';
+import { reasonOf, StartError } from '../domain/errors.js';
+
+/** The line of a process whose log is JSON. What no start foresees says where it came from as well. */
+export function failStart(thrown: unknown): never {
+  const stack = thrown instanceof StartError || !(thrown instanceof Error) ? undefined : thrown.stack;
+  writeSync(2, `${JSON.stringify({ level: 'fatal', msg: `${reasonOf(thrown)}.`, stack })}\n`);
+  process.exit(1);
+}
+
+/** The settings that choose where to listen, as the person who starts the process knows them. */
+interface ListenSettings {
+  readonly port: string;
+  readonly host: string;
+}
+
+/** Resolves as `listening` does; rejects with StartError `PORT_UNAVAILABLE`, naming the setting to change. */
+export async function opened<T>(listening: Promise<T>, settings: ListenSettings): Promise<T> {
+  try {
+    return await listening;
+  } catch (error) {
+    const cause = causeOf(error as NodeJS.ErrnoException & { readonly port?: number }, settings);
+    throw cause === undefined ? error : new StartError('PORT_UNAVAILABLE', cause, error);
+  }
+}
+
+function causeOf(
+  { code, port, address }: NodeJS.ErrnoException & { readonly port?: number; readonly address?: string },
+  settings: ListenSettings,
+): string | undefined {
+  const where = `port ${String(port ?? '')} of ${settings.port}`;
+  switch (code) {
+    case 'EADDRINUSE':
+      return `Something else listens on ${where} already: stop it, or choose another port with ${settings.port}.`;
+    case 'EACCES':
+      return `This user may not listen on ${where}: choose one above 1023 with ${settings.port}.`;
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+    case 'EINVAL':
+      return `${settings.host} is no address of this machine${address === undefined ? '' : ` (${address})`}: set it to one, or to 0.0.0.0 for all.`;
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,216 @@
+/** The doctor's look at the TRON nodes, the token and the pool's wallets on chain. Reads only. */
+import { addressToHex, isAddress } from '../chain/address.js';
+import { NodeError } from '../chain/errors.js';
+import type { History } from '../chain/history.js';
+import { keysInClear, nodeOptionsOf } from '../chain/configured-nodes.js';
+import { TronNode } from '../chain/node.js';
+import { headerOf, solidHeaderOf, solidHeadOf, type ChainAccount, type TronClient } from '../chain/tron.client.js';
+import { monotonicMs, nowMs, sleep } from '../base/clock.js';
+import type { Config } from '../config/config.js';
+import { messageOf } from '../domain/errors.js';
+import { SUN_PER_TRX } from '../domain/units.js';
+import { fault, ok, warning, type DoctorFinding } from './doctor-finding.js';
+import { trxText } from '../domain/text.js';
+import type { WalletView } from '../pool/pool-wallets.js';
+import { TRANSACTIONS_PER_LEG } from '../pool/bandwidth.js';
+import { judgePermission } from '../pool/wallet-permission.js';
+
+const LOOK_MS = 250;
+/** TRON: 19 of 27 witnesses make a block solid, some 19 blocks later. */
+const SOLID_LAG_MAX = 60;
+const HEAD_AGE_MAX_SEC = 60;
+/** TRON: the first block of the main network. */
+const MAIN_NETWORK = '00000000000000001ebf88508a03865c71d452e25f4d51194196a1d22b6653dc';
+
+interface NodeLook {
+  readonly findings: readonly DoctorFinding[];
+  /** The id of block 0; undefined when the node did not answer. */
+  readonly genesis: string | undefined;
+}
+
+/** Every node for itself, then all of them together. `patienceMs` is how long a head may take to move. */
+export async function lookAtNodes({ chain }: Config, patienceMs: number): Promise<DoctorFinding[]> {
+  const nodes = nodeOptionsOf(chain).map((options) => new TronNode(options));
+  const looks = await Promise.all(nodes.map((node) => lookAtNode(node, patienceMs)));
+  const genesis = new Set(looks.flatMap((look) => look.genesis ?? []));
+  return [
+    ...looks.flatMap((look) => look.findings),
+    ...(genesis.size > 1
+      ? [fault('nodes', 'The nodes are of different chains.', 'Name nodes of one network only in TRON_FULL_NODE_URLS.')]
+      : []),
+    ...quorum(chain.fullNodeUrls),
+    ...keysInClear(chain).map((host) =>
+      warning(
+        'API key',
+        `It goes to ${host} unencrypted.`,
+        'Name that node by https://, or give it no key in TRON_API_KEYS.',
+      ),
+    ),
+    ...(genesis.has(MAIN_NETWORK) && chain.headAgeMaxSec === 0
+      ? [
+          warning(
+            'head age',
+            'On the main network, a node that is minutes behind is still believed.',
+            'Set TRON_HEAD_AGE_MAX_SEC=60.',
+          ),
+        ]
+      : []),
+  ];
+}
+
+/** Contract 10: two nodes of different operators must agree on a death. */
+function quorum(urls: readonly string[]): DoctorFinding[] {
+  const hosts = new Set(urls.map((url) => new URL(url).hostname));
+  if (urls.length > 1 && hosts.size > 1)
+    return [ok('quorum', `${hosts.size.toString()} hosts can contradict each other.`)];
+  const says = urls.length === 1 ? 'There is one node only, so nobody contradicts it.' : 'All nodes are on one host.';
+  return [warning('quorum', says, 'Name nodes of two operators; with one, a refund has to scan blocks for its proof.')];
+}
+
+async function lookAtNode(node: TronNode, patienceMs: number): Promise<NodeLook> {
+  const check = `node ${node.name}`;
+  try {
+    const first = await node.readHead();
+    const genesis = (await headerOf(node, 0))?.id;
+    const findings: DoctorFinding[] = [];
+    const head = await movedHead(node, first.number, patienceMs);
+    if (head === undefined) {
+      const says = `Its head stands still at block ${first.number.toString()}.`;
+      findings.push(fault(check, says, 'Look whether the node syncs; until it does, nothing is asked of it.'));
+    } else findings.push(ok(check, `Its head moves; it is at block ${head.number.toString()}.`));
+    const ageSec = (nowMs() - (head ?? first).timestampMs) / 1000;
+    if (head !== undefined && Math.abs(ageSec) > HEAD_AGE_MAX_SEC) {
+      const age = `${Math.round(Math.abs(ageSec)).toString()} s ${ageSec > 0 ? 'old by' : 'ahead of'}`;
+      const todo = 'The node lags behind, or the chain has a time of its own, or this clock is wrong.';
+      findings.push(warning(check, `Its newest block is ${age} this machine's clock.`, todo));
+    }
+    findings.push(...(await lookAtSolid(node, (head ?? first).number, genesis)));
+    return { findings, genesis };
+  } catch (error) {
+    const todo = 'Start it, or correct its URL in TRON_FULL_NODE_URLS; a provider may want a key in TRON_API_KEYS.';
+    return { findings: [fault(check, `It gives no usable answer: ${messageOf(error)}.`, todo)], genesis: undefined };
+  }
+}
+
+async function movedHead(node: TronNode, from: number, patienceMs: number) {
+  const endMs = monotonicMs() + patienceMs;
+  while (monotonicMs() < endMs) {
+    await sleep(LOOK_MS);
+    const head = await node.readHead();
+    if (head.number > from) return head;
+  }
+  return undefined;
+}
+
+async function lookAtSolid(node: TronNode, head: number, genesis: string | undefined): Promise<DoctorFinding[]> {
+  const check = `solidity ${node.name}`;
+  try {
+    const solid = await solidHeadOf(node);
+    const solidGenesis = (await solidHeaderOf(node, 0))?.id;
+    if (genesis !== undefined && solidGenesis !== undefined && genesis !== solidGenesis) {
+      const todo = 'TRON_SOLIDITY_NODE_URLS must name the same nodes as TRON_FULL_NODE_URLS, in the same order.';
+      return [fault(check, 'Its solidity port is of another chain than its full port.', todo)];
+    }
+    const lag = head - solid.number;
+    if (lag > SOLID_LAG_MAX) {
+      const says = `Its solid head is ${lag.toString()} blocks behind.`;
+      return [warning(check, says, 'Nothing settles and nothing is refunded until it catches up.')];
+    }
+    return [ok(check, `Its solid head is ${Math.max(0, lag).toString()} blocks behind.`)];
+  } catch (error) {
+    const todo = 'Correct TRON_SOLIDITY_NODE_URLS: without solid blocks nothing settles and nothing is refunded.';
+    return [fault(check, `Its solidity port gives no usable answer: ${messageOf(error)}.`, todo)];
+  }
+}
+
+/** Whether every witness keeps transaction history. */
+export async function lookAtHistory({ pool }: TronClient, history: History): Promise<DoctorFinding[]> {
+  const todo = 'Name one with storage.transHistory.switch = on that is not pruned: its absences prove nothing.';
+  const findings = await Promise.all(
+    pool.agreement.witnesses.map(async (node) => {
+      const check = `history ${node.name}`;
+      try {
+        if (await history.keeps(node)) return ok(check, 'It keeps transaction history.');
+        return fault(check, 'It keeps no transaction history.', todo);
+      } catch (error) {
+        if (!(error instanceof NodeError)) throw error;
+        return warning(check, `It could not be looked at: ${messageOf(error)}.`, 'Set the nodes right first.');
+      }
+    }),
+  );
+  return findings;
+}
+
+/** Whether TOKEN_CONTRACT is a contract that answers like a token. */
+export async function lookAtToken(tron: TronClient, { chain }: Config): Promise<DoctorFinding[]> {
+  const token = chain.tokenContract;
+  const todo = 'Set TOKEN_CONTRACT to the token whose transfers you rent energy for, on this network.';
+  if (!isAddress(token)) return [fault('token', 'TOKEN_CONTRACT is no address.', todo)];
+  try {
+    const account = await tron.account(token);
+    if (account?.isContract !== true) return [fault('token', `There is no contract at ${token}.`, todo)];
+    const parameter = addressToHex(token).slice(2).padStart(64, '0');
+    const call = { ownerAddress: token, contractAddress: token, functionSelector: 'balanceOf(address)', parameter };
+    const outcome = await tron.simulate(call);
+    if (outcome.kind !== 'success') return [fault('token', `${token} does not answer balanceOf(address).`, todo)];
+    return [ok('token', `${token} answers like a token.`)];
+  } catch (error) {
+    return [warning('token', `It could not be looked at: ${messageOf(error)}.`, 'Set the nodes right first.')];
+  }
+}
+
+/** Every wallet of the pool against what the chain says of it. */
+export async function lookAtWallets(
+  tron: TronClient,
+  wallets: readonly WalletView[],
+  { pool }: Config,
+): Promise<DoctorFinding[]> {
+  const findings: DoctorFinding[] = [];
+  if (!wallets.some((wallet) => wallet.role === 'pool')) {
+    const todo = 'Add one: `npm run cli -- pool permissions ADDRESS …`, then `pool add`.';
+    findings.push(fault('pool', 'There is no pool wallet, so there is nothing to sell.', todo));
+  }
+  if (!wallets.some((wallet) => wallet.role === 'activation')) {
+    const todo = 'Add one with `pool add --role activation`, if merchants shall activate accounts.';
+    findings.push(warning('pool', 'There is no activation wallet; POST /v1/activate answers 503.', todo));
+  }
+  for (const wallet of wallets) {
+    try {
+      findings.push(...judgeWallet(wallet, await tron.account(wallet.address), pool));
+    } catch (error) {
+      const says = `It could not be looked at: ${messageOf(error)}.`;
+      findings.push(warning(`wallet ${wallet.address}`, says, 'Set the nodes right first.'));
+    }
+  }
+  return findings;
+}
+
+function judgeWallet(wallet: WalletView, account: ChainAccount | undefined, pool: Config['pool']): DoctorFinding[] {
+  const check = `wallet ${wallet.address}`;
+  if (account === undefined) return [fault(check, 'It is not on this chain.', 'Are the nodes of the right network?')];
+  const findings: DoctorFinding[] = [];
+  const verdict = judgePermission(account, wallet.permission_id, wallet.key_address, wallet.role);
+  const update = `\`pool permissions ${wallet.address} --role ${wallet.role}\` prints the update to sign.`;
+  if (verdict.kind === 'wide' && pool.allowWidePermission.includes(wallet.address)) {
+    findings.push(warning(check, `It ${verdict.says}; POOL_ALLOW_WIDE_PERMISSION lets it.`, update));
+  } else if (verdict.kind !== 'exact') findings.push(fault(check, `It ${verdict.says}.`, update));
+  if (wallet.role === 'pool' && account.stakedForEnergySun === 0n) {
+    findings.push(
+      fault(check, 'It has nothing staked for energy.', 'Stake TRX for ENERGY in it, or remove it from sale.'),
+    );
+  }
+  const minimum = BigInt(pool.minBandwidthTrx) * SUN_PER_TRX;
+  if (account.balanceSun < minimum) {
+    const says = `It holds ${trxText(account.balanceSun)}, less than the ${trxText(minimum)} it needs for bandwidth.`;
+    findings.push(fault(check, says, 'Send it TRX, or stake for bandwidth and lower POOL_MIN_BANDWIDTH_TRX.'));
+  }
+  if (wallet.role === 'pool' && wallet.read_at !== null && wallet.free_transactions < TRANSACTIONS_PER_LEG) {
+    const says = 'Its bandwidth and TRX are spoken for by open orders and their reclaims; it sells nothing more.';
+    findings.push(warning(check, says, 'Send it TRX, or stake for bandwidth.'));
+  }
+  if (wallet.status === 'paused') {
+    const says = `It is paused: ${wallet.pause_reason ?? 'no reason was kept'}.`;
+    findings.push(warning(check, says, `\`pool resume ${wallet.address}\` when the reason is gone.`));
+  }
+  return findings.length > 0 ? findings : [ok(check, 'Its key may do exactly its work.')];
+}

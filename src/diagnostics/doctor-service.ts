@@ -1,0 +1,183 @@
+/** The doctor's look at what lies in the database: secrets, prices, work that waits; and at rates and the signer. */
+import { SocketSigner } from '../chain/socket-signer.js';
+import type { TronClient } from '../chain/tron.client.js';
+import type { HeldRates } from '../billing/held-rates.js';
+import { RATE_SOURCE_NAMES, agreedRate, askSource, rateQuorum, rateSource } from '../billing/rate-sources.js';
+import type { Config } from '../config/config.js';
+import { messageOf } from '../domain/errors.js';
+import { rateText } from '../domain/conversion.js';
+import type { Database } from '../store/database.js';
+import { DEFAULT_DURATION_SEC } from '../domain/price.js';
+import { fault, ok, warning, type DoctorFinding } from './doctor-finding.js';
+import { durationText } from '../domain/text.js';
+import type { KeyRewrap } from '../store/key-rewrap.js';
+import type { WalletView } from '../pool/pool-wallets.js';
+import type { PriceView } from '../quotes/prices.js';
+
+const RATE_TIMEOUT_MS = 4000;
+const OVERDUE_SEC = 60;
+
+/** Whether every sealed secret opens. */
+export async function lookAtSecrets(rewrap: KeyRewrap): Promise<DoctorFinding[]> {
+  const findings: DoctorFinding[] = [];
+  for (const { what, rewrapped, current, failed } of await rewrap.look()) {
+    if (failed.length > 0) {
+      const says = `${failed.length.toString()} of the ${what} do not open: ${failed.slice(0, 5).join(', ')}.`;
+      const todo =
+        'Set MASTER_KEY (or MASTER_KEY_PREVIOUS) to the key they were sealed under, or derive anew from it; otherwise make new ones.';
+      findings.push(fault('master key', says, todo));
+    }
+    if (rewrapped > 0) {
+      const says = `${rewrapped.toString()} of the ${what} lie under MASTER_KEY_PREVIOUS.`;
+      findings.push(warning('master key', says, 'Run `npm run cli -- keys rewrap`.'));
+    }
+    if (what === 'canaries' && current + rewrapped + failed.length === 0) {
+      const says = 'The database has no canary of the keys, so a process with a wrong MASTER_KEY may start.';
+      findings.push(warning('master key', says, 'Run `npm run -s cli -- migrate` with MASTER_KEY set.'));
+    } else if (failed.length === 0 && rewrapped === 0)
+      findings.push(ok('master key', `It opens all ${current.toString()} ${what}.`));
+  }
+  return findings;
+}
+
+/** Whether the prices can sell anything: below what burning costs, and for the default duration. */
+export async function lookAtPrices(
+  rows: readonly PriceView[],
+  tron: TronClient,
+  { market }: Config,
+): Promise<DoctorFinding[]> {
+  const longest = rows.at(-1);
+  if (longest === undefined) return [fault('prices', 'There is no price.', 'Set some: `price set`.')];
+  const findings: DoctorFinding[] = [];
+  if (longest.duration_max_sec < DEFAULT_DURATION_SEC) {
+    const says = `No price holds for the default duration of ${durationText(DEFAULT_DURATION_SEC)}.`;
+    findings.push(fault('prices', says, 'Add a longer row with `price set`.'));
+  }
+  for (const [index, row] of rows.entries()) {
+    const shorter = rows[index - 1];
+    if (shorter !== undefined && row.sun_per_energy < shorter.sun_per_energy) {
+      const says = `${durationText(row.duration_max_sec)} cost less than ${durationText(shorter.duration_max_sec)}.`;
+      findings.push(
+        warning('prices', says, 'Look at `price list`: merchants will rent the longer and use the shorter.'),
+      );
+    }
+  }
+  try {
+    const fee = (await tron.chainParameters(market.parameterBounds)).energyFeeSun;
+    for (const row of rows.filter((each) => each.sun_per_energy >= fee)) {
+      const says = `Up to ${durationText(row.duration_max_sec)} costs ${row.sun_per_energy.toString()} sun per energy, and burning ${fee.toString()}.`;
+      findings.push(
+        row.duration_max_sec <= DEFAULT_DURATION_SEC
+          ? fault('prices', says, 'Lower it with `price set`: every such order is refused as NOT_WORTH_RENTING.')
+          : warning('prices', says, 'Orders of this duration are refused as NOT_WORTH_RENTING; lower it or remove it.'),
+      );
+    }
+  } catch (error) {
+    findings.push(warning('prices', `The burn price is unknown: ${messageOf(error)}.`, 'Set the nodes right first.'));
+  }
+  return findings.length > 0 ? findings : [ok('prices', 'Every price is below what burning costs.')];
+}
+
+/** Whether the exchanges answer and agree. */
+export async function lookAtRates({ rates }: Config): Promise<DoctorFinding[]> {
+  const names = [...new Set(rates.sources)];
+  if (names.length === 1 && names[0] === 'static') {
+    const says = `Credits are charged at ${rateText(rates.fallback)} USD per TRX, whatever the market says.`;
+    return [warning('rates', says, 'Name exchanges in RATE_SOURCES, unless the chain is a test.')];
+  }
+  const unknown = names.filter((name) => rateSource(name) === undefined);
+  if (unknown.length > 0) {
+    const todo = `RATE_SOURCES may name ${RATE_SOURCE_NAMES.join(', ')}, or static alone.`;
+    return [fault('rates', `Nobody knows ${unknown.join(', ')}.`, todo)];
+  }
+  const answers = await Promise.allSettled(
+    names
+      .flatMap((name) => rateSource(name) ?? [])
+      .map((source) => askSource(source, rates.sourceUrls.get(source.name), RATE_TIMEOUT_MS)),
+  );
+  const found = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
+  const rate = agreedRate(found, rateQuorum(names.length));
+  const count = `${found.length.toString()} of ${names.length.toString()} exchanges answer`;
+  if (rate === undefined) {
+    const todo =
+      'Let this machine reach them, or name others in RATE_SOURCES; until then the last rate ever seen is charged.';
+    return [fault('rates', `${count}, too few of them alike: there is no fresh rate.`, todo)];
+  }
+  if (found.length < names.length) {
+    return [warning('rates', `${count}: ${rateText(rate)} USD per TRX.`, 'Look which one is blocked or gone.')];
+  }
+  return [ok('rates', `${count}: ${rateText(rate)} USD per TRX.`)];
+}
+
+/** Whether a rate waits for a person; nothing to say otherwise. */
+export async function lookAtHeldRate(rates: HeldRates): Promise<DoctorFinding[]> {
+  const held = await rates.look();
+  if (held === undefined) return [];
+  const says = `The exchanges agree on ${rateText(held.rate)} USD per TRX, which is held back; charges go on at the last rate.`;
+  return [
+    fault('held rate', says, 'Compare it with the market: `price rate`, then `price confirm-rate` if it is right.'),
+  ];
+}
+
+/** Whether somebody does the work that is due. */
+export async function lookAtWork(database: Database): Promise<DoctorFinding[]> {
+  const [row] = await database.query<{
+    overdue_sec: number;
+    due: number;
+    attention: number;
+    unsynced_sec: number | null;
+  }>(
+    `SELECT coalesce(extract(epoch FROM clock_timestamp() - min(next_run_at)), 0)::integer AS overdue_sec,
+            (count(*) FILTER (WHERE next_run_at <= clock_timestamp()))::integer AS due,
+            (SELECT count(*)::integer FROM orders WHERE needs_attention) AS attention,
+            (SELECT extract(epoch FROM clock_timestamp() - min(coalesce(read_at, created_at)))::integer
+               FROM pool_wallet) AS unsynced_sec
+       FROM orders WHERE next_run_at IS NOT NULL`,
+  );
+  const findings: DoctorFinding[] = [];
+  const overdueSec = row?.overdue_sec ?? 0;
+  const todo = 'Start a worker (`npm run start:worker`), or look at its log.';
+  if (overdueSec > OVERDUE_SEC) {
+    const says = `${(row?.due ?? 0).toString()} orders are due, the oldest for ${durationText(overdueSec)}.`;
+    findings.push(fault('worker', says, todo));
+  } else if ((row?.unsynced_sec ?? 0) > OVERDUE_SEC) {
+    const says = `No worker has looked at the pool for ${durationText(row?.unsynced_sec ?? 0)}.`;
+    findings.push(fault('worker', says, todo));
+  } else findings.push(ok('worker', 'Nothing is overdue.'));
+  const attention = row?.attention ?? 0;
+  if (attention > 0) {
+    const says = `${attention.toString()} orders need attention.`;
+    findings.push(warning('orders', says, '`orders list --attention`, then `orders explain`.'));
+  }
+  return findings;
+}
+
+/** Whether the signer, if one is used, holds the keys of the pool. */
+export async function lookAtSigner({ secrets }: Config, wallets: readonly WalletView[]): Promise<DoctorFinding[]> {
+  const elsewhere = wallets.filter((wallet) => wallet.key_held_by === 'signer');
+  if (secrets.signerSocket === undefined) {
+    if (elsewhere.length === 0) return [];
+    const says = `The keys of ${elsewhere.map((wallet) => wallet.address).join(', ')} are with a signer, and none is named.`;
+    return [fault('signer', says, 'Set SIGNER_SOCKET, or `pool set-key` with a key file.')];
+  }
+  const signer = new SocketSigner(secrets.signerSocket);
+  try {
+    const held = new Map((await signer.wallets()).map((wallet) => [wallet.address, wallet]));
+    const findings = wallets.flatMap((wallet) => {
+      const here = held.get(wallet.address);
+      const matches = here?.key_address === wallet.key_address && here.permission_id === wallet.permission_id;
+      if (matches && here.role === wallet.role) return [];
+      const says = `The signer ${here === undefined ? 'does not hold' : 'holds another key, permission or role for'} ${wallet.address}.`;
+      return [fault('signer', says, 'Correct its SIGNER_WALLETS_FILE and restart it, or `pool set-key`.')];
+    });
+    return findings.length > 0
+      ? findings
+      : [ok('signer', `It holds the keys of all ${wallets.length.toString()} wallets.`)];
+  } catch (error) {
+    const todo =
+      'Start it (`node dist/bundle/main.signer.js`) under the same SIGNER_SOCKET; until then nothing is delivered.';
+    return [fault('signer', `${messageOf(error)}.`, todo)];
+  } finally {
+    signer.close();
+  }
+}

@@ -1,0 +1,105 @@
+/** The doctor's look at Postgres and Redis. Reads only. */
+import { Redis } from 'ioredis';
+import pg from 'pg';
+import { nowMs, withDeadline } from '../base/clock.js';
+import type { Config } from '../config/config.js';
+import { reasonOf } from '../domain/errors.js';
+import { pendingMigrations } from '../store/migrate.js';
+import { fault, ok, warning, type DoctorFinding } from './doctor-finding.js';
+
+const CONNECT_MS = 4000;
+const CLOCK_SKEW_MAX_MS = 2000;
+
+/** Whether it answers, is migrated, keeps what it confirmed, and agrees with us about the time. */
+export async function lookAtDatabase({ database }: Config): Promise<DoctorFinding[]> {
+  const client = new pg.Client({
+    connectionString: database.url,
+    connectionTimeoutMillis: CONNECT_MS,
+    query_timeout: CONNECT_MS,
+    application_name: 'energy-doctor',
+  });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    const findings = await readDatabase(client);
+    const pending = await pendingMigrations(database.url);
+    findings.push(
+      pending.length === 0
+        ? ok('migrations', 'The schema is that of this version.')
+        : fault('migrations', `The schema lacks ${pending.join(', ')}.`, 'Run `npm run cli -- migrate`.'),
+    );
+    return findings;
+  } catch (error) {
+    const todo = 'Start Postgres, or correct DATABASE_URL: host, port, user, password and database must all be right.';
+    return [fault('database', `Postgres does not let us in: ${reasonOf(error)}.`, todo)];
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+async function readDatabase(client: pg.Client): Promise<DoctorFinding[]> {
+  const beforeMs = nowMs();
+  const { rows } = await client.query<{ now_ms: string; version: string; fsync: string; commit: string }>(
+    `SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now_ms, current_setting('server_version') AS version,
+            current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS commit`,
+  );
+  const skewMs = Number(rows[0]?.now_ms ?? 0) - (beforeMs + nowMs()) / 2;
+  const findings = [ok('database', `Postgres ${rows[0]?.version ?? ''} answers.`)];
+  if (rows[0]?.fsync === 'off' || rows[0]?.commit === 'off') {
+    const says = 'Postgres confirms what it has not written yet (fsync or synchronous_commit is off).';
+    findings.push(warning('durability', says, 'Turn both on: after a crash an accepted order could be gone.'));
+  }
+  findings.push(
+    Math.abs(skewMs) <= CLOCK_SKEW_MAX_MS
+      ? ok('clock', 'This machine and the database agree about the time.')
+      : warning(
+          'clock',
+          `This machine's clock and the database's are ${(Math.abs(skewMs) / 1000).toFixed(1)} s apart.`,
+          'Let NTP run on both: rentals do not depend on it, but logs and rate limits do.',
+        ),
+  );
+  return findings;
+}
+
+/** Whether it answers and never evicts. */
+export async function lookAtRedis({ redis: settings }: Config): Promise<DoctorFinding[]> {
+  const redis = new Redis(settings.url, {
+    lazyConnect: true,
+    connectTimeout: CONNECT_MS,
+    commandTimeout: CONNECT_MS,
+    maxRetriesPerRequest: 0,
+    retryStrategy: () => null,
+  });
+  let cause: unknown;
+  // A refused connect() itself says only that the connection is closed.
+  redis.on('error', (error) => (cause = error));
+  try {
+    await withDeadline(redis.connect(), CONNECT_MS, 'connecting to Redis');
+    const info = await redis.info();
+    const version = /^(?:valkey|redis)_version:(\S+)/m.exec(info)?.[1] ?? '';
+    const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? (await policyByConfig(redis));
+    return [ok('redis', `Redis ${version} answers.`), policyFinding(policy)];
+  } catch (error) {
+    const todo = 'Start Redis, or correct REDIS_URL. Orders are taken without it, but limits count per process.';
+    return [fault('redis', `Redis does not let us in: ${reasonOf(cause ?? error)}.`, todo)];
+  } finally {
+    redis.disconnect();
+  }
+}
+
+/** Some servers leave the policy out of INFO, and hosted ones refuse CONFIG. */
+async function policyByConfig(redis: Redis): Promise<string | undefined> {
+  try {
+    const answer = await redis.config('GET', 'maxmemory-policy');
+    return Array.isArray(answer) && typeof answer[1] === 'string' ? answer[1] : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function policyFinding(policy: string | undefined): DoctorFinding {
+  const todo = 'Set maxmemory-policy to noeviction: an evicted key loses a rate limit or a wake-up unseen.';
+  if (policy === 'noeviction') return ok('redis eviction', 'Redis never evicts.');
+  if (policy === undefined) return warning('redis eviction', 'Redis does not say what it evicts.', todo);
+  return fault('redis eviction', `Redis evicts keys (${policy}).`, todo);
+}

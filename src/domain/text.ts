@@ -1,0 +1,15 @@
+/** Amounts and times as a person reads them. */
+import { trxOf } from './conversion.js';
+
+/** Sun as TRX. */
+export function trxText(amount: bigint): string {
+  return `${trxOf(amount)} TRX`;
+}
+
+/** Seconds in the largest unit that fits exactly: `10 min`, `1 h`, `3 d`. */
+export function durationText(seconds: number): string {
+  if (seconds % 86_400 === 0) return `${(seconds / 86_400).toString()} d`;
+  if (seconds % 3600 === 0) return `${(seconds / 3600).toString()} h`;
+  if (seconds % 60 === 0) return `${(seconds / 60).toString()} min`;
+  return `${seconds.toString()} s`;
+}

@@ -1,0 +1,168 @@
+/**
+ * What a block holds, also when it cannot be read: whole from the node asked or from another one, else by the list of
+ * its transactions, else by asking after our own transactions one by one. So no block holds up more than itself.
+ */
+import { Inject, Injectable } from '@nestjs/common';
+import { Counter } from 'prom-client';
+import type { Block, BlockHeader, BlockTransaction } from '../../chain/block.js';
+import { NodeError } from '../../chain/errors.js';
+import type { PortName } from '../../chain/node-blocks.js';
+import type { TronNode } from '../../chain/node.js';
+import { placeOf, signedActOf, solidPlaceOf, TronClient } from '../../chain/tron.client.js';
+import { DeadlineError, withDeadline } from '../../base/clock.js';
+import { messageOf } from '../../domain/errors.js';
+import { Log } from '../../observability/logger.js';
+import { Metrics } from '../../observability/metrics.js';
+import { forEachConcurrently } from '../../base/concurrency.js';
+
+/** How a block that could not be read was read; `unsearched`: it was passed without knowing all acts in it. */
+const OTHER_WAYS = ['listed', 'ours', 'unsearched'] as const;
+export type OtherWay = (typeof OTHER_WAYS)[number];
+
+const LOOK_UP_LANES = 8;
+const TOLD_MAX = 1000;
+/** A connection that fails, or a limit on requests: the node's affair, not the block's. */
+const ABOUT_THE_NODE: ReadonlySet<NodeError['kind']> = new Set(['unreachable', 'throttled', 'unhealthy']);
+
+@Injectable()
+export class BlockReader {
+  private readonly unreadable;
+  private readonly told = new Set<string>();
+
+  constructor(
+    @Inject(TronClient) private readonly client: TronClient,
+    @Inject(Log) private readonly log: Log,
+    @Inject(Metrics) { registry }: Metrics,
+  ) {
+    this.unreadable = new Counter({
+      name: 'unreadable_blocks_total',
+      help: 'Blocks that no node gave in a readable form, by how they were read: listed, ours, unsearched.',
+      labelNames: ['read'] as const,
+      registers: [registry],
+    });
+    // From zero on, so that the first one is an increase too.
+    for (const read of OTHER_WAYS) this.unreadable.inc({ read }, 0);
+  }
+
+  /**
+   * The block of a header that `node` gave. `ours`: transactions that are asked after one by one when nothing else
+   * tells. Throws NodeFault only for what is the nodes' fault, never for what the block holds.
+   */
+  async read(
+    node: TronNode,
+    header: BlockHeader,
+    port: PortName,
+    ours: () => Promise<readonly string[]>,
+  ): Promise<Block> {
+    let listed: Block | undefined;
+    const faults: NodeError[] = [];
+    for (const each of [node, ...this.client.pool.healthy().filter((other) => other !== node)]) {
+      try {
+        const block = await sameBlock(each, header, port, each === node);
+        if (block?.isWhole === true) return block;
+        listed ??= block;
+      } catch (error) {
+        if (!(error instanceof NodeError)) throw error;
+        // The chain has another block there by now.
+        if (each === node && error.kind === 'unhealthy') throw error;
+        faults.push(error);
+      }
+    }
+    const [first] = faults;
+    if (listed === undefined && first !== undefined && faults.every(({ kind }) => ABOUT_THE_NODE.has(kind)))
+      throw first;
+    this.tell(header, listed === undefined ? 'ours' : 'listed', first);
+    if (listed !== undefined) return listed;
+    const transactions = await this.found(header, port, await ours());
+    return { ...header, transactions, isWhole: false, unknown: undefined };
+  }
+
+  /**
+   * The block with the acts that a list does not tell, asked after one by one; undefined when that takes longer than
+   * `withinMs` or there is no list. A transaction that cannot be read even by itself is nobody's that we know.
+   */
+  async withActs(block: Block, port: PortName, withinMs: number): Promise<Block | undefined> {
+    const { unknown } = block;
+    if (block.isWhole) return block;
+    if (unknown === undefined) return undefined;
+    try {
+      const acts = await withDeadline(this.acts(unknown, port), withinMs, 'reading a block one by one');
+      const transactions = block.transactions.map((tx) => ({ ...tx, signed: acts.get(tx.txid) }));
+      return { ...block, transactions, isWhole: true };
+    } catch (error) {
+      if (error instanceof DeadlineError || error instanceof NodeError) return undefined;
+      throw error;
+    }
+  }
+
+  /** Counts and tells of a block once. */
+  tell(header: BlockHeader, read: OtherWay, fault?: unknown): void {
+    const key = `${read}/${header.id}`;
+    if (this.told.has(key)) return;
+    if (this.told.size >= TOLD_MAX) this.told.clear();
+    this.told.add(key);
+    this.unreadable.inc({ read });
+    const fields = { block: header.number, id: header.id, read, fault: fault === undefined ? null : messageOf(fault) };
+    this.log.error(fields, 'a block cannot be read; it is followed another way');
+  }
+
+  private async acts(txids: readonly string[], port: PortName): Promise<Map<string, BlockTransaction['signed']>> {
+    const acts = new Map<string, BlockTransaction['signed']>();
+    await forEachConcurrently(txids, LOOK_UP_LANES, async (txid) => {
+      let fault: NodeError | undefined;
+      for (const node of this.client.pool.healthy()) {
+        try {
+          acts.set(txid, await signedActOf(node, port, txid));
+          return;
+        } catch (error) {
+          if (!(error instanceof NodeError)) throw error;
+          fault = error;
+        }
+      }
+      if (fault === undefined || ABOUT_THE_NODE.has(fault.kind)) {
+        throw fault ?? new NodeError('none', 'unhealthy', 'no healthy node');
+      }
+      this.log.warn({ txid, fault: messageOf(fault) }, 'a transaction cannot be read');
+    });
+    return acts;
+  }
+
+  /** Of `ours`, those that stand in the block by the word of two nodes, or of all where there are fewer. */
+  private async found(header: BlockHeader, port: PortName, ours: readonly string[]): Promise<BlockTransaction[]> {
+    const nodes: TronNode[] = [];
+    for (const node of this.client.pool.healthy()) {
+      const known = nodes.some(({ witness }) => witness === node.witness);
+      const same = known ? undefined : await node.blocks.header(port, header.number).catch(() => undefined);
+      if (same?.id === header.id) nodes.push(node);
+    }
+    const found: BlockTransaction[] = [];
+    await forEachConcurrently(ours, LOOK_UP_LANES, async (txid) => {
+      const look = port === 'full' ? placeOf : solidPlaceOf;
+      let agreed = 0;
+      for (const node of nodes) {
+        const place = await look(node, txid).catch(() => undefined);
+        if (place?.blockNumber === header.number && place.succeeded) agreed += 1;
+        if (agreed === Math.min(2, this.witnesses)) break;
+      }
+      if (agreed > 0 && agreed === Math.min(2, this.witnesses)) {
+        found.push({ txid, succeeded: true, signed: undefined });
+      }
+    });
+    return found;
+  }
+
+  private get witnesses(): number {
+    return new Set(this.client.pool.nodes.map(({ witness }) => witness)).size;
+  }
+}
+
+/** The very block as `node` has it; undefined when its chain has another one there. */
+async function sameBlock(
+  node: TronNode,
+  header: BlockHeader,
+  port: PortName,
+  isItsOwn: boolean,
+): Promise<Block | undefined> {
+  if (!isItsOwn && (await node.blocks.header(port, header.number))?.id !== header.id) return undefined;
+  return node.blocks.contentOf(port, header);
+}

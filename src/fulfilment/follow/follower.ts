@@ -1,0 +1,318 @@
+/**
+ * Follows the chain block by block: renews the view, hands every new block to inclusion, notices when blocks were
+ * replaced, and lets settlement look at what became solid. Misses nothing for good: what could not be recorded is tried
+ * again at every step, and what it did not see, an order's own look-up finds.
+ */
+import { Inject, Injectable } from '@nestjs/common';
+import type { Block, BlockHead, BlockHeader } from '../../chain/block.js';
+import { NodeError } from '../../chain/errors.js';
+import type { TronNode } from '../../chain/node.js';
+import { headerOf, placeOf, solidHeadOf, TronClient } from '../../chain/tron.client.js';
+import { Config } from '../../config/config.js';
+import { crashPoint } from '../../base/crash-point.js';
+import { DeadlineError, monotonicMs, withDeadline } from '../../base/clock.js';
+import type { EnergyRatio } from '../../pool/energy-ratio.js';
+import { Log } from '../../observability/logger.js';
+import { Database, isDatabaseAway, isLockTimeout } from '../../store/database.js';
+import { PendingInclusions, type PendingInclusion } from './pending-inclusions.js';
+import { BlockReader } from './block-reader.js';
+import { ChainView } from './chain-view.js';
+import { Inclusion, type RevertedTx } from './inclusion.js';
+import { RecentActs } from './recent-acts.js';
+import { Settlement, type Unsettled } from './settlement.js';
+
+/** How far back a replaced block is looked for, and how many missed blocks are read. Both beyond any real fork. */
+const BLOCKS_BACK_MAX = 64;
+/** How long a step waits for blocks to be read; they are waited for again at the next one. */
+const FOLLOW_WAIT_MS = 5_000;
+/** How long the transactions of a block that cannot be read are asked after one by one. */
+const ACTS_WAIT_MS = 5_000;
+
+const INCLUDED_BETWEEN = {
+  name: 'txs_included_between',
+  text: `SELECT id, order_id, txid, block_number, block_id FROM chain_tx
+    WHERE status = 'included' AND block_number BETWEEN $1 AND $2 LIMIT 5000`,
+};
+
+/**
+ * The first block that may hold something not final: an included transaction's own, and of one that was sent the block
+ * after its reference. Looked for once, at the start.
+ */
+const OLDEST_OPEN = {
+  name: 'oldest_open',
+  text: `SELECT least((SELECT min(block_number) FROM chain_tx WHERE status = 'included' AND block_number > $1),
+      (SELECT min(ref_block_number) + 1 FROM chain_tx WHERE status = 'sending' AND ref_block_number > $1)) AS number`,
+};
+
+const ANY_WALLET = { name: 'any_wallet', text: `SELECT address FROM pool_wallet ORDER BY id LIMIT 1` };
+/** What may stand in a block that only tells of what is asked after. */
+const EXPECTED = {
+  name: 'txs_expected',
+  text: `SELECT txid FROM (SELECT id, txid FROM chain_tx WHERE status = 'sending'
+      UNION ALL SELECT id, txid FROM chain_tx WHERE status = 'included') t ORDER BY id DESC LIMIT 5000`,
+};
+
+const WALLETS = { name: 'own_addresses', text: `SELECT address FROM pool_wallet` };
+
+export interface ChainStep {
+  readonly head: BlockHead;
+  /** The chain's time that no node contradicts; 0 while that is not known. */
+  readonly clockMs: number;
+  readonly advanced: boolean;
+  readonly delivered: readonly bigint[];
+}
+
+/** How far recording is behind what is known of the chain. */
+export interface Behind {
+  /** Since the last step that took in every new block, in seconds. */
+  readonly followAgeSec: number;
+  /** Since settlement last went through everything that waited, in seconds. */
+  readonly settleAgeSec: number;
+  /** Transactions that stand in blocks and could not be recorded so: another session holds them, or they fail. */
+  readonly heldTransactions: number;
+  /** Blocks from the oldest one with something left to settle up to the solid head. */
+  readonly unsettledBlocks: number;
+}
+
+@Injectable()
+export class Follower {
+  /** Ids of the blocks followed so far, by number. */
+  private readonly followed = new Map<number, string>();
+  private last: number | undefined;
+  private readonly arrears = new PendingInclusions();
+  private following: Promise<bigint[]> | undefined;
+  private settledTo = -1;
+  private unsettled: Unsettled = { left: 0, fromBlock: undefined };
+  /** When the last step, and the last settlement, came to its end. */
+  private followedAtMs = monotonicMs();
+  private settledAtMs = monotonicMs();
+
+  constructor(
+    @Inject(TronClient) private readonly client: TronClient,
+    @Inject(Database) private readonly database: Database,
+    @Inject(BlockReader) private readonly blocks: BlockReader,
+    @Inject(Inclusion) private readonly inclusion: Inclusion,
+    @Inject(Settlement) private readonly settlement: Settlement,
+    @Inject(ChainView) private readonly view: ChainView,
+    @Inject(RecentActs) private readonly recent: RecentActs,
+    @Inject(Config) private readonly config: Config,
+    @Inject(Log) private readonly logger: Log,
+  ) {}
+
+  /** One look at the chain. Throws ChainUnavailableError when no node answers. */
+  async step(): Promise<ChainStep> {
+    let isHeadKnown = false;
+    const step = this.client.pool.ask('the head', async (node) => {
+      crashPoint('head.before');
+      const head = await node.readHead();
+      crashPoint('head.after');
+      isHeadKnown = true;
+      const advanced = this.followed.get(head.number) !== head.id;
+      const { agreement } = this.client.pool;
+      const { dispute } = agreement;
+      // A node alone in telling a later time ends no rental early; an earlier time only delays it.
+      const clockMs = dispute === undefined ? Math.min(head.timestampMs, agreement.clockMs) : 0;
+      this.view.reached(clockMs);
+      if (!advanced) {
+        const delivered = await this.catchUp();
+        this.followedAtMs = monotonicMs();
+        return { head, clockMs, advanced, delivered };
+      }
+      crashPoint('reference.before');
+      const [solid, ratio] = await Promise.all([solidHeadOf(node), this.readRatio()]);
+      crashPoint('reference.after');
+      if (dispute !== undefined) this.logger.error({ ...dispute }, 'nodes contradict each other');
+      this.view.update({ head, solid, ratio, isDisputed: dispute !== undefined });
+      const delivered = await this.followWithin(node, head, ratio);
+      if (this.followed.get(head.number) === head.id) this.followedAtMs = monotonicMs();
+      return { head, clockMs, advanced, delivered };
+    });
+    return step.finally(() => {
+      // While no head is known there is nothing to be behind of.
+      if (!isHeadKnown) this.followedAtMs = monotonicMs();
+    });
+  }
+
+  /** Settles what became solid since the last time, and what was left then. */
+  async settle(): Promise<void> {
+    const { current } = this.view;
+    if (current === undefined || this.client.pool.agreement.dispute !== undefined) {
+      this.settledAtMs = monotonicMs();
+      return;
+    }
+    if (current.solid.number !== this.settledTo || this.unsettled.left > 0) {
+      this.unsettled = await this.settlement.settle(current.solid);
+      this.settledTo = current.solid.number;
+    }
+    this.settledAtMs = monotonicMs();
+  }
+
+  get behind(): Behind {
+    const { left, fromBlock } = this.unsettled;
+    return {
+      followAgeSec: (monotonicMs() - this.followedAtMs) / 1000,
+      settleAgeSec: (monotonicMs() - this.settledAtMs) / 1000,
+      heldTransactions: this.arrears.size + left,
+      // By the solid head that they were judged by: the view's may have gone back since, with another node.
+      unsettledBlocks: fromBlock === undefined ? 0 : this.settledTo - fromBlock + 1,
+    };
+  }
+
+  /** The network's totals, as every existing account is told them: the token's contract, or any wallet of ours. */
+  private async readRatio(): Promise<EnergyRatio> {
+    const wallets = await this.database.query<{ address: string }>(ANY_WALLET);
+    let fault: unknown;
+    for (const address of [this.config.chain.tokenContract, ...wallets.map((wallet) => wallet.address)]) {
+      try {
+        const { totalEnergyLimit, totalEnergyWeight } = await this.client.accountResources(address);
+        return { totalEnergyLimit, totalEnergyWeight };
+      } catch (error) {
+        fault = error;
+      }
+    }
+    throw fault;
+  }
+
+  /** A block that takes long to read must not keep the view from being renewed: it is followed beside. */
+  private async followWithin(node: TronNode, head: BlockHeader, ratio: EnergyRatio): Promise<bigint[]> {
+    this.following ??= this.follow(node, head, ratio).finally(() => {
+      this.following = undefined;
+    });
+    try {
+      return await withDeadline(this.following, FOLLOW_WAIT_MS, 'following the chain');
+    } catch (error) {
+      if (!(error instanceof DeadlineError)) throw error;
+      return [];
+    }
+  }
+
+  private async follow(node: TronNode, head: BlockHeader, ratio: EnergyRatio): Promise<bigint[]> {
+    const chain: BlockHeader[] = [head];
+    const isFirst = this.last === undefined;
+    const oldest = isFirst ? await this.firstToRead(head.number) : head.number - BLOCKS_BACK_MAX;
+    // Backwards until a block we know is the parent: fills gaps and finds where a fork began, by one rule.
+    for (let number = head.number - 1; number >= Math.max(0, oldest); number -= 1) {
+      const child = chain.at(-1);
+      if (child === undefined || this.followed.get(number) === child.parentId) break;
+      crashPoint('block.before');
+      const header = await headerOf(node, number);
+      crashPoint('block.after');
+      if (header?.id !== child.parentId) break;
+      chain.push(header);
+    }
+    const fresh: Block[] = [];
+    for (const header of chain) {
+      const block = await this.read(node, header);
+      // Replaced since its header was read: the next step sees by what.
+      if (block === undefined) return [];
+      fresh.push(block);
+    }
+    fresh.reverse();
+    await this.takeBackReplaced(node, fresh, isFirst);
+    const wallets = new Set((await this.database.query<{ address: string }>(WALLETS)).map(({ address }) => address));
+    for (const block of fresh) {
+      const known = await this.blocks.withActs(block, 'full', ACTS_WAIT_MS);
+      if (known !== undefined) this.recent.record(known, wallets);
+    }
+    for (const block of fresh) this.followed.set(block.number, block.id);
+    this.last = head.number;
+    const late = this.arrears.due((block) => this.followed.get(block.number) === block.id);
+    const news = fresh.map((block) => ({
+      block,
+      ratio,
+      txids: block.transactions.filter((tx) => tx.succeeded).map((tx) => tx.txid),
+    }));
+    const delivered = await this.include([...late, ...news]);
+    // Blocks above a head that a fork made lower stay known: the ones that take their numbers replace them.
+    for (const number of this.followed.keys()) {
+      if (number < head.number - BLOCKS_BACK_MAX) this.followed.delete(number);
+    }
+    return delivered;
+  }
+
+  /** Tries again what could not be recorded, where no block is new. */
+  private async catchUp(): Promise<bigint[]> {
+    return this.include(this.arrears.due((block) => this.followed.get(block.number) === block.id));
+  }
+
+  /** Records what stands in blocks. One that fails leaves the others; throws its fault after them. */
+  private async include(parts: readonly PendingInclusion[]): Promise<bigint[]> {
+    const delivered: bigint[] = [];
+    let fault: { readonly error: unknown } | undefined;
+    for (const { block, txids, ratio } of parts) {
+      // What the whole database refuses is not asked of it once for each block.
+      const isHopeless = fault !== undefined && (isDatabaseAway(fault.error) || isLockTimeout(fault.error));
+      try {
+        const applied = isHopeless ? undefined : await this.inclusion.apply(block, txids, ratio);
+        this.arrears.set(block, applied?.left ?? txids, ratio);
+        delivered.push(...(applied?.delivered ?? []));
+      } catch (error) {
+        this.arrears.set(block, txids, ratio);
+        fault ??= { error };
+      }
+    }
+    if (fault !== undefined) throw fault.error;
+    return delivered;
+  }
+
+  /** The block of a header; undefined when the chain has another one there by now. Throws NodeFault. */
+  private async read(node: TronNode, header: BlockHeader): Promise<Block | undefined> {
+    try {
+      return await this.blocks.read(node, header, 'full', async () => {
+        const rows = await this.database.query<{ txid: Buffer }>(EXPECTED);
+        return rows.map(({ txid }) => txid.toString('hex'));
+      });
+    } catch (error) {
+      if (error instanceof NodeError && error.kind === 'unhealthy') return undefined;
+      throw error;
+    }
+  }
+
+  /**
+   * A process that begins looks back to the first block that may hold a transaction still alive, whatever its state:
+   * forks and inclusions happened meanwhile. What is older is found by its order's look-up, or proven dead.
+   */
+  private async firstToRead(headNumber: number): Promise<number> {
+    const [row] = await this.database.query<{ number: bigint | null }>(OLDEST_OPEN, [headNumber - BLOCKS_BACK_MAX]);
+    const oldest = row?.number ?? null;
+    return Math.min(headNumber - 1, oldest === null ? headNumber - 1 : Number(oldest));
+  }
+
+  /** Transactions recorded in blocks that `fresh` has replaced fall away, unless another healthy node still has them there. */
+  private async takeBackReplaced(node: TronNode, fresh: readonly Block[], isFirst: boolean): Promise<void> {
+    const [first, last] = [fresh[0], fresh.at(-1)];
+    if (first === undefined || last === undefined) return;
+    const replaced = fresh.some((block) => {
+      const known = this.followed.get(block.number);
+      return known !== undefined && known !== block.id;
+    });
+    if (!replaced && !isFirst) return;
+    const rows = await this.database.query<{
+      id: bigint;
+      order_id: bigint;
+      txid: Buffer;
+      block_number: bigint;
+      block_id: Buffer;
+    }>(INCLUDED_BETWEEN, [first.number, last.number]);
+    const current = new Map(fresh.map((block) => [block.number, block.id]));
+    const fallen: RevertedTx[] = [];
+    for (const row of rows) {
+      const blockId = row.block_id.toString('hex');
+      if (current.get(Number(row.block_number)) === blockId) continue;
+      if (await this.standsElsewhere(node, row.txid.toString('hex'), Number(row.block_number), blockId)) continue;
+      fallen.push({ id: row.id, orderId: row.order_id, blockId });
+    }
+    await this.inclusion.revert(fallen);
+  }
+
+  private async standsElsewhere(asked: TronNode, txid: string, number: number, blockId: string): Promise<boolean> {
+    for (const node of this.client.pool.healthy()) {
+      if (node === asked) continue;
+      const place = await placeOf(node, txid).catch(() => undefined);
+      if (place?.blockNumber !== number) continue;
+      const block = await headerOf(node, number).catch(() => undefined);
+      if (block?.id === blockId) return true;
+    }
+    return false;
+  }
+}

@@ -1,0 +1,288 @@
+/**
+ * From a block to the books: marks transactions as included that were found in a block by their own bytes, and moves
+ * legs and orders with them. A block that falls away takes all of it back. Judges by the block, never by a node's word.
+ */
+import { Inject, Injectable } from '@nestjs/common';
+import type { BlockHead } from '../../chain/block.js';
+import { crashPoint } from '../../base/crash-point.js';
+import type { EnergyRatio } from '../../pool/energy-ratio.js';
+import { Database, type Queryable } from '../../store/database.js';
+import type { ChainTxPurpose, OrderKind } from '../../domain/order-state.js';
+import { allOrEach } from '../../store/all-or-each.js';
+import { identityOf, FulfilmentEvents, type IdentityRow, type TxNews } from '../fulfilment-events.js';
+import { SOLID_WAIT } from '../loop/order-claims.js';
+
+const FIND_SENDING = {
+  name: 'find_sending_by_txid',
+  text: `SELECT id, order_id, txid FROM chain_tx WHERE txid = ANY ($1::bytea[]) AND status = 'sending' ORDER BY order_id, id`,
+};
+
+/**
+ * A transaction is moved with its order and its leg, so all three are locked first, in order of the order's id. Rows
+ * that another session holds are passed over: one held row must stop nobody else. The caller comes back to them.
+ */
+const LOCK_SENDING = {
+  name: 'lock_sending',
+  text: `SELECT t.id AS tx_id, o.id, o.project_id, o.request_id
+    FROM chain_tx t JOIN orders o ON o.id = t.order_id JOIN leg l ON l.id = t.leg_id
+    WHERE t.id = ANY ($1::bigint[]) AND t.status = 'sending'
+    ORDER BY o.id, t.id FOR NO KEY UPDATE OF o, t, l SKIP LOCKED`,
+};
+
+const MARK_INCLUDED = {
+  name: 'mark_included',
+  text: `UPDATE chain_tx SET status = 'included', block_number = $2, block_id = $3, block_at = $4
+    WHERE id = ANY ($1::bigint[]) AND status = 'sending' RETURNING id, leg_id, order_id, purpose, attempt, txid`,
+};
+
+/** TRON: energy of a delegation = floor(sun / 10^6 × TotalEnergyLimit / TotalEnergyWeight). */
+const ACTIVATE_LEGS = {
+  name: 'activate_legs',
+  text: `UPDATE leg SET status = 'active', active_at = $2, changed_at = clock_timestamp(),
+      energy = CASE kind WHEN 'rental' THEN div(amount_sun::numeric * $3::numeric, 1000000 * $4::numeric)::bigint END
+    WHERE id = ANY ($1::bigint[]) AND status = 'placed'`,
+};
+
+/** Whoever holds an order sets its next run when it gives it back. */
+const REST_UNTIL_SOLID = `next_run_at = CASE WHEN o.lease_until IS NULL THEN clock_timestamp() + ${SOLID_WAIT}
+      ELSE o.next_run_at END`;
+
+/** Delivered when every leg that is not released is active and together they hold what was sold. */
+const DELIVER_ORDERS = {
+  name: 'deliver_orders',
+  text: `UPDATE orders o SET status = 'delivered', delivered_at = s.at,
+      ends_at = s.at + o.duration_sec * interval '1 second', delivered_energy = s.energy,
+      sun_per_energy_e6 = div(s.sun * 1000000, o.energy)::bigint,
+      needs_attention = false, error_code = NULL, error = NULL, ${REST_UNTIL_SOLID}
+    FROM (SELECT order_id, max(active_at) AS at, sum(energy)::bigint AS energy,
+             sum(amount_sun) AS sun FROM leg
+           WHERE order_id = ANY ($1::bigint[]) AND status <> 'released'
+           GROUP BY order_id HAVING bool_and(status = 'active')) s
+    WHERE o.id = s.order_id AND o.status IN ('placed', 'unresolved') AND NOT o.undoing
+      AND (o.kind = 'activation' OR s.energy >= o.energy)
+    RETURNING o.id, o.kind, extract(epoch FROM clock_timestamp() - o.created_at)::float8 AS age_sec`,
+};
+
+/** Whole on chain but short of what was sold: due at once for a further leg. */
+const WAKE_SHORT = {
+  name: 'wake_short',
+  text: `UPDATE orders o SET next_run_at = clock_timestamp() WHERE id = ANY ($1::bigint[]) AND status = 'placed'
+      AND NOT EXISTS (SELECT FROM leg WHERE order_id = o.id AND status NOT IN ('active', 'released'))`,
+};
+
+/** The rental is over once every leg's undelegation, ours or somebody else's, is in a block; if one falls away, this is taken back. */
+export const RECLAIM_ORDERS = {
+  name: 'reclaim_orders',
+  text: `UPDATE orders o SET reclaimed_at = s.at, ${REST_UNTIL_SOLID}
+    FROM (SELECT l.order_id, max(coalesce(t.block_at, l.closed_at)) AS at FROM leg l
+            LEFT JOIN chain_tx t ON t.leg_id = l.id AND t.purpose = 'reclaim' AND t.status IN ('included', 'solid')
+           WHERE l.order_id = ANY ($1::bigint[]) AND l.status <> 'released'
+           GROUP BY l.order_id HAVING bool_and(t.id IS NOT NULL OR l.closed_at IS NOT NULL)) s
+    WHERE o.id = s.order_id AND o.status = 'delivered'
+    RETURNING o.id, CASE WHEN NOT o.undoing THEN extract(epoch FROM s.at - o.ends_at)::float8 END AS late_sec`,
+};
+
+const LOCK_INCLUDED = {
+  name: 'lock_included',
+  text: `SELECT t.id AS tx_id, o.id, o.project_id, o.request_id
+    FROM chain_tx t JOIN orders o ON o.id = t.order_id JOIN leg l ON l.id = t.leg_id
+    WHERE t.id = ANY ($1::bigint[]) AND t.status = 'included'
+    ORDER BY o.id, t.id FOR NO KEY UPDATE OF o, t, l SKIP LOCKED`,
+};
+
+const MARK_FALLEN = {
+  name: 'mark_fallen',
+  text: `UPDATE chain_tx t SET status = 'sending', block_number = NULL, block_id = NULL, block_at = NULL
+    FROM unnest($1::bigint[], $2::bytea[]) AS v(id, block_id)
+    WHERE t.id = v.id AND t.status = 'included' AND t.block_id = v.block_id
+    RETURNING t.id, t.leg_id, t.order_id, t.purpose, t.attempt, t.txid`,
+};
+
+const FALLEN_LEGS = {
+  name: 'fallen_legs',
+  text: `UPDATE leg SET status = 'placed', active_at = NULL, energy = NULL, changed_at = clock_timestamp()
+    WHERE id = ANY ($1::bigint[]) AND status = 'active'`,
+};
+
+const FALLEN_ORDERS = {
+  name: 'fallen_orders',
+  text: `UPDATE orders SET status = 'placed', delivered_at = NULL, ends_at = NULL, delivered_energy = NULL
+    WHERE id = ANY ($1::bigint[]) AND status = 'delivered' AND NOT settled`,
+};
+
+const FALLEN_DUE = {
+  name: 'fallen_due',
+  text: `UPDATE orders SET reclaimed_at = NULL, next_run_at = clock_timestamp() WHERE id = ANY ($1::bigint[])`,
+};
+
+export interface MovedTx {
+  id: bigint;
+  leg_id: bigint;
+  order_id: bigint;
+  purpose: ChainTxPurpose;
+  attempt: number;
+  txid: Buffer;
+}
+
+/** What one transaction changed, told after its commit. */
+interface Included {
+  readonly orders: readonly LockedRow[];
+  readonly moved: readonly MovedTx[];
+  readonly delivered: readonly { id: bigint; kind: OrderKind; age_sec: number }[];
+  readonly reclaimed: readonly { id: bigint; late_sec: number | null }[];
+}
+
+export interface RevertedTx {
+  readonly id: bigint;
+  readonly orderId: bigint;
+  readonly blockId: string;
+}
+
+/** What became of a block's transactions. */
+export interface Applied {
+  /** Orders delivered by it. */
+  readonly delivered: readonly bigint[];
+  /** Transactions that stand in the block and are not recorded so, because another session holds a row or one failed. */
+  readonly left: readonly string[];
+}
+
+/** A locked row: the transaction and the order it belongs to. */
+export interface LockedRow extends IdentityRow {
+  tx_id: bigint;
+}
+
+interface SendingTx {
+  readonly id: bigint;
+  readonly order_id: bigint;
+  readonly txid: Buffer;
+}
+
+function legsOf(moved: readonly MovedTx[], isReclaim: boolean): bigint[] {
+  return moved.filter((tx) => (tx.purpose === 'reclaim') === isReclaim).map((tx) => tx.leg_id);
+}
+
+/** Moved transactions with the orders they belong to. */
+export function newsOf(moved: readonly MovedTx[], orders: readonly IdentityRow[]): TxNews[] {
+  const byId = new Map(orders.map((row) => [row.id, identityOf(row)]));
+  return moved.flatMap(({ order_id, txid, purpose, attempt }) => {
+    const order = byId.get(order_id);
+    return order === undefined ? [] : [{ order, txid: txid.toString('hex'), purpose, attempt }];
+  });
+}
+
+@Injectable()
+export class Inclusion {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(FulfilmentEvents) private readonly progress: FulfilmentEvents,
+  ) {}
+
+  /**
+   * Marks those of our transactions as included that stand in `block`, and what follows for legs and orders.
+   * `txids`: of transactions read from the block's own bytes. One order that fails is logged and leaves the others.
+   */
+  async apply(block: BlockHead, txids: readonly string[], ratio: EnergyRatio): Promise<Applied> {
+    if (txids.length === 0) return NOTHING;
+    const ids = txids.map((txid) => Buffer.from(txid, 'hex'));
+    const waiting = await this.database.query<SendingTx>(FIND_SENDING, [ids]);
+    if (waiting.length === 0) return NOTHING;
+    const delivered: bigint[] = [];
+    const done = new Set<bigint>();
+    const failed = await allOrEach(
+      waiting,
+      (tx) => tx.order_id,
+      async (some) => {
+        crashPoint('record-included.before');
+        const included = await this.database.transaction(async (tx) => this.include(tx, block, some, ratio));
+        crashPoint('record-included.after');
+        this.tell(included, block);
+        delivered.push(...included.delivered.map(({ id }) => id));
+        for (const { tx_id: id } of included.orders) done.add(id);
+      },
+    );
+    for (const { order, error } of failed) this.progress.notMoved('included', order, error);
+    const left = waiting.filter(({ id }) => !done.has(id)).map(({ txid }) => txid.toString('hex'));
+    return { delivered, left };
+  }
+
+  /**
+   * Takes transactions out of blocks that fell away: their orders are under way again, or taken back later. What
+   * another session holds stays as it is until the next call. Returns how many are left.
+   */
+  async revert(fallen: readonly RevertedTx[]): Promise<number> {
+    if (fallen.length === 0) return 0;
+    let done = 0;
+    const failed = await allOrEach(
+      fallen,
+      ({ orderId }) => orderId,
+      async (some) => {
+        crashPoint('fall-away.before');
+        const moved = await this.database.transaction(async (tx) => takeOut(tx, some));
+        crashPoint('fall-away.after');
+        this.progress.transactions('fallen', moved.news);
+        done += moved.locked;
+      },
+    );
+    for (const { order, error } of failed) this.progress.notMoved('fallen', order, error);
+    return fallen.length - done;
+  }
+
+  private tell({ orders, moved, delivered, reclaimed }: Included, block: BlockHead): void {
+    const byId = new Map(orders.map((row) => [row.id, identityOf(row)]));
+    this.progress.transactions('included', newsOf(moved, orders), { block: block.number });
+    this.progress.orders(
+      'delivered',
+      delivered.flatMap(({ id, kind, age_sec: ageSec }) => {
+        const order = byId.get(id);
+        return order === undefined ? [] : [{ order, kind, ageSec }];
+      }),
+    );
+    for (const { id, late_sec: lateSec } of reclaimed) {
+      const order = byId.get(id);
+      if (order !== undefined && lateSec !== null) this.progress.reclaimed(order, lateSec);
+    }
+  }
+
+  private async include(
+    tx: Queryable,
+    block: BlockHead,
+    waiting: readonly SendingTx[],
+    ratio: EnergyRatio,
+  ): Promise<Included> {
+    const locked = await tx.query<LockedRow>(LOCK_SENDING, [waiting.map(({ id }) => id)]);
+    if (locked.length === 0) return { orders: [], moved: [], delivered: [], reclaimed: [] };
+    const ids = locked.map((row) => row.tx_id);
+    const at = new Date(block.timestampMs);
+    const moved = await tx.query<MovedTx>(MARK_INCLUDED, [ids, block.number, Buffer.from(block.id, 'hex'), at]);
+    const orders = [...new Set(moved.map((entry) => entry.order_id))];
+    const arrived = legsOf(moved, false);
+    let delivered: Included['delivered'] = [];
+    let reclaimed: Included['reclaimed'] = [];
+    if (arrived.length > 0) {
+      await tx.query(ACTIVATE_LEGS, [arrived, at, ratio.totalEnergyLimit, ratio.totalEnergyWeight]);
+      delivered = await tx.query<Included['delivered'][number]>(DELIVER_ORDERS, [orders]);
+      if (delivered.length < orders.length) await tx.query(WAKE_SHORT, [orders]);
+    }
+    if (arrived.length < moved.length) {
+      reclaimed = await tx.query<Included['reclaimed'][number]>(RECLAIM_ORDERS, [orders]);
+    }
+    return { orders: locked, moved, delivered, reclaimed };
+  }
+}
+
+const NOTHING: Applied = { delivered: [], left: [] };
+
+async function takeOut(tx: Queryable, fallen: readonly RevertedTx[]): Promise<{ news: TxNews[]; locked: number }> {
+  const locked = await tx.query<LockedRow>(LOCK_INCLUDED, [fallen.map(({ id }) => id)]);
+  const held = new Set(locked.map((row) => row.tx_id));
+  const mine = fallen.filter(({ id }) => held.has(id));
+  const moved = await tx.query<MovedTx>(MARK_FALLEN, [
+    mine.map(({ id }) => id),
+    mine.map(({ blockId }) => Buffer.from(blockId, 'hex')),
+  ]);
+  const orders = moved.map((entry) => entry.order_id);
+  await tx.query(FALLEN_LEGS, [legsOf(moved, false)]);
+  await tx.query(FALLEN_ORDERS, [orders]);
+  await tx.query(FALLEN_DUE, [orders]);
+  return { news: newsOf(moved, locked), locked: locked.length };
+}

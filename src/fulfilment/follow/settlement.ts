@@ -1,0 +1,306 @@
+/**
+ * From solid blocks to final states: an included transaction whose block became solid is final; one whose block did
+ * not, falls away. As many witnesses must agree as on a death: on the block, and on which of our transactions are in it,
+ * for a block's id says nothing of the bytes that a node shows beside it.
+ */
+import { Inject, Injectable } from '@nestjs/common';
+import { majorityOf } from '../../chain/agreement.js';
+import type { BlockHead, BlockHeader } from '../../chain/block.js';
+import { NodeError } from '../../chain/errors.js';
+import type { TronNode } from '../../chain/node.js';
+import { solidHeaderOf, solidPlaceOf, TronClient } from '../../chain/tron.client.js';
+import { crashPoint } from '../../base/crash-point.js';
+import { messageOf } from '../../domain/errors.js';
+import { Log } from '../../observability/logger.js';
+import { Database, isDatabaseAway, type Queryable } from '../../store/database.js';
+import { allOrEach } from '../../store/all-or-each.js';
+import { forEachConcurrently } from '../../base/concurrency.js';
+import { Inclusion, newsOf, type RevertedTx, type LockedRow, type MovedTx } from './inclusion.js';
+import { identityOf, FulfilmentEvents } from '../fulfilment-events.js';
+
+const PAGE = 2000;
+const PAGE_SIZE = PAGE.toString();
+
+/** In pages, so that any number of transactions that cannot be settled yet never hides the ones behind them. */
+const WAITING = {
+  name: 'txs_waiting_for_solid',
+  text: `SELECT id, order_id, txid, block_number, block_id, block_at FROM chain_tx
+    WHERE status = 'included' AND block_number <= $1 AND (block_number, id) > ($2, $3)
+    ORDER BY block_number, id LIMIT ${PAGE_SIZE}`,
+};
+
+/** Rows that another session holds are passed over, as in inclusion; they are waiting still at the next pass. */
+const LOCK_WAITING = {
+  name: 'lock_included',
+  text: `SELECT t.id AS tx_id, o.id, o.project_id, o.request_id
+    FROM chain_tx t JOIN orders o ON o.id = t.order_id JOIN leg l ON l.id = t.leg_id
+    WHERE t.id = ANY ($1::bigint[]) AND t.status = 'included'
+    ORDER BY o.id, t.id FOR NO KEY UPDATE OF o, t, l SKIP LOCKED`,
+};
+
+const MARK_SOLID = {
+  name: 'mark_solid',
+  text: `UPDATE chain_tx SET status = 'solid' WHERE id = ANY ($1::bigint[]) AND status = 'included' AND block_id = $2
+    RETURNING id, leg_id, order_id, purpose, attempt, txid`,
+};
+
+const RECLAIMED_LEGS = {
+  name: 'reclaimed_legs',
+  text: `UPDATE leg SET status = 'reclaimed', changed_at = clock_timestamp() WHERE id = ANY ($1::bigint[]) AND status = 'reclaiming'`,
+};
+
+/** Settled once every delivery of it is solid; from here on only the chain's clock wakes it. */
+const SETTLE_ORDERS = {
+  name: 'settle_orders',
+  text: `UPDATE orders o SET settled = true, next_run_at = NULL
+    WHERE o.id = ANY ($1::bigint[]) AND o.status = 'delivered' AND NOT o.settled AND NOT EXISTS (
+      SELECT FROM leg l WHERE l.order_id = o.id AND l.status <> 'released' AND NOT EXISTS (
+        SELECT FROM chain_tx t WHERE t.leg_id = l.id AND t.purpose <> 'reclaim' AND t.status = 'solid'))
+    RETURNING o.id, extract(epoch FROM clock_timestamp() - o.created_at)::float8 AS age_sec`,
+};
+
+/** The last leg is back: nothing more to do or to look after, unless the order is being undone and wants its refund. */
+const FINISH_ORDERS = {
+  name: 'finish_orders',
+  text: `UPDATE orders o SET next_run_at = CASE WHEN o.undoing THEN clock_timestamp() END,
+      needs_attention = o.needs_attention AND o.undoing
+    WHERE o.id = ANY ($1::bigint[]) AND (o.undoing OR NOT EXISTS (
+      SELECT FROM leg WHERE order_id = o.id AND status NOT IN ('reclaimed', 'released')))`,
+};
+
+/** Witnesses who must show a transaction in a block, where there are so many: two, as for a death. */
+const VOICES = 2;
+/** Transactions asked after at once, of a block that cannot be read. */
+const LOOK_UPS_MAX = 8;
+
+/** Whether a transaction stands in a block: `unknown` where nobody can tell, `disputed` where they tell differently. */
+type Standing = 'present' | 'absent' | 'unknown' | 'disputed';
+
+interface AgreedBlock extends BlockHead {
+  readonly standings: ReadonlyMap<string, Standing>;
+}
+
+interface WaitingTx {
+  id: bigint;
+  order_id: bigint;
+  txid: Buffer;
+  block_number: bigint;
+  block_id: Buffer;
+  block_at: Date;
+}
+
+/** What a pass has left although its block is solid. */
+export interface Unsettled {
+  readonly left: number;
+  readonly fromBlock: number | undefined;
+}
+
+@Injectable()
+export class Settlement {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(TronClient) private readonly client: TronClient,
+    @Inject(Inclusion) private readonly inclusion: Inclusion,
+    @Inject(FulfilmentEvents) private readonly progress: FulfilmentEvents,
+    @Inject(Log) private readonly logger: Log,
+  ) {}
+
+  /**
+   * Settles everything whose block lies at or below the solid head. A block or an order that fails is logged and leaves
+   * the others. Returns what is left: transactions whose block is solid, and the lowest of these blocks.
+   */
+  async settle(solid: BlockHead): Promise<Unsettled> {
+    let left = 0;
+    let fromBlock: number | undefined;
+    for (let after: readonly [bigint, bigint] = [-1n, -1n]; ;) {
+      const waiting = await this.database.query<WaitingTx>(WAITING, [solid.number, ...after]);
+      const byBlock = new Map<number, WaitingTx[]>();
+      for (const tx of waiting) {
+        const number = Number(tx.block_number);
+        byBlock.set(number, [...(byBlock.get(number) ?? []), tx]);
+      }
+      for (const [number, txs] of byBlock) {
+        const unsettled = await this.tryBlock(number, txs);
+        left += unsettled;
+        if (unsettled > 0) fromBlock ??= number;
+      }
+      const last = waiting.at(-1);
+      if (last === undefined || waiting.length < PAGE) return { left, fromBlock };
+      after = [last.block_number, last.id];
+    }
+  }
+
+  /** How many of a block's transactions are left. */
+  private async tryBlock(number: number, txs: readonly WaitingTx[]): Promise<number> {
+    try {
+      return await this.settleBlock(number, txs);
+    } catch (error) {
+      if (isDatabaseAway(error)) throw error;
+      this.logger.error({ err: error, block: number }, 'a block could not be settled; it comes again');
+      return txs.length;
+    }
+  }
+
+  private async settleBlock(number: number, txs: readonly WaitingTx[]): Promise<number> {
+    crashPoint('solid.before');
+    const block = await this.agreedBlock(
+      number,
+      txs.map(({ txid }) => txid.toString('hex')),
+    );
+    crashPoint('solid.after');
+    if (block === undefined) return txs.length;
+    const final: WaitingTx[] = [];
+    const fallen: RevertedTx[] = [];
+    let unknown = 0;
+    for (const tx of txs) {
+      const blockId = tx.block_id.toString('hex');
+      // What was recorded by a node that told another time falls away too: rentals are counted from the block's own.
+      const stands = blockId === block.id && tx.block_at.getTime() === block.timestampMs;
+      const where = stands ? (block.standings.get(tx.txid.toString('hex')) ?? 'unknown') : 'absent';
+      if (where === 'present') final.push(tx);
+      else if (where === 'unknown') unknown += 1;
+      else fallen.push({ id: tx.id, orderId: tx.order_id, blockId });
+    }
+    const unsettled = unknown + (await this.recordFinal(final, block));
+    if (fallen.length > 0) this.logger.warn({ block: number, count: fallen.length }, 'a block fell away');
+    return unsettled + (await this.inclusion.revert(fallen));
+  }
+
+  private async recordFinal(final: readonly WaitingTx[], block: BlockHead): Promise<number> {
+    if (final.length === 0) return 0;
+    let done = 0;
+    const failed = await allOrEach(
+      final,
+      (tx) => tx.order_id,
+      async (some) => {
+        crashPoint('record-solid.before');
+        const solid = await this.database.transaction(async (tx) => recordSolid(tx, some, block));
+        crashPoint('record-solid.after');
+        this.tell(solid, block.number);
+        done += solid.orders.length;
+      },
+    );
+    for (const { order, error } of failed) this.progress.notMoved('solid', order, error);
+    return final.length - done;
+  }
+
+  private tell({ orders, moved, settled }: Solid, block: number): void {
+    this.progress.transactions('solid', newsOf(moved, orders), { block });
+    const byId = new Map(orders.map((row) => [row.id, identityOf(row)]));
+    this.progress.orders(
+      'settled',
+      settled.flatMap(({ id, age_sec: ageSec }) => {
+        const order = byId.get(id);
+        return order === undefined ? [] : [{ order, ageSec }];
+      }),
+    );
+  }
+
+  /** The solid block at `number` that enough witnesses agree on, as on a death; undefined while they do not. */
+  private async agreedBlock(number: number, txids: readonly string[]): Promise<AgreedBlock | undefined> {
+    const { agreement } = this.client.pool;
+    const answers = await Promise.all(
+      agreement.witnesses.map(async (node) => {
+        const header = await solidHeaderOf(node, number).catch((error: unknown) => {
+          this.logger.warn({ node: node.name, fault: messageOf(error) }, 'no solid block from a node');
+          return undefined;
+        });
+        return header && { node, header };
+      }),
+    );
+    const told = answers.flatMap((answer) => answer ?? []);
+    const says = told.map(({ node, header }) => ({ node, says: `${header.id} ${header.timestampMs.toString()}` }));
+    const agreed = says.length === 1 ? says[0]?.says : majorityOf(says);
+    if (agreed === undefined && told.length > 1) {
+      this.logger.error({ block: number }, 'nodes disagree on a solid block');
+      agreement.report(
+        `the final block ${number.toString()}`,
+        told.map(({ node }) => node),
+      );
+    }
+    const agreeing = told.filter((_, index) => says[index]?.says === agreed);
+    const [first] = agreeing;
+    if (first === undefined || !agreement.suffices(agreeing.map(({ node }) => node))) return undefined;
+    try {
+      const ask = ({ node, header }: (typeof agreeing)[number]) => standingsAt(node, header, txids);
+      const voices = await Promise.all(agreeing.slice(0, VOICES).map(ask));
+      let standings = agreedOn(txids, voices);
+      // A third one outvotes whoever of two is alone with it.
+      if ([...standings.values()].includes('disputed')) {
+        voices.push(...(await Promise.all(agreeing.slice(VOICES, VOICES + 1).map(ask))));
+        standings = agreedOn(txids, voices);
+      }
+      if ([...standings.values()].includes('disputed')) {
+        this.logger.error({ block: number }, 'nodes disagree on what is in a solid block');
+        agreement.report(
+          `the transactions of block ${number.toString()}`,
+          agreeing.map(({ node }) => node),
+        );
+        return undefined;
+      }
+      const { id, timestampMs } = first.header;
+      return { number, id, timestampMs, standings };
+    } catch (error) {
+      if (!(error instanceof NodeError)) throw error;
+      this.logger.warn({ block: number, fault: messageOf(error) }, 'no solid block from a node');
+      return undefined;
+    }
+  }
+}
+
+/** What one witness says of each of `txids` in its solid block of this header. Throws NodeFault. */
+async function standingsAt(
+  node: TronNode,
+  header: BlockHeader,
+  txids: readonly string[],
+): Promise<ReadonlyMap<string, Standing>> {
+  try {
+    const { transactions } = await node.blocks.contentOf('solid', header);
+    const present = new Set(transactions.filter((tx) => tx.succeeded).map((tx) => tx.txid));
+    return new Map(txids.map((txid) => [txid, present.has(txid) ? 'present' : 'absent']));
+  } catch (error) {
+    if (!(error instanceof NodeError) || error.kind !== 'unreadable') throw error;
+  }
+  // Asked after one by one: that the node does not tell of one does not mean that it is not there.
+  const standings = new Map<string, Standing>();
+  await forEachConcurrently(txids, LOOK_UPS_MAX, async (txid) => {
+    const place = await solidPlaceOf(node, txid);
+    const isThere = place?.blockNumber === header.number && place.succeeded;
+    standings.set(txid, isThere ? 'present' : 'unknown');
+  });
+  return standings;
+}
+
+/** What the voices come to: two alike, or the only one. */
+function agreedOn(txids: readonly string[], voices: readonly ReadonlyMap<string, Standing>[]): Map<string, Standing> {
+  const needed = Math.min(VOICES, voices.length);
+  return new Map(
+    txids.map((txid): [string, Standing] => {
+      const count = (standing: Standing): number => voices.filter((voice) => voice.get(txid) === standing).length;
+      const [present, absent] = [count('present'), count('absent')];
+      if (present > 0 && absent > 0 && present === absent) return [txid, 'disputed'];
+      if (present >= needed) return [txid, 'present'];
+      return [txid, absent >= needed ? 'absent' : 'unknown'];
+    }),
+  );
+}
+
+interface Solid {
+  /** One row for each transaction that could be locked. */
+  readonly orders: readonly LockedRow[];
+  readonly moved: readonly MovedTx[];
+  readonly settled: readonly { id: bigint; age_sec: number }[];
+}
+
+async function recordSolid(tx: Queryable, final: readonly WaitingTx[], block: BlockHead): Promise<Solid> {
+  const locked = await tx.query<LockedRow>(LOCK_WAITING, [final.map((entry) => entry.id)]);
+  const ids = locked.map((row) => row.tx_id);
+  const moved = await tx.query<MovedTx>(MARK_SOLID, [ids, Buffer.from(block.id, 'hex')]);
+  const orders = [...new Set(moved.map((entry) => entry.order_id))];
+  const returned = moved.filter((entry) => entry.purpose === 'reclaim').map((entry) => entry.leg_id);
+  if (returned.length > 0) await tx.query(RECLAIMED_LEGS, [returned]);
+  const settled =
+    returned.length < moved.length ? await tx.query<Solid['settled'][number]>(SETTLE_ORDERS, [orders]) : [];
+  await tx.query(FINISH_ORDERS, [orders]);
+  return { orders: locked, moved, settled };
+}

@@ -1,0 +1,274 @@
+/**
+ * Tells the log and the metrics what became of orders and their transactions: one line and one count per change, by
+ * the process whose statement made it, after its commit. Decides nothing and never throws; Postgres holds the truth.
+ */
+import { Inject, Injectable } from '@nestjs/common';
+import { Counter, Histogram } from 'prom-client';
+import { monotonicMs } from '../base/clock.js';
+import { Log } from '../observability/logger.js';
+import { Metrics } from '../observability/metrics.js';
+import type { ChainTxPurpose, OrderKind, OrderStatus } from '../domain/order-state.js';
+import type { BroadcastRecord } from './send/transaction-log.js';
+
+/** Whose change it is: with these every line leads back to the request that bought the order. */
+export interface OrderIdentity {
+  readonly id: bigint;
+  readonly projectId: string;
+  readonly requestId: string | undefined;
+}
+
+/** The same as a statement returns it. */
+export interface IdentityRow {
+  id: bigint;
+  project_id: string;
+  request_id: string | null;
+}
+
+export function identityOf(row: IdentityRow): OrderIdentity {
+  return { id: row.id, projectId: row.project_id, requestId: row.request_id ?? undefined };
+}
+
+export type TxChange = 'sending' | 'included' | 'fallen' | 'solid' | 'dead';
+
+export interface TxNews {
+  readonly order: OrderIdentity;
+  readonly txid: string;
+  readonly purpose: ChainTxPurpose;
+  readonly attempt: number;
+}
+
+export type OrderChange = Exclude<OrderStatus, 'reserved'> | 'settled' | 'reclaimed';
+
+interface OrderNews {
+  readonly order: OrderIdentity;
+  readonly kind?: OrderKind;
+  /** Since the order was taken, by the database's clock. */
+  readonly ageSec?: number;
+}
+
+/** TRON: the codes of GrpcAPI.Return; a node may say anything, a label may not. */
+const ANSWERS = new Set([
+  'SUCCESS',
+  'SIGERROR',
+  'CONTRACT_VALIDATE_ERROR',
+  'CONTRACT_EXE_ERROR',
+  'BANDWITH_ERROR',
+  'DUP_TRANSACTION_ERROR',
+  'TAPOS_ERROR',
+  'TOO_BIG_TRANSACTION_ERROR',
+  'TRANSACTION_EXPIRATION_ERROR',
+  'SERVER_BUSY',
+  'NO_CONNECTION',
+  'NOT_ENOUGH_EFFECTIVE_CONNECTION',
+  'BLOCK_UNSOLIDIFIED',
+  'OTHER_ERROR',
+  'UNREADABLE',
+  'NO_ANSWER:timeout',
+  'NO_ANSWER:unreachable',
+  'NO_ANSWER:throttled',
+  'NO_ANSWER:http',
+  'NO_ANSWER:nonsense',
+  'NO_ANSWER:refused',
+  'NOT_SENT:timeout',
+  'NOT_SENT:unreachable',
+  'NOT_SENT:throttled',
+]);
+
+/** From one block (3 s) to the longest that a healthy order takes to be refunded, and beyond. */
+const ORDER_SECONDS = [1, 2, 3, 6, 9, 15, 30, 60, 90, 120, 180, 300, 600, 1800];
+/** How often the same failure of the same order is told, and how many of them are remembered. */
+const TOLD_AGAIN_MS = 3_600_000;
+const TOLD_MAX = 1000;
+const LATE_SECONDS = [0, 3, 6, 9, 15, 30, 60, 120, 300, 900, 3600];
+
+/** What the worker counts of its own doing; every process counts what it did itself, so sums are exact. */
+class ProgressMetrics {
+  readonly orders;
+  readonly transactions;
+  readonly seconds;
+  readonly attempts;
+  readonly answers;
+  readonly lateness;
+  readonly early;
+  readonly fenceLost;
+  readonly signFailures;
+  readonly stuck;
+
+  constructor({ registry }: Metrics) {
+    const registers = [registry];
+    this.orders = new Counter({
+      name: 'order_changes_total',
+      help: 'Orders moved, by where to: placed, delivered, settled, reclaimed, unresolved, refunded.',
+      labelNames: ['to'] as const,
+      registers,
+    });
+    this.transactions = new Counter({
+      name: 'chain_transactions_total',
+      help: 'Transactions of ours moved, by purpose and where to; dead ones are proofs of death.',
+      labelNames: ['purpose', 'to'] as const,
+      registers,
+    });
+    this.seconds = new Histogram({
+      name: 'order_seconds',
+      help: 'Time from an order’s acceptance to delivered, settled or refunded, by the database’s clock.',
+      labelNames: ['to'] as const,
+      buckets: ORDER_SECONDS,
+      registers,
+    });
+    this.attempts = new Histogram({
+      name: 'chain_transaction_attempts',
+      help: 'Which attempt of its leg and purpose a transaction was when it came into a block.',
+      labelNames: ['purpose'] as const,
+      buckets: [1, 2, 3, 5, 10],
+      registers,
+    });
+    this.answers = new Counter({
+      name: 'broadcast_answers_total',
+      help: 'What nodes said to a broadcast; anything but SUCCESS is ambiguous, and none of it decides.',
+      labelNames: ['node', 'code'] as const,
+      registers,
+    });
+    this.lateness = new Histogram({
+      name: 'reclaim_lateness_seconds',
+      help: 'From a rental’s end to its undelegation’s block, by the chain’s clock.',
+      buckets: LATE_SECONDS,
+      registers,
+    });
+    this.early = new Counter({
+      name: 'early_reclaims_total',
+      help: 'Rentals taken back before their end; must stay 0.',
+      registers,
+    });
+    this.fenceLost = new Counter({
+      name: 'fence_lost_total',
+      help: 'Writes that were not made: another worker had taken the order over, or another session held its rows.',
+      labelNames: ['step'] as const,
+      registers,
+    });
+    this.stuck = new Counter({
+      name: 'stuck_transactions_total',
+      help: 'Passes that could not record what the chain says of an order, because the database refused its rows.',
+      labelNames: ['to'] as const,
+      registers,
+    });
+    this.signFailures = new Counter({
+      name: 'sign_failures_total',
+      help: 'Signatures that could not be had, or were made with another key than the chain expects.',
+      registers,
+    });
+  }
+}
+
+/** Delegations beyond an order's first ones. */
+class FurtherLegMetrics {
+  readonly moved;
+  readonly topUps;
+
+  constructor({ registry }: Metrics) {
+    const registers = [registry];
+    this.moved = new Counter({
+      name: 'legs_moved_total',
+      help: 'Delegations taken over by another wallet, because theirs could not deliver.',
+      registers,
+    });
+    this.topUps = new Counter({
+      name: 'rental_top_ups_total',
+      help: 'Further delegations for running rentals that fell short of what was sold.',
+      registers,
+    });
+  }
+}
+
+@Injectable()
+export class FulfilmentEvents {
+  private readonly furtherLegs: FurtherLegMetrics;
+  private readonly metrics: ProgressMetrics;
+  private readonly toldAtMs = new Map<string, number>();
+
+  constructor(
+    @Inject(Metrics) metrics: Metrics,
+    @Inject(Log) private readonly log: Log,
+  ) {
+    this.metrics = new ProgressMetrics(metrics);
+    this.furtherLegs = new FurtherLegMetrics(metrics);
+  }
+
+  /** Transactions moved; `details` goes into every line (block, evidence). */
+  transactions(to: TxChange, news: readonly TxNews[], details: Readonly<Record<string, unknown>> = {}): void {
+    for (const { order, txid, purpose, attempt } of news) {
+      this.metrics.transactions.inc({ purpose, to });
+      if (to === 'included') this.metrics.attempts.observe({ purpose }, attempt);
+      this.log.info({ ...fieldsOf(order), txid, purpose, attempt, ...details }, `transaction ${to}`);
+    }
+  }
+
+  /** Orders moved. */
+  orders(to: OrderChange, news: readonly OrderNews[]): void {
+    for (const { order, kind, ageSec } of news) {
+      this.metrics.orders.inc({ to });
+      if (ageSec !== undefined) this.metrics.seconds.observe({ to }, ageSec);
+      const fields = { ...fieldsOf(order), ...(kind && { kind }), ...(ageSec !== undefined && { ageSec }) };
+      if (to === 'unresolved') this.log.warn(fields, `order ${to}`);
+      else this.log.info(fields, `order ${to}`);
+    }
+  }
+
+  /** A rental's undelegation is in a block, so many seconds after its end by the chain's clock. */
+  reclaimed(order: OrderIdentity, lateSec: number): void {
+    this.metrics.orders.inc({ to: 'reclaimed' });
+    this.metrics.lateness.observe(Math.max(0, lateSec));
+    if (lateSec < 0) {
+      this.metrics.early.inc();
+      this.log.error({ ...fieldsOf(order), lateSec }, 'order reclaimed early');
+    } else this.log.info({ ...fieldsOf(order), lateSec }, 'order reclaimed');
+  }
+
+  /** An order that its own rows keep from moving on; it is tried again at every pass, and told of once an hour. */
+  notMoved(to: TxChange, orderId: bigint, err: unknown): void {
+    this.metrics.stuck.inc({ to });
+    const key = `${to}/${orderId.toString()}`;
+    if (monotonicMs() - (this.toldAtMs.get(key) ?? Number.NEGATIVE_INFINITY) < TOLD_AGAIN_MS) return;
+    if (this.toldAtMs.size >= TOLD_MAX) this.toldAtMs.clear();
+    this.toldAtMs.set(key, monotonicMs());
+    this.log.error({ err, orderId: orderId.toString(), to }, 'an order could not be moved on');
+  }
+
+  /** What nodes said to broadcasts. */
+  answered(records: readonly BroadcastRecord[]): void {
+    for (const { node, answer } of records) {
+      this.metrics.answers.inc({ node, code: ANSWERS.has(answer) ? answer : 'ANOTHER' });
+    }
+  }
+
+  /** `count` writes changed nothing: another worker holds those orders by now, or another session their rows. */
+  fenceLost(step: 'sign' | 'send' | 'dead' | 'release', count: number): void {
+    if (count <= 0) return;
+    this.metrics.fenceLost.inc({ step }, count);
+    this.log.warn({ step, count }, 'orders were taken over by another worker, or are held by another session');
+  }
+
+  /** Legs of an order were taken over by other wallets. */
+  moved(order: OrderIdentity, legs: readonly { readonly walletAddress: string }[]): void {
+    this.furtherLegs.moved.inc(legs.length);
+    this.log.warn({ ...fieldsOf(order), from: legs.map((leg) => leg.walletAddress) }, 'moved to other wallets');
+  }
+
+  /** A running rental was given a further delegation. */
+  toppedUp(order: OrderIdentity, amountSun: bigint): void {
+    this.furtherLegs.topUps.inc();
+    this.log.warn({ ...fieldsOf(order), amountSun: amountSun.toString() }, 'a running rental is topped up');
+  }
+
+  notSigned(order: OrderIdentity, wallet: string, err: unknown): void {
+    this.metrics.signFailures.inc();
+    this.log.error({ err, ...fieldsOf(order), wallet }, 'not signed');
+  }
+}
+
+function fieldsOf(order: OrderIdentity) {
+  return {
+    orderId: order.id.toString(),
+    projectId: order.projectId,
+    ...(order.requestId !== undefined && { requestId: order.requestId }),
+  };
+}

@@ -1,0 +1,256 @@
+/**
+ * How the work stands, as gauges: open orders by state and age, the queue, Redis, the sweep. Read by every worker in
+ * its background at its own pace, never by a scrape, and bounded by what is open, never by what was ever sold.
+ */
+import { Inject, Injectable } from '@nestjs/common';
+import { Redis } from 'ioredis';
+import { Gauge } from 'prom-client';
+import { monotonicMs, withDeadline } from '../base/clock.js';
+import { Config } from '../config/config.js';
+import { messageOf } from '../domain/errors.js';
+import { Log } from '../observability/logger.js';
+import { Metrics } from '../observability/metrics.js';
+import { ORDERS_QUEUE, queuePrefix } from '../queue/jobs.js';
+import { Repeater } from '../base/repeat.js';
+import { Database } from '../store/database.js';
+import { ChainView } from './follow/chain-view.js';
+import { Follower, type Behind } from './follow/follower.js';
+import { FulfilmentLoop } from './loop/fulfilment-loop.js';
+
+/** How often it looks; a scrape that comes oftener sees the same figures. */
+const SAMPLE_MS = 10_000;
+const REDIS_LIMIT_MS = 1000;
+/** A process looks before its connection stands, and Redis comes back at any time. */
+const REDIS_RETRY_MS = 2000;
+
+/**
+ * Every order that is not final is in one of two partial indexes: due work, or running rentals. `returning` is a
+ * rental whose end has come, until its energy is back.
+ */
+const OPEN_ORDERS = {
+  name: 'vitals_open_orders',
+  text: `SELECT state, count(*) AS count, coalesce(max(age_sec), 0)::float8 AS oldest_sec,
+      count(*) FILTER (WHERE needs_attention) AS attention
+    FROM (
+      SELECT CASE WHEN status <> 'delivered' THEN status WHEN settled THEN 'returning' ELSE 'delivered' END AS state,
+          needs_attention, extract(epoch FROM clock_timestamp() - created_at) AS age_sec
+        FROM orders WHERE next_run_at IS NOT NULL
+      UNION ALL
+      SELECT 'running', needs_attention, 0
+        FROM orders WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL
+          AND next_run_at IS NULL) o
+    GROUP BY state`,
+};
+
+/** The longest that bytes of ours have been on their way without a block or a proof. */
+const SENDING = {
+  name: 'vitals_sending',
+  text: `SELECT coalesce(extract(epoch FROM clock_timestamp() - min(t.created_at)), 0)::float8 AS oldest_sec
+    FROM orders o JOIN chain_tx t ON t.order_id = o.id WHERE o.next_run_at IS NOT NULL AND t.status = 'sending'`,
+};
+
+/** The running rental with the least stake for what was sold: the first entry of its index. */
+const WORST_RENTAL = {
+  name: 'vitals_worst_rental',
+  text: `SELECT min(sun_per_energy_e6) AS sun_e6 FROM orders
+    WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL`,
+};
+
+const STATES = ['reserved', 'placed', 'unresolved', 'delivered', 'running', 'returning'] as const;
+/** BullMQ keeps these two as Redis lists; we make no delayed jobs. */
+const QUEUE_LISTS = ['wait', 'active'] as const;
+const REDIS_FACTS = [
+  ['used_memory', 'used_memory_bytes'],
+  ['evicted_keys', 'evicted_keys'],
+] as const;
+
+type State = (typeof STATES)[number];
+
+interface StateRow {
+  state: State;
+  count: bigint;
+  oldest_sec: number;
+  attention: bigint;
+}
+
+class VitalGauges {
+  readonly orders;
+  readonly oldest;
+  readonly attention;
+  readonly sending;
+  readonly queue;
+  readonly redisUp;
+  readonly redisFacts;
+
+  constructor({ registry }: Metrics) {
+    const registers = [registry];
+    const state = ['state'] as const;
+    this.orders = new Gauge({
+      name: 'orders_by_state',
+      help: 'Orders that are not final, by state.',
+      labelNames: state,
+      registers,
+    });
+    this.oldest = new Gauge({
+      name: 'oldest_order_seconds',
+      help: 'Age of the oldest order of each state, since it was taken.',
+      labelNames: state,
+      registers,
+    });
+    this.attention = new Gauge({
+      name: 'orders_needing_attention',
+      help: 'Open orders that ask for somebody to look.',
+      registers,
+    });
+    this.sending = new Gauge({
+      name: 'oldest_sending_seconds',
+      help: 'Age of the oldest transaction that is neither in a block nor proven dead.',
+      registers,
+    });
+    this.queue = new Gauge({ name: 'queue_jobs', help: 'Wake-ups in the queue.', labelNames: state, registers });
+    this.redisUp = new Gauge({ name: 'redis_up', help: 'Whether Redis answered the last look.', registers });
+    this.redisFacts = new Gauge({
+      name: 'redis_info',
+      help: 'What Redis says of itself.',
+      labelNames: ['fact'] as const,
+      registers,
+    });
+  }
+}
+
+@Injectable()
+export class FulfilmentGauges {
+  private readonly gauges: VitalGauges;
+  private readonly repeater: Repeater;
+  private sampledAtMs = Number.NEGATIVE_INFINITY;
+  private worstRentalE6: bigint | null = null;
+
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Redis) private readonly redis: Redis,
+    @Inject(Config) private readonly config: Config,
+    @Inject(FulfilmentLoop) runner: FulfilmentLoop,
+    @Inject(Follower) follower: Follower,
+    @Inject(ChainView) view: ChainView,
+    @Inject(Metrics) metrics: Metrics,
+    @Inject(Log) log: Log,
+  ) {
+    this.gauges = new VitalGauges(metrics);
+    const reading = (name: string, help: string, read: () => number): Gauge =>
+      new Gauge({
+        name,
+        help,
+        registers: [metrics.registry],
+        collect() {
+          this.set(read());
+        },
+      });
+    reading('chain_solid_gap_blocks', 'Blocks from the solid head to the head, as last seen.', () => gapOf(view));
+    const behind = (name: string, help: string, key: keyof Behind): Gauge =>
+      reading(name, help, () => follower.behind[key]);
+    behind('follow_age_seconds', 'Time since every new block was last recorded.', 'followAgeSec');
+    behind('settle_age_seconds', 'Time since settlement last went through all that waited for it.', 'settleAgeSec');
+    behind(
+      'held_transactions',
+      'Transactions in blocks that could not be recorded: another session holds their rows, or they fail.',
+      'heldTransactions',
+    );
+    behind(
+      'unsettled_blocks',
+      'Blocks from the oldest one with something left to settle up to the solid head.',
+      'unsettledBlocks',
+    );
+    reading(
+      'running_rental_worst_ratio',
+      'Energy standing for energy sold, of the running rental that is worst off; top-ups on their way count.',
+      () => ratioOf(this.worstRentalE6, view),
+    );
+    reading(
+      'vitals_age_seconds',
+      'Age of the figures on open orders.',
+      () => (monotonicMs() - this.sampledAtMs) / 1000,
+    );
+    reading('sweep_age_seconds', 'Time since the sweep last looked for due work.', () => runner.sweepAgeSec);
+    this.repeater = new Repeater({
+      run: async () => {
+        const isRedisUp = await this.sample();
+        return isRedisUp ? SAMPLE_MS : REDIS_RETRY_MS;
+      },
+      retryMs: SAMPLE_MS,
+      onFailure: (error) => {
+        log.warn({ fault: messageOf(error) }, 'the state of the work could not be read');
+      },
+    });
+  }
+
+  /** Begins to look; resolves after the first look. */
+  async start(): Promise<void> {
+    await this.repeater.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.repeater.stop();
+  }
+
+  /** One look; whether Redis answered. Throws when the database is away; Redis may be. */
+  async sample(): Promise<boolean> {
+    const isRedisUp = await this.sampleRedis();
+    const [rows, [sending], [worst]] = await Promise.all([
+      this.database.query<StateRow>(OPEN_ORDERS),
+      this.database.query<{ oldest_sec: number }>(SENDING),
+      this.database.query<{ sun_e6: bigint | null }>(WORST_RENTAL),
+    ]);
+    const byState = new Map(rows.map((row) => [row.state, row]));
+    for (const state of STATES) {
+      const row = byState.get(state);
+      this.gauges.orders.set({ state }, Number(row?.count ?? 0n));
+      if (state !== 'running') this.gauges.oldest.set({ state }, row?.oldest_sec ?? 0);
+    }
+    this.gauges.attention.set(rows.reduce((sum, row) => sum + Number(row.attention), 0));
+    this.gauges.sending.set(sending?.oldest_sec ?? 0);
+    this.worstRentalE6 = worst?.sun_e6 ?? null;
+    this.sampledAtMs = monotonicMs();
+    return isRedisUp;
+  }
+
+  private async sampleRedis(): Promise<boolean> {
+    const { gauges } = this;
+    try {
+      const prefix = `${queuePrefix(this.config.redis)}:${ORDERS_QUEUE}`;
+      const [info, ...lengths] = await withDeadline(
+        Promise.all([this.redis.info(), ...QUEUE_LISTS.map((list) => this.redis.llen(`${prefix}:${list}`))]),
+        REDIS_LIMIT_MS,
+        'asking Redis',
+      );
+      QUEUE_LISTS.forEach((state, index) => {
+        gauges.queue.set({ state }, lengths[index] ?? 0);
+      });
+      for (const [fact, label] of REDIS_FACTS) {
+        const value = new RegExp(`^${fact}:(\\d+)`, 'm').exec(info)?.[1];
+        // A stand-in for Redis may not count them.
+        gauges.redisFacts.set({ fact: label }, value === undefined ? 0 : Number.parseInt(value, 10));
+      }
+      gauges.redisUp.set(1);
+      return true;
+    } catch {
+      gauges.redisUp.set(0);
+      return false;
+    }
+  }
+}
+
+/**
+ * While the chain cannot be followed the gap is unknown, which is not zero. Backends behind one name take turns: the
+ * head of one may lie below what another holds for solid, which is no gap.
+ */
+function gapOf({ current }: ChainView): number {
+  return current === undefined ? Number.NaN : Math.max(0, current.head.number - current.solid.number);
+}
+
+/** Unknown while no rental runs, or while the chain cannot be read. */
+function ratioOf(sunPerEnergyE6: bigint | null, { current }: ChainView): number {
+  if (sunPerEnergyE6 === null) return 1;
+  if (current === undefined) return Number.NaN;
+  const { totalEnergyLimit, totalEnergyWeight } = current.ratio;
+  return Number((sunPerEnergyE6 * totalEnergyLimit) / (10n ** 6n * totalEnergyWeight)) / 1e6;
+}

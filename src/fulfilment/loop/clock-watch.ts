@@ -1,0 +1,89 @@
+/**
+ * What happens when the database's clock is set back, or another server's clock is behind: what was put off, leased or
+ * held by the later clock would wait until this one catches up, so it is due at once. The database's clock is compared
+ * with nothing but itself, as it was last seen, in a row that all workers share.
+ */
+import { Inject, Injectable } from '@nestjs/common';
+import { Config } from '../../config/config.js';
+import { Database, type Queryable } from '../../store/database.js';
+import { LONGEST_REST_SEC } from '../plan/reclaim-pace.js';
+
+/** Steps smaller than this delay nothing that anybody would notice. */
+const SET_BACK_MIN_SEC = 1;
+
+/** Of many workers one sees the step: the row is locked before the clock is read. */
+const MARK_CLOCK = {
+  name: 'mark_clock',
+  text: `WITH before AS (SELECT seen_at FROM clock_mark FOR UPDATE)
+    UPDATE clock_mark c SET seen_at = clock_timestamp() FROM before
+    RETURNING extract(epoch FROM before.seen_at - c.seen_at)::float8 AS back_sec`,
+};
+
+/**
+ * The later clock's times look like any others while they are near, so everything that waits is looked at once. A lease
+ * within its length may be a living worker's, and ends soon.
+ */
+const WAKE_ALL = `UPDATE orders o SET next_run_at = clock_timestamp(), lease_until = NULL
+  WHERE o.id IN (
+    SELECT id FROM orders
+     WHERE next_run_at > clock_timestamp()
+       AND (lease_until IS NULL OR lease_until > clock_timestamp() + $1 * interval '1 second')
+     ORDER BY next_run_at DESC LIMIT 20000 FOR NO KEY UPDATE SKIP LOCKED)
+  RETURNING o.id`;
+
+/** Top-ups that rest; a hold of a wallet ends as it would have by the later clock: it is tried again. */
+const END_RESTS = [
+  `UPDATE orders SET top_up_after = NULL
+    WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL AND top_up_after > clock_timestamp()`,
+  `UPDATE pool_wallet SET delivery_held_until = clock_timestamp() WHERE delivery_held_until > clock_timestamp()`,
+];
+
+/**
+ * Nothing is ever put off for longer than this, in seconds: a lease, a resend or a wait for solid blocks; where a
+ * reclaim fails or is withheld, its longest rest. What lies further ahead was written by a later clock that nobody saw.
+ * A second more, so that nothing due exactly then is meant.
+ */
+const WAKE_FROM_AHEAD = {
+  name: 'wake_from_ahead',
+  text: `UPDATE orders o SET next_run_at = clock_timestamp(), lease_until = NULL
+    WHERE o.id IN (
+      SELECT id FROM orders
+       WHERE next_run_at > clock_timestamp() + $1 * interval '1 second'
+         AND (next_run_at > clock_timestamp() + $2 * interval '1 second' OR NOT (settled OR undoing))
+       ORDER BY next_run_at DESC LIMIT 1000 FOR NO KEY UPDATE SKIP LOCKED)
+    RETURNING o.id`,
+};
+const SOLID_WAIT_SEC = 180;
+
+export interface ClockLook {
+  /** By how much the clock went back since any worker looked; 0 when it did not. */
+  readonly setBackSec: number;
+  /** How many orders were made due. */
+  readonly woken: number;
+}
+
+@Injectable()
+export class ClockWatch {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Config) private readonly config: Config,
+  ) {}
+
+  /** Looks at the clock once, and makes due what waits for a time that it had already passed. */
+  async look(): Promise<ClockLook> {
+    return this.database.transaction(async (tx) => {
+      const [row] = await tx.query<{ back_sec: number }>(MARK_CLOCK);
+      const setBackSec = row?.back_sec ?? 0;
+      if (setBackSec < SET_BACK_MIN_SEC) return { setBackSec: 0, woken: await this.wakeFromAhead(tx) };
+      const woken = await tx.query(WAKE_ALL, [this.config.worker.leaseSec + 1]);
+      for (const text of END_RESTS) await tx.query(text);
+      return { setBackSec, woken: woken.length };
+    });
+  }
+
+  private async wakeFromAhead(tx: Queryable): Promise<number> {
+    const { leaseSec, resendSec } = this.config.worker;
+    const usual = Math.max(leaseSec, resendSec, SOLID_WAIT_SEC) + 1;
+    return (await tx.query(WAKE_FROM_AHEAD, [usual, Math.max(usual, LONGEST_REST_SEC + 1)])).length;
+  }
+}

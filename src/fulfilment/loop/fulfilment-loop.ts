@@ -1,0 +1,237 @@
+/**
+ * The worker's loops: sweep what is due, wake what a job names, follow the chain, take back what has ended. Each loop
+ * limits itself; stopping waits for the runs in progress and no longer than it was told.
+ */
+import { Inject, Injectable } from '@nestjs/common';
+import { monotonicMs, sleep, withDeadline } from '../../base/clock.js';
+import { Config } from '../../config/config.js';
+import { messageOf } from '../../domain/errors.js';
+import { Log } from '../../observability/logger.js';
+import { ChainView } from '../follow/chain-view.js';
+import { ClockWatch } from './clock-watch.js';
+import { OrderAdvancer } from './order-advancer.js';
+import { Follower } from '../follow/follower.js';
+import { StartupGate } from './startup-gate.js';
+import { shortBelowE6, TOP_UP_TIME_LEFT_MS } from '../plan/running-rentals.js';
+import { OrderClaims } from './order-claims.js';
+import type { ClaimedOrder } from './claimed-order.js';
+
+/** Batches in progress at once: one that waits for a slow node must not hold up the others. */
+const LANES = 4;
+/** Woken orders waiting for their turn; beyond this the sweep finds them. */
+const WOKEN_MAX = 10_000;
+const FAULT_PAUSE_MS = 500;
+/** Batches of ended rentals at once, of their own, so that neither they nor following the chain wait for a free lane. */
+const ENDING_LANES = 2;
+/** A batch that takes longer is stuck: its leases run out, and another worker goes on. */
+const RUN_MAX_MS = 120_000;
+const RENEWALS_PER_LEASE = 3;
+/** How often the database's clock is looked at. */
+const CLOCK_LOOK_MS = 10_000;
+/** A pass takes well under a second; longer than this it does not advance. */
+const BEHIND_MAX_SEC = 30;
+
+@Injectable()
+export class FulfilmentLoop {
+  private readonly stopping = new AbortController();
+  private readonly woken = new Set<bigint>();
+  private readonly running = new Set<Promise<void>>();
+  private readonly ending = new Set<Promise<void>>();
+  private nudge = new AbortController();
+  private loops: Promise<void>[] = [];
+  private isPastKnown = false;
+  /** When the sweep last looked at the database, for readiness. */
+  private sweptAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(
+    @Inject(OrderClaims) private readonly work: OrderClaims,
+    @Inject(OrderAdvancer) private readonly fulfiller: OrderAdvancer,
+    @Inject(Follower) private readonly follower: Follower,
+    @Inject(ChainView) private readonly view: ChainView,
+    @Inject(StartupGate) private readonly past: StartupGate,
+    @Inject(ClockWatch) private readonly clock: ClockWatch,
+    @Inject(Config) private readonly config: Config,
+    @Inject(Log) private readonly logger: Log,
+  ) {}
+
+  start(): void {
+    this.loops = [
+      this.sweepLoop(),
+      this.chainLoop(),
+      this.settleLoop(),
+      this.reclaimLoop(),
+      this.topUpLoop(),
+      this.clockLoop(),
+    ];
+    this.loops.push(this.past.watch(this.stopping.signal));
+  }
+
+  /** An order may be due: looked at as soon as a lane is free. */
+  wake(orderId: bigint): void {
+    if (this.woken.size < WOKEN_MAX) this.woken.add(orderId);
+    this.nudge.abort();
+  }
+
+  /** Seconds since the sweep last looked. */
+  get sweepAgeSec(): number {
+    return (monotonicMs() - this.sweptAtMs) / 1000;
+  }
+
+  /**
+   * Whether the chain's head is known and what stands in its blocks is not recorded. A head that is not known is
+   * another matter: nothing can be done about it here.
+   */
+  get isBehind(): boolean {
+    const { followAgeSec, settleAgeSec } = this.follower.behind;
+    return this.view.current !== undefined && Math.max(followAgeSec, settleAgeSec) > BEHIND_MAX_SEC;
+  }
+
+  /**
+   * Stops claiming and waits for what is in progress, at most `withinMs`; throws DeadlineError when that was too short.
+   * What is not done by then is a crash's business: leases run out by themselves.
+   */
+  async stop(withinMs: number): Promise<void> {
+    this.stopping.abort();
+    this.nudge.abort();
+    // The loops first: a claim that was on its way when the stop came begins one more run.
+    const ended = Promise.all(this.loops).then(() => Promise.all([...this.running, ...this.ending]));
+    await withDeadline(ended, withinMs, 'the work in progress');
+  }
+
+  private async sweepLoop(): Promise<void> {
+    await this.past.wait(this.stopping.signal);
+    this.isPastKnown = true;
+    while (!this.stopping.signal.aborted) {
+      this.nudge = new AbortController();
+      const pause = await this.sweep();
+      if (pause > 0) await sleep(pause, AbortSignal.any([this.nudge.signal, this.stopping.signal]));
+    }
+  }
+
+  /** Claims what is woken and what is due; returns how long to rest before the next look. */
+  private async sweep(): Promise<number> {
+    await freeLane(this.running, LANES);
+    if (this.stopping.signal.aborted) return 0;
+    const limit = this.config.worker.concurrency;
+    try {
+      const woken = [...this.woken].slice(0, limit);
+      for (const id of woken) this.woken.delete(id);
+      if (woken.length > 0) this.spawn(await this.work.claimIds(woken));
+      if (this.woken.size > 0) return 0;
+      const due = await this.work.claimDue(limit);
+      this.sweptAtMs = monotonicMs();
+      this.spawn(due);
+      return due.length === limit ? 0 : this.config.worker.sweepMs;
+    } catch (error) {
+      this.logger.error({ err: error }, 'the sweep failed');
+      return FAULT_PAUSE_MS;
+    }
+  }
+
+  private async chainLoop(): Promise<void> {
+    await this.everyPoll('the chain could not be followed', async () => {
+      await this.follower.step();
+    });
+  }
+
+  /** Beside following the chain: neither waits for the other, nor ends with the other's failure. */
+  private async settleLoop(): Promise<void> {
+    await this.everyPoll('what became solid could not be settled', () => this.follower.settle());
+  }
+
+  /** By the chain's time as last seen, whatever becomes of following it: a held row must not keep what has ended. */
+  private async reclaimLoop(): Promise<void> {
+    await this.everyPoll('ended rentals could not be claimed', async () => {
+      if (this.isPastKnown) await this.takeBack(this.view.clockMs);
+    });
+  }
+
+  /** By the latest view: what a drifting ratio made short is looked for as long as the chain can be read. */
+  private async topUpLoop(): Promise<void> {
+    await this.everyPoll('rentals that fall short could not be claimed', async () => {
+      if (this.isPastKnown) await this.topUp(this.view.clockMs);
+    });
+  }
+
+  /** A database whose clock is set back must delay nothing for long: due work would wait until it catches up. */
+  private async clockLoop(): Promise<void> {
+    const work = async (): Promise<void> => {
+      const { setBackSec, woken } = await this.clock.look();
+      if (setBackSec > 0 || woken > 0) {
+        this.logger.warn({ setBackSec, orders: woken }, 'the database’s clock was set back; what was put off is due');
+      }
+    };
+    await this.every(CLOCK_LOOK_MS, 'the database’s clock could not be looked at', work);
+  }
+
+  private async everyPoll(failure: string, work: () => Promise<void>): Promise<void> {
+    await this.every(this.config.chain.pollMs, failure, work);
+  }
+
+  private async every(restMs: number, failure: string, work: () => Promise<void>): Promise<void> {
+    while (!this.stopping.signal.aborted) {
+      const startedAt = monotonicMs();
+      try {
+        await work();
+      } catch (error) {
+        this.logger.warn({ fault: messageOf(error) }, failure);
+      }
+      await sleep(Math.max(1, restMs - (monotonicMs() - startedAt)), this.stopping.signal);
+    }
+  }
+
+  /** Takes back what had ended by `clockMs`, as many batches at once as there are lanes, until nothing of it is left. */
+  private async takeBack(clockMs: number): Promise<void> {
+    const limit = this.config.worker.concurrency;
+    for (;;) {
+      await freeLane(this.ending, ENDING_LANES);
+      if (this.stopping.signal.aborted) return;
+      const ended = await this.work.claimEnding(clockMs, limit);
+      this.spawn(ended, this.ending);
+      if (ended.length < limit) return;
+    }
+  }
+
+  /** Claims running rentals that fall short of what was sold; one look finds none, unless the ratio has drifted. */
+  private async topUp(clockMs: number): Promise<void> {
+    const view = this.view.current;
+    if (view === undefined || view.isDisputed) return;
+    await freeLane(this.running, LANES);
+    if (this.stopping.signal.aborted) return;
+    const below = shortBelowE6(view.ratio);
+    this.spawn(await this.work.claimShort(this.config.worker.concurrency, below, clockMs + TOP_UP_TIME_LEFT_MS));
+  }
+
+  private spawn(orders: readonly ClaimedOrder[], lanes = this.running): void {
+    if (orders.length === 0) return;
+    const done = new AbortController();
+    void this.keepLeases(orders, done.signal);
+    const run = this.fulfiller
+      .advance(orders)
+      .catch((error: unknown) => {
+        this.logger.error({ err: error, orders: orders.length }, 'a run failed; its orders come again');
+      })
+      .finally(() => {
+        done.abort();
+        lanes.delete(run);
+      });
+    lanes.add(run);
+  }
+
+  /** Renews the leases of a batch until it is done, within bounds: slow nodes must not make two workers of one. */
+  private async keepLeases(orders: readonly ClaimedOrder[], done: AbortSignal): Promise<void> {
+    const everyMs = (this.config.worker.leaseSec * 1000) / RENEWALS_PER_LEASE;
+    const endsAtMs = monotonicMs() + RUN_MAX_MS;
+    for (;;) {
+      await sleep(everyMs, done);
+      if (done.aborted || monotonicMs() > endsAtMs) return;
+      await this.work.renew(orders).catch((error: unknown) => {
+        this.logger.warn({ fault: messageOf(error) }, 'leases could not be renewed');
+      });
+    }
+  }
+}
+
+async function freeLane(lanes: ReadonlySet<Promise<void>>, count: number): Promise<void> {
+  while (lanes.size >= count) await Promise.race(lanes);
+}

@@ -1,0 +1,386 @@
+/**
+ * Takes claimed orders one step further: every step of the plan for many orders at once, then back they go. The same
+ * code serves a fresh order, a resumed one after a crash, a rental's end and an undone order.
+ */
+import { Inject, Injectable } from '@nestjs/common';
+import { ChainUnavailableError, NodeError } from '../../chain/errors.js';
+import { headerOf, placeOf, solidHeaderOf, TronClient } from '../../chain/tron.client.js';
+import { Config } from '../../config/config.js';
+import { crashPoint } from '../../base/crash-point.js';
+import { Log } from '../../observability/logger.js';
+import type { Energy } from '../../domain/units.js';
+import { DELEGATION_MIN_SUN, sunForEnergy, sunOfOneEnergy } from '../../pool/energy-ratio.js';
+import { messageOf } from '../../domain/errors.js';
+import { isDatabaseAway, isLockTimeout } from '../../store/database.js';
+import { ActivationCheck } from '../plan/activation-check.js';
+import { BlockReader } from '../follow/block-reader.js';
+import { ChainView, type View } from '../follow/chain-view.js';
+import { OrderTermination } from '../plan/order-termination.js';
+import { Inclusion } from '../follow/inclusion.js';
+import { forEachConcurrently } from '../../base/concurrency.js';
+import { TransactionSender, type OrderBuild, type OrderTx } from '../send/transaction-sender.js';
+import { energyOf, isEnding, planFor, type Plan, type TxStep } from '../plan/plan.js';
+import { FulfilmentEvents } from '../fulfilment-events.js';
+import { Proofs } from '../send/proof.js';
+import { pairKey, ReclaimGuard, type Pair, type Verdict } from '../plan/reclaim-guard.js';
+import { reclaimRestMs, withheldRestMs } from '../plan/reclaim-pace.js';
+import { TransactionLog } from '../send/transaction-log.js';
+import { missingEnergy } from '../plan/running-rentals.js';
+import { WalletHealth } from '../send/wallet-health.js';
+import { OrderClaims } from './order-claims.js';
+import { tallyOf, type ClaimedLeg, type ClaimedOrder } from './claimed-order.js';
+
+/** Unsent bytes with less validity left than this are dropped and built anew. */
+const VALIDITY_LEFT_MIN_MS = 20_000;
+/** Attempts of a reclaim after which somebody should look; it is never given up. */
+const RECLAIM_ATTENTION_ATTEMPT = 3;
+/** A delegation that is missing for longer after its rental's end than a block may take to be told is a person's. */
+const SHORT_ATTENTION_MS = 60_000;
+/** Transactions asked after at once; a far node takes a tenth of a second for each. */
+const LOOK_UPS_MAX = 16;
+/** Orders ended at once, each in a transaction of its own. */
+const ENDINGS_MAX = 4;
+
+interface Planned {
+  readonly order: ClaimedOrder;
+  readonly plan: Plan;
+}
+
+/** One pass over claimed orders. */
+interface Pass {
+  readonly planned: readonly Planned[];
+  /** Has moved on and can move on at once. */
+  readonly again: Set<bigint>;
+  /** Could not be worked on; left alone for the rest of the pass, so that it holds up nobody else. */
+  readonly failed: Set<bigint>;
+  /** What the chain says of the pairs of reclaims that were about to be made. */
+  readonly verdicts: Map<string, Verdict>;
+  /** Milliseconds until an order's reclaim is worth another look. */
+  readonly rests: Map<bigint, number>;
+}
+
+@Injectable()
+export class OrderAdvancer {
+  constructor(
+    @Inject(OrderClaims) private readonly work: OrderClaims,
+    @Inject(ActivationCheck) private readonly activations: ActivationCheck,
+    @Inject(ChainView) private readonly chainView: ChainView,
+    @Inject(TransactionSender) private readonly outbound: TransactionSender,
+    @Inject(BlockReader) private readonly blocks: BlockReader,
+    @Inject(Inclusion) private readonly inclusion: Inclusion,
+    @Inject(Proofs) private readonly proofs: Proofs,
+    @Inject(OrderTermination) private readonly ending: OrderTermination,
+    @Inject(ReclaimGuard) private readonly reclaimGuard: ReclaimGuard,
+    @Inject(TransactionLog) private readonly transactionLog: TransactionLog,
+    @Inject(FulfilmentEvents) private readonly progress: FulfilmentEvents,
+    @Inject(WalletHealth) private readonly health: WalletHealth,
+    @Inject(TronClient) private readonly client: TronClient,
+    @Inject(Config) private readonly config: Config,
+    @Inject(Log) private readonly logger: Log,
+  ) {}
+
+  /** Advances orders that this process has claimed, and gives every one of them back. */
+  async advance(orders: readonly ClaimedOrder[]): Promise<void> {
+    if (orders.length === 0) return;
+    const view = this.chainView.current;
+    const { clockMs } = this.chainView;
+    const planned = orders.map((order) => ({
+      order,
+      plan: planFor(order, clockMs, this.config.worker.unresolvedSec),
+    }));
+    const pass: Pass = { planned, again: new Set(), failed: new Set(), verdicts: new Map(), rests: new Map() };
+    try {
+      await this.endWhatCannotBe(pass);
+      await this.moveWhatCannotBeDelivered(pass, view);
+      await this.sendWhatIsRecorded(pass, view);
+      if (view !== undefined) {
+        await this.findWhatWasSent(pass, view);
+        await this.topUpWhatIsShort(pass, view);
+        if (!view.isDisputed) await this.buildWhatIsMissing(pass, view);
+      }
+      await this.setAside(pass);
+    } finally {
+      const released = await this.work.release(
+        orders.map((order) => ({
+          order,
+          delayMs: pass.again.has(order.id) ? 0 : (pass.rests.get(order.id) ?? this.delayMs),
+          isEnding: isEnding(order, clockMs),
+        })),
+      );
+      this.progress.fenceLost('release', orders.length - released);
+    }
+  }
+
+  /** Until the next look at what is still under way. */
+  private get delayMs(): number {
+    return this.chainView.current === undefined ? 1000 : this.config.worker.resendSec * 1000;
+  }
+
+  /** Works on one order; what goes wrong with it alone is logged, shown to people, and ends its pass. */
+  private async guarded(pass: Pass, order: ClaimedOrder, work: () => Promise<void>): Promise<void> {
+    if (pass.failed.has(order.id)) return;
+    try {
+      await work();
+    } catch (error) {
+      // Without the database nobody gets further.
+      if (isDatabaseAway(error)) throw error;
+      pass.failed.add(order.id);
+      const orderId = order.id.toString();
+      if (isLockTimeout(error)) {
+        this.logger.warn({ orderId, fault: messageOf(error) }, 'an order waits for rows that another session holds');
+        return;
+      }
+      this.logger.error({ err: error, orderId }, 'an order could not be advanced');
+      await this.ending.callAttention(order).catch((err: unknown) => {
+        this.logger.warn({ err, orderId }, 'an order could not be marked for attention');
+      });
+    }
+  }
+
+  private async endWhatCannotBe(pass: Pass): Promise<void> {
+    // Side by side: one that waits for a held row makes a few of the others wait, not all.
+    await forEachConcurrently(pass.planned, ENDINGS_MAX, async ({ order, plan }) =>
+      this.guarded(pass, order, async () => {
+        if (plan.refund) {
+          await this.ending.refund(order, await this.activations.refundReason(order));
+          return;
+        }
+        if (plan.undo) await this.ending.undo(order);
+        await this.ending.release(order, plan.release);
+        if (plan.undo || plan.release.length > 0) pass.again.add(order.id);
+      }),
+    );
+  }
+
+  /** Legs whose wallet cannot deliver go to other wallets, if they have room; otherwise they wait. */
+  private async moveWhatCannotBeDelivered(pass: Pass, view: View | undefined): Promise<void> {
+    for (const { order, plan } of pass.planned) {
+      if (plan.move.length === 0) continue;
+      await this.guarded(pass, order, async () => {
+        const slack = view === undefined ? DELEGATION_MIN_SUN : sunOfOneEnergy(view.ratio);
+        if (await this.ending.move(order, plan.move, slack)) pass.again.add(order.id);
+      });
+    }
+  }
+
+  /** Recorded but never sent: goes on, unless it is too old or not wanted any more. */
+  private async sendWhatIsRecorded(pass: Pass, view: View | undefined): Promise<void> {
+    const go: OrderTx[] = [];
+    const drop: OrderTx[] = [];
+    for (const { order, plan } of pass.planned) {
+      if (pass.failed.has(order.id)) continue;
+      for (const step of plan.send) {
+        const isStale = view !== undefined && step.tx.expiresAtMs < view.head.timestampMs + VALIDITY_LEFT_MIN_MS;
+        if (isStale || isUnwanted(order, plan, step)) drop.push({ order, ...step });
+        else if (view !== undefined) go.push({ order, ...step });
+      }
+    }
+    const unseen = await this.unseen(drop, view);
+    await this.outbound.drop(unseen);
+    for (const { order } of unseen) pass.again.add(order.id);
+    const stuck = await this.outbound.resume(await this.permitted(pass, go, view));
+    for (const order of stuck) pass.again.add(order.id);
+  }
+
+  /**
+   * Those that no node has in a block: the record may be a restored one, of bytes that were sent since. What was signed
+   * must have expired first. What is found is left to the search for unrecorded transactions, which knows its block.
+   */
+  private async unseen(steps: readonly OrderTx[], view: View | undefined): Promise<OrderTx[]> {
+    const unseen: OrderTx[] = [];
+    await forEachConcurrently(steps, LOOK_UPS_MAX, async (step) => {
+      const { tx, order } = step;
+      const isOver = view !== undefined && view.head.timestampMs >= tx.expiresAtMs;
+      if (tx.status === 'signed' && !isOver && !order.isUndoing) return;
+      try {
+        if ((await this.client.pool.ask('a transaction', (node) => placeOf(node, tx.txid))) === undefined) {
+          unseen.push(step);
+        } else
+          this.logger.error({ orderId: order.id.toString(), txid: tx.txid }, 'recorded as never sent, but in a block');
+      } catch (error) {
+        if (!(error instanceof ChainUnavailableError)) throw error;
+      }
+    });
+    return unseen;
+  }
+
+  private async findWhatWasSent(pass: Pass, view: View): Promise<void> {
+    const steps = pass.planned.flatMap(({ order, plan }) =>
+      plan.find.map((step) => ({ order, ...step, isWanted: !isUnwanted(order, plan, step) })),
+    );
+    const resend: OrderTx[] = [];
+    await forEachConcurrently(steps, LOOK_UPS_MAX, async (step) =>
+      this.guarded(pass, step.order, async () => {
+        const found = await this.lookUp(step, view);
+        if (found === 'recorded') pass.again.add(step.order.id);
+        else if (found === 'held') return;
+        else if (view.solid.timestampMs >= step.tx.expiresAtMs) {
+          if (await this.proveDeath(step, view)) pass.again.add(step.order.id);
+        } else if (view.head.timestampMs < step.tx.expiresAtMs && step.isWanted) resend.push(step);
+      }),
+    );
+    await this.outbound.resend(await this.permitted(pass, resend, view));
+  }
+
+  /**
+   * Whether the transaction was found in a block by its own bytes, and recorded so; `held` when another session keeps
+   * it from being recorded.
+   */
+  private async lookUp(step: OrderTx, view: View): Promise<'recorded' | 'held' | 'absent'> {
+    crashPoint('lookup.before');
+    try {
+      const block = await this.client.pool.ask('a transaction', async (node) => {
+        const place = await placeOf(node, step.tx.txid);
+        const header = place && (await headerOf(node, place.blockNumber));
+        return header && (await this.blocks.read(node, header, 'full', () => Promise.resolve([step.tx.txid])));
+      });
+      crashPoint('lookup.after');
+      const found = block?.transactions.some((tx) => tx.txid === step.tx.txid && tx.succeeded) ?? false;
+      if (block === undefined || !found) return 'absent';
+      const { left } = await this.inclusion.apply(block, [step.tx.txid], view.ratio);
+      return left.length > 0 ? 'held' : 'recorded';
+    } catch (error) {
+      if (error instanceof ChainUnavailableError) return 'absent';
+      throw error;
+    }
+  }
+
+  /** Whether the transaction's fate is decided now: dead with proof, or found after all. */
+  private async proveDeath(step: OrderTx, view: View): Promise<boolean> {
+    const verdict = await this.proofs.judge(step.tx);
+    if (verdict.kind === 'dead') {
+      const ref = { id: step.tx.id, orderId: step.order.id, fence: step.order.fence };
+      const { txid, purpose, attempt } = step.tx;
+      const dead = await this.transactionLog.recordDead([{ ...ref, evidence: verdict.evidence }]);
+      if (dead.size > 0) {
+        this.progress.transactions('dead', [{ order: step.order, txid, purpose, attempt }]);
+        if (await this.isWalletsDeath(step)) await this.health.died(step.leg.walletId);
+      } else this.progress.fenceLost('dead', 1);
+      return dead.size > 0;
+    }
+    if (verdict.kind === 'found') return this.recordFound(step, verdict.blockNumber, view);
+    this.logger.debug({ orderId: step.order.id.toString(), why: verdict.why }, 'no proof yet');
+    return false;
+  }
+
+  /** Whether a death tells anything of the wallet: a delivery that some node was told of, and nobody's doing. */
+  private async isWalletsDeath({ order, tx }: OrderTx): Promise<boolean> {
+    if (tx.purpose === 'reclaim' || tx.sends === 0 || order.isUndoing) return false;
+    return tx.purpose === 'delegate' || (await this.activations.exists(order)) === false;
+  }
+
+  private async recordFound(step: OrderTx, blockNumber: number, view: View): Promise<boolean> {
+    for (const node of this.client.pool.nodes) {
+      try {
+        const header = await solidHeaderOf(node, blockNumber);
+        const block = header && (await this.blocks.read(node, header, 'solid', () => Promise.resolve([step.tx.txid])));
+        if (block?.transactions.some((tx) => tx.txid === step.tx.txid && tx.succeeded) !== true) continue;
+        const { left } = await this.inclusion.apply(block, [step.tx.txid], view.ratio);
+        return left.length === 0;
+      } catch (error) {
+        if (!(error instanceof NodeError)) throw error;
+      }
+    }
+    return false;
+  }
+
+  private async topUpWhatIsShort(pass: Pass, view: View): Promise<void> {
+    for (const { order, plan } of pass.planned) {
+      const needed = missingEnergy(order, view.ratio, this.chainView.clockMs);
+      if (needed !== undefined && !view.isDisputed && !pass.again.has(order.id)) {
+        await this.guarded(pass, order, async () => {
+          const amount = sunForEnergy(needed, view.ratio, this.config.pool.marginBps);
+          const isReserved = await this.ending.topUpRunning(order, amount, sunOfOneEnergy(view.ratio));
+          if (isReserved) pass.again.add(order.id);
+        });
+      }
+      if (!plan.topUp) continue;
+      await this.guarded(pass, order, async () => {
+        const missing = ((order.energy ?? 0n) - energyOf(order)) as Energy;
+        const amount = sunForEnergy(missing, view.ratio, this.config.pool.marginBps);
+        if (!(await this.ending.topUp(order, amount, sunOfOneEnergy(view.ratio)))) await this.ending.undo(order);
+        pass.again.add(order.id);
+      });
+    }
+  }
+
+  private async buildWhatIsMissing(pass: Pass, view: View): Promise<void> {
+    const builds: OrderBuild[] = [];
+    const isActivating = pass.planned.some(({ plan }) => plan.build.some(({ purpose }) => purpose === 'activate'));
+    const costSun = isActivating ? await this.activations.costSun() : undefined;
+    for (const { order, plan } of pass.planned) {
+      await this.guarded(pass, order, async () => {
+        if (plan.build.some((step) => step.purpose === 'reclaim' && step.attempt >= RECLAIM_ATTENTION_ATTEMPT)) {
+          await this.ending.callAttention(order);
+        }
+        for (const step of plan.build) {
+          const verdict = step.purpose === 'activate' ? await this.activations.judge(order, step, costSun) : 'build';
+          if (verdict === 'build') builds.push({ order, ...step });
+          if (verdict !== 'undo') continue;
+          await this.ending.undo(order);
+          pass.again.add(order.id);
+        }
+      });
+    }
+    const stuck = await this.outbound.launch(await this.permitted(pass, this.due(pass, builds), view), view);
+    for (const order of stuck) pass.again.add(order.id);
+  }
+
+  /** Without the reclaims that failed so often that their next attempt is not due yet. */
+  private due(pass: Pass, builds: readonly OrderBuild[]): readonly OrderBuild[] {
+    return builds.filter(({ order, leg, purpose }) => {
+      const restMs = purpose === 'reclaim' ? reclaimRestMs(tallyOf(leg, purpose)) : 0;
+      if (restMs > 0) restAtMost(pass, order, restMs);
+      return restMs === 0;
+    });
+  }
+
+  /** Without the reclaims for which too little, or nobody knows how much, stands on chain. */
+  private async permitted<T extends { readonly order: ClaimedOrder; readonly leg: ClaimedLeg }>(
+    pass: Pass,
+    steps: readonly (T & ({ readonly purpose: string } | { readonly tx: { readonly purpose: string } }))[],
+    view: View | undefined,
+  ): Promise<T[]> {
+    const reclaims = steps.filter((step) => ('tx' in step ? step.tx.purpose : step.purpose) === 'reclaim');
+    const pairs = reclaims.map(({ order, leg }) => pairOf(order, leg));
+    const unknown = pairs.filter((pair) => !pass.verdicts.has(pairKey(pair)));
+    if (view !== undefined) {
+      for (const [key, verdict] of await this.reclaimGuard.judge(unknown, view)) pass.verdicts.set(key, verdict);
+    }
+    const withheld = new Set<unknown>();
+    for (const step of reclaims) {
+      const verdict = pass.verdicts.get(pairKey(pairOf(step.order, step.leg)));
+      if (verdict === 'covered') continue;
+      withheld.add(step);
+      const lateMs = this.chainView.clockMs - (step.order.endsAtMs ?? this.chainView.clockMs);
+      restAtMost(pass, step.order, withheldRestMs(lateMs));
+      if (verdict === 'short' && lateMs > SHORT_ATTENTION_MS) await this.ending.callAttention(step.order);
+    }
+    return steps.filter((step) => !withheld.has(step));
+  }
+
+  /** Orders of which a transaction is neither found nor proven dead for ten minutes: `unresolved`. */
+  private async setAside(pass: Pass): Promise<void> {
+    for (const { order, plan } of pass.planned) {
+      const isOverdue = plan.find.some(({ tx }) => tx.ageSec > this.config.worker.unresolvedSec);
+      if (!isOverdue || pass.again.has(order.id)) continue;
+      await this.guarded(pass, order, async () => {
+        if (order.status === 'placed' && !order.isUndoing) await this.ending.markUnresolved(order);
+        else if (!order.needsAttention) await this.ending.callAttention(order);
+      });
+    }
+  }
+}
+
+function pairOf(order: ClaimedOrder, leg: ClaimedLeg): Pair {
+  return { walletId: leg.walletId, walletAddress: leg.walletAddress, receiver: order.receiver };
+}
+
+function restAtMost(pass: Pass, order: ClaimedOrder, ms: number): void {
+  pass.rests.set(order.id, Math.min(ms, pass.rests.get(order.id) ?? ms));
+}
+
+/** An order that is being undone, or a rental that has ended, wants no delivery any more; what may be on its way already is waited for, not sent on. */
+function isUnwanted(order: ClaimedOrder, plan: Plan, step: TxStep): boolean {
+  return (order.isUndoing || plan.undo || plan.unwanted.has(step.leg)) && step.tx.purpose !== 'reclaim';
+}

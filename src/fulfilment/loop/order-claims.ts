@@ -1,0 +1,439 @@
+/**
+ * The queue of record: claims due orders under a lease and a fence, reads them whole, and gives them back with the
+ * time of their next run. Only the database's clock counts here; only the chain's for rental ends (Contract 9).
+ */
+import { Inject, Injectable } from '@nestjs/common';
+import { sleep } from '../../base/clock.js';
+import { Config } from '../../config/config.js';
+import { crashPoint } from '../../base/crash-point.js';
+import { sun, type Energy } from '../../domain/units.js';
+import type { ChainTxPurpose, ChainTxStatus, LegStatus, OrderKind, OrderStatus } from '../../domain/order-state.js';
+import { Database } from '../../store/database.js';
+import type { Tally, ClaimedLeg, ClaimedOrder, ClaimedTx } from './claimed-order.js';
+
+/**
+ * A claimed order is due again when its lease ends: a worker that dies leaves nothing to find but that. Any other
+ * next_run_at at the release was set by somebody who woke it meanwhile.
+ */
+const CLAIMED = `
+  SET lease_until = due.until, next_run_at = due.until, fence = o.fence + 1
+  FROM due WHERE o.id = due.id
+  RETURNING o.id, o.fence`;
+
+/**
+ * What waits for solid blocks alone is moved on by the follower of the chain, within about a minute. This is when it is
+ * looked at in case nobody did: every look costs a claim, a read and a release, and there is nothing else to be done.
+ */
+export const SOLID_WAIT = `interval '3 minutes'`;
+
+/**
+ * Nothing is claimed on a server that may have lost commits, or from data that was read back, until its past was
+ * searched: asked in the claim itself, since a failover may come between any two statements.
+ */
+export const PAST_IS_KNOWN = `(SELECT coalesce(server_mark = server_mark(), true) AND search_until IS NULL FROM reconcile_state)`;
+
+const UNTIL = `clock_timestamp() + $1 * interval '1 second' AS until`;
+
+// Due by the statement's own time: clock_timestamp(), which may change from row to row, has the whole index read.
+
+const CLAIM_DUE = {
+  name: 'claim_due',
+  text: `WITH due AS (
+    SELECT id, ${UNTIL} FROM orders
+     WHERE next_run_at <= statement_timestamp() AND (lease_until IS NULL OR lease_until < statement_timestamp())
+       AND ${PAST_IS_KNOWN}
+     ORDER BY next_run_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+  UPDATE orders o ${CLAIMED}`,
+};
+
+const CLAIM_IDS = {
+  name: 'claim_ids',
+  text: `WITH due AS (
+    SELECT id, ${UNTIL} FROM orders
+     WHERE id = ANY ($2::bigint[]) AND next_run_at <= statement_timestamp()
+       AND (lease_until IS NULL OR lease_until < statement_timestamp())
+       AND ${PAST_IS_KNOWN}
+     ORDER BY id FOR UPDATE SKIP LOCKED)
+  UPDATE orders o ${CLAIMED}`,
+};
+
+/** Rentals whose end the head has reached; next_run_at is null until their return begins. */
+const CLAIM_ENDING = {
+  name: 'claim_ending',
+  text: `WITH due AS (
+    SELECT id, ${UNTIL} FROM orders
+     WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL AND ends_at <= $3
+       AND next_run_at IS NULL AND (lease_until IS NULL OR lease_until < statement_timestamp())
+       AND ${PAST_IS_KNOWN}
+     ORDER BY ends_at LIMIT $2 FOR UPDATE SKIP LOCKED)
+  UPDATE orders o ${CLAIMED}`,
+};
+
+/**
+ * Running rentals whose stake, for each energy sold, is worth too little by now ($3), and which go on beyond $4. Read
+ * from an index by just that figure, so that looking costs nothing while all is well.
+ */
+const CLAIM_SHORT = {
+  name: 'claim_short',
+  text: `WITH due AS (
+    SELECT id, ${UNTIL} FROM orders
+     WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL AND sun_per_energy_e6 < $3
+       AND ends_at > $4 AND next_run_at IS NULL AND (lease_until IS NULL OR lease_until < statement_timestamp())
+       AND (top_up_after IS NULL OR top_up_after <= statement_timestamp())
+       AND ${PAST_IS_KNOWN}
+     ORDER BY sun_per_energy_e6 LIMIT $2 FOR UPDATE SKIP LOCKED)
+  UPDATE orders o ${CLAIMED}`,
+};
+
+const LOAD_ORDERS = {
+  name: 'load_orders',
+  text: `SELECT id, project_id, kind, status, receive_address, energy, credits, settled, undoing, needs_attention,
+      ends_at, fence, request_id, extract(epoch FROM clock_timestamp() - created_at)::float8 AS age_sec
+    FROM orders WHERE id = ANY ($1::bigint[])`,
+};
+
+const LOAD_LEGS = {
+  name: 'load_legs',
+  text: `SELECT l.id, l.order_id, l.leg_no, l.wallet_id, w.address, w.permission_id, w.key_address, w.sign_failures,
+      w.delivery_fault IS NULL AND w.wallet_fault IS NULL AS can_deliver, l.top_up, l.amount_sun, l.energy, l.status,
+      l.closed_at IS NOT NULL AS closed, extract(epoch FROM clock_timestamp() - l.changed_at)::float8 AS age_sec
+    FROM leg l JOIN pool_wallet w ON w.id = l.wallet_id WHERE l.order_id = ANY ($1::bigint[]) ORDER BY l.order_id, l.leg_no`,
+};
+
+const LOAD_TXS = {
+  name: 'load_txs',
+  text: `SELECT id, leg_id, purpose, attempt, status, txid, raw_data, signature, ref_block_number, expires_at,
+      block_number, block_id, sends, extract(epoch FROM clock_timestamp() - created_at)::float8 AS age_sec
+    FROM chain_tx WHERE order_id = ANY ($1::bigint[]) AND status NOT IN ('dead', 'dropped') ORDER BY id`,
+};
+
+/** A reclaim is never given up, so that its attempts may be many: they are counted where they lie. */
+const LOAD_TALLIES = {
+  name: 'load_tallies',
+  text: `SELECT t.leg_id, t.purpose, max(t.attempt) AS attempts,
+      count(*) FILTER (WHERE t.status = 'dead' AND t.sends > 0)::int AS deaths,
+      count(*) FILTER (WHERE t.created_at >= l.changed_at)::int AS recent,
+      extract(epoch FROM clock_timestamp() - max(t.created_at))::float8 AS last_age_sec
+    FROM chain_tx t JOIN leg l ON l.id = t.leg_id
+    WHERE t.order_id = ANY ($1::bigint[]) AND t.status IN ('dead', 'dropped') GROUP BY t.leg_id, t.purpose`,
+};
+
+/** Rows held in order of id. Those that another session holds are passed over, so that one holds up no other. */
+const HELD = `SELECT o.id, v.delay_ms, v.is_ending FROM orders o
+    JOIN unnest($1::bigint[], $2::int[], $3::int[], $4::boolean[]) AS v(id, fence, delay_ms, is_ending)
+      ON o.id = v.id AND o.fence = v.fence
+    ORDER BY o.id FOR NO KEY UPDATE OF o SKIP LOCKED`;
+
+/**
+ * Gives a claimed order back. Its next run follows from the state it is in by then, which others (the block follower)
+ * may have moved on meanwhile: a running rental waits for the chain's clock alone, unless its end has come or a top-up is
+ * on its way; what stands
+ * in blocks waits until they are solid; any other that was woken while it was leased keeps the earlier time.
+ */
+const RELEASE = {
+  name: 'release_orders',
+  text: `WITH held AS (${HELD})
+    UPDATE orders o SET lease_until = NULL, next_run_at = CASE
+      WHEN o.status = 'refunded' OR (o.settled AND o.kind = 'activation') OR (o.kind = 'rental' AND NOT EXISTS (
+             SELECT FROM leg WHERE order_id = o.id AND status NOT IN ('reclaimed', 'released'))) AND NOT o.undoing THEN NULL
+      WHEN o.status = 'delivered' AND o.settled AND NOT held.is_ending AND NOT EXISTS (
+             SELECT FROM chain_tx WHERE order_id = o.id AND purpose = 'reclaim') AND NOT EXISTS (
+             SELECT FROM leg WHERE order_id = o.id AND status IN ('reserved', 'placed')) THEN NULL
+      WHEN NOT o.undoing AND (o.status = 'delivered' AND NOT o.settled OR o.reclaimed_at IS NOT NULL)
+        THEN clock_timestamp() + ${SOLID_WAIT}
+      WHEN o.next_run_at IS DISTINCT FROM o.lease_until
+        THEN least(o.next_run_at, clock_timestamp() + held.delay_ms * interval '1 millisecond')
+      ELSE clock_timestamp() + held.delay_ms * interval '1 millisecond' END
+    FROM held WHERE o.id = held.id RETURNING o.id`,
+};
+
+/** Only while the order is still leased: a renewal that comes after the release must not take it back. */
+const RENEW = {
+  name: 'renew_leases',
+  text: `WITH held AS (
+      SELECT o.id, clock_timestamp() + $3 * interval '1 second' AS until FROM orders o
+        JOIN unnest($1::bigint[], $2::int[]) AS v(id, fence) ON o.id = v.id AND o.fence = v.fence
+       WHERE o.lease_until IS NOT NULL ORDER BY o.id FOR NO KEY UPDATE OF o SKIP LOCKED)
+    UPDATE orders o SET lease_until = held.until,
+        next_run_at = CASE WHEN o.next_run_at IS NOT DISTINCT FROM o.lease_until THEN held.until ELSE o.next_run_at END
+      FROM held WHERE o.id = held.id AND o.lease_until IS NOT NULL`,
+};
+
+const STILL_OURS = {
+  name: 'still_ours',
+  text: `SELECT o.id FROM orders o JOIN unnest($1::bigint[], $2::int[]) AS v(id, fence) ON o.id = v.id AND o.fence = v.fence`,
+};
+
+/** Rests before each try to give back what another session holds; those of our own end within milliseconds. */
+const RELEASE_RESTS_MS = [0, 20, 100, 500];
+
+interface OrderRow {
+  id: bigint;
+  project_id: string;
+  kind: OrderKind;
+  status: OrderStatus;
+  receive_address: string;
+  energy: Energy | null;
+  credits: bigint;
+  settled: boolean;
+  undoing: boolean;
+  needs_attention: boolean;
+  ends_at: Date | null;
+  fence: number;
+  request_id: string | null;
+  age_sec: number;
+}
+
+interface LegRow {
+  id: bigint;
+  order_id: bigint;
+  leg_no: number;
+  wallet_id: number;
+  address: string;
+  permission_id: number;
+  key_address: string;
+  sign_failures: number;
+  can_deliver: boolean;
+  top_up: boolean;
+  amount_sun: bigint;
+  energy: Energy | null;
+  status: LegStatus;
+  closed: boolean;
+  age_sec: number;
+}
+
+interface TxRow {
+  id: bigint;
+  leg_id: bigint;
+  purpose: ChainTxPurpose;
+  attempt: number;
+  status: ChainTxStatus;
+  txid: Buffer;
+  raw_data: Buffer;
+  signature: Buffer | null;
+  ref_block_number: bigint;
+  expires_at: Date;
+  block_number: bigint | null;
+  block_id: Buffer | null;
+  sends: number;
+  age_sec: number;
+}
+
+interface TallyRow {
+  leg_id: bigint;
+  purpose: ChainTxPurpose;
+  attempts: number;
+  deaths: number;
+  recent: number;
+  last_age_sec: number;
+}
+
+function toTally({ purpose, attempts, deaths, recent, last_age_sec: lastAgeSec }: TallyRow): Tally {
+  return { purpose, attempts, deaths, recent, lastAgeSec };
+}
+
+function toTx(row: TxRow): ClaimedTx {
+  return {
+    id: row.id,
+    legId: row.leg_id,
+    purpose: row.purpose,
+    attempt: row.attempt,
+    status: row.status,
+    txid: row.txid.toString('hex'),
+    rawData: row.raw_data,
+    signature: row.signature ?? undefined,
+    refBlockNumber: Number(row.ref_block_number),
+    expiresAtMs: row.expires_at.getTime(),
+    blockNumber: row.block_number === null ? undefined : Number(row.block_number),
+    blockId: row.block_id?.toString('hex'),
+    sends: row.sends,
+    ageSec: row.age_sec,
+  };
+}
+
+function toLeg(row: LegRow, txs: readonly ClaimedTx[], tallies: readonly Tally[]): ClaimedLeg {
+  return {
+    id: row.id,
+    legNo: row.leg_no,
+    walletId: row.wallet_id,
+    walletAddress: row.address,
+    permissionId: row.permission_id,
+    keyAddress: row.key_address,
+    canDeliver: row.can_deliver,
+    isTopUp: row.top_up,
+    signFailures: row.sign_failures,
+    amountSun: sun(row.amount_sun),
+    energy: row.energy ?? undefined,
+    status: row.status,
+    isClosed: row.closed,
+    ageSec: row.age_sec,
+    txs,
+    tallies,
+  };
+}
+
+function toOrder(row: OrderRow, fence: number, legs: readonly ClaimedLeg[]): ClaimedOrder {
+  return {
+    id: row.id,
+    projectId: row.project_id,
+    kind: row.kind,
+    status: row.status,
+    receiver: row.receive_address,
+    energy: row.energy ?? undefined,
+    credits: row.credits,
+    isSettled: row.settled,
+    isUndoing: row.undoing,
+    needsAttention: row.needs_attention,
+    endsAtMs: row.ends_at?.getTime(),
+    ageSec: row.age_sec,
+    fence,
+    requestId: row.request_id ?? undefined,
+    legs,
+  };
+}
+
+function groupBy<K, V>(items: readonly V[], keyOf: (item: V) => K): Map<K, V[]> {
+  const groups = new Map<K, V[]>();
+  for (const item of items) {
+    const group = groups.get(keyOf(item));
+    if (group === undefined) groups.set(keyOf(item), [item]);
+    else group.push(item);
+  }
+  return groups;
+}
+
+interface Claim {
+  readonly id: bigint;
+  readonly fence: number;
+}
+
+export interface Released {
+  readonly order: ClaimedOrder;
+  /** Until the next run of an order that is still under way. */
+  readonly delayMs: number;
+  /** A rental whose end the head has reached. */
+  readonly isEnding: boolean;
+}
+
+@Injectable()
+export class OrderClaims {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Config) private readonly config: Config,
+  ) {}
+
+  /** Claims and reads up to `limit` orders that are due by the database's clock, oldest first. */
+  async claimDue(limit: number): Promise<ClaimedOrder[]> {
+    crashPoint('claim.before');
+    const claims = await this.database.query<Claim>(CLAIM_DUE, [this.config.worker.leaseSec, limit]);
+    crashPoint('claim.after');
+    return this.load(claims);
+  }
+
+  /** Claims and reads those of `ids` that are due. */
+  async claimIds(ids: readonly bigint[]): Promise<ClaimedOrder[]> {
+    crashPoint('claim-woken.before');
+    const claims = await this.database.query<Claim>(CLAIM_IDS, [this.config.worker.leaseSec, ids]);
+    crashPoint('claim-woken.after');
+    return this.load(claims);
+  }
+
+  /** Claims and reads up to `limit` rentals that have ended by the chain's clock. */
+  async claimEnding(clockMs: number, limit: number): Promise<ClaimedOrder[]> {
+    crashPoint('claim-ending.before');
+    const claims = await this.database.query<Claim>(CLAIM_ENDING, [
+      this.config.worker.leaseSec,
+      limit,
+      new Date(clockMs),
+    ]);
+    crashPoint('claim-ending.after');
+    return this.load(claims);
+  }
+
+  /** Claims and reads up to `limit` running rentals that fall short of what was sold, the shortest first. */
+  async claimShort(limit: number, shortBelowE6: bigint, endsAfterMs: number): Promise<ClaimedOrder[]> {
+    crashPoint('claim-ending.before');
+    const claims = await this.database.query<Claim>(CLAIM_SHORT, [
+      this.config.worker.leaseSec,
+      limit,
+      shortBelowE6,
+      new Date(endsAfterMs),
+    ]);
+    crashPoint('claim-ending.after');
+    return this.load(claims);
+  }
+
+  /** Holds claimed orders for another lease; those that somebody else has claimed since stay theirs. */
+  async renew(orders: readonly ClaimedOrder[]): Promise<void> {
+    await this.database.query(RENEW, [
+      orders.map((order) => order.id),
+      orders.map((order) => order.fence),
+      this.config.worker.leaseSec,
+    ]);
+  }
+
+  /**
+   * Gives orders back, each with its next run; returns how many were still ours to give. One whose row another session
+   * goes on holding stays leased: it is due again when the lease ends.
+   */
+  async release(orders: readonly Released[]): Promise<number> {
+    if (orders.length === 0) return 0;
+    crashPoint('release.before');
+    let left = [...orders];
+    let lost = 0;
+    for (const restMs of RELEASE_RESTS_MS) {
+      if (restMs > 0) await sleep(restMs);
+      const released = await this.releaseFree(left);
+      const kept = left.filter(({ order }) => !released.has(order.id));
+      if (kept.length === 0) break;
+      left = await this.stillOurs(kept);
+      lost += kept.length - left.length;
+      if (left.length === 0) break;
+    }
+    crashPoint('release.after');
+    return orders.length - lost;
+  }
+
+  private async releaseFree(orders: readonly Released[]): Promise<Set<bigint>> {
+    const rows = await this.database.query<{ id: bigint }>(RELEASE, [
+      orders.map(({ order }) => order.id),
+      orders.map(({ order }) => order.fence),
+      orders.map(({ delayMs }) => Math.round(delayMs)),
+      orders.map(({ isEnding }) => isEnding),
+    ]);
+    return new Set(rows.map(({ id }) => id));
+  }
+
+  private async stillOurs(orders: readonly Released[]): Promise<Released[]> {
+    const params = [orders.map(({ order }) => order.id), orders.map(({ order }) => order.fence)];
+    const rows = await this.database.query<{ id: bigint }>(STILL_OURS, params);
+    const ours = new Set(rows.map(({ id }) => id));
+    return orders.filter(({ order }) => ours.has(order.id));
+  }
+
+  /** Reads claimed orders whole, under the fence of their claim. */
+  private async load(claims: readonly Claim[]): Promise<ClaimedOrder[]> {
+    if (claims.length === 0) return [];
+    const ids = claims.map((claim) => claim.id);
+    const [orders, legs, txs, tallies] = await Promise.all([
+      this.database.query<OrderRow>(LOAD_ORDERS, [ids]),
+      this.database.query<LegRow>(LOAD_LEGS, [ids]),
+      this.database.query<TxRow>(LOAD_TXS, [ids]),
+      this.database.query<TallyRow>(LOAD_TALLIES, [ids]),
+    ]);
+    crashPoint('load.after');
+    const fences = new Map(claims.map((claim) => [claim.id, claim.fence]));
+    const txsOf = groupBy(txs, (row) => row.leg_id);
+    const talliesOf = groupBy(tallies, (row) => row.leg_id);
+    const legsOf = groupBy(legs, (row) => row.order_id);
+    return orders.map((row) =>
+      toOrder(
+        row,
+        fences.get(row.id) ?? row.fence,
+        (legsOf.get(row.id) ?? []).map((leg) =>
+          toLeg(leg, (txsOf.get(leg.id) ?? []).map(toTx), (talliesOf.get(leg.id) ?? []).map(toTally)),
+        ),
+      ),
+    );
+  }
+}

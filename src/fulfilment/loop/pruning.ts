@@ -1,0 +1,88 @@
+/**
+ * Lets go of what only people read once it is old: what nodes said to broadcasts, and the moves of orders. A little at
+ * a time, oldest first. Never touches money, orders, legs or chain transactions: those are kept for ever.
+ */
+import { Inject, Injectable } from '@nestjs/common';
+import { Counter } from 'prom-client';
+import { Config } from '../../config/config.js';
+import { messageOf } from '../../domain/errors.js';
+import { Log } from '../../observability/logger.js';
+import { Metrics } from '../../observability/metrics.js';
+import { Repeater } from '../../base/repeat.js';
+import { Database } from '../../store/database.js';
+
+/** A statement takes milliseconds, so that nobody waits for it. */
+const BATCH = 1000;
+const IDLE_MS = 60_000;
+const BUSY_MS = 100;
+
+/**
+ * Ids grow with time, so only the oldest rows are looked at: an index on the time would cost every write for this
+ * alone. Workers that come at once take different rows.
+ */
+const PRUNE_BROADCASTS = {
+  name: 'prune_broadcasts',
+  text: `WITH oldest AS (SELECT id, sent_at FROM broadcast ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED)
+    DELETE FROM broadcast b USING oldest
+     WHERE b.id = oldest.id AND oldest.sent_at < clock_timestamp() - $1 * interval '1 day' RETURNING b.id`,
+};
+
+const PRUNE_EVENTS = {
+  name: 'prune_events',
+  text: `WITH oldest AS (SELECT id, at FROM order_event ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED)
+    DELETE FROM order_event e USING oldest
+     WHERE e.id = oldest.id AND oldest.at < clock_timestamp() - $1 * interval '1 day' RETURNING e.id`,
+};
+
+const KEPT = [
+  { table: 'broadcast', days: 'broadcastsDays', statement: PRUNE_BROADCASTS },
+  { table: 'order_event', days: 'eventsDays', statement: PRUNE_EVENTS },
+] as const;
+
+@Injectable()
+export class Pruning {
+  private readonly pruned: Counter<'table'>;
+  private readonly repeater: Repeater;
+
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Config) private readonly config: Config,
+    @Inject(Metrics) metrics: Metrics,
+    @Inject(Log) log: Log,
+  ) {
+    this.pruned = new Counter({
+      name: 'pruned_rows_total',
+      help: 'Rows let go because they were older than their retention.',
+      labelNames: ['table'],
+      registers: [metrics.registry],
+    });
+    this.repeater = new Repeater({
+      run: async () => ((await this.pruneOnce()) < BATCH ? IDLE_MS : BUSY_MS),
+      retryMs: IDLE_MS,
+      onFailure: (error) => {
+        log.warn({ fault: messageOf(error) }, 'old rows could not be let go');
+      },
+    });
+  }
+
+  start(): void {
+    void this.repeater.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.repeater.stop();
+  }
+
+  /** One bounded step; returns the most rows it took of one table. */
+  async pruneOnce(): Promise<number> {
+    let most = 0;
+    for (const { table, days, statement } of KEPT) {
+      const keptDays = this.config.retention[days];
+      if (keptDays === 0) continue;
+      const gone = await this.database.query(statement, [keptDays, BATCH]);
+      this.pruned.inc({ table }, gone.length);
+      most = Math.max(most, gone.length);
+    }
+    return most;
+  }
+}

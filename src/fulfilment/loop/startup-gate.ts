@@ -1,0 +1,116 @@
+/**
+ * Whether the records can know what stands on chain. They may have lost commits (a failover, a restored backup, a copy of
+ * the disk): then nothing is built, dropped, refunded or ended until the reconciler has searched the chain for what they
+ * lack, however long that takes.
+ */
+import { Inject, Injectable } from '@nestjs/common';
+import { solidHeadOf, TronClient } from '../../chain/tron.client.js';
+import { sleep } from '../../base/clock.js';
+import { Config } from '../../config/config.js';
+import { messageOf } from '../../domain/errors.js';
+import { Log } from '../../observability/logger.js';
+import { Database } from '../../store/database.js';
+
+/** Searched within this time, by the database's clock, the service was hardly away. */
+const ABSENCE_SEC = 600;
+const LOOK_MS = 1000;
+/** How often it is told again that nothing is fulfilled. */
+const TELL_EVERY_LOOKS = 60;
+
+const STATE = `SELECT server_mark, search_mark, search_until, scanned_at, scanned_to, server_mark() AS mark,
+    coalesce(searched_at < clock_timestamp() - $1 * interval '1 second', false) AS absent FROM reconcile_state`;
+
+/** The first worker ever takes the server for the one it was installed on. */
+const ADOPT_MARK = `UPDATE reconcile_state SET server_mark = $1 WHERE server_mark IS NULL`;
+
+const BEGIN_SEARCH = `UPDATE reconcile_state SET search_mark = $1, search_until = $2 WHERE search_mark IS DISTINCT FROM $1 RETURNING true`;
+
+const END_SEARCH = `UPDATE reconcile_state SET server_mark = $1, search_mark = NULL, search_until = NULL
+  WHERE search_mark = $1 AND scanned_at >= search_until RETURNING true`;
+
+interface State {
+  readonly server_mark: string | null;
+  readonly search_mark: string | null;
+  readonly search_until: Date | null;
+  readonly scanned_at: Date | null;
+  readonly scanned_to: bigint | null;
+  readonly mark: string;
+  readonly absent: boolean;
+}
+
+@Injectable()
+export class StartupGate {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(TronClient) private readonly client: TronClient,
+    @Inject(Config) private readonly config: Config,
+    @Inject(Log) private readonly log: Log,
+  ) {}
+
+  /** Resolves once the records can know: at once after a short absence, after the search otherwise; never rejects. */
+  async wait(signal: AbortSignal): Promise<void> {
+    let target: number | undefined;
+    for (let looks = 0; !signal.aborted; looks += 1) {
+      try {
+        const state = await this.read();
+        const isSame = await this.isSameServer(state);
+        if (state.absent) target ??= await this.solidHeight();
+        if (isSame && (target === undefined || Number(state.scanned_to ?? 0n) >= target)) return;
+        if (looks % TELL_EVERY_LOOKS === 0) {
+          this.log.error(
+            { upTo: target },
+            'nothing is fulfilled before the chain was searched for what the records lack',
+          );
+        }
+      } catch (error) {
+        this.log.warn({ fault: messageOf(error) }, 'it is not known yet whether the records lack anything');
+      }
+      await sleep(LOOK_MS, signal);
+    }
+  }
+
+  /** Watches for a failover or a restore under a running worker; claims stop by themselves meanwhile. */
+  async watch(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        await this.isSameServer(await this.read());
+      } catch (error) {
+        this.log.warn({ fault: messageOf(error) }, 'it is not known whether this is still the same server');
+      }
+      await sleep(LOOK_MS, signal);
+    }
+  }
+
+  /** Whether the records are of this server and data; otherwise begins, or ends, the search of their past. */
+  async isSameServer(state: State): Promise<boolean> {
+    const { mark, server_mark: known, search_mark: searched, search_until: until } = state;
+    if (known === null) await this.database.query(ADOPT_MARK, [mark]);
+    if ((known === null || known === mark) && until === null) return true;
+    if (searched !== mark) {
+      // Whatever was sent before can only come into a block until it expires.
+      const head = await this.client.head();
+      const lastMs = head.timestampMs + this.config.chain.expirationSec * 1000;
+      const isNew = await this.database.query(BEGIN_SEARCH, [mark, new Date(lastMs)]);
+      if (isNew.length > 0) {
+        this.log.error(
+          { known, mark },
+          'another server or restored data: nothing is fulfilled before the chain was searched',
+        );
+      }
+      return false;
+    }
+    const ended = await this.database.query(END_SEARCH, [mark]);
+    if (ended.length > 0) this.log.warn({ mark }, 'the chain was searched for what the records lacked; work goes on');
+    return ended.length > 0;
+  }
+
+  async read(): Promise<State> {
+    const [state] = await this.database.query<State>(STATE, [ABSENCE_SEC]);
+    if (state === undefined) throw new Error('the row of reconcile_state is missing');
+    return state;
+  }
+
+  private async solidHeight(): Promise<number> {
+    return this.client.pool.ask('the solid head', async (node) => (await solidHeadOf(node)).number);
+  }
+}

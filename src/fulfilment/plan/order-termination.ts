@@ -1,0 +1,263 @@
+/**
+ * How an order ends undelivered: capacity given back, the order undone, the charge refunded, or, while no node
+ * answers, set aside as unresolved. Each step is one transaction under the order's fence; the database itself refuses
+ * a refund while any transaction of the order may live.
+ */
+import { Inject, Injectable } from '@nestjs/common';
+import { Ledger } from '../../billing/ledger.js';
+import { crashPoint } from '../../base/crash-point.js';
+import type { Credits, Sun } from '../../domain/units.js';
+import type { OrderKind } from '../../domain/order-state.js';
+import { TRANSACTIONS_PER_LEG } from '../../pool/bandwidth.js';
+import { LEGS_MAX } from '../../domain/order-state.js';
+import { Database, isRefusal, type Queryable } from '../../store/database.js';
+import { RECLAIM_ORDERS } from '../follow/inclusion.js';
+import { FulfilmentEvents } from '../fulfilment-events.js';
+import type { ClaimedLeg, ClaimedOrder } from '../loop/claimed-order.js';
+
+const LOCK = {
+  name: 'lock_order_fenced',
+  text: `SELECT id FROM orders WHERE id = $1 AND fence = $2 FOR NO KEY UPDATE`,
+};
+
+const RELEASE_LEGS = {
+  name: 'release_legs',
+  text: `UPDATE leg SET status = 'released', changed_at = clock_timestamp()
+    WHERE id = ANY ($1::bigint[]) AND status IN ('reserved', 'placed') RETURNING id, kind, wallet_id, amount_sun`,
+};
+
+const DROP_UNSENT = {
+  name: 'drop_unsent_of_legs',
+  text: `UPDATE chain_tx SET status = 'dropped' WHERE leg_id = ANY ($1::bigint[]) AND status IN ('built', 'signed')`,
+};
+
+/** The bound of legs counts from those there are: a move, or a top-up, may be spread as an order may. */
+const RESERVE = {
+  name: 'reserve_further',
+  text: `SELECT reserve_capacity($1, $2, $3, $4, $5,
+    (SELECT coalesce(max(leg_no), 0) FROM leg WHERE order_id = $1)::integer + ${LEGS_MAX.toString()})`,
+};
+
+const KEEP_AGE = {
+  name: 'keep_leg_age',
+  text: `UPDATE leg SET changed_at = least(changed_at, clock_timestamp() - $2 * interval '1 second')
+    WHERE order_id = $1 AND status = 'reserved'`,
+};
+
+/** Any slot of the wallet will do; the leg's id spreads them. One that nobody holds, or else the wait is
+ * bounded. A rental's two transactions are free again with its stake. */
+const RETURN_CAPACITY = {
+  name: 'return_capacity',
+  text: `UPDATE pool_slot s SET free_sun = s.free_sun + $3, free_transactions = s.free_transactions + $4 WHERE s.wallet_id = $1 AND s.slot_no = coalesce(
+      (SELECT slot_no FROM pool_slot WHERE wallet_id = $1
+        ORDER BY slot_no < $2::bigint % (SELECT count(*) FROM pool_slot WHERE wallet_id = $1), slot_no
+        LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED),
+      (SELECT min(slot_no) FROM pool_slot WHERE wallet_id = $1))`,
+};
+
+const UNDO = {
+  name: 'undo_order',
+  text: `UPDATE orders SET undoing = true WHERE id = $1 AND fence = $2 AND NOT settled RETURNING id`,
+};
+
+/** How long a top-up that failed, or for which there was no room, is not tried again. */
+const TOP_UP_REST_SEC = 30;
+
+const LOCK_RUNNING = {
+  name: 'lock_running_fenced',
+  text: `SELECT (SELECT max(leg_no) FROM leg WHERE order_id = o.id)::int AS leg_no FROM orders o
+    WHERE id = $1 AND fence = $2 AND settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL
+    FOR NO KEY UPDATE`,
+};
+
+const MARK_TOP_UP = {
+  name: 'mark_top_up',
+  text: `UPDATE leg SET top_up = true WHERE order_id = $1 AND leg_no > $2 AND status = 'reserved'`,
+};
+
+/** What stands, or is about to, for each energy sold: by it short rentals are found. */
+const RECOUNT = {
+  name: 'recount_standing',
+  text: `UPDATE orders o SET sun_per_energy_e6 = div(s.sun * 1000000, o.energy)::bigint,
+      top_up_after = clock_timestamp() + $2::int * interval '1 second'
+    FROM (SELECT order_id, sum(amount_sun) AS sun FROM leg
+           WHERE order_id = $1 AND status NOT IN ('released', 'reclaimed') GROUP BY order_id) s
+    WHERE o.id = s.order_id AND o.kind = 'rental'`,
+};
+
+const REST_TOP_UPS = {
+  name: 'rest_top_ups',
+  text: `UPDATE orders SET top_up_after = clock_timestamp() + $3::int * interval '1 second' WHERE id = $1 AND fence = $2`,
+};
+
+const REFUND = {
+  name: 'refund_order',
+  text: `UPDATE orders SET status = 'refunded', settled = true, needs_attention = false, next_run_at = NULL,
+      error_code = 'SUPPLIER_REFUSED', error = $3, delivered_at = NULL, ends_at = NULL, delivered_energy = NULL
+    WHERE id = $1 AND fence = $2 AND status <> 'refunded'
+    RETURNING extract(epoch FROM clock_timestamp() - created_at)::float8 AS age_sec`,
+};
+
+const UNRESOLVED = {
+  name: 'order_unresolved',
+  text: `UPDATE orders SET status = 'unresolved', needs_attention = true, error_code = 'SUPPLIER_UNKNOWN', error = $3
+    WHERE id = $1 AND fence = $2 AND status = 'placed' RETURNING id`,
+};
+
+const ATTENTION = {
+  name: 'order_attention',
+  text: `UPDATE orders SET needs_attention = true WHERE id = $1 AND fence = $2 AND NOT needs_attention`,
+};
+
+const UNRESOLVED_REASON = 'The chain could not be asked what became of the delegation; this resolves itself.';
+
+@Injectable()
+export class OrderTermination {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Ledger) private readonly ledger: Ledger,
+    @Inject(FulfilmentEvents) private readonly progress: FulfilmentEvents,
+  ) {}
+
+  /** Ends legs of which nothing can happen any more and gives their capacity back, once. */
+  async release(order: ClaimedOrder, legs: readonly ClaimedLeg[]): Promise<void> {
+    if (legs.length === 0) return;
+    crashPoint('give-up.before');
+    const over = await this.database.transaction(async (tx) => {
+      if (!(await this.lock(tx, order))) return [];
+      const released = await tx.query<{ id: bigint; kind: OrderKind; wallet_id: number; amount_sun: bigint }>(
+        RELEASE_LEGS,
+        [legs.map((leg) => leg.id)],
+      );
+      const sorted = [...released].sort((a, b) => a.wallet_id - b.wallet_id);
+      for (const leg of sorted) {
+        const transactions = leg.kind === 'rental' ? TRANSACTIONS_PER_LEG : 0n;
+        await tx.query(RETURN_CAPACITY, [leg.wallet_id, leg.id, leg.amount_sun, transactions]);
+      }
+      if (!order.isSettled) return [];
+      await tx.query(RECOUNT, [order.id, TOP_UP_REST_SEC]);
+      // It may have been all that the end of the rental still waited for.
+      return tx.query<{ late_sec: number | null }>(RECLAIM_ORDERS, [[order.id]]);
+    });
+    crashPoint('give-up.after');
+    for (const { late_sec: lateSec } of over) if (lateSec !== null) this.progress.reclaimed(order, lateSec);
+  }
+
+  /**
+   * Lets other wallets take legs of which nothing can happen any more: unsent bytes are dropped, the legs released, and
+   * their sun reserved anew. False when there is no room elsewhere, or another worker has the order; then nothing changes.
+   */
+  async move(order: ClaimedOrder, legs: readonly ClaimedLeg[], slackSun: Sun): Promise<boolean> {
+    crashPoint('give-up.before');
+    try {
+      const isMoved = await this.database.transaction(async (tx) => {
+        if (!(await this.lock(tx, order))) return false;
+        const ids = legs.map((leg) => leg.id);
+        await tx.query(DROP_UNSENT, [ids]);
+        const released = await tx.query<{ id: bigint; amount_sun: bigint }>(RELEASE_LEGS, [ids]);
+        if (released.length !== legs.length) throw new Error('a leg that was to be moved has been sent meanwhile');
+        // Their capacity is not given back here: of a wallet that sells nothing, it comes with the pool's next pass, and
+        // slots of two wallets locked in this order could meet those who lock them the other way.
+        const amountSun = released.reduce((sum, leg) => sum + leg.amount_sun, 0n);
+        await tx.query(RESERVE, [order.id, order.kind, order.receiver, amountSun, slackSun]);
+        if (order.isSettled) {
+          await tx.query(MARK_TOP_UP, [order.id, Math.max(...order.legs.map((leg) => leg.legNo))]);
+          await tx.query(RECOUNT, [order.id, null]);
+        }
+        // What has waited once has waited: the limit of waiting unsent is one for all its legs.
+        await tx.query(KEEP_AGE, [order.id, Math.max(...legs.map((leg) => leg.ageSec))]);
+        return true;
+      });
+      crashPoint('give-up.after');
+      if (isMoved) this.progress.moved(order, legs);
+      return isMoved;
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      return false;
+    }
+  }
+
+  /** From now on the order is taken back, whatever of it still arrives. */
+  async undo(order: ClaimedOrder): Promise<void> {
+    crashPoint('undo.before');
+    await this.database.query(UNDO, [order.id, order.fence]);
+    crashPoint('undo.after');
+  }
+
+  /** Gives the charge back and ends the order with `reason`, which its caller reads: one transaction, refused by the database unless every leg has ended. */
+  async refund(order: ClaimedOrder, reason: string): Promise<void> {
+    crashPoint('refund.before');
+    const refunded = await this.database.transaction(async (tx) => {
+      const [ended] = await tx.query<{ age_sec: number }>(REFUND, [order.id, order.fence, reason]);
+      if (ended !== undefined) await this.ledger.refund(tx, order.id, order.projectId, order.credits as Credits);
+      return ended;
+    });
+    crashPoint('refund.after');
+    if (refunded !== undefined) {
+      this.progress.orders('refunded', [{ order, kind: order.kind, ageSec: refunded.age_sec }]);
+    }
+  }
+
+  /** Sets an order aside of which nobody can say what became; a node that answers brings it back. */
+  async markUnresolved(order: ClaimedOrder): Promise<void> {
+    crashPoint('unresolved.before');
+    const moved = await this.database.query(UNRESOLVED, [order.id, order.fence, UNRESOLVED_REASON]);
+    crashPoint('unresolved.after');
+    if (moved.length > 0) this.progress.orders('unresolved', [{ order, kind: order.kind }]);
+  }
+
+  /** Shows an operator that something takes longer than it should. */
+  async callAttention(order: ClaimedOrder): Promise<void> {
+    await this.database.query(ATTENTION, [order.id, order.fence]);
+  }
+
+  /** Reserves a further leg for what is missing; false when the pool has no room for it. */
+  async topUp(order: ClaimedOrder, missingSun: Sun, slackSun: Sun): Promise<boolean> {
+    crashPoint('top-up.before');
+    try {
+      await this.database.transaction(async (tx) => {
+        if (!(await this.lock(tx, order))) return;
+        await tx.query(`SELECT reserve_capacity($1, 'rental', $2, $3, $4)`, [
+          order.id,
+          order.receiver,
+          missingSun,
+          slackSun,
+        ]);
+      });
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      return false;
+    }
+    crashPoint('top-up.after');
+    return true;
+  }
+
+  /**
+   * Reserves a further leg for a running rental that fell short, at our cost. False when the pool has no room for it,
+   * or the rental is over or in other hands; it is asked again a little later.
+   */
+  async topUpRunning(order: ClaimedOrder, amountSun: Sun, slackSun: Sun): Promise<boolean> {
+    crashPoint('top-up.before');
+    try {
+      const isReserved = await this.database.transaction(async (tx) => {
+        const [last] = await tx.query<{ leg_no: number }>(LOCK_RUNNING, [order.id, order.fence]);
+        if (last === undefined) return false;
+        await tx.query(RESERVE, [order.id, order.kind, order.receiver, amountSun, slackSun]);
+        await tx.query(MARK_TOP_UP, [order.id, last.leg_no]);
+        await tx.query(RECOUNT, [order.id, null]);
+        return true;
+      });
+      crashPoint('top-up.after');
+      if (isReserved) this.progress.toppedUp(order, amountSun);
+      return isReserved;
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      await this.database.query(REST_TOP_UPS, [order.id, order.fence, TOP_UP_REST_SEC]);
+      return false;
+    }
+  }
+
+  private async lock(tx: Queryable, order: ClaimedOrder): Promise<boolean> {
+    return (await tx.query(LOCK, [order.id, order.fence])).length === 1;
+  }
+}

@@ -1,0 +1,178 @@
+/**
+ * What stands between a reclaim and the chain. TRON merges all delegations of one wallet to one receiver, so an
+ * undelegation of what somebody else took back already would take it from another order. Before a reclaim is built or
+ * sent, the pair's sum on chain must hold everything that its open legs still have there, this one included.
+ */
+import { Inject, Injectable } from '@nestjs/common';
+import { ChainUnavailableError, NodeError } from '../../chain/errors.js';
+import type { TronNode } from '../../chain/node.js';
+import { delegatedSunAt, solidHeadOf, TronClient } from '../../chain/tron.client.js';
+import { Config } from '../../config/config.js';
+import { messageOf } from '../../domain/errors.js';
+import { Log } from '../../observability/logger.js';
+import { Database } from '../../store/database.js';
+import { solidDelegationSun } from '../../chain/solid-delegations.js';
+import { forEachConcurrently } from '../../base/concurrency.js';
+import { RecentActs } from '../follow/recent-acts.js';
+import type { View } from '../follow/chain-view.js';
+
+/** A wallet and a receiver of its delegations. */
+export interface Pair {
+  readonly walletId: number;
+  readonly walletAddress: string;
+  readonly receiver: string;
+}
+
+/** Short answers; the processes' shared request budget limits their rate. */
+const PAIR_READS_MAX = 32;
+/** Above every height. */
+const HEIGHT_MAX = 9_223_372_036_854_775_807n;
+
+/**
+ * What open legs of pairs hold of the sum at height $4. A delivery on its way counts when its block is known to be at
+ * or below it ($5 holds such ids) or may be: it expires too early to have been built after the solid block ($6). A
+ * reclaim on its way counts as not made, unless its block is known.
+ */
+const HELD = {
+  name: 'reclaim_guard_held',
+  text: `SELECT v.place::int, coalesce(sum(l.amount_sun) FILTER (WHERE
+        CASE d.status WHEN 'sending' THEN d.txid = ANY ($5::bytea[]) OR d.expires_at < $6 ELSE d.block_number <= $4 END
+        AND NOT coalesce(CASE r.status WHEN 'sending' THEN r.txid = ANY ($5::bytea[]) ELSE r.block_number <= $4 END, false)
+      ), 0)::bigint AS held
+    FROM unnest($1::integer[], $2::text[], $3::integer[]) AS v(wallet_id, receiver, place)
+    LEFT JOIN leg l ON l.wallet_id = v.wallet_id AND l.receive_address = v.receiver AND l.kind = 'rental'
+      AND l.status IN ('reserved', 'placed', 'active', 'reclaiming')
+    LEFT JOIN chain_tx d ON d.leg_id = l.id AND d.purpose = 'delegate' AND d.status IN ('sending', 'included', 'solid')
+    LEFT JOIN chain_tx r ON r.leg_id = l.id AND r.purpose = 'reclaim' AND r.status IN ('sending', 'included', 'solid')
+    GROUP BY v.place`,
+};
+
+/** A pair's sum on chain, and as of which blocks the books are to be held against it. */
+interface Reading {
+  readonly pair: Pair;
+  readonly sun: bigint;
+  readonly height: bigint;
+  readonly txids: readonly string[];
+  /** Deliveries that expire before may stand there although no block of theirs is known. */
+  readonly mayStandBefore: Date | 'infinity';
+}
+
+export type Verdicts = ReadonlyMap<string, Verdict>;
+/** `short`: the chain holds less than the open legs do. `unknown`: it could not be asked. */
+export type Verdict = 'covered' | 'short' | 'unknown';
+
+export const pairKey = (pair: Pair): string => `${pair.walletId.toString()}/${pair.receiver}`;
+
+@Injectable()
+export class ReclaimGuard {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(TronClient) private readonly client: TronClient,
+    @Inject(RecentActs) private readonly recent: RecentActs,
+    @Inject(Config) private readonly config: Config,
+    @Inject(Log) private readonly log: Log,
+  ) {}
+
+  /** Judges every pair, each asked after once however often it is named. */
+  async judge(pairs: readonly Pair[], view: View): Promise<Verdicts> {
+    const distinct = [...new Map(pairs.map((pair) => [pairKey(pair), pair])).values()];
+    if (distinct.length === 0) return new Map();
+    const verdicts = new Map<string, Verdict>(distinct.map((pair) => [pairKey(pair), 'unknown']));
+    try {
+      const { readings, uncovered } = await this.readSolid(distinct);
+      // Without the blocks since the solid one (a worker's first minute): the head's own state, more strictly.
+      if (uncovered.length > 0) readings.push(...(await this.readHead(uncovered, view)));
+      await this.compare(readings, verdicts);
+    } catch (error) {
+      if (!(error instanceof ChainUnavailableError)) throw error;
+      this.log.warn({ fault: messageOf(error) }, 'reclaims have to wait: what stands on chain could not be read');
+    }
+    return verdicts;
+  }
+
+  /** The solid sum, and on it what the blocks since then changed: exact at the height of the newest block. */
+  private async readSolid(pairs: readonly Pair[]): Promise<{ readings: Reading[]; uncovered: Pair[] }> {
+    return this.client.pool.ask('solid delegations', async (node) => {
+      const before = await solidHeadOf(node);
+      const sums = await readSums(pairs, (pair) => solidDelegationSun(node, pair.walletAddress, pair.receiver));
+      const after = await solidHeadOf(node);
+      if (after.number < before.number) throw new NodeError(node.name, 'unhealthy', 'its solid head went back');
+      const readings: Reading[] = [];
+      const uncovered: Pair[] = [];
+      for (const [pair, sun] of sums) {
+        const since = this.recent.since(before.number, pair.walletAddress);
+        if (since === undefined || since.height < after.number) uncovered.push(pair);
+        else {
+          const acts = since.acts.filter((act) => act.receiver === pair.receiver);
+          // What became solid while it was read may be in the sum or not: the lower one is taken.
+          const changes = acts.map(({ blockNumber, changeSun }) =>
+            blockNumber <= after.number && changeSun > 0n ? 0n : changeSun,
+          );
+          readings.push({
+            pair,
+            sun: changes.reduce((sum, change) => sum + change, sun),
+            height: BigInt(since.height),
+            txids: acts.map(({ txid }) => txid),
+            mayStandBefore: new Date(after.timestampMs + this.config.chain.expirationSec * 1000),
+          });
+        }
+      }
+      return { readings, uncovered };
+    });
+  }
+
+  /** The sum as of the head, with what is pending there: whatever may be in it counts as in it. */
+  private async readHead(pairs: readonly Pair[], view: View): Promise<Reading[]> {
+    return this.client.pool.ask('delegations', async (node) => {
+      const sums = await readSums(pairs, (pair) => delegatedSunAt(node, pair.walletAddress, pair.receiver));
+      await mustBeAt(node, view.head.number);
+      return sums.map(([pair, sun]) => ({ pair, sun, height: HEIGHT_MAX, txids: [], mayStandBefore: 'infinity' }));
+    });
+  }
+
+  /** Read after the chain: whatever stood there by then is recorded as sent before. */
+  private async compare(readings: readonly Reading[], verdicts: Map<string, Verdict>): Promise<void> {
+    const groups = new Map<string, Reading[]>();
+    for (const reading of readings) {
+      const key = `${reading.height.toString()}/${String(reading.mayStandBefore)}`;
+      groups.set(key, [...(groups.get(key) ?? []), reading]);
+    }
+    for (const group of groups.values()) {
+      const [first] = group;
+      if (first === undefined) continue;
+      const rows = await this.database.query<{ place: number; held: bigint }>(HELD, [
+        group.map(({ pair }) => pair.walletId),
+        group.map(({ pair }) => pair.receiver),
+        group.map((_, place) => place),
+        first.height,
+        group.flatMap(({ txids }) => txids.map((txid) => Buffer.from(txid, 'hex'))),
+        first.mayStandBefore,
+      ]);
+      for (const { place, held } of rows) {
+        const reading = group[place];
+        if (reading === undefined) continue;
+        const { pair, sun } = reading;
+        verdicts.set(pairKey(pair), sun >= held ? 'covered' : 'short');
+        if (sun >= held) continue;
+        const facts = { wallet: pair.walletAddress, receiver: pair.receiver, chainSun: sun.toString() };
+        this.log.warn(
+          { ...facts, heldSun: held.toString() },
+          'a reclaim is withheld: less is delegated than open orders hold',
+        );
+      }
+    }
+  }
+}
+
+async function readSums(pairs: readonly Pair[], read: (pair: Pair) => Promise<bigint>): Promise<[Pair, bigint][]> {
+  const sums: [Pair, bigint][] = [];
+  await forEachConcurrently(pairs, PAIR_READS_MAX, async (pair) => {
+    sums.push([pair, await read(pair)]);
+  });
+  return sums;
+}
+
+async function mustBeAt(node: TronNode, height: number): Promise<void> {
+  const head = await node.readHead();
+  if (head.number < height) throw new NodeError(node.name, 'unhealthy', 'its head is behind the one that was followed');
+}

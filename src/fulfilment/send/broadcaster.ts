@@ -1,0 +1,105 @@
+/**
+ * Sends recorded bytes to nodes and keeps what they say. A node's answer, good or bad, proves nothing (TRON: a refused
+ * transaction may live in a mempool, an accepted one may vanish), so nothing here decides about an order.
+ */
+import { Inject, Injectable } from '@nestjs/common';
+import { NodeError } from '../../chain/errors.js';
+import { signedTransactionHex } from '../../chain/signed-transaction.js';
+import { TronClient } from '../../chain/tron.client.js';
+import type { TronNode } from '../../chain/node.js';
+import { crashPoint } from '../../base/crash-point.js';
+import { messageOf } from '../../domain/errors.js';
+import { forEachConcurrently } from '../../base/concurrency.js';
+import type { BroadcastRecord } from './transaction-log.js';
+
+export interface Sendable {
+  readonly id: bigint;
+  readonly rawData: Buffer;
+  readonly signature: Buffer;
+}
+
+const PARALLEL_MAX = 32;
+const MESSAGE_LENGTH_MAX = 300;
+const ACCEPTED = 'SUCCESS';
+/** TRON: in this node's mempool or chain, or only in its cache of ids; asking another node settles nothing either. */
+const KNOWN = 'DUP_TRANSACTION_ERROR';
+/** TRON: no signature, a wrong one, or one that the permission does not allow (any more). */
+export const SIGNATURE_REFUSED = 'SIGERROR';
+const TIMED_OUT = 'NO_ANSWER:timeout';
+
+@Injectable()
+export class Broadcaster {
+  constructor(@Inject(TronClient) private readonly client: TronClient) {}
+
+  /**
+   * Sends each to the best node, and to the next ones while a node does not take it. `everywhere` sends to all
+   * nodes at once: for bytes that the first sending did not bring into a block. Every attempt gives a record.
+   */
+  async send(items: readonly Sendable[], everywhere: boolean): Promise<BroadcastRecord[]> {
+    const records: BroadcastRecord[] = [];
+    await forEachConcurrently(items, PARALLEL_MAX, async (item) => {
+      records.push(...(await this.sendOne(item, this.targets(records), everywhere)));
+    });
+    return records;
+  }
+
+  /** A node that let one of many wait until its time was over is told of no more of them, unless it is the only one. */
+  private targets(records: readonly BroadcastRecord[]): readonly TronNode[] {
+    const nodes = this.client.pool.forBroadcast();
+    const mute = new Set(records.flatMap(({ node, answer }) => (answer === TIMED_OUT ? node : [])));
+    const others = nodes.filter((node) => !mute.has(node.name));
+    return others.length > 0 ? others : nodes;
+  }
+
+  private async sendOne(item: Sendable, nodes: readonly TronNode[], everywhere: boolean): Promise<BroadcastRecord[]> {
+    const hex = signedTransactionHex(item.rawData, item.signature);
+    crashPoint('broadcast.before');
+    if (everywhere) return Promise.all(nodes.map(async (node) => this.tell(node, item.id, hex)));
+    const records: BroadcastRecord[] = [];
+    for (const node of nodes) {
+      const record = await this.tell(node, item.id, hex);
+      records.push(record);
+      if (isAccepted(record.answer)) break;
+    }
+    return records;
+  }
+
+  private async tell(node: TronNode, txId: bigint, hex: string): Promise<BroadcastRecord> {
+    const record = await this.ask(node, hex);
+    crashPoint('broadcast.after');
+    return { txId, node: node.name, ...record };
+  }
+
+  private async ask(
+    node: TronNode,
+    hex: string,
+  ): Promise<{ answer: string; message: string | undefined; isSent: boolean }> {
+    try {
+      const json = await node.broadcastHex(hex);
+      const code = typeof json['code'] === 'string' ? json['code'] : json['result'] === true ? ACCEPTED : 'UNREADABLE';
+      const message = typeof json['message'] === 'string' ? readable(json['message']) : undefined;
+      return { answer: code.slice(0, 64), message: message === '' ? undefined : message, isSent: true };
+    } catch (error) {
+      const { kind, isSent } = error instanceof NodeError ? error : { kind: 'failed', isSent: true };
+      const answer = `${isSent ? 'NO_ANSWER' : 'NOT_SENT'}:${kind}`;
+      return { answer, message: messageOf(error).slice(0, MESSAGE_LENGTH_MAX), isSent };
+    }
+  }
+}
+
+/** Whether the node says that it has the transaction, which proves nothing. */
+export function isAccepted(answer: string): boolean {
+  return answer === ACCEPTED || answer === KNOWN;
+}
+
+/** Those of `items` that some node may have heard; of the others certainly nobody was told. */
+export function heardOf(items: readonly { readonly id: bigint }[], records: readonly BroadcastRecord[]): Set<bigint> {
+  const heard = new Set(records.flatMap(({ txId, isSent }) => (isSent ? txId : [])));
+  return new Set(items.flatMap(({ id }) => (heard.has(id) ? id : [])));
+}
+
+/** TRON: a refusal's message is hex unless the request was made with `visible`. */
+function readable(message: string): string {
+  const text = /^(?:[0-9a-f]{2})+$/i.test(message) ? Buffer.from(message, 'hex').toString('utf8') : message;
+  return text.slice(0, MESSAGE_LENGTH_MAX);
+}

@@ -1,0 +1,217 @@
+/**
+ * Proof that a transaction can never be included (Contract 10). TRON: a block may hold it only while its expiration is
+ * later than the parent's timestamp. One witness, solid at or past the expiration, gives every block that could hold
+ * it; THEN a second one, itself solid past the expiration, does not know it. Head first, then absence: in the other
+ * order a pause between the two questions would be a hole. Found anywhere, by anybody, ends the proof.
+ */
+import { Inject, Injectable } from '@nestjs/common';
+import type { Block, BlockHead } from '../../chain/block.js';
+import { NodeError } from '../../chain/errors.js';
+import { History } from '../../chain/history.js';
+import type { TronNode } from '../../chain/node.js';
+import { solidBlockOf, solidHeadOf, solidPlaceOf, TronClient } from '../../chain/tron.client.js';
+import { crashPoint } from '../../base/crash-point.js';
+import type { ClaimedTx } from '../loop/claimed-order.js';
+
+/** What one node said, in the order it was asked. */
+export interface Absence {
+  readonly node: string;
+  readonly solidHead: BlockHead;
+}
+
+/** Stored with the dead transaction; checkable by anyone with a node. */
+export interface DeathEvidence {
+  readonly expiresAtMs: number;
+  readonly absences: readonly Absence[];
+  /** The solid blocks of one node from the reference block to the first past the expiration, read one by one. */
+  readonly scanned: { readonly node: string; readonly from: number; readonly to: number };
+  /** Witnesses that could not be waited for any longer: the proof is one node's word. */
+  readonly away?: readonly { readonly node: string; readonly awaySec: number; readonly keepsHistory: boolean }[];
+}
+
+export type Verdict =
+  | { readonly kind: 'dead'; readonly evidence: DeathEvidence }
+  | { readonly kind: 'found'; readonly blockNumber: number }
+  | { readonly kind: 'unknown'; readonly why: string };
+
+type Answer =
+  | { readonly kind: 'absent'; readonly node: TronNode; readonly solidHead: BlockHead; readonly keepsHistory: boolean }
+  | { readonly kind: 'found'; readonly node: TronNode; readonly blockNumber: number }
+  | { readonly kind: 'unknown'; readonly why: string };
+type Absent = Extract<Answer, { kind: 'absent' }>;
+
+type Scan =
+  | { readonly kind: 'nowhere'; readonly from: number; readonly to: number }
+  | Extract<Verdict, { kind: 'found' | 'unknown' }>;
+
+/** 60 s of validity and some 57 s to solidity are about 45 blocks; far more means something else is wrong. */
+const SCAN_BLOCKS_MAX = 2_000;
+const CACHE_BLOCKS_MAX = 256;
+
+interface ScannedBlock {
+  readonly id: string;
+  readonly parentId: string;
+  readonly timestampMs: number;
+  readonly txids: ReadonlySet<string>;
+}
+
+@Injectable()
+export class Proofs {
+  /** Solid blocks never change: read once per node, kept for the neighbours' proofs. */
+  private readonly scanned = new Map<string, Promise<ScannedBlock | undefined>>();
+
+  constructor(
+    @Inject(TronClient) private readonly client: TronClient,
+    @Inject(History) private readonly history: History,
+  ) {}
+
+  /** Judges one transaction by what every witness says of it. Never throws for a node. */
+  async judge(tx: ClaimedTx): Promise<Verdict> {
+    const { agreement } = this.client.pool;
+    if (agreement.dispute !== undefined) return { kind: 'unknown', why: `disputed: ${agreement.dispute.what}` };
+    const first = await this.askAll(agreement.witnesses, tx);
+    if (first.kind !== 'absent') return first;
+    let last = 'no node answered';
+    // Whose absence is worth nothing gives no blocks either: what it keeps is not known.
+    for (const scanner of first.answers.filter(({ keepsHistory }) => keepsHistory)) {
+      const scan = await this.scan(scanner, tx);
+      if (scan.kind === 'found') return scan;
+      if (scan.kind === 'nowhere') return this.confirm(tx, scanner, scan);
+      last = scan.why;
+    }
+    const lacking = first.answers.find(({ keepsHistory }) => !keepsHistory);
+    return { kind: 'unknown', why: lacking === undefined ? last : `${lacking.node.name} keeps no history` };
+  }
+
+  /** After the blocks were read: whether enough other witnesses do not know the transaction either. */
+  private async confirm(
+    tx: ClaimedTx,
+    scanner: Absent,
+    { from, to }: Extract<Scan, { kind: 'nowhere' }>,
+  ): Promise<Verdict> {
+    const { agreement } = this.client.pool;
+    const others = agreement.witnesses.filter((node) => node !== scanner.node);
+    const second = others.length === 0 ? undefined : await this.askAll(others, tx);
+    if (second?.kind === 'found') return second;
+    const agreeing = second?.kind === 'absent' ? second.answers.filter(({ keepsHistory }) => keepsHistory) : [];
+    const isOut = (node: TronNode): boolean => this.history.lackingMs(node) > agreement.awayMaxMs;
+    if (!agreement.suffices([scanner.node, ...agreeing.map(({ node }) => node)], isOut)) {
+      return { kind: 'unknown', why: second?.kind === 'unknown' ? second.why : 'no second witness has answered' };
+    }
+    const away = agreeing.length > 0 ? [] : others;
+    return {
+      kind: 'dead',
+      evidence: {
+        expiresAtMs: tx.expiresAtMs,
+        absences: [scanner, ...agreeing].map(({ node, solidHead }) => ({ node: node.name, solidHead })),
+        scanned: { node: scanner.node.name, from, to },
+        ...(away.length > 0 && {
+          away: away.map((node) => ({
+            node: node.name,
+            awaySec: Math.round(node.awayMs / 1000),
+            keepsHistory: this.history.lackingMs(node) === 0,
+          })),
+        }),
+      },
+    };
+  }
+
+  /** What these nodes say: that somebody has it, or who does not; unknown when nobody can say yet. */
+  private async askAll(
+    nodes: readonly TronNode[],
+    tx: ClaimedTx,
+  ): Promise<Extract<Verdict, { kind: 'found' | 'unknown' }> | { kind: 'absent'; answers: readonly Absent[] }> {
+    const answers = await Promise.all(nodes.map(async (node) => this.ask(node, tx)));
+    const absent = answers.filter((answer) => answer.kind === 'absent');
+    const found = answers.find((answer) => answer.kind === 'found');
+    if (found !== undefined) {
+      const denying = absent.filter(
+        ({ solidHead, keepsHistory }) => keepsHistory && solidHead.number >= found.blockNumber,
+      );
+      // Of three or more, whoever is alone with it is the suspect; the proof ends all the same.
+      if (denying.length === 1) {
+        const nodes = [found.node, ...denying.map(({ node }) => node)];
+        this.client.pool.agreement.report(`whether transaction ${tx.txid} is in a block`, nodes);
+      }
+      return { kind: 'found', blockNumber: found.blockNumber };
+    }
+    if (absent.length > 0) return { kind: 'absent', answers: absent };
+    const unknown = answers.find((answer) => answer.kind === 'unknown');
+    return { kind: 'unknown', why: unknown?.why ?? 'no node answered' };
+  }
+
+  private async ask(node: TronNode, tx: ClaimedTx): Promise<Answer> {
+    try {
+      const { number, id, timestampMs } = await solidHeadOf(node);
+      crashPoint('proof-head.after');
+      if (timestampMs < tx.expiresAtMs)
+        return { kind: 'unknown', why: `${node.name} is not solid past the expiration` };
+      const place = await solidPlaceOf(node, tx.txid);
+      crashPoint('proof-absence.after');
+      if (place !== undefined) return { kind: 'found', node, blockNumber: place.blockNumber };
+      const keepsHistory = await this.history.keeps(node);
+      return { kind: 'absent', node, solidHead: { number, id, timestampMs }, keepsHistory };
+    } catch (error) {
+      if (error instanceof NodeError) return { kind: 'unknown', why: error.message };
+      throw error;
+    }
+  }
+
+  /**
+   * Reads every solid block that could hold the transaction, linked by parent hash, from its reference block (nor that
+   * one nor any before it may hold it) to the first past its expiration.
+   */
+  private async scan({ node, solidHead }: Absent, tx: ClaimedTx): Promise<Scan> {
+    const from = tx.refBlockNumber;
+    let previous: ScannedBlock | undefined;
+    try {
+      for (let number = from; number <= solidHead.number; number += 1) {
+        if (number - from > SCAN_BLOCKS_MAX) return { kind: 'unknown', why: 'too many blocks to scan' };
+        const block = await this.solidBlock(node, number);
+        if (block === undefined) return { kind: 'unknown', why: `${node.name} lacks a solid block` };
+        if (previous !== undefined && block.parentId !== previous.id) {
+          this.scanned.clear();
+          return { kind: 'unknown', why: `${node.name} gave blocks that do not link` };
+        }
+        if (block.txids.has(tx.txid)) return { kind: 'found', blockNumber: number };
+        previous = block;
+        if (block.timestampMs >= tx.expiresAtMs) return { kind: 'nowhere', from, to: number };
+      }
+    } catch (error) {
+      if (error instanceof NodeError) return { kind: 'unknown', why: error.message };
+      throw error;
+    }
+    return { kind: 'unknown', why: `${node.name} has no solid block past the expiration` };
+  }
+
+  /** A solid block, asked for once however many proofs want it; what was not there is asked for again. */
+  private async solidBlock(node: TronNode, number: number): Promise<ScannedBlock | undefined> {
+    const key = `${node.name}/${number.toString()}`;
+    const asked = this.scanned.get(key) ?? readSolidBlock(node, number);
+    this.scanned.set(key, asked);
+    for (const oldest of this.scanned.keys()) {
+      if (this.scanned.size <= CACHE_BLOCKS_MAX) break;
+      this.scanned.delete(oldest);
+    }
+    try {
+      const block = await asked;
+      if (block === undefined) this.scanned.delete(key);
+      return block;
+    } catch (error) {
+      this.scanned.delete(key);
+      throw error;
+    }
+  }
+}
+
+async function readSolidBlock(node: TronNode, number: number): Promise<ScannedBlock | undefined> {
+  const block: Block | undefined = await solidBlockOf(node, number);
+  return (
+    block && {
+      id: block.id,
+      parentId: block.parentId,
+      timestampMs: block.timestampMs,
+      txids: new Set(block.transactions.map((transaction) => transaction.txid)),
+    }
+  );
+}

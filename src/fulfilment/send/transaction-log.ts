@@ -1,0 +1,257 @@
+/**
+ * The only writer of chain_tx and broadcast: every step of a transaction is recorded before the next one is taken.
+ * All writes are for many at once; each takes effect only under the fence of its order's claim, and passes over rows
+ * that another session holds: those orders come again.
+ */
+import { Inject, Injectable } from '@nestjs/common';
+import { sleep } from '../../base/clock.js';
+import { crashPoint } from '../../base/crash-point.js';
+import { Database, type Queryable } from '../../store/database.js';
+import type { ChainTxPurpose } from '../../domain/order-state.js';
+
+export interface BuiltRecord {
+  readonly orderId: bigint;
+  readonly fence: number;
+  readonly legId: bigint;
+  readonly walletId: number;
+  readonly purpose: ChainTxPurpose;
+  readonly attempt: number;
+  readonly txid: string;
+  readonly rawData: Buffer;
+  readonly refBlockNumber: number;
+  readonly expiresAtMs: number;
+}
+
+export interface TxRef {
+  readonly id: bigint;
+  readonly orderId: bigint;
+  readonly fence: number;
+}
+
+export interface BroadcastRecord {
+  readonly txId: bigint;
+  readonly node: string;
+  readonly answer: string;
+  readonly message: string | undefined;
+  /** Whether the node may have heard it; false where not a byte left, or a gateway refused it. */
+  readonly isSent: boolean;
+}
+
+/**
+ * A conflict means that another live transaction of the leg exists, or the id: nothing is recorded, nothing follows.
+ * The order's row is locked, so that nobody ends a leg between this look at the fence and the insert.
+ */
+const RECORD_BUILT = {
+  name: 'record_built',
+  text: `WITH held AS (
+      SELECT o.id FROM orders o JOIN (SELECT DISTINCT * FROM unnest($1::bigint[], $2::int[])) AS v(id, fence)
+          ON o.id = v.id AND o.fence = v.fence
+       ORDER BY o.id FOR NO KEY UPDATE OF o SKIP LOCKED)
+    INSERT INTO chain_tx (order_id, leg_id, wallet_id, purpose, attempt, status, txid, raw_data, ref_block_number, expires_at)
+    SELECT v.order_id, v.leg_id, v.wallet_id, v.purpose, v.attempt, 'built', v.txid, v.raw_data, v.ref_block, v.expires_at
+      FROM unnest($1::bigint[], $3::bigint[], $4::int[], $5::text[], $6::int[], $7::bytea[], $8::bytea[],
+                  $9::bigint[], $10::timestamptz[])
+        AS v(order_id, leg_id, wallet_id, purpose, attempt, txid, raw_data, ref_block, expires_at)
+      JOIN held ON held.id = v.order_id
+    ON CONFLICT DO NOTHING RETURNING id, leg_id, purpose`,
+};
+
+const RECORD_SIGNED = {
+  name: 'record_signed',
+  text: `WITH held AS (
+      SELECT t.id, v.signature FROM unnest($1::bigint[], $2::int[], $3::bytea[]) AS v(id, fence, signature)
+        JOIN chain_tx t ON t.id = v.id JOIN orders o ON o.id = t.order_id AND o.fence = v.fence
+       WHERE t.status = 'built' ORDER BY t.id FOR NO KEY UPDATE OF t SKIP LOCKED)
+    UPDATE chain_tx t SET status = 'signed', signature = held.signature FROM held WHERE t.id = held.id RETURNING t.id`,
+};
+
+const LOCK_SIGNED = {
+  name: 'lock_signed',
+  text: `SELECT t.id FROM unnest($1::bigint[], $2::int[]) AS v(id, fence)
+      JOIN chain_tx t ON t.id = v.id JOIN orders o ON o.id = t.order_id AND o.fence = v.fence JOIN leg l ON l.id = t.leg_id
+    WHERE t.status = 'signed' ORDER BY o.id, t.id FOR NO KEY UPDATE OF o, t, l SKIP LOCKED`,
+};
+
+const MARK_SENDING = {
+  name: 'mark_sending',
+  text: `UPDATE chain_tx SET status = 'sending', sent_at = clock_timestamp(), sends = 1
+    WHERE id = ANY ($1::bigint[]) AND status = 'signed' RETURNING id, leg_id, order_id, purpose`,
+};
+
+const MOVE_LEGS = {
+  name: 'legs_on_their_way',
+  text: `UPDATE leg SET status = v.status, changed_at = clock_timestamp()
+    FROM unnest($1::bigint[], $2::text[]) AS v(id, status)
+    WHERE leg.id = v.id AND (leg.status, v.status) IN (('reserved', 'placed'), ('active', 'reclaiming'))`,
+};
+
+const MOVE_ORDERS = {
+  name: 'orders_placed',
+  text: `UPDATE orders SET status = 'placed', placed_at = clock_timestamp() WHERE id = ANY ($1::bigint[]) AND status = 'reserved'`,
+};
+
+const DROP = {
+  name: 'drop_unsent',
+  text: `WITH held AS (
+      SELECT t.id FROM unnest($1::bigint[], $2::int[]) AS v(id, fence)
+        JOIN chain_tx t ON t.id = v.id JOIN orders o ON o.id = t.order_id AND o.fence = v.fence
+       WHERE t.status IN ('built', 'signed') ORDER BY t.id FOR NO KEY UPDATE OF t SKIP LOCKED)
+    UPDATE chain_tx t SET status = 'dropped' FROM held WHERE t.id = held.id RETURNING t.id`,
+};
+
+const COUNT_SENDS = {
+  name: 'count_sends',
+  text: `UPDATE chain_tx SET sends = sends + 1, sent_at = clock_timestamp()
+    WHERE id IN (SELECT id FROM chain_tx WHERE id = ANY ($1::bigint[]) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED)`,
+};
+
+/** A first sending is counted before it is tried, so that a crash meanwhile never hides one. */
+const UNCOUNT_SENDS = {
+  name: 'uncount_sends',
+  text: `UPDATE chain_tx SET sends = sends - 1
+    WHERE id IN (SELECT id FROM chain_tx WHERE id = ANY ($1::bigint[]) AND sends > 0 ORDER BY id FOR NO KEY UPDATE SKIP LOCKED)`,
+};
+
+/** The same bytes are sent again and again; a node's answer is kept when it is a new one. */
+const RECORD_BROADCASTS = {
+  name: 'record_broadcasts',
+  text: `INSERT INTO broadcast (chain_tx_id, node, answer, message)
+    SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) AS v(tx_id, node, answer, message)
+     WHERE NOT EXISTS (SELECT FROM broadcast b WHERE b.chain_tx_id = v.tx_id AND b.node = v.node AND b.answer = v.answer)`,
+};
+
+const RECORD_DEAD = {
+  name: 'record_dead',
+  text: `WITH held AS (
+      SELECT t.id, v.evidence FROM unnest($1::bigint[], $2::int[], $3::jsonb[]) AS v(id, fence, evidence)
+        JOIN chain_tx t ON t.id = v.id JOIN orders o ON o.id = t.order_id AND o.fence = v.fence
+       WHERE t.status = 'sending' ORDER BY t.id FOR NO KEY UPDATE OF t SKIP LOCKED)
+    UPDATE chain_tx t SET status = 'dead', evidence = held.evidence FROM held WHERE t.id = held.id RETURNING t.id`,
+};
+
+/** Rests before each try to write what was passed over; sessions of our own hold rows for milliseconds. */
+const RESTS_MS = [0, 20, 100];
+
+/** Writes what can be written, and soon after once more what could not. Returns the ids written. */
+async function withSecondTries<T extends { readonly id: bigint }>(
+  refs: readonly T[],
+  write: (refs: readonly T[]) => Promise<readonly { id: bigint }[]>,
+): Promise<Set<bigint>> {
+  const written = new Set<bigint>();
+  for (const restMs of RESTS_MS) {
+    const left = refs.filter(({ id }) => !written.has(id));
+    if (left.length === 0) break;
+    if (restMs > 0) await sleep(restMs);
+    for (const { id } of await write(left)) written.add(id);
+  }
+  return written;
+}
+
+@Injectable()
+export class TransactionLog {
+  constructor(@Inject(Database) private readonly database: Database) {}
+
+  /** Records bytes and ids before anything is signed. Returns the ids of those recorded, by leg and purpose. */
+  async recordBuilt(built: readonly BuiltRecord[]): Promise<Map<string, bigint>> {
+    crashPoint('record-built.before');
+    const rows = await this.database.query<{ id: bigint; leg_id: bigint; purpose: string }>(RECORD_BUILT, [
+      built.map((record) => record.orderId),
+      built.map((record) => record.fence),
+      built.map((record) => record.legId),
+      built.map((record) => record.walletId),
+      built.map((record) => record.purpose),
+      built.map((record) => record.attempt),
+      built.map((record) => Buffer.from(record.txid, 'hex')),
+      built.map((record) => record.rawData),
+      built.map((record) => record.refBlockNumber),
+      built.map((record) => new Date(record.expiresAtMs)),
+    ]);
+    crashPoint('record-built.after');
+    return new Map(rows.map((row) => [`${row.leg_id.toString()}/${row.purpose}`, row.id]));
+  }
+
+  /** Records signatures; returns the ids that were still ours to sign. */
+  async recordSigned(signed: readonly (TxRef & { readonly signature: Buffer })[]): Promise<Set<bigint>> {
+    crashPoint('record-signed.before');
+    const recorded = await withSecondTries(signed, (some) =>
+      this.database.query<{ id: bigint }>(RECORD_SIGNED, [
+        some.map((record) => record.id),
+        some.map((record) => record.fence),
+        some.map((record) => record.signature),
+      ]),
+    );
+    crashPoint('record-signed.after');
+    return recorded;
+  }
+
+  /**
+   * Marks signed transactions as on their way, with their legs and orders, before the first byte is sent. From here
+   * on only a block or a proof of death decides. Returns the ids that may be sent.
+   */
+  async recordSending(refs: readonly TxRef[]): Promise<Set<bigint>> {
+    crashPoint('record-sending.before');
+    const marked = await withSecondTries(refs, (some) => this.database.transaction((tx) => this.markSending(tx, some)));
+    crashPoint('record-sending.after');
+    return marked;
+  }
+
+  /** Gives up what was never sent. */
+  async recordDropped(refs: readonly TxRef[]): Promise<void> {
+    if (refs.length === 0) return;
+    crashPoint('drop.before');
+    await this.database.query(DROP, [refs.map((ref) => ref.id), refs.map((ref) => ref.fence)]);
+    crashPoint('drop.after');
+  }
+
+  /**
+   * Records what nodes said to a broadcast, for people; nothing follows from it. `resent` are one sending further;
+   * of `unheard` nobody was told, so that their first sending was none.
+   */
+  async recordBroadcasts(
+    records: readonly BroadcastRecord[],
+    { resent = [], unheard = [] }: { readonly resent?: readonly bigint[]; readonly unheard?: readonly bigint[] },
+  ): Promise<void> {
+    crashPoint('record-broadcast.before');
+    if (resent.length > 0) await this.database.query(COUNT_SENDS, [resent]);
+    if (unheard.length > 0) await this.database.query(UNCOUNT_SENDS, [unheard]);
+    if (records.length > 0) {
+      await this.database.query(RECORD_BROADCASTS, [
+        records.map((record) => record.txId),
+        records.map((record) => record.node),
+        records.map((record) => record.answer),
+        records.map((record) => record.message ?? null),
+      ]);
+    }
+    crashPoint('record-broadcast.after');
+  }
+
+  /** Records proofs of death; returns the ids that were still undecided. */
+  async recordDead(proofs: readonly (TxRef & { readonly evidence: object })[]): Promise<Set<bigint>> {
+    crashPoint('record-dead.before');
+    const recorded = await withSecondTries(proofs, (some) =>
+      this.database.query<{ id: bigint }>(RECORD_DEAD, [
+        some.map((proof) => proof.id),
+        some.map((proof) => proof.fence),
+        some.map((proof) => JSON.stringify(proof.evidence)),
+      ]),
+    );
+    crashPoint('record-dead.after');
+    return recorded;
+  }
+
+  private async markSending(tx: Queryable, refs: readonly TxRef[]): Promise<{ id: bigint }[]> {
+    const params = [refs.map((ref) => ref.id), refs.map((ref) => ref.fence)];
+    const locked = await tx.query<{ id: bigint }>(LOCK_SIGNED, params);
+    if (locked.length === 0) return [];
+    const rows = await tx.query<{ id: bigint; leg_id: bigint; order_id: bigint; purpose: ChainTxPurpose }>(
+      MARK_SENDING,
+      [locked.map((row) => row.id)],
+    );
+    await tx.query(MOVE_LEGS, [
+      rows.map((row) => row.leg_id),
+      rows.map((row) => (row.purpose === 'reclaim' ? 'reclaiming' : 'placed')),
+    ]);
+    await tx.query(MOVE_ORDERS, [rows.map((row) => row.order_id)]);
+    return rows;
+  }
+}

@@ -1,0 +1,232 @@
+/**
+ * A transaction's way out: build → record bytes and id → sign → record → mark sending → send, many at once. Each step
+ * is on disk before the next, so a crash anywhere leaves a state that the same code goes on from.
+ */
+import { Inject, Injectable } from '@nestjs/common';
+import { Signer, signerOf } from '../../chain/keys.js';
+import { buildTransaction, type ChainAction } from '../../chain/signed-transaction.js';
+import { Config } from '../../config/config.js';
+import { crashPoint } from '../../base/crash-point.js';
+import { Log } from '../../observability/logger.js';
+import { isConnectionFault } from '../../store/database.js';
+import { Broadcaster, heardOf, isAccepted, SIGNATURE_REFUSED, type Sendable } from './broadcaster.js';
+import type { View } from '../follow/chain-view.js';
+import type { BuildStep, TxStep } from '../plan/plan.js';
+import { FulfilmentEvents, type TxNews } from '../fulfilment-events.js';
+import { TransactionLog, type BroadcastRecord, type BuiltRecord } from './transaction-log.js';
+import { WalletHealth } from './wallet-health.js';
+import type { ClaimedLeg, ClaimedOrder } from '../loop/claimed-order.js';
+
+export interface OrderBuild extends BuildStep {
+  readonly order: ClaimedOrder;
+}
+
+export interface OrderTx extends TxStep {
+  readonly order: ClaimedOrder;
+}
+
+interface Unsigned extends TxNews {
+  readonly id: bigint;
+  readonly order: ClaimedOrder;
+  readonly leg: ClaimedLeg;
+  readonly rawData: Buffer;
+}
+
+type Signed = Sendable & TxNews & { readonly order: ClaimedOrder; readonly leg: ClaimedLeg };
+
+interface Built {
+  readonly step: OrderBuild;
+  readonly record: BuiltRecord;
+}
+
+/** Spreads equal actions in one block over a minute of timestamps; legs with equal salt are 60 000 legs apart. */
+const SALT_RANGE = 60_000n;
+
+@Injectable()
+export class TransactionSender {
+  constructor(
+    @Inject(TransactionLog) private readonly log: TransactionLog,
+    @Inject(Broadcaster) private readonly broadcaster: Broadcaster,
+    @Inject(Signer) private readonly signer: Signer,
+    @Inject(WalletHealth) private readonly health: WalletHealth,
+    @Inject(FulfilmentEvents) private readonly progress: FulfilmentEvents,
+    @Inject(Config) private readonly config: Config,
+    @Inject(Log) private readonly logger: Log,
+  ) {}
+
+  /** Makes and sends new transactions. Returns the orders not delivered since their wallets were paused for it. */
+  async launch(builds: readonly OrderBuild[], view: View): Promise<readonly ClaimedOrder[]> {
+    if (builds.length === 0) return [];
+    const built = builds.flatMap((step) => this.tryToBuild(step, view) ?? []);
+    if (built.length === 0) return [];
+    crashPoint('build.after');
+    const ids = await this.log.recordBuilt(built.map(({ record }) => record));
+    const unsigned = built.flatMap(({ step, record }) => {
+      const id = ids.get(`${step.leg.id.toString()}/${step.purpose}`);
+      return id === undefined ? [] : [{ ...step, id, rawData: record.rawData, txid: record.txid }];
+    });
+    return this.signAndSend(unsigned, []);
+  }
+
+  /** Goes on with transactions that were recorded but never sent. Returns as `launch` does. */
+  async resume(steps: readonly OrderTx[]): Promise<readonly ClaimedOrder[]> {
+    const signed = steps.filter((step) => step.tx.status === 'signed');
+    const built = steps.filter((step) => step.tx.status === 'built');
+    return this.signAndSend(
+      built.map(({ order, leg, tx }) => ({ ...tx, order, leg })),
+      signed.flatMap(({ order, leg, tx }) =>
+        tx.signature === undefined ? [] : [{ ...tx, order, leg, signature: tx.signature }],
+      ),
+    );
+  }
+
+  /** Sends the same bytes again, to every node: they can only ever be included once. */
+  async resend(steps: readonly OrderTx[]): Promise<void> {
+    const items = steps.flatMap(({ leg, tx }) =>
+      tx.signature === undefined ? [] : [{ id: tx.id, leg, rawData: tx.rawData, signature: tx.signature }],
+    );
+    if (items.length === 0) return;
+    const records = await this.broadcaster.send(items, true);
+    this.progress.answered(records);
+    await this.log.recordBroadcasts(records, { resent: [...heardOf(items, records)] });
+    await this.noteRefusals(items, records);
+  }
+
+  /** Gives up what was never sent; nobody outside has seen it. */
+  async drop(steps: readonly OrderTx[]): Promise<void> {
+    await this.log.recordDropped(steps.map(({ order, tx }) => ({ id: tx.id, orderId: order.id, fence: order.fence })));
+  }
+
+  /** One that cannot be built must not hold up the others; its leg is given up when that lasts. */
+  private tryToBuild(step: OrderBuild, view: View): Built | undefined {
+    try {
+      return { step, record: this.build(step, view) };
+    } catch (error) {
+      this.logger.error({ err: error, orderId: step.order.id.toString(), purpose: step.purpose }, 'not built');
+      return undefined;
+    }
+  }
+
+  private build(step: OrderBuild, view: View): BuiltRecord {
+    const { order, leg, purpose, attempt } = step;
+    const expiresAtMs = view.head.timestampMs + this.config.chain.expirationSec * 1000;
+    const { rawData, txid } = buildTransaction(actionOf(order, leg, purpose), {
+      permissionId: leg.permissionId,
+      reference: view.solid,
+      expiresAtMs,
+      timestampMs: view.head.timestampMs + Number(leg.id % SALT_RANGE),
+    });
+    return {
+      orderId: order.id,
+      fence: order.fence,
+      legId: leg.id,
+      walletId: leg.walletId,
+      purpose,
+      attempt,
+      txid,
+      rawData,
+      refBlockNumber: view.solid.number,
+      expiresAtMs,
+    };
+  }
+
+  private async signAndSend(
+    unsigned: readonly Unsigned[],
+    signedBefore: readonly Signed[],
+  ): Promise<readonly ClaimedOrder[]> {
+    const { fresh, stuck } = await this.signAll(unsigned);
+    let sendable = [...signedBefore];
+    if (fresh.length > 0) {
+      const recorded = await this.log.recordSigned(
+        fresh.map((item) => ({ ...item, orderId: item.order.id, fence: item.order.fence })),
+      );
+      this.progress.fenceLost('sign', fresh.length - recorded.size);
+      sendable = [...sendable, ...fresh.filter((item) => recorded.has(item.id))];
+    }
+    if (sendable.length === 0) return stuck;
+    const marked = await this.log.recordSending(
+      sendable.map((item) => ({ id: item.id, orderId: item.order.id, fence: item.order.fence })),
+    );
+    const sending = sendable.filter((item) => marked.has(item.id));
+    this.progress.fenceLost('send', sendable.length - sending.length);
+    this.progress.transactions('sending', sending);
+    const placed = new Set(sending.flatMap(({ order }) => (order.status === 'reserved' ? order : [])));
+    this.progress.orders(
+      'placed',
+      [...placed].map((order) => ({ order, kind: order.kind })),
+    );
+    const records = await this.broadcaster.send(sending, false);
+    this.progress.answered(records);
+    const heard = heardOf(sending, records);
+    const unheard = sending.flatMap(({ id }) => (heard.has(id) ? [] : id));
+    if (unheard.length > 0) this.logger.warn({ count: unheard.length }, 'transactions that no node could be told of');
+    await this.log.recordBroadcasts(records, { unheard });
+    await this.noteRefusals(sending, records);
+    return stuck;
+  }
+
+  /** Signs what can be signed; `stuck` are orders whose wallets cannot deliver any more. */
+  private async signAll(
+    unsigned: readonly Unsigned[],
+  ): Promise<{ readonly fresh: readonly Signed[]; readonly stuck: readonly ClaimedOrder[] }> {
+    const results = await Promise.all(unsigned.map(async (item) => this.sign(item)));
+    const fresh = results.flatMap((result) => ('signature' in result ? result : []));
+    const failed = results.flatMap((result) => ('error' in result ? result : []));
+    await this.health.signed(fresh.flatMap(({ leg }) => (leg.signFailures > 0 ? leg.walletId : [])));
+    const paused = await this.health.notSigned(failed.map(({ leg, error }) => ({ walletId: leg.walletId, error })));
+    return {
+      fresh,
+      stuck: failed.flatMap(({ order, leg, purpose }) =>
+        purpose !== 'reclaim' && paused.has(leg.walletId) ? order : [],
+      ),
+    };
+  }
+
+  /** One signature, checked against the key that the chain expects, or why it could not be had just now. */
+  private async sign(item: Unsigned): Promise<Signed | (Unsigned & { readonly error: unknown })> {
+    crashPoint('sign.before');
+    try {
+      const signature = await this.signer.sign(item.leg.walletAddress, item.rawData, item.leg.keyAddress);
+      crashPoint('sign.after');
+      if (signerOf(item.rawData, signature) !== item.leg.keyAddress) throw new Error('signed by another key');
+      return { ...item, signature };
+    } catch (error) {
+      // Without the database no key can be read, and nobody's wallet is at fault.
+      if (isConnectionFault(error)) throw error;
+      this.progress.notSigned(item.order, item.leg.walletAddress, error);
+      return { ...item, error };
+    }
+  }
+
+  /** A wallet whose signature was refused, and by no node accepted, sells no more for now. The transaction stays as it is. */
+  private async noteRefusals(
+    items: readonly { readonly id: bigint; readonly leg: ClaimedLeg }[],
+    records: readonly BroadcastRecord[],
+  ): Promise<void> {
+    const accepted = new Set(records.flatMap(({ txId, answer }) => (isAccepted(answer) ? txId : [])));
+    const refused = new Map(
+      records.flatMap(({ txId, answer, message }) =>
+        answer === SIGNATURE_REFUSED && !accepted.has(txId) ? [[txId, message ?? answer] as const] : [],
+      ),
+    );
+    const byWallet = new Map(
+      items.flatMap(({ id, leg }) => {
+        const message = refused.get(id);
+        return message === undefined ? [] : [[leg.walletId, message] as const];
+      }),
+    );
+    for (const [walletId, message] of byWallet) await this.health.refused(walletId, message);
+  }
+}
+
+function actionOf(order: ClaimedOrder, leg: ClaimedLeg, purpose: BuildStep['purpose']): ChainAction {
+  const parties = { owner: leg.walletAddress, receiver: order.receiver };
+  switch (purpose) {
+    case 'delegate':
+      return { type: 'delegate', ...parties, amountSun: leg.amountSun };
+    case 'reclaim':
+      return { type: 'undelegate', ...parties, amountSun: leg.amountSun };
+    case 'activate':
+      return { type: 'activate', ...parties };
+  }
+}

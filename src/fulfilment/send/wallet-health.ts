@@ -1,0 +1,202 @@
+/**
+ * Which wallets can deliver: signatures that fail, signatures that nodes refuse, and deaths in a row pause a wallet with
+ * its reason, and it resumes by itself. The only writer of a wallet's `delivery_*` columns, but for an operator's
+ * commands; the row's trigger makes its status of them. Reclaims go on whatever this says.
+ */
+import { Inject, Injectable } from '@nestjs/common';
+import { Signer, signerOf } from '../../chain/keys.js';
+import { buildTransaction } from '../../chain/signed-transaction.js';
+import { messageOf } from '../../domain/errors.js';
+import { Log } from '../../observability/logger.js';
+import { DELEGATION_MIN_SUN } from '../../pool/energy-ratio.js';
+import { Database } from '../../store/database.js';
+import { ChainView, type View } from '../follow/chain-view.js';
+import { forEachConcurrently } from '../../base/concurrency.js';
+
+/** Failures in a row that pause a wallet. */
+export const FAILURES_MAX = 3;
+/** The first hold after a refusal or deaths, longer than a proof of death takes; doubled each time until something lands. */
+const HOLD_SEC = 300;
+const HOLD_MAX_SEC = 3600;
+const REASON_LENGTH_MAX = 300;
+const PROBE_LANES = 8;
+/** TRON: the black hole, which is nobody's; what a probe names is never sent. */
+const NOBODY = 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb';
+
+const HELD_UNTIL = `clock_timestamp() + least(${HOLD_SEC.toString()} * power(2, least(w.delivery_pauses, 10)), ${HOLD_MAX_SEC.toString()}) * interval '1 second'`;
+
+const NOT_SIGNED = {
+  name: 'wallet_not_signed',
+  text: `UPDATE pool_wallet w SET sign_failures = w.sign_failures + v.failures, delivery_failed_at = clock_timestamp(),
+      delivery_fault = CASE WHEN w.sign_failures + v.failures >= ${FAILURES_MAX.toString()} THEN v.reason ELSE w.delivery_fault END
+    FROM (SELECT p.id, f.failures, f.reason FROM pool_wallet p
+            JOIN unnest($1::integer[], $2::integer[], $3::text[]) AS f(id, failures, reason) ON f.id = p.id
+           ORDER BY p.id FOR NO KEY UPDATE OF p) v
+    WHERE w.id = v.id RETURNING w.id, w.address, w.delivery_fault`,
+};
+
+const SIGNED = {
+  name: 'wallet_signed',
+  text: `UPDATE pool_wallet w SET sign_failures = 0,
+      delivery_fault = CASE WHEN w.delivery_held_until IS NOT NULL THEN w.delivery_fault END
+    FROM (SELECT id FROM pool_wallet WHERE id = ANY ($1::integer[]) AND sign_failures > 0 ORDER BY id FOR NO KEY UPDATE) v
+    WHERE w.id = v.id RETURNING w.address, w.delivery_fault`,
+};
+
+/** A hold stands as it is: one refusal after another must not prolong it. */
+const REFUSED = {
+  name: 'wallet_refused',
+  text: `UPDATE pool_wallet w SET delivery_fault = $2, delivery_failed_at = clock_timestamp(),
+      delivery_held_until = ${HELD_UNTIL}, delivery_pauses = w.delivery_pauses + 1
+    WHERE w.id = $1 AND w.delivery_held_until IS NULL RETURNING w.address, w.delivery_fault`,
+};
+
+/** In a row: nothing of the wallet came into a block since the last one died. */
+const DIED = {
+  name: 'wallet_died',
+  text: `UPDATE pool_wallet w SET deaths = v.deaths, delivery_failed_at = clock_timestamp(),
+      delivery_fault = CASE WHEN v.pauses THEN $2 ELSE w.delivery_fault END,
+      delivery_held_until = CASE WHEN v.pauses THEN ${HELD_UNTIL} ELSE w.delivery_held_until END,
+      delivery_pauses = w.delivery_pauses + CASE WHEN v.pauses THEN 1 ELSE 0 END
+    FROM (SELECT p.id, d.deaths, d.deaths >= ${FAILURES_MAX.toString()} AND p.delivery_held_until IS NULL AS pauses
+            FROM pool_wallet p CROSS JOIN LATERAL (SELECT CASE WHEN EXISTS (
+              SELECT FROM leg WHERE wallet_id = p.id AND changed_at > p.delivery_failed_at AND status = 'active')
+                THEN 1 ELSE p.deaths + 1 END AS deaths) d
+           WHERE p.id = $1 FOR NO KEY UPDATE OF p) v
+    WHERE w.id = v.id RETURNING w.address, w.delivery_fault`,
+};
+
+/** When a hold has passed: the next death pauses again, and for longer. */
+const RESUME = {
+  name: 'wallet_hold_over',
+  text: `UPDATE pool_wallet w SET delivery_held_until = NULL, deaths = least(w.deaths, ${FAILURES_MAX.toString()} - 1),
+      delivery_fault = CASE WHEN w.sign_failures >= ${FAILURES_MAX.toString()} THEN w.delivery_fault END
+    FROM (SELECT id FROM pool_wallet WHERE delivery_held_until <= clock_timestamp()
+           ORDER BY id FOR NO KEY UPDATE SKIP LOCKED) v
+    WHERE w.id = v.id RETURNING w.address, w.delivery_fault`,
+};
+
+/** Something of the wallet came into a block since: what was counted before is forgotten. */
+const RECOVERED = {
+  name: 'wallet_recovered',
+  text: `UPDATE pool_wallet w SET deaths = 0, delivery_pauses = 0
+    FROM (SELECT p.id FROM pool_wallet p WHERE (p.deaths > 0 OR p.delivery_pauses > 0) AND EXISTS (
+            SELECT FROM leg WHERE wallet_id = p.id AND changed_at > p.delivery_failed_at AND status = 'active')
+           ORDER BY p.id FOR NO KEY UPDATE OF p SKIP LOCKED) v
+    WHERE w.id = v.id`,
+};
+
+const UNSIGNED = {
+  name: 'wallets_that_do_not_sign',
+  text: `SELECT id, address, role, permission_id, key_address FROM pool_wallet
+    WHERE sign_failures >= ${FAILURES_MAX.toString()} ORDER BY id`,
+};
+
+export interface SignFailure {
+  readonly walletId: number;
+  readonly error: unknown;
+}
+
+interface UnsignedWallet {
+  readonly id: number;
+  readonly address: string;
+  readonly role: 'pool' | 'activation';
+  readonly permission_id: number;
+  readonly key_address: string;
+}
+
+interface Changed {
+  readonly address: string;
+  readonly delivery_fault: string | null;
+}
+
+@Injectable()
+export class WalletHealth {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Signer) private readonly signer: Signer,
+    @Inject(ChainView) private readonly chainView: ChainView,
+    @Inject(Log) private readonly logger: Log,
+  ) {}
+
+  /** Counts signatures that could not be had; returns the wallets that cannot deliver now. */
+  async notSigned(failures: readonly SignFailure[]): Promise<ReadonlySet<number>> {
+    if (failures.length === 0) return new Set();
+    const byWallet = new Map<number, { count: number; error: unknown }>();
+    for (const { walletId, error } of failures) {
+      byWallet.set(walletId, { count: (byWallet.get(walletId)?.count ?? 0) + 1, error });
+    }
+    const rows = await this.database.query<Changed & { id: number }>(NOT_SIGNED, [
+      [...byWallet.keys()],
+      [...byWallet.values()].map(({ count }) => count),
+      [...byWallet.values()].map(({ error }) => reasonOf(`its key does not sign: ${messageOf(error)}`)),
+    ]);
+    const faulty = rows.filter((row) => row.delivery_fault !== null);
+    this.tell(faulty);
+    return new Set(faulty.map((row) => row.id));
+  }
+
+  /** These wallets signed, after failures. */
+  async signed(walletIds: readonly number[]): Promise<void> {
+    if (walletIds.length > 0) this.tell(await this.database.query<Changed>(SIGNED, [[...new Set(walletIds)]]));
+  }
+
+  /** A node refused a signature of the wallet. That proves nothing of the transaction; the wallet sells no more for now. */
+  async refused(walletId: number, message: string): Promise<void> {
+    this.tell(
+      await this.database.query<Changed>(REFUSED, [walletId, reasonOf(`a node refused its signature: ${message}`)]),
+    );
+  }
+
+  /** A delivery of the wallet was proven dead. */
+  async died(walletId: number): Promise<void> {
+    const reason = `${FAILURES_MAX.toString()} of its transactions in a row were never included`;
+    this.tell(await this.database.query<Changed>(DIED, [walletId, reason]));
+  }
+
+  /** Resumes wallets whose hold is over or whose key signs again. */
+  async look(): Promise<void> {
+    this.tell(await this.database.query<Changed>(RESUME));
+    await this.database.query(RECOVERED);
+    const { current } = this.chainView;
+    if (current === undefined) return;
+    const wallets = await this.database.query<UnsignedWallet>(UNSIGNED);
+    await forEachConcurrently(wallets, PROBE_LANES, async (wallet) => {
+      if (await this.signs(wallet, current)) await this.signed([wallet.id]);
+    });
+  }
+
+  /** Whether the wallet's key signs a transaction of its role. TRON: none can be included that has expired by a solid head. */
+  private async signs(wallet: UnsignedWallet, { solid }: View): Promise<boolean> {
+    const parties = { owner: wallet.address, receiver: NOBODY };
+    const { rawData } = buildTransaction(
+      wallet.role === 'activation'
+        ? { type: 'activate', ...parties }
+        : { type: 'delegate', ...parties, amountSun: DELEGATION_MIN_SUN },
+      {
+        permissionId: wallet.permission_id,
+        reference: solid,
+        expiresAtMs: solid.timestampMs,
+        timestampMs: solid.timestampMs,
+      },
+    );
+    try {
+      return (
+        signerOf(rawData, await this.signer.sign(wallet.address, rawData, wallet.key_address)) === wallet.key_address
+      );
+    } catch {
+      return false;
+    }
+  }
+
+  private tell(changed: readonly Changed[]): void {
+    for (const { address, delivery_fault: fault } of changed) {
+      if (fault === null) this.logger.info({ wallet: address }, 'a wallet can deliver again');
+      else this.logger.error({ wallet: address, fault }, 'a wallet cannot deliver');
+    }
+  }
+}
+
+function reasonOf(text: string): string {
+  return text.slice(0, REASON_LENGTH_MAX);
+}

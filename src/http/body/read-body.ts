@@ -1,0 +1,115 @@
+/**
+ * Receives a request's body: size, type and form, in that order (Contract 1). It reads bytes itself, so that no
+ * lenient parser of a framework ever sees them.
+ */
+import type { IncomingMessage } from 'node:http';
+import { StrictJsonError, readStrictJson, type StrictBody } from './strict-json.js';
+import { ApiError } from '../../domain/errors.js';
+import { headerValues } from '../pipeline/headers.js';
+
+/** The caller hung up before the body was complete: there is nobody to answer. */
+export class ClientGoneError extends Error {
+  override readonly name = 'ClientGoneError';
+}
+
+/** Bodies declared larger than this are not even drained: the connection closes behind the answer. */
+const DRAIN_BYTES_MAX = 1024 * 1024;
+
+interface BodyLimits {
+  readonly limitBytes: number;
+  readonly timeoutMs: number;
+}
+
+/**
+ * The strictly read body of a POST; undefined for a GET. Throws 400 for a missing, forbidden or unreadable body, 413,
+ * 415, 408 when it takes longer than `timeoutMs`, and ClientGoneError.
+ */
+export async function receiveBody(request: IncomingMessage, limits: BodyLimits): Promise<StrictBody | undefined> {
+  const declared = request.headers['content-length'];
+  const isChunked = request.headers['transfer-encoding'] !== undefined;
+  const hasBody = isChunked || (declared !== undefined && !/^0+$/.test(declared));
+  if (request.method === 'GET') {
+    if (hasBody) throw invalidBody('A GET takes no body.');
+    return undefined;
+  }
+  if (!hasBody) throw invalidBody('The body is missing; send a JSON object.');
+  if (declared !== undefined && Number(declared) > limits.limitBytes) throw tooLarge(limits, Number(declared));
+  requireJson(request);
+  const bytes = await readBytes(request, limits);
+  if (bytes.length === 0) throw invalidBody('The body is empty; send a JSON object.');
+  try {
+    return readStrictJson(bytes);
+  } catch (error) {
+    if (error instanceof StrictJsonError) throw invalidBody(error.message);
+    throw error;
+  }
+}
+
+function invalidBody(msg: string): ApiError {
+  return new ApiError('INVALID_REQUEST', msg, { details: [{ field: 'body', msg }] });
+}
+
+function tooLarge({ limitBytes }: BodyLimits, declared: number): ApiError {
+  return new ApiError('PAYLOAD_TOO_LARGE', `The body may have at most ${limitBytes.toString()} bytes here.`, {
+    ...(declared > DRAIN_BYTES_MAX && { headers: { Connection: 'close' } }),
+  });
+}
+
+function requireJson(request: IncomingMessage): void {
+  const types = headerValues(request.rawHeaders, 'content-type');
+  if (types.length !== 1 || !isJson(types[0] ?? '')) {
+    throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'Send the body as Content-Type: application/json, in UTF-8.');
+  }
+  if (request.headers['content-encoding'] !== undefined) {
+    throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'Send the body without a Content-Encoding.');
+  }
+}
+
+/** `application/json`, any case, charset absent or utf-8; other parameters mean nothing here and are ignored. */
+function isJson(contentType: string): boolean {
+  const [type = '', ...parameters] = contentType.toLowerCase().split(';');
+  if (type.trim() !== 'application/json') return false;
+  return parameters.every((parameter) => {
+    const [name = '', value = ''] = parameter.split('=', 2);
+    return name.trim() !== 'charset' || /^"?utf-8"?$/.test(value.trim());
+  });
+}
+
+function readBytes(request: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    const settle = (act: () => void) => {
+      clearTimeout(timer);
+      request.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose);
+      // A late error of a connection we have done with must not end the process.
+      request.on('error', () => undefined);
+      act();
+    };
+    const onData = (chunk: Buffer) => {
+      length += chunk.length;
+      if (length <= limits.limitBytes) chunks.push(chunk);
+      else
+        settle(() => {
+          // The rest is drained unseen, so that the caller gets to read the answer; the server's request timeout ends it.
+          request.resume();
+          reject(tooLarge(limits, length));
+        });
+    };
+    const onEnd = () =>
+      settle(() => resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)));
+    const onClose = () => settle(() => reject(new ClientGoneError('The caller hung up while sending the body.')));
+    const timer = setTimeout(
+      () =>
+        settle(() =>
+          reject(
+            new ApiError('REQUEST_TIMEOUT', 'The body did not arrive in time; send the request again.', {
+              headers: { Connection: 'close' },
+            }),
+          ),
+        ),
+      limits.timeoutMs,
+    );
+    request.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose);
+  });
+}

@@ -1,0 +1,38 @@
+/** What each error code means, in words for the documentation; exhaustive by type (Spec 7, Contract 1). */
+import type { ErrorCode } from '../../domain/errors.js';
+
+export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
+  BAD_AUTH_HEADERS: 'Merchant or Signature is missing, empty or repeated',
+  INVALID_REQUEST: 'The body cannot be read, or a member is unknown or wrong; details names each',
+  IDEMPOTENCY_KEY_REQUIRED: 'This project demands the Idempotency-Key header on every purchase',
+  QUOTE_REQUIRED: 'This project orders only by quote_ref',
+  INVALID_SIGNATURE:
+    'The signature does not match, or there is no such project. Usual causes: keys not sorted, or a body changed after signing',
+  INSUFFICIENT_CREDITS: 'The charge would pass the balance (prepaid) or the debt limit (postpaid)',
+  SPEND_CAP_REACHED: "The charge would pass the project's daily cap",
+  PROJECT_FROZEN: 'The project is frozen; unfreeze it on the platform',
+  SOURCE_NOT_ALLOWED: 'The project may not be used from this address',
+  NOT_FOUND: 'There is no such order of this project',
+  QUOTE_NOT_FOUND: 'The quote_ref is not one of this project',
+  METHOD_NOT_ALLOWED: 'The path answers other methods; see Allow',
+  REQUEST_TIMEOUT: 'The request did not arrive in time',
+  NOT_WORTH_RENTING: 'Renting costs no less than burning TRX right now; msg names the smallest amount worth it',
+  QUOTE_EXPIRED: 'The hold of the quote is over; ask for a new one',
+  QUOTE_ALREADY_USED: 'The quote became an order already; retry that order with its Idempotency-Key',
+  QUOTE_MISMATCH: 'The order also names an address, energy or duration, and it differs from the quote',
+  RECEIVER_NOT_ACTIVATED: 'The receiver is not on chain yet; activate it first',
+  ALREADY_ACTIVATED: 'The account exists on chain already',
+  PAYLOAD_TOO_LARGE: 'The body is over the limit of this endpoint',
+  UNSUPPORTED_MEDIA_TYPE: 'The body must be application/json in UTF-8, not compressed',
+  IDEMPOTENCY_KEY_REUSED: 'The Idempotency-Key belongs to a different request',
+  RECEIVER_NOT_SUPPORTED: 'Energy cannot be delivered to this receiver: it is a contract, or a wallet of the service',
+  RATE_LIMITED: 'Too many quotes and simulations, or too many wrong signatures from this address; see Retry-After',
+  HEADERS_TOO_LARGE: 'The headers are over 8 KiB',
+  INTERNAL_ERROR: 'Something went wrong on our side; quote the request_id when you ask about it',
+  SIMULATION_FAILED: 'The call could not be simulated; msg says why',
+  AUTH_UNAVAILABLE: 'The request could not be verified just now; repeat it',
+  CHAIN_UNAVAILABLE: 'The state of the chain that this needs is not known just now; repeat it',
+  CAPACITY_UNAVAILABLE: 'The pool cannot deliver this amount',
+  SERVICE_UNAVAILABLE:
+    'This could not be completed just now; repeat it, a purchase with the Idempotency-Key that the answer names',
+};

@@ -1,0 +1,290 @@
+/**
+ * The description of the interface (OpenAPI 3.1), built from the controllers that answer it: every handler declares
+ * what it takes and gives beside its code, and one without a declaration is a fault of the build.
+ */
+import { SetMetadata } from '@nestjs/common';
+import { HTTP_STATUS, invariant, type ErrorCode } from '../../domain/errors.js';
+import type { Config } from '../../config/config.js';
+import { ERROR_MEANINGS } from './openapi-errors.js';
+import type { Route } from '../pipeline/routes.js';
+
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: 'header' | 'path' | 'query';
+  readonly required?: true;
+  readonly description: string;
+  readonly schema: JsonSchema;
+}
+
+interface Answer {
+  readonly description: string;
+  /** The name of the schema in `components`. */
+  readonly schemaName: string;
+  readonly schema: JsonSchema;
+  readonly examples: Readonly<Record<string, unknown>>;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What one handler takes and gives. */
+export interface Operation {
+  readonly operationId: string;
+  readonly tag: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly parameters?: readonly Parameter[];
+  readonly request?: {
+    readonly schemaName: string;
+    readonly schema: JsonSchema;
+    readonly examples: Readonly<Record<string, unknown>>;
+  };
+  readonly answers: Readonly<Record<number, Answer>>;
+  /** The codes of this endpoint alone; those of the door are added to every signed one. */
+  readonly errors: readonly ErrorCode[];
+}
+
+const OPERATION = 'http:operation';
+
+/** What is on sale just now, for the bounds that requests are judged by and the document names. */
+export abstract class SaleBounds {
+  /** The longest rental the price table sells, in seconds; undefined while the table was never read. */
+  abstract readonly longestSec: number | undefined;
+}
+
+/** Declares what a handler takes and gives; bounds are settings and prices, so the declaration gets them. */
+export const Describe = (describe: Describer) => SetMetadata(OPERATION, describe);
+type Describer = (config: Config, sale: SaleBounds) => Operation;
+
+export interface Always {
+  readonly presence: 'always';
+  readonly schema: JsonSchema;
+}
+export interface Sometimes {
+  readonly presence: 'sometimes';
+  readonly schema: JsonSchema;
+}
+
+/** A member every answer has. */
+export const always = (schema: JsonSchema): Always => ({ presence: 'always', schema });
+/** A member that is absent, never null, unless it applies; its description says when. */
+export const sometimes = (schema: JsonSchema): Sometimes => ({ presence: 'sometimes', schema });
+
+/** Every member of T described, the optional ones as such: what the compiler checks, the document cannot forget. */
+export type Members<T> = {
+  readonly [K in keyof T]-?: object extends Pick<T, K> ? Sometimes : Always;
+};
+
+/** The schema of an answer of type T. */
+export function answerSchema<T>(members: Members<T>): JsonSchema {
+  const entries = Object.entries(members as Readonly<Record<string, Always | Sometimes>>);
+  return {
+    type: 'object',
+    required: entries.filter(([, member]) => member.presence === 'always').map(([name]) => name),
+    properties: Object.fromEntries(entries.map(([name, member]) => [name, member.schema])),
+  };
+}
+
+export const integerSchema = (description: string, example: number, extra: JsonSchema = {}): JsonSchema => ({
+  type: 'integer',
+  format: 'int64',
+  description,
+  examples: [example],
+  ...extra,
+});
+export const textSchema = (description: string, example: string, extra: JsonSchema = {}): JsonSchema => ({
+  type: 'string',
+  description,
+  examples: [example],
+  ...extra,
+});
+export const decimalSchema = (description: string, digits: number, example: string): JsonSchema =>
+  textSchema(description, example, { pattern: `^-?[0-9]+\\.[0-9]{${digits.toString()}}$` });
+export const timeSchema = (description: string): JsonSchema =>
+  textSchema(description, '2026-11-20T12:00:00.000Z', { format: 'date-time' });
+export const addressSchema = (description: string): JsonSchema =>
+  textSchema(description, 'TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF', { pattern: '^T[1-9A-HJ-NP-Za-km-z]{33}$' });
+
+/** What the door itself may answer to any signed request. */
+const DOOR_ERRORS: readonly ErrorCode[] = [
+  'BAD_AUTH_HEADERS',
+  'INVALID_REQUEST',
+  'INVALID_SIGNATURE',
+  'PROJECT_FROZEN',
+  'SOURCE_NOT_ALLOWED',
+  'RATE_LIMITED',
+  'HEADERS_TOO_LARGE',
+  'INTERNAL_ERROR',
+  'AUTH_UNAVAILABLE',
+  'SERVICE_UNAVAILABLE',
+];
+const BODY_ERRORS: readonly ErrorCode[] = ['REQUEST_TIMEOUT', 'PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'];
+
+const KEY_HEADER = 'Idempotency-Key';
+/** Codes after which a purchase may or may not have happened. */
+const AMBIGUOUS: readonly ErrorCode[] = ['SERVICE_UNAVAILABLE', 'INTERNAL_ERROR'];
+
+const ERROR_SCHEMA: JsonSchema = {
+  type: 'object',
+  required: ['ok', 'error', 'msg', 'request_id'],
+  properties: {
+    ok: { type: 'boolean', const: false },
+    error: { type: 'string', description: 'The code, for programs.', enum: Object.keys(HTTP_STATUS) },
+    msg: { type: 'string', description: 'One sentence a person can act on.' },
+    key: {
+      type: 'string',
+      description:
+        'Of a purchase whose outcome may be unknown (503, 500): repeat it with this Idempotency-Key, also when you sent none.',
+    },
+    request_id: { type: 'string', description: 'Quote it when you ask about the request.' },
+    details: {
+      type: 'array',
+      description: 'With INVALID_REQUEST: every member at fault.',
+      items: {
+        type: 'object',
+        required: ['field', 'msg'],
+        properties: { field: { type: 'string' }, msg: { type: 'string' } },
+      },
+    },
+  },
+};
+
+const INTRODUCTION = `Rents TRON energy to a wallet address for a stated time, so that its transfers burn no TRX.
+
+Every request carries two headers. \`Merchant\` is the project's UUID. \`Signature\` is
+\`hex(md5(base64(canonical) + api_key))\`, where \`canonical\` is the JSON body with its keys sorted and no insignificant
+whitespace, sent exactly as signed. A request without a body signs the empty string.
+
+Integers are written as integers; \`null\` equals absent for optional members; unknown members are refused. Amounts in
+sun, energy and credits are integers. 10 000 000 credits are one US dollar. Every answer carries \`X-Request-Id\`.`;
+
+/** The whole document, deterministic for one configuration and price table. Throws InvariantError for a route nobody described. */
+export function describeApi(routes: readonly Route[], config: Config, sale: SaleBounds, version: string): JsonSchema {
+  const schemas: Record<string, JsonSchema> = { Error: ERROR_SCHEMA };
+  const paths: Record<string, Record<string, JsonSchema>> = {};
+  for (const route of routes.filter((candidate) => !candidate.isPublic)) {
+    const describe = Reflect.getMetadata(OPERATION, route.handler) as Describer | undefined;
+    invariant(describe !== undefined, `${route.method} ${route.pattern} is described`);
+    const operation = describe(config, sale);
+    const path = route.pattern.replace(/:([a-z_]+)/g, '{$1}');
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationObject(operation, route, schemas) };
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'TRON energy rental', version, description: INTRODUCTION },
+    servers: [{ url: '/' }],
+    security: [{ Merchant: [], Signature: [] }],
+    paths: sorted(paths),
+    components: {
+      schemas: sorted(schemas),
+      securitySchemes: {
+        Merchant: { type: 'apiKey', in: 'header', name: 'Merchant', description: 'The project UUID; not a secret.' },
+        Signature: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'Signature',
+          description: '32 lower case hex digits: hex(md5(base64(canonical body) + api_key)).',
+        },
+      },
+    },
+  };
+}
+
+function sorted<T>(record: Readonly<Record<string, T>>): Record<string, T> {
+  return Object.fromEntries(Object.entries(record).sort(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+function operationObject(operation: Operation, route: Route, schemas: Record<string, JsonSchema>): JsonSchema {
+  const { request } = operation;
+  const answers = Object.entries(operation.answers).map(([status, answer]) => {
+    schemas[answer.schemaName] = answer.schema;
+    return [status, answerObject(answer, route)] as const;
+  });
+  if (request !== undefined) schemas[request.schemaName] = request.schema;
+  return {
+    operationId: operation.operationId,
+    tags: [operation.tag],
+    summary: operation.summary,
+    description: operation.description,
+    ...(operation.parameters !== undefined && { parameters: operation.parameters }),
+    ...(request !== undefined && {
+      requestBody: {
+        required: true,
+        content: { 'application/json': content(request.schemaName, request.examples) },
+      },
+    }),
+    responses: Object.fromEntries([...answers, ...errorAnswers(operation, route)]),
+  };
+}
+
+function content(schemaName: string, examples: Readonly<Record<string, unknown>>): JsonSchema {
+  return {
+    schema: { $ref: `#/components/schemas/${schemaName}` },
+    examples: Object.fromEntries(Object.entries(examples).map(([name, value]) => [name, { value }])),
+  };
+}
+
+function header(description: string): JsonSchema {
+  return { description, schema: { type: 'string' } };
+}
+
+const RATE_HEADERS = {
+  'RateLimit-Limit': header('Quotes and simulations per window of 60 s.'),
+  'RateLimit-Remaining': header('How many of them are left.'),
+  'RateLimit-Reset': header('Seconds until the window ends.'),
+};
+
+function answerObject(answer: Answer, route: Route): JsonSchema {
+  const own = Object.entries(answer.headers ?? {}).map(([name, description]) => [name, header(description)] as const);
+  return {
+    description: answer.description,
+    headers: {
+      'X-Request-Id': header('Your own, if you sent one, otherwise a new one.'),
+      ...(route.isRateLimited && RATE_HEADERS),
+      ...(route.isPurchase && { [KEY_HEADER]: header('The key of this purchase: yours, or the one made for you.') }),
+      ...Object.fromEntries(own),
+    },
+    content: { 'application/json': content(answer.schemaName, answer.examples) },
+  };
+}
+
+/** One answer for each status, with every code it may carry and an example of each. */
+function errorAnswers(operation: Operation, route: Route): (readonly [string, JsonSchema])[] {
+  const codes = new Set([...DOOR_ERRORS, ...(operation.request === undefined ? [] : BODY_ERRORS), ...operation.errors]);
+  const byStatus = new Map<number, ErrorCode[]>();
+  for (const code of codes) byStatus.set(HTTP_STATUS[code], [...(byStatus.get(HTTP_STATUS[code]) ?? []), code]);
+  return [...byStatus].map(([status, group]) => {
+    const headers = {
+      ...((status === 429 || status === 503) && { 'Retry-After': header('Seconds to wait before repeating.') }),
+      ...(route.isPurchase && { [KEY_HEADER]: header('The key of this purchase, as soon as it has one.') }),
+    };
+    return [
+      status.toString(),
+      {
+        description: group.map((code) => `\`${code}\`: ${ERROR_MEANINGS[code]}`).join('\n\n'),
+        ...(Object.keys(headers).length > 0 && { headers }),
+        content: { 'application/json': content('Error', errorExamples(group, route)) },
+      },
+    ] as const;
+  });
+}
+
+function errorExamples(codes: readonly ErrorCode[], route: Route): Record<string, JsonSchema> {
+  return Object.fromEntries(
+    codes.map((code) => [
+      code,
+      {
+        ok: false,
+        error: code,
+        msg: `${ERROR_MEANINGS[code]}.`,
+        ...(route.isPurchase && AMBIGUOUS.includes(code) && { key: 'payout-2026-11-20-17' }),
+        request_id: '5d5eec0d-4c6a-4f0e-9d0b-0c8c1f4b8a53',
+        ...(code === 'INVALID_REQUEST' && {
+          details: [route.method === 'GET' ? { field: 'limit', msg: 'must be from 1 to 100' } : EXAMPLE_FAULT],
+        }),
+      },
+    ]),
+  );
+}
+
+const EXAMPLE_FAULT = { field: 'receive_address', msg: 'must be a TRON address (T…, base58check)' };

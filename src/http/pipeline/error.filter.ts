@@ -1,0 +1,111 @@
+/**
+ * The one place that turns anything thrown into an answer: `{ ok: false, error, msg, request_id, key?, details? }`
+ * (Spec 2.4, Contract 1). Never both `id` and `status`: clients of the family take that for an order. What is not an
+ * ApiError is a fault of ours or of something underneath, and tells the caller nothing about itself.
+ */
+import type { ServerResponse } from 'node:http';
+import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { ApiError } from '../../domain/errors.js';
+import { isDatabaseAway, isTooSlow } from '../../store/database.js';
+import { ClientGoneError } from '../body/read-body.js';
+import { requestContextOf } from './request-context.js';
+import type { Log } from '../../observability/logger.js';
+
+const RETRY_AFTER_SEC = 1;
+
+/** The refusal that stands for whatever was thrown. */
+export function toApiError(thrown: unknown): ApiError {
+  if (thrown instanceof ApiError) return thrown;
+  if (isDatabaseAway(thrown) || isTooSlow(thrown)) {
+    return new ApiError('SERVICE_UNAVAILABLE', 'The service cannot complete this just now; repeat the request.', {
+      cause: thrown,
+    });
+  }
+  const status = statusOf(thrown);
+  if (status === 404) return new ApiError('NOT_FOUND', 'There is nothing at this path.', { cause: thrown });
+  if (status !== undefined && status >= 400 && status < 500) {
+    return new ApiError('INVALID_REQUEST', 'The request could not be read.', { cause: thrown });
+  }
+  return new ApiError(
+    'INTERNAL_ERROR',
+    'Something went wrong on our side; quote the request_id when you ask about it.',
+    {
+      cause: thrown,
+    },
+  );
+}
+
+/** The status that Nest (HttpException) or Express (http-errors) gave to an error of the framework. */
+function statusOf(thrown: unknown): number | undefined {
+  if (thrown instanceof HttpException) return thrown.getStatus();
+  if (!(thrown instanceof Error) || !('status' in thrown)) return undefined;
+  return typeof thrown.status === 'number' ? thrown.status : undefined;
+}
+
+/** The body of an error answer. */
+export function errorBody(error: ApiError, requestId: string): string {
+  return JSON.stringify({
+    ok: false,
+    error: error.code,
+    msg: error.message,
+    request_id: requestId,
+    ...(error.key !== undefined && { key: error.key }),
+    ...(error.code === 'INVALID_REQUEST' && { details: error.details ?? [] }),
+  });
+}
+
+/** The headers of an error answer, beside those every answer has. */
+export function errorHeaders(error: ApiError): Record<string, string> {
+  const mayRetry = error.status === 429 || error.status === 503;
+  return {
+    'Content-Type': 'application/json; charset=utf-8',
+    ...(mayRetry && { 'Retry-After': Math.max(1, Math.ceil(error.retryAfterSec ?? RETRY_AFTER_SEC)).toString() }),
+    ...error.headers,
+  };
+}
+
+/** Answers `thrown`, unless the answer has already begun or nobody is there any more. */
+export function answerError(thrown: unknown, request: Request, response: ServerResponse, log: Log): void {
+  const visit = requestContextOf(request);
+  const requestId = visit?.requestId ?? '';
+  if (thrown instanceof ClientGoneError) {
+    if (visit !== undefined) visit.errorCode = 'CLIENT_GONE';
+    response.destroy();
+    return;
+  }
+  const error = toApiError(thrown);
+  if (visit === undefined) logCause(log, requestId, error.code, error.cause);
+  else {
+    // Written with the line of the request, under the same limit.
+    visit.errorCode = error.code;
+    visit.cause = error.code === 'INTERNAL_ERROR' ? (error.cause ?? error) : error.cause;
+  }
+  if (response.headersSent || response.destroyed) {
+    response.destroy();
+    return;
+  }
+  response.statusCode = error.status;
+  for (const [name, value] of Object.entries(errorHeaders(error))) response.setHeader(name, value);
+  const body = errorBody(error, requestId);
+  // Node leaves it out for an HTTP/1.0 caller, who then cannot tell a whole answer from a broken one.
+  response.setHeader('Content-Length', Buffer.byteLength(body));
+  response.end(body);
+}
+
+/** The line about what went wrong underneath a refusal, if anything did. */
+export function logCause(log: Log, requestId: string, code: string, cause: unknown): void {
+  if (cause === undefined) return;
+  if (code === 'INTERNAL_ERROR') log.error({ requestId, err: cause }, 'A request failed.');
+  else log.warn({ requestId, code, err: cause }, 'A request was refused.');
+}
+
+@Catch()
+export class ErrorFilter implements ExceptionFilter {
+  constructor(private readonly log: Log) {}
+
+  catch(thrown: unknown, host: ArgumentsHost): void {
+    const http = host.switchToHttp();
+    answerError(thrown, http.getRequest<Request>(), http.getResponse<Response>(), this.log);
+  }
+}

@@ -1,0 +1,52 @@
+/** Reads the Idempotency-Key header (Contract 6); what a key means belongs to orders. */
+import { randomBytes } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import { ApiError, invalidField } from '../../domain/errors.js';
+import type { Caller } from './request-context.js';
+import { headerValues } from './headers.js';
+
+const HEADER = 'Idempotency-Key';
+const KEY_LENGTH_MAX = 255;
+const KEY = /^[\x21-\x7e]+(?: +[\x21-\x7e]+)*$/;
+
+/**
+ * The caller's key, or undefined when none was sent. Throws 400 INVALID_REQUEST for an empty, malformed or repeated
+ * one and 400 IDEMPOTENCY_KEY_REQUIRED when the project demands one.
+ */
+export function readIdempotencyKey(caller: Pick<Caller, 'rawHeaders' | 'project'>): string | undefined {
+  const values = headerValues(caller.rawHeaders, 'idempotency-key');
+  const [key] = values;
+  if (key === undefined) {
+    if (!caller.project.requireIdempotencyKey) return undefined;
+    throw new ApiError('IDEMPOTENCY_KEY_REQUIRED', `This project requires the ${HEADER} header on every purchase.`);
+  }
+  if (values.length > 1) throw invalidField(HEADER, 'must be sent once');
+  if (key === '') throw invalidField(HEADER, 'must not be empty; leave the header out to have a key made');
+  if (key.length > KEY_LENGTH_MAX)
+    throw invalidField(HEADER, `must have at most ${KEY_LENGTH_MAX.toString()} characters`);
+  // The length is checked first: the pattern then runs over 255 characters at most.
+  if (!KEY.test(key)) throw invalidField(HEADER, 'must be printable ASCII, with spaces only between other characters');
+  return key;
+}
+
+/** The key of a purchase, and whether the caller chose it: one that was made just now has no earlier request. */
+export interface PurchaseKey {
+  readonly value: string;
+  readonly isGiven: boolean;
+}
+
+/** The caller's key, or a new one; from here on every answer, also an error, carries it. Throws as the reading does. */
+export function takePurchaseKey(caller: Pick<Caller, 'rawHeaders' | 'project'>, response: ServerResponse): PurchaseKey {
+  const given = readIdempotencyKey(caller);
+  // 128 random bits in `[A-Za-z0-9_-]`.
+  const value = given ?? randomBytes(16).toString('base64url');
+  response.setHeader(HEADER, value);
+  return { value, isGiven: given !== undefined };
+}
+
+/** Puts a key that the caller sent on the answer, whatever becomes of the request; one that is no key stays out. */
+export function echoIdempotencyKey(rawHeaders: readonly string[], response: ServerResponse): void {
+  const [key, ...more] = headerValues(rawHeaders, 'idempotency-key');
+  if (key === undefined || more.length > 0 || key.length > KEY_LENGTH_MAX || !KEY.test(key)) return;
+  response.setHeader(HEADER, key);
+}

@@ -1,0 +1,36 @@
+/**
+ * The queue of lists: a page of orders costs a hundred single reads, so few run at once, at most two of one project,
+ * and its further ones wait without holding up anybody else. Whatever answers many rows to a project goes through here.
+ */
+import { Inject, Injectable } from '@nestjs/common';
+import { Config } from '../../config/config.js';
+import { FairQueue } from '../../base/fair-queue.js';
+
+/** The part of the connections to Postgres that lists may take together. */
+const CONNECTIONS_SHARE = 0.25;
+/** Of one project, and never more than half of all lists. */
+const PER_PROJECT_MAX = 2;
+const WAITING_MAX = 2000;
+const WAITING_PER_PROJECT = 200;
+const WAIT_MS = 10_000;
+
+@Injectable()
+export class ListQueue {
+  private readonly queue: FairQueue;
+
+  constructor(@Inject(Config) config: Config) {
+    const total = Math.max(2, Math.floor(config.database.poolMax * CONNECTIONS_SHARE));
+    this.queue = new FairQueue({
+      total,
+      perProject: Math.min(PER_PROJECT_MAX, Math.floor(total / 2)),
+      waitingMax: WAITING_MAX,
+      waitingPerProject: WAITING_PER_PROJECT,
+      waitMs: WAIT_MS,
+    });
+  }
+
+  /** Runs `list` in the project's turn. Throws 503 SERVICE_UNAVAILABLE after 10 s, or when 200 of the project wait. */
+  async run<T>(projectId: string, list: () => Promise<T>): Promise<T> {
+    return this.queue.run(projectId, list);
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * Keeps a flood of bad requests from filling the log: so many lines a second, the rest counted in one line. What moved
+ * money, or may have, is never held back.
+ */
+import { monotonicMs } from '../../base/clock.js';
+import type { RequestContext } from './request-context.js';
+import type { Log } from '../../observability/logger.js';
+import type { Metrics } from '../../observability/metrics.js';
+
+/** Seconds' worth of lines that may come at once. */
+const BURST_SEC = 10;
+/** Lines about projects that proved who they are, and about faults of ours, for each line about anybody else. */
+const PROJECT_FACTOR = 10;
+const SUMMARY_MS = 5000;
+const CLIENT_GONE = 499;
+
+export class RefusalLog {
+  private readonly strangers: LineBudget;
+  private readonly projects: LineBudget;
+  /** Lines held back since the last summary, by error code: a closed set. */
+  private readonly suppressed = new Map<string, number>();
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly log: Log,
+    private readonly metrics: Metrics,
+    linesPerSec: number,
+  ) {
+    this.strangers = new LineBudget(linesPerSec);
+    this.projects = new LineBudget(linesPerSec * PROJECT_FACTOR);
+  }
+
+  /** Whether the lines of this request are written; otherwise they are counted. */
+  admits(visit: RequestContext, status: number): boolean {
+    const isKnown = visit.caller !== undefined;
+    const mayHaveCharged = isKnown && visit.route?.isPurchase === true && (status === CLIENT_GONE || status >= 500);
+    if (status < 400 || mayHaveCharged) return true;
+    if ((isKnown || visit.errorCode === 'INTERNAL_ERROR' ? this.projects : this.strangers).take()) return true;
+    const code = visit.errorCode ?? status.toString();
+    this.suppressed.set(code, (this.suppressed.get(code) ?? 0) + 1);
+    this.metrics.suppressedLines.inc();
+    this.timer ??= setTimeout(() => this.flush(), SUMMARY_MS).unref();
+    return false;
+  }
+
+  /** Writes the summary of what was held back, if anything was. */
+  flush(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    if (this.suppressed.size === 0) return;
+    const codes = Object.fromEntries(this.suppressed);
+    const count = [...this.suppressed.values()].reduce((sum, each) => sum + each, 0);
+    this.suppressed.clear();
+    this.log.warn({ count, codes }, `${count.toString()} more refused requests, not logged one by one`);
+  }
+}
+
+/** So many a second, and some seconds' worth at once. */
+class LineBudget {
+  private left: number;
+  private seenMs = monotonicMs();
+
+  constructor(private readonly perSec: number) {
+    this.left = perSec * BURST_SEC;
+  }
+
+  take(): boolean {
+    const now = monotonicMs();
+    this.left = Math.min(this.perSec * BURST_SEC, this.left + ((now - this.seenMs) / 1000) * this.perSec);
+    this.seenMs = now;
+    if (this.left < 1) return false;
+    this.left -= 1;
+    return true;
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * Who calls and what was sent, as every handler receives it. The guard of `auth` puts it on the request after all
+ * its checks; a handler that asks for it without them is a bug and answers 500.
+ *
+ *   @Controller('v1/quotes')
+ *   class QuotesController {
+ *     private readonly schema = bodySchema({ receive_address: required(address()), energy: optional(integer(…)) });
+ *     @Post() @HttpCode(200) @Door({ isRateLimited: true })
+ *     create(@Caller() caller: Caller) {
+ *       const body = readBody(caller, this.schema);      // 400 INVALID_REQUEST with details; fully typed
+ *       const key = readIdempotencyKey(caller);          // 400; undefined when absent
+ *       const waitSec = readWait(caller);                // Prefer: wait=N, 0 when absent
+ *     }
+ *   }
+ */
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import type { Request } from 'express';
+import type { StrictBody } from '../body/strict-json.js';
+import { invariant } from '../../domain/errors.js';
+import type { Credits } from '../../domain/units.js';
+import type { Route } from './routes.js';
+
+/** A project as the door knows it: at most 30 s old. Money decisions re-read what they depend on (Contract 2). */
+export interface ProjectRecord {
+  /** Lower case UUID. */
+  readonly id: string;
+  readonly name: string;
+  readonly isFrozen: boolean;
+  readonly requireIdempotencyKey: boolean;
+  readonly requireQuote: boolean;
+  /** Addresses and CIDR ranges that may call; empty = any. */
+  readonly allowedSources: readonly string[];
+  readonly dailySpendCapCredits: Credits | undefined;
+  readonly isPostpaid: boolean;
+  /** 0 for prepaid; undefined = unlimited. */
+  readonly debtLimitCredits: Credits | undefined;
+}
+
+export interface Caller {
+  readonly project: ProjectRecord;
+  /** What was sent; undefined for a GET. */
+  readonly body: StrictBody | undefined;
+  readonly requestId: string;
+  /** The address the request came from, behind trusted proxies. */
+  readonly sourceAddress: string;
+  /** Names and values in turn, as received: Node's own `headers` joins repeated ones. */
+  readonly rawHeaders: readonly string[];
+}
+
+/** What the front of the door knows of a request before anyone is identified; kept on the request itself. */
+export interface RequestContext {
+  readonly requestId: string;
+  readonly startedMs: number;
+  route: Route | undefined;
+  caller: Caller | undefined;
+  /** The code of the error that was answered, for the access log. */
+  errorCode: string | undefined;
+  /** What went wrong underneath, for the log alone. */
+  cause: unknown;
+  /** The status that was written to the socket past the response, when the frame broke. */
+  refusedStatus: number | undefined;
+}
+
+const VISIT = Symbol('visit');
+type Visited = Request & { [VISIT]?: RequestContext };
+
+export function setRequestContext(request: Request, visit: RequestContext): void {
+  (request as Visited)[VISIT] = visit;
+}
+
+export function requestContextOf(request: Request): RequestContext | undefined {
+  return (request as Visited)[VISIT];
+}
+
+/** The checked caller of the request being handled. */
+export const Caller = createParamDecorator((_data: unknown, context: ExecutionContext): Caller => {
+  const caller = requestContextOf(context.switchToHttp().getRequest<Request>())?.caller;
+  invariant(caller !== undefined, 'a handler runs behind the signature guard');
+  return caller;
+});

@@ -1,0 +1,21 @@
+/** What a handler declares about itself for the door; everything else is the same for every endpoint. */
+import { SetMetadata } from '@nestjs/common';
+
+export const ROUTE_OPTIONS = 'door:route-options';
+
+export interface RouteOptions {
+  /** Counts against the project's shared budget of quotes and simulations (Spec 8). */
+  readonly isRateLimited?: true;
+  /** Answered to anybody, unsigned: only for what is the same for everybody and known to all. */
+  readonly isPublic?: true;
+  /** Charges the project: its answers carry the Idempotency-Key, and it is served beside all reads. */
+  readonly isPurchase?: true;
+  /** The largest body in bytes; 16 KiB unless said. */
+  readonly bodyLimitBytes?: number;
+}
+
+export const BODY_LIMIT_BYTES = 16 * 1024;
+export const SIMULATE_BODY_LIMIT_BYTES = 128 * 1024;
+
+/** Options of one handler: `@Door({ isRateLimited: true })`. Without it a handler has the defaults. */
+export const RouteOptionsOf = (options: RouteOptions) => SetMetadata(ROUTE_OPTIONS, options);

@@ -1,0 +1,318 @@
+/**
+ * The HTTP server and the front of the door: limits on what a connection may do, a request id, exact routes, and an
+ * answer in our shape for everything that fails before a handler is reached. Knows no project and no signature.
+ */
+import { randomUUID } from 'node:crypto';
+import { STATUS_CODES, createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { StreamableFile, type DynamicModule, type INestApplication, type Type } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
+import type { NextFunction, Request, Response } from 'express';
+import helmet from 'helmet';
+import { monotonicMs, sleep } from '../../base/clock.js';
+import { Config } from '../../config/config.js';
+import { ApiError } from '../../domain/errors.js';
+import { setRequestContext, requestContextOf, type RequestContext } from './request-context.js';
+import { limitConnections } from './connections.js';
+import { ErrorFilter, answerError, errorBody, errorHeaders, logCause } from './error.filter.js';
+import { echoIdempotencyKey } from './idempotency-key.js';
+import { Log } from '../../observability/logger.js';
+import { Metrics } from '../../observability/metrics.js';
+import { RefusalLog } from './refusal-log.js';
+import { routesOf, type RouteTable } from './routes.js';
+
+const HEADER_BYTES_MAX = 8 * 1024;
+/** How often Node looks for connections past their time; its default of 30 s would triple our limits. */
+const TIMEOUT_CHECK_MS = 1000;
+
+/** Express under Nest, on a server with our limits; Nest itself offers no way to set those that count at creation. */
+class LimitedExpressAdapter extends ExpressAdapter {
+  constructor(private readonly limits: Config['http']) {
+    super();
+  }
+
+  override initHttpServer(): void {
+    const server = createServer(
+      {
+        maxHeaderSize: HEADER_BYTES_MAX,
+        headersTimeout: this.limits.headersTimeoutSec * 1000,
+        requestTimeout: this.limits.requestTimeoutSec * 1000,
+        connectionsCheckingInterval: TIMEOUT_CHECK_MS,
+        // Answered in our shape by the front of the door.
+        requireHostHeader: false,
+        insecureHTTPParser: false,
+      },
+      this.getInstance<(request: IncomingMessage, response: ServerResponse) => void>(),
+    );
+    server.maxRequestsPerSocket = this.limits.maxRequestsPerSocket;
+    server.keepAliveTimeout = this.limits.keepAliveSec * 1000;
+    this.setHttpServer(server);
+  }
+
+  /** An object is written here: Express's own way looks at a dozen settings and headers that are fixed for this API. */
+  override reply(response: Response, body: unknown, statusCode?: number): unknown {
+    if (typeof body !== 'object' || body === null || body instanceof StreamableFile) {
+      return super.reply(response, body, statusCode);
+    }
+    if (statusCode !== undefined) response.statusCode = statusCode;
+    const text = JSON.stringify(body);
+    response.setHeader('Content-Type', 'application/json; charset=utf-8');
+    response.setHeader('Content-Length', Buffer.byteLength(text));
+    return response.end(text);
+  }
+}
+
+/**
+ * Makes the API's application, not listening yet: every root and test of the API goes through here. The module must
+ * provide Config, Log and Metrics.
+ */
+export async function createHttpApp(module: DynamicModule | Type, config: Config): Promise<NestExpressApplication> {
+  const app = await NestFactory.create<NestExpressApplication>(module, new LimitedExpressAdapter(config.http), {
+    bodyParser: false,
+    abortOnError: false,
+    // A start that fails is told once, by whoever started.
+    logger: false,
+  });
+  configureHttp(app);
+  return app;
+}
+
+/** Puts the front of the door before every route of `app`. */
+function configureHttp(app: NestExpressApplication): void {
+  const log = app.get(Log);
+  app.set('etag', false);
+  app.set('x-powered-by', false);
+  app.set('case sensitive routing', true);
+  app.set('strict routing', true);
+  // A query string means nothing on a POST; where a GET takes one, it is flat.
+  app.set('query parser', 'simple');
+  app.useGlobalFilters(new ErrorFilter(log));
+  app.use(frontOfDoor(app, log));
+}
+
+/** What helmet puts on every answer of an API of JSON alone: nothing may be framed, loaded or sniffed from it. */
+function securityHeaders(): ReadonlyMap<string, string> {
+  const headers = new Map<string, string>();
+  const secure = helmet({
+    contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
+    xDnsPrefetchControl: false,
+    xDownloadOptions: false,
+    xPermittedCrossDomainPolicies: false,
+    xPoweredBy: false,
+    xXssProtection: false,
+    originAgentCluster: false,
+  });
+  // Asked once: none of these depends on the request, and its chain of handlers took a twentieth of a read’s time.
+  const probe = { setHeader: (name: string, value: string) => headers.set(name, value) } as unknown as ServerResponse;
+  secure({} as IncomingMessage, probe, () => undefined);
+  return headers;
+}
+
+function frontOfDoor(app: INestApplication, log: Log) {
+  const routes = routesOf(app);
+  const metrics = app.get(Metrics);
+  const server = serverOf(app);
+  const { http } = app.get<Config>(Config);
+  const refusals = new RefusalLog(log, metrics, http.logRefusalsPerSec);
+  const observers = { log, refusals, metrics };
+  server.once('close', () => refusals.flush());
+  limitConnections(server, http, log, metrics);
+  answerBrokenFrames(server, observers);
+  const fixed = [...securityHeaders(), ['Cache-Control', 'no-store'] as const];
+  return (request: Request, response: Response, next: NextFunction): void => {
+    const visit = newVisit(requestIdOf(request));
+    setRequestContext(request, visit);
+    for (const [name, value] of fixed) response.setHeader(name, value);
+    response.setHeader('X-Request-Id', visit.requestId);
+    if (leaving.has(server) || !server.listening) response.setHeader('Connection', 'close');
+    response.on('close', () => record(visit, response.headersSent ? response.statusCode : CLIENT_GONE, observers));
+    try {
+      visit.route = findRoute(routes, request);
+      if (visit.route.isPurchase) echoIdempotencyKey(request.rawHeaders, response);
+    } catch (refusal) {
+      answerError(refusal, request, response, log);
+      return;
+    }
+    next();
+  };
+}
+
+function newVisit(requestId: string): RequestContext {
+  return {
+    requestId,
+    startedMs: monotonicMs(),
+    route: undefined,
+    caller: undefined,
+    errorCode: undefined,
+    cause: undefined,
+    refusedStatus: undefined,
+  };
+}
+
+const REQUEST_ID = /^[A-Za-z0-9_-]{1,128}$/;
+
+/** The caller's own id if it is one, otherwise a new one. A repeated header arrives joined and so is none. */
+function requestIdOf(request: IncomingMessage): string {
+  const given = request.headers['x-request-id'];
+  return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
+}
+
+/** The route of the request. Throws 400 for another HTTP or without a Host, 404 for an unknown path, 405 for a known one. */
+function findRoute(routes: RouteTable, request: Request) {
+  // Node's parser takes a request line without a version for HTTP/0.9, which has no headers and no status.
+  if (request.httpVersionMajor !== 1) {
+    throw new ApiError('INVALID_REQUEST', 'This is not a valid HTTP/1.1 request.', {
+      details: [{ field: 'request', msg: 'is not valid HTTP/1.1' }],
+    });
+  }
+  if (request.httpVersion === '1.1' && request.headers.host === undefined) {
+    throw new ApiError('INVALID_REQUEST', 'The Host header is missing.', {
+      details: [{ field: 'Host', msg: 'is required' }],
+    });
+  }
+  // HTTP/1.1 allows the absolute form; Express matches on the path alone.
+  if (!request.url.startsWith('/')) request.url = request.url.replace(/^https?:\/\/[^/?#]*/i, '');
+  const methods = routes.find(request.url.split('?', 1)[0] ?? '');
+  if (methods === undefined) throw new ApiError('NOT_FOUND', 'There is nothing at this path.');
+  const route = methods.get(request.method);
+  if (route !== undefined) return route;
+  const allowed = [...methods.keys()].join(', ');
+  throw new ApiError('METHOD_NOT_ALLOWED', `This path answers ${allowed}.`, { headers: { Allow: allowed } });
+}
+
+interface Observers {
+  readonly log: Log;
+  readonly refusals: RefusalLog;
+  readonly metrics: Metrics;
+}
+
+/** How a request counts whose caller went away before its answer began. */
+const CLIENT_GONE = 499;
+
+/** One line and one measurement per request. The pattern stands for the path: paths hold order keys. */
+function record(visit: RequestContext, answered: number, { log, refusals, metrics }: Observers): void {
+  const route = visit.route?.pattern ?? 'unknown';
+  const seconds = (monotonicMs() - visit.startedMs) / 1000;
+  // Any token is a method to the parser; only those of real routes may become label values.
+  const method = visit.route?.method ?? 'OTHER';
+  const status = visit.refusedStatus ?? answered;
+  metrics.answered(method, route, status, visit.errorCode ?? '', seconds);
+  if (!refusals.admits(visit, status)) return;
+  if (visit.errorCode !== undefined) logCause(log, visit.requestId, visit.errorCode, visit.cause);
+  log.info(
+    {
+      requestId: visit.requestId,
+      method,
+      route,
+      status,
+      ms: Math.round(seconds * 1_000_000) / 1000,
+      ...(visit.errorCode !== undefined && { code: visit.errorCode }),
+      ...(visit.caller !== undefined && { projectId: visit.caller.project.id }),
+    },
+    'request',
+  );
+}
+
+interface ParserError extends Error {
+  readonly code?: string;
+}
+
+/** What Node's parser refused never becomes a request; these answers are written to the socket by hand. */
+function answerBrokenFrames(server: Server, observers: Observers): void {
+  server.on('clientError', (error: ParserError, socket: Duplex) => {
+    // Node hangs the response under way on its socket, and its own default handler reads it there as well.
+    const current = (socket as Duplex & { _httpMessage?: ServerResponse | null })._httpMessage;
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy(error);
+      return;
+    }
+    if (current?.req.complete === true) {
+      // What came after a complete request is broken. The request itself may be an order under way, so it gets its
+      // own answer, never this error's; then the connection ends.
+      current.once('close', () => socket.destroy());
+      return;
+    }
+    if (current?.headersSent === true) {
+      socket.destroy(error);
+      return;
+    }
+    const visit = current === undefined || current === null ? undefined : requestContextOf(current.req as Request);
+    refuseFrame(socket, refusalOf(error), visit, observers);
+  });
+  server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
+    socket.on('error', () => socket.destroy());
+    refuseFrame(socket, new ApiError('NOT_FOUND', 'There is nothing at this path.'), undefined, observers);
+  });
+  // Expectations beside 100-continue may be ignored (RFC 9110), which spares an empty 417.
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
+}
+
+/** `begun` is the request it belongs to, which is recorded when its connection ends; any other is recorded here. */
+function refuseFrame(socket: Duplex, refusal: ApiError, begun: RequestContext | undefined, observers: Observers): void {
+  const visit = begun ?? newVisit(randomUUID());
+  visit.errorCode = refusal.code;
+  visit.refusedStatus = refusal.status;
+  writeRefusal(socket, refusal, visit.requestId);
+  if (begun === undefined) record(visit, refusal.status, observers);
+}
+
+function refusalOf(error: ParserError): ApiError {
+  switch (error.code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return new ApiError('HEADERS_TOO_LARGE', `The headers may have at most ${HEADER_BYTES_MAX.toString()} bytes.`);
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new ApiError('REQUEST_TIMEOUT', 'The request did not arrive in time; send it again.');
+    default:
+      return new ApiError('INVALID_REQUEST', 'This is not a valid HTTP/1.1 request.', {
+        details: [{ field: 'request', msg: 'is not valid HTTP/1.1' }],
+      });
+  }
+}
+
+function writeRefusal(socket: Duplex, refusal: ApiError, requestId: string): void {
+  const body = errorBody(refusal, requestId);
+  const headers = {
+    ...errorHeaders(refusal),
+    'Content-Length': Buffer.byteLength(body).toString(),
+    'X-Request-Id': requestId,
+    'X-Content-Type-Options': 'nosniff',
+    'Cache-Control': 'no-store',
+    Connection: 'close',
+  };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  const status = `HTTP/1.1 ${refusal.status.toString()} ${STATUS_CODES[refusal.status] ?? ''}\r\n`;
+  socket.end(`${status}${lines.join('')}\r\n${body}`, () => socket.destroy());
+}
+
+/** The server under `app`, typed. */
+export function serverOf(app: INestApplication): Server {
+  return app.getHttpServer() as Server;
+}
+
+const leaving = new WeakSet<Server>();
+
+/**
+ * Begins to say goodbye: still serves, new connections included, but every answer closes its connection. So callers
+ * move over to another process by themselves, and the later end of this one meets no request under way.
+ */
+export function leave(server: Server): void {
+  leaving.add(server);
+}
+
+const DRAIN_STEP_MS = 50;
+
+/** Stops accepting; resolves when the last request was answered, or after `limitMs` with the rest cut off. */
+export async function drain(server: Server, limitMs: number): Promise<void> {
+  const closed = new AbortController();
+  server.close(() => {
+    closed.abort();
+  });
+  const deadline = monotonicMs() + limitMs;
+  // A connection that was busy at the close turns idle with its answer; kept alive, it would hold the server open.
+  while (monotonicMs() < deadline && !closed.signal.aborted) {
+    server.closeIdleConnections();
+    await sleep(DRAIN_STEP_MS, closed.signal);
+  }
+  server.closeAllConnections();
+}

@@ -1,0 +1,143 @@
+/**
+ * The admin port: probes and metrics, apart from the API's port so that no caller ever reaches them. Plain node:http:
+ * three fixed answers need no framework, and a probe should not fail for one.
+ */
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import { monotonicMs, sleep, withDeadline } from '../base/clock.js';
+import { reasonOf } from '../domain/errors.js';
+import { opened } from '../base/fatal.js';
+import { scrub, type Log } from './logger.js';
+import type { Metrics } from './metrics.js';
+
+/** How long one check of readiness may take before it counts as failed. */
+const CHECK_LIMIT_MS = 500;
+/** Probes and scrapers are few; more connections than this are a mistake or an attack. */
+const CONNECTIONS_MAX = 256;
+/**
+ * What is asked for in a loop is worked out this often at most, for all who wait for it: a scraper asks every few
+ * seconds, and each of these takes time from the requests beside.
+ */
+const METRICS_EVERY_MS = 1000;
+const CHECKS_EVERY_MS = 100;
+
+interface AdminOptions {
+  readonly host: string;
+  /** 0 takes any free port. */
+  readonly port: number;
+  readonly metrics: Metrics;
+  /** By name: each resolves when its part can serve, and rejects or takes too long when it cannot. */
+  readonly checks: Readonly<Record<string, () => Promise<unknown>>>;
+  readonly log: Log;
+}
+
+/** Listens; the caller closes it. `/live`: the event loop turns. `/ready`: every check passes. `/metrics`: Prometheus. */
+export async function openAdmin(options: AdminOptions): Promise<Server> {
+  const { registry } = options.metrics;
+  const told = new Set<string>();
+  const shared = {
+    contentType: registry.contentType,
+    metrics: new SharedRuns(METRICS_EVERY_MS, () => registry.metrics()),
+    checks: new SharedRuns(CHECKS_EVERY_MS, () => failedChecks(options, told)),
+  };
+  const server = createServer((request, response) => {
+    respond(shared, request.method === 'GET' ? (request.url ?? '') : '', response).catch((err: unknown) => {
+      options.log.error({ err }, 'An admin request failed.');
+      response.destroy();
+    });
+  });
+  server.maxConnections = CONNECTIONS_MAX;
+  server.requestTimeout = 5000;
+  server.keepAliveTimeout = 5000;
+  const listening = new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.port, options.host, resolve);
+  });
+  await opened(listening, { port: 'ADMIN_PORT', host: 'ADMIN_HOST' });
+  return server;
+}
+
+interface Shared {
+  readonly contentType: string;
+  readonly metrics: SharedRuns<string>;
+  readonly checks: SharedRuns<Reasons>;
+}
+
+async function respond(shared: Shared, path: string, response: ServerResponse): Promise<void> {
+  switch (path) {
+    case '/live': {
+      json(response, 200, { live: true });
+      return;
+    }
+    case '/ready': {
+      const reasons = await shared.checks.next();
+      const failed = Object.keys(reasons);
+      json(response, failed.length === 0 ? 200 : 503, { ready: failed.length === 0, failed, reasons });
+      return;
+    }
+    case '/metrics': {
+      const text = await shared.metrics.next();
+      response.writeHead(200, { 'Content-Type': shared.contentType }).end(text);
+      return;
+    }
+    default: {
+      json(response, 404, { live: true, paths: ['/live', '/ready', '/metrics'] });
+      return;
+    }
+  }
+}
+
+/**
+ * Runs `work` at most once in `everyMs`, each time for all who asked before it began: nobody gets what was worked out
+ * before he asked, and who asks in a loop waits.
+ */
+class SharedRuns<T> {
+  private begunMs = Number.NEGATIVE_INFINITY;
+  /** The run that has not begun yet. */
+  private following: Promise<T> | undefined;
+  private running: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    private readonly everyMs: number,
+    private readonly work: () => Promise<T>,
+  ) {}
+
+  next(): Promise<T> {
+    this.following ??= this.run(this.running);
+    return this.following;
+  }
+
+  private async run(before: Promise<unknown>): Promise<T> {
+    await before;
+    await sleep(Math.max(0, this.begunMs + this.everyMs - monotonicMs()));
+    this.begunMs = monotonicMs();
+    const run = this.work();
+    this.running = run.catch(() => undefined);
+    this.following = undefined;
+    return run;
+  }
+}
+
+/** Why, by the name of each check that failed. */
+type Reasons = Readonly<Record<string, string>>;
+
+/** Each check that fails is told once, until it has passed again. */
+async function failedChecks({ checks, log }: AdminOptions, told: Set<string>): Promise<Reasons> {
+  const results = await Promise.all(
+    Object.entries(checks).map(async ([name, check]): Promise<[string, string][]> => {
+      try {
+        await withDeadline(check(), CHECK_LIMIT_MS, name);
+        told.delete(name);
+        return [];
+      } catch (err) {
+        if (!told.has(name)) log.warn({ check: name, err }, 'Not ready.');
+        told.add(name);
+        return [[name, scrub(reasonOf(err))]];
+      }
+    }),
+  );
+  return Object.fromEntries(results.flat());
+}
+
+function json(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { 'Content-Type': 'application/json; charset=utf-8' }).end(JSON.stringify(body));
+}

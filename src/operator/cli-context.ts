@@ -1,0 +1,123 @@
+/**
+ * What every command shares: where it speaks, who acts and why, the confirmation of dangerous acts, and the
+ * service's parts, built only for commands that need them.
+ */
+import type { Readable } from 'node:stream';
+import type { INestApplicationContext } from '@nestjs/common';
+import type { Author } from '../store/audit-log.js';
+import { usageError } from '../domain/operator-error.js';
+
+/** The process around the CLI, so that a test can be one. */
+export interface Terminal {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  out(text: string): void;
+  err(text: string): void;
+  /** Whether what goes to `err` is seen by a person, line upon line; not a log. */
+  readonly isLive?: boolean;
+  /** Who the machine says is logged in; empty when it does not know. */
+  readonly user: string;
+  /** Standard input, when something other than a keyboard is there. */
+  readonly input?: Readable | undefined;
+  /** Asks the person at the keyboard; undefined when nobody sits there. */
+  readonly ask: ((question: string) => Promise<string>) | undefined;
+}
+
+/** The options every command takes. */
+export interface GlobalOptions {
+  readonly json?: boolean;
+  readonly yes?: boolean;
+  readonly actor?: string;
+  readonly reason?: string;
+}
+
+const ACTOR_LENGTH_MAX = 200;
+const REASON_LENGTH_MAX = 1000;
+
+export class CliContext {
+  private options: GlobalOptions = {};
+
+  constructor(readonly terminal: Terminal) {}
+
+  /** Takes the global options of this call; before any command runs. */
+  settle(options: GlobalOptions): void {
+    this.options = options;
+  }
+
+  get isJson(): boolean {
+    return this.options.json === true;
+  }
+
+  /** Prints the answer of a command: `human` for people, `json` as one document for programs. */
+  print(human: string, json: unknown): void {
+    this.terminal.out(this.isJson ? `${toJson(json)}\n` : `${human}\n`);
+  }
+
+  /** A remark beside the answer; on stderr, so that stdout stays one answer. */
+  warn(message: string): void {
+    this.terminal.err(this.isJson ? `${toJson({ warning: message })}\n` : `Warning: ${message}\n`);
+  }
+
+  /** The acting person: --actor or the user of the machine. `reasonDefault` stands in for a missing --reason. */
+  actor(reasonDefault?: string): Author {
+    const actor = this.options.actor ?? this.terminal.env['USER'] ?? this.terminal.user;
+    if (actor.trim() === '' || actor.length > ACTOR_LENGTH_MAX) {
+      throw usageError('Say who acts with --actor NAME: this machine names nobody.');
+    }
+    const reason = this.options.reason ?? reasonDefault ?? '';
+    if (reason.trim() === '' || reason.length > REASON_LENGTH_MAX) {
+      throw usageError('Say why with --reason TEXT: this act is kept with its reason.');
+    }
+    return { actor: actor.trim(), reason: reason.trim() };
+  }
+
+  /** Goes on only after a yes: from --yes or from the keyboard. */
+  async confirm(act: string): Promise<void> {
+    if (this.options.yes === true) return;
+    if (this.terminal.ask === undefined) {
+      throw usageError(`${act} This wants a confirmation: add --yes.`);
+    }
+    const answer = await this.terminal.ask(`${act} Go on? [y/N] `);
+    if (!/^y(es)?$/i.test(answer.trim())) throw usageError('Not confirmed; nothing was done.');
+  }
+
+  /** Asks the person at the keyboard for `what`; without one, says which option gives it. */
+  async askFor(act: string, what: string, option: string): Promise<string> {
+    if (this.terminal.ask === undefined) throw usageError(`${act} Name it: add ${option} and --yes.`);
+    return (await this.terminal.ask(`${act} Type ${what}: `)).trim();
+  }
+
+  /** Runs `work` with the service's parts, and closes them whatever happens. */
+  async operate<T>(work: (parts: INestApplicationContext) => Promise<T>): Promise<T> {
+    // Loaded here, so that `migrate` and `--help` need neither the settings nor the parts.
+    const { openParts } = await import('./operator.module.js');
+    const parts = await openParts(this.terminal.env);
+    try {
+      return await work(parts);
+    } finally {
+      await parts.close();
+    }
+  }
+}
+
+/**
+ * JSON as programs read it: members in snake_case like the interface's, bytes in hex, bigints as integers, or as texts
+ * where a JSON reader would round them.
+ */
+function toJson(value: unknown): string {
+  return JSON.stringify(plain(value), undefined, 2);
+}
+
+function plain(value: unknown): unknown {
+  if (typeof value === 'bigint') {
+    const number = Number(value);
+    return Number.isSafeInteger(number) ? number : value.toString();
+  }
+  if (Buffer.isBuffer(value)) return value.toString('hex');
+  if (Array.isArray(value)) return value.map(plain);
+  if (typeof value !== 'object' || value === null || value instanceof Date) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [snakeCase(name), plain(member)]));
+}
+
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}

@@ -1,0 +1,64 @@
+/** How a command ends: the exit codes of the CLI, and one plain sentence for whatever went wrong. */
+import { CommanderError } from 'commander';
+import { ChainUnavailableError } from '../chain/errors.js';
+import { OperatorError, type ExitCode } from '../domain/operator-error.js';
+import { ApiError, InvariantError, messageOf, reasonOf, StartError } from '../domain/errors.js';
+import { isConnectionFault, sqlStateOf } from '../store/database.js';
+
+export interface CliFailure {
+  readonly exitCode: ExitCode;
+  readonly code: string;
+  readonly message: string;
+}
+
+/** What is told of anything thrown by a command. Never a stack: an operator reads one sentence. */
+export function failureOf(thrown: unknown): CliFailure {
+  if (thrown instanceof OperatorError) {
+    return { exitCode: thrown.exitCode, code: thrown.code, message: thrown.message };
+  }
+  if (thrown instanceof CommanderError) return commandLineFault(thrown);
+  if (thrown instanceof StartError) return { exitCode: 1, code: thrown.code, message: thrown.message };
+  if (thrown instanceof ApiError) return { exitCode: 1, code: thrown.code, message: thrown.message };
+  if (thrown instanceof InvariantError) {
+    return {
+      exitCode: 1,
+      code: 'BUG',
+      message: `A rule of the service was broken, which is a bug: ${thrown.message}.`,
+    };
+  }
+  if (thrown instanceof ChainUnavailableError) {
+    const causes = thrown.cause instanceof AggregateError ? thrown.cause.errors.map((cause) => messageOf(cause)) : [];
+    const why = causes.length === 0 ? '' : ` (${causes.join('; ')})`;
+    return { exitCode: 1, code: 'CHAIN_UNAVAILABLE', message: `${thrown.message}${why}; check TRON_FULL_NODE_URLS.` };
+  }
+  return databaseFaultOf(thrown) ?? { exitCode: 1, code: 'FAILED', message: reasonOf(thrown) };
+}
+
+/** What the database said, if it was the database; the platform wraps what it meets at the start. */
+function databaseFaultOf(thrown: unknown): CliFailure | undefined {
+  if (isConnectionFault(thrown)) {
+    const message = `The database of DATABASE_URL cannot be reached (${reasonOf(thrown)}): start it, or correct DATABASE_URL.`;
+    return { exitCode: 1, code: 'DATABASE_UNAVAILABLE', message };
+  }
+  const sqlState = sqlStateOf(thrown);
+  if (sqlState === '42P01' || sqlState === '42703') {
+    const message = 'The database lacks what this version needs: run `npm run cli -- migrate` first.';
+    return { exitCode: 1, code: 'NOT_MIGRATED', message };
+  }
+  if (sqlState === '28P01' || sqlState === '28000' || sqlState === '3D000') {
+    const message = `The database of DATABASE_URL cannot be reached (${reasonOf(thrown)}): start it, or correct DATABASE_URL.`;
+    return { exitCode: 1, code: 'DATABASE_UNAVAILABLE', message };
+  }
+  return thrown instanceof Error && thrown.cause !== undefined ? databaseFaultOf(thrown.cause) : undefined;
+}
+
+function commandLineFault(thrown: CommanderError): CliFailure {
+  // Help that was asked for is an answer; help shown for want of a command is a mistake.
+  if (thrown.code === 'commander.helpDisplayed' || thrown.code === 'commander.version') {
+    return { exitCode: 0, code: 'HELP', message: '' };
+  }
+  if (thrown.code === 'commander.help') {
+    return { exitCode: 2, code: 'USAGE', message: 'Name a command; --help lists them.' };
+  }
+  return { exitCode: 2, code: 'USAGE', message: thrown.message.replace(/^error: /, '') };
+}

@@ -1,0 +1,134 @@
+/** Everything recorded of one order, told in one piece: the row, its legs, transactions, sends, moves and credits. */
+import { Inject, Injectable } from '@nestjs/common';
+import { DataSource, In } from 'typeorm';
+import { recordAct, type Author } from '../store/audit-log.js';
+import { Database } from '../store/database.js';
+import { Broadcast } from '../store/entities/broadcast.entity.js';
+import { ChainTx } from '../store/entities/chain-tx.entity.js';
+import { Leg } from '../store/entities/leg.entity.js';
+import { OrderEvent } from '../store/entities/order-event.entity.js';
+import { Order } from '../store/entities/order.entity.js';
+import { PoolWallet } from '../store/entities/pool-wallet.entity.js';
+import type { OrderStatus } from '../domain/order-state.js';
+import { OperatorError } from '../domain/operator-error.js';
+
+export interface OrderFilter {
+  readonly projectId?: string | undefined;
+  readonly status?: OrderStatus | undefined;
+  readonly isDue?: boolean | undefined;
+  readonly needsAttention?: boolean | undefined;
+  readonly limit: number;
+}
+
+export interface CreditMove {
+  readonly kind: string;
+  readonly credits: bigint;
+  readonly created_at: Date;
+}
+
+export interface OrderStory {
+  readonly order: Order;
+  readonly legs: readonly Leg[];
+  readonly transactions: readonly ChainTx[];
+  readonly broadcasts: readonly Broadcast[];
+  readonly events: readonly OrderEvent[];
+  readonly credits: readonly CreditMove[];
+  /** Addresses by wallet id. */
+  readonly wallets: ReadonlyMap<number, string>;
+  /** The database's clock at the read: what `next_run_at` and leases are judged by. */
+  readonly readAt: Date;
+}
+
+/** Of an order that was sent again and again, the newest sends tell enough. */
+const BROADCASTS_MAX = 200;
+
+@Injectable()
+export class OrderStories {
+  constructor(
+    @Inject(DataSource) private readonly source: DataSource,
+    @Inject(Database) private readonly database: Database,
+  ) {}
+
+  /** Newest first. */
+  async list(filter: OrderFilter): Promise<Order[]> {
+    const query = this.source.getRepository(Order).createQueryBuilder('o').orderBy('o.id', 'DESC').take(filter.limit);
+    if (filter.projectId !== undefined) query.andWhere('o.project_id = :project', { project: filter.projectId });
+    if (filter.status !== undefined) query.andWhere('o.status = :status', { status: filter.status });
+    if (filter.needsAttention === true) query.andWhere('o.needs_attention');
+    if (filter.isDue === true) query.andWhere('o.next_run_at <= clock_timestamp()');
+    return query.getMany();
+  }
+
+  /** Finds an order by its number, or by its key within a project. Throws OperatorError. */
+  async find(idOrKey: string, projectId: string | undefined): Promise<Order> {
+    const orders = this.source.getRepository(Order);
+    const id = /^\d{1,18}$/.test(idOrKey) ? BigInt(idOrKey) : undefined;
+    const byNumber = async () => (id === undefined ? null : orders.findOneBy({ id, ...(projectId && { projectId }) }));
+    // Of a named project the key comes first: a key may be a number, too.
+    const found =
+      projectId === undefined
+        ? ((await byNumber()) ?? (await this.byKeyAlone(idOrKey)))
+        : ((await orders.findOneBy({ projectId, key: idOrKey })) ?? (await byNumber()));
+    if (found === null)
+      throw new OperatorError(`There is no order ${idOrKey}; \`orders list\` shows them.`, 1, 'NOT_FOUND');
+    return found;
+  }
+
+  async tell(order: Order): Promise<OrderStory> {
+    const orderId = order.id;
+    const legs = await this.source.getRepository(Leg).find({ where: { orderId }, order: { legNo: 'ASC' } });
+    const transactions = await this.source.getRepository(ChainTx).find({ where: { orderId }, order: { id: 'ASC' } });
+    const broadcasts = await this.source.getRepository(Broadcast).find({
+      where: { chainTxId: In(transactions.map((transaction) => transaction.id.toString())) },
+      order: { id: 'DESC' },
+      take: BROADCASTS_MAX,
+    });
+    const events = await this.source.getRepository(OrderEvent).find({ where: { orderId }, order: { id: 'ASC' } });
+    const credits = await this.database.query<CreditMove>(
+      `SELECT kind, credits, created_at FROM credit_entry WHERE entry_key IN ('charge:' || $1::bigint, 'refund:' || $1::bigint)
+            OR (kind = 'compensation' AND order_id = $1::bigint)
+        ORDER BY id`,
+      [orderId],
+    );
+    const wallets = await this.source.getRepository(PoolWallet).find({ select: { id: true, address: true } });
+    const [clock] = await this.database.query<{ now: Date }>(`SELECT clock_timestamp() AS now`);
+    return {
+      order,
+      legs,
+      transactions,
+      broadcasts: broadcasts.reverse(),
+      events,
+      credits,
+      wallets: new Map(wallets.map((wallet) => [wallet.id, wallet.address])),
+      readAt: clock?.now ?? order.createdAt,
+    };
+  }
+
+  /** Makes an unfinished order due now, for the next sweep. Changes nothing else: what happens then is the worker's. */
+  async requeue(order: Order, act: Author): Promise<Date> {
+    return this.database.transaction(async (tx) => {
+      const [row] = await tx.query<{ next_run_at: Date }>(
+        `UPDATE orders SET next_run_at = clock_timestamp()
+          WHERE id = $1 AND status <> 'refunded' AND reclaimed_at IS NULL AND NOT (kind = 'activation' AND settled)
+          RETURNING next_run_at`,
+        [order.id],
+      );
+      if (row === undefined)
+        throw new OperatorError(`Order ${order.id.toString()} is finished: nothing is left to do.`);
+      // Reclaims that failed again and again are tried ever more rarely: begins to count anew.
+      await tx.query(
+        `UPDATE leg SET changed_at = clock_timestamp() WHERE order_id = $1 AND status IN ('active', 'reclaiming')`,
+        [order.id],
+      );
+      await recordAct(tx, act, 'orders.requeue', order.id.toString(), { status: order.status });
+      return row.next_run_at;
+    });
+  }
+
+  private async byKeyAlone(key: string): Promise<Order | null> {
+    const found = await this.source.getRepository(Order).find({ where: { key }, take: 2 });
+    if (found.length > 1)
+      throw new OperatorError('Several projects have an order of this key; name one with --project.');
+    return found[0] ?? null;
+  }
+}

@@ -1,0 +1,135 @@
+/** Ends a leg by a person's word: what somebody else took back and the search for such acts could not account for. */
+import { Inject, Injectable } from '@nestjs/common';
+import type { BlockHead } from '../chain/block.js';
+import { UNDELEGATE_TYPE } from '../chain/transaction-owner.js';
+import { solidBlockOf, solidHeadOf, solidPlaceOf, TronClient } from '../chain/tron.client.js';
+import { closeLegs } from './leg-closing.js';
+import { recordAct, type Author } from '../store/audit-log.js';
+import { Database, type Queryable } from '../store/database.js';
+import { shortfallOf } from './shortfall.js';
+import { OperatorError } from '../domain/operator-error.js';
+
+interface LegRow {
+  readonly id: bigint;
+  readonly leg_no: number;
+  readonly wallet_id: number;
+  readonly address: string;
+  readonly receive_address: string;
+  readonly amount_sun: bigint;
+  readonly status: string;
+  readonly delivered: bigint | null;
+}
+
+const FIND = `SELECT l.id, l.leg_no, l.wallet_id, w.address, l.receive_address, l.amount_sun, l.status, d.block_number AS delivered
+  FROM leg l JOIN pool_wallet w ON w.id = l.wallet_id
+  LEFT JOIN chain_tx d ON d.leg_id = l.id AND d.purpose = 'delegate' AND d.status = 'solid'
+  WHERE l.order_id = $1 AND l.kind = 'rental' AND ($2::integer IS NULL OR l.leg_no = $2) ORDER BY l.leg_no`;
+
+const ON_ITS_WAY = `SELECT encode(txid, 'hex') AS txid FROM chain_tx
+  WHERE leg_id = $1 AND purpose = 'reclaim' AND status IN ('sending', 'included', 'solid')`;
+
+const MARK_ACT = `UPDATE orphan_tx SET leg_ids = coalesce(leg_ids, '{}') || $2::bigint WHERE txid = decode($1, 'hex')`;
+
+export interface EndedLeg {
+  readonly legNo: number;
+  readonly amountSun: bigint;
+  /** By the chain's clock. */
+  readonly at: Date;
+}
+
+@Injectable()
+export class LegEnds {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(TronClient) private readonly client: TronClient,
+  ) {}
+
+  /**
+   * Ends one open leg of an order. Refused while the chain shows the delegation: then it is to be taken back. Throws
+   * OperatorError, ChainUnavailableError.
+   */
+  async close(orderId: bigint, legNo: number | undefined, txid: string | undefined, author: Author): Promise<EndedLeg> {
+    const leg = await this.find(orderId, legNo);
+    const block = txid === undefined ? await this.solidHead() : await this.blockOfAct(txid, leg);
+    const wallet = { id: leg.wallet_id, address: leg.address };
+    const { least: missing } = await shortfallOf(this.database, this.client, wallet, leg.receive_address);
+    if (missing === 0n) {
+      throw new OperatorError(
+        `The chain still shows everything delegated that open orders hold from ${leg.address} to ${leg.receive_address}; ` +
+          'nothing was changed. The worker takes it back by itself.',
+      );
+    }
+    const at = new Date(block.timestampMs);
+    await this.database.transaction(async (tx) => {
+      await refuseWhileOnItsWay(tx, leg);
+      const { closed } = await closeLegs(tx, { legIds: [leg.id], at, txid, reason: author.reason });
+      if (closed === 0)
+        throw new OperatorError(`Leg ${leg.leg_no.toString()} has ended meanwhile; nothing was changed.`);
+      if (txid !== undefined) await tx.query(MARK_ACT, [txid, leg.id]);
+      const detail = { leg: leg.leg_no, amountSun: leg.amount_sun, txid: txid ?? null, missingSun: missing };
+      await recordAct(tx, author, 'orders.close-leg', orderId.toString(), detail);
+    });
+    return { legNo: leg.leg_no, amountSun: leg.amount_sun, at };
+  }
+
+  private async find(orderId: bigint, legNo: number | undefined): Promise<LegRow> {
+    const legs = await this.database.query<LegRow>(FIND, [orderId, legNo ?? null]);
+    const open = legs.filter(({ status }) => status === 'active' || status === 'reclaiming');
+    const [leg, ...more] = open;
+    if (leg === undefined) {
+      throw new OperatorError(
+        'Only a delivered leg that was not taken back yet can be closed; `orders explain` shows how they stand.',
+      );
+    }
+    if (more.length > 0) {
+      const numbers = open.map((each) => each.leg_no.toString()).join(', ');
+      throw new OperatorError(`The order has several open legs (${numbers}); name one with --leg.`);
+    }
+    if (leg.delivered === null) {
+      throw new OperatorError('The delegation is not in a solid block yet; look again in a minute.');
+    }
+    return leg;
+  }
+
+  private async solidHead(): Promise<BlockHead> {
+    return this.client.pool.ask('the solid head', (node) => solidHeadOf(node));
+  }
+
+  /** The solid block with this undelegation of the leg's wallet from its receiver. */
+  private async blockOfAct(txid: string, leg: LegRow): Promise<BlockHead> {
+    const block = await this.client.pool.ask('a transaction', async (node) => {
+      const place = await solidPlaceOf(node, txid);
+      return place === undefined ? undefined : solidBlockOf(node, place.blockNumber);
+    });
+    const found = block?.transactions.find((tx) => tx.txid === txid && tx.succeeded);
+    if (block === undefined || found === undefined) {
+      throw new OperatorError(
+        'No solid block holds this transaction; look again in a minute, or close the leg without --txid.',
+      );
+    }
+    const act = found.signed?.act;
+    const isOfLeg = act?.owner === leg.address && act.receiver === leg.receive_address && act.isEnergy;
+    if (act?.type !== UNDELEGATE_TYPE || !isOfLeg || BigInt(block.number) < (leg.delivered ?? 0n)) {
+      throw new OperatorError(
+        `This transaction took no energy of ${leg.address} back from ${leg.receive_address} after its delivery.`,
+      );
+    }
+    const [ours] = await this.database.query<{ order_id: bigint }>(
+      `SELECT order_id FROM chain_tx WHERE txid = decode($1, 'hex') AND status NOT IN ('dead', 'dropped')`,
+      [txid],
+    );
+    if (ours !== undefined) {
+      throw new OperatorError(`This transaction is the service's own, of order ${ours.order_id.toString()}.`);
+    }
+    return block;
+  }
+}
+
+async function refuseWhileOnItsWay(tx: Queryable, leg: LegRow): Promise<void> {
+  const [ours] = await tx.query<{ txid: string }>(ON_ITS_WAY, [leg.id]);
+  if (ours === undefined) return;
+  throw new OperatorError(
+    `An undelegation of the service's own (${ours.txid}) may still take it back; ` +
+      'once that is included, or proven dead some two minutes later, try again.',
+  );
+}

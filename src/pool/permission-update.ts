@@ -1,0 +1,91 @@
+/**
+ * The accountpermissionupdate that gives a hot key its role's permission. TRON replaces all permissions by an update,
+ * so every one that exists is carried over; it is signed with the owner's cold key, which this service never sees.
+ */
+import type { ChainAccount, Permission } from '../chain/tron.client.js';
+import { OperatorError } from '../domain/operator-error.js';
+import { operationsOf, type WalletRole } from './wallet-permission.js';
+
+/** TRON: active permissions have the ids from 2 on, in their order, and are at most eight. */
+const ACTIVE_ID_FIRST = 2;
+const ACTIVES_MAX = 8;
+const WITNESS_ID = 1;
+
+interface PermissionJson {
+  readonly type: 0 | 1 | 2;
+  readonly permission_name: string;
+  readonly threshold: number;
+  readonly operations?: string;
+  readonly keys: readonly { readonly address: string; readonly weight: number }[];
+}
+
+/** The body of POST /wallet/accountpermissionupdate. */
+export interface PermissionUpdate {
+  readonly owner_address: string;
+  readonly owner: PermissionJson;
+  readonly witness?: PermissionJson;
+  readonly actives: readonly PermissionJson[];
+  readonly visible: true;
+}
+
+export interface PlannedUpdate {
+  readonly update: PermissionUpdate;
+  /** The id that the permission of the role has afterwards. */
+  readonly permissionId: number;
+  /** Whether an earlier permission of ours is replaced instead of one being added. */
+  readonly isReplacing: boolean;
+}
+
+/** What our permission is called on chain; one of the same name is taken for an earlier one of ours. */
+export function permissionName(role: WalletRole): string {
+  return role === 'pool' ? 'energy-delegate' : 'energy-activate';
+}
+
+/** Plans the update; throws OperatorError when the account has no room for another permission. */
+export function planUpdate(account: ChainAccount, role: WalletRole, keyAddress: string): PlannedUpdate {
+  const actives = account.permissions.filter((permission) => permission.id >= ACTIVE_ID_FIRST);
+  const ours: PermissionJson = {
+    type: 2,
+    permission_name: permissionName(role),
+    threshold: 1,
+    operations: operationsOf(role),
+    keys: [{ address: keyAddress, weight: 1 }],
+  };
+  const earlier = actives.findIndex((permission) => permission.name === ours.permission_name);
+  if (earlier < 0 && actives.length >= ACTIVES_MAX) {
+    throw new OperatorError(
+      `${account.address} has ${ACTIVES_MAX.toString()} active permissions, the most TRON allows.`,
+    );
+  }
+  const carried = actives.map((permission) => toJson(permission, 2));
+  const at = earlier < 0 ? carried.length : earlier;
+  carried[at] = ours;
+  const owner = account.permissions.find((permission) => permission.id === 0);
+  const witness = account.permissions.find((permission) => permission.id === WITNESS_ID);
+  return {
+    update: {
+      owner_address: account.address,
+      owner: owner === undefined ? defaultOwner(account.address) : toJson(owner, 0),
+      ...(witness === undefined ? {} : { witness: toJson(witness, 1) }),
+      actives: carried,
+      visible: true,
+    },
+    permissionId: ACTIVE_ID_FIRST + at,
+    isReplacing: earlier >= 0,
+  };
+}
+
+/** TRON: an account that never set its permissions has this owner permission. */
+function defaultOwner(address: string): PermissionJson {
+  return { type: 0, permission_name: 'owner', threshold: 1, keys: [{ address, weight: 1 }] };
+}
+
+function toJson(permission: Permission, type: 0 | 1 | 2): PermissionJson {
+  return {
+    type,
+    permission_name: permission.name,
+    threshold: Number(permission.threshold),
+    ...(permission.operations === undefined || type !== 2 ? {} : { operations: permission.operations }),
+    keys: permission.keys.map(({ address, weight }) => ({ address, weight: Number(weight) })),
+  };
+}

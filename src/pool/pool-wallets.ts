@@ -1,0 +1,188 @@
+/**
+ * Pool wallets as an operator keeps them: adds, pauses, resumes and re-keys. Of `pool_wallet` it writes identity, key
+ * and status; the sums belong to the pool's own pass over the chain. A private key is sealed here and never leaves.
+ */
+import { Inject, Injectable } from '@nestjs/common';
+import { TronClient, type ChainAccount } from '../chain/tron.client.js';
+import { Config } from '../config/config.js';
+import { Sealers } from '../base/sealers.js';
+import { recordAct, type Author } from '../store/audit-log.js';
+import { Database, sqlStateOf, type Queryable } from '../store/database.js';
+import { OperatorError, usageError } from '../domain/operator-error.js';
+import { judgePermission, operationsOf, type WalletRole } from './wallet-permission.js';
+
+export interface WalletView {
+  readonly id: number;
+  readonly address: string;
+  readonly role: WalletRole;
+  readonly permission_id: number;
+  readonly key_address: string;
+  readonly key_held_by: 'database' | 'signer';
+  readonly status: 'active' | 'paused';
+  readonly pause_reason: string | null;
+  readonly staked_sun: bigint;
+  readonly delegated_sun: bigint;
+  /** Held for orders whose delegation is not in a block yet. */
+  readonly reserved_sun: bigint;
+  /** Own stake whose energy was used and comes back within a day. */
+  readonly recovering_sun: bigint;
+  /** By the slots: what can be sold right now. */
+  readonly free_sun: bigint;
+  readonly balance_sun: bigint;
+  readonly slots: number;
+  /** Of a pool wallet: transactions that its bandwidth and TRX pay for and no open leg needs; an order takes two a leg. */
+  readonly free_transactions: bigint;
+  readonly synced_at: Date | null;
+  /** When a worker last read it successfully, and how long it sells without being read again. */
+  readonly read_at: Date | null;
+  readonly sells_until: Date | null;
+}
+
+/** The key that acts for a wallet: held here, sealed, or by the signer process, of which only the address is known. */
+export interface WalletKey {
+  readonly keyAddress: string;
+  readonly privateKey: Buffer | undefined;
+}
+
+export interface NewWallet {
+  readonly address: string;
+  readonly role: WalletRole;
+  readonly permissionId: number;
+  readonly key: WalletKey;
+  readonly slots: number;
+}
+
+const UNIQUE_VIOLATION = '23505';
+
+const VIEW_COLUMNS = `w.id, w.address, w.role, w.permission_id, w.key_address,
+  CASE WHEN w.key_sealed IS NULL THEN 'signer' ELSE 'database' END AS key_held_by, w.status, w.pause_reason,
+  w.staked_sun, w.delegated_sun, w.recovering_sun, w.balance_sun, w.synced_at, w.read_at, w.sells_until,
+  (SELECT coalesce(sum(l.amount_sun), 0)::bigint FROM leg l WHERE l.wallet_id = w.id AND l.status IN ('reserved', 'placed')) AS reserved_sun,
+  (SELECT coalesce(sum(s.free_sun), 0)::bigint FROM pool_slot s WHERE s.wallet_id = w.id) AS free_sun,
+  (SELECT coalesce(sum(s.free_transactions), 0)::bigint FROM pool_slot s WHERE s.wallet_id = w.id) AS free_transactions,
+  (SELECT count(*)::integer FROM pool_slot s WHERE s.wallet_id = w.id) AS slots`;
+
+/** A new key, or a person's word that the wallet is well: it may try again at once. */
+const DELIVERS_AGAIN = `sign_failures = 0, deaths = 0, delivery_pauses = 0, delivery_fault = NULL, delivery_held_until = NULL`;
+
+const PAUSE = `UPDATE pool_wallet SET status = 'paused', pause_reason = $2 WHERE address = $1 RETURNING id`;
+const RESUME = `UPDATE pool_wallet SET status = 'active', pause_reason = NULL, ${DELIVERS_AGAIN} WHERE address = $1 RETURNING id`;
+
+@Injectable()
+export class PoolWallets {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Sealers) private readonly sealers: Sealers,
+    @Inject(TronClient) private readonly tron: TronClient,
+    @Inject(Config) private readonly config: Config,
+  ) {}
+
+  async list(): Promise<WalletView[]> {
+    return this.database.query<WalletView>(`SELECT ${VIEW_COLUMNS} FROM pool_wallet w ORDER BY w.id`);
+  }
+
+  /** Throws OperatorError when the pool has no such wallet. */
+  async get(address: string): Promise<WalletView> {
+    const [found] = await this.database.query<WalletView>(
+      `SELECT ${VIEW_COLUMNS} FROM pool_wallet w WHERE w.address = $1`,
+      [address],
+    );
+    if (found === undefined) throw noSuchWallet(address);
+    return found;
+  }
+
+  /**
+   * Checks the wallet on chain, then writes it with its slots, empty until the pool's next pass fills them. Returns
+   * the account as found, and what was let pass with a warning.
+   */
+  async add(wallet: NewWallet, act: Author): Promise<{ account: ChainAccount; warning: string | undefined }> {
+    const checked = await this.check(wallet.address, wallet.role, wallet.permissionId, wallet.key.keyAddress);
+    try {
+      await this.database.transaction((tx) => this.insert(tx, wallet, act));
+    } catch (error) {
+      if (sqlStateOf(error) !== UNIQUE_VIOLATION) throw error;
+      throw new OperatorError(
+        `${wallet.address} is in the pool already; \`pool set-key\` changes its key, \`pool resume\` its status.`,
+      );
+    }
+    return checked;
+  }
+
+  /** Puts another key in the place of a wallet's key, after the same checks on chain. */
+  async setKey(address: string, permissionId: number, key: WalletKey, act: Author): Promise<string | undefined> {
+    const { role } = await this.get(address);
+    const { warning } = await this.check(address, role, permissionId, key.keyAddress);
+    await this.database.transaction(async (tx) => {
+      await tx.query(
+        `UPDATE pool_wallet SET permission_id = $2, key_address = $3, key_sealed = $4, ${DELIVERS_AGAIN} WHERE address = $1`,
+        [address, permissionId, key.keyAddress, this.seal(address, key.privateKey)],
+      );
+      await recordAct(tx, act, 'pool.set-key', address, { permission_id: permissionId, key_address: key.keyAddress });
+    });
+    return warning;
+  }
+
+  /** A paused wallet sells nothing more; what runs is still reclaimed. */
+  async setStatus(address: string, status: 'active' | 'paused', act: Author): Promise<void> {
+    // The pool's own pass resumes what it paused itself, and knows its pauses by this word.
+    if (act.reason.startsWith('auto:')) throw usageError('A reason does not begin with “auto:”.');
+    await this.database.transaction(async (tx) => {
+      const rows = await (status === 'paused' ? tx.query(PAUSE, [address, act.reason]) : tx.query(RESUME, [address]));
+      if (rows.length === 0) throw noSuchWallet(address);
+      await recordAct(tx, act, status === 'paused' ? 'pool.pause' : 'pool.resume', address, {});
+    });
+  }
+
+  /** The account at `address`; throws OperatorError when the chain has none. */
+  async account(address: string): Promise<ChainAccount> {
+    const account = await this.tron.account(address);
+    if (account === undefined) {
+      throw new OperatorError(`${address} is not on chain: activate it by sending it TRX, then try again.`);
+    }
+    return account;
+  }
+
+  private async check(address: string, role: WalletRole, permissionId: number, keyAddress: string) {
+    const account = await this.account(address);
+    const verdict = judgePermission(account, permissionId, keyAddress, role);
+    if (verdict.kind === 'exact') return { account, warning: undefined };
+    const wanted = `A ${role} wallet's key must be allowed exactly the operations ${operationsOf(role)}`;
+    if (verdict.kind !== 'wide') {
+      throw new OperatorError(`${address} ${verdict.says}. ${wanted}; \`pool permissions\` prints the update to sign.`);
+    }
+    if (!this.config.pool.allowWidePermission.includes(address)) {
+      throw new OperatorError(
+        `${address} ${verdict.says}. ${wanted}, so that a stolen key costs no TRX; \`pool permissions\` prints the ` +
+          `update to sign. To run this risk, name the address in POOL_ALLOW_WIDE_PERMISSION.`,
+      );
+    }
+    return { account, warning: `${address} ${verdict.says}; let pass since POOL_ALLOW_WIDE_PERMISSION names it.` };
+  }
+
+  private async insert(tx: Queryable, wallet: NewWallet, act: Author): Promise<void> {
+    const { address, role, permissionId, key, slots } = wallet;
+    const [row] = await tx.query<{ id: number }>(
+      `INSERT INTO pool_wallet (address, role, permission_id, key_address, key_sealed)
+       VALUES ($1, $2, $3, $4, $5) RETURNING id`,
+      [address, role, permissionId, key.keyAddress, this.seal(address, key.privateKey)],
+    );
+    await tx.query(
+      `INSERT INTO pool_slot (wallet_id, slot_no) SELECT $1, n FROM generate_series(1, $2::integer) AS n`,
+      [row?.id, slots],
+    );
+    await recordAct(tx, act, 'pool.add', address, {
+      role,
+      permission_id: permissionId,
+      key_address: key.keyAddress,
+      slots,
+    });
+  }
+
+  private seal(address: string, privateKey: Buffer | undefined): Buffer | null {
+    return privateKey === undefined ? null : this.sealers.poolKey.seal(privateKey, address);
+  }
+}
+
+function noSuchWallet(address: string): OperatorError {
+  return new OperatorError(`The pool has no wallet ${address}; \`pool list\` shows them.`, 1, 'NOT_FOUND');
+}

@@ -1,0 +1,79 @@
+/**
+ * How much less is delegated to a receiver than open legs hold there: exact where nothing is on its way, as two bounds
+ * where something is. What one delegation of the same pair adds must not hide what another one lacks.
+ */
+import { NodeError } from '../chain/errors.js';
+import { solidHeadOf, type TronClient } from '../chain/tron.client.js';
+import type { Database } from '../store/database.js';
+import { solidDelegationSun } from '../chain/solid-delegations.js';
+
+export interface WalletRow {
+  readonly id: number;
+  readonly address: string;
+}
+
+const LEGS = `SELECT l.amount_sun AS sun, d.status AS delivery, d.block_number AS delivered_in, r.status AS reclaim,
+    r.block_number AS reclaimed_in
+  FROM leg l JOIN chain_tx d ON d.leg_id = l.id AND d.purpose = 'delegate' AND d.status IN ('sending', 'included', 'solid')
+  LEFT JOIN chain_tx r ON r.leg_id = l.id AND r.purpose = 'reclaim' AND r.status IN ('sending', 'included', 'solid')
+  WHERE l.wallet_id = $1 AND l.receive_address = $2 AND l.kind = 'rental'
+    AND l.status IN ('reserved', 'placed', 'active', 'reclaiming')`;
+
+const SOLID_HEIGHT = `SELECT max(t.block_number) AS height FROM chain_tx t JOIN leg l ON l.id = t.leg_id
+  WHERE l.wallet_id = $1 AND l.receive_address = $2 AND t.status = 'solid'`;
+
+type Status = 'sending' | 'included' | 'solid';
+
+export interface HeldLeg {
+  readonly sun: bigint;
+  readonly delivery: Status;
+  readonly delivered_in: bigint | null;
+  readonly reclaim: Status | null;
+  readonly reclaimed_in: bigint | null;
+}
+
+/** Neither is negative. They are equal unless something of the pair is on its way. */
+export interface Shortfall {
+  readonly least: bigint;
+  readonly most: bigint;
+}
+
+/** What open legs hold from `wallet` to `receiver` beyond all that is delegated. Throws ChainUnavailableError. */
+export async function shortfallOf(
+  database: Database,
+  client: TronClient,
+  wallet: WalletRow,
+  receiver: string,
+): Promise<Shortfall> {
+  const pair = [wallet.id, receiver];
+  return client.pool.ask('a delegation', async (node) => {
+    // Before the chain: whatever stands there by then is recorded as sent.
+    const legs = await database.query<HeldLeg>(LEGS, pair);
+    const [known] = await database.query<{ height: bigint | null }>(SOLID_HEIGHT, pair);
+    if (BigInt((await solidHeadOf(node)).number) < (known?.height ?? 0n)) {
+      throw new NodeError(node.name, 'unhealthy', 'its solid head is behind what the books call solid');
+    }
+    const sun = await solidDelegationSun(node, wallet.address, receiver);
+    return shortfall(legs, sun, BigInt((await solidHeadOf(node)).number));
+  });
+}
+
+/** `sun`: delegated as of a solid block of at most `height`. */
+export function shortfall(legs: readonly HeldLeg[], sun: bigint, height: bigint): Shortfall {
+  let [certain, possible] = [0n, 0n];
+  for (const leg of legs) {
+    const delivered = standing(leg.delivery, leg.delivered_in, height);
+    const reclaimed = leg.reclaim === null ? 'no' : standing(leg.reclaim, leg.reclaimed_in, height);
+    if (delivered === 'no' || reclaimed === 'yes') continue;
+    possible += leg.sun;
+    if (delivered === 'yes' && reclaimed === 'no') certain += leg.sun;
+  }
+  const beyond = (held: bigint): bigint => (held > sun ? held - sun : 0n);
+  return { least: beyond(certain), most: beyond(possible) };
+}
+
+/** Whether a transaction is in the solid chain up to `height`. A block at or below it may not be the one that became solid. */
+function standing(status: Status, block: bigint | null, height: bigint): 'yes' | 'no' | 'maybe' {
+  if (status === 'solid') return 'yes';
+  return status === 'included' && block !== null && block > height ? 'no' : 'maybe';
+}

@@ -1,0 +1,229 @@
+/**
+ * Who the projects are, from a cache that is at most 30 s old (Contract 2) and hears of changes at once. An unknown
+ * project is cached, read and answered exactly like a known one. Opened API keys live here and nowhere else.
+ */
+import { randomBytes } from 'node:crypto';
+import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { monotonicMs } from '../base/clock.js';
+import { Config } from '../config/config.js';
+import { ApiError } from '../domain/errors.js';
+import type { ProjectRecord } from '../http/pipeline/request-context.js';
+import { Log } from '../observability/logger.js';
+import { AddressList } from '../http/pipeline/source-address.js';
+import { credits } from '../domain/units.js';
+import { Sealers } from '../base/sealers.js';
+import { ProjectFeed, type ProjectRow } from './project-feed.js';
+
+/** Per process and kind (known, unknown); the oldest entry makes room, so a flood of unknown ids evicts no project. */
+const ENTRIES_MAX = 10_000;
+/** Ids that are somebody's, 36 characters each. */
+const KNOWN_IDS_MAX = 100_000;
+/** Reads that callers cause who have not proven anything: per project, and per process and kind of id. */
+const REREAD_INTERVAL_MS = 1000;
+const READS_PER_SEC = 100;
+
+export interface KnownProject {
+  readonly record: ProjectRecord;
+  readonly apiKey: string;
+  /** undefined = any source may call. */
+  readonly sources: AddressList | undefined;
+}
+
+/** What the directory knows of one id; `project` is undefined for an id that nobody has. */
+export interface Entry {
+  readonly id: string;
+  readonly project: KnownProject | undefined;
+  readonly readMs: number;
+}
+
+@Injectable()
+export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
+  private readonly known = new Map<string, Entry>();
+  private readonly unknown = new Map<string, Entry>();
+  private readonly loads = new Map<string, Promise<Entry>>();
+  private readonly feed: ProjectFeed;
+  private readonly maxAgeMs: number;
+  /** Opened in the place of a key that is not there, so that both ways do the same work. */
+  private readonly sealedDummy: Buffer;
+  /** Ids that are somebody's, the longest known first; they outlive what is cached of them. */
+  private readonly knownIds = new Set<string>();
+  /** Counts announcements, so that a read which one overtook is not cached. */
+  private changes = 0;
+  /** Apart: whoever makes up ids takes no read from the projects there are. */
+  private readonly reads = { known: new ReadBudget(), unknown: new ReadBudget() };
+
+  constructor(
+    @Inject(Config) config: Config,
+    @Inject(Sealers) private readonly sealers: Sealers,
+    @Inject(Log) private readonly log: Log,
+  ) {
+    this.maxAgeMs = config.http.projectCacheSec * 1000;
+    this.sealedDummy = sealers.apiKey.seal(Buffer.from(DUMMY_KEY), DUMMY_ID);
+    this.feed = new ProjectFeed(
+      config.database.url,
+      {
+        onChange: (projectId) => this.drop(projectId),
+        onGap: () => this.dropAll(),
+        onIds: (projectIds) => projectIds.forEach((id) => this.noteKnown(id)),
+      },
+      log,
+    );
+  }
+
+  async onModuleInit(): Promise<void> {
+    await this.feed.start();
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.feed.stop();
+    this.dropAll();
+  }
+
+  /** The cached entry if it is young enough; no I/O. */
+  cached(id: string): Entry | undefined {
+    const entry = this.known.get(id) ?? this.unknown.get(id);
+    return entry !== undefined && monotonicMs() - entry.readMs < this.maxAgeMs ? entry : undefined;
+  }
+
+  /** Reads the entry, once for all who ask at the same time. Throws 503 AUTH_UNAVAILABLE. */
+  async load(id: string): Promise<Entry> {
+    const running = this.loads.get(id);
+    if (running !== undefined) return running;
+    const load = this.read(id).finally(() => {
+      // A change may have put a newer read in this one's place.
+      if (this.loads.get(id) === load) this.loads.delete(id);
+    });
+    this.loads.set(id, load);
+    return load;
+  }
+
+  /**
+   * Reads the entry again after it did not verify a signature; undefined when it was read too recently for that, or
+   * too many others of its kind were.
+   * Throws 503 AUTH_UNAVAILABLE while the database is away, whether or not there is a budget: an unknown project, which
+   * cannot be read then either, must look the same.
+   */
+  async reread(entry: Entry): Promise<Entry | undefined> {
+    if (!this.feed.isConnected) throw unavailable();
+    if (monotonicMs() - entry.readMs < REREAD_INTERVAL_MS) return undefined;
+    const budget = this.knownIds.has(entry.id) ? this.reads.known : this.reads.unknown;
+    return budget.take() ? this.load(entry.id) : undefined;
+  }
+
+  /**
+   * Whether reading this id is within what callers may cause who have not proven anything. An id that is known to be
+   * somebody's costs nothing of it: it is read at most once per age of the cache, whoever asks.
+   */
+  mayLoad(id: string): boolean {
+    return this.knownIds.has(id) || this.reads.unknown.take();
+  }
+
+  private async read(id: string): Promise<Entry> {
+    const changes = this.changes;
+    // The age counts from before the read: the row may have changed right after it was looked at.
+    const readMs = monotonicMs();
+    let row: ProjectRow | undefined;
+    try {
+      row = await this.feed.read(id, this.knownIds.has(id) ? 'known' : 'unknown');
+    } catch (cause) {
+      throw unavailable(cause);
+    }
+    const entry = { id, project: this.open(row), readMs };
+    if (changes === this.changes) this.keep(entry);
+    return entry;
+  }
+
+  private open(row: ProjectRow | undefined): KnownProject | undefined {
+    const apiKey = this.sealers.apiKey.open(row?.api_key_sealed ?? this.sealedDummy, row?.id ?? DUMMY_ID);
+    if (row === undefined) return undefined;
+    if (apiKey === undefined) {
+      this.log.error({ projectId: row.id }, 'The API key of a project does not open under the master key.');
+      throw unavailable();
+    }
+    return { record: recordOf(row), apiKey: apiKey.toString('utf8'), sources: this.sourcesOf(row) };
+  }
+
+  private sourcesOf(row: ProjectRow): AddressList | undefined {
+    if (row.allowed_sources.length === 0) return undefined;
+    try {
+      return new AddressList(row.allowed_sources);
+    } catch (error) {
+      // Closed rather than open: a list with a typing error lets nobody in.
+      this.log.error({ projectId: row.id, err: error }, 'The allowed sources of a project cannot be read.');
+      return new AddressList([]);
+    }
+  }
+
+  private keep(entry: Entry): void {
+    this.known.delete(entry.id);
+    this.unknown.delete(entry.id);
+    const entries = entry.project === undefined ? this.unknown : this.known;
+    // Insertion order is the order of reading, so the first is the oldest.
+    if (entry.project !== undefined) this.noteKnown(entry.id);
+    if (entries.size >= ENTRIES_MAX) entries.delete(entries.keys().next().value ?? '');
+    entries.set(entry.id, entry);
+  }
+
+  private noteKnown(id: string): void {
+    this.knownIds.delete(id);
+    if (this.knownIds.size >= KNOWN_IDS_MAX) this.knownIds.delete(this.knownIds.values().next().value ?? '');
+    this.knownIds.add(id);
+  }
+
+  private drop(projectId: string): void {
+    this.changes += 1;
+    this.noteKnown(projectId);
+    // Whoever asks from now on must not be given what was read before the change.
+    this.loads.delete(projectId);
+    this.known.delete(projectId);
+    this.unknown.delete(projectId);
+  }
+
+  private dropAll(): void {
+    this.changes += 1;
+    this.loads.clear();
+    this.known.clear();
+    this.unknown.clear();
+  }
+}
+
+/** So many reads in each second, which begins with the first of them. */
+class ReadBudget {
+  private sinceMs = Number.NEGATIVE_INFINITY;
+  private count = 0;
+
+  take(): boolean {
+    const now = monotonicMs();
+    if (now - this.sinceMs >= 1000) {
+      this.sinceMs = now;
+      this.count = 0;
+    }
+    this.count += 1;
+    return this.count <= READS_PER_SEC;
+  }
+}
+
+const DUMMY_ID = '00000000-0000-0000-0000-000000000000';
+/** Signatures of unknown projects are checked against this; the answer is no, whatever comes of it. As long as ours. */
+export const DUMMY_KEY = randomBytes(24).toString('hex');
+
+function unavailable(cause?: unknown): ApiError {
+  return new ApiError('AUTH_UNAVAILABLE', 'The request cannot be verified just now; try again shortly.', {
+    retryAfterSec: 1,
+    ...(cause !== undefined && { cause }),
+  });
+}
+
+function recordOf(row: ProjectRow): ProjectRecord {
+  return {
+    id: row.id,
+    name: row.name,
+    isFrozen: row.frozen,
+    requireIdempotencyKey: row.require_idempotency_key,
+    requireQuote: row.require_quote,
+    allowedSources: row.allowed_sources,
+    dailySpendCapCredits: row.daily_cap_credits === null ? undefined : credits(row.daily_cap_credits),
+    isPostpaid: row.is_postpaid,
+    debtLimitCredits: row.floor_credits === null ? undefined : credits(-BigInt(row.floor_credits)),
+  };
+}

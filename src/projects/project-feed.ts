@@ -1,0 +1,177 @@
+/**
+ * The directory's own connection to Postgres: it reads projects and hears of their changes. Apart from the pool, so
+ * that a flood of unknown callers can never take a connection from an order, and reconnecting by itself.
+ */
+import pg from 'pg';
+import { sleep } from '../base/clock.js';
+import type { Log } from '../observability/logger.js';
+
+const CHANNEL = 'project_changed';
+const CONNECT_LIMIT_MS = 2000;
+const QUERY_LIMIT_MS = 2000;
+/**
+ * More than this waiting on one connection is a flood; the rest is refused at once. Of ids that nobody is known to
+ * have, fewer: made up by the thousand, they leave the line to the projects there are.
+ */
+const PENDING_MAX = { known: 256, unknown: 64 } as const;
+/** The newest projects, told when the connection is made; the ids of older ones are learnt as they call. */
+const IDS_TOLD_MAX = 100_000;
+const BACKOFF_MS_MIN = 50;
+const BACKOFF_MS_MAX = 2000;
+
+export interface ProjectRow {
+  readonly id: string;
+  readonly name: string;
+  readonly api_key_sealed: Buffer;
+  readonly require_idempotency_key: boolean;
+  readonly require_quote: boolean;
+  readonly allowed_sources: readonly string[];
+  readonly is_postpaid: boolean;
+  /** bigint columns come as text on this connection. */
+  readonly floor_credits: string | null;
+  readonly daily_cap_credits: string | null;
+  readonly frozen: boolean;
+}
+
+const PROJECT_BY_ID = {
+  name: 'door_project_by_id',
+  text: `SELECT p.id, p.name, p.api_key_sealed, p.require_idempotency_key, p.require_quote, p.allowed_sources,
+                a.is_postpaid, a.floor_credits, a.daily_cap_credits, a.frozen
+           FROM project p JOIN credit_account a ON a.project_id = p.id
+          WHERE p.id = $1`,
+};
+
+const NEWEST_IDS = `SELECT id FROM project ORDER BY created_at DESC LIMIT ${IDS_TOLD_MAX.toString()}`;
+
+/** One connection; `lose` gives it up and settles `lost`, however the other side behaves. */
+interface Link {
+  readonly client: pg.Client;
+  readonly lost: Promise<void>;
+  readonly lose: () => void;
+}
+
+interface FeedEvents {
+  /** A project changed. */
+  readonly onChange: (projectId: string) => void;
+  /** Announcements may have been missed. */
+  readonly onGap: () => void;
+  /** These ids are projects'. */
+  readonly onIds: (projectIds: readonly string[]) => void;
+}
+
+export class ProjectFeed {
+  private link: Link | undefined;
+  private readonly pending = { known: 0, unknown: 0 };
+  /** The read before the next one: a connection serves one query at a time. Never rejects. */
+  private last: Promise<unknown> = Promise.resolve();
+  private readonly stopping = new AbortController();
+  private running: Promise<void> = Promise.resolve();
+
+  constructor(
+    private readonly url: string,
+    private readonly events: FeedEvents,
+    private readonly log: Log,
+  ) {}
+
+  get isConnected(): boolean {
+    return this.link !== undefined;
+  }
+
+  /** Connects once and then stays connected; resolves after the first attempt, whatever came of it. */
+  async start(): Promise<void> {
+    await this.connect();
+    this.running = this.stayConnected();
+  }
+
+  async stop(): Promise<void> {
+    this.stopping.abort();
+    await this.link?.client.end().catch(() => undefined);
+    await this.running;
+  }
+
+  /** The row of one project; undefined when there is none. Throws when the database does not answer just now. */
+  async read(projectId: string, kind: 'known' | 'unknown'): Promise<ProjectRow | undefined> {
+    const link = this.link;
+    if (link === undefined) throw new Error('the database is away');
+    if (this.pending[kind] >= PENDING_MAX[kind]) throw new Error('too many projects are being looked up');
+    this.pending[kind] += 1;
+    const reading = this.last.then(() => this.readOver(link, projectId)).finally(() => (this.pending[kind] -= 1));
+    this.last = reading.catch(() => undefined);
+    return reading;
+  }
+
+  private async readOver(link: Link, projectId: string): Promise<ProjectRow | undefined> {
+    // Those who waited behind a read that lost the connection are refused at once, not one time limit after another.
+    if (this.link !== link) throw new Error('the database is away');
+    try {
+      const { rows } = await link.client.query<ProjectRow>({ ...PROJECT_BY_ID, values: [projectId] });
+      return rows[0];
+    } catch (error) {
+      // A connection that failed once is not trusted to deliver announcements either.
+      link.lose();
+      throw error;
+    }
+  }
+
+  private async stayConnected(): Promise<void> {
+    let backoffMs = BACKOFF_MS_MIN;
+    for (;;) {
+      if (this.link !== undefined) {
+        await this.link.lost;
+        backoffMs = BACKOFF_MS_MIN;
+      }
+      if (this.isStopping()) return;
+      this.log.warn({}, 'There is no connection that announces project changes.');
+      // Jitter: the processes of one service lose their database together and should not return together.
+      await sleep(backoffMs * (0.5 + Math.random()), this.stopping.signal);
+      backoffMs = Math.min(backoffMs * 2, BACKOFF_MS_MAX);
+      if (this.isStopping()) return;
+      await this.connect();
+    }
+  }
+
+  private isStopping(): boolean {
+    return this.stopping.signal.aborted;
+  }
+
+  private async connect(): Promise<void> {
+    const link = this.open();
+    link.client.on('notification', ({ payload }) => this.events.onChange(payload ?? ''));
+    try {
+      await link.client.connect();
+      await link.client.query(`LISTEN ${CHANNEL}`);
+      const { rows } = await link.client.query<{ id: string }>(NEWEST_IDS);
+      this.events.onIds(rows.reverse().map(({ id }) => id));
+    } catch (error) {
+      this.log.warn({ err: error }, 'The connection that announces project changes could not be made.');
+      link.lose();
+      return;
+    }
+    if (this.isStopping()) {
+      link.lose();
+      return;
+    }
+    // Only now, listening: what changed while nobody listened is dropped, what changes from here on is heard.
+    this.events.onGap();
+    this.link = link;
+  }
+
+  private open(): Link {
+    const client = new pg.Client({
+      connectionString: this.url,
+      connectionTimeoutMillis: CONNECT_LIMIT_MS,
+      query_timeout: QUERY_LIMIT_MS,
+      keepAlive: true,
+      application_name: 'energy-door',
+    });
+    let settle = (): void => undefined;
+    const lost = new Promise<void>((resolve) => (settle = resolve));
+    const lose = (): void => {
+      if (this.link?.client === client) this.link = undefined;
+      settle();
+      client.end().catch(() => undefined);
+    };
+    client.on('error', lose).on('end', lose);
+    return { client, lost, lose };
+  }
+}

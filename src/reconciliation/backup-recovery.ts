@@ -1,0 +1,134 @@
+/**
+ * Gives the books back what a restored backup does not know: an act of our own key which stands in a solid block, and
+ * for which a leg still waits, is recorded as that leg's transaction. So the order is neither delivered a second time
+ * nor refunded, and a rental that was taken back is not taken back from another one of the same receiver.
+ */
+import { Inject, Injectable } from '@nestjs/common';
+import type { Block } from '../chain/block.js';
+import { parseTransaction } from '../chain/signed-transaction.js';
+import { CREATE_ACCOUNT_TYPE, DELEGATE_TYPE } from '../chain/transaction-owner.js';
+import { TronClient } from '../chain/tron.client.js';
+import { Log } from '../observability/logger.js';
+import type { ChainTxPurpose } from '../domain/order-state.js';
+import { Database, type Queryable } from '../store/database.js';
+import type { UnrecordedAct } from '../verify/unrecorded-acts.js';
+import { Inclusion } from '../fulfilment/follow/inclusion.js';
+import { Settlement } from '../fulfilment/follow/settlement.js';
+import { PAST_IS_KNOWN } from '../fulfilment/loop/order-claims.js';
+
+/** How far the chain's clock may lie behind the database's, by which orders are taken. */
+const CLOCKS_APART_SEC = 60;
+
+/** How long a remembered delivery is left alone; a search that needs longer for its return is what KnownPast waits for. */
+const HELD_SEC = 60;
+
+/** The leg whose record of these very bytes says that they were never sent. */
+const LEG_BY_TXID = `SELECT t.leg_id FROM chain_tx t WHERE t.txid = $1 AND t.status IN ('built', 'signed')`;
+
+/** The oldest leg that waits for just this act: nothing of its purpose is on its way or in a block; a return, only after the end. */
+const WAITING_LEG = `SELECT l.id AS leg_id FROM leg l JOIN orders o ON o.id = l.order_id
+  WHERE l.wallet_id = $1 AND l.receive_address = $2 AND ($3::bigint IS NULL OR l.amount_sun = $3)
+    AND l.status = ANY (CASE WHEN $4 = 'reclaim' THEN ARRAY['active', 'reclaiming'] ELSE ARRAY['reserved', 'placed'] END)
+    AND l.kind = CASE WHEN $4 = 'activate' THEN 'activation' ELSE 'rental' END
+    AND o.created_at <= $5::timestamptz + $6 * interval '1 second'
+    AND ($4 <> 'reclaim' OR (o.ends_at <= $5 AND EXISTS (
+      SELECT FROM chain_tx t WHERE t.leg_id = l.id AND t.purpose = 'delegate' AND t.status = 'solid')))
+    AND NOT EXISTS (SELECT FROM chain_tx t WHERE t.leg_id = l.id AND t.purpose = $4
+                     AND t.status IN ('sending', 'included', 'solid'))
+  ORDER BY l.id LIMIT 1`;
+
+/**
+ * A new fence: whoever holds the order under the old one changes nothing more. A delivery is held for a moment, so that
+ * the search gets to a return of it before a worker makes another one; while the past is being searched nothing is
+ * claimed anyhow.
+ */
+const TAKE_ORDER = `UPDATE orders o SET fence = o.fence + 1, next_run_at = clock_timestamp(),
+    lease_until = CASE WHEN $2 <> 'reclaim' AND ${PAST_IS_KNOWN}
+      THEN clock_timestamp() + interval '${HELD_SEC.toString()} seconds' END,
+    status = CASE WHEN o.status = 'reserved' AND $2 <> 'reclaim' THEN 'placed' ELSE o.status END,
+    placed_at = coalesce(o.placed_at, clock_timestamp())
+  FROM leg l WHERE l.id = $1 AND o.id = l.order_id RETURNING o.id`;
+
+const SIGN = `UPDATE chain_tx SET status = 'signed', signature = $2 WHERE txid = $1 AND status = 'built'`;
+const SEND = `UPDATE chain_tx SET status = 'sending', sends = 1, sent_at = clock_timestamp() WHERE txid = $1 AND status = 'signed'`;
+const DROP_UNSENT = `UPDATE chain_tx SET status = 'dropped'
+  WHERE leg_id = $1 AND purpose = $2 AND txid <> $3 AND status IN ('built', 'signed')`;
+const RECORD = `INSERT INTO chain_tx (order_id, leg_id, purpose, attempt, wallet_id, status, txid, raw_data, signature,
+    ref_block_number, expires_at, sends, sent_at)
+  SELECT $1, $2, $3, 1 + coalesce(max(attempt), 0), $4, 'sending', $5, $6, $7, $8, $9, 1, clock_timestamp()
+    FROM chain_tx WHERE leg_id = $2 AND purpose = $3
+  ON CONFLICT DO NOTHING RETURNING id`;
+
+const MOVE_LEG = `UPDATE leg SET status = CASE status WHEN 'reserved' THEN 'placed' ELSE 'reclaiming' END,
+    changed_at = clock_timestamp() WHERE id = $1 AND status = CASE WHEN $2 = 'reclaim' THEN 'active' ELSE 'reserved' END`;
+
+@Injectable()
+export class BackupRecovery {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(TronClient) private readonly client: TronClient,
+    @Inject(Inclusion) private readonly inclusion: Inclusion,
+    @Inject(Settlement) private readonly settlement: Settlement,
+    @Inject(Log) private readonly log: Log,
+  ) {}
+
+  /** Whether the act now stands in the books, included in its block. Throws ChainUnavailableError. */
+  async recall(stranger: UnrecordedAct, block: Block): Promise<boolean> {
+    const { signature } = stranger;
+    const parsed = parseTransaction(stranger.rawData);
+    if (!stranger.byOwnKey || signature === undefined || parsed === undefined) return false;
+    const ratio = await this.client.accountResources(stranger.act.owner);
+    const orderId = await this.database
+      .transaction(async (tx) => recall(tx, { ...stranger, signature }, block, parsed.expiresAtMs))
+      .catch(nothingWaits);
+    if (orderId === undefined) return false;
+    // Included and final at once, since the block is: a return in a later block goes with a final delivery only.
+    await this.inclusion.apply(block, [stranger.txid], ratio);
+    await this.settlement.settle(block);
+    const fields = { orderId: orderId.toString(), txid: stranger.txid, block: block.number };
+    this.log.error(fields, 'a transaction that the books had lost was found on chain and recorded again');
+    return true;
+  }
+}
+
+/** Takes back what a transaction has changed so far. */
+class NothingWaits extends Error {}
+
+function nothingWaits(error: unknown): undefined {
+  if (!(error instanceof NothingWaits)) throw error;
+}
+
+async function recall(
+  tx: Queryable,
+  stranger: UnrecordedAct & { readonly signature: Buffer },
+  block: Block,
+  expiresAtMs: number,
+): Promise<bigint | undefined> {
+  const { act, walletId, rawData, signature } = stranger;
+  const txid = Buffer.from(stranger.txid, 'hex');
+  const purpose = purposeOf(act.type);
+  const at = new Date(block.timestampMs);
+  const [recorded] = await tx.query<{ leg_id: bigint }>(LEG_BY_TXID, [txid]);
+  const waiting = [walletId, act.receiver, act.amountSun ?? null, purpose, at, CLOCKS_APART_SEC];
+  const [leg] = recorded === undefined ? await tx.query<{ leg_id: bigint }>(WAITING_LEG, waiting) : [recorded];
+  if (leg === undefined) return undefined;
+  const [order] = await tx.query<{ id: bigint }>(TAKE_ORDER, [leg.leg_id, purpose]);
+  if (order === undefined) return undefined;
+  await tx.query(DROP_UNSENT, [leg.leg_id, purpose, txid]);
+  if (recorded === undefined) {
+    const record = [order.id, leg.leg_id, purpose, walletId, txid, rawData, signature, block.number];
+    const made = await tx.query(RECORD, [...record, new Date(expiresAtMs)]);
+    // Somebody was quicker between the look and the lock.
+    if (made.length === 0) throw new NothingWaits();
+  } else {
+    await tx.query(SIGN, [txid, signature]);
+    await tx.query(SEND, [txid]);
+  }
+  await tx.query(MOVE_LEG, [leg.leg_id, purpose]);
+  return order.id;
+}
+
+function purposeOf(type: number): ChainTxPurpose {
+  if (type === CREATE_ACCOUNT_TYPE) return 'activate';
+  return type === DELEGATE_TYPE ? 'delegate' : 'reclaim';
+}

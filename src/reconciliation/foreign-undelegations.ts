@@ -1,0 +1,119 @@
+/**
+ * Ends the legs that undelegations by others took back: each such act is held against the open legs of its wallet and
+ * receiver, and closes those that it explains to the sun. What it does not explain is left to a person.
+ */
+import { Inject, Injectable } from '@nestjs/common';
+import { UNDELEGATE_TYPE } from '../chain/transaction-owner.js';
+import { TronClient } from '../chain/tron.client.js';
+import { Log } from '../observability/logger.js';
+import { closeLegs, type EndedOrder } from '../pool/leg-closing.js';
+import { Database, type Queryable } from '../store/database.js';
+import { shortfallOf, type Shortfall } from '../pool/shortfall.js';
+import { identityOf, FulfilmentEvents } from '../fulfilment/fulfilment-events.js';
+
+const ACTS_MAX = 200;
+
+/** Acts that may have taken something back: kept as unrecorded, not yet held against legs. */
+const OPEN_ACTS = `SELECT encode(o.txid, 'hex') AS txid, o.wallet_id, w.address, o.receive_address, o.amount_sun, o.block_number, o.block_at
+  FROM orphan_tx o JOIN pool_wallet w ON w.id = o.wallet_id
+  WHERE o.type = $1 AND o.leg_ids IS NULL AND o.receive_address IS NOT NULL AND o.amount_sun IS NOT NULL
+  ORDER BY o.block_number, o.txid LIMIT $2`;
+
+/** What stood there before the act, those that end first first. `moving`: an undelegation of ours may be on its way. */
+const LEGS = `SELECT l.id, l.amount_sun, r.status = 'sending' AS moving
+  FROM leg l JOIN orders o ON o.id = l.order_id
+  JOIN chain_tx d ON d.leg_id = l.id AND d.purpose = 'delegate' AND d.status = 'solid' AND d.block_number <= $3
+  LEFT JOIN chain_tx r ON r.leg_id = l.id AND r.purpose = 'reclaim' AND r.status IN ('sending', 'included', 'solid')
+  WHERE l.wallet_id = $1 AND l.receive_address = $2 AND l.kind = 'rental' AND l.status IN ('active', 'reclaiming')
+    AND (r.id IS NULL OR r.status = 'sending')
+  ORDER BY o.ends_at, l.id`;
+
+const MARK = `UPDATE orphan_tx SET leg_ids = $2 WHERE txid = decode($1, 'hex') AND leg_ids IS NULL RETURNING true`;
+
+interface ActRow {
+  readonly txid: string;
+  readonly wallet_id: number;
+  readonly address: string;
+  readonly receive_address: string;
+  readonly amount_sun: bigint;
+  readonly block_number: bigint;
+  readonly block_at: Date;
+}
+
+export interface OpenLeg {
+  readonly id: bigint;
+  readonly amount_sun: bigint;
+  readonly moving: boolean | null;
+}
+
+@Injectable()
+export class ForeignUndelegations {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(TronClient) private readonly client: TronClient,
+    @Inject(FulfilmentEvents) private readonly progress: FulfilmentEvents,
+    @Inject(Log) private readonly log: Log,
+  ) {}
+
+  /** One pass over the acts that are not accounted for. Throws ChainUnavailableError. */
+  async close(): Promise<void> {
+    const acts = await this.database.query<ActRow>(OPEN_ACTS, [UNDELEGATE_TYPE, ACTS_MAX]);
+    for (const act of acts) await this.closeBy(act);
+  }
+
+  private async closeBy(act: ActRow): Promise<void> {
+    const wallet = { id: act.wallet_id, address: act.address };
+    const missing = await shortfallOf(this.database, this.client, wallet, act.receive_address);
+    const outcome = await this.database.transaction(async (tx) => account(tx, act, missing));
+    if (outcome === undefined) return;
+    const fields = { txid: act.txid, wallet: act.address, receiver: act.receive_address };
+    if (outcome.legs === 0) {
+      this.log.warn(fields, 'an undelegation by somebody else took nothing that an order holds');
+      return;
+    }
+    for (const order of outcome.ended) this.progress.reclaimed(identityOf(order), order.late_sec);
+    const orders = outcome.ended.map(({ id }) => id.toString());
+    this.log.error({ ...fields, legs: outcome.legs, orders }, 'delegations of ours were taken back by somebody else');
+  }
+}
+
+interface Outcome {
+  readonly legs: number;
+  readonly ended: readonly EndedOrder[];
+}
+
+async function account(tx: Queryable, act: ActRow, missing: Shortfall): Promise<Outcome | undefined> {
+  const { txid, block_at: at } = act;
+  // For good, so only when nothing on its way can hide what is missing.
+  if (missing.most === 0n) {
+    return (await tx.query(MARK, [txid, []])).length === 0 ? undefined : { legs: 0, ended: [] };
+  }
+  const legs = await tx.query<OpenLeg>(LEGS, [act.wallet_id, act.receive_address, act.block_number]);
+  const taken = takenBy(act.amount_sun, legs);
+  if (taken === undefined || sumOf(taken) > missing.least) return undefined;
+  // Ours may still be included, and what it takes then is another leg's: first learn what becomes of it.
+  if (taken.some(({ moving }) => moving === true)) return undefined;
+  const legIds = taken.map(({ id }) => id);
+  if ((await tx.query(MARK, [txid, legIds])).length === 0) return undefined;
+  const { closed, ended } = await closeLegs(tx, { legIds, at, txid, reason: undefined });
+  return { legs: closed, ended };
+}
+
+/**
+ * The legs that an undelegation of `amount` took back: one of just this amount, or those that end first of which the
+ * amount is the sum. undefined when it is neither.
+ */
+export function takenBy(amount: bigint, legs: readonly OpenLeg[]): readonly OpenLeg[] | undefined {
+  const single = legs.find((leg) => leg.amount_sun === amount);
+  if (single !== undefined) return [single];
+  const first: OpenLeg[] = [];
+  for (const leg of legs) {
+    first.push(leg);
+    if (sumOf(first) >= amount) break;
+  }
+  return first.length > 0 && sumOf(first) === amount ? first : undefined;
+}
+
+function sumOf(legs: readonly OpenLeg[]): bigint {
+  return legs.reduce((sum, leg) => sum + leg.amount_sun, 0n);
+}

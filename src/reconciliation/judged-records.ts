@@ -1,0 +1,100 @@
+/**
+ * Keeps what a look at the records has judged, so that the next one need not judge it again: orders at rest by the very
+ * version of their row, the ledger in ranges of entries with what they said. The only writer of `orders.judged`,
+ * judged_entries and judged_credits.
+ */
+import { Inject, Injectable } from '@nestjs/common';
+import { Log } from '../observability/logger.js';
+import { Database } from '../store/database.js';
+import type { Judged, Report } from '../verify/finding.js';
+import { ENTRIES_DIGEST, ENTRIES_RANGE } from '../verify/ledger-checks.js';
+
+/** Rows marked by one statement, so that nobody waits for it. */
+const BATCH = 2000;
+/** Ranges of the ledger kept by one look: what a day of a busy service brings, and history within some minutes. */
+const RANGES_MAX = 200;
+/** No transaction of ours is open that long, so that no entry of a range can still appear. */
+const ENTRY_AGE_SEC = 600;
+
+/** A row that changed since, or that somebody holds, is judged at the next look. */
+const MARK = {
+  name: 'mark_judged',
+  text: `UPDATE orders o SET judged = true FROM (
+      SELECT o.id FROM unnest($1::bigint[], $2::text[]) AS v(id, version) JOIN orders o ON o.id = v.id
+       WHERE o.xmin::text = v.version AND ($3::bigint IS NULL OR NOT EXISTS (
+         SELECT FROM chain_tx t WHERE t.order_id = o.id AND t.status = 'solid' AND t.block_number >= $3))
+       ORDER BY o.id FOR NO KEY UPDATE OF o SKIP LOCKED) held
+    WHERE o.id = held.id`,
+};
+
+const MOVE_ORDERS = `UPDATE reconcile_state SET orders_after = $2 WHERE fence = $1`;
+const MOVE_ENTRIES = `UPDATE reconcile_state SET entries_after = $2 WHERE fence = $1`;
+
+const RANGE = ENTRIES_RANGE.toString();
+
+/** The next range once there are entries beyond it; with what it says, and added up. */
+const KEEP_RANGE = `WITH next AS (
+    SELECT entries_to AS after, entries_to + ${RANGE} AS to_id FROM reconcile_state r
+     WHERE fence = $1 AND EXISTS (SELECT FROM credit_entry WHERE id > r.entries_to + ${RANGE})
+       AND NOT EXISTS (SELECT FROM credit_entry WHERE id > r.entries_to AND id <= r.entries_to + ${RANGE}
+         AND created_at > clock_timestamp() - $2 * interval '1 second')
+     FOR NO KEY UPDATE),
+  kept AS (
+    INSERT INTO judged_entries (to_id, digest)
+    SELECT n.to_id, (SELECT ${ENTRIES_DIGEST} FROM credit_entry e WHERE e.id > n.after AND e.id <= n.to_id) FROM next n
+    ON CONFLICT DO NOTHING),
+  added AS (
+    INSERT INTO judged_credits AS j (project_id, credits)
+    SELECT e.project_id, sum(e.credits) FROM next n JOIN credit_entry e ON e.id > n.after AND e.id <= n.to_id GROUP BY e.project_id
+    ON CONFLICT (project_id) DO UPDATE SET credits = j.credits + excluded.credits)
+  UPDATE reconcile_state r SET entries_to = next.to_id FROM next RETURNING r.entries_to`;
+
+/** What the ranges said stays: should they say something else by now, their turn tells. */
+const ADD_UP_ANEW = `WITH gone AS (DELETE FROM judged_credits)
+  UPDATE reconcile_state SET entries_to = 0 WHERE fence = $1`;
+
+const LEDGER = ['ledger-balance', 'ledger-entry', 'ledger-kept'];
+
+@Injectable()
+export class JudgedRecords {
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Log) private readonly log: Log,
+  ) {}
+
+  /** Keeps what `report` has judged and found right, or explained. `fence`: of the turn; who lost it keeps nothing. */
+  async keep(fence: number, report: Report): Promise<void> {
+    const { judged } = report;
+    if (judged === undefined) return;
+    const found = new Set(report.checks.flatMap(({ findings }) => findings.map(({ fingerprint }) => fingerprint)));
+    // A check that was not made judged nothing; and where more is wrong than is listed, nobody knows which orders the rest are.
+    if (report.unmade.length > 0 || report.checks.some((check) => check.count > check.findings.length)) return;
+    await this.mark(report, judged);
+    if (![...judged.inTurn].some((fingerprint) => found.has(fingerprint))) {
+      await this.database.query(MOVE_ORDERS, [fence, judged.ordersAfter]);
+      await this.database.query(MOVE_ENTRIES, [fence, judged.entriesAfter]);
+    }
+    if (judged.areSumsAstray) {
+      this.log.warn({}, 'the sums kept of the ledger are not its entries; they are made anew');
+      await this.database.query(ADD_UP_ANEW, [fence]);
+    } else if (report.checks.every(({ check, count }) => !LEDGER.includes(check) || count === 0)) {
+      await this.keepLedger(fence);
+    }
+  }
+
+  private async mark(report: Report, { orders, blocksTo }: Judged): Promise<void> {
+    const wrong = new Set(report.checks.flatMap(({ findings }) => findings.map(({ orderId }) => orderId)));
+    const right = orders.filter(({ id }) => !wrong.has(id));
+    for (let from = 0; from < right.length; from += BATCH) {
+      const some = right.slice(from, from + BATCH);
+      await this.database.query(MARK, [some.map(({ id }) => id), some.map(({ version }) => version), blocksTo ?? null]);
+    }
+  }
+
+  private async keepLedger(fence: number): Promise<void> {
+    for (let ranges = 0; ranges < RANGES_MAX; ranges += 1) {
+      const kept = await this.database.query(KEEP_RANGE, [fence, ENTRY_AGE_SEC]);
+      if (kept.length === 0) return;
+    }
+  }
+}

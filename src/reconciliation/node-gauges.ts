@@ -1,0 +1,85 @@
+/** What is known of the nodes, as gauges, and told once: who is asked, who contradicts, who keeps no history. */
+import { Inject, Injectable } from '@nestjs/common';
+import { Gauge } from 'prom-client';
+import { NodeError } from '../chain/errors.js';
+import { History } from '../chain/history.js';
+import type { TronNode } from '../chain/node.js';
+import { TronClient } from '../chain/tron.client.js';
+import { Log } from '../observability/logger.js';
+import { Metrics } from '../observability/metrics.js';
+
+@Injectable()
+export class NodeGauges {
+  private readonly lacking = new Set<TronNode>();
+
+  constructor(
+    @Inject(TronClient) private readonly client: TronClient,
+    @Inject(History) private readonly history: History,
+    @Inject(Log) private readonly log: Log,
+    @Inject(Metrics) { registry }: Metrics,
+  ) {
+    const { nodes, agreement } = client.pool;
+    // From what is known of the nodes anyhow: a scrape asks nobody.
+    const each = (name: string, help: string, read: (node: TronNode) => number): Gauge =>
+      new Gauge({
+        name,
+        help,
+        labelNames: ['node'] as const,
+        registers: [registry],
+        collect() {
+          for (const node of nodes) this.set({ node: node.name }, read(node));
+        },
+      });
+    const highest = (): number => Math.max(0, ...nodes.map((node) => node.head?.number ?? 0));
+    each('chain_node_lag_blocks', 'Blocks that a node’s head is behind the highest one.', (node) =>
+      node.head === undefined ? highest() : highest() - node.head.number,
+    );
+    each('chain_node_stalled_seconds', 'Time since a node’s head last moved.', (node) => node.stalledMs / 1000);
+    each('chain_node_healthy', 'Whether a node is asked.', (node) => (node.isHealthy ? 1 : 0));
+    each(
+      'chain_node_without_history',
+      'Whether a node keeps no transaction history: its absences prove nothing.',
+      (node) => (this.lacking.has(node) ? 1 : 0),
+    );
+    each('chain_node_outvoted', 'Whether two other nodes agree against a node; it is not asked.', (node) =>
+      agreement.suspects.has(node) ? 1 : 0,
+    );
+    new Gauge({
+      name: 'chain_nodes_disputed',
+      help: 'Whether nodes contradict each other and nobody knows which of them to believe.',
+      registers: [registry],
+      collect() {
+        this.set(agreement.dispute === undefined ? 0 : 1);
+      },
+    });
+  }
+
+  /** Looks whether each witness keeps history, as seen lately or now; tells of one that stops or begins to. */
+  async look(): Promise<void> {
+    // One that does not answer is told of by its other figures.
+    const asked = this.client.pool.agreement.witnesses.filter((node) => node.isHealthy);
+    await Promise.all(
+      asked.map(async (node) => {
+        try {
+          this.judge(node, await this.history.keeps(node));
+        } catch (error) {
+          if (!(error instanceof NodeError)) throw error;
+        }
+      }),
+    );
+  }
+
+  private judge(node: TronNode, keeps: boolean): void {
+    if (keeps === !this.lacking.has(node)) return;
+    if (keeps) {
+      this.lacking.delete(node);
+      this.log.info({ node: node.name }, 'a node keeps transaction history again');
+      return;
+    }
+    this.lacking.add(node);
+    this.log.error(
+      { node: node.name },
+      'a node keeps no transaction history: that it does not know one proves nothing',
+    );
+  }
+}

@@ -1,0 +1,141 @@
+/** What the reconciler and the pool have to show as gauges, sampled in the background, never by a scrape. */
+import { Inject, Injectable } from '@nestjs/common';
+import { Gauge } from 'prom-client';
+import { monotonicMs } from '../base/clock.js';
+import { Metrics } from '../observability/metrics.js';
+import { Database } from '../store/database.js';
+import type { Report } from '../verify/finding.js';
+
+const POOL = {
+  name: 'figures_pool',
+  text: `SELECT w.address, w.role, w.status = 'paused' AS paused, w.staked_sun, w.delegated_sun, w.recovering_sun, w.balance_sun,
+      (SELECT coalesce(sum(free_sun), 0)::bigint FROM pool_slot WHERE wallet_id = w.id) AS free_sun,
+      (SELECT coalesce(sum(amount_sun), 0)::bigint FROM leg WHERE wallet_id = w.id AND status IN ('reserved', 'placed')) AS reserved_sun
+    FROM pool_wallet w ORDER BY w.id`,
+};
+
+/** Due work that nobody has taken: the one figure that shows a worker which stands still, whatever it says. */
+const DUE = {
+  name: 'figures_due',
+  text: `SELECT CASE WHEN status = 'delivered' THEN CASE WHEN settled THEN 'reclaim' ELSE 'settle' END ELSE 'deliver' END AS purpose,
+      max(extract(epoch FROM clock_timestamp() - next_run_at))::float8 AS sec
+    FROM orders WHERE next_run_at <= clock_timestamp() AND (lease_until IS NULL OR lease_until < clock_timestamp()) GROUP BY 1`,
+};
+
+const STOPPED = {
+  name: 'figures_stopped',
+  text: `SELECT (SELECT count(*) FROM sales_stop)::int AS stops, passed_at FROM reconcile_state`,
+};
+
+const PURPOSES = ['deliver', 'settle', 'reclaim'] as const;
+const PARTS = ['staked', 'delegated', 'reserved', 'recovering', 'free', 'balance'] as const;
+
+interface PoolRow {
+  readonly address: string;
+  readonly role: string;
+  readonly paused: boolean;
+  readonly staked_sun: bigint;
+  readonly delegated_sun: bigint;
+  readonly recovering_sun: bigint;
+  readonly balance_sun: bigint;
+  readonly free_sun: bigint;
+  readonly reserved_sun: bigint;
+}
+
+@Injectable()
+export class ReconcilerGauges {
+  private readonly pool;
+  private readonly paused;
+  private readonly due;
+  private readonly stopped;
+  private readonly drift;
+  private readonly orphans;
+  private readonly mismatches;
+  private readonly violations;
+  private readonly unmade;
+  private readonly unsearched;
+  private passedAtMs = Number.NEGATIVE_INFINITY;
+  /** When this process ended its last pass, by the database's clock. */
+  private ownPassAt: Date | undefined;
+
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(Metrics) { registry }: Metrics,
+  ) {
+    const gauge = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
+      new Gauge({ name, help, labelNames, registers: [registry] });
+    this.pool = gauge('pool_sun', 'Sun of each wallet by what it does just now.', 'wallet', 'part');
+    this.paused = gauge('pool_wallet_paused', 'Whether a wallet sells nothing, for whatever reason.', 'wallet');
+    this.due = gauge('oldest_due_seconds', 'How long the oldest due work has been left lying.', 'purpose');
+    this.stopped = gauge('sales_stopped', 'Whether nothing is sold until a person has explained what disagrees.');
+    this.drift = gauge('ledger_drift_credits', 'Credits by which balances and their entries differ; must be 0.');
+    this.orphans = gauge('orphan_chain_tx', 'Unexplained acts of our wallets without a record; must be 0.');
+    this.mismatches = gauge('delegation_mismatch', 'Receivers of whom the chain says otherwise; must be 0.');
+    this.violations = gauge('book_violations', 'Rows that break a rule of the books; must be 0.', 'check');
+    this.unmade = gauge('checks_not_made', 'Whether a check could not be made at the last pass; must be 0.', 'check');
+    this.unsearched = gauge('orphan_search_blocks_left', 'Solid blocks not yet searched for orphans.');
+    const passedAt = (): number => this.passedAtMs;
+    new Gauge({
+      name: 'reconcile_age_seconds',
+      help: 'Time since this process last made every check of a pass; another worker may have made a younger one.',
+      registers: [registry],
+      collect() {
+        this.set((monotonicMs() - passedAt()) / 1000);
+      },
+    });
+  }
+
+  /** What a pass found; `blocksLeft` undefined when the chain could not be searched. A pass that made not all of it is none. */
+  report(report: Report, blocksLeft: number | undefined): void {
+    const unmade = report.unmade.map(({ check }) => check);
+    if (blocksLeft === undefined) unmade.push('orphan-search');
+    else this.unsearched.set(blocksLeft);
+    this.unmade.reset();
+    for (const check of unmade) this.unmade.set({ check }, 1);
+    if (unmade.length === 0) this.passedAtMs = monotonicMs();
+    for (const check of report.checks) {
+      this.violations.set({ check: check.check }, check.count);
+      if (check.check === 'orphan-transactions') this.orphans.set(check.count);
+      if (check.check === 'open-delegations') this.mismatches.set(check.count);
+      if (check.check !== 'ledger-balance') continue;
+      const drift = check.findings.reduce((sum, { facts }) => sum + magnitude(BigInt(facts['drift'] as string)), 0n);
+      this.drift.set(Number.parseFloat(drift.toString()));
+    }
+  }
+
+  /** The pass that was reported ended then, by the database's clock. */
+  ended(at: Date | null): void {
+    this.ownPassAt = at ?? undefined;
+  }
+
+  /** Another worker has made a younger pass and shows what it found: what this one found is over, or shown there. */
+  private forget(): void {
+    for (const gauge of [this.violations, this.unmade, this.orphans, this.mismatches, this.drift, this.unsearched]) {
+      gauge.reset();
+    }
+  }
+
+  /** Reads what every worker shows of the pool and of due work. */
+  async sample(): Promise<void> {
+    const [wallets, due, [state]] = await Promise.all([
+      this.database.query<PoolRow>(POOL),
+      this.database.query<{ purpose: string; sec: number }>(DUE),
+      this.database.query<{ stops: number; passed_at: Date | null }>(STOPPED),
+    ]);
+    this.stopped.set(state?.stops ?? 0);
+    if (state?.passed_at?.getTime() !== this.ownPassAt?.getTime()) this.forget();
+    for (const purpose of PURPOSES) {
+      this.due.set({ purpose }, due.find((row) => row.purpose === purpose)?.sec ?? 0);
+    }
+    for (const row of wallets) {
+      for (const part of PARTS) {
+        this.pool.set({ wallet: row.address, part }, Number.parseFloat(row[`${part}_sun`].toString()));
+      }
+      this.paused.set({ wallet: row.address }, row.paused ? 1 : 0);
+    }
+  }
+}
+
+function magnitude(value: bigint): bigint {
+  return value < 0n ? -value : value;
+}

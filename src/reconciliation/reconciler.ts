@@ -1,0 +1,196 @@
+/**
+ * Holds the books against their rules and the chain, every minute and when a worker starts, one worker at a time; what
+ * disagrees is named, counted and contained: the wallet stops selling, or everything does until a person has explained
+ * it. Never repairs a record: it only stops sales, and has orphans taken back.
+ */
+import { Inject, Injectable } from '@nestjs/common';
+import { ChainUnavailableError } from '../chain/errors.js';
+import { TronClient } from '../chain/tron.client.js';
+import { monotonicMs } from '../base/clock.js';
+import { Config } from '../config/config.js';
+import { messageOf } from '../domain/errors.js';
+import { Log } from '../observability/logger.js';
+import { SalesHold } from '../pool/sales-hold.js';
+import { Database } from '../store/database.js';
+import { findingsOf, type CheckResult, type Finding, type Report } from '../verify/finding.js';
+import { verifyRecords } from '../verify/verify.js';
+import { ForeignUndelegations } from './foreign-undelegations.js';
+import { JudgedRecords } from './judged-records.js';
+import { NodeGauges } from './node-gauges.js';
+import { ReconcilerGauges } from './reconciler-gauges.js';
+import { UnrecordedTransactions, type Turn } from './unrecorded-transactions.js';
+
+/** The database gets ten times as long to do its other work as the rules take to judge. */
+const REST_FACTOR = 10;
+/** But never longer: `ReconcileStale` and a starting worker take ten minutes without a pass for an outage. */
+const REST_MAX_SEC = 300;
+const LEASE_SEC = 30;
+/** How soon it is looked again whether a pass is due. */
+const LOOK_MS = 5000;
+const FINDINGS_MAX = 10_000;
+/** Blocks of newly final transactions that a pass reads again: what a minute settles, and what it ends, twice over. */
+const BLOCKS_MAX = 60;
+/** Blocks read at once while the worker's start waits for it; later one by one, so that few are held by what delivers. */
+const FIRST_LANES = 4;
+const NAMED_MAX = 3;
+
+/** Between passes there is a turn for the search alone: while claims wait for it, or when the last one did not get to its end. */
+const TAKE_TURN = `UPDATE reconcile_state s SET lease_until = clock_timestamp() + $1 * interval '1 second', fence = fence + 1
+  FROM (SELECT $2 OR passed_at IS NULL OR passed_at <= clock_timestamp() - $3 * interval '1 second'
+      OR passed_at > clock_timestamp() + interval '1 second' AS due FROM reconcile_state) v
+  WHERE (lease_until IS NULL OR lease_until < clock_timestamp() OR lease_until > clock_timestamp() + ($1 + 1) * interval '1 second')
+    AND (v.due OR $4 OR search_until IS NOT NULL)
+  RETURNING fence, scanned_to, v.due`;
+
+const END_TURN = `UPDATE reconcile_state SET lease_until = NULL,
+    passed_at = CASE WHEN $2 THEN clock_timestamp() ELSE passed_at END WHERE fence = $1 RETURNING passed_at`;
+
+@Injectable()
+export class Reconciler {
+  private isFirst = true;
+  private restSec: number;
+  /** Whether the last search left blocks. */
+  private isBehind = false;
+  /** Fingerprints of the last pass, so that each disagreement is told once. */
+  private told = new Set<string>();
+
+  constructor(
+    @Inject(Database) private readonly database: Database,
+    @Inject(TronClient) private readonly client: TronClient,
+    @Inject(SalesHold) private readonly hold: SalesHold,
+    @Inject(UnrecordedTransactions) private readonly orphans: UnrecordedTransactions,
+    @Inject(ForeignUndelegations) private readonly foreignEnds: ForeignUndelegations,
+    @Inject(JudgedRecords) private readonly judgements: JudgedRecords,
+    @Inject(ReconcilerGauges) private readonly figures: ReconcilerGauges,
+    @Inject(NodeGauges) private readonly nodes: NodeGauges,
+    @Inject(Config) private readonly config: Config,
+    @Inject(Log) private readonly log: Log,
+  ) {
+    this.restSec = config.worker.reconcileSec;
+  }
+
+  /** One look: a pass if one is due, or if this process never made one. Returns ms until the next look. */
+  async look(): Promise<number> {
+    await Promise.all([this.figures.sample(), this.nodes.look()]);
+    const isForced = this.isFirst;
+    const restMs = Math.min(LOOK_MS, this.config.worker.reconcileSec * 1000);
+    const [row] = await this.database.query<{ fence: number; scanned_to: bigint | null; due: boolean }>(TAKE_TURN, [
+      LEASE_SEC,
+      isForced,
+      this.restSec,
+      this.isBehind,
+    ]);
+    if (row === undefined) return restMs;
+    this.isFirst = false;
+    const scannedTo = row.scanned_to === null ? undefined : Number(row.scanned_to);
+    try {
+      const turn = { fence: row.fence, leaseSec: LEASE_SEC, scannedTo };
+      const left = await this.search(turn);
+      if (row.due) await this.pass(turn, isForced ? FIRST_LANES : 1, left);
+    } finally {
+      const [ended] = await this.database.query<{ passed_at: Date | null }>(END_TURN, [row.fence, row.due]);
+      if (row.due) this.figures.ended(ended?.passed_at ?? null);
+    }
+    await this.figures.sample();
+    return restMs;
+  }
+
+  /** Returns how many blocks are left; undefined when the chain could not be searched to there. */
+  private async search(turn: Turn): Promise<number | undefined> {
+    const left = await this.onChain('searching for orphans', () => this.orphans.search(turn));
+    this.isBehind = left !== 0;
+    await this.onChain('holding acts of others against orders', () => this.foreignEnds.close());
+    return left;
+  }
+
+  private async pass(turn: Turn, lanes: number, left: number | undefined): Promise<void> {
+    const startedMs = monotonicMs();
+    try {
+      const report = await verifyRecords(this.database, {
+        chain: this.client,
+        depth: 'newer',
+        pairs: 'suspicious',
+        blocksMax: BLOCKS_MAX,
+        lanes,
+        scanBlocks: 0,
+        findingsMax: FINDINGS_MAX,
+      });
+      await this.contain(report);
+      this.tell(report);
+      await this.judgements.keep(turn.fence, report);
+      this.figures.report(report, left);
+    } finally {
+      this.restSec = restSec(this.config.worker.reconcileSec, (monotonicMs() - startedMs) / 1000);
+    }
+    await this.onChain('taking orphans back', () => this.orphans.takeBack());
+  }
+
+  /** The books are judged also while no node answers. */
+  private async onChain<T>(what: string, work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof ChainUnavailableError)) throw error;
+      this.log.warn({ fault: messageOf(error) }, `${what} has to wait`);
+      return undefined;
+    }
+  }
+
+  private async contain(report: Report): Promise<void> {
+    const stopping = report.checks.filter((check) => stopsEverything(check));
+    if (stopping.length > 0) {
+      const reason = `the books are in question: ${stopping.map(nameOf).join('; ')}`;
+      const findings = stopping.flatMap((check) => check.findings.filter((finding) => isForAll(check, finding)));
+      if (await this.hold.stopSales(reason, findings.slice(0, FINDINGS_MAX))) {
+        this.log.fatal({ reason }, 'nothing is sold until a person has explained what disagrees (`verify explain`)');
+      }
+    }
+    // A wallet that could not be compared just now keeps what it was held for.
+    if (report.unmade.some(({ check }) => check === 'open-delegations')) return;
+    const changed = await this.hold.holdWallets(walletFaults(report));
+    for (const { address, books_fault } of changed) {
+      if (books_fault === null) this.log.warn({ wallet: address }, 'the wallet agrees with the chain again');
+      else this.log.error({ wallet: address, fault: books_fault }, 'the wallet stops selling');
+    }
+  }
+
+  private tell(report: Report): void {
+    const findings = findingsOf(report);
+    for (const finding of findings) {
+      if (!this.told.has(finding.fingerprint)) this.log.error({ ...finding }, `${finding.rule} ${finding.check}`);
+    }
+    this.told = new Set(findings.map(({ fingerprint }) => fingerprint));
+    for (const { check, why } of report.unmade) this.log.warn({ check, why }, 'a rule could not be judged');
+  }
+}
+
+/** Seconds from one pass to the next, where judging the rules took so long. */
+export function restSec(intervalSec: number, tookSec: number): number {
+  return Math.max(intervalSec, Math.min(tookSec * REST_FACTOR, REST_MAX_SEC));
+}
+
+function isForAll(check: CheckResult, finding: Finding): boolean {
+  return check.stops === 'everything' || finding.walletId === undefined;
+}
+
+/** Also when more is wrong than was listed: nobody knows then whose wallets the rest are. */
+function stopsEverything(check: CheckResult): boolean {
+  if (check.count === 0 || check.stops === 'nothing') return false;
+  return check.count > check.findings.length || check.findings.some((finding) => isForAll(check, finding));
+}
+
+function nameOf(check: CheckResult): string {
+  const named = check.findings.slice(0, NAMED_MAX).map((finding) => finding.subject);
+  const more = check.count > named.length ? ` and ${(check.count - named.length).toString()} more` : '';
+  return `${check.check} (${named.join(', ')}${more})`;
+}
+
+function walletFaults(report: Report): Map<number, string> {
+  const faults = new Map<number, string>();
+  for (const check of report.checks.filter(({ stops }) => stops !== 'nothing')) {
+    for (const { walletId, subject } of check.findings) {
+      if (walletId !== undefined && !faults.has(walletId)) faults.set(walletId, `${check.check}: ${subject}`);
+    }
+  }
+  return faults;
+}

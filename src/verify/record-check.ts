@@ -1,0 +1,130 @@
+/**
+ * Runs checks of the books inside one snapshot. A check is one read over whole tables, or over some orders with all that
+ * hangs on them, whose rows are what breaks its rule: a column `subject`, a column `wallet_id` where one wallet answers for it, and the figures.
+ */
+import type { Queryable } from '../store/database.js';
+import { findingOf, type CheckResult, type RuleId, type Stops } from './finding.js';
+
+export interface RecordTerms {
+  /** How long an order may take until it is settled or refunded, in seconds; 0 = everything must be over by now. */
+  readonly settleWithinSec: number;
+  /** How many rows of a broken rule are listed. */
+  readonly findingsMax: number;
+}
+
+export interface RecordCheck {
+  readonly check: string;
+  readonly rule: RuleId;
+  readonly says: string;
+  readonly stops: Stops;
+  /** The columns that tell this disagreement from another on the same subject; never a sum. None unless said. */
+  readonly identity?: readonly string[];
+  /** The column that says how large it is; an explanation holds up to that. */
+  readonly size?: string;
+  /** When this read has a row, the check cannot be made, for the reason given. */
+  readonly unless?: { readonly text: string; readonly params: readonly unknown[]; readonly why: string };
+  readonly text: string;
+  readonly params?: (terms: RecordTerms) => readonly unknown[];
+}
+
+/** Makes one check inside a snapshot, and keeps what it found or why it could not be made. */
+export type TryCheck = (check: string, run: () => Promise<CheckResult>) => Promise<CheckResult | undefined>;
+
+/** What of the orders a check looks at: all of them, some, or those between two ids, each with all that hangs on it. */
+export type OrderScope =
+  | { readonly kind: 'all' }
+  | { readonly kind: 'some'; readonly ids: readonly bigint[] }
+  | { readonly kind: 'between'; readonly after: bigint; readonly upTo: bigint };
+
+/**
+ * A check of orders one by one. It reads from `the_orders`, `the_legs`, `the_transactions`, `the_moves` and `the_entries`
+ * (charges, refunds and compensations), which are those of a scope. A column `of_order` of its rows names the order.
+ */
+export type OrderCheck = RecordCheck;
+
+const ALL_ROWS = {
+  the_orders: 'SELECT * FROM orders',
+  the_legs: 'SELECT * FROM leg',
+  the_transactions: 'SELECT * FROM chain_tx',
+  the_moves: 'SELECT * FROM order_event',
+  the_entries: 'SELECT * FROM credit_entry',
+};
+
+/** An entry of an order is found by its key, or by the index of compensations; one that has another key is found as an entry. */
+const ENTRIES_BEGIN = 'SELECT e.* FROM (SELECT id FROM orders WHERE ';
+const ENTRIES_END = `) i CROSS JOIN LATERAL (
+      SELECT * FROM credit_entry WHERE entry_key IN ('charge:' || i.id, 'refund:' || i.id) AND order_id = i.id
+      UNION ALL SELECT * FROM credit_entry WHERE kind = 'compensation' AND order_id = i.id) e`;
+
+/** What makes the rows of `scope` known to a statement by their names; its parameters follow the first `given` ones. */
+export function rowsOf(
+  scope: OrderScope,
+  given: number,
+): { readonly prefix: string; readonly params: readonly unknown[] } {
+  const first = `$${(given + 1).toString()}::bigint`;
+  const second = `$${(given + 2).toString()}::bigint`;
+  const chosen = (id: string): string =>
+    scope.kind === 'some' ? `${id} = ANY (${first}[])` : `${id} > ${first} AND ${id} <= ${second}`;
+  const named = Object.entries(ALL_ROWS).map(([name, all]) => {
+    const where = scope.kind === 'all' ? [] : [' WHERE ', chosen(name === 'the_orders' ? 'id' : 'order_id')];
+    const text =
+      name === 'the_entries' && scope.kind !== 'all' ? [ENTRIES_BEGIN, chosen('id'), ENTRIES_END] : [all, ...where];
+    // Read where it is used, by the indexes there are, and never as a whole first.
+    return [name, ' AS NOT MATERIALIZED (', ...text, ')'].join('');
+  });
+  const params = scope.kind === 'all' ? [] : scope.kind === 'some' ? [scope.ids] : [scope.after, scope.upTo];
+  return { prefix: ['WITH ', named.join(', '), ' '].join(''), params };
+}
+
+/** Makes one check of orders within `scope`. Throws when it cannot be made. */
+export async function runOrderCheck(
+  tx: Queryable,
+  check: OrderCheck,
+  terms: RecordTerms,
+  scope: OrderScope,
+): Promise<CheckResult> {
+  const own = check.params?.(terms) ?? [];
+  const { prefix, params } = rowsOf(scope, own.length);
+  const text = [prefix, check.text].join('');
+  return runRecordCheck(tx, { ...check, text, params: () => [...own, ...params] }, terms);
+}
+
+// A check's own text is a constant of this room; only values ever come from outside.
+const FIRST_ROWS = 'SELECT v.*, count(*) OVER () AS rows_found FROM (';
+const ROWS_END = ') v LIMIT ';
+
+/** A read over whole tables takes longer than a connection otherwise waits for an answer. */
+export const CHECK_LIMIT_MS = 300_000;
+
+type CheckRow = Readonly<Record<string, unknown>>;
+
+/** Makes one check. Throws when it cannot be made. */
+export async function runRecordCheck(tx: Queryable, check: RecordCheck, terms: RecordTerms): Promise<CheckResult> {
+  if (check.unless !== undefined && (await tx.query(check.unless.text, check.unless.params)).length > 0) {
+    throw new Error(check.unless.why);
+  }
+  const text = [FIRST_ROWS, check.text, ROWS_END, terms.findingsMax.toString()].join('');
+  const statement = { text, query_timeout: CHECK_LIMIT_MS };
+  const rows = await tx.query<CheckRow>(statement, check.params?.(terms) ?? []);
+  return {
+    check: check.check,
+    rule: check.rule,
+    says: check.says,
+    stops: check.stops,
+    count: Number(rows[0]?.['rows_found'] ?? 0),
+    findings: rows.map(({ rows_found: _count, subject, wallet_id, of_order, ...facts }) =>
+      findingOf(check.check, check.rule, typeof subject === 'string' ? subject : 'a row', facts, {
+        walletId: typeof wallet_id === 'number' ? wallet_id : undefined,
+        orderId: typeof of_order === 'bigint' ? of_order : undefined,
+        identity: check.identity,
+        amount: check.size === undefined ? undefined : sizeOf(facts[check.size]),
+      }),
+    ),
+  };
+}
+
+/** A sum comes as a bigint, or as a text where it is a numeric. */
+function sizeOf(value: unknown): bigint | undefined {
+  if (typeof value === 'bigint') return value;
+  return typeof value === 'string' && /^-?\d+$/.test(value) ? BigInt(value) : undefined;
+}

@@ -1,0 +1,74 @@
+// What the worker tells of its doing: a line and a count for each change, labels that stay few, no early reclaim unseen.
+import { FulfilmentEvents, type OrderIdentity } from '../../src/fulfilment/fulfilment-events.js';
+import { createLogger } from '../../src/observability/logger.js';
+import { Metrics } from '../../src/observability/metrics.js';
+
+const order: OrderIdentity = { id: 7n, projectId: 'project', requestId: 'request' };
+const identity = { orderId: '7', projectId: 'project', requestId: 'request' };
+
+function openProgress() {
+  const lines: Record<string, unknown>[] = [];
+  const metrics = new Metrics();
+  const destination = { write: (text: string) => void lines.push(JSON.parse(text) as Record<string, unknown>) };
+  const progress = new FulfilmentEvents(metrics, createLogger({ logLevel: 'info' }, destination));
+  const sample = async (name: string, labels: Record<string, string> = {}) => {
+    const found = await metrics.registry.getSingleMetric(name)!.get();
+    return (
+      found.values.find(({ labels: has }) => Object.entries(labels).every(([k, v]) => String(has[k]) === v))?.value ?? 0
+    );
+  };
+  return { progress, lines, sample };
+}
+
+test('a proof of death is told with its transaction and counted', async () => {
+  const { progress, lines, sample } = openProgress();
+  progress.transactions('dead', [{ order, txid: 'aa', purpose: 'delegate', attempt: 2 }]);
+  expect(lines).toMatchObject([{ ...identity, msg: 'transaction dead', txid: 'aa', purpose: 'delegate', attempt: 2 }]);
+  expect(await sample('chain_transactions_total', { to: 'dead', purpose: 'delegate' })).toBe(1);
+});
+
+test('an answer that no node should give does not become a label', async () => {
+  const { progress, sample } = openProgress();
+  const answer = (code: string) => ({ txId: 1n, node: 'n', answer: code, message: undefined, isSent: true });
+  progress.answered([answer('SERVER_BUSY'), answer('x'.repeat(60)), answer('<html>')]);
+  expect(await sample('broadcast_answers_total', { node: 'n', code: 'SERVER_BUSY' })).toBe(1);
+  expect(await sample('broadcast_answers_total', { node: 'n', code: 'ANOTHER' })).toBe(2);
+});
+
+test('a rental taken back before its end is an error and is counted', async () => {
+  const { progress, lines, sample } = openProgress();
+  progress.reclaimed(order, 3);
+  expect(await sample('early_reclaims_total')).toBe(0);
+  progress.reclaimed(order, -1);
+  expect(await sample('early_reclaims_total')).toBe(1);
+  expect(lines).toMatchObject([
+    { level: 'info', msg: 'order reclaimed', lateSec: 3 },
+    { level: 'error', msg: 'order reclaimed early', lateSec: -1 },
+  ]);
+});
+
+test('writes that came too late and signatures that failed are told without the order’s secrets', async () => {
+  const { progress, lines, sample } = openProgress();
+  progress.fenceLost('send', 0);
+  progress.fenceLost('send', 2);
+  progress.notSigned(order, 'Twallet', new Error('no key'));
+  expect(await sample('fence_lost_total', { step: 'send' })).toBe(2);
+  expect(await sample('sign_failures_total')).toBe(1);
+  expect(lines.map(({ msg }) => msg)).toEqual([
+    'orders were taken over by another worker, or are held by another session',
+    'not signed',
+  ]);
+});
+
+test('an unresolved order is a warning; times to an end are measured', async () => {
+  const { progress, lines, sample } = openProgress();
+  progress.orders('unresolved', [{ order, kind: 'rental' }]);
+  progress.orders('refunded', [{ order, kind: 'rental', ageSec: 100 }]);
+  expect(lines.map(({ level, msg }) => [level, msg])).toEqual([
+    ['warn', 'order unresolved'],
+    ['info', 'order refunded'],
+  ]);
+  expect(await sample('order_changes_total', { to: 'refunded' })).toBe(1);
+  expect(await sample('order_seconds', { to: 'refunded', le: '90' })).toBe(0);
+  expect(await sample('order_seconds', { to: 'refunded', le: '120' })).toBe(1);
+});
