@@ -73,11 +73,18 @@ const BANS = {
     },
   ],
   enum: [{ selector: 'TSEnumDeclaration', message: 'Use a union of strings.' }],
+  // A class is its own token; what is written like a constant has no type to go by.
+  inject: [
+    {
+      selector: "Decorator > CallExpression[callee.name='Inject'][arguments.0.name=/[a-z]/]",
+      message: 'A constructor gets what its types name; @Inject is for what has no class.',
+    },
+  ],
 };
 
 /** @param {...keyof typeof BANS} names */
 const ban = (...names) => ({
-  'no-restricted-syntax': ['error', ...[...names, 'enum'].flatMap((name) => BANS[name])],
+  'no-restricted-syntax': ['error', ...[...names, 'enum', 'inject'].flatMap((name) => BANS[name])],
 });
 
 export default tseslint.config(

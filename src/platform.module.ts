@@ -105,8 +105,8 @@ const ROLE = Symbol('role');
 export class PlatformModule implements OnApplicationBootstrap, OnApplicationShutdown {
   constructor(
     @Inject(ROLE) private readonly role: Role,
-    @Inject(Redis) private readonly redis: Redis,
-    @Inject(TronClient) private readonly chain: TronClient,
+    private readonly redis: Redis,
+    private readonly chain: TronClient,
   ) {}
 
   /**

@@ -1,5 +1,5 @@
 /** The paths of accounts: activating one on chain, and the project's balance. */
-import { Controller, Get, HttpCode, Inject, Post, Res } from '@nestjs/common';
+import { Controller, Get, HttpCode, Post, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { Ledger } from '../billing/ledger.js';
 import { invariant } from '../domain/errors.js';
@@ -20,8 +20,8 @@ export class AccountsController {
   private readonly schema = activationSchema();
 
   constructor(
-    @Inject(ActivationService) private readonly activation: ActivationService,
-    @Inject(Ledger) private readonly ledger: Ledger,
+    private readonly activation: ActivationService,
+    private readonly ledger: Ledger,
   ) {}
 
   @Post('activate')

@@ -2,7 +2,7 @@
  * Activation of a chain account as an order of its own kind: priced from the chain's fees, then accepted, charged and
  * fulfilled by the same protocol as a rental. Sends nothing itself.
  */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Rates } from '../billing/rates.js';
 import { ChainUnavailableError } from '../chain/errors.js';
 import { Config } from '../config/config.js';
@@ -18,12 +18,12 @@ import { Market } from '../quotes/market.js';
 @Injectable()
 export class ActivationService {
   constructor(
-    @Inject(Acceptance) private readonly acceptance: Acceptance,
-    @Inject(OrdersService) private readonly orders: OrdersService,
-    @Inject(ReceiverCheck) private readonly receivers: ReceiverCheck,
-    @Inject(Market) private readonly market: Market,
-    @Inject(Rates) private readonly rates: Rates,
-    @Inject(Config) private readonly config: Config,
+    private readonly acceptance: Acceptance,
+    private readonly orders: OrdersService,
+    private readonly receivers: ReceiverCheck,
+    private readonly market: Market,
+    private readonly rates: Rates,
+    private readonly config: Config,
   ) {}
 
   /** Buys the activation of `address`. Throws ALREADY_ACTIVATED and, but for those of quotes, what an order throws. */

@@ -2,7 +2,7 @@
  * The guard before every handler, present and future. After the route was found it checks, in this order (Contract 1):
  * auth headers, body, signature, frozen, source, rate limit. Fields are the handlers' to check; nothing else is.
  */
-import { Inject, Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { Config } from '../config/config.js';
 import { ApiError, invariant } from '../domain/errors.js';
@@ -33,9 +33,9 @@ export class SignatureGuard implements CanActivate {
   private readonly bodyTimeoutMs: number;
 
   constructor(
-    @Inject(Config) config: Config,
-    @Inject(ProjectDirectory) private readonly directory: ProjectDirectory,
-    @Inject(RateLimit) private readonly rateLimit: RateLimit,
+    config: Config,
+    private readonly directory: ProjectDirectory,
+    private readonly rateLimit: RateLimit,
   ) {
     this.trustedProxies = new AddressList(config.http.trustedProxies);
     this.badSignatures = new BadSignatures(config.http.badSignaturesPerMinute);

@@ -2,7 +2,7 @@
  * A TRX/USD rate that is too far from what was known to be charged at: it waits in `market_state`, shared by all
  * processes, until a person confirms it or it has stood for an hour. Ages are the database's.
  */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { parseRate, rateText } from '../domain/conversion.js';
 import type { RateE8 } from '../domain/units.js';
 import { recordAct, type Author } from '../store/audit-log.js';
@@ -99,7 +99,7 @@ const STORE = `INSERT INTO market_state (name, value, measured_at)
 
 @Injectable()
 export class HeldRates {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** The rate that is held back; undefined when none is. */
   async look(): Promise<HeldRate | undefined> {

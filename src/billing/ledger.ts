@@ -2,7 +2,7 @@
  * The credits of every project: the only writer of credit_account and credit_entry beside the database function that
  * charges. Entries are append-only and keyed; the balance moves in the transaction of its entry, its row last.
  */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Batched } from '../base/batch-loader.js';
 import { ApiError, invariant } from '../domain/errors.js';
 import type { Credits } from '../domain/units.js';
@@ -59,7 +59,7 @@ interface Booked {
 export class Ledger {
   private readonly accounts: Batched<sql.AccountRow>;
 
-  constructor(@Inject(Database) private readonly database: Database) {
+  constructor(private readonly database: Database) {
     this.accounts = rowsByKey(database, sql.FIND_ACCOUNTS);
   }
 

@@ -3,7 +3,7 @@
  * Never guesses: a rate that is too old, or beside which another one is held back, says so, and the dollar figures are
  * left out (Contract 3).
  */
-import { Inject, Injectable, type BeforeApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { Injectable, type BeforeApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { withDeadline } from '../base/clock.js';
 import { Config, ConfigError } from '../config/config.js';
 import { rateText } from '../domain/conversion.js';
@@ -65,9 +65,9 @@ export class Rates implements OnModuleInit, BeforeApplicationShutdown {
   private readonly repeater: Repeater;
 
   constructor(
-    @Inject(Config) private readonly config: Config,
-    @Inject(Database) database: Database,
-    @Inject(Log) private readonly log: Log,
+    private readonly config: Config,
+    database: Database,
+    private readonly log: Log,
   ) {
     this.sources = readSources(config.rates.sources);
     this.reading = new SharedReading(database, {

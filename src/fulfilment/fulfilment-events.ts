@@ -2,7 +2,7 @@
  * Tells the log and the metrics what became of orders and their transactions: one line and one count per change, by
  * the process whose statement made it, after its commit. Decides nothing and never throws; Postgres holds the truth.
  */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Counter, Histogram } from 'prom-client';
 import { monotonicMs } from '../base/clock.js';
 import { Log } from '../observability/logger.js';
@@ -186,8 +186,8 @@ export class FulfilmentEvents {
   private readonly toldAtMs = new Map<string, number>();
 
   constructor(
-    @Inject(Metrics) metrics: Metrics,
-    @Inject(Log) private readonly log: Log,
+    metrics: Metrics,
+    private readonly log: Log,
   ) {
     this.metrics = new ProgressMetrics(metrics);
     this.furtherLegs = new FurtherLegMetrics(metrics);

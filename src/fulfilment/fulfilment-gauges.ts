@@ -2,7 +2,7 @@
  * How the work stands, as gauges: open orders by state and age, the queue, Redis, the sweep. Read by every worker in
  * its background at its own pace, never by a scrape, and bounded by what is open, never by what was ever sold.
  */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Redis } from 'ioredis';
 import { Gauge } from 'prom-client';
 import { monotonicMs, withDeadline } from '../base/clock.js';
@@ -126,14 +126,14 @@ export class FulfilmentGauges {
   private worstRentalE6: bigint | null = null;
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Redis) private readonly redis: Redis,
-    @Inject(Config) private readonly config: Config,
-    @Inject(FulfilmentLoop) runner: FulfilmentLoop,
-    @Inject(Follower) follower: Follower,
-    @Inject(ChainView) view: ChainView,
-    @Inject(Metrics) metrics: Metrics,
-    @Inject(Log) log: Log,
+    private readonly database: Database,
+    private readonly redis: Redis,
+    private readonly config: Config,
+    runner: FulfilmentLoop,
+    follower: Follower,
+    view: ChainView,
+    metrics: Metrics,
+    log: Log,
   ) {
     this.gauges = new VitalGauges(metrics);
     const reading = (name: string, help: string, read: () => number): Gauge =>

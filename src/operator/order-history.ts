@@ -1,5 +1,5 @@
 /** Everything recorded of one order, told in one piece: the row, its legs, transactions, sends, moves and credits. */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { DataSource, In } from 'typeorm';
 import { recordAct, type Author } from '../store/audit-log.js';
 import { Database } from '../store/database.js';
@@ -45,8 +45,8 @@ const BROADCASTS_MAX = 200;
 @Injectable()
 export class OrderStories {
   constructor(
-    @Inject(DataSource) private readonly source: DataSource,
-    @Inject(Database) private readonly database: Database,
+    private readonly source: DataSource,
+    private readonly database: Database,
   ) {}
 
   /** Newest first. */

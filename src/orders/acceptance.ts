@@ -2,7 +2,7 @@
  * Takes an order exactly once: one statement (refuse_or_accept_order) that charges, reserves and records, or leaves nothing.
  * Postgres referees keys and quotes; an answer that was lost on the way is asked for again, never called a failure.
  */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Counter } from 'prom-client';
 import { monotonicMs, sleep, withDeadline, DeadlineError } from '../base/clock.js';
 import { Config } from '../config/config.js';
@@ -104,13 +104,13 @@ export class Acceptance {
   private readonly accepted: Counter<'kind' | 'outcome'>;
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(OrdersByKey) private readonly orders: OrdersByKey,
-    @Inject(KeyCache) private readonly hints: KeyCache,
-    @Inject(OrderWakes) private readonly wakes: OrderWakes,
-    @Inject(Config) config: Config,
-    @Inject(Metrics) metrics: Metrics,
-    @Inject(Log) private readonly log: Log,
+    private readonly database: Database,
+    private readonly orders: OrdersByKey,
+    private readonly hints: KeyCache,
+    private readonly wakes: OrderWakes,
+    config: Config,
+    metrics: Metrics,
+    private readonly log: Log,
   ) {
     const total = Math.max(1, config.database.poolMax - CONNECTIONS_KEPT_FREE);
     const perProject = Math.min(total, PER_PROJECT_MAX);

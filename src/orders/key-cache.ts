@@ -3,7 +3,7 @@
  * trying to take it again. Decides nothing: whatever Redis says, forgets or invents, the order is read from Postgres.
  */
 import { hash } from 'node:crypto';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Redis } from 'ioredis';
 import { Batched } from '../base/batch-loader.js';
 import { monotonicMs, withDeadline } from '../base/clock.js';
@@ -23,8 +23,8 @@ export class KeyCache {
   private readonly looks: Batched<string>;
 
   constructor(
-    @Inject(Redis) private readonly redis: Redis,
-    @Inject(Config) private readonly config: Config,
+    private readonly redis: Redis,
+    private readonly config: Config,
   ) {
     this.looks = new Batched(LOOKS, async (names) => {
       const hints = await withDeadline(redis.mget(...names.flat()), READ_LIMIT_MS, 'a hint');

@@ -1,5 +1,5 @@
 /** Reads of orders: one SELECT each, legs and transactions included. Every one is named, so each connection plans it once. */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Batched } from '../base/batch-loader.js';
 import { Database, type Statement } from '../store/database.js';
 import { rowsByKey } from '../store/rows-by-key.js';
@@ -98,7 +98,7 @@ const FIND_BY_KEYS: Statement = {
 export class OrdersByKey {
   private readonly reads: Batched<KeyedOrderRow>;
 
-  constructor(@Inject(Database) database: Database) {
+  constructor(database: Database) {
     this.reads = rowsByKey(database, FIND_BY_KEYS);
   }
 

@@ -1,5 +1,5 @@
 /** The paths of orders. No logic: reads the request, asks the service, sets status and headers. */
-import { Controller, Get, HttpCode, Inject, Param, Post, Req, Res } from '@nestjs/common';
+import { Controller, Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { Config } from '../config/config.js';
 import { ApiError } from '../domain/errors.js';
@@ -22,9 +22,9 @@ export class OrdersController {
   private readonly schema: ReturnType<typeof orderSchema>;
 
   constructor(
-    @Inject(OrdersService) private readonly orders: OrdersService,
-    @Inject(Config) config: Config,
-    @Inject(SaleBounds) sale: SaleBounds,
+    private readonly orders: OrdersService,
+    config: Config,
+    sale: SaleBounds,
   ) {
     this.schema = orderSchema(config.sales, sale);
   }

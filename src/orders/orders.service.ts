@@ -1,5 +1,5 @@
 /** Buys, finds and lists orders: terms are fixed here, before any transaction; acceptance.ts takes them exactly once. */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { ChainUnavailableError } from '../chain/errors.js';
 import { Config } from '../config/config.js';
 import { ApiError, invalidField, invariant } from '../domain/errors.js';
@@ -53,15 +53,15 @@ interface Sale {
 @Injectable()
 export class OrdersService {
   constructor(
-    @Inject(Acceptance) private readonly acceptance: Acceptance,
-    @Inject(QuotesService) private readonly quotes: QuotesService,
-    @Inject(Market) private readonly market: Market,
-    @Inject(ReceiverCheck) private readonly receivers: ReceiverCheck,
-    @Inject(OrderWaits) private readonly waits: OrderWaits,
-    @Inject(OrdersByKey) private readonly orders: OrdersByKey,
-    @Inject(Database) private readonly database: Database,
-    @Inject(ListQueue) private readonly lists: ListQueue,
-    @Inject(Config) private readonly config: Config,
+    private readonly acceptance: Acceptance,
+    private readonly quotes: QuotesService,
+    private readonly market: Market,
+    private readonly receivers: ReceiverCheck,
+    private readonly waits: OrderWaits,
+    private readonly orders: OrdersByKey,
+    private readonly database: Database,
+    private readonly lists: ListQueue,
+    private readonly config: Config,
   ) {}
 
   /**

@@ -2,7 +2,7 @@
  * Whether an address can take a delegation, asked before anything is charged. What was once an activated plain account
  * stays one, so that is remembered; "not activated" may change with the next block and is always asked anew.
  */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { ChainUnavailableError } from '../chain/errors.js';
 import { TronClient } from '../chain/tron.client.js';
 import { monotonicMs } from '../base/clock.js';
@@ -28,8 +28,8 @@ export class ReceiverCheck {
   private readingWallets: Promise<ReadonlySet<string>> | undefined;
 
   constructor(
-    @Inject(TronClient) private readonly chain: TronClient,
-    @Inject(Database) private readonly database: Database,
+    private readonly chain: TronClient,
+    private readonly database: Database,
   ) {}
 
   /**

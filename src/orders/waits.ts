@@ -2,7 +2,7 @@
  * Callers that asked to be answered later (`Prefer: wait`): one look at the database for all of them, not one each.
  * Bounded in number and in time; all are let go when the process stops.
  */
-import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { monotonicMs } from '../base/clock.js';
 import { Log } from '../observability/logger.js';
 import { Database } from '../store/database.js';
@@ -26,8 +26,8 @@ export class OrderWaits implements OnModuleDestroy {
   private isStopping = false;
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Log) private readonly log: Log,
+    private readonly database: Database,
+    private readonly log: Log,
   ) {}
 
   /** Resolves when the order is delivered or refunded, after `seconds`, or when the process stops. Never rejects. */

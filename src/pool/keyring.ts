@@ -1,5 +1,5 @@
 /** Signs with the pool's keys as they lie sealed in Postgres. Opened keys never leave this file. */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { monotonicMs } from '../base/clock.js';
 import { addressOfKey, Signer, signWithKey } from '../chain/keys.js';
 import { Sealers } from '../base/sealers.js';
@@ -24,8 +24,8 @@ export class Keyring extends Signer {
   private readonly keys = new Map<string, OpenKey>();
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Sealers) private readonly sealers: Sealers,
+    private readonly database: Database,
+    private readonly sealers: Sealers,
   ) {
     super();
   }

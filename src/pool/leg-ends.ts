@@ -1,5 +1,5 @@
 /** Ends a leg by a person's word: what somebody else took back and the search for such acts could not account for. */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { BlockHead } from '../chain/block.js';
 import { UNDELEGATE_TYPE } from '../chain/transaction-owner.js';
 import { solidBlockOf, solidHeadOf, solidPlaceOf, TronClient } from '../chain/tron.client.js';
@@ -40,8 +40,8 @@ export interface EndedLeg {
 @Injectable()
 export class LegEnds {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(TronClient) private readonly client: TronClient,
+    private readonly database: Database,
+    private readonly client: TronClient,
   ) {}
 
   /**

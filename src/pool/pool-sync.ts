@@ -2,7 +2,7 @@
  * Keeps what we sell equal to what the chain would let us delegate: reads every wallet in turn and sets its slots.
  * Never counts sun twice: whatever may not be in the chain's answer yet, or no longer, is taken off.
  */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import {
   accountOf,
   canDelegateMaxOf,
@@ -154,9 +154,9 @@ export class PoolSync {
   private fee: { readonly sunPerByte: bigint; readonly readAtMs: number } | undefined;
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(TronClient) private readonly client: TronClient,
-    @Inject(Config) private readonly config: Config,
+    private readonly database: Database,
+    private readonly client: TronClient,
+    private readonly config: Config,
   ) {}
 
   /** Brings the next wallet whose turn it is up to date; false when none is due. Throws when the chain is away. */

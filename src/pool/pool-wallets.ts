@@ -2,7 +2,7 @@
  * Pool wallets as an operator keeps them: adds, pauses, resumes and re-keys. Of `pool_wallet` it writes identity, key
  * and status; the sums belong to the pool's own pass over the chain. A private key is sealed here and never leaves.
  */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { TronClient, type ChainAccount } from '../chain/tron.client.js';
 import { Config } from '../config/config.js';
 import { Sealers } from '../base/sealers.js';
@@ -71,10 +71,10 @@ const RESUME = `UPDATE pool_wallet SET status = 'active', pause_reason = NULL, $
 @Injectable()
 export class PoolWallets {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Sealers) private readonly sealers: Sealers,
-    @Inject(TronClient) private readonly tron: TronClient,
-    @Inject(Config) private readonly config: Config,
+    private readonly database: Database,
+    private readonly sealers: Sealers,
+    private readonly tron: TronClient,
+    private readonly config: Config,
   ) {}
 
   async list(): Promise<WalletView[]> {

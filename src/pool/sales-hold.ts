@@ -3,7 +3,7 @@
  * sales until a person has explained what was found. The only writer of sales_stop, explained_finding and of a
  * wallet's `books_fault`; the wallet row's trigger makes its status of it. Reclaims go on whatever this says.
  */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { recordAct, type Author } from '../store/audit-log.js';
 import { Database } from '../store/database.js';
 
@@ -58,7 +58,7 @@ export interface Explained {
 
 @Injectable()
 export class SalesHold {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** Holds exactly these wallets for the books. Returns those whose hold changed; null = sells again, as far as this goes. */
   async holdWallets(

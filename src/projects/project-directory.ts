@@ -3,7 +3,7 @@
  * project is cached, read and answered exactly like a known one. Opened API keys live here and nowhere else.
  */
 import { randomBytes } from 'node:crypto';
-import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { monotonicMs } from '../base/clock.js';
 import { Config } from '../config/config.js';
 import { ApiError } from '../domain/errors.js';
@@ -53,9 +53,9 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
   private readonly reads = { known: new ReadBudget(), unknown: new ReadBudget() };
 
   constructor(
-    @Inject(Config) config: Config,
-    @Inject(Sealers) private readonly sealers: Sealers,
-    @Inject(Log) private readonly log: Log,
+    config: Config,
+    private readonly sealers: Sealers,
+    private readonly log: Log,
   ) {
     this.maxAgeMs = config.http.projectCacheSec * 1000;
     this.sealedDummy = sealers.apiKey.seal(Buffer.from(DUMMY_KEY), DUMMY_ID);

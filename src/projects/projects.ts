@@ -3,7 +3,7 @@
  * belong to the ledger. An API key leaves this file once, when it is made; at rest it is sealed.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Ledger, type BillingTerms } from '../billing/ledger.js';
 import type { Credits } from '../domain/units.js';
 import { Sealers } from '../base/sealers.js';
@@ -46,9 +46,9 @@ const PROJECTS_MAX = 10_000;
 @Injectable()
 export class Projects {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Sealers) private readonly sealers: Sealers,
-    @Inject(Ledger) private readonly ledger: Ledger,
+    private readonly database: Database,
+    private readonly sealers: Sealers,
+    private readonly ledger: Ledger,
   ) {}
 
   /** Makes a project under a new key, with its empty account, in one transaction. */

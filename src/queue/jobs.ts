@@ -2,7 +2,7 @@
  * The queue's names and payloads, and the one place that adds to it. A job is a hint that an order may be due; the
  * due work itself lies in Postgres, so any job may be lost, late or doubled.
  */
-import { Inject, Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
+import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { Counter } from 'prom-client';
@@ -49,9 +49,9 @@ export class OrderWakes implements BeforeApplicationShutdown {
   private readonly failed: Counter;
 
   constructor(
-    @Inject(Redis) private readonly redis: Redis,
-    @Inject(Config) private readonly config: Config,
-    @Inject(Metrics) metrics: Metrics,
+    private readonly redis: Redis,
+    private readonly config: Config,
+    metrics: Metrics,
   ) {
     this.failed = new Counter({
       name: 'order_wakes_failed_total',

@@ -2,7 +2,7 @@
  * The state of the chain that prices come from: energy fee, ratio of stake to energy, and what a token transfer costs.
  * Read by one process for all and served from memory; too old a state is refused, never used (Contract 1).
  */
-import { Inject, Injectable, type BeforeApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { Injectable, type BeforeApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { activationCostSun, isWithin, type FeeBounds, type ParameterBounds } from '../chain/chain-parameters.js';
 import { ChainUnavailableError } from '../chain/errors.js';
 import { TronClient } from '../chain/tron.client.js';
@@ -56,10 +56,10 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
   private readonly probe: SizingProbe;
 
   constructor(
-    @Inject(Config) private readonly config: Config,
-    @Inject(TronClient) private readonly tron: TronClient,
-    @Inject(Database) private readonly database: Database,
-    @Inject(Log) private readonly log: Log,
+    private readonly config: Config,
+    private readonly tron: TronClient,
+    private readonly database: Database,
+    private readonly log: Log,
   ) {
     this.probe = new SizingProbe(tron, config.chain.tokenContract, config.market.sizingHolder);
     const readLimitMs = config.chain.readTimeoutMs * QUESTIONS_MAX;

@@ -1,5 +1,5 @@
 /** The only writer of the price table: sun per energy by the longest duration a row holds for (Contract 3). */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { PriceRow } from '../domain/price.js';
 import { recordAct, type Author } from '../store/audit-log.js';
 import { Database } from '../store/database.js';
@@ -12,7 +12,7 @@ export interface PriceView {
 
 @Injectable()
 export class Prices {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** Shortest duration first. */
   async list(): Promise<PriceView[]> {

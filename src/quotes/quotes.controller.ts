@@ -1,5 +1,5 @@
 /** POST /v1/quotes. No logic. */
-import { Controller, HttpCode, Inject, Post } from '@nestjs/common';
+import { Controller, HttpCode, Post } from '@nestjs/common';
 import { Config } from '../config/config.js';
 import { Caller } from '../http/pipeline/request-context.js';
 import { Describe, SaleBounds } from '../http/openapi/openapi.js';
@@ -15,9 +15,9 @@ export class QuotesController {
   private readonly schema;
 
   constructor(
-    @Inject(Config) config: Config,
-    @Inject(SaleBounds) sale: SaleBounds,
-    @Inject(QuotesService) private readonly quotes: QuotesService,
+    config: Config,
+    sale: SaleBounds,
+    private readonly quotes: QuotesService,
   ) {
     this.schema = quoteSchema(config.sales, sale);
   }

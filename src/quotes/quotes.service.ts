@@ -2,7 +2,7 @@
  * Prices rentals and issues quotes. Everything it needs is in memory, so a quote with a named energy asks neither the
  * database nor the chain; it writes nothing anywhere.
  */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Rates } from '../billing/rates.js';
 import { Config } from '../config/config.js';
 import { ApiError, invalidField } from '../domain/errors.js';
@@ -56,12 +56,12 @@ const NOBODY_LOOKED: Recipient = { state: 'unknown', needsActivation: false };
 @Injectable()
 export class QuotesService {
   constructor(
-    @Inject(Config) private readonly config: Config,
-    @Inject(Sealers) private readonly sealers: Sealers,
-    @Inject(Market) private readonly market: Market,
-    @Inject(SalesTerms) private readonly terms: SalesTerms,
-    @Inject(Rates) private readonly rates: Rates,
-    @Inject(Receivers) private readonly receivers: Receivers,
+    private readonly config: Config,
+    private readonly sealers: Sealers,
+    private readonly market: Market,
+    private readonly terms: SalesTerms,
+    private readonly rates: Rates,
+    private readonly receivers: Receivers,
   ) {}
 
   /**

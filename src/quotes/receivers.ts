@@ -2,7 +2,7 @@
  * What receivers look like on chain, for sizing. Remembers each for about a block, so that a burst of quotes for one
  * receiver asks once; bounded in memory and in waiting. Writes nothing.
  */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { TronClient } from '../chain/tron.client.js';
 import { monotonicMs, withDeadline } from '../base/clock.js';
 import { Config } from '../config/config.js';
@@ -28,8 +28,8 @@ export class Receivers {
   private readonly looking = new Map<string, Promise<Recipient>>();
 
   constructor(
-    @Inject(Config) private readonly config: Config,
-    @Inject(TronClient) private readonly chain: TronClient,
+    private readonly config: Config,
+    private readonly chain: TronClient,
   ) {}
 
   /** What `address` looks like; `unknown` when it cannot be read. Never rejects. */

@@ -2,7 +2,7 @@
  * What Postgres says about selling, kept in memory and refreshed in the background: the operator's price table, the
  * whole pool's stake, and the database's clock. Quoting asks the database nothing. Writes nothing.
  */
-import { Inject, Injectable, type BeforeApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { Injectable, type BeforeApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { monotonicMs, nowMs, withDeadline } from '../base/clock.js';
 import { ApiError } from '../domain/errors.js';
 import type { SaleBounds } from '../http/openapi/openapi.js';
@@ -44,8 +44,8 @@ export class SalesTerms implements SaleBounds, OnModuleInit, BeforeApplicationSh
   private readonly repeater: Repeater;
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Log) log: Log,
+    private readonly database: Database,
+    log: Log,
   ) {
     this.repeater = new Repeater({
       run: () => this.refresh(),

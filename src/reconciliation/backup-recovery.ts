@@ -3,7 +3,7 @@
  * for which a leg still waits, is recorded as that leg's transaction. So the order is neither delivered a second time
  * nor refunded, and a rental that was taken back is not taken back from another one of the same receiver.
  */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Block } from '../chain/block.js';
 import { parseTransaction } from '../chain/signed-transaction.js';
 import { CREATE_ACCOUNT_TYPE, DELEGATE_TYPE } from '../chain/transaction-owner.js';
@@ -65,11 +65,11 @@ const MOVE_LEG = `UPDATE leg SET status = CASE status WHEN 'reserved' THEN 'plac
 @Injectable()
 export class BackupRecovery {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(TronClient) private readonly client: TronClient,
-    @Inject(Inclusion) private readonly inclusion: Inclusion,
-    @Inject(Settlement) private readonly settlement: Settlement,
-    @Inject(Log) private readonly log: Log,
+    private readonly database: Database,
+    private readonly client: TronClient,
+    private readonly inclusion: Inclusion,
+    private readonly settlement: Settlement,
+    private readonly log: Log,
   ) {}
 
   /** Whether the act now stands in the books, included in its block. Throws ChainUnavailableError. */

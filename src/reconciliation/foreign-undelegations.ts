@@ -2,7 +2,7 @@
  * Ends the legs that undelegations by others took back: each such act is held against the open legs of its wallet and
  * receiver, and closes those that it explains to the sun. What it does not explain is left to a person.
  */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { UNDELEGATE_TYPE } from '../chain/transaction-owner.js';
 import { TronClient } from '../chain/tron.client.js';
 import { Log } from '../observability/logger.js';
@@ -49,10 +49,10 @@ export interface OpenLeg {
 @Injectable()
 export class ForeignUndelegations {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(TronClient) private readonly client: TronClient,
-    @Inject(FulfilmentEvents) private readonly progress: FulfilmentEvents,
-    @Inject(Log) private readonly log: Log,
+    private readonly database: Database,
+    private readonly client: TronClient,
+    private readonly progress: FulfilmentEvents,
+    private readonly log: Log,
   ) {}
 
   /** One pass over the acts that are not accounted for. Throws ChainUnavailableError. */

@@ -3,7 +3,7 @@
  * version of their row, the ledger in ranges of entries with what they said. The only writer of `orders.judged`,
  * judged_entries and judged_credits.
  */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Log } from '../observability/logger.js';
 import { Database } from '../store/database.js';
 import type { Judged, Report } from '../verify/finding.js';
@@ -58,8 +58,8 @@ const LEDGER = ['ledger-balance', 'ledger-entry', 'ledger-kept'];
 @Injectable()
 export class JudgedRecords {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Log) private readonly log: Log,
+    private readonly database: Database,
+    private readonly log: Log,
   ) {}
 
   /** Keeps what `report` has judged and found right, or explained. `fence`: of the turn; who lost it keeps nothing. */

@@ -1,5 +1,5 @@
 /** What is known of the nodes, as gauges, and told once: who is asked, who contradicts, who keeps no history. */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Gauge } from 'prom-client';
 import { NodeError } from '../chain/errors.js';
 import { History } from '../chain/history.js';
@@ -13,10 +13,10 @@ export class NodeGauges {
   private readonly lacking = new Set<TronNode>();
 
   constructor(
-    @Inject(TronClient) private readonly client: TronClient,
-    @Inject(History) private readonly history: History,
-    @Inject(Log) private readonly log: Log,
-    @Inject(Metrics) { registry }: Metrics,
+    private readonly client: TronClient,
+    private readonly history: History,
+    private readonly log: Log,
+    { registry }: Metrics,
   ) {
     const { nodes, agreement } = client.pool;
     // From what is known of the nodes anyhow: a scrape asks nobody.

@@ -1,5 +1,5 @@
 /** What the reconciler and the pool have to show as gauges, sampled in the background, never by a scrape. */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Gauge } from 'prom-client';
 import { monotonicMs } from '../base/clock.js';
 import { Metrics } from '../observability/metrics.js';
@@ -59,8 +59,8 @@ export class ReconcilerGauges {
   private ownPassAt: Date | undefined;
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Metrics) { registry }: Metrics,
+    private readonly database: Database,
+    { registry }: Metrics,
   ) {
     const gauge = <L extends string>(name: string, help: string, ...labelNames: L[]) =>
       new Gauge({ name, help, labelNames, registers: [registry] });

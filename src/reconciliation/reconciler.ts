@@ -3,7 +3,7 @@
  * disagrees is named, counted and contained: the wallet stops selling, or everything does until a person has explained
  * it. Never repairs a record: it only stops sales, and has orphans taken back.
  */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { ChainUnavailableError } from '../chain/errors.js';
 import { TronClient } from '../chain/tron.client.js';
 import { monotonicMs } from '../base/clock.js';
@@ -55,16 +55,16 @@ export class Reconciler {
   private told = new Set<string>();
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(TronClient) private readonly client: TronClient,
-    @Inject(SalesHold) private readonly hold: SalesHold,
-    @Inject(UnrecordedTransactions) private readonly orphans: UnrecordedTransactions,
-    @Inject(ForeignUndelegations) private readonly foreignEnds: ForeignUndelegations,
-    @Inject(JudgedRecords) private readonly judgements: JudgedRecords,
-    @Inject(ReconcilerGauges) private readonly figures: ReconcilerGauges,
-    @Inject(NodeGauges) private readonly nodes: NodeGauges,
-    @Inject(Config) private readonly config: Config,
-    @Inject(Log) private readonly log: Log,
+    private readonly database: Database,
+    private readonly client: TronClient,
+    private readonly hold: SalesHold,
+    private readonly orphans: UnrecordedTransactions,
+    private readonly foreignEnds: ForeignUndelegations,
+    private readonly judgements: JudgedRecords,
+    private readonly figures: ReconcilerGauges,
+    private readonly nodes: NodeGauges,
+    private readonly config: Config,
+    private readonly log: Log,
   ) {
     this.restSec = config.worker.reconcileSec;
   }

@@ -4,7 +4,7 @@
  * machinery that ends rentals. The only writer of orphan_tx.
  */
 import { createHash } from 'node:crypto';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { ChainUnavailableError, NodeError } from '../chain/errors.js';
 import { parseTransaction } from '../chain/signed-transaction.js';
 import { DELEGATE_TYPE } from '../chain/transaction-owner.js';
@@ -103,12 +103,12 @@ export class UnrecordedTransactions {
   private readonly unsearched = new Map<number, number>();
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(TronClient) private readonly client: TronClient,
-    @Inject(BlockReader) private readonly blocks: BlockReader,
-    @Inject(BackupRecovery) private readonly recollection: BackupRecovery,
-    @Inject(Config) private readonly config: Config,
-    @Inject(Log) private readonly log: Log,
+    private readonly database: Database,
+    private readonly client: TronClient,
+    private readonly blocks: BlockReader,
+    private readonly recollection: BackupRecovery,
+    private readonly config: Config,
+    private readonly log: Log,
   ) {}
 
   /**

@@ -1,5 +1,5 @@
 /** POST /v1/simulate. No logic. */
-import { Controller, HttpCode, Inject, Post } from '@nestjs/common';
+import { Controller, HttpCode, Post } from '@nestjs/common';
 import { Config } from '../config/config.js';
 import { Caller } from '../http/pipeline/request-context.js';
 import { Describe, SaleBounds } from '../http/openapi/openapi.js';
@@ -14,9 +14,9 @@ export class SimulationController {
   private readonly schema;
 
   constructor(
-    @Inject(Config) config: Config,
-    @Inject(SaleBounds) sale: SaleBounds,
-    @Inject(SimulationService) private readonly simulations: SimulationService,
+    config: Config,
+    sale: SaleBounds,
+    private readonly simulations: SimulationService,
   ) {
     this.schema = simulateSchema(config.sales, sale);
   }

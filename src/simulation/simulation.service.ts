@@ -2,7 +2,7 @@
  * Simulates unsigned contract calls: what energy they need, or why they would fail. Nothing is signed, sent or
  * charged, and no word of a node reaches a caller.
  */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Rates } from '../billing/rates.js';
 import type { CallOutcome, ContractCall } from '../chain/contract-call.js';
 import { ChainUnavailableError } from '../chain/errors.js';
@@ -40,11 +40,11 @@ const REFUSALS: Readonly<Record<Exclude<Refused['refusal'], 'balance'>, string>>
 @Injectable()
 export class SimulationService {
   constructor(
-    @Inject(TronClient) private readonly chain: TronClient,
-    @Inject(Market) private readonly market: Market,
-    @Inject(Rates) private readonly rates: Rates,
-    @Inject(QuotesService) private readonly quotes: QuotesService,
-    @Inject(Log) private readonly log: Log,
+    private readonly chain: TronClient,
+    private readonly market: Market,
+    private readonly rates: Rates,
+    private readonly quotes: QuotesService,
+    private readonly log: Log,
   ) {}
 
   /**

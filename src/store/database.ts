@@ -2,7 +2,7 @@
  * Statements on the one pool: named prepared statements for the hot ones, short transactions, retries of what
  * Postgres itself calls retryable. Owns no table.
  */
-import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { isNativeError } from 'node:util/types';
 import pg from 'pg';
 import { DataSource } from 'typeorm';
@@ -133,7 +133,7 @@ export class Database implements Queryable, OnApplicationShutdown {
   /** Told of every failed statement: its SQLSTATE, or `connection`. For counting only. */
   onFault: ((kind: string) => void) | undefined;
 
-  constructor(@Inject(DataSource) private readonly source: DataSource) {}
+  constructor(private readonly source: DataSource) {}
 
   /** TypeORM's own pool: one pool per process, whoever asks. */
   get pool(): pg.Pool {

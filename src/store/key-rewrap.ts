@@ -2,7 +2,7 @@
  * Seals every secret anew under MASTER_KEY, while the service runs: each is opened under whichever of the two keys it
  * lies under, and replaced only if nobody replaced it meanwhile. Nothing is decrypted to anywhere but memory.
  */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Sealers } from '../base/sealers.js';
 import type { Sealer } from '../base/seal.js';
 import { recordAct, type Author } from './audit-log.js';
@@ -59,8 +59,8 @@ const POOL_KEYS: Store = {
 @Injectable()
 export class KeyRewrap {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Sealers) private readonly sealers: Sealers,
+    private readonly database: Database,
+    private readonly sealers: Sealers,
   ) {}
 
   async run(act: Author): Promise<RewrapCount[]> {

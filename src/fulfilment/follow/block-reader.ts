@@ -2,7 +2,7 @@
  * What a block holds, also when it cannot be read: whole from the node asked or from another one, else by the list of
  * its transactions, else by asking after our own transactions one by one. So no block holds up more than itself.
  */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Counter } from 'prom-client';
 import type { Block, BlockHeader, BlockTransaction } from '../../chain/block.js';
 import { NodeError } from '../../chain/errors.js';
@@ -30,9 +30,9 @@ export class BlockReader {
   private readonly told = new Set<string>();
 
   constructor(
-    @Inject(TronClient) private readonly client: TronClient,
-    @Inject(Log) private readonly log: Log,
-    @Inject(Metrics) { registry }: Metrics,
+    private readonly client: TronClient,
+    private readonly log: Log,
+    { registry }: Metrics,
   ) {
     this.unreadable = new Counter({
       name: 'unreadable_blocks_total',

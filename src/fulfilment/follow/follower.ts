@@ -3,7 +3,7 @@
  * replaced, and lets settlement look at what became solid. Misses nothing for good: what could not be recorded is tried
  * again at every step, and what it did not see, an order's own look-up finds.
  */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Block, BlockHead, BlockHeader } from '../../chain/block.js';
 import { NodeError } from '../../chain/errors.js';
 import type { TronNode } from '../../chain/node.js';
@@ -88,15 +88,15 @@ export class Follower {
   private settledAtMs = monotonicMs();
 
   constructor(
-    @Inject(TronClient) private readonly client: TronClient,
-    @Inject(Database) private readonly database: Database,
-    @Inject(BlockReader) private readonly blocks: BlockReader,
-    @Inject(Inclusion) private readonly inclusion: Inclusion,
-    @Inject(Settlement) private readonly settlement: Settlement,
-    @Inject(ChainView) private readonly view: ChainView,
-    @Inject(RecentActs) private readonly recent: RecentActs,
-    @Inject(Config) private readonly config: Config,
-    @Inject(Log) private readonly logger: Log,
+    private readonly client: TronClient,
+    private readonly database: Database,
+    private readonly blocks: BlockReader,
+    private readonly inclusion: Inclusion,
+    private readonly settlement: Settlement,
+    private readonly view: ChainView,
+    private readonly recent: RecentActs,
+    private readonly config: Config,
+    private readonly logger: Log,
   ) {}
 
   /** One look at the chain. Throws ChainUnavailableError when no node answers. */

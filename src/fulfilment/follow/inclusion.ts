@@ -2,7 +2,7 @@
  * From a block to the books: marks transactions as included that were found in a block by their own bytes, and moves
  * legs and orders with them. A block that falls away takes all of it back. Judges by the block, never by a node's word.
  */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { BlockHead } from '../../chain/block.js';
 import { crashPoint } from '../../base/crash-point.js';
 import type { EnergyRatio } from '../../pool/energy-ratio.js';
@@ -173,8 +173,8 @@ export function newsOf(moved: readonly MovedTx[], orders: readonly IdentityRow[]
 @Injectable()
 export class Inclusion {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(FulfilmentEvents) private readonly progress: FulfilmentEvents,
+    private readonly database: Database,
+    private readonly progress: FulfilmentEvents,
   ) {}
 
   /**

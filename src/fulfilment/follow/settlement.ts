@@ -3,7 +3,7 @@
  * not, falls away. As many witnesses must agree as on a death: on the block, and on which of our transactions are in it,
  * for a block's id says nothing of the bytes that a node shows beside it.
  */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { majorityOf } from '../../chain/agreement.js';
 import type { BlockHead, BlockHeader } from '../../chain/block.js';
 import { NodeError } from '../../chain/errors.js';
@@ -98,11 +98,11 @@ export interface Unsettled {
 @Injectable()
 export class Settlement {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(TronClient) private readonly client: TronClient,
-    @Inject(Inclusion) private readonly inclusion: Inclusion,
-    @Inject(FulfilmentEvents) private readonly progress: FulfilmentEvents,
-    @Inject(Log) private readonly logger: Log,
+    private readonly database: Database,
+    private readonly client: TronClient,
+    private readonly inclusion: Inclusion,
+    private readonly progress: FulfilmentEvents,
+    private readonly logger: Log,
   ) {}
 
   /**

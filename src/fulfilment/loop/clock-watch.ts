@@ -3,7 +3,7 @@
  * held by the later clock would wait until this one catches up, so it is due at once. The database's clock is compared
  * with nothing but itself, as it was last seen, in a row that all workers share.
  */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Config } from '../../config/config.js';
 import { Database, type Queryable } from '../../store/database.js';
 import { LONGEST_REST_SEC } from '../plan/reclaim-pace.js';
@@ -65,8 +65,8 @@ export interface ClockLook {
 @Injectable()
 export class ClockWatch {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Config) private readonly config: Config,
+    private readonly database: Database,
+    private readonly config: Config,
   ) {}
 
   /** Looks at the clock once, and makes due what waits for a time that it had already passed. */

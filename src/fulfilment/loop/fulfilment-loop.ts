@@ -2,7 +2,7 @@
  * The worker's loops: sweep what is due, wake what a job names, follow the chain, take back what has ended. Each loop
  * limits itself; stopping waits for the runs in progress and no longer than it was told.
  */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { monotonicMs, sleep, withDeadline } from '../../base/clock.js';
 import { Config } from '../../config/config.js';
 import { messageOf } from '../../domain/errors.js';
@@ -44,14 +44,14 @@ export class FulfilmentLoop {
   private sweptAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(
-    @Inject(OrderClaims) private readonly work: OrderClaims,
-    @Inject(OrderAdvancer) private readonly fulfiller: OrderAdvancer,
-    @Inject(Follower) private readonly follower: Follower,
-    @Inject(ChainView) private readonly view: ChainView,
-    @Inject(StartupGate) private readonly past: StartupGate,
-    @Inject(ClockWatch) private readonly clock: ClockWatch,
-    @Inject(Config) private readonly config: Config,
-    @Inject(Log) private readonly logger: Log,
+    private readonly work: OrderClaims,
+    private readonly fulfiller: OrderAdvancer,
+    private readonly follower: Follower,
+    private readonly view: ChainView,
+    private readonly past: StartupGate,
+    private readonly clock: ClockWatch,
+    private readonly config: Config,
+    private readonly logger: Log,
   ) {}
 
   start(): void {

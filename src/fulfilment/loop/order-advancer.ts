@@ -2,7 +2,7 @@
  * Takes claimed orders one step further: every step of the plan for many orders at once, then back they go. The same
  * code serves a fresh order, a resumed one after a crash, a rental's end and an undone order.
  */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { ChainUnavailableError, NodeError } from '../../chain/errors.js';
 import { headerOf, placeOf, solidHeaderOf, TronClient } from '../../chain/tron.client.js';
 import { Config } from '../../config/config.js';
@@ -62,21 +62,21 @@ interface Pass {
 @Injectable()
 export class OrderAdvancer {
   constructor(
-    @Inject(OrderClaims) private readonly work: OrderClaims,
-    @Inject(ActivationCheck) private readonly activations: ActivationCheck,
-    @Inject(ChainView) private readonly chainView: ChainView,
-    @Inject(TransactionSender) private readonly outbound: TransactionSender,
-    @Inject(BlockReader) private readonly blocks: BlockReader,
-    @Inject(Inclusion) private readonly inclusion: Inclusion,
-    @Inject(Proofs) private readonly proofs: Proofs,
-    @Inject(OrderTermination) private readonly ending: OrderTermination,
-    @Inject(ReclaimGuard) private readonly reclaimGuard: ReclaimGuard,
-    @Inject(TransactionLog) private readonly transactionLog: TransactionLog,
-    @Inject(FulfilmentEvents) private readonly progress: FulfilmentEvents,
-    @Inject(WalletHealth) private readonly health: WalletHealth,
-    @Inject(TronClient) private readonly client: TronClient,
-    @Inject(Config) private readonly config: Config,
-    @Inject(Log) private readonly logger: Log,
+    private readonly work: OrderClaims,
+    private readonly activations: ActivationCheck,
+    private readonly chainView: ChainView,
+    private readonly outbound: TransactionSender,
+    private readonly blocks: BlockReader,
+    private readonly inclusion: Inclusion,
+    private readonly proofs: Proofs,
+    private readonly ending: OrderTermination,
+    private readonly reclaimGuard: ReclaimGuard,
+    private readonly transactionLog: TransactionLog,
+    private readonly progress: FulfilmentEvents,
+    private readonly health: WalletHealth,
+    private readonly client: TronClient,
+    private readonly config: Config,
+    private readonly logger: Log,
   ) {}
 
   /** Advances orders that this process has claimed, and gives every one of them back. */

@@ -2,7 +2,7 @@
  * The queue of record: claims due orders under a lease and a fence, reads them whole, and gives them back with the
  * time of their next run. Only the database's clock counts here; only the chain's for rental ends (Contract 9).
  */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sleep } from '../../base/clock.js';
 import { Config } from '../../config/config.js';
 import { crashPoint } from '../../base/crash-point.js';
@@ -318,8 +318,8 @@ export interface Released {
 @Injectable()
 export class OrderClaims {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Config) private readonly config: Config,
+    private readonly database: Database,
+    private readonly config: Config,
   ) {}
 
   /** Claims and reads up to `limit` orders that are due by the database's clock, oldest first. */

@@ -2,7 +2,7 @@
  * The BullMQ side of the worker: turns jobs into wake-ups. A job decides nothing and fails never, since what is due
  * lies in Postgres; lost, doubled, late or forged jobs change only how soon an order is looked at.
  */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Worker, type Job } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { withDeadline } from '../../base/clock.js';
@@ -35,9 +35,9 @@ export class OrdersProcessor {
   };
 
   constructor(
-    @Inject(FulfilmentLoop) private readonly runner: FulfilmentLoop,
-    @Inject(Config) private readonly config: Config,
-    @Inject(Log) private readonly logger: Log,
+    private readonly runner: FulfilmentLoop,
+    private readonly config: Config,
+    private readonly logger: Log,
   ) {}
 
   /** Listens to the queue; while Redis is away the sweep does its work alone. */

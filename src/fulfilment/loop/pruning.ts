@@ -2,7 +2,7 @@
  * Lets go of what only people read once it is old: what nodes said to broadcasts, and the moves of orders. A little at
  * a time, oldest first. Never touches money, orders, legs or chain transactions: those are kept for ever.
  */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Counter } from 'prom-client';
 import { Config } from '../../config/config.js';
 import { messageOf } from '../../domain/errors.js';
@@ -45,10 +45,10 @@ export class Pruning {
   private readonly repeater: Repeater;
 
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Config) private readonly config: Config,
-    @Inject(Metrics) metrics: Metrics,
-    @Inject(Log) log: Log,
+    private readonly database: Database,
+    private readonly config: Config,
+    metrics: Metrics,
+    log: Log,
   ) {
     this.pruned = new Counter({
       name: 'pruned_rows_total',

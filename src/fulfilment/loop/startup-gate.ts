@@ -3,7 +3,7 @@
  * the disk): then nothing is built, dropped, refunded or ended until the reconciler has searched the chain for what they
  * lack, however long that takes.
  */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { solidHeadOf, TronClient } from '../../chain/tron.client.js';
 import { sleep } from '../../base/clock.js';
 import { Config } from '../../config/config.js';
@@ -41,10 +41,10 @@ interface State {
 @Injectable()
 export class StartupGate {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(TronClient) private readonly client: TronClient,
-    @Inject(Config) private readonly config: Config,
-    @Inject(Log) private readonly log: Log,
+    private readonly database: Database,
+    private readonly client: TronClient,
+    private readonly config: Config,
+    private readonly log: Log,
   ) {}
 
   /** Resolves once the records can know: at once after a short absence, after the search otherwise; never rejects. */

@@ -2,7 +2,7 @@
  * What must hold before an activation is built, asked of the chain at that moment: the account is still absent, and
  * creating it costs no more than was reserved for it when it was sold.
  */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { activationCostSun } from '../../chain/chain-parameters.js';
 import { ChainUnavailableError } from '../../chain/errors.js';
 import { TronClient } from '../../chain/tron.client.js';
@@ -23,9 +23,9 @@ type Verdict = 'build' | 'wait' | 'undo';
 @Injectable()
 export class ActivationCheck {
   constructor(
-    @Inject(TronClient) private readonly client: TronClient,
-    @Inject(Config) private readonly config: Config,
-    @Inject(Log) private readonly log: Log,
+    private readonly client: TronClient,
+    private readonly config: Config,
+    private readonly log: Log,
   ) {}
 
   /** What an activation costs now; undefined while the nodes do not say so alike. */

@@ -3,7 +3,7 @@
  * answers, set aside as unresolved. Each step is one transaction under the order's fence; the database itself refuses
  * a refund while any transaction of the order may live.
  */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Ledger } from '../../billing/ledger.js';
 import { crashPoint } from '../../base/crash-point.js';
 import type { Credits, Sun } from '../../domain/units.js';
@@ -114,9 +114,9 @@ const UNRESOLVED_REASON = 'The chain could not be asked what became of the deleg
 @Injectable()
 export class OrderTermination {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Ledger) private readonly ledger: Ledger,
-    @Inject(FulfilmentEvents) private readonly progress: FulfilmentEvents,
+    private readonly database: Database,
+    private readonly ledger: Ledger,
+    private readonly progress: FulfilmentEvents,
   ) {}
 
   /** Ends legs of which nothing can happen any more and gives their capacity back, once. */

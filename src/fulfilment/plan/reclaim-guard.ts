@@ -3,7 +3,7 @@
  * undelegation of what somebody else took back already would take it from another order. Before a reclaim is built or
  * sent, the pair's sum on chain must hold everything that its open legs still have there, this one included.
  */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { ChainUnavailableError, NodeError } from '../../chain/errors.js';
 import type { TronNode } from '../../chain/node.js';
 import { delegatedSunAt, solidHeadOf, TronClient } from '../../chain/tron.client.js';
@@ -66,11 +66,11 @@ export const pairKey = (pair: Pair): string => `${pair.walletId.toString()}/${pa
 @Injectable()
 export class ReclaimGuard {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(TronClient) private readonly client: TronClient,
-    @Inject(RecentActs) private readonly recent: RecentActs,
-    @Inject(Config) private readonly config: Config,
-    @Inject(Log) private readonly log: Log,
+    private readonly database: Database,
+    private readonly client: TronClient,
+    private readonly recent: RecentActs,
+    private readonly config: Config,
+    private readonly log: Log,
   ) {}
 
   /** Judges every pair, each asked after once however often it is named. */

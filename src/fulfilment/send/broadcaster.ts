@@ -2,7 +2,7 @@
  * Sends recorded bytes to nodes and keeps what they say. A node's answer, good or bad, proves nothing (TRON: a refused
  * transaction may live in a mempool, an accepted one may vanish), so nothing here decides about an order.
  */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { NodeError } from '../../chain/errors.js';
 import { signedTransactionHex } from '../../chain/signed-transaction.js';
 import { TronClient } from '../../chain/tron.client.js';
@@ -29,7 +29,7 @@ const TIMED_OUT = 'NO_ANSWER:timeout';
 
 @Injectable()
 export class Broadcaster {
-  constructor(@Inject(TronClient) private readonly client: TronClient) {}
+  constructor(private readonly client: TronClient) {}
 
   /**
    * Sends each to the best node, and to the next ones while a node does not take it. `everywhere` sends to all

@@ -4,7 +4,7 @@
  * it; THEN a second one, itself solid past the expiration, does not know it. Head first, then absence: in the other
  * order a pause between the two questions would be a hole. Found anywhere, by anybody, ends the proof.
  */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Block, BlockHead } from '../../chain/block.js';
 import { NodeError } from '../../chain/errors.js';
 import { History } from '../../chain/history.js';
@@ -61,8 +61,8 @@ export class Proofs {
   private readonly scanned = new Map<string, Promise<ScannedBlock | undefined>>();
 
   constructor(
-    @Inject(TronClient) private readonly client: TronClient,
-    @Inject(History) private readonly history: History,
+    private readonly client: TronClient,
+    private readonly history: History,
   ) {}
 
   /** Judges one transaction by what every witness says of it. Never throws for a node. */

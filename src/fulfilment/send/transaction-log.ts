@@ -3,7 +3,7 @@
  * All writes are for many at once; each takes effect only under the fence of its order's claim, and passes over rows
  * that another session holds: those orders come again.
  */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { sleep } from '../../base/clock.js';
 import { crashPoint } from '../../base/crash-point.js';
 import { Database, type Queryable } from '../../store/database.js';
@@ -149,7 +149,7 @@ async function withSecondTries<T extends { readonly id: bigint }>(
 
 @Injectable()
 export class TransactionLog {
-  constructor(@Inject(Database) private readonly database: Database) {}
+  constructor(private readonly database: Database) {}
 
   /** Records bytes and ids before anything is signed. Returns the ids of those recorded, by leg and purpose. */
   async recordBuilt(built: readonly BuiltRecord[]): Promise<Map<string, bigint>> {

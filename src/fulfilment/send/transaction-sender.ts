@@ -2,7 +2,7 @@
  * A transaction's way out: build → record bytes and id → sign → record → mark sending → send, many at once. Each step
  * is on disk before the next, so a crash anywhere leaves a state that the same code goes on from.
  */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Signer, signerOf } from '../../chain/keys.js';
 import { buildTransaction, type ChainAction } from '../../chain/signed-transaction.js';
 import { Config } from '../../config/config.js';
@@ -45,13 +45,13 @@ const SALT_RANGE = 60_000n;
 @Injectable()
 export class TransactionSender {
   constructor(
-    @Inject(TransactionLog) private readonly log: TransactionLog,
-    @Inject(Broadcaster) private readonly broadcaster: Broadcaster,
-    @Inject(Signer) private readonly signer: Signer,
-    @Inject(WalletHealth) private readonly health: WalletHealth,
-    @Inject(FulfilmentEvents) private readonly progress: FulfilmentEvents,
-    @Inject(Config) private readonly config: Config,
-    @Inject(Log) private readonly logger: Log,
+    private readonly log: TransactionLog,
+    private readonly broadcaster: Broadcaster,
+    private readonly signer: Signer,
+    private readonly health: WalletHealth,
+    private readonly progress: FulfilmentEvents,
+    private readonly config: Config,
+    private readonly logger: Log,
   ) {}
 
   /** Makes and sends new transactions. Returns the orders not delivered since their wallets were paused for it. */

@@ -3,7 +3,7 @@
  * its reason, and it resumes by itself. The only writer of a wallet's `delivery_*` columns, but for an operator's
  * commands; the row's trigger makes its status of them. Reclaims go on whatever this says.
  */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Signer, signerOf } from '../../chain/keys.js';
 import { buildTransaction } from '../../chain/signed-transaction.js';
 import { messageOf } from '../../domain/errors.js';
@@ -113,10 +113,10 @@ interface Changed {
 @Injectable()
 export class WalletHealth {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Signer) private readonly signer: Signer,
-    @Inject(ChainView) private readonly chainView: ChainView,
-    @Inject(Log) private readonly logger: Log,
+    private readonly database: Database,
+    private readonly signer: Signer,
+    private readonly chainView: ChainView,
+    private readonly logger: Log,
   ) {}
 
   /** Counts signatures that could not be had; returns the wallets that cannot deliver now. */

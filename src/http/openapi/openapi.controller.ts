@@ -1,6 +1,6 @@
 /** GET /openapi.json and GET /docs: the interface described, to anybody. Built from the routes, anew when the longest rental on sale changes. */
 import { readFileSync } from 'node:fs';
-import { Controller, Get, Header, Inject, Res } from '@nestjs/common';
+import { Controller, Get, Header, Res } from '@nestjs/common';
 import { ModuleRef, ModulesContainer } from '@nestjs/core';
 import type { Response } from 'express';
 import { Config } from '../../config/config.js';
@@ -21,9 +21,9 @@ export class OpenApiController {
   private page: { readonly of: JsonSchema; readonly html: string } | undefined;
 
   constructor(
-    @Inject(Config) private readonly config: Config,
-    @Inject(ModulesContainer) private readonly modules: ModulesContainer,
-    @Inject(ModuleRef) private readonly parts: ModuleRef,
+    private readonly config: Config,
+    private readonly modules: ModulesContainer,
+    private readonly parts: ModuleRef,
   ) {}
 
   @Get('openapi.json')

@@ -2,7 +2,7 @@
  * The queue of lists: a page of orders costs a hundred single reads, so few run at once, at most two of one project,
  * and its further ones wait without holding up anybody else. Whatever answers many rows to a project goes through here.
  */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Config } from '../../config/config.js';
 import { FairQueue } from '../../base/fair-queue.js';
 
@@ -18,7 +18,7 @@ const WAIT_MS = 10_000;
 export class ListQueue {
   private readonly queue: FairQueue;
 
-  constructor(@Inject(Config) config: Config) {
+  constructor(config: Config) {
     const total = Math.max(2, Math.floor(config.database.poolMax * CONNECTIONS_SHARE));
     this.queue = new FairQueue({
       total,

@@ -3,7 +3,7 @@
  * starts at the first of them, the same across processes. It is asked only after the signature was found good, so
  * nobody can spend another's budget.
  */
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Redis } from 'ioredis';
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes, type RateLimiterAbstract } from 'rate-limiter-flexible';
 import { withDeadline } from '../../base/clock.js';
@@ -30,9 +30,9 @@ export class RateLimit {
   private readonly local: RateLimiterMemory;
 
   constructor(
-    @Inject(Config) config: Config,
-    @Inject(Redis) redis: Redis,
-    @Inject(Metrics) private readonly metrics: Metrics,
+    config: Config,
+    redis: Redis,
+    private readonly metrics: Metrics,
   ) {
     this.limit = config.http.rateLimitPerMinute;
     const options = { points: this.limit, duration: WINDOW_SEC, keyPrefix: `${config.redis.prefix}:rate` };
