@@ -10,8 +10,9 @@ import {
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
 } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { Redis } from 'ioredis';
-import { DataSource } from 'typeorm';
+import type { DataSource } from 'typeorm';
 import { accountAt, keysInClear, nodeOptionsOf } from './chain/configured-nodes.js';
 import { NodePool } from './chain/node-pool.js';
 import { TronNode } from './chain/node.js';
@@ -115,16 +116,19 @@ export class PlatformModule implements OnApplicationBootstrap, OnApplicationShut
    */
   static for(role: Role, config: Config = readConfig(undefined, role), log: Log = createLogger(config)): DynamicModule {
     warnOfMasterKey(config, role, log);
+    const sealers = new Sealers(config.secrets);
     return {
       module: PlatformModule,
+      imports: [
+        TypeOrmModule.forRootAsync({
+          // A start that cannot succeed is told at once; whoever started the process starts it again.
+          useFactory: () => ({ retryAttempts: 0 }),
+          dataSourceFactory: () => openDatabase(config, role, sealers, log),
+        }),
+      ],
       providers: [
         { provide: Config, useValue: config },
-        { provide: Sealers, useValue: new Sealers(config.secrets) },
-        {
-          provide: DataSource,
-          useFactory: (sealers: Sealers) => openDatabase(config, role, sealers, log),
-          inject: [Sealers],
-        },
+        { provide: Sealers, useValue: sealers },
         Database,
         { provide: ROLE, useValue: role },
         { provide: Log, useValue: log },
@@ -134,7 +138,7 @@ export class PlatformModule implements OnApplicationBootstrap, OnApplicationShut
         OrderWakes,
         ListQueue,
       ],
-      exports: [Config, Sealers, Log, Metrics, DataSource, Database, Redis, TronClient, OrderWakes, ListQueue],
+      exports: [Config, Sealers, Log, Metrics, Database, Redis, TronClient, OrderWakes, ListQueue],
     };
   }
 

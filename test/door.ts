@@ -1,6 +1,6 @@
 // The door with small rooms behind it: the real server, guard, filter, Postgres and Redis, and handlers that only say
 // what reached them.
-import { Controller, Get, HttpCode, Inject, Module, Param, Post } from '@nestjs/common';
+import { Controller, Get, HttpCode, Module, Param, Post } from '@nestjs/common';
 import { AuthModule } from '../src/auth/auth.module.js';
 import { Ledger } from '../src/billing/ledger.js';
 import { sleep } from '../src/base/clock.js';
@@ -18,6 +18,7 @@ import { Projects } from '../src/projects/projects.js';
 import { Sealers } from '../src/base/sealers.js';
 import { PlatformModule } from '../src/platform.module.js';
 import { Database } from '../src/store/database.js';
+import { CreditEntry } from '../src/store/entities/credit-entry.entity.js';
 import { Customer } from './client.js';
 import { openAsOwner } from './factory.js';
 import { openLog } from './log.js';
@@ -33,8 +34,8 @@ const PROBE = bodySchema({
 @Controller('v1')
 class ProbeController {
   constructor(
-    @Inject(Database) private readonly database: Database,
-    @Inject(Log) private readonly log: Log,
+    private readonly database: Database,
+    private readonly log: Log,
   ) {}
 
   /** Reaches the handler whatever the body holds. */
@@ -136,7 +137,7 @@ export async function openDoor(databaseUrl: string, env: Record<string, string> 
   if (address === null || typeof address === 'string') throw new Error('the door has no port');
   const baseUrl = `http://127.0.0.1:${address.port.toString()}`;
   const database = await openAsOwner(databaseUrl);
-  const ledger = new Ledger(database);
+  const ledger = new Ledger(database, database.source.getRepository(CreditEntry));
   const projects = new Projects(database, app.get(Sealers), ledger);
   return {
     baseUrl,
@@ -153,13 +154,13 @@ export async function openDoor(databaseUrl: string, env: Record<string, string> 
     stop: async () => {
       await drain(serverOf(app), 60_000);
       await app.close();
-      await database.onApplicationShutdown();
+      await database.source.destroy();
     },
     close: async () => {
       keepSaid('metrics', await app.get(Metrics).registry.metrics());
       serverOf(app).closeAllConnections();
       await app.close();
-      await database.onApplicationShutdown();
+      await database.source.destroy();
     },
   };
 }

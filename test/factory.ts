@@ -15,6 +15,7 @@ import { Sealers } from '../src/base/sealers.js';
 import { PoolSync } from '../src/pool/pool-sync.js';
 import { createDataSource } from '../src/store/data-source.js';
 import { Database } from '../src/store/database.js';
+import { CreditEntry } from '../src/store/entities/credit-entry.entity.js';
 import { Customer } from './client.js';
 import { openLog } from './log.js';
 import { TEST_MASTER_KEY } from './operator.js';
@@ -63,7 +64,7 @@ export async function openApi(env: Record<string, string>): Promise<TestApi> {
   const address = serverOf(app).address();
   if (address === null || typeof address === 'string') throw new Error('the API has no port');
   const database = await openAsOwner(env['DATABASE_URL']!);
-  const ledger = new Ledger(database);
+  const ledger = new Ledger(database, database.source.getRepository(CreditEntry));
   return {
     baseUrl: `http://127.0.0.1:${address.port.toString()}`,
     app,
@@ -75,7 +76,7 @@ export async function openApi(env: Record<string, string>): Promise<TestApi> {
       keepSaid('metrics', await app.get(Metrics).registry.metrics());
       serverOf(app).closeAllConnections();
       await app.close();
-      await database.onApplicationShutdown();
+      await database.source.destroy();
     },
   };
 }

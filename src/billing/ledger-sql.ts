@@ -10,17 +10,6 @@ export interface AccountRow {
   readonly read_at: Date;
 }
 
-export interface EntryRow {
-  readonly id: bigint;
-  readonly entry_key: string;
-  readonly kind: EntryKind;
-  readonly credits: bigint;
-  readonly order_id: bigint | null;
-  readonly actor: string | null;
-  readonly reason: string | null;
-  readonly created_at: Date;
-}
-
 export const CREATE_ACCOUNT = {
   name: 'ledger-create-account',
   text: `INSERT INTO credit_account (project_id, is_postpaid, floor_credits) VALUES ($1, $2, $3)`,
@@ -121,12 +110,3 @@ export const FIND_ACCOUNTS = {
            FROM unnest($1::uuid[]) WITH ORDINALITY AS wanted (project_id, place)
            CROSS JOIN LATERAL (SELECT ${ACCOUNT} FROM credit_account WHERE project_id = wanted.project_id LIMIT 1) account`,
 };
-
-export const STATEMENT = {
-  name: 'ledger-statement',
-  text: `SELECT id, entry_key, kind, credits, order_id, actor, reason, created_at FROM credit_entry
-          WHERE project_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3`,
-};
-
-/** Above every id. */
-export const ID_MAX = 9_223_372_036_854_775_807n;

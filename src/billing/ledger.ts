@@ -3,11 +3,14 @@
  * charges. Entries are append-only and keyed; the balance moves in the transaction of its entry, its row last.
  */
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { In, LessThan, Repository } from 'typeorm';
 import type { Batched } from '../base/batch-loader.js';
 import { ApiError, invariant } from '../domain/errors.js';
 import type { Credits } from '../domain/units.js';
 import { recordAct, type Author } from '../store/audit-log.js';
-import { Database, type Queryable } from '../store/database.js';
+import { Database, type Queryable, type Transaction } from '../store/database.js';
+import { CreditEntry } from '../store/entities/credit-entry.entity.js';
 import { rowsByKey } from '../store/rows-by-key.js';
 import * as sql from './ledger-sql.js';
 
@@ -32,17 +35,6 @@ export interface Booking {
   readonly balanceCredits: Credits;
 }
 
-export interface StatementEntry {
-  readonly id: bigint;
-  readonly entryKey: string;
-  readonly kind: sql.EntryKind;
-  readonly credits: Credits;
-  readonly orderId: bigint | undefined;
-  readonly actor: string | undefined;
-  readonly reason: string | undefined;
-  readonly createdAt: Date;
-}
-
 const REFERENCE = /^[\x21-\x7e]+(?: +[\x21-\x7e]+)*$/;
 const REFERENCE_LENGTH_MAX = 200;
 const STATEMENT_MAX = 1000;
@@ -59,12 +51,15 @@ interface Booked {
 export class Ledger {
   private readonly accounts: Batched<sql.AccountRow>;
 
-  constructor(private readonly database: Database) {
+  constructor(
+    private readonly database: Database,
+    @InjectRepository(CreditEntry) private readonly entries: Repository<CreditEntry>,
+  ) {
     this.accounts = rowsByKey(database, sql.FIND_ACCOUNTS);
   }
 
   /** Opens the account of a project in the transaction that makes the project. A second one is a unique violation. */
-  async createAccount(tx: Queryable, projectId: string, terms: BillingTerms, author: Author): Promise<void> {
+  async createAccount(tx: Transaction, projectId: string, terms: BillingTerms, author: Author): Promise<void> {
     await recordAct(tx, author, 'credits.account', projectId, { terms });
     await tx.query(sql.CREATE_ACCOUNT, [projectId, terms.kind === 'postpaid', floorOf(terms)]);
   }
@@ -171,22 +166,19 @@ export class Ledger {
   }
 
   /** A project's entries, newest first; `beforeId` continues a page. At most 1 000 at once. */
-  async statement(projectId: string, limit = 100, beforeId?: bigint): Promise<StatementEntry[]> {
-    const rows = await this.database.query<sql.EntryRow>(sql.STATEMENT, [
-      projectId,
-      beforeId ?? sql.ID_MAX,
-      Math.min(limit, STATEMENT_MAX),
-    ]);
-    return rows.map((row) => ({
-      id: row.id,
-      entryKey: row.entry_key,
-      kind: row.kind,
-      credits: row.credits as Credits,
-      orderId: row.order_id ?? undefined,
-      actor: row.actor ?? undefined,
-      reason: row.reason ?? undefined,
-      createdAt: row.created_at,
-    }));
+  async statement(projectId: string, limit = 100, beforeId?: bigint): Promise<CreditEntry[]> {
+    return this.entries.find({
+      where: { projectId, ...(beforeId !== undefined && { id: LessThan(beforeId) }) },
+      order: { id: 'DESC' },
+      take: Math.min(limit, STATEMENT_MAX),
+    });
+  }
+
+  /** What one order cost and gave back, oldest first. */
+  async entriesOf(orderId: bigint): Promise<CreditEntry[]> {
+    // Charge and refund by their keys, which are indexed.
+    const entryKey = In([`charge:${orderId.toString()}`, `refund:${orderId.toString()}`]);
+    return this.entries.find({ where: [{ entryKey }, { kind: 'compensation', orderId }], order: { id: 'ASC' } });
   }
 
   private async book(entry: Booked, author: Author): Promise<Booking> {

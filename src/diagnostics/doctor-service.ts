@@ -12,7 +12,7 @@ import { fault, ok, warning, type DoctorFinding } from './doctor-finding.js';
 import { durationText } from '../domain/text.js';
 import type { KeyRewrap } from '../store/key-rewrap.js';
 import type { WalletView } from '../pool/pool-wallets.js';
-import type { PriceView } from '../quotes/prices.js';
+import type { PriceRow } from '../domain/price.js';
 
 const RATE_TIMEOUT_MS = 4000;
 const OVERDUE_SEC = 60;
@@ -42,21 +42,21 @@ export async function lookAtSecrets(rewrap: KeyRewrap): Promise<DoctorFinding[]>
 
 /** Whether the prices can sell anything: below what burning costs, and for the default duration. */
 export async function lookAtPrices(
-  rows: readonly PriceView[],
+  rows: readonly PriceRow[],
   tron: TronClient,
   { market }: Config,
 ): Promise<DoctorFinding[]> {
   const longest = rows.at(-1);
   if (longest === undefined) return [fault('prices', 'There is no price.', 'Set some: `price set`.')];
   const findings: DoctorFinding[] = [];
-  if (longest.duration_max_sec < DEFAULT_DURATION_SEC) {
+  if (longest.durationMaxSec < DEFAULT_DURATION_SEC) {
     const says = `No price holds for the default duration of ${durationText(DEFAULT_DURATION_SEC)}.`;
     findings.push(fault('prices', says, 'Add a longer row with `price set`.'));
   }
   for (const [index, row] of rows.entries()) {
     const shorter = rows[index - 1];
-    if (shorter !== undefined && row.sun_per_energy < shorter.sun_per_energy) {
-      const says = `${durationText(row.duration_max_sec)} cost less than ${durationText(shorter.duration_max_sec)}.`;
+    if (shorter !== undefined && row.sunPerEnergy < shorter.sunPerEnergy) {
+      const says = `${durationText(row.durationMaxSec)} cost less than ${durationText(shorter.durationMaxSec)}.`;
       findings.push(
         warning('prices', says, 'Look at `price list`: merchants will rent the longer and use the shorter.'),
       );
@@ -64,10 +64,10 @@ export async function lookAtPrices(
   }
   try {
     const fee = (await tron.chainParameters(market.parameterBounds)).energyFeeSun;
-    for (const row of rows.filter((each) => each.sun_per_energy >= fee)) {
-      const says = `Up to ${durationText(row.duration_max_sec)} costs ${row.sun_per_energy.toString()} sun per energy, and burning ${fee.toString()}.`;
+    for (const row of rows.filter((each) => each.sunPerEnergy >= fee)) {
+      const says = `Up to ${durationText(row.durationMaxSec)} costs ${row.sunPerEnergy.toString()} sun per energy, and burning ${fee.toString()}.`;
       findings.push(
-        row.duration_max_sec <= DEFAULT_DURATION_SEC
+        row.durationMaxSec <= DEFAULT_DURATION_SEC
           ? fault('prices', says, 'Lower it with `price set`: every such order is refused as NOT_WORTH_RENTING.')
           : warning('prices', says, 'Orders of this duration are refused as NOT_WORTH_RENTING; lower it or remove it.'),
       );

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { BillingModule } from '../billing/billing.module.js';
 import { PoolModule } from '../pool/pool.module.js';
+import { SigningModule } from '../pool/signing.module.js';
 import { History } from '../chain/history.js';
 import { Database } from '../store/database.js';
 import { historyFromRecords } from '../verify/final-transactions.js';
@@ -36,7 +37,7 @@ import { WalletHealth } from './send/wallet-health.js';
 import { OrderClaims } from './loop/order-claims.js';
 
 @Module({
-  imports: [BillingModule, PoolModule],
+  imports: [BillingModule, PoolModule, SigningModule],
   providers: [
     ActivationCheck,
     BlockReader,

@@ -1,7 +1,8 @@
 /** `audit`: who did what to the service, when and why. */
 import { Option, type Command } from 'commander';
 import { InvalidArgumentError } from 'commander';
-import { Database } from '../store/database.js';
+import { AuditLog, type AuditFilter } from '../store/audit-log.js';
+import type { AuditEntry } from '../store/entities/audit-entry.entity.js';
 import { integerArg } from './arguments.js';
 import type { CliContext } from './cli-context.js';
 import { entry, timeText } from './format.js';
@@ -9,37 +10,7 @@ import { entry, timeText } from './format.js';
 const limitArg = integerArg(1n, 1000n);
 const entryArg = integerArg(1n, 2n ** 53n - 1n);
 
-interface ListOptions {
-  readonly by?: string;
-  readonly role?: string;
-  readonly action?: string;
-  readonly subject?: string;
-  readonly since?: Date;
-  readonly until?: Date;
-  readonly before?: bigint;
-  readonly limit: bigint;
-}
-
-interface AuditRow {
-  readonly id: bigint;
-  readonly at: Date;
-  readonly actor: string;
-  /** Null in entries from before these were kept. */
-  readonly login_role: string | null;
-  readonly acting_role: string | null;
-  readonly os_user: string | null;
-  readonly action: string;
-  readonly subject: string;
-  readonly reason: string | null;
-  readonly detail: Readonly<Record<string, unknown>> | null;
-}
-
-/** A prefix of the action, since `orders` is all that was done to orders; everything else exactly. */
-const LIST = `SELECT id, at, actor, login_role, acting_role, os_user, action, subject, reason, detail FROM audit_log
-  WHERE ($1::text IS NULL OR actor = $1) AND ($2::text IS NULL OR starts_with(action, $2)) AND ($3::text IS NULL OR subject = $3)
-    AND ($4::timestamptz IS NULL OR at >= $4) AND ($5::timestamptz IS NULL OR at < $5) AND ($6::bigint IS NULL OR id < $6)
-    AND ($7::text IS NULL OR $7 IN (login_role, acting_role))
-  ORDER BY id DESC LIMIT $8`;
+type ListOptions = AuditFilter & { readonly limit: bigint };
 
 /** A day or a moment; without a zone it is UTC. */
 function timeArg(text: string): Date {
@@ -71,18 +42,10 @@ export function addAuditCommands(program: Command, desk: CliContext): void {
 
 async function list(desk: CliContext, options: ListOptions): Promise<void> {
   await desk.operate(async (parts) => {
-    const limit = Number(options.limit);
-    const found = await parts.get(Database).query<AuditRow>(LIST, [
-      options.by ?? null,
-      options.action ?? null,
-      options.subject ?? null,
-      options.since ?? null,
-      options.until ?? null,
-      options.before ?? null,
-      options.role ?? null,
-      // One more, to know whether there is another page.
-      limit + 1,
-    ]);
+    const { limit: most, ...filter } = options;
+    const limit = Number(most);
+    // One more, to know whether there is another page.
+    const found = await parts.get(AuditLog).list(filter, limit + 1);
     const rows = found.slice(0, limit);
     const last = found.length > limit ? rows.at(-1) : undefined;
     const more = last === undefined ? [] : [`Older ones: the same with --before ${last.id.toString()}`];
@@ -93,7 +56,7 @@ async function list(desk: CliContext, options: ListOptions): Promise<void> {
   });
 }
 
-function entryText(row: AuditRow): string {
+function entryText(row: AuditEntry): string {
   return entry(
     [row.id.toString(), timeText(row.at), row.action],
     [
@@ -107,10 +70,10 @@ function entryText(row: AuditRow): string {
 }
 
 /** What the actor did not choose; null when nothing of it is known. */
-function identityText(row: AuditRow): string | null {
-  const roles = [...new Set([row.login_role, row.acting_role])].filter((role) => role !== null);
+function identityText(row: AuditEntry): string | null {
+  const roles = [...new Set([row.loginRole, row.actingRole])].filter((role) => role !== null);
   const parts = [
-    ...(row.os_user === null ? [] : [`system user ${row.os_user}`]),
+    ...(row.osUser === null ? [] : [`system user ${row.osUser}`]),
     ...(roles.length === 0 ? [] : [`database role ${roles.join(', acting as ')}`]),
   ];
   return parts.length === 0 ? null : parts.join(', ');

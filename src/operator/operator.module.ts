@@ -2,26 +2,24 @@
 import { Module, type DynamicModule, type INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { BillingModule } from '../billing/billing.module.js';
-import { HeldRates } from '../billing/held-rates.js';
 import { readConfig, type Config } from '../config/config.js';
 import { createLogger } from '../observability/logger.js';
+import { OrderHistoryModule } from '../orders/order-history.module.js';
 import { PlatformModule } from '../platform.module.js';
-import { PoolSync } from '../pool/pool-sync.js';
-import { SalesHold } from '../pool/sales-hold.js';
+import { PoolModule } from '../pool/pool.module.js';
+import { ProjectsModule } from '../projects/projects.module.js';
+import { PricesModule } from '../quotes/prices.module.js';
+import { AuditModule } from '../store/audit.module.js';
 import { KeyRewrap } from '../store/key-rewrap.js';
-import { LegEnds } from '../pool/leg-ends.js';
-import { OrderStories } from './order-history.js';
-import { PoolWallets } from '../pool/pool-wallets.js';
-import { Prices } from '../quotes/prices.js';
-import { Projects } from '../projects/projects.js';
 
 @Module({})
 export class OperatorModule {
   static for(config: Config): DynamicModule {
+    const platform = PlatformModule.for('cli', config, createLogger({ logLevel: 'silent' }));
     return {
       module: OperatorModule,
-      imports: [PlatformModule.for('cli', config, createLogger({ logLevel: 'silent' })), BillingModule],
-      providers: [HeldRates, Projects, Prices, PoolWallets, OrderStories, LegEnds, KeyRewrap, PoolSync, SalesHold],
+      imports: [platform, AuditModule, BillingModule, OrderHistoryModule, PoolModule, PricesModule, ProjectsModule],
+      providers: [KeyRewrap],
     };
   }
 }

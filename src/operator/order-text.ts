@@ -5,7 +5,7 @@ import type { ChainTx } from '../store/entities/chain-tx.entity.js';
 import type { Order } from '../store/entities/order.entity.js';
 import { durationText, trxText } from '../domain/text.js';
 import { creditsText, fields, grouped, table, timeText } from './format.js';
-import type { OrderStory } from './order-history.js';
+import type { OrderStory } from '../orders/order-history.js';
 
 export function orderTable(orders: readonly Order[]): string {
   return table(
@@ -152,7 +152,7 @@ function timeline(story: OrderStory): string {
   const happenings: Happening[] = [
     { at: story.order.createdAt, text: `accepted as ${story.order.kind} for ${story.order.receiveAddress}` },
     ...story.credits.map((entry) => ({
-      at: entry.created_at,
+      at: entry.createdAt,
       text: `${entry.kind} of ${grouped(entry.credits)} credits`,
     })),
     ...story.transactions.map((transaction) => ({ at: transaction.createdAt, text: `built ${nameOf(transaction)}` })),
@@ -185,6 +185,6 @@ export function storyJson(story: OrderStory): Record<string, unknown> {
     transactions: transactions.map(({ signature: _signature, ...transaction }) => transaction),
     broadcasts,
     events,
-    credits,
+    credits: credits.map(({ kind, credits: moved, createdAt }) => ({ kind, credits: moved, createdAt })),
   };
 }

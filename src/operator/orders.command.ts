@@ -8,7 +8,7 @@ import type { CliContext } from './cli-context.js';
 import { trxText } from '../domain/text.js';
 import { creditsText, timeText } from './format.js';
 import { LegEnds } from '../pool/leg-ends.js';
-import { OrderStories } from './order-history.js';
+import { OrderHistory } from '../orders/order-history.js';
 import { orderTable, storyJson, storyText } from './order-text.js';
 
 const limitArg = integerArg(1n, 1000n);
@@ -33,7 +33,7 @@ export function addOrdersCommands(program: Command, desk: CliContext): void {
     .addOption(new Option('--limit <n>', 'how many').argParser(limitArg).default(20n, '20'))
     .action((options: ListOptions) =>
       desk.operate(async (parts) => {
-        const found = await parts.get(OrderStories).list({
+        const found = await parts.get(OrderHistory).list({
           projectId: options.project,
           status: options.status,
           isDue: options.due,
@@ -50,7 +50,7 @@ export function addOrdersCommands(program: Command, desk: CliContext): void {
     .option('--project <merchant>', 'the project whose key it is', merchantArg)
     .action((order: string, options: { project?: string }) =>
       desk.operate(async (parts) => {
-        const stories = parts.get(OrderStories);
+        const stories = parts.get(OrderHistory);
         const story = await stories.tell(await stories.find(order, options.project));
         desk.print(storyText(story), storyJson(story));
       }),
@@ -62,7 +62,7 @@ export function addOrdersCommands(program: Command, desk: CliContext): void {
     .action(async (order: string, options: { project?: string }) => {
       const act = desk.actor('requeued');
       await desk.operate(async (parts) => {
-        const stories = parts.get(OrderStories);
+        const stories = parts.get(OrderHistory);
         const found = await stories.find(order, options.project);
         const nextRunAt = await stories.requeue(found, act);
         const id = found.id;
@@ -82,7 +82,7 @@ function addCompensate(orders: Command, desk: CliContext): void {
     .action(async (order: string, options: { credits: Credits; project?: string }) => {
       const act = desk.actor();
       await desk.operate(async (parts) => {
-        const found = await parts.get(OrderStories).find(order, options.project);
+        const found = await parts.get(OrderHistory).find(order, options.project);
         const id = found.id;
         await desk.confirm(
           `This gives ${creditsText(options.credits)} to project ${found.projectId} for order ${id.toString()}; the reason is shown to it.`,
@@ -107,7 +107,7 @@ function addCloseLeg(orders: Command, desk: CliContext): void {
     .action(async (order: string, options: { leg?: bigint; txid?: string; project?: string }) => {
       const act = desk.actor(options.txid === undefined ? undefined : `taken back by ${options.txid}`);
       await desk.operate(async (parts) => {
-        const found = await parts.get(OrderStories).find(order, options.project);
+        const found = await parts.get(OrderHistory).find(order, options.project);
         const id = found.id;
         await desk.confirm(
           `This ends a delegation of order ${id.toString()}: the service will not take it back any more.`,

@@ -25,7 +25,7 @@ export function addPriceCommands(program: Command, desk: CliContext): void {
         const rows = await parts.get(Prices).list();
         const human = table(
           ['up to', 'seconds', 'sun per energy'],
-          rows.map((row) => [durationText(row.duration_max_sec), row.duration_max_sec, row.sun_per_energy]),
+          rows.map((row) => [durationText(row.durationMaxSec), row.durationMaxSec, row.sunPerEnergy]),
         );
         desk.print(human, { prices: rows });
       }),
@@ -45,7 +45,7 @@ export function addPriceCommands(program: Command, desk: CliContext): void {
       await desk.operate(async (parts) => {
         const feeSun = await burnPriceOf(parts);
         const row = { durationMaxSec, sunPerEnergy };
-        const doubts = slipsIn(row, await parts.get(Prices).rows(), feeSun);
+        const doubts = slipsIn(row, await parts.get(Prices).list(), feeSun);
         if (doubts.length > 0 && options.force !== true) {
           throw new OperatorError(`${doubts.join(' ')} Nothing was changed; add --force to set it all the same.`);
         }

@@ -21,7 +21,7 @@ interface TermsOptions {
 interface DoorOptions {
   readonly requireIdempotencyKey?: boolean;
   readonly requireQuote?: boolean;
-  readonly allowSource?: readonly string[];
+  readonly allowSource?: string[];
   readonly anySource?: boolean;
   readonly dailyCap?: Credits;
   readonly dailyCapOff?: boolean;
@@ -176,12 +176,14 @@ function addOptions(project: Command, desk: CliContext): void {
       if (options.dailyCapOff === true && options.dailyCap !== undefined) {
         throw usageError('--daily-cap and --daily-cap-off exclude each other.');
       }
+      const { requireIdempotencyKey, requireQuote } = options;
+      const allowedSources = options.anySource === true ? [] : options.allowSource;
       const door: ProjectOptions = {
-        requireIdempotencyKey: options.requireIdempotencyKey,
-        requireQuote: options.requireQuote,
-        allowedSources: options.anySource === true ? [] : options.allowSource,
+        ...(requireIdempotencyKey !== undefined && { requireIdempotencyKey }),
+        ...(requireQuote !== undefined && { requireQuote }),
+        ...(allowedSources !== undefined && { allowedSources }),
       };
-      const isDoorChanged = Object.values(door).some((value) => value !== undefined);
+      const isDoorChanged = Object.keys(door).length > 0;
       const isCapChanged = options.dailyCapOff === true || options.dailyCap !== undefined;
       const act = desk.actor('options changed');
       await desk.operate(async (parts) => {

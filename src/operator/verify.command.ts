@@ -71,7 +71,7 @@ export function addVerifyCommands(program: Command, desk: CliContext): void {
         const { judged: _kept, ...told } = report;
         desk.print(reportText({ ...report, unmade }), { ok: isTrue, violations: countOf(report), ...told, unmade });
         const stop = await parts.get(SalesHold).currentStop();
-        if (stop !== undefined) desk.warn(`Nothing is sold since ${timeText(stop.stopped_at)}: ${stop.reason}.`);
+        if (stop !== undefined) desk.warn(`Nothing is sold since ${timeText(stop.stoppedAt)}: ${stop.reason}.`);
         if (!isTrue) throw new OperatorError(summary({ ...report, unmade }), 1, 'NOT_TRUE');
       }),
     );
@@ -89,7 +89,7 @@ export function addVerifyCommands(program: Command, desk: CliContext): void {
       desk.operate(async (parts) => {
         const explained = await parts.get(SalesHold).explained(Number(options.limit));
         const rows = explained.map((row) => [
-          ...[row.fingerprint, row.check_name, row.subject, row.amount, row.explained_at, row.actor, row.reason],
+          ...[row.fingerprint, row.checkName, row.subject, row.amount, row.explainedAt, row.actor, row.reason],
         ]);
         const head = ['fingerprint', 'check', 'subject', 'up to', 'at', 'by', 'reason'];
         desk.print(table(head, rows, 'Nothing is explained.'), { explained });

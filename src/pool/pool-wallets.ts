@@ -7,7 +7,9 @@ import { TronClient, type ChainAccount } from '../chain/tron.client.js';
 import { Config } from '../config/config.js';
 import { Sealers } from '../base/sealers.js';
 import { recordAct, type Author } from '../store/audit-log.js';
-import { Database, sqlStateOf, type Queryable } from '../store/database.js';
+import { Database, sqlStateOf, type Transaction } from '../store/database.js';
+import { PoolSlot } from '../store/entities/pool-slot.entity.js';
+import { PoolWallet } from '../store/entities/pool-wallet.entity.js';
 import { OperatorError, usageError } from '../domain/operator-error.js';
 import { judgePermission, operationsOf, type WalletRole } from './wallet-permission.js';
 
@@ -63,10 +65,13 @@ const VIEW_COLUMNS = `w.id, w.address, w.role, w.permission_id, w.key_address,
   (SELECT count(*)::integer FROM pool_slot s WHERE s.wallet_id = w.id) AS slots`;
 
 /** A new key, or a person's word that the wallet is well: it may try again at once. */
-const DELIVERS_AGAIN = `sign_failures = 0, deaths = 0, delivery_pauses = 0, delivery_fault = NULL, delivery_held_until = NULL`;
-
-const PAUSE = `UPDATE pool_wallet SET status = 'paused', pause_reason = $2 WHERE address = $1 RETURNING id`;
-const RESUME = `UPDATE pool_wallet SET status = 'active', pause_reason = NULL, ${DELIVERS_AGAIN} WHERE address = $1 RETURNING id`;
+const DELIVERS_AGAIN = {
+  signFailures: 0,
+  deaths: 0,
+  deliveryPauses: 0,
+  deliveryFault: null,
+  deliveryHeldUntil: null,
+} as const;
 
 @Injectable()
 export class PoolWallets {
@@ -113,10 +118,9 @@ export class PoolWallets {
     const { role } = await this.get(address);
     const { warning } = await this.check(address, role, permissionId, key.keyAddress);
     await this.database.transaction(async (tx) => {
-      await tx.query(
-        `UPDATE pool_wallet SET permission_id = $2, key_address = $3, key_sealed = $4, ${DELIVERS_AGAIN} WHERE address = $1`,
-        [address, permissionId, key.keyAddress, this.seal(address, key.privateKey)],
-      );
+      const keySealed = this.seal(address, key.privateKey);
+      const changes = { permissionId, keyAddress: key.keyAddress, keySealed, ...DELIVERS_AGAIN };
+      await tx.repository(PoolWallet).update({ address }, changes);
       await recordAct(tx, act, 'pool.set-key', address, { permission_id: permissionId, key_address: key.keyAddress });
     });
     return warning;
@@ -127,8 +131,9 @@ export class PoolWallets {
     // The pool's own pass resumes what it paused itself, and knows its pauses by this word.
     if (act.reason.startsWith('auto:')) throw usageError('A reason does not begin with “auto:”.');
     await this.database.transaction(async (tx) => {
-      const rows = await (status === 'paused' ? tx.query(PAUSE, [address, act.reason]) : tx.query(RESUME, [address]));
-      if (rows.length === 0) throw noSuchWallet(address);
+      const changes = status === 'paused' ? { pauseReason: act.reason } : { pauseReason: null, ...DELIVERS_AGAIN };
+      const { affected } = await tx.repository(PoolWallet).update({ address }, { status, ...changes });
+      if (affected !== 1) throw noSuchWallet(address);
       await recordAct(tx, act, status === 'paused' ? 'pool.pause' : 'pool.resume', address, {});
     });
   }
@@ -159,22 +164,19 @@ export class PoolWallets {
     return { account, warning: `${address} ${verdict.says}; let pass since POOL_ALLOW_WIDE_PERMISSION names it.` };
   }
 
-  private async insert(tx: Queryable, wallet: NewWallet, act: Author): Promise<void> {
-    const { address, role, permissionId, key, slots } = wallet;
-    const [row] = await tx.query<{ id: number }>(
-      `INSERT INTO pool_wallet (address, role, permission_id, key_address, key_sealed)
-       VALUES ($1, $2, $3, $4, $5) RETURNING id`,
-      [address, role, permissionId, key.keyAddress, this.seal(address, key.privateKey)],
-    );
-    await tx.query(
-      `INSERT INTO pool_slot (wallet_id, slot_no) SELECT $1, n FROM generate_series(1, $2::integer) AS n`,
-      [row?.id, slots],
-    );
+  private async insert(tx: Transaction, added: NewWallet, act: Author): Promise<void> {
+    const { address, role, permissionId, key } = added;
+    const keySealed = this.seal(address, key.privateKey);
+    const wallet = { address, role, permissionId, keyAddress: key.keyAddress, keySealed };
+    const { identifiers } = await tx.repository(PoolWallet).insert(wallet);
+    const walletId = identifiers[0]?.['id'] as number;
+    const slots = Array.from({ length: added.slots }, (_, index) => ({ walletId, slotNo: index + 1 }));
+    await tx.repository(PoolSlot).insert(slots);
     await recordAct(tx, act, 'pool.add', address, {
       role,
       permission_id: permissionId,
       key_address: key.keyAddress,
-      slots,
+      slots: added.slots,
     });
   }
 

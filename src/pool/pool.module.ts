@@ -1,20 +1,16 @@
+/** Wires the pool of wallets: what is read of the chain, what is held back, and what operators change. Signs nothing. */
 import { Module } from '@nestjs/common';
-import { Signer } from '../chain/keys.js';
-import { SocketSigner } from '../chain/socket-signer.js';
-import { Config } from '../config/config.js';
-import { Sealers } from '../base/sealers.js';
-import { Database } from '../store/database.js';
-import { Keyring } from './keyring.js';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { ExplainedFinding } from '../store/entities/explained-finding.entity.js';
+import { SalesStop } from '../store/entities/sales-stop.entity.js';
+import { LegEnds } from './leg-ends.js';
 import { PoolSync } from './pool-sync.js';
+import { PoolWallets } from './pool-wallets.js';
 import { SalesHold } from './sales-hold.js';
 
-/** The signer process where the settings name its socket; otherwise the keys sealed in Postgres. */
-function createSigner({ secrets }: Config, database: Database, sealers: Sealers): Signer {
-  return secrets.signerSocket === undefined ? new Keyring(database, sealers) : new SocketSigner(secrets.signerSocket);
-}
-
 @Module({
-  providers: [{ provide: Signer, useFactory: createSigner, inject: [Config, Database, Sealers] }, PoolSync, SalesHold],
-  exports: [Signer, PoolSync, SalesHold],
+  imports: [TypeOrmModule.forFeature([SalesStop, ExplainedFinding])],
+  providers: [PoolSync, SalesHold, PoolWallets, LegEnds],
+  exports: [PoolSync, SalesHold, PoolWallets, LegEnds],
 })
 export class PoolModule {}

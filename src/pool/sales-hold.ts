@@ -4,8 +4,12 @@
  * wallet's `books_fault`; the wallet row's trigger makes its status of it. Reclaims go on whatever this says.
  */
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { Repository } from 'typeorm';
 import { recordAct, type Author } from '../store/audit-log.js';
 import { Database } from '../store/database.js';
+import { ExplainedFinding } from '../store/entities/explained-finding.entity.js';
+import { SalesStop } from '../store/entities/sales-stop.entity.js';
 
 /** A disagreement as it is kept: facts are plain JSON. */
 export interface KeptFinding {
@@ -15,11 +19,6 @@ export interface KeptFinding {
   readonly facts: Readonly<Record<string, unknown>>;
   /** How large it may be; an explanation holds up to that. */
   readonly amountMost?: bigint;
-}
-
-export interface SalesStopRow {
-  readonly reason: string;
-  readonly stopped_at: Date;
 }
 
 /** One statement for all wallets: who is not named is no longer held for the books. */
@@ -41,24 +40,20 @@ const EXPLAIN = `INSERT INTO explained_finding (fingerprint, check_name, subject
 const WITHDRAW = `DELETE FROM explained_finding WHERE fingerprint = ANY ($1::text[])
   RETURNING fingerprint, check_name, subject, amount::text`;
 
-const EXPLAINED = `SELECT fingerprint, check_name, subject, facts, amount::text, actor, reason, explained_at
-  FROM explained_finding ORDER BY explained_at DESC LIMIT $1`;
-
-export interface Explained {
+interface Withdrawn {
   readonly fingerprint: string;
   readonly check_name: string;
   readonly subject: string;
-  readonly facts: Readonly<Record<string, unknown>>;
-  /** Up to which it is explained; null when it has no size. */
   readonly amount: string | null;
-  readonly actor: string;
-  readonly reason: string;
-  readonly explained_at: Date;
 }
 
 @Injectable()
 export class SalesHold {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    @InjectRepository(SalesStop) private readonly stops: Repository<SalesStop>,
+    @InjectRepository(ExplainedFinding) private readonly findings: Repository<ExplainedFinding>,
+  ) {}
 
   /** Holds exactly these wallets for the books. Returns those whose hold changed; null = sells again, as far as this goes. */
   async holdWallets(
@@ -73,9 +68,9 @@ export class SalesHold {
     return (await this.database.query(STOP, [reason, JSON.stringify(kept)])).length > 0;
   }
 
-  async currentStop(): Promise<SalesStopRow | undefined> {
-    const [row] = await this.database.query<SalesStopRow>(`SELECT reason, stopped_at FROM sales_stop`);
-    return row;
+  async currentStop(): Promise<SalesStop | undefined> {
+    const [stop] = await this.stops.find();
+    return stop;
   }
 
   /**
@@ -102,23 +97,21 @@ export class SalesHold {
         });
       }
       if (!resume) return;
-      const stopped = await tx.query<SalesStopRow>(`DELETE FROM sales_stop RETURNING reason, stopped_at`);
+      const stopped = await tx.query<Pick<SalesStop, 'reason'>>(`DELETE FROM sales_stop RETURNING reason`);
       await tx.query(`UPDATE pool_wallet SET books_fault = NULL WHERE books_fault IS NOT NULL`);
       await recordAct(tx, author, 'verify.resume', 'sales', { stopped_for: stopped[0]?.reason ?? null });
     });
   }
 
   /** What is explained, newest first. */
-  async explained(limit: number): Promise<readonly Explained[]> {
-    return this.database.query<Explained>(EXPLAINED, [limit]);
+  async explained(limit: number): Promise<ExplainedFinding[]> {
+    return this.findings.find({ order: { explainedAt: 'DESC' }, take: limit });
   }
 
   /** Takes explanations back; what still disagrees holds again at the reconciler's next pass. Returns those there were. */
   async withdraw(fingerprints: readonly string[], author: Author): Promise<readonly string[]> {
     return this.database.transaction(async (tx) => {
-      const gone = await tx.query<Pick<Explained, 'fingerprint' | 'check_name' | 'subject' | 'amount'>>(WITHDRAW, [
-        fingerprints,
-      ]);
+      const gone = await tx.query<Withdrawn>(WITHDRAW, [fingerprints]);
       for (const { fingerprint, check_name: check, subject, amount } of gone) {
         await recordAct(tx, author, 'verify.withdraw', fingerprint, { check, subject, amount });
       }

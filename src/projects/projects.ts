@@ -4,11 +4,13 @@
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import type { Repository } from 'typeorm';
 import { Ledger, type BillingTerms } from '../billing/ledger.js';
 import type { Credits } from '../domain/units.js';
 import { Sealers } from '../base/sealers.js';
 import { recordAct, type Author } from '../store/audit-log.js';
-import { Database, type Queryable } from '../store/database.js';
+import { Database, type Transaction } from '../store/database.js';
+import { Project } from '../store/entities/project.entity.js';
 import { OperatorError } from '../domain/operator-error.js';
 
 /** 192 random bits; Contract 2 asks for 128 at least, since the signature's MD5 can be searched offline. */
@@ -33,10 +35,10 @@ export interface ProjectView {
 
 /** The options of a project's door; absent members stay as they are. */
 export interface ProjectOptions {
-  readonly requireIdempotencyKey?: boolean | undefined;
-  readonly requireQuote?: boolean | undefined;
+  readonly requireIdempotencyKey?: boolean;
+  readonly requireQuote?: boolean;
   /** Addresses and CIDR ranges that may call; empty = any. */
-  readonly allowedSources?: readonly string[] | undefined;
+  readonly allowedSources?: string[];
 }
 
 const VIEW_COLUMNS = `p.id, p.name, a.frozen, a.is_postpaid, a.balance_credits, a.floor_credits, a.daily_cap_credits,
@@ -56,11 +58,7 @@ export class Projects {
     const id = randomUUID();
     const apiKey = newApiKey();
     await this.database.transaction(async (tx) => {
-      await tx.query(`INSERT INTO project (id, name, api_key_sealed) VALUES ($1, $2, $3)`, [
-        id,
-        name,
-        this.seal(id, apiKey),
-      ]);
+      await tx.repository(Project).insert({ id, name, apiKeySealed: this.seal(id, apiKey) });
       await recordAct(tx, act, 'project.create', id, { name });
       await this.ledger.createAccount(tx, id, terms, act);
     });
@@ -89,13 +87,7 @@ export class Projects {
   async rotateKey(id: string, act: Author): Promise<string> {
     const apiKey = newApiKey();
     await this.database.transaction(async (tx) => {
-      await changed(
-        id,
-        tx.query(`UPDATE project SET api_key_sealed = $2, updated_at = now() WHERE id = $1 RETURNING id`, [
-          id,
-          this.seal(id, apiKey),
-        ]),
-      );
+      await change(tx, id, { apiKeySealed: this.seal(id, apiKey) });
       await recordAct(tx, act, 'project.rotate-key', id, {});
     });
     return apiKey;
@@ -103,16 +95,7 @@ export class Projects {
 
   async setOptions(id: string, options: ProjectOptions, act: Author): Promise<void> {
     await this.database.transaction(async (tx) => {
-      await changed(
-        id,
-        tx.query(
-          `UPDATE project SET require_idempotency_key = coalesce($2, require_idempotency_key),
-                  require_quote = coalesce($3, require_quote), allowed_sources = coalesce($4, allowed_sources),
-                  updated_at = now()
-            WHERE id = $1 RETURNING id`,
-          [id, options.requireIdempotencyKey, options.requireQuote, options.allowedSources],
-        ),
-      );
+      await change(tx, id, options);
       await recordAct(tx, act, 'project.options', id, { ...options });
     });
   }
@@ -130,6 +113,9 @@ function noSuchProject(id: string): OperatorError {
   return new OperatorError(`There is no project ${id}; \`project list\` shows them.`, 1, 'NOT_FOUND');
 }
 
-async function changed(id: string, update: ReturnType<Queryable['query']>): Promise<void> {
-  if ((await update).length === 0) throw noSuchProject(id);
+type Changes = Parameters<Repository<Project>['update']>[1];
+
+async function change(tx: Transaction, id: string, changes: Changes): Promise<void> {
+  const { affected } = await tx.repository(Project).update({ id }, { ...changes, updatedAt: () => 'now()' });
+  if (affected !== 1) throw noSuchProject(id);
 }

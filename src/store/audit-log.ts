@@ -2,8 +2,12 @@
  * What people did to the service, with who and why, in the transaction that did it. Append-only by trigger; when it was
  * and by which role of the database, a trigger writes.
  */
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { Repository } from 'typeorm';
 import { systemUser } from '../base/system-user.js';
-import type { Queryable } from './database.js';
+import type { Transaction } from './database.js';
+import { AuditEntry } from './entities/audit-entry.entity.js';
 
 /** Who acts, as they say themselves, and for what reason; both are kept for ever. */
 export interface Author {
@@ -11,19 +15,58 @@ export interface Author {
   readonly reason: string;
 }
 
-const INSERT = {
-  name: 'audit-insert',
-  text: `INSERT INTO audit_log (actor, action, subject, reason, detail, os_user) VALUES ($1, $2, $3, $4, $5, $6)`,
-};
-
 /** Records one act on `subject` (an id). `detail` holds what it changed and nothing secret; bigints become strings. */
 export async function recordAct(
-  tx: Queryable,
-  author: Author,
+  tx: Transaction,
+  { actor, reason }: Author,
   action: string,
   subject: string,
   detail: Readonly<Record<string, unknown>>,
 ): Promise<void> {
+  await tx
+    .repository(AuditEntry)
+    .insert({ actor, action, subject, reason, detail: plain(detail), osUser: systemUser() });
+}
+
+function plain(detail: Readonly<Record<string, unknown>>): Record<string, string> {
   const json = JSON.stringify(detail, (_key, value: unknown) => (typeof value === 'bigint' ? value.toString() : value));
-  await tx.query(INSERT, [author.actor, action, subject, author.reason, json, systemUser()]);
+  return JSON.parse(json) as Record<string, string>;
+}
+
+/** Which entries are wanted; what is not named is not looked at. */
+export interface AuditFilter {
+  readonly by?: string | undefined;
+  /** Of the database: as whom the act ran, or who had logged in. */
+  readonly role?: string | undefined;
+  /** Its beginning, since `orders` is all that was done to orders. */
+  readonly action?: string | undefined;
+  readonly subject?: string | undefined;
+  readonly since?: Date | undefined;
+  readonly until?: Date | undefined;
+  /** Only entries older than this one. */
+  readonly before?: bigint | undefined;
+}
+
+const CONDITIONS: Readonly<Record<keyof AuditFilter, string>> = {
+  by: 'e.actor = :by',
+  role: ':role IN (e.login_role, e.acting_role)',
+  action: 'starts_with(e.action, :action)',
+  subject: 'e.subject = :subject',
+  since: 'e.at >= :since',
+  until: 'e.at < :until',
+  before: 'e.id < :before',
+};
+
+@Injectable()
+export class AuditLog {
+  constructor(@InjectRepository(AuditEntry) private readonly entries: Repository<AuditEntry>) {}
+
+  /** Newest first. */
+  async list(filter: AuditFilter, limit: number): Promise<AuditEntry[]> {
+    const query = this.entries.createQueryBuilder('e').orderBy('e.id', 'DESC').take(limit);
+    for (const [name, value] of Object.entries(filter)) {
+      if (value !== undefined) query.andWhere(CONDITIONS[name as keyof AuditFilter], { [name]: value as unknown });
+    }
+    return query.getMany();
+  }
 }

@@ -32,7 +32,7 @@ import { LeastRights1760000000010 } from './migrations/0010-least-rights.js';
 import { Refusals1760000000011 } from './migrations/0011-refusals.js';
 import { AuditRoles1760000000012 } from './migrations/0012-audit-roles.js';
 
-/** Every table as an entity without relations, for plain reads; money and state are written by SQL alone. */
+/** Every table as an entity without relations, for plain reads and writes; money and state are written by SQL alone. */
 const ENTITIES = [
   AuditEntry,
   Broadcast,

@@ -2,10 +2,10 @@
  * Statements on the one pool: named prepared statements for the hot ones, short transactions, retries of what
  * Postgres itself calls retryable. Owns no table.
  */
-import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { isNativeError } from 'node:util/types';
 import pg from 'pg';
-import { DataSource } from 'typeorm';
+import { DataSource, type EntityManager, type EntityTarget, type ObjectLiteral, type Repository } from 'typeorm';
 import { sleep } from '../base/clock.js';
 import { REFUSAL_SQLSTATE } from './functions/accept-order.js';
 
@@ -30,6 +30,11 @@ export type Row = Record<string, unknown>;
 /** Whatever runs statements: the pool itself or a transaction. */
 export interface Queryable {
   query<R extends object = Row>(statement: Statement | string, params?: readonly unknown[]): Promise<R[]>;
+}
+
+/** A transaction: statements, and the repositories that work within it. */
+export interface Transaction extends Queryable {
+  repository<Entity extends ObjectLiteral>(entity: EntityTarget<Entity>): Repository<Entity>;
 }
 
 const RETRYABLE = new Set(['40001', '40P01']);
@@ -129,11 +134,11 @@ async function run<R extends object>(
 }
 
 @Injectable()
-export class Database implements Queryable, OnApplicationShutdown {
+export class Database implements Queryable {
   /** Told of every failed statement: its SQLSTATE, or `connection`. For counting only. */
   onFault: ((kind: string) => void) | undefined;
 
-  constructor(private readonly source: DataSource) {}
+  constructor(readonly source: DataSource) {}
 
   /** TypeORM's own pool: one pool per process, whoever asks. */
   get pool(): pg.Pool {
@@ -159,7 +164,7 @@ export class Database implements Queryable, OnApplicationShutdown {
    * Runs `work` in one READ COMMITTED transaction, again (up to 3 times) on a deadlock or serialization failure.
    * Nothing may be awaited inside but statements of `tx`.
    */
-  async transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
+  async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await this.attempt(work);
@@ -186,10 +191,6 @@ export class Database implements Queryable, OnApplicationShutdown {
     });
   }
 
-  async onApplicationShutdown(): Promise<void> {
-    if (this.source.isInitialized) await this.source.destroy();
-  }
-
   private async watched<T>(work: Promise<T>): Promise<T> {
     try {
       return await work;
@@ -199,12 +200,14 @@ export class Database implements Queryable, OnApplicationShutdown {
     }
   }
 
-  private async attempt<T>(work: (tx: Queryable) => Promise<T>): Promise<T> {
+  private async attempt<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     return this.onConnection(async (client, spoil) => {
       try {
         await client.query('BEGIN');
-        const tx: Queryable = { query: async (statement, params = []) => this.watched(run(client, statement, params)) };
-        const result = await work(tx);
+        const result = await work({
+          query: async (statement, params = []) => this.watched(run(client, statement, params)),
+          repository: (entity) => this.managerOn(client).getRepository(entity),
+        });
         await this.watched(client.query('COMMIT'));
         return result;
       } catch (error) {
@@ -216,6 +219,13 @@ export class Database implements Queryable, OnApplicationShutdown {
         throw error;
       }
     });
+  }
+
+  /** TypeORM's manager on this connection, on which our transaction is open; left to itself it takes another one. */
+  private managerOn(client: pg.PoolClient): EntityManager {
+    const runner = this.source.createQueryRunner();
+    Object.assign(runner, { connect: () => Promise.resolve(client), isTransactionActive: true });
+    return runner.manager;
   }
 
   /** Works on a connection of its own, which is closed afterwards if it went away or `work` says that it is spoiled. */

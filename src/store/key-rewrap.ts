@@ -72,7 +72,7 @@ export class KeyRewrap {
     const detail = Object.fromEntries(
       counts.map(({ what, rewrapped, current, failed }) => [what, { rewrapped, current, failed }]),
     );
-    await recordAct(this.database, act, 'keys.rewrap', 'MASTER_KEY', detail);
+    await this.database.transaction((tx) => recordAct(tx, act, 'keys.rewrap', 'MASTER_KEY', detail));
     return counts;
   }
 

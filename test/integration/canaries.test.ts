@@ -23,7 +23,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  await database.onApplicationShutdown();
+  await database.source.destroy();
   await test.drop();
 });
 

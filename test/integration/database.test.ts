@@ -2,7 +2,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import { createDataSource } from '../../src/store/data-source.js';
-import { Database, isConnectionFault, sqlStateOf } from '../../src/store/database.js';
+import { Database, isConnectionFault, isRowFault, isServerUnable, sqlStateOf } from '../../src/store/database.js';
+import { PriceRow } from '../../src/store/entities/price-row.entity.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 
 let database: TestDatabase;
@@ -35,11 +36,60 @@ test('a connection lost between two statements of a transaction fails the transa
   expect(await pool.transaction(async (tx) => tx.query('SELECT 2 AS two'))).toEqual([{ two: 2 }]);
 });
 
+const PID = 'SELECT pg_backend_pid() AS pid';
+const pidNow = async (): Promise<number> => {
+  const [row] = await pool.query<{ pid: number }>(PID);
+  return row!.pid;
+};
+
+describe('a repository within a transaction', () => {
+  const ROW = { durationMaxSec: 77, sunPerEnergy: 9_007_199_254_740_993n };
+
+  test('sees what the statements do, is seen by them, and is undone with them', async () => {
+    const work = pool.transaction(async (tx) => {
+      await tx.repository(PriceRow).insert(ROW);
+      expect(await tx.query('SELECT sun_per_energy FROM price_row WHERE duration_max_sec = 77')).toEqual([
+        { sun_per_energy: ROW.sunPerEnergy },
+      ]);
+      await tx.query('UPDATE price_row SET sun_per_energy = 5 WHERE duration_max_sec = 77');
+      const lock = { mode: 'pessimistic_write' } as const;
+      expect(await tx.repository(PriceRow).findOne({ where: { durationMaxSec: 77 }, lock })).toMatchObject({
+        sunPerEnergy: 5n,
+      });
+      throw new Error('undo it');
+    });
+    await expect(work).rejects.toThrow('undo it');
+    expect(await source.getRepository(PriceRow).countBy({ durationMaxSec: 77 })).toBe(0);
+  });
+
+  const failed = (prepare: string): Promise<unknown> =>
+    pool
+      .transaction(async (tx) => {
+        await tx.query(prepare);
+        await tx.repository(PriceRow).insert(ROW);
+      })
+      .catch((error: unknown) => error);
+
+  test('fails as any other statement does: by its row, for a server that only reads, for a connection that went', async () => {
+    const before = await pidNow();
+    const taken = await failed('INSERT INTO price_row (duration_max_sec, sun_per_energy) VALUES (77, 1)');
+    expect([sqlStateOf(taken), isRowFault(taken)]).toEqual(['23505', true]);
+    expect(await pidNow()).toBe(before);
+    expect(isServerUnable(await failed('SET TRANSACTION READ ONLY'))).toBe(true);
+    expect(await pidNow()).not.toBe(before);
+    const gone = await failed('SELECT pg_terminate_backend(pg_backend_pid())');
+    expect(isConnectionFault(gone)).toBe(true);
+    const lost: unknown = await pool
+      .transaction(async (tx) => {
+        await pool.query('SELECT pg_terminate_backend($1)', [(await tx.query<{ pid: number }>(PID))[0]?.pid]);
+        await tx.repository(PriceRow).find();
+      })
+      .catch((error: unknown) => error);
+    expect(isConnectionFault(lost)).toBe(true);
+  });
+});
+
 describe('connections after a failed statement', () => {
-  const pidNow = async (): Promise<number> => {
-    const [row] = await pool.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
-    return row!.pid;
-  };
   const failWith = async (state: string): Promise<unknown> =>
     pool.query(`DO $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '${state}'; END $$`).then(
       () => undefined,

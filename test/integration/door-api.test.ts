@@ -10,6 +10,7 @@ import { createHttpApp, serverOf } from '../../src/http/pipeline/server.js';
 import { Projects } from '../../src/projects/projects.js';
 import { Sealers } from '../../src/base/sealers.js';
 import { Database } from '../../src/store/database.js';
+import { CreditEntry } from '../../src/store/entities/credit-entry.entity.js';
 import { until } from '../../src/local/wait.js';
 import { Canary } from '../canary.js';
 import { Customer, send, type Answer } from '../client.js';
@@ -54,7 +55,7 @@ beforeAll(async () => {
   baseUrl = `http://127.0.0.1:${typeof address === 'object' ? (address?.port ?? 0).toString() : ''}`;
   allRoutes = routesOf(app).list();
   routes = allRoutes.filter(({ isPublic }) => !isPublic);
-  ledger = new Ledger(app.get(Database));
+  ledger = new Ledger(app.get(Database), app.get(Database).source.getRepository(CreditEntry));
   projects = new Projects(app.get(Database), app.get(Sealers), ledger);
   canary.watch('the master key', Buffer.from(env['MASTER_KEY']!, 'base64'));
 });

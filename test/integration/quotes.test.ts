@@ -8,6 +8,7 @@ import { cliWith, settings } from '../operator.js';
 import { openProxy } from '../proxy.js';
 import { WHO, recordedCall, stranger, transferArgs } from '../quote-chain.js';
 import { openQuoteWorld, until, type QuoteWorld } from '../quote-world.js';
+import { PriceRow } from '../../src/store/entities/price-row.entity.js';
 import { createTestDatabase } from '../setup/database.js';
 
 let world: QuoteWorld;
@@ -15,7 +16,7 @@ let prices: Prices;
 
 beforeAll(async () => {
   world = await openQuoteWorld();
-  prices = new Prices(world.api.database);
+  prices = new Prices(world.api.database.source.getRepository(PriceRow), world.api.database);
 });
 
 afterAll(() => world.close());
@@ -275,9 +276,8 @@ describe('worth', () => {
   test('every default price is below the burn price that the defaults are meant for', async () => {
     const rows = await prices.list();
     expect(rows.length).toBeGreaterThan(0);
-    for (const { duration_max_sec } of rows) {
-      expect((await quote({ ...NAMED, duration_sec: duration_max_sec })).status).toBe(200);
-    }
+    for (const { durationMaxSec: duration_sec } of rows)
+      expect((await quote({ ...NAMED, duration_sec })).status).toBe(200);
   });
 
   test.each([

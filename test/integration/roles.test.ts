@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await database.onApplicationShutdown();
+  await database.source.destroy();
   await test.drop();
 });
 

@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await database.onApplicationShutdown();
+  await database.source.destroy();
   await test.drop();
 });
 

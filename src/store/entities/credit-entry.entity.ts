@@ -1,5 +1,6 @@
 /** One movement of credits, never changed. Written by the ledger alone. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { Credits } from '../../domain/units.js';
 import { BIGINT, TIMESTAMPTZ } from '../columns.js';
 
 @Entity('credit_entry')
@@ -20,7 +21,7 @@ export class CreditEntry {
   kind!: 'charge' | 'refund' | 'topup' | 'adjustment' | 'compensation';
 
   @Column(BIGINT)
-  credits!: bigint;
+  credits!: Credits;
 
   @Column({ ...BIGINT, name: 'order_id', nullable: true })
   orderId!: bigint | null;

@@ -1,6 +1,8 @@
 /** Everything recorded of one order, told in one piece: the row, its legs, transactions, sends, moves and credits. */
 import { Injectable } from '@nestjs/common';
-import { DataSource, In } from 'typeorm';
+import { InjectRepository } from '@nestjs/typeorm';
+import { In, Repository } from 'typeorm';
+import { Ledger } from '../billing/ledger.js';
 import { recordAct, type Author } from '../store/audit-log.js';
 import { Database } from '../store/database.js';
 import { Broadcast } from '../store/entities/broadcast.entity.js';
@@ -20,19 +22,13 @@ export interface OrderFilter {
   readonly limit: number;
 }
 
-export interface CreditMove {
-  readonly kind: string;
-  readonly credits: bigint;
-  readonly created_at: Date;
-}
-
 export interface OrderStory {
   readonly order: Order;
   readonly legs: readonly Leg[];
   readonly transactions: readonly ChainTx[];
   readonly broadcasts: readonly Broadcast[];
   readonly events: readonly OrderEvent[];
-  readonly credits: readonly CreditMove[];
+  readonly credits: Awaited<ReturnType<Ledger['entriesOf']>>;
   /** Addresses by wallet id. */
   readonly wallets: ReadonlyMap<number, string>;
   /** The database's clock at the read: what `next_run_at` and leases are judged by. */
@@ -43,15 +39,21 @@ export interface OrderStory {
 const BROADCASTS_MAX = 200;
 
 @Injectable()
-export class OrderStories {
+export class OrderHistory {
   constructor(
-    private readonly source: DataSource,
+    @InjectRepository(Order) private readonly orders: Repository<Order>,
+    @InjectRepository(Leg) private readonly legs: Repository<Leg>,
+    @InjectRepository(ChainTx) private readonly transactions: Repository<ChainTx>,
+    @InjectRepository(Broadcast) private readonly broadcasts: Repository<Broadcast>,
+    @InjectRepository(OrderEvent) private readonly events: Repository<OrderEvent>,
+    @InjectRepository(PoolWallet) private readonly wallets: Repository<PoolWallet>,
+    private readonly ledger: Ledger,
     private readonly database: Database,
   ) {}
 
   /** Newest first. */
   async list(filter: OrderFilter): Promise<Order[]> {
-    const query = this.source.getRepository(Order).createQueryBuilder('o').orderBy('o.id', 'DESC').take(filter.limit);
+    const query = this.orders.createQueryBuilder('o').orderBy('o.id', 'DESC').take(filter.limit);
     if (filter.projectId !== undefined) query.andWhere('o.project_id = :project', { project: filter.projectId });
     if (filter.status !== undefined) query.andWhere('o.status = :status', { status: filter.status });
     if (filter.needsAttention === true) query.andWhere('o.needs_attention');
@@ -61,14 +63,14 @@ export class OrderStories {
 
   /** Finds an order by its number, or by its key within a project. Throws OperatorError. */
   async find(idOrKey: string, projectId: string | undefined): Promise<Order> {
-    const orders = this.source.getRepository(Order);
     const id = /^\d{1,18}$/.test(idOrKey) ? BigInt(idOrKey) : undefined;
-    const byNumber = async () => (id === undefined ? null : orders.findOneBy({ id, ...(projectId && { projectId }) }));
+    const byNumber = async () =>
+      id === undefined ? null : this.orders.findOneBy({ id, ...(projectId && { projectId }) });
     // Of a named project the key comes first: a key may be a number, too.
     const found =
       projectId === undefined
         ? ((await byNumber()) ?? (await this.byKeyAlone(idOrKey)))
-        : ((await orders.findOneBy({ projectId, key: idOrKey })) ?? (await byNumber()));
+        : ((await this.orders.findOneBy({ projectId, key: idOrKey })) ?? (await byNumber()));
     if (found === null)
       throw new OperatorError(`There is no order ${idOrKey}; \`orders list\` shows them.`, 1, 'NOT_FOUND');
     return found;
@@ -76,21 +78,16 @@ export class OrderStories {
 
   async tell(order: Order): Promise<OrderStory> {
     const orderId = order.id;
-    const legs = await this.source.getRepository(Leg).find({ where: { orderId }, order: { legNo: 'ASC' } });
-    const transactions = await this.source.getRepository(ChainTx).find({ where: { orderId }, order: { id: 'ASC' } });
-    const broadcasts = await this.source.getRepository(Broadcast).find({
+    const legs = await this.legs.find({ where: { orderId }, order: { legNo: 'ASC' } });
+    const transactions = await this.transactions.find({ where: { orderId }, order: { id: 'ASC' } });
+    const broadcasts = await this.broadcasts.find({
       where: { chainTxId: In(transactions.map((transaction) => transaction.id.toString())) },
       order: { id: 'DESC' },
       take: BROADCASTS_MAX,
     });
-    const events = await this.source.getRepository(OrderEvent).find({ where: { orderId }, order: { id: 'ASC' } });
-    const credits = await this.database.query<CreditMove>(
-      `SELECT kind, credits, created_at FROM credit_entry WHERE entry_key IN ('charge:' || $1::bigint, 'refund:' || $1::bigint)
-            OR (kind = 'compensation' AND order_id = $1::bigint)
-        ORDER BY id`,
-      [orderId],
-    );
-    const wallets = await this.source.getRepository(PoolWallet).find({ select: { id: true, address: true } });
+    const events = await this.events.find({ where: { orderId }, order: { id: 'ASC' } });
+    const credits = await this.ledger.entriesOf(orderId);
+    const wallets = await this.wallets.find({ select: { id: true, address: true } });
     const [clock] = await this.database.query<{ now: Date }>(`SELECT clock_timestamp() AS now`);
     return {
       order,
@@ -126,7 +123,7 @@ export class OrderStories {
   }
 
   private async byKeyAlone(key: string): Promise<Order | null> {
-    const found = await this.source.getRepository(Order).find({ where: { key }, take: 2 });
+    const found = await this.orders.find({ where: { key }, take: 2 });
     if (found.length > 1)
       throw new OperatorError('Several projects have an order of this key; name one with --project.');
     return found[0] ?? null;

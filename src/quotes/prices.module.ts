@@ -1,0 +1,8 @@
+/** Wires the price table for who changes it; quotes read it with their other terms. */
+import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { PriceRow } from '../store/entities/price-row.entity.js';
+import { Prices } from './prices.js';
+
+@Module({ imports: [TypeOrmModule.forFeature([PriceRow])], providers: [Prices], exports: [Prices] })
+export class PricesModule {}
