@@ -1,6 +1,6 @@
 // The door with small rooms behind it: the real server, guard, filter, Postgres and Redis, and handlers that only say
 // what reached them.
-import { Controller, Get, HttpCode, Module, Param, Post } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Module, Param, Post } from '@nestjs/common';
 import { AuthModule } from '../src/auth/auth.module.js';
 import { Ledger } from '../src/billing/ledger.js';
 import { sleep } from '../src/base/clock.js';
@@ -13,7 +13,7 @@ import { Metrics } from '../src/observability/metrics.js';
 import { readWait } from '../src/http/pipeline/prefer.js';
 import { RouteOptionsOf, SIMULATE_BODY_LIMIT_BYTES } from '../src/http/pipeline/route-options.js';
 import { createHttpApp, drain, serverOf } from '../src/http/pipeline/server.js';
-import { bodySchema, integer, optional, readBody, required, text } from '../src/http/body/validation.js';
+import { IsInteger, IsText, Optional } from '../src/http/body/member-rules.js';
 import { Projects } from '../src/projects/projects.js';
 import { Sealers } from '../src/base/sealers.js';
 import { PlatformModule } from '../src/platform.module.js';
@@ -26,10 +26,14 @@ import { settings } from './operator.js';
 import { keepSaid } from './setup/canary.js';
 import { envAs } from './setup/roles.js';
 
-const PROBE = bodySchema({
-  receive_address: required(text({ maxLength: 64 })),
-  energy: optional(integer({ min: 1000, max: 100_000_000 })),
-});
+class ProbeRequest {
+  @IsText({ maxLength: 64, description: 'Any text.' })
+  declare readonly receive_address: string;
+
+  @Optional()
+  @IsInteger(() => ({ min: 1000, max: 100_000_000 }), 'Any energy.')
+  declare readonly energy?: number;
+}
 
 @Controller('v1')
 class ProbeController {
@@ -49,8 +53,8 @@ class ProbeController {
   @Post('limited')
   @HttpCode(200)
   @RouteOptionsOf({ isRateLimited: true })
-  limited(@Caller() caller: Caller) {
-    return readBody(caller, PROBE);
+  limited(@Body() body: ProbeRequest) {
+    return body;
   }
 
   @Post('also-limited')
@@ -62,8 +66,9 @@ class ProbeController {
 
   @Post('buy')
   @HttpCode(200)
-  buy(@Caller() caller: Caller) {
-    return { ...readBody(caller, PROBE), key: readIdempotencyKey(caller), waitSec: readWait(caller) };
+  buy(@Caller() caller: Caller, @Body() body: ProbeRequest) {
+    const { receive_address, energy } = body;
+    return { receive_address, energy, key: readIdempotencyKey(caller), waitSec: readWait(caller) };
   }
 
   @Get('things')
@@ -160,7 +165,7 @@ export async function openDoor(databaseUrl: string, env: Record<string, string> 
       keepSaid('metrics', await app.get(Metrics).registry.metrics());
       serverOf(app).closeAllConnections();
       await app.close();
-      await database.source.destroy();
+      if (database.source.isInitialized) await database.source.destroy();
     },
   };
 }

@@ -1,5 +1,5 @@
 /** The paths of accounts: activating one on chain, and the project's balance. */
-import { Controller, Get, HttpCode, Post, Res } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Post, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { Ledger } from '../billing/ledger.js';
 import { invariant } from '../domain/errors.js';
@@ -8,17 +8,14 @@ import { takePurchaseKey } from '../http/pipeline/idempotency-key.js';
 import { Describe } from '../http/openapi/openapi.js';
 import { readWait } from '../http/pipeline/prefer.js';
 import { RouteOptionsOf } from '../http/pipeline/route-options.js';
-import { readBody } from '../http/body/validation.js';
 import { answerOrder } from '../orders/order-answer.js';
 import type { OrderBody } from '../orders/orders.dto.js';
-import { activationSchema, balanceBody, type BalanceBody } from './accounts.dto.js';
+import { ActivationRequest, balanceBody, type BalanceBody } from './accounts.dto.js';
 import { describeActivation, describeBalance } from './accounts.openapi.js';
 import { ActivationService } from './activation.service.js';
 
 @Controller('v1')
 export class AccountsController {
-  private readonly schema = activationSchema();
-
   constructor(
     private readonly activation: ActivationService,
     private readonly ledger: Ledger,
@@ -28,8 +25,11 @@ export class AccountsController {
   @Describe(describeActivation)
   @RouteOptionsOf({ isPurchase: true })
   @HttpCode(202)
-  async activate(@Caller() caller: Caller, @Res({ passthrough: true }) response: Response): Promise<OrderBody> {
-    const { address } = readBody(caller, this.schema);
+  async activate(
+    @Caller() caller: Caller,
+    @Body() { address }: ActivationRequest,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<OrderBody> {
     const key = takePurchaseKey(caller, response);
     const context = { project: caller.project, key, requestId: caller.requestId, waitSec: readWait(caller) };
     return answerOrder(response, await this.activation.create(address, context));

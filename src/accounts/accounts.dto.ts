@@ -1,12 +1,12 @@
 /** The bodies of accounts (Contract 7). */
 import type { Balance } from '../billing/ledger.js';
-import { bodySchema, required } from '../http/body/validation.js';
+import { IsTronAddress } from '../http/body/member-rules.js';
 import { usdBalanceOf } from '../domain/conversion.js';
 import { toJsonInteger } from '../domain/units.js';
-import { addressRule } from '../orders/orders.dto.js';
 
-export function activationSchema() {
-  return bodySchema({ address: required(addressRule('The address to activate.')) });
+export class ActivationRequest {
+  @IsTronAddress('The address to activate.')
+  declare readonly address: string;
 }
 
 export interface BalanceBody {

@@ -9,7 +9,7 @@ import {
   type Operation,
 } from '../http/openapi/openapi.js';
 import { PURCHASE_PARAMETERS, purchaseAnswers } from '../orders/order.openapi.js';
-import { activationSchema, type BalanceBody } from './accounts.dto.js';
+import { ActivationRequest, type BalanceBody } from './accounts.dto.js';
 
 const BALANCE_ANSWER = answerSchema<BalanceBody>({
   credits_balance: always(integerSchema('The balance in credits; negative in debt.', 50_000_000)),
@@ -32,7 +32,7 @@ export function describeActivation(): Operation {
     parameters: PURCHASE_PARAMETERS,
     request: {
       schemaName: 'ActivationRequest',
-      schema: activationSchema().openApi,
+      type: ActivationRequest,
       examples: { activation: { address: 'TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF' } },
     },
     answers: purchaseAnswers('activation'),

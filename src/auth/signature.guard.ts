@@ -14,6 +14,7 @@ import { AddressList, sourceAddressOf } from '../http/pipeline/source-address.js
 import { BadSignatures } from './bad-signatures.js';
 import { DUMMY_KEY, ProjectDirectory, type Entry, type KnownProject } from '../projects/project-directory.js';
 import { verifySignature } from './signature.js';
+import { plainOf } from '../http/body/plain-values.js';
 import type { StrictBody } from '../http/body/strict-json.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -63,6 +64,7 @@ export class SignatureGuard implements CanActivate {
       sourceAddress: source,
       rawHeaders: request.rawHeaders,
     };
+    if (body !== undefined) request.body = plainOf(body.root);
     if (project.record.isFrozen) {
       throw new ApiError('PROJECT_FROZEN', 'This project is frozen; unfreeze it on the platform.');
     }

@@ -1,5 +1,4 @@
 /** What the paths of orders take and give, for the documentation (Contract 6). */
-import type { Config } from '../config/config.js';
 import {
   addressSchema,
   always,
@@ -9,12 +8,11 @@ import {
   sometimes,
   textSchema,
   timeSchema,
-  type JsonSchema,
   type Operation,
-  type SaleBounds,
   type Parameter,
 } from '../http/openapi/openapi.js';
-import { orderSchema, type Compensation, type Delegation, type OrderBody } from './orders.dto.js';
+import type { JsonSchema } from '../http/body/member-rules.js';
+import { OrderListQuery, OrderRequest, type Compensation, type Delegation, type OrderBody } from './orders.dto.js';
 import type { OrderPage } from './orders.service.js';
 import { ORDER_STATUSES } from '../domain/order-state.js';
 
@@ -182,7 +180,7 @@ export function purchaseAnswers(kind: 'rental' | 'activation'): Operation['answe
   };
 }
 
-export function describeOrder(config: Config, sale: SaleBounds): Operation {
+export function describeOrder(): Operation {
   const { receive_address } = RENTAL;
   return {
     operationId: 'createOrder',
@@ -194,7 +192,7 @@ export function describeOrder(config: Config, sale: SaleBounds): Operation {
     parameters: PURCHASE_PARAMETERS,
     request: {
       schemaName: 'OrderRequest',
-      schema: orderSchema(config.sales, sale).openApi,
+      type: OrderRequest,
       examples: {
         quoted: { quote_ref: 'AdWk1mYwZ3h2c0Y5bXJ2a2V4YW1wbGUtcmVmLW5vdC1yZWRlZW1hYmxl' },
         direct: { receive_address, energy: 65_000, duration_sec: 3600 },
@@ -258,21 +256,7 @@ export function describeOrderList(): Operation {
     tag: 'Orders',
     summary: 'List orders, newest first',
     description: 'Page by page; a cursor stays valid while new orders arrive.',
-    parameters: [
-      {
-        name: 'status',
-        in: 'query',
-        description: 'Only orders in this status.',
-        schema: { type: 'string', enum: ORDER_STATUSES },
-      },
-      {
-        name: 'limit',
-        in: 'query',
-        description: 'Orders per page.',
-        schema: { type: 'integer', minimum: 1, maximum: 100, default: 20 },
-      },
-      { name: 'cursor', in: 'query', description: 'Where the page begins.', schema: { type: 'string' } },
-    ],
+    query: OrderListQuery,
     answers: {
       200: {
         description: 'A page.',

@@ -1,40 +1,34 @@
 /** The paths of orders. No logic: reads the request, asks the service, sets status and headers. */
-import { Controller, Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
-import type { Request, Response } from 'express';
-import { Config } from '../config/config.js';
+import { Body, Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
+import type { Response } from 'express';
 import { ApiError } from '../domain/errors.js';
+import { toJsonInteger } from '../domain/units.js';
+import { LIMIT_DEFAULT } from '../http/body/page-query.js';
 import { Caller } from '../http/pipeline/request-context.js';
 import { takePurchaseKey } from '../http/pipeline/idempotency-key.js';
-import { Describe, SaleBounds } from '../http/openapi/openapi.js';
+import { Describe } from '../http/openapi/openapi.js';
 import { readWait } from '../http/pipeline/prefer.js';
 import { RouteOptionsOf } from '../http/pipeline/route-options.js';
-import { readBody } from '../http/body/validation.js';
-import { readListQuery } from './list-query.js';
 import { describeOrder, describeOrderList, describeOrderRead } from './order.openapi.js';
 import { answerOrder } from './order-answer.js';
-import { orderSchema, type OrderBody } from './orders.dto.js';
-import { OrdersService, type OrderPage } from './orders.service.js';
+import { OrderListQuery, OrderRequest, type OrderBody } from './orders.dto.js';
+import { OrdersService, readCursor, type OrderPage } from './orders.service.js';
 
 const KEY = /^[\x20-\x7e]{1,255}$/;
 
 @Controller('v1/orders')
 export class OrdersController {
-  private readonly schema: ReturnType<typeof orderSchema>;
-
-  constructor(
-    private readonly orders: OrdersService,
-    config: Config,
-    sale: SaleBounds,
-  ) {
-    this.schema = orderSchema(config.sales, sale);
-  }
+  constructor(private readonly orders: OrdersService) {}
 
   @Post()
   @Describe(describeOrder)
   @RouteOptionsOf({ isPurchase: true })
   @HttpCode(202)
-  async create(@Caller() caller: Caller, @Res({ passthrough: true }) response: Response): Promise<OrderBody> {
-    const request = readBody(caller, this.schema);
+  async create(
+    @Caller() caller: Caller,
+    @Body() request: OrderRequest,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<OrderBody> {
     const key = takePurchaseKey(caller, response);
     const context = { project: caller.project, key, requestId: caller.requestId, waitSec: readWait(caller) };
     return answerOrder(response, await this.orders.create(request, context));
@@ -42,9 +36,9 @@ export class OrdersController {
 
   @Get()
   @Describe(describeOrderList)
-  async list(@Caller() caller: Caller, @Req() request: Request): Promise<OrderPage> {
-    const { status, limit, beforeId } = readListQuery(request.url);
-    return this.orders.list(caller.project.id, status, limit, beforeId);
+  async list(@Caller() { project }: Caller, @Query() { status, limit, cursor }: OrderListQuery): Promise<OrderPage> {
+    const beforeId = cursor === undefined ? undefined : readCursor(cursor);
+    return this.orders.list(project.id, status, toJsonInteger(BigInt(limit ?? LIMIT_DEFAULT)), beforeId);
   }
 
   /** The key arrives percent-decoded by the router; a plus is a plus. */

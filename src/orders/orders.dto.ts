@@ -1,47 +1,39 @@
 /** The body of an order as callers send it and as they get it back (Contract 6). snake_case lives here and in SQL alone. */
-import { isAddress } from '../chain/address.js';
-import type { Config } from '../config/config.js';
-import type { SaleBounds } from '../http/openapi/openapi.js';
-import { bodySchema, integer, optional, text, type BodyOf } from '../http/body/validation.js';
+import { IsText, IsTronAddress, Optional, Parameter } from '../http/body/member-rules.js';
+import { PageQuery } from '../http/body/page-query.js';
 import { rateText, trxOf, usdOfCredits } from '../domain/conversion.js';
 import { toJsonInteger, type Credits, type RateE8 } from '../domain/units.js';
-import { durationRule } from '../quotes/quote.dto.js';
+import { IsDuration, IsEnergy } from '../quotes/quote.dto.js';
 import type { CompensationRow, LegRow, OrderRow } from './order-rows.js';
-import type { OrderKind, OrderStatus } from '../domain/order-state.js';
+import { ORDER_STATUSES, type OrderKind, type OrderStatus } from '../domain/order-state.js';
 
-const ADDRESS_LENGTH = 34;
-const REF_LENGTH_MAX = 512;
+export class OrderRequest {
+  @Optional()
+  @IsTronAddress('Who receives the energy: the sender of the upcoming transfer. May be left out with a quote_ref.')
+  declare readonly receive_address?: string;
 
-/** A TRON address in base58check form. */
-export const addressRule = (description: string) =>
-  text({
-    maxLength: ADDRESS_LENGTH,
-    check: (value) => (isAddress(value) ? undefined : 'must be a TRON address (T…, base58check)'),
-    openApi: { pattern: '^T[1-9A-HJ-NP-Za-km-z]{33}$' },
-    description,
-  });
+  @Optional()
+  @IsEnergy('Sized by the service when left out. Small amounts may not be worth renting, as with quotes.')
+  declare readonly energy?: number;
 
-/** Bounds are settings, so the schema is made once at start. */
-export function orderSchema(sales: Config['sales'], sale: SaleBounds) {
-  return bodySchema({
-    receive_address: optional(
-      addressRule('Who receives the energy: the sender of the upcoming transfer. May be left out with a quote_ref.'),
-    ),
-    energy: optional(
-      integer({
-        min: sales.energyMin,
-        max: sales.energyMax,
-        description: 'Sized by the service when left out. Small amounts may not be worth renting, as with quotes.',
-      }),
-    ),
-    duration_sec: optional(durationRule(sales, sale, false)),
-    quote_ref: optional(
-      text({ maxLength: REF_LENGTH_MAX, description: 'A quote to redeem, exactly once, at its price.' }),
-    ),
-  });
+  @Optional()
+  @IsDuration({ isLongJudged: false })
+  declare readonly duration_sec?: number;
+
+  @Optional()
+  @IsText({ maxLength: 512, description: 'A quote to redeem, exactly once, at its price.' })
+  declare readonly quote_ref?: string;
 }
 
-export type OrderRequest = BodyOf<ReturnType<typeof orderSchema>>;
+export class OrderListQuery extends PageQuery {
+  @Parameter({
+    name: 'isStatus',
+    faultOf: (value) =>
+      ORDER_STATUSES.some((known) => known === value) ? undefined : `must be one of ${ORDER_STATUSES.join(', ')}`,
+    openApi: () => ({ type: 'string', enum: ORDER_STATUSES, description: 'Only orders in this status.' }),
+  })
+  declare readonly status?: OrderStatus;
+}
 
 export interface Delegation {
   readonly owner_address: string;

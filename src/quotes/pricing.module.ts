@@ -1,7 +1,7 @@
 /** Wires pricing without its endpoint: what the API and the worker share. Needs the platform's providers. */
 import { Module } from '@nestjs/common';
 import { Rates } from '../billing/rates.js';
-import { SaleBounds } from '../http/openapi/openapi.js';
+import { SaleBounds } from '../http/body/member-rules.js';
 import { Market } from './market.js';
 import { QuotesService } from './quotes.service.js';
 import { Receivers } from './receivers.js';

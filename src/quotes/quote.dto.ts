@@ -1,51 +1,29 @@
 /** Quotes as callers ask for them and as they get them (Spec 2.1, 4.1). snake_case lives here alone. */
-import { isAddress } from '../chain/address.js';
-import type { Config } from '../config/config.js';
-import type { SaleBounds } from '../http/openapi/openapi.js';
-import {
-  Wrong,
-  bodySchema,
-  integer,
-  optional,
-  required,
-  text,
-  type BodyOf,
-  type Rule,
-} from '../http/body/validation.js';
+import { IsInteger, IsTronAddress, Member, Optional } from '../http/body/member-rules.js';
 import { decimal, rateText, trxOf, usdMicros } from '../domain/conversion.js';
 import { toJsonInteger } from '../domain/units.js';
 import { DEFAULT_DURATION_SEC } from '../domain/price.js';
 import type { IssuedQuote } from './quotes.service.js';
 import type { RecipientState } from '../domain/sizing.js';
 
-const ADDRESS_LENGTH = 34;
-
-/** A TRON address in base58check form. */
-export function addressRule(description: string): Rule<string> {
-  return text({
-    maxLength: ADDRESS_LENGTH,
-    check: (value) => (isAddress(value) ? undefined : 'must be a TRON address (T…, base58check)'),
-    openApi: { pattern: '^T[1-9A-HJ-NP-Za-km-z]{33}$', examples: ['TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF'] },
-    description,
-  });
-}
+/** Energy that a caller names, within the settings. */
+export const IsEnergy = (description: string) =>
+  IsInteger(({ sales }) => ({ min: sales.energyMin, max: sales.energyMax }), description);
 
 /**
  * Seconds of rental, from the setting to the longest price row of the moment. `isLongJudged` false leaves what is too
  * long to the pricing: a replay comes before it, and the table may have been longer then.
  */
-export function durationRule({ durationMinSec }: Config['sales'], sale: SaleBounds, isLongJudged = true): Rule<number> {
-  const rule = integer({ min: durationMinSec });
-  const { longestSec } = sale;
-  return {
-    read: (node) => {
-      const value = rule.read(node);
-      const longest = sale.longestSec;
-      if (!(value instanceof Wrong) && (!isLongJudged || longest === undefined || value <= longest)) return value;
-      const upTo = longest === undefined ? 'on' : `to ${longest.toString()}`;
-      return new Wrong(`must be an integer of seconds from ${durationMinSec.toString()} ${upTo}, written with digits`);
+export const IsDuration = ({ isLongJudged = true } = {}) =>
+  Member({
+    name: 'isDuration',
+    faultOf: (value, { sales: { durationMinSec }, sale: { longestSec } }) => {
+      const most = (isLongJudged ? longestSec : undefined) ?? Number.MAX_SAFE_INTEGER;
+      if (typeof value === 'number' && value >= durationMinSec && value <= most) return undefined;
+      const upTo = longestSec === undefined ? 'on' : `to ${longestSec.toString()}`;
+      return `must be an integer of seconds from ${durationMinSec.toString()} ${upTo}, written with digits`;
     },
-    openApi: {
+    openApi: ({ sales: { durationMinSec }, sale: { longestSec } }) => ({
       type: 'integer',
       format: 'int32',
       minimum: durationMinSec,
@@ -53,30 +31,24 @@ export function durationRule({ durationMinSec }: Config['sales'], sale: SaleBoun
       default: DEFAULT_DURATION_SEC,
       description: 'Seconds of rental, at most the longest that is on sale.',
       examples: [3600],
-    },
-  };
-}
-
-/** Bounds are settings and prices; the schema is made once at start, and judges by the prices of the moment. */
-export function quoteSchema(sales: Config['sales'], sale: SaleBounds) {
-  return bodySchema({
-    receive_address: required(
-      addressRule('Who will spend the energy: the sender of the upcoming transfer, not the token recipient.'),
-    ),
-    energy: optional(
-      integer({
-        min: sales.energyMin,
-        max: sales.energyMax,
-        description:
-          'The exact need, if it is known. Left out, the service reads the receiver and sizes the order. Every rental has ' +
-          'a least price, so that small amounts are not worth renting: the refusal names the smallest that is.',
-      }),
-    ),
-    duration_sec: optional(durationRule(sales, sale)),
+    }),
   });
-}
 
-export type QuoteRequest = BodyOf<ReturnType<typeof quoteSchema>>;
+export class QuoteRequest {
+  @IsTronAddress('Who will spend the energy: the sender of the upcoming transfer, not the token recipient.')
+  declare readonly receive_address: string;
+
+  @Optional()
+  @IsEnergy(
+    'The exact need, if it is known. Left out, the service reads the receiver and sizes the order. Every rental has ' +
+      'a least price, so that small amounts are not worth renting: the refusal names the smallest that is.',
+  )
+  declare readonly energy?: number;
+
+  @Optional()
+  @IsDuration()
+  declare readonly duration_sec?: number;
+}
 
 /** A quote as it is answered: what does not apply is absent, never null. */
 export interface QuoteBody {

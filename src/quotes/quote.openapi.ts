@@ -1,5 +1,4 @@
 /** What POST /v1/quotes takes and gives, for the documentation (Spec 2.1, 4.1). */
-import type { Config } from '../config/config.js';
 import {
   addressSchema,
   always,
@@ -10,11 +9,10 @@ import {
   textSchema,
   timeSchema,
   type Operation,
-  type SaleBounds,
 } from '../http/openapi/openapi.js';
 import { burnPrice, creditsOf } from '../domain/conversion.js';
 import { energy, rateE8, sun } from '../domain/units.js';
-import { quoteBody, quoteSchema, type QuoteBody } from './quote.dto.js';
+import { QuoteRequest, quoteBody, type QuoteBody } from './quote.dto.js';
 
 export const QUOTE_ANSWER = answerSchema<QuoteBody>({
   ref: always(
@@ -78,7 +76,7 @@ export function exampleQuote(amount: number): QuoteBody {
   });
 }
 
-export function describeQuote(config: Config, sale: SaleBounds): Operation {
+export function describeQuote(): Operation {
   const example = exampleQuote(65_000);
   const { receive_address } = example;
   return {
@@ -90,7 +88,7 @@ export function describeQuote(config: Config, sale: SaleBounds): Operation {
       'read on chain and the order sized for one transfer of the reference token. Shares the budget of simulations.',
     request: {
       schemaName: 'QuoteRequest',
-      schema: quoteSchema(config.sales, sale).openApi,
+      type: QuoteRequest,
       examples: {
         sized: { receive_address },
         named: { receive_address, energy: example.energy, duration_sec: example.duration_sec },

@@ -5,7 +5,7 @@
 import { Injectable, type BeforeApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { monotonicMs, nowMs, withDeadline } from '../base/clock.js';
 import { ApiError } from '../domain/errors.js';
-import type { SaleBounds } from '../http/openapi/openapi.js';
+import type { SaleBounds } from '../http/body/member-rules.js';
 import { Log } from '../observability/logger.js';
 import { sun, type Sun } from '../domain/units.js';
 import { Repeater } from '../base/repeat.js';

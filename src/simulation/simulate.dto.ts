@@ -1,10 +1,8 @@
 /** Simulations as callers ask for them and as they get them (Spec 2.2, 4.2; Contract 5). snake_case lives here alone. */
 import type { ContractCall } from '../chain/contract-call.js';
-import type { Config } from '../config/config.js';
 import { invalidField, type ErrorCode } from '../domain/errors.js';
-import type { SaleBounds } from '../http/openapi/openapi.js';
-import { bodySchema, flag, integer, optional, required, text, type BodyOf } from '../http/body/validation.js';
-import { addressRule, durationRule, type QuoteBody } from '../quotes/quote.dto.js';
+import { IsFlag, IsInteger, IsText, IsTronAddress, Optional } from '../http/body/member-rules.js';
+import { IsDuration, type QuoteBody } from '../quotes/quote.dto.js';
 import { SelectorFault, readSelector } from './selector.js';
 
 /** The body is limited before; this only bounds the message. */
@@ -12,8 +10,8 @@ const HEX_LENGTH_MAX = 131_072;
 const SELECTOR_LENGTH_MAX = 1024;
 const HEX = /^(?:0x)?(?:[0-9a-fA-F]{2})*$/;
 
-const hexRule = (description: string, minLength: number, example: string) =>
-  text({
+const IsHex = (description: string, minLength: 0 | 1, example: string) =>
+  IsText({
     minLength,
     maxLength: HEX_LENGTH_MAX,
     check: (value) => (HEX.test(value) ? undefined : 'must be hex digits, two for each byte'),
@@ -24,38 +22,49 @@ const hexRule = (description: string, minLength: number, example: string) =>
 export const EXAMPLE_PARAMETER =
   '000000000000000000000000681e3bac3840f7840162717c978567c84b38e93c0000000000000000000000000000000000000000000000000000000000000005';
 
-export function simulateSchema(sales: Config['sales'], sale: SaleBounds) {
-  return bodySchema({
-    owner_address: required(addressRule('The sender: who will spend the energy. It need not hold any.')),
-    contract_address: required(addressRule('The contract that is called.')),
-    function_selector: optional(
-      text({
-        maxLength: SELECTOR_LENGTH_MAX,
-        check: (value) => {
-          const read = readSelector(value);
-          return read instanceof SelectorFault ? read.msg : undefined;
-        },
-        openApi: { examples: ['transfer(address,uint256)'] },
-        description: 'The function as name(type,type). Required unless data is sent.',
-      }),
-    ),
-    parameter: optional(
-      hexRule(
-        'ABI-encoded arguments in hex. Goes with function_selector; may be left out when it takes none.',
-        0,
-        EXAMPLE_PARAMETER,
-      ),
-    ),
-    data: optional(
-      hexRule('Raw calldata in hex, instead of function_selector and parameter.', 1, `a9059cbb${EXAMPLE_PARAMETER}`),
-    ),
-    call_value: optional(integer({ min: 0, description: 'Sun sent with the call; zero for a token transfer.' })),
-    duration_sec: optional(durationRule(sales, sale)),
-    quote: optional(flag('True: the answer carries a redeemable quote for energy_needed.')),
-  });
-}
+export class SimulateRequest {
+  @IsTronAddress('The sender: who will spend the energy. It need not hold any.')
+  declare readonly owner_address: string;
 
-export type SimulateRequest = BodyOf<ReturnType<typeof simulateSchema>>;
+  @IsTronAddress('The contract that is called.')
+  declare readonly contract_address: string;
+
+  @Optional()
+  @IsText({
+    maxLength: SELECTOR_LENGTH_MAX,
+    check: (value) => {
+      const read = readSelector(value);
+      return read instanceof SelectorFault ? read.msg : undefined;
+    },
+    openApi: { examples: ['transfer(address,uint256)'] },
+    description: 'The function as name(type,type). Required unless data is sent.',
+  })
+  declare readonly function_selector?: string;
+
+  @Optional()
+  @IsHex(
+    'ABI-encoded arguments in hex. Goes with function_selector; may be left out when it takes none.',
+    0,
+    EXAMPLE_PARAMETER,
+  )
+  declare readonly parameter?: string;
+
+  @Optional()
+  @IsHex('Raw calldata in hex, instead of function_selector and parameter.', 1, `a9059cbb${EXAMPLE_PARAMETER}`)
+  declare readonly data?: string;
+
+  @Optional()
+  @IsInteger(() => ({ min: 0, max: Number.MAX_SAFE_INTEGER }), 'Sun sent with the call; zero for a token transfer.')
+  declare readonly call_value?: number;
+
+  @Optional()
+  @IsDuration()
+  declare readonly duration_sec?: number;
+
+  @Optional()
+  @IsFlag('True: the answer carries a redeemable quote for energy_needed.')
+  declare readonly quote?: boolean;
+}
 
 const withoutPrefix = (hex: string): string => (hex.startsWith('0x') ? hex.slice(2) : hex);
 

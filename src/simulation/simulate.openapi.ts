@@ -1,5 +1,4 @@
 /** What POST /v1/simulate takes and gives, for the documentation (Spec 2.2, 4.2; Contract 5). */
-import type { Config } from '../config/config.js';
 import { HTTP_STATUS } from '../domain/errors.js';
 import {
   always,
@@ -9,10 +8,9 @@ import {
   sometimes,
   textSchema,
   type Operation,
-  type SaleBounds,
 } from '../http/openapi/openapi.js';
 import { QUOTE_ANSWER, exampleQuote } from '../quotes/quote.openapi.js';
-import { EXAMPLE_PARAMETER, simulateSchema, type SimulationBody } from './simulate.dto.js';
+import { EXAMPLE_PARAMETER, SimulateRequest, type SimulationBody } from './simulate.dto.js';
 
 const yes = (description: string) => ({ type: 'boolean', const: true, description });
 
@@ -57,7 +55,7 @@ const SUCCESS: SimulationBody = {
   fee_limit_sun: 1_412_600,
 };
 
-export function describeSimulate(config: Config, sale: SaleBounds): Operation {
+export function describeSimulate(): Operation {
   const call = {
     owner_address: 'TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF',
     contract_address: 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t',
@@ -71,7 +69,7 @@ export function describeSimulate(config: Config, sale: SaleBounds): Operation {
       'A call that would fail is an answer (200), not an error. Shares the budget of quotes.',
     request: {
       schemaName: 'SimulateRequest',
-      schema: simulateSchema(config.sales, sale).openApi,
+      type: SimulateRequest,
       examples: {
         selector: { ...call, function_selector: 'transfer(address,uint256)', parameter: EXAMPLE_PARAMETER },
         data: { ...call, data: `a9059cbb${EXAMPLE_PARAMETER}`, quote: true },

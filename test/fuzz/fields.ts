@@ -6,7 +6,9 @@ import { readStrictJson } from '../../src/http/body/strict-json.js';
 import { ApiError } from '../../src/domain/errors.js';
 import { readIdempotencyKey } from '../../src/http/pipeline/idempotency-key.js';
 import { readWait } from '../../src/http/pipeline/prefer.js';
-import { bodySchema, integer, optional, readBody } from '../../src/http/body/validation.js';
+import { IsInteger, Optional, type RequestLimits } from '../../src/http/body/member-rules.js';
+import { plainOf } from '../../src/http/body/plain-values.js';
+import { RequestPipe } from '../../src/http/body/request.pipe.js';
 import type { Caller } from '../../src/http/pipeline/request-context.js';
 import type { Counts } from './json.js';
 
@@ -86,10 +88,16 @@ export function checkAddresses(runs: number, seed: number): Counts {
   return counts;
 }
 
-const SCHEMA = bodySchema({ energy: optional(integer({ min: 1000, max: 100_000_000 })) });
+class EnergyRequest {
+  @Optional()
+  @IsInteger(() => ({ min: 1000, max: 100_000_000 }), 'Energy.')
+  declare readonly energy?: number;
+}
+
+const pipe = new RequestPipe({} as RequestLimits);
 
 /** An integer is taken exactly when it is written as one and lies within its bounds. */
-export function checkIntegers(runs: number, seed: number): Counts {
+export async function checkIntegers(runs: number, seed: number): Promise<Counts> {
   const counts: Counts = { taken: 0, refused: 0 };
   const literal = fc.oneof(
     fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }).map(String),
@@ -100,12 +108,14 @@ export function checkIntegers(runs: number, seed: number): Counts {
       .map(([value, suffix]) => (suffix === '"' ? `"${value.toString()}"` : `${value.toString()}${suffix}`)),
     fc.constantFrom('true', '[]', '{}', '-0', '0', '""'),
   );
-  fc.assert(
-    fc.property(literal, (written) => {
+  await fc.assert(
+    fc.asyncProperty(literal, async (written) => {
       const expected = /^[1-9]\d*$/.test(written) && BigInt(written) >= 1000n && BigInt(written) <= 100_000_000n;
       let taken: number | undefined;
       try {
-        taken = readBody({ body: readStrictJson(Buffer.from(`{"energy":${written}}`)) }, SCHEMA).energy;
+        const { root } = readStrictJson(Buffer.from(`{"energy":${written}}`));
+        const request: unknown = await pipe.transform(plainOf(root), { type: 'body', metatype: EnergyRequest });
+        taken = (request as EnergyRequest).energy;
       } catch (error) {
         if (!(error instanceof ApiError && error.code === 'INVALID_REQUEST')) throw error;
       }

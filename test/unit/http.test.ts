@@ -13,21 +13,43 @@ import { Metrics } from '../../src/observability/metrics.js';
 import { readWait } from '../../src/http/pipeline/prefer.js';
 import { RouteTable, type Route } from '../../src/http/pipeline/routes.js';
 import { AddressList } from '../../src/http/pipeline/source-address.js';
-import { bodySchema, flag, integer, optional, readBody, required, text } from '../../src/http/body/validation.js';
+import { IsFlag, IsInteger, IsText, Optional, membersOf } from '../../src/http/body/member-rules.js';
+import { plainOf } from '../../src/http/body/plain-values.js';
+import { RequestPipe } from '../../src/http/body/request.pipe.js';
 import { send } from '../client.js';
 import { settings } from '../operator.js';
 
-const SCHEMA = bodySchema({
-  name: required(text({ maxLength: 5, check: (value) => (value === 'no' ? 'must not be no' : undefined) })),
-  count: optional(integer({ min: 0 })),
-  isOn: optional(flag('Whether it is on.')),
-});
+class ExampleRequest {
+  @IsText({
+    maxLength: 5,
+    check: (value) => (value === 'no' ? 'must not be no' : undefined),
+    description: 'Its name.',
+  })
+  declare readonly name: string;
 
-const read = (body: string) => readBody({ body: readStrictJson(Buffer.from(body)) }, SCHEMA);
+  @Optional()
+  @IsInteger(() => ({ min: 0, max: Number.MAX_SAFE_INTEGER }), 'How many.')
+  declare readonly count?: number;
 
-function faultsOf(body: string): readonly FieldFault[] {
+  @Optional()
+  @IsFlag('Whether it is on.')
+  declare readonly is_on?: boolean;
+}
+
+class BoundedRequest {
+  @IsInteger(({ sales }) => ({ min: 1000, max: sales.energyMax }), 'Energy.')
+  declare readonly energy: number;
+}
+
+const LIMITS = { sales: readConfig(settings('postgres://127.0.0.1/x')).sales, sale: { longestSec: undefined } };
+const pipe = new RequestPipe(LIMITS);
+
+const read = async (body: string): Promise<unknown> =>
+  pipe.transform(plainOf(readStrictJson(Buffer.from(body)).root), { type: 'body', metatype: ExampleRequest });
+
+async function faultsOf(body: string): Promise<readonly FieldFault[]> {
   try {
-    read(body);
+    await read(body);
     return [];
   } catch (error) {
     if (!(error instanceof ApiError && error.code === 'INVALID_REQUEST')) throw error;
@@ -35,12 +57,14 @@ function faultsOf(body: string): readonly FieldFault[] {
   }
 }
 
-describe('a body schema', () => {
-  test('reads what it declares, typed, with undefined for what is absent', () => {
-    const body = read('{"name":"a","count":9007199254740991,"isOn":false}');
-    const typed: { name: string; count: number | undefined; isOn: boolean | undefined } = body;
-    expect(typed).toEqual({ name: 'a', count: Number.MAX_SAFE_INTEGER, isOn: false });
-    expect(read('{"name":"a","count":null}')).toEqual({ name: 'a', count: undefined, isOn: undefined });
+describe('a request body', () => {
+  test('comes as its class, with undefined for what is null and nothing for what is absent', async () => {
+    const body = await read('{"name":"a","count":9007199254740991,"is_on":false}');
+    expect(body).toBeInstanceOf(ExampleRequest);
+    expect(body).toEqual({ name: 'a', count: Number.MAX_SAFE_INTEGER, is_on: false });
+    expect(await read('{"name":"a","count":null}')).toStrictEqual(
+      Object.assign(new ExampleRequest(), { name: 'a', count: undefined }),
+    );
   });
 
   test.each([
@@ -55,25 +79,42 @@ describe('a body schema', () => {
     ['{"name":"a","count":1e3}', 'count', 'must be an integer from 0 to 9007199254740991, written with digits alone'],
     ['{"name":"a","count":-1}', 'count', 'must be an integer from 0 to 9007199254740991, written with digits alone'],
     ['{"name":"a","count":true}', 'count', 'must be an integer from 0 to 9007199254740991'],
-    ['{"name":"a","isOn":"true"}', 'isOn', 'must be true or false'],
-    ['{"name":"a","isOn":1}', 'isOn', 'must be true or false'],
+    ['{"name":"a","is_on":"true"}', 'is_on', 'must be true or false'],
+    ['{"name":"a","is_on":1}', 'is_on', 'must be true or false'],
     ['{"name":"a","Name":"b"}', 'Name', 'is not a member of this request'],
     ['{"name":"a","hasOwnProperty":null}', 'hasOwnProperty', 'is not a member of this request'],
-  ])('refuses %s', (body, field, msg) => {
-    expect(faultsOf(body)).toEqual([{ field, msg }]);
+  ])('refuses %s', async (body, field, msg) => {
+    expect(await faultsOf(body)).toEqual([{ field, msg }]);
   });
 
-  test('describes itself to OpenAPI', () => {
-    expect(SCHEMA.openApi).toEqual({
-      type: 'object',
-      additionalProperties: false,
-      required: ['name'],
-      properties: {
-        name: { type: 'string', minLength: 1, maxLength: 5 },
-        count: { type: 'integer', format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
-        isOn: { type: 'boolean', description: 'Whether it is on.' },
-      },
-    });
+  test('is judged by the limits of the application that received it, of several in one process', async () => {
+    const bounds = { type: 'body', metatype: BoundedRequest } as const;
+    const small = new RequestPipe({ ...LIMITS, sales: { ...LIMITS.sales, energyMax: 1000 } });
+    expect(await pipe.transform({ energy: 1001 }, bounds)).toEqual({ energy: 1001 });
+    await expect(small.transform({ energy: 1001 }, bounds)).rejects.toThrow(
+      'energy must be an integer from 1000 to 1000.',
+    );
+    expect(await pipe.transform({ energy: 1001 }, bounds)).toEqual({ energy: 1001 });
+  });
+
+  test('describes its members to OpenAPI, in their order', () => {
+    expect([...membersOf(ExampleRequest, LIMITS)]).toEqual([
+      ['name', { isOptional: false, schema: { type: 'string', minLength: 1, maxLength: 5, description: 'Its name.' } }],
+      [
+        'count',
+        {
+          isOptional: true,
+          schema: {
+            type: 'integer',
+            format: 'int64',
+            minimum: 0,
+            maximum: Number.MAX_SAFE_INTEGER,
+            description: 'How many.',
+          },
+        },
+      ],
+      ['is_on', { isOptional: true, schema: { type: 'boolean', description: 'Whether it is on.' } }],
+    ]);
   });
 });
 

@@ -3,7 +3,7 @@
  * elsewhere, so that the strictest content policy holds for it too.
  */
 import { createHash } from 'node:crypto';
-import type { JsonSchema } from './openapi.js';
+import type { JsonSchema } from '../body/member-rules.js';
 
 const STYLE = `body{font:15px/1.5 system-ui,sans-serif;margin:0 auto;max-width:60rem;padding:1rem;color:#1b1f24}
 h1,h2,h3,h4{line-height:1.2}h2{border-top:1px solid #d0d7de;margin-top:2.5rem;padding-top:1.5rem}

@@ -4,7 +4,8 @@ import { Controller, Get, Header, Res } from '@nestjs/common';
 import { ModuleRef, ModulesContainer } from '@nestjs/core';
 import type { Response } from 'express';
 import { Config } from '../../config/config.js';
-import { SaleBounds, describeApi, type JsonSchema } from './openapi.js';
+import { SaleBounds, type JsonSchema } from '../body/member-rules.js';
+import { describeApi } from './openapi.js';
 import { PAGE_POLICY, renderPage } from './openapi-page.js';
 import { RouteOptionsOf } from '../pipeline/route-options.js';
 import { routesIn } from '../pipeline/routes.js';
@@ -32,7 +33,8 @@ export class OpenApiController {
     // Prices are a feature's, which this layer doesn't import.
     const { longestSec } = this.parts.get(SaleBounds, { strict: false });
     if (this.document === undefined || this.document.longestSec !== longestSec) {
-      const json = describeApi(routesIn(this.modules).list(), this.config, { longestSec }, packageVersion());
+      const limits = { sales: this.config.sales, sale: { longestSec } };
+      const json = describeApi(routesIn(this.modules).list(), limits, packageVersion());
       this.document = { longestSec, json };
     }
     return this.document.json;

@@ -2,13 +2,12 @@
  * The description of the interface (OpenAPI 3.1), built from the controllers that answer it: every handler declares
  * what it takes and gives beside its code, and one without a declaration is a fault of the build.
  */
-import { SetMetadata } from '@nestjs/common';
+import { SetMetadata, type Type } from '@nestjs/common';
 import { HTTP_STATUS, invariant, type ErrorCode } from '../../domain/errors.js';
-import type { Config } from '../../config/config.js';
+import type { PageQuery } from '../body/page-query.js';
+import { membersOf, type JsonSchema, type RequestLimits } from '../body/member-rules.js';
 import { ERROR_MEANINGS } from './openapi-errors.js';
 import type { Route } from '../pipeline/routes.js';
-
-export type JsonSchema = Readonly<Record<string, unknown>>;
 
 export interface Parameter {
   readonly name: string;
@@ -34,9 +33,10 @@ export interface Operation {
   readonly summary: string;
   readonly description: string;
   readonly parameters?: readonly Parameter[];
+  readonly query?: Type<PageQuery>;
   readonly request?: {
     readonly schemaName: string;
-    readonly schema: JsonSchema;
+    readonly type: Type;
     readonly examples: Readonly<Record<string, unknown>>;
   };
   readonly answers: Readonly<Record<number, Answer>>;
@@ -46,15 +46,8 @@ export interface Operation {
 
 const OPERATION = 'http:operation';
 
-/** What is on sale just now, for the bounds that requests are judged by and the document names. */
-export abstract class SaleBounds {
-  /** The longest rental the price table sells, in seconds; undefined while the table was never read. */
-  abstract readonly longestSec: number | undefined;
-}
-
-/** Declares what a handler takes and gives; bounds are settings and prices, so the declaration gets them. */
-export const Describe = (describe: Describer) => SetMetadata(OPERATION, describe);
-type Describer = (config: Config, sale: SaleBounds) => Operation;
+/** Declares what a handler takes and gives. */
+export const Describe = (describe: () => Operation) => SetMetadata(OPERATION, describe);
 
 export interface Always {
   readonly presence: 'always';
@@ -159,15 +152,14 @@ Integers are written as integers; \`null\` equals absent for optional members; u
 sun, energy and credits are integers. 10 000 000 credits are one US dollar. Every answer carries \`X-Request-Id\`.`;
 
 /** The whole document, deterministic for one configuration and price table. Throws InvariantError for a route nobody described. */
-export function describeApi(routes: readonly Route[], config: Config, sale: SaleBounds, version: string): JsonSchema {
+export function describeApi(routes: readonly Route[], limits: RequestLimits, version: string): JsonSchema {
   const schemas: Record<string, JsonSchema> = { Error: ERROR_SCHEMA };
   const paths: Record<string, Record<string, JsonSchema>> = {};
   for (const route of routes.filter((candidate) => !candidate.isPublic)) {
-    const describe = Reflect.getMetadata(OPERATION, route.handler) as Describer | undefined;
+    const describe = Reflect.getMetadata(OPERATION, route.handler) as (() => Operation) | undefined;
     invariant(describe !== undefined, `${route.method} ${route.pattern} is described`);
-    const operation = describe(config, sale);
     const path = route.pattern.replace(/:([a-z_]+)/g, '{$1}');
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationObject(operation, route, schemas) };
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationObject(describe(), route, limits, schemas) };
   }
   return {
     openapi: '3.1.0',
@@ -194,19 +186,25 @@ function sorted<T>(record: Readonly<Record<string, T>>): Record<string, T> {
   return Object.fromEntries(Object.entries(record).sort(([one], [other]) => (one < other ? -1 : 1)));
 }
 
-function operationObject(operation: Operation, route: Route, schemas: Record<string, JsonSchema>): JsonSchema {
+function operationObject(
+  operation: Operation,
+  route: Route,
+  limits: RequestLimits,
+  schemas: Record<string, JsonSchema>,
+): JsonSchema {
   const { request } = operation;
+  const parameters = [...(operation.parameters ?? []), ...queryParameters(operation.query, limits)];
   const answers = Object.entries(operation.answers).map(([status, answer]) => {
     schemas[answer.schemaName] = answer.schema;
     return [status, answerObject(answer, route)] as const;
   });
-  if (request !== undefined) schemas[request.schemaName] = request.schema;
+  if (request !== undefined) schemas[request.schemaName] = requestSchema(request.type, limits);
   return {
     operationId: operation.operationId,
     tags: [operation.tag],
     summary: operation.summary,
     description: operation.description,
-    ...(operation.parameters !== undefined && { parameters: operation.parameters }),
+    ...(parameters.length > 0 && { parameters }),
     ...(request !== undefined && {
       requestBody: {
         required: true,
@@ -215,6 +213,31 @@ function operationObject(operation: Operation, route: Route, schemas: Record<str
     }),
     responses: Object.fromEntries([...answers, ...errorAnswers(operation, route)]),
   };
+}
+
+function requestSchema(type: Type, limits: RequestLimits): JsonSchema {
+  const members = [...membersOf(type, limits)];
+  const required = members.filter(([, { isOptional }]) => !isOptional).map(([name]) => name);
+  return {
+    type: 'object',
+    additionalProperties: false,
+    ...(required.length > 0 && { required }),
+    properties: Object.fromEntries(members.map(([name, { schema }]) => [name, schema])),
+  };
+}
+
+function queryParameters(type: Type<PageQuery> | undefined, limits: RequestLimits): Parameter[] {
+  if (type === undefined) return [];
+  return [...membersOf(type, limits)].map(
+    ([
+      name,
+      {
+        schema: { description, ...schema },
+      },
+    ]) => {
+      return { name, in: 'query', description: String(description), schema };
+    },
+  );
 }
 
 function content(schemaName: string, examples: Readonly<Record<string, unknown>>): JsonSchema {

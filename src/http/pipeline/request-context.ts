@@ -4,10 +4,8 @@
  *
  *   @Controller('v1/quotes')
  *   class QuotesController {
- *     private readonly schema = bodySchema({ receive_address: required(address()), energy: optional(integer(…)) });
- *     @Post() @HttpCode(200) @Door({ isRateLimited: true })
- *     create(@Caller() caller: Caller) {
- *       const body = readBody(caller, this.schema);      // 400 INVALID_REQUEST with details; fully typed
+ *     @Post() @HttpCode(200) @RouteOptionsOf({ isRateLimited: true })
+ *     create(@Caller() caller: Caller, @Body() body: QuoteRequest) {
  *       const key = readIdempotencyKey(caller);          // 400; undefined when absent
  *       const waitSec = readWait(caller);                // Prefer: wait=N, 0 when absent
  *     }

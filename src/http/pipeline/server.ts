@@ -10,6 +10,9 @@ import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import type { NextFunction, Request, Response } from 'express';
 import helmet from 'helmet';
+import { SaleBounds, type RequestLimits } from '../body/member-rules.js';
+import { readQuery } from '../body/plain-values.js';
+import { RequestPipe } from '../body/request.pipe.js';
 import { monotonicMs, sleep } from '../../base/clock.js';
 import { Config } from '../../config/config.js';
 import { ApiError } from '../../domain/errors.js';
@@ -86,9 +89,21 @@ function configureHttp(app: NestExpressApplication): void {
   app.set('case sensitive routing', true);
   app.set('strict routing', true);
   // A query string means nothing on a POST; where a GET takes one, it is flat.
-  app.set('query parser', 'simple');
+  app.set('query parser', readQuery);
+  app.useGlobalPipes(new RequestPipe(limitsOf(app)));
   app.useGlobalFilters(new ErrorFilter(log));
   app.use(frontOfDoor(app, log));
+}
+
+/** Prices are a feature's, which this layer doesn't import; they are looked for when the first request names a duration. */
+function limitsOf(app: NestExpressApplication): RequestLimits {
+  let sale: SaleBounds | undefined;
+  return {
+    sales: app.get<Config>(Config).sales,
+    get sale() {
+      return (sale ??= app.get<SaleBounds>(SaleBounds, { strict: false }));
+    },
+  };
 }
 
 /** What helmet puts on every answer of an API of JSON alone: nothing may be framed, loaded or sniffed from it. */
@@ -173,6 +188,8 @@ function findRoute(routes: RouteTable, request: Request) {
   }
   // HTTP/1.1 allows the absolute form; Express matches on the path alone.
   if (!request.url.startsWith('/')) request.url = request.url.replace(/^https?:\/\/[^/?#]*/i, '');
+  // A request has no fragment: a # in its query is a character of it, which Express would cut off.
+  if (request.url.includes('#')) request.url = request.url.replace(/\?.*/, (query) => query.replaceAll('#', '%23'));
   const methods = routes.find(request.url.split('?', 1)[0] ?? '');
   if (methods === undefined) throw new ApiError('NOT_FOUND', 'There is nothing at this path.');
   const route = methods.get(request.method);

@@ -1,0 +1,149 @@
+/**
+ * The decorators of request members: class-validator's, each with the sentence a caller reads and with what the
+ * OpenAPI document says of the member. Members are declared, not defined: a request then has the members that were
+ * sent, in their order, and no other.
+ */
+import { applyDecorators, type Type } from '@nestjs/common';
+import { Transform } from 'class-transformer';
+import { IsOptional, ValidateBy, ValidationTypes, getMetadataStorage, type ValidationArguments } from 'class-validator';
+import { isAddress } from '../../chain/address.js';
+import type { Config } from '../../config/config.js';
+import { invariant } from '../../domain/errors.js';
+
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** What is on sale just now, for the bounds that requests are judged by and the document names. */
+export abstract class SaleBounds {
+  /** The longest rental the price table sells, in seconds; undefined while the table was never read. */
+  abstract readonly longestSec: number | undefined;
+}
+
+/** The settings and prices that requests are judged by. */
+export interface RequestLimits {
+  readonly sales: Config['sales'];
+  readonly sale: SaleBounds;
+}
+
+interface MemberRule {
+  /** The constraint's name to class-validator. */
+  readonly name: string;
+  /** What is wrong with a value that was sent ("must be …"), or nothing. */
+  readonly faultOf: (value: unknown, limits: RequestLimits) => string | undefined;
+  readonly openApi: (limits: RequestLimits) => JsonSchema;
+}
+
+/** What each request is judged by: class-validator tells a constraint nothing of the application it is in. */
+export const LIMITS = new WeakMap<object, RequestLimits>();
+
+/** The decorator of a rule; a member without `Optional` must be there and not null. */
+export function Member({ name, faultOf, openApi }: MemberRule): PropertyDecorator {
+  const judge = (args?: ValidationArguments): string | undefined => {
+    if (args?.value === undefined) return 'is required';
+    if (args.value === null) return 'must not be null';
+    const limits = LIMITS.get(args.object);
+    invariant(limits !== undefined, 'the request pipe sets the limits of a request');
+    return faultOf(args.value, limits);
+  };
+  const validate = (_: unknown, args?: ValidationArguments) => judge(args) === undefined;
+  return ValidateBy(
+    { name, validator: { validate, defaultMessage: (args) => judge(args) ?? '' } },
+    { context: { openApi } },
+  );
+}
+
+/** May be left out, or null, which is the same. */
+export const Optional = () =>
+  applyDecorators(
+    IsOptional(),
+    Transform(({ value }: { value: unknown }) => value ?? undefined),
+  );
+
+/** A non-negative integer written as one; any other number comes as NaN. */
+export const IsInteger = (
+  boundsOf: (limits: RequestLimits) => { readonly min: number; readonly max: number },
+  description: string,
+) =>
+  Member({
+    name: 'isInteger',
+    faultOf: (value, limits) => {
+      const { min, max } = boundsOf(limits);
+      if (typeof value === 'number' && value >= min && value <= max) return undefined;
+      const bounds = `must be an integer from ${min.toString()} to ${max.toString()}`;
+      return Number.isNaN(value) ? `${bounds}, written with digits alone` : bounds;
+    },
+    openApi: (limits) => {
+      const { min: minimum, max: maximum } = boundsOf(limits);
+      return { type: 'integer', format: 'int64', minimum, maximum, description };
+    },
+  });
+
+interface TextRule {
+  readonly maxLength: number;
+  readonly minLength?: 0 | 1;
+  /** Says what is wrong with the text ("must be …"), or nothing. Runs after the lengths. */
+  readonly check?: (value: string) => string | undefined;
+  readonly openApi?: JsonSchema;
+  readonly description: string;
+}
+
+/** A string; lengths are in UTF-16 units, which class-validator's own `MaxLength` does not count. */
+export const IsText = ({ minLength = 1, maxLength, check, openApi, description }: TextRule) =>
+  Member({
+    name: 'isText',
+    faultOf: (value) => {
+      if (typeof value !== 'string') return 'must be a string';
+      if (value.length < minLength) return 'must not be empty';
+      if (value.length > maxLength) return `must have at most ${maxLength.toString()} characters`;
+      return check?.(value);
+    },
+    openApi: () => ({ type: 'string', minLength, maxLength, ...openApi, description }),
+  });
+
+/** A TRON address in base58check form. */
+export const IsTronAddress = (description: string) =>
+  IsText({
+    maxLength: 34,
+    check: (value) => (isAddress(value) ? undefined : 'must be a TRON address (T…, base58check)'),
+    openApi: { pattern: '^T[1-9A-HJ-NP-Za-km-z]{33}$', examples: ['TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF'] },
+    description,
+  });
+
+export const IsFlag = (description: string) =>
+  Member({
+    name: 'isFlag',
+    faultOf: (value) => (typeof value === 'boolean' ? undefined : 'must be true or false'),
+    openApi: () => ({ type: 'boolean', description }),
+  });
+
+export const GIVEN_ONCE = 'isGivenOnce';
+
+/** A parameter of a query. Of a repeated one the first value is judged too, so that every fault is named. */
+export const Parameter = ({ name, faultOf, openApi }: MemberRule) =>
+  applyDecorators(
+    IsOptional(),
+    Member({
+      name: GIVEN_ONCE,
+      faultOf: (value) => (Array.isArray(value) ? 'must be given once' : undefined),
+      openApi,
+    }),
+    Member({ name, faultOf: (value, limits) => faultOf(Array.isArray(value) ? value[0] : value, limits), openApi }),
+  );
+
+interface DescribedMember {
+  readonly isOptional: boolean;
+  readonly schema: JsonSchema;
+}
+
+/** The members of a request class by name, in the order of their declaration. */
+export function membersOf(type: Type, limits: RequestLimits): ReadonlyMap<string, DescribedMember> {
+  const rules = getMetadataStorage().getTargetValidationMetadatas(type, '', false, false);
+  const optional = new Set(
+    rules.filter((rule) => rule.type === ValidationTypes.CONDITIONAL_VALIDATION).map((rule) => rule.propertyName),
+  );
+  return new Map(
+    rules.flatMap(({ propertyName: name, context }) => {
+      const { openApi } = (context ?? {}) as Partial<MemberRule>;
+      return openApi === undefined ? [] : [[name, { isOptional: optional.has(name), schema: openApi(limits) }]];
+    }),
+  );
+}

@@ -1,0 +1,51 @@
+/** What was sent, body or query, as the plain values that the request pipe judges. */
+import type { StrictNode } from './strict-json.js';
+
+const DIGITS = /^[0-9]+$/;
+
+/** The value of a strictly read node. A number that is not written with digits alone is no integer: NaN. */
+export function plainOf(node: StrictNode): unknown {
+  switch (node.kind) {
+    case 'object':
+      return Object.fromEntries(node.members.map(({ key, value }) => [safeName(key), plainOf(value)]));
+    case 'array':
+      return node.items.map(plainOf);
+    case 'string':
+      return node.value;
+    case 'number':
+      return DIGITS.test(node.literal) ? Number(node.literal) : Number.NaN;
+    case 'boolean':
+      return node.literal === 'true';
+    case 'null':
+      return null;
+  }
+}
+
+/** The parameters of a query string, decoded; one that is repeated has the list of its values. */
+export function readQuery(query: string | null): Record<string, string | string[]> {
+  const parameters = new URLSearchParams(query ?? '');
+  return Object.fromEntries(
+    [...new Set(parameters.keys())].map((name) => {
+      const [value = '', ...more] = parameters.getAll(name);
+      return [safeName(name), more.length === 0 ? value : [value, ...more]];
+    }),
+  );
+}
+
+const SAFE_NAME = /^(?!(?:constructor|prototype)$)[a-z][a-z_]*$/;
+/** Half of a surrogate pair, which neither a strictly read body nor a decoded query can hold. */
+const MARK = '\ud800';
+
+/**
+ * The name itself, if a request could have such a member. Any other is marked, so that it stays unknown and in its
+ * place: what every object inherits (`hasOwnProperty`, `constructor`) would pass the white list of class-validator or
+ * be dropped by Nest before it, and an object puts names that are numbers first.
+ */
+function safeName(name: string): string {
+  return SAFE_NAME.test(name) ? name : MARK + name;
+}
+
+/** The name as it was sent. */
+export function sentName(name: string): string {
+  return name.startsWith(MARK) ? name.slice(MARK.length) : name;
+}

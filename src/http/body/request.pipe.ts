@@ -1,0 +1,59 @@
+/** The one pipe before every handler: makes a request of its class out of what was sent, and names every fault. */
+import { ValidationPipe } from '@nestjs/common';
+import * as transformerPackage from 'class-transformer';
+import * as validatorPackage from 'class-validator';
+import type { ValidationError, ValidatorOptions } from 'class-validator';
+import { ApiError, type FieldFault } from '../../domain/errors.js';
+import { GIVEN_ONCE, LIMITS, type RequestLimits } from './member-rules.js';
+import { PageQuery } from './page-query.js';
+import { sentName } from './plain-values.js';
+
+export class RequestPipe extends ValidationPipe {
+  constructor(private readonly limits: RequestLimits) {
+    super({
+      // Found by name otherwise, which a bundled program cannot.
+      validatorPackage,
+      transformerPackage,
+      transform: true,
+      whitelist: true,
+      forbidNonWhitelisted: true,
+      validationError: { target: true },
+      exceptionFactory: refusal,
+    });
+  }
+
+  protected override validate(
+    request: object,
+    options?: ValidatorOptions,
+  ): Promise<ValidationError[]> | ValidationError[] {
+    LIMITS.set(request, this.limits);
+    return super.validate(request, options);
+  }
+}
+
+const UNKNOWN = 'whitelistValidation';
+const SHOWN_NAME_LENGTH = 64;
+
+/** 400 INVALID_REQUEST: of a body what was sent in its order and then what is missing; of a query the wrong names first. */
+function refusal(errors: readonly ValidationError[]): ApiError {
+  const request = errors[0]?.target ?? {};
+  const isQuery = request instanceof PageQuery;
+  const places = new Map(Object.keys(request).map((name, place) => [name, place]));
+  const faults = errors.flatMap(({ property, constraints }) =>
+    Object.entries(constraints ?? {}).map(([constraint, msg]) => {
+      const isOfName = constraint === UNKNOWN || constraint === GIVEN_ONCE;
+      const place = isQuery && !isOfName ? undefined : places.get(property);
+      const fault: FieldFault =
+        constraint === UNKNOWN
+          ? { field: sentName(property).slice(0, SHOWN_NAME_LENGTH), msg: unknown(isQuery) }
+          : { field: property, msg };
+      return { place: place ?? places.size, fault };
+    }),
+  );
+  const details = faults.sort((one, other) => one.place - other.place).map(({ fault }) => fault);
+  const more =
+    details.length > 1 && !isQuery ? `, and ${(details.length - 1).toString()} more fault(s), see details` : '';
+  return new ApiError('INVALID_REQUEST', `${details[0]?.field ?? ''} ${details[0]?.msg ?? ''}${more}.`, { details });
+}
+
+const unknown = (isQuery: boolean): string => `is not a ${isQuery ? 'parameter' : 'member'} of this request`;
