@@ -51,17 +51,6 @@ const arrowRules = Object.entries(arrows).map(([feature, below]) => ({
   to: { path: '^src/', pathNot: [pure, outside, `^src/(${[feature, ...below].join('|')})/`] },
 }));
 
-/** Tables with one writer: the entity may be imported by its feature, by the store and by tests, nobody else. */
-const writers = [{ entity: 'credit-', feature: 'billing' }];
-
-const writerRules = writers.map(({ entity, feature }) => ({
-  name: `writer-${entity}entities`,
-  comment: `Only ${feature} writes these tables; ask it instead.`,
-  severity: 'error',
-  from: { path: '^src/', pathNot: `^src/(${feature}|store)/` },
-  to: { path: `^src/store/entities/${entity}` },
-}));
-
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
   forbidden: [
@@ -178,7 +167,6 @@ module.exports = {
       from: { path: '^src/' },
       to: { path: '^src/main\\.' },
     },
-    ...writerRules,
   ],
   options: {
     doNotFollow: { path: 'node_modules' },

@@ -8,7 +8,6 @@ const SPLICED =
   ':matches(Identifier:not([name=/^[A-Z][A-Z0-9_]*$/]), MemberExpression:not([object.name=/^[A-Z][A-Z0-9_]*$/]),' +
   ' CallExpression:not([callee.object.name=/^[A-Z][A-Z0-9_]*$/]), TemplateLiteral, ConditionalExpression,' +
   ' LogicalExpression, AwaitExpression)';
-const CREDIT_WRITE = String.raw`/(INSERT INTO|UPDATE|DELETE FROM|TRUNCATE)\s+"?credit_/i`;
 
 // One rule (`no-restricted-syntax`) carries every ban, and a later config replaces an earlier one whole.
 // So the bans have names, and each group of files states its full set.
@@ -62,16 +61,6 @@ const BANS = {
       message: 'Pass values to SQL as parameters ($1); only a CAPITAL_CASE constant may be spliced in.',
     },
   ],
-  credit: [
-    {
-      selector: `Literal[value=${CREDIT_WRITE}]`,
-      message: 'Only src/billing writes the credit tables.',
-    },
-    {
-      selector: `TemplateElement[value.raw=${CREDIT_WRITE}]`,
-      message: 'Only src/billing writes the credit tables.',
-    },
-  ],
   enum: [{ selector: 'TSEnumDeclaration', message: 'Use a union of strings.' }],
   // A class is its own token; what is written like a constant has no type to go by.
   inject: [
@@ -117,26 +106,23 @@ export default tseslint.config(
       'no-console': 'error',
       'max-lines': ['error', { max: 400, skipBlankLines: true, skipComments: true }],
       'max-lines-per-function': ['error', { max: 70, skipBlankLines: true, skipComments: true }],
-      ...ban('env', 'time', 'sql', 'credit'),
+      ...ban('env', 'time', 'sql'),
     },
   },
   {
     files: ['src/{domain,billing,orders}/**/*.ts'],
-    rules: ban('env', 'time', 'sql', 'credit', 'float'),
+    rules: ban('env', 'time', 'sql', 'float'),
   },
-  { files: ['src/billing/**/*.ts'], rules: ban('env', 'time', 'sql', 'float') },
-  // The database functions are written in the store; who may call them is the rooms' affair.
-  { files: ['src/store/**/*.ts'], rules: ban('env', 'time', 'sql') },
   // A migration is a record that nobody edits again, and holds whole functions.
   { files: ['src/store/migrations/**/*.ts'], rules: { ...ban('env', 'time'), 'max-lines': 'off' } },
-  { files: ['src/config/config.ts'], rules: ban('time', 'sql', 'credit') },
-  { files: ['src/base/clock.ts'], rules: ban('env', 'sql', 'credit') },
+  { files: ['src/config/config.ts'], rules: ban('time', 'sql') },
+  { files: ['src/base/clock.ts'], rules: ban('env', 'sql') },
   {
     files: ['src/devnet/**/*.ts'],
     // The exceptions of the EVM library are no Errors, and its interpreter catches only its own.
     rules: { ...ban('env'), '@typescript-eslint/only-throw-error': 'off' },
   },
-  { files: ['src/local/**/*.ts', 'src/main.*.ts'], rules: { ...ban('sql', 'credit'), 'no-console': 'off' } },
+  { files: ['src/local/**/*.ts', 'src/main.*.ts'], rules: { ...ban('sql'), 'no-console': 'off' } },
   { files: ['src/operator/**/*.ts', 'src/devnet/main.*.ts'], rules: { 'no-console': 'off' } },
   {
     files: ['test/**/*.ts', 'bench/**/*.ts'],

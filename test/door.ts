@@ -15,16 +15,15 @@ import { RouteOptionsOf, SIMULATE_BODY_LIMIT_BYTES } from '../src/http/pipeline/
 import { createHttpApp, drain, serverOf } from '../src/http/pipeline/server.js';
 import { IsInteger, IsText, Optional } from '../src/http/body/member-rules.js';
 import { Projects } from '../src/projects/projects.js';
-import { Sealers } from '../src/base/sealers.js';
 import { PlatformModule } from '../src/platform.module.js';
 import { Database } from '../src/store/database.js';
-import { CreditEntry } from '../src/store/entities/credit-entry.entity.js';
 import { Customer } from './client.js';
 import { openAsOwner } from './factory.js';
 import { openLog } from './log.js';
 import { settings } from './operator.js';
 import { keepSaid } from './setup/canary.js';
 import { envAs } from './setup/roles.js';
+import { ledgerOn, projectsOn } from './services.js';
 
 class ProbeRequest {
   @IsText({ maxLength: 64, description: 'Any text.' })
@@ -142,8 +141,8 @@ export async function openDoor(databaseUrl: string, env: Record<string, string> 
   if (address === null || typeof address === 'string') throw new Error('the door has no port');
   const baseUrl = `http://127.0.0.1:${address.port.toString()}`;
   const database = await openAsOwner(databaseUrl);
-  const ledger = new Ledger(database, database.source.getRepository(CreditEntry));
-  const projects = new Projects(database, app.get(Sealers), ledger);
+  const ledger = ledgerOn(database);
+  const projects = projectsOn(database, app);
   return {
     baseUrl,
     config,

@@ -1,7 +1,8 @@
 // What tests of orders need to begin with, made through the services themselves: an API, projects with credits, quotes.
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { ApiModule } from '../src/api.module.js';
-import { Ledger, type BillingTerms } from '../src/billing/ledger.js';
+import type { Ledger } from '../src/billing/ledger.js';
+import { type BillingTerms } from '../src/billing/ledger.js';
 import { TronClient } from '../src/chain/tron.client.js';
 import type { Config } from '../src/config/config.js';
 import { readConfig } from '../src/config/config.js';
@@ -9,19 +10,17 @@ import { Metrics } from '../src/observability/metrics.js';
 import { createHttpApp, serverOf } from '../src/http/pipeline/server.js';
 import { credits } from '../src/domain/units.js';
 import { startNode, type NodeProcess } from '../src/local/processes.js';
-import { PoolWallets } from '../src/pool/pool-wallets.js';
-import { Projects } from '../src/projects/projects.js';
-import { Sealers } from '../src/base/sealers.js';
+import type { Projects } from '../src/projects/projects.js';
 import { PoolSync } from '../src/pool/pool-sync.js';
 import { createDataSource } from '../src/store/data-source.js';
 import { Database } from '../src/store/database.js';
-import { CreditEntry } from '../src/store/entities/credit-entry.entity.js';
 import { Customer } from './client.js';
 import { openLog } from './log.js';
 import { TEST_MASTER_KEY } from './operator.js';
 import type { OrderChain, Owner } from './order-chain.js';
 import { keepSaid, noteKeysOf } from './setup/canary.js';
 import { envAs } from './setup/roles.js';
+import { ledgerOn, projectsOn, walletsOn } from './services.js';
 
 export const AUTHOR = { actor: 'test', reason: 'a test wants it' };
 export const PREPAID: BillingTerms = { kind: 'prepaid' };
@@ -64,14 +63,14 @@ export async function openApi(env: Record<string, string>): Promise<TestApi> {
   const address = serverOf(app).address();
   if (address === null || typeof address === 'string') throw new Error('the API has no port');
   const database = await openAsOwner(env['DATABASE_URL']!);
-  const ledger = new Ledger(database, database.source.getRepository(CreditEntry));
+  const ledger = ledgerOn(database);
   return {
     baseUrl: `http://127.0.0.1:${address.port.toString()}`,
     app,
     config,
     database,
     ledger,
-    projects: new Projects(database, app.get(Sealers), ledger),
+    projects: projectsOn(database, app),
     close: async () => {
       keepSaid('metrics', await app.get(Metrics).registry.metrics());
       serverOf(app).closeAllConnections();
@@ -93,7 +92,7 @@ export async function addWallet(
   owner: Owner,
   role: 'pool' | 'activation',
 ): Promise<void> {
-  const wallets = new PoolWallets(database, app.get(Sealers), app.get(TronClient), config);
+  const wallets = walletsOn(database, app);
   const { address, privateKey } = owner;
   await wallets.add(
     { address, role, permissionId: 0, key: { keyAddress: address, privateKey }, slots: config.pool.slotsPerWallet },

@@ -10,7 +10,7 @@ import type { Database } from '../store/database.js';
 import { DEFAULT_DURATION_SEC } from '../domain/price.js';
 import { fault, ok, warning, type DoctorFinding } from './doctor-finding.js';
 import { durationText } from '../domain/text.js';
-import type { KeyRewrap } from '../store/key-rewrap.js';
+import type { KindCount } from '../store/resealing.js';
 import type { WalletView } from '../pool/pool-wallets.js';
 import type { PriceRow } from '../domain/price.js';
 
@@ -18,9 +18,9 @@ const RATE_TIMEOUT_MS = 4000;
 const OVERDUE_SEC = 60;
 
 /** Whether every sealed secret opens. */
-export async function lookAtSecrets(rewrap: KeyRewrap): Promise<DoctorFinding[]> {
+export function lookAtSecrets(counts: readonly KindCount[]): DoctorFinding[] {
   const findings: DoctorFinding[] = [];
-  for (const { what, rewrapped, current, failed } of await rewrap.look()) {
+  for (const { what, rewrapped, current, failed } of counts) {
     if (failed.length > 0) {
       const says = `${failed.length.toString()} of the ${what} do not open: ${failed.slice(0, 5).join(', ')}.`;
       const todo =

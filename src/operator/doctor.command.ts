@@ -21,7 +21,7 @@ import {
 import { lookAtDatabase, lookAtRedis } from '../diagnostics/doctor-stores.js';
 import { OperatorError } from '../domain/operator-error.js';
 import { fault, warning, type DoctorFinding } from '../diagnostics/doctor-finding.js';
-import { KeyRewrap } from '../store/key-rewrap.js';
+import { KeyRewrap } from './key-rewrap.js';
 import { PoolWallets } from '../pool/pool-wallets.js';
 import { Prices } from '../quotes/prices.js';
 
@@ -82,7 +82,7 @@ async function lookInside(parts: INestApplicationContext): Promise<DoctorFinding
   return [
     ...(await lookAtHistory(tron, historyFromRecords(parts.get(Database)))),
     ...(await lookAtToken(tron, config)),
-    ...(await lookAtSecrets(parts.get(KeyRewrap))),
+    ...lookAtSecrets(await parts.get(KeyRewrap).look()),
     ...(await lookAtWallets(tron, wallets, config)),
     ...(await lookAtSigner(config, wallets)),
     ...(await lookAtPrices(await parts.get(Prices).list(), tron, config)),

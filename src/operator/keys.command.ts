@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { CliContext } from './cli-context.js';
 import { OperatorError } from '../domain/operator-error.js';
-import { KeyRewrap } from '../store/key-rewrap.js';
+import { KeyRewrap } from './key-rewrap.js';
 import { table } from './format.js';
 
 const HELP = `

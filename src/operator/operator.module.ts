@@ -10,7 +10,7 @@ import { PoolModule } from '../pool/pool.module.js';
 import { ProjectsModule } from '../projects/projects.module.js';
 import { PricesModule } from '../quotes/prices.module.js';
 import { AuditModule } from '../store/audit.module.js';
-import { KeyRewrap } from '../store/key-rewrap.js';
+import { KeyRewrap } from './key-rewrap.js';
 
 @Module({})
 export class OperatorModule {

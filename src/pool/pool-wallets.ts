@@ -3,6 +3,8 @@
  * and status; the sums belong to the pool's own pass over the chain. A private key is sealed here and never leaves.
  */
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { Equal, IsNull, MoreThan, Not, Repository } from 'typeorm';
 import { TronClient, type ChainAccount } from '../chain/tron.client.js';
 import { Config } from '../config/config.js';
 import { Sealers } from '../base/sealers.js';
@@ -10,6 +12,7 @@ import { recordAct, type Author } from '../store/audit-log.js';
 import { Database, sqlStateOf, type Transaction } from '../store/database.js';
 import { PoolSlot } from '../store/entities/pool-slot.entity.js';
 import { PoolWallet } from '../store/entities/pool-wallet.entity.js';
+import { reseal, RESEAL_BATCH, type ResealCount, type SecretStore } from '../store/resealing.js';
 import { OperatorError, usageError } from '../domain/operator-error.js';
 import { judgePermission, operationsOf, type WalletRole } from './wallet-permission.js';
 
@@ -80,6 +83,7 @@ export class PoolWallets {
     private readonly sealers: Sealers,
     private readonly tron: TronClient,
     private readonly config: Config,
+    @InjectRepository(PoolWallet) private readonly wallets: Repository<PoolWallet>,
   ) {}
 
   async list(): Promise<WalletView[]> {
@@ -145,6 +149,29 @@ export class PoolWallets {
       throw new OperatorError(`${address} is not on chain: activate it by sending it TRX, then try again.`);
     }
     return account;
+  }
+
+  /** Seals every key that is held here anew under the newest key; unless it `isReplacing`, only counts them. */
+  async resealKeys(isReplacing: boolean): Promise<ResealCount> {
+    const store: SecretStore<number> = {
+      next: async (after) => {
+        const found = await this.wallets.find({
+          select: { id: true, address: true, keySealed: true },
+          where: { keySealed: Not(IsNull()), ...(after !== undefined && { id: MoreThan(after) }) },
+          order: { id: 'ASC' },
+          take: RESEAL_BATCH,
+        });
+        return found.flatMap(({ id, address, keySealed: sealed }) =>
+          sealed === null ? [] : [{ id, context: address, sealed }],
+        );
+      },
+      replace: async ({ id, sealed: old }, sealed) =>
+        this.database.transaction(async (tx) => {
+          const unchanged = { id, keySealed: Equal(old) };
+          return (await tx.repository(PoolWallet).update(unchanged, { keySealed: sealed })).affected === 1;
+        }),
+    };
+    return reseal(store, this.sealers.poolKey, isReplacing);
   }
 
   private async check(address: string, role: WalletRole, permissionId: number, keyAddress: string) {

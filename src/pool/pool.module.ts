@@ -2,6 +2,7 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { ExplainedFinding } from '../store/entities/explained-finding.entity.js';
+import { PoolWallet } from '../store/entities/pool-wallet.entity.js';
 import { SalesStop } from '../store/entities/sales-stop.entity.js';
 import { LegEnds } from './leg-ends.js';
 import { PoolSync } from './pool-sync.js';
@@ -9,7 +10,7 @@ import { PoolWallets } from './pool-wallets.js';
 import { SalesHold } from './sales-hold.js';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([SalesStop, ExplainedFinding])],
+  imports: [TypeOrmModule.forFeature([ExplainedFinding, PoolWallet, SalesStop])],
   providers: [PoolSync, SalesHold, PoolWallets, LegEnds],
   exports: [PoolSync, SalesHold, PoolWallets, LegEnds],
 })

@@ -4,13 +4,15 @@
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import type { Repository } from 'typeorm';
+import { InjectRepository } from '@nestjs/typeorm';
+import { Equal, MoreThan, Repository } from 'typeorm';
 import { Ledger, type BillingTerms } from '../billing/ledger.js';
 import type { Credits } from '../domain/units.js';
 import { Sealers } from '../base/sealers.js';
 import { recordAct, type Author } from '../store/audit-log.js';
 import { Database, type Transaction } from '../store/database.js';
 import { Project } from '../store/entities/project.entity.js';
+import { reseal, RESEAL_BATCH, type ResealCount, type SecretStore } from '../store/resealing.js';
 import { OperatorError } from '../domain/operator-error.js';
 
 /** 192 random bits; Contract 2 asks for 128 at least, since the signature's MD5 can be searched offline. */
@@ -51,6 +53,7 @@ export class Projects {
     private readonly database: Database,
     private readonly sealers: Sealers,
     private readonly ledger: Ledger,
+    @InjectRepository(Project) private readonly projects: Repository<Project>,
   ) {}
 
   /** Makes a project under a new key, with its empty account, in one transaction. */
@@ -98,6 +101,27 @@ export class Projects {
       await change(tx, id, options);
       await recordAct(tx, act, 'project.options', id, { ...options });
     });
+  }
+
+  /** Seals every API key anew under the newest key; unless it `isReplacing`, only counts them. */
+  async resealKeys(isReplacing: boolean): Promise<ResealCount> {
+    const store: SecretStore<string> = {
+      next: async (after) => {
+        const found = await this.projects.find({
+          select: { id: true, apiKeySealed: true },
+          where: after === undefined ? {} : { id: MoreThan(after) },
+          order: { id: 'ASC' },
+          take: RESEAL_BATCH,
+        });
+        return found.map(({ id, apiKeySealed: sealed }) => ({ id, context: id, sealed }));
+      },
+      replace: async ({ id, sealed: old }, sealed) =>
+        this.database.transaction(async (tx) => {
+          const unchanged = { id, apiKeySealed: Equal(old) };
+          return (await tx.repository(Project).update(unchanged, { apiKeySealed: sealed })).affected === 1;
+        }),
+    };
+    return reseal(store, this.sealers.apiKey, isReplacing);
   }
 
   private seal(id: string, apiKey: string): Buffer {

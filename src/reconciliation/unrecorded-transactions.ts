@@ -1,7 +1,7 @@
 /**
  * Acts of our wallets that stand on chain without a record, after a restored backup or behind our back: searched block
  * by block in the solid chain, kept, and after a grace time taken back, each as an order of its own through the very
- * machinery that ends rentals. The only writer of orphan_tx.
+ * machinery that ends rentals. Nobody else adds to orphan_tx.
  */
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';

@@ -7,11 +7,20 @@ import type { HeldSealers } from '../base/sealers.js';
 import { StartError } from '../domain/errors.js';
 import type { Sealer, SealPurpose } from '../base/seal.js';
 import type { Queryable } from './database.js';
+import type { ResealCount } from './resealing.js';
 
 /** What a canary's seal is bound to, and what it holds; both are known to all, so that only the key is proven. */
 const CONTEXT = 'canary';
 
-const READ = { name: 'read_canaries', text: `SELECT purpose, sealed FROM key_canary` };
+const READ = { name: 'read_canaries', text: `SELECT purpose, sealed FROM key_canary ORDER BY purpose` };
+
+interface CanaryRow {
+  readonly purpose: SealPurpose;
+  readonly sealed: Buffer;
+}
+
+const REPLACE = `UPDATE key_canary SET sealed = $3, sealed_at = clock_timestamp()
+  WHERE purpose = $1 AND sealed = $2 RETURNING purpose`;
 const WRITE = `INSERT INTO key_canary (purpose, sealed) VALUES ($1, $2) ON CONFLICT (purpose) DO NOTHING`;
 
 /**
@@ -45,7 +54,7 @@ export function opensCanary(purpose: SealPurpose, sealer: Sealer, sealed: Buffer
 
 /** Throws StartError `WRONG_KEY` unless every key in `held` is right; returns the purposes that have no canary yet. */
 export async function checkKeys(database: Queryable, held: HeldSealers): Promise<readonly SealPurpose[]> {
-  const rows = await database.query<{ purpose: string; sealed: Buffer }>(READ);
+  const rows = await database.query<CanaryRow>(READ);
   const canaries = new Map(rows.map(({ purpose, sealed }) => [purpose, sealed]));
   const wrong: SealPurpose[] = [];
   const missing: SealPurpose[] = [];
@@ -69,6 +78,28 @@ export async function writeCanaries(database: Queryable, held: HeldSealers): Pro
   // Somebody with another key may have been first.
   if (missing.length > 0) await checkKeys(database, held);
   return missing;
+}
+
+/** Seals the canaries anew under the newest key of each purpose; unless it `isReplacing`, only counts them. */
+export async function resealCanaries(
+  database: Queryable,
+  held: HeldSealers,
+  isReplacing: boolean,
+): Promise<ResealCount> {
+  let rewrapped = 0;
+  let current = 0;
+  const failed: string[] = [];
+  for (const { purpose, sealed } of await database.query<CanaryRow>(READ)) {
+    const sealer = held.get(purpose);
+    if (sealer === undefined) continue;
+    if (!opensCanary(purpose, sealer, sealed)) failed.push(purpose);
+    else if (sealer.isCurrent(sealed)) current += 1;
+    else if (!isReplacing) rewrapped += 1;
+    else if ((await database.query(REPLACE, [purpose, sealed, sealCanary(purpose, sealer)])).length === 1)
+      rewrapped += 1;
+    else current += 1;
+  }
+  return { rewrapped, current, failed };
 }
 
 async function opensNewest(database: Queryable, purpose: SealPurpose, sealer: Sealer): Promise<boolean> {

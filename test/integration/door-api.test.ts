@@ -2,15 +2,13 @@
 import { randomUUID } from 'node:crypto';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { ApiModule } from '../../src/api.module.js';
-import { Ledger } from '../../src/billing/ledger.js';
+import type { Ledger } from '../../src/billing/ledger.js';
 import { readConfig, type Config } from '../../src/config/config.js';
 import { Metrics } from '../../src/observability/metrics.js';
 import { routesOf, type Route } from '../../src/http/pipeline/routes.js';
 import { createHttpApp, serverOf } from '../../src/http/pipeline/server.js';
-import { Projects } from '../../src/projects/projects.js';
-import { Sealers } from '../../src/base/sealers.js';
+import type { Projects } from '../../src/projects/projects.js';
 import { Database } from '../../src/store/database.js';
-import { CreditEntry } from '../../src/store/entities/credit-entry.entity.js';
 import { until } from '../../src/local/wait.js';
 import { Canary } from '../canary.js';
 import { Customer, send, type Answer } from '../client.js';
@@ -18,6 +16,7 @@ import { openLog } from '../log.js';
 import { settings } from '../operator.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { createTestRedis, textOfRedis, type TestRedis } from '../setup/redis.js';
+import { ledgerOn, projectsOn } from '../services.js';
 
 const AUTHOR = { actor: 'test', reason: 'test' };
 const ENDPOINTS = [
@@ -55,8 +54,8 @@ beforeAll(async () => {
   baseUrl = `http://127.0.0.1:${typeof address === 'object' ? (address?.port ?? 0).toString() : ''}`;
   allRoutes = routesOf(app).list();
   routes = allRoutes.filter(({ isPublic }) => !isPublic);
-  ledger = new Ledger(app.get(Database), app.get(Database).source.getRepository(CreditEntry));
-  projects = new Projects(app.get(Database), app.get(Sealers), ledger);
+  ledger = ledgerOn(app.get(Database));
+  projects = projectsOn(app.get(Database), app);
   canary.watch('the master key', Buffer.from(env['MASTER_KEY']!, 'base64'));
 });
 

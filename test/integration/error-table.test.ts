@@ -1,19 +1,17 @@
 // Every code of the interface, provoked over HTTP at the endpoints that merchants call. The table is exhaustive by type
 // and by run: a code without its way to be provoked fails.
-import { TronClient } from '../../src/chain/tron.client.js';
 import { sleep } from '../../src/base/clock.js';
 import { HTTP_STATUS, type ErrorCode } from '../../src/domain/errors.js';
 import { until } from '../../src/local/wait.js';
 import { credits } from '../../src/domain/units.js';
-import { PoolWallets } from '../../src/pool/pool-wallets.js';
 import type { ProjectOptions } from '../../src/projects/projects.js';
-import { Sealers } from '../../src/base/sealers.js';
 import { answerIn, expectError } from '../answers.js';
 import { send, sendFrame, type Answer, type Customer } from '../client.js';
 import { AUTHOR, makeCustomer, openApi, type TestApi } from '../factory.js';
 import { newOwner } from '../order-chain.js';
 import { openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
 import { openProxy, type Proxy } from '../proxy.js';
+import { walletsOn } from '../services.js';
 
 let world: OrderWorld;
 let postgres: Proxy;
@@ -70,8 +68,8 @@ async function withoutDatabase(caller: Customer, isKnown: boolean, ask: () => Pr
 }
 
 async function withPoolPaused(ask: () => Promise<Answer>): Promise<Answer> {
-  const { app, database, config } = world.api;
-  const wallets = new PoolWallets(database, app.get(Sealers), app.get(TronClient), config);
+  const { app, database } = world.api;
+  const wallets = walletsOn(database, app);
   await wallets.setStatus(world.chain.pool.address, 'paused', AUTHOR);
   try {
     return await ask();

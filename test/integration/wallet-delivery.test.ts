@@ -1,9 +1,6 @@
 // Wallets that cannot deliver: keys that fail, signatures that nodes refuse, transactions that die. Orders go on elsewhere.
 import 'reflect-metadata';
 import { addressToHex } from '../../src/chain/address.js';
-import { TronClient } from '../../src/chain/tron.client.js';
-import { PoolWallets } from '../../src/pool/pool-wallets.js';
-import { Sealers } from '../../src/base/sealers.js';
 import { AUTHOR } from '../factory.js';
 import {
   api,
@@ -24,6 +21,7 @@ import {
   START_LIMIT_MS,
   statusesOf,
 } from '../protocol-stage.js';
+import { walletsOn } from '../services.js';
 
 const SIGERROR = { says: '{"code":"SIGERROR","message":"56616c6964617465207369676e6174757265206572726f72"}' };
 /** As after a permission change on chain, of which the service has not read yet. */
@@ -47,7 +45,7 @@ afterEach(async () => {
 }, START_LIMIT_MS);
 afterAll(closeStage, START_LIMIT_MS);
 
-const wallets = () => new PoolWallets(api.database, api.app.get(Sealers), api.app.get(TronClient), api.config);
+const wallets = () => walletsOn(api.database, api.app);
 
 /** The wallet's key is gone, as when it opens under no master key or a signer does not have it. */
 const takeKey = (address: string) =>

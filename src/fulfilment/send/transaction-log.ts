@@ -1,5 +1,5 @@
 /**
- * The only writer of chain_tx and broadcast: every step of a transaction is recorded before the next one is taken.
+ * What becomes of our transactions until they are sent or dead: every step is recorded before the next one is taken.
  * All writes are for many at once; each takes effect only under the fence of its order's claim, and passes over rows
  * that another session holds: those orders come again.
  */

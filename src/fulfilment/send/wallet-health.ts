@@ -1,7 +1,7 @@
 /**
  * Which wallets can deliver: signatures that fail, signatures that nodes refuse, and deaths in a row pause a wallet with
- * its reason, and it resumes by itself. The only writer of a wallet's `delivery_*` columns, but for an operator's
- * commands; the row's trigger makes its status of them. Reclaims go on whatever this says.
+ * its reason, and it resumes by itself; the row's trigger makes the wallet's status of it. Reclaims go on whatever this
+ * says.
  */
 import { Injectable } from '@nestjs/common';
 import { Signer, signerOf } from '../../chain/keys.js';

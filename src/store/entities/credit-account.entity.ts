@@ -1,4 +1,4 @@
-/** A project's balance and the terms a charge is judged by. Written by the ledger alone. */
+/** A project's balance and the terms a charge is judged by. Written by the ledger and the function that takes orders. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { BIGINT } from '../columns.js';
 

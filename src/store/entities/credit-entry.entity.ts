@@ -1,4 +1,4 @@
-/** One movement of credits, never changed. Written by the ledger alone. */
+/** One movement of credits, never changed. Written by the ledger and the function that takes orders. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { Credits } from '../../domain/units.js';
 import { BIGINT, TIMESTAMPTZ } from '../columns.js';

@@ -1,0 +1,40 @@
+/** Seals every secret anew under MASTER_KEY, while the service runs; each kind by the service that owns its table. */
+import { Injectable } from '@nestjs/common';
+import { Sealers } from '../base/sealers.js';
+import { PoolWallets } from '../pool/pool-wallets.js';
+import { Projects } from '../projects/projects.js';
+import { recordAct, type Author } from '../store/audit-log.js';
+import { Database } from '../store/database.js';
+import { resealCanaries } from '../store/key-canaries.js';
+import type { KindCount } from '../store/resealing.js';
+
+@Injectable()
+export class KeyRewrap {
+  constructor(
+    private readonly database: Database,
+    private readonly sealers: Sealers,
+    private readonly projects: Projects,
+    private readonly wallets: PoolWallets,
+  ) {}
+
+  async run(act: Author): Promise<KindCount[]> {
+    const counts = await this.reseal(true);
+    const detail = Object.fromEntries(counts.map(({ what, ...count }) => [what, count]));
+    await this.database.transaction((tx) => recordAct(tx, act, 'keys.rewrap', 'MASTER_KEY', detail));
+    return counts;
+  }
+
+  /** What a run would find; changes nothing. */
+  async look(): Promise<KindCount[]> {
+    return this.reseal(false);
+  }
+
+  /** The canaries last: a process that holds the older key alone refuses to start from then on. */
+  private async reseal(isReplacing: boolean): Promise<KindCount[]> {
+    return [
+      { what: 'api keys', ...(await this.projects.resealKeys(isReplacing)) },
+      { what: 'pool keys', ...(await this.wallets.resealKeys(isReplacing)) },
+      { what: 'canaries', ...(await resealCanaries(this.database, this.sealers.held, isReplacing)) },
+    ];
+  }
+}

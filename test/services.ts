@@ -1,0 +1,23 @@
+// The services that operators' commands use, on a database that a test acts on as its owner.
+import type { INestApplicationContext } from '@nestjs/common';
+import { Sealers } from '../src/base/sealers.js';
+import { Ledger } from '../src/billing/ledger.js';
+import { TronClient } from '../src/chain/tron.client.js';
+import { Config } from '../src/config/config.js';
+import { PoolWallets } from '../src/pool/pool-wallets.js';
+import { Projects } from '../src/projects/projects.js';
+import type { Database } from '../src/store/database.js';
+import { CreditEntry } from '../src/store/entities/credit-entry.entity.js';
+import { PoolWallet } from '../src/store/entities/pool-wallet.entity.js';
+import { Project } from '../src/store/entities/project.entity.js';
+
+export const ledgerOn = (database: Database): Ledger =>
+  new Ledger(database, database.source.getRepository(CreditEntry));
+
+export const projectsOn = (database: Database, app: INestApplicationContext): Projects =>
+  new Projects(database, app.get(Sealers), ledgerOn(database), database.source.getRepository(Project));
+
+export const walletsOn = (database: Database, app: INestApplicationContext): PoolWallets => {
+  const wallets = database.source.getRepository(PoolWallet);
+  return new PoolWallets(database, app.get(Sealers), app.get(TronClient), app.get(Config), wallets);
+};

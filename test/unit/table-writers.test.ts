@@ -1,0 +1,99 @@
+// Who writes which table: declared here, found in the source. Whoever else wants a row changed asks one of these.
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** The modules that write each table; `store/functions` are the functions and triggers of the database itself. */
+const WRITERS: Readonly<Record<string, readonly string[]>> = {
+  audit_log: ['store'],
+  broadcast: ['fulfilment'],
+  chain_tx: ['fulfilment', 'pool', 'reconciliation'],
+  clock_mark: ['fulfilment'],
+  credit_account: ['billing', 'store/functions'],
+  credit_entry: ['billing', 'store/functions'],
+  explained_finding: ['pool'],
+  judged_credits: ['reconciliation'],
+  judged_entries: ['reconciliation'],
+  key_canary: ['store'],
+  leg: ['fulfilment', 'orders', 'pool', 'reconciliation', 'store/functions'],
+  market_state: ['billing', 'store'],
+  order_event: ['fulfilment', 'store/functions'],
+  orders: ['fulfilment', 'orders', 'pool', 'reconciliation', 'store/functions'],
+  orphan_tx: ['pool', 'reconciliation'],
+  pool_slot: ['fulfilment', 'pool', 'store/functions'],
+  pool_wallet: ['fulfilment', 'pool', 'store/functions'],
+  price_row: ['quotes'],
+  project: ['projects'],
+  reconcile_state: ['fulfilment', 'reconciliation'],
+  sales_stop: ['pool'],
+};
+
+/** What one file alone writes, of tables or columns that say so. */
+const FILES: readonly (readonly [string, string, RegExp])[] = [
+  ['orders.judged', 'src/reconciliation/judged-records.ts', /\bSET\b[^`]*\bjudged = true/],
+  [
+    'judged_credits and judged_entries',
+    'src/reconciliation/judged-records.ts',
+    sql('judged_credits', 'judged_entries'),
+  ],
+  [
+    'a new row of orphan_tx',
+    'src/reconciliation/unrecorded-transactions.ts',
+    /\b(INSERT INTO|DELETE FROM) orphan_tx\b/,
+  ],
+  ['a wallet’s books_fault', 'src/pool/sales-hold.ts', /\bSET books_fault =/],
+  ['sales_stop and explained_finding', 'src/pool/sales-hold.ts', sql('sales_stop', 'explained_finding')],
+  ['price_row', 'src/quotes/prices.ts', /\.repository\(PriceRow\)/],
+  ['project', 'src/projects/projects.ts', /\.repository\(Project\)/],
+];
+
+function sql(...tables: readonly string[]): RegExp {
+  return new RegExp(`\\b(INSERT INTO|UPDATE|DELETE FROM) (${tables.join('|')})\\b`);
+}
+
+const files = readdirSync('src', { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('.ts') && !/^(devnet|local|signer)\/|^store\/migrations\//.test(path))
+  .map((path) => ({ path: `src/${path}`, text: readFileSync(`src/${path}`, 'utf8') }));
+
+const tableOf = new Map(
+  files.flatMap(({ text }) =>
+    [...text.matchAll(/@Entity\('(\w+)'\)\nexport class (\w+)/g)].map(
+      ([, table, entity]) => [entity!, table!] as const,
+    ),
+  ),
+);
+
+const moduleOf = (path: string): string => /^src\/(store\/functions|\w[\w-]*)/.exec(path)![1]!;
+
+/** Every write in a file: statements by their table, and what a transaction's repositories are asked for. */
+function writesOf(text: string): string[] {
+  const statements = [...text.matchAll(/\b(?:INSERT INTO|UPDATE|DELETE FROM|MERGE INTO|TRUNCATE)\s+"?(\w+)/g)];
+  const repositories = [...text.matchAll(/\.repository\((\w+)\)/g)].map(([, entity]) => tableOf.get(entity!));
+  return [...statements.map(([, table]) => table), ...repositories].filter(
+    (table) => table !== undefined && table in WRITERS,
+  ) as string[];
+}
+
+test('each table of the schema is written by the modules that are declared for it, and by each of them', () => {
+  const tables = readFileSync('src/store/schema.txt', 'utf8').matchAll(/^column (\w+)\./gm);
+  expect(Object.keys(WRITERS).sort()).toEqual([...new Set([...tables].map(([, table]) => table))].sort());
+  const found: Record<string, Set<string>> = Object.fromEntries(
+    Object.keys(WRITERS).map((table) => [table, new Set()]),
+  );
+  for (const { path, text } of files) for (const table of writesOf(text)) found[table]!.add(moduleOf(path));
+  const writers = Object.entries(found).map(([table, modules]) => [table, [...modules].sort()]);
+  expect(Object.fromEntries(writers)).toEqual(WRITERS);
+});
+
+test.each(FILES)('%s is written in %s alone', (_, path, statement) => {
+  expect(files.filter(({ text }) => statement.test(text)).map((file) => file.path)).toEqual([path]);
+});
+
+test('injected repositories only read: what they wrote would be in no transaction, without retries', () => {
+  const writing = files.flatMap(({ path, text }) =>
+    [...text.matchAll(/@InjectRepository\(\w+\) private readonly (\w+)/g)]
+      .filter(([, name]) =>
+        new RegExp(`this\\.${name!}\\s*\\.(?!find|count|exist|createQueryBuilder|sum|query)\\w+`).test(text),
+      )
+      .map(([, name]) => `${path}: ${name!}`),
+  );
+  expect(writing).toEqual([]);
+});
