@@ -4,6 +4,8 @@ import {
   always,
   answerSchema,
   decimalSchema,
+  formSchema,
+  headerSchema,
   integerSchema,
   sometimes,
   textSchema,
@@ -159,7 +161,9 @@ export const PURCHASE_PARAMETERS: readonly Parameter[] = [
   },
 ];
 
-const REPLAYED = { 'Idempotency-Replayed': 'true when this order was made by an earlier request with the same key.' };
+const REPLAYED = {
+  'Idempotency-Replayed': headerSchema('true when this order was made by an earlier request with the same key.', false),
+};
 
 /** The two answers of a purchase, the first and every replay. */
 export function purchaseAnswers(kind: 'rental' | 'activation'): Operation['answers'] {
@@ -175,7 +179,7 @@ export function purchaseAnswers(kind: 'rental' | 'activation'): Operation['answe
       ...order,
       description: 'Charged and under way.',
       examples: { reserved: kind === 'rental' ? RENTAL : ACTIVATION },
-      headers: { ...REPLAYED, Location: 'Where to read the order.' },
+      headers: { ...REPLAYED, Location: headerSchema('Where to read the order.', true) },
     },
   };
 }
@@ -193,6 +197,7 @@ export function describeOrder(): Operation {
     request: {
       schemaName: 'OrderRequest',
       type: OrderRequest,
+      forms: [formSchema('by quote', 'quote_ref'), formSchema('direct', 'receive_address', ['quote_ref'])],
       examples: {
         quoted: { quote_ref: 'AdWk1mYwZ3h2c0Y5bXJ2a2V4YW1wbGUtcmVmLW5vdC1yZWRlZW1hYmxl' },
         direct: { receive_address, energy: 65_000, duration_sec: 3600 },

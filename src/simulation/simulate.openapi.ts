@@ -4,6 +4,7 @@ import {
   always,
   answerSchema,
   decimalSchema,
+  formSchema,
   integerSchema,
   sometimes,
   textSchema,
@@ -70,6 +71,10 @@ export function describeSimulate(): Operation {
     request: {
       schemaName: 'SimulateRequest',
       type: SimulateRequest,
+      forms: [
+        formSchema('raw calldata', 'data', ['function_selector', 'parameter']),
+        formSchema('function and arguments', 'function_selector', ['data']),
+      ],
       examples: {
         selector: { ...call, function_selector: 'transfer(address,uint256)', parameter: EXAMPLE_PARAMETER },
         data: { ...call, data: `a9059cbb${EXAMPLE_PARAMETER}`, quote: true },

@@ -42,7 +42,16 @@ function faults(value: Json, schema: Json, at = 'value'): string[] {
   const wrong = (what: string) => [`${at} ${what}`];
   if (schema.const !== undefined && value !== schema.const) return wrong('is not the constant');
   if (schema.enum !== undefined && !schema.enum.includes(value)) return wrong('is not of the enum');
+  if (Array.isArray(schema.type)) {
+    const ways = schema.type.map((type: string) => faults(value, { ...schema, type }, at));
+    return ways.find((way: string[]) => way.length === 0) ?? ways[0];
+  }
+  if (schema.oneOf !== undefined && schema.oneOf.filter((form: Json) => isOfForm(value, form)).length !== 1) {
+    return wrong('has not exactly one form');
+  }
   switch (schema.type) {
+    case 'null':
+      return value === null ? [] : wrong('is not null');
     case 'object':
       if (typeof value !== 'object' || value === null) return wrong('is no object');
       return [
@@ -65,12 +74,26 @@ function faults(value: Json, schema: Json, at = 'value'): string[] {
       return typeof value === 'boolean' ? [] : wrong('is no boolean');
     case 'string':
       if (typeof value !== 'string') return wrong('is no string');
+      if (value.length < (schema.minLength ?? 0) || value.length > (schema.maxLength ?? Infinity)) {
+        return wrong('has a wrong length');
+      }
       return schema.pattern !== undefined && !new RegExp(schema.pattern, 'u').test(value)
         ? wrong('does not match')
         : [];
     default:
       return wrong('has an unknown type');
   }
+}
+
+function isOfForm(value: Json, { required = [], properties = {}, allOf = [], not }: Json): boolean {
+  return (
+    required.every((name: string) => name in value) &&
+    Object.entries(properties).every(
+      ([name, schema]) => !(name in value) || faults(value[name], schema).length === 0,
+    ) &&
+    allOf.every((form: Json) => isOfForm(value, form)) &&
+    (not === undefined || !isOfForm(value, not))
+  );
 }
 
 describe('the document', () => {
@@ -180,6 +203,38 @@ describe('the document', () => {
   });
 });
 
+describe('what is really taken', () => {
+  const recorded = readFileSync('test/vectors/invalid-requests.jsonl', 'utf8').trimEnd().split('\n');
+  const sent = recorded
+    .map((line) => JSON.parse(line) as { request: string; status: number; details?: { msg: string }[] })
+    .filter(({ request }) => request.startsWith('POST ') && !request.includes('«'))
+    .map(({ request, ...answer }) => {
+      const [, path = '', ...body] = request.split(' ');
+      return { ...answer, path, body: body.join(' ') };
+    });
+  const wrongBy = ({ path, body }: (typeof sent)[0]): string[] => {
+    const schema = document.paths[path].post.requestBody.content['application/json'].schema;
+    return faults(JSON.parse(body), schema);
+  };
+
+  test('every body that is taken is one by the document', () => {
+    const taken = sent.filter(({ status }) => status !== 400);
+    expect(taken.length).toBeGreaterThan(90);
+    expect(taken.filter((each) => wrongBy(each).length > 0)).toEqual([]);
+  });
+
+  // 65000.0 and 65000 are one number to a schema, and an address has a checksum.
+  test('a body that is refused for its members, kinds, bounds or form is none by the document', () => {
+    const told =
+      /is required(?!, since)|not a member|must not be (null|sent)|must be (a string|true or false)|seconds|\d$/;
+    const refused = sent.filter(
+      ({ body, details }) => details?.some(({ msg }) => told.test(msg)) === true && !/:-?\d+[.eE]/.test(body),
+    );
+    expect(refused.length).toBeGreaterThan(300);
+    expect(refused.filter((each) => wrongBy(each).length === 0)).toEqual([]);
+  });
+});
+
 describe('what is really answered', () => {
   test('is what the document says, errors included', async () => {
     const customer = await makeCustomer(api);
@@ -199,6 +254,39 @@ describe('what is really answered', () => {
       const described = document.paths[path][method].responses[status.toString()];
       expect({ path, status, isDescribed: described !== undefined }).toEqual({ path, status, isDescribed: true });
       expect(faults(body, described.content['application/json'].schema)).toEqual([]);
+    }
+  });
+
+  test('carries the headers that the document names, and no other beside those of every answer', async () => {
+    const customer = await makeCustomer(api);
+    const known = new Set(Object.keys((await send(api.baseUrl, 'GET', '/')).headers));
+    known.delete('x-request-id');
+    const address = 'TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF';
+    const long = { 'X-Long': 'x'.repeat(9000) };
+    const answers = [
+      ['/v1/balance', 'get', await customer.get('/v1/balance')],
+      ['/v1/balance', 'get', await customer.withKey('wrong').get('/v1/balance')],
+      ['/v1/balance', 'get', await customer.get('/v1/balance', long)],
+      ['/v1/orders', 'post', await customer.post('/v1/orders', { energy: 1 }, { 'Idempotency-Key': 'k' })],
+      ['/v1/orders', 'post', await customer.post('/v1/orders', { receive_address: address })],
+      ['/v1/orders', 'post', await customer.post('/v1/orders', { quote_ref: 'none' })],
+      ['/v1/orders', 'post', await customer.post('/v1/orders', {}, long)],
+      ['/v1/quotes', 'post', await customer.post('/v1/quotes', {})],
+      ['/v1/quotes', 'post', await customer.post('/v1/quotes', { receive_address: address })],
+      ['/v1/simulate', 'post', await customer.withKey('wrong').post('/v1/simulate', {})],
+    ] as const;
+    expect(answers.map(([, , { status }]) => status)).toEqual([200, 401, 431, 400, 503, 404, 431, 400, 503, 401]);
+    for (const [path, method, { status, headers }] of answers) {
+      const described = document.paths[path][method].responses[status.toString()].headers;
+      const names = Object.keys(described).map((name) => name.toLowerCase());
+      const always = names.filter((_, index) => Object.values<Json>(described)[index].required === true);
+      const sentNames = Object.keys(headers).filter((name) => !known.has(name));
+      expect({ path, status, unnamed: sentNames.filter((name) => !names.includes(name)) }).toMatchObject({
+        unnamed: [],
+      });
+      expect({ path, status, missing: always.filter((name) => headers[name] === undefined) }).toMatchObject({
+        missing: [],
+      });
     }
   });
 });

@@ -22,7 +22,9 @@ interface Document {
 }
 interface SchemaObject {
   readonly $ref?: string;
-  readonly type?: string;
+  readonly type?: string | readonly string[];
+  readonly title?: string;
+  readonly oneOf?: readonly SchemaObject[];
   readonly description?: string;
   readonly required?: readonly string[];
   readonly properties?: Readonly<Record<string, SchemaObject>>;
@@ -133,7 +135,7 @@ function contentHtml(content: Content, document: Document, presence: Presence | 
 }
 
 function membersHtml(schema: SchemaObject, document: Document, presence: Presence): string {
-  const { properties, required } = resolved(schema, document);
+  const { properties, required, oneOf } = resolved(schema, document);
   const rows = Object.entries(properties ?? {}).map(([name, member]) =>
     row([
       `<code>${escape(name)}</code>`,
@@ -142,7 +144,9 @@ function membersHtml(schema: SchemaObject, document: Document, presence: Presenc
       `${escape(member.description ?? '')}${limits(member)}${nested(member, document, presence)}`,
     ]),
   );
-  return table(['member', 'type', 'presence', 'meaning'], rows);
+  const forms = (oneOf ?? []).map(({ title, required: sent }) => `${title ?? ''} (${(sent ?? []).join(', ')})`);
+  const choice = forms.length === 0 ? '' : `<p>In exactly one form: ${escape(forms.join(', or '))}.</p>`;
+  return choice + table(['member', 'type', 'presence', 'meaning'], rows);
 }
 
 function nested(member: SchemaObject, document: Document, presence: Presence): string {
@@ -158,7 +162,7 @@ function resolved(schema: SchemaObject, document: Document): SchemaObject {
 
 function typeName(schema: SchemaObject): string {
   if (schema.items !== undefined) return `list of ${typeName(schema.items)}`;
-  return schema.$ref?.split('/').at(-1) ?? schema.type ?? '';
+  return schema.$ref?.split('/').at(-1) ?? [schema.type ?? ''].flat().join(' or ');
 }
 
 const LIMITS = ['minimum', 'maximum', 'minLength', 'maxLength', 'pattern', 'enum', 'default', 'format'];

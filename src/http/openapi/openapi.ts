@@ -23,13 +23,20 @@ interface Answer {
   readonly schemaName: string;
   readonly schema: JsonSchema;
   readonly examples: Readonly<Record<string, unknown>>;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, JsonSchema>>;
 }
+
+const TAGS = {
+  Quotes: 'Prices of rentals, held for a while.',
+  Simulation: 'What a contract call would need.',
+  Orders: 'Rentals: bought, read, listed.',
+  Accounts: 'Activation of accounts, and the balance.',
+};
 
 /** What one handler takes and gives. */
 export interface Operation {
   readonly operationId: string;
-  readonly tag: string;
+  readonly tag: keyof typeof TAGS;
   readonly summary: string;
   readonly description: string;
   readonly parameters?: readonly Parameter[];
@@ -37,6 +44,8 @@ export interface Operation {
   readonly request?: {
     readonly schemaName: string;
     readonly type: Type;
+    /** Of which a body has exactly one, where it has several. */
+    readonly forms?: readonly JsonSchema[];
     readonly examples: Readonly<Record<string, unknown>>;
   };
   readonly answers: Readonly<Record<number, Answer>>;
@@ -98,6 +107,22 @@ export const timeSchema = (description: string): JsonSchema =>
 export const addressSchema = (description: string): JsonSchema =>
   textSchema(description, 'TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF', { pattern: '^T[1-9A-HJ-NP-Za-km-z]{33}$' });
 
+const givenText = (name: string): JsonSchema => ({ required: [name], properties: { [name]: { type: 'string' } } });
+
+/** One form of a body: the text `sent` is given, and none of `absent` is. */
+export const formSchema = (title: string, sent: string, absent: readonly string[] = []): JsonSchema => ({
+  title,
+  ...givenText(sent),
+  ...(absent.length > 0 && { allOf: absent.map((name) => ({ not: givenText(name) })) }),
+});
+
+/** A header of an answer; `isAlways` false when it is there only where it applies. */
+export const headerSchema = (description: string, isAlways: boolean, type = 'string'): JsonSchema => ({
+  description,
+  ...(isAlways && { required: true }),
+  schema: { type },
+});
+
 /** What the door itself may answer to any signed request. */
 const DOOR_ERRORS: readonly ErrorCode[] = [
   'BAD_AUTH_HEADERS',
@@ -149,7 +174,7 @@ Every request carries two headers. \`Merchant\` is the project's UUID. \`Signatu
 whitespace, sent exactly as signed. A request without a body signs the empty string.
 
 Integers are written as integers; \`null\` equals absent for optional members; unknown members are refused. Amounts in
-sun, energy and credits are integers. 10 000 000 credits are one US dollar. Every answer carries \`X-Request-Id\`.`;
+sun, energy and credits are integers. 10 000 000 credits are one US dollar. Every answer carries \`X-Request-Id\`; none may be cached, framed or sniffed.`;
 
 /** The whole document, deterministic for one configuration and price table. Throws InvariantError for a route nobody described. */
 export function describeApi(routes: readonly Route[], limits: RequestLimits, version: string): JsonSchema {
@@ -163,8 +188,15 @@ export function describeApi(routes: readonly Route[], limits: RequestLimits, ver
   }
   return {
     openapi: '3.1.0',
-    info: { title: 'TRON energy rental', version, description: INTRODUCTION },
+    info: {
+      title: 'TRON energy rental',
+      version,
+      description: INTRODUCTION,
+      contact: { name: 'Whoever operates this service' },
+      license: { name: 'UNLICENSED', identifier: 'LicenseRef-UNLICENSED' },
+    },
     servers: [{ url: '/' }],
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     security: [{ Merchant: [], Signature: [] }],
     paths: sorted(paths),
     components: {
@@ -198,7 +230,7 @@ function operationObject(
     schemas[answer.schemaName] = answer.schema;
     return [status, answerObject(answer, route)] as const;
   });
-  if (request !== undefined) schemas[request.schemaName] = requestSchema(request.type, limits);
+  if (request !== undefined) schemas[request.schemaName] = requestSchema(request, limits);
   return {
     operationId: operation.operationId,
     tags: [operation.tag],
@@ -215,29 +247,29 @@ function operationObject(
   };
 }
 
-function requestSchema(type: Type, limits: RequestLimits): JsonSchema {
+function requestSchema({ type, forms }: NonNullable<Operation['request']>, limits: RequestLimits): JsonSchema {
   const members = [...membersOf(type, limits)];
   const required = members.filter(([, { isOptional }]) => !isOptional).map(([name]) => name);
   return {
     type: 'object',
     additionalProperties: false,
     ...(required.length > 0 && { required }),
-    properties: Object.fromEntries(members.map(([name, { schema }]) => [name, schema])),
+    properties: Object.fromEntries(
+      members.map(([name, { isOptional, schema }]) => [
+        name,
+        isOptional ? { ...schema, type: [schema['type'], 'null'] } : schema,
+      ]),
+    ),
+    ...(forms !== undefined && { oneOf: forms }),
   };
 }
 
 function queryParameters(type: Type<PageQuery> | undefined, limits: RequestLimits): Parameter[] {
   if (type === undefined) return [];
-  return [...membersOf(type, limits)].map(
-    ([
-      name,
-      {
-        schema: { description, ...schema },
-      },
-    ]) => {
-      return { name, in: 'query', description: String(description), schema };
-    },
-  );
+  return [...membersOf(type, limits)].map(([name, member]) => {
+    const { description, ...schema } = member.schema;
+    return { name, in: 'query', description: String(description), schema };
+  });
 }
 
 function content(schemaName: string, examples: Readonly<Record<string, unknown>>): JsonSchema {
@@ -247,27 +279,43 @@ function content(schemaName: string, examples: Readonly<Record<string, unknown>>
   };
 }
 
-function header(description: string): JsonSchema {
-  return { description, schema: { type: 'string' } };
-}
+const REQUEST_ID = { 'X-Request-Id': headerSchema('Your own, if you sent one, otherwise a new one.', true) };
 
-const RATE_HEADERS = {
-  'RateLimit-Limit': header('Quotes and simulations per window of 60 s.'),
-  'RateLimit-Remaining': header('How many of them are left.'),
-  'RateLimit-Reset': header('Seconds until the window ends.'),
-};
+const rateHeaders = (isAlways: boolean) => ({
+  'RateLimit-Limit': headerSchema('Quotes and simulations per window of 60 s.', isAlways, 'integer'),
+  'RateLimit-Remaining': headerSchema('How many of them are left.', isAlways, 'integer'),
+  'RateLimit-Reset': headerSchema('Seconds until the window ends.', isAlways, 'integer'),
+});
 
 function answerObject(answer: Answer, route: Route): JsonSchema {
-  const own = Object.entries(answer.headers ?? {}).map(([name, description]) => [name, header(description)] as const);
   return {
     description: answer.description,
     headers: {
-      'X-Request-Id': header('Your own, if you sent one, otherwise a new one.'),
-      ...(route.isRateLimited && RATE_HEADERS),
-      ...(route.isPurchase && { [KEY_HEADER]: header('The key of this purchase: yours, or the one made for you.') }),
-      ...Object.fromEntries(own),
+      ...REQUEST_ID,
+      ...(route.isRateLimited && rateHeaders(true)),
+      ...(route.isPurchase && {
+        [KEY_HEADER]: headerSchema('The key of this purchase: yours, or the one made for you.', true),
+      }),
+      ...answer.headers,
     },
     content: { 'application/json': content(answer.schemaName, answer.examples) },
+  };
+}
+
+/** Statuses that are answered before a request counts against the rate limit. */
+const UNCOUNTED: readonly number[] = [401, 403, 408, 413, 415, 431];
+
+function errorHeaders(status: number, route: Route): JsonSchema {
+  const mayRetry = status === 429 || status === 503;
+  return {
+    ...REQUEST_ID,
+    ...(mayRetry && { 'Retry-After': headerSchema('Seconds to wait before repeating.', true, 'integer') }),
+    ...(route.isRateLimited && !UNCOUNTED.includes(status) && rateHeaders(false)),
+    // Too large headers are refused unread.
+    ...(route.isPurchase &&
+      status !== HTTP_STATUS.HEADERS_TOO_LARGE && {
+        [KEY_HEADER]: headerSchema('The key of this purchase, as soon as it has one.', false),
+      }),
   };
 }
 
@@ -277,15 +325,11 @@ function errorAnswers(operation: Operation, route: Route): (readonly [string, Js
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of codes) byStatus.set(HTTP_STATUS[code], [...(byStatus.get(HTTP_STATUS[code]) ?? []), code]);
   return [...byStatus].map(([status, group]) => {
-    const headers = {
-      ...((status === 429 || status === 503) && { 'Retry-After': header('Seconds to wait before repeating.') }),
-      ...(route.isPurchase && { [KEY_HEADER]: header('The key of this purchase, as soon as it has one.') }),
-    };
     return [
       status.toString(),
       {
         description: group.map((code) => `\`${code}\`: ${ERROR_MEANINGS[code]}`).join('\n\n'),
-        ...(Object.keys(headers).length > 0 && { headers }),
+        headers: errorHeaders(status, route),
         content: { 'application/json': content('Error', errorExamples(group, route)) },
       },
     ] as const;
