@@ -62,7 +62,7 @@ export class ReconcileWorld {
     const worker = await NestFactory.createApplicationContext(parts, { logger: false });
     worker.get(FulfilmentLoop).start();
     return new ReconcileWorld(world, api, await makeCustomer(api), worker, cliWith(env), async () => {
-      await worker.get(FulfilmentLoop).stop(10_000);
+      await worker.get(FulfilmentLoop).stop();
       await worker.close();
       await api.close();
       await world.stop();

@@ -34,6 +34,7 @@ import { Settlement } from './follow/settlement.js';
 import { TransactionLog } from './send/transaction-log.js';
 import { FulfilmentGauges } from './fulfilment-gauges.js';
 import { WalletHealth } from './send/wallet-health.js';
+import { WorkerLoops } from './worker-loops.js';
 import { OrderClaims } from './loop/order-claims.js';
 
 @Module({
@@ -70,7 +71,7 @@ import { OrderClaims } from './loop/order-claims.js';
     WalletHealth,
     OrderClaims,
     ClockWatch,
+    WorkerLoops,
   ],
-  exports: [OrdersProcessor, FulfilmentLoop, Pruning, Reconciler, FulfilmentGauges, WalletHealth],
 })
 export class FulfilmentModule {}

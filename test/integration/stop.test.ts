@@ -230,6 +230,15 @@ describe('a signal to the whole group, as a terminal or a control group sends it
   });
 });
 
+it('a worker whose work does not end ends in time all the same, and says so', async () => {
+  const node = `http://127.0.0.1:${silentPort.toString()}`;
+  const nodes = { TRON_FULL_NODE_URLS: node, TRON_SOLIDITY_NODE_URLS: node, TRON_READ_TIMEOUT_MS: '30000' };
+  const worker = Command.start('node', ['dist/bundle/main.worker.js'], { ...env, ...nodes, WORKER_STOP_SEC: '1' });
+  await worker.says(WORKING);
+  expect(await worker.stop('SIGTERM')).toBe(0);
+  expect([worker.lines('stopped in the middle'), worker.lines('"level":"error"')]).toEqual([1, 0]);
+});
+
 describe('process 1 of a container', () => {
   /** Process 1 of a namespace where this machine lets us make one; without, the same program as any other process. */
   const FIRST = ['--pid', '--fork', '--kill-child'];

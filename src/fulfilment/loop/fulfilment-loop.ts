@@ -3,7 +3,7 @@
  * limits itself; stopping waits for the runs in progress and no longer than it was told.
  */
 import { Injectable } from '@nestjs/common';
-import { monotonicMs, sleep, withDeadline } from '../../base/clock.js';
+import { monotonicMs, sleep } from '../../base/clock.js';
 import { Config } from '../../config/config.js';
 import { messageOf } from '../../domain/errors.js';
 import { Log } from '../../observability/logger.js';
@@ -87,15 +87,15 @@ export class FulfilmentLoop {
   }
 
   /**
-   * Stops claiming and waits for what is in progress, at most `withinMs`; throws DeadlineError when that was too short.
-   * What is not done by then is a crash's business: leases run out by themselves.
+   * Stops claiming and waits for what is in progress. What is not done when the process ends is a crash's business:
+   * leases run out by themselves.
    */
-  async stop(withinMs: number): Promise<void> {
+  async stop(): Promise<void> {
     this.stopping.abort();
     this.nudge.abort();
     // The loops first: a claim that was on its way when the stop came begins one more run.
-    const ended = Promise.all(this.loops).then(() => Promise.all([...this.running, ...this.ending]));
-    await withDeadline(ended, withinMs, 'the work in progress');
+    await Promise.all(this.loops);
+    await Promise.all([...this.running, ...this.ending]);
   }
 
   private async sweepLoop(): Promise<void> {
