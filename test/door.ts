@@ -13,7 +13,7 @@ import { Metrics } from '../src/observability/metrics.js';
 import { readWait } from '../src/http/pipeline/prefer.js';
 import { RouteOptionsOf, SIMULATE_BODY_LIMIT_BYTES } from '../src/http/pipeline/route-options.js';
 import { createHttpApp, drain, serverOf } from '../src/http/pipeline/server.js';
-import { IsInteger, IsText, Optional } from '../src/http/body/member-rules.js';
+import { IsInteger, IsText, Optional, SaleBounds } from '../src/http/body/member-rules.js';
 import { Projects } from '../src/projects/projects.js';
 import { PlatformModule } from '../src/platform.module.js';
 import { Database } from '../src/store/database.js';
@@ -104,7 +104,10 @@ class ProbeController {
   }
 }
 
-@Module({ controllers: [ProbeController] })
+@Module({
+  controllers: [ProbeController],
+  providers: [{ provide: SaleBounds, useValue: { longestSec: undefined } }],
+})
 class ProbeModule {}
 
 export interface DoorApp {

@@ -65,11 +65,10 @@ export class QuotesService {
   ) {}
 
   /**
-   * Prices a rental, sizing it when no energy is named. Throws ApiError INVALID_REQUEST outside the bounds,
-   * CHAIN_UNAVAILABLE, NOT_WORTH_RENTING, CAPACITY_UNAVAILABLE for more than the whole pool.
+   * Prices a rental, sizing it when no energy is named. Throws ApiError INVALID_REQUEST for a duration that is
+   * not on sale, CHAIN_UNAVAILABLE, NOT_WORTH_RENTING, CAPACITY_UNAVAILABLE for more than the whole pool.
    */
   async price(request: RentalRequest): Promise<PricedRental> {
-    this.checkEnergy(request.energy);
     const durationSec = request.durationSec ?? DEFAULT_DURATION_SEC;
     const row = this.rowOf(durationSec);
     const market = this.market.current();
@@ -104,13 +103,6 @@ export class QuotesService {
   /** The quote behind a ref, expired or not; undefined when it is unknown, forged or another project's. */
   openQuote(ref: string, projectId: string): OpenQuote | undefined {
     return openQuote(this.sealers.quote, projectId, ref);
-  }
-
-  private checkEnergy(named: Energy | undefined): void {
-    const { energyMin, energyMax } = this.config.sales;
-    if (named !== undefined && (named < BigInt(energyMin) || named > BigInt(energyMax))) {
-      throw invalidField('energy', `must be from ${energyMin.toString()} to ${energyMax.toString()}`);
-    }
   }
 
   private rowOf(durationSec: number): PriceRow {

@@ -302,6 +302,7 @@ describe('the page', () => {
     for (const code of Object.keys(ERROR_MEANINGS)) {
       if (code !== 'METHOD_NOT_ALLOWED') expect(text).toContain(code);
     }
+    expect(text).toContain('In exactly one form: by quote (quote_ref), or direct (receive_address).');
     for (const member of Object.keys(document.components.schemas.Quote.properties)) {
       expect(text).toContain(`<code>${member}</code>`);
     }

@@ -22,10 +22,7 @@ export class RequestPipe extends ValidationPipe {
     });
   }
 
-  protected override validate(
-    request: object,
-    options?: ValidatorOptions,
-  ): Promise<ValidationError[]> | ValidationError[] {
+  protected override validate(request: object, options?: ValidatorOptions) {
     LIMITS.set(request, this.limits);
     return super.validate(request, options);
   }
@@ -38,22 +35,25 @@ const SHOWN_NAME_LENGTH = 64;
 function refusal(errors: readonly ValidationError[]): ApiError {
   const request = errors[0]?.target ?? {};
   const isQuery = request instanceof PageQuery;
-  const places = new Map(Object.keys(request).map((name, place) => [name, place]));
-  const faults = errors.flatMap(({ property, constraints }) =>
-    Object.entries(constraints ?? {}).map(([constraint, msg]) => {
-      const isOfName = constraint === UNKNOWN || constraint === GIVEN_ONCE;
-      const place = isQuery && !isOfName ? undefined : places.get(property);
-      const fault: FieldFault =
-        constraint === UNKNOWN
-          ? { field: sentName(property).slice(0, SHOWN_NAME_LENGTH), msg: unknown(isQuery) }
-          : { field: property, msg };
-      return { place: place ?? places.size, fault };
-    }),
-  );
-  const details = faults.sort((one, other) => one.place - other.place).map(({ fault }) => fault);
-  const more =
-    details.length > 1 && !isQuery ? `, and ${(details.length - 1).toString()} more fault(s), see details` : '';
+  const names = Object.keys(request);
+  const places = new Map(names.map((name, place) => [name, place]));
+  const placeOf = (name: string, constraint: string) =>
+    (isQuery && constraint !== UNKNOWN && constraint !== GIVEN_ONCE ? undefined : places.get(name)) ?? names.length;
+  const faultOf = (name: string, constraint: string, msg: string): FieldFault => {
+    if (constraint !== UNKNOWN) return { field: name, msg };
+    const field = sentName(name).slice(0, SHOWN_NAME_LENGTH);
+    return { field, msg: `is not a ${isQuery ? 'parameter' : 'member'} of this request` };
+  };
+  const details = errors
+    .flatMap(({ property: name, constraints }) =>
+      Object.entries(constraints ?? {}).map(([constraint, msg]) => ({
+        place: placeOf(name, constraint),
+        fault: faultOf(name, constraint, msg),
+      })),
+    )
+    .sort((one, other) => one.place - other.place)
+    .map(({ fault }) => fault);
+  const others = isQuery ? 0 : details.length - 1;
+  const more = others > 0 ? `, and ${others.toString()} more fault(s), see details` : '';
   return new ApiError('INVALID_REQUEST', `${details[0]?.field ?? ''} ${details[0]?.msg ?? ''}${more}.`, { details });
 }
-
-const unknown = (isQuery: boolean): string => `is not a ${isQuery ? 'parameter' : 'member'} of this request`;

@@ -10,7 +10,7 @@ import { NestFactory } from '@nestjs/core';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import type { NextFunction, Request, Response } from 'express';
 import helmet from 'helmet';
-import { SaleBounds, type RequestLimits } from '../body/member-rules.js';
+import { SaleBounds } from '../body/member-rules.js';
 import { readQuery } from '../body/plain-values.js';
 import { RequestPipe } from '../body/request.pipe.js';
 import { monotonicMs, sleep } from '../../base/clock.js';
@@ -68,7 +68,7 @@ class LimitedExpressAdapter extends ExpressAdapter {
 
 /**
  * Makes the API's application, not listening yet: every root and test of the API goes through here. The module must
- * provide Config, Log and Metrics.
+ * provide Config, Log, Metrics and SaleBounds.
  */
 export async function createHttpApp(module: DynamicModule | Type, config: Config): Promise<NestExpressApplication> {
   const app = await NestFactory.create<NestExpressApplication>(module, new LimitedExpressAdapter(config.http), {
@@ -90,20 +90,10 @@ function configureHttp(app: NestExpressApplication): void {
   app.set('strict routing', true);
   // A query string means nothing on a POST; where a GET takes one, it is flat.
   app.set('query parser', readQuery);
-  app.useGlobalPipes(new RequestPipe(limitsOf(app)));
+  const { sales } = app.get<Config>(Config);
+  app.useGlobalPipes(new RequestPipe({ sales, sale: app.get<SaleBounds>(SaleBounds, { strict: false }) }));
   app.useGlobalFilters(new ErrorFilter(log));
   app.use(frontOfDoor(app, log));
-}
-
-/** Prices are a feature's, which this layer doesn't import; they are looked for when the first request names a duration. */
-function limitsOf(app: NestExpressApplication): RequestLimits {
-  let sale: SaleBounds | undefined;
-  return {
-    sales: app.get<Config>(Config).sales,
-    get sale() {
-      return (sale ??= app.get<SaleBounds>(SaleBounds, { strict: false }));
-    },
-  };
 }
 
 /** What helmet puts on every answer of an API of JSON alone: nothing may be framed, loaded or sniffed from it. */
