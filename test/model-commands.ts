@@ -43,7 +43,7 @@ async function outcomeOf(work: () => Promise<{ isReplay: boolean }>): Promise<Ou
   }
 }
 
-async function place(real: Real, request: Partial<OrderRequest>, key: string | undefined): Promise<Outcome> {
+async function place(real: Real, request: OrderRequest, key: string | undefined): Promise<Outcome> {
   const project = {
     id: real.projectId,
     name: 'model',
@@ -56,7 +56,7 @@ async function place(real: Real, request: Partial<OrderRequest>, key: string | u
     debtLimitCredits: undefined,
   };
   return outcomeOf(() =>
-    real.orders.create(request as OrderRequest, {
+    real.orders.create(request, {
       project,
       key: { value: key ?? randomUUID(), isGiven: key !== undefined },
       requestId: randomUUID(),
