@@ -12,6 +12,7 @@ import { settings } from './operator.js';
 import { WHO } from './quote-chain.js';
 import type { QuoteWorld } from './quote-world.js';
 import { asRole } from './setup/roles.js';
+import { PoolWallet } from '../src/store/entities/pool-wallet.entity.js';
 
 export interface MarketProcess {
   readonly market: Market;
@@ -45,7 +46,8 @@ export async function openMarketOf(
   const database = new Database(source);
   if (forget) await database.query(`DELETE FROM market_state WHERE name IN ('chain', 'sizing')`);
   const nodes = nodeOptionsOf(config.chain).map((options) => new TronNode(options));
-  const market = new Market(config, new TronClient(new NodePool(nodes, 1000)), database, openLog('silent'));
+  const pool = database.source.getRepository(PoolWallet);
+  const market = new Market(config, new TronClient(new NodePool(nodes, 1000)), database, pool, openLog('silent'));
   await market.onModuleInit();
   return {
     market,

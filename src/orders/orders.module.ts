@@ -1,7 +1,9 @@
 /** Wires orders. */
 import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { BillingModule } from '../billing/billing.module.js';
 import { QuotesModule } from '../quotes/quotes.module.js';
+import { PoolWallet } from '../store/entities/pool-wallet.entity.js';
 import { Acceptance } from './acceptance.js';
 import { KeyCache } from './key-cache.js';
 import { OrdersByKey } from './order-rows.js';
@@ -11,7 +13,7 @@ import { ReceiverCheck } from './receiver.js';
 import { OrderWaits } from './waits.js';
 
 @Module({
-  imports: [BillingModule, QuotesModule],
+  imports: [BillingModule, QuotesModule, TypeOrmModule.forFeature([PoolWallet])],
   controllers: [OrdersController],
   providers: [Acceptance, KeyCache, OrdersByKey, OrdersService, OrderWaits, ReceiverCheck],
   exports: [Acceptance, OrdersService, OrderWaits, ReceiverCheck],

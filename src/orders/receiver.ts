@@ -3,11 +3,13 @@
  * stays one, so that is remembered; "not activated" may change with the next block and is always asked anew.
  */
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { Repository } from 'typeorm';
 import { ChainUnavailableError } from '../chain/errors.js';
 import { TronClient } from '../chain/tron.client.js';
 import { monotonicMs } from '../base/clock.js';
 import { ApiError } from '../domain/errors.js';
-import { Database } from '../store/database.js';
+import { PoolWallet } from '../store/entities/pool-wallet.entity.js';
 
 export type ReceiverState = 'activated' | 'not-activated' | 'contract';
 
@@ -16,8 +18,6 @@ const REMEMBERED_MAX = 100_000;
 /** A plain account can still become a contract where one is created at an address known beforehand (CREATE2). */
 const REMEMBERED_MS = 3_600_000;
 const WALLETS_FRESH_MS = 5000;
-
-const POOL_ADDRESSES = { name: 'pool-addresses', text: `SELECT address FROM pool_wallet` };
 
 @Injectable()
 export class ReceiverCheck {
@@ -29,7 +29,7 @@ export class ReceiverCheck {
 
   constructor(
     private readonly chain: TronClient,
-    private readonly database: Database,
+    @InjectRepository(PoolWallet) private readonly pool: Repository<PoolWallet>,
   ) {}
 
   /**
@@ -103,8 +103,8 @@ export class ReceiverCheck {
   }
 
   private async readWallets(): Promise<ReadonlySet<string>> {
-    this.readingWallets ??= this.database
-      .query<{ address: string }>(POOL_ADDRESSES)
+    this.readingWallets ??= this.pool
+      .find({ select: { address: true } })
       .then((rows) => {
         const addresses = new Set(rows.map((row) => row.address));
         this.wallets = { addresses, readAtMs: monotonicMs() };

@@ -1,14 +1,11 @@
 /** Signs with the pool's keys as they lie sealed in Postgres. Opened keys never leave this file. */
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { Repository } from 'typeorm';
 import { monotonicMs } from '../base/clock.js';
 import { addressOfKey, Signer, signWithKey } from '../chain/keys.js';
 import { Sealers } from '../base/sealers.js';
-import { Database } from '../store/database.js';
-
-const FIND_KEY = {
-  name: 'find_pool_key',
-  text: `SELECT key_sealed, key_address FROM pool_wallet WHERE address = $1`,
-};
+import { PoolWallet } from '../store/entities/pool-wallet.entity.js';
 
 /** How long an opened key is kept: one that an operator takes away signs no longer than this. */
 const KEPT_MS = 10_000;
@@ -24,7 +21,7 @@ export class Keyring extends Signer {
   private readonly keys = new Map<string, OpenKey>();
 
   constructor(
-    private readonly database: Database,
+    @InjectRepository(PoolWallet) private readonly wallets: Repository<PoolWallet>,
     private readonly sealers: Sealers,
   ) {
     super();
@@ -42,13 +39,12 @@ export class Keyring extends Signer {
   }
 
   private async open(walletAddress: string): Promise<OpenKey> {
-    const [row] = await this.database.query<{ key_sealed: Buffer | null; key_address: string }>(FIND_KEY, [
-      walletAddress,
-    ]);
-    if (row === undefined || row.key_sealed === null) throw new Error('no key is held for this wallet');
-    const key = this.sealers.poolKey.open(row.key_sealed, walletAddress);
+    const select = { keySealed: true, keyAddress: true };
+    const row = await this.wallets.findOne({ select, where: { address: walletAddress } });
+    if (!row?.keySealed) throw new Error('no key is held for this wallet');
+    const key = this.sealers.poolKey.open(row.keySealed, walletAddress);
     if (key === undefined) throw new Error('the key of this wallet does not open under MASTER_KEY');
-    if (addressOfKey(key) !== row.key_address) throw new Error('the key of this wallet is not the recorded one');
-    return { key, address: row.key_address, openedAtMs: monotonicMs() };
+    if (addressOfKey(key) !== row.keyAddress) throw new Error('the key of this wallet is not the recorded one');
+    return { key, address: row.keyAddress, openedAtMs: monotonicMs() };
   }
 }

@@ -59,6 +59,7 @@ export interface NewWallet {
 
 const UNIQUE_VIOLATION = '23505';
 
+/** A wallet with the sums of its slots and open legs, of one moment. */
 const VIEW_COLUMNS = `w.id, w.address, w.role, w.permission_id, w.key_address,
   CASE WHEN w.key_sealed IS NULL THEN 'signer' ELSE 'database' END AS key_held_by, w.status, w.pause_reason,
   w.staked_sun, w.delegated_sun, w.recovering_sun, w.balance_sun, w.synced_at, w.read_at, w.sells_until,

@@ -1,19 +1,22 @@
 /** Wires what signs for the pool, in the worker alone. */
 import { Module } from '@nestjs/common';
+import { getRepositoryToken, TypeOrmModule } from '@nestjs/typeorm';
+import type { Repository } from 'typeorm';
 import { Sealers } from '../base/sealers.js';
 import { Signer } from '../chain/keys.js';
 import { SocketSigner } from '../chain/socket-signer.js';
 import { Config } from '../config/config.js';
-import { Database } from '../store/database.js';
+import { PoolWallet } from '../store/entities/pool-wallet.entity.js';
 import { Keyring } from './keyring.js';
 
 /** The signer process where the settings name its socket; otherwise the keys sealed in Postgres. */
-function createSigner({ secrets }: Config, database: Database, sealers: Sealers): Signer {
-  return secrets.signerSocket === undefined ? new Keyring(database, sealers) : new SocketSigner(secrets.signerSocket);
+function createSigner({ secrets }: Config, wallets: Repository<PoolWallet>, sealers: Sealers): Signer {
+  return secrets.signerSocket === undefined ? new Keyring(wallets, sealers) : new SocketSigner(secrets.signerSocket);
 }
 
 @Module({
-  providers: [{ provide: Signer, useFactory: createSigner, inject: [Config, Database, Sealers] }],
+  imports: [TypeOrmModule.forFeature([PoolWallet])],
+  providers: [{ provide: Signer, useFactory: createSigner, inject: [Config, getRepositoryToken(PoolWallet), Sealers] }],
   exports: [Signer],
 })
 export class SigningModule {}

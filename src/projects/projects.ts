@@ -43,6 +43,7 @@ export interface ProjectOptions {
   readonly allowedSources?: string[];
 }
 
+/** Options and terms of one moment: two tables in one statement. */
 const VIEW_COLUMNS = `p.id, p.name, a.frozen, a.is_postpaid, a.balance_credits, a.floor_credits, a.daily_cap_credits,
   p.require_idempotency_key, p.require_quote, p.allowed_sources, p.created_at, p.updated_at`;
 const PROJECTS_MAX = 10_000;

@@ -3,6 +3,8 @@
  * Read by one process for all and served from memory; too old a state is refused, never used (Contract 1).
  */
 import { Injectable, type BeforeApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { Repository } from 'typeorm';
 import { activationCostSun, isWithin, type FeeBounds, type ParameterBounds } from '../chain/chain-parameters.js';
 import { ChainUnavailableError } from '../chain/errors.js';
 import { TronClient } from '../chain/tron.client.js';
@@ -14,6 +16,7 @@ import { energy, sun, type Sun } from '../domain/units.js';
 import type { EnergyRatio } from '../pool/energy-ratio.js';
 import { Repeater } from '../base/repeat.js';
 import { Database } from '../store/database.js';
+import { PoolWallet } from '../store/entities/pool-wallet.entity.js';
 import { SharedReading } from '../store/shared-reading.js';
 import { SizingProbe, type MeasuredSizing } from './sizing-probe.js';
 import type { SizingFigures } from '../domain/sizing.js';
@@ -58,7 +61,8 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
   constructor(
     private readonly config: Config,
     private readonly tron: TronClient,
-    private readonly database: Database,
+    database: Database,
+    @InjectRepository(PoolWallet) private readonly pool: Repository<PoolWallet>,
     private readonly log: Log,
   ) {
     this.probe = new SizingProbe(tron, config.chain.tokenContract, config.market.sizingHolder);
@@ -181,11 +185,8 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
   }
 
   private async poolWallets(): Promise<string[]> {
-    const rows = await this.database.query<{ address: string }>(
-      `SELECT address FROM pool_wallet ORDER BY id LIMIT $1`,
-      [POOL_WALLETS_ASKED],
-    );
-    return rows.map((row) => row.address);
+    const query = { select: { address: true }, order: { id: 'ASC' }, take: POOL_WALLETS_ASKED } as const;
+    return (await this.pool.find(query)).map(({ address }) => address);
   }
 }
 

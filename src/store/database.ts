@@ -1,6 +1,7 @@
 /**
  * Statements on the one pool: named prepared statements for the hot ones, short transactions, retries of what
- * Postgres itself calls retryable. Owns no table.
+ * Postgres itself calls retryable. Plain reads and writes go by repositories; SQL is for what locks, one round trip or
+ * batches decide. Owns no table.
  */
 import { Injectable } from '@nestjs/common';
 import { isNativeError } from 'node:util/types';
