@@ -43,7 +43,7 @@ export class ReconcileWorld {
     readonly close: () => Promise<void>,
   ) {}
 
-  static async open(): Promise<ReconcileWorld> {
+  static async open(settings: Readonly<Record<string, string>> = {}): Promise<ReconcileWorld> {
     const [store, redis] = await Promise.all([createTestDatabase(), createTestRedis()]);
     const world = await World.start({
       blockMs: 100,
@@ -53,7 +53,13 @@ export class ReconcileWorld {
       redisUrl: redis.url,
       roleUrl: asRole,
       poolStakesTrx: [60_000, 50_000, 40_000],
-      env: { POOL_SYNC_SEC: '1', POOL_ORPHAN_GRACE_SEC: '0', DURATION_MIN_SEC: '60', WORKER_SWEEP_MS: '100' },
+      env: {
+        POOL_SYNC_SEC: '1',
+        POOL_ORPHAN_GRACE_SEC: '0',
+        DURATION_MIN_SEC: '60',
+        WORKER_SWEEP_MS: '100',
+        ...settings,
+      },
     });
     const env = { ...world.env, LOG_LEVEL: 'silent', USER: 'tester' } as Record<string, string>;
     const api = await openApi({ ...env, PORT: '0' });

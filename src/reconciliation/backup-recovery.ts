@@ -25,7 +25,10 @@ const HELD_SEC = 60;
 /** The leg whose record of these very bytes says that they were never sent. */
 const LEG_BY_TXID = `SELECT t.leg_id FROM chain_tx t WHERE t.txid = $1 AND t.status IN ('built', 'signed')`;
 
-/** The oldest leg that waits for just this act: nothing of its purpose is on its way or in a block; a return, only after the end. */
+/**
+ * The oldest leg that waits for just this act: nothing of its purpose is on its way or in a block; a return, only after
+ * the end. One that has bytes of its own to send comes last: those may be the next act of the same kind on chain.
+ */
 const WAITING_LEG = `SELECT l.id AS leg_id FROM leg l JOIN orders o ON o.id = l.order_id
   WHERE l.wallet_id = $1 AND l.receive_address = $2 AND ($3::bigint IS NULL OR l.amount_sun = $3)
     AND l.status = ANY (CASE WHEN $4 = 'reclaim' THEN ARRAY['active', 'reclaiming'] ELSE ARRAY['reserved', 'placed'] END)
@@ -35,7 +38,8 @@ const WAITING_LEG = `SELECT l.id AS leg_id FROM leg l JOIN orders o ON o.id = l.
       SELECT FROM chain_tx t WHERE t.leg_id = l.id AND t.purpose = 'delegate' AND t.status = 'solid')))
     AND NOT EXISTS (SELECT FROM chain_tx t WHERE t.leg_id = l.id AND t.purpose = $4
                      AND t.status IN ('sending', 'included', 'solid'))
-  ORDER BY l.id LIMIT 1`;
+  ORDER BY EXISTS (SELECT FROM chain_tx t WHERE t.leg_id = l.id AND t.purpose = $4
+                    AND t.status IN ('built', 'signed')), l.id LIMIT 1`;
 
 /**
  * A new fence: whoever holds the order under the old one changes nothing more. A delivery is held for a moment, so that

@@ -6,7 +6,6 @@
 import { Injectable } from '@nestjs/common';
 import { ChainUnavailableError } from '../chain/errors.js';
 import { TronClient } from '../chain/tron.client.js';
-import { monotonicMs } from '../base/clock.js';
 import { Config } from '../config/config.js';
 import { messageOf } from '../domain/errors.js';
 import { Log } from '../observability/logger.js';
@@ -20,7 +19,7 @@ import { NodeGauges } from './node-gauges.js';
 import { ReconcilerGauges } from './reconciler-gauges.js';
 import { UnrecordedTransactions, type Turn } from './unrecorded-transactions.js';
 
-/** The database gets ten times as long to do its other work as the rules take to judge. */
+/** The database gets ten times as long to do its other work as it takes to judge the records. */
 const REST_FACTOR = 10;
 /** But never longer: `ReconcileStale` and a starting worker take ten minutes without a pass for an outage. */
 const REST_MAX_SEC = 300;
@@ -104,24 +103,20 @@ export class Reconciler {
   }
 
   private async pass(turn: Turn, lanes: number, left: number | undefined): Promise<void> {
-    const startedMs = monotonicMs();
-    try {
-      const report = await verifyRecords(this.database, {
-        chain: this.client,
-        depth: 'newer',
-        pairs: 'suspicious',
-        blocksMax: BLOCKS_MAX,
-        lanes,
-        scanBlocks: 0,
-        findingsMax: FINDINGS_MAX,
-      });
-      await this.contain(report);
-      this.tell(report);
-      await this.judgements.keep(turn.fence, report);
-      this.figures.report(report, left);
-    } finally {
-      this.restSec = restSec(this.config.worker.reconcileSec, (monotonicMs() - startedMs) / 1000);
-    }
+    const report = await verifyRecords(this.database, {
+      chain: this.client,
+      depth: 'newer',
+      pairs: 'suspicious',
+      blocksMax: BLOCKS_MAX,
+      lanes,
+      scanBlocks: 0,
+      findingsMax: FINDINGS_MAX,
+    });
+    this.restSec = restSec(this.config.worker.reconcileSec, report.recordsMs / 1000);
+    await this.contain(report);
+    this.tell(report);
+    await this.judgements.keep(turn.fence, report);
+    this.figures.report(report, left);
     await this.onChain('taking orphans back', () => this.orphans.takeBack());
   }
 
@@ -164,7 +159,7 @@ export class Reconciler {
   }
 }
 
-/** Seconds from one pass to the next, where judging the rules took so long. */
+/** Seconds from one pass to the next, where the database took so long to judge the records. */
 export function restSec(intervalSec: number, tookSec: number): number {
   return Math.max(intervalSec, Math.min(tookSec * REST_FACTOR, REST_MAX_SEC));
 }

@@ -65,6 +65,8 @@ export interface Judged {
 
 export interface Report {
   readonly tookMs: number;
+  /** What of it the database judged the records in; the rest went to nodes, or waited. */
+  readonly recordsMs: number;
   readonly checks: readonly CheckResult[];
   /** Checks that could not be made, and why. */
   readonly unmade: readonly { readonly check: string; readonly why: string }[];

@@ -60,7 +60,7 @@ const BOOK_STEPS = WHOLE_CHECKS.length + ORDER_CHECKS.length + 1;
 /** Judges the books, and with `terms.chain` the chain against them. Throws only when the database is away. */
 export async function verifyRecords(database: Database, terms: VerifyTerms = {}): Promise<Report> {
   const startedMs = monotonicMs();
-  const { checks, unmade, judged } = await readBooks(database, terms);
+  const { checks, unmade, judged, recordsMs } = await readBooks(database, terms);
   let blocksTo: bigint | undefined;
   if (terms.chain !== undefined) {
     const fromChain = await checkChain(database, terms.chain, {
@@ -74,8 +74,14 @@ export async function verifyRecords(database: Database, terms: VerifyTerms = {})
   } else unmade.push(...CHAIN_CHECK_NAMES.map((check) => ({ check, why: 'the chain was not asked' })));
   const told = await withoutExplained(database, checks);
   const tookMs = Math.round(monotonicMs() - startedMs);
-  if (judged === undefined) return { tookMs, checks: told, unmade };
-  return { tookMs, checks: told, unmade, judged: { ...judged, ...(blocksTo === undefined ? {} : { blocksTo }) } };
+  if (judged === undefined) return { tookMs, recordsMs, checks: told, unmade };
+  return {
+    tookMs,
+    recordsMs,
+    checks: told,
+    unmade,
+    judged: { ...judged, ...(blocksTo === undefined ? {} : { blocksTo }) },
+  };
 }
 
 /** What a person has explained is counted apart. */
@@ -101,6 +107,7 @@ interface Outcome {
   checks: CheckResult[];
   unmade: { check: string; why: string }[];
   judged?: Judged;
+  recordsMs: number;
 }
 
 async function readBooks(database: Database, terms: VerifyTerms): Promise<Outcome> {
@@ -122,6 +129,7 @@ async function readBooks(database: Database, terms: VerifyTerms): Promise<Outcom
       for (const check of STANDING_CHECKS.filter((each) => names.has(each.check)))
         await tryCheck(check.check, () => runRecordCheck(tx, check, bookTerms));
     });
+    first.recordsMs += later.recordsMs;
     first.checks = first.checks.map((result) => later.checks.find(({ check }) => check === result.check) ?? result);
   }
   return first;
@@ -160,8 +168,9 @@ async function inSnapshot(
   read: (tx: Queryable, tryCheck: TryCheck, outcome: Outcome) => Promise<void>,
 ): Promise<Outcome> {
   return database.transaction(async (tx) => {
+    const startedMs = monotonicMs();
     for (const statement of SNAPSHOT) await tx.query(statement);
-    const outcome: Outcome = { checks: [], unmade: [] };
+    const outcome: Outcome = { checks: [], unmade: [], recordsMs: 0 };
     const tryCheck: TryCheck = async (check, run) => {
       await tx.query('SAVEPOINT one_check');
       let result: CheckResult | undefined;
@@ -177,6 +186,7 @@ async function inSnapshot(
       return result;
     };
     await read(tx, tryCheck, outcome);
+    outcome.recordsMs = monotonicMs() - startedMs;
     return outcome;
   });
 }

@@ -107,6 +107,7 @@ async function run(settings: Settings, alone?: readonly string[]): Promise<numbe
         if (hasFailed) {
           await arena.close();
           arena = undefined;
+          metrics.forgetProcesses();
         }
         await log.close();
         if (hasFailed) console.log(`  the log: ${log.path}`);

@@ -76,6 +76,11 @@ export class MetricsWatch {
     this.lastLooks.set(port, look);
   }
 
+  /** Of an arena that is gone nothing is asked any more. */
+  forgetProcesses(): void {
+    this.lastLooks.clear();
+  }
+
   /** What must be 0 and was not, at the last look at each process. */
   get notZero(): readonly string[] {
     return [...new Set([...this.lastLooks.values()].flatMap(({ notZero }) => [...notZero]))];

@@ -328,6 +328,25 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
     ),
     test: integration('reconciler')('on another server, or from data that was read back, nothing is fulfilled'),
   },
+  {
+    name: 'a lost act is given to an order that has bytes of its own',
+    changes: one(
+      'reconciliation/backup-recovery.ts',
+      `ORDER BY EXISTS (SELECT FROM chain_tx t WHERE t.leg_id = l.id AND t.purpose = $4
+                    AND t.status IN ('built', 'signed')), l.id`,
+      'ORDER BY l.id',
+    ),
+    test: integration('backup-recovery')('bytes that are recorded stay their own order’s'),
+  },
+  {
+    name: 'the reconciler rests for what it waited for nodes',
+    changes: one(
+      'reconciliation/reconciler.ts',
+      'restSec(this.config.worker.reconcileSec, report.recordsMs / 1000)',
+      'restSec(this.config.worker.reconcileSec, report.tookMs / 1000)',
+    ),
+    test: integration('reconciler-pace')('a pass that waited for slow nodes is followed by the next one'),
+  },
 ];
 
 export const PLANTED_DEFENCES: readonly PlantedBug[] = [

@@ -47,8 +47,9 @@ const UNFINISHED_MAX = 40;
 const METRICS_EVERY_MS = 2_000;
 const STORIES_MAX = 5;
 const VERIFY_TRIES = 4;
-/** Longer than passes of the reconciler are apart. */
-const GAUGES_LIMIT_MS = 30_000;
+/** What passes of the reconciler must have seen to be over, however long those take here. */
+const GAUGES_PASSES = 6;
+const GAUGES_LIMIT_MS = 240_000;
 /** The finding that an act on chain is recorded nowhere. */
 const ORPHANS = 'orphan-transactions';
 /** Beyond every block since the chain began, so that no stranger's transaction hides. */
@@ -274,7 +275,12 @@ class Round {
       const database = parts.get(Database);
       for (let attempt = 1; ; attempt += 1) {
         const report = await verifyRecords(database, { chain, settleWithinSec: 0, scanBlocks: SCAN_BLOCKS }).catch(
-          (error: unknown) => ({ checks: [], unmade: [{ check: 'verify', why: String(error) }], tookMs: 0 }),
+          (error: unknown) => ({
+            checks: [],
+            unmade: [{ check: 'verify', why: String(error) }],
+            tookMs: 0,
+            recordsMs: 0,
+          }),
         );
         const found = await this.explain(findingsOf(report));
         const unmade = report.unmade.map(({ check, why }) => `${check} could not be made: ${why}`);
@@ -298,8 +304,11 @@ class Round {
     const { metrics } = this.options;
     const hold = this.arena.parts.get(SalesHold);
     let odd: readonly string[] = [];
-    for (let waitedMs = 0; waitedMs < GAUGES_LIMIT_MS; waitedMs += 1_000) {
+    const passes = new Set<string>();
+    const endsAt = performance.now() + GAUGES_LIMIT_MS;
+    while (passes.size < GAUGES_PASSES && performance.now() < endsAt) {
       await this.lookAtMetrics();
+      passes.add(await this.lastPass());
       await this.explainKnown();
       const stop = await hold.currentStop();
       odd = [
@@ -309,7 +318,13 @@ class Round {
       if (odd.length === 0) return;
       await sleep(1_000);
     }
-    for (const each of odd) this.violations.push(`${each} ${GAUGES_LIMIT_MS.toString()} ms after all was over`);
+    for (const each of odd) this.violations.push(`${each} ${passes.size.toString()} passes after all was over`);
+  }
+
+  /** When the newest pass of the reconciler ended, by the database's clock. */
+  private async lastPass(): Promise<string> {
+    const { rows } = await this.arena.sql.query<{ at: string }>(`SELECT passed_at::text AS at FROM reconcile_state`);
+    return rows[0]?.at ?? '';
   }
 
   /** What counts acts of wallets' owners, which were made here. */

@@ -1,0 +1,51 @@
+// What a backup holds as recorded and never sent, found on chain beside an act of the same wallet, receiver and amount.
+import { until } from '../../src/local/wait.js';
+import { namesOf, ReconcileWorld } from '../reconcile-world.js';
+
+let world: ReconcileWorld;
+
+beforeAll(async () => {
+  world = await ReconcileWorld.open();
+  await world.syncAll();
+});
+
+afterAll(() => world.close());
+
+it('bytes that are recorded stay their own order’s, although an equal act of another order comes before them', async () => {
+  const receiver = world.world.accounts[0]!.address;
+  const first = (await world.rent(receiver, 65_000, 86_400)).toString();
+  const second = (await world.rent(receiver, 65_000, 86_400)).toString();
+  const both = `order_id IN (${first}, ${second})`;
+  const acts = await world.database.query<{ wallet_id: number; amount_sun: bigint }>(
+    `SELECT DISTINCT wallet_id, amount_sun FROM leg WHERE ${both}`,
+  );
+  expect(acts).toHaveLength(1);
+  await world.pass();
+  // As the backup has it: the older order’s bytes, which come second on chain, are signed; the younger one has none yet.
+  await world.byHand(
+    `DELETE FROM broadcast WHERE chain_tx_id IN (SELECT id FROM chain_tx WHERE ${both})`,
+    `DELETE FROM chain_tx WHERE order_id = ${first}`,
+    `UPDATE chain_tx SET order_id = ${first}, leg_id = (SELECT id FROM leg WHERE order_id = ${first}), status = 'signed',
+        sends = 0, sent_at = NULL, block_number = NULL, block_id = NULL, block_at = NULL WHERE order_id = ${second}`,
+    `UPDATE leg SET status = 'reserved', active_at = NULL, energy = NULL WHERE ${both}`,
+    `DELETE FROM order_event WHERE ${both}`,
+    `UPDATE orders SET status = 'reserved', settled = false, delivered_at = NULL, ends_at = NULL, delivered_energy = NULL,
+        placed_at = NULL, lease_until = NULL, fence = fence + 1, next_run_at = clock_timestamp() + interval '1 minute'
+      WHERE id IN (${first}, ${second})`,
+    `UPDATE reconcile_state SET scanned_to = scanned_to - 300, fence = fence + 1`,
+  );
+  const over = async (): Promise<true | undefined> => {
+    await world.pass();
+    const open = await world.database.query(`SELECT FROM orders WHERE id IN (${first}, ${second}) AND NOT settled`);
+    return open.length === 0 ? true : undefined;
+  };
+  await until(over, 20_000, 'both deliveries being remembered');
+  expect(await world.database.query(`SELECT FROM orphan_tx`)).toEqual([]);
+  expect(
+    await world.database.query(`SELECT order_id::text, status FROM chain_tx WHERE ${both} ORDER BY order_id`),
+  ).toEqual([
+    { order_id: first, status: 'solid' },
+    { order_id: second, status: 'solid' },
+  ]);
+  expect(namesOf(await world.verify())).toEqual([]);
+});
