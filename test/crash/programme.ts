@@ -62,9 +62,12 @@ class Programme {
         if (index === Math.floor(everyday.length / 2)) await stage.flushRedis();
         await this.insist(point, round, (n) => stage.killWorkerAt(point, n));
       });
+      // Nothing is sold while no worker reads the wallets.
+      const worker = await stage.world.startWorker();
       for (const { point, round } of rounds.filter(({ point }) => isApiPoint(point))) {
         await this.insist(point, round, (n) => stage.killApiAt(point, n === 1 ? 1 : 2));
       }
+      await stage.letGo(worker);
       for (let round = 0; round < options.times; round += 1) for (const scene of SCENES) await this.play(scene);
     } finally {
       selling.abort();

@@ -265,7 +265,6 @@ export class Stage {
     if (at >= 0) this.world.processes.splice(at, 1);
   }
 
-  /** A fresh API measures the market before it sells. */
   /** As a person does who knows why their transactions died: all wallets sell again. */
   private async resumeWallets(): Promise<void> {
     const rows = await this.database.query<{ address: string }>(
@@ -276,13 +275,16 @@ export class Stage {
     for (const { address } of rows) await wallets.setStatus(address, 'active', act);
   }
 
+  /** A fresh API measures the market before it sells. */
   private async waitForPrices(merchant: Merchant = this.merchant): Promise<void> {
+    const body = { receive_address: this.world.accounts[0]?.address, energy: 32_000 };
+    let answer: MerchantAnswer | undefined;
     for (let attempt = 0; attempt < 100; attempt += 1) {
       await this.resumeWallets();
-      const body = { receive_address: this.world.accounts[0]?.address, energy: 32_000 };
-      if ((await merchant.post('/v1/quotes', body)).status === 200) return;
+      answer = await merchant.post('/v1/quotes', body);
+      if (answer.status === 200) return;
       await sleep(100);
     }
-    throw new Error('the API names no price');
+    throw new Error(`the API names no price: ${answer?.status.toString() ?? ''} ${JSON.stringify(answer?.body)}`);
   }
 }
