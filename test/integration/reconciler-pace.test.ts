@@ -2,6 +2,9 @@
 import { until } from '../../src/local/wait.js';
 import { ReconcileWorld } from '../reconcile-world.js';
 
+/** A busy machine judges the records in seconds too. */
+const LIMIT_MS = 60_000;
+
 let world: ReconcileWorld;
 
 beforeAll(async () => {
@@ -15,16 +18,16 @@ it('a pass that waited for slow nodes is followed by the next one as soon as eve
     const [row] = await world.database.query<{ at: string }>(`SELECT passed_at::text AS at FROM reconcile_state`);
     return row!.at;
   };
-  const [slow] = await world.faults([{ kind: 'slow', ms: 200, path: 'wallet*', rate: 1 }]);
+  const [slow] = await world.faults([{ kind: 'slow', ms: 300, path: 'wallet*', rate: 1 }]);
   const startedMs = performance.now();
   await world.pass();
-  // Ten times as long is a rest beyond the limit below.
-  expect(performance.now() - startedMs).toBeGreaterThan(1_500);
+  // Ten times as long is a rest beyond the limit.
+  expect(performance.now() - startedMs).toBeGreaterThan(LIMIT_MS / 10);
   await world.clearFault(slow);
   const first = await passedAt();
   const next = async (): Promise<true | undefined> => {
     await world.look();
     return (await passedAt()) === first ? undefined : true;
   };
-  await until(next, 10_000, 'the next pass');
-});
+  await until(next, LIMIT_MS, 'the next pass');
+}, 120_000);
