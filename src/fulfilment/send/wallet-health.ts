@@ -29,10 +29,10 @@ const NOT_SIGNED = {
   name: 'wallet_not_signed',
   text: `UPDATE pool_wallet w SET sign_failures = w.sign_failures + v.failures, delivery_failed_at = clock_timestamp(),
       delivery_fault = CASE WHEN w.sign_failures + v.failures >= ${FAILURES_MAX.toString()} THEN v.reason ELSE w.delivery_fault END
-    FROM (SELECT p.id, f.failures, f.reason FROM pool_wallet p
+    FROM (SELECT p.id, f.failures, f.reason, p.delivery_fault IS NULL AS could_deliver FROM pool_wallet p
             JOIN unnest($1::integer[], $2::integer[], $3::text[]) AS f(id, failures, reason) ON f.id = p.id
            ORDER BY p.id FOR NO KEY UPDATE OF p) v
-    WHERE w.id = v.id RETURNING w.id, w.address, w.delivery_fault`,
+    WHERE w.id = v.id RETURNING w.id, w.address, w.delivery_fault, v.could_deliver`,
 };
 
 const SIGNED = {
@@ -63,7 +63,7 @@ const DIED = {
               SELECT FROM leg WHERE wallet_id = p.id AND changed_at > p.delivery_failed_at AND status = 'active')
                 THEN 1 ELSE p.deaths + 1 END AS deaths) d
            WHERE p.id = $1 FOR NO KEY UPDATE OF p) v
-    WHERE w.id = v.id RETURNING w.address, w.delivery_fault`,
+    WHERE w.id = v.id RETURNING w.address, w.delivery_fault, v.pauses`,
 };
 
 /** When a hold has passed: the next death pauses again, and for longer. */
@@ -126,13 +126,13 @@ export class WalletHealth {
     for (const { walletId, error } of failures) {
       byWallet.set(walletId, { count: (byWallet.get(walletId)?.count ?? 0) + 1, error });
     }
-    const rows = await this.database.query<Changed & { id: number }>(NOT_SIGNED, [
+    const rows = await this.database.query<Changed & { id: number; could_deliver: boolean }>(NOT_SIGNED, [
       [...byWallet.keys()],
       [...byWallet.values()].map(({ count }) => count),
       [...byWallet.values()].map(({ error }) => reasonOf(`its key does not sign: ${messageOf(error)}`)),
     ]);
     const faulty = rows.filter((row) => row.delivery_fault !== null);
-    this.tell(faulty);
+    this.tell(faulty.filter((row) => row.could_deliver));
     return new Set(faulty.map((row) => row.id));
   }
 
@@ -151,7 +151,8 @@ export class WalletHealth {
   /** A delivery of the wallet was proven dead. */
   async died(walletId: number): Promise<void> {
     const reason = `${FAILURES_MAX.toString()} of its transactions in a row were never included`;
-    this.tell(await this.database.query<Changed>(DIED, [walletId, reason]));
+    const rows = await this.database.query<Changed & { pauses: boolean }>(DIED, [walletId, reason]);
+    this.tell(rows.filter((row) => row.pauses));
   }
 
   /** Resumes wallets whose hold is over or whose key signs again. */
