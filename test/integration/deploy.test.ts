@@ -1,5 +1,5 @@
 // Two APIs and two workers as they are deployed, under load: restarted in turn without a failed request while the master
-// key is exchanged, followed from request to block by one id, and watched through every metric of the README.
+// key is exchanged, followed from request to block by one id, and watched through every metric of docs/metrics.md.
 import { randomBytes, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -259,16 +259,16 @@ test('one request id leads from the request to the chain transaction and to the 
   for (const line of ours()) expect(line['projectId']).toBe(customer.merchant);
 }, 90_000);
 
-/** The README's table of metrics: a metric's name and which processes show it. */
+/** The table of docs/metrics.md: a metric's name and which processes show it. */
 function documented(): { name: string; shownBy: string }[] {
-  const page = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
-  return [...page.matchAll(/^\| `([a-z_]+)` \| (api|worker|both) \| \w+ \| \w[^|]* \|$/gm)].map((match) => ({
+  const page = readFileSync(new URL('../../docs/metrics.md', import.meta.url), 'utf8');
+  return [...page.matchAll(/^\| `([a-z_]+)` \| (api|worker|both) \| \w+ \| \w[^|]* \| \S[^|]* \|$/gm)].map((match) => ({
     name: match[1]!,
     shownBy: match[2]!,
   }));
 }
 
-test('every metric of the README is shown by its processes, and no other', async () => {
+test('every metric of docs/metrics.md is shown by its processes, and no other', async () => {
   const [api, worker] = [await scrape(apis[0]!), await scrape(workers[0]!)];
   const table = documented();
   expect(table.length).toBeGreaterThan(30);
