@@ -1,4 +1,4 @@
-/** The bodies of accounts (Contract 7). */
+/** The bodies of accounts (docs/interface.md §14, §15). */
 import type { Balance } from '../billing/ledger.js';
 import { IsTronAddress } from '../http/body/member-rules.js';
 import { usdBalanceOf } from '../domain/conversion.js';

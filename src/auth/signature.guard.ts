@@ -1,6 +1,6 @@
 /**
- * The guard before every handler, present and future. After the route was found it checks, in this order (Contract 1):
- * auth headers, body, signature, frozen, source, rate limit. Fields are the handlers' to check; nothing else is.
+ * The guard before every handler. After routing it checks, in this order (docs/interface.md §1): auth headers, body,
+ * signature, frozen project, source address, rate limit. The members of the body are checked after it.
  */
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import type { Request, Response } from 'express';

@@ -1,13 +1,13 @@
 /**
- * The signature of the interface: hex(md5(base64(canonical) + apiKey)) (Spec 5.1). Pure: knows no project and no
- * request. The interface fixes MD5; what it lacks (path, headers, time) is made up for by project options.
+ * The signature of a request: hex(md5(base64(canonical) + apiKey)) (docs/interface.md §2). Pure: knows no project and
+ * no request. The interface fixes MD5; project options cover what it leaves unsigned (path, headers, time).
  */
 import { hash, timingSafeEqual } from 'node:crypto';
 import { compareUtf8, type StrictBody, type StrictLeaf, type StrictNode } from '../http/body/strict-json.js';
 
 type WriteString = (leaf: StrictLeaf & { kind: 'string' }) => string;
 
-/** Form (a): every literal as received, keys sorted, whitespace gone (Contract 2). */
+/** Form (a): every literal as received, keys sorted, whitespace gone (docs/interface.md §2). */
 const asReceived: WriteString = (leaf) => leaf.literal;
 /** Form (b): strings as JSON.stringify writes them. */
 const asJavaScript: WriteString = (leaf) => JSON.stringify(leaf.value);
@@ -49,8 +49,8 @@ function write(node: StrictNode, writeString: WriteString): string {
 }
 
 /**
- * The strings a caller may have signed for `body`, at most three, each different (Contract 2). An absent body is the
- * empty string. The later ones are made only when asked for.
+ * The strings a caller may have signed for `body`, at most three, each different (docs/interface.md §2). An absent body
+ * is the empty string. Each is made only when the one before did not match.
  */
 export function* canonicalForms(body: StrictBody | undefined): Generator<string, void, undefined> {
   if (body === undefined) {

@@ -1,6 +1,6 @@
 /**
  * The process's own clock, for ages and deadlines inside one process only. It decides nothing about money:
- * quotes and leases are judged by the database's clock, rentals by the chain's (Contract 9).
+ * quotes and leases are judged by the database's clock, rentals by the chain's (docs/interface.md §18).
  */
 import { setTimeout as sleepFor } from 'node:timers/promises';
 

@@ -26,7 +26,7 @@ export const FIND_ENTRY = {
   text: `SELECT project_id, credits FROM credit_entry WHERE entry_key = $1`,
 };
 
-/** Judged and moved under one row lock. The upper bound keeps every balance a JSON integer (Contract 1). */
+/** Judged and moved under one row lock. The upper bound keeps every balance a JSON integer (docs/interface.md §1). */
 export const MOVE_BALANCE = {
   name: 'ledger-move-balance',
   text: `UPDATE credit_account SET balance_credits = balance_credits + $2

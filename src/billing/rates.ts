@@ -1,7 +1,7 @@
 /**
  * The TRX/USD rate that quotes and charges use. Read by one process for all; the last one ever seen stays in Postgres.
  * Never guesses: a rate that is too old, or beside which another one is held back, says so, and the dollar figures are
- * left out (Contract 3).
+ * left out (docs/interface.md §5).
  */
 import { Injectable, type BeforeApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { withDeadline } from '../base/clock.js';

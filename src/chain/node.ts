@@ -99,7 +99,7 @@ export class TronNode {
     return this.seen;
   }
 
-  /** Milliseconds since the head last moved (Contract 9); infinite before the first one. */
+  /** Milliseconds since the head last moved (docs/interface.md §18); infinite before the first one. */
   get stalledMs(): number {
     return this.seen === undefined ? Number.POSITIVE_INFINITY : monotonicMs() - this.seen.advancedAtMs;
   }

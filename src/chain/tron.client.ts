@@ -218,7 +218,7 @@ async function simulateAt(node: TronNode, call: ContractCall): Promise<CallOutco
       ...(call.functionSelector === undefined ? {} : { function_selector: call.functionSelector }),
       ...(call.parameter === undefined ? {} : { parameter: call.parameter }),
       ...(call.data === undefined ? {} : { data: call.data }),
-      // TRON takes int64 as a JSON integer; the value fits one (Contract 5).
+      // TRON takes int64 as a JSON integer; the value fits one (docs/interface.md §8).
       ...(call.callValue === undefined ? {} : { call_value: Number(call.callValue) }),
       visible: true,
     }),

@@ -73,7 +73,7 @@ function outside(r: SettingsReader) {
       /** Of one address (IPv6: /64) that is no trusted proxy; 0 = half of all. */
       maxConnectionsPerAddress: r.integer('MAX_CONNECTIONS_PER_ADDRESS', 0, 0, 1_000_000),
       badSignaturesPerMinute: r.integer('BAD_SIGNATURES_PER_MINUTE', 600, 1, 10_000_000),
-      /** The age at which a project's record is read again, when no announcement came before (Spec 5.2 rule 4). */
+      /** The age at which a project's record is read again, when no announcement came before (docs/interface.md §2). */
       projectCacheSec: r.integer('PROJECT_CACHE_SEC', 30, 1, 30),
     },
     database: {
@@ -94,7 +94,7 @@ function outside(r: SettingsReader) {
       tokenContract: r.text('TOKEN_CONTRACT'),
       readTimeoutMs: r.integer('TRON_READ_TIMEOUT_MS', 4000, 100, 60_000),
       broadcastTimeoutMs: r.integer('TRON_BROADCAST_TIMEOUT_MS', 5000, 100, 60_000),
-      /** A node whose head has not moved for this long is not asked (Contract 9). */
+      /** A node whose head has not moved for this long is not asked (docs/interface.md §18). */
       headStallSec: r.integer('TRON_HEAD_STALL_SEC', 30, 1, 3600),
       /** The oldest a head's timestamp may be by the wall clock; 0 = not judged (a chain of its own time). */
       headAgeMaxSec: r.integer('TRON_HEAD_AGE_MAX_SEC', 0, 0, 86_400),

@@ -58,7 +58,7 @@ export async function lookAtNodes({ chain }: Config, patienceMs: number): Promis
   ];
 }
 
-/** Contract 10: two nodes of different operators must agree on a death. */
+/** Two nodes of different operators must agree on a proof of death (docs/interface.md §21). */
 function quorum(urls: readonly string[]): DoctorFinding[] {
   const hosts = new Set(urls.map((url) => new URL(url).hostname));
   if (urls.length > 1 && hosts.size > 1)

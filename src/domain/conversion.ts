@@ -13,7 +13,7 @@ import {
   type Sun,
 } from './units.js';
 
-/** What `price` costs in credits: ceil(sun × trx_usd × 10) (Contract 3). Rounded up, in our favour by < 1e-7 USD. */
+/** What `price` costs in credits: ceil(sun × trx_usd × 10) (docs/interface.md §5). Rounds up by less than 1e-7 USD. */
 export function creditsOf(price: Sun, rate: RateE8): Credits {
   return divCeil(price * rate * CREDITS_PER_USD, SUN_PER_TRX * RATE_SCALE) as Credits;
 }
@@ -61,7 +61,7 @@ export function burnPrice(amount: Energy, feeSun: bigint): Sun {
   return (amount * feeSun) as Sun;
 }
 
-/** `energy_needed` of a simulation: ceil(used × 1.10) (Contract 5). */
+/** `energy_needed` of a simulation: ceil(used × 1.10) (docs/interface.md §8). */
 export function withMargin(used: Energy): Energy {
   return divCeil(used * 110n, 100n) as Energy;
 }

@@ -3,7 +3,7 @@
  * A caller's mistake says what was wrong; an upstream's fault says only what to do about it.
  */
 
-/** Every code of the interface and its status: exhaustive by type (Spec 7, Contract 1). */
+/** Every code of the interface and its status: exhaustive by type (docs/interface.md §3). */
 export const HTTP_STATUS = {
   BAD_AUTH_HEADERS: 400,
   INVALID_REQUEST: 400,

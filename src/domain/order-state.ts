@@ -6,7 +6,7 @@
 /** The most wallets one order is spread over; a larger need is refused as beyond capacity. */
 export const LEGS_MAX = 20;
 
-/** Order states (Contract 6) and where each may go. A settled order leaves `delivered` no more. */
+/** Order states (docs/interface.md §11) and where each may go. A settled order leaves `delivered` no more. */
 export const ORDER_TRANSITIONS = {
   /** Charged, capacity held, nothing sent. */
   reserved: ['placed', 'refunded'],
@@ -65,7 +65,7 @@ export type ChainTxPurpose = 'delegate' | 'reclaim' | 'activate';
 
 export const ORDER_STATUSES = Object.keys(ORDER_TRANSITIONS) as readonly OrderStatus[];
 
-/** Statuses answered with 202; the others with 200 (Contract 6). */
+/** Statuses answered with 202; the others with 200 (docs/interface.md §9). */
 export function isPending(status: OrderStatus): boolean {
   return status === 'reserved' || status === 'placed' || status === 'unresolved';
 }

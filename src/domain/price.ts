@@ -47,7 +47,7 @@ export function legsAffordable(price: Sun, floor: Sun): bigint {
   return paidFor < 1n ? 1n : paidFor;
 }
 
-/** Contract 3: equal is not worth it. */
+/** An equal price is not worth renting (docs/interface.md §6). */
 export function isWorthRenting(price: Sun, burn: Sun): boolean {
   return price < burn;
 }

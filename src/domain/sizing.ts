@@ -24,8 +24,8 @@ export interface Recipient {
 }
 
 /**
- * Contract 4. Our choice: an address that is not on chain but holds tokens (a token credits anybody) counts as cold,
- * which never sizes too small.
+ * The receiver's state (docs/interface.md §7). An address that is not on chain but holds tokens (a token credits any
+ * address) counts as cold: that never sizes too small.
  */
 export function recipientOf(look: ReceiverLook): Recipient {
   if (look.isOnChain === false) return { state: 'cold', needsActivation: true };
@@ -33,7 +33,7 @@ export function recipientOf(look: ReceiverLook): Recipient {
   return { state: look.tokenBalance > 0n ? 'warm' : 'cold', needsActivation: false };
 }
 
-/** Whom nobody could look at is sized as cold (Contract 4). */
+/** A receiver that could not be read is sized as cold (docs/interface.md §7). */
 export function energyFor(state: RecipientState, figures: SizingFigures): Energy {
   return state === 'warm' ? figures.warmEnergy : figures.coldEnergy;
 }

@@ -9,7 +9,7 @@ declare const unit: unique symbol;
 export type Sun = bigint & { readonly [unit]: 'sun' };
 /** TRON's execution capacity for contract calls. */
 export type Energy = bigint & { readonly [unit]: 'energy' };
-/** A project's credits; 10 000 000 credits = 1 USD (Contract 3). */
+/** A project's credits; 10 000 000 credits = 1 USD (docs/interface.md §5). */
 export type Credits = bigint & { readonly [unit]: 'credits' };
 /** Dollars per TRX, times 10^8. */
 export type RateE8 = bigint & { readonly [unit]: 'usd-per-trx-e8' };
@@ -36,7 +36,7 @@ export function divHalfUp(dividend: bigint, divisor: bigint): bigint {
   return dividend < 0n ? -magnitude : magnitude;
 }
 
-/** A JSON integer. Beyond 2^53−1 it is a bug, never a rounding (Contract 1). */
+/** A JSON integer. Beyond 2^53−1 it is a bug, never a rounding (docs/interface.md §1). */
 export function toJsonInteger(value: bigint): number {
   // eslint-disable-next-line no-restricted-syntax -- the one door from money to JSON, checked in the next line
   const number = Number(value);

@@ -39,7 +39,7 @@ export interface OrderTerms {
   readonly quote?: { readonly id: string; readonly expiresAtMs: number };
 }
 
-/** The outcome of pricing. A refusal is held back until replay, used and expired quote are judged (Contract 4). */
+/** The outcome of pricing. A refusal waits until replay, used and expired quote are judged (docs/interface.md §9). */
 export interface Prepared {
   /** Absent when the refusal left nothing to charge. */
   readonly terms: OrderTerms | undefined;
@@ -75,7 +75,7 @@ const ACCEPT = {
            FROM refuse_or_accept_order($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
 };
 
-/** How long a request waits for the first one of its key, and for its turn (Contract 6). */
+/** How long a request waits for the first one of its key, and for its turn (docs/interface.md §10). */
 const WAIT_MS = 10_000;
 /** How long a lost answer is asked for again before the caller is told to. */
 const RECOVERY_MS = 8000;
@@ -96,7 +96,7 @@ const RETRIES_MAX = 3;
 
 @Injectable()
 export class Acceptance {
-  /** Orders are never refused for their rate (Contract 2): a burst waits here instead of holding every connection. */
+  /** Orders are never refused for their rate (docs/interface.md §4): a burst waits here, without a connection. */
   private readonly queue: FairQueue;
   private readonly lockWait = new LockWait();
   /** Requests of this process whose key is being worked on; the same request again waits for the first. */

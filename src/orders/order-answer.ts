@@ -1,4 +1,4 @@
-/** The status and headers that go with an order, for first answers and replays alike (Contract 6). */
+/** The status and headers that go with an order, for first answers and replays alike (docs/interface.md §9). */
 import type { Response } from 'express';
 import { crashPoint } from '../base/crash-point.js';
 import { isPending } from '../domain/order-state.js';

@@ -1,4 +1,4 @@
-/** What the paths of orders take and give, for the documentation (Contract 6). */
+/** What the paths of orders take and give, for the documentation (docs/interface.md §9, §12). */
 import {
   addressSchema,
   always,

@@ -1,4 +1,4 @@
-/** The body of an order as callers send it and as they get it back (Contract 6). snake_case lives here and in SQL alone. */
+/** An order's request and its record (docs/interface.md §9, §12). snake_case is for DTOs and SQL alone. */
 import { IsText, IsTronAddress, Optional, Parameter } from '../http/body/member-rules.js';
 import { PageQuery } from '../http/body/page-query.js';
 import { rateText, trxOf, usdOfCredits } from '../domain/conversion.js';

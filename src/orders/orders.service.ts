@@ -133,7 +133,7 @@ export class OrdersService {
     };
   }
 
-  /** Contract 4: token valid (404) → used → expired → mismatch → receiver → capacity → credits. */
+  /** In the order of docs/interface.md §9: token (404) → used → expired → mismatch → receiver → capacity → credits. */
   private async prepareQuoted(ref: string, request: OrderRequest, project: ProjectRecord): Promise<Prepared> {
     const quote = this.quotes.openQuote(ref, project.id);
     if (quote === undefined) {
@@ -211,7 +211,7 @@ function asChainRefusal(error: unknown): ApiError {
   throw error;
 }
 
-/** Only what the caller named is compared; a default is not named (Contract 1). */
+/** Only what the caller named is compared; a default is not named (docs/interface.md §9). */
 function mismatchOf(
   request: OrderRequest,
   quote: { readonly receiveAddress: string; readonly energy: Energy; readonly durationSec: number },

@@ -13,7 +13,7 @@ export type RequestTerms =
     }
   | { readonly kind: 'activation'; readonly receiveAddress: string };
 
-/** 32 bytes. Contract 6: with a quote its ref alone; otherwise address, energy or its absence, and duration. */
+/** 32 bytes, over the quote's ref alone, or address, energy or its absence, and duration (docs/interface.md §10). */
 export function requestHash(terms: RequestTerms): Buffer {
   return createHash('sha256')
     .update(JSON.stringify(membersOf(terms)))

@@ -1,6 +1,6 @@
 /**
- * Who the projects are, from a cache that is at most 30 s old (Contract 2) and hears of changes at once. An unknown
- * project is cached, read and answered exactly like a known one. Opened API keys live here and nowhere else.
+ * Looks projects up in a cache that is at most 30 s old (docs/interface.md §2) and that changes invalidate at once. An
+ * unknown project is cached, read and answered exactly like a known one. Opened API keys live here and nowhere else.
  */
 import { randomBytes } from 'node:crypto';
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';

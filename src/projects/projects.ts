@@ -15,7 +15,7 @@ import { Project } from '../store/entities/project.entity.js';
 import { reseal, RESEAL_BATCH, type ResealCount, type SecretStore } from '../store/resealing.js';
 import { OperatorError } from '../domain/operator-error.js';
 
-/** 192 random bits; Contract 2 asks for 128 at least, since the signature's MD5 can be searched offline. */
+/** 192 random bits (docs/interface.md §2): the MD5 of a signature can be searched offline. */
 const API_KEY_BYTES = 24;
 
 /** A project with its terms, as an operator sees it. */
@@ -87,7 +87,7 @@ export class Projects {
     return found;
   }
 
-  /** Puts a new key in the place of the old one, which stops verifying at once (Spec 5.2: within thirty seconds). */
+  /** Replaces the API key; the old one stops verifying at once, within 30 s at worst (docs/interface.md §2). */
   async rotateKey(id: string, act: Author): Promise<string> {
     const apiKey = newApiKey();
     await this.database.transaction(async (tx) => {

@@ -1,6 +1,6 @@
 /**
  * The state of the chain that prices come from: energy fee, ratio of stake to energy, and what a token transfer costs.
- * Read by one process for all and served from memory; too old a state is refused, never used (Contract 1).
+ * Read by one process for all and served from memory; too old a state is refused, never used (docs/interface.md §6).
  */
 import { Injectable, type BeforeApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';

@@ -57,7 +57,7 @@ export function sealQuote(sealer: Sealer, projectId: string, quote: OpenQuote): 
   return sealer.seal(bytes, context(projectId)).toString('base64url');
 }
 
-/** The quote behind a ref, expired or not; undefined when it was never issued to this project (Contract 4). */
+/** The quote of a ref, expired or not; undefined when it was never issued to this project (docs/interface.md §7). */
 export function openQuote(sealer: Sealer, projectId: string, ref: string): OpenQuote | undefined {
   if (!REF.test(ref)) return undefined;
   const sealed = Buffer.from(ref, 'base64url');

@@ -1,4 +1,4 @@
-/** Quotes as callers ask for them and as they get them (Spec 2.1, 4.1). snake_case lives here alone. */
+/** Quotes as callers ask for them and as they get them (docs/interface.md §7). snake_case lives here alone. */
 import { IsInteger, IsTronAddress, Member, Optional } from '../http/body/member-rules.js';
 import { decimal, rateText, trxOf, usdMicros } from '../domain/conversion.js';
 import { toJsonInteger } from '../domain/units.js';
@@ -74,7 +74,7 @@ export interface QuoteBody {
   readonly expires_in_sec: number;
 }
 
-/** Every saving is the difference of the two figures shown, in each unit (Contract 3). */
+/** Every saving is the difference of the two figures shown, in each unit (docs/interface.md §5). */
 export function quoteBody({ ref, rental, expiresAtMs, holdSec }: IssuedQuote): QuoteBody {
   const { priceSun, burnPriceSun, rate, rateFresh } = rental;
   const priceMicros = usdMicros(priceSun, rate);

@@ -1,4 +1,4 @@
-/** What POST /v1/quotes takes and gives, for the documentation (Spec 2.1, 4.1). */
+/** What POST /v1/quotes takes and gives, for the documentation (docs/interface.md §7). */
 import {
   addressSchema,
   always,

@@ -82,7 +82,7 @@ export class QuotesService {
   }
 
   /**
-   * Prices an energy that was measured, not named: the bounds on what callers name do not hold for it (Contract 4).
+   * Prices an energy that was measured: the bounds on what callers name do not apply to it (docs/interface.md §8).
    * Throws as `price` does.
    */
   priceMeasured(receiveAddress: string, measured: Energy, durationSec?: number): PricedRental {
@@ -147,7 +147,7 @@ export class QuotesService {
     };
   }
 
-  /** Only the whole pool is a limit here; what is free of it is judged by the order (Contract 1). */
+  /** Only the whole pool is a limit here; what is free of it is judged by the order (docs/interface.md §7). */
   private checkCapacity(amount: Energy, durationSec: number, market: MarketState): void {
     const poolSun: Sun | undefined = this.terms.poolStakeSun;
     const marginBps = marginFor(durationSec, this.config.pool.marginBps);

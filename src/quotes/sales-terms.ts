@@ -83,7 +83,7 @@ export class SalesTerms implements SaleBounds, OnModuleInit, BeforeApplicationSh
     return this.poolSun;
   }
 
-  /** The database's clock in ms since the epoch, which quotes are judged by (Contract 9). */
+  /** The database's clock in ms since the epoch, which quotes are judged by (docs/interface.md §18). */
   databaseNowMs(): number {
     return Math.round(this.clockOffsetMs === undefined ? nowMs() : monotonicMs() + this.clockOffsetMs);
   }

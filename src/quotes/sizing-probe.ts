@@ -1,6 +1,6 @@
 /**
- * Measures what a transfer of the reference token costs right now, by simulating one from somebody who holds it, so
- * that the token's dynamic energy is in every size (Contract 4). Nothing is signed or sent.
+ * Measures what a transfer of the reference token costs right now, by simulating one from an address that holds it, so
+ * that the token's dynamic energy is in every size (docs/interface.md §7). Nothing is signed or sent.
  */
 import { randomBytes } from 'node:crypto';
 import { addressFromBytes, addressToHex, isAddress } from '../chain/address.js';

@@ -26,7 +26,7 @@ const PANICS: Readonly<Record<string, string>> = {
   '51': 'calling an uninitialised internal function',
 };
 
-/** The reason of a revert from its data (hex, no 0x); never empty (Contract 5). */
+/** The reason of a revert from its data (hex, no 0x); never empty (docs/interface.md §8). */
 export function reasonOfRevert(dataHex: string): string {
   const data = dataHex.toLowerCase();
   if (data === '') return NO_REASON;

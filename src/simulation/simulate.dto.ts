@@ -1,4 +1,4 @@
-/** Simulations as callers ask for them and as they get them (Spec 2.2, 4.2; Contract 5). snake_case lives here alone. */
+/** Simulations as callers ask for them and as they get them (docs/interface.md §8). snake_case lives here alone. */
 import type { ContractCall } from '../chain/contract-call.js';
 import { invalidField, type ErrorCode } from '../domain/errors.js';
 import { IsFlag, IsInteger, IsText, IsTronAddress, Optional } from '../http/body/member-rules.js';

@@ -1,4 +1,4 @@
-/** What POST /v1/simulate takes and gives, for the documentation (Spec 2.2, 4.2; Contract 5). */
+/** What POST /v1/simulate takes and gives, for the documentation (docs/interface.md §8). */
 import { HTTP_STATUS } from '../domain/errors.js';
 import {
   always,

@@ -49,10 +49,10 @@ export class SimulationService {
 
   /**
    * Runs the call on the head's state. Throws ApiError SIMULATION_FAILED when no node could run it or something it
-   * needs could not be read; a call that fails is an answer, not an error (Spec 4.2).
+   * needs could not be read; a call that fails is an answer, not an error (docs/interface.md §8).
    */
   async simulate(call: ContractCall, quote: QuoteWish | undefined): Promise<SimulationBody> {
-    // Both at once; the sender's account decides first, whatever the VM says of it (Contract 5).
+    // Both at once; the sender's account decides first, whatever the VM says of it (docs/interface.md §8).
     const running = this.chain.simulate(call);
     running.catch(() => undefined);
     const isActivated = await this.isOnChain(call.ownerAddress);

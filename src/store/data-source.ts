@@ -106,7 +106,7 @@ export function createDataSource(options: DataSourceOptions): DataSource {
       // Beyond the server's own limit: for a connection that went silent, which the pool then throws away.
       ...(statementTimeoutMs > 0 && { query_timeout: statementTimeoutMs + QUERY_GRACE_MS }),
       keepAlive: true,
-      // A same-key request waits for the first up to 10 s (Contract 6); the statement outlives that wait a little.
+      // A request waits up to 10 s for the first of its key (docs/interface.md §10); its statement may take longer.
       options: [
         `-c statement_timeout=${statementTimeoutMs.toString()}`,
         `-c lock_timeout=${(options.lockTimeoutMs ?? 10_000).toString()}`,

@@ -211,7 +211,7 @@ const text = fc.oneof(
     ),
 );
 
-/** The reader takes exactly what JSON.parse takes, less what Contract 1 refuses, and reads the same from it. */
+/** The reader takes what JSON.parse takes, less what docs/interface.md §1 refuses, and reads the same from it. */
 export function checkReader(runs: number, seed: number): Counts {
   const counts: Counts = { accepted: 0, 'refused as JSON.parse does': 0, 'refused beyond JSON.parse': 0 };
   const count = (name: string) => (counts[name] = (counts[name] ?? 0) + 1);
@@ -261,7 +261,7 @@ function parse(candidate: string): { value: unknown } | undefined {
   }
 }
 
-/** Whether Contract 1 refuses a text that is JSON; `parsed` is what JSON.parse made of it. */
+/** Whether docs/interface.md §1 refuses a text that is JSON; `parsed` is what JSON.parse made of it. */
 function isRefused(candidate: string, parsed: unknown): boolean {
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return true;
   const named = candidate.match(/"(?:[^"\\]|\\.)*"\s*:/gs)?.length ?? 0;

@@ -116,7 +116,7 @@ const PROVOKED: Record<ErrorCode, () => Promise<Answer>> = {
     const hasty = await openApi({ ...world.env, QUOTE_HOLD_SEC: '1', LOG_LEVEL: 'silent' });
     try {
       const { ref } = (await customer.at(hasty.baseUrl).post('/v1/quotes', order())).body as { ref: string };
-      // Two seconds beyond what was promised are still honoured (Contract 4).
+      // Two seconds beyond what was promised are still honoured (docs/interface.md §7).
       await sleep(3_200);
       return await buy(customer.at(hasty.baseUrl), { quote_ref: ref });
     } finally {

@@ -1,4 +1,4 @@
-// POST /v1/quotes on the local chain: every member of Spec 2.1, the bounds, the edges, and what a ref is worth.
+// POST /v1/quotes on the local chain: every member (docs/interface.md §7), the bounds, the edges, and redeeming a ref.
 import { randomBytes } from 'node:crypto';
 import { Prices } from '../../src/quotes/prices.js';
 import { QuotesService } from '../../src/quotes/quotes.service.js';
@@ -34,7 +34,7 @@ const service = (api: TestApi) => api.app.get(QuotesService, { strict: false });
 const TRX = /^\d+\.\d{6}$/;
 const USD = /^\d+\.\d{6}$/;
 
-describe('each row of Spec 2.1', () => {
+describe('each row of the table of members (docs/interface.md §7)', () => {
   let body: Record<string, unknown>;
   let withoutRate: Record<string, unknown>;
 

@@ -1,6 +1,6 @@
 /**
- * The queue of record: claims due orders under a lease and a fence, reads them whole, and gives them back with the
- * time of their next run. Only the database's clock counts here; only the chain's for rental ends (Contract 9).
+ * Claims due orders under a lease and a fence, reads them whole, and releases them with the time of their next run.
+ * Postgres is the queue of record. The database's clock rules here, the chain's rental ends (docs/interface.md §18).
  */
 import { Injectable } from '@nestjs/common';
 import { sleep } from '../../base/clock.js';

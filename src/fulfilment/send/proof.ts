@@ -1,8 +1,8 @@
 /**
- * Proof that a transaction can never be included (Contract 10). TRON: a block may hold it only while its expiration is
- * later than the parent's timestamp. One witness, solid at or past the expiration, gives every block that could hold
- * it; THEN a second one, itself solid past the expiration, does not know it. Head first, then absence: in the other
- * order a pause between the two questions would be a hole. Found anywhere, by anybody, ends the proof.
+ * Proof that a transaction can never be included (docs/interface.md §21). TRON: a block may hold it only while its
+ * expiration is later than the parent's timestamp. One witness, solid at or past the expiration, gives every block that
+ * could hold it; THEN a second one, itself solid past the expiration, does not know it. Head first, then absence: in
+ * the other order the transaction could be included between the two reads. If any node has it, there is no proof.
  */
 import { Injectable } from '@nestjs/common';
 import type { Block, BlockHead } from '../../chain/block.js';

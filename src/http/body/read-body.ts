@@ -1,6 +1,6 @@
 /**
- * Receives a request's body: size, type and form, in that order (Contract 1). It reads bytes itself, so that no
- * lenient parser of a framework ever sees them.
+ * Receives a request's body: size, type and form, in that order (docs/interface.md §1). It reads the bytes itself: no
+ * lenient parser of a framework sees them.
  */
 import type { IncomingMessage } from 'node:http';
 import { StrictJsonError, readStrictJson, type StrictBody } from './strict-json.js';

@@ -1,7 +1,7 @@
 /**
  * The one reader of request bodies: bytes in, a tree with every literal kept as received out. The signature check
  * and the handlers read the same tree, so they can never disagree about what was sent. It refuses more than JSON
- * does (Contract 1), in one pass; the recursion ends at MAX_DEPTH, so no input can exhaust the stack.
+ * does (docs/interface.md §1), in one pass; the recursion ends at MAX_DEPTH, so no input can exhaust the stack.
  */
 import { isUtf8 } from 'node:buffer';
 
@@ -69,7 +69,7 @@ function rank(unit: number): number {
   return unit >= 0xe000 ? unit - 0x800 : unit + 0x2000;
 }
 
-/** Reads `bytes` strictly. Throws StrictJsonError for everything Contract 1 refuses. */
+/** Reads `bytes` strictly. Throws StrictJsonError for everything docs/interface.md §1 refuses. */
 export function readStrictJson(bytes: Buffer): StrictBody {
   if (!isUtf8(bytes)) throw new StrictJsonError('The body is not valid UTF-8.');
   if (bytes.length >= 3 && bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) {

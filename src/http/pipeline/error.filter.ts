@@ -1,6 +1,6 @@
 /**
  * The one place that turns anything thrown into an answer: `{ ok: false, error, msg, request_id, key?, details? }`
- * (Spec 2.4, Contract 1). Never both `id` and `status`: clients of the family take that for an order. What is not an
+ * (docs/interface.md §1). Never both `id` and `status`: clients of the family take that for an order. What is not an
  * ApiError is a fault of ours or of something underneath, and tells the caller nothing about itself.
  */
 import type { ServerResponse } from 'node:http';

@@ -1,4 +1,4 @@
-/** Reads the Idempotency-Key header (Contract 6); what a key means belongs to orders. */
+/** Reads the Idempotency-Key header (docs/interface.md §10); what a key means belongs to orders. */
 import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { ApiError, invalidField } from '../../domain/errors.js';

@@ -1,5 +1,5 @@
 /**
- * The budget that quotes and simulations of one project share (Spec 8, Contract 2): so many in a window of 60 s that
+ * The budget that quotes and simulations of one project share (docs/interface.md §4): so many in a window of 60 s that
  * starts at the first of them, the same across processes. It is asked only after the signature was found good, so
  * nobody can spend another's budget.
  */

@@ -18,7 +18,7 @@ import { invariant } from '../../domain/errors.js';
 import type { Credits } from '../../domain/units.js';
 import type { Route } from './routes.js';
 
-/** A project as the door knows it: at most 30 s old. Money decisions re-read what they depend on (Contract 2). */
+/** A project as the pipeline knows it, at most 30 s old (docs/interface.md §2). Money decisions read afresh. */
 export interface ProjectRecord {
   /** Lower case UUID. */
   readonly id: string;

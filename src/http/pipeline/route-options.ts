@@ -4,7 +4,7 @@ import { SetMetadata } from '@nestjs/common';
 export const ROUTE_OPTIONS = 'door:route-options';
 
 export interface RouteOptions {
-  /** Counts against the project's shared budget of quotes and simulations (Spec 8). */
+  /** Counts against the project's shared budget of quotes and simulations (docs/interface.md §4). */
   readonly isRateLimited?: true;
   /** Answered to anybody, unsigned: only for what is the same for everybody and known to all. */
   readonly isPublic?: true;

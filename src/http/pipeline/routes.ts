@@ -1,6 +1,6 @@
 /**
- * Every path and method the service answers, read from the controllers themselves, so that no endpoint can be
- * forgotten. Paths match exactly and case-sensitively (Contract 1); Express's own looser matching never decides.
+ * Every path and method the service answers, read from the controllers, so that no endpoint can be forgotten. Paths
+ * match exactly and case-sensitively (docs/interface.md §1); Express's own looser matching never decides.
  */
 import { RequestMethod, type INestApplication, type Type } from '@nestjs/common';
 import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
