@@ -19,6 +19,8 @@ const SUN = 1_000_000;
 const ENERGY_LIMIT = 180_000_000_000;
 /** How much longer a fault stands that found nothing to do. */
 const QUIET_MS = 12_000;
+/** TRON asks 100 TRX for a change of permissions; there are two, and bandwidth. */
+const PERMISSION_FEES_SUN = 210 * SUN;
 const FLOOD_AT_ONCE = 12;
 const STRANGERS_EVERY_MS = 400;
 /** As java-tron prints a contract's name and a parameter's type: digits that a pattern would take for a number. */
@@ -75,6 +77,16 @@ async function holdRows(arena: Arena, lastsMs: number, over: AbortSignal): Promi
   return rows ?? 0;
 }
 
+/** By address: what the owner of a wallet does last. */
+const inHand = new Map<string, Promise<unknown>>();
+
+/** An owner does one thing after the other: a wallet without TRX cannot pay for a change of its keys. */
+async function byOwner<T>({ address }: ChainAccount, act: () => Promise<T>): Promise<T> {
+  const turn = (inHand.get(address) ?? Promise.resolve()).then(act, act);
+  inHand.set(address, turn);
+  return turn;
+}
+
 /** Takes a running rental's delegation back by the wallet's own key; the service ends the rental with that act. */
 async function undelegateByHand(arena: Arena, over: AbortSignal): Promise<number> {
   const leg = await found(async () => {
@@ -93,8 +105,10 @@ async function undelegateByHand(arena: Arena, over: AbortSignal): Promise<number
     balance: Number(leg.sun),
     resource: 'ENERGY',
   };
-  await arena.actByHand('undelegateresource', operation, owner);
-  return 1;
+  return byOwner(owner, async () => {
+    await arena.actByHand('undelegateresource', operation, owner);
+    return 1;
+  });
 }
 
 /** The key that the service signs with may no longer, and may again later. */
@@ -109,10 +123,15 @@ async function takeKeyAway(arena: Arena, fault: PlannedFault, lastsMs: number, o
     };
     await arena.hand.receipt(await arena.hand.send('accountpermissionupdate', permissions, wallet));
   };
-  await permit(newChainAccount().address);
-  await sleep(lastsMs, over);
-  await permit(wallet.hotKey.address);
-  return 1;
+  const { bank } = arena.world;
+  const fees = { owner_address: bank.address, to_address: wallet.address, amount: PERMISSION_FEES_SUN };
+  return byOwner(wallet, async () => {
+    await arena.hand.receipt(await arena.hand.send('createtransaction', fees, bank));
+    await permit(newChainAccount().address);
+    await sleep(lastsMs, over);
+    await permit(wallet.hotKey.address);
+    return 1;
+  });
 }
 
 /** The wallet's stake for bandwidth and all its TRX are gone, and are there again later. */
@@ -130,15 +149,17 @@ async function takeBandwidth(arena: Arena, fault: PlannedFault, lastsMs: number,
   const send = async (path: string, body: object, by: ChainAccount): Promise<void> => {
     await hand.receipt(await hand.send(path, { owner_address: by.address, ...body }, by));
   };
-  const { balance, staked } = await accountOf();
-  if (staked === 0 || balance < 2 * SUN) return 0;
-  await send('unfreezebalancev2', { unfreeze_balance: staked, resource: 'BANDWIDTH' }, wallet);
-  const amount = balance - 2 * SUN;
-  await send('createtransaction', { to_address: world.bank.address, amount }, wallet);
-  await sleep(lastsMs, over);
-  await send('createtransaction', { to_address: owner_address, amount }, world.bank);
-  await send('cancelallunfreezev2', {}, wallet);
-  return 1;
+  return byOwner(wallet, async () => {
+    const { balance, staked } = await accountOf();
+    if (staked === 0 || balance < 2 * SUN) return 0;
+    await send('unfreezebalancev2', { unfreeze_balance: staked, resource: 'BANDWIDTH' }, wallet);
+    const amount = balance - 2 * SUN;
+    await send('createtransaction', { to_address: world.bank.address, amount }, wallet);
+    await sleep(lastsMs, over);
+    await send('createtransaction', { to_address: owner_address, amount }, world.bank);
+    await send('cancelallunfreezev2', {}, wallet);
+    return 1;
+  });
 }
 
 /** Every TRX of stake yields half the energy, as when the network's stake doubles. */
