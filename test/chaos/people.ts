@@ -89,26 +89,28 @@ async function byOwner<T>({ address }: ChainAccount, act: () => Promise<T>): Pro
 
 /** Takes a running rental's delegation back by the wallet's own key; the service ends the rental with that act. */
 async function undelegateByHand(arena: Arena, over: AbortSignal): Promise<number> {
-  const leg = await found(async () => {
+  // A rental may end before it is its owner's turn: then another one is found.
+  const taken = await found(async () => {
     const { rows } = await arena.sql.query<{ address: string; receiver: string; sun: string }>(
       `SELECT w.address, l.receive_address AS receiver, l.amount_sun::text AS sun
          FROM leg l JOIN orders o ON o.id = l.order_id JOIN pool_wallet w ON w.id = l.wallet_id
         WHERE l.status = 'active' AND o.settled ORDER BY o.ends_at DESC LIMIT 1`,
     );
-    return rows[0];
+    const [leg] = rows;
+    const owner = arena.world.poolWallets.find(({ address }) => address === leg?.address);
+    if (leg === undefined || owner === undefined) return undefined;
+    const operation = {
+      owner_address: owner.address,
+      receiver_address: leg.receiver,
+      balance: Number(leg.sun),
+      resource: 'ENERGY',
+    };
+    return byOwner(owner, async () => {
+      await arena.actByHand('undelegateresource', operation, owner);
+      return true;
+    });
   }, over);
-  const owner = arena.world.poolWallets.find(({ address }) => address === leg?.address);
-  if (leg === undefined || owner === undefined) return 0;
-  const operation = {
-    owner_address: owner.address,
-    receiver_address: leg.receiver,
-    balance: Number(leg.sun),
-    resource: 'ENERGY',
-  };
-  return byOwner(owner, async () => {
-    await arena.actByHand('undelegateresource', operation, owner);
-    return 1;
-  });
+  return taken === undefined ? 0 : 1;
 }
 
 /** The key that the service signs with may no longer, and may again later. */
