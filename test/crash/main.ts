@@ -8,7 +8,7 @@ const HELP = `npm run crash -- [--times N] [--points a.before,b.after] [--verbos
   --points ...  only these
   --verbose     also each death as it happens
 `;
-const FINISH_LIMIT_MS = 180_000;
+const FINISH_LIMIT_MS = 300_000;
 
 export async function main(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({
