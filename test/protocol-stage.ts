@@ -87,6 +87,14 @@ export class Hand {
   orphans = () => this.context.get(UnrecordedTransactions, { strict: false });
   part = <T>(type: abstract new (...args: never[]) => T): T => this.context.get<T>(type, { strict: false });
 
+  /** As a process that is told to stop. */
+  async close(): Promise<void> {
+    const at = workers.indexOf(this.context);
+    if (at < 0) return;
+    workers.splice(at, 1);
+    await this.context.close();
+  }
+
   /** One look at the chain, as at a new block. */
   async look(): Promise<void> {
     const follower = this.context.get(Follower, { strict: false });

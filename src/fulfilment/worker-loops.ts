@@ -81,7 +81,6 @@ export class WorkerLoops implements BeforeApplicationShutdown {
    * work that is not over left as it is, as in a crash.
    */
   async beforeApplicationShutdown(): Promise<void> {
-    await this.processor.stop();
     await Promise.all([
       this.fulfilment.stop(),
       this.pool.stop(),

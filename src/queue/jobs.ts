@@ -1,6 +1,6 @@
 /**
- * The queue's names and payloads, and the one place that adds to it. A job is a hint that an order may be due; the
- * due work itself lies in Postgres, so any job may be lost, late or doubled.
+ * The queue's names and payloads, and the one place that adds to it. A job asks for a look at an order that may be due;
+ * the due work itself lies in Postgres, so any job may be lost, late or doubled.
  */
 import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import { Queue } from 'bullmq';
@@ -21,8 +21,12 @@ export interface OrderDueJob {
   readonly orderId: string;
 }
 
-/** Completed and failed jobs vanish at once: a kept one would swallow a later job and grow without end. */
-export const JOB_OPTIONS = { removeOnComplete: true, removeOnFail: true, attempts: 1 } as const;
+/** Finished jobs that are kept for people to look at, of each kind. Ids are BullMQ's own, so none is in a later one's way. */
+export const KEPT_JOBS = { removeOnComplete: { count: 100 }, removeOnFail: { count: 100 } } as const;
+/** One attempt: what failed comes again by its order's row, and no sooner. */
+const JOB_OPTIONS = { ...KEPT_JOBS, attempts: 1 } as const;
+/** Jobs that wait for a worker; while there are more, none works, and the first one to come claims whatever is due. */
+const WAITING_MAX = 1000;
 
 /** Beyond this the order is left to the sweeper. */
 const WAKE_DEADLINE_MS = 250;
@@ -100,10 +104,10 @@ export class OrderWakes implements BeforeApplicationShutdown {
         connection: this.redis,
         prefix: queuePrefix(this.config.redis),
         streams: { events: { maxLen: 100 } },
-        skipMetasUpdate: true,
       });
       this.queue.on('error', () => undefined);
     }
+    if ((await this.queue.getWaitingCount()) >= WAITING_MAX) throw new Error('nobody takes the jobs that wait');
     await this.queue.add(ORDER_DUE_JOB, { orderId: orderId.toString() }, JOB_OPTIONS);
   }
 }

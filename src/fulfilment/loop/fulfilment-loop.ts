@@ -1,5 +1,5 @@
 /**
- * The worker's loops: sweep what is due, wake what a job names, follow the chain, take back what has ended. Each loop
+ * The worker's loops: sweep what is due, look at what a job names, follow the chain, reclaim what has ended. Each loop
  * limits itself; stopping waits for the runs in progress and no longer than it was told.
  */
 import { Injectable } from '@nestjs/common';
@@ -9,7 +9,7 @@ import { messageOf } from '../../domain/errors.js';
 import { Log } from '../../observability/logger.js';
 import { ChainView } from '../follow/chain-view.js';
 import { ClockWatch } from './clock-watch.js';
-import { OrderAdvancer } from './order-advancer.js';
+import { OrderAdvancer, type Failures } from './order-advancer.js';
 import { Follower } from '../follow/follower.js';
 import { StartupGate } from './startup-gate.js';
 import { shortBelowE6, TOP_UP_TIME_LEFT_MS } from '../plan/running-rentals.js';
@@ -18,8 +18,6 @@ import type { ClaimedOrder } from './claimed-order.js';
 
 /** Batches in progress at once: one that waits for a slow node must not hold up the others. */
 const LANES = 4;
-/** Woken orders waiting for their turn; beyond this the sweep finds them. */
-const WOKEN_MAX = 10_000;
 const FAULT_PAUSE_MS = 500;
 /** Batches of ended rentals at once, of their own, so that neither they nor following the chain wait for a free lane. */
 const ENDING_LANES = 2;
@@ -31,15 +29,30 @@ const CLOCK_LOOK_MS = 10_000;
 /** A pass takes well under a second; longer than this it does not advance. */
 const BEHIND_MAX_SEC = 30;
 
+const STOPPING = 'the worker stops; the order is left to another one';
+
+/** A look that somebody waits for. */
+interface Look {
+  readonly over: Promise<void>;
+  readonly done: () => void;
+  readonly fail: (error: unknown) => void;
+}
+
 @Injectable()
 export class FulfilmentLoop {
   private readonly stopping = new AbortController();
-  private readonly woken = new Set<bigint>();
-  private readonly running = new Set<Promise<void>>();
-  private readonly ending = new Set<Promise<void>>();
+  /** Orders that somebody waits for a look at, until they are claimed. Bounded by those who ask: each waits. */
+  private readonly asked = new Map<bigint, Look>();
+  /** Orders that this process has claimed, with the run that they are in. */
+  private readonly held = new Map<bigint, Promise<Failures>>();
+  private readonly running = new Set<Promise<Failures>>();
+  private readonly ending = new Set<Promise<Failures>>();
   private nudge = new AbortController();
   private loops: Promise<void>[] = [];
+  private open: () => void = () => undefined;
   private isPastKnown = false;
+  /** Resolves once orders may be worked on; not before the loops were started and the past is known. */
+  readonly opened = new Promise<void>((resolve) => (this.open = resolve));
   /** When the sweep last looked at the database, for readiness. */
   private sweptAtMs = Number.NEGATIVE_INFINITY;
 
@@ -66,10 +79,16 @@ export class FulfilmentLoop {
     this.loops.push(this.past.watch(this.stopping.signal));
   }
 
-  /** An order may be due: looked at as soon as a lane is free. */
-  wake(orderId: bigint): void {
-    if (this.woken.size < WOKEN_MAX) this.woken.add(orderId);
+  /**
+   * Looks at an order as soon as a lane is free. Resolves when that look is over, or when there is nothing to look at: it
+   * is not due, or another worker has it. Rejects when the look failed; the order comes again all the same.
+   */
+  async look(orderId: bigint): Promise<void> {
+    if (this.stopping.signal.aborted) throw new Error(STOPPING);
+    const look = this.asked.get(orderId) ?? newLook();
+    this.asked.set(orderId, look);
     this.nudge.abort();
+    return look.over;
   }
 
   /** Seconds since the sweep last looked. */
@@ -96,11 +115,14 @@ export class FulfilmentLoop {
     // The loops first: a claim that was on its way when the stop came begins one more run.
     await Promise.all(this.loops);
     await Promise.all([...this.running, ...this.ending]);
+    for (const look of this.asked.values()) look.fail(new Error(STOPPING));
+    this.asked.clear();
   }
 
   private async sweepLoop(): Promise<void> {
     await this.past.wait(this.stopping.signal);
     this.isPastKnown = true;
+    this.open();
     while (!this.stopping.signal.aborted) {
       this.nudge = new AbortController();
       const pause = await this.sweep();
@@ -108,16 +130,14 @@ export class FulfilmentLoop {
     }
   }
 
-  /** Claims what is woken and what is due; returns how long to rest before the next look. */
+  /** Claims what was asked for and what is due; returns how long to rest before the next look. */
   private async sweep(): Promise<number> {
     await freeLane(this.running, LANES);
     if (this.stopping.signal.aborted) return 0;
     const limit = this.config.worker.concurrency;
     try {
-      const woken = [...this.woken].slice(0, limit);
-      for (const id of woken) this.woken.delete(id);
-      if (woken.length > 0) this.spawn(await this.work.claimIds(woken));
-      if (this.woken.size > 0) return 0;
+      await this.claimAsked(limit);
+      if (this.asked.size > 0) return 0;
       const due = await this.work.claimDue(limit);
       this.sweptAtMs = monotonicMs();
       this.spawn(due);
@@ -126,6 +146,26 @@ export class FulfilmentLoop {
       this.logger.error({ err: error }, 'the sweep failed');
       return FAULT_PAUSE_MS;
     }
+  }
+
+  private async claimAsked(limit: number): Promise<void> {
+    const asked = [...this.asked].slice(0, limit);
+    if (asked.length === 0) return;
+    for (const [id] of asked) this.asked.delete(id);
+    try {
+      this.spawn(await this.work.claimIds(asked.map(([id]) => id)));
+    } catch (error) {
+      for (const [, look] of asked) look.fail(error);
+      throw error;
+    }
+    for (const [id, look] of asked) void this.settle(id, look);
+  }
+
+  /** Ends a look with the run that holds its order; without one there was nothing to look at. Runs never reject. */
+  private async settle(id: bigint, look: Look): Promise<void> {
+    const failures = await this.held.get(id);
+    if (failures?.has(id) === true) look.fail(failures.get(id));
+    else look.done();
   }
 
   private async chainLoop(): Promise<void> {
@@ -208,14 +248,17 @@ export class FulfilmentLoop {
     void this.keepLeases(orders, done.signal);
     const run = this.fulfiller
       .advance(orders)
-      .catch((error: unknown) => {
+      .catch((error: unknown): Failures => {
         this.logger.error({ err: error, orders: orders.length }, 'a run failed; its orders come again');
+        return new Map(orders.map(({ id }) => [id, error]));
       })
       .finally(() => {
         done.abort();
         lanes.delete(run);
+        for (const { id } of orders) if (this.held.get(id) === run) this.held.delete(id);
       });
     lanes.add(run);
+    for (const { id } of orders) this.held.set(id, run);
   }
 
   /** Renews the leases of a batch until it is done, within bounds: slow nodes must not make two workers of one. */
@@ -232,6 +275,16 @@ export class FulfilmentLoop {
   }
 }
 
-async function freeLane(lanes: ReadonlySet<Promise<void>>, count: number): Promise<void> {
+function newLook(): Look {
+  let done: Look['done'] = () => undefined;
+  let fail: Look['fail'] = () => undefined;
+  const over = new Promise<void>((resolve, reject) => {
+    done = resolve;
+    fail = reject;
+  });
+  return { over, done, fail };
+}
+
+async function freeLane(lanes: ReadonlySet<Promise<unknown>>, count: number): Promise<void> {
   while (lanes.size >= count) await Promise.race(lanes);
 }

@@ -52,12 +52,15 @@ interface Pass {
   /** Has moved on and can move on at once. */
   readonly again: Set<bigint>;
   /** Could not be worked on; left alone for the rest of the pass, so that it holds up nobody else. */
-  readonly failed: Set<bigint>;
+  readonly failed: Map<bigint, unknown>;
   /** What the chain says of the pairs of reclaims that were about to be made. */
   readonly verdicts: Map<string, Verdict>;
   /** Milliseconds until an order's reclaim is worth another look. */
   readonly rests: Map<bigint, number>;
 }
+
+/** Orders whose look threw, with what. */
+export type Failures = ReadonlyMap<bigint, unknown>;
 
 @Injectable()
 export class OrderAdvancer {
@@ -79,16 +82,17 @@ export class OrderAdvancer {
     private readonly logger: Log,
   ) {}
 
-  /** Advances orders that this process has claimed, and gives every one of them back. */
-  async advance(orders: readonly ClaimedOrder[]): Promise<void> {
-    if (orders.length === 0) return;
+  /** Advances orders that this process has claimed, and gives every one of them back. Returns those that failed alone. */
+  async advance(orders: readonly ClaimedOrder[]): Promise<Failures> {
+    const failed = new Map<bigint, unknown>();
+    if (orders.length === 0) return failed;
     const view = this.chainView.current;
     const { clockMs } = this.chainView;
     const planned = orders.map((order) => ({
       order,
       plan: planFor(order, clockMs, this.config.worker.unresolvedSec),
     }));
-    const pass: Pass = { planned, again: new Set(), failed: new Set(), verdicts: new Map(), rests: new Map() };
+    const pass: Pass = { planned, again: new Set(), failed, verdicts: new Map(), rests: new Map() };
     try {
       await this.endWhatCannotBe(pass);
       await this.moveWhatCannotBeDelivered(pass, view);
@@ -99,6 +103,7 @@ export class OrderAdvancer {
         if (!view.isDisputed) await this.buildWhatIsMissing(pass, view);
       }
       await this.setAside(pass);
+      return failed;
     } finally {
       const released = await this.work.release(
         orders.map((order) => ({
@@ -124,7 +129,7 @@ export class OrderAdvancer {
     } catch (error) {
       // Without the database nobody gets further.
       if (isDatabaseAway(error)) throw error;
-      pass.failed.add(order.id);
+      pass.failed.set(order.id, error);
       const orderId = order.id.toString();
       if (isLockTimeout(error)) {
         this.logger.warn({ orderId, fault: messageOf(error) }, 'an order waits for rows that another session holds');

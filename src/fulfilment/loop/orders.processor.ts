@@ -1,8 +1,9 @@
 /**
- * The BullMQ side of the worker: turns jobs into wake-ups. A job decides nothing and fails never, since what is due
- * lies in Postgres; lost, doubled, late or forged jobs change only how soon an order is looked at.
+ * The BullMQ side of the worker. A job is active while the order that it names is looked at, completed when that look
+ * was made or there was nothing to look at, failed when it threw. What is due lies in Postgres: lost, doubled, late or
+ * forged jobs change only how soon an order is looked at.
  */
-import { Injectable } from '@nestjs/common';
+import { Injectable, type BeforeApplicationShutdown, type OnApplicationShutdown } from '@nestjs/common';
 import { Worker, type Job } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { withDeadline } from '../../base/clock.js';
@@ -11,7 +12,7 @@ import { messageOf } from '../../domain/errors.js';
 import { Log } from '../../observability/logger.js';
 import { createWorkerConnection } from '../../queue/connections.js';
 import {
-  JOB_NAMES,
+  KEPT_JOBS,
   ORDER_DUE_JOB,
   ORDERS_QUEUE,
   queuePrefix,
@@ -21,54 +22,71 @@ import {
 import { FulfilmentLoop } from './fulfilment-loop.js';
 
 const ORDER_ID = /^\d{1,18}$/;
+/** Orders that wait for a look, or are looked at, because of a job. */
 const CONCURRENCY = 200;
+/** A job is held while its process renews the lock; of one that died it is taken by another worker, once. */
+const STALLED = { lockDuration: 30_000, stalledInterval: 30_000, maxStalledCount: 1 } as const;
 const CLOSE_MS = 3000;
 
 @Injectable()
-export class OrdersProcessor {
+export class OrdersProcessor implements BeforeApplicationShutdown, OnApplicationShutdown {
   private worker: Worker<OrderDueJob> | undefined;
   private connection: Redis | undefined;
-  private readonly handlers: Readonly<Record<JobName, (job: OrderDueJob) => void>> = {
-    [ORDER_DUE_JOB]: (job) => {
-      if (typeof job.orderId === 'string' && ORDER_ID.test(job.orderId)) this.runner.wake(BigInt(job.orderId));
-    },
+  private closing: Promise<void> | undefined;
+  private readonly handlers: Readonly<Record<JobName, (job: OrderDueJob) => Promise<void>>> = {
+    [ORDER_DUE_JOB]: (job) => this.loop.look(orderOf(job)),
   };
 
   constructor(
-    private readonly runner: FulfilmentLoop,
+    private readonly loop: FulfilmentLoop,
     private readonly config: Config,
     private readonly logger: Log,
   ) {}
 
-  /** Listens to the queue; while Redis is away the sweep does its work alone. */
+  /** Listens to the queue once orders may be worked on; while Redis is away the sweep does its work alone. */
   start(): void {
-    for (const name of JOB_NAMES) if (!(name in this.handlers)) throw new Error(`no handler for job ${name}`);
     this.connection = createWorkerConnection(this.config.redis, (error) => {
       this.logger.debug({ fault: messageOf(error) }, 'Redis is away; the sweep goes on');
     });
-    this.worker = new Worker<OrderDueJob>(ORDERS_QUEUE, (job) => this.handle(job), {
+    const worker = new Worker<OrderDueJob>(ORDERS_QUEUE, (job) => this.handle(job), {
       connection: this.connection,
       prefix: queuePrefix(this.config.redis),
       concurrency: CONCURRENCY,
-      removeOnComplete: { count: 0 },
-      removeOnFail: { count: 0 },
+      ...KEPT_JOBS,
+      ...STALLED,
       skipVersionCheck: true,
+      autorun: false,
     });
-    this.worker.on('error', (error) => {
-      this.logger.debug({ fault: error.message }, 'the queue is away; the sweep goes on');
-    });
+    this.worker = worker;
+    const onFault = (error: unknown): void => {
+      this.logger.debug({ fault: messageOf(error) }, 'the queue is away; the sweep goes on');
+    };
+    worker.on('error', onFault);
+    this.loop.opened.then(() => (this.closing === undefined ? worker.run() : undefined)).catch(onFault);
   }
 
-  /** `worker.close()` may wait for ever when Redis is gone, so its wait is ours. */
-  async stop(): Promise<void> {
-    const closing = this.worker?.close(true) ?? Promise.resolve();
-    await withDeadline(closing, CLOSE_MS, 'closing the queue').catch(() => undefined);
+  /** Takes no more jobs. Those that are active end with the looks that they wait for, before any connection closes. */
+  beforeApplicationShutdown(): void {
+    this.closing = this.worker?.close();
+  }
+
+  /** BullMQ may wait for ever when Redis is gone, so the wait is ours. */
+  async onApplicationShutdown(): Promise<void> {
+    await withDeadline(this.closing ?? Promise.resolve(), CLOSE_MS, 'closing the queue').catch(() => undefined);
     this.connection?.disconnect();
   }
 
-  private handle(job: Job<OrderDueJob>): Promise<void> {
-    const handler = (this.handlers as Readonly<Record<string, ((job: OrderDueJob) => void) | undefined>>)[job.name];
-    handler?.(job.data);
-    return Promise.resolve();
+  private async handle({ name, data }: Job<OrderDueJob>): Promise<void> {
+    const handler = (this.handlers as Readonly<Record<string, ((job: OrderDueJob) => Promise<void>) | undefined>>)[
+      name
+    ];
+    if (handler === undefined) throw new Error(`no handler for a job ${name}`);
+    await handler(data);
   }
+}
+
+/** Jobs are clear text that anybody with access to Redis may write. */
+function orderOf({ orderId }: { readonly orderId: unknown }): bigint {
+  if (typeof orderId !== 'string' || !ORDER_ID.test(orderId)) throw new Error('the job names no order');
+  return BigInt(orderId);
 }

@@ -1,0 +1,241 @@
+// What a job in Redis means: it is active for as long as the look at its order lasts, completed when that look was made,
+// failed when it threw. Postgres decides all the same: whatever becomes of a job, the sweep finds the order.
+import 'reflect-metadata';
+import { Queue, Worker, type Job } from 'bullmq';
+import { Redis } from 'ioredis';
+import { FulfilmentLoop } from '../../src/fulfilment/loop/fulfilment-loop.js';
+import { OrdersProcessor } from '../../src/fulfilment/loop/orders.processor.js';
+import { Metrics } from '../../src/observability/metrics.js';
+import { until } from '../../src/local/wait.js';
+import { ORDER_DUE_JOB, ORDERS_QUEUE } from '../../src/queue/jobs.js';
+import {
+  api,
+  clearStage,
+  closeStage,
+  env,
+  full,
+  Hand,
+  mine,
+  openStage,
+  orderOf,
+  receivers,
+  rent,
+  START_LIMIT_MS,
+  statusesOf,
+  stageDatabaseUrl,
+} from '../protocol-stage.js';
+import { asAdmin } from '../setup/admin.js';
+
+const LIMIT_MS = 20_000;
+const PREFIX = 'ter:queue';
+/** So rarely that no order is found by it within a test; whoever is looked at was named by a job. */
+const NO_SWEEP = { WORKER_SWEEP_MS: '60000' };
+const NO_ORDER = 999_999_999n;
+
+let redis: Redis;
+let queue: Queue;
+let hands: Hand[] = [];
+
+beforeAll(async () => {
+  await openStage();
+  redis = new Redis(env['REDIS_URL']!, { maxRetriesPerRequest: null });
+  queue = new Queue(ORDERS_QUEUE, { connection: redis, prefix: PREFIX });
+}, START_LIMIT_MS);
+
+afterEach(async () => {
+  full.rest();
+  for (const hand of hands) await hand.close();
+  hands = [];
+  await redis.flushdb();
+  await clearStage();
+}, START_LIMIT_MS);
+
+afterAll(async () => {
+  await queue.close();
+  redis.disconnect();
+  await closeStage();
+}, START_LIMIT_MS);
+
+/** A worker that does as it would in its own process, but for pool and reconciler. */
+async function startWorker(extra: Record<string, string> = {}): Promise<Hand> {
+  const hand = await Hand.open(extra);
+  hands.push(hand);
+  await mine();
+  hand.part(FulfilmentLoop).start();
+  hand.part(OrdersProcessor).start();
+  return hand;
+}
+
+const add = (orderId: unknown, name: string = ORDER_DUE_JOB) => queue.add(name, { orderId: String(orderId) });
+
+const jobOf = async (orderId: bigint, state: 'active' | 'completed' | 'failed'): Promise<Job | undefined> =>
+  (await queue.getJobs([state])).find((job) => (job.data as { orderId: string }).orderId === orderId.toString());
+
+const jobBecomes = (orderId: bigint, state: 'active' | 'completed' | 'failed'): Promise<Job> =>
+  until(() => jobOf(orderId, state), LIMIT_MS, `the job of order ${orderId.toString()} being ${state}`, 20);
+
+const sent = (key: string): Promise<true> =>
+  until(
+    async () => ((await statusesOf(key)).includes('sending') ? true : undefined),
+    LIMIT_MS,
+    `${key} being sent`,
+    20,
+  );
+
+/** Holds what is broadcast until told; `arrived` resolves with the first. */
+function holdBroadcasts(): { readonly arrived: Promise<void>; readonly letGo: () => void } {
+  let letGo = (): void => undefined;
+  const free = new Promise<void>((resolve) => (letGo = resolve));
+  const arrived = new Promise<void>((resolve) => {
+    full.before = async (path) => {
+      if (path !== 'wallet/broadcasthex') return undefined;
+      resolve();
+      await free;
+      return undefined;
+    };
+  });
+  return { arrived, letGo };
+}
+
+/** Until told otherwise the database refuses every new transaction. */
+async function refuseTransactions(isRefused: boolean): Promise<void> {
+  await asAdmin(stageDatabaseUrl(), async (client) => {
+    await client.query('DROP TRIGGER IF EXISTS refuse_all ON chain_tx');
+    if (!isRefused) return;
+    await client.query(
+      `CREATE OR REPLACE FUNCTION refuse_all() RETURNS trigger LANGUAGE plpgsql AS $$
+         BEGIN RAISE EXCEPTION 'no transaction today'; END $$`,
+    );
+    await client.query(
+      'CREATE TRIGGER refuse_all BEFORE INSERT ON chain_tx FOR EACH ROW EXECUTE FUNCTION refuse_all()',
+    );
+  });
+}
+
+describe('a job', () => {
+  test('is active until the look at its order is over, and completed then', async () => {
+    const broadcasts = holdBroadcasts();
+    await startWorker({ ...NO_SWEEP, TRON_BROADCAST_TIMEOUT_MS: '20000' });
+    const key = await rent(receivers[0]!);
+    const { id } = await orderOf(key);
+    await broadcasts.arrived;
+    expect(await jobOf(id, 'completed')).toBeUndefined();
+    expect(await jobOf(id, 'active')).toBeDefined();
+    broadcasts.letGo();
+    await jobBecomes(id, 'completed');
+    const [row] = await api.database.query<{ answers: number; leased: boolean }>(
+      `SELECT lease_until IS NOT NULL AS leased, (SELECT count(*)::int FROM broadcast b JOIN chain_tx t ON t.id = b.chain_tx_id
+          WHERE t.order_id = o.id) AS answers FROM orders o WHERE id = $1`,
+      [id],
+    );
+    expect(row).toEqual({ answers: 1, leased: false });
+  });
+
+  test('fails with the reason when the look at its order throws, and the sweep delivers the order', async () => {
+    await refuseTransactions(true);
+    try {
+      await startWorker();
+      const key = await rent(receivers[0]!);
+      const { id } = await orderOf(key);
+      expect((await jobBecomes(id, 'failed')).failedReason).toContain('no transaction today');
+      await refuseTransactions(false);
+      await api.database.query('UPDATE orders SET next_run_at = clock_timestamp() WHERE id = $1', [id]);
+      await sent(key);
+    } finally {
+      await refuseTransactions(false);
+    }
+  });
+
+  test('that names an order which is not due, or none at all, is completed: there is nothing to look at', async () => {
+    await startWorker(NO_SWEEP);
+    await add(NO_ORDER);
+    await jobBecomes(NO_ORDER, 'completed');
+  });
+
+  test('that nobody could have made fails, and is no work', async () => {
+    await startWorker(NO_SWEEP);
+    const forged = await add('1; DROP TABLE orders');
+    const unknown = await add(1, 'order-forgotten');
+    const failed = await until(
+      async () => {
+        const jobs = await queue.getJobs(['failed']);
+        return jobs.length === 2 ? jobs : undefined;
+      },
+      LIMIT_MS,
+      'two failed jobs',
+      20,
+    );
+    const reasons = new Map(failed.map((job) => [job.id, job.failedReason]));
+    expect(reasons.get(forged.id)).toBe('the job names no order');
+    expect(reasons.get(unknown.id)).toBe('no handler for a job order-forgotten');
+  });
+
+  test('of a worker that died is taken by another one', async () => {
+    await add(NO_ORDER);
+    const dead = new Worker(ORDERS_QUEUE, null, { connection: redis, prefix: PREFIX, lockDuration: 50 });
+    const job = await dead.getNextJob('dead');
+    await dead.close();
+    const lock = `${PREFIX}:${ORDERS_QUEUE}:${job.id!}:lock`;
+    await until(async () => ((await redis.exists(lock)) === 0 ? true : undefined), LIMIT_MS, 'the end of the lock', 20);
+    // As the look of half a minute before noted it.
+    await redis.sadd(`${PREFIX}:${ORDERS_QUEUE}:stalled`, job.id!);
+    await startWorker(NO_SWEEP);
+    expect((await jobBecomes(NO_ORDER, 'completed')).stalledCounter).toBe(1);
+  });
+
+  test('whose look is over when the worker stops is left completed, not active', async () => {
+    const broadcasts = holdBroadcasts();
+    const hand = await startWorker({ ...NO_SWEEP, TRON_BROADCAST_TIMEOUT_MS: '20000' });
+    const { id } = await orderOf(await rent(receivers[0]!));
+    await broadcasts.arrived;
+    const closing = hand.close();
+    broadcasts.letGo();
+    await closing;
+    expect(await jobOf(id, 'active')).toBeUndefined();
+    expect(await jobOf(id, 'completed')).toBeDefined();
+  });
+});
+
+describe('Redis', () => {
+  test('that lost every job loses no order', async () => {
+    const key = await rent(receivers[0]!);
+    await redis.flushdb();
+    await startWorker();
+    await sent(key);
+  });
+
+  test('keeps a hundred completed and a hundred failed jobs, however many there were', async () => {
+    await startWorker(NO_SWEEP);
+    const jobs = (orderId: string) => Array.from({ length: 150 }, () => ({ name: ORDER_DUE_JOB, data: { orderId } }));
+    await queue.addBulk([...jobs(NO_ORDER.toString()), ...jobs('none')]);
+    const counts = () => queue.getJobCounts('waiting', 'active', 'completed', 'failed');
+    await until(
+      async () => {
+        const { waiting, active } = await counts();
+        return waiting === 0 && active === 0 ? true : undefined;
+      },
+      LIMIT_MS,
+      'every job being over',
+      20,
+    );
+    expect(await counts()).toEqual({ waiting: 0, active: 0, completed: 100, failed: 100 });
+  });
+
+  test('takes no further wake-ups while a thousand wait that no worker takes', async () => {
+    const data = { orderId: NO_ORDER.toString() };
+    await queue.addBulk(Array.from({ length: 1000 }, () => ({ name: ORDER_DUE_JOB, data })));
+    const failures = async (): Promise<number> => {
+      const values = await api.app.get(Metrics).registry.getSingleMetric('order_wakes_failed_total')?.get();
+      return values?.values[0]?.value ?? 0;
+    };
+    const before = await failures();
+    await rent(receivers[0]!);
+    await until(
+      async () => ((await failures()) > before ? true : undefined),
+      LIMIT_MS,
+      'a wake-up being left to the sweep',
+      20,
+    );
+    expect(await queue.getWaitingCount()).toBe(1000);
+  });
+});
