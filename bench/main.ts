@@ -1,10 +1,12 @@
 // `npm run bench`: what the service is for, each figure beside its limit in the same run. Nothing here asserts a time.
-//   --quick   fewer and shorter rounds        --million  a worker and orders at 1 000 000 orders in the tables too
-//   --soak    ten minutes of the whole machine (--minutes N, --rate N)      --only REGEX  rows whose part matches
-import { writeFile } from 'node:fs/promises';
-import { cpus } from 'node:os';
+//   --quick   fewer and shorter rounds, kept nowhere
+//   --million a worker and orders at 1 000 000 orders in the tables too
+//   --soak    ten minutes of the whole machine (--minutes N, --rate N)
+//   --only REGEX  rows whose part matches
+import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { randomBytes } from 'node:crypto';
+import { keepFigures, measuredCode, tableOf, type Figure } from './figures.js';
 import type { Row } from './measure.js';
 import { figure } from './measure.js';
 import { millionRows } from './million.js';
@@ -28,36 +30,19 @@ const { values: options } = parseArgs({
 });
 const pace: Pace = options.quick ? { rounds: 2, seconds: 2 } : { rounds: 5, seconds: 4 };
 const only = new RegExp(options.only);
-const rows: Row[] = [];
+const figures: Figure[] = [];
+const conditions = [
+  new Date().toISOString().slice(0, 10),
+  measuredCode(),
+  `Node ${process.versions.node}, ${cpus().length.toString()} cores`,
+  `load ${loadavg()[0]!.toFixed(1)} at the start`,
+].join('; ');
 
-function add(...more: Row[]): void {
-  rows.push(...more);
-  for (const row of more) console.error(`  ${line(row).join('  ')}`);
-}
-
-function round(value: number): string {
-  return value >= 100 ? Math.round(value).toString() : value.toFixed(value >= 10 ? 1 : 2);
-}
-
-function line(row: Row): string[] {
-  const [low, high] = row.spread;
-  return [
-    row.what,
-    `${round(row.ours)} ${row.unit}`,
-    row.limit === undefined ? '–' : `${round(row.limit)} ${row.unit}`,
-    row.ratio === undefined ? '–' : row.ratio.toFixed(2),
-    `${round(low)}–${round(high)}`,
-    row.p50Ms === undefined
-      ? '–'
-      : `${round(row.p50Ms)} / ${round(row.p99Ms ?? Number.NaN)} ms${Number.isFinite(row.limitP99Ms) ? ` (${round(row.limitP99Ms ?? 0)})` : ''}`,
-    row.goal,
-    row.against + (row.note === undefined || row.note === '' ? '' : ` (${row.note})`),
-  ];
-}
-
-function table(): string {
-  const head = ['what', 'ours', 'limit', 'ratio', 'spread', 'p50 / p99 (limit’s p99)', 'goal', 'against'];
-  return [head, head.map(() => '---'), ...rows.map(line)].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+/** `command` measures them again, by the options of `npm run bench`. */
+function add(command: string, ...rows: Row[]): void {
+  const more = rows.map((row) => ({ ...row, command: `npm run bench -- ${command}`, conditions }));
+  figures.push(...more);
+  console.error(tableOf(more).split('\n').slice(2).join('\n'));
 }
 
 async function withStage(
@@ -76,14 +61,14 @@ async function withStage(
 
 async function httpRows(stage: Stage): Promise<void> {
   const http = await HttpRows.open(stage, pace);
-  add(...(await http.quotes()));
+  add('--only http', ...(await http.quotes()));
   const strangers = Array.from({ length: options.quick ? 6000 : 30_000 }, () =>
     addressFromBytes(Buffer.concat([Buffer.of(0x41), randomBytes(20)])),
   );
-  add(await http.uncachedQuotes(strangers));
-  add(...(await http.reads()));
-  add(...(await http.orders()));
-  add(...(await http.limitOfOrders()));
+  add('--only http', await http.uncachedQuotes(strangers));
+  add('--only http', ...(await http.reads()));
+  add('--only http', ...(await http.orders()));
+  add('--only http', ...(await http.limitOfOrders()));
 }
 
 async function startUps(stage: Stage): Promise<void> {
@@ -99,7 +84,7 @@ async function startUps(stage: Stage): Promise<void> {
     await process.stop();
   }
   for (const [name, values] of Object.entries(times))
-    add(figure(`start-up of the ${name}`, '–', 'ms', 'report', values));
+    add('--only worker', figure(`start-up of the ${name}`, '–', 'ms', 'report', values));
 }
 
 const startedAt = performance.now();
@@ -108,7 +93,7 @@ if (options.soak) {
     'soak',
     { blockMs: 3000, solidLag: 19, env: { ...COLLECTING, DURATION_MIN_SEC: RENTAL_SEC.toString() } },
     async (stage) => {
-      add(...(await soak(stage, Number(options.rate), Number(options.minutes))));
+      add('--soak', ...(await soak(stage, Number(options.rate), Number(options.minutes))));
       // Throws unless the books are true.
       const verified = await stage.world.cli('verify', '--full');
       console.error(`verify: ${JSON.stringify(verified).slice(0, 200)}`);
@@ -118,39 +103,34 @@ if (options.soak) {
   if (only.test('http')) await withStage('requests', { blockMs: 1000, solidLag: 4 }, httpRows);
   if (only.test('fairness')) {
     await withStage('fairness', { blockMs: 1000, solidLag: 4 }, async (stage) => {
-      add(...(await fairnessRows(stage, pace)));
+      add('--only fairness', ...(await fairnessRows(stage, pace)));
     });
   }
   if (options.million) {
     console.error('\na million orders');
-    add(...(await millionRows({ blockMs: 1000, solidLag: 4 }, pace, options.only === 'history')));
+    const { history, orders } = await millionRows({ blockMs: 1000, solidLag: 4 }, pace, options.only === 'history');
+    add('--million --only history', ...history);
+    add('--million --only none', ...orders);
   }
   if (only.test('worker')) {
     await withStage('worker', { blockMs: 1000, solidLag: 3 }, async (stage) => {
       const orders = options.quick ? 400 : 4000;
-      add(await delegationsPerSec(stage, options.quick ? 2 : 3, orders));
+      add('--only worker', await delegationsPerSec(stage, options.quick ? 2 : 3, orders));
       await startUps(stage);
     });
   }
   if (only.test('follow')) {
     console.error('\nfull blocks');
-    add(...(await followRows(options.quick ? 30 : 90)));
+    add('--only follow', ...(await followRows(options.quick ? 30 : 90)));
   }
   if (only.test('latency')) {
     await withStage('latency', { blockMs: 3000, solidLag: 3 }, async (stage) => {
       await stage.world.startWorker({ LOG_LEVEL: 'info' });
-      add(...(await latencies(stage, options.quick ? 5 : 40)));
+      add('--only latency', ...(await latencies(stage, options.quick ? 5 : 40)));
     });
   }
 }
 
-const text = table();
-console.log(`\n${text}\n`);
-console.log(
-  `${cpus().length.toString()} cores, Node ${process.version}, ${Math.round((performance.now() - startedAt) / 1000).toString()} s`,
-);
-await writeFile(
-  new URL('latest.json', import.meta.url),
-  `${JSON.stringify({ node: process.version, cores: cpus().length, options, rows }, null, 2)}\n`,
-);
+console.log(`\n${tableOf(figures)}\n\n${Math.round((performance.now() - startedAt) / 1000).toString()} s`);
+if (!options.quick) keepFigures(figures);
 process.exit(0);
