@@ -19,7 +19,7 @@ import { PAST_IS_KNOWN } from '../fulfilment/loop/order-claims.js';
 /** How far the chain's clock may lie behind the database's, by which orders are taken. */
 const CLOCKS_APART_SEC = 60;
 
-/** How long a remembered delivery is left alone; a search that needs longer for its return is what KnownPast waits for. */
+/** How long a remembered delivery is left alone; a search that needs longer for its return is what the start-up gate waits for. */
 const HELD_SEC = 60;
 
 /** The leg whose record of these very bytes says that they were never sent. */

@@ -7,7 +7,7 @@ import jest from '../../jest.config.js';
 
 const [, swc] = jest.transform['^.+\\.ts$'];
 
-/** `./x.js` in a TypeScript file means `./x.ts`. */
+/** An import of `.js` in a TypeScript file means the `.ts` beside it. */
 export async function resolve(specifier, context, next) {
   const isOurs = context.parentURL?.endsWith('.ts') === true && specifier.startsWith('.');
   return next(isOurs ? specifier.replace(/\.js$/, '.ts') : specifier, context);

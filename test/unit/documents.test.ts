@@ -1,0 +1,140 @@
+// Documents and comments against what they name: nothing they point to is missing, and nothing stands alone.
+import 'reflect-metadata';
+import { readFileSync } from 'node:fs';
+import { readFigures, tableIn, tableOf } from '../../bench/figures.js';
+import { runCli } from '../../src/operator/cli.js';
+import {
+  anchorsOf,
+  codeIn,
+  isPath,
+  linksOf,
+  pages,
+  paths,
+  sayings,
+  sources,
+  unknown,
+  withoutComments,
+} from '../documents.js';
+
+const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+const pageAt = (path: string) => pages.find((page) => page.path === path || page.path === `${path}/README.md`);
+const everything = [...pages, ...sources];
+
+it('every link of a page leads to a file, and its anchor to a heading', () => {
+  const dead = pages.flatMap((page) =>
+    linksOf(page)
+      .filter(({ to, anchor }) => {
+        if (!paths.has(to) && !paths.has(`${to}/`)) return true;
+        return anchor !== '' && !anchorsOf(pageAt(to)?.text ?? '').has(anchor);
+      })
+      .map(({ to, anchor }) => `${page.path}: ${to}#${anchor}`),
+  );
+  expect(dead).toEqual([]);
+});
+
+it('every page can be reached from README.md', () => {
+  const reached = new Set(['README.md']);
+  for (const path of reached) {
+    for (const { to } of linksOf(pageAt(path)!)) {
+      const page = pageAt(to.replace(/\/$/, ''));
+      if (page !== undefined) reached.add(page.path);
+    }
+  }
+  expect(pages.map(({ path }) => path).filter((path) => !reached.has(path))).toEqual([]);
+});
+
+/** Made by whoever runs it, and kept out of the repository. */
+const OPERATORS = /^docker\/(?:\.env|signer(?:\/.+)?)$/;
+
+it('every path that a page or a comment names exists', () => {
+  const named = /(?<![\w/.@:-])((?:src|test|docs|docker|bench|examples|packages|\.ci)\/[\w@.*{},/-]*[\w*}/])/g;
+  const isKnown = (path: string): boolean => OPERATORS.test(path) || isPath(path, false);
+  expect(unknown(sayings, named, isKnown)).toEqual([]);
+});
+
+it('every file that a page or a comment names, with any part of its folder, exists', () => {
+  const named =
+    /(?<![\w/.@:*{},<-])(?:\.\.?\/)*((?:[\w@.-]+\/)*[\w@.-]+\.(?:ts|mjs|cjs|md|sh|yml|yaml|svg|service|timer))\b/g;
+  expect(unknown(sayings, named, (file) => isPath(file.replace('NNNN-name', '*'), true))).toEqual([]);
+});
+
+it('every npm script that is named exists', () => {
+  const manifests = [...paths].filter((path) => path.endsWith('package.json'));
+  const scripts = new Set(
+    manifests.flatMap((path) => Object.keys((JSON.parse(read(path)) as { scripts?: object }).scripts ?? {})),
+  );
+  const named = /npm run (?:-s )?([a-z][\w-]*(?::[\w-]+)*)(?![\w:])/g;
+  expect(unknown(everything, named, (name) => scripts.has(name))).toEqual([]);
+});
+
+/** Of Postgres, systemd and the kernel. */
+const FOREIGN = new Set(['CLOCK_MONOTONIC', 'KillMode', 'xact_start']);
+/** Of tables that src/orders/README.md plans for a hundred million orders. */
+const PLANNED = new Set(['order_key', 'key_hash', 'order_quote', 'credit_closing']);
+const words = new Set(
+  [...sources.map(withoutComments), read('openapi.json')].flatMap((text) => text.match(/\w+/g) ?? []),
+);
+const isWord = (name: string): boolean => words.has(name) || words.has(name.replace(/_FILE$/, '')) || FOREIGN.has(name);
+
+it('every variable, error code and constant that a page or a comment names stands in the code', () => {
+  const named = /(?<![\w.-])([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)(?![\w…*-])/g;
+  expect(unknown(sayings, named, isWord)).toEqual([]);
+});
+
+it('every column, metric, class and function that a page names stands in the code', () => {
+  const named = /(?<![\w.-])([a-z]\w*_\w+|(?!T\w{33}\b)[A-Za-z]+[a-z][A-Z]\w*)(?![\w…*-])/g;
+  const own = pages
+    .filter(({ path }) => !path.startsWith('test/tron-node/'))
+    // A drawing has a language of its own, and words that are not to be said are not in the code.
+    .map(({ path, text }) => ({ path, text: text.replaceAll(/```mermaid[^]*?```|## Say, don't say[^]*/g, '') }))
+    .map(({ path, text }) => ({ path, text: codeIn(text).join('\n') }));
+  expect(unknown(own, named, (name) => isWord(name) || PLANNED.has(name))).toEqual([]);
+});
+
+it('every route that a page or a comment names is in openapi.json', () => {
+  const known = Object.keys((JSON.parse(read('openapi.json')) as { paths: object }).paths);
+  const isKnown = (path: string): boolean =>
+    known.some((each) => new RegExp(`^${each.replaceAll(/\{[^}]+\}/g, '[^/]+')}$`).test(path));
+  const named = /(?:GET|POST) (\/v1\/[\w/{}:…-]*[\w}…])/g;
+  expect(unknown([...sayings, ...pages], named, isKnown)).toEqual([]);
+});
+
+it('every section that is cited is one of docs/interface.md, and is cited with its name', () => {
+  const sections = new Set([...read('docs/interface.md').matchAll(/^## (\d+)\. /gm)].map((match) => match[1]!));
+  expect(unknown(everything, /§ ?(\d+)/g, (number) => sections.has(number))).toEqual([]);
+  const others = everything.filter(({ path }) => path !== 'docs/interface.md');
+  expect(unknown(others, /(?<!interface\.md(?: §\d+(?:,| and| to))*) (§ ?\d+)/g, () => false)).toEqual([]);
+});
+
+it('the table of bench/README.md is made of the figures in bench/latest.json', () => {
+  expect(tableIn(read('bench/README.md'))).toBe(tableOf(readFigures()));
+});
+
+async function helpOf(command: string): Promise<string> {
+  let text = '';
+  const print = (part: string): void => {
+    text += part;
+  };
+  await runCli([...command.split(' '), '--help'], { env: {}, user: '', out: print, err: print, ask: undefined });
+  return text;
+}
+
+/** What is said to be typed: `cli pool add …`, `npm run -s cli -- pool add …`. */
+const typed = [
+  ...pages.flatMap(({ text }) => codeIn(text)),
+  ...sources.flatMap(({ text }) => text.match(/(?<=`)(?:npm run|cli) [^`\n]*(?=`)/g) ?? []),
+].flatMap((line) => /^(?:npm run (?:-s )?cli --|cli) ([a-z].*)/.exec(line.replaceAll('\\', ''))?.[1] ?? []);
+const commandOf = (line: string): string => /^[a-z-]+(?: [a-z][a-z-]*(?= |$))?/.exec(line)![0];
+
+it.each([...new Set(typed.map(commandOf))])(
+  'cli %s exists and explains itself, with every option that is named',
+  async (command) => {
+    const help = await helpOf(command);
+    expect(help.split('\n')[0]).toContain(`npm run cli -- ${command}`);
+    const known = new Set(help.match(/(?<= )--[a-z-]+/g));
+    const options = typed
+      .filter((line) => commandOf(line) === command)
+      .flatMap((line) => line.match(/(?<= )--[a-z-]+/g) ?? []);
+    expect(options.filter((option) => !known.has(option))).toEqual([]);
+  },
+);
