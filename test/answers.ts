@@ -12,7 +12,8 @@ export function expectError(answer: Answer, code: ErrorCode): void {
   expect(requestId).toMatch(REQUEST_ID);
   expect(requestId).toBe(answer.headers['x-request-id']);
   expect(answer.headers['content-type']).toMatch(/^application\/json/);
-  const { key, ...members } = rest;
+  const { key, server_time: serverTime, ...members } = rest;
+  expect(Number.isInteger(serverTime)).toBe(code === 'SIGNATURE_TIMESTAMP_OUT_OF_RANGE');
   if (key !== undefined) expect([answer.status >= 500, answer.headers['idempotency-key']]).toEqual([true, key]);
   expect(Object.keys(members)).toEqual(code === 'INVALID_REQUEST' ? ['details'] : []);
   if (answer.status === 429 || answer.status === 503) expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/);

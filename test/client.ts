@@ -1,6 +1,6 @@
 // A customer of the service: signs and sends as the interface says, written from the interface alone. It shares no
 // code with src, so that a mistake there is not repeated here.
-import { createHash } from 'node:crypto';
+import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { Agent, request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { keepSaid, noteSecret } from './setup/canary.js';
@@ -37,6 +37,41 @@ export function sign(text: string, apiKey: string): string {
   noteSecret('API key', apiKey);
   noteSecret('signature', signature);
   return signature;
+}
+
+/** What one request signs by HMAC, and the time and nonce it does so with; the rest of its headers come from here. */
+export interface HmacRequest {
+  readonly method: string;
+  /** As the request line has it. */
+  readonly path: string;
+  readonly body?: string | Buffer;
+  readonly idempotencyKey?: string;
+  readonly timestamp?: number;
+  readonly nonce?: string;
+}
+
+/** Merchant and the three headers of the HMAC; sent beside Idempotency-Key as signed. */
+export function hmacHeaders(merchant: string, apiKey: string, request: HmacRequest): Record<string, string> {
+  const timestamp = (request.timestamp ?? Math.floor(Date.now() / 1000)).toString();
+  const nonce = request.nonce ?? randomBytes(16).toString('hex');
+  const [path = '', ...query] = request.path.split('?');
+  const lines = [
+    'CC-HMAC-SHA256-REQ-V1',
+    timestamp,
+    nonce,
+    request.method,
+    decodeURIComponent(path),
+    query.join('?'),
+    merchant,
+    request.idempotencyKey ?? '',
+    createHash('sha256')
+      .update(request.body ?? '')
+      .digest('hex'),
+  ];
+  const signature = `v1=${createHmac('sha256', apiKey).update(lines.join('\n')).digest('hex')}`;
+  noteSecret('API key', apiKey);
+  noteSecret('signature', signature);
+  return { Merchant: merchant, 'X-CC-Timestamp': timestamp, 'X-CC-Nonce': nonce, 'X-CC-Signature': signature };
 }
 
 const agent = new Agent({ keepAlive: true, timeout: 10_000, scheduling: 'fifo' });
@@ -155,5 +190,53 @@ export class Customer {
 
   withKey(apiKey: string): Customer {
     return new Customer(this.baseUrl, this.merchant, apiKey);
+  }
+}
+
+/** A customer that signs by HMAC, and signs again with the service's time when its own was refused. */
+export class HmacCustomer extends Customer {
+  private offsetSec = 0;
+
+  override async postSigned(
+    path: string,
+    sent: string | Buffer,
+    _signed: string,
+    headers: Headers = {},
+  ): Promise<Answer> {
+    return this.request('POST', path, headers, sent);
+  }
+
+  override async get(path: string, headers: Headers = {}): Promise<Answer> {
+    return this.request('GET', path, headers);
+  }
+
+  /** Any request; the body may be absent. */
+  async request(method: string, path: string, headers: Headers = {}, body?: string | Buffer): Promise<Answer> {
+    const answer = await this.once(method, path, headers, body);
+    if (answer.body?.error !== 'SIGNATURE_TIMESTAMP_OUT_OF_RANGE') return answer;
+    this.offsetSec = Number(answer.body.server_time) - Math.floor(Date.now() / 1000);
+    return this.once(method, path, headers, body);
+  }
+
+  override at(baseUrl: string): HmacCustomer {
+    return new HmacCustomer(baseUrl, this.merchant, this.apiKey);
+  }
+
+  override withKey(apiKey: string): HmacCustomer {
+    return new HmacCustomer(this.baseUrl, this.merchant, apiKey);
+  }
+
+  private async once(method: string, path: string, headers: Headers, body?: string | Buffer): Promise<Answer> {
+    const key = headers['Idempotency-Key'];
+    const timestamp = Math.floor(Date.now() / 1000) + this.offsetSec;
+    const signed = hmacHeaders(this.merchant, this.apiKey, {
+      method,
+      path,
+      timestamp,
+      ...(body !== undefined && { body }),
+      ...(typeof key === 'string' && { idempotencyKey: key }),
+    });
+    const json = body === undefined ? {} : { 'Content-Type': 'application/json' };
+    return send(this.baseUrl, method, path, { ...json, ...signed, ...headers }, body);
   }
 }

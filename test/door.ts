@@ -44,61 +44,75 @@ class ProbeController {
   /** Reaches the handler whatever the body holds. */
   @Post('echo')
   @HttpCode(200)
-  @RouteOptionsOf({ bodyLimitBytes: SIMULATE_BODY_LIMIT_BYTES })
+  @RouteOptionsOf({ bodyLimitBytes: SIMULATE_BODY_LIMIT_BYTES, scope: 'read', acceptsMd5: true })
   echo(@Caller() caller: Caller) {
     return { project: caller.project.id, source: caller.sourceAddress, text: caller.body?.text };
   }
 
   @Post('limited')
   @HttpCode(200)
-  @RouteOptionsOf({ isRateLimited: true })
+  @RouteOptionsOf({ isRateLimited: true, scope: 'quote', acceptsMd5: true })
   limited(@Body() body: ProbeRequest) {
     return body;
   }
 
   @Post('also-limited')
   @HttpCode(200)
-  @RouteOptionsOf({ isRateLimited: true })
+  @RouteOptionsOf({ isRateLimited: true, scope: 'quote', acceptsMd5: true })
   alsoLimited() {
     return {};
   }
 
   @Post('buy')
   @HttpCode(200)
+  @RouteOptionsOf({ scope: 'order', acceptsMd5: true })
   buy(@Caller() caller: Caller, @Body() body: ProbeRequest) {
     const { receive_address, energy } = body;
     return { receive_address, energy, key: readIdempotencyKey(caller), waitSec: readWait(caller) };
   }
 
   @Get('things')
+  @RouteOptionsOf({ acceptsMd5: true })
   list(@Caller() caller: Caller) {
     return { project: caller.project.id };
   }
 
   @Get('things/:key')
+  @RouteOptionsOf({ acceptsMd5: true })
   thing(@Param('key') key: string) {
     return { key };
   }
 
   @Get('database')
+  @RouteOptionsOf({ acceptsMd5: true })
   async askDatabase() {
     return this.database.query('SELECT 1 AS one');
   }
 
   @Get('fail/:code')
+  @RouteOptionsOf({ acceptsMd5: true })
   fail(@Param('code') code: string): never {
     if (isErrorCode(code)) throw new ApiError(code, 'A sentence a person can act on.', { cause: new Error('inside') });
     throw new Error(`no such code: ${code}`);
   }
 
   @Get('slow')
+  @RouteOptionsOf({ acceptsMd5: true })
   async slow() {
     this.log.info({}, 'reached slow');
     await sleep(300);
     return { answered: true };
   }
 
+  /** Declares nothing about signatures, as a new route. */
+  @Post('plain')
+  @HttpCode(200)
+  plain(@Caller() caller: Caller) {
+    return { project: caller.project.id, nonce: caller.nonce };
+  }
+
   @Get('broken')
+  @RouteOptionsOf({ acceptsMd5: true })
   broken(): never {
     throw new Error('postgres://user:hunter2@db/energy broke, and nobody should read this');
   }

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import type { BillingTerms } from '../src/billing/ledger.js';
 import { ApiError } from '../src/domain/errors.js';
 import { credits, energy } from '../src/domain/units.js';
+import type { ProjectRecord } from '../src/http/pipeline/request-context.js';
 import type { OrderRequest } from '../src/orders/orders.dto.js';
 import type { OrdersService } from '../src/orders/orders.service.js';
 import type { QuotesService } from '../src/quotes/quotes.service.js';
@@ -44,10 +45,11 @@ async function outcomeOf(work: () => Promise<{ isReplay: boolean }>): Promise<Ou
 }
 
 async function place(real: Real, request: OrderRequest, key: string | undefined): Promise<Outcome> {
-  const project = {
+  const project: ProjectRecord = {
     id: real.projectId,
     name: 'model',
     isFrozen: false,
+    signatureSchemes: 'either',
     requireIdempotencyKey: false,
     requireQuote: false,
     allowedSources: [],

@@ -23,7 +23,7 @@ export class AccountsController {
 
   @Post('activate')
   @Describe(describeActivation)
-  @RouteOptionsOf({ isPurchase: true })
+  @RouteOptionsOf({ isPurchase: true, scope: 'order', acceptsMd5: true })
   @HttpCode(202)
   async activate(
     @Caller() caller: Caller,
@@ -36,6 +36,7 @@ export class AccountsController {
   }
 
   @Get('balance')
+  @RouteOptionsOf({ scope: 'read', acceptsMd5: true })
   @Describe(describeBalance)
   async balance(@Caller() caller: Caller): Promise<BalanceBody> {
     const balance = await this.ledger.balanceOf(caller.project.id);

@@ -1,31 +1,23 @@
 /**
- * The guard before every handler. After routing it checks, in this order (docs/interface.md §1): auth headers, body,
- * signature, frozen project, source address, rate limit. The members of the body are checked after it.
+ * The guard before every handler. After routing it checks, in this order (docs/interface.md §1): the claim, its signature,
+ * its nonce, frozen project, source address, rate limit. The members of the body are checked after it.
  */
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { Config } from '../config/config.js';
 import { ApiError, invariant } from '../domain/errors.js';
 import { receiveBody } from '../http/body/read-body.js';
+import type { Route } from '../http/pipeline/routes.js';
 import { requestContextOf } from '../http/pipeline/request-context.js';
-import { headerValues } from '../http/pipeline/headers.js';
 import { RateLimit } from '../http/pipeline/rate-limit.js';
 import { AddressList, sourceAddressOf } from '../http/pipeline/source-address.js';
 import { BadSignatures } from './bad-signatures.js';
 import { DUMMY_KEY, ProjectDirectory, type Entry, type KnownProject } from '../projects/project-directory.js';
-import { verifySignature } from './signature.js';
+import { readClaim, type Claim } from './claim.js';
+import { Nonces } from './nonces.js';
 import { plainOf } from '../http/body/plain-values.js';
-import type { StrictBody } from '../http/body/strict-json.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-
-/** What a request claims and what it signed. */
-interface Claim {
-  readonly merchant: string;
-  readonly signature: string;
-  readonly body: StrictBody | undefined;
-  readonly source: string;
-}
 
 @Injectable()
 export class SignatureGuard implements CanActivate {
@@ -37,6 +29,7 @@ export class SignatureGuard implements CanActivate {
     config: Config,
     private readonly directory: ProjectDirectory,
     private readonly rateLimit: RateLimit,
+    private readonly nonces: Nonces,
   ) {
     this.trustedProxies = new AddressList(config.http.trustedProxies);
     this.badSignatures = new BadSignatures(config.http.badSignaturesPerMinute);
@@ -48,19 +41,22 @@ export class SignatureGuard implements CanActivate {
     const visit = requestContextOf(request);
     invariant(visit?.route !== undefined, 'every request passes the front of the door first');
     const { route } = visit;
+    const limits = { limitBytes: route.bodyLimitBytes, timeoutMs: this.bodyTimeoutMs };
     if (route.isPublic) {
-      await receiveBody(request, { limitBytes: route.bodyLimitBytes, timeoutMs: this.bodyTimeoutMs });
+      await receiveBody(request, limits);
       return true;
     }
-    const merchant = singleHeader(request, 'Merchant').toLowerCase();
-    const signature = singleHeader(request, 'Signature');
-    const body = await receiveBody(request, { limitBytes: route.bodyLimitBytes, timeoutMs: this.bodyTimeoutMs });
+    const claim = await readClaim(request, limits);
     const source = sourceAddressOf(request, this.trustedProxies);
-    const project = await this.identify({ merchant, signature, body, source });
+    const project = await this.identify(claim, source);
+    if (claim.nonce === undefined) requireMd5(project, route);
+    else await this.nonces.use(project.record.id, claim.nonce.value, claim.nonce.timestampSec);
+    const body = claim.readBody();
     visit.caller = {
       project: project.record,
       body,
       requestId: visit.requestId,
+      nonce: claim.nonce?.value,
       sourceAddress: source,
       rawHeaders: request.rawHeaders,
     };
@@ -76,9 +72,9 @@ export class SignatureGuard implements CanActivate {
   }
 
   /** The project whose key made the signature. Throws 401, 429 or 503; the same, and as slowly, for unknown ones. */
-  private async identify(claim: Claim): Promise<KnownProject> {
-    const blockedSec = this.badSignatures.blockedSec(claim.source);
-    if (!UUID.test(claim.merchant)) throw this.refuse(claim.source);
+  private async identify(claim: Claim, source: string): Promise<KnownProject> {
+    const blockedSec = this.badSignatures.blockedSec(source);
+    if (!UUID.test(claim.merchant)) throw this.refuse(source);
     let entry = this.directory.cached(claim.merchant);
     const isFresh = entry === undefined;
     if (entry === undefined) {
@@ -91,7 +87,7 @@ export class SignatureGuard implements CanActivate {
       const again = await this.directory.reread(entry);
       if (again !== undefined && isSignedBy(again, claim)) return again.project;
     }
-    throw this.refuse(claim.source);
+    throw this.refuse(source);
   }
 
   private refuse(source: string): ApiError {
@@ -123,16 +119,17 @@ export class SignatureGuard implements CanActivate {
 
 /** The check runs in full for an unknown project too, against a key that nobody has. */
 function isSignedBy(entry: Entry, claim: Claim): entry is Entry & { readonly project: KnownProject } {
-  const matches = verifySignature(claim.body, claim.signature, entry.project?.apiKey ?? DUMMY_KEY);
-  return matches && entry.project !== undefined;
+  const matches = claim.isSignedWith(entry.project?.apiKey ?? DUMMY_KEY);
+  // A project that takes MD5 alone has no HMAC that matches.
+  const isTaken = claim.nonce === undefined || entry.project?.record.signatureSchemes !== 'md5';
+  return matches && isTaken && entry.project !== undefined;
 }
 
-function singleHeader(request: Request, name: string): string {
-  const [value, ...more] = headerValues(request.rawHeaders, name.toLowerCase());
-  if (value === undefined || value === '' || more.length > 0) {
-    throw new ApiError('BAD_AUTH_HEADERS', `Send the headers Merchant and Signature once each; ${name} is not.`);
-  }
-  return value;
+/** MD5 covers neither path nor method: it is taken where it always was, and for projects that allow it. */
+function requireMd5({ record }: KnownProject, route: Route): void {
+  if (route.acceptsMd5 && record.signatureSchemes !== 'hmac') return;
+  const what = route.acceptsMd5 ? 'This project' : 'This path';
+  throw new ApiError('HMAC_REQUIRED', `${what} takes requests signed by HMAC only: send X-CC-Signature.`);
 }
 
 function tooManyFailures(retryAfterSec: number): ApiError {

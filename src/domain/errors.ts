@@ -10,10 +10,13 @@ export const HTTP_STATUS = {
   IDEMPOTENCY_KEY_REQUIRED: 400,
   QUOTE_REQUIRED: 400,
   INVALID_SIGNATURE: 401,
+  SIGNATURE_TIMESTAMP_OUT_OF_RANGE: 401,
+  SIGNATURE_REPLAYED: 401,
   INSUFFICIENT_CREDITS: 402,
   SPEND_CAP_REACHED: 402,
   PROJECT_FROZEN: 403,
   SOURCE_NOT_ALLOWED: 403,
+  HMAC_REQUIRED: 403,
   NOT_FOUND: 404,
   QUOTE_NOT_FOUND: 404,
   METHOD_NOT_ALLOWED: 405,
@@ -57,6 +60,8 @@ interface ApiErrorExtras {
   readonly headers?: Readonly<Record<string, string>>;
   /** The Idempotency-Key that finds out what became of a purchase. */
   readonly key?: string;
+  /** Whole Unix seconds, where the caller's own were refused. */
+  readonly serverTime?: number;
   /** What went wrong underneath; logged, never answered. */
   readonly cause?: unknown;
 }
@@ -69,6 +74,7 @@ export class ApiError extends Error {
   readonly details: readonly FieldFault[] | undefined;
   readonly retryAfterSec: number | undefined;
   readonly key: string | undefined;
+  readonly serverTime: number | undefined;
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(
@@ -81,6 +87,7 @@ export class ApiError extends Error {
     this.details = extras.details;
     this.retryAfterSec = extras.retryAfterSec;
     this.key = extras.key;
+    this.serverTime = extras.serverTime;
     this.headers = extras.headers ?? {};
   }
 

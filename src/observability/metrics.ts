@@ -28,6 +28,13 @@ export class Metrics {
     registers: [this.registry],
   });
 
+  /** Times a nonce was judged without Redis. */
+  readonly nonceFallbacks = new Counter({
+    name: 'nonce_fallback_total',
+    help: 'Nonces of signed requests kept in Postgres because Redis was away.',
+    registers: [this.registry],
+  });
+
   readonly suppressedLines = new Counter({
     name: 'log_lines_suppressed_total',
     help: 'Refused requests that were counted in a summary instead of logged one by one.',

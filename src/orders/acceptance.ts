@@ -334,7 +334,10 @@ function asRefusal(error: unknown, key: string): ApiError {
     const { cause, headers, retryAfterSec = 1 } = error;
     return new ApiError(error.code, error.message, { headers, cause, retryAfterSec, key });
   }
-  const again = `repeat the request with Idempotency-Key ${key}`;
+  // A key made of a nonce is no caller's to send; the order it has can be read.
+  const again = key.startsWith('nonce_')
+    ? `read GET /v1/orders/${key}`
+    : `repeat the request with Idempotency-Key ${key}`;
   if (error instanceof DeadlineError || isDatabaseAway(error) || isTooSlow(error)) {
     const words = `It is not known yet whether the order was taken; ${again} to find out, or to have it taken once.`;
     return new ApiError('SERVICE_UNAVAILABLE', words, { key, cause: error, retryAfterSec: 2 });

@@ -22,7 +22,7 @@ export class OrdersController {
 
   @Post()
   @Describe(describeOrder)
-  @RouteOptionsOf({ isPurchase: true })
+  @RouteOptionsOf({ isPurchase: true, scope: 'order', acceptsMd5: true })
   @HttpCode(202)
   async create(
     @Caller() caller: Caller,
@@ -35,6 +35,7 @@ export class OrdersController {
   }
 
   @Get()
+  @RouteOptionsOf({ scope: 'read', acceptsMd5: true })
   @Describe(describeOrderList)
   async list(@Caller() { project }: Caller, @Query() { status, limit, cursor }: OrderListQuery): Promise<OrderPage> {
     const beforeId = cursor === undefined ? undefined : readCursor(cursor);
@@ -43,6 +44,7 @@ export class OrdersController {
 
   /** The key arrives percent-decoded by the router; a plus is a plus. */
   @Get(':key')
+  @RouteOptionsOf({ scope: 'read', acceptsMd5: true })
   @Describe(describeOrderRead)
   async find(@Caller() caller: Caller, @Param('key') key: string): Promise<OrderBody> {
     // What no key can look like is not looked up: Postgres refuses some of it (U+0000) as no text at all.

@@ -2,7 +2,7 @@
  * Looks projects up in a cache that is at most 30 s old (docs/interface.md §2) and that changes invalidate at once. An
  * unknown project is cached, read and answered exactly like a known one. Opened API keys live here and nowhere else.
  */
-import { randomBytes } from 'node:crypto';
+import { createSecretKey, randomBytes, type KeyObject } from 'node:crypto';
 import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { monotonicMs } from '../base/clock.js';
 import { Config } from '../config/config.js';
@@ -22,9 +22,15 @@ const KNOWN_IDS_MAX = 100_000;
 const REREAD_INTERVAL_MS = 1000;
 const READS_PER_SEC = 100;
 
+/** An API key, opened, in the forms that the two signatures take. */
+export interface KnownKey {
+  readonly text: string;
+  readonly hmac: KeyObject;
+}
+
 export interface KnownProject {
   readonly record: ProjectRecord;
-  readonly apiKey: string;
+  readonly apiKey: KnownKey;
   /** undefined = any source may call. */
   readonly sources: AddressList | undefined;
 }
@@ -58,7 +64,7 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
     private readonly log: Log,
   ) {
     this.maxAgeMs = config.http.projectCacheSec * 1000;
-    this.sealedDummy = sealers.apiKey.seal(Buffer.from(DUMMY_KEY), DUMMY_ID);
+    this.sealedDummy = sealers.apiKey.seal(Buffer.from(DUMMY_KEY.text), DUMMY_ID);
     this.feed = new ProjectFeed(
       config.database.url,
       {
@@ -140,7 +146,7 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
       this.log.error({ projectId: row.id }, 'The API key of a project does not open under the master key.');
       throw unavailable();
     }
-    return { record: recordOf(row), apiKey: apiKey.toString('utf8'), sources: this.sourcesOf(row) };
+    return { record: recordOf(row), apiKey: knownKey(apiKey.toString('utf8')), sources: this.sourcesOf(row) };
   }
 
   private sourcesOf(row: ProjectRow): AddressList | undefined {
@@ -205,7 +211,11 @@ class ReadBudget {
 
 const DUMMY_ID = '00000000-0000-0000-0000-000000000000';
 /** Signatures of unknown projects are checked against this; the answer is no, whatever comes of it. As long as ours. */
-export const DUMMY_KEY = randomBytes(24).toString('hex');
+export const DUMMY_KEY = knownKey(randomBytes(24).toString('hex'));
+
+function knownKey(text: string): KnownKey {
+  return { text, hmac: createSecretKey(text, 'utf8') };
+}
 
 function unavailable(cause?: unknown): ApiError {
   return new ApiError('AUTH_UNAVAILABLE', 'The request cannot be verified just now; try again shortly.', {
@@ -219,6 +229,7 @@ function recordOf(row: ProjectRow): ProjectRecord {
     id: row.id,
     name: row.name,
     isFrozen: row.frozen,
+    signatureSchemes: row.signature_schemes,
     requireIdempotencyKey: row.require_idempotency_key,
     requireQuote: row.require_quote,
     allowedSources: row.allowed_sources,

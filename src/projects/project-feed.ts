@@ -4,6 +4,7 @@
  */
 import pg from 'pg';
 import { sleep } from '../base/clock.js';
+import type { SignatureSchemes } from '../domain/scopes.js';
 import type { Log } from '../observability/logger.js';
 
 const CHANNEL = 'project_changed';
@@ -23,6 +24,7 @@ export interface ProjectRow {
   readonly id: string;
   readonly name: string;
   readonly api_key_sealed: Buffer;
+  readonly signature_schemes: SignatureSchemes;
   readonly require_idempotency_key: boolean;
   readonly require_quote: boolean;
   readonly allowed_sources: readonly string[];
@@ -35,7 +37,7 @@ export interface ProjectRow {
 
 const PROJECT_BY_ID = {
   name: 'door_project_by_id',
-  text: `SELECT p.id, p.name, p.api_key_sealed, p.require_idempotency_key, p.require_quote, p.allowed_sources,
+  text: `SELECT p.id, p.name, p.api_key_sealed, p.signature_schemes, p.require_idempotency_key, p.require_quote, p.allowed_sources,
                 a.is_postpaid, a.floor_credits, a.daily_cap_credits, a.frozen
            FROM project p JOIN credit_account a ON a.project_id = p.id
           WHERE p.id = $1`,

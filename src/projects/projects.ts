@@ -8,6 +8,7 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { Equal, MoreThan, Repository } from 'typeorm';
 import { Ledger, type BillingTerms } from '../billing/ledger.js';
 import type { Credits } from '../domain/units.js';
+import type { SignatureSchemes } from '../domain/scopes.js';
 import { Sealers } from '../base/sealers.js';
 import { recordAct, type Author } from '../store/audit-log.js';
 import { Database, type Transaction } from '../store/database.js';
@@ -29,6 +30,7 @@ export interface ProjectView {
   readonly floor_credits: Credits | null;
   readonly daily_cap_credits: Credits | null;
   readonly require_idempotency_key: boolean;
+  readonly signature_schemes: SignatureSchemes;
   readonly require_quote: boolean;
   readonly allowed_sources: string[];
   readonly created_at: Date;
@@ -37,6 +39,7 @@ export interface ProjectView {
 
 /** The options of a project's door; absent members stay as they are. */
 export interface ProjectOptions {
+  readonly signatureSchemes?: SignatureSchemes;
   readonly requireIdempotencyKey?: boolean;
   readonly requireQuote?: boolean;
   /** Addresses and CIDR ranges that may call; empty = any. */
@@ -45,7 +48,7 @@ export interface ProjectOptions {
 
 /** Options and terms of one moment: two tables in one statement. */
 const VIEW_COLUMNS = `p.id, p.name, a.frozen, a.is_postpaid, a.balance_credits, a.floor_credits, a.daily_cap_credits,
-  p.require_idempotency_key, p.require_quote, p.allowed_sources, p.created_at, p.updated_at`;
+  p.signature_schemes, p.require_idempotency_key, p.require_quote, p.allowed_sources, p.created_at, p.updated_at`;
 const PROJECTS_MAX = 10_000;
 
 @Injectable()

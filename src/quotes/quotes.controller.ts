@@ -15,7 +15,7 @@ export class QuotesController {
   @Post()
   @Describe(describeQuote)
   @HttpCode(200)
-  @RouteOptionsOf({ isRateLimited: true })
+  @RouteOptionsOf({ isRateLimited: true, scope: 'quote', acceptsMd5: true })
   async create(@Caller() caller: Caller, @Body() body: QuoteRequest): Promise<QuoteBody> {
     const rental = await this.quotes.price({
       receiveAddress: body.receive_address,

@@ -14,7 +14,12 @@ export class SimulationController {
   @Post()
   @Describe(describeSimulate)
   @HttpCode(200)
-  @RouteOptionsOf({ isRateLimited: true, bodyLimitBytes: SIMULATE_BODY_LIMIT_BYTES })
+  @RouteOptionsOf({
+    isRateLimited: true,
+    scope: 'quote',
+    acceptsMd5: true,
+    bodyLimitBytes: SIMULATE_BODY_LIMIT_BYTES,
+  })
   async create(@Caller() caller: Caller, @Body() body: SimulateRequest): Promise<SimulationBody> {
     const quote = body.quote === true ? { projectId: caller.project.id, durationSec: body.duration_sec } : undefined;
     return this.simulations.simulate(callOf(body), quote);

@@ -19,6 +19,7 @@ import { PoolWallet } from './entities/pool-wallet.entity.js';
 import { PriceRow } from './entities/price-row.entity.js';
 import { Project } from './entities/project.entity.js';
 import { ReconcileState } from './entities/reconcile-state.entity.js';
+import { RequestNonce } from './entities/request-nonce.entity.js';
 import { SalesStop } from './entities/sales-stop.entity.js';
 import { Initial1760000000001 } from './migrations/0001-initial.js';
 import { Reconciling1760000000002 } from './migrations/0002-reconciling.js';
@@ -31,6 +32,7 @@ import { JudgedOnce1760000000009 } from './migrations/0009-judged-once.js';
 import { LeastRights1760000000010 } from './migrations/0010-least-rights.js';
 import { Refusals1760000000011 } from './migrations/0011-refusals.js';
 import { AuditRoles1760000000012 } from './migrations/0012-audit-roles.js';
+import { Signatures1760000000013 } from './migrations/0013-signatures.js';
 
 /** Every table as an entity without relations, for plain reads and writes; money and state are written by SQL alone. */
 const ENTITIES = [
@@ -54,6 +56,7 @@ const ENTITIES = [
   PriceRow,
   Project,
   ReconcileState,
+  RequestNonce,
   SalesStop,
 ];
 
@@ -70,6 +73,7 @@ const MIGRATIONS: readonly (new () => MigrationInterface & { readonly name: stri
   LeastRights1760000000010,
   Refusals1760000000011,
   AuditRoles1760000000012,
+  Signatures1760000000013,
 ];
 
 /** What the table `migrations` holds when the schema is this version's. */

@@ -177,6 +177,13 @@ export const TABLE_GRANTS: Readonly<Record<string, Readonly<Partial<Record<Role,
     console_operator: READ,
     reports: READ,
   },
+  request_nonce: {
+    // Kept while Redis is away, and pruned by what has expired.
+    api: { select: 'all', insert: 'all', delete: 'all' },
+    cli: READ,
+    console_operator: READ,
+    reports: READ,
+  },
   sales_stop: {
     api: READ,
     worker: { select: 'all', insert: 'all', update: { but: ['id'] } },

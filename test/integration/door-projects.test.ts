@@ -213,7 +213,7 @@ describe('the source of a request', () => {
 
 describe('an unknown project and a wrong signature', () => {
   test('the key that stands in for that of an unknown project opens nothing', async () => {
-    expect(await ask(new Customer(near.baseUrl, randomUUID(), DUMMY_KEY))).toBe('INVALID_SIGNATURE');
+    expect(await ask(new Customer(near.baseUrl, randomUUID(), DUMMY_KEY.text))).toBe('INVALID_SIGNATURE');
   });
 
   test(

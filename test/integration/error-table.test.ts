@@ -6,7 +6,7 @@ import { until } from '../../src/local/wait.js';
 import { credits } from '../../src/domain/units.js';
 import type { ProjectOptions } from '../../src/projects/projects.js';
 import { answerIn, expectError } from '../answers.js';
-import { send, sendFrame, type Answer, type Customer } from '../client.js';
+import { HmacCustomer, hmacHeaders, send, sendFrame, type Answer, type Customer, type HmacRequest } from '../client.js';
 import { AUTHOR, makeCustomer, openApi, type TestApi } from '../factory.js';
 import { newOwner } from '../order-chain.js';
 import { openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
@@ -47,6 +47,12 @@ const order = (extra: object = {}) => ({ receive_address: world.receiver(), ener
 const buy = async (caller: Customer, body: object, headers = {}) => caller.post('/v1/orders', body, headers);
 const refOf = async (extra: object = {}): Promise<string> =>
   (await customer.post('/v1/quotes', order(extra))).body.ref as string;
+
+/** One request of `caller` signed by HMAC as it is said. */
+async function ask(caller: Customer, request: HmacRequest): Promise<Answer> {
+  const { baseUrl, merchant, apiKey } = caller;
+  return send(baseUrl, request.method, request.path, hmacHeaders(merchant, apiKey, request));
+}
 
 /** A customer with options of the door. */
 async function customerWith(options: ProjectOptions): Promise<Customer> {
@@ -95,6 +101,16 @@ const PROVOKED: Record<ErrorCode, () => Promise<Answer>> = {
   IDEMPOTENCY_KEY_REQUIRED: async () => buy(await customerWith({ requireIdempotencyKey: true }), order()),
   QUOTE_REQUIRED: async () => buy(await customerWith({ requireQuote: true }), order()),
   INVALID_SIGNATURE: () => customer.withKey('wrong').get('/v1/balance'),
+  SIGNATURE_TIMESTAMP_OUT_OF_RANGE: () => ask(customer, { method: 'GET', path: '/v1/balance', timestamp: 1 }),
+  SIGNATURE_REPLAYED: async () => {
+    const request = { method: 'GET', path: '/v1/balance', nonce: 'the-same-nonce-again' };
+    await new HmacCustomer(world.api.baseUrl, customer.merchant, customer.apiKey).get('/v1/balance');
+    // Within the first second of an empty Redis a request must be signed later than that.
+    const timestamp = Math.floor(Date.now() / 1000) + 2;
+    expect((await ask(customer, { ...request, timestamp })).status).toBe(200);
+    return ask(customer, { ...request, timestamp });
+  },
+  HMAC_REQUIRED: async () => (await customerWith({ signatureSchemes: 'hmac' })).get('/v1/balance'),
   INSUFFICIENT_CREDITS: async () => buy(await makeCustomer(world.api, 1n), order()),
   SPEND_CAP_REACHED: async () => {
     const capped = await makeCustomer(world.api);

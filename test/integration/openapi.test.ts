@@ -30,6 +30,33 @@ afterAll(async () => {
   await redis.close();
 });
 
+const BY_HMAC = { Merchant: [], Timestamp: [], Nonce: [], Hmac: [] };
+const BY_MD5 = { Merchant: [], Signature: [] };
+
+/** Every signed route with the scope that a key needs for it. Whoever adds a route decides here, and nowhere else by default. */
+const SCOPES: Readonly<Record<string, string>> = {
+  'POST /v1/quotes': 'quote',
+  'POST /v1/simulate': 'quote',
+  'POST /v1/orders': 'order',
+  'GET /v1/orders': 'read',
+  'GET /v1/orders/:key': 'read',
+  'POST /v1/activate': 'order',
+  'GET /v1/balance': 'read',
+};
+
+/** The routes that a signature by MD5 reaches: those there were before HMAC. It covers neither path nor method. */
+const BY_MD5_TOO = [
+  'POST /v1/quotes',
+  'POST /v1/simulate',
+  'POST /v1/orders',
+  'GET /v1/orders',
+  'GET /v1/orders/:key',
+  'POST /v1/activate',
+  'GET /v1/balance',
+  'GET /v1/limits',
+  'POST /v1/credits/balance',
+];
+
 /** Every operation with its path and method. */
 const operations = (): { path: string; method: string; operation: Json }[] =>
   Object.entries<Json>(document.paths).flatMap(([path, methods]) =>
@@ -128,7 +155,7 @@ describe('the document', () => {
 
   test('is OpenAPI 3.1 and asks for both headers', () => {
     expect(document.openapi).toBe('3.1.0');
-    expect(document.security).toEqual([{ Merchant: [], Signature: [] }]);
+    expect(document.security).toEqual([BY_HMAC]);
   });
 
   test('has every signed route and no other', () => {
@@ -150,6 +177,23 @@ describe('the document', () => {
       'POST /v1/quotes',
       'POST /v1/simulate',
     ]);
+  });
+
+  test('says of each route by which signatures it is taken and what scope it needs, as the route table has it', () => {
+    const routes = routesOf(api.app)
+      .list()
+      .filter(({ isPublic }) => !isPublic);
+    const named = (method: string, pattern: string): string => `${method} ${pattern}`;
+    expect(Object.fromEntries(routes.map(({ method, pattern, scope }) => [named(method, pattern), scope]))).toEqual(
+      SCOPES,
+    );
+    const byMd5 = routes.filter(({ acceptsMd5 }) => acceptsMd5).map(({ method, pattern }) => named(method, pattern));
+    expect(BY_MD5_TOO).toEqual(expect.arrayContaining(byMd5));
+    for (const { path, method, operation } of operations()) {
+      const name = named(method.toUpperCase(), path.replace(/\{(\w+)\}/g, ':$1'));
+      expect([name, operation['x-scope']]).toEqual([name, SCOPES[name]]);
+      expect([name, operation.security]).toEqual([name, byMd5.includes(name) ? [BY_HMAC, BY_MD5] : undefined]);
+    }
   });
 
   test('names every error code somewhere, each under its own status', () => {

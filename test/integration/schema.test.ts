@@ -137,6 +137,7 @@ const SHIPPED: Readonly<Record<string, string>> = {
   LeastRights1760000000010: '120d02d0c6659a4e',
   Refusals1760000000011: 'd4a95aedd639a070',
   AuditRoles1760000000012: '7e5cc918fc6c6848',
+  Signatures1760000000013: 'bccd945f17c96640',
 };
 
 it('a migration runs what it ran on the day it came', async () => {

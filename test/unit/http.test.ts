@@ -193,6 +193,8 @@ describe('the route table', () => {
     pattern,
     isRateLimited: false,
     isPurchase: false,
+    acceptsMd5: false,
+    scope: 'read',
     bodyLimitBytes: 1,
     isPublic: false,
     handler: () => undefined,

@@ -23,6 +23,7 @@ const WRITERS: Readonly<Record<string, readonly string[]>> = {
   price_row: ['quotes'],
   project: ['projects'],
   reconcile_state: ['fulfilment', 'reconciliation'],
+  request_nonce: ['auth'],
   sales_stop: ['pool'],
 };
 

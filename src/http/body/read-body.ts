@@ -15,7 +15,7 @@ export class ClientGoneError extends Error {
 /** Bodies declared larger than this are not even drained: the connection closes behind the answer. */
 const DRAIN_BYTES_MAX = 1024 * 1024;
 
-interface BodyLimits {
+export interface BodyLimits {
   readonly limitBytes: number;
   readonly timeoutMs: number;
 }
@@ -25,17 +25,45 @@ interface BodyLimits {
  * 415, 408 when it takes longer than `timeoutMs`, and ClientGoneError.
  */
 export async function receiveBody(request: IncomingMessage, limits: BodyLimits): Promise<StrictBody | undefined> {
-  const declared = request.headers['content-length'];
-  const isChunked = request.headers['transfer-encoding'] !== undefined;
-  const hasBody = isChunked || (declared !== undefined && !/^0+$/.test(declared));
   if (request.method === 'GET') {
-    if (hasBody) throw invalidBody('A GET takes no body.');
+    if (hasBody(request)) throw invalidBody('A GET takes no body.');
     return undefined;
   }
-  if (!hasBody) throw invalidBody('The body is missing; send a JSON object.');
-  if (declared !== undefined && Number(declared) > limits.limitBytes) throw tooLarge(limits, Number(declared));
+  if (!hasBody(request)) throw invalidBody('The body is missing; send a JSON object.');
+  refuseDeclared(request, limits);
   requireJson(request);
-  const bytes = await readBytes(request, limits);
+  return parse(await readBytes(request, limits));
+}
+
+/** Whether the headers announce a body. */
+export function hasBody(request: IncomingMessage): boolean {
+  const declared = request.headers['content-length'];
+  return request.headers['transfer-encoding'] !== undefined || (declared !== undefined && !/^0+$/.test(declared));
+}
+
+/** The body as it came, judged by its size alone; empty when there is none. Throws 413, 408 and ClientGoneError. */
+export async function receiveBytes(request: IncomingMessage, limits: BodyLimits): Promise<Buffer> {
+  if (!hasBody(request)) return Buffer.alloc(0);
+  refuseDeclared(request, limits);
+  return readBytes(request, limits);
+}
+
+/** Reads what `receiveBytes` received as `receiveBody` would have; undefined for a GET. Throws 400 and 415. */
+export function readBody(request: IncomingMessage, bytes: Buffer): StrictBody | undefined {
+  if (request.method === 'GET') {
+    if (bytes.length > 0) throw invalidBody('A GET takes no body.');
+    return undefined;
+  }
+  if (bytes.length > 0) requireJson(request);
+  return parse(bytes);
+}
+
+function refuseDeclared(request: IncomingMessage, limits: BodyLimits): void {
+  const declared = Number(request.headers['content-length'] ?? 0);
+  if (declared > limits.limitBytes) throw tooLarge(limits, declared);
+}
+
+function parse(bytes: Buffer): StrictBody {
   if (bytes.length === 0) throw invalidBody('The body is empty; send a JSON object.');
   try {
     return readStrictJson(bytes);

@@ -2,16 +2,20 @@
 import type { ErrorCode } from '../../domain/errors.js';
 
 export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
-  BAD_AUTH_HEADERS: 'Merchant or Signature is missing, empty or repeated',
+  BAD_AUTH_HEADERS: 'A header of the signature is missing, malformed or repeated',
   INVALID_REQUEST: 'The body cannot be read, or a member is unknown or wrong; details names each',
   IDEMPOTENCY_KEY_REQUIRED: 'This project demands the Idempotency-Key header on every purchase',
   QUOTE_REQUIRED: 'This project orders only by quote_ref',
   INVALID_SIGNATURE:
     'The signature does not match, or there is no such project. Usual causes: keys not sorted, or a body changed after signing',
+  SIGNATURE_TIMESTAMP_OUT_OF_RANGE:
+    'X-CC-Timestamp is more than 300 s from server_time; sign again with a time near it. Also of what was signed before nonces were lost',
+  SIGNATURE_REPLAYED: 'The X-CC-Nonce was used already; sign every request with a new one',
   INSUFFICIENT_CREDITS: 'The charge would pass the balance (prepaid) or the debt limit (postpaid)',
   SPEND_CAP_REACHED: "The charge would pass the project's daily cap",
   PROJECT_FROZEN: 'The project is frozen; unfreeze it on the platform',
   SOURCE_NOT_ALLOWED: 'The project may not be used from this address',
+  HMAC_REQUIRED: 'This path, or this project, takes requests signed by HMAC only',
   NOT_FOUND: 'There is no such order of this project',
   QUOTE_NOT_FOUND: 'The quote_ref is not one of this project',
   METHOD_NOT_ALLOWED: 'The path answers other methods; see Allow',

@@ -128,6 +128,9 @@ const DOOR_ERRORS: readonly ErrorCode[] = [
   'BAD_AUTH_HEADERS',
   'INVALID_REQUEST',
   'INVALID_SIGNATURE',
+  'SIGNATURE_TIMESTAMP_OUT_OF_RANGE',
+  'SIGNATURE_REPLAYED',
+  'HMAC_REQUIRED',
   'PROJECT_FROZEN',
   'SOURCE_NOT_ALLOWED',
   'RATE_LIMITED',
@@ -154,6 +157,10 @@ const ERROR_SCHEMA: JsonSchema = {
       description:
         'Of a purchase whose outcome may be unknown (503, 500): repeat it with this Idempotency-Key, also when you sent none.',
     },
+    server_time: {
+      type: 'integer',
+      description: 'With SIGNATURE_TIMESTAMP_OUT_OF_RANGE: Unix seconds to sign again with.',
+    },
     request_id: { type: 'string', description: 'Quote it when you ask about the request.' },
     details: {
       type: 'array',
@@ -169,9 +176,12 @@ const ERROR_SCHEMA: JsonSchema = {
 
 const INTRODUCTION = `Rents TRON energy to a wallet address for a stated time, so that its transfers burn no TRX.
 
-Every request carries two headers. \`Merchant\` is the project's UUID. \`Signature\` is
-\`hex(md5(base64(canonical) + api_key))\`, where \`canonical\` is the JSON body with its keys sorted and no insignificant
-whitespace, sent exactly as signed. A request without a body signs the empty string.
+Every request names its project in \`Merchant\`, a UUID, and is signed with an API key of it. \`X-CC-Signature\` is
+\`v1=\` and the HMAC-SHA256 over nine lines: \`CC-HMAC-SHA256-REQ-V1\`, \`X-CC-Timestamp\`, \`X-CC-Nonce\`, the method, the
+decoded path, the raw query, \`Merchant\`, \`Idempotency-Key\`, and the SHA-256 of the body in hex. Every operation takes it.
+
+Where an operation says so, \`Signature\` is taken instead: \`hex(md5(base64(canonical) + api_key))\`, where \`canonical\` is
+the JSON body with its keys sorted and no insignificant whitespace, sent exactly as signed; without a body, the empty string.
 
 Integers are written as integers; \`null\` equals absent for optional members; unknown members are refused. Amounts in
 sun, energy and credits are integers. 10 000 000 credits are one US dollar. Every answer carries \`X-Request-Id\`; none may be cached, framed or sniffed.`;
@@ -197,22 +207,33 @@ export function describeApi(routes: readonly Route[], limits: RequestLimits, ver
     },
     servers: [{ url: '/' }],
     tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
-    security: [{ Merchant: [], Signature: [] }],
+    security: [BY_HMAC],
     paths: sorted(paths),
     components: {
       schemas: sorted(schemas),
       securitySchemes: {
-        Merchant: { type: 'apiKey', in: 'header', name: 'Merchant', description: 'The project UUID; not a secret.' },
-        Signature: {
-          type: 'apiKey',
-          in: 'header',
-          name: 'Signature',
-          description: '32 lower case hex digits: hex(md5(base64(canonical body) + api_key)).',
-        },
+        Merchant: inHeader('Merchant', 'The project UUID; not a secret.'),
+        Signature: inHeader('Signature', '32 lower case hex digits: hex(md5(base64(canonical body) + api_key)).'),
+        Timestamp: inHeader('X-CC-Timestamp', 'Whole Unix seconds, within 300 s of the service’s clock.'),
+        Nonce: inHeader('X-CC-Nonce', '16 to 64 of A-Z a-z 0-9 _ -, new for every request.'),
+        Hmac: inHeader(
+          'X-CC-Signature',
+          'v1= and 64 hex digits: HMAC-SHA256 under the API key over the nine lines above.',
+        ),
       },
     },
   };
 }
+
+const BY_HMAC: JsonSchema = { Merchant: [], Timestamp: [], Nonce: [], Hmac: [] };
+const BY_MD5: JsonSchema = { Merchant: [], Signature: [] };
+
+const inHeader = (name: string, description: string): JsonSchema => ({
+  type: 'apiKey',
+  in: 'header',
+  name,
+  description,
+});
 
 function sorted<T>(record: Readonly<Record<string, T>>): Record<string, T> {
   return Object.fromEntries(Object.entries(record).sort(([one], [other]) => (one < other ? -1 : 1)));
@@ -236,6 +257,8 @@ function operationObject(
     tags: [operation.tag],
     summary: operation.summary,
     description: operation.description,
+    ...(route.acceptsMd5 && { security: [BY_HMAC, BY_MD5] }),
+    'x-scope': route.scope,
     ...(parameters.length > 0 && { parameters }),
     ...(request !== undefined && {
       requestBody: {
@@ -345,6 +368,7 @@ function errorExamples(codes: readonly ErrorCode[], route: Route): Record<string
         error: code,
         msg: `${ERROR_MEANINGS[code]}.`,
         ...(route.isPurchase && AMBIGUOUS.includes(code) && { key: 'payout-2026-11-20-17' }),
+        ...(code === 'SIGNATURE_TIMESTAMP_OUT_OF_RANGE' && { server_time: 1_795_430_400 }),
         request_id: '5d5eec0d-4c6a-4f0e-9d0b-0c8c1f4b8a53',
         ...(code === 'INVALID_REQUEST' && {
           details: [route.method === 'GET' ? { field: 'limit', msg: 'must be from 1 to 100' } : EXAMPLE_FAULT],

@@ -51,6 +51,7 @@ export function errorBody(error: ApiError, requestId: string): string {
     msg: error.message,
     request_id: requestId,
     ...(error.key !== undefined && { key: error.key }),
+    ...(error.serverTime !== undefined && { server_time: error.serverTime }),
     ...(error.code === 'INVALID_REQUEST' && { details: error.details ?? [] }),
   });
 }

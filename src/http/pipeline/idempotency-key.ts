@@ -8,6 +8,8 @@ import { headerValues } from './headers.js';
 const HEADER = 'Idempotency-Key';
 const KEY_LENGTH_MAX = 255;
 const KEY = /^[\x21-\x7e]+(?: +[\x21-\x7e]+)*$/;
+/** Beginnings of the keys that the service makes out of something else. */
+const RESERVED = /^(?:ext|nonce|auto)_/;
 
 /**
  * The caller's key, or undefined when none was sent. Throws 400 INVALID_REQUEST for an empty, malformed or repeated
@@ -26,22 +28,35 @@ export function readIdempotencyKey(caller: Pick<Caller, 'rawHeaders' | 'project'
     throw invalidField(HEADER, `must have at most ${KEY_LENGTH_MAX.toString()} characters`);
   // The length is checked first: the pattern then runs over 255 characters at most.
   if (!KEY.test(key)) throw invalidField(HEADER, 'must be printable ASCII, with spaces only between other characters');
+  if (RESERVED.test(key))
+    throw invalidField(HEADER, 'must not begin with ext_, nonce_ or auto_: those keys the service makes');
   return key;
 }
 
-/** The key of a purchase, and whether the caller chose it: one that was made just now has no earlier request. */
+/** The key of a purchase, and whether the request came with it: one that was made just now has no earlier request. */
 export interface PurchaseKey {
   readonly value: string;
   readonly isGiven: boolean;
 }
 
-/** The caller's key, or a new one; from here on every answer, also an error, carries it. Throws as the reading does. */
-export function takePurchaseKey(caller: Pick<Caller, 'rawHeaders' | 'project'>, response: ServerResponse): PurchaseKey {
-  const given = readIdempotencyKey(caller);
-  // 128 random bits in `[A-Za-z0-9_-]`.
-  const value = given ?? randomBytes(16).toString('base64url');
+/**
+ * The caller's key, the one that its nonce makes, or a new one; from here on every answer, also an error, carries it. By
+ * the nonce a replay is the same order, whatever became of the store of nonces. Throws as the reading does.
+ */
+export function takePurchaseKey(
+  caller: Pick<Caller, 'rawHeaders' | 'project' | 'nonce'>,
+  response: ServerResponse,
+): PurchaseKey {
+  const given = readIdempotencyKey(caller) ?? (caller.nonce === undefined ? undefined : `nonce_${caller.nonce}`);
+  const value = given ?? newKey();
   response.setHeader(HEADER, value);
   return { value, isGiven: given !== undefined };
+}
+
+/** 128 random bits in `[A-Za-z0-9_-]`, which a caller may send again. */
+function newKey(): string {
+  const key = randomBytes(16).toString('base64url');
+  return RESERVED.test(key) ? newKey() : key;
 }
 
 /** Puts a key that the caller sent on the answer, whatever becomes of the request; one that is no key stays out. */

@@ -15,6 +15,7 @@ import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Request } from 'express';
 import type { StrictBody } from '../body/strict-json.js';
 import { invariant } from '../../domain/errors.js';
+import type { SignatureSchemes } from '../../domain/scopes.js';
 import type { Credits } from '../../domain/units.js';
 import type { Route } from './routes.js';
 
@@ -24,6 +25,7 @@ export interface ProjectRecord {
   readonly id: string;
   readonly name: string;
   readonly isFrozen: boolean;
+  readonly signatureSchemes: SignatureSchemes;
   readonly requireIdempotencyKey: boolean;
   readonly requireQuote: boolean;
   /** Addresses and CIDR ranges that may call; empty = any. */
@@ -39,6 +41,8 @@ export interface Caller {
   /** What was sent; undefined for a GET. */
   readonly body: StrictBody | undefined;
   readonly requestId: string;
+  /** What made a request signed by HMAC unique; undefined for one by MD5. */
+  readonly nonce: string | undefined;
   /** The address the request came from, behind trusted proxies. */
   readonly sourceAddress: string;
   /** Names and values in turn, as received: Node's own `headers` joins repeated ones. */

@@ -1,11 +1,19 @@
 /** What a handler declares about itself for the door; everything else is the same for every endpoint. */
 import { SetMetadata } from '@nestjs/common';
+import type { Scope } from '../../domain/scopes.js';
 
 export const ROUTE_OPTIONS = 'door:route-options';
 
 export interface RouteOptions {
   /** Counts against the project's shared budget of quotes and simulations (docs/interface.md §4). */
   readonly isRateLimited?: true;
+  /**
+   * Taken with a signature by MD5 too. It covers neither path nor method, so a captured body would act here as well:
+   * only for the paths that were there before HMAC.
+   */
+  readonly acceptsMd5?: true;
+  /** What an API key must be allowed; `read` for a GET and `manage` for anything else unless said. */
+  readonly scope?: Scope;
   /** Answered to anybody, unsigned: only for what is the same for everybody and known to all. */
   readonly isPublic?: true;
   /** Charges the project: its answers carry the Idempotency-Key, and it is served beside all reads. */

@@ -5,6 +5,7 @@
 import { RequestMethod, type INestApplication, type Type } from '@nestjs/common';
 import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
 import { ModulesContainer } from '@nestjs/core';
+import type { Scope } from '../../domain/scopes.js';
 import { BODY_LIMIT_BYTES, ROUTE_OPTIONS, type RouteOptions } from './route-options.js';
 
 export interface Route {
@@ -13,6 +14,8 @@ export interface Route {
   readonly pattern: string;
   readonly isRateLimited: boolean;
   readonly isPurchase: boolean;
+  readonly acceptsMd5: boolean;
+  readonly scope: Scope;
   readonly bodyLimitBytes: number;
   readonly isPublic: boolean;
   /** The method that answers, for what it declares about itself. */
@@ -112,6 +115,8 @@ function addController(table: RouteTable, controller: Type): void {
         .join('/')}`,
       isRateLimited: options.isRateLimited ?? false,
       isPurchase: options.isPurchase ?? false,
+      acceptsMd5: options.acceptsMd5 ?? false,
+      scope: options.scope ?? (method === 'GET' ? 'read' : 'manage'),
       bodyLimitBytes: options.bodyLimitBytes ?? BODY_LIMIT_BYTES,
       isPublic: options.isPublic ?? false,
       handler,

@@ -1,5 +1,6 @@
 /** A tenant and the options of its door; money and terms are its credit account's. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { SignatureSchemes } from '../../domain/scopes.js';
 import { TIMESTAMPTZ } from '../columns.js';
 
 @Entity('project')
@@ -12,6 +13,9 @@ export class Project {
 
   @Column({ type: 'bytea', name: 'api_key_sealed' })
   apiKeySealed!: Buffer;
+
+  @Column({ type: 'text', name: 'signature_schemes' })
+  signatureSchemes!: SignatureSchemes;
 
   @Column({ type: 'boolean', name: 'require_idempotency_key' })
   requireIdempotencyKey!: boolean;

@@ -1,0 +1,67 @@
+/** Who a request says it is from, with the signature that is to prove it: by HMAC or, as before, by MD5 over the body. */
+import type { Request } from 'express';
+import { ApiError } from '../domain/errors.js';
+import { hasBody, readBody, receiveBody, receiveBytes, type BodyLimits } from '../http/body/read-body.js';
+import type { StrictBody } from '../http/body/strict-json.js';
+import { headerValues } from '../http/pipeline/headers.js';
+import type { KnownKey } from '../projects/project-directory.js';
+import { claimsHmac, isHmac, readHmacHeaders, requireJsonType, stringToSign, WINDOW_SEC } from './hmac-signature.js';
+import { outOfRange, secondNow } from './nonces.js';
+import { verifySignature } from './signature.js';
+
+export interface Claim {
+  /** The project's id as it was sent, in lower case. */
+  readonly merchant: string;
+  /** Of a request signed by HMAC. */
+  readonly nonce: { readonly value: string; readonly timestampSec: number } | undefined;
+  /** Whether `key` made the signature; the work depends on the request alone. */
+  readonly isSignedWith: (key: KnownKey) => boolean;
+  /** The strictly read body; undefined for a GET. Throws 400 and 415. */
+  readonly readBody: () => StrictBody | undefined;
+}
+
+/**
+ * Reads the claim in the order of docs/interface.md §1. Any header of the HMAC makes it one: an incomplete set is never
+ * taken for MD5. Throws 400, 413, 415, 408, 401 SIGNATURE_TIMESTAMP_OUT_OF_RANGE and ClientGoneError.
+ */
+export async function readClaim(request: Request, limits: BodyLimits): Promise<Claim> {
+  return claimsHmac(request.rawHeaders) ? readHmacClaim(request, limits) : readMd5Claim(request, limits);
+}
+
+async function readHmacClaim(request: Request, limits: BodyLimits): Promise<Claim> {
+  const headers = readHmacHeaders(request.rawHeaders);
+  if (hasBody(request)) requireJsonType(request.rawHeaders);
+  const bytes = await receiveBytes(request, limits);
+  // The target as it was sent: the front of the pipeline rewrites `url` for the router.
+  const target = request.originalUrl.replace(/^https?:\/\/[^/?#]*/i, '');
+  const message = stringToSign(headers, { method: request.method, target, body: bytes });
+  const timestampSec = Number(headers.timestamp);
+  const nowSec = secondNow();
+  if (Math.abs(nowSec - timestampSec) > WINDOW_SEC) throw outOfRange(nowSec);
+  return {
+    merchant: headers.merchant.toLowerCase(),
+    nonce: { value: headers.nonce, timestampSec },
+    isSignedWith: (key) => isHmac(message, key.hmac, headers.signature),
+    readBody: () => readBody(request, bytes),
+  };
+}
+
+async function readMd5Claim(request: Request, limits: BodyLimits): Promise<Claim> {
+  const merchant = singleHeader(request, 'Merchant').toLowerCase();
+  const signature = singleHeader(request, 'Signature');
+  const body = await receiveBody(request, limits);
+  return {
+    merchant,
+    nonce: undefined,
+    isSignedWith: (key) => verifySignature(body, signature, key.text),
+    readBody: () => body,
+  };
+}
+
+function singleHeader(request: Request, name: string): string {
+  const [value, ...more] = headerValues(request.rawHeaders, name.toLowerCase());
+  if (value === undefined || value === '' || more.length > 0) {
+    throw new ApiError('BAD_AUTH_HEADERS', `Send the headers Merchant and Signature once each; ${name} is not.`);
+  }
+  return value;
+}

@@ -1,0 +1,124 @@
+/**
+ * The newer signature of the interface, HMAC-SHA256 v1: what a caller claims in its headers, the string that is signed, and
+ * its signature (docs/interface.md §2). Pure: knows no project, no clock and no store.
+ */
+import { createHash, createHmac, timingSafeEqual, type KeyObject } from 'node:crypto';
+import { ApiError } from '../domain/errors.js';
+import { headerValues } from '../http/pipeline/headers.js';
+
+/** How far a request's timestamp may be from our clock, either way. */
+export const WINDOW_SEC = 300;
+
+/** What the headers of a request say; nothing of it is proven yet. */
+export interface HmacHeaders {
+  readonly merchant: string;
+  readonly timestamp: string;
+  readonly nonce: string;
+  /** 32 bytes. */
+  readonly signature: Buffer;
+  /** Empty when none was sent. */
+  readonly idempotencyKey: string;
+}
+
+/** What is signed beside the headers. */
+export interface SignedParts {
+  readonly method: string;
+  /** As the request line carries it, with its query; still percent-encoded. */
+  readonly target: string;
+  readonly body: Buffer;
+}
+
+const VERSION = 'CC-HMAC-SHA256-REQ-V1';
+const OWN_HEADERS = ['x-cc-timestamp', 'x-cc-nonce', 'x-cc-signature'] as const;
+const TIMESTAMP = /^(?:0|[1-9][0-9]{0,17})$/;
+const NONCE = /^[A-Za-z0-9_-]{16,64}$/;
+const SIGNATURE = /^v1=([0-9A-Fa-f]{64})$/;
+const EDGES = /^[ \t]+|[ \t]+$/g;
+const LINE_BREAK = /[\r\n]/;
+
+/** Whether the request is signed this way: any of its headers says so, whatever else is there. */
+export function claimsHmac(rawHeaders: readonly string[]): boolean {
+  return OWN_HEADERS.some((name) => headerValues(rawHeaders, name).length > 0);
+}
+
+/** The headers, each once and well formed. Throws 400 BAD_AUTH_HEADERS naming the first that is not. */
+export function readHmacHeaders(rawHeaders: readonly string[]): HmacHeaders {
+  const merchant = once(rawHeaders, 'Merchant');
+  const timestamp = once(rawHeaders, 'X-CC-Timestamp');
+  const nonce = once(rawHeaders, 'X-CC-Nonce');
+  const signature = SIGNATURE.exec(once(rawHeaders, 'X-CC-Signature'))?.[1];
+  const idempotencyKey = once(rawHeaders, 'Idempotency-Key');
+  if (merchant === '' || LINE_BREAK.test(merchant)) throw badHeader('Merchant', 'is the UUID of the project');
+  if (!TIMESTAMP.test(timestamp)) throw badHeader('X-CC-Timestamp', 'is a time in whole Unix seconds');
+  if (!NONCE.test(nonce)) throw badHeader('X-CC-Nonce', 'has 16 to 64 characters of A-Z a-z 0-9 _ -');
+  if (signature === undefined) throw badHeader('X-CC-Signature', 'is v1= and 64 hex digits');
+  if (LINE_BREAK.test(idempotencyKey)) throw badHeader('Idempotency-Key', 'is one line');
+  return { merchant, timestamp, nonce, signature: Buffer.from(signature, 'hex'), idempotencyKey };
+}
+
+/** The header's only value without spaces and tabs around it; empty when it was not sent. */
+function once(rawHeaders: readonly string[], name: string): string {
+  const [value = '', ...more] = headerValues(rawHeaders, name.toLowerCase());
+  if (more.length > 0) throw badHeader(name, 'is sent once');
+  return value.replace(EDGES, '');
+}
+
+function badHeader(name: string, rule: string): ApiError {
+  return new ApiError(
+    'BAD_AUTH_HEADERS',
+    `${name} ${rule}; sign with Merchant, X-CC-Timestamp, X-CC-Nonce and X-CC-Signature.`,
+  );
+}
+
+const PARAMETER = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+=(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+|"(?:[^"\\]|\\.)*")$/s;
+
+/** Throws 400 BAD_AUTH_HEADERS unless the one Content-Type is application/json, in any case, with sound parameters. */
+export function requireJsonType(rawHeaders: readonly string[]): void {
+  const [type, ...parameters] = once(rawHeaders, 'Content-Type').split(';');
+  const given = parameters.map((parameter) => parameter.replace(EDGES, ''));
+  // One semicolon at the end is nobody's mistake.
+  if (given.at(-1) === '') given.pop();
+  const isJson = type?.replace(EDGES, '').toLowerCase() === 'application/json';
+  if (!isJson || !given.every((parameter) => PARAMETER.test(parameter))) {
+    throw badHeader('Content-Type', 'is application/json where there is a body');
+  }
+}
+
+/**
+ * The nine lines that are signed. Throws 400 BAD_AUTH_HEADERS when the decoded path would be more than one line; the
+ * query is not decoded and holds none.
+ */
+export function stringToSign(headers: Omit<HmacHeaders, 'signature'>, { method, target, body }: SignedParts): string {
+  const [path = '', ...rest] = target.split('?');
+  const decoded = decodePath(path);
+  if (decoded === undefined || LINE_BREAK.test(decoded)) throw badHeader('The path', 'is one line of UTF-8');
+  return [
+    VERSION,
+    headers.timestamp,
+    headers.nonce,
+    method.toUpperCase(),
+    decoded,
+    rest.join('?'),
+    headers.merchant,
+    headers.idempotencyKey,
+    createHash('sha256').update(body).digest('hex'),
+  ].join('\n');
+}
+
+function decodePath(path: string): string | undefined {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return undefined;
+  }
+}
+
+/** 32 bytes. */
+export function hmacOf(message: string, key: KeyObject): Buffer {
+  return createHmac('sha256', key).update(message, 'utf8').digest();
+}
+
+/** In constant time. */
+export function isHmac(message: string, key: KeyObject, claimed: Buffer): boolean {
+  return timingSafeEqual(hmacOf(message, key), claimed);
+}

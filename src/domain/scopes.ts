@@ -1,0 +1,7 @@
+/** What an API key may be allowed to do. */
+export const SCOPES = ['read', 'quote', 'order', 'manage'] as const;
+export type Scope = (typeof SCOPES)[number];
+
+/** By which signatures a project may be called. */
+export const SIGNATURE_SCHEMES = ['md5', 'hmac', 'either'] as const;
+export type SignatureSchemes = (typeof SIGNATURE_SCHEMES)[number];

@@ -1,0 +1,307 @@
+// Requests signed by HMAC at the pipeline: the order of the checks, what is signed, and that a request is taken once
+// whatever becomes of Redis. The answers to MD5 are in door.test.ts.
+import { randomBytes, randomUUID } from 'node:crypto';
+import { expectError } from '../answers.js';
+import { Customer, HmacCustomer, hmacHeaders, send, type Answer, type HmacRequest } from '../client.js';
+import { AUTHOR, openDoor, type DoorApp } from '../door.js';
+import { openProxy, type Proxy } from '../proxy.js';
+import { createTestDatabase, type TestDatabase } from '../setup/database.js';
+import { createTestRedis, type TestRedis } from '../setup/redis.js';
+import { Redis } from 'ioredis';
+import { until } from '../../src/local/wait.js';
+
+let testDatabase: TestDatabase;
+let testRedis: TestRedis;
+let redisProxy: Proxy;
+let door: DoorApp;
+/** The same service, with a Redis and a Postgres that can go away. */
+let other: DoorApp;
+let postgresProxy: Proxy;
+let redis: Redis;
+let customer: HmacCustomer;
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  testRedis = await createTestRedis();
+  redisProxy = await openProxy(testRedis.url);
+  postgresProxy = await openProxy(testDatabase.url);
+  redis = new Redis(testRedis.url);
+  const env = { REDIS_PREFIX: 'hmac', RATE_LIMIT_PER_MINUTE: '1000000', BAD_SIGNATURES_PER_MINUTE: '1000000' };
+  door = await openDoor(testDatabase.url, { ...env, REDIS_URL: testRedis.url });
+  other = await openDoor(postgresProxy.url, { ...env, REDIS_URL: redisProxy.url });
+  const { merchant, apiKey } = await door.customer('hmac');
+  customer = new HmacCustomer(door.baseUrl, merchant, apiKey);
+  await settled();
+  await reached(other);
+}, 60_000);
+
+afterAll(async () => {
+  redis.disconnect();
+  await other.close();
+  await door.close();
+  await postgresProxy.close();
+  await redisProxy.close();
+  await testRedis.close();
+  await testDatabase.drop();
+});
+
+const now = (): number => Math.floor(Date.now() / 1000);
+const codeOf = (answer: Answer): string => (answer.status === 200 ? 'OK' : (answer.body.error as string));
+
+/** Until a request that is signed now is later than what Redis remembers. */
+async function settled(baseUrl = door.baseUrl): Promise<void> {
+  await until(
+    async () => {
+      const answer = await ask({ method: 'GET', path: '/v1/things' }, {}, baseUrl);
+      return answer.status === 200 ? true : undefined;
+    },
+    10_000,
+    'a request signed after the nonces were lost',
+  );
+}
+
+/** Until `app` keeps its nonces in Redis again. */
+async function reached(app: DoorApp): Promise<void> {
+  const fallbacks = async (): Promise<string> =>
+    (await app.metrics()).split('\n').find((line) => line.startsWith('nonce_fallback_total ')) ?? '';
+  await until(
+    async () => {
+      const count = await fallbacks();
+      await ask(GET, {}, app.baseUrl);
+      return count === (await fallbacks()) ? true : undefined;
+    },
+    10_000,
+    'Redis to be reached',
+  );
+}
+
+/** Sends `request` as signed, with `headers` in the place of, or beside, its own; null takes one away. */
+async function ask(
+  request: HmacRequest,
+  headers: Readonly<Record<string, string | readonly string[] | null>> = {},
+  baseUrl = door.baseUrl,
+): Promise<Answer> {
+  const signed = hmacHeaders(customer.merchant, customer.apiKey, request);
+  const all: Record<string, string | readonly string[] | null> = {
+    ...signed,
+    ...(request.idempotencyKey !== undefined && { 'Idempotency-Key': request.idempotencyKey }),
+    ...(request.body !== undefined && { 'Content-Type': 'application/json' }),
+    ...headers,
+  };
+  const sent: Record<string, string | readonly string[]> = {};
+  for (const [name, value] of Object.entries(all)) if (value !== null) sent[name] = value;
+  return send(baseUrl, request.method, request.path, sent, request.body);
+}
+
+const GET = { method: 'GET', path: '/v1/things' } as const;
+const POST = { method: 'POST', path: '/v1/buy', body: '{"receive_address":"T"}' } as const;
+
+describe('a request signed by HMAC', () => {
+  test.each<readonly [string, HmacRequest]>([
+    ['a GET', GET],
+    ['a GET with a query', { ...GET, path: '/v1/things?a=%2F&b=c+d' }],
+    ['a GET of a percent-encoded path', { ...GET, path: '/v1/things/a%2Fb%20%C3%A9' }],
+    ['a POST', POST],
+    ['a POST with spaces and line breaks in its body', { ...POST, body: ' {\n"receive_address" : "T" }\r\n' }],
+    ['a POST with its keys in any order', { ...POST, body: '{"receive_address":"T","energy":65000}' }],
+    ['a POST with an Idempotency-Key', { ...POST, idempotencyKey: 'order 17' }],
+    ['a POST with a query', { ...POST, path: '/v1/buy?a=1' }],
+    ['a timestamp 300 s ago, or nearly', { ...GET, timestamp: now() + 290 }],
+    ['a nonce of 64 characters', { ...GET, nonce: randomBytes(32).toString('hex') }],
+  ])('is taken: %s', async (_what, request) => {
+    expect(codeOf(await ask(request))).toBe('OK');
+  });
+
+  test('ignores a Signature beside it, and reads the Merchant in any case', async () => {
+    expect(codeOf(await ask(GET, { Signature: 'whatever' }))).toBe('OK');
+    const upper = new HmacCustomer(door.baseUrl, customer.merchant.toUpperCase(), customer.apiKey);
+    expect(codeOf(await upper.get('/v1/things'))).toBe('OK');
+  });
+
+  test.each<readonly [string, HmacRequest, Readonly<Record<string, string | readonly string[] | null>>]>([
+    ['no nonce', GET, { 'X-CC-Nonce': null }],
+    ['no timestamp', GET, { 'X-CC-Timestamp': null }],
+    ['no signature but one by MD5', GET, { 'X-CC-Signature': null, Signature: 'a'.repeat(32) }],
+    ['no merchant', GET, { Merchant: null }],
+    ['a repeated nonce', GET, { 'X-CC-Nonce': ['0123456789abcdef', '0123456789abcdef'] }],
+    ['a repeated Idempotency-Key', POST, { 'Idempotency-Key': ['a', 'a'] }],
+    ['another content type', POST, { 'Content-Type': 'text/plain' }],
+    ['no content type', POST, { 'Content-Type': null }],
+    ['a broken content type', POST, { 'Content-Type': 'application/json; charset=' }],
+    ['a path of two lines', { ...GET, path: '/v1/things/a%0Ab' }, {}],
+  ])('is refused as badly headed: %s', async (_what, request, headers) => {
+    expectError(await ask(request, headers), 'BAD_AUTH_HEADERS');
+  });
+
+  test.each<readonly [string, HmacRequest, HmacRequest]>([
+    ['path', GET, { ...GET, path: '/v1/things/one' }],
+    ['query', GET, { ...GET, path: '/v1/things?a=1' }],
+    ['body', POST, { ...POST, body: '{"receive_address":"U"}' }],
+    [
+      'an encoded path that was signed encoded',
+      { ...GET, path: '/v1/things/a%252Fb' },
+      { ...GET, path: '/v1/things/a%2Fb' },
+    ],
+  ])('is refused with the signature of another %s', async (_what, signed, sent) => {
+    const headers = hmacHeaders(customer.merchant, customer.apiKey, signed);
+    expectError(await ask(sent, headers), 'INVALID_SIGNATURE');
+  });
+
+  test('is refused with another Idempotency-Key than it signed, or with one that it did not sign', async () => {
+    const signed = hmacHeaders(customer.merchant, customer.apiKey, { ...POST, idempotencyKey: 'a' });
+    expectError(await ask(POST, { ...signed, 'Idempotency-Key': 'b' }), 'INVALID_SIGNATURE');
+    expectError(await ask(POST, { 'Idempotency-Key': 'b' }), 'INVALID_SIGNATURE');
+  });
+
+  test('is checked in the order headers, size, timestamp, signature, nonce, form, rate', async () => {
+    const nonce = randomBytes(16).toString('hex');
+    const tooLarge = { ...POST, body: `{"a":"${'b'.repeat(20_000)}"}`, timestamp: 1 };
+    expectError(await ask(tooLarge, { 'Content-Type': 'text/plain' }), 'BAD_AUTH_HEADERS');
+    expectError(await ask(tooLarge, { 'X-CC-Signature': `v1=${'0'.repeat(64)}` }), 'PAYLOAD_TOO_LARGE');
+    const late = { ...POST, body: 'no json', timestamp: 1, nonce };
+    const refused = await ask(late, { 'X-CC-Signature': `v1=${'0'.repeat(64)}` });
+    expectError(refused, 'SIGNATURE_TIMESTAMP_OUT_OF_RANGE');
+    expect(Math.abs(Number(refused.body.server_time) - now())).toBeLessThanOrEqual(2);
+    const unreadable = { ...POST, body: 'no json', nonce };
+    expectError(await ask(unreadable, { 'X-CC-Signature': `v1=${'0'.repeat(64)}` }), 'INVALID_SIGNATURE');
+    // The nonce of a signature that did not match is not used.
+    expectError(await ask(unreadable), 'INVALID_REQUEST');
+    expectError(await ask(unreadable), 'SIGNATURE_REPLAYED');
+  });
+
+  test.each([301, -301])('is refused %i s from our clock, with the time to sign again with', async (seconds) => {
+    // Two seconds further: the clock goes on between here and there.
+    const answer = await ask({ ...GET, timestamp: now() - seconds + Math.sign(-seconds) * 2 });
+    expectError(answer, 'SIGNATURE_TIMESTAMP_OUT_OF_RANGE');
+    expect(codeOf(await ask({ ...GET, timestamp: Number(answer.body.server_time) }))).toBe('OK');
+  });
+
+  test('signs an empty POST, which the reader then refuses as a POST without a body', async () => {
+    expectError(await ask({ method: 'POST', path: '/v1/buy' }), 'INVALID_REQUEST');
+    expectError(await ask({ ...GET, body: '{}' }, { 'Content-Length': '2' }), 'INVALID_REQUEST');
+    expectError(await ask(POST, { 'Content-Encoding': 'gzip' }), 'UNSUPPORTED_MEDIA_TYPE');
+  });
+
+  test('is answered alike for an unknown project, a Merchant that is none, and a wrong key', async () => {
+    for (const wrong of [
+      new HmacCustomer(door.baseUrl, randomUUID(), customer.apiKey),
+      new HmacCustomer(door.baseUrl, 'nobody', customer.apiKey),
+      customer.withKey('wrong'),
+    ]) {
+      expectError(await wrong.get('/v1/things'), 'INVALID_SIGNATURE');
+    }
+  });
+
+  test('of a frozen project is refused after its nonce was used', async () => {
+    const frozen = await door.customer('frozen');
+    const signed = hmacHeaders(frozen.merchant, frozen.apiKey, GET);
+    await door.ledger.setFrozen(frozen.merchant, true, AUTHOR);
+    const codes = [
+      await send(door.baseUrl, 'GET', GET.path, signed),
+      await send(door.baseUrl, 'GET', GET.path, signed),
+    ];
+    expect(codes.map(codeOf)).toEqual(['PROJECT_FROZEN', 'SIGNATURE_REPLAYED']);
+  });
+});
+
+describe('a captured request', () => {
+  test('is refused at every process, and spends no rate budget', async () => {
+    const { merchant, apiKey } = await door.customer('captured');
+    const limited = { method: 'POST', path: '/v1/limited', body: '{"receive_address":"T"}' };
+    const headers = { ...hmacHeaders(merchant, apiKey, limited), 'Content-Type': 'application/json' };
+    const first = await send(door.baseUrl, 'POST', limited.path, headers, limited.body);
+    expect(codeOf(first)).toBe('OK');
+    for (const { baseUrl } of [door, other]) {
+      expectError(await send(baseUrl, 'POST', limited.path, headers, limited.body), 'SIGNATURE_REPLAYED');
+    }
+    const next = await new HmacCustomer(door.baseUrl, merchant, apiKey).post(limited.path, { receive_address: 'T' });
+    expect(Number(first.headers['ratelimit-remaining']) - Number(next.headers['ratelimit-remaining'])).toBe(1);
+  });
+
+  test('of 20 at once exactly one is taken', async () => {
+    const nonce = randomBytes(16).toString('hex');
+    const request = { ...GET, nonce, timestamp: now() };
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => ask(request, {}, index % 2 === 0 ? door.baseUrl : other.baseUrl)),
+    );
+    const codes = answers.map(codeOf);
+    expect(codes.filter((code) => code === 'OK')).toHaveLength(1);
+    expect(codes.filter((code) => code === 'SIGNATURE_REPLAYED')).toHaveLength(19);
+  });
+
+  test('stays refused after Redis was emptied, and what is signed anew is taken', async () => {
+    const request = { ...GET, nonce: randomBytes(16).toString('hex'), timestamp: now() };
+    expect(codeOf(await ask(request))).toBe('OK');
+    await redis.flushall();
+    const answer = await ask(request);
+    expectError(answer, 'SIGNATURE_TIMESTAMP_OUT_OF_RANGE');
+    // Signed with that time it is taken, at once and at every process.
+    for (const { baseUrl } of [door, other]) {
+      expect(codeOf(await ask({ ...GET, timestamp: Number(answer.body.server_time) }, {}, baseUrl))).toBe('OK');
+    }
+    await settled();
+  });
+
+  test('stays refused while Redis is away and when it is back, whichever kept its nonce', async () => {
+    const before = { ...GET, nonce: randomBytes(16).toString('hex'), timestamp: now() };
+    expect(codeOf(await ask(before, {}, other.baseUrl))).toBe('OK');
+    redisProxy.cut();
+    expectError(await ask(before, {}, other.baseUrl), 'SIGNATURE_TIMESTAMP_OUT_OF_RANGE');
+    await settled(other.baseUrl);
+    const during = { ...GET, nonce: randomBytes(16).toString('hex'), timestamp: now() };
+    expect(codeOf(await ask(during, {}, other.baseUrl))).toBe('OK');
+    expectError(await ask(during, {}, other.baseUrl), 'SIGNATURE_REPLAYED');
+    redisProxy.mend();
+    await reached(other);
+    expectError(await ask(during, {}, other.baseUrl), 'SIGNATURE_REPLAYED');
+  });
+
+  test('is neither taken nor refused while neither store can be asked', async () => {
+    expect(codeOf(await ask(GET, {}, other.baseUrl))).toBe('OK');
+    redisProxy.cut();
+    postgresProxy.cut();
+    try {
+      expectError(await ask(GET, {}, other.baseUrl), 'AUTH_UNAVAILABLE');
+    } finally {
+      redisProxy.mend();
+      postgresProxy.mend();
+    }
+    await settled(other.baseUrl);
+    await reached(other);
+  });
+});
+
+describe('what a project takes', () => {
+  const sides = async (schemes: 'md5' | 'hmac' | 'either') => {
+    const { merchant, apiKey } = await door.customer(schemes);
+    await door.projects.setOptions(merchant, { signatureSchemes: schemes }, AUTHOR);
+    return {
+      md5: new Customer(door.baseUrl, merchant, apiKey),
+      hmac: new HmacCustomer(door.baseUrl, merchant, apiKey),
+    };
+  };
+
+  test.each([
+    ['md5', 'OK', 'INVALID_SIGNATURE', 'HMAC_REQUIRED', 'INVALID_SIGNATURE'],
+    ['hmac', 'HMAC_REQUIRED', 'OK', 'HMAC_REQUIRED', 'OK'],
+    ['either', 'OK', 'OK', 'HMAC_REQUIRED', 'OK'],
+  ] as const)(
+    '%s: MD5 is answered %s and HMAC %s; on a new route %s and %s',
+    async (schemes, md5, hmac, md5New, hmacNew) => {
+      const by = await sides(schemes);
+      expect([codeOf(await by.md5.get('/v1/things')), codeOf(await by.hmac.get('/v1/things'))]).toEqual([md5, hmac]);
+      expect([codeOf(await by.md5.post('/v1/plain', {})), codeOf(await by.hmac.post('/v1/plain', {}))]).toEqual([
+        md5New,
+        hmacNew,
+      ]);
+      // Without a right signature nothing is said of the route.
+      expect(codeOf(await by.md5.withKey('wrong').post('/v1/plain', {}))).toBe('INVALID_SIGNATURE');
+    },
+  );
+});
+
+test.each(['ext_1', 'nonce_1', 'auto_1'])('the Idempotency-Key %s is refused from callers', async (key) => {
+  expectError(await ask({ ...POST, idempotencyKey: key }), 'INVALID_REQUEST');
+  const md5 = new Customer(door.baseUrl, customer.merchant, customer.apiKey);
+  expectError(await md5.post('/v1/buy', { receive_address: 'T' }, { 'Idempotency-Key': key }), 'INVALID_REQUEST');
+});
