@@ -22,7 +22,7 @@ const SLOT_MS = 3_000;
 /** More than any blocks that were missed lately; beyond this one of the nodes tells a wrong time. */
 const CLOCKS_APART_MAX_MS = 60_000;
 /** How long what somebody found contradictory counts; while it is so, it is found again. */
-const REPORT_MS = 60_000;
+const REPORT_MS = 10_000;
 
 export class Agreement {
   /** One node for each solid port: two names of one are the same word twice. */

@@ -91,6 +91,14 @@ export class NodeBlocks {
     return coming;
   }
 
+  /** What was read of a block's transactions is doubted: they are read anew when next asked for. */
+  forget({ id }: BlockHeader): void {
+    const known = this.kept.get(id);
+    if (known !== undefined) this.keptBytes -= sizeOf(known);
+    this.kept.delete(id);
+    this.listed.delete(id);
+  }
+
   /** The act in one transaction; undefined when it is of no type of ours. Throws NodeFault, also when there is none. */
   async signedAct(port: PortName, txid: string): Promise<SignedAct | undefined> {
     return readSignedAct(this.name, txid, await this.object(port, 'gettransactionbyid', { value: txid }, 'block'));

@@ -339,6 +339,15 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
     test: integration('backup-recovery')('bytes that are recorded stay their own order’s'),
   },
   {
+    name: 'what a node told wrongly of a block is never read again',
+    changes: one(
+      'fulfilment/follow/settlement.ts',
+      'for (const { node, header } of agreeing) node.blocks.forget(header);',
+      '',
+    ),
+    test: integration('witnesses')('is made once the node that told other transactions of its block'),
+  },
+  {
     name: 'the reconciler rests for what it waited for nodes',
     changes: one(
       'reconciliation/reconciler.ts',

@@ -237,6 +237,29 @@ describe('a settlement', () => {
   });
 });
 
+describe('a settlement over which nodes disagree', () => {
+  it('is made once the node that told other transactions of its block tells the right ones', async () => {
+    const hand = await withTwoNodes();
+    const key = await sent(hand);
+    await mine();
+    await hand.look();
+    expect(await statusesOf(key)).toEqual(['included']);
+    await mine(SOLID_LAG);
+    // Another worker, which has read no block yet.
+    const other = await withTwoNodes();
+    await devnet.control('faults', { kind: 'wrong', wrong: 'tampered', node: 0 });
+    await other.look().catch(() => undefined);
+    expect(await orderOf(key)).toMatchObject({ settled: false });
+    expect(other.chain().pool.agreement.dispute?.what).toContain('the transactions of block');
+    await devnet.control('faults/clear', {});
+    const settles = async (): Promise<true | undefined> => {
+      await other.look();
+      return (await orderOf(key)).settled ? true : undefined;
+    };
+    await until(settles, 3 * MOVE_LIMIT_MS, 'the settlement that both tell of', 100);
+  });
+});
+
 describe('nodes of two chains', () => {
   it('have nothing made, ended or sold until they agree again', async () => {
     const hand = await withTwoNodes();

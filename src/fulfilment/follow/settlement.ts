@@ -232,6 +232,8 @@ export class Settlement {
       }
       if ([...standings.values()].includes('disputed')) {
         this.logger.error({ block: number }, 'nodes disagree on what is in a solid block');
+        // Whoever told wrongly may tell the truth when asked again.
+        for (const { node, header } of agreeing) node.blocks.forget(header);
         agreement.report(
           `the transactions of block ${number.toString()}`,
           agreeing.map(({ node }) => node),
