@@ -94,7 +94,7 @@ if (options.soak) {
     { blockMs: 3000, solidLag: 19, env: { ...COLLECTING, DURATION_MIN_SEC: RENTAL_SEC.toString() } },
     async (stage) => {
       add('--soak', ...(await soak(stage, Number(options.rate), Number(options.minutes))));
-      // Throws unless the books are true.
+      // Throws unless the records are true.
       const verified = await stage.world.cli('verify', '--full');
       console.error(`verify: ${JSON.stringify(verified).slice(0, 200)}`);
     },

@@ -134,7 +134,7 @@ async function minute(stage: Stage, workerPid: number, work: Promise<void>): Pro
   return { waiting: Math.round(seen.reduce((sum, value) => sum + value, 0) / seen.length), memory };
 }
 
-/** Waits until every rental has ended and the books can be verified at rest. */
+/** Waits until every rental has ended and the records can be verified at rest. */
 async function drained(stage: Stage): Promise<void> {
   const deadline = Date.now() + DRAIN_LIMIT_MS;
   for (;;) {

@@ -1,4 +1,4 @@
-// How long the books of a large pool take to verify: 50 wallets, 100 000 open legs, each with its own receiver.
+// How long the records of a large pool take to verify: 50 wallets, 100 000 open legs, each with its own receiver.
 // `node bench/verify-scale.mjs [legs] [wallets]` after `npm run build`. The node is a stand-in that answers from
 // memory over HTTP, in a process of its own; rows are written straight into the tables, as no service could so fast.
 import { fork } from 'node:child_process';
@@ -15,7 +15,7 @@ import { startPostgres } from '../dist/local/postgres.js';
 import { createDataSource } from '../dist/store/data-source.js';
 import { Database } from '../dist/store/database.js';
 import { migrateUp } from '../dist/store/migrate.js';
-import { verifyBooks } from '../dist/verify/verify.js';
+import { verifyRecords } from '../dist/verify/verify.js';
 
 const legs = Number(process.argv[2] ?? 100_000);
 const wallets = Number(process.argv[3] ?? 50);
@@ -169,7 +169,7 @@ async function run() {
     await client.connect();
     await fill(client, transactions);
     await client.end();
-    console.log(`${legs} open legs of ${wallets} wallets are in the books and on the stand-in chain`);
+    console.log(`${legs} open legs of ${wallets} wallets are in the records and on the stand-in chain`);
     const source = await createDataSource({ url: postgres.url, poolMax: 16, applicationName: 'bench' }).initialize();
     const url = `http://127.0.0.1:${port}`;
     const limits = {
@@ -186,7 +186,7 @@ async function run() {
       { chain, pairs: 'every', blocksMax: 10_000 },
       { chain, pairs: 'every', pairsMax: 1_000_000, blocksMax: 10_000 },
     ]) {
-      const report = await verifyBooks(new Database(source), terms);
+      const report = await verifyRecords(new Database(source), terms);
       const found = report.checks.filter((check) => check.count > 0).map((check) => `${check.check} ${check.count}`);
       const name =
         terms.chain === undefined

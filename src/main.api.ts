@@ -6,7 +6,7 @@
 import 'reflect-metadata';
 import { ApiModule } from './api.module.js';
 import { ADMIN_PORTS, readConfig } from './config/config.js';
-import { watchPrices } from './api-vitals.js';
+import { watchPrices } from './api-gauges.js';
 import { sleep } from './base/clock.js';
 import { armCrashPoint } from './base/crash-point.js';
 import { failStart, opened } from './base/fatal.js';

@@ -24,7 +24,7 @@ import { ListQueue } from './http/pipeline/list-queue.js';
 import { Log, createLogger } from './observability/logger.js';
 import { Metrics } from './observability/metrics.js';
 import { createProducerConnection } from './queue/connections.js';
-import { OrderWakes } from './queue/jobs.js';
+import { WakeUps } from './queue/jobs.js';
 import { Sealers } from './base/sealers.js';
 import { createDataSource } from './store/data-source.js';
 import { Database } from './store/database.js';
@@ -135,10 +135,10 @@ export class PlatformModule implements OnApplicationBootstrap, OnApplicationShut
         Metrics,
         { provide: Redis, useFactory: () => openRedis(config, role, log) },
         { provide: TronClient, useFactory: (client: Redis) => createTronClient(config, client, log), inject: [Redis] },
-        OrderWakes,
+        WakeUps,
         ListQueue,
       ],
-      exports: [Config, Sealers, Log, Metrics, Database, Redis, TronClient, OrderWakes, ListQueue],
+      exports: [Config, Sealers, Log, Metrics, Database, Redis, TronClient, WakeUps, ListQueue],
     };
   }
 

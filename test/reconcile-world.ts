@@ -153,7 +153,7 @@ export class ReconcileWorld {
   }
 
   /** An undelegation that the service knows nothing of, by the wallet's owner or with the service's own key; solid. */
-  async takeBackBehindOurBack(address: string, receiver: string, sun: number, withHotKey = false): Promise<string> {
+  async undelegateForeign(address: string, receiver: string, sun: number, withHotKey = false): Promise<string> {
     const wallet = this.world.poolWallets.find((each) => each.address === address)!;
     const txid = await this.world.wallet.send(
       'undelegateresource',

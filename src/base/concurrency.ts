@@ -1,9 +1,9 @@
 /** Work on many things at once, but never more than a few: nodes and connections are shared with everybody. */
 
-/** Runs `work` on every item, at most `lanesMax` at a time. Rejects with the first failure. */
+/** Runs `work` on every item, at most `atOnceMax` at a time. Rejects with the first failure. */
 export async function forEachConcurrently<T>(
   items: readonly T[],
-  lanesMax: number,
+  atOnceMax: number,
   work: (item: T) => Promise<void>,
 ): Promise<void> {
   const queue = [...items];
@@ -18,5 +18,5 @@ export async function forEachConcurrently<T>(
       }
     }
   };
-  await Promise.all(Array.from({ length: Math.min(lanesMax, items.length) }, lane));
+  await Promise.all(Array.from({ length: Math.min(atOnceMax, items.length) }, lane));
 }

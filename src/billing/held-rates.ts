@@ -1,6 +1,6 @@
 /**
  * A TRX/USD rate that is too far from what was known to be charged at: it waits in `market_state`, shared by all
- * processes, until a person confirms it or it has stood for an hour. Ages are the database's.
+ * processes, until the operator confirms it or it has stood for an hour. Ages are the database's.
  */
 import { Injectable } from '@nestjs/common';
 import { parseRate, rateText } from '../domain/conversion.js';
@@ -22,7 +22,7 @@ const GAP_SEC_MAX = 300;
 
 export interface StoredRate {
   readonly rate: RateE8;
-  /** Out of the band, but confirmed by a person or by having stood: what follows within the move is no news. */
+  /** Out of the band, but confirmed by the operator or by having stood: what follows within the move is no news. */
   readonly isVouched: boolean;
 }
 

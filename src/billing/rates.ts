@@ -35,7 +35,7 @@ const READ_LIMIT_MS = 6000;
 /** How long a process that starts waits for its first rate; without one it serves all the same. */
 const START_LIMIT_MS = 3000;
 const STATIC = 'static';
-/** How long a doubtful rate must stand before it is believed without a person. */
+/** How long a doubtful rate must stand before it is believed without the operator. */
 const HELD_SEC_MAX = 3600;
 
 /** A rate was read that is not charged at yet. */
@@ -108,7 +108,7 @@ export class Rates implements OnModuleInit, BeforeApplicationShutdown {
     return { rate: latest.value.rate, fresh: this.held === undefined && latest.ageMs <= maxAgeSec * 1000 };
   }
 
-  /** Whether a rate is held back until a person confirms it or it has stood for an hour. */
+  /** Whether a rate is held back until the operator confirms it or it has stood for an hour. */
   get isHeld(): boolean {
     return this.held !== undefined;
   }

@@ -32,7 +32,7 @@ export class History {
   private readonly judged = new Map<TronNode, Judged>();
   private readonly judging = new Map<TronNode, Promise<boolean>>();
 
-  /** `ours`: a final transaction that the books know of, the newest best. */
+  /** `ours`: a final transaction that the records know of, the newest best. */
   constructor(private readonly ours: () => Promise<FinalTx | undefined>) {}
 
   /** Whether `node` keeps history, as seen lately or now. Throws NodeFault when it does not answer. */

@@ -18,7 +18,7 @@ const REVIVE_INTERVAL_MS = 500;
  */
 const LAG_BLOCKS_MAX = 10;
 /** A node that told its head in this part of a probe's interval is not asked again: a block is half a megabyte of text. */
-const HEARD_LATELY = 0.9;
+const FRESH_SHARE = 0.9;
 /** Final blocks are compared once in so many probes. */
 const PROBES_PER_COMPARISON = 10;
 /** Settings of how long others wait for a silent node. */
@@ -193,7 +193,7 @@ export class NodePool {
 
   private async probeLoop(): Promise<void> {
     for (let probes = 0; !this.stopping.signal.aborted; probes += 1) {
-      await this.probe(this.nodes.filter((node) => node.heardAgoMs >= this.probeMs * HEARD_LATELY));
+      await this.probe(this.nodes.filter((node) => node.headAgeReadMs >= this.probeMs * FRESH_SHARE));
       // Beside probing: a silent solid port must not keep heads from being known.
       if (probes % PROBES_PER_COMPARISON === 0)
         this.comparing ??= this.compareBlocks().finally(() => (this.comparing = undefined));

@@ -77,7 +77,7 @@ export class TronNode {
   private throttledInARow = 0;
   /** Its last answer about the head was no block: what else it says is not believed until it tells a block again. */
   private isBabbling = false;
-  private heardAtMs = Number.NEGATIVE_INFINITY;
+  private headReadAtMs = Number.NEGATIVE_INFINITY;
   /** When what it told of its head was last believed. */
   private believedAtMs = monotonicMs();
   /** Questions to a witness that get no answer: since when, and when last. */
@@ -105,8 +105,8 @@ export class TronNode {
   }
 
   /** Milliseconds since it last told its head, whoever asked; infinite before. */
-  get heardAgoMs(): number {
-    return monotonicMs() - this.heardAtMs;
+  get headAgeReadMs(): number {
+    return monotonicMs() - this.headReadAtMs;
   }
 
   /** Whether the head has moved lately, whatever else keeps the node from being asked. */
@@ -175,7 +175,7 @@ export class TronNode {
     try {
       const block = await this.blocks.head('full');
       this.isBabbling = false;
-      this.heardAtMs = monotonicMs();
+      this.headReadAtMs = monotonicMs();
       this.unanswered.delete(HEAD);
       return block;
     } catch (error) {

@@ -21,7 +21,7 @@ export type ChainAction =
 
 export interface BuildTerms {
   readonly permissionId: number;
-  /** A solid block: one that can fall away would take the transaction's validity with it. */
+  /** A solid block: one that can be reverted would take the transaction's validity with it. */
   readonly reference: BlockHead;
   readonly expiresAtMs: number;
   /** TRON does not judge it; it is what makes two equal actions two transactions. */

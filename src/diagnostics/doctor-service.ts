@@ -109,7 +109,7 @@ export async function lookAtRates({ rates }: Config): Promise<DoctorFinding[]> {
   return [ok('rates', `${count}: ${rateText(rate)} USD per TRX.`)];
 }
 
-/** Whether a rate waits for a person; nothing to say otherwise. */
+/** Whether a rate waits for the operator; nothing to say otherwise. */
 export async function lookAtHeldRate(rates: HeldRates): Promise<DoctorFinding[]> {
   const held = await rates.look();
   if (held === undefined) return [];

@@ -12,7 +12,7 @@ export const ORDER_TRANSITIONS = {
   reserved: ['placed', 'refunded'],
   /** A signed transaction may be on its way. */
   placed: ['delivered', 'unresolved', 'refunded'],
-  /** In a block and re-read from it; back to `placed` while that block can still fall away. */
+  /** In a block and re-read from it; back to `placed` while that block can still be reverted. */
   delivered: ['placed', 'refunded'],
   /** No proof either way for ten minutes; resolves itself as soon as a node answers. */
   unresolved: ['delivered', 'refunded'],
@@ -27,7 +27,7 @@ export const LEG_TRANSITIONS = {
   /** A transaction may be on its way. */
   placed: ['active', 'released'],
   /**
-   * In a block; `placed` again when the block falls away. `reclaimed` at once when somebody else took it back, or when
+   * In a block; `placed` again when the block is reverted. `reclaimed` at once when somebody else took it back, or when
    * nothing is to be reclaimed: an activation that is final.
    */
   active: ['placed', 'reclaiming', 'reclaimed'],
@@ -47,7 +47,7 @@ export const CHAIN_TX_TRANSITIONS = {
   signed: ['sending', 'dropped'],
   /** May be anywhere. Only a block or a proof of death ends this. */
   sending: ['included', 'dead'],
-  /** Found in a block with our own bytes; `sending` again when that block falls away. */
+  /** Found in a block with our own bytes; `sending` again when that block is reverted. */
   included: ['sending', 'solid'],
   /** In a solid block; final. */
   solid: [],

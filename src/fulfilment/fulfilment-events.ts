@@ -77,7 +77,7 @@ const ANSWERS = new Set([
 /** From one block (3 s) to the longest that a healthy order takes to be refunded, and beyond. */
 const ORDER_SECONDS = [1, 2, 3, 6, 9, 15, 30, 60, 90, 120, 180, 300, 600, 1800];
 /** How often the same failure of the same order is told, and how many of them are remembered. */
-const TOLD_AGAIN_MS = 3_600_000;
+const REPORT_AGAIN_MS = 3_600_000;
 const TOLD_MAX = 1000;
 const LATE_SECONDS = [0, 3, 6, 9, 15, 30, 60, 120, 300, 900, 3600];
 
@@ -183,7 +183,7 @@ class FurtherLegMetrics {
 export class FulfilmentEvents {
   private readonly furtherLegs: FurtherLegMetrics;
   private readonly metrics: ProgressMetrics;
-  private readonly toldAtMs = new Map<string, number>();
+  private readonly reportedAtMs = new Map<string, number>();
 
   constructor(
     metrics: Metrics,
@@ -227,9 +227,9 @@ export class FulfilmentEvents {
   notMoved(to: TxChange, orderId: bigint, err: unknown): void {
     this.metrics.stuck.inc({ to });
     const key = `${to}/${orderId.toString()}`;
-    if (monotonicMs() - (this.toldAtMs.get(key) ?? Number.NEGATIVE_INFINITY) < TOLD_AGAIN_MS) return;
-    if (this.toldAtMs.size >= TOLD_MAX) this.toldAtMs.clear();
-    this.toldAtMs.set(key, monotonicMs());
+    if (monotonicMs() - (this.reportedAtMs.get(key) ?? Number.NEGATIVE_INFINITY) < REPORT_AGAIN_MS) return;
+    if (this.reportedAtMs.size >= TOLD_MAX) this.reportedAtMs.clear();
+    this.reportedAtMs.set(key, monotonicMs());
     this.log.error({ err, orderId: orderId.toString(), to }, 'an order could not be moved on');
   }
 

@@ -28,7 +28,7 @@ const REDIS_RETRY_MS = 2000;
  * rental whose end has come, until its energy is back.
  */
 const OPEN_ORDERS = {
-  name: 'vitals_open_orders',
+  name: 'gauges_open_orders',
   text: `SELECT state, count(*) AS count, coalesce(max(age_sec), 0)::float8 AS oldest_sec,
       count(*) FILTER (WHERE needs_attention) AS attention
     FROM (
@@ -44,14 +44,14 @@ const OPEN_ORDERS = {
 
 /** The longest that bytes of ours have been on their way without a block or a proof. */
 const SENDING = {
-  name: 'vitals_sending',
+  name: 'gauges_sending',
   text: `SELECT coalesce(extract(epoch FROM clock_timestamp() - min(t.created_at)), 0)::float8 AS oldest_sec
     FROM orders o JOIN chain_tx t ON t.order_id = o.id WHERE o.next_run_at IS NOT NULL AND t.status = 'sending'`,
 };
 
 /** The running rental with the least stake for what was sold: the first entry of its index. */
 const WORST_RENTAL = {
-  name: 'vitals_worst_rental',
+  name: 'gauges_worst_rental',
   text: `SELECT min(sun_per_energy_e6) AS sun_e6 FROM orders
     WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL`,
 };

@@ -19,7 +19,7 @@ import { WalletHealth } from './send/wallet-health.js';
 const POOL_REST_MS = 250;
 /** How often it is seen whether a wallet that could not deliver can again. */
 const HEALTH_REST_MS = 1000;
-/** How long the work waits for the first look at the books; longer than that it goes on beside. */
+/** How long the work waits for the first look at the records; longer than that it goes on beside. */
 const FIRST_RECONCILING_MS = 5000;
 
 @Injectable()
@@ -42,7 +42,7 @@ export class WorkerLoops implements BeforeApplicationShutdown {
       run: () => reconciler.look(),
       retryMs: 5000,
       onFailure: (err) => {
-        log.error({ err }, 'the books could not be reconciled');
+        log.error({ err }, 'the records could not be reconciled');
       },
     });
     this.pool = new Repeater({
@@ -67,7 +67,7 @@ export class WorkerLoops implements BeforeApplicationShutdown {
   async start(): Promise<void> {
     // Before anything is sent: what a restored backup does not know of must not be done again unseen.
     const looked = this.reconciling.start();
-    await withDeadline(looked, FIRST_RECONCILING_MS, 'the first look at the books').catch(() => undefined);
+    await withDeadline(looked, FIRST_RECONCILING_MS, 'the first look at the records').catch(() => undefined);
     this.fulfilment.start();
     this.processor.start();
     void this.pool.start();

@@ -24,7 +24,7 @@ function timeArg(text: string): Date {
   return time;
 }
 
-export function addAuditCommands(program: Command, desk: CliContext): void {
+export function addAuditCommands(program: Command, context: CliContext): void {
   const audit = program.command('audit').description('who did what to the service, and why');
   audit
     .command('list', { isDefault: true })
@@ -37,11 +37,11 @@ export function addAuditCommands(program: Command, desk: CliContext): void {
     .option('--until <time>', 'before this day or time (UTC)', timeArg)
     .option('--before <entry>', 'only entries older than this one: the next page', entryArg)
     .addOption(new Option('--limit <n>', 'how many').argParser(limitArg).default(50n, '50'))
-    .action((options: ListOptions) => list(desk, options));
+    .action((options: ListOptions) => list(context, options));
 }
 
-async function list(desk: CliContext, options: ListOptions): Promise<void> {
-  await desk.operate(async (parts) => {
+async function list(context: CliContext, options: ListOptions): Promise<void> {
+  await context.operate(async (parts) => {
     const { limit: most, ...filter } = options;
     const limit = Number(most);
     // One more, to know whether there is another page.
@@ -49,7 +49,7 @@ async function list(desk: CliContext, options: ListOptions): Promise<void> {
     const rows = found.slice(0, limit);
     const last = found.length > limit ? rows.at(-1) : undefined;
     const more = last === undefined ? [] : [`Older ones: the same with --before ${last.id.toString()}`];
-    desk.print([...rows.map(entryText), ...more].join('\n') || 'No such entries.', {
+    context.print([...rows.map(entryText), ...more].join('\n') || 'No such entries.', {
       entries: rows,
       ...(last !== undefined && { next_before: last.id }),
     });

@@ -12,7 +12,7 @@ export interface Terminal {
   readonly env: Readonly<Record<string, string | undefined>>;
   out(text: string): void;
   err(text: string): void;
-  /** Whether what goes to `err` is seen by a person, line upon line; not a log. */
+  /** Whether what goes to `err` is seen by the operator, line upon line; not a log. */
   readonly isLive?: boolean;
   /** Who the machine says is logged in; empty when it does not know. */
   readonly user: string;

@@ -15,43 +15,43 @@ import { addProjectCommands } from './project.command.js';
 import { addSecretsCommands } from './secrets.command.js';
 import { addVerifyCommands } from './verify.command.js';
 
-function buildProgram(desk: CliContext): Command {
+function buildProgram(context: CliContext): Command {
   const program = new Command('npm run cli --')
-    .description('The operator’s desk of the energy rental service.')
+    .description('The operator’s context of the energy rental service.')
     .option('--json', 'answer with one JSON document')
     .option('--yes', 'confirm a dangerous act beforehand')
     .option('--actor <name>', 'who acts, for the audit log (default: $USER)')
     .option('--reason <text>', 'why, for the audit log')
     .configureHelp({ showGlobalOptions: true, sortSubcommands: true })
     .configureOutput({
-      writeOut: (text) => desk.terminal.out(text),
-      writeErr: (text) => desk.terminal.err(text),
+      writeOut: (text) => context.terminal.out(text),
+      writeErr: (text) => context.terminal.err(text),
       // Every error is told once, by runCli.
       outputError: () => undefined,
     })
     .exitOverride()
     .showSuggestionAfterError()
-    .hook('preAction', (root) => desk.settle(root.opts<GlobalOptions>()));
-  addMigrateCommands(program, desk);
-  addDoctorCommand(program, desk);
-  addProjectCommands(program, desk);
-  addCreditsCommands(program, desk);
-  addPriceCommands(program, desk);
-  addPoolCommands(program, desk);
-  addOrdersCommands(program, desk);
-  addKeysCommands(program, desk);
-  addSecretsCommands(program, desk);
-  addVerifyCommands(program, desk);
-  addAuditCommands(program, desk);
+    .hook('preAction', (root) => context.settle(root.opts<GlobalOptions>()));
+  addMigrateCommands(program, context);
+  addDoctorCommand(program, context);
+  addProjectCommands(program, context);
+  addCreditsCommands(program, context);
+  addPriceCommands(program, context);
+  addPoolCommands(program, context);
+  addOrdersCommands(program, context);
+  addKeysCommands(program, context);
+  addSecretsCommands(program, context);
+  addVerifyCommands(program, context);
+  addAuditCommands(program, context);
   return program;
 }
 
 /** Runs one command line (without node and script); resolves with the exit code, never rejects. */
 export async function runCli(args: readonly string[], terminal: Terminal): Promise<ExitCode> {
-  const desk = new CliContext(terminal);
+  const context = new CliContext(terminal);
   const isJson = args.includes('--json');
   try {
-    await buildProgram(desk).parseAsync([...args], { from: 'user' });
+    await buildProgram(context).parseAsync([...args], { from: 'user' });
     return 0;
   } catch (error) {
     const fault = failureOf(error);

@@ -12,7 +12,7 @@ import { Projects } from '../projects/projects.js';
 const limitArg = integerArg(1n, 1000n);
 const entryArg = integerArg(1n, 2n ** 53n - 1n);
 
-export function addCreditsCommands(program: Command, desk: CliContext): void {
+export function addCreditsCommands(program: Command, context: CliContext): void {
   const credits = program.command('credits').description('a project’s credits');
   credits
     .command('topup <merchant>')
@@ -21,11 +21,11 @@ export function addCreditsCommands(program: Command, desk: CliContext): void {
     .option('--ref <reference>', 'the payment’s own reference (default: a new one each time)')
     .action(async (merchant: string, options: { credits: Credits; ref?: string }) => {
       const id = merchantArg(merchant);
-      const act = desk.actor('top-up');
-      await desk.operate(async (parts) => {
+      const act = context.actor('top-up');
+      await context.operate(async (parts) => {
         const reference = options.ref ?? randomUUID();
         const booking = await parts.get(Ledger).topUp(id, options.credits, reference, act);
-        printBooking(desk, id, options.credits, reference, booking);
+        printBooking(context, id, options.credits, reference, booking);
       });
     });
   credits
@@ -35,12 +35,12 @@ export function addCreditsCommands(program: Command, desk: CliContext): void {
     .option('--ref <reference>', 'the correction’s own reference (default: a new one each time)')
     .action(async (merchant: string, options: { credits: Credits; ref?: string }) => {
       const id = merchantArg(merchant);
-      const act = desk.actor();
-      await desk.confirm(`This changes the balance of ${id} by ${creditsText(options.credits)}.`);
-      await desk.operate(async (parts) => {
+      const act = context.actor();
+      await context.confirm(`This changes the balance of ${id} by ${creditsText(options.credits)}.`);
+      await context.operate(async (parts) => {
         const reference = options.ref ?? randomUUID();
         const booking = await parts.get(Ledger).adjust(id, options.credits, reference, act);
-        printBooking(desk, id, options.credits, reference, booking);
+        printBooking(context, id, options.credits, reference, booking);
       });
     });
   credits
@@ -49,15 +49,15 @@ export function addCreditsCommands(program: Command, desk: CliContext): void {
     .addOption(new Option('--limit <n>', 'how many').argParser(limitArg).default(50n, '50'))
     .option('--before <entry>', 'only entries older than this one', entryArg)
     .action((merchant: string, options: { limit: bigint; before?: bigint }) =>
-      statement(desk, merchantArg(merchant), options),
+      statement(context, merchantArg(merchant), options),
     );
 }
 
-function printBooking(desk: CliContext, id: string, credits: Credits, reference: string, booking: Booking): void {
+function printBooking(context: CliContext, id: string, credits: Credits, reference: string, booking: Booking): void {
   const what = booking.isNew
     ? `Booked ${creditsText(credits)} under ${reference}.`
     : `${reference} was booked before; nothing was added.`;
-  desk.print(`${what}\nBalance: ${creditsText(booking.balanceCredits)}.`, {
+  context.print(`${what}\nBalance: ${creditsText(booking.balanceCredits)}.`, {
     merchant: id,
     reference,
     booked: booking.isNew,
@@ -66,8 +66,8 @@ function printBooking(desk: CliContext, id: string, credits: Credits, reference:
   });
 }
 
-async function statement(desk: CliContext, id: string, options: { limit: bigint; before?: bigint }): Promise<void> {
-  await desk.operate(async (parts) => {
+async function statement(context: CliContext, id: string, options: { limit: bigint; before?: bigint }): Promise<void> {
+  await context.operate(async (parts) => {
     const view = await parts.get(Projects).get(id);
     const entries = await parts.get(Ledger).statement(id, Number(options.limit), options.before);
     const human = table(
@@ -84,7 +84,7 @@ async function statement(desk: CliContext, id: string, options: { limit: bigint;
       ]),
       'No entries yet.',
     );
-    desk.print(`${human}\n\nBalance: ${creditsText(view.balance_credits)}`, {
+    context.print(`${human}\n\nBalance: ${creditsText(view.balance_credits)}`, {
       merchant: id,
       credits_balance: view.balance_credits,
       entries: entries.map((entry) => ({

@@ -28,7 +28,7 @@ import { Prices } from '../quotes/prices.js';
 const MARKS = { ok: '✓', warning: '!', fault: '✗' } as const;
 const patienceArg = integerArg(1n, 300n);
 
-export function addDoctorCommand(program: Command, desk: CliContext): void {
+export function addDoctorCommand(program: Command, context: CliContext): void {
   program
     .command('doctor')
     .description('look at every dependency and setting; exit 1 when something does not work')
@@ -38,18 +38,18 @@ export function addDoctorCommand(program: Command, desk: CliContext): void {
         .default(10n, '10'),
     )
     .action(async ({ patience }: { patience: bigint }) => {
-      const findings = await examine(desk, Number(patience) * 1000);
+      const findings = await examine(context, Number(patience) * 1000);
       const faults = findings.filter((finding) => finding.state === 'fault').length;
-      desk.print(report(findings), { ok: faults === 0, findings });
+      context.print(report(findings), { ok: faults === 0, findings });
       if (faults > 0)
         throw new OperatorError(`${faults === 1 ? '1 fault' : `${faults.toString()} faults`}.`, 1, 'FAULTS');
     });
 }
 
-async function examine(desk: CliContext, patienceMs: number): Promise<DoctorFinding[]> {
+async function examine(context: CliContext, patienceMs: number): Promise<DoctorFinding[]> {
   let config: Config;
   try {
-    config = readConfig(desk.terminal.env);
+    config = readConfig(context.terminal.env);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const todo = 'Correct them; .env.example has a line on each. The rest was not looked at.';
@@ -63,7 +63,7 @@ async function examine(desk: CliContext, patienceMs: number): Promise<DoctorFind
   ]);
   const isReadable = !database.some((finding) => finding.state === 'fault');
   const inside = isReadable
-    ? await desk.operate((parts) => lookInside(parts)).catch(refusedStart)
+    ? await context.operate((parts) => lookInside(parts)).catch(refusedStart)
     : [warning('the rest', 'Secrets, prices, wallets and work were not looked at.', 'Set the database right first.')];
   return [...database, ...redis, ...nodes, ...rates, ...inside];
 }

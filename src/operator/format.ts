@@ -1,4 +1,4 @@
-/** How answers look to a person: tables and lists of plain text, aligned, numbers to the right. */
+/** How answers look to the operator: tables and lists of plain text, aligned, numbers to the right. */
 import { decimal, usdBalanceOf } from '../domain/conversion.js';
 import type { Credits } from '../domain/units.js';
 

@@ -13,7 +13,7 @@ To rotate MASTER_KEY without refusing a request, since both of two keys open and
   4. After two minutes, when the last quote under the old key has expired: unset MASTER_KEY_PREVIOUS. Restart once more.
 Where processes hold derived keys, print them anew before each restart: \`secrets derive\` under the two keys of the step.`;
 
-export function addKeysCommands(program: Command, desk: CliContext): void {
+export function addKeysCommands(program: Command, context: CliContext): void {
   program
     .command('keys')
     .description('the rotation of MASTER_KEY')
@@ -21,8 +21,8 @@ export function addKeysCommands(program: Command, desk: CliContext): void {
     .description('seal every API key and pool key under MASTER_KEY, while the service runs')
     .addHelpText('after', HELP)
     .action(async () => {
-      const act = desk.actor('master key rotated');
-      await desk.operate(async (parts) => {
+      const act = context.actor('master key rotated');
+      await context.operate(async (parts) => {
         const counts = await parts.get(KeyRewrap).run(act);
         const human = table(
           ['', 'sealed anew', 'current before', 'cannot be opened'],
@@ -30,7 +30,7 @@ export function addKeysCommands(program: Command, desk: CliContext): void {
         );
         const failed = counts.flatMap((count) => count.failed);
         if (failed.length === 0) {
-          desk.print(human, { rewrap: counts });
+          context.print(human, { rewrap: counts });
           return;
         }
         throw new OperatorError(

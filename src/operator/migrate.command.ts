@@ -19,11 +19,11 @@ import type { CliContext } from './cli-context.js';
 import { OperatorError, usageError } from '../domain/operator-error.js';
 import { loginsFrom, passwordSetting } from './role-logins.js';
 
-export function addMigrateCommands(program: Command, desk: CliContext): void {
+export function addMigrateCommands(program: Command, context: CliContext): void {
   const migrate = program.command('migrate').description('bring the database to this version (same as migrate up)');
   const up = async (): Promise<void> => {
-    const done = await bringUp(desk);
-    desk.print(done.length === 0 ? 'Nothing to do: the database is current.' : `Migrated: ${done.join(', ')}.`, {
+    const done = await bringUp(context);
+    context.print(done.length === 0 ? 'Nothing to do: the database is current.' : `Migrated: ${done.join(', ')}.`, {
       migrated: done,
     });
   };
@@ -35,12 +35,12 @@ export function addMigrateCommands(program: Command, desk: CliContext): void {
     .option('--database <name>', 'the name of the database that DATABASE_URL leads to')
     .action(async (options: { database?: string }) => {
       const act = 'This takes back the newest migration and destroys the data in its tables.';
-      const database = options.database ?? (await desk.askFor(act, 'the name of the database', '--database NAME'));
-      await desk.confirm(act);
-      const { takenBack, remaining } = await migrateDown(databaseUrl(desk), database).catch((error: unknown) => {
+      const database = options.database ?? (await context.askFor(act, 'the name of the database', '--database NAME'));
+      await context.confirm(act);
+      const { takenBack, remaining } = await migrateDown(databaseUrl(context), database).catch((error: unknown) => {
         throw error instanceof MigrationKeptError ? new OperatorError(error.message, 1, 'MIGRATION_KEPT') : error;
       });
-      desk.print(`Took back ${takenBack}. The database still has ${remaining.join(', ') || 'none'}.`, {
+      context.print(`Took back ${takenBack}. The database still has ${remaining.join(', ') || 'none'}.`, {
         takenBack,
         remaining,
       });
@@ -49,29 +49,29 @@ export function addMigrateCommands(program: Command, desk: CliContext): void {
     .command('check')
     .description('exit 0 when the database is current, 1 when migrations are pending')
     .action(async () => {
-      const pending = await pendingMigrations(databaseUrl(desk));
+      const pending = await pendingMigrations(databaseUrl(context));
       if (pending.length > 0) {
         throw new OperatorError(`Pending: ${pending.join(', ')}. Run \`npm run cli -- migrate\`.`, 1, 'NOT_MIGRATED');
       }
-      desk.print('The database is current.', { pending });
+      context.print('The database is current.', { pending });
     });
-  addRoles(migrate, desk);
+  addRoles(migrate, context);
 }
 
 /** Migrates and writes the canaries; returns the names of the migrations run. */
-async function bringUp(desk: CliContext): Promise<string[]> {
-  const sealKeys = readSealKeys(desk.terminal.env);
-  const done = await migrateUp(databaseUrl(desk));
+async function bringUp(context: CliContext): Promise<string[]> {
+  const sealKeys = readSealKeys(context.terminal.env);
+  const done = await migrateUp(databaseUrl(context));
   if (sealKeys.size === 0) {
-    desk.warn('MASTER_KEY is not set: a process with a wrong one will be noticed once this ran with it.');
+    context.warn('MASTER_KEY is not set: a process with a wrong one will be noticed once this ran with it.');
   } else {
     const { Sealers } = await import('../base/sealers.js');
-    await seedCanaries(databaseUrl(desk), new Sealers({ sealKeys }).held);
+    await seedCanaries(databaseUrl(context), new Sealers({ sealKeys }).held);
   }
   return done;
 }
 
-function addRoles(migrate: Command, desk: CliContext): void {
+function addRoles(migrate: Command, context: CliContext): void {
   migrate
     .command('roles')
     .description(
@@ -80,26 +80,26 @@ function addRoles(migrate: Command, desk: CliContext): void {
     .option('--login', `make a login for each role whose password is set: ${passwordSetting('api')}, … or …_FILE`)
     .option('--sql', 'do nothing, print the statements for whoever may run them')
     .action(async (options: { login?: true; sql?: true }) => {
-      const url = databaseUrl(desk);
+      const url = databaseUrl(context);
       if (options.sql === true) {
         const pending = await pendingMigrations(url);
         if (pending.length > 0) {
           throw new OperatorError(`Pending: ${pending.join(', ')}. Run \`migrate\` first.`, 1, 'NOT_MIGRATED');
         }
         const statements = await rolesPlan(url);
-        desk.print(asScript(statements), { statements });
+        context.print(asScript(statements), { statements });
         return;
       }
-      const logins = options.login === true ? loginsFrom(desk.terminal.env) : [];
+      const logins = options.login === true ? loginsFrom(context.terminal.env) : [];
       if (options.login === true && logins.length === 0) {
         throw usageError(`No password is set: ${passwordSetting('api')}, ${passwordSetting('worker')} and so on.`);
       }
-      const migrated = await bringUp(desk);
+      const migrated = await bringUp(context);
       try {
         const statements = await giveRoles(url, logins);
         const names = logins.map(({ role }) => loginNamed(role));
         const made = names.length === 0 ? '' : ` Logins with the passwords given: ${names.join(', ')}.`;
-        desk.print(`The schema is current, the roles are there, and this database is theirs.${made}`, {
+        context.print(`The schema is current, the roles are there, and this database is theirs.${made}`, {
           migrated,
           statements,
           logins: names,
@@ -117,8 +117,8 @@ function asScript(statements: readonly string[]): string {
   return ['BEGIN', ...statements, 'COMMIT'].map((statement) => `${statement};`).join('\n');
 }
 
-function databaseUrl(desk: CliContext): string {
-  const url = readSecret(desk.terminal.env, 'DATABASE_URL') ?? '';
+function databaseUrl(context: CliContext): string {
+  const url = readSecret(context.terminal.env, 'DATABASE_URL') ?? '';
   if (!/^postgres(ql)?:\/\//.test(url)) {
     throw new OperatorError('Configuration: DATABASE_URL is required and starts with postgres://.', 1, 'CONFIGURATION');
   }

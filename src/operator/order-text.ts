@@ -5,7 +5,7 @@ import type { ChainTx } from '../store/entities/chain-tx.entity.js';
 import type { Order } from '../store/entities/order.entity.js';
 import { durationText, trxText } from '../domain/text.js';
 import { creditsText, fields, grouped, table, timeText } from './format.js';
-import type { OrderStory } from '../orders/order-history.js';
+import type { OrderDetails } from '../orders/order-history.js';
 
 export function orderTable(orders: readonly Order[]): string {
   return table(
@@ -36,7 +36,7 @@ function notes(order: Order): string {
 }
 
 /** Where the order stands and what happens next. */
-export function standing(story: OrderStory): string {
+export function standing(story: OrderDetails): string {
   const { order, transactions } = story;
   const newest = transactions.at(-1);
   const expiry =
@@ -59,14 +59,14 @@ export function standing(story: OrderStory): string {
       if (order.reclaimedAt !== null)
         return `Delivered and taken back at ${timeText(order.reclaimedAt)} of the chain. Finished.`;
       if (order.settled) return `Delivered, for good. Taken back when the chain's head reaches ${at(order.endsAt)}.`;
-      return 'Delivered in a block that is not solid yet; should it fall away, the same bytes are sent again.';
+      return 'Delivered in a block that is not solid yet; should it be reverted, the same bytes are sent again.';
   }
 }
 
 const at = (moment: Date | null): string => (moment === null ? 'its end' : timeText(moment));
 
-/** The whole story for a person. */
-export function storyText(story: OrderStory): string {
+/** The whole story for the operator. */
+export function detailsText(story: OrderDetails): string {
   const { order } = story;
   return [
     standing(story),
@@ -98,7 +98,7 @@ export function storyText(story: OrderStory): string {
   ].join('\n');
 }
 
-function dueText({ order, readAt }: OrderStory): string {
+function dueText({ order, readAt }: OrderDetails): string {
   if (order.nextRunAt === null) return 'nothing is due';
   const lease =
     order.leaseUntil !== null && order.leaseUntil > readAt
@@ -107,7 +107,7 @@ function dueText({ order, readAt }: OrderStory): string {
   return `${timeText(order.nextRunAt)}${order.nextRunAt <= readAt ? ', which is past' : ''}${lease}`;
 }
 
-function legTable({ legs, wallets }: OrderStory): string {
+function legTable({ legs, wallets }: OrderDetails): string {
   return table(
     ['leg', 'wallet', 'amount', 'energy', 'status', 'active since (chain)', 'ended otherwise'],
     legs.map((leg) => [
@@ -124,7 +124,7 @@ function legTable({ legs, wallets }: OrderStory): string {
   );
 }
 
-function transactionTable({ transactions, legs }: OrderStory): string {
+function transactionTable({ transactions, legs }: OrderDetails): string {
   const legNo = new Map(legs.map((leg) => [leg.id, leg.legNo]));
   return table(
     ['leg', 'purpose', 'try', 'status', 'txid', 'block', 'sends', 'expires (chain)'],
@@ -147,7 +147,7 @@ interface Happening {
   readonly text: string;
 }
 
-function timeline(story: OrderStory): string {
+function timeline(story: OrderDetails): string {
   const names = new Map(story.transactions.map((transaction) => [transaction.id, nameOf(transaction)]));
   const happenings: Happening[] = [
     { at: story.order.createdAt, text: `accepted as ${story.order.kind} for ${story.order.receiveAddress}` },
@@ -176,7 +176,7 @@ function nameOf(transaction: ChainTx): string {
 }
 
 /** The same for a program. Signatures stay out: with the bytes beside them they are what a node takes. */
-export function storyJson(story: OrderStory): Record<string, unknown> {
+export function detailsJson(story: OrderDetails): Record<string, unknown> {
   const { order, legs, transactions, broadcasts, events, credits, wallets } = story;
   return {
     standing: standing(story),

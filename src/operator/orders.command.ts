@@ -9,7 +9,7 @@ import { trxText } from '../domain/text.js';
 import { creditsText, timeText } from './format.js';
 import { LegEnds } from '../pool/leg-ends.js';
 import { OrderHistory } from '../orders/order-history.js';
-import { orderTable, storyJson, storyText } from './order-text.js';
+import { orderTable, detailsJson, detailsText } from './order-text.js';
 
 const limitArg = integerArg(1n, 1000n);
 
@@ -21,7 +21,7 @@ interface ListOptions {
   readonly limit: bigint;
 }
 
-export function addOrdersCommands(program: Command, desk: CliContext): void {
+export function addOrdersCommands(program: Command, context: CliContext): void {
   const orders = program.command('orders').description('what was sold');
   orders
     .command('list')
@@ -32,7 +32,7 @@ export function addOrdersCommands(program: Command, desk: CliContext): void {
     .option('--attention', 'that need attention')
     .addOption(new Option('--limit <n>', 'how many').argParser(limitArg).default(20n, '20'))
     .action((options: ListOptions) =>
-      desk.operate(async (parts) => {
+      context.operate(async (parts) => {
         const found = await parts.get(OrderHistory).list({
           projectId: options.project,
           status: options.status,
@@ -41,7 +41,7 @@ export function addOrdersCommands(program: Command, desk: CliContext): void {
           limit: Number(options.limit),
         });
         const json = found.map(({ requestHash: _hash, ...order }) => order);
-        desk.print(orderTable(found), { orders: json });
+        context.print(orderTable(found), { orders: json });
       }),
     );
   orders
@@ -49,10 +49,10 @@ export function addOrdersCommands(program: Command, desk: CliContext): void {
     .description('the whole story of one order, by its number or key')
     .option('--project <merchant>', 'the project whose key it is', merchantArg)
     .action((order: string, options: { project?: string }) =>
-      desk.operate(async (parts) => {
+      context.operate(async (parts) => {
         const stories = parts.get(OrderHistory);
         const story = await stories.tell(await stories.find(order, options.project));
-        desk.print(storyText(story), storyJson(story));
+        context.print(detailsText(story), detailsJson(story));
       }),
     );
   orders
@@ -60,35 +60,35 @@ export function addOrdersCommands(program: Command, desk: CliContext): void {
     .description('make an order’s next step due now; safe at any time, since every step may be repeated')
     .option('--project <merchant>', 'the project whose key it is', merchantArg)
     .action(async (order: string, options: { project?: string }) => {
-      const act = desk.actor('requeued');
-      await desk.operate(async (parts) => {
+      const act = context.actor('requeued');
+      await context.operate(async (parts) => {
         const stories = parts.get(OrderHistory);
         const found = await stories.find(order, options.project);
         const nextRunAt = await stories.requeue(found, act);
         const id = found.id;
-        desk.print(`Order ${id.toString()} is due since ${timeText(nextRunAt)}.`, { id, next_run_at: nextRunAt });
+        context.print(`Order ${id.toString()} is due since ${timeText(nextRunAt)}.`, { id, next_run_at: nextRunAt });
       });
     });
-  addCompensate(orders, desk);
-  addCloseLeg(orders, desk);
+  addCompensate(orders, context);
+  addCloseLeg(orders, context);
 }
 
-function addCompensate(orders: Command, desk: CliContext): void {
+function addCompensate(orders: Command, context: CliContext): void {
   orders
     .command('compensate <order>')
     .description('give credits for an order that was not what was sold, at most what it cost; wants a --reason')
     .requiredOption('--credits <credits>', '10 000 000 = 1 USD', creditsArg)
     .option('--project <merchant>', 'the project whose key it is', merchantArg)
     .action(async (order: string, options: { credits: Credits; project?: string }) => {
-      const act = desk.actor();
-      await desk.operate(async (parts) => {
+      const act = context.actor();
+      await context.operate(async (parts) => {
         const found = await parts.get(OrderHistory).find(order, options.project);
         const id = found.id;
-        await desk.confirm(
+        await context.confirm(
           `This gives ${creditsText(options.credits)} to project ${found.projectId} for order ${id.toString()}; the reason is shown to it.`,
         );
         const { number, balanceCredits } = await parts.get(Ledger).compensate(id, options.credits, act);
-        desk.print(
+        context.print(
           `Booked ${creditsText(options.credits)} as compensation ${number.toString()} of order ${id.toString()}.\n` +
             `Balance: ${creditsText(balanceCredits)}.`,
           { id, compensation: number, credits: options.credits, credits_balance: balanceCredits },
@@ -97,7 +97,7 @@ function addCompensate(orders: Command, desk: CliContext): void {
     });
 }
 
-function addCloseLeg(orders: Command, desk: CliContext): void {
+function addCloseLeg(orders: Command, context: CliContext): void {
   orders
     .command('close-leg <order>')
     .description('end a delegation that somebody else took back, when the worker does not find out by itself')
@@ -105,16 +105,16 @@ function addCloseLeg(orders: Command, desk: CliContext): void {
     .option('--txid <txid>', 'the undelegation that took it back; without it, say what happened with --reason', txidArg)
     .option('--project <merchant>', 'the project whose key it is', merchantArg)
     .action(async (order: string, options: { leg?: bigint; txid?: string; project?: string }) => {
-      const act = desk.actor(options.txid === undefined ? undefined : `taken back by ${options.txid}`);
-      await desk.operate(async (parts) => {
+      const act = context.actor(options.txid === undefined ? undefined : `taken back by ${options.txid}`);
+      await context.operate(async (parts) => {
         const found = await parts.get(OrderHistory).find(order, options.project);
         const id = found.id;
-        await desk.confirm(
+        await context.confirm(
           `This ends a delegation of order ${id.toString()}: the service will not take it back any more.`,
         );
         const legNo = options.leg === undefined ? undefined : Number(options.leg);
         const ended = await parts.get(LegEnds).close(id, legNo, options.txid, act);
-        desk.print(
+        context.print(
           `Leg ${ended.legNo.toString()} of order ${id.toString()} (${trxText(ended.amountSun)}) has ended at ${timeText(ended.at)} of the chain.`,
           { id, leg: ended.legNo, amount_sun: ended.amountSun, ended_at: ended.at, txid: options.txid ?? null },
         );

@@ -19,12 +19,12 @@ interface ChainNow {
   readonly ratio: EnergyRatio | undefined;
 }
 
-export async function listPool(desk: CliContext, parts: INestApplicationContext): Promise<void> {
+export async function listPool(context: CliContext, parts: INestApplicationContext): Promise<void> {
   const wallets = await parts.get(PoolWallets).list();
-  const now = await chainNow(desk, parts);
+  const now = await chainNow(context, parts);
   const hours = forecast(await poolStanding(parts.get(Database), now.at));
   const human = [walletTable(wallets), '', forecastTable(hours, now.ratio)].join('\n');
-  desk.print(wallets.length === 0 ? walletTable(wallets) : human, {
+  context.print(wallets.length === 0 ? walletTable(wallets) : human, {
     wallets,
     forecast: hours.map((each) => ({
       ...each,
@@ -37,7 +37,7 @@ export async function listPool(desk: CliContext, parts: INestApplicationContext)
 }
 
 /** Rentals end by the chain's clock; without a node this machine's has to do. */
-async function chainNow(desk: CliContext, parts: INestApplicationContext): Promise<ChainNow> {
+async function chainNow(context: CliContext, parts: INestApplicationContext): Promise<ChainNow> {
   const client = parts.get(TronClient);
   try {
     const head = await client.head();
@@ -45,7 +45,7 @@ async function chainNow(desk: CliContext, parts: INestApplicationContext): Promi
     return { at: new Date(head.timestampMs), ratio };
   } catch (error) {
     if (!(error instanceof ChainUnavailableError)) throw error;
-    desk.warn('No node answers: the hours are counted by this machine’s clock.');
+    context.warn('No node answers: the hours are counted by this machine’s clock.');
     return { at: new Date(nowMs()), ratio: undefined };
   }
 }

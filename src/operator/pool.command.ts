@@ -33,12 +33,12 @@ interface AddOptions extends KeyOptions {
   readonly slots?: bigint;
 }
 
-export function addPoolCommands(program: Command, desk: CliContext): void {
+export function addPoolCommands(program: Command, context: CliContext): void {
   const pool = program.command('pool').description('the wallets whose stake is rented out');
   pool
     .command('new-key <file>')
     .description('make a hot key in a new file that nobody else can read; print its address')
-    .action((file: string) => newKey(desk, file));
+    .action((file: string) => newKey(context, file));
   addKeyOptions(
     pool
       .command('add')
@@ -50,21 +50,21 @@ export function addPoolCommands(program: Command, desk: CliContext): void {
       )
       .requiredOption('--address <address>', 'the wallet', addressArg)
       .option('--slots <n>', 'how many parts its free stake lies in (default: POOL_SLOTS_PER_WALLET)', slotsArg),
-  ).action((options: AddOptions) => add(desk, options));
+  ).action((options: AddOptions) => add(context, options));
   addKeyOptions(
     pool.command('set-key <address>').description('change a wallet’s hot key, after the same checks'),
-  ).action((address: string, options: KeyOptions) => setKey(desk, addressArg(address), options));
+  ).action((address: string, options: KeyOptions) => setKey(context, addressArg(address), options));
   pool
     .command('list')
     .description('every wallet with its stake, and what can be sold now and in the next 24 hours')
-    .action(() => desk.operate((parts) => listPool(desk, parts)));
+    .action(() => context.operate((parts) => listPool(context, parts)));
   pool
     .command('permissions <address>')
     .description('print the permission update that a wallet’s owner signs with the cold key')
     .requiredOption('--role <role>', 'pool or activation', choiceArg(WALLET_ROLES))
     .option('--key-file <path>', KEY_FILE)
     .option('--key-address <address>', 'or the hot key’s address', addressArg)
-    .action((address: string, options: PermissionsOptions) => permissions(desk, addressArg(address), options));
+    .action((address: string, options: PermissionsOptions) => permissions(context, addressArg(address), options));
   for (const [name, status] of [
     ['pause', 'paused'],
     ['resume', 'active'],
@@ -74,13 +74,13 @@ export function addPoolCommands(program: Command, desk: CliContext): void {
       .description(status === 'paused' ? 'sell nothing more from it; reclaims go on' : 'sell from it again')
       .action(async (address: string) => {
         addressArg(address);
-        const act = desk.actor(status === 'paused' ? undefined : 'resumed');
-        await desk.operate(async (parts) => {
+        const act = context.actor(status === 'paused' ? undefined : 'resumed');
+        await context.operate(async (parts) => {
           const wallets = parts.get(PoolWallets);
           await wallets.setStatus(address, status, act);
           const now = await wallets.get(address);
           const held = now.status === status ? '' : `, still: ${now.pause_reason ?? ''}`;
-          desk.print(`${address} is ${now.status}${held}.`, now);
+          context.print(`${address} is ${now.status}${held}.`, now);
         });
       });
   }
@@ -93,15 +93,15 @@ function addKeyOptions(command: Command): Command {
     .requiredOption('--permission-id <id>', 'the permission of the wallet that names the key', permissionArg);
 }
 
-async function add(desk: CliContext, options: AddOptions): Promise<void> {
+async function add(context: CliContext, options: AddOptions): Promise<void> {
   const { role, address } = options;
-  const key = await readKey(desk, options);
+  const key = await readKey(context, options);
   const permissionId = Number(options.permissionId);
-  const act = desk.actor('wallet added');
-  await desk.operate(async (parts) => {
+  const act = context.actor('wallet added');
+  await context.operate(async (parts) => {
     const slots = options.slots === undefined ? parts.get(Config).pool.slotsPerWallet : Number(options.slots);
     const { account, warning } = await parts.get(PoolWallets).add({ address, role, permissionId, key, slots }, act);
-    if (warning !== undefined) desk.warn(warning);
+    if (warning !== undefined) context.warn(warning);
     // What can be sold is known from now on, not only after a worker's next look.
     await parts.get(PoolSync).syncWallet(address);
     const human = fields([
@@ -116,7 +116,7 @@ async function add(desk: CliContext, options: AddOptions): Promise<void> {
       ['Balance', trxText(account.balanceSun)],
       ['Slots', slots],
     ]);
-    desk.print(human, {
+    context.print(human, {
       address,
       role,
       permission_id: permissionId,
@@ -130,16 +130,16 @@ async function add(desk: CliContext, options: AddOptions): Promise<void> {
   });
 }
 
-async function setKey(desk: CliContext, address: string, options: KeyOptions): Promise<void> {
-  const key = await readKey(desk, options);
+async function setKey(context: CliContext, address: string, options: KeyOptions): Promise<void> {
+  const key = await readKey(context, options);
   const permissionId = Number(options.permissionId);
-  const act = desk.actor('key changed');
-  await desk.confirm(`This makes ${key.keyAddress} the key of ${address}.`);
-  await desk.operate(async (parts) => {
+  const act = context.actor('key changed');
+  await context.confirm(`This makes ${key.keyAddress} the key of ${address}.`);
+  await context.operate(async (parts) => {
     const wallets = parts.get(PoolWallets);
     const warning = await wallets.setKey(address, permissionId, key, act);
-    if (warning !== undefined) desk.warn(warning);
-    desk.print(
+    if (warning !== undefined) context.warn(warning);
+    context.print(
       `${address} is signed for by ${key.keyAddress} from now on. ` +
         (key.privateKey === undefined
           ? 'The workers need no restart; the signer does, once its wallets file holds the key.'
@@ -149,9 +149,9 @@ async function setKey(desk: CliContext, address: string, options: KeyOptions): P
   });
 }
 
-async function permissions(desk: CliContext, address: string, options: PermissionsOptions): Promise<void> {
-  const { keyAddress } = await readKey(desk, options);
-  await desk.operate(async (parts) => {
+async function permissions(context: CliContext, address: string, options: PermissionsOptions): Promise<void> {
+  const { keyAddress } = await readKey(context, options);
+  await context.operate(async (parts) => {
     const account = await parts.get(PoolWallets).account(address);
     const { role } = options;
     const fit = account.permissions.find(
@@ -159,7 +159,7 @@ async function permissions(desk: CliContext, address: string, options: Permissio
     );
     if (fit !== undefined) {
       const human = `Nothing to sign: permission ${fit.id.toString()} (${fit.name}) is exactly what a ${role} wallet needs.`;
-      desk.print(human, { permission_id: fit.id, update: null });
+      context.print(human, { permission_id: fit.id, update: null });
       return;
     }
     const { update, permissionId, isReplacing } = planUpdate(account, role, keyAddress);
@@ -178,11 +178,11 @@ async function permissions(desk: CliContext, address: string, options: Permissio
       'Then:',
       `  npm run cli -- pool add --role ${role} --address ${address} --permission-id ${id} --key-file FILE`,
     ];
-    desk.print(human.join('\n'), { permission_id: permissionId, replaces: isReplacing, update });
+    context.print(human.join('\n'), { permission_id: permissionId, replaces: isReplacing, update });
   });
 }
 
-async function newKey(desk: CliContext, file: string): Promise<void> {
+async function newKey(context: CliContext, file: string): Promise<void> {
   // Loaded only here: it brings tronweb along, which takes half a second.
   const { addressOfKey } = await import('../chain/keys.js');
   const privateKey = randomBytes(32);
@@ -193,15 +193,15 @@ async function newKey(desk: CliContext, file: string): Promise<void> {
   } catch (error) {
     throw usageError(`The key file cannot be made: ${messageOf(error)}.`);
   }
-  desk.print(`${file} holds the key of ${keyAddress}.`, { key_file: file, key_address: keyAddress });
+  context.print(`${file} holds the key of ${keyAddress}.`, { key_file: file, key_address: keyAddress });
 }
 
-async function readKey(desk: CliContext, options: Omit<KeyOptions, 'permissionId'>): Promise<WalletKey> {
+async function readKey(context: CliContext, options: Omit<KeyOptions, 'permissionId'>): Promise<WalletKey> {
   if ((options.keyFile === undefined) === (options.keyAddress === undefined)) {
     throw usageError('Give one of --key-file PATH (- for standard input) and --key-address ADDRESS.');
   }
   if (options.keyFile === undefined) return { keyAddress: options.keyAddress ?? '', privateKey: undefined };
-  const privateKey = await readKeyFile(options.keyFile, desk.terminal.input);
+  const privateKey = await readKeyFile(options.keyFile, context.terminal.input);
   // Loaded only here: it brings tronweb along, which takes half a second.
   const { addressOfKey } = await import('../chain/keys.js');
   try {

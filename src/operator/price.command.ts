@@ -15,19 +15,19 @@ import { Prices } from '../quotes/prices.js';
 const durationArg = integerArg(1n, 31_536_000n);
 const priceArg = integerArg(1n, 1_000_000n);
 
-export function addPriceCommands(program: Command, desk: CliContext): void {
+export function addPriceCommands(program: Command, context: CliContext): void {
   const price = program.command('price').description('what a rental costs by its duration');
   price
     .command('list')
     .description('the price table')
     .action(() =>
-      desk.operate(async (parts) => {
+      context.operate(async (parts) => {
         const rows = await parts.get(Prices).list();
         const human = table(
           ['up to', 'seconds', 'sun per energy'],
           rows.map((row) => [durationText(row.durationMaxSec), row.durationMaxSec, row.sunPerEnergy]),
         );
-        desk.print(human, { prices: rows });
+        context.print(human, { prices: rows });
       }),
     );
   price
@@ -39,10 +39,10 @@ export function addPriceCommands(program: Command, desk: CliContext): void {
     .action(async (options: { durationMax: bigint; sunPerEnergy: bigint; force?: true }) => {
       const { sunPerEnergy } = options;
       const durationMaxSec = Number(options.durationMax);
-      const act = desk.actor('price changed');
+      const act = context.actor('price changed');
       const text = `rentals up to ${durationText(durationMaxSec)} for ${sunPerEnergy.toString()} sun per energy`;
-      await desk.confirm(`This sells ${text}.`);
-      await desk.operate(async (parts) => {
+      await context.confirm(`This sells ${text}.`);
+      await context.operate(async (parts) => {
         const feeSun = await burnPriceOf(parts);
         const row = { durationMaxSec, sunPerEnergy };
         const doubts = slipsIn(row, await parts.get(Prices).list(), feeSun);
@@ -50,29 +50,29 @@ export function addPriceCommands(program: Command, desk: CliContext): void {
           throw new OperatorError(`${doubts.join(' ')} Nothing was changed; add --force to set it all the same.`);
         }
         const before = await parts.get(Prices).set(durationMaxSec, sunPerEnergy, act);
-        desk.print(`Selling ${text} (before: ${before?.toString() ?? 'no row'}).`, {
+        context.print(`Selling ${text} (before: ${before?.toString() ?? 'no row'}).`, {
           duration_max_sec: durationMaxSec,
           sun_per_energy: sunPerEnergy,
           sun_per_energy_before: before ?? null,
         });
-        for (const doubt of doubts) desk.warn(doubt);
+        for (const doubt of doubts) context.warn(doubt);
         if (feeSun === undefined) {
-          desk.warn('The chain did not answer, so this price was not held against its burn price.');
+          context.warn('The chain did not answer, so this price was not held against its burn price.');
         }
       });
     });
-  addRateCommands(price, desk);
+  addRateCommands(price, context);
   price
     .command('remove')
     .description('remove a row; its durations cost what the next longer row says')
     .requiredOption('--duration-max <sec>', 'the row’s duration in seconds', durationArg)
     .action(async (options: { durationMax: bigint }) => {
       const durationMaxSec = Number(options.durationMax);
-      const act = desk.actor('price row removed');
-      await desk.confirm(`This removes the price row of ${durationText(durationMaxSec)}.`);
-      await desk.operate(async (parts) => {
+      const act = context.actor('price row removed');
+      await context.confirm(`This removes the price row of ${durationText(durationMaxSec)}.`);
+      await context.operate(async (parts) => {
         await parts.get(Prices).remove(durationMaxSec, act);
-        desk.print(`Removed the row of ${durationText(durationMaxSec)}.`, { removed: durationMaxSec });
+        context.print(`Removed the row of ${durationText(durationMaxSec)}.`, { removed: durationMaxSec });
       });
     });
 }

@@ -18,7 +18,7 @@ export class ProgressLine {
 
   readonly show = ({ check, made, of, rows }: Progress): void => {
     const isNew = check !== this.check;
-    // Of one check a log wants one line, and a person some each second.
+    // Of one check a log wants one line, and the operator some each second.
     if (!isNew && (this.terminal.isLive !== true || monotonicMs() - this.drawnMs < REDRAW_MS)) return;
     this.check = check;
     this.drawnMs = monotonicMs();

@@ -27,28 +27,28 @@ interface DoorOptions {
   readonly dailyCapOff?: boolean;
 }
 
-export function addProjectCommands(program: Command, desk: CliContext): void {
+export function addProjectCommands(program: Command, context: CliContext): void {
   const project = program.command('project').description('tenants: keys, terms, options');
-  addCreate(project, desk);
-  addReads(project, desk);
-  addFreezing(project, desk);
+  addCreate(project, context);
+  addReads(project, context);
+  addFreezing(project, context);
   project
     .command('rotate-key <merchant>')
     .description('make a new API key; the old one stops verifying within 30 s')
     .action(async (merchant: string) => {
       const id = merchantArg(merchant);
-      const act = desk.actor('key rotated');
-      await desk.confirm(`This ends the API key of ${id}: requests signed with it will be refused.`);
-      await desk.operate(async (parts) => {
+      const act = context.actor('key rotated');
+      await context.confirm(`This ends the API key of ${id}: requests signed with it will be refused.`);
+      await context.operate(async (parts) => {
         const apiKey = await parts.get(Projects).rotateKey(id, act);
-        desk.print(keyText(id, apiKey), { merchant: id, api_key: apiKey });
+        context.print(keyText(id, apiKey), { merchant: id, api_key: apiKey });
       });
     });
-  addTerms(project, desk);
-  addOptions(project, desk);
+  addTerms(project, context);
+  addOptions(project, context);
 }
 
-function addCreate(project: Command, desk: CliContext): void {
+function addCreate(project: Command, context: CliContext): void {
   project
     .command('create')
     .description('make a project; prints its Merchant ID and, once only, its API key')
@@ -60,8 +60,8 @@ function addCreate(project: Command, desk: CliContext): void {
       const name = options.name.trim();
       if (name === '' || name.length > NAME_LENGTH_MAX) throw usageError('--name takes 1 to 200 characters.');
       const terms = termsOf(options) ?? { kind: 'prepaid' };
-      const act = desk.actor('project created');
-      await desk.operate(async (parts) => {
+      const act = context.actor('project created');
+      await context.operate(async (parts) => {
         const projects = parts.get(Projects);
         const ledger = parts.get(Ledger);
         const { id, apiKey } = await projects.create(name, terms, act);
@@ -69,17 +69,17 @@ function addCreate(project: Command, desk: CliContext): void {
         const credits = options.credits ?? (0n as Credits);
         if (credits > 0n) await ledger.topUp(id, credits, `project-create:${randomUUID()}`, act);
         const view = await projects.get(id);
-        desk.print(`${projectText(view)}\n\n${keyText(id, apiKey)}`, { ...projectJson(view), api_key: apiKey });
+        context.print(`${projectText(view)}\n\n${keyText(id, apiKey)}`, { ...projectJson(view), api_key: apiKey });
       });
     });
 }
 
-function addReads(project: Command, desk: CliContext): void {
+function addReads(project: Command, context: CliContext): void {
   project
     .command('list')
     .description('every project')
     .action(() =>
-      desk.operate(async (parts) => {
+      context.operate(async (parts) => {
         const views = await parts.get(Projects).list();
         const human = table(
           ['merchant', 'name', 'state', 'terms', 'credits', 'created'],
@@ -93,7 +93,7 @@ function addReads(project: Command, desk: CliContext): void {
           ]),
           'No projects yet: `project create`.',
         );
-        desk.print(human, { projects: views.map(projectJson) });
+        context.print(human, { projects: views.map(projectJson) });
       }),
     );
   project
@@ -101,21 +101,21 @@ function addReads(project: Command, desk: CliContext): void {
     .description('one project: balance, terms, options')
     .action(async (merchant: string) => {
       const id = merchantArg(merchant);
-      await desk.operate(async (parts) => {
+      await context.operate(async (parts) => {
         const view = await parts.get(Projects).get(id);
-        desk.print(projectText(view), projectJson(view));
+        context.print(projectText(view), projectJson(view));
       });
     });
 }
 
-function addFreezing(project: Command, desk: CliContext): void {
+function addFreezing(project: Command, context: CliContext): void {
   const change = async (merchant: string, isFrozen: boolean): Promise<void> => {
     const id = merchantArg(merchant);
-    const act = desk.actor(isFrozen ? 'frozen' : 'unfrozen');
-    await desk.operate(async (parts) => {
+    const act = context.actor(isFrozen ? 'frozen' : 'unfrozen');
+    await context.operate(async (parts) => {
       await parts.get(Ledger).setFrozen(id, isFrozen, act);
       const view = await parts.get(Projects).get(id);
-      desk.print(
+      context.print(
         `${view.name} is ${isFrozen ? 'frozen: every request of it is refused' : 'active'}.`,
         projectJson(view),
       );
@@ -132,7 +132,7 @@ function addFreezing(project: Command, desk: CliContext): void {
     .action((merchant: string) => change(merchant, false));
 }
 
-function addTerms(project: Command, desk: CliContext): void {
+function addTerms(project: Command, context: CliContext): void {
   project
     .command('terms <merchant>')
     .description('change how a project pays')
@@ -148,17 +148,17 @@ function addTerms(project: Command, desk: CliContext): void {
       if (isUnlimited && options.unlimited !== true) {
         throw usageError('A postpaid project wants --debt-limit N, or --unlimited if that is what you mean.');
       }
-      const act = desk.actor('terms changed');
-      if (isUnlimited) await desk.confirm(`This lets ${id} buy without any limit.`);
-      await desk.operate(async (parts) => {
+      const act = context.actor('terms changed');
+      if (isUnlimited) await context.confirm(`This lets ${id} buy without any limit.`);
+      await context.operate(async (parts) => {
         await parts.get(Ledger).setTerms(id, terms, act);
         const view = await parts.get(Projects).get(id);
-        desk.print(`${view.name}: ${termsText(view)}.`, projectJson(view));
+        context.print(`${view.name}: ${termsText(view)}.`, projectJson(view));
       });
     });
 }
 
-function addOptions(project: Command, desk: CliContext): void {
+function addOptions(project: Command, context: CliContext): void {
   project
     .command('options <merchant>')
     .description('what a project’s door demands; without options: shows it')
@@ -185,12 +185,12 @@ function addOptions(project: Command, desk: CliContext): void {
       };
       const isDoorChanged = Object.keys(door).length > 0;
       const isCapChanged = options.dailyCapOff === true || options.dailyCap !== undefined;
-      const act = desk.actor('options changed');
-      await desk.operate(async (parts) => {
+      const act = context.actor('options changed');
+      await context.operate(async (parts) => {
         if (isDoorChanged) await parts.get(Projects).setOptions(id, door, act);
         if (isCapChanged) await parts.get(Ledger).setDailyCap(id, options.dailyCap, act);
         const view = await parts.get(Projects).get(id);
-        desk.print(projectText(view), projectJson(view));
+        context.print(projectText(view), projectJson(view));
       });
     });
 }

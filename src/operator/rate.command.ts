@@ -8,12 +8,12 @@ import { OperatorError } from '../domain/operator-error.js';
 
 const ago = (sec: number): string => `${Math.max(0, Math.round(sec)).toString()} s ago`;
 
-export function addRateCommands(price: Command, desk: CliContext): void {
+export function addRateCommands(price: Command, context: CliContext): void {
   price
     .command('rate')
     .description('the TRX/USD rate that is charged at, and the one that is held back, if any')
     .action(() =>
-      desk.operate(async (parts) => {
+      context.operate(async (parts) => {
         const rates = parts.get(HeldRates);
         const [stored, held] = [await rates.stored(), await rates.look()];
         const human = [
@@ -27,7 +27,7 @@ export function addRateCommands(price: Command, desk: CliContext): void {
                   'Confirm it with `price confirm-rate`; it is taken by itself once it has stood for an hour.',
               ]),
         ];
-        desk.print(human.join('\n'), {
+        context.print(human.join('\n'), {
           rate: stored === undefined ? null : rateText(stored.rate),
           age_sec: stored === undefined ? null : Math.round(stored.ageSec),
           held_rate: held === undefined ? null : rateText(held.rate),
@@ -39,17 +39,17 @@ export function addRateCommands(price: Command, desk: CliContext): void {
     .command('confirm-rate')
     .description('charge at the rate that is held back; all processes follow within seconds')
     .action(async () => {
-      const act = desk.actor('rate confirmed');
-      await desk.operate(async (parts) => {
+      const act = context.actor('rate confirmed');
+      await context.operate(async (parts) => {
         const rates = parts.get(HeldRates);
         const [stored, held] = [await rates.stored(), await rates.look()];
         if (held === undefined) throw new OperatorError('No rate is held back.', 1, 'NOT_FOUND');
         const before = stored === undefined ? 'none before' : `before: ${rateText(stored.rate)}`;
-        await desk.confirm(`This charges at ${rateText(held.rate)} USD per TRX (${before}).`);
+        await context.confirm(`This charges at ${rateText(held.rate)} USD per TRX (${before}).`);
         if (!(await rates.confirm(held.rate, parts.get(Config).rates.fallback, act))) {
           throw new OperatorError('Another rate is held back by now; look at it with `price rate`.');
         }
-        desk.print(`Charging at ${rateText(held.rate)} USD per TRX (${before}).`, {
+        context.print(`Charging at ${rateText(held.rate)} USD per TRX (${before}).`, {
           rate: rateText(held.rate),
           rate_before: stored === undefined ? null : rateText(stored.rate),
         });

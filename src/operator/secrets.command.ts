@@ -10,7 +10,7 @@ process in the place of MASTER_KEY. A process opens with them what it needs and 
   (umask 077; npm run -s cli -- secrets derive --for worker > worker.env)
 Under MASTER_KEY_PREVIOUS the keys before are printed too; \`keys --help\` has the steps of a rotation.`;
 
-export function addSecretsCommands(program: Command, desk: CliContext): void {
+export function addSecretsCommands(program: Command, context: CliContext): void {
   program
     .command('secrets')
     .description('the keys that single processes take in the place of MASTER_KEY')
@@ -19,7 +19,7 @@ export function addSecretsCommands(program: Command, desk: CliContext): void {
     .addOption(new Option('--for <process>', 'the process').choices(Object.keys(PURPOSES_OF)).makeOptionMandatory(true))
     .addHelpText('after', HELP)
     .action(({ for: role }: { for: Role }) => {
-      const settings = deriveSettings(desk.terminal.env, role);
-      desk.print(settings.map(({ name, value }) => `${name}=${value}`).join('\n'), { process: role, settings });
+      const settings = deriveSettings(context.terminal.env, role);
+      context.print(settings.map(({ name, value }) => `${name}=${value}`).join('\n'), { process: role, settings });
     });
 }

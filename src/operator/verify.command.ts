@@ -1,4 +1,4 @@
-/** `verify`: the proof that the books are true, on the live system, without writing anything. */
+/** `verify`: the proof that the records are true, on the live system, without writing anything. */
 import { Option, type Command } from 'commander';
 import { TronClient } from '../chain/tron.client.js';
 import { Database } from '../store/database.js';
@@ -33,12 +33,12 @@ interface ExplainOptions {
   readonly chain: boolean;
 }
 
-export function addVerifyCommands(program: Command, desk: CliContext): void {
+export function addVerifyCommands(program: Command, context: CliContext): void {
   const verify = program
     .command('verify')
-    .description('hold the books against their rules and the chain; exit code 1 when anything disagrees')
+    .description('hold the records against their rules and the chain; exit code 1 when anything disagrees')
     .option('--full', 'judge everything again, not only what is open, changed or next in turn')
-    .option('--no-chain', 'judge the books alone')
+    .option('--no-chain', 'judge the records alone')
     .option('--pairs <n>', 'delegations to read one by one at most (default 20000, then a sample)', blocksArg)
     .option('--quick', 'read delegations one by one only where a wallet’s sums disagree')
     .option(
@@ -53,8 +53,8 @@ export function addVerifyCommands(program: Command, desk: CliContext): void {
     )
     .option('--scan <n>', 'newest solid blocks to search for acts that nobody recorded (default 40)', blocksArg)
     .action((options: VerifyOptions) =>
-      desk.operate(async (parts) => {
-        const progress = new ProgressLine(desk.terminal);
+      context.operate(async (parts) => {
+        const progress = new ProgressLine(context.terminal);
         const report = await verifyRecords(parts.get(Database), {
           chain: options.chain ? parts.get(TronClient) : undefined,
           depth: options.full === true ? 'everything' : 'newer',
@@ -69,9 +69,9 @@ export function addVerifyCommands(program: Command, desk: CliContext): void {
         const unmade = options.chain ? report.unmade : [];
         const isTrue = countOf(report) === 0 && unmade.length === 0;
         const { judged: _kept, ...told } = report;
-        desk.print(reportText({ ...report, unmade }), { ok: isTrue, violations: countOf(report), ...told, unmade });
+        context.print(reportText({ ...report, unmade }), { ok: isTrue, violations: countOf(report), ...told, unmade });
         const stop = await parts.get(SalesHold).currentStop();
-        if (stop !== undefined) desk.warn(`Nothing is sold since ${timeText(stop.stoppedAt)}: ${stop.reason}.`);
+        if (stop !== undefined) context.warn(`Nothing is sold since ${timeText(stop.stoppedAt)}: ${stop.reason}.`);
         if (!isTrue) throw new OperatorError(summary({ ...report, unmade }), 1, 'NOT_TRUE');
       }),
     );
@@ -79,34 +79,34 @@ export function addVerifyCommands(program: Command, desk: CliContext): void {
     .command('explain [fingerprints...]')
     .description('take the named disagreements (or --all) as explained; sales resume when none is left')
     .option('--all', 'everything that disagrees just now')
-    .option('--no-chain', 'of the books alone, when no node answers')
-    .action((fingerprints: string[], options: ExplainOptions) => explain(desk, fingerprints, options));
+    .option('--no-chain', 'of the records alone, when no node answers')
+    .action((fingerprints: string[], options: ExplainOptions) => explain(context, fingerprints, options));
   verify
     .command('explained')
     .description('what is taken as explained, and up to which amount')
     .addOption(new Option('--limit <n>', 'how many, newest first').argParser(limitArg).default(100n, '100'))
     .action((options: { limit: bigint }) =>
-      desk.operate(async (parts) => {
+      context.operate(async (parts) => {
         const explained = await parts.get(SalesHold).explained(Number(options.limit));
         const rows = explained.map((row) => [
           ...[row.fingerprint, row.checkName, row.subject, row.amount, row.explainedAt, row.actor, row.reason],
         ]);
         const head = ['fingerprint', 'check', 'subject', 'up to', 'at', 'by', 'reason'];
-        desk.print(table(head, rows, 'Nothing is explained.'), { explained });
+        context.print(table(head, rows, 'Nothing is explained.'), { explained });
       }),
     );
   verify
     .command('withdraw <fingerprints...>')
     .description('take explanations back; what still disagrees stops sales again')
-    .action((fingerprints: string[]) => withdraw(desk, fingerprints));
+    .action((fingerprints: string[]) => withdraw(context, fingerprints));
 }
 
-async function explain(desk: CliContext, fingerprints: readonly string[], options: ExplainOptions): Promise<void> {
+async function explain(context: CliContext, fingerprints: readonly string[], options: ExplainOptions): Promise<void> {
   if (fingerprints.length > 0 === (options.all === true)) {
     throw usageError('Name disagreements by their fingerprints (`verify` shows them), or say --all.');
   }
-  const author = desk.actor();
-  await desk.operate(async (parts) => {
+  const author = context.actor();
+  await context.operate(async (parts) => {
     const hold = parts.get(SalesHold);
     const chain = options.chain ? parts.get(TronClient) : undefined;
     const report = await verifyRecords(parts.get(Database), { chain, findingsMax: EXPLAINED_MAX });
@@ -117,29 +117,31 @@ async function explain(desk: CliContext, fingerprints: readonly string[], option
     const isChosen = (finding: Finding): boolean => options.all === true || fingerprints.includes(finding.fingerprint);
     const chosen = found.filter(({ finding }) => isChosen(finding)).map(({ finding }) => finding);
     const left = found.filter(({ finding, stops }) => stops !== 'nothing' && !isChosen(finding)).length;
-    await desk.confirm(`This takes ${chosen.length.toString()} disagreements as explained, with your name and reason.`);
+    await context.confirm(
+      `This takes ${chosen.length.toString()} disagreements as explained, with your name and reason.`,
+    );
     await hold.explain(chosen, author, left === 0);
     const outcome =
-      left === 0 ? 'Sales are no longer stopped for the books.' : `${left.toString()} are left; sales stay stopped.`;
+      left === 0 ? 'Sales are no longer stopped for the records.' : `${left.toString()} are left; sales stay stopped.`;
     const human = [
       ...chosen.slice(0, ROWS_SHOWN).map(findingText),
       `${chosen.length.toString()} explained. ${outcome}`,
     ];
-    desk.print(human.join('\n'), { explained: chosen, left, resumed: left === 0 });
+    context.print(human.join('\n'), { explained: chosen, left, resumed: left === 0 });
   });
 }
 
-async function withdraw(desk: CliContext, fingerprints: readonly string[]): Promise<void> {
-  const author = desk.actor();
-  await desk.operate(async (parts) => {
-    await desk.confirm('What still disagrees stops sales again within a minute.');
+async function withdraw(context: CliContext, fingerprints: readonly string[]): Promise<void> {
+  const author = context.actor();
+  await context.operate(async (parts) => {
+    await context.confirm('What still disagrees stops sales again within a minute.');
     const gone = await parts.get(SalesHold).withdraw(fingerprints, author);
     const missing = fingerprints.filter((fingerprint) => !gone.includes(fingerprint));
     if (gone.length === 0) {
       throw new OperatorError(`Nothing is explained as ${missing.join(', ')}; \`verify explained\` lists what is.`);
     }
-    if (missing.length > 0) desk.warn(`Nothing is explained as ${missing.join(', ')}.`);
-    desk.print(`${gone.length.toString()} explanations taken back.`, { withdrawn: gone });
+    if (missing.length > 0) context.warn(`Nothing is explained as ${missing.join(', ')}.`);
+    context.print(`${gone.length.toString()} explanations taken back.`, { withdrawn: gone });
   });
 }
 

@@ -13,7 +13,7 @@ import type { PurchaseKey } from '../http/pipeline/idempotency-key.js';
 import { Log } from '../observability/logger.js';
 import { Metrics } from '../observability/metrics.js';
 import type { Credits, Energy, RateE8, Sun } from '../domain/units.js';
-import { OrderWakes } from '../queue/jobs.js';
+import { WakeUps } from '../queue/jobs.js';
 import { REFUSAL_SQLSTATE } from '../store/functions/accept-order.js';
 import { Database, isConnectionFault, isDatabaseAway, isTooSlow, sqlStateOf } from '../store/database.js';
 import { KeyCache } from './key-cache.js';
@@ -107,7 +107,7 @@ export class Acceptance {
     private readonly database: Database,
     private readonly orders: OrdersByKey,
     private readonly hints: KeyCache,
-    private readonly wakes: OrderWakes,
+    private readonly wakes: WakeUps,
     config: Config,
     metrics: Metrics,
     private readonly log: Log,

@@ -22,7 +22,7 @@ export interface OrderFilter {
   readonly limit: number;
 }
 
-export interface OrderStory {
+export interface OrderDetails {
   readonly order: Order;
   readonly legs: readonly Leg[];
   readonly transactions: readonly ChainTx[];
@@ -76,7 +76,7 @@ export class OrderHistory {
     return found;
   }
 
-  async tell(order: Order): Promise<OrderStory> {
+  async tell(order: Order): Promise<OrderDetails> {
     const orderId = order.id;
     const legs = await this.legs.find({ where: { orderId }, order: { legNo: 'ASC' } });
     const transactions = await this.transactions.find({ where: { orderId }, order: { id: 'ASC' } });

@@ -1,6 +1,6 @@
 /**
  * Ends legs whose delegation somebody else took back, in one transaction of the caller's: with the act that did it, or
- * with a person's word. Orders move on as after an undelegation of ours. Refused by the row's guard while an undelegation
+ * with the operator's word. Orders move on as after an undelegation of ours. Refused by the row's guard while an undelegation
  * of ours may live.
  */
 import type { Queryable } from '../store/database.js';

@@ -1,4 +1,4 @@
-/** Ends a leg by a person's word: what somebody else took back and the search for such acts could not account for. */
+/** Ends a leg by the operator's word: what somebody else took back and the search for such acts could not account for. */
 import { Injectable } from '@nestjs/common';
 import type { BlockHead } from '../chain/block.js';
 import { UNDELEGATE_TYPE } from '../chain/transaction-owner.js';

@@ -110,7 +110,7 @@ const SET_SLOTS = {
 };
 
 /**
- * The row's trigger makes its status of what holds it; a person's own pause stays. The wallet sells for a minute, or
+ * The row's trigger makes its status of what holds it; the operator's own pause stays. The wallet sells for a minute, or
  * three of its rounds, from when this reading began; a gap beyond that is no round but an outage, and counts no longer.
  */
 const SET_WALLET = {
@@ -277,7 +277,7 @@ export class PoolSync {
     const verdict = judgePermission(account, turn.permission_id, turn.key_address, turn.role);
     const isAllowed = verdict.kind === 'wide' && this.config.pool.allowWidePermission.includes(turn.address);
     if (verdict.kind !== 'exact' && !isAllowed) return `the wallet ${verdict.says}`;
-    // Staked bandwidth comes back by itself; without any, a person must send TRX.
+    // Staked bandwidth comes back by itself; without any, the operator must send TRX.
     const hasStaked = resources.netLimit >= TRANSACTIONS_PER_LEG * TRANSACTION_BYTES;
     const canPay = turn.role === 'pool' ? paidFor >= TRANSACTIONS_PER_LEG : account.balanceSun >= this.reserveSun;
     return hasStaked || canPay ? undefined : 'neither bandwidth nor TRX to burn for it';

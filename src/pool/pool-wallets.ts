@@ -68,7 +68,7 @@ const VIEW_COLUMNS = `w.id, w.address, w.role, w.permission_id, w.key_address,
   (SELECT coalesce(sum(s.free_transactions), 0)::bigint FROM pool_slot s WHERE s.wallet_id = w.id) AS free_transactions,
   (SELECT count(*)::integer FROM pool_slot s WHERE s.wallet_id = w.id) AS slots`;
 
-/** A new key, or a person's word that the wallet is well: it may try again at once. */
+/** A new key, or the operator's word that the wallet is well: it may try again at once. */
 const DELIVERS_AGAIN = {
   signFailures: 0,
   deaths: 0,

@@ -1,6 +1,6 @@
 /**
  * What keeps the pool from selling beyond its own state: wallets that disagree with the chain, and the stop of all
- * sales until a person has explained what was found. The only writer of sales_stop, explained_finding and of a
+ * sales until the operator has explained what was found. The only writer of sales_stop, explained_finding and of a
  * wallet's `books_fault`; the wallet row's trigger makes its status of it. Reclaims go on whatever this says.
  */
 import { Injectable } from '@nestjs/common';
@@ -21,7 +21,7 @@ export interface KeptFinding {
   readonly amountMost?: bigint;
 }
 
-/** One statement for all wallets: who is not named is no longer held for the books. */
+/** One statement for all wallets: who is not named is no longer held for the records. */
 const HOLD = `UPDATE pool_wallet w SET books_fault = v.fault
   FROM (SELECT p.id, f.fault FROM pool_wallet p LEFT JOIN unnest($1::integer[], $2::text[]) AS f(id, fault) ON f.id = p.id
          ORDER BY p.id FOR NO KEY UPDATE OF p) v
@@ -55,7 +55,7 @@ export class SalesHold {
     @InjectRepository(ExplainedFinding) private readonly findings: Repository<ExplainedFinding>,
   ) {}
 
-  /** Holds exactly these wallets for the books. Returns those whose hold changed; null = sells again, as far as this goes. */
+  /** Holds exactly these wallets for the records. Returns those whose hold changed; null = sells again, as far as this goes. */
   async holdWallets(
     faults: ReadonlyMap<number, string>,
   ): Promise<readonly { readonly address: string; readonly books_fault: string | null }[]> {
@@ -74,7 +74,7 @@ export class SalesHold {
   }
 
   /**
-   * A person has explained these findings: none of them stops anything any more. `resume` lifts the stop of all sales,
+   * The operator has explained these findings: none of them stops anything any more. `resume` lifts the stop of all sales,
    * and what wallets are held for; whatever is left unexplained holds again at the reconciler's next pass.
    */
   async explain(findings: readonly KeptFinding[], author: Author, resume: boolean): Promise<void> {

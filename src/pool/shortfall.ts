@@ -51,7 +51,7 @@ export async function shortfallOf(
     const legs = await database.query<HeldLeg>(LEGS, pair);
     const [known] = await database.query<{ height: bigint | null }>(SOLID_HEIGHT, pair);
     if (BigInt((await solidHeadOf(node)).number) < (known?.height ?? 0n)) {
-      throw new NodeError(node.name, 'unhealthy', 'its solid head is behind what the books call solid');
+      throw new NodeError(node.name, 'unhealthy', 'its solid head is behind what the records call solid');
     }
     const sun = await solidDelegationSun(node, wallet.address, receiver);
     return shortfall(legs, sun, BigInt((await solidHeadOf(node)).number));

@@ -16,7 +16,7 @@ const QUERY_LIMIT_MS = 2000;
  */
 const PENDING_MAX = { known: 256, unknown: 64 } as const;
 /** The newest projects, told when the connection is made; the ids of older ones are learnt as they call. */
-const IDS_TOLD_MAX = 100_000;
+const IDS_READ_MAX = 100_000;
 const BACKOFF_MS_MIN = 50;
 const BACKOFF_MS_MAX = 2000;
 
@@ -43,7 +43,7 @@ const PROJECT_BY_ID = {
           WHERE p.id = $1`,
 };
 
-const NEWEST_IDS = `SELECT id FROM project ORDER BY created_at DESC LIMIT ${IDS_TOLD_MAX.toString()}`;
+const NEWEST_IDS = `SELECT id FROM project ORDER BY created_at DESC LIMIT ${IDS_READ_MAX.toString()}`;
 
 /** One connection; `lose` gives it up and settles `lost`, however the other side behaves. */
 interface Link {

@@ -31,7 +31,7 @@ const WAITING_MAX = 1000;
 /** Beyond this the order is left to the sweeper. */
 const WAKE_DEADLINE_MS = 250;
 /** Wake-ups in flight at once; more are left to the sweeper, so that a hanging Redis cannot pile them up. */
-const WAKES_MAX = 50;
+const WAKE_UPS_MAX = 50;
 /**
  * At most one job per process in this time: a woken worker claims everything that is due, and a job costs Redis many
  * times what an order's own hint does (4 ms of CPU on the embedded one).
@@ -44,7 +44,7 @@ export function queuePrefix(config: Config['redis']): string {
 }
 
 @Injectable()
-export class OrderWakes implements BeforeApplicationShutdown {
+export class WakeUps implements BeforeApplicationShutdown {
   private queue: Queue<OrderDueJob> | undefined;
   private inFlight = 0;
   private pause: NodeJS.Timeout | undefined;
@@ -85,7 +85,7 @@ export class OrderWakes implements BeforeApplicationShutdown {
   }
 
   private send(orderId: bigint): void {
-    if (this.redis.status !== 'ready' || this.inFlight >= WAKES_MAX) {
+    if (this.redis.status !== 'ready' || this.inFlight >= WAKE_UPS_MAX) {
       this.failed.inc();
       return;
     }

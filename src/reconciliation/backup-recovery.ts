@@ -1,5 +1,5 @@
 /**
- * Gives the books back what a restored backup does not know: an act of our own key which stands in a solid block, and
+ * Gives the records back what a restored backup does not know: an act of our own key which stands in a solid block, and
  * for which a leg still waits, is recorded as that leg's transaction. So the order is neither delivered a second time
  * nor refunded, and a rental that was taken back is not taken back from another one of the same receiver.
  */
@@ -76,7 +76,7 @@ export class BackupRecovery {
     private readonly log: Log,
   ) {}
 
-  /** Whether the act now stands in the books, included in its block. Throws ChainUnavailableError. */
+  /** Whether the act now stands in the records, included in its block. Throws ChainUnavailableError. */
   async recall(stranger: UnrecordedAct, block: Block): Promise<boolean> {
     const { signature } = stranger;
     const parsed = parseTransaction(stranger.rawData);
@@ -90,7 +90,7 @@ export class BackupRecovery {
     await this.inclusion.apply(block, [stranger.txid], ratio);
     await this.settlement.settle(block);
     const fields = { orderId: orderId.toString(), txid: stranger.txid, block: block.number };
-    this.log.error(fields, 'a transaction that the books had lost was found on chain and recorded again');
+    this.log.error(fields, 'a transaction that the records had lost was found on chain and recorded again');
     return true;
   }
 }

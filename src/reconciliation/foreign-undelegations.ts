@@ -1,6 +1,6 @@
 /**
  * Ends the legs that undelegations by others took back: each such act is held against the open legs of its wallet and
- * receiver, and closes those that it explains to the sun. What it does not explain is left to a person.
+ * receiver, and closes those that it explains to the sun. What it does not explain is left to the operator.
  */
 import { Injectable } from '@nestjs/common';
 import { UNDELEGATE_TYPE } from '../chain/transaction-owner.js';

@@ -67,11 +67,11 @@ export class ReconcilerGauges {
     this.pool = gauge('pool_sun', 'Sun of each wallet by what it does just now.', 'wallet', 'part');
     this.paused = gauge('pool_wallet_paused', 'Whether a wallet sells nothing, for whatever reason.', 'wallet');
     this.due = gauge('oldest_due_seconds', 'How long the oldest due work has been left lying.', 'purpose');
-    this.stopped = gauge('sales_stopped', 'Whether nothing is sold until a person has explained what disagrees.');
+    this.stopped = gauge('sales_stopped', 'Whether nothing is sold until the operator has explained what disagrees.');
     this.drift = gauge('ledger_drift_credits', 'Credits by which balances and their entries differ; must be 0.');
     this.orphans = gauge('orphan_chain_tx', 'Unexplained acts of our wallets without a record; must be 0.');
     this.mismatches = gauge('delegation_mismatch', 'Receivers of whom the chain says otherwise; must be 0.');
-    this.violations = gauge('book_violations', 'Rows that break a rule of the books; must be 0.', 'check');
+    this.violations = gauge('book_violations', 'Rows that break a rule of the records; must be 0.', 'check');
     this.unmade = gauge('checks_not_made', 'Whether a check could not be made at the last pass; must be 0.', 'check');
     this.unsearched = gauge('orphan_search_blocks_left', 'Solid blocks not yet searched for orphans.');
     const passedAt = (): number => this.passedAtMs;

@@ -1,6 +1,6 @@
 /**
- * Holds the books against their rules and the chain, every minute and when a worker starts, one worker at a time; what
- * disagrees is named, counted and contained: the wallet stops selling, or everything does until a person has explained
+ * Holds the records against their rules and the chain, every minute and when a worker starts, one worker at a time; what
+ * disagrees is named, counted and contained: the wallet stops selling, or everything does until the operator has explained
  * it. Never repairs a record: it only stops sales, and has orphans taken back.
  */
 import { Injectable } from '@nestjs/common';
@@ -30,7 +30,7 @@ const FINDINGS_MAX = 10_000;
 /** Blocks of newly final transactions that a pass reads again: what a minute settles, and what it ends, twice over. */
 const BLOCKS_MAX = 60;
 /** Blocks read at once while the worker's start waits for it; later one by one, so that few are held by what delivers. */
-const FIRST_LANES = 4;
+const FIRST_CONCURRENCY = 4;
 const NAMED_MAX = 3;
 
 /** Between passes there is a turn for the search alone: while claims wait for it, or when the last one did not get to its end. */
@@ -85,7 +85,7 @@ export class Reconciler {
     try {
       const turn = { fence: row.fence, leaseSec: LEASE_SEC, scannedTo };
       const left = await this.search(turn);
-      if (row.due) await this.pass(turn, isForced ? FIRST_LANES : 1, left);
+      if (row.due) await this.pass(turn, isForced ? FIRST_CONCURRENCY : 1, left);
     } finally {
       const [ended] = await this.database.query<{ passed_at: Date | null }>(END_TURN, [row.fence, row.due]);
       if (row.due) this.figures.ended(ended?.passed_at ?? null);
@@ -120,7 +120,7 @@ export class Reconciler {
     await this.onChain('taking orphans back', () => this.orphans.takeBack());
   }
 
-  /** The books are judged also while no node answers. */
+  /** The records are judged also while no node answers. */
   private async onChain<T>(what: string, work: () => Promise<T>): Promise<T | undefined> {
     try {
       return await work();
@@ -134,10 +134,13 @@ export class Reconciler {
   private async contain(report: Report): Promise<void> {
     const stopping = report.checks.filter((check) => stopsEverything(check));
     if (stopping.length > 0) {
-      const reason = `the books are in question: ${stopping.map(nameOf).join('; ')}`;
+      const reason = `the records are in question: ${stopping.map(nameOf).join('; ')}`;
       const findings = stopping.flatMap((check) => check.findings.filter((finding) => isForAll(check, finding)));
       if (await this.hold.stopSales(reason, findings.slice(0, FINDINGS_MAX))) {
-        this.log.fatal({ reason }, 'nothing is sold until a person has explained what disagrees (`verify explain`)');
+        this.log.fatal(
+          { reason },
+          'nothing is sold until the operator has explained what disagrees (`verify explain`)',
+        );
       }
     }
     // A wallet that could not be compared just now keeps what it was held for.

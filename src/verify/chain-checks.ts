@@ -51,7 +51,7 @@ const DEFAULTS: ChainTerms = {
   onProgress: undefined,
 };
 /** Transactions asked after at once: short answers, unlike blocks. */
-const LOOK_UP_LANES = 4;
+const LOOK_UPS_AT_ONCE = 4;
 const DEAD_MAX = 500;
 
 interface Outcome {
@@ -116,7 +116,7 @@ const SOLID_BLOCKS = `SELECT block_number, block_id, string_agg(encode(txid, 'he
 const BLOCKS_OF_ALL = `${SOLID_BLOCKS} GROUP BY block_number, block_id ORDER BY block_number DESC LIMIT $1`;
 const BLOCKS_OF_ORDERS = `${SOLID_BLOCKS} AND order_id = ANY ($2::bigint[]) GROUP BY block_number, block_id ORDER BY block_number LIMIT $1`;
 
-/** Of ours in one block, as the books have it. */
+/** Of ours in one block, as the records have it. */
 interface Recorded {
   readonly txid: string;
   readonly walletId: number;
@@ -202,7 +202,7 @@ async function lookedUp(
   });
   if (block.id !== id) return { block, missing: recorded };
   const missing: Recorded[] = [];
-  await forEachConcurrently(recorded, LOOK_UP_LANES, async (each) => {
+  await forEachConcurrently(recorded, LOOK_UPS_AT_ONCE, async (each) => {
     const place = await client.pool.ask('a final transaction', (node) => solidPlaceOf(node, each.txid));
     if (place?.blockNumber !== number) missing.push(each);
   });
@@ -239,7 +239,7 @@ async function checkDead(database: Database, client: TronClient, terms: ChainTer
   );
   const findings: Finding[] = [];
   const { check, rule } = DEAD_RULE;
-  await forEachConcurrently(rows, LOOK_UP_LANES, async (row) => {
+  await forEachConcurrently(rows, LOOK_UPS_AT_ONCE, async (row) => {
     const txid = row.txid.toString('hex');
     const place = await client.pool.ask('a dead transaction', (node) => solidPlaceOf(node, txid));
     if (place === undefined) return;

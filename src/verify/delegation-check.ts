@@ -1,6 +1,6 @@
 /**
  * Rule I7: what our open legs say is delegated is what the chain says, per wallet and receiver. Held against solid
- * state, so that nothing is judged that can still fall away; what is on its way may or may not be there yet. Every
+ * state, so that nothing is judged that can still be reverted; what is on its way may or may not be there yet. Every
  * disagreement is read again, books and chain, before it is called one.
  */
 import type { WalletRow } from '../pool/shortfall.js';
@@ -13,7 +13,7 @@ import { findingOf, type CheckResult, type Finding } from './finding.js';
 import { forEachConcurrently } from '../base/concurrency.js';
 import { solidDelegatedSun, solidDelegationSun, solidReceivers } from '../chain/solid-delegations.js';
 
-/** What the books allow the chain to say of one receiver. */
+/** What the records allow the chain to say of one receiver. */
 interface Expected {
   readonly certain: bigint;
   /** Delegations and undelegations that may or may not have happened on the solid chain by now. */
@@ -43,14 +43,14 @@ const EXPECTED = `SELECT l.receive_address,
     AND ($2::text IS NULL OR l.receive_address = $2)
   GROUP BY l.receive_address`;
 
-/** New transactions have new ids, so the newest thousands hold the newest block the books call solid. */
+/** New transactions have new ids, so the newest thousands hold the newest block the records call solid. */
 const SOLID_HEIGHT = `SELECT coalesce(max(block_number), 0)::bigint AS height
   FROM (SELECT block_number, status FROM chain_tx ORDER BY id DESC LIMIT 5000) v WHERE status = 'solid'`;
 
 const CHECK = 'open-delegations';
 const RULE = 'I7';
-const PAIR_LANES = 24;
-const WALLET_LANES = 8;
+const PAIRS_AT_ONCE = 24;
+const WALLETS_AT_ONCE = 8;
 const LOOKS_MAX = 6;
 const LOOK_REST_MS = 300;
 
@@ -75,7 +75,7 @@ export class DelegationCheck {
   /** Throws ChainUnavailableError when no node can answer for a wallet. */
   async run(wallets: readonly WalletRow[]): Promise<CheckResult> {
     this.perWallet = Math.ceil(this.pairsMax / Math.max(1, wallets.length));
-    await forEachConcurrently(wallets, WALLET_LANES, (wallet) => this.checkWallet(wallet));
+    await forEachConcurrently(wallets, WALLETS_AT_ONCE, (wallet) => this.checkWallet(wallet));
     return {
       check: CHECK,
       rule: RULE,
@@ -97,14 +97,14 @@ export class DelegationCheck {
       if (this.depth === 'suspicious') return suspectsOf(expected, total, receivers, pairs);
       const odd = suspectsOf(expected, total, receivers, pairs);
       if (odd.length > 0) return odd;
-      await forEachConcurrently(sampleOf([...pairs], this.perWallet), PAIR_LANES, async (receiver) => {
+      await forEachConcurrently(sampleOf([...pairs], this.perWallet), PAIRS_AT_ONCE, async (receiver) => {
         this.read += 1;
         const onChain = await solidDelegationSun(node, wallet.address, receiver);
         if (!isWithin(expected.get(receiver) ?? NOTHING, onChain)) odd.push(receiver);
       });
       return odd;
     });
-    await forEachConcurrently(suspects, PAIR_LANES, (receiver) => this.checkPair(wallet, receiver));
+    await forEachConcurrently(suspects, PAIRS_AT_ONCE, (receiver) => this.checkPair(wallet, receiver));
   }
 
   private async checkPair(wallet: WalletRow, receiver: string): Promise<void> {
@@ -138,8 +138,8 @@ export class DelegationCheck {
 }
 
 /**
- * What the books allow the chain to say of a wallet's receivers (all, or one). Read before the chain, for a node whose
- * solid chain is at least as long as what the books call solid; throws NodeFault for one that is not.
+ * What the records allow the chain to say of a wallet's receivers (all, or one). Read before the chain, for a node whose
+ * solid chain is at least as long as what the records call solid; throws NodeFault for one that is not.
  */
 async function expectedOf(
   database: Database,
@@ -151,7 +151,7 @@ async function expectedOf(
   const rows = await database.query<ExpectedRow>(EXPECTED, [walletId, receiver]);
   const head = await solidHeadOf(node);
   if (BigInt(head.number) < (height?.height ?? 0n)) {
-    throw new NodeError(node.name, 'unhealthy', 'its solid head is behind what the books call solid');
+    throw new NodeError(node.name, 'unhealthy', 'its solid head is behind what the records call solid');
   }
   return new Map(rows.map((row) => [row.receive_address, { certain: row.certain, moving: row.moving }]));
 }
@@ -174,7 +174,7 @@ async function readPair(
   });
 }
 
-/** What is delegated beyond all that the books could know of, at least; never negative. Throws ChainUnavailableError. */
+/** What is delegated beyond all that the records could know of, at least; never negative. Throws ChainUnavailableError. */
 export async function excessSun(
   database: Database,
   client: TronClient,
@@ -193,7 +193,7 @@ function sampleOf(pairs: readonly string[], max: number): readonly string[] {
   return [...pairs.slice(start), ...pairs.slice(0, start)].slice(0, max);
 }
 
-/** The receivers to look at one by one, given a wallet's sum and list; none when both agree with the books. */
+/** The receivers to look at one by one, given a wallet's sum and list; none when both agree with the records. */
 function suspectsOf(
   expected: ReadonlyMap<string, Expected>,
   total: bigint,

@@ -1,4 +1,4 @@
-/** What the books know to be final, to ask nodes for: one that does not know it keeps no transaction history. */
+/** What the records know to be final, to ask nodes for: one that does not know it keeps no transaction history. */
 import { History } from '../chain/history.js';
 import type { Database } from '../store/database.js';
 

@@ -1,7 +1,7 @@
-/** What a check of the books is, and what it finds: rules, findings, reports. Pure; nothing here reads anything. */
+/** What a check of the records is, and what it finds: rules, findings, reports. Pure; nothing here reads anything. */
 import { createHash } from 'node:crypto';
 
-/** The rules of the books by their number, as they are reported. */
+/** The rules of the records by their number, as they are reported. */
 export type RuleId = 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I8' | 'I9' | 'I10' | 'I11' | 'I13';
 
 export type Fact = string | number | boolean | null;
@@ -12,7 +12,7 @@ export interface Finding {
   readonly rule: RuleId;
   /** What is wrong, e.g. `order 17` or `T… → T…`. */
   readonly subject: string;
-  /** The wallet whose sales must stop; absent when the books as a whole are in question. */
+  /** The wallet whose sales must stop; absent when the records as a whole are in question. */
   readonly walletId?: number;
   /** The order that it is about, where there is one. */
   readonly orderId?: bigint;
@@ -41,7 +41,7 @@ export interface CheckResult {
   readonly stops: Stops;
   /** How many rows break it; `findings` holds the first of them. */
   readonly count: number;
-  /** How many more a person has explained. */
+  /** How many more the operator has explained. */
   readonly explained?: number;
   readonly findings: readonly Finding[];
   /** What was looked at, where a check looks at a part only. */

@@ -157,7 +157,7 @@ const TIME_CHECKS: readonly OrderCheck[] = [
   {
     check: 'closed-legs',
     rule: 'I6',
-    says: 'A delegation that ended by somebody else’s act names a known act of just that amount, unless a person answers for it.',
+    says: 'A delegation that ended by somebody else’s act names a known act of just that amount, unless the operator answers for it.',
     stops: 'everything',
     text: `SELECT 'transaction ' || encode(l.closed_by_txid, 'hex') AS subject, min(l.order_id) AS of_order, l.wallet_id,
         sum(l.amount_sun)::bigint AS legs_sun, max(o.amount_sun) AS act_sun, count(*) AS legs

@@ -46,7 +46,7 @@ export const POOL_CHECKS: readonly RecordCheck[] = [
   {
     check: 'orphan-transactions',
     rule: 'I4',
-    says: 'No act of our wallets stands on chain without a record, but for those that a person has explained, or an ended order.',
+    says: 'No act of our wallets stands on chain without a record, but for those that the operator has explained, or an ended order.',
     // One made with the service's own key means that records are missing or the key is known to others: every sale stops.
     stops: 'wallet',
     text: `SELECT 'transaction ' || encode(txid, 'hex') AS subject, CASE WHEN by_own_key THEN NULL ELSE wallet_id END AS wallet_id,

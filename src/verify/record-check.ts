@@ -1,5 +1,5 @@
 /**
- * Runs checks of the books inside one snapshot. A check is one read over whole tables, or over some orders with all that
+ * Runs checks of the records inside one snapshot. A check is one read over whole tables, or over some orders with all that
  * hangs on them, whose rows are what breaks its rule: a column `subject`, a column `wallet_id` where one wallet answers for it, and the figures.
  */
 import type { Queryable } from '../store/database.js';

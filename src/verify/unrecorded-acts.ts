@@ -1,4 +1,4 @@
-/** Acts of our wallets on chain that touch what we sell and that our books do not know. */
+/** Acts of our wallets on chain that touch what we sell and that our records do not know. */
 import type { Block, SignedAct } from '../chain/block.js';
 import { signersOf } from '../chain/keys.js';
 import type { TronClient } from '../chain/tron.client.js';
@@ -90,7 +90,7 @@ export async function unrecordedActsIn(
     acts.push({ txid, rawData, signature, walletId: wallet.id, byOwnKey: signer === 'own', act });
   }
   if (acts.length === 0) return [];
-  // Recorded as sent before it is: what stands in a block and not so in the books was never ours, or they forgot it.
+  // Recorded as sent before it is: what stands in a block and not so in the records was never ours, or they forgot it.
   const known = await database.query<{ txid: Buffer }>(
     `SELECT txid FROM chain_tx WHERE txid = ANY ($1::bytea[]) AND status NOT IN ('built', 'signed', 'dropped', 'dead')
      UNION ALL SELECT txid FROM orphan_tx WHERE txid = ANY ($1::bytea[])`,

@@ -1,5 +1,5 @@
 /**
- * The proof that the books are true, as one call: the rules over the live tables in one snapshot, then the chain's own
+ * The proof that the records are true, as one call: the rules over the live tables in one snapshot, then the chain's own
  * word against it. Over everything, or over what was not judged yet and the next of what was, in turn, so that its cost
  * does not grow with history. Reads only; serves the command line, the tests, the crash and chaos programmes and the
  * reconciler.
@@ -19,7 +19,7 @@ import { checkChain, CHAIN_CHECK_NAMES, type ChainTerms } from './chain-checks.j
 
 export interface VerifyTerms
   extends Partial<RecordTerms>, Partial<Omit<ChainTerms, 'findingsMax' | 'ofOrders' | 'onProgress'>> {
-  /** The chain to hold the books against; without it the books are judged alone. */
+  /** The chain to hold the records against; without it the records are judged alone. */
   readonly chain?: TronClient | undefined;
   /** `newer`: what was not judged yet, and some of what was, in turn; everything unless said. */
   readonly depth?: 'everything' | 'newer';
@@ -57,10 +57,10 @@ const WHOLE_CHECKS: readonly RecordCheck[] = [...LEDGER_CHECKS, ...DOUBLE_CHECKS
 const CONTENTS = 'transaction-content';
 const BOOK_STEPS = WHOLE_CHECKS.length + ORDER_CHECKS.length + 1;
 
-/** Judges the books, and with `terms.chain` the chain against them. Throws only when the database is away. */
+/** Judges the records, and with `terms.chain` the chain against them. Throws only when the database is away. */
 export async function verifyRecords(database: Database, terms: VerifyTerms = {}): Promise<Report> {
   const startedMs = monotonicMs();
-  const { checks, unmade, judged, recordsMs } = await readBooks(database, terms);
+  const { checks, unmade, judged, recordsMs } = await readRecords(database, terms);
   let blocksTo: bigint | undefined;
   if (terms.chain !== undefined) {
     const fromChain = await checkChain(database, terms.chain, {
@@ -84,7 +84,7 @@ export async function verifyRecords(database: Database, terms: VerifyTerms = {})
   };
 }
 
-/** What a person has explained is counted apart. */
+/** What the operator has explained is counted apart. */
 async function withoutExplained(database: Database, checks: readonly CheckResult[]): Promise<CheckResult[]> {
   const found = checks.flatMap((check) => check.findings.map(({ fingerprint }) => fingerprint));
   if (found.length === 0) return [...checks];
@@ -110,7 +110,7 @@ interface Outcome {
   recordsMs: number;
 }
 
-async function readBooks(database: Database, terms: VerifyTerms): Promise<Outcome> {
+async function readRecords(database: Database, terms: VerifyTerms): Promise<Outcome> {
   const bookTerms = {
     settleWithinSec: terms.settleWithinSec ?? SETTLE_WITHIN_SEC,
     findingsMax: terms.findingsMax ?? FINDINGS_MAX,

@@ -1,5 +1,5 @@
 // Customers who buy while everything breaks. Each purchase has a key and is repeated until it has an answer that
-// settles it; what was answered is held against the books afterwards.
+// settles it; what was answered is held against the records afterwards.
 import { newChainAccount } from '../../src/local/chain-account.js';
 import type { Merchant, MerchantAnswer } from '../../src/local/merchant.js';
 import { sleep } from '../../src/base/clock.js';

@@ -5,7 +5,7 @@ export interface Exchanges {
   /** As RATE_SOURCE_URLS has them. */
   readonly urls: string;
   /** Wrong prices told so far. */
-  readonly liesTold: number;
+  readonly liesSent: number;
   collude(isOn: boolean): void;
   close(): Promise<void>;
 }
@@ -46,7 +46,7 @@ export async function openExchanges(): Promise<Exchanges> {
   }
   return {
     urls: urls.join(','),
-    get liesTold() {
+    get liesSent() {
       return lies;
     },
     collude: (isOn) => {

@@ -1,4 +1,4 @@
-// Plants bugs, one at a time, in a copy of the build, and plays rounds until the books or the customers show it, or runs
+// Plants bugs, one at a time, in a copy of the build, and plays rounds until the records or the customers show it, or runs
 // the test that must show it. What is not patched is hunted as well, and must show nothing: a hunt that catches a correct
 // build is worth nothing.
 import { rm } from 'node:fs/promises';

@@ -103,7 +103,7 @@ async function run(settings: Settings, alone?: readonly string[]): Promise<numbe
         count(totals, outcome);
         for (const violation of outcome.violations) write('VIOLATION', violation);
         const hasFailed = outcome.violations.length > 0;
-        // What is wrong with the books stays wrong, and a service that sees it stops selling: the next round begins anew.
+        // What is wrong with the records stays wrong, and a service that sees it stops selling: the next round begins anew.
         if (hasFailed) {
           await arena.close();
           arena = undefined;
@@ -120,10 +120,10 @@ async function run(settings: Settings, alone?: readonly string[]): Promise<numbe
   } finally {
     await build.remove();
   }
-  const quiet = tellTotals(totals);
+  const quiet = writeTotals(totals);
   // An owner who takes a rental back ends it early.
   const excused = (totals.fired.get('an owner’s hand') ?? 0) > 0 ? ['early_reclaims_total'] : [];
-  const unseen = tellMetrics(metrics.verdict(totals.failed === 0, new Set(excused)));
+  const unseen = writeMetrics(metrics.verdict(totals.failed === 0, new Set(excused)));
   const tookSec = ((performance.now() - startedAt) / 1000).toFixed(0);
   console.log(`${played.toString()} rounds in ${tookSec} s, ${totals.failed.toString()} with violations`);
   return totals.failed === 0 && quiet === 0 && unseen === 0 ? 0 : 1;
@@ -193,7 +193,7 @@ function tell(round: number, outcome: RoundOutcome, tookMs: number): void {
 }
 
 /** Prints what fired; returns how many planned faults never did. */
-function tellTotals(totals: Totals): number {
+function writeTotals(totals: Totals): number {
   console.log('\nfault                            planned    fired');
   for (const [name, planned] of [...totals.planned].sort()) {
     const fired = totals.fired.get(name) ?? 0;
@@ -209,7 +209,7 @@ function tellTotals(totals: Totals): number {
 }
 
 /** Prints which metrics of the table were seen; returns how many faults there are. */
-function tellMetrics({ documented, seen, faults, silent }: MetricsVerdict): number {
+function writeMetrics({ documented, seen, faults, silent }: MetricsVerdict): number {
   console.log(`\nmetrics of docs/metrics.md seen with values: ${seen.toString()} of ${documented.toString()}`);
   if (silent.length > 0) console.log(`there, without a value yet: ${silent.join(', ')}`);
   for (const fault of faults) console.log(`METRIC ${fault}`);

@@ -27,11 +27,11 @@ export interface PlantedBug {
 /**
  * Where a bug is hunted. `alone`: nothing goes wrong but what is dealt first, in every round and for most of it.
  * `still pool`: alone too, rentals are long, and wallets are read from the chain so rarely that nothing covers up for
- * the books of capacity.
+ * the records of capacity.
  */
 export type Ground = 'plain' | 'alone' | 'still pool';
 
-export const OUTBOUND = 'fulfilment/send/transaction-sender.ts';
+export const SENDER = 'fulfilment/send/transaction-sender.ts';
 export const LOG = 'fulfilment/send/transaction-log.ts';
 export const WORK = 'fulfilment/loop/order-claims.ts';
 export const PROOF = 'fulfilment/send/proof.ts';

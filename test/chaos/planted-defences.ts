@@ -1,13 +1,13 @@
 // Bugs that take out a defence: against strangers on the chain, nodes that are wrong, exchanges, wallets that cannot
 // deliver, acts of others, locks of others. Each must be missed by the test that showed why it is there.
-import { one, OUTBOUND, POOL_SYNC, SCHEMA, type NamedTest, type PlantedBug } from './planted-bug.js';
+import { one, SENDER, POOL_SYNC, SCHEMA, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const inTest =
   (file: string) =>
   (title: string): NamedTest => ({ file, title });
 const integration = (name: string): ((title: string) => NamedTest) => inTest(`integration/${name}.test.ts`);
 
-const AGAINST_STRANGERS: readonly PlantedBug[] = [
+const AGAINST_FOREIGN: readonly PlantedBug[] = [
   {
     name: 'digits inside a text are taken for a number',
     changes: one(
@@ -91,7 +91,7 @@ const AGAINST_NODES: readonly PlantedBug[] = [
   {
     name: 'a sending that reached nobody counts',
     changes: one(
-      OUTBOUND,
+      SENDER,
       'await this.log.recordBroadcasts(records, { unheard });',
       'await this.log.recordBroadcasts(records, {});',
     ),
@@ -236,7 +236,7 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
   {
     name: 'a refused signature pauses nothing',
     changes: one(
-      OUTBOUND,
+      SENDER,
       'for (const [walletId, message] of byWallet) await this.health.refused(walletId, message);',
       '',
     ),
@@ -359,7 +359,7 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
 ];
 
 export const PLANTED_DEFENCES: readonly PlantedBug[] = [
-  ...AGAINST_STRANGERS,
+  ...AGAINST_FOREIGN,
   ...AGAINST_NODES,
   ...OF_MONEY,
   ...OF_KEYS_AND_OTHERS,

@@ -55,7 +55,7 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
       'blockId === block.id && tx.block_at.getTime() === block.timestampMs',
       'blockId === block.id',
     ),
-    test: guard('wants the block’s own time in the books'),
+    test: guard('wants the block’s own time in the records'),
   },
   {
     name: 'settled whatever the block’s id',
@@ -64,7 +64,7 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
       'blockId === block.id && tx.block_at.getTime() === block.timestampMs',
       'tx.block_at.getTime() === block.timestampMs',
     ),
-    test: guard('wants the block’s own id in the books'),
+    test: guard('wants the block’s own id in the records'),
   },
   {
     name: 'a proof reads blocks that do not link',

@@ -1,6 +1,6 @@
 // Bugs in what is sent to the chain and what is believed of it.
 import {
-  OUTBOUND,
+  SENDER,
   WORK,
   PROOF,
   FULFILLER,
@@ -18,7 +18,7 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
   {
     name: 'sent before it is recorded as sent',
     changes: one(
-      OUTBOUND,
+      SENDER,
       'const marked = await this.log.recordSending(',
       'await this.broadcaster.send(sendable, false);\n        await new Promise((r) => setTimeout(r, 400));\n        const marked = await this.log.recordSending(',
     ),
@@ -28,7 +28,7 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
   {
     name: 'sent before anything is recorded',
     changes: one(
-      OUTBOUND,
+      SENDER,
       'const ids = await this.log.recordBuilt(built.map(({ record }) => record));',
       `for (const { step, record } of built) {
             const signature = await this.signer.sign(step.leg.walletAddress, record.rawData);
@@ -58,7 +58,7 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
   {
     name: 'a refusal taken as death',
     changes: one(
-      OUTBOUND,
+      SENDER,
       'await this.log.recordBroadcasts(records, { unheard });',
       `await this.log.recordBroadcasts(records, { unheard });
         const refused = new Set(records.filter((r) => r.answer !== 'SUCCESS').map((r) => r.txId));
@@ -69,7 +69,7 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
   {
     name: 'a time-out taken as death',
     changes: one(
-      OUTBOUND,
+      SENDER,
       'await this.log.recordBroadcasts(records, { unheard });',
       `await this.log.recordBroadcasts(records, { unheard });
         const silent = new Set(records.filter((r) => r.answer.startsWith('NO_ANSWER')).map((r) => r.txId));
@@ -80,7 +80,7 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
   {
     name: 'DUP taken as success',
     changes: one(
-      OUTBOUND,
+      SENDER,
       'await this.log.recordBroadcasts(records, { unheard });',
       `await this.log.recordBroadcasts(records, { unheard });
         const dup = records.filter((r) => r.answer === 'DUP_TRANSACTION_ERROR').map((r) => r.txId);
@@ -158,7 +158,7 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
   {
     name: 'more taken back than the leg',
     changes: one(
-      OUTBOUND,
+      SENDER,
       `type: 'undelegate', ...parties, amountSun: leg.amountSun`,
       `type: 'undelegate', ...parties, amountSun: leg.amountSun * 2n`,
     ),
@@ -166,7 +166,7 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
   {
     name: 'less taken back than the leg',
     changes: one(
-      OUTBOUND,
+      SENDER,
       `type: 'undelegate', ...parties, amountSun: leg.amountSun`,
       `type: 'undelegate', ...parties, amountSun: leg.amountSun - 1000000n`,
     ),
@@ -174,7 +174,7 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
   {
     name: 'half of it delegated',
     changes: one(
-      OUTBOUND,
+      SENDER,
       `type: 'delegate', ...parties, amountSun: leg.amountSun`,
       `type: 'delegate', ...parties, amountSun: leg.amountSun / 2n`,
     ),
@@ -182,7 +182,7 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
   {
     name: 'all is taken back instead of the leg’s amount',
     changes: one(
-      OUTBOUND,
+      SENDER,
       'const built = builds.flatMap(',
       `for (const step of builds) if (step.purpose === 'reclaim') step.leg = { ...step.leg,
             amountSun: (await this.log.database.query({ name: 'all_of_it', text: \`SELECT sum(amount_sun)::bigint AS sun FROM leg
@@ -194,7 +194,7 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
     name: 'no salt',
     changes: [
       {
-        file: OUTBOUND,
+        file: SENDER,
         find: 'timestampMs: view.head.timestampMs + Number(leg.id % SALT_RANGE)',
         put: 'timestampMs: view.head.timestampMs',
       },

@@ -7,14 +7,14 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import { PLANTED_DEFENCES } from './planted-defences.js';
-import { PLANTED_IN_BOOKS } from './planted-in-books.js';
+import { PLANTED_IN_RECORDS } from './planted-in-records.js';
 import { PLANTED_IN_TESTS } from './planted-in-tests.js';
 import { PLANTED_ON_CHAIN } from './planted-on-chain.js';
 import { SCHEMA, type PlantedBug } from './planted-bug.js';
 
 export const PLANTED: readonly PlantedBug[] = [
   ...PLANTED_ON_CHAIN,
-  ...PLANTED_IN_BOOKS,
+  ...PLANTED_IN_RECORDS,
   ...PLANTED_IN_TESTS,
   ...PLANTED_DEFENCES,
 ];

@@ -1,4 +1,4 @@
-// One round: what the plan says is done while customers buy, then everything is healed, and the books are judged by
+// One round: what the plan says is done while customers buy, then everything is healed, and the records are judged by
 // the same rules as in production, with the chain as witness.
 import { setMaxListeners } from 'node:events';
 import { sleep } from '../../src/base/clock.js';
@@ -12,8 +12,8 @@ import type { Arena } from './arena.js';
 import { Customers } from './customers.js';
 import { TRUE_PRICE } from './exchanges.js';
 import type { MetricsWatch } from './metrics.js';
-import { DOINGS, QUIET_MS, START_LIMIT_MS } from './doings.js';
-import { resumeWallets } from './people.js';
+import { FAULTS, QUIET_MS, START_LIMIT_MS } from './faults.js';
+import { resumeWallets } from './outsiders.js';
 import { isNodeFault, type FaultName, type PlannedFault } from './plan.js';
 
 export interface RoundOptions {
@@ -23,7 +23,7 @@ export interface RoundOptions {
   readonly lengthMs: number;
   /** How long after healing every order must be over. */
   readonly healLimitMs: number;
-  /** Looks at the books while things go wrong too, and ends with the first violation. */
+  /** Looks at the records while things go wrong too, and ends with the first violation. */
   readonly hunt?: { readonly judgesCapacity: boolean };
   /** Reads what every process tells of itself, again and again. */
   readonly metrics?: MetricsWatch;
@@ -141,7 +141,7 @@ class Round {
     await Promise.all(this.arena.adminPorts.map(({ role, port }) => metrics.look(role, port)));
   }
 
-  /** Looks at the books every other second until something is wrong with them, or the time is up. */
+  /** Looks at the records every other second until something is wrong with them, or the time is up. */
   private async watch(judgesCapacity: boolean): Promise<void> {
     const endsAt = performance.now() + this.options.lengthMs;
     const database = this.arena.parts.get(Database);
@@ -201,7 +201,7 @@ class Round {
     try {
       times = isNodeFault(fault.name)
         ? await this.misbehave(fault, lastsMs)
-        : await DOINGS[fault.name](this.arena, fault, lastsMs, this.over.signal);
+        : await FAULTS[fault.name](this.arena, fault, lastsMs, this.over.signal);
     } catch (error) {
       log('chaos', `${fault.name} failed: ${String(error)}`);
       this.violations.push(`the fault could not be made: ${fault.name}: ${String(error)}`);
@@ -356,7 +356,7 @@ class Round {
     for (const { project, balance } of rows) this.violations.push(`I8 project ${project} stands at ${balance} credits`);
   }
 
-  /** Where and when the books say something happened, against the chain's own blocks: by them nothing ended early. */
+  /** Where and when the records say something happened, against the chain's own blocks: by them nothing ended early. */
   private async checkBlocks(): Promise<void> {
     const { rows } = await this.arena.sql.query<{ number: number; id: string; ms: string }>(
       `SELECT DISTINCT t.block_number::int AS number, encode(t.block_id, 'hex') AS id,
@@ -368,7 +368,7 @@ class Round {
       const block = await this.arena.block(number);
       if (block.id === id && block.timestampMs === Number(ms)) continue;
       this.violations.push(
-        `I6 block ${number.toString()} is ${id} of ${ms} in the books, ${block.id} of ${block.timestampMs.toString()} on chain`,
+        `I6 block ${number.toString()} is ${id} of ${ms} in the records, ${block.id} of ${block.timestampMs.toString()} on chain`,
       );
     }
   }
@@ -382,7 +382,7 @@ class Round {
     for (const { key, rate } of rows) this.violations.push(`I8 order ${key} was sold at a rate of ${rate}`);
   }
 
-  /** Explains what is known of the books as they are, as a person would. */
+  /** Explains what is known of the records as they are, as the operator would. */
   private async explainKnown(): Promise<void> {
     const { handTxids, lostTxids, parts } = this.arena;
     if (handTxids.size + lostTxids.size === 0) return;

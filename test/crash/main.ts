@@ -32,7 +32,7 @@ export async function main(args: readonly string[]): Promise<number> {
     times: Number(values.times),
     finishLimitMs: FINISH_LIMIT_MS,
     onLine: (name, line) => {
-      // What the workers' own look at the books finds in mid-flight, on a chain twenty times too fast, is judged here.
+      // What the workers' own look at the records finds in mid-flight, on a chain twenty times too fast, is judged here.
       if (/"level":"(error|fatal)"/.test(line) && !line.includes('"rule":'))
         console.log(`${name}: ${line.slice(0, 2000)}`);
     },

@@ -1,4 +1,4 @@
-// Kills a process at every named point and holds the books to their rules after each death; at the end every order
+// Kills a process at every named point and holds the records to their rules after each death; at the end every order
 // is over and the chain agrees.
 import { CRASH_POINTS, type CrashPoint } from '../../src/base/crash-point.js';
 import { forEachConcurrently } from '../../src/base/concurrency.js';

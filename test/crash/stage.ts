@@ -189,7 +189,7 @@ export class Stage {
     return code === KILLED ? 'killed' : 'lived';
   }
 
-  /** Holds the books to their rules; `settled` also demands that every order is over and asks the chain. */
+  /** Holds the records to their rules; `settled` also demands that every order is over and asks the chain. */
   async check(when: string, settled = false): Promise<void> {
     await this.resumeWallets();
     const chain = settled ? { chain: this.parts.get(TronClient, { strict: false }), settleWithinSec: 0 } : {};
@@ -265,7 +265,7 @@ export class Stage {
     if (at >= 0) this.world.processes.splice(at, 1);
   }
 
-  /** As a person does who knows why their transactions died: all wallets sell again. */
+  /** As the operator does who knows why their transactions died: all wallets sell again. */
   private async resumeWallets(): Promise<void> {
     const rows = await this.database.query<{ address: string }>(
       `SELECT address FROM pool_wallet WHERE delivery_fault IS NOT NULL`,

@@ -2,7 +2,7 @@
 // printing the input that shows it.
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
-import { openDoor } from '../door.js';
+import { openPipeline } from '../pipeline.js';
 import { createTestDatabase } from '../setup/database.js';
 import { createTestRedis } from '../setup/redis.js';
 import { startServices, stopServices } from '../setup/services.js';
@@ -41,7 +41,7 @@ export async function main(): Promise<void> {
   try {
     const database = await createTestDatabase();
     const redis = await createTestRedis();
-    const door = await openDoor(database.url, { ...SERVER_LIMITS, REDIS_URL: redis.url, LOG_LEVEL: 'silent' });
+    const door = await openPipeline(database.url, { ...SERVER_LIMITS, REDIS_URL: redis.url, LOG_LEVEL: 'silent' });
     try {
       const customer = await door.customer('fuzz');
       await report('raw HTTP frames', runs, () => checkFrames(customer, runs, seed));

@@ -1,5 +1,5 @@
 // An old backup put back: what was sold since is on chain but in no book. The reconciler says so, and nothing is sold
-// until a person has looked. The backup is a copy of a cleanly stopped server's files.
+// until the operator has looked. The backup is a copy of a cleanly stopped server's files.
 import { execFile } from 'node:child_process';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';

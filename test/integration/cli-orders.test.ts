@@ -1,4 +1,4 @@
-// Orders seen from the operator's desk while a whole service runs: told, pushed, delivered with either signer, taken
+// Orders seen from the operator's context while a whole service runs: told, pushed, delivered with either signer, taken
 // back; and the rotation of the master key under load.
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';

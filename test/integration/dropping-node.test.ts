@@ -3,7 +3,7 @@ import 'reflect-metadata';
 import { until } from '../../src/local/wait.js';
 import { Stage } from '../crash/stage.js';
 import { openFaultyNode, type FaultyNode } from '../faulty-node.js';
-import { Desk } from '../fulfilment-desk.js';
+import { OrderProbe } from '../order-probe.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { createTestRedis, type TestRedis } from '../setup/redis.js';
 import { asRole } from '../setup/roles.js';
@@ -45,10 +45,10 @@ it(
     full.fail({ kind: 'drops', every: 5 });
     solid.fail({ kind: 'drops', every: 5 });
     await stage.world.startWorker({ TRON_FULL_NODE_URLS: full.url, TRON_SOLIDITY_NODE_URLS: solid.url });
-    const desk = new Desk(stage);
+    const probe = new OrderProbe(stage);
     const receivers = stage.world.accounts.map(({ address }) => address);
     const keys = await Promise.all(
-      Array.from({ length: ORDERS }, (_, index) => desk.rent(receivers[index % receivers.length]!, 32_000, 3600)),
+      Array.from({ length: ORDERS }, (_, index) => probe.rent(receivers[index % receivers.length]!, 32_000, 3600)),
     );
     const counts = async (): Promise<Record<string, number>> => {
       const rows = await stage.database.query<{ status: string; count: number }>(
@@ -66,7 +66,7 @@ it(
       'every order being over one way or the other',
     );
     expect(await counts()).toEqual({ delivered: ORDERS });
-    // Whatever was tried stands in the books, also where no answer came back.
+    // Whatever was tried stands in the records, also where no answer came back.
     const silent = await stage.database.query(
       'SELECT id FROM chain_tx t WHERE sends > 0 AND NOT EXISTS (SELECT FROM broadcast b WHERE b.chain_tx_id = t.id)',
     );

@@ -1,4 +1,4 @@
-// What a person has explained: the same disagreement, however its figures move, up to the amount that was explained.
+// What the operator has explained: the same disagreement, however its figures move, up to the amount that was explained.
 import { ReconcileWorld } from '../reconcile-world.js';
 
 let world: ReconcileWorld;

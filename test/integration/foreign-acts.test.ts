@@ -69,7 +69,7 @@ async function twoRentals(hand: Hand): Promise<{ short: string; long: string; su
 const taken: bigint[] = [];
 const operationOf = (sun: bigint) => ({ receiver_address: receiver, balance: Number(sun), resource: 'ENERGY' });
 
-async function takeBackByHand(sun: bigint): Promise<string> {
+async function reclaimByHand(sun: bigint): Promise<string> {
   taken.push(sun);
   return actAs(devnet.fullUrl, pool, 'undelegateresource', operationOf(sun));
 }
@@ -86,7 +86,7 @@ describe('what somebody else took back', () => {
     const other = (await standing()) - sun;
     await mine(20 - blocksBetween);
     await hand.look();
-    await takeBackByHand(sun);
+    await reclaimByHand(sun);
     await mine(1);
     await hand.look();
     if (blocksBetween > 0) await mine(blocksBetween);
@@ -103,7 +103,7 @@ describe('what somebody else took back', () => {
   it('is not taken from another order by a worker that has just begun and read no blocks yet', async () => {
     const { short, sun } = await twoRentals(await Hand.open());
     const other = (await standing()) - sun;
-    await takeBackByHand(sun);
+    await reclaimByHand(sun);
     await mine(22);
     const fresh = await Hand.open();
     await fresh.look();
@@ -128,7 +128,7 @@ describe('what somebody else took back', () => {
     await expect(hand.end()).rejects.toThrow('died');
     sending.mockRestore();
     expect(await statusesOf(short, 'reclaim')).toEqual(['signed']);
-    await takeBackByHand(sun);
+    await reclaimByHand(sun);
     await mine(1);
     await hand.look();
     await hand.advance();
@@ -146,7 +146,7 @@ describe('what somebody else took back', () => {
     await hand.end();
     full.rest();
     expect(await statusesOf(short, 'reclaim')).toEqual(['sending']);
-    await takeBackByHand(sun);
+    await reclaimByHand(sun);
     await mine(1);
     // After a broken connection the node is left alone for a moment.
     await until(

@@ -68,7 +68,7 @@ const isEnded = (order: Rental) => async () => 'ended_early_by' in (await answer
 
 it('a rental that the wallet’s owner took back ends with that act, its sibling goes on, and the wallet sells again', async () => {
   const [short, long] = await siblings();
-  const txid = await world.takeBackBehindOurBack(short.wallet, short.receiver, short.sun);
+  const txid = await world.undelegateForeign(short.wallet, short.receiver, short.sun);
   await passUntil('the act being held against the rental', isEnded(short));
   const ended = await answerOf(short);
   expect(ended).toMatchObject({ status: 'delivered', settled: true, ended_early_by: txid, needs_attention: false });
@@ -85,16 +85,16 @@ it('a rental that the wallet’s owner took back ends with that act, its sibling
 
 it('one act that took all of a receiver ends all its rentals', async () => {
   const [short, long] = await siblings();
-  const txid = await world.takeBackBehindOurBack(short.wallet, short.receiver, short.sun + long.sun);
+  const txid = await world.undelegateForeign(short.wallet, short.receiver, short.sun + long.sun);
   await passUntil('the act being held against the rentals', isEnded(long));
   for (const order of [short, long]) expect(await answerOf(order)).toMatchObject({ ended_early_by: txid });
   await world.syncAll();
   expect(namesOf(await world.verify())).toEqual([]);
 });
 
-it('an act with the service’s own key from elsewhere ends the rental, and stops every sale until a person explains it', async () => {
+it('an act with the service’s own key from elsewhere ends the rental, and stops every sale until the operator explains it', async () => {
   const [short] = await siblings();
-  const txid = await world.takeBackBehindOurBack(short.wallet, short.receiver, short.sun, true);
+  const txid = await world.undelegateForeign(short.wallet, short.receiver, short.sun, true);
   await passUntil('the act being held against the rental', isEnded(short));
   expect(await answerOf(short)).toMatchObject({ ended_early_by: txid });
   await world.pass();
@@ -119,7 +119,7 @@ it('an act waits for an undelegation of ours that is on its way, and ends the re
   let txid: string;
   try {
     await until(isSending, 20_000, 'the reclaim being sent');
-    txid = await world.takeBackBehindOurBack(order.wallet, order.receiver, order.sun);
+    txid = await world.undelegateForeign(order.wallet, order.receiver, order.sun);
     await world.pass();
     expect(await answerOf(order)).not.toHaveProperty('ended_early_by');
   } finally {
@@ -154,7 +154,7 @@ it('an act is held against the rental it took although a newer one of as much is
       return (await until(lock, 20_000, 'the next delegation')) === 'held' ? true : undefined;
     };
     await until(isHeld, 20_000, 'a delegation that is not final yet');
-    const txid = await world.takeBackBehindOurBack(order.wallet, receiver, order.sun);
+    const txid = await world.undelegateForeign(order.wallet, receiver, order.sun);
     await world.pass();
     await world.pass();
     await client.query('COMMIT');
@@ -165,7 +165,7 @@ it('an act is held against the rental it took although a newer one of as much is
   expect(namesOf(await world.verify())).toEqual([]);
 });
 
-it('what no act explains is ended by a person alone, and only while the chain shows it missing', async () => {
+it('what no act explains is ended by the operator alone, and only while the chain shows it missing', async () => {
   const [short, long] = await siblings();
   const close = (order: Rental, ...more: string[]) =>
     world.cli('orders', 'close-leg', order.id.toString(), '--yes', '--reason', 'sold twice by hand', ...more);
@@ -173,7 +173,7 @@ it('what no act explains is ended by a person alone, and only while the chain sh
   expect(refused.code).toBe(1);
   expect(refused.err).toMatch(/still shows everything delegated/);
   // More than the one and less than both: nobody can say whose it was.
-  const txid = await world.takeBackBehindOurBack(short.wallet, short.receiver, short.sun + 1_000_000_000);
+  const txid = await world.undelegateForeign(short.wallet, short.receiver, short.sun + 1_000_000_000);
   await world.pass();
   await world.pass();
   expect(await answerOf(short)).not.toHaveProperty('ended_early_by');

@@ -162,7 +162,7 @@ describe('a reverted block', () => {
 });
 
 describe('settling', () => {
-  it('wants the block’s own time in the books', async () => {
+  it('wants the block’s own time in the records', async () => {
     const hand = await Hand.open();
     const key = await sentOrder(hand);
     await mine();
@@ -188,7 +188,7 @@ describe('settling', () => {
     expect(await blockAt()).toBe(real);
   });
 
-  it('wants the block’s own id in the books', async () => {
+  it('wants the block’s own id in the records', async () => {
     const hand = await Hand.open();
     const key = await sentOrder(hand);
     await mine();
@@ -320,7 +320,7 @@ describe('the database', () => {
 
 describe('an act behind our back', () => {
   const NO_GRACE = { POOL_ORPHAN_GRACE_SEC: '0' };
-  /** By the service's own key, as the service itself would write it: nothing but the books tells it from ours. */
+  /** By the service's own key, as the service itself would write it: nothing but the records tells it from ours. */
   const act = async (type: 'delegate' | 'undelegate', amountSun: bigint, receiver: string): Promise<string> => {
     const ask = async (path: string, body: object): Promise<Record<string, unknown>> => {
       const answer = await fetch(`${devnet.fullUrl}/wallet/${path}`, { method: 'POST', body: JSON.stringify(body) });

@@ -3,7 +3,7 @@ import 'reflect-metadata';
 import { newChainAccount } from '../../src/local/chain-account.js';
 import { until } from '../../src/local/wait.js';
 import { Stage } from '../crash/stage.js';
-import { Desk, legsOf, sunOf } from '../fulfilment-desk.js';
+import { OrderProbe, legsOf, sunOf } from '../order-probe.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { createTestRedis, withRedis, type TestRedis } from '../setup/redis.js';
 import { asRole } from '../setup/roles.js';
@@ -16,7 +16,7 @@ const START_LIMIT_MS = 90_000;
 let store: TestDatabase;
 let redis: TestRedis;
 let stage: Stage;
-let desk: Desk;
+let probe: OrderProbe;
 let worker: Awaited<ReturnType<Stage['world']['startWorker']>>;
 
 const receiver = (index: number): string => stage.world.accounts[index]!.address;
@@ -31,7 +31,7 @@ beforeAll(async () => {
     solidLag: 8,
     walletsTrx: [100_000, 100_000, 100_000],
   });
-  desk = new Desk(stage);
+  probe = new OrderProbe(stage);
   worker = await stage.world.startWorker();
 }, START_LIMIT_MS);
 
@@ -81,110 +81,110 @@ async function newReceiver(): Promise<string> {
 
 describe('a rental', () => {
   it('brings at least what was sold, ends by the chain’s clock and is taken back', async () => {
-    const before = await desk.stage.world.wallet.energyOf(receiver(0));
-    const key = await desk.rent(receiver(0), 50_000);
-    const order = await desk.delivered(key);
-    const after = await desk.stage.world.wallet.energyOf(receiver(0));
+    const before = await probe.stage.world.wallet.energyOf(receiver(0));
+    const key = await probe.rent(receiver(0), 50_000);
+    const order = await probe.delivered(key);
+    const after = await probe.stage.world.wallet.energyOf(receiver(0));
     expect(after.limit - before.limit).toBeGreaterThanOrEqual(50_000);
     expect(order.delivered_energy).toBeGreaterThanOrEqual(50_000);
     expect(Date.parse(order.ends_at!) - Date.parse(order.delivered_at!)).toBe(60_000);
-    await desk.settled(key);
-    const ended = await desk.reclaimed(key);
+    await probe.settled(key);
+    const ended = await probe.reclaimed(key);
     expect(Date.parse(ended.reclaimed_at!)).toBeGreaterThanOrEqual(Date.parse(ended.ends_at!));
-    expect(await desk.delegatedSun(receiver(0))).toBe(0);
-    expect((await desk.transactions(key)).map((tx) => `${tx.purpose}#${tx.attempt.toString()}`)).toEqual([
+    expect(await probe.delegatedSun(receiver(0))).toBe(0);
+    expect((await probe.transactions(key)).map((tx) => `${tx.purpose}#${tx.attempt.toString()}`)).toEqual([
       'delegate#1',
       'reclaim#1',
     ]);
   });
 
   it('larger than any wallet comes from several, whole, and goes back to each', async () => {
-    const key = await desk.rent(receiver(1), LARGE);
-    const order = await desk.delivered(key);
+    const key = await probe.rent(receiver(1), LARGE);
+    const order = await probe.delivered(key);
     expect(new Set(order.delegations.map((leg) => leg.owner_address)).size).toBeGreaterThan(1);
     expect(order.delivered_energy).toBeGreaterThanOrEqual(LARGE);
-    expect(await desk.delegatedSun(receiver(1))).toBe(sunOf(order));
-    await desk.reclaimed(key);
-    expect(await desk.delegatedSun(receiver(1))).toBe(0);
+    expect(await probe.delegatedSun(receiver(1))).toBe(sunOf(order));
+    await probe.reclaimed(key);
+    expect(await probe.delegatedSun(receiver(1))).toBe(0);
   });
 
   it('is left alone while it waits for solid blocks, after its delivery and after its end', async () => {
     await stage.control('node', { solidLag: 40 });
     onTestEnd.push(() => stage.control('node', { solidLag: 8 }));
-    const key = await desk.rent(receiver(1), 40_000, 600);
-    await desk.delivered(key);
-    const delivered = await desk.rest(key);
+    const key = await probe.rent(receiver(1), 40_000, 600);
+    await probe.delivered(key);
+    const delivered = await probe.rest(key);
     expect(delivered.sec).toBeGreaterThan(100);
-    await desk.settled(key);
-    expect((await desk.rest(key)).claims).toBe(delivered.claims);
-    await desk.passChainTime(600);
-    await desk.reclaimed(key);
-    const reclaimed = await desk.rest(key);
+    await probe.settled(key);
+    expect((await probe.rest(key)).claims).toBe(delivered.claims);
+    await probe.passChainTime(600);
+    await probe.reclaimed(key);
+    const reclaimed = await probe.rest(key);
     expect(reclaimed.sec).toBeGreaterThan(100);
-    await desk.over(key);
-    expect((await desk.rest(key)).claims).toBe(reclaimed.claims);
+    await probe.over(key);
+    expect((await probe.rest(key)).claims).toBe(reclaimed.claims);
   });
 
   it('to a receiver of other rentals takes back its own sun and no other', async () => {
-    const long = await desk.rent(receiver(2), 40_000, 3000);
-    const short = await desk.rent(receiver(2), 30_000, 60);
-    const twin = await desk.rent(receiver(2), 30_000, 3000);
-    const orders = await Promise.all([long, short, twin].map((key) => desk.delivered(key)));
+    const long = await probe.rent(receiver(2), 40_000, 3000);
+    const short = await probe.rent(receiver(2), 30_000, 60);
+    const twin = await probe.rent(receiver(2), 30_000, 3000);
+    const orders = await Promise.all([long, short, twin].map((key) => probe.delivered(key)));
     expect(new Set(orders.flatMap((order) => order.delegations.map((leg) => leg.txid))).size).toBe(3);
     const [first, second, third] = orders.map(sunOf) as [number, number, number];
-    expect(await desk.delegatedSun(receiver(2))).toBe(first + second + third);
-    await desk.reclaimed(short);
-    expect(await desk.delegatedSun(receiver(2))).toBe(first + third);
-    await desk.passChainTime(3000);
-    await Promise.all([desk.reclaimed(long), desk.reclaimed(twin)]);
-    expect(await desk.delegatedSun(receiver(2))).toBe(0);
+    expect(await probe.delegatedSun(receiver(2))).toBe(first + second + third);
+    await probe.reclaimed(short);
+    expect(await probe.delegatedSun(receiver(2))).toBe(first + third);
+    await probe.passChainTime(3000);
+    await Promise.all([probe.reclaimed(long), probe.reclaimed(twin)]);
+    expect(await probe.delegatedSun(receiver(2))).toBe(0);
   });
 
   it('is topped up when everybody’s stake yields less than when it was sold', async () => {
     await stage.letGo(worker);
-    const key = await desk.rent(receiver(0), 50_000);
+    const key = await probe.rent(receiver(0), 50_000);
     await stage.control('parameters', { getTotalEnergyCurrentLimit: ENERGY_LIMIT * 0.9 });
     worker = await stage.world.startWorker();
-    const order = await desk.delivered(key);
+    const order = await probe.delivered(key);
     expect(legsOf(order)).toBe(2);
     expect(order.delivered_energy).toBeGreaterThanOrEqual(50_000);
     await stage.control('parameters', { getTotalEnergyCurrentLimit: ENERGY_LIMIT });
-    await desk.reclaimed(key);
-    expect(await desk.delegatedSun(receiver(0))).toBe(0);
+    await probe.reclaimed(key);
+    expect(await probe.delegatedSun(receiver(0))).toBe(0);
   });
 });
 
-describe('a block that falls away', () => {
+describe('a block that is reverted', () => {
   it.each([0, 2, 4])(
     'takes the delivery back, and the same bytes bring it again (%i blocks upon it)',
     async (above) => {
-      const key = await desk.rent(receiver(0), 35_000);
-      const { delegations } = await desk.delivered(key);
-      await desk.dropBlock(delegations[0]!.block_number!, above);
-      const again = await desk.wait(key, 'settled', (order) => order.settled);
+      const key = await probe.rent(receiver(0), 35_000);
+      const { delegations } = await probe.delivered(key);
+      await probe.dropBlock(delegations[0]!.block_number!, above);
+      const again = await probe.wait(key, 'settled', (order) => order.settled);
       expect(again.status).toBe('delivered');
-      expect(await desk.history(key)).toBe('reserved>placed>delivered>placed>delivered');
-      expect((await desk.transactions(key)).filter((tx) => tx.purpose === 'delegate')).toHaveLength(1);
+      expect(await probe.history(key)).toBe('reserved>placed>delivered>placed>delivered');
+      expect((await probe.transactions(key)).filter((tx) => tx.purpose === 'delegate')).toHaveLength(1);
     },
   );
 
   it('while no worker looks is noticed by the next one', async () => {
-    const key = await desk.rent(receiver(1), 35_000);
-    const { delegations } = await desk.delivered(key);
+    const key = await probe.rent(receiver(1), 35_000);
+    const { delegations } = await probe.delivered(key);
     worker.signal('SIGKILL');
     await worker.exited;
-    await desk.dropBlock(delegations[0]!.block_number!, 0);
+    await probe.dropBlock(delegations[0]!.block_number!, 0);
     worker = await stage.world.startWorker();
-    await desk.settled(key);
-    expect(await desk.history(key)).toBe('reserved>placed>delivered>placed>delivered');
+    await probe.settled(key);
+    expect(await probe.history(key)).toBe('reserved>placed>delivered>placed>delivered');
   });
 });
 
 describe('an order that cannot be delivered whole', () => {
   it('is refunded after proven deaths, and what other legs brought goes back', async () => {
     await stage.letGo(worker);
-    const balance = await desk.balance();
-    const key = await desk.rent(receiver(1), LARGE);
+    const balance = await probe.balance();
+    const key = await probe.rent(receiver(1), LARGE);
     const legs = await stage.database.query<{ address: string }>(
       `SELECT w.address FROM leg l JOIN pool_wallet w ON w.id = l.wallet_id JOIN orders o ON o.id = l.order_id WHERE o.key = $1`,
       [key],
@@ -202,17 +202,17 @@ describe('an order that cannot be delivered whole', () => {
     worker = await stage.world.startWorker();
     for (let round = 0; round < 4; round += 1) {
       await until(
-        async () => ((await desk.transactions(key)).some((tx) => tx.status === 'sending') ? true : undefined),
+        async () => ((await probe.transactions(key)).some((tx) => tx.status === 'sending') ? true : undefined),
         10_000,
         'something sent',
       ).catch(() => undefined);
-      await desk.passChainTime(90);
+      await probe.passChainTime(90);
     }
-    const order = await desk.refunded(key);
+    const order = await probe.refunded(key);
     expect(order).toMatchObject({ settled: true, error_code: 'SUPPLIER_REFUSED', needs_attention: false });
-    expect(await desk.balance()).toBe(balance);
-    expect(await desk.delegatedSun(receiver(1))).toBe(0);
-    const dead = (await desk.transactions(key)).filter((tx) => tx.status === 'dead');
+    expect(await probe.balance()).toBe(balance);
+    expect(await probe.delegatedSun(receiver(1))).toBe(0);
+    const dead = (await probe.transactions(key)).filter((tx) => tx.status === 'dead');
     expect(dead.length).toBeGreaterThanOrEqual(2);
     for (const tx of dead) {
       for (const { solidHead } of tx.evidence!.absences) {
@@ -225,16 +225,16 @@ describe('an order that cannot be delivered whole', () => {
 describe('an activation', () => {
   it('makes the account, once, and is settled when solid', async () => {
     const { address } = newChainAccount();
-    const key = await desk.activate(address);
-    await desk.settled(key);
+    const key = await probe.activate(address);
+    await probe.settled(key);
     const account = await stage.world.wallet.post('wallet/getaccount', { address, visible: true });
     expect(account['address']).toBe(address);
   });
 
   it('that is final has ended: what was ever activated is not read with the open legs', async () => {
     const { database } = stage;
-    const key = await desk.activate(newChainAccount().address);
-    await desk.settled(key);
+    const key = await probe.activate(newChainAccount().address);
+    await probe.settled(key);
     const leg = `leg WHERE order_id = (SELECT id FROM orders WHERE key = $1)`;
     const ended = () =>
       until(
@@ -259,74 +259,74 @@ describe('an activation', () => {
 
   it('that somebody else is faster with is refunded', async () => {
     await stage.letGo(worker);
-    const balance = await desk.balance();
+    const balance = await probe.balance();
     const { address } = newChainAccount();
-    const key = await desk.activate(address);
+    const key = await probe.activate(address);
     const { wallet, bank } = stage.world;
     const made = { owner_address: bank.address, account_address: address };
     await wallet.receipt(await wallet.send('createaccount', made, bank));
     worker = await stage.world.startWorker();
-    const { error } = await desk.refunded(key);
+    const { error } = await probe.refunded(key);
     expect(error).toBe('The account was activated by someone else first; the charge was returned.');
-    expect(await desk.balance()).toBe(balance);
+    expect(await probe.balance()).toBe(balance);
   });
 
   it('that costs more by now than it was sold for is refunded, and nothing of it is sent', async () => {
     await stage.letGo(worker);
-    const balance = await desk.balance();
+    const balance = await probe.balance();
     const { address } = newChainAccount();
-    const key = await desk.activate(address);
+    const key = await probe.activate(address);
     onTestEnd.push(() => stage.control('parameters', { getCreateNewAccountFeeInSystemContract: 1_000_000 }));
     await stage.control('parameters', { getCreateNewAccountFeeInSystemContract: 5_000_000 });
     worker = await stage.world.startWorker();
-    const { error } = await desk.refunded(key);
+    const { error } = await probe.refunded(key);
     expect(error).toBe("The chain's fee for activations rose above what was charged; the charge was returned.");
-    expect(await desk.transactions(key)).toEqual([]);
-    expect(await desk.balance()).toBe(balance);
+    expect(await probe.transactions(key)).toEqual([]);
+    expect(await probe.balance()).toBe(balance);
   });
 
   it('whose cost no node names waits, and is made once one does', async () => {
     await stage.letGo(worker);
-    const key = await desk.activate(newChainAccount().address);
+    const key = await probe.activate(newChainAccount().address);
     onTestEnd.push(() => stage.control('parameters', { getCreateAccountFee: 100_000 }));
     await stage.control('parameters', { getCreateAccountFee: 0 });
     worker = await stage.world.startWorker();
-    await until(async () => ((await desk.rest(key)).claims > 0 ? true : undefined), 45_000, 'a first look at it', 40);
-    expect(await desk.transactions(key)).toEqual([]);
+    await until(async () => ((await probe.rest(key)).claims > 0 ? true : undefined), 45_000, 'a first look at it', 40);
+    expect(await probe.transactions(key)).toEqual([]);
     await stage.control('parameters', { getCreateAccountFee: 100_000 });
-    await desk.settled(key);
+    await probe.settled(key);
   });
 });
 
 describe('workers', () => {
   it('stop in the middle of work, by themselves, and the next one goes on', async () => {
-    const keys = await Promise.all([0, 1, 2].map((index) => desk.rent(receiver(index), 32_000)));
+    const keys = await Promise.all([0, 1, 2].map((index) => probe.rent(receiver(index), 32_000)));
     worker.signal('SIGTERM');
     expect(await worker.exited).toBe(0);
     await restartWorker();
-    for (const key of keys) await desk.settled(key);
+    for (const key of keys) await probe.settled(key);
   });
 
   it('take back all that has ended at one look at the chain, however few they do at once', async () => {
     // A receiver each: the next reclaim from one pair may have to wait until the last one's block is read.
     const others = await Promise.all([0, 1, 2].map(newReceiver));
     const receivers = [receiver(0), receiver(1), receiver(2), ...others];
-    const keys = await Promise.all(receivers.map((address) => desk.rent(address, 32_000, 3000)));
-    for (const key of keys) await desk.settled(key);
+    const keys = await Promise.all(receivers.map((address) => probe.rent(address, 32_000, 3000)));
+    for (const key of keys) await probe.settled(key);
     await stage.letGo(worker);
     // However this ends: the tests after it wait for a worker that looks at the chain more often.
     onTestEnd.push(() => restartWorker());
-    await desk.passChainTime(3000);
+    await probe.passChainTime(3000);
     worker = await stage.world.startWorker({ WORKER_CONCURRENCY: '1', TRON_POLL_MS: '20000' });
     const begun = async (count: number): Promise<true | undefined> => {
-      const txs = (await Promise.all(keys.map(async (key) => desk.transactions(key)))).flat();
+      const txs = (await Promise.all(keys.map(async (key) => probe.transactions(key)))).flat();
       return txs.filter((tx) => tx.purpose === 'reclaim').length >= count ? true : undefined;
     };
     await until(() => begun(1), 45_000, 'the first being taken back');
     // Before the worker looks at the chain again.
     await until(() => begun(keys.length), 15_000, 'all of them being taken back');
     for (const restart of onTestEnd.splice(0)) await restart();
-    for (const key of keys) await desk.reclaimed(key);
+    for (const key of keys) await probe.reclaimed(key);
   });
 
   it('tell Redis which process each connection belongs to', async () => {
@@ -336,26 +336,26 @@ describe('workers', () => {
   });
 
   it('do without Redis: a wiped queue loses nothing', async () => {
-    const keys = [await desk.rent(receiver(0), 32_000)];
+    const keys = [await probe.rent(receiver(0), 32_000)];
     await stage.flushRedis();
-    keys.push(await desk.rent(receiver(1), 32_000));
+    keys.push(await probe.rent(receiver(1), 32_000));
     await stage.flushRedis();
-    for (const key of keys) await desk.delivered(key);
+    for (const key of keys) await probe.delivered(key);
   });
 
   it('two at once, one of them stopped and woken as a zombie, send nothing twice', async () => {
     const other = await stage.world.startWorker({ DATABASE_POOL_MAX: '1' });
     const keys: string[] = [];
     for (let round = 0; round < 4; round += 1) {
-      keys.push(await desk.rent(receiver(round % 3), 32_000 + round), await desk.activate(newChainAccount().address));
+      keys.push(await probe.rent(receiver(round % 3), 32_000 + round), await probe.activate(newChainAccount().address));
       worker.signal('SIGSTOP');
-      keys.push(await desk.rent(receiver(round % 3), 33_000 + round));
-      await desk.delivered(keys.at(-1)!);
+      keys.push(await probe.rent(receiver(round % 3), 33_000 + round));
+      await probe.delivered(keys.at(-1)!);
       worker.signal('SIGCONT');
     }
     for (const key of keys) {
-      await desk.settled(key);
-      const sent = (await desk.transactions(key)).filter((tx) => tx.purpose !== 'reclaim' && tx.sends > 0);
+      await probe.settled(key);
+      const sent = (await probe.transactions(key)).filter((tx) => tx.purpose !== 'reclaim' && tx.sends > 0);
       expect(sent.filter((tx) => tx.status === 'solid')).toHaveLength(1);
       expect(sent.filter((tx) => tx.status !== 'solid' && tx.status !== 'dead')).toHaveLength(0);
     }

@@ -172,6 +172,6 @@ it.each(['orders', 'leg', 'pool_slot', 'credit_account', 'credit_entry'])(
   120_000,
 );
 
-it('the books agree after all that was held', async () => {
+it('the records agree after all that was held', async () => {
   expect(findingsOf(await world.verify())).toEqual([]);
 });

@@ -55,7 +55,7 @@ it('an order at rest is judged by one pass, and any change of its row has it jud
   expect(await judged(id)).toBe(true);
 });
 
-it('an order that breaks a rule is not taken as judged, pass after pass, until a person has explained it', async () => {
+it('an order that breaks a rule is not taken as judged, pass after pass, until the operator has explained it', async () => {
   const id = await ended(1);
   await world.byHand(`UPDATE orders SET credits = credits + 1 WHERE id = ${id.toString()}`);
   for (let pass = 0; pass < 2; pass += 1) {

@@ -310,13 +310,13 @@ test('API and worker, a project and a first order', async () => {
   apiKey = /\b[0-9a-f]{48}\b/.exec(created)![0];
   noteSecret('API key', apiKey);
   await shell(`${typed('cli project options')} ${merchant}`, cliEnv);
-  await expectStory(await order(receivers[0]));
+  await expectHistory(await order(receivers[0]));
   const briefly = spansIn(zero).find((each) => each.startsWith('"duration_sec":')) ?? '';
   brief = await order(receivers[1], `${briefly},`);
-  await expectStory(brief);
+  await expectHistory(brief);
 }, 120_000);
 
-async function expectStory(said: Record<string, unknown>): Promise<void> {
+async function expectHistory(said: Record<string, unknown>): Promise<void> {
   const txid = expect.stringMatching(/^[0-9a-f]{64}$/) as string;
   expect(said).toMatchObject({ status: 'delivered', delegations: [{ txid }] });
   const [delegation] = said['delegations'] as { txid: string }[];
@@ -381,10 +381,10 @@ test('the signer takes the hot keys over, and the worker delivers without any ke
   await start('npm run start:worker', { ...required, DATABASE_URL: urlOf('worker'), ADMIN_PORT: '0', SIGNER_SOCKET });
   const doctor = await shell(typed('cli doctor'), { ...cliEnv, SIGNER_SOCKET });
   expect(doctor).toContain('signer');
-  await expectStory(await order(receivers[2]));
+  await expectHistory(await order(receivers[2]));
 }, 120_000);
 
-test('the short rental comes back, and the books agree', async () => {
+test('the short rental comes back, and the records agree', async () => {
   if (brief === undefined) throw new Error('it was never rented');
   const customer = new Merchant(apiUrl, merchant, apiKey);
   const path = `/v1/orders/${String(brief['key'])}`;

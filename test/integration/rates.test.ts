@@ -349,7 +349,7 @@ describe('a rate far from what was known', () => {
     expect(rates.isHeld).toBe(false);
   });
 
-  test('is charged at once a person confirms it, in every process, and the act is kept', async () => {
+  test('is charged at once the operator confirms it, in every process, and the act is kept', async () => {
     const { rates, database } = await openRates();
     const other = await openRates({}, false);
     sayAll('3.5');

@@ -101,7 +101,7 @@ it('an orphan is taken back once, and never more of it than stands', async () =>
   await expectPeace();
 });
 
-it('an act with the service’s own key that nobody recorded stops every sale until a person explains it', async () => {
+it('an act with the service’s own key that nobody recorded stops every sale until the operator explains it', async () => {
   await world.delegateBehindOurBack(0, receiver(1), 700, true);
   await world.pass();
   expect((await world.wallets()).map(({ status }) => status)).toEqual(Array(4).fill('paused'));
@@ -122,7 +122,7 @@ it('an act with the service’s own key that nobody recorded stops every sale un
   await expectPeace();
 });
 
-it('a ledger row altered by hand stops every sale, also after it is put right, until a person says so', async () => {
+it('a ledger row altered by hand stops every sale, also after it is put right, until the operator says so', async () => {
   const alter = (by: number) =>
     `UPDATE credit_entry SET credits = credits + ${by.toString()} WHERE id = (SELECT min(id) FROM credit_entry WHERE kind = 'topup')`;
   await world.byHand(alter(7));
@@ -185,7 +185,7 @@ it('a key that may do more than its role stops its wallet until it may not', asy
   await expectPeace();
 });
 
-it('a backup restored from before some orders is found out: nothing is sold until a person explains', async () => {
+it('a backup restored from before some orders is found out: nothing is sold until the operator explains', async () => {
   const id = (await world.rent(receiver(2), 65_000)).toString();
   await world.byHand(
     `UPDATE credit_account a SET balance_credits = a.balance_credits - e.credits FROM credit_entry e
@@ -431,12 +431,8 @@ it('a wallet without bandwidth and TRX stops selling', async () => {
   await send('unfreezebalancev2', { unfreeze_balance: 200_000_000_000, resource: 'BANDWIDTH' });
   // What little bandwidth an account has for nothing is used up first.
   for (const amount of [1, 2, 3]) await send('createtransaction', { to_address: world.world.bank.address, amount });
-  const { balance } = (await world.world.wallet.post('wallet/getaccount', {
-    address: wallet.address,
-    visible: true,
-  })) as {
-    balance: number;
-  };
+  const asked = { address: wallet.address, visible: true };
+  const { balance } = (await world.world.wallet.post('wallet/getaccount', asked)) as { balance: number };
   await send('createtransaction', { to_address: world.world.bank.address, amount: balance - 1_000_000 });
   await world.syncAll();
   expect((await world.wallet(wallet.address)).pause_reason).toBe('auto: neither bandwidth nor TRX to burn for it');

@@ -114,7 +114,7 @@ async function runOut(hand: Hand, key: string): Promise<void> {
   expect(await delegatedSunOf(devnet.fullUrl, pool.address, receiver)).toBe(0n);
 }
 
-async function expectSoundBooks(): Promise<void> {
+async function expectSoundRecords(): Promise<void> {
   const report = await verifyRecords(api.database);
   expect(report.checks.flatMap(({ findings }) => findings)).toEqual([]);
 }
@@ -137,10 +137,10 @@ it('a rental that the network’s growth halves is topped up to what was sold, a
   expect(after).toEqual(was);
   expect(delegations).toHaveLength((first as unknown[]).length + 1);
   expect(await hand.topUp()).toBe(0);
-  await expectSoundBooks();
+  await expectSoundRecords();
   await runOut(hand, key);
   expect(await legsOf(key)).toEqual(['reclaimed', 'top-up reclaimed']);
-  await expectSoundBooks();
+  await expectSoundRecords();
 });
 
 it('two workers top a rental up once, and one whose claim was lost adds nothing', async () => {
@@ -218,7 +218,7 @@ it('a top-up that dies twice is given up and made anew; the dead one holds nothi
   await hand.advance();
   full.rest();
   expect(await legsOf(key)).toEqual(['active', 'top-up released']);
-  await expectSoundBooks();
+  await expectSoundRecords();
   // Not at once.
   expect(await hand.topUp()).toBe(0);
   await api.database.query(`UPDATE orders SET top_up_after = clock_timestamp() WHERE key = $1`, [key]);
@@ -246,7 +246,7 @@ it('a rental ends in time while nobody knows what became of its top-up, and is o
   await runOut(hand, key);
 });
 
-it('a top-up whose block falls away is sent again', async () => {
+it('a top-up whose block is reverted is sent again', async () => {
   const hand = await Hand.open();
   const key = await settledRental(hand);
   await networkGrows(200, hand);

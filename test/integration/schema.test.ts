@@ -154,9 +154,9 @@ it('a migration runs what it ran on the day it came', async () => {
 
 it.each([
   ['a default price that can never be sold goes', 130, '', []],
-  ['a price that a person set stays', 120, '', [{ price: 120 }]],
+  ['a price that the operator set stays', 120, '', [{ price: 120 }]],
   [
-    'the same price stays where a person set it',
+    'the same price stays where the operator set it',
     130,
     `INSERT INTO audit_log (actor, action, subject) VALUES ('a', 'price.set', '2592000')`,
     [{ price: 130 }],

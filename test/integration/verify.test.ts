@@ -1,4 +1,4 @@
-// The command that proves the books: green on a live service, exit code 1 and the right names when something is off.
+// The command that proves the records: green on a live service, exit code 1 and the right names when something is off.
 import { findingsOf } from '../../src/verify/finding.js';
 import { ContentJudge } from '../../src/verify/transaction-content.js';
 import { buildTransaction } from '../../src/chain/signed-transaction.js';
@@ -147,7 +147,7 @@ it.each(HANDS)('%s is named', async (_what, harm, repair, names) => {
   expect(namesOf(await world.verify())).toEqual([]);
 });
 
-it('a reclaim before its rental’s end is named once it is final, and not while its block may still fall away', async () => {
+it('a reclaim before its rental’s end is named once it is final, and not while its block may still be reverted', async () => {
   const id = (await world.rent(receiver(2), 65_000, 60)).toString();
   const over = async (): Promise<true | undefined> => {
     const [row] = await world.database.query<{ status: string }>(`SELECT status FROM leg WHERE order_id = ${id}`);

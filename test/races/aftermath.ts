@@ -1,5 +1,5 @@
-// After the races: the books of everything that raced, then a worker delivers all of it, and the operator's own
-// `verify` holds the books against the chain.
+// After the races: the records of everything that raced, then a worker delivers all of it, and the operator's own
+// `verify` holds the records against the chain.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { sleep } from '../../src/base/clock.js';
@@ -13,7 +13,7 @@ const VERIFY_LIMIT_MS = 120_000;
 const OUTPUT_MAX = 64 * 1024 * 1024;
 
 /** Rules that hold over everything that raced: every balance its entries, no order charged twice, no capacity lost. */
-export async function booksAtLarge(arena: Arena): Promise<Row> {
+export async function recordsOfAll(arena: Arena): Promise<Row> {
   const [row] = await arena.database.query<{ drift: number; doubled: number; lost: bigint; orders: number }>(
     `SELECT (SELECT count(*)::int FROM orders) AS orders,
             (SELECT count(*)::int FROM credit_account a

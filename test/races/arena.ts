@@ -1,5 +1,5 @@
 // Where races are run: two API processes on one Postgres and one Redis, the local chain, a filled pool, no worker.
-// The test's own copy of the services makes fixtures, ends orders and looks at the books.
+// The test's own copy of the services makes fixtures, ends orders and looks at the records.
 import type { Ledger } from '../../src/billing/ledger.js';
 import type { Database } from '../../src/store/database.js';
 import type { Answer, Customer } from '../client.js';
@@ -86,7 +86,7 @@ export interface Books {
 }
 
 /** What the database says of one project. */
-export async function booksOf(arena: Arena, projectId: string): Promise<Books> {
+export async function recordsOf(arena: Arena, projectId: string): Promise<Books> {
   const [row] = await arena.database.query<{
     orders: number;
     charges: number;

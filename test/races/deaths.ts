@@ -8,7 +8,7 @@ import type { CrashPoint } from '../../src/base/crash-point.js';
 import { until } from '../../src/local/wait.js';
 import type { Answer, Customer } from '../client.js';
 import { makeCustomer, startApi } from '../factory.js';
-import { booksOf, tally, type Arena, type Row } from './arena.js';
+import { recordsOf, tally, type Arena, type Row } from './arena.js';
 
 const PLENTY = 1_000_000_000_000n;
 const say = (kills: number, committed: number, orders: number, charges: number, retries: string) =>
@@ -42,10 +42,10 @@ export async function killedAtPoints(arena: Arena, times: number): Promise<Row[]
         .catch(() => undefined);
       await victim.process.exited;
       if (lost === undefined) deaths += 1;
-      committed += (await booksOf(arena, customer.merchant)).orders - round;
+      committed += (await recordsOf(arena, customer.merchant)).orders - round;
       retries.push(await customer.at(arena.urls[0]).post('/v1/orders', order(arena), headers));
     }
-    const books = await booksOf(arena, customer.merchant);
+    const books = await recordsOf(arena, customer.merchant);
     const count = times.toString();
     rows.push({
       race: `API killed at ${point}`,
@@ -84,7 +84,7 @@ export async function killedDuringCommit(arena: Arena, times: number): Promise<R
     }
     retries.push(await customer.at(arena.urls[1]).post('/v1/orders', order(arena), headers));
   }
-  const books = await booksOf(arena, customer.merchant);
+  const books = await recordsOf(arena, customer.merchant);
   const line = (orders: number, charges: number, died: number, answers: string) =>
     `${died.toString()} died, ${orders.toString()} orders, ${charges.toString()} charges, retries: ${answers}`;
   return {
@@ -194,7 +194,7 @@ async function cutAt(arena: Arena, proxy: CuttingProxy, url: string, moment: Mom
     const key = answer.headers['idempotency-key'] ?? '';
     retries.push(await customer.at(arena.urls[0]).post('/v1/orders', order(arena), { 'Idempotency-Key': key }));
   }
-  const books = await booksOf(arena, customer.merchant);
+  const books = await recordsOf(arena, customer.merchant);
   const same = answers.filter((answer, index) => answer.text === retries[index]?.text).length;
   const line = (cut: number, orders: number, charges: number, equal: number, statuses: string) =>
     `${cut.toString()} cut, ${orders.toString()} orders, ${charges.toString()} charges, ` +

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Answer } from '../client.js';
 import { makeCustomer } from '../factory.js';
-import { booksOf, tally, volley, type Arena, type Row } from './arena.js';
+import { recordsOf, tally, volley, type Arena, type Row } from './arena.js';
 
 const PLENTY = 1_000_000_000_000n;
 
@@ -18,7 +18,7 @@ export async function sameKey(arena: Arena, rounds: number, parallel: number): P
     distinctMax = Math.max(distinctMax, new Set(volleyed.map((answer) => answer.text)).size);
     answers.push(...volleyed);
   }
-  const books = await booksOf(arena, customer.merchant);
+  const books = await recordsOf(arena, customer.merchant);
   const firsts = answers.filter((answer) => answer.headers['idempotency-replayed'] === undefined).length;
   const total = (rounds * parallel).toString();
   const say = (orders: number, charges: number, first: number, distinct: number, statuses: string) =>
@@ -48,7 +48,7 @@ export async function oneQuote(arena: Arena, rounds: number, parallel: number): 
       )),
     );
   }
-  const books = await booksOf(arena, customer.merchant);
+  const books = await recordsOf(arena, customer.merchant);
   const say = (orders: number, charges: number, statuses: string) =>
     `${orders.toString()} orders, ${charges.toString()} charges, ${statuses}`;
   const losers = (rounds * (parallel - 1)).toString();
@@ -73,7 +73,7 @@ export async function differentBodies(arena: Arena, rounds: number, parallel: nu
       )),
     );
   }
-  const books = await booksOf(arena, customer.merchant);
+  const books = await recordsOf(arena, customer.merchant);
   const say = (orders: number, statuses: string) => `${orders.toString()} orders, ${statuses}`;
   const losers = (rounds * (parallel - 1)).toString();
   return {
@@ -102,7 +102,7 @@ export async function twoBodies(arena: Arena, rounds: number, parallel: number):
     answers.push(...volleyed);
     if (new Set(volleyed.filter((answer) => answer.status < 300).map((answer) => answer.text)).size !== 1) mixed += 1;
   }
-  const books = await booksOf(arena, customer.merchant);
+  const books = await recordsOf(arena, customer.merchant);
   const say = (orders: number, bad: number, statuses: string) =>
     `${orders.toString()} orders, ${bad.toString()} rounds with two bodies answered, ${statuses}`;
   const half = ((rounds * parallel) / 2).toString();

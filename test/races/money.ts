@@ -5,7 +5,7 @@ import { credits } from '../../src/domain/units.js';
 import type { Answer, Customer } from '../client.js';
 import { AUTHOR, makeCustomer } from '../factory.js';
 import { refundOrder } from '../order-world.js';
-import { booksOf, tally, volley, type Arena, type Row } from './arena.js';
+import { recordsOf, tally, volley, type Arena, type Row } from './arena.js';
 
 /** Credits of 65 000 energy for an hour at the default price and a rate of 0.30. */
 const PRICE = 8_775_000n;
@@ -23,7 +23,7 @@ export async function lastCredit(arena: Arena, kind: 'prepaid' | 'postpaid', par
   const answers = await volley(arena, customer, parallel, (at, index) =>
     at.post('/v1/orders', order(arena, index), { 'Idempotency-Key': randomUUID() }),
   );
-  const books = await booksOf(arena, customer.merchant);
+  const books = await recordsOf(arena, customer.merchant);
   const say = (orders: number, balance: bigint, statuses: string) =>
     `${orders.toString()} orders, balance ${balance.toString()}, ${statuses}`;
   const half = affordable.toString();
@@ -89,7 +89,7 @@ export async function interleaved(arena: Arena, operations: number): Promise<Row
   });
   let off = 0;
   for (const player of players) {
-    const books = await booksOf(arena, player.customer.merchant);
+    const books = await recordsOf(arena, player.customer.merchant);
     if (books.balance !== player.expected || books.entries !== player.expected) off += 1;
   }
   const say = (wrong: number, failed: number) =>
@@ -115,13 +115,13 @@ export async function freeze(arena: Arena, rounds: number, parallel: number): Pr
       if (index === round % parallel) {
         frozenAt = answering.then(async () => {
           await arena.ledger.setFrozen(customer.merchant, true, AUTHOR);
-          return (await booksOf(arena, customer.merchant)).charges;
+          return (await recordsOf(arena, customer.merchant)).charges;
         });
       }
       return answering;
     });
     const atFreeze = (await frozenAt)!;
-    const { charges, balance } = await booksOf(arena, customer.merchant);
+    const { charges, balance } = await recordsOf(arena, customer.merchant);
     late += charges - atFreeze;
     const accepted = volleyed.filter((answer) => answer.status === 202).length;
     if (accepted !== charges || balance !== PRICE * BigInt(parallel - charges)) unexplained += 1;

@@ -1,5 +1,5 @@
 // The races in their order, at a size. Each gives rows of a table: what was done, what is wanted, what was found.
-import { booksAtLarge, deliveredAndVerified } from './aftermath.js';
+import { recordsOfAll, deliveredAndVerified } from './aftermath.js';
 import { openArena, type Arena, type Row } from './arena.js';
 import { cutConnections, killedAtPoints, killedDuringCommit } from './deaths.js';
 import { differentBodies, oneQuote, sameKey, twoBodies } from './keys.js';
@@ -70,6 +70,6 @@ async function raceAll(arena: Arena, size: Size, note: (...added: readonly Row[]
   note(...(await killedAtPoints(arena, size.kills)));
   note(await killedDuringCommit(arena, size.kills));
   note(...(await cutConnections(arena, size.cuts)));
-  note(await booksAtLarge(arena));
+  note(await recordsOfAll(arena));
   note(await deliveredAndVerified(arena));
 }

@@ -19,7 +19,7 @@ import { forEachConcurrently } from '../../base/concurrency.js';
 const OTHER_WAYS = ['listed', 'ours', 'unsearched'] as const;
 export type OtherWay = (typeof OTHER_WAYS)[number];
 
-const LOOK_UP_LANES = 8;
+const LOOK_UPS_AT_ONCE = 8;
 const TOLD_MAX = 1000;
 /** A connection that fails, or a limit on requests: the node's affair, not the block's. */
 const ABOUT_THE_NODE: ReadonlySet<NodeError['kind']> = new Set(['unreachable', 'throttled', 'unhealthy']);
@@ -108,7 +108,7 @@ export class BlockReader {
 
   private async acts(txids: readonly string[], port: PortName): Promise<Map<string, BlockTransaction['signed']>> {
     const acts = new Map<string, BlockTransaction['signed']>();
-    await forEachConcurrently(txids, LOOK_UP_LANES, async (txid) => {
+    await forEachConcurrently(txids, LOOK_UPS_AT_ONCE, async (txid) => {
       let fault: NodeError | undefined;
       for (const node of this.client.pool.healthy()) {
         try {
@@ -136,7 +136,7 @@ export class BlockReader {
       if (same?.id === header.id) nodes.push(node);
     }
     const found: BlockTransaction[] = [];
-    await forEachConcurrently(ours, LOOK_UP_LANES, async (txid) => {
+    await forEachConcurrently(ours, LOOK_UPS_AT_ONCE, async (txid) => {
       const look = port === 'full' ? placeOf : solidPlaceOf;
       let agreed = 0;
       for (const node of nodes) {

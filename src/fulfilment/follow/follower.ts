@@ -208,7 +208,7 @@ export class Follower {
       fresh.push(block);
     }
     fresh.reverse();
-    await this.takeBackReplaced(node, fresh, isFirst);
+    await this.revertReplaced(node, fresh, isFirst);
     const wallets = new Set((await this.database.query<{ address: string }>(WALLETS)).map(({ address }) => address));
     for (const block of fresh) {
       const known = await this.blocks.withActs(block, 'full', ACTS_WAIT_MS);
@@ -278,8 +278,8 @@ export class Follower {
     return Math.min(headNumber - 1, oldest === null ? headNumber - 1 : Number(oldest));
   }
 
-  /** Transactions recorded in blocks that `fresh` has replaced fall away, unless another healthy node still has them there. */
-  private async takeBackReplaced(node: TronNode, fresh: readonly Block[], isFirst: boolean): Promise<void> {
+  /** Transactions recorded in blocks that `fresh` has replaced are reverted, unless another healthy node still has them there. */
+  private async revertReplaced(node: TronNode, fresh: readonly Block[], isFirst: boolean): Promise<void> {
     const [first, last] = [fresh[0], fresh.at(-1)];
     if (first === undefined || last === undefined) return;
     const replaced = fresh.some((block) => {
@@ -295,14 +295,14 @@ export class Follower {
       block_id: Buffer;
     }>(INCLUDED_BETWEEN, [first.number, last.number]);
     const current = new Map(fresh.map((block) => [block.number, block.id]));
-    const fallen: RevertedTx[] = [];
+    const reverted: RevertedTx[] = [];
     for (const row of rows) {
       const blockId = row.block_id.toString('hex');
       if (current.get(Number(row.block_number)) === blockId) continue;
       if (await this.standsElsewhere(node, row.txid.toString('hex'), Number(row.block_number), blockId)) continue;
-      fallen.push({ id: row.id, orderId: row.order_id, blockId });
+      reverted.push({ id: row.id, orderId: row.order_id, blockId });
     }
-    await this.inclusion.revert(fallen);
+    await this.inclusion.revert(reverted);
   }
 
   private async standsElsewhere(asked: TronNode, txid: string, number: number, blockId: string): Promise<boolean> {

@@ -1,6 +1,6 @@
 /**
- * From a block to the books: marks transactions as included that were found in a block by their own bytes, and moves
- * legs and orders with them. A block that falls away takes all of it back. Judges by the block, never by a node's word.
+ * From a block to the records: marks transactions as included that were found in a block by their own bytes, and moves
+ * legs and orders with them. A block that is reverted takes all of it back. Judges by the block, never by a node's word.
  */
 import { Injectable } from '@nestjs/common';
 import type { BlockHead } from '../../chain/block.js';
@@ -70,7 +70,7 @@ const WAKE_SHORT = {
       AND NOT EXISTS (SELECT FROM leg WHERE order_id = o.id AND status NOT IN ('active', 'released'))`,
 };
 
-/** The rental is over once every leg's undelegation, ours or somebody else's, is in a block; if one falls away, this is taken back. */
+/** The rental is over once every leg's undelegation, ours or somebody else's, is in a block; if one is reverted, this is taken back. */
 export const RECLAIM_ORDERS = {
   name: 'reclaim_orders',
   text: `UPDATE orders o SET reclaimed_at = s.at, ${REST_UNTIL_SOLID}
@@ -90,28 +90,28 @@ const LOCK_INCLUDED = {
     ORDER BY o.id, t.id FOR NO KEY UPDATE OF o, t, l SKIP LOCKED`,
 };
 
-const MARK_FALLEN = {
-  name: 'mark_fallen',
+const MARK_REVERTED = {
+  name: 'mark_reverted',
   text: `UPDATE chain_tx t SET status = 'sending', block_number = NULL, block_id = NULL, block_at = NULL
     FROM unnest($1::bigint[], $2::bytea[]) AS v(id, block_id)
     WHERE t.id = v.id AND t.status = 'included' AND t.block_id = v.block_id
     RETURNING t.id, t.leg_id, t.order_id, t.purpose, t.attempt, t.txid`,
 };
 
-const FALLEN_LEGS = {
-  name: 'fallen_legs',
+const REVERTED_LEGS = {
+  name: 'reverted_legs',
   text: `UPDATE leg SET status = 'placed', active_at = NULL, energy = NULL, changed_at = clock_timestamp()
     WHERE id = ANY ($1::bigint[]) AND status = 'active'`,
 };
 
-const FALLEN_ORDERS = {
-  name: 'fallen_orders',
+const REVERTED_ORDERS = {
+  name: 'reverted_orders',
   text: `UPDATE orders SET status = 'placed', delivered_at = NULL, ends_at = NULL, delivered_energy = NULL
     WHERE id = ANY ($1::bigint[]) AND status = 'delivered' AND NOT settled`,
 };
 
-const FALLEN_DUE = {
-  name: 'fallen_due',
+const REVERTED_DUE = {
+  name: 'reverted_due',
   text: `UPDATE orders SET reclaimed_at = NULL, next_run_at = clock_timestamp() WHERE id = ANY ($1::bigint[])`,
 };
 
@@ -206,14 +206,14 @@ export class Inclusion {
   }
 
   /**
-   * Takes transactions out of blocks that fell away: their orders are under way again, or taken back later. What
+   * Takes transactions out of blocks that were reverted: their orders are under way again, or taken back later. What
    * another session holds stays as it is until the next call. Returns how many are left.
    */
-  async revert(fallen: readonly RevertedTx[]): Promise<number> {
-    if (fallen.length === 0) return 0;
+  async revert(reverted: readonly RevertedTx[]): Promise<number> {
+    if (reverted.length === 0) return 0;
     let done = 0;
     const failed = await allOrEach(
-      fallen,
+      reverted,
       ({ orderId }) => orderId,
       async (some) => {
         crashPoint('fall-away.before');
@@ -224,7 +224,7 @@ export class Inclusion {
       },
     );
     for (const { order, error } of failed) this.progress.notMoved('fallen', order, error);
-    return fallen.length - done;
+    return reverted.length - done;
   }
 
   private tell({ orders, moved, delivered, reclaimed }: Included, block: BlockHead): void {
@@ -272,17 +272,17 @@ export class Inclusion {
 
 const NOTHING: Applied = { delivered: [], left: [] };
 
-async function takeOut(tx: Queryable, fallen: readonly RevertedTx[]): Promise<{ news: TxNews[]; locked: number }> {
-  const locked = await tx.query<LockedRow>(LOCK_INCLUDED, [fallen.map(({ id }) => id)]);
+async function takeOut(tx: Queryable, reverted: readonly RevertedTx[]): Promise<{ news: TxNews[]; locked: number }> {
+  const locked = await tx.query<LockedRow>(LOCK_INCLUDED, [reverted.map(({ id }) => id)]);
   const held = new Set(locked.map((row) => row.tx_id));
-  const mine = fallen.filter(({ id }) => held.has(id));
-  const moved = await tx.query<MovedTx>(MARK_FALLEN, [
+  const mine = reverted.filter(({ id }) => held.has(id));
+  const moved = await tx.query<MovedTx>(MARK_REVERTED, [
     mine.map(({ id }) => id),
     mine.map(({ blockId }) => Buffer.from(blockId, 'hex')),
   ]);
   const orders = moved.map((entry) => entry.order_id);
-  await tx.query(FALLEN_LEGS, [legsOf(moved, false)]);
-  await tx.query(FALLEN_ORDERS, [orders]);
-  await tx.query(FALLEN_DUE, [orders]);
+  await tx.query(REVERTED_LEGS, [legsOf(moved, false)]);
+  await tx.query(REVERTED_ORDERS, [orders]);
+  await tx.query(REVERTED_DUE, [orders]);
   return { news: newsOf(moved, locked), locked: locked.length };
 }

@@ -20,7 +20,7 @@ import type { ClaimedOrder } from './claimed-order.js';
 const LANES = 4;
 const FAULT_PAUSE_MS = 500;
 /** Batches of ended rentals at once, of their own, so that neither they nor following the chain wait for a free lane. */
-const ENDING_LANES = 2;
+const ENDING_BATCHES_MAX = 2;
 /** A batch that takes longer is stuck: its leases run out, and another worker goes on. */
 const RUN_MAX_MS = 120_000;
 const RENEWALS_PER_LEASE = 3;
@@ -132,7 +132,7 @@ export class FulfilmentLoop {
 
   /** Claims what was asked for and what is due; returns how long to rest before the next look. */
   private async sweep(): Promise<number> {
-    await freeLane(this.running, LANES);
+    await belowLimit(this.running, LANES);
     if (this.stopping.signal.aborted) return 0;
     const limit = this.config.worker.concurrency;
     try {
@@ -224,7 +224,7 @@ export class FulfilmentLoop {
   private async takeBack(clockMs: number): Promise<void> {
     const limit = this.config.worker.concurrency;
     for (;;) {
-      await freeLane(this.ending, ENDING_LANES);
+      await belowLimit(this.ending, ENDING_BATCHES_MAX);
       if (this.stopping.signal.aborted) return;
       const ended = await this.work.claimEnding(clockMs, limit);
       this.spawn(ended, this.ending);
@@ -236,7 +236,7 @@ export class FulfilmentLoop {
   private async topUp(clockMs: number): Promise<void> {
     const view = this.view.current;
     if (view === undefined || view.isDisputed) return;
-    await freeLane(this.running, LANES);
+    await belowLimit(this.running, LANES);
     if (this.stopping.signal.aborted) return;
     const below = shortBelowE6(view.ratio);
     this.spawn(await this.work.claimShort(this.config.worker.concurrency, below, clockMs + TOP_UP_TIME_LEFT_MS));
@@ -285,6 +285,6 @@ function newLook(): Look {
   return { over, done, fail };
 }
 
-async function freeLane(lanes: ReadonlySet<Promise<unknown>>, count: number): Promise<void> {
+async function belowLimit(lanes: ReadonlySet<Promise<unknown>>, count: number): Promise<void> {
   while (lanes.size >= count) await Promise.race(lanes);
 }

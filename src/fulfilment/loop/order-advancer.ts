@@ -34,7 +34,7 @@ import { tallyOf, type ClaimedLeg, type ClaimedOrder } from './claimed-order.js'
 const VALIDITY_LEFT_MIN_MS = 20_000;
 /** Attempts of a reclaim after which somebody should look; it is never given up. */
 const RECLAIM_ATTENTION_ATTEMPT = 3;
-/** A delegation that is missing for longer after its rental's end than a block may take to be told is a person's. */
+/** A delegation that is missing for longer after its rental's end than a block may take to be told is the operator's. */
 const SHORT_ATTENTION_MS = 60_000;
 /** Transactions asked after at once; a far node takes a tenth of a second for each. */
 const LOOK_UPS_MAX = 16;

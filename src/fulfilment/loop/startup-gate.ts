@@ -15,7 +15,7 @@ import { Database } from '../../store/database.js';
 const ABSENCE_SEC = 600;
 const LOOK_MS = 1000;
 /** How often it is told again that nothing is fulfilled. */
-const TELL_EVERY_LOOKS = 60;
+const LOG_EVERY_CHECKS = 60;
 
 const STATE = `SELECT server_mark, search_mark, search_until, scanned_at, scanned_to, server_mark() AS mark,
     coalesce(searched_at < clock_timestamp() - $1 * interval '1 second', false) AS absent FROM reconcile_state`;
@@ -56,7 +56,7 @@ export class StartupGate {
         const isSame = await this.isSameServer(state);
         if (state.absent) target ??= await this.solidHeight();
         if (isSame && (target === undefined || Number(state.scanned_to ?? 0n) >= target)) return;
-        if (looks % TELL_EVERY_LOOKS === 0) {
+        if (looks % LOG_EVERY_CHECKS === 0) {
           this.log.error(
             { upTo: target },
             'nothing is fulfilled before the chain was searched for what the records lack',

@@ -96,7 +96,7 @@ function planReturn(order: ClaimedOrder, leg: ClaimedLeg, draft: Draft): void {
       else planTx(leg, delivery, draft);
       return;
     case 'active':
-      // Only what is solid is taken back: an undelegation of what may still fall away could take a sibling's.
+      // Only what is solid is taken back: an undelegation of what may still be reverted could take a sibling's.
       if (delivery?.status === 'solid') planReclaim(leg, draft);
       return;
     case 'reclaiming':
@@ -142,7 +142,7 @@ export function isEnding(order: ClaimedOrder, clockMs: number): boolean {
 function isUnsendable(leg: ClaimedLeg, purpose: ChainTxPurpose, unsentMaxSec: number): boolean {
   if (leg.status !== 'reserved' && leg.status !== 'placed') return false;
   const tx = liveTx(leg, purpose);
-  // One that is on its way by the books, but of which no node could be told, is looked for until it is dead all the same.
+  // One that is on its way by the records, but of which no node could be told, is looked for until it is dead all the same.
   return isUnsent(tx) && leg.ageSec > unsentMaxSec;
 }
 

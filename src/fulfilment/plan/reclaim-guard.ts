@@ -47,7 +47,7 @@ const HELD = {
     GROUP BY v.place`,
 };
 
-/** A pair's sum on chain, and as of which blocks the books are to be held against it. */
+/** A pair's sum on chain, and as of which blocks the records are to be held against it. */
 interface Reading {
   readonly pair: Pair;
   readonly sun: bigint;

@@ -93,7 +93,10 @@ export function isAccepted(answer: string): boolean {
 }
 
 /** Those of `items` that some node may have heard; of the others certainly nobody was told. */
-export function heardOf(items: readonly { readonly id: bigint }[], records: readonly BroadcastRecord[]): Set<bigint> {
+export function answeredIds(
+  items: readonly { readonly id: bigint }[],
+  records: readonly BroadcastRecord[],
+): Set<bigint> {
   const heard = new Set(records.flatMap(({ txId, isSent }) => (isSent ? txId : [])));
   return new Set(items.flatMap(({ id }) => (heard.has(id) ? id : [])));
 }

@@ -9,7 +9,7 @@ import { Config } from '../../config/config.js';
 import { crashPoint } from '../../base/crash-point.js';
 import { Log } from '../../observability/logger.js';
 import { isConnectionFault } from '../../store/database.js';
-import { Broadcaster, heardOf, isAccepted, SIGNATURE_REFUSED, type Sendable } from './broadcaster.js';
+import { Broadcaster, answeredIds, isAccepted, SIGNATURE_REFUSED, type Sendable } from './broadcaster.js';
 import type { View } from '../follow/chain-view.js';
 import type { BuildStep, TxStep } from '../plan/plan.js';
 import { FulfilmentEvents, type TxNews } from '../fulfilment-events.js';
@@ -88,7 +88,7 @@ export class TransactionSender {
     if (items.length === 0) return;
     const records = await this.broadcaster.send(items, true);
     this.progress.answered(records);
-    await this.log.recordBroadcasts(records, { resent: [...heardOf(items, records)] });
+    await this.log.recordBroadcasts(records, { resent: [...answeredIds(items, records)] });
     await this.noteRefusals(items, records);
   }
 
@@ -157,7 +157,7 @@ export class TransactionSender {
     );
     const records = await this.broadcaster.send(sending, false);
     this.progress.answered(records);
-    const heard = heardOf(sending, records);
+    const heard = answeredIds(sending, records);
     const unheard = sending.flatMap(({ id }) => (heard.has(id) ? [] : id));
     if (unheard.length > 0) this.logger.warn({ count: unheard.length }, 'transactions that no node could be told of');
     await this.log.recordBroadcasts(records, { unheard });

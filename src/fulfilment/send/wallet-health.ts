@@ -19,7 +19,7 @@ export const FAILURES_MAX = 3;
 const HOLD_SEC = 300;
 const HOLD_MAX_SEC = 3600;
 const REASON_LENGTH_MAX = 300;
-const PROBE_LANES = 8;
+const PROBES_AT_ONCE = 8;
 /** TRON: the black hole, which is nobody's; what a probe names is never sent. */
 const NOBODY = 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb';
 
@@ -162,7 +162,7 @@ export class WalletHealth {
     const { current } = this.chainView;
     if (current === undefined) return;
     const wallets = await this.database.query<UnsignedWallet>(UNSIGNED);
-    await forEachConcurrently(wallets, PROBE_LANES, async (wallet) => {
+    await forEachConcurrently(wallets, PROBES_AT_ONCE, async (wallet) => {
       if (await this.signs(wallet, current)) await this.signed([wallet.id]);
     });
   }

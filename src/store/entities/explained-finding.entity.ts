@@ -1,4 +1,4 @@
-/** A disagreement between the books and the chain that a person has explained. */
+/** A disagreement between the records and the chain that the operator has explained. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { TIMESTAMPTZ } from '../columns.js';
 

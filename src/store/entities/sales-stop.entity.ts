@@ -1,4 +1,4 @@
-/** One row while nothing may be sold until a person has explained what was found. */
+/** One row while nothing may be sold until the operator has explained what was found. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { TIMESTAMPTZ } from '../columns.js';
 

@@ -3,7 +3,7 @@ import { HTTP_STATUS, type ErrorCode } from '../../src/domain/errors.js';
 import { until } from '../../src/local/wait.js';
 import { answerIn, expectError } from '../answers.js';
 import { Customer, send, sendFrame, type Answer } from '../client.js';
-import { AUTHOR, openDoor, type DoorApp } from '../door.js';
+import { AUTHOR, openPipeline, type PipelineApp } from '../pipeline.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { createTestRedis, type TestRedis } from '../setup/redis.js';
 
@@ -12,13 +12,13 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 let testDatabase: TestDatabase;
 let testRedis: TestRedis;
-let door: DoorApp;
+let door: PipelineApp;
 let customer: Customer;
 
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
   testRedis = await createTestRedis();
-  door = await openDoor(testDatabase.url, { REDIS_URL: testRedis.url, BAD_SIGNATURES_PER_MINUTE: '100000' });
+  door = await openPipeline(testDatabase.url, { REDIS_URL: testRedis.url, BAD_SIGNATURES_PER_MINUTE: '100000' });
   customer = await door.customer('door');
 });
 

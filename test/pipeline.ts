@@ -124,7 +124,7 @@ class ProbeController {
 })
 class ProbeModule {}
 
-export interface DoorApp {
+export interface PipelineApp {
   readonly baseUrl: string;
   readonly config: Config;
   /** Everything logged so far. */
@@ -144,7 +144,7 @@ export interface DoorApp {
 export const AUTHOR = { actor: 'test', reason: 'test' };
 
 /** Starts a door on a free port. `env` adds to or replaces settings. */
-export async function openDoor(databaseUrl: string, env: Record<string, string> = {}): Promise<DoorApp> {
+export async function openPipeline(databaseUrl: string, env: Record<string, string> = {}): Promise<PipelineApp> {
   const config = readConfig(envAs(settings(databaseUrl, { LOG_LEVEL: 'silent', ...env }), 'api'));
   const lines: string[] = [];
   const log = openLog(config.logLevel, (line) => lines.push(line));

@@ -2,20 +2,20 @@ import { connect, type Socket } from 'node:net';
 import { limited, until } from '../../src/local/wait.js';
 import type { Customer } from '../client.js';
 import { canonical, sendFrame } from '../client.js';
-import { openDoor, type DoorApp } from '../door.js';
+import { openPipeline, type PipelineApp } from '../pipeline.js';
 import { checkFrames } from '../fuzz/frames.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { createTestRedis, type TestRedis } from '../setup/redis.js';
 
 let testDatabase: TestDatabase;
 let testRedis: TestRedis;
-let door: DoorApp;
+let door: PipelineApp;
 let customer: Customer;
 
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
   testRedis = await createTestRedis();
-  door = await openDoor(testDatabase.url, {
+  door = await openPipeline(testDatabase.url, {
     REDIS_URL: testRedis.url,
     HEADERS_TIMEOUT_SEC: '1',
     REQUEST_TIMEOUT_SEC: '2',
@@ -151,7 +151,7 @@ describe('raw HTTP', () => {
   });
 
   test('a request under way is finished when the service stops, and nothing new is taken', async () => {
-    const other = await openDoor(testDatabase.url, { REDIS_URL: testRedis.url });
+    const other = await openPipeline(testDatabase.url, { REDIS_URL: testRedis.url });
     const guest = await other.customer('stops');
     const server = new URL(other.baseUrl);
     const socket: Socket = connect(Number(server.port), server.hostname);

@@ -5,7 +5,7 @@ import { until } from '../../src/local/wait.js';
 import { monotonicMs, sleep } from '../../src/base/clock.js';
 import { Sealers } from '../../src/base/sealers.js';
 import { Customer, type Answer } from '../client.js';
-import { AUTHOR, openDoor, type DoorApp } from '../door.js';
+import { AUTHOR, openPipeline, type PipelineApp } from '../pipeline.js';
 import { openLog } from '../log.js';
 import { openProxy, type Proxy } from '../proxy.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
@@ -21,9 +21,9 @@ let testRedis: TestRedis;
 let postgres: Proxy;
 let redis: Proxy;
 /** Two doors of one service: caches of their own, one database, one Redis. */
-let near: DoorApp;
+let near: PipelineApp;
 /** Reaches both through proxies. */
-let far: DoorApp;
+let far: PipelineApp;
 
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
@@ -31,8 +31,8 @@ beforeAll(async () => {
   postgres = await openProxy(testDatabase.url);
   redis = await openProxy(testRedis.url);
   const shared = { MASTER_KEY, REDIS_PREFIX: 'door-projects', BAD_SIGNATURES_PER_MINUTE: '1000000' };
-  near = await openDoor(testDatabase.url, { ...shared, REDIS_URL: testRedis.url, MAX_REQUESTS_PER_SOCKET: '0' });
-  far = await openDoor(postgres.url, {
+  near = await openPipeline(testDatabase.url, { ...shared, REDIS_URL: testRedis.url, MAX_REQUESTS_PER_SOCKET: '0' });
+  far = await openPipeline(postgres.url, {
     ...shared,
     REDIS_URL: redis.url,
     PROJECT_CACHE_SEC: '2',
@@ -181,7 +181,7 @@ describe('the source of a request', () => {
   });
 
   test('a source with too many bad signatures is refused 429, but never a good signature from it', async () => {
-    const strict = await openDoor(testDatabase.url, {
+    const strict = await openPipeline(testDatabase.url, {
       MASTER_KEY,
       REDIS_URL: testRedis.url,
       BAD_SIGNATURES_PER_MINUTE: '5',
@@ -263,7 +263,7 @@ function ksDistance(a: readonly number[], b: readonly number[]): number {
 }
 
 test('a flood of bad signatures from one address locks out no project behind it that was known before', async () => {
-  const strict = await openDoor(testDatabase.url, {
+  const strict = await openPipeline(testDatabase.url, {
     MASTER_KEY,
     REDIS_URL: testRedis.url,
     BAD_SIGNATURES_PER_MINUTE: '1',
@@ -293,7 +293,7 @@ const strangersAt = (baseUrl: string) => Array.from({ length: 150 }, () => new C
 
 test('a flood of bad signatures locks out no project that this process never read, old or new', async () => {
   const old = await near.customer('known before the process');
-  const strict = await openDoor(testDatabase.url, {
+  const strict = await openPipeline(testDatabase.url, {
     MASTER_KEY,
     REDIS_URL: testRedis.url,
     BAD_SIGNATURES_PER_MINUTE: '1',

@@ -37,7 +37,7 @@ export interface TxSeen {
   readonly expires_at: Date;
 }
 
-export class Desk {
+export class OrderProbe {
   constructor(readonly stage: Stage) {}
 
   async rent(receiver: string, energy: number, durationSec = 60): Promise<string> {

@@ -2,7 +2,7 @@
 import { sleep } from '../../src/base/clock.js';
 import { seededRandom } from '../../src/devnet/faults-spec.js';
 import type { Arena } from './arena.js';
-import { PEOPLE } from './people.js';
+import { OUTSIDERS } from './outsiders.js';
 import { HOLDING_POINTS, type OtherFault, type PlannedFault } from './plan.js';
 
 const CUT_RATE = 0.2;
@@ -14,7 +14,7 @@ export const QUIET_MS = 12_000;
 /** A process starts within seconds; on a busy machine with others in tens. */
 export const START_LIMIT_MS = 30_000;
 
-type Doing = (arena: Arena, fault: PlannedFault, lastsMs: number, over: AbortSignal) => Promise<number>;
+type Inject = (arena: Arena, fault: PlannedFault, lastsMs: number, over: AbortSignal) => Promise<number>;
 
 async function dieAtPoint(
   arena: Arena,
@@ -88,8 +88,8 @@ async function shift(
   return 1;
 }
 
-export const DOINGS: Readonly<Record<OtherFault, Doing>> = {
-  ...PEOPLE,
+export const FAULTS: Readonly<Record<OtherFault, Inject>> = {
+  ...OUTSIDERS,
   'worker killed at a point': (arena, fault, _ms, over) => dieAtPoint(arena, 'worker', fault, over),
   'API killed at a point': (arena, fault, _ms, over) => dieAtPoint(arena, 'api', fault, over),
   'worker killed': async (arena, fault) => {

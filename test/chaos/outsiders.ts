@@ -12,7 +12,7 @@ import { rawDataOf, SECOND_OWNERS, wire } from '../hostile.js';
 import type { Arena } from './arena.js';
 import type { PlannedFault } from './plan.js';
 
-type Doing = (arena: Arena, fault: PlannedFault, lastsMs: number, over: AbortSignal) => Promise<number>;
+type Inject = (arena: Arena, fault: PlannedFault, lastsMs: number, over: AbortSignal) => Promise<number>;
 
 const SUN = 1_000_000;
 /** Of the chain as it begins. */
@@ -22,7 +22,7 @@ const QUIET_MS = 12_000;
 /** TRON asks 100 TRX for a change of permissions; there are two, and bandwidth. */
 const PERMISSION_FEES_SUN = 210 * SUN;
 const FLOOD_AT_ONCE = 12;
-const STRANGERS_EVERY_MS = 400;
+const FOREIGN_EVERY_MS = 400;
 /** As java-tron prints a contract's name and a parameter's type: digits that a pattern would take for a number. */
 const POISON = ':1234567890123456,';
 
@@ -33,7 +33,7 @@ const walletOf = (arena: Arena, fault: PlannedFault): PoolWallet => {
   return wallet;
 };
 
-/** As a person does who knows why their transactions died: all wallets sell again. */
+/** As the operator does who knows why their transactions died: all wallets sell again. */
 export async function resumeWallets(arena: Arena): Promise<void> {
   const { rows } = await arena.sql.query<{ address: string }>(
     `SELECT address FROM pool_wallet WHERE delivery_fault IS NOT NULL`,
@@ -196,7 +196,7 @@ async function again(lastsMs: number, over: AbortSignal, work: (n: number) => Pr
   for (let n = 0; performance.now() < endsAt && !over.aborted; n += 1) {
     await work(n);
     times += 1;
-    await sleep(STRANGERS_EVERY_MS, over);
+    await sleep(FOREIGN_EVERY_MS, over);
   }
   return times;
 }
@@ -279,14 +279,14 @@ async function spoof(arena: Arena, fault: PlannedFault, lastsMs: number, over: A
 
 /** Half of the exchanges tell a ten-thousandth of the price, the others are away. */
 async function collude(arena: Arena, lastsMs: number, over: AbortSignal): Promise<number> {
-  const before = arena.exchanges.liesTold;
+  const before = arena.exchanges.liesSent;
   arena.exchanges.collude(true);
   await sleep(Math.max(lastsMs, 4_000), over);
   arena.exchanges.collude(false);
-  return arena.exchanges.liesTold - before;
+  return arena.exchanges.liesSent - before;
 }
 
-export const PEOPLE = {
+export const OUTSIDERS = {
   'a row held by a person': (arena, _fault, lastsMs, over) => holdRows(arena, lastsMs, over),
   'an owner’s hand': (arena, _fault, _ms, over) => undelegateByHand(arena, over),
   'key gone': takeKeyAway,
@@ -296,4 +296,4 @@ export const PEOPLE = {
   'poisoned names': (arena, _fault, lastsMs, over) => poison(arena, lastsMs, over),
   'spoofed owners': spoof,
   'exchanges that collude': (arena, _fault, lastsMs, over) => collude(arena, lastsMs, over),
-} as const satisfies Readonly<Record<string, Doing>>;
+} as const satisfies Readonly<Record<string, Inject>>;

@@ -3,7 +3,7 @@
 import { until } from '../../src/local/wait.js';
 import type { Answer, Customer } from '../client.js';
 import { startApi, type ApiProcess } from '../factory.js';
-import { AUTHOR, openDoor, type DoorApp } from '../door.js';
+import { AUTHOR, openPipeline, type PipelineApp } from '../pipeline.js';
 import { settings } from '../operator.js';
 import { openProxy, type Proxy } from '../proxy.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
@@ -17,7 +17,7 @@ let testRedis: TestRedis;
 /** Between the two processes and the database. */
 let postgres: Proxy;
 /** The operator's side; not asked for anything. */
-let desk: DoorApp;
+let desk: PipelineApp;
 /** Keeps a record for the whole 30 s that the interface allows. */
 let steady: ApiProcess;
 /** Keeps it for 2 s, so that a test can wait for the end of that. */
@@ -27,7 +27,7 @@ beforeAll(async () => {
   [testDatabase, testRedis] = await Promise.all([createTestDatabase(), createTestRedis()]);
   postgres = await openProxy(testDatabase.url);
   const env = settings(postgres.url, { REDIS_URL: testRedis.url, HOST: '127.0.0.1', PORT: '0' });
-  desk = await openDoor(testDatabase.url, { MASTER_KEY: env['MASTER_KEY']!, REDIS_URL: testRedis.url });
+  desk = await openPipeline(testDatabase.url, { MASTER_KEY: env['MASTER_KEY']!, REDIS_URL: testRedis.url });
   [steady, brief] = await Promise.all([
     startApi({ ...env, PROJECT_CACHE_SEC: '30' }),
     startApi({ ...env, PROJECT_CACHE_SEC: '2' }),

@@ -2,7 +2,7 @@
 import { connect, type Socket } from 'node:net';
 import { until } from '../../src/local/wait.js';
 import { send, sendFrame } from '../client.js';
-import { openDoor, type DoorApp } from '../door.js';
+import { openPipeline, type PipelineApp } from '../pipeline.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { createTestRedis, type TestRedis } from '../setup/redis.js';
 
@@ -21,7 +21,7 @@ afterAll(async () => {
 
 describe('a flood', () => {
   test('of bad requests is logged in part and counted as a whole, and leaves other lines alone', async () => {
-    const bounded = await openDoor(testDatabase.url, { REDIS_URL: testRedis.url, LOG_REFUSALS_PER_SEC: '1' });
+    const bounded = await openPipeline(testDatabase.url, { REDIS_URL: testRedis.url, LOG_REFUSALS_PER_SEC: '1' });
     const lines = () => bounded.logged().split('\n');
     try {
       const good = await bounded.customer('good');
@@ -43,7 +43,7 @@ describe('a flood', () => {
   });
 
   test('of refusals of every kind, before and after a route is found, is logged in part and counted as a whole', async () => {
-    const bounded = await openDoor(testDatabase.url, { REDIS_URL: testRedis.url, LOG_REFUSALS_PER_SEC: '1' });
+    const bounded = await openPipeline(testDatabase.url, { REDIS_URL: testRedis.url, LOG_REFUSALS_PER_SEC: '1' });
     const { port } = new URL(bounded.baseUrl);
     const raw = async (frame: string) => sendFrame(bounded.baseUrl, frame);
     try {
@@ -92,12 +92,12 @@ describe('a flood', () => {
   test('of connections from one address leaves room for others, and a trusted proxy has no limit of its own', async () => {
     const limits = { REDIS_URL: testRedis.url, MAX_CONNECTIONS: '8', MAX_CONNECTIONS_PER_ADDRESS: '5' };
     const [direct, proxied] = await Promise.all([
-      openDoor(testDatabase.url, limits),
-      openDoor(testDatabase.url, { ...limits, TRUSTED_PROXIES: '127.0.0.3' }),
+      openPipeline(testDatabase.url, limits),
+      openPipeline(testDatabase.url, { ...limits, TRUSTED_PROXIES: '127.0.0.3' }),
     ]);
     const sockets: Socket[] = [];
     /** Opens connections from `localAddress`; how many of them were turned away so far is counted in `gone`. */
-    const open = (door: DoorApp, localAddress: string, count: number) => {
+    const open = (door: PipelineApp, localAddress: string, count: number) => {
       const { hostname, port } = new URL(door.baseUrl);
       const state = { gone: 0 };
       for (let index = 0; index < count; index += 1) {
@@ -107,7 +107,7 @@ describe('a flood', () => {
       }
       return state;
     };
-    const dropped = async (door: DoorApp) => {
+    const dropped = async (door: PipelineApp) => {
       const text = await door.metrics();
       const count = (limit: string) =>
         Number(new RegExp(`http_connections_dropped_total\\{limit="${limit}"\\} (\\d+)`).exec(text)?.[1]);
@@ -131,7 +131,7 @@ describe('a flood', () => {
   });
 
   test('of connections of an address is over when these are closed', async () => {
-    const small = await openDoor(testDatabase.url, { REDIS_URL: testRedis.url, MAX_CONNECTIONS_PER_ADDRESS: '1' });
+    const small = await openPipeline(testDatabase.url, { REDIS_URL: testRedis.url, MAX_CONNECTIONS_PER_ADDRESS: '1' });
     try {
       const frame = 'GET /v1/none HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
       for (let round = 0; round < 3; round += 1) expect(await sendFrame(small.baseUrl, frame)).toContain('NOT_FOUND');
@@ -142,7 +142,7 @@ describe('a flood', () => {
 
   test('of connections beyond the limit is turned away, told and counted', async () => {
     const limits = { MAX_CONNECTIONS: '3', MAX_CONNECTIONS_PER_ADDRESS: '3' };
-    const small = await openDoor(testDatabase.url, { REDIS_URL: testRedis.url, ...limits });
+    const small = await openPipeline(testDatabase.url, { REDIS_URL: testRedis.url, ...limits });
     const sockets: Socket[] = [];
     try {
       const { hostname, port } = new URL(small.baseUrl);

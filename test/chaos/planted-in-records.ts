@@ -20,7 +20,7 @@ import {
 /** What stands between a claim's conditions and its order. */
 const KNOWN = '\n       AND ${PAST_IS_KNOWN}\n     ';
 
-export const PLANTED_IN_BOOKS: readonly PlantedBug[] = [
+export const PLANTED_IN_RECORDS: readonly PlantedBug[] = [
   {
     name: 'the charge moves no balance',
     changes: one(
@@ -127,8 +127,8 @@ export const PLANTED_IN_BOOKS: readonly PlantedBug[] = [
     first: FORKS,
   },
   {
-    name: 'what falls away stays where it was',
-    changes: one(INCLUSION, 'if (fallen.length === 0)', 'if (fallen.length >= 0)'),
+    name: 'what is reverted stays where it was',
+    changes: one(INCLUSION, 'if (reverted.length === 0)', 'if (reverted.length >= 0)'),
     first: FORKS,
     ground: 'alone',
   },
