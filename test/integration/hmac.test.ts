@@ -3,7 +3,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { expectError } from '../answers.js';
 import { Customer, HmacCustomer, hmacHeaders, send, type Answer, type HmacRequest } from '../client.js';
-import { AUTHOR, openDoor, type DoorApp } from '../door.js';
+import { AUTHOR, openPipeline, type PipelineApp } from '../pipeline.js';
 import { openProxy, type Proxy } from '../proxy.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { createTestRedis, type TestRedis } from '../setup/redis.js';
@@ -13,9 +13,9 @@ import { until } from '../../src/local/wait.js';
 let testDatabase: TestDatabase;
 let testRedis: TestRedis;
 let redisProxy: Proxy;
-let door: DoorApp;
+let door: PipelineApp;
 /** The same service, with a Redis and a Postgres that can go away. */
-let other: DoorApp;
+let other: PipelineApp;
 let postgresProxy: Proxy;
 let redis: Redis;
 let customer: HmacCustomer;
@@ -27,8 +27,8 @@ beforeAll(async () => {
   postgresProxy = await openProxy(testDatabase.url);
   redis = new Redis(testRedis.url);
   const env = { REDIS_PREFIX: 'hmac', RATE_LIMIT_PER_MINUTE: '1000000', BAD_SIGNATURES_PER_MINUTE: '1000000' };
-  door = await openDoor(testDatabase.url, { ...env, REDIS_URL: testRedis.url });
-  other = await openDoor(postgresProxy.url, { ...env, REDIS_URL: redisProxy.url });
+  door = await openPipeline(testDatabase.url, { ...env, REDIS_URL: testRedis.url });
+  other = await openPipeline(postgresProxy.url, { ...env, REDIS_URL: redisProxy.url });
   const { merchant, apiKey } = await door.customer('hmac');
   customer = new HmacCustomer(door.baseUrl, merchant, apiKey);
   await settled();
@@ -61,7 +61,7 @@ async function settled(baseUrl = door.baseUrl): Promise<void> {
 }
 
 /** Until `app` keeps its nonces in Redis again. */
-async function reached(app: DoorApp): Promise<void> {
+async function reached(app: PipelineApp): Promise<void> {
   const fallbacks = async (): Promise<string> =>
     (await app.metrics()).split('\n').find((line) => line.startsWith('nonce_fallback_total ')) ?? '';
   await until(

@@ -17,7 +17,7 @@ let testRedis: TestRedis;
 /** Between the two processes and the database. */
 let postgres: Proxy;
 /** The operator's side; not asked for anything. */
-let desk: PipelineApp;
+let app: PipelineApp;
 /** Keeps a record for the whole 30 s that the interface allows. */
 let steady: ApiProcess;
 /** Keeps it for 2 s, so that a test can wait for the end of that. */
@@ -27,7 +27,7 @@ beforeAll(async () => {
   [testDatabase, testRedis] = await Promise.all([createTestDatabase(), createTestRedis()]);
   postgres = await openProxy(testDatabase.url);
   const env = settings(postgres.url, { REDIS_URL: testRedis.url, HOST: '127.0.0.1', PORT: '0' });
-  desk = await openPipeline(testDatabase.url, { MASTER_KEY: env['MASTER_KEY']!, REDIS_URL: testRedis.url });
+  app = await openPipeline(testDatabase.url, { MASTER_KEY: env['MASTER_KEY']!, REDIS_URL: testRedis.url });
   [steady, brief] = await Promise.all([
     startApi({ ...env, PROJECT_CACHE_SEC: '30' }),
     startApi({ ...env, PROJECT_CACHE_SEC: '2' }),
@@ -36,7 +36,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await Promise.all([steady.process.stop(), brief.process.stop()]);
-  await desk.close();
+  await app.close();
   await postgres.close();
   await testRedis.close();
   await testDatabase.drop();
@@ -47,7 +47,7 @@ const ask = async (customer: Customer): Promise<string> => codeOf(await customer
 
 /** A new project as a customer of both processes, each of which has its record in its cache. */
 async function known(name: string): Promise<[atSteady: Customer, atBrief: Customer]> {
-  const customer = await desk.customer(name);
+  const customer = await app.customer(name);
   const both = [customer.at(steady.baseUrl), customer.at(brief.baseUrl)] as [Customer, Customer];
   // Twice: a read that the project's own announcement overtakes is not kept.
   for (const each of [...both, ...both]) expect(await ask(each)).toBe('OK');
@@ -62,7 +62,7 @@ async function becomes(customer: Customer, code: string): Promise<void> {
 async function unannounced(work: () => Promise<unknown>): Promise<void> {
   const announce = async (how: 'DISABLE' | 'ENABLE') => {
     for (const table of ['project', 'credit_account']) {
-      await desk.database.query(`ALTER TABLE ${table} ${how} TRIGGER USER`);
+      await app.database.query(`ALTER TABLE ${table} ${how} TRIGGER USER`);
     }
   };
   await announce('DISABLE');
@@ -75,17 +75,17 @@ async function unannounced(work: () => Promise<unknown>): Promise<void> {
 
 test('freezing and unfreezing reach every process at once', async () => {
   const both = await known('freezes');
-  await desk.ledger.setFrozen(both[0].merchant, true, AUTHOR);
+  await app.ledger.setFrozen(both[0].merchant, true, AUTHOR);
   for (const each of both) await becomes(each, 'PROJECT_FROZEN');
   // A wrong signature never learns that the project is frozen.
   for (const each of both) expect(await ask(each.withKey('wrong'))).toBe('INVALID_SIGNATURE');
-  await desk.ledger.setFrozen(both[0].merchant, false, AUTHOR);
+  await app.ledger.setFrozen(both[0].merchant, false, AUTHOR);
   for (const each of both) await becomes(each, 'OK');
 });
 
 test('a rotated key works at once everywhere and the old one ends', async () => {
   const both = await known('rotates');
-  const newKey = await desk.projects.rotateKey(both[0].merchant, AUTHOR);
+  const newKey = await app.projects.rotateKey(both[0].merchant, AUTHOR);
   for (const each of both) await becomes(each, 'INVALID_SIGNATURE');
   for (const each of both) expect(await ask(each.withKey(newKey))).toBe('OK');
 });
@@ -93,8 +93,8 @@ test('a rotated key works at once everywhere and the old one ends', async () => 
 test('an announcement that is lost delays freezing and the end of a key by the age of the cache and no more', async () => {
   const [frozen, rotated] = [await known('unheard'), await known('unheard key')];
   await unannounced(async () => {
-    await desk.ledger.setFrozen(frozen[0].merchant, true, AUTHOR);
-    await desk.projects.rotateKey(rotated[0].merchant, AUTHOR);
+    await app.ledger.setFrozen(frozen[0].merchant, true, AUTHOR);
+    await app.projects.rotateKey(rotated[0].merchant, AUTHOR);
   });
   for (const each of [...frozen, ...rotated]) expect(await ask(each)).toBe('OK');
   await becomes(frozen[1], 'PROJECT_FROZEN');
@@ -102,7 +102,7 @@ test('an announcement that is lost delays freezing and the end of a key by the a
   // The other process did not hear it either, and is younger than its 30 s: it was the age that did it.
   expect([await ask(frozen[0]), await ask(rotated[0])]).toEqual(['OK', 'OK']);
   // The next announcement of the project makes up for it.
-  await desk.projects.setOptions(frozen[0].merchant, { requireQuote: true }, AUTHOR);
+  await app.projects.setOptions(frozen[0].merchant, { requireQuote: true }, AUTHOR);
   await becomes(frozen[0], 'PROJECT_FROZEN');
 });
 
@@ -110,7 +110,7 @@ test('processes that lost their connection learn what they missed as soon as the
   const both = await known('cut off');
   postgres.cut();
   try {
-    await desk.ledger.setFrozen(both[0].merchant, true, AUTHOR);
+    await app.ledger.setFrozen(both[0].merchant, true, AUTHOR);
     // Known and well signed, so the caller passes the door; what he asks for needs the database.
     for (const each of both) expect(await ask(each)).toBe('SERVICE_UNAVAILABLE');
   } finally {
