@@ -1,6 +1,6 @@
 /**
  * From solid blocks to final states: an included transaction whose block became solid is final; one whose block did
- * not, is reverted. As many witnesses must agree as on a death: on the block, and on which of our transactions are in it,
+ * not, falls away. As many witnesses must agree as on a death: on the block, and on which of our transactions are in it,
  * for a block's id says nothing of the bytes that a node shows beside it.
  */
 import { Injectable } from '@nestjs/common';
@@ -150,20 +150,20 @@ export class Settlement {
     crashPoint('solid.after');
     if (block === undefined) return txs.length;
     const final: WaitingTx[] = [];
-    const reverted: RevertedTx[] = [];
+    const fallen: RevertedTx[] = [];
     let unknown = 0;
     for (const tx of txs) {
       const blockId = tx.block_id.toString('hex');
-      // What was recorded by a node that told another time is reverted too: rentals are counted from the block's own.
+      // What was recorded by a node that told another time falls away too: rentals are counted from the block's own.
       const stands = blockId === block.id && tx.block_at.getTime() === block.timestampMs;
       const where = stands ? (block.standings.get(tx.txid.toString('hex')) ?? 'unknown') : 'absent';
       if (where === 'present') final.push(tx);
       else if (where === 'unknown') unknown += 1;
-      else reverted.push({ id: tx.id, orderId: tx.order_id, blockId });
+      else fallen.push({ id: tx.id, orderId: tx.order_id, blockId });
     }
     const unsettled = unknown + (await this.recordFinal(final, block));
-    if (reverted.length > 0) this.logger.warn({ block: number, count: reverted.length }, 'a block was reverted');
-    return unsettled + (await this.inclusion.revert(reverted));
+    if (fallen.length > 0) this.logger.warn({ block: number, count: fallen.length }, 'a block fell away');
+    return unsettled + (await this.inclusion.revert(fallen));
   }
 
   private async recordFinal(final: readonly WaitingTx[], block: BlockHead): Promise<number> {
