@@ -1,8 +1,4 @@
 // `npm run bench`: what the service is for, each figure beside its limit in the same run. Nothing here asserts a time.
-//   --quick   fewer and shorter rounds, kept nowhere
-//   --million a worker and orders at 1 000 000 orders in the tables too
-//   --soak    ten minutes of the whole machine (--minutes N, --rate N)
-//   --only REGEX  rows whose part matches
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { randomBytes } from 'node:crypto';
@@ -18,6 +14,15 @@ import { COLLECTING, RENTAL_SEC, soak } from './soak.js';
 import { Stage } from './stage.js';
 import { addressFromBytes } from '../src/chain/address.js';
 
+const HELP = `npm run bench -- [--only REGEX] [--million] [--soak [--minutes N] [--rate N]] [--quick]
+
+  --only REGEX  parts whose name matches: http, fairness, worker, follow, latency
+  --million     two services in turn, one with 1 000 000 ended orders;
+                --only history: the worker alone, --only none: no other part
+  --soak        ten minutes of the whole machine: --minutes N, --rate N a second
+  --quick       fewer and shorter rounds, whose figures are kept nowhere
+`;
+
 const { values: options } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
@@ -26,8 +31,13 @@ const { values: options } = parseArgs({
     minutes: { type: 'string', default: '10' },
     rate: { type: 'string', default: '110' },
     only: { type: 'string', default: '' },
+    help: { type: 'boolean', default: false },
   },
 });
+if (options.help) {
+  console.log(HELP);
+  process.exit(0);
+}
 const pace: Pace = options.quick ? { rounds: 2, seconds: 2 } : { rounds: 5, seconds: 4 };
 const only = new RegExp(options.only);
 const figures: Figure[] = [];
@@ -133,4 +143,3 @@ if (options.soak) {
 
 console.log(`\n${tableOf(figures)}\n\n${Math.round((performance.now() - startedAt) / 1000).toString()} s`);
 if (!options.quick) keepFigures(figures);
-process.exit(0);

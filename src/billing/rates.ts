@@ -49,9 +49,7 @@ function readSources(names: readonly string[]): readonly RateSource[] {
   if (unique.length === 1 && unique[0] === STATIC) return [];
   const sources = unique.flatMap((name) => rateSource(name) ?? []);
   if (sources.length === 0 || sources.length !== unique.length) {
-    throw new ConfigError(
-      `Configuration: RATE_SOURCES must name exchanges of ${RATE_SOURCE_NAMES.join(', ')}, or ${STATIC} alone.`,
-    );
+    throw new ConfigError([`RATE_SOURCES must name exchanges of ${RATE_SOURCE_NAMES.join(', ')}, or ${STATIC} alone`]);
   }
   return sources;
 }

@@ -8,8 +8,9 @@ import { SettingsReader, type Env } from './settings-reader.js';
 
 export class ConfigError extends StartError {
   override readonly name = 'ConfigError';
-  constructor(message: string) {
-    super('CONFIGURATION', message);
+  /** `faults`: what is wrong, a variable at a time. */
+  constructor(readonly faults: readonly string[]) {
+    super('CONFIGURATION', `Configuration: ${faults.join('; ')}. .env.example has a line on each.`);
   }
 }
 
@@ -162,7 +163,7 @@ export function deriveSettings(env: Env, role: Role): { readonly name: string; r
   const r = new SettingsReader(env, SECRET_SETTINGS);
   const [current, previous] = [r.key('MASTER_KEY'), r.key('MASTER_KEY_PREVIOUS')];
   if (current === undefined && r.faults.length === 0) r.faults.push('MASTER_KEY is required');
-  if (current === undefined || r.faults.length > 0) throw faultsOf(r);
+  if (current === undefined || r.faults.length > 0) throw new ConfigError(r.faults);
   return PURPOSES_OF[role].flatMap((purpose) => {
     const keys = sealKeysOf({ current, previous }, purpose);
     const name = SEAL_KEY_SETTINGS[purpose];
@@ -175,7 +176,7 @@ export function deriveSettings(env: Env, role: Role): { readonly name: string; r
 export function readSecret(env: Env, name: 'DATABASE_URL'): string | undefined {
   const r = new SettingsReader(env, SECRET_SETTINGS);
   const value = r.optional(name);
-  if (r.faults.length > 0) throw faultsOf(r);
+  if (r.faults.length > 0) throw new ConfigError(r.faults);
   return value;
 }
 
@@ -183,12 +184,8 @@ export function readSecret(env: Env, name: 'DATABASE_URL'): string | undefined {
 export function readSealKeys(env: Env): ReadonlyMap<SealPurpose, SealKeys> {
   const r = new SettingsReader(env, SECRET_SETTINGS);
   const { sealKeys } = secrets(r, undefined);
-  if (r.faults.length > 0) throw faultsOf(r);
+  if (r.faults.length > 0) throw new ConfigError(r.faults);
   return sealKeys;
-}
-
-function faultsOf(r: SettingsReader): ConfigError {
-  return new ConfigError(`Configuration: ${r.faults.join('; ')}. .env.example has a line on each.`);
 }
 
 /** What it sells and how it works. */
@@ -264,7 +261,7 @@ export function readConfig(env: Env = process.env, role: Role = 'cli') {
   // Ignored, it would be missed only once the provider throttles.
   if ('TRON_API_KEY' in env)
     r.faults.push('TRON_API_KEY is called TRON_API_KEYS now, and a single key is the first node’s');
-  if (r.faults.length > 0) throw faultsOf(r);
+  if (r.faults.length > 0) throw new ConfigError(r.faults);
   return Object.freeze(config);
 }
 

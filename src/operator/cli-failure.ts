@@ -60,5 +60,7 @@ function commandLineFault(thrown: CommanderError): CliFailure {
   if (thrown.code === 'commander.help') {
     return { exitCode: 2, code: 'USAGE', message: 'Name a command; --help lists them.' };
   }
-  return { exitCode: 2, code: 'USAGE', message: thrown.message.replace(/^error: /, '') };
+  const message = thrown.message.replace(/^error: /, '');
+  const isUnknown = /^commander\.unknown(Command|Option)$/.test(thrown.code);
+  return { exitCode: 2, code: 'USAGE', message: isUnknown ? `${message}\n--help lists what there is.` : message };
 }

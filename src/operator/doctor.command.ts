@@ -9,6 +9,7 @@ import { historyFromRecords } from '../verify/final-transactions.js';
 import { integerArg } from './arguments.js';
 import { HeldRates } from '../billing/held-rates.js';
 import type { CliContext } from './cli-context.js';
+import { paragraph } from './format.js';
 import { lookAtHistory, lookAtNodes, lookAtToken, lookAtWallets } from '../diagnostics/doctor-chain.js';
 import {
   lookAtHeldRate,
@@ -52,8 +53,8 @@ async function examine(context: CliContext, patienceMs: number): Promise<DoctorF
     config = readConfig(context.terminal.env);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    const todo = 'Correct them; .env.example has a line on each. The rest was not looked at.';
-    return [fault('settings', error.message.replace(/\.$/, '') + '.', todo)];
+    const todo = 'Correct it; .env.example has a line on it. The rest was not looked at.';
+    return error.faults.map((says) => fault('settings', `${says}.`, todo));
   }
   const [database, redis, nodes, rates] = await Promise.all([
     lookAtDatabase(config),
@@ -91,12 +92,18 @@ async function lookInside(parts: INestApplicationContext): Promise<DoctorFinding
   ];
 }
 
+/** A longer name, an address in it, stands on a line of its own. */
+const NAME_COLUMNS = 14;
+
 function report(findings: readonly DoctorFinding[]): string {
-  const width = Math.max(...findings.map(({ check }) => check.length));
   return findings
     .map(({ check, state, says, todo }) => {
-      const line = `${MARKS[state]} ${check.padEnd(width)}  ${says}`;
-      return todo === undefined ? line : `${line}\n${' '.repeat(width + 4)}→ ${todo}`;
+      const isLong = check.length > NAME_COLUMNS;
+      const indent = ' '.repeat(NAME_COLUMNS + 4);
+      const lines = isLong ? [`${MARKS[state]} ${check}`, paragraph(indent, says)] : [];
+      if (!isLong) lines.push(paragraph(`${MARKS[state]} ${check.padEnd(NAME_COLUMNS)}  `, says));
+      if (todo !== undefined) lines.push(paragraph(`${indent}→ `, todo));
+      return lines.join('\n');
     })
     .join('\n');
 }

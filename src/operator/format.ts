@@ -67,6 +67,13 @@ export function entry(heading: readonly Cell[], pairs: readonly (readonly [strin
   return [first, ...rest.map((line) => ' '.repeat(INDENT) + line), ...lines].join('\n');
 }
 
+/** `text` in lines of at most 80 columns, those after the first indented by as much as stands before the first. */
+export function paragraph(before: string, text: string): string {
+  return brokenAt(COLUMNS_MAX - before.length, text)
+    .map((line, index) => (index === 0 ? before : ' '.repeat(before.length)) + line)
+    .join('\n');
+}
+
 /** `text` in lines of at most `width`, between words where there are any. */
 function brokenAt(width: number, text: string): string[] {
   const lines: string[] = [''];

@@ -6,12 +6,17 @@ import { KeyRewrap } from './key-rewrap.js';
 import { table } from './format.js';
 
 const HELP = `
-To rotate MASTER_KEY without refusing a request, since both of two keys open and MASTER_KEY alone seals:
-  1. Set MASTER_KEY_PREVIOUS to the new key, and restart every process in turn. All can now open what it will seal.
-  2. Exchange the two: MASTER_KEY the new one, MASTER_KEY_PREVIOUS the old one. Restart every process in turn.
+To rotate MASTER_KEY without refusing a request (both keys open, MASTER_KEY
+alone seals):
+  1. Set MASTER_KEY_PREVIOUS to the new key, and restart every process in turn.
+     All can now open what it will seal.
+  2. Exchange the two: MASTER_KEY the new one, MASTER_KEY_PREVIOUS the old one.
+     Restart every process in turn.
   3. npm run cli -- keys rewrap
-  4. After two minutes, when the last quote under the old key has expired: unset MASTER_KEY_PREVIOUS. Restart once more.
-Where processes hold derived keys, print them anew before each restart: \`secrets derive\` under the two keys of the step.`;
+  4. After two minutes, when the last quote under the old key has expired: unset
+     MASTER_KEY_PREVIOUS. Restart once more.
+Where processes hold derived keys, print them anew before each restart:
+\`secrets derive\` under the two keys of the step.`;
 
 export function addKeysCommands(program: Command, context: CliContext): void {
   program

@@ -4,11 +4,13 @@ import { deriveSettings, PURPOSES_OF, type Role } from '../config/config.js';
 import type { CliContext } from './cli-context.js';
 
 const HELP = `
-The lines are settings, as secret as MASTER_KEY: write them to a file that nobody else reads, and give that file to the
-process in the place of MASTER_KEY. A process opens with them what it needs and nothing else.
+The lines are settings, as secret as MASTER_KEY: write them to a file that
+nobody else reads, and give that file to the process in the place of MASTER_KEY.
+A process opens with them what it needs and nothing else.
   (umask 077; npm run -s cli -- secrets derive --for api > api.env)
   (umask 077; npm run -s cli -- secrets derive --for worker > worker.env)
-Under MASTER_KEY_PREVIOUS the keys before are printed too; \`keys --help\` has the steps of a rotation.`;
+Under MASTER_KEY_PREVIOUS the keys before are printed too;
+\`keys rewrap --help\` has the steps of a rotation.`;
 
 export function addSecretsCommands(program: Command, context: CliContext): void {
   program

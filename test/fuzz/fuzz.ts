@@ -26,8 +26,21 @@ async function report(name: string, runs: number, check: () => Counts | Promise<
   console.log(`${name}: ${runs.toString()} runs clean in ${seconds} s; ${parts.join(', ')}`);
 }
 
-export async function main(): Promise<void> {
-  const { values } = parseArgs({ options: { runs: { type: 'string' }, seed: { type: 'string' } } });
+const HELP = `npm run fuzz -- [--runs N] [--seed S]
+
+  --runs N  so many inputs for each property (10000)
+  --seed S  chooses them (any)
+`;
+
+export async function main(args: readonly string[]): Promise<void> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: { runs: { type: 'string' }, seed: { type: 'string' }, help: { type: 'boolean', default: false } },
+  });
+  if (values.help) {
+    console.log(HELP);
+    return;
+  }
   const runs = wholeNumber(values.runs, 10_000);
   const seed = wholeNumber(values.seed, randomInt(1, 1_000_000));
   console.log(`seed ${seed.toString()}`);

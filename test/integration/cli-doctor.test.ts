@@ -110,7 +110,8 @@ it('people read marks, sentences and what to do', async () => {
   expect([code, err]).toEqual([1, '1 fault.\n']);
   expect(out).toMatch(/^✓ database +Postgres \d/m);
   expect(out).toMatch(/^! quorum/m);
-  expect(out).toMatch(/^✗ redis +.*\n +→ Start Redis/m);
+  expect(out).toMatch(/^✗ redis +[^→]*\n +→ Start Redis/m);
+  expect(out.split('\n').filter((line) => line.length > 80)).toEqual([]);
 });
 
 describe('one thing broken is the one fault named, with what to do', () => {

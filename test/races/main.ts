@@ -1,4 +1,5 @@
 // `npm run races`: every race at full size (or `-- --short`), a table of figures, exit code 1 when one is off.
+import { parseArgs } from 'node:util';
 import { startServices, stopServices } from '../setup/services.js';
 import type { Row } from './arena.js';
 import { FULL, SHORT, runRaces } from './programme.js';
@@ -10,12 +11,27 @@ function print(row: Row): void {
   if (row.wanted !== row.found) console.log(`       wanted  ${row.wanted}`);
 }
 
-await startServices();
-try {
-  const rows = await runRaces(process.argv.includes('--short') ? SHORT : FULL, print);
-  const off = rows.filter((row) => row.wanted !== row.found).length;
-  console.log(`\n${(rows.length - off).toString()} of ${rows.length.toString()} figures as wanted.`);
-  process.exitCode = off === 0 ? 0 : 1;
-} finally {
-  await stopServices();
+const HELP = `npm run races -- [--short]
+
+  --short  a small round of every race
+`;
+
+export async function main(args: readonly string[]): Promise<number> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: { short: { type: 'boolean', default: false }, help: { type: 'boolean', default: false } },
+  });
+  if (values.help) {
+    console.log(HELP);
+    return 0;
+  }
+  await startServices();
+  try {
+    const rows = await runRaces(values.short ? SHORT : FULL, print);
+    const off = rows.filter((row) => row.wanted !== row.found).length;
+    console.log(`\n${(rows.length - off).toString()} of ${rows.length.toString()} figures as wanted.`);
+    return off === 0 ? 0 : 1;
+  } finally {
+    await stopServices();
+  }
 }

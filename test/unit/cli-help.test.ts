@@ -1,0 +1,62 @@
+// What the command line says before it does anything, as it is read in a terminal of 80 columns.
+import 'reflect-metadata';
+import { runCli } from '../../src/operator/cli.js';
+
+const COLUMNS = 80;
+
+async function said(...args: string[]): Promise<{ code: number; out: string; err: string }> {
+  const answer = { out: '', err: '' };
+  const terminal = {
+    env: {},
+    user: '',
+    out: (text: string) => void (answer.out += text),
+    err: (text: string) => void (answer.err += text),
+    ask: undefined,
+  };
+  return { code: await runCli(args, terminal), ...answer };
+}
+
+function tooWide(text: string): string[] {
+  return text.split('\n').filter((line) => line.length > COLUMNS);
+}
+
+/** The names under “Commands:” of a help text. */
+function commandsIn(help: string): string[] {
+  const [, list = ''] = help.split('\nCommands:\n');
+  return [...list.matchAll(/^ {2}([a-z][a-z-]*)/gm)].map((match) => match[1]!).filter((name) => name !== 'help');
+}
+
+async function everyCommand(): Promise<string[][]> {
+  const first = commandsIn((await said('--help')).out);
+  const second = await Promise.all(
+    first.map(async (name) => commandsIn((await said(name, '--help')).out).map((sub) => [name, sub])),
+  );
+  return [...first.map((name) => [name]), ...second.flat()];
+}
+
+it('every command explains itself in 80 columns', async () => {
+  const commands = await everyCommand();
+  expect(commands.length).toBeGreaterThan(40);
+  for (const command of commands) {
+    const { code, out } = await said(...command, '--help');
+    expect({ command, code, wide: tooWide(out) }).toEqual({ command, code: 0, wide: [] });
+    expect(out).toContain(`npm run cli -- ${command.join(' ')}`);
+  }
+});
+
+it.each([['nonsense'], ['pool', 'nonsense'], ['pool', 'lst'], ['orders', 'list', '--nonsense']])(
+  'what is mistyped (%s %s) says where the right one is listed',
+  async (...args) => {
+    const { code, err } = await said(...args);
+    expect(code).toBe(2);
+    expect(err).toMatch(/^unknown (command|option) '.*'\n(\(Did you mean .*\)\n)?--help lists what there is\.\n$/);
+  },
+);
+
+it('the doctor names each setting that is missing, and what to do, in 80 columns', async () => {
+  const { code, out, err } = await said('doctor');
+  expect([code, err]).toEqual([1, '6 faults.\n']);
+  for (const name of ['DATABASE_URL', 'REDIS_URL', 'TRON_FULL_NODE_URLS', 'TOKEN_CONTRACT', 'MASTER_KEY'])
+    expect(out).toMatch(new RegExp(`^✗ settings +${name} is required`, 'm'));
+  expect(tooWide(out)).toEqual([]);
+});
