@@ -1,4 +1,4 @@
-// The layers of src/: every import goes down, never up or round. Types count as imports too.
+// The layers of src/ and packages/: every import goes down, never up or round. Types count as imports too.
 //
 //   main.*.ts                                       know everything
 //   api.module  worker.module  operator/            commands and wiring
@@ -13,8 +13,8 @@
 //   base/                                           clock, secrets, repeating, concurrency, batches
 //   domain/                                         pure: errors, units, money, order states, prices
 //   apart: signer/ (holds the keys in a process of its own; knows chain/, base/ and domain/)
-//          devnet/ (spoken to over HTTP)
-//          local/ (embedded servers, for the demo, tests and benches)
+//   packages/ (for the demo, tests and benches; src/ imports nothing of them)
+//          devnet/ (spoken to over HTTP)   local/ (embedded servers; knows chain/, base/ and domain/)
 const layers = ['domain', 'base', 'config', 'observability', '(store|queue|chain|http)'];
 const pure = '^src/(domain|base)/';
 const outside = '^src/(config|observability|store|queue|chain|http)/|^src/platform\\.module\\.ts$';
@@ -64,20 +64,20 @@ module.exports = {
     {
       name: 'not-resolvable',
       severity: 'error',
-      from: { path: '^(src|test|bench)/' },
+      from: { path: '^(src|packages|test|bench)/' },
       to: { couldNotResolve: true },
     },
     {
       name: 'no-dev-dependency-in-src',
-      comment: 'src runs after npm ci --omit=dev.',
+      comment: 'src runs after npm ci --omit=dev --workspaces=false; a package declares what it needs itself.',
       severity: 'error',
-      from: { path: '^src/' },
+      from: { path: '^(src|packages)/' },
       to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'src-never-imports-test',
       severity: 'error',
-      from: { path: '^src/' },
+      from: { path: '^(src|packages)/' },
       to: { path: '^(test|bench)/' },
     },
     ...layerRules,
@@ -118,35 +118,36 @@ module.exports = {
     {
       name: 'tronweb-stays-in-chain',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/(chain|devnet)/' },
+      from: { path: '^src/', pathNot: '^src/chain/' },
       to: { path: 'node_modules/tronweb/' },
+    },
+    {
+      name: 'src-never-imports-packages',
+      comment: 'Production has neither the packages nor what they depend on.',
+      severity: 'error',
+      from: { path: '^src/' },
+      to: { path: '^packages/' },
     },
     {
       name: 'devnet-is-spoken-to-over-http',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/devnet/' },
-      to: { path: '^src/devnet/' },
+      from: { path: '^packages/', pathNot: '^packages/devnet/' },
+      to: { path: '^packages/devnet/' },
     },
     {
       name: 'devnet-shares-no-code-with-the-service',
       comment: 'A chain that shared our code would share our mistakes.',
       severity: 'error',
-      from: { path: '^src/devnet/' },
-      to: { path: '^src/', pathNot: '^src/devnet/' },
-    },
-    {
-      name: 'local-only-for-the-demo',
-      severity: 'error',
-      from: { path: '^src/', pathNot: '^src/(local/|main\\.demo\\.ts$)' },
-      to: { path: '^src/local/' },
+      from: { path: '^packages/devnet/' },
+      to: { path: '^(src|packages)/', pathNot: '^packages/devnet/' },
     },
     {
       name: 'local-stands-alone',
       comment:
         'The supervisor of processes must not load the processes it starts; the chain it speaks to as anybody may.',
       severity: 'error',
-      from: { path: '^src/local/' },
-      to: { path: '^src/', pathNot: [pure, '^src/chain/', '^src/local/'] },
+      from: { path: '^packages/local/' },
+      to: { path: '^(src|packages)/', pathNot: [pure, '^src/chain/', '^packages/local/'] },
     },
     {
       name: 'signer-knows-the-chain-alone',
@@ -164,13 +165,13 @@ module.exports = {
     {
       name: 'one-main-per-process',
       severity: 'error',
-      from: { path: '^src/' },
-      to: { path: '^src/main\\.' },
+      from: { path: '^(src|packages)/' },
+      to: { path: '^(src|packages/[^/]+/src)/main\\.' },
     },
   ],
   options: {
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '^(dist|test/tron-node|test/vectors)/' },
+    exclude: { path: ['^dist/', '^packages/[a-z]+/dist/', '^test/tron-node/', '^test/vectors/'] },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
     moduleSystems: ['es6', 'cjs'],

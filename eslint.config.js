@@ -1,4 +1,4 @@
-// Typed lint for src, test and bench. Formatting belongs to Prettier, import floors to dependency-cruiser.
+// Typed lint for src, packages, test and bench. Formatting belongs to Prettier, import floors to dependency-cruiser.
 import eslint from '@eslint/js';
 import tseslint from 'typescript-eslint';
 
@@ -78,7 +78,7 @@ const ban = (...names) => ({
 
 export default tseslint.config(
   {
-    ignores: ['dist/', 'coverage/', 'node_modules/', '.cache/', 'test/tron-node/', 'test/vectors/'],
+    ignores: ['**/dist/', 'coverage/', 'node_modules/', '.cache/', 'test/tron-node/', 'test/vectors/'],
   },
   eslint.configs.recommended,
   {
@@ -118,12 +118,12 @@ export default tseslint.config(
   { files: ['src/config/config.ts'], rules: ban('time', 'sql') },
   { files: ['src/base/clock.ts'], rules: ban('env', 'sql') },
   {
-    files: ['src/devnet/**/*.ts'],
+    files: ['packages/devnet/**/*.ts'],
     // The exceptions of the EVM library are no Errors, and its interpreter catches only its own.
     rules: { ...ban('env'), '@typescript-eslint/only-throw-error': 'off' },
   },
-  { files: ['src/local/**/*.ts', 'src/main.*.ts'], rules: { ...ban('sql'), 'no-console': 'off' } },
-  { files: ['src/operator/**/*.ts', 'src/devnet/main.*.ts'], rules: { 'no-console': 'off' } },
+  { files: ['packages/local/**/*.ts', 'src/main.*.ts'], rules: { ...ban('sql'), 'no-console': 'off' } },
+  { files: ['src/operator/**/*.ts', 'packages/devnet/src/main.*.ts'], rules: { 'no-console': 'off' } },
   {
     files: ['test/**/*.ts', 'bench/**/*.ts'],
     rules: {

@@ -5,9 +5,6 @@ import type * as signed from '../src/chain/signed-transaction.js';
 import type * as config from '../src/config/config.js';
 import type * as reconciler from '../src/reconciliation/reconciler.js';
 import type * as logger from '../src/observability/logger.js';
-import type * as ports from '../src/local/ports.js';
-import type * as processes from '../src/local/processes.js';
-import type * as world from '../src/local/world.js';
 import type * as operator from '../src/operator/operator.module.js';
 import type * as projects from '../src/projects/projects.js';
 import type * as sync from '../src/pool/pool-sync.js';
@@ -18,9 +15,6 @@ const load = async <T>(path: string): Promise<T> =>
   (await import(new URL(`../dist/${path}`, import.meta.url).href)) as T;
 
 await import('reflect-metadata');
-export const { World } = await load<typeof world>('local/world.js');
-export const { startNode } = await load<typeof processes>('local/processes.js');
-export const { freePort } = await load<typeof ports>('local/ports.js');
 export const { openParts } = await load<typeof operator>('operator/operator.module.js');
 export const { Projects } = await load<typeof projects>('projects/projects.js');
 export const { Ledger } = await load<typeof ledger>('billing/ledger.js');
@@ -32,7 +26,7 @@ export const { PoolSync } = await load<typeof sync>('pool/pool-sync.js');
 /** A worker's parts in this process; nothing of it runs by itself. */
 export async function openWorker(env: NodeJS.ProcessEnv): Promise<INestApplicationContext> {
   const { NestFactory } = await import('@nestjs/core');
-  const { readConfig } = await load<typeof config>('config.js');
+  const { readConfig } = await load<typeof config>('config/config.js');
   const { createLogger } = await load<typeof logger>('observability/logger.js');
   const { WorkerModule } = await load<typeof workers>('worker.module.js');
   const settings = readConfig(env);

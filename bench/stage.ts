@@ -3,12 +3,14 @@ import { createHash, randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import type { INestApplicationContext } from '@nestjs/common';
 import type autocannon from 'autocannon';
-import type { World as WorldType } from '../src/local/world.js';
+import { freePort } from '../packages/local/src/ports.js';
+import { startNode } from '../packages/local/src/processes.js';
+import { World } from '../packages/local/src/world.js';
 import type { Credits } from '../src/domain/units.js';
 import type { BareSettings } from './bare-server.js';
 import { asAdmin, databaseUrl } from '../test/setup/admin.js';
 import { withRedis } from '../test/setup/redis.js';
-import { Database, freePort, Ledger, openParts, Projects, startNode, World } from './dist.js';
+import { Database, Ledger, openParts, Projects } from './dist.js';
 
 export const PROJECTS = 200;
 const CREDITS = 1_000_000_000_000_000n as Credits;
@@ -67,7 +69,7 @@ class Stores {
 
 export class Stage {
   private constructor(
-    readonly world: WorldType,
+    readonly world: World,
     readonly parts: INestApplicationContext,
     readonly tenants: readonly Tenant[],
     readonly apiUrl: string,

@@ -11,11 +11,13 @@ import { NodePool } from '../dist/chain/node-pool.js';
 import { TronNode } from '../dist/chain/node.js';
 import { buildTransaction } from '../dist/chain/signed-transaction.js';
 import { TronClient } from '../dist/chain/tron.client.js';
-import { startPostgres } from '../dist/local/postgres.js';
 import { createDataSource } from '../dist/store/data-source.js';
 import { Database } from '../dist/store/database.js';
 import { migrateUp } from '../dist/store/migrate.js';
 import { verifyRecords } from '../dist/verify/verify.js';
+import '../test/setup/typescript.mjs';
+
+const { startPostgres } = await import('../packages/local/src/postgres.ts');
 
 const legs = Number(process.argv[2] ?? 100_000);
 const wallets = Number(process.argv[3] ?? 50);

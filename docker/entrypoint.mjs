@@ -3,11 +3,12 @@
 import { constants } from 'node:os';
 
 const PROGRAMS = {
-  api: 'main.api.js',
-  worker: 'main.worker.js',
-  cli: 'main.cli.js',
-  signer: 'main.signer.js',
-  devnet: 'main.devnet.js',
+  api: 'dist/bundle/main.api.js',
+  worker: 'dist/bundle/main.worker.js',
+  cli: 'dist/bundle/main.cli.js',
+  signer: 'dist/bundle/main.signer.js',
+  // Only in the image of the target `devnet`.
+  devnet: 'packages/devnet/dist/main.devnet.js',
 };
 
 const [, script, name = '', ...args] = process.argv;
@@ -22,5 +23,5 @@ const end = (signal) => process.exit(name === 'cli' ? 128 + constants.signals[si
 for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, end);
 process.setSourceMapsEnabled(true);
 process.argv = [process.argv[0], script, ...args];
-await import(new URL(`../dist/bundle/${program}`, import.meta.url).href);
+await import(new URL(`../${program}`, import.meta.url).href);
 for (const signal of ['SIGTERM', 'SIGINT']) process.off(signal, end);

@@ -9,7 +9,7 @@ import { readConfig } from '../src/config/config.js';
 import { Metrics } from '../src/observability/metrics.js';
 import { createHttpApp, serverOf } from '../src/http/pipeline/server.js';
 import { credits } from '../src/domain/units.js';
-import { startNode, type NodeProcess } from '../src/local/processes.js';
+import { startNode, type NodeProcess } from '../packages/local/src/processes.js';
 import type { Projects } from '../src/projects/projects.js';
 import { PoolSync } from '../src/pool/pool-sync.js';
 import { createDataSource } from '../src/store/data-source.js';

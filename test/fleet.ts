@@ -1,5 +1,5 @@
 // API and worker processes from dist, as they are deployed: probes and metrics on a port apart, logs kept for the test.
-import { startNode, type NodeProcess } from '../src/local/processes.js';
+import { startNode, type NodeProcess } from '../packages/local/src/processes.js';
 import { keepSaid } from './setup/canary.js';
 import { envAs } from './setup/roles.js';
 

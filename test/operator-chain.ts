@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TronWeb } from 'tronweb';
 import { addressOfKey } from '../src/chain/keys.js';
-import { startNode } from '../src/local/processes.js';
+import { startNode } from '../packages/local/src/processes.js';
 
 /** The key of a name; the same in every run. */
 export function keyOf(name: string): Buffer {
@@ -56,7 +56,7 @@ export async function startOperatorChain(
   const { bytecode } = JSON.parse(await readFile(BYTECODE, 'utf8')) as { bytecode: string };
   const contracts = [{ address: token, origin: accounts[0]!.address, name: 'Token', bytecode }];
   await writeFile(join(folder, 'genesis.json'), JSON.stringify({ accounts, contracts }));
-  const node = await startNode('dist/bundle/main.devnet.js', {
+  const node = await startNode('packages/devnet/dist/main.devnet.js', {
     name: 'devnet',
     args: [
       '--genesis',

@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { addressOfKey, signWithKey } from '../src/chain/keys.js';
-import { startNode } from '../src/local/processes.js';
+import { startNode } from '../packages/local/src/processes.js';
 
 export interface Owner {
   readonly address: string;
@@ -54,7 +54,7 @@ export async function startOrderChain(): Promise<OrderChain> {
   const dir = await mkdtemp(join(tmpdir(), 'energy-order-chain-'));
   const file = join(dir, 'genesis.json');
   await writeFile(file, JSON.stringify(genesis));
-  const node = await startNode('dist/bundle/main.devnet.js', {
+  const node = await startNode('packages/devnet/dist/main.devnet.js', {
     name: 'the local chain',
     args: ['--genesis', file, '--full-port=0', '--solid-port=0', '--control-port=0', '--block-ms=500', '--solid-lag=3'],
     readyWhen: (line) => (line.startsWith('{') ? (JSON.parse(line) as { full: string; solid: string }) : undefined),

@@ -1,5 +1,5 @@
 // What tests of fulfilment ask: orders over the API, legs and transactions from the database, delegations from the chain.
-import { until } from '../src/local/wait.js';
+import { until } from '../packages/local/src/wait.js';
 import type { Stage } from './crash/stage.js';
 
 const LIMIT_MS = 45_000;

@@ -6,8 +6,8 @@ import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { addressFromBytes, addressToHex } from '../src/chain/address.js';
-import { keccak256 } from '../src/devnet/address.js';
-import { startNode } from '../src/local/processes.js';
+import { keccak256 } from '../packages/devnet/src/address.js';
+import { startNode } from '../packages/local/src/processes.js';
 import { newOwner, stake } from './order-chain.js';
 
 export interface Recorded {
@@ -106,7 +106,7 @@ export async function startQuoteChain(): Promise<QuoteChain> {
   const dir = await mkdtemp(join(tmpdir(), 'energy-quote-chain-'));
   const file = join(dir, 'genesis.json');
   await writeFile(file, JSON.stringify(genesis));
-  const node = await startNode('dist/bundle/main.devnet.js', {
+  const node = await startNode('packages/devnet/dist/main.devnet.js', {
     name: 'the local chain',
     args: ['--genesis', file, '--full-port=0', '--solid-port=0', '--control-port=0', '--block-ms=500', '--solid-lag=3'],
     readyWhen: (line) =>

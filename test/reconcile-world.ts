@@ -8,8 +8,8 @@ import { Reconciler } from '../src/reconciliation/reconciler.js';
 import { FulfilmentLoop } from '../src/fulfilment/loop/fulfilment-loop.js';
 import { openLog } from './log.js';
 import { Metrics } from '../src/observability/metrics.js';
-import { until } from '../src/local/wait.js';
-import type * as worlds from '../src/local/world.js';
+import { until } from '../packages/local/src/wait.js';
+import { World } from '../packages/local/src/world.js';
 import { PoolSync } from '../src/pool/pool-sync.js';
 import { Database } from '../src/store/database.js';
 import { findingsOf, type Report } from '../src/verify/finding.js';
@@ -23,7 +23,6 @@ import { createTestDatabase } from './setup/database.js';
 import { createTestRedis } from './setup/redis.js';
 import { asRole, envAs } from './setup/roles.js';
 
-const { World } = (await import(new URL('../dist/local/world.js', import.meta.url).href)) as typeof worlds;
 const LIMIT_MS = 30_000;
 
 export interface WalletSeen {
@@ -35,7 +34,7 @@ export interface WalletSeen {
 
 export class ReconcileWorld {
   private constructor(
-    readonly world: worlds.World,
+    readonly world: World,
     readonly api: TestApi,
     readonly customer: Customer,
     readonly worker: INestApplicationContext,

@@ -14,13 +14,13 @@ import { readBlock } from '../../src/chain/block.js';
 import { parseJson } from '../../src/chain/json.js';
 import { DELEGATE_TYPE } from '../../src/chain/transaction-owner.js';
 import { sleep } from '../../src/base/clock.js';
-import { namedChainAccount, Wallet, type ChainAccount } from '../../src/local/chain-account.js';
-import { Merchant } from '../../src/local/merchant.js';
-import { freePort } from '../../src/local/ports.js';
-import { startPostgres, type Postgres } from '../../src/local/postgres.js';
-import { startRedis, type RedisServer } from '../../src/local/redis.js';
-import { until } from '../../src/local/wait.js';
-import type * as worlds from '../../src/local/world.js';
+import { namedChainAccount, Wallet, type ChainAccount } from '../../packages/local/src/chain-account.js';
+import { Merchant } from '../../packages/local/src/merchant.js';
+import { freePort } from '../../packages/local/src/ports.js';
+import { startPostgres, type Postgres } from '../../packages/local/src/postgres.js';
+import { startRedis, type RedisServer } from '../../packages/local/src/redis.js';
+import { until } from '../../packages/local/src/wait.js';
+import { World } from '../../packages/local/src/world.js';
 import type { Credits } from '../../src/domain/units.js';
 import { openParts } from '../../src/operator/operator.module.js';
 import { Projects } from '../../src/projects/projects.js';
@@ -29,8 +29,8 @@ import { openExchanges, TRUE_PRICE, type Exchanges } from './exchanges.js';
 import { lossBetween, momentToKeep, recordedBy, Standby, untilMoreIsRecorded, type Loss } from './failover.js';
 
 export interface ArenaOptions {
-  /** Where the built service lies; a copy of its own, so that a build meanwhile changes nothing. */
-  readonly dist: string;
+  /** The folder of the build that is started; a copy of its own, so that a build meanwhile changes nothing. */
+  readonly build: string;
   readonly blockMs: number;
   /** Laid over the settings of the services. */
   readonly env?: NodeJS.ProcessEnv;
@@ -38,7 +38,7 @@ export interface ArenaOptions {
 }
 
 type Project = Awaited<ReturnType<Projects['create']>>;
-type Service = Awaited<ReturnType<worlds.World['startWorker']>>;
+type Service = Awaited<ReturnType<World['startWorker']>>;
 
 const SOLID_LAG = 6;
 /** At nine energy per TRX a little under nine hundred thousand energy each: the largest order needs two of them. */
@@ -199,7 +199,7 @@ export class Arena {
   private serverTurn: Promise<unknown> = Promise.resolve();
 
   private constructor(
-    readonly world: worlds.World,
+    readonly world: World,
     readonly proxy: CommitProxy,
     readonly sql: pg.Pool,
     private postgres: Postgres,
@@ -257,7 +257,6 @@ export class Arena {
 
   /** Starts everything; the caller closes it. */
   static async open(options: ArenaOptions): Promise<Arena> {
-    const { World } = (await import(new URL(`file://${options.dist}/local/world.js`).href)) as typeof worlds;
     const dataDir = await mkdtemp(join(tmpdir(), 'energy-chaos-'));
     const postgres = await startPostgres({ durable: false, dataDir });
     const redis = await startRedis();
@@ -268,6 +267,7 @@ export class Arena {
     // Without waiting for the disk, but never without the operating system: a server that is killed keeps its commits.
     await sql.query(`ALTER ROLE ${new URL(postgres.url).username} SET synchronous_commit = on`);
     const world = await World.start({
+      build: options.build,
       blockMs: options.blockMs,
       solidLag: SOLID_LAG,
       durable: false,

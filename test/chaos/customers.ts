@@ -1,7 +1,7 @@
 // Customers who buy while everything breaks. Each purchase has a key and is repeated until it has an answer that
 // settles it; what was answered is held against the records afterwards.
-import { newChainAccount } from '../../src/local/chain-account.js';
-import type { Merchant, MerchantAnswer } from '../../src/local/merchant.js';
+import { newChainAccount } from '../../packages/local/src/chain-account.js';
+import type { Merchant, MerchantAnswer } from '../../packages/local/src/merchant.js';
 import { sleep } from '../../src/base/clock.js';
 
 export interface Purchase {

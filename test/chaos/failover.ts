@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { sleep } from '../../src/base/clock.js';
-import { startPostgres, type Postgres } from '../../src/local/postgres.js';
-import { until } from '../../src/local/wait.js';
+import { startPostgres, type Postgres } from '../../packages/local/src/postgres.js';
+import { until } from '../../packages/local/src/wait.js';
 
 const run = promisify(execFile);
 const COPY_LIMIT_MS = 60_000;

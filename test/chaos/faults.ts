@@ -1,6 +1,6 @@
 // What is done to processes and servers, one function for each fault; each returns how often it took effect.
 import { sleep } from '../../src/base/clock.js';
-import { seededRandom } from '../../src/devnet/faults-spec.js';
+import { seededRandom } from '../../packages/devnet/src/faults-spec.js';
 import type { Arena } from './arena.js';
 import { OUTSIDERS } from './outsiders.js';
 import { HOLDING_POINTS, type OtherFault, type PlannedFault } from './plan.js';

@@ -162,7 +162,7 @@ async function hunt(
     await plant(build.dist, bug);
     await bindBuild(build.dist);
     const { blockMs } = settings;
-    arena = await Arena.open({ dist: build.dist, blockMs, log: log.write, ...(isStill ? { env: STILL_POOL } : {}) });
+    arena = await Arena.open({ build: build.root, blockMs, log: log.write, ...(isStill ? { env: STILL_POOL } : {}) });
     for (const [index, plan] of plans.entries()) {
       const { violations } = await playRound(arena, {
         name: `p${(index + 1).toString()}`,

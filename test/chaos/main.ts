@@ -85,7 +85,7 @@ async function run(settings: Settings, alone?: readonly string[]): Promise<numbe
     try {
       for (const { round, plan } of programme(settings, totals, only)) {
         log = await logFor(`round-${settings.seed}-${round.toString()}`);
-        arena ??= await Arena.open({ dist: build.dist, blockMs: settings.blockMs, log: write });
+        arena ??= await Arena.open({ build: build.root, blockMs: settings.blockMs, log: write });
         played += 1;
         for (const { name } of plan) add(totals.planned, name, 1);
         const beganAt = performance.now();

@@ -4,9 +4,9 @@
 import { sleep } from '../../src/base/clock.js';
 import { addressToHex } from '../../src/chain/address.js';
 import { signWithKey } from '../../src/chain/keys.js';
-import { seededRandom } from '../../src/devnet/faults-spec.js';
-import { newChainAccount, type ChainAccount } from '../../src/local/chain-account.js';
-import { POOL_OPERATIONS, type PoolWallet } from '../../src/local/world.js';
+import { seededRandom } from '../../packages/devnet/src/faults-spec.js';
+import { newChainAccount, type ChainAccount } from '../../packages/local/src/chain-account.js';
+import { POOL_OPERATIONS, type PoolWallet } from '../../packages/local/src/world.js';
 import { PoolWallets } from '../../src/pool/pool-wallets.js';
 import { rawDataOf, SECOND_OWNERS, wire } from '../hostile.js';
 import type { Arena } from './arena.js';

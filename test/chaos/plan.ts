@@ -1,7 +1,7 @@
 // What goes wrong in which round: every fault there is, dealt from a shuffled deck by the seed, so that each comes up
 // again and again whatever the seed is. Pure; does nothing.
 import { CRASH_POINTS, type CrashPoint } from '../../src/base/crash-point.js';
-import { seededRandom } from '../../src/devnet/faults-spec.js';
+import { seededRandom } from '../../packages/devnet/src/faults-spec.js';
 
 /** A rule for the nodes, as their control port takes it. */
 export type NodeRule = Readonly<Record<string, unknown>> & { readonly kind: string };

@@ -39,13 +39,21 @@ export class RoundLog {
   }
 }
 
+export interface Build {
+  /** With `dist/` and `packages/devnet/dist/` in it. */
+  readonly root: string;
+  readonly dist: string;
+  readonly remove: () => Promise<void>;
+}
+
 /** A copy of the build, so that nothing changes under the run; it lies where it finds its packages. */
-export async function copyOfBuild(): Promise<{ readonly dist: string; readonly remove: () => Promise<void> }> {
+export async function copyOfBuild(): Promise<Build> {
   await mkdir(CACHE, { recursive: true });
-  const dir = await mkdtemp(join(CACHE, 'build-'));
-  const dist = join(dir, 'dist');
-  await cp(join(ROOT, 'dist'), dist, { recursive: true });
-  return { dist, remove: () => rm(dir, { recursive: true, force: true }) };
+  const root = await mkdtemp(join(CACHE, 'build-'));
+  for (const part of ['dist', 'packages/devnet/dist']) {
+    await cp(join(ROOT, part), join(root, part), { recursive: true });
+  }
+  return { root, dist: join(root, 'dist'), remove: () => rm(root, { recursive: true, force: true }) };
 }
 
 /** Binds a changed copy of the build again: what is started are its bundles. */

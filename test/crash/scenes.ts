@@ -1,7 +1,7 @@
 // How a worker is brought to each point: most are passed by everyday work, some only after something went wrong.
 import { sleep } from '../../src/base/clock.js';
 import type { CrashPoint } from '../../src/base/crash-point.js';
-import { newChainAccount } from '../../src/local/chain-account.js';
+import { newChainAccount } from '../../packages/local/src/chain-account.js';
 import type { Stage } from './stage.js';
 
 /** Something that must happen before, or meanwhile, for a worker to come to these points. */

@@ -4,10 +4,10 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { TronClient } from '../../src/chain/tron.client.js';
 import { sleep } from '../../src/base/clock.js';
 import type { CrashPoint } from '../../src/base/crash-point.js';
-import { newChainAccount } from '../../src/local/chain-account.js';
-import { Merchant, type MerchantAnswer } from '../../src/local/merchant.js';
-import { freePort } from '../../src/local/ports.js';
-import type * as worlds from '../../src/local/world.js';
+import { newChainAccount } from '../../packages/local/src/chain-account.js';
+import { Merchant, type MerchantAnswer } from '../../packages/local/src/merchant.js';
+import { freePort } from '../../packages/local/src/ports.js';
+import { World, type WorldOptions } from '../../packages/local/src/world.js';
 import { openParts } from '../../src/operator/operator.module.js';
 import { PoolWallets } from '../../src/pool/pool-wallets.js';
 import { Database } from '../../src/store/database.js';
@@ -15,16 +15,13 @@ import { findingsOf } from '../../src/verify/finding.js';
 import { verifyRecords } from '../../src/verify/verify.js';
 import { withRedis } from '../setup/redis.js';
 
-/** The world starts the built service, so it is loaded from the build. */
-const { World } = (await import(new URL('../../dist/local/world.js', import.meta.url).href)) as typeof worlds;
-
 export interface StageOptions {
   readonly blockMs?: number;
   readonly solidLag?: number;
   readonly walletsTrx?: readonly number[];
   readonly env?: NodeJS.ProcessEnv;
   readonly databaseUrl?: string;
-  readonly roleUrl?: worlds.WorldOptions['roleUrl'];
+  readonly roleUrl?: WorldOptions['roleUrl'];
   readonly redisUrl?: string;
   readonly onLine?: (process: string, line: string) => void;
 }
@@ -68,7 +65,7 @@ export class Stage {
   private orders = 0;
 
   private constructor(
-    readonly world: worlds.World,
+    readonly world: World,
     private readonly parts: INestApplicationContext,
     readonly merchant: Merchant,
   ) {}
@@ -162,7 +159,7 @@ export class Stage {
     env: NodeJS.ProcessEnv = {},
   ): Promise<Death> {
     const over = new AbortController();
-    let worker: Awaited<ReturnType<worlds.World['startWorker']>>;
+    let worker: Awaited<ReturnType<World['startWorker']>>;
     try {
       worker = await this.world.startWorker({ CRASH_AT: `${point}:${n.toString()}`, ...env });
     } catch (error) {
@@ -259,7 +256,7 @@ export class Stage {
   }
 
   /** Ends a process and forgets it. */
-  async letGo(process: worlds.World['processes'][number]): Promise<void> {
+  async letGo(process: World['processes'][number]): Promise<void> {
     await process.stop();
     const at = this.world.processes.indexOf(process);
     if (at >= 0) this.world.processes.splice(at, 1);

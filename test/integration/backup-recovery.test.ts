@@ -1,5 +1,5 @@
 // What a backup holds as recorded and never sent, found on chain beside an act of the same wallet, receiver and amount.
-import { until } from '../../src/local/wait.js';
+import { until } from '../../packages/local/src/wait.js';
 import { namesOf, ReconcileWorld } from '../reconcile-world.js';
 
 let world: ReconcileWorld;

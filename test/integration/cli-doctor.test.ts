@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Redis } from 'ioredis';
-import { startRedis } from '../../src/local/redis.js';
+import { startRedis } from '../../packages/local/src/redis.js';
 import { addressOf, keyOf, startOperatorChain, type OperatorChain } from '../operator-chain.js';
 import { cliWith, settings } from '../operator.js';
 import { asAdmin, databaseUrl, fromSetup } from '../setup/admin.js';

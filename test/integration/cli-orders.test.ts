@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startNode, type NodeProcess } from '../../src/local/processes.js';
+import { startNode, type NodeProcess } from '../../packages/local/src/processes.js';
 import { Sealer, sealKey } from '../../src/base/seal.js';
 import { SignerServer } from '../../src/signer/server.js';
 import { readSignerSettings } from '../../src/signer/settings.js';

@@ -2,7 +2,7 @@
 // come again with their key, nothing is taken twice, and all goes on by itself.
 import { Registry } from 'prom-client';
 import { messageOf } from '../../src/domain/errors.js';
-import { until } from '../../src/local/wait.js';
+import { until } from '../../packages/local/src/wait.js';
 import { Database, isConnectionFault } from '../../src/store/database.js';
 import { watchDatabase } from '../../src/store/database-gauges.js';
 import type { Customer } from '../client.js';

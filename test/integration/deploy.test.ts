@@ -9,7 +9,7 @@ import { sleep } from '../../src/base/clock.js';
 import { Pruning } from '../../src/fulfilment/loop/pruning.js';
 import { openLog } from '../log.js';
 import { Metrics } from '../../src/observability/metrics.js';
-import { until } from '../../src/local/wait.js';
+import { until } from '../../packages/local/src/wait.js';
 import { watchDatabase } from '../../src/store/database-gauges.js';
 import { openBalancer, type Balancer } from '../balancer.js';
 import type { Answer, Customer } from '../client.js';

@@ -1,6 +1,6 @@
 // One node and nobody beside it, behind a line that loses answers: slower, but nothing is given up.
 import 'reflect-metadata';
-import { until } from '../../src/local/wait.js';
+import { until } from '../../packages/local/src/wait.js';
 import { Stage } from '../crash/stage.js';
 import { openFaultyNode, type FaultyNode } from '../faulty-node.js';
 import { OrderProbe } from '../order-probe.js';

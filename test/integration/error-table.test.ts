@@ -2,7 +2,7 @@
 // and by run: a code without its way to be provoked fails.
 import { sleep } from '../../src/base/clock.js';
 import { HTTP_STATUS, type ErrorCode } from '../../src/domain/errors.js';
-import { until } from '../../src/local/wait.js';
+import { until } from '../../packages/local/src/wait.js';
 import { credits } from '../../src/domain/units.js';
 import type { ProjectOptions } from '../../src/projects/projects.js';
 import { answerIn, expectError } from '../answers.js';

@@ -5,7 +5,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { startNode, type NodeProcess } from '../../src/local/processes.js';
+import { startNode, type NodeProcess } from '../../packages/local/src/processes.js';
 import type { Customer } from '../client.js';
 import { makeCustomer } from '../factory.js';
 import { openOrderWorld, withKey, type OrderWorld } from '../order-world.js';

@@ -2,7 +2,7 @@
 import 'reflect-metadata';
 import { jest } from '@jest/globals';
 import { Signer } from '../../src/chain/keys.js';
-import { until } from '../../src/local/wait.js';
+import { until } from '../../packages/local/src/wait.js';
 import { attemptsOf } from '../../src/fulfilment/loop/claimed-order.js';
 import { actAs, delegatedSunOf } from '../order-chain.js';
 import {

@@ -1,5 +1,5 @@
 // Energy that somebody else takes back: whose rental it was, what the customer is told and given, and what a person can do.
-import { until } from '../../src/local/wait.js';
+import { until } from '../../packages/local/src/wait.js';
 import { takenBy } from '../../src/reconciliation/foreign-undelegations.js';
 import { newOwner } from '../order-chain.js';
 import { namesOf, ReconcileWorld } from '../reconcile-world.js';

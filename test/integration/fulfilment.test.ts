@@ -1,7 +1,7 @@
 // Orders from the first byte to the last reclaim, with a real worker, real Postgres and Redis, and a chain over HTTP.
 import 'reflect-metadata';
-import { newChainAccount } from '../../src/local/chain-account.js';
-import { until } from '../../src/local/wait.js';
+import { newChainAccount } from '../../packages/local/src/chain-account.js';
+import { until } from '../../packages/local/src/wait.js';
 import { Stage } from '../crash/stage.js';
 import { OrderProbe, legsOf, sunOf } from '../order-probe.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';

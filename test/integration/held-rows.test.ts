@@ -1,7 +1,7 @@
 // Another session holds a row or a table, as an idle psql does: everybody else is served, delivered, settled and
 // reclaimed meanwhile, and what was held is made up for afterwards.
 import pg from 'pg';
-import { until } from '../../src/local/wait.js';
+import { until } from '../../packages/local/src/wait.js';
 import { findingsOf } from '../../src/verify/finding.js';
 import type { Customer } from '../client.js';
 import { makeCustomer } from '../factory.js';

@@ -8,7 +8,7 @@ import { openProxy, type Proxy } from '../proxy.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { createTestRedis, type TestRedis } from '../setup/redis.js';
 import { Redis } from 'ioredis';
-import { until } from '../../src/local/wait.js';
+import { until } from '../../packages/local/src/wait.js';
 
 let testDatabase: TestDatabase;
 let testRedis: TestRedis;

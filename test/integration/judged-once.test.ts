@@ -1,6 +1,6 @@
 // What is final is judged once, and still noticed when it changes; what could not be judged is told.
 import { sleep } from '../../src/base/clock.js';
-import { until } from '../../src/local/wait.js';
+import { until } from '../../packages/local/src/wait.js';
 import { verifyRecords } from '../../src/verify/verify.js';
 import { namesOf, ReconcileWorld } from '../reconcile-world.js';
 

@@ -5,8 +5,13 @@ import { chmod, cp, mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { installedBinaries, makeServerDir, runnableBinaries, serverUser } from '../../src/local/postgres-binaries.js';
-import { startPostgres } from '../../src/local/postgres.js';
+import {
+  installedBinaries,
+  makeServerDir,
+  runnableBinaries,
+  serverUser,
+} from '../../packages/local/src/postgres-binaries.js';
+import { startPostgres } from '../../packages/local/src/postgres.js';
 
 let scratch: string;
 beforeAll(async () => {

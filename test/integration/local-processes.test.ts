@@ -1,10 +1,10 @@
-// The promise of src/local: whatever happens to us, nothing of ours is left running.
+// The promise of packages/local: whatever happens to us, nothing of ours is left running.
 import { spawn, execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { startNode } from '../../src/local/processes.js';
-import { limited, until } from '../../src/local/wait.js';
+import { startNode } from '../../packages/local/src/processes.js';
+import { limited, until } from '../../packages/local/src/wait.js';
 
 const setup = (file: string): string => fileURLToPath(new URL(`../setup/${file}`, import.meta.url));
 const child = setup('child.mjs');

@@ -2,8 +2,8 @@
 import { Queue, QueueEvents, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { RateLimiterRedis } from 'rate-limiter-flexible';
-import { startRedis } from '../../src/local/redis.js';
-import { limited, until } from '../../src/local/wait.js';
+import { startRedis } from '../../packages/local/src/redis.js';
+import { limited, until } from '../../packages/local/src/wait.js';
 import { createTestRedis } from '../setup/redis.js';
 
 interface Server {

@@ -6,7 +6,7 @@ import { buildTransaction } from '../../src/chain/signed-transaction.js';
 import { sun } from '../../src/domain/units.js';
 import { ChainUnavailableError } from '../../src/chain/errors.js';
 import { newOwner } from '../order-chain.js';
-import { until } from '../../src/local/wait.js';
+import { until } from '../../packages/local/src/wait.js';
 import {
   api,
   clearStage,

@@ -12,7 +12,7 @@ import { monotonicMs } from '../../src/base/clock.js';
 import { readConfig } from '../../src/config/config.js';
 import { Proofs } from '../../src/fulfilment/send/proof.js';
 import type { ClaimedTx } from '../../src/fulfilment/loop/claimed-order.js';
-import { until } from '../../src/local/wait.js';
+import { until } from '../../packages/local/src/wait.js';
 import { openFaultyNode, type FaultyNode } from '../faulty-node.js';
 import { newOwner } from '../order-chain.js';
 import { startDevnet, type Devnet } from '../setup/devnet.js';

@@ -7,12 +7,12 @@ import { chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, renameSync,
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { addressOfKey } from '../../src/chain/keys.js';
-import { newChainAccount, Wallet, type ChainAccount } from '../../src/local/chain-account.js';
-import { GuardedProcess } from '../../src/local/guard.js';
-import { Merchant } from '../../src/local/merchant.js';
-import { startPostgres, type Postgres } from '../../src/local/postgres.js';
-import { TEST_TOKEN_ABI, TEST_TOKEN_BYTECODE } from '../../src/local/test-token.js';
-import { limited, until } from '../../src/local/wait.js';
+import { newChainAccount, Wallet, type ChainAccount } from '../../packages/local/src/chain-account.js';
+import { GuardedProcess } from '../../packages/local/src/guard.js';
+import { Merchant } from '../../packages/local/src/merchant.js';
+import { startPostgres, type Postgres } from '../../packages/local/src/postgres.js';
+import { TEST_TOKEN_ABI, TEST_TOKEN_BYTECODE } from '../../packages/local/src/test-token.js';
+import { limited, until } from '../../packages/local/src/wait.js';
 import { blocksIn, commandsIn, section, spansIn } from '../operating-page.js';
 import { asAdmin } from '../setup/admin.js';
 import { keepSaid, noteKeysOf, noteSecret } from '../setup/canary.js';

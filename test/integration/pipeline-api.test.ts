@@ -9,7 +9,7 @@ import { routesOf, type Route } from '../../src/http/pipeline/routes.js';
 import { createHttpApp, serverOf } from '../../src/http/pipeline/server.js';
 import type { Projects } from '../../src/projects/projects.js';
 import { Database } from '../../src/store/database.js';
-import { until } from '../../src/local/wait.js';
+import { until } from '../../packages/local/src/wait.js';
 import { Canary } from '../canary.js';
 import { Customer, send, type Answer } from '../client.js';
 import { openLog } from '../log.js';

@@ -1,6 +1,6 @@
 // What a flood costs: lines of the log, and connections. Each is bounded, counted as a whole, and leaves the others alone.
 import { connect, type Socket } from 'node:net';
-import { until } from '../../src/local/wait.js';
+import { until } from '../../packages/local/src/wait.js';
 import { send, sendFrame } from '../client.js';
 import { openPipeline, type PipelineApp } from '../pipeline.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';

@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import { limited, until } from '../../src/local/wait.js';
+import { limited, until } from '../../packages/local/src/wait.js';
 import type { Customer } from '../client.js';
 import { canonical, sendFrame } from '../client.js';
 import { openPipeline, type PipelineApp } from '../pipeline.js';

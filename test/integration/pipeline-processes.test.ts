@@ -1,6 +1,6 @@
 // Two API processes as they are deployed: what changes about a project reaches both at once, and within the age of the
 // cache when its announcement was lost. The chain is away on purpose: no read of a balance needs it.
-import { until } from '../../src/local/wait.js';
+import { until } from '../../packages/local/src/wait.js';
 import type { Answer, Customer } from '../client.js';
 import { startApi, type ApiProcess } from '../factory.js';
 import { AUTHOR, openPipeline, type PipelineApp } from '../pipeline.js';

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { DUMMY_KEY } from '../../src/projects/project-directory.js';
 import { ProjectFeed } from '../../src/projects/project-feed.js';
-import { until } from '../../src/local/wait.js';
+import { until } from '../../packages/local/src/wait.js';
 import { monotonicMs, sleep } from '../../src/base/clock.js';
 import { Sealers } from '../../src/base/sealers.js';
 import { Customer, type Answer } from '../client.js';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { HTTP_STATUS, type ErrorCode } from '../../src/domain/errors.js';
-import { until } from '../../src/local/wait.js';
+import { until } from '../../packages/local/src/wait.js';
 import { answerIn, expectError } from '../answers.js';
 import { Customer, send, sendFrame, type Answer } from '../client.js';
 import { AUTHOR, openPipeline, type PipelineApp } from '../pipeline.js';

@@ -6,7 +6,7 @@ import { Redis } from 'ioredis';
 import { FulfilmentLoop } from '../../src/fulfilment/loop/fulfilment-loop.js';
 import { OrdersProcessor } from '../../src/fulfilment/loop/orders.processor.js';
 import { Metrics } from '../../src/observability/metrics.js';
-import { until } from '../../src/local/wait.js';
+import { until } from '../../packages/local/src/wait.js';
 import { ORDER_DUE_JOB, ORDERS_QUEUE } from '../../src/queue/jobs.js';
 import {
   api,

@@ -1,7 +1,7 @@
 // What /ready of a running process says when its database is no longer what it started on: why, and what to do; and that
 // it is ready again by itself.
 import { randomBytes } from 'node:crypto';
-import { until } from '../../src/local/wait.js';
+import { until } from '../../packages/local/src/wait.js';
 import { Sealer } from '../../src/base/seal.js';
 import { sealCanary } from '../../src/store/key-canaries.js';
 import { startMember, type FleetProcess } from '../fleet.js';

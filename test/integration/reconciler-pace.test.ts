@@ -1,5 +1,5 @@
 // How soon the reconciler makes its next pass.
-import { until } from '../../src/local/wait.js';
+import { until } from '../../packages/local/src/wait.js';
 import { ReconcileWorld } from '../reconcile-world.js';
 
 /** A busy machine judges the records in seconds too. */

@@ -1,7 +1,7 @@
 // Books and chain made to disagree in every way that matters: found, named and contained within one pass.
 import { sleep } from '../../src/base/clock.js';
 import { StartupGate } from '../../src/fulfilment/loop/startup-gate.js';
-import { until } from '../../src/local/wait.js';
+import { until } from '../../packages/local/src/wait.js';
 import { namesOf, ReconcileWorld } from '../reconcile-world.js';
 
 let world: ReconcileWorld;

@@ -14,7 +14,7 @@ import {
   wantedRights,
   type AnyRole,
 } from '../../src/store/roles.js';
-import { startPostgres, type Postgres } from '../../src/local/postgres.js';
+import { startPostgres, type Postgres } from '../../packages/local/src/postgres.js';
 import { cliWith, settings, type Cli } from '../operator.js';
 import { asAdmin, databaseUrl } from '../setup/admin.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';

@@ -2,7 +2,7 @@
 import 'reflect-metadata';
 import { TOP_UP_LEGS_MAX } from '../../src/fulfilment/plan/running-rentals.js';
 import { Market } from '../../src/quotes/market.js';
-import { until } from '../../src/local/wait.js';
+import { until } from '../../packages/local/src/wait.js';
 import { verifyRecords } from '../../src/verify/verify.js';
 import { TronClient } from '../../src/chain/tron.client.js';
 import { delegatedSunOf } from '../order-chain.js';

@@ -6,8 +6,8 @@ import { chmodSync, chownSync, cpSync, mkdirSync, mkdtempSync, rmSync, statSync,
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { GuardedProcess } from '../../src/local/guard.js';
-import { limited } from '../../src/local/wait.js';
+import { GuardedProcess } from '../../packages/local/src/guard.js';
+import { limited } from '../../packages/local/src/wait.js';
 import { HOT_KEY, layProgram, walletsFile } from '../signer-stage.js';
 
 const isRoot = process.getuid?.() === 0;

@@ -7,7 +7,7 @@ import { connect, createServer, type Server } from 'node:net';
 import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { limited, until } from '../../src/local/wait.js';
+import { limited, until } from '../../packages/local/src/wait.js';
 import { cliWith, settings } from '../operator.js';
 import { fromSetup } from '../setup/admin.js';
 import { keepSaid } from '../setup/canary.js';

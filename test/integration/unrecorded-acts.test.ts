@@ -3,7 +3,7 @@ import { addressBytes } from '../../src/chain/address.js';
 import { signWithKey } from '../../src/chain/keys.js';
 import { signedTransactionHex } from '../../src/chain/signed-transaction.js';
 import { DELEGATE_TYPE, UNDELEGATE_TYPE } from '../../src/chain/transaction-owner.js';
-import { until } from '../../src/local/wait.js';
+import { until } from '../../packages/local/src/wait.js';
 import { rawDataOf, SECOND_OWNERS, wire } from '../hostile.js';
 import { namesOf, ReconcileWorld } from '../reconcile-world.js';
 

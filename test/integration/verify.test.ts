@@ -2,7 +2,7 @@
 import { findingsOf } from '../../src/verify/finding.js';
 import { ContentJudge } from '../../src/verify/transaction-content.js';
 import { buildTransaction } from '../../src/chain/signed-transaction.js';
-import { until } from '../../src/local/wait.js';
+import { until } from '../../packages/local/src/wait.js';
 import { sun } from '../../src/domain/units.js';
 import { FUNCTIONS } from '../../src/store/functions/wanted.js';
 import { newOwner } from '../order-chain.js';

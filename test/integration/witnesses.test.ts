@@ -4,7 +4,7 @@ import { idOf } from '../../src/chain/block-header.js';
 import { TronClient } from '../../src/chain/tron.client.js';
 import { NodeGauges } from '../../src/reconciliation/node-gauges.js';
 import { Metrics } from '../../src/observability/metrics.js';
-import { until } from '../../src/local/wait.js';
+import { until } from '../../packages/local/src/wait.js';
 import { lookAtHistory } from '../../src/diagnostics/doctor-chain.js';
 import { historyFromRecords } from '../../src/verify/final-transactions.js';
 import { openApi } from '../factory.js';

@@ -3,7 +3,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { sleep } from '../../src/base/clock.js';
-import { startNode } from '../../src/local/processes.js';
+import { startNode } from '../../packages/local/src/processes.js';
 import type { Arena, Row } from './arena.js';
 import { envAs } from '../setup/roles.js';
 

@@ -5,7 +5,7 @@ import { connect, createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import pg from 'pg';
 import type { CrashPoint } from '../../src/base/crash-point.js';
-import { until } from '../../src/local/wait.js';
+import { until } from '../../packages/local/src/wait.js';
 import type { Answer, Customer } from '../client.js';
 import { makeCustomer, startApi } from '../factory.js';
 import { recordsOf, tally, type Arena, type Row } from './arena.js';

@@ -7,7 +7,7 @@ import { mkdtemp, readFile, readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SEAL_KEY_SETTINGS } from '../../src/config/config.js';
-import { CHILDREN, guardDirectory, type ChildNews, type GuardedProcess } from '../../src/local/guard.js';
+import { CHILDREN, guardDirectory, type ChildNews, type GuardedProcess } from '../../packages/local/src/guard.js';
 import { sealKey, type SealPurpose } from '../../src/base/seal.js';
 import { Canary } from '../canary.js';
 

@@ -1,4 +1,4 @@
-// A child process with bad manners, for the tests of src/local. Its argument says which.
+// A child process with bad manners, for the tests of packages/local. Its argument says which.
 const [manner] = process.argv.slice(2);
 
 // It ignores every polite request and never looks at its parent.

@@ -1,7 +1,7 @@
 // A database for one test file, copied from the migrated template.
 import { randomBytes } from 'node:crypto';
 import type pg from 'pg';
-import { until } from '../../src/local/wait.js';
+import { until } from '../../packages/local/src/wait.js';
 import { Sealer, type SealPurpose } from '../../src/base/seal.js';
 import { asAdmin, databaseUrl, fromSetup } from './admin.js';
 import { noteSecret, sealKeysFor } from './canary.js';

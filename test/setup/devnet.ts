@@ -4,9 +4,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { startNode } from '../../src/local/processes.js';
+import { startNode } from '../../packages/local/src/processes.js';
 
-const SCRIPT = fileURLToPath(new URL('../../dist/bundle/main.devnet.js', import.meta.url));
+const SCRIPT = fileURLToPath(new URL('../../packages/devnet/dist/main.devnet.js', import.meta.url));
 const CONTROL_LIMIT_MS = 30_000;
 
 export interface Genesis {
@@ -58,7 +58,7 @@ export interface Devnet {
 
 /** Starts a chain and returns when every port listens. Needs a build. */
 export async function startDevnet(options: DevnetOptions): Promise<Devnet> {
-  if (!existsSync(SCRIPT)) throw new Error('dist/ is missing: run npm run build');
+  if (!existsSync(SCRIPT)) throw new Error('the local chain is not built: run npm run build');
   const dir = await mkdtemp(join(tmpdir(), 'energy-devnet-'));
   try {
     const genesisFile = join(dir, 'genesis.json');

@@ -1,11 +1,11 @@
-// A process that owns one of everything src/local can start, for the tests that kill it.
+// A process that owns one of everything packages/local can start, for the tests that kill it.
 // Prints one JSON line with what it owns, then waits.
 import { fileURLToPath } from 'node:url';
 import './typescript.mjs';
 
-const { startPostgres } = await import('../../src/local/postgres.ts');
-const { startRedis } = await import('../../src/local/redis.ts');
-const { startNode } = await import('../../src/local/processes.ts');
+const { startPostgres } = await import('../../packages/local/src/postgres.ts');
+const { startRedis } = await import('../../packages/local/src/redis.ts');
+const { startNode } = await import('../../packages/local/src/processes.ts');
 
 const postgres = await startPostgres({ durable: true });
 const redis = await startRedis({ redisUrl: 'embedded' });

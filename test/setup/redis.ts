@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { Redis } from 'ioredis';
-import { limited, until } from '../../src/local/wait.js';
+import { limited, until } from '../../packages/local/src/wait.js';
 import { fromSetup } from './admin.js';
 import { keepSaid } from './canary.js';
 

@@ -2,9 +2,9 @@
 // REDIS_URL name. Workers learn of them through TEST_* variables, which Jest hands down.
 import { existsSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
-import { startPostgres } from '../../src/local/postgres.js';
-import { startRedis } from '../../src/local/redis.js';
-import { limited } from '../../src/local/wait.js';
+import { startPostgres } from '../../packages/local/src/postgres.js';
+import { startRedis } from '../../packages/local/src/redis.js';
+import { limited } from '../../packages/local/src/wait.js';
 import type * as migrations from '../../src/store/migrate.js';
 import { asAdmin, databaseUrl } from './admin.js';
 import { beginSearch, endSearch } from './canary.js';

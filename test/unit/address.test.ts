@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { addressBytes, addressFromBytes, addressFromHex, addressToHex, isAddress } from '../../src/chain/address.js';
-import { base58Check, hexOfBase58 } from '../../src/devnet/address.js';
+import { base58Check, hexOfBase58 } from '../../packages/devnet/src/address.js';
 
 const payloads = fc
   .uint8Array({ minLength: 20, maxLength: 20 })

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { until } from '../../src/local/wait.js';
+import { until } from '../../packages/local/src/wait.js';
 
 const scripts = fileURLToPath(new URL('../../docker/', import.meta.url));
 let dir: string;

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { GuardedProcess } from '../../src/local/guard.js';
+import { GuardedProcess } from '../../packages/local/src/guard.js';
 import { keepChildren, keepSaid, noteKeysOf, noteSecret, searchIn } from '../setup/canary.js';
 
 const key = randomBytes(24).toString('hex');

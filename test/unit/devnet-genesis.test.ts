@@ -1,5 +1,5 @@
 // A genesis file says what is wrong with it before a chain stands on it.
-import { parseGenesis } from '../../src/devnet/genesis.js';
+import { parseGenesis } from '../../packages/devnet/src/genesis.js';
 
 const ADDRESS = 'T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb';
 const account = { address: ADDRESS, balance: 5 };

@@ -1,7 +1,7 @@
 // The JSON the devnet reads and prints: exact integers, and errors that name the place java-tron names.
 import fc from 'fast-check';
-import { integerOf, member, printJson, readJson } from '../../src/devnet/json.js';
-import { mergeJson } from '../../src/devnet/json-format.js';
+import { integerOf, member, printJson, readJson } from '../../packages/devnet/src/json.js';
+import { mergeJson } from '../../packages/devnet/src/json-format.js';
 
 test('what any JSON says is read as JSON.parse reads it', () => {
   fc.assert(

@@ -1,7 +1,7 @@
 // Stake 2.0 arithmetic: figures recorded from the real node, and what must hold for any usage.
 import fc from 'fast-check';
-import { type Usage, newAccount } from '../../src/devnet/accounts.js';
-import { addTotals, parametersEntry, DEFAULT_PARAMETERS } from '../../src/devnet/parameters.js';
+import { type Usage, newAccount } from '../../packages/devnet/src/accounts.js';
+import { addTotals, parametersEntry, DEFAULT_PARAMETERS } from '../../packages/devnet/src/parameters.js';
 import {
   WINDOW_SLOTS,
   delegatable,
@@ -11,8 +11,8 @@ import {
   limitOfStake,
   recovered,
   spend,
-} from '../../src/devnet/resources.js';
-import { Store } from '../../src/devnet/state.js';
+} from '../../packages/devnet/src/resources.js';
+import { Store } from '../../packages/devnet/src/state.js';
 
 const NEVER: Usage = { used: 0n, slot: 0n, window: 0n };
 const NOW = 598_390_496n;

@@ -1,10 +1,10 @@
 // The devnet's protobuf codec against tronweb's own encoder, and against itself.
 import fc from 'fast-check';
 import { utils } from 'tronweb';
-import { readJson } from '../../src/devnet/json.js';
-import { mergeJson, printMessage } from '../../src/devnet/json-format.js';
-import { type Message, type Value, decode, encode, fieldsOf } from '../../src/devnet/schema.js';
-import { buildTx } from '../../src/devnet/transactions.js';
+import { readJson } from '../../packages/devnet/src/json.js';
+import { mergeJson, printMessage } from '../../packages/devnet/src/json-format.js';
+import { type Message, type Value, decode, encode, fieldsOf } from '../../packages/devnet/src/schema.js';
+import { buildTx } from '../../packages/devnet/src/transactions.js';
 
 const OWNER = '41' + '0a'.repeat(20);
 const OTHER = '41' + 'f7'.repeat(20);

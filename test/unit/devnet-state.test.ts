@@ -1,6 +1,6 @@
 // The journaled store: any past block can be read, any recent one taken back.
 import fc from 'fast-check';
-import { Overlay, Store } from '../../src/devnet/state.js';
+import { Overlay, Store } from '../../packages/devnet/src/state.js';
 
 const KEYS = ['a', 'b', 'c', 'i:x:to:y'];
 const change = fc.record({ key: fc.constantFrom(...KEYS), value: fc.option(fc.integer(), { nil: undefined }) });

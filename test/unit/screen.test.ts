@@ -1,5 +1,5 @@
 import { jest } from '@jest/globals';
-import { Screen } from '../../src/local/screen.js';
+import { Screen } from '../../packages/local/src/screen.js';
 
 const shown: string[] = [];
 

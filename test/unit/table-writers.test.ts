@@ -51,7 +51,7 @@ function sql(...tables: readonly string[]): RegExp {
 }
 
 const files = readdirSync('src', { recursive: true, encoding: 'utf8' })
-  .filter((path) => path.endsWith('.ts') && !/^(devnet|local|signer)\/|^store\/migrations\//.test(path))
+  .filter((path) => path.endsWith('.ts') && !/^signer\/|^store\/migrations\//.test(path))
   .map((path) => ({ path: `src/${path}`, text: readFileSync(`src/${path}`, 'utf8') }));
 
 const tableOf = new Map(

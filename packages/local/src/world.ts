@@ -17,6 +17,8 @@ export interface WorldOptions {
   /** Real milliseconds per block of 3 s chain time. */
   readonly blockMs: number;
   readonly solidLag: number;
+  /** The folder whose `dist/` and `packages/devnet/dist/` are started; the repository unless given. */
+  readonly build?: string;
   /** Given servers; ours are started otherwise (`embedded` as redisUrl: the JavaScript one). */
   readonly databaseUrl?: string | undefined;
   readonly redisUrl?: string | undefined;
@@ -69,8 +71,8 @@ const COMMAND_OUTPUT_MAX = 64 * 1024 * 1024;
 
 const run = promisify(execFile);
 const newPassword = (): string => randomBytes(24).toString('hex');
-/** Also from within the bundle, which is as deep in the build as this file. */
-const script = (name: string): string => fileURLToPath(new URL(`../bundle/${name}`, import.meta.url));
+/** The repository's folder: the source and the bundle of this package lie equally deep in it. */
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
 /** What a command that failed said with --json, if it said it. */
 function saidBy(error: unknown): string | undefined {
@@ -105,7 +107,10 @@ export class World {
   redisUrl = '';
   private roleUrl: (url: string, role: WorldRole) => string;
 
+  private readonly build: string;
+
   private constructor(private readonly options: WorldOptions) {
+    this.build = options.build ?? ROOT;
     this.roleUrl = options.roleUrl ?? ((url) => url);
     this.poolWallets = (options.poolStakesTrx ?? [POOL_STAKE_TRX]).map((_, index) => ({
       ...namedChainAccount(`local-pool-${index}`),
@@ -166,7 +171,7 @@ export class World {
   async cli(...args: readonly string[]): Promise<Readonly<Record<string, unknown>>> {
     const asked = ['--json', '--yes', '--actor', 'local', '--reason', 'local world', ...args];
     const env = args[0] === 'migrate' ? { ...this.env, ...this.passwords } : this.envAs('cli');
-    const { stdout } = await run(process.execPath, [script('main.cli.js'), ...asked], {
+    const { stdout } = await run(process.execPath, [this.program('main.cli.js'), ...asked], {
       env: { ...process.env, ...env, LOG_LEVEL: 'warn' },
       timeout: COMMAND_LIMIT_MS,
       maxBuffer: COMMAND_OUTPUT_MAX,
@@ -197,7 +202,7 @@ export class World {
     ready: RegExp,
     env: NodeJS.ProcessEnv,
   ): Promise<NodeProcess<true>> {
-    const process = await startNode<true>(script(file), {
+    const process = await startNode<true>(this.program(file), {
       name,
       env: this.envAs(name, env),
       readyWhen: (line) => (ready.test(line) ? true : undefined),
@@ -205,6 +210,10 @@ export class World {
     });
     this.processes.push(process);
     return process;
+  }
+
+  private program(name: string): string {
+    return join(this.build, 'dist/bundle', name);
   }
 
   private envAs(role: WorldRole, extra: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
@@ -278,7 +287,7 @@ export class World {
       }),
     );
     const { blockMs, solidLag, secondNode } = this.options;
-    const process = await startNode<DevnetLine>(script('main.devnet.js'), {
+    const process = await startNode<DevnetLine>(join(this.build, 'packages/devnet/dist/main.devnet.js'), {
       name: 'devnet',
       args: [
         ...['--genesis', genesis, '--block-ms', blockMs.toString(), '--solid-lag', solidLag.toString()],

@@ -3,15 +3,14 @@
  * service to play with. Everything it starts ends with it. `--once` ends after the story; `--json FILE` says where
  * everything is.
  */
-import 'reflect-metadata';
 import { rename, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { reasonOf } from './domain/errors.js';
-import { DemoStory } from './local/demo-story.js';
-import { Merchant } from './local/merchant.js';
-import { freePort } from './local/ports.js';
-import { Screen } from './local/screen.js';
-import { World } from './local/world.js';
+import { reasonOf } from '../../../src/domain/errors.js';
+import { DemoStory } from './demo-story.js';
+import { Merchant } from './merchant.js';
+import { freePort } from './ports.js';
+import { Screen } from './screen.js';
+import { World } from './world.js';
 
 const FIRST_CREDITS = 1_000_000_000;
 const HELP = `npm run demo -- [--once] [--json FILE] [--block-ms N]

@@ -1,7 +1,7 @@
 // A plain account on the local chain and the few transactions a world needs to begin: made by the node, signed here.
 import { createHash, randomBytes } from 'node:crypto';
-import { addressToHex } from '../chain/address.js';
-import { addressOfKey, signWithKey } from '../chain/keys.js';
+import { addressToHex } from '../../../src/chain/address.js';
+import { addressOfKey, signWithKey } from '../../../src/chain/keys.js';
 import { until } from './wait.js';
 
 const REQUEST_LIMIT_MS = 10_000;

@@ -1,4 +1,4 @@
-// Waiting with a limit. Nothing in src/local waits any other way.
+// Waiting with a limit. Nothing in this package waits any other way.
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** Settles as `promise` does, or rejects after `limitMs` with a message that names what was waited for. */
