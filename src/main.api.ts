@@ -4,11 +4,12 @@
  * balancer has noticed, then stops accepting, finishes what is in flight, closes.
  */
 import 'reflect-metadata';
+import { trapApi } from './api-crash-places.js';
 import { ApiModule } from './api.module.js';
 import { ADMIN_PORTS, readConfig } from './config/config.js';
 import { watchPrices } from './api-gauges.js';
 import { sleep } from './base/clock.js';
-import { armCrashPoint } from './base/crash-point.js';
+import { crashTrapOf } from './base/crash-point.js';
 import { failStart, opened } from './base/fatal.js';
 import { openAdmin } from './observability/admin.js';
 import { createLogger, NestLog } from './observability/logger.js';
@@ -26,10 +27,11 @@ const DRAIN_MS = 20_000;
 
 async function start(): Promise<void> {
   const config = readConfig(process.env, 'api');
-  armCrashPoint(config.worker.crashAt);
+  const trap = crashTrapOf(config.worker.crashAt);
   const log = createLogger(config);
   const stopping = new Stopping(log);
   const app = await createHttpApp(ApiModule.for(config, log), config);
+  trapApi(app, trap);
   const metrics = app.get(Metrics);
   metrics.collectDefaults();
   const server = serverOf(app);

@@ -6,8 +6,9 @@ import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import { withDeadline } from './base/clock.js';
 import { ADMIN_PORTS, readConfig } from './config/config.js';
-import { armCrashPoint } from './base/crash-point.js';
+import { crashTrapOf } from './base/crash-point.js';
 import { failStart } from './base/fatal.js';
+import { trapWorker } from './fulfilment/crash-places.js';
 import { FulfilmentLoop } from './fulfilment/loop/fulfilment-loop.js';
 import { WorkerLoops } from './fulfilment/worker-loops.js';
 import { openAdmin } from './observability/admin.js';
@@ -25,13 +26,14 @@ const SWEEP_AGE_MAX_SEC = 10;
 
 async function start(): Promise<void> {
   const config = readConfig(process.env, 'worker');
-  armCrashPoint(config.worker.crashAt);
+  const trap = crashTrapOf(config.worker.crashAt);
   const log = createLogger(config);
   const stopping = new Stopping(log);
   const app = await NestFactory.createApplicationContext(WorkerModule.for(config, log), {
     logger: false,
     abortOnError: false,
   });
+  trapWorker(app, trap);
   const fulfilment = app.get(FulfilmentLoop);
   const database = app.get(Database);
   const { held } = app.get(Sealers);

@@ -1,9 +1,11 @@
 /**
  * Named places before and after every write, signature, send and read where the crash programme kills the process.
  * `CRASH_AT=point:n` sends SIGKILL when the point is passed for the n-th time, `point:n:stop` SIGSTOP, so that a worker
- * comes back to life right there; unset, passing one costs a comparison.
+ * comes back to life right there. Where each point lies is in the crash places of the API and of the worker: hooks
+ * around the parts of the process, set when the setting is there and otherwise not at all.
  */
 
+import { isPromise } from 'node:util/types';
 import { StartError } from '../domain/errors.js';
 
 export const CRASH_POINTS = [
@@ -80,31 +82,62 @@ export const CRASH_POINTS = [
 
 export type CrashPoint = (typeof CRASH_POINTS)[number];
 
-interface Armed {
-  readonly point: string;
-  readonly signal: 'SIGKILL' | 'SIGSTOP';
-  remaining: number;
+/** The armed point: `pass` is called each time the process comes to it. */
+export interface CrashTrap {
+  readonly point: CrashPoint;
+  readonly pass: () => void;
 }
 
-let armed: Armed | undefined;
-
-/** Arms one point from `point:n` or `point:n:stop` (n defaults to 1); an unknown point is an error, so that no run is silently quiet. */
-export function armCrashPoint(setting: string | undefined): void {
-  if (setting === undefined) {
-    armed = undefined;
-    return;
-  }
+/**
+ * The trap that `CRASH_AT` asks for: `point:n` ends the process at the n-th passing (n defaults to 1), `point:n:stop`
+ * stops it; an unknown point is an error, so that no run is silently quiet.
+ */
+export function crashTrapOf(setting: string | undefined): CrashTrap | undefined {
+  if (setting === undefined) return undefined;
   const match = /^([a-z-]+\.[a-z]+)(?::(\d{1,6})(:stop)?)?$/.exec(setting);
   const point = CRASH_POINTS.find((name) => name === match?.[1]);
-  const remaining = Number.parseInt(match?.[2] ?? '1', 10);
+  let remaining = Number.parseInt(match?.[2] ?? '1', 10);
   if (point === undefined || remaining < 1)
     throw new StartError('CONFIGURATION', 'CRASH_AT names no crash point: unset it; it is for tests.');
-  armed = { point, remaining, signal: match?.[3] === undefined ? 'SIGKILL' : 'SIGSTOP' };
+  const signal = match?.[3] === undefined ? 'SIGKILL' : 'SIGSTOP';
+  const pass = (): void => {
+    remaining -= 1;
+    if (remaining === 0) process.kill(process.pid, signal);
+  };
+  return { point, pass };
 }
 
-/** Passes a point; ends or stops the process there and then when it is the armed one. */
-export function crashPoint(point: CrashPoint): void {
-  if (armed?.point !== point) return;
-  armed.remaining -= 1;
-  if (armed.remaining === 0) process.kill(process.pid, armed.signal);
+export type MethodName<T> = { [K in keyof T]: T[K] extends (...args: never[]) => unknown ? K : never }[keyof T];
+export type ArgsOf<T, K extends keyof T> = T[K] extends (...args: infer A) => unknown ? A : never;
+
+/** What is called around a method: `after` when it succeeded, `settled` whatever became of it. */
+export interface Around<Args extends readonly unknown[]> {
+  readonly before?: (...args: Args) => void;
+  readonly after?: (...args: Args) => void;
+  readonly settled?: (...args: Args) => void;
+}
+
+/** Hooks one method of one object; of an asynchronous one the end is the end of its promise. */
+export function around<T extends object, K extends MethodName<T>>(
+  target: T,
+  method: K,
+  { before, after, settled }: Around<ArgsOf<T, K>>,
+): void {
+  const original = target[method] as (...args: unknown[]) => unknown;
+  const hooked = (...args: ArgsOf<T, K>): unknown => {
+    before?.(...args);
+    const result = original.apply(target, args);
+    if (after === undefined && settled === undefined) return result;
+    if (!isPromise(result)) {
+      (after ?? settled)?.(...args);
+      return result;
+    }
+    return result
+      .then((value: unknown) => {
+        after?.(...args);
+        return value;
+      })
+      .finally(() => settled?.(...args));
+  };
+  Object.assign(target, { [method]: hooked });
 }

@@ -6,7 +6,6 @@ import { Injectable } from '@nestjs/common';
 import { Counter } from 'prom-client';
 import { monotonicMs, sleep, withDeadline, DeadlineError } from '../base/clock.js';
 import { Config } from '../config/config.js';
-import { crashPoint } from '../base/crash-point.js';
 import { ApiError, invariant, isErrorCode } from '../domain/errors.js';
 import { FairQueue } from '../base/fair-queue.js';
 import type { PurchaseKey } from '../http/pipeline/idempotency-key.js';
@@ -195,9 +194,7 @@ export class Acceptance {
     if (result.refusal !== null) throw refusalNamed(result.refusal, prepared.refusal);
     if (result.created) {
       // Committed: what follows is best effort, and the order row itself is the work that a sweeper finds.
-      crashPoint('wake.before');
       this.wakes.wake(result.order_id);
-      crashPoint('wake.after');
       this.tellOfNew(purchase, result.order_id);
       if (purchase.key.isGiven) this.hints.remember(purchase.projectId, key, result.order_id);
       invariant(prepared.terms !== undefined, 'an order is created from terms');
@@ -230,10 +227,8 @@ export class Acceptance {
     for (let attempt = 1; ; attempt += 1) {
       try {
         const params = acceptParams(purchase, key, prepared, this.lockWait.ms);
-        crashPoint('accept.before');
         const statement = this.database.query<AcceptRow>(ACCEPT, params);
         const [row] = await withDeadline(statement, STATEMENT_LIMIT_MS, 'taking an order');
-        crashPoint('accept.after');
         invariant(row !== undefined, 'refuse_or_accept_order answers one row');
         return { row, isRecovered };
       } catch (error) {

@@ -1,13 +1,11 @@
 /** The status and headers that go with an order, for first answers and replays alike (docs/interface.md §9). */
 import type { Response } from 'express';
-import { crashPoint } from '../base/crash-point.js';
 import { isPending } from '../domain/order-state.js';
 import type { OrderAnswer } from './orders.service.js';
 import type { OrderBody } from './orders.dto.js';
 
 /** 202 with its Location while the order is on its way, 200 once it is delivered or refunded. */
 export function answerOrder(response: Response, { body, isReplay }: OrderAnswer): OrderBody {
-  crashPoint('answer.before');
   response.status(isPending(body.status) ? 202 : 200);
   if (isPending(body.status)) response.setHeader('Location', `/v1/orders/${encodeURIComponent(body.key)}`);
   if (isReplay) response.setHeader('Idempotency-Replayed', 'true');

@@ -13,7 +13,6 @@ import {
 } from '../chain/tron.client.js';
 import { Config } from '../config/config.js';
 import { monotonicMs } from '../base/clock.js';
-import { crashPoint } from '../base/crash-point.js';
 import { SUN_PER_TRX, sun, type Sun } from '../domain/units.js';
 import { Database, type Queryable } from '../store/database.js';
 import {
@@ -123,6 +122,9 @@ const SET_WALLET = {
     WHERE w.id = $1`,
 };
 
+/** How the question after them is named. */
+export const WALLET_FIGURES = 'the figures of a wallet';
+
 interface Turn {
   readonly id: number;
   readonly address: string;
@@ -176,19 +178,15 @@ export class PoolSync {
   }
 
   private async bring(turn: Turn): Promise<void> {
-    crashPoint('pool-read.before');
     const reading = await this.read(turn);
-    crashPoint('pool-read.after');
     if (turn.role === 'activation') await this.database.query(END_ACTIVATIONS, [turn.id]);
-    crashPoint('pool-write.before');
     await this.database.transaction(async (tx) => this.write(tx, turn, reading));
-    crashPoint('pool-write.after');
   }
 
   /** All figures of one node: those of two, or of two heads, would not belong together. */
   private async read(turn: Turn): Promise<Reading> {
     const feeSunPerByte = await this.transactionFee();
-    return this.client.pool.ask('the figures of a wallet', async (node) => {
+    return this.client.pool.ask(WALLET_FIGURES, async (node) => {
       const before = await node.readHead();
       const account = await accountOf(node, turn.address);
       const resources = account && (await resourcesOf(node, turn.address));

@@ -1,42 +1,116 @@
-// The crash programme can only be trusted when every point it names stands in the code.
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { armCrashPoint, CRASH_POINTS, crashPoint } from '../../src/base/crash-point.js';
-
-/** Every crashPoint('…') of the service, file by file. */
-function placed(): string[] {
-  return readdirSync('src', { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts') && entry.name !== 'crash-point.ts')
-    .flatMap((entry) => [
-      ...readFileSync(join(entry.parentPath, entry.name), 'utf8').matchAll(/crashPoint\('([a-z-]+\.[a-z]+)'\)/g),
-    ])
-    .map((match) => match[1]!);
-}
+// The crash programme can only be trusted when every point it names has a place, and a hook is passed exactly where it
+// says: before, or after what succeeded, and of a statement only once it is committed.
+import 'reflect-metadata';
+import { API_PLACES } from '../../src/api-crash-places.js';
+import { around, CRASH_POINTS, crashTrapOf } from '../../src/base/crash-point.js';
+import { WORKER_PLACES } from '../../src/fulfilment/crash-places.js';
+import type { Database, Transaction } from '../../src/store/database.js';
+import { aroundStatements } from '../../src/store/statement-hook.js';
 
 describe('crash points', () => {
-  it('are forty at least, each named once and standing in the code', () => {
+  it('are forty at least, each named once and placed once', () => {
     expect(CRASH_POINTS.length).toBeGreaterThanOrEqual(40);
     expect(new Set(CRASH_POINTS).size).toBe(CRASH_POINTS.length);
-    expect(CRASH_POINTS.filter((point) => !placed().includes(point))).toEqual([]);
+    expect([...Object.keys(API_PLACES), ...Object.keys(WORKER_PLACES)].sort()).toEqual([...CRASH_POINTS].sort());
   });
 
   it('that are unknown, or counted from zero, are refused: no run is silently quiet', () => {
-    expect(() => {
-      armCrashPoint('claim.never');
-    }).toThrow('CRASH_AT');
-    expect(() => {
-      armCrashPoint('claim.before:0');
-    }).toThrow('CRASH_AT');
-    expect(() => {
-      armCrashPoint('claim.before:x');
-    }).toThrow('CRASH_AT');
-    expect(() => {
-      armCrashPoint('claim.before:1:pause');
-    }).toThrow('CRASH_AT');
+    for (const setting of ['claim.never', 'claim.before:0', 'claim.before:x', 'claim.before:1:pause']) {
+      expect(() => crashTrapOf(setting)).toThrow('CRASH_AT');
+    }
   });
 
-  it('that are not armed do nothing', () => {
-    armCrashPoint(undefined);
-    for (const point of CRASH_POINTS) crashPoint(point);
+  it('that are not asked for set no trap', () => {
+    expect(crashTrapOf(undefined)).toBeUndefined();
+  });
+
+  it('end the process at the passing that was asked for, and at no other', () => {
+    const signals: unknown[] = [];
+    const kill = process.kill.bind(process);
+    process.kill = (pid, signal) => {
+      if (pid === process.pid) signals.push(signal);
+      return true;
+    };
+    try {
+      const killed = crashTrapOf('claim.after:2')!;
+      killed.pass();
+      expect(signals).toEqual([]);
+      killed.pass();
+      killed.pass();
+      crashTrapOf('claim.after:1:stop')!.pass();
+    } finally {
+      process.kill = kill;
+    }
+    expect(signals).toEqual(['SIGKILL', 'SIGSTOP']);
+  });
+});
+
+describe('a hook around a method', () => {
+  const said: string[] = [];
+  const say = (text: string) => () => void said.push(text);
+  class Part {
+    constructor(private readonly name: string) {}
+    async works(text: string): Promise<string> {
+      await Promise.resolve();
+      said.push(text);
+      return `${this.name} ${text}`;
+    }
+    async fails(): Promise<void> {
+      await Promise.resolve();
+      throw new Error('broken');
+    }
+    atOnce(): number {
+      said.push('at once');
+      return 1;
+    }
+  }
+
+  beforeEach(() => said.splice(0));
+
+  it('is called before it and after its success, and changes neither answer nor failure', async () => {
+    const part = new Part('part');
+    around(part, 'works', { before: say('before'), after: say('after'), settled: say('settled') });
+    around(part, 'fails', { before: say('before'), after: say('after'), settled: say('settled') });
+    around(part, 'atOnce', { before: say('before'), after: say('after') });
+    expect(await part.works('done')).toBe('part done');
+    expect(said.splice(0)).toEqual(['before', 'done', 'after', 'settled']);
+    await expect(part.fails()).rejects.toThrow('broken');
+    expect(said.splice(0)).toEqual(['before', 'settled']);
+    expect(part.atOnce()).toBe(1);
+    expect(said).toEqual(['before', 'at once', 'after']);
+  });
+
+  it('around a statement is called when it is committed, not when it was answered', async () => {
+    const tx = { query: () => Promise.resolve(said.push('answered')) } as unknown as Transaction;
+    const database = {
+      query: () => Promise.resolve(said.push('answered')),
+      transaction: async (work: (tx: Transaction) => Promise<unknown>) => {
+        const result = await work(tx);
+        said.push('committed');
+        return result;
+      },
+    } as unknown as Database;
+    aroundStatements(database, ['meant'], { before: say('before'), after: say('after') });
+    const [meant, other] = [
+      { name: 'meant', text: '' },
+      { name: 'other', text: '' },
+    ];
+    await database.query(meant);
+    await database.query(other);
+    await database.query('meant');
+    expect(said.splice(0)).toEqual(['before', 'answered', 'after', 'answered', 'answered']);
+    await database.transaction(async (within) => {
+      await within.query(other);
+      await within.query(meant);
+    });
+    expect(said.splice(0)).toEqual(['answered', 'before', 'answered', 'committed', 'after']);
+    await database.transaction((within) => within.query(other));
+    expect(said.splice(0)).toEqual(['answered', 'committed']);
+    const failing = database.transaction(async (within) => {
+      await within.query(meant);
+      throw new Error('rolled back');
+    });
+    await expect(failing).rejects.toThrow('rolled back');
+    expect(said).toEqual(['before', 'answered']);
   });
 });

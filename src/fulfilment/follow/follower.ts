@@ -9,7 +9,6 @@ import { NodeError } from '../../chain/errors.js';
 import type { TronNode } from '../../chain/node.js';
 import { headerOf, placeOf, solidHeadOf, TronClient } from '../../chain/tron.client.js';
 import { Config } from '../../config/config.js';
-import { crashPoint } from '../../base/crash-point.js';
 import { DeadlineError, monotonicMs, withDeadline } from '../../base/clock.js';
 import type { EnergyRatio } from '../../pool/energy-ratio.js';
 import { Log } from '../../observability/logger.js';
@@ -103,9 +102,7 @@ export class Follower {
   async step(): Promise<ChainStep> {
     let isHeadKnown = false;
     const step = this.client.pool.ask('the head', async (node) => {
-      crashPoint('head.before');
       const head = await node.readHead();
-      crashPoint('head.after');
       isHeadKnown = true;
       const advanced = this.followed.get(head.number) !== head.id;
       const { agreement } = this.client.pool;
@@ -118,9 +115,7 @@ export class Follower {
         this.followedAtMs = monotonicMs();
         return { head, clockMs, advanced, delivered };
       }
-      crashPoint('reference.before');
       const [solid, ratio] = await Promise.all([solidHeadOf(node), this.readRatio()]);
-      crashPoint('reference.after');
       if (dispute !== undefined) this.logger.error({ ...dispute }, 'nodes contradict each other');
       this.view.update({ head, solid, ratio, isDisputed: dispute !== undefined });
       const delivered = await this.followWithin(node, head, ratio);
@@ -194,9 +189,7 @@ export class Follower {
     for (let number = head.number - 1; number >= Math.max(0, oldest); number -= 1) {
       const child = chain.at(-1);
       if (child === undefined || this.followed.get(number) === child.parentId) break;
-      crashPoint('block.before');
       const header = await headerOf(node, number);
-      crashPoint('block.after');
       if (header?.id !== child.parentId) break;
       chain.push(header);
     }

@@ -4,7 +4,6 @@
  */
 import { Injectable } from '@nestjs/common';
 import type { BlockHead } from '../../chain/block.js';
-import { crashPoint } from '../../base/crash-point.js';
 import type { EnergyRatio } from '../../pool/energy-ratio.js';
 import { Database, type Queryable } from '../../store/database.js';
 import type { ChainTxPurpose, OrderKind } from '../../domain/order-state.js';
@@ -192,9 +191,7 @@ export class Inclusion {
       waiting,
       (tx) => tx.order_id,
       async (some) => {
-        crashPoint('record-included.before');
         const included = await this.database.transaction(async (tx) => this.include(tx, block, some, ratio));
-        crashPoint('record-included.after');
         this.tell(included, block);
         delivered.push(...included.delivered.map(({ id }) => id));
         for (const { tx_id: id } of included.orders) done.add(id);
@@ -216,9 +213,7 @@ export class Inclusion {
       reverted,
       ({ orderId }) => orderId,
       async (some) => {
-        crashPoint('fall-away.before');
         const moved = await this.database.transaction(async (tx) => takeOut(tx, some));
-        crashPoint('fall-away.after');
         this.progress.transactions('fallen', moved.news);
         done += moved.locked;
       },

@@ -9,7 +9,6 @@ import type { BlockHead, BlockHeader } from '../../chain/block.js';
 import { NodeError } from '../../chain/errors.js';
 import type { TronNode } from '../../chain/node.js';
 import { solidHeaderOf, solidPlaceOf, TronClient } from '../../chain/tron.client.js';
-import { crashPoint } from '../../base/crash-point.js';
 import { messageOf } from '../../domain/errors.js';
 import { Log } from '../../observability/logger.js';
 import { Database, isDatabaseAway, type Queryable } from '../../store/database.js';
@@ -142,12 +141,10 @@ export class Settlement {
   }
 
   private async settleBlock(number: number, txs: readonly WaitingTx[]): Promise<number> {
-    crashPoint('solid.before');
     const block = await this.agreedBlock(
       number,
       txs.map(({ txid }) => txid.toString('hex')),
     );
-    crashPoint('solid.after');
     if (block === undefined) return txs.length;
     const final: WaitingTx[] = [];
     const fallen: RevertedTx[] = [];
@@ -173,9 +170,7 @@ export class Settlement {
       final,
       (tx) => tx.order_id,
       async (some) => {
-        crashPoint('record-solid.before');
         const solid = await this.database.transaction(async (tx) => recordSolid(tx, some, block));
-        crashPoint('record-solid.after');
         this.tell(solid, block.number);
         done += solid.orders.length;
       },
@@ -197,7 +192,7 @@ export class Settlement {
   }
 
   /** The solid block at `number` that enough witnesses agree on, as on a death; undefined while they do not. */
-  private async agreedBlock(number: number, txids: readonly string[]): Promise<AgreedBlock | undefined> {
+  async agreedBlock(number: number, txids: readonly string[]): Promise<AgreedBlock | undefined> {
     const { agreement } = this.client.pool;
     const answers = await Promise.all(
       agreement.witnesses.map(async (node) => {

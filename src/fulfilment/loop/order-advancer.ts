@@ -6,7 +6,6 @@ import { Injectable } from '@nestjs/common';
 import { ChainUnavailableError, NodeError } from '../../chain/errors.js';
 import { headerOf, placeOf, solidHeaderOf, TronClient } from '../../chain/tron.client.js';
 import { Config } from '../../config/config.js';
-import { crashPoint } from '../../base/crash-point.js';
 import { Log } from '../../observability/logger.js';
 import type { Energy } from '../../domain/units.js';
 import { DELEGATION_MIN_SUN, sunForEnergy, sunOfOneEnergy } from '../../pool/energy-ratio.js';
@@ -30,6 +29,8 @@ import { WalletHealth } from '../send/wallet-health.js';
 import { OrderClaims } from './order-claims.js';
 import { tallyOf, type ClaimedLeg, type ClaimedOrder } from './claimed-order.js';
 
+/** How the question after a transaction that was sent is named. */
+export const SENT_TRANSACTION = 'a sent transaction';
 /** Unsent bytes with less validity left than this are dropped and built anew. */
 const VALIDITY_LEFT_MIN_MS = 20_000;
 /** Attempts of a reclaim after which somebody should look; it is never given up. */
@@ -232,14 +233,12 @@ export class OrderAdvancer {
    * it from being recorded.
    */
   private async lookUp(step: OrderTx, view: View): Promise<'recorded' | 'held' | 'absent'> {
-    crashPoint('lookup.before');
     try {
-      const block = await this.client.pool.ask('a transaction', async (node) => {
+      const block = await this.client.pool.ask(SENT_TRANSACTION, async (node) => {
         const place = await placeOf(node, step.tx.txid);
         const header = place && (await headerOf(node, place.blockNumber));
         return header && (await this.blocks.read(node, header, 'full', () => Promise.resolve([step.tx.txid])));
       });
-      crashPoint('lookup.after');
       const found = block?.transactions.some((tx) => tx.txid === step.tx.txid && tx.succeeded) ?? false;
       if (block === undefined || !found) return 'absent';
       const { left } = await this.inclusion.apply(block, [step.tx.txid], view.ratio);

@@ -5,7 +5,6 @@
 import { Injectable } from '@nestjs/common';
 import { sleep } from '../../base/clock.js';
 import { Config } from '../../config/config.js';
-import { crashPoint } from '../../base/crash-point.js';
 import { sun, type Energy } from '../../domain/units.js';
 import type { ChainTxPurpose, ChainTxStatus, LegStatus, OrderKind, OrderStatus } from '../../domain/order-state.js';
 import { Database } from '../../store/database.js';
@@ -324,42 +323,34 @@ export class OrderClaims {
 
   /** Claims and reads up to `limit` orders that are due by the database's clock, oldest first. */
   async claimDue(limit: number): Promise<ClaimedOrder[]> {
-    crashPoint('claim.before');
     const claims = await this.database.query<Claim>(CLAIM_DUE, [this.config.worker.leaseSec, limit]);
-    crashPoint('claim.after');
     return this.load(claims);
   }
 
   /** Claims and reads those of `ids` that are due. */
   async claimIds(ids: readonly bigint[]): Promise<ClaimedOrder[]> {
-    crashPoint('claim-woken.before');
     const claims = await this.database.query<Claim>(CLAIM_IDS, [this.config.worker.leaseSec, ids]);
-    crashPoint('claim-woken.after');
     return this.load(claims);
   }
 
   /** Claims and reads up to `limit` rentals that have ended by the chain's clock. */
   async claimEnding(clockMs: number, limit: number): Promise<ClaimedOrder[]> {
-    crashPoint('claim-ending.before');
     const claims = await this.database.query<Claim>(CLAIM_ENDING, [
       this.config.worker.leaseSec,
       limit,
       new Date(clockMs),
     ]);
-    crashPoint('claim-ending.after');
     return this.load(claims);
   }
 
   /** Claims and reads up to `limit` running rentals that fall short of what was sold, the shortest first. */
   async claimShort(limit: number, shortBelowE6: bigint, endsAfterMs: number): Promise<ClaimedOrder[]> {
-    crashPoint('claim-ending.before');
     const claims = await this.database.query<Claim>(CLAIM_SHORT, [
       this.config.worker.leaseSec,
       limit,
       shortBelowE6,
       new Date(endsAfterMs),
     ]);
-    crashPoint('claim-ending.after');
     return this.load(claims);
   }
 
@@ -378,7 +369,6 @@ export class OrderClaims {
    */
   async release(orders: readonly Released[]): Promise<number> {
     if (orders.length === 0) return 0;
-    crashPoint('release.before');
     let left = [...orders];
     let lost = 0;
     for (const restMs of RELEASE_RESTS_MS) {
@@ -390,7 +380,6 @@ export class OrderClaims {
       lost += kept.length - left.length;
       if (left.length === 0) break;
     }
-    crashPoint('release.after');
     return orders.length - lost;
   }
 
@@ -421,7 +410,6 @@ export class OrderClaims {
       this.database.query<TxRow>(LOAD_TXS, [ids]),
       this.database.query<TallyRow>(LOAD_TALLIES, [ids]),
     ]);
-    crashPoint('load.after');
     const fences = new Map(claims.map((claim) => [claim.id, claim.fence]));
     const txsOf = groupBy(txs, (row) => row.leg_id);
     const talliesOf = groupBy(tallies, (row) => row.leg_id);

@@ -5,7 +5,6 @@
  */
 import { Injectable } from '@nestjs/common';
 import { Ledger } from '../../billing/ledger.js';
-import { crashPoint } from '../../base/crash-point.js';
 import type { Credits, Sun } from '../../domain/units.js';
 import type { OrderKind } from '../../domain/order-state.js';
 import { TRANSACTIONS_PER_LEG } from '../../pool/bandwidth.js';
@@ -29,6 +28,11 @@ const RELEASE_LEGS = {
 const DROP_UNSENT = {
   name: 'drop_unsent_of_legs',
   text: `UPDATE chain_tx SET status = 'dropped' WHERE leg_id = ANY ($1::bigint[]) AND status IN ('built', 'signed')`,
+};
+
+const RESERVE_TOP_UP = {
+  name: 'reserve_top_up',
+  text: `SELECT reserve_capacity($1, 'rental', $2, $3, $4)`,
 };
 
 /** The bound of legs counts from those there are: a move, or a top-up, may be spread as an order may. */
@@ -122,7 +126,6 @@ export class OrderTermination {
   /** Ends legs of which nothing can happen any more and gives their capacity back, once. */
   async release(order: ClaimedOrder, legs: readonly ClaimedLeg[]): Promise<void> {
     if (legs.length === 0) return;
-    crashPoint('give-up.before');
     const over = await this.database.transaction(async (tx) => {
       if (!(await this.lock(tx, order))) return [];
       const released = await tx.query<{ id: bigint; kind: OrderKind; wallet_id: number; amount_sun: bigint }>(
@@ -139,7 +142,6 @@ export class OrderTermination {
       // It may have been all that the end of the rental still waited for.
       return tx.query<{ late_sec: number | null }>(RECLAIM_ORDERS, [[order.id]]);
     });
-    crashPoint('give-up.after');
     for (const { late_sec: lateSec } of over) if (lateSec !== null) this.progress.reclaimed(order, lateSec);
   }
 
@@ -148,7 +150,6 @@ export class OrderTermination {
    * their sun reserved anew. False when there is no room elsewhere, or another worker has the order; then nothing changes.
    */
   async move(order: ClaimedOrder, legs: readonly ClaimedLeg[], slackSun: Sun): Promise<boolean> {
-    crashPoint('give-up.before');
     try {
       const isMoved = await this.database.transaction(async (tx) => {
         if (!(await this.lock(tx, order))) return false;
@@ -168,7 +169,6 @@ export class OrderTermination {
         await tx.query(KEEP_AGE, [order.id, Math.max(...legs.map((leg) => leg.ageSec))]);
         return true;
       });
-      crashPoint('give-up.after');
       if (isMoved) this.progress.moved(order, legs);
       return isMoved;
     } catch (error) {
@@ -179,20 +179,16 @@ export class OrderTermination {
 
   /** From now on the order is taken back, whatever of it still arrives. */
   async undo(order: ClaimedOrder): Promise<void> {
-    crashPoint('undo.before');
     await this.database.query(UNDO, [order.id, order.fence]);
-    crashPoint('undo.after');
   }
 
   /** Gives the charge back and ends the order with `reason`, which its caller reads: one transaction, refused by the database unless every leg has ended. */
   async refund(order: ClaimedOrder, reason: string): Promise<void> {
-    crashPoint('refund.before');
     const refunded = await this.database.transaction(async (tx) => {
       const [ended] = await tx.query<{ age_sec: number }>(REFUND, [order.id, order.fence, reason]);
       if (ended !== undefined) await this.ledger.refund(tx, order.id, order.projectId, order.credits as Credits);
       return ended;
     });
-    crashPoint('refund.after');
     if (refunded !== undefined) {
       this.progress.orders('refunded', [{ order, kind: order.kind, ageSec: refunded.age_sec }]);
     }
@@ -200,9 +196,7 @@ export class OrderTermination {
 
   /** Sets an order aside of which nobody can say what became; a node that answers brings it back. */
   async markUnresolved(order: ClaimedOrder): Promise<void> {
-    crashPoint('unresolved.before');
     const moved = await this.database.query(UNRESOLVED, [order.id, order.fence, UNRESOLVED_REASON]);
-    crashPoint('unresolved.after');
     if (moved.length > 0) this.progress.orders('unresolved', [{ order, kind: order.kind }]);
   }
 
@@ -213,22 +207,15 @@ export class OrderTermination {
 
   /** Reserves a further leg for what is missing; false when the pool has no room for it. */
   async topUp(order: ClaimedOrder, missingSun: Sun, slackSun: Sun): Promise<boolean> {
-    crashPoint('top-up.before');
     try {
       await this.database.transaction(async (tx) => {
         if (!(await this.lock(tx, order))) return;
-        await tx.query(`SELECT reserve_capacity($1, 'rental', $2, $3, $4)`, [
-          order.id,
-          order.receiver,
-          missingSun,
-          slackSun,
-        ]);
+        await tx.query(RESERVE_TOP_UP, [order.id, order.receiver, missingSun, slackSun]);
       });
     } catch (error) {
       if (!isRefusal(error)) throw error;
       return false;
     }
-    crashPoint('top-up.after');
     return true;
   }
 
@@ -237,7 +224,6 @@ export class OrderTermination {
    * or the rental is over or in other hands; it is asked again a little later.
    */
   async topUpRunning(order: ClaimedOrder, amountSun: Sun, slackSun: Sun): Promise<boolean> {
-    crashPoint('top-up.before');
     try {
       const isReserved = await this.database.transaction(async (tx) => {
         const [last] = await tx.query<{ leg_no: number }>(LOCK_RUNNING, [order.id, order.fence]);
@@ -247,7 +233,6 @@ export class OrderTermination {
         await tx.query(RECOUNT, [order.id, null]);
         return true;
       });
-      crashPoint('top-up.after');
       if (isReserved) this.progress.toppedUp(order, amountSun);
       return isReserved;
     } catch (error) {

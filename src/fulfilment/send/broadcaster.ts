@@ -7,7 +7,6 @@ import { NodeError } from '../../chain/errors.js';
 import { signedTransactionHex } from '../../chain/signed-transaction.js';
 import { TronClient } from '../../chain/tron.client.js';
 import type { TronNode } from '../../chain/node.js';
-import { crashPoint } from '../../base/crash-point.js';
 import { messageOf } from '../../domain/errors.js';
 import { forEachConcurrently } from '../../base/concurrency.js';
 import type { BroadcastRecord } from './transaction-log.js';
@@ -53,7 +52,6 @@ export class Broadcaster {
 
   private async sendOne(item: Sendable, nodes: readonly TronNode[], everywhere: boolean): Promise<BroadcastRecord[]> {
     const hex = signedTransactionHex(item.rawData, item.signature);
-    crashPoint('broadcast.before');
     if (everywhere) return Promise.all(nodes.map(async (node) => this.tell(node, item.id, hex)));
     const records: BroadcastRecord[] = [];
     for (const node of nodes) {
@@ -66,7 +64,6 @@ export class Broadcaster {
 
   private async tell(node: TronNode, txId: bigint, hex: string): Promise<BroadcastRecord> {
     const record = await this.ask(node, hex);
-    crashPoint('broadcast.after');
     return { txId, node: node.name, ...record };
   }
 

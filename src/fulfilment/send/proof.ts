@@ -9,8 +9,7 @@ import type { Block, BlockHead } from '../../chain/block.js';
 import { NodeError } from '../../chain/errors.js';
 import { History } from '../../chain/history.js';
 import type { TronNode } from '../../chain/node.js';
-import { solidBlockOf, solidHeadOf, solidPlaceOf, TronClient } from '../../chain/tron.client.js';
-import { crashPoint } from '../../base/crash-point.js';
+import { solidBlockOf, solidHeadOf, solidPlaceOf, TronClient, type TransactionPlace } from '../../chain/tron.client.js';
 import type { ClaimedTx } from '../loop/claimed-order.js';
 
 /** What one node said, in the order it was asked. */
@@ -143,11 +142,9 @@ export class Proofs {
   private async ask(node: TronNode, tx: ClaimedTx): Promise<Answer> {
     try {
       const { number, id, timestampMs } = await solidHeadOf(node);
-      crashPoint('proof-head.after');
       if (timestampMs < tx.expiresAtMs)
         return { kind: 'unknown', why: `${node.name} is not solid past the expiration` };
-      const place = await solidPlaceOf(node, tx.txid);
-      crashPoint('proof-absence.after');
+      const place = await this.placeAt(node, tx);
       if (place !== undefined) return { kind: 'found', node, blockNumber: place.blockNumber };
       const keepsHistory = await this.history.keeps(node);
       return { kind: 'absent', node, solidHead: { number, id, timestampMs }, keepsHistory };
@@ -155,6 +152,11 @@ export class Proofs {
       if (error instanceof NodeError) return { kind: 'unknown', why: error.message };
       throw error;
     }
+  }
+
+  /** Where the node's solid chain has it; asked after the node's head, never before. */
+  async placeAt(node: TronNode, tx: ClaimedTx): Promise<TransactionPlace | undefined> {
+    return solidPlaceOf(node, tx.txid);
   }
 
   /**

@@ -5,7 +5,6 @@
  */
 import { Injectable } from '@nestjs/common';
 import { sleep } from '../../base/clock.js';
-import { crashPoint } from '../../base/crash-point.js';
 import { Database, type Queryable } from '../../store/database.js';
 import type { ChainTxPurpose } from '../../domain/order-state.js';
 
@@ -153,7 +152,6 @@ export class TransactionLog {
 
   /** Records bytes and ids before anything is signed. Returns the ids of those recorded, by leg and purpose. */
   async recordBuilt(built: readonly BuiltRecord[]): Promise<Map<string, bigint>> {
-    crashPoint('record-built.before');
     const rows = await this.database.query<{ id: bigint; leg_id: bigint; purpose: string }>(RECORD_BUILT, [
       built.map((record) => record.orderId),
       built.map((record) => record.fence),
@@ -166,13 +164,11 @@ export class TransactionLog {
       built.map((record) => record.refBlockNumber),
       built.map((record) => new Date(record.expiresAtMs)),
     ]);
-    crashPoint('record-built.after');
     return new Map(rows.map((row) => [`${row.leg_id.toString()}/${row.purpose}`, row.id]));
   }
 
   /** Records signatures; returns the ids that were still ours to sign. */
   async recordSigned(signed: readonly (TxRef & { readonly signature: Buffer })[]): Promise<Set<bigint>> {
-    crashPoint('record-signed.before');
     const recorded = await withSecondTries(signed, (some) =>
       this.database.query<{ id: bigint }>(RECORD_SIGNED, [
         some.map((record) => record.id),
@@ -180,7 +176,6 @@ export class TransactionLog {
         some.map((record) => record.signature),
       ]),
     );
-    crashPoint('record-signed.after');
     return recorded;
   }
 
@@ -189,18 +184,14 @@ export class TransactionLog {
    * on only a block or a proof of death decides. Returns the ids that may be sent.
    */
   async recordSending(refs: readonly TxRef[]): Promise<Set<bigint>> {
-    crashPoint('record-sending.before');
     const marked = await withSecondTries(refs, (some) => this.database.transaction((tx) => this.markSending(tx, some)));
-    crashPoint('record-sending.after');
     return marked;
   }
 
   /** Gives up what was never sent. */
   async recordDropped(refs: readonly TxRef[]): Promise<void> {
     if (refs.length === 0) return;
-    crashPoint('drop.before');
     await this.database.query(DROP, [refs.map((ref) => ref.id), refs.map((ref) => ref.fence)]);
-    crashPoint('drop.after');
   }
 
   /**
@@ -211,7 +202,6 @@ export class TransactionLog {
     records: readonly BroadcastRecord[],
     { resent = [], unheard = [] }: { readonly resent?: readonly bigint[]; readonly unheard?: readonly bigint[] },
   ): Promise<void> {
-    crashPoint('record-broadcast.before');
     if (resent.length > 0) await this.database.query(COUNT_SENDS, [resent]);
     if (unheard.length > 0) await this.database.query(UNCOUNT_SENDS, [unheard]);
     if (records.length > 0) {
@@ -222,12 +212,10 @@ export class TransactionLog {
         records.map((record) => record.message ?? null),
       ]);
     }
-    crashPoint('record-broadcast.after');
   }
 
   /** Records proofs of death; returns the ids that were still undecided. */
   async recordDead(proofs: readonly (TxRef & { readonly evidence: object })[]): Promise<Set<bigint>> {
-    crashPoint('record-dead.before');
     const recorded = await withSecondTries(proofs, (some) =>
       this.database.query<{ id: bigint }>(RECORD_DEAD, [
         some.map((proof) => proof.id),
@@ -235,7 +223,6 @@ export class TransactionLog {
         some.map((proof) => JSON.stringify(proof.evidence)),
       ]),
     );
-    crashPoint('record-dead.after');
     return recorded;
   }
 

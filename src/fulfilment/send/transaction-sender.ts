@@ -6,7 +6,6 @@ import { Injectable } from '@nestjs/common';
 import { Signer, signerOf } from '../../chain/keys.js';
 import { buildTransaction, type ChainAction } from '../../chain/signed-transaction.js';
 import { Config } from '../../config/config.js';
-import { crashPoint } from '../../base/crash-point.js';
 import { Log } from '../../observability/logger.js';
 import { isConnectionFault } from '../../store/database.js';
 import { Broadcaster, answeredIds, isAccepted, SIGNATURE_REFUSED, type Sendable } from './broadcaster.js';
@@ -59,7 +58,6 @@ export class TransactionSender {
     if (builds.length === 0) return [];
     const built = builds.flatMap((step) => this.tryToBuild(step, view) ?? []);
     if (built.length === 0) return [];
-    crashPoint('build.after');
     const ids = await this.log.recordBuilt(built.map(({ record }) => record));
     const unsigned = built.flatMap(({ step, record }) => {
       const id = ids.get(`${step.leg.id.toString()}/${step.purpose}`);
@@ -184,10 +182,8 @@ export class TransactionSender {
 
   /** One signature, checked against the key that the chain expects, or why it could not be had just now. */
   private async sign(item: Unsigned): Promise<Signed | (Unsigned & { readonly error: unknown })> {
-    crashPoint('sign.before');
     try {
       const signature = await this.signer.sign(item.leg.walletAddress, item.rawData, item.leg.keyAddress);
-      crashPoint('sign.after');
       if (signerOf(item.rawData, signature) !== item.leg.keyAddress) throw new Error('signed by another key');
       return { ...item, signature };
     } catch (error) {

@@ -1,0 +1,150 @@
+/** Where each crash point of the worker lies: around the methods of its parts, its statements, and what nodes are asked. */
+import type { INestApplicationContext } from '@nestjs/common';
+import { around, type ArgsOf, type CrashPoint, type CrashTrap, type MethodName } from '../base/crash-point.js';
+import { Signer } from '../chain/keys.js';
+import type { PortName } from '../chain/node-blocks.js';
+import { TronClient } from '../chain/tron.client.js';
+import { WALLET_FIGURES } from '../pool/pool-sync.js';
+import { Database } from '../store/database.js';
+import { aroundStatements } from '../store/statement-hook.js';
+import { ChainView } from './follow/chain-view.js';
+import { Follower } from './follow/follower.js';
+import { Settlement } from './follow/settlement.js';
+import { OrderAdvancer, SENT_TRANSACTION } from './loop/order-advancer.js';
+import { OrderClaims } from './loop/order-claims.js';
+import { Proofs } from './send/proof.js';
+import { TransactionLog } from './send/transaction-log.js';
+
+type Place = (app: INestApplicationContext, pass: () => void) => void;
+type Side = 'before' | 'after';
+/** The others are the API's. */
+export type WorkerPoint = Exclude<CrashPoint, `accept.${string}` | `wake.${string}` | `answer.${string}`>;
+
+const nodes = (app: INestApplicationContext) => app.get(TronClient, { strict: false }).pool.nodes;
+
+/** A method of one part of the process; `isMeant` says of which calls. */
+const method =
+  <T extends object, K extends MethodName<T>>(
+    side: Side,
+    part: abstract new (...args: never[]) => T,
+    name: K,
+    isMeant: (...args: ArgsOf<T, K>) => boolean = () => true,
+  ): Place =>
+  (app, pass) => {
+    const call = (...args: ArgsOf<T, K>): void => {
+      if (isMeant(...args)) pass();
+    };
+    around(app.get(part, { strict: false }), name, { [side]: call });
+  };
+
+/** Statements by name; after they are committed. */
+const statement =
+  (side: Side, ...names: readonly string[]): Place =>
+  (app, pass) => {
+    aroundStatements(app.get(Database, { strict: false }), names, { [side]: pass });
+  };
+
+/** A question to whichever node answers it, by what it is about. */
+const question =
+  (side: Side, about: string): Place =>
+  (app, pass) => {
+    const call = (what: string): void => {
+      if (what === about) pass();
+    };
+    around(app.get(TronClient, { strict: false }).pool, 'ask', { [side]: call });
+  };
+
+/** The header of a block of a node's chain, not of its solid one. */
+const header =
+  (side: Side): Place =>
+  (app, pass) => {
+    const call = (port: PortName): void => {
+      if (port === 'full') pass();
+    };
+    for (const node of nodes(app)) around(node.blocks, 'header', { [side]: call });
+  };
+
+const each =
+  (...places: readonly Place[]): Place =>
+  (app, pass) => {
+    for (const place of places) place(app, pass);
+  };
+
+const isSome = (items: readonly unknown[]): boolean => items.length > 0;
+
+export const WORKER_PLACES: Readonly<Record<WorkerPoint, Place>> = {
+  'claim.before': method('before', OrderClaims, 'claimDue'),
+  'claim.after': statement('after', 'claim_due'),
+  'claim-woken.before': method('before', OrderClaims, 'claimIds'),
+  'claim-woken.after': statement('after', 'claim_ids'),
+  'load.after': method('before', OrderAdvancer, 'advance', isSome),
+  'claim-ending.before': each(
+    method('before', OrderClaims, 'claimEnding'),
+    method('before', OrderClaims, 'claimShort'),
+  ),
+  'claim-ending.after': statement('after', 'claim_ending', 'claim_short'),
+  'release.before': method('before', OrderClaims, 'release', isSome),
+  'release.after': method('after', OrderClaims, 'release', isSome),
+  // The follower's own look at the head; those that only keep a node's health known pass no point.
+  'head.before': method('before', Follower, 'step'),
+  'head.after': method('before', ChainView, 'reached'),
+  'reference.before': statement('before', 'any_wallet'),
+  'reference.after': method('before', ChainView, 'update'),
+  'build.after': method('before', TransactionLog, 'recordBuilt'),
+  'record-built.before': method('before', TransactionLog, 'recordBuilt'),
+  'record-built.after': method('after', TransactionLog, 'recordBuilt'),
+  'sign.before': method('before', Signer, 'sign'),
+  'sign.after': method('after', Signer, 'sign'),
+  'record-signed.before': method('before', TransactionLog, 'recordSigned'),
+  'record-signed.after': method('after', TransactionLog, 'recordSigned'),
+  'record-sending.before': method('before', TransactionLog, 'recordSending'),
+  'record-sending.after': method('after', TransactionLog, 'recordSending'),
+  'broadcast.before': (app, pass) => {
+    for (const node of nodes(app)) around(node, 'broadcastHex', { before: pass });
+  },
+  // Also one that brought no answer: the bytes may be out all the same.
+  'broadcast.after': (app, pass) => {
+    for (const node of nodes(app)) around(node, 'broadcastHex', { settled: pass });
+  },
+  'record-broadcast.before': method('before', TransactionLog, 'recordBroadcasts'),
+  'record-broadcast.after': method('after', TransactionLog, 'recordBroadcasts'),
+  'drop.before': method('before', TransactionLog, 'recordDropped', isSome),
+  'drop.after': method('after', TransactionLog, 'recordDropped', isSome),
+  'lookup.before': question('before', SENT_TRANSACTION),
+  'lookup.after': question('after', SENT_TRANSACTION),
+  'block.before': header('before'),
+  'block.after': header('after'),
+  'record-included.before': statement('before', 'lock_sending'),
+  'record-included.after': statement('after', 'lock_sending'),
+  'fall-away.before': statement('before', 'mark_fallen'),
+  'fall-away.after': statement('after', 'mark_fallen'),
+  'solid.before': method('before', Settlement, 'agreedBlock'),
+  'solid.after': method('after', Settlement, 'agreedBlock'),
+  'record-solid.before': statement('before', 'mark_solid'),
+  'record-solid.after': statement('after', 'mark_solid'),
+  // Between a node's solid head and the question whether it has the transaction, and after that.
+  'proof-head.after': method('before', Proofs, 'placeAt'),
+  'proof-absence.after': method('after', Proofs, 'placeAt'),
+  'record-dead.before': method('before', TransactionLog, 'recordDead'),
+  'record-dead.after': method('after', TransactionLog, 'recordDead'),
+  'top-up.before': statement('before', 'reserve_top_up', 'lock_running_fenced'),
+  'top-up.after': statement('after', 'reserve_top_up', 'lock_running_fenced'),
+  'give-up.before': statement('before', 'release_legs'),
+  'give-up.after': statement('after', 'release_legs'),
+  'undo.before': statement('before', 'undo_order'),
+  'undo.after': statement('after', 'undo_order'),
+  'refund.before': statement('before', 'refund_order'),
+  'refund.after': statement('after', 'refund_order'),
+  'unresolved.before': statement('before', 'order_unresolved'),
+  'unresolved.after': statement('after', 'order_unresolved'),
+  'pool-read.before': question('before', WALLET_FIGURES),
+  'pool-read.after': question('after', WALLET_FIGURES),
+  'pool-write.before': statement('before', 'pool_lock_slots'),
+  'pool-write.after': statement('after', 'pool_lock_slots'),
+};
+
+/** Sets the trap where its point lies, if that is one of the worker's. */
+export function trapWorker(app: INestApplicationContext, trap: CrashTrap | undefined): void {
+  if (trap === undefined) return;
+  (WORKER_PLACES as Readonly<Partial<Record<CrashPoint, Place>>>)[trap.point]?.(app, trap.pass);
+}
