@@ -3,7 +3,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { ActivationService } from './accounts/activation.service.js';
 import { around, type CrashPoint, type CrashTrap } from './base/crash-point.js';
 import { OrdersService } from './orders/orders.service.js';
-import { OrderWakes } from './queue/jobs.js';
+import { WakeUps } from './queue/jobs.js';
 import { Database } from './store/database.js';
 import { aroundStatements } from './store/statement-hook.js';
 
@@ -20,10 +20,10 @@ export const API_PLACES: Readonly<Record<ApiPoint, Place>> = {
     aroundStatements(app.get(Database), ACCEPT, { after: pass });
   },
   'wake.before': (app, pass) => {
-    around(app.get(OrderWakes), 'wake', { before: pass });
+    around(app.get(WakeUps), 'wake', { before: pass });
   },
   'wake.after': (app, pass) => {
-    around(app.get(OrderWakes), 'wake', { after: pass });
+    around(app.get(WakeUps), 'wake', { after: pass });
   },
   'answer.before': (app, pass) => {
     around(app.get(OrdersService, { strict: false }), 'create', { after: pass });

@@ -38,6 +38,7 @@ export interface Transaction extends Queryable {
   repository<Entity extends ObjectLiteral>(entity: EntityTarget<Entity>): Repository<Entity>;
 }
 
+/** serialization_failure, deadlock_detected. */
 const RETRYABLE = new Set(['40001', '40P01']);
 const ATTEMPTS_MAX = 3;
 const READ_ONLY = '25006';
@@ -94,6 +95,11 @@ export function isDatabaseAway(thrown: unknown): boolean {
 /** Whether the database is there, but not in time: a lock was not had (55P03), or the statement's time ran out (57014). */
 export function isTooSlow(thrown: unknown): boolean {
   return /^(55P03|57014)$/.test(sqlStateOf(thrown) ?? '');
+}
+
+/** Whether the transaction is gone for the sake of others and may be run again. */
+export function isRetryable(thrown: unknown): boolean {
+  return RETRYABLE.has(sqlStateOf(thrown) ?? '');
 }
 
 /** Whether a lock was not had in time: another session holds what the statement is about. */
@@ -170,7 +176,7 @@ export class Database implements Queryable {
       try {
         return await this.attempt(work);
       } catch (error) {
-        if (attempt >= ATTEMPTS_MAX || !RETRYABLE.has(sqlStateOf(error) ?? '')) throw error;
+        if (attempt >= ATTEMPTS_MAX || !isRetryable(error)) throw error;
         await sleep(Math.random() * 20 * attempt);
       }
     }

@@ -1,0 +1,87 @@
+/** The statement that takes an order: charges, reserves and records it, or leaves nothing (refuse_or_accept_order). */
+import { withDeadline } from '../base/clock.js';
+import { invariant } from '../domain/errors.js';
+import { credits, energy, rateE8, sun } from '../domain/units.js';
+import type { Database } from '../store/database.js';
+import type { OrderTerms, Prepared, Purchase } from './purchase.js';
+
+/** What the database answers; a refusal may also be raised as an error. */
+export interface AcceptRow {
+  /** The code of the refusal; all else is absent then. */
+  readonly refusal: string | null;
+  readonly created: boolean;
+  readonly order_id: bigint;
+  readonly order_created_at: Date;
+  readonly same_request: boolean;
+}
+
+export interface AcceptRequest {
+  readonly purchase: Purchase;
+  readonly key: string;
+  readonly prepared: Prepared;
+  /** How long it waits for each lock that others hold. */
+  readonly lockWaitMs: number;
+}
+
+/** Where nothing can be charged: what the columns of a row want that a refusal takes back in the same statement. */
+const NO_TERMS: OrderTerms = {
+  receiveAddress: '',
+  energy: energy(1),
+  durationSec: 1,
+  priceSun: sun(1),
+  credits: credits(1),
+  rate: rateE8(1),
+  amountSun: sun(1),
+  legSlackSun: sun(1),
+  legsMax: 1n,
+};
+
+type Value = (request: AcceptRequest & { readonly terms: OrderTerms }) => unknown;
+
+/** The function's arguments by name. */
+const ARGUMENTS: Readonly<Record<string, Value>> = {
+  p_project: ({ purchase }) => purchase.projectId,
+  p_key: ({ key }) => key,
+  p_hash: ({ purchase }) => purchase.hash,
+  p_kind: ({ purchase }) => purchase.kind,
+  p_quote: ({ terms }) => terms.quote?.id ?? null,
+  p_quote_expires: ({ terms }) => (terms.quote === undefined ? null : new Date(terms.quote.expiresAtMs).toISOString()),
+  p_receiver: ({ terms }) => terms.receiveAddress,
+  p_energy: ({ purchase, terms }) => (purchase.kind === 'rental' ? (terms.energy ?? NO_TERMS.energy) : null),
+  p_duration: ({ purchase, terms }) =>
+    purchase.kind === 'rental' ? (terms.durationSec ?? NO_TERMS.durationSec) : null,
+  p_price: ({ terms }) => terms.priceSun,
+  p_credits: ({ terms }) => terms.credits,
+  p_rate: ({ terms }) => terms.rate,
+  p_amount: ({ terms }) => terms.amountSun,
+  p_leg_slack: ({ terms }) => terms.legSlackSun,
+  p_refusal: ({ prepared }) => prepared.refusal?.code ?? null,
+  p_request_id: ({ purchase }) => purchase.requestId,
+  p_legs_max: ({ terms }) => terms.legsMax,
+  p_lock_ms: ({ lockWaitMs }) => lockWaitMs,
+};
+
+const NAMED = Object.keys(ARGUMENTS).map((name, index) => `${name} => $${(index + 1).toString()}`);
+const VALUES = Object.values(ARGUMENTS);
+
+const ACCEPT = {
+  name: 'accept-order',
+  text: `SELECT refusal, created, order_id, order_created_at, same_request FROM refuse_or_accept_order(${NAMED.join(', ')})`,
+};
+
+/** The longest one statement may hold a request: longer than its own limits, for a connection that went silent. */
+const STATEMENT_LIMIT_MS = 13_000;
+
+/** Runs the statement once. Throws what the database does, and DeadlineError when nothing comes back. */
+export async function acceptOrder(database: Database, request: AcceptRequest): Promise<AcceptRow> {
+  const { terms, refusal } = request.prepared;
+  invariant(terms !== undefined || refusal !== undefined, 'what cannot be charged is refused');
+  const named = { ...request, terms: terms ?? NO_TERMS };
+  const statement = database.query<AcceptRow>(
+    ACCEPT,
+    VALUES.map((valueOf) => valueOf(named)),
+  );
+  const [row] = await withDeadline(statement, STATEMENT_LIMIT_MS, 'taking an order');
+  invariant(row !== undefined, 'refuse_or_accept_order answers one row');
+  return row;
+}

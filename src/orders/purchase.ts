@@ -1,0 +1,44 @@
+/** A purchase on its way to an order: who asks for what under which key, its terms once priced, and what came of it. */
+import type { ApiError } from '../domain/errors.js';
+import type { OrderKind } from '../domain/order-state.js';
+import type { Credits, Energy, RateE8, Sun } from '../domain/units.js';
+import type { PurchaseKey } from '../http/pipeline/idempotency-key.js';
+import type { OrderRow } from './order-rows.js';
+
+/** What will be charged and delivered, priced before any transaction. */
+export interface OrderTerms {
+  readonly receiveAddress: string;
+  readonly energy: Energy | undefined;
+  readonly durationSec: number | undefined;
+  readonly priceSun: Sun;
+  readonly credits: Credits;
+  readonly rate: RateE8;
+  /** What is taken of the pool's capacity: sun to delegate, or to spend for an activation. */
+  readonly amountSun: Sun;
+  /** Sun worth one energy, for each further leg. */
+  readonly legSlackSun: Sun;
+  /** Over how many wallets the order may be spread: each leg costs two transactions. */
+  readonly legsMax: bigint;
+  readonly quote?: { readonly id: string; readonly expiresAtMs: number };
+}
+
+/** The outcome of pricing. A refusal waits until replay, used and expired quote are judged (docs/interface.md §9). */
+export interface Prepared {
+  /** Absent when the refusal left nothing to charge. */
+  readonly terms: OrderTerms | undefined;
+  readonly refusal: ApiError | undefined;
+}
+
+export interface Purchase {
+  readonly projectId: string;
+  readonly kind: OrderKind;
+  readonly key: PurchaseKey;
+  readonly hash: Buffer;
+  readonly requestId: string;
+  readonly prepare: () => Promise<Prepared>;
+}
+
+export interface Accepted {
+  readonly row: OrderRow;
+  readonly isReplay: boolean;
+}
