@@ -43,6 +43,16 @@ it('every page can be reached from README.md', () => {
   expect(pages.map(({ path }) => path).filter((path) => !reached.has(path))).toEqual([]);
 });
 
+/** A line of a sequence diagram; mermaid ends a statement at a semicolon, and begins a character code at a #. */
+const DRAWN =
+  /^ *(?:sequenceDiagram|autonumber|participant \w+ as [\w ]+|(?:Note over \w+,\w+|\w+-?-(?:>>|\))\w+): [^;#]+)$/;
+
+it('every line of a drawing is one that mermaid reads', () => {
+  const drawn = pages.flatMap(({ text }) => [...text.matchAll(/```mermaid\n([^]*?)\n```/g)].map((match) => match[1]!));
+  expect(drawn.length).toBeGreaterThan(0);
+  expect(drawn.flatMap((text) => text.split('\n')).filter((line) => line !== '' && !DRAWN.test(line))).toEqual([]);
+});
+
 /** Made by whoever runs it, and kept out of the repository. */
 const OPERATORS = /^docker\/(?:\.env|signer(?:\/.+)?)$/;
 
