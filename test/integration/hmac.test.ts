@@ -1,5 +1,5 @@
 // Requests signed by HMAC at the pipeline: the order of the checks, what is signed, and that a request is taken once
-// whatever becomes of Redis. The answers to MD5 are in pipeline-api.test.ts.
+// whatever becomes of Redis. The answers to MD5 are in pipeline.test.ts.
 import { randomBytes, randomUUID } from 'node:crypto';
 import { expectError } from '../answers.js';
 import { Customer, HmacCustomer, hmacHeaders, send, type Answer, type HmacRequest } from '../client.js';
