@@ -134,7 +134,8 @@ describe('the signer', () => {
 
 describe('the local chain', () => {
   const GENESIS = ['--genesis', 'docker/devnet-genesis.json'];
-  const devnet = async (...args: string[]): Promise<string> => lineOf(await runToEnd(program('devnet'), args, {}));
+  const devnet = async (...args: string[]): Promise<string> =>
+    lineOf(await runToEnd('packages/devnet/dist/main.devnet.js', args, {}));
   const ports = ['--full-port', '0', '--solid-port', '0', '--control-port', '0'];
 
   it.each([
@@ -154,7 +155,11 @@ describe('the local chain', () => {
 
 describe('the demo', () => {
   const demo = async (args: readonly string[], extra: NodeJS.ProcessEnv): Promise<Ended> => {
-    const ended = await runToEnd(program('demo'), args, { DATABASE_URL: undefined, REDIS_URL: undefined, ...extra });
+    const ended = await runToEnd('packages/local/dist/main.demo.js', args, {
+      DATABASE_URL: undefined,
+      REDIS_URL: undefined,
+      ...extra,
+    });
     // What it is doing is its business; the one line is what went wrong.
     return { ...ended, out: [] };
   };
