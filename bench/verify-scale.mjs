@@ -132,10 +132,10 @@ async function fill(client, transactions) {
     [project, all, all.map((leg) => addressOf('receiver', leg)), all.map(at)],
   );
   await client.query(
-    `INSERT INTO order_event (order_id, from_status, to_status) SELECT id, 'reserved', 'placed' FROM orders`,
+    `INSERT INTO event (order_id, from_status, to_status) SELECT id, 'reserved', 'placed' FROM orders`,
   );
   await client.query(
-    `INSERT INTO order_event (order_id, from_status, to_status) SELECT id, 'placed', 'delivered' FROM orders`,
+    `INSERT INTO event (order_id, from_status, to_status) SELECT id, 'placed', 'delivered' FROM orders`,
   );
   await client.query(
     `INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, order_id) SELECT 'charge:' || id, $1, 'revenue', 'charge', -100, id FROM orders`,

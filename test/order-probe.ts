@@ -114,7 +114,7 @@ export class OrderProbe {
   /** `reserved>placed>delivered`: every state the order has been in. */
   async history(key: string): Promise<string> {
     const rows = await this.stage.database.query<{ to_status: string }>(
-      `SELECT e.to_status FROM order_event e JOIN orders o ON o.id = e.order_id WHERE o.key = $1 ORDER BY e.id`,
+      `SELECT e.to_status FROM event e JOIN orders o ON o.id = e.order_id WHERE o.key = $1 AND e.to_status IS NOT NULL ORDER BY e.id`,
       [key],
     );
     return ['reserved', ...rows.map((row) => row.to_status)].join('>');

@@ -78,6 +78,12 @@ export const CRASH_POINTS = [
   'pool-read.after',
   'pool-write.before',
   'pool-write.after',
+  // Events.
+  'number.before',
+  'number-taken.after',
+  'number-written.after',
+  'number-moved.after',
+  'number.after',
 ] as const;
 
 export type CrashPoint = (typeof CRASH_POINTS)[number];

@@ -243,9 +243,9 @@ function inside(r: SettingsReader, role: Role) {
       crashAt: r.optional('CRASH_AT'),
     },
     retention: {
-      /** Days; 0 keeps for ever. What nodes said to broadcasts, and the moves of orders: no money hangs on either. */
+      /** Days; 0 keeps for ever. What nodes said to broadcasts, and how long events can be read: no money hangs on either. */
       broadcastsDays: r.integer('RETAIN_BROADCASTS_DAYS', 30, 0, 36_500),
-      eventsDays: r.integer('RETAIN_EVENTS_DAYS', 365, 0, 36_500),
+      eventsDays: r.integer('RETAIN_EVENTS_DAYS', 30, 0, 36_500),
     },
     logLevel: r.choice('LOG_LEVEL', LOG_LEVELS, 'info'),
   };

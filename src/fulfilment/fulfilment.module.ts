@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { EventsModule } from '../events/events.module.js';
 import { BillingModule } from '../billing/billing.module.js';
 import { PoolModule } from '../pool/pool.module.js';
 import { SigningModule } from '../pool/signing.module.js';
@@ -38,7 +39,7 @@ import { WorkerLoops } from './worker-loops.js';
 import { OrderClaims } from './loop/order-claims.js';
 
 @Module({
-  imports: [BillingModule, PoolModule, SigningModule],
+  imports: [BillingModule, EventsModule, PoolModule, SigningModule],
   providers: [
     ActivationCheck,
     BlockReader,

@@ -6,6 +6,7 @@ import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import { withDeadline } from '../base/clock.js';
 import { Repeater } from '../base/repeat.js';
 import { messageOf } from '../domain/errors.js';
+import { Numberer } from '../events/numberer.js';
 import { Log } from '../observability/logger.js';
 import { PoolSync } from '../pool/pool-sync.js';
 import { Reconciler } from '../reconciliation/reconciler.js';
@@ -33,6 +34,7 @@ export class WorkerLoops implements BeforeApplicationShutdown {
     private readonly processor: OrdersProcessor,
     private readonly gauges: FulfilmentGauges,
     private readonly pruning: Pruning,
+    private readonly numberer: Numberer,
     reconciler: Reconciler,
     sync: PoolSync,
     wallets: WalletHealth,
@@ -74,6 +76,7 @@ export class WorkerLoops implements BeforeApplicationShutdown {
     void this.health.start();
     void this.gauges.start();
     this.pruning.start();
+    this.numberer.start();
   }
 
   /**
@@ -87,6 +90,7 @@ export class WorkerLoops implements BeforeApplicationShutdown {
       this.health.stop(),
       this.gauges.stop(),
       this.pruning.stop(),
+      this.numberer.stop(),
       this.reconciling.stop(),
     ]);
   }

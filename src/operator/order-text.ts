@@ -5,7 +5,7 @@ import type { ChainTx } from '../store/entities/chain-tx.entity.js';
 import type { Order } from '../store/entities/order.entity.js';
 import { durationText, trxText } from '../domain/text.js';
 import { creditsText, fields, grouped, table, timeText } from './format.js';
-import type { OrderDetails } from '../orders/order-history.js';
+import type { OrderDetails, OrderMoment } from '../orders/order-history.js';
 
 export function orderTable(orders: readonly Order[]): string {
   return table(
@@ -160,15 +160,24 @@ function timeline(story: OrderDetails): string {
       at: sent.sentAt,
       text: `sent ${names.get(sent.chainTxId) ?? 'a transaction'} to ${sent.node}: ${sent.answer}${sent.message === null ? '' : ` (${sent.message})`}`,
     })),
-    ...story.events.map((event) => ({
+    ...story.events.filter(isShown).map((event) => ({
       at: event.at,
-      text: `${event.fromStatus} → ${event.toStatus}${event.chainAt === null ? '' : ` (chain: ${timeText(event.chainAt)})`}`,
+      text: `${momentText(event)}${event.chainAt === null ? '' : ` (chain: ${timeText(event.chainAt)})`}`,
     })),
   ];
   return happenings
     .sort((left, right) => left.at.getTime() - right.at.getTime())
     .map(({ at: moment, text }) => `${moment.toISOString().slice(0, 23).replace('T', ' ')}  ${text}`)
     .join('\n');
+}
+
+/** The order's acceptance and what was given back for it are told by the order and its credits. */
+function isShown({ type }: OrderMoment): boolean {
+  return type !== 'order.created' && type !== 'order.compensated';
+}
+
+function momentText({ type, fromStatus, toStatus }: OrderMoment): string {
+  return fromStatus === null || toStatus === null ? (type ?? '') : `${fromStatus} → ${toStatus}`;
 }
 
 function nameOf(transaction: ChainTx): string {

@@ -7,8 +7,8 @@ import { recordAct, type Author } from '../store/audit-log.js';
 import { Database } from '../store/database.js';
 import { Broadcast } from '../store/entities/broadcast.entity.js';
 import { ChainTx } from '../store/entities/chain-tx.entity.js';
+import { Event } from '../store/entities/event.entity.js';
 import { Leg } from '../store/entities/leg.entity.js';
-import { OrderEvent } from '../store/entities/order-event.entity.js';
 import { Order } from '../store/entities/order.entity.js';
 import { PoolWallet } from '../store/entities/pool-wallet.entity.js';
 import type { OrderStatus } from '../domain/order-state.js';
@@ -22,12 +22,16 @@ export interface OrderFilter {
   readonly limit: number;
 }
 
+/** What is told of an event: its payload is the caller’s. */
+const OF_MOMENT = { id: true, type: true, fromStatus: true, toStatus: true, at: true, chainAt: true } as const;
+export type OrderMoment = Pick<Event, keyof typeof OF_MOMENT>;
+
 export interface OrderDetails {
   readonly order: Order;
   readonly legs: readonly Leg[];
   readonly transactions: readonly ChainTx[];
   readonly broadcasts: readonly Broadcast[];
-  readonly events: readonly OrderEvent[];
+  readonly events: readonly OrderMoment[];
   readonly credits: Awaited<ReturnType<Ledger['entriesOf']>>;
   /** Addresses by wallet id. */
   readonly wallets: ReadonlyMap<number, string>;
@@ -45,7 +49,7 @@ export class OrderHistory {
     @InjectRepository(Leg) private readonly legs: Repository<Leg>,
     @InjectRepository(ChainTx) private readonly transactions: Repository<ChainTx>,
     @InjectRepository(Broadcast) private readonly broadcasts: Repository<Broadcast>,
-    @InjectRepository(OrderEvent) private readonly events: Repository<OrderEvent>,
+    @InjectRepository(Event) private readonly events: Repository<Event>,
     @InjectRepository(PoolWallet) private readonly wallets: Repository<PoolWallet>,
     private readonly ledger: Ledger,
     private readonly database: Database,
@@ -85,7 +89,7 @@ export class OrderHistory {
       order: { id: 'DESC' },
       take: BROADCASTS_MAX,
     });
-    const events = await this.events.find({ where: { orderId }, order: { id: 'ASC' } });
+    const events = await this.events.find({ select: OF_MOMENT, where: { orderId }, order: { id: 'ASC' } });
     const credits = await this.ledger.entriesOf(orderId);
     const wallets = await this.wallets.find({ select: { id: true, address: true } });
     const [clock] = await this.database.query<{ now: Date }>(`SELECT clock_timestamp() AS now`);

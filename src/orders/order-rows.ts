@@ -2,6 +2,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Batched } from '../base/batch-loader.js';
 import { Database, type Statement } from '../store/database.js';
+import { compensationsOf, legsOf } from '../store/functions/event-writers.js';
 import { rowsByKey } from '../store/rows-by-key.js';
 import type { OrderKind, OrderStatus } from '../domain/order-state.js';
 
@@ -58,23 +59,10 @@ export interface KeyedOrderRow extends OrderRow {
  * Legs whose transaction may be on its way or is in a block. A reserved order has none, and most reads right after
  * an order meet that status, so they skip the look.
  */
-const LEGS = `CASE WHEN o.status <> 'reserved' THEN (
-  SELECT json_agg(json_build_object(
-      'owner', w.address, 'txid', encode(t.txid, 'hex'), 'energy', l.energy, 'amount_sun', l.amount_sun,
-      'block_number', CASE WHEN t.status <> 'sending' THEN t.block_number END,
-      'ended_early_by', CASE WHEN l.closed_at < o.ends_at THEN encode(l.closed_by_txid, 'hex') END,
-      'reclaim_txid', coalesce(encode(l.closed_by_txid, 'hex'), (SELECT encode(r.txid, 'hex') FROM chain_tx r
-                        WHERE r.leg_id = l.id AND r.purpose = 'reclaim' AND r.status IN ('sending', 'included', 'solid')))
-    ) ORDER BY l.leg_no)
-    FROM leg l
-    JOIN pool_wallet w ON w.id = l.wallet_id
-    JOIN chain_tx t ON t.leg_id = l.id AND t.purpose <> 'reclaim' AND t.status IN ('sending', 'included', 'solid')
-   WHERE l.order_id = o.id) END AS legs`;
+const LEGS = `CASE WHEN o.status <> 'reserved' THEN ${legsOf('o')} END AS legs`;
 
 /** Few orders have any; the partial index says so at once. A new order has none. */
-const COMPENSATIONS = `CASE WHEN o.status NOT IN ('reserved', 'placed') THEN (
-  SELECT json_agg(json_build_object('credits', e.credits, 'at', e.created_at, 'reason', e.reason) ORDER BY e.id)
-    FROM credit_entry e WHERE e.kind = 'compensation' AND e.order_id = o.id) END AS compensations`;
+const COMPENSATIONS = `CASE WHEN o.status NOT IN ('reserved', 'placed') THEN ${compensationsOf('o')} END AS compensations`;
 
 const COLUMNS = `o.id, o.key, o.kind, o.status, o.receive_address, o.energy, o.duration_sec, o.price_sun, o.credits,
   o.trx_usd_e8, o.delivered_energy, o.settled, o.needs_attention, o.error_code, o.error, o.created_at, o.delivered_at,

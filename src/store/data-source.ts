@@ -6,13 +6,14 @@ import { ChainTx } from './entities/chain-tx.entity.js';
 import { ClockMark } from './entities/clock-mark.entity.js';
 import { CreditAccount } from './entities/credit-account.entity.js';
 import { CreditEntry } from './entities/credit-entry.entity.js';
+import { EventNumbering, EventPosition } from './entities/event-position.entity.js';
+import { Event } from './entities/event.entity.js';
 import { ExplainedFinding } from './entities/explained-finding.entity.js';
 import { KeyCanary } from './entities/key-canary.entity.js';
 import { JudgedCredits, JudgedEntries } from './entities/judged.entity.js';
 import { Leg } from './entities/leg.entity.js';
 import { MarketState } from './entities/market-state.entity.js';
 import { Order } from './entities/order.entity.js';
-import { OrderEvent } from './entities/order-event.entity.js';
 import { OrphanTx } from './entities/orphan-tx.entity.js';
 import { PoolSlot } from './entities/pool-slot.entity.js';
 import { PoolWallet } from './entities/pool-wallet.entity.js';
@@ -33,6 +34,7 @@ import { LeastRights1760000000010 } from './migrations/0010-least-rights.js';
 import { Refusals1760000000011 } from './migrations/0011-refusals.js';
 import { AuditRoles1760000000012 } from './migrations/0012-audit-roles.js';
 import { Signatures1760000000013 } from './migrations/0013-signatures.js';
+import { Events1760000000020 } from './migrations/0020-events.js';
 
 /** Every table as an entity without relations, for plain reads and writes; money and state are written by SQL alone. */
 const ENTITIES = [
@@ -42,6 +44,9 @@ const ENTITIES = [
   ClockMark,
   CreditAccount,
   CreditEntry,
+  Event,
+  EventNumbering,
+  EventPosition,
   ExplainedFinding,
   KeyCanary,
   JudgedCredits,
@@ -49,7 +54,6 @@ const ENTITIES = [
   Leg,
   MarketState,
   Order,
-  OrderEvent,
   OrphanTx,
   PoolSlot,
   PoolWallet,
@@ -74,6 +78,7 @@ const MIGRATIONS: readonly (new () => MigrationInterface & { readonly name: stri
   Refusals1760000000011,
   AuditRoles1760000000012,
   Signatures1760000000013,
+  Events1760000000020,
 ];
 
 /** What the table `migrations` holds when the schema is this version's. */

@@ -27,6 +27,16 @@ const ORDER_TERMS = [
   ...['price_sun', 'credits', 'trx_usd_e8', 'request_id', 'created_at'],
 ] as const;
 const LEG_TERMS = ['id', 'order_id', 'leg_no', 'kind', 'wallet_id', 'receive_address', 'amount_sun'] as const;
+/** What an event has before it is numbered. */
+const EVENT_AS_WRITTEN = [
+  'order_id',
+  'from_status',
+  'to_status',
+  'chain_at',
+  'project_id',
+  'type',
+  'snapshot',
+] as const;
 /** Whose stake is used and which key signs for it: an operator's act. */
 const WALLET_IDENTITY = ['id', 'address', 'role', 'permission_id', 'key_address', 'key_sealed', 'created_at'] as const;
 const MARKET: Access = { select: 'all', insert: 'all', update: 'all', delete: 'all' };
@@ -71,6 +81,27 @@ export const TABLE_GRANTS: Readonly<Record<string, Readonly<Partial<Record<Role,
     api: READ,
     worker: { select: 'all', insert: 'all' },
     cli: { select: 'all', insert: 'all' },
+    console_operator: READ,
+    reports: READ,
+  },
+  event: {
+    api: READ,
+    // Written by triggers, with the rights of whoever makes the change; numbered by the worker.
+    worker: { select: 'all', insert: 'all', update: { only: ['position', 'payload', 'snapshot'] } },
+    cli: { select: 'all', insert: { only: EVENT_AS_WRITTEN } },
+    console_operator: READ,
+    reports: READ,
+  },
+  event_numbering: {
+    worker: { select: 'all', update: { but: ['id'] } },
+    cli: READ,
+    console_operator: READ,
+    reports: READ,
+  },
+  event_position: {
+    api: READ,
+    worker: { select: 'all', insert: 'all', update: { but: ['project_id'] } },
+    cli: READ,
     console_operator: READ,
     reports: READ,
   },
@@ -119,9 +150,9 @@ export const TABLE_GRANTS: Readonly<Record<string, Readonly<Partial<Record<Role,
     sender: READ,
     reports: READ,
   },
+  // Only for processes of the version before, which read moves here.
   order_event: {
-    // Written by the guard of orders, with the rights of whoever changes the order.
-    worker: { select: 'all', insert: 'all', update: LOCK_ONLY, delete: 'all' },
+    worker: { select: 'all', update: LOCK_ONLY, delete: 'all' },
     cli: READ,
     console_operator: READ,
     reports: READ,
@@ -210,11 +241,15 @@ export const FUNCTION_GRANTS: Readonly<Record<string, readonly Role[]>> = {
   chain_tx_final: [],
   chain_tx_guard: [],
   credit_entry_guard: [],
+  keep_moves: [],
   leg_final: [],
   leg_guard: [],
+  order_changed: [],
+  order_compensated: [],
   orders_guard: [],
   orders_judged: [],
   pool_wallet_status: [],
+  project_frozen: [],
   refuse_change: [],
   sales_stop_reaches_wallets: [],
   stamp_audit_entry: [],

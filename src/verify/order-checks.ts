@@ -175,7 +175,7 @@ const TIME_CHECKS: readonly OrderCheck[] = [
     // Moves older than what is kept of them are not missed: whoever was taken after the oldest one has all of them.
     text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, o.status, s.stood, s.from_status AS moved_from, s.to_status AS moved_to
         FROM the_orders o
-        CROSS JOIN (SELECT coalesce((SELECT at FROM order_event ORDER BY id LIMIT 1), now() - interval '1 day') AS since) k
+        CROSS JOIN (SELECT coalesce((SELECT at FROM event WHERE to_status IS NOT NULL ORDER BY id LIMIT 1), now() - interval '1 day') AS since) k
         LEFT JOIN (
           SELECT order_id, id, from_status, to_status,
                  lag(to_status) OVER (PARTITION BY order_id ORDER BY id) AS stood,

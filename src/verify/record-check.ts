@@ -46,7 +46,7 @@ const ALL_ROWS = {
   the_orders: 'SELECT * FROM orders',
   the_legs: 'SELECT * FROM leg',
   the_transactions: 'SELECT * FROM chain_tx',
-  the_moves: 'SELECT * FROM order_event',
+  the_moves: 'SELECT * FROM (SELECT * FROM event WHERE to_status IS NOT NULL) moves',
   the_entries: 'SELECT * FROM credit_entry',
 };
 

@@ -28,7 +28,7 @@ it('bytes that are recorded stay their own order’s, although an equal act of a
     `UPDATE chain_tx SET order_id = ${first}, leg_id = (SELECT id FROM leg WHERE order_id = ${first}), status = 'signed',
         sends = 0, sent_at = NULL, block_number = NULL, block_id = NULL, block_at = NULL WHERE order_id = ${second}`,
     `UPDATE leg SET status = 'reserved', active_at = NULL, energy = NULL WHERE ${both}`,
-    `DELETE FROM order_event WHERE ${both}`,
+    `DELETE FROM event WHERE ${both}`,
     `UPDATE orders SET status = 'reserved', settled = false, delivered_at = NULL, ends_at = NULL, delivered_energy = NULL,
         placed_at = NULL, lease_until = NULL, fence = fence + 1, next_run_at = clock_timestamp() + interval '1 minute'
       WHERE id IN (${first}, ${second})`,

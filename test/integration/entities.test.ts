@@ -52,8 +52,9 @@ async function shapesOfDatabase(): Promise<ColumnShape[]> {
              format_type(a.atttypid, NULL) AS type,
              EXISTS (SELECT FROM pg_index i WHERE i.indrelid = a.attrelid AND i.indisprimary AND a.attnum = ANY (i.indkey)) AS "isPrimary"
         FROM information_schema.columns c
+        JOIN information_schema.tables t USING (table_schema, table_name)
         JOIN pg_attribute a ON a.attrelid = format('%I.%I', c.table_schema, c.table_name)::regclass AND a.attname = c.column_name
-       WHERE c.table_schema = 'public' AND c.table_name <> 'migrations'`);
+       WHERE c.table_schema = 'public' AND t.table_type = 'BASE TABLE' AND c.table_name <> 'migrations'`);
   return rows
     .map(({ nullable, identity, ...row }) => ({
       ...row,

@@ -121,7 +121,7 @@ const ROWS: readonly (readonly [string, Moment, string])[] = [
   ['all shared readings', 'on its way', `SELECT FROM market_state FOR UPDATE`],
   ['all broadcasts', 'on its way', `SELECT FROM broadcast FOR UPDATE`],
   ['all ledger entries', 'on its way', `SELECT FROM credit_entry FOR UPDATE`],
-  ['all order events', 'on its way', `SELECT FROM order_event FOR UPDATE`],
+  ['all order events', 'on its way', `SELECT FROM event FOR UPDATE`],
   ['the audit log', 'on its way', `LOCK TABLE audit_log IN SHARE ROW EXCLUSIVE MODE`],
   ['the table of unrecorded transactions', 'on its way', `LOCK TABLE orphan_tx IN SHARE ROW EXCLUSIVE MODE`],
   ['the table of shared readings', 'on its way', `LOCK TABLE market_state IN SHARE ROW EXCLUSIVE MODE`],

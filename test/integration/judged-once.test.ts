@@ -135,11 +135,11 @@ it('a pass that could not make every check is told, and is no pass for the age o
   const before = await age();
   await sleep(20);
   // A check that runs into its limit fails the same way.
-  await world.byHand(`ALTER TABLE order_event RENAME TO order_event_away`);
+  await world.byHand(`ALTER TABLE event RENAME TO event_away`);
   try {
     await world.pass();
   } finally {
-    await world.byHand(`ALTER TABLE order_event_away RENAME TO order_event`);
+    await world.byHand(`ALTER TABLE event_away RENAME TO event`);
   }
   expect(await world.metric('checks_not_made')).toContain('checks_not_made{check="order-history"} 1');
   expect(await age()).toBeGreaterThan(before);

@@ -194,7 +194,7 @@ it('a backup restored from before some orders is found out: nothing is sold unti
     `DELETE FROM broadcast WHERE chain_tx_id IN (SELECT id FROM chain_tx WHERE order_id = ${id})`,
     `DELETE FROM chain_tx WHERE order_id = ${id}`,
     `DELETE FROM leg WHERE order_id = ${id}`,
-    `DELETE FROM order_event WHERE order_id = ${id}`,
+    `DELETE FROM event WHERE order_id = ${id}`,
     `DELETE FROM orders WHERE id = ${id}`,
     `UPDATE reconcile_state SET scanned_to = scanned_to - 300, fence = fence + 1`,
   );
@@ -226,7 +226,7 @@ async function forgetDelivery(id: string, recordKept: 'none' | 'signed'): Promis
           WHERE order_id = ${id}`,
     `UPDATE leg SET status = 'reserved', active_at = NULL, energy = NULL, changed_at = changed_at - interval '1 day'
       WHERE order_id = ${id}`,
-    `DELETE FROM order_event WHERE order_id = ${id}`,
+    `DELETE FROM event WHERE order_id = ${id}`,
     `UPDATE orders SET status = 'reserved', settled = false, delivered_at = NULL, ends_at = NULL, delivered_energy = NULL,
         reclaimed_at = NULL, placed_at = NULL, lease_until = NULL, fence = fence + 1, next_run_at = clock_timestamp() + interval '1 minute'
       WHERE id = ${id}`,
@@ -399,7 +399,7 @@ it('bytes that were dropped, but stand in a block, are an unrecorded act, and ta
     `UPDATE chain_tx SET status = 'dropped' WHERE order_id = ${id}`,
     `UPDATE leg SET status = 'released' WHERE order_id = ${id}`,
     `UPDATE orders SET status = 'refunded', settled = true, next_run_at = NULL WHERE id = ${id}`,
-    `INSERT INTO order_event (order_id, from_status, to_status) VALUES (${id}, 'reserved', 'refunded')`,
+    `INSERT INTO event (order_id, from_status, to_status) VALUES (${id}, 'reserved', 'refunded')`,
     `INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, order_id)
        SELECT 'refund:${id}', project_id, contra, 'refund', -credits, order_id FROM credit_entry WHERE entry_key = 'charge:${id}'`,
     `UPDATE credit_account a SET balance_credits = a.balance_credits + e.credits FROM credit_entry e

@@ -138,6 +138,7 @@ const SHIPPED: Readonly<Record<string, string>> = {
   Refusals1760000000011: 'd4a95aedd639a070',
   AuditRoles1760000000012: '7e5cc918fc6c6848',
   Signatures1760000000013: 'bccd945f17c96640',
+  Events1760000000020: 'eeb166ccead81f2d',
 };
 
 it('a migration runs what it ran on the day it came', async () => {

@@ -1,12 +1,14 @@
 /**
- * Lets go of what only people read once it is old: what nodes said to broadcasts, and the moves of orders. A little at
- * a time, oldest first. Never touches money, orders, legs or chain transactions: those are kept for ever.
+ * Deletes what only people read once it is old, what nodes said to broadcasts, and ends the logs of events at their
+ * oldest. A little at a time, oldest first. Never touches money, orders, their moves, legs or chain transactions: those
+ * are kept for ever.
  */
 import { Injectable } from '@nestjs/common';
 import { Counter } from 'prom-client';
 import { Config } from '../../config/config.js';
 import { messageOf } from '../../domain/errors.js';
 import { Log } from '../../observability/logger.js';
+import { pruneEvents } from '../../events/retention.js';
 import { Metrics } from '../../observability/metrics.js';
 import { Repeater } from '../../base/repeat.js';
 import { Database } from '../../store/database.js';
@@ -27,18 +29,6 @@ const PRUNE_BROADCASTS = {
      WHERE b.id = oldest.id AND oldest.sent_at < clock_timestamp() - $1 * interval '1 day' RETURNING b.id`,
 };
 
-const PRUNE_EVENTS = {
-  name: 'prune_events',
-  text: `WITH oldest AS (SELECT id, at FROM order_event ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED)
-    DELETE FROM order_event e USING oldest
-     WHERE e.id = oldest.id AND oldest.at < clock_timestamp() - $1 * interval '1 day' RETURNING e.id`,
-};
-
-const KEPT = [
-  { table: 'broadcast', days: 'broadcastsDays', statement: PRUNE_BROADCASTS },
-  { table: 'order_event', days: 'eventsDays', statement: PRUNE_EVENTS },
-] as const;
-
 @Injectable()
 export class Pruning {
   private readonly pruned: Counter<'table'>;
@@ -52,7 +42,7 @@ export class Pruning {
   ) {
     this.pruned = new Counter({
       name: 'pruned_rows_total',
-      help: 'Rows let go because they were older than their retention.',
+      help: 'Rows that were older than their retention: deleted, or, of events, no longer read.',
       labelNames: ['table'],
       registers: [metrics.registry],
     });
@@ -75,14 +65,12 @@ export class Pruning {
 
   /** One bounded step; returns the most rows it took of one table. */
   async pruneOnce(): Promise<number> {
-    let most = 0;
-    for (const { table, days, statement } of KEPT) {
-      const keptDays = this.config.retention[days];
-      if (keptDays === 0) continue;
-      const gone = await this.database.query(statement, [keptDays, BATCH]);
-      this.pruned.inc({ table }, gone.length);
-      most = Math.max(most, gone.length);
-    }
-    return most;
+    const { broadcastsDays, eventsDays } = this.config.retention;
+    const broadcasts =
+      broadcastsDays === 0 ? 0 : (await this.database.query(PRUNE_BROADCASTS, [broadcastsDays, BATCH])).length;
+    this.pruned.inc({ table: 'broadcast' }, broadcasts);
+    const events = eventsDays === 0 ? 0 : await pruneEvents(this.database, eventsDays, BATCH);
+    this.pruned.inc({ table: 'event' }, events);
+    return Math.max(broadcasts, events);
   }
 }

@@ -66,6 +66,8 @@ BEGIN
 
   INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, order_id)
   VALUES ('charge:' || order_id, p_project, 'revenue', 'charge', -p_credits, order_id);
+  -- What is told of it are its terms, which never change; no copy of them is kept here.
+  INSERT INTO event (project_id, order_id, type) VALUES (p_project, order_id, 'order.created');
 
   LOOP
     v_today := (clock_timestamp() AT TIME ZONE 'UTC')::date;

@@ -52,7 +52,7 @@ BEGIN${refuseUnsound(table, rules)}${moves}${further}
 END`;
 }
 
-/** Orders: legal moves only, each with its audit row; a settled order stays; a refund needs every leg ended. */
+/** Orders: legal moves only; a settled order stays; a refund needs every leg ended. */
 const ORDERS_GUARD = guard(
   'order',
   {
@@ -75,9 +75,7 @@ const ORDERS_GUARD = guard(
     IF NEW.status = 'refunded' AND EXISTS (
       SELECT FROM leg WHERE order_id = NEW.id AND status NOT IN ('released', 'reclaimed')) THEN
       RAISE EXCEPTION 'order %: refunded while a leg may still be delivered', OLD.id USING ERRCODE = 'check_violation';
-    END IF;
-    INSERT INTO order_event (order_id, from_status, to_status, chain_at)
-    VALUES (NEW.id, OLD.status, NEW.status, NEW.delivered_at);`,
+    END IF;`,
 );
 
 /**

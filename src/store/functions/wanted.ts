@@ -9,6 +9,7 @@ import {
   SPLIT_CAPACITY_SQL,
   TAKE_FROM_SLOTS_SQL,
 } from './accept-order.js';
+import { EVENT_WRITERS } from './event-writers.js';
 import { FINAL_ROWS } from './final-rows.js';
 import { ROW_GUARDS } from './row-guards.js';
 import { MARK_FUNCTIONS } from './server-mark.js';
@@ -25,6 +26,7 @@ export const FUNCTIONS: Readonly<Record<string, string>> = {
   ...FINAL_ROWS,
   ...TRIGGER_FUNCTIONS,
   ...MARK_FUNCTIONS,
+  ...EVENT_WRITERS,
 };
 
 /** What Postgres keeps of a function's statement as its body (`pg_proc.prosrc`). */
@@ -43,16 +45,25 @@ export const TRIGGERS: readonly string[] = [
   `CREATE TRIGGER chain_tx_kept BEFORE DELETE ON chain_tx FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER chain_tx_no_truncate BEFORE TRUNCATE ON chain_tx FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER credit_account_announced AFTER UPDATE ON credit_account FOR EACH ROW WHEN (old.frozen IS DISTINCT FROM new.frozen OR old.is_postpaid IS DISTINCT FROM new.is_postpaid OR old.floor_credits IS DISTINCT FROM new.floor_credits OR old.daily_cap_credits IS DISTINCT FROM new.daily_cap_credits) EXECUTE FUNCTION announce_project('project_id')`,
+  `CREATE TRIGGER credit_account_frozen AFTER UPDATE ON credit_account FOR EACH ROW WHEN (old.frozen IS DISTINCT FROM new.frozen) EXECUTE FUNCTION project_frozen()`,
   `CREATE TRIGGER credit_account_kept BEFORE DELETE ON credit_account FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER credit_account_no_truncate BEFORE TRUNCATE ON credit_account FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER credit_entry_append_only BEFORE DELETE OR UPDATE ON credit_entry FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER credit_entry_guard BEFORE INSERT OR UPDATE ON credit_entry FOR EACH ROW EXECUTE FUNCTION credit_entry_guard()`,
   `CREATE TRIGGER credit_entry_no_truncate BEFORE TRUNCATE ON credit_entry FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
+  `CREATE TRIGGER credit_entry_compensates AFTER INSERT ON credit_entry FOR EACH ROW WHEN (new.kind = 'compensation'::text) EXECUTE FUNCTION order_compensated()`,
+  // A row gets its position and its payload once; what is too old to be read loses the payload, and stays.
+  `CREATE TRIGGER event_changes BEFORE UPDATE ON event FOR EACH ROW WHEN (NOT (old.id = new.id AND NOT old.order_id IS DISTINCT FROM new.order_id AND NOT old.from_status IS DISTINCT FROM new.from_status AND NOT old.to_status IS DISTINCT FROM new.to_status AND old.at = new.at AND NOT old.chain_at IS DISTINCT FROM new.chain_at AND NOT old.project_id IS DISTINCT FROM new.project_id AND NOT old.type IS DISTINCT FROM new.type AND new.snapshot IS NULL AND (old."position" IS NULL AND old.type IS NOT NULL AND new."position" IS NOT NULL AND new.payload IS NOT NULL OR old."position" IS NOT NULL AND NOT old."position" IS DISTINCT FROM new."position" AND new.payload IS NULL))) EXECUTE FUNCTION refuse_change()`,
+  `CREATE TRIGGER event_first BEFORE INSERT ON event FOR EACH ROW WHEN ((new."position" IS NOT NULL OR new.payload IS NOT NULL) AND new.type IS DISTINCT FROM 'log.restarted'::text) EXECUTE FUNCTION refuse_change()`,
+  `CREATE TRIGGER event_kept BEFORE DELETE ON event FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
+  `CREATE TRIGGER event_no_truncate BEFORE TRUNCATE ON event FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER leg_final BEFORE UPDATE ON leg FOR EACH ROW WHEN (old.status = ANY (ARRAY['reclaimed'::text, 'released'::text])) EXECUTE FUNCTION leg_final()`,
   `CREATE TRIGGER leg_guard BEFORE INSERT OR UPDATE ON leg FOR EACH ROW EXECUTE FUNCTION leg_guard()`,
   `CREATE TRIGGER leg_kept BEFORE DELETE ON leg FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER leg_no_truncate BEFORE TRUNCATE ON leg FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
-  `CREATE TRIGGER order_event_no_truncate BEFORE TRUNCATE ON order_event FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
+  // Under the name that the version before looks for.
+  `CREATE TRIGGER order_event_no_truncate INSTEAD OF DELETE ON order_event FOR EACH ROW EXECUTE FUNCTION keep_moves()`,
+  `CREATE TRIGGER orders_changed AFTER UPDATE ON orders FOR EACH ROW WHEN (old.status IS DISTINCT FROM new.status OR old.settled IS DISTINCT FROM new.settled OR old.reclaimed_at IS DISTINCT FROM new.reclaimed_at) EXECUTE FUNCTION order_changed()`,
   `CREATE TRIGGER orders_guard BEFORE INSERT OR UPDATE ON orders FOR EACH ROW EXECUTE FUNCTION orders_guard()`,
   `CREATE TRIGGER orders_judged BEFORE INSERT OR UPDATE ON orders FOR EACH ROW WHEN (new.judged) EXECUTE FUNCTION orders_judged()`,
   `CREATE TRIGGER orders_kept BEFORE DELETE ON orders FOR EACH ROW EXECUTE FUNCTION refuse_change()`,

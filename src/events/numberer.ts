@@ -1,0 +1,217 @@
+/**
+ * Gives every event its position in its project's log, and renders it, once its change has been committed. Whoever reads
+ * by position misses nothing: one session numbers at a time, a position is given to what is committed alone, in one
+ * transaction with all positions before it, and what commits later gets a later one. Ids of one object's events rise in
+ * the order of its changes, and a batch is taken from the lowest ids up, so that no two of them are reversed.
+ */
+import { Injectable } from '@nestjs/common';
+import { Counter } from 'prom-client';
+import { crashPoint } from '../base/crash-point.js';
+import { messageOf } from '../domain/errors.js';
+import { Log } from '../observability/logger.js';
+import { Metrics } from '../observability/metrics.js';
+import { Repeater } from '../base/repeat.js';
+import { Database, type Queryable } from '../store/database.js';
+import { holdNumbering } from './numbering-lock.js';
+import { renderEvent, type WrittenEvent } from './payload.js';
+
+/** One batch, a few megabytes; all others wait for its lock alone. */
+const BATCH = 500;
+/** How long an event may wait for its position when there is nothing else to do. */
+const IDLE_MS = 100;
+/** Others are given time to write: a batch costs the same statements for one event as for many. */
+const BUSY_MS = 50;
+const RETRY_MS = 1000;
+/** How much higher numbering goes on when commits may have been lost: more than any server loses. */
+const RESTART_STEP = 1_000_000n;
+
+const WAITING = {
+  name: 'events_waiting',
+  text: `SELECT (SELECT server_mark FROM event_numbering) IS DISTINCT FROM server_mark() AS restarts,
+      EXISTS (SELECT FROM event WHERE position IS NULL AND type IS NOT NULL) AS waits`,
+};
+
+const MARK = {
+  name: 'numbering_mark',
+  text: `SELECT server_mark AS known, server_mark() AS mark FROM event_numbering`,
+};
+const SET_MARK = { name: 'set_numbering_mark', text: `UPDATE event_numbering SET server_mark = $1` };
+
+/** Every project goes on a million higher, also one whose positions were all lost. */
+const RAISE_POSITIONS = {
+  name: 'raise_positions',
+  text: `INSERT INTO event_position AS p (project_id, position) SELECT id, $1::bigint + 1 FROM project ORDER BY id
+    ON CONFLICT (project_id) DO UPDATE SET position = p.position + excluded.position
+    RETURNING project_id, position, clock_timestamp() AS at`,
+};
+
+const INSERT_RESTARTS = {
+  name: 'insert_restarts',
+  text: `INSERT INTO event (project_id, type, at, position, payload)
+    SELECT v.project_id, 'log.restarted', v.at, v.position, v.payload
+      FROM unnest($1::uuid[], $2::timestamptz[], $3::bigint[], $4::text[]) AS v(project_id, at, position, payload)`,
+};
+
+/** $1 the most. What an order was when it was created are its terms, which never change, in its first status. */
+const TAKE = {
+  name: 'take_events',
+  text: `SELECT e.id, e.project_id, e.type, e.at, e.chain_at, coalesce(p.position, 0) AS last_position,
+      coalesce(e.snapshot, CASE WHEN e.type = 'order.created' THEN (
+        SELECT json_build_object('order', json_build_object(
+            'id', o.id, 'key', o.key, 'kind', o.kind, 'status', 'reserved', 'receive_address', o.receive_address,
+            'energy', o.energy, 'duration_sec', o.duration_sec, 'price_sun', o.price_sun, 'credits', o.credits,
+            'trx_usd_e8', o.trx_usd_e8, 'delivered_energy', null, 'settled', false, 'needs_attention', false,
+            'error_code', null, 'error', null, 'created_at', o.created_at, 'delivered_at', null, 'ends_at', null,
+            'reclaimed_at', null), 'legs', null, 'compensations', null)
+          FROM orders o WHERE o.id = e.order_id) END) AS snapshot
+    FROM (SELECT * FROM event WHERE position IS NULL AND type IS NOT NULL ORDER BY id LIMIT $1) e
+    LEFT JOIN event_position p ON p.project_id = e.project_id ORDER BY e.id`,
+};
+
+const NUMBER = {
+  name: 'number_events',
+  text: `UPDATE event e SET position = v.position, payload = v.payload, snapshot = NULL
+    FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS v(id, position, payload) WHERE e.id = v.id AND e.position IS NULL`,
+};
+
+const MOVE_POSITIONS = {
+  name: 'move_positions',
+  text: `INSERT INTO event_position AS p (project_id, position)
+    SELECT v.project_id, v.position FROM unnest($1::uuid[], $2::bigint[]) AS v(project_id, position)
+    ON CONFLICT (project_id) DO UPDATE SET position = excluded.position`,
+};
+
+interface TakenEvent extends WrittenEvent {
+  readonly id: bigint;
+  readonly last_position: bigint;
+}
+
+interface GivenBatch {
+  readonly ids: bigint[];
+  readonly positions: bigint[];
+  readonly payloads: string[];
+  readonly last: Map<string, bigint>;
+}
+
+@Injectable()
+export class Numberer {
+  private readonly numbered: Counter;
+  private readonly repeater: Repeater;
+
+  constructor(
+    private readonly database: Database,
+    metrics: Metrics,
+    private readonly log: Log,
+  ) {
+    this.numbered = new Counter({
+      name: 'events_numbered_total',
+      help: 'Events that this worker gave a position.',
+      registers: [metrics.registry],
+    });
+    this.repeater = new Repeater({
+      run: async () => ((await this.isWaitedFor()) && (await this.numberBatch()) > 0 ? BUSY_MS : IDLE_MS),
+      retryMs: RETRY_MS,
+      onFailure: (error) => {
+        log.warn({ fault: messageOf(error) }, 'events could not be numbered');
+      },
+    });
+  }
+
+  start(): void {
+    void this.repeater.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.repeater.stop();
+  }
+
+  /** Gives the next events their positions, all or none of them. Returns how many; 0 while somebody else numbers. */
+  async numberBatch(): Promise<number> {
+    crashPoint('number.before');
+    const numbered = await this.database.transaction(async (tx) => {
+      if (!(await holdNumbering(tx))) return 0;
+      const restarted = await this.restartAfterLoss(tx);
+      const taken = await tx.query<TakenEvent>(TAKE, [BATCH]);
+      if (taken.length === 0) return restarted;
+      crashPoint('number-taken.after');
+      const given = this.giveBatch(taken);
+      await tx.query(NUMBER, [given.ids, given.positions, given.payloads]);
+      crashPoint('number-written.after');
+      const projects = [...given.last].sort(([a], [b]) => (a < b ? -1 : 1));
+      await tx.query(MOVE_POSITIONS, [projects.map(([id]) => id), projects.map(([, position]) => position)]);
+      crashPoint('number-moved.after');
+      return restarted + taken.length;
+    });
+    crashPoint('number.after');
+    this.numbered.inc(numbered);
+    return numbered;
+  }
+
+  private async isWaitedFor(): Promise<boolean> {
+    const [row] = await this.database.query<{ restarts: boolean; waits: boolean }>(WAITING);
+    return row?.restarts === true || row?.waits === true;
+  }
+
+  /**
+   * On another server, or on restored data, positions may have been read that are not known any more: every log goes on
+   * far above them, and says so. Returns how many logs.
+   */
+  private async restartAfterLoss(tx: Queryable): Promise<number> {
+    const [state] = await tx.query<{ known: string | null; mark: string }>(MARK);
+    if (state === undefined) throw new Error('the row of event_numbering is missing');
+    const { known, mark } = state;
+    if (known === mark) return 0;
+    await tx.query(SET_MARK, [mark]);
+    // The first numberer ever takes the server for the one that the log began on.
+    if (known === null) return 0;
+    const step = RESTART_STEP * failoversBetween(known, mark);
+    const logs = await tx.query<{ project_id: string; position: bigint; at: Date }>(RAISE_POSITIONS, [step]);
+    const payloads = logs.map(({ project_id, position, at }) =>
+      renderEvent({ project_id, type: 'log.restarted', at, chain_at: null, snapshot: null }, position),
+    );
+    await tx.query(INSERT_RESTARTS, [
+      logs.map((each) => each.project_id),
+      logs.map((each) => each.at),
+      logs.map((each) => each.position),
+      payloads,
+    ]);
+    this.log.error(
+      { known, mark, logs: logs.length },
+      'another server or restored data: the events of every project go on a million positions higher',
+    );
+    return logs.length;
+  }
+
+  /** Positions and payloads for a batch in order of id, and the last position of each project. */
+  private giveBatch(taken: readonly TakenEvent[]): GivenBatch {
+    const given: GivenBatch = { ids: [], positions: [], payloads: [], last: new Map() };
+    for (const event of taken) {
+      const position = (given.last.get(event.project_id) ?? event.last_position) + 1n;
+      given.last.set(event.project_id, position);
+      given.ids.push(event.id);
+      given.positions.push(position);
+      given.payloads.push(this.render(event, position));
+    }
+    return given;
+  }
+
+  /** An event that cannot be shown must not hold up all others: it comes without what it is about. */
+  private render(event: TakenEvent, position: bigint): string {
+    try {
+      return renderEvent(event, position);
+    } catch (error) {
+      this.log.error({ err: error, event: event.id.toString() }, 'an event cannot be shown as it should');
+      return renderEvent({ ...event, snapshot: null }, position);
+    }
+  }
+}
+
+/**
+ * At least one. Timelines between the two have had positions of their own, which this server's data may know nothing of.
+ * The timeline is the second part of a mark (store/functions/server-mark.ts), in hex.
+ */
+function failoversBetween(known: string, mark: string): bigint {
+  const [from, to] = [known, mark].map((each) => Number.parseInt(each.split('/')[1] ?? '', 16));
+  const passed = (to ?? NaN) - (from ?? NaN);
+  return passed > 1 && passed < 1000 ? BigInt(passed) : 1n;
+}

@@ -1,0 +1,117 @@
+/**
+ * The event as callers read it (docs/interface.md §9), made once from what was kept of its moment: nothing here asks what
+ * is now.
+ */
+import { createHash } from 'node:crypto';
+import { orderBody, type OrderBody } from '../orders/orders.dto.js';
+import type { CompensationRow, LegRow, OrderRow } from '../orders/order-rows.js';
+
+/** Every type that is written today. */
+export const EVENT_TYPES = [
+  'order.created',
+  'order.delivered',
+  'order.settled',
+  'order.unresolved',
+  'order.refunded',
+  'order.reverted',
+  'order.ended',
+  'order.ended_early',
+  'order.compensated',
+  'project.frozen',
+  'project.unfrozen',
+  'log.restarted',
+] as const;
+export type EventType = (typeof EVENT_TYPES)[number];
+
+/** A row of `orders` as Postgres writes it as JSON; amounts are below 2^53 (docs/interface.md §1). */
+type OrderJson = Readonly<Record<keyof OrderRow, unknown>> & {
+  readonly kind: OrderRow['kind'];
+  readonly status: OrderRow['status'];
+};
+
+export interface OrderSnapshot {
+  readonly order: OrderJson;
+  readonly legs: readonly LegRow[] | null;
+  readonly compensations: readonly CompensationRow[] | null;
+}
+
+export interface ProjectSnapshot {
+  readonly project: { readonly id: string; readonly name: string; readonly frozen: boolean };
+}
+
+/** An event that waits for its position. */
+export interface WrittenEvent {
+  readonly project_id: string;
+  readonly type: EventType;
+  readonly at: Date;
+  readonly chain_at: Date | null;
+  readonly snapshot: OrderSnapshot | ProjectSnapshot | null;
+}
+
+interface EventBody {
+  readonly id: string;
+  readonly type: EventType;
+  readonly position: number;
+  readonly timestamp: string;
+  readonly chain_timestamp?: string;
+  readonly data: { readonly order: OrderBody } | ProjectSnapshot | Readonly<Record<string, never>>;
+}
+
+/**
+ * By project and position: a position is given once, also after commits were lost, and so the id stands for this event
+ * alone. No dot in it, as webhook ids want it.
+ */
+function eventId(projectId: string, position: bigint): string {
+  const hash = createHash('sha256').update(`${projectId}:${position.toString()}`).digest('hex');
+  return `evt_${hash.slice(0, 32)}`;
+}
+
+const amount = (value: unknown): bigint => BigInt(value as number);
+const amountOrNull = (value: unknown): bigint | null => (value === null ? null : amount(value));
+const moment = (value: unknown): Date => new Date(value as string);
+const momentOrNull = (value: unknown): Date | null => (value === null ? null : moment(value));
+
+/** The row that an answer would have been made from at that moment. */
+function orderRow({ order, legs, compensations }: OrderSnapshot): OrderRow {
+  return {
+    id: amount(order.id),
+    key: order.key as string,
+    kind: order.kind,
+    status: order.status,
+    receive_address: order.receive_address as string,
+    energy: amountOrNull(order.energy),
+    duration_sec: order.duration_sec as number | null,
+    price_sun: amount(order.price_sun),
+    credits: amount(order.credits),
+    trx_usd_e8: amount(order.trx_usd_e8),
+    delivered_energy: amountOrNull(order.delivered_energy),
+    settled: order.settled as boolean,
+    needs_attention: order.needs_attention as boolean,
+    error_code: order.error_code as string | null,
+    error: order.error as string | null,
+    created_at: moment(order.created_at),
+    delivered_at: momentOrNull(order.delivered_at),
+    ends_at: momentOrNull(order.ends_at),
+    reclaimed_at: momentOrNull(order.reclaimed_at),
+    legs: order.status === 'reserved' ? null : legs,
+    compensations,
+  };
+}
+
+function dataOf(snapshot: WrittenEvent['snapshot']): EventBody['data'] {
+  if (snapshot === null) return {};
+  return 'order' in snapshot ? { order: orderBody(orderRow(snapshot)) } : { project: snapshot.project };
+}
+
+/** The event at `position` of its project's log, as JSON. */
+export function renderEvent(event: WrittenEvent, position: bigint): string {
+  const body: EventBody = {
+    id: eventId(event.project_id, position),
+    type: event.type,
+    position: Number(position),
+    timestamp: event.at.toISOString(),
+    ...(event.chain_at !== null && { chain_timestamp: event.chain_at.toISOString() }),
+    data: dataOf(event.snapshot),
+  };
+  return JSON.stringify(body);
+}

@@ -1,0 +1,32 @@
+/** Ends the logs of events at their oldest: what is too old loses its payload and cannot be read any more. The row stays. */
+import type { Database } from '../store/database.js';
+import { holdNumbering } from './numbering-lock.js';
+
+/**
+ * By id, which hardly differs from the order of time: from where the last step ended, up to the first row that is not
+ * old enough or has no position yet. $1 days, $2 the most rows looked at.
+ */
+const PRUNE = {
+  name: 'prune_events',
+  text: `WITH looked AS (
+      SELECT e.id, e.project_id, e.position, e.payload IS NOT NULL AS is_read,
+             e.at < clock_timestamp() - $1 * interval '1 day' AND (e.type IS NULL OR e.position IS NOT NULL) AS is_over
+        FROM event e WHERE e.id > (SELECT pruned_id FROM event_numbering) ORDER BY e.id LIMIT $2),
+    over AS (SELECT * FROM looked WHERE id < coalesce((SELECT min(id) FROM looked WHERE NOT is_over), 9223372036854775807)),
+    pruned AS (UPDATE event e SET payload = NULL FROM over WHERE e.id = over.id AND over.is_read),
+    positions AS (
+      UPDATE event_position p SET pruned_to = greatest(p.pruned_to, o.position)
+        FROM (SELECT project_id, max(position) AS position FROM over WHERE is_read GROUP BY project_id) o
+       WHERE p.project_id = o.project_id)
+    UPDATE event_numbering SET pruned_id = o.id FROM (SELECT max(id) AS id FROM over) o WHERE o.id IS NOT NULL
+    RETURNING (SELECT count(*)::int FROM over) AS rows`,
+};
+
+/** One bounded step. Returns how many rows it passed; 0 while somebody numbers. */
+export async function pruneEvents(database: Database, days: number, rowsMax: number): Promise<number> {
+  return database.transaction(async (tx) => {
+    if (!(await holdNumbering(tx))) return 0;
+    const [done] = await tx.query<{ rows: number }>(PRUNE, [days, rowsMax]);
+    return done?.rows ?? 0;
+  });
+}

@@ -1,0 +1,283 @@
+// The log of events: every event once, in order, whoever commits late and whoever dies.
+import pg from 'pg';
+import { EventLog, type EventPage } from '../../src/events/event-log.js';
+import { Numberer } from '../../src/events/numberer.js';
+import { pruneEvents } from '../../src/events/retention.js';
+import { until } from '../../src/local/wait.js';
+import { Metrics } from '../../src/observability/metrics.js';
+import { Database } from '../../src/store/database.js';
+import type { Customer } from '../client.js';
+import { credits } from '../../src/domain/units.js';
+import { AUTHOR, makeCustomer } from '../factory.js';
+import { openLog } from '../log.js';
+import { openOrderWorld, refundOrder, withKey, type OrderWorld } from '../order-world.js';
+
+interface Seen {
+  readonly id: string;
+  readonly type: string;
+  readonly position: number;
+  readonly timestamp: string;
+  readonly data: {
+    readonly order?: Readonly<Record<string, unknown>>;
+    readonly project?: { readonly frozen: boolean };
+  };
+}
+
+const LIMIT_MS = 60_000;
+let world: OrderWorld;
+let database: Database;
+let log: EventLog;
+
+beforeAll(async () => {
+  world = await openOrderWorld();
+  database = world.api.database;
+  log = new EventLog(database);
+}, 60_000);
+
+afterAll(() => world.close());
+
+const newNumberer = (): Numberer => new Numberer(database, new Metrics(), openLog('silent'));
+
+async function numberAll(numberer = newNumberer()): Promise<void> {
+  while ((await numberer.numberBatch()) > 0);
+}
+
+/** Asks for more until there is no more, as a caller does who knows positions alone. */
+async function readAll(projectId: string, after: bigint | undefined = undefined): Promise<Seen[]> {
+  const seen: Seen[] = [];
+  for (let from = after; ;) {
+    const page = (await log.read(projectId, from, undefined, 7)) as EventPage;
+    if (page.items.length === 0) return seen;
+    seen.push(...page.items.map((item) => JSON.parse(item) as Seen));
+    from = page.lastPosition;
+  }
+}
+
+const typesOf = (events: readonly Seen[]): string[] => events.map(({ type }) => type);
+const lastOf = (events: readonly Seen[]): bigint => BigInt(events.at(-1)?.position ?? 0);
+
+/** A session of its own, so that its transaction stays open. */
+async function session(): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: world.env['DATABASE_URL']! });
+  client.on('error', () => undefined);
+  await client.connect();
+  return client;
+}
+
+const toggle = `UPDATE credit_account SET frozen = NOT frozen WHERE project_id = $1`;
+
+/** One event of an object of its own. */
+const addEvent = `INSERT INTO event (project_id, type, snapshot)
+  VALUES ($1::uuid, 'project.frozen', json_build_object('project', json_build_object('id', $1::uuid, 'name', $2::text, 'frozen', true)))`;
+
+const nameIn = (event: Seen): string => (event.data.project as unknown as { name: string }).name;
+
+async function buy(customer: Customer, key: string, receiver = 0): Promise<Record<string, unknown>> {
+  const order = { receive_address: world.receiver(receiver), energy: 65_000, duration_sec: 3600 };
+  const answer = await customer.post('/v1/orders', order, withKey(key));
+  expect(answer.status).toBe(202);
+  return answer.body;
+}
+
+it('an order accepted and refunded is told as it was at each moment, however late it is numbered', async () => {
+  const customer = await makeCustomer(world.api);
+  const accepted = await buy(customer, 'told');
+  await refundOrder(world.api, customer.merchant, 'told');
+  const refunded = (await customer.get('/v1/orders/told')).body;
+  expect(await readAll(customer.merchant)).toEqual([]);
+  await numberAll();
+  const [first, second, ...more] = await readAll(customer.merchant);
+  expect(more).toEqual([]);
+  expect(first).toMatchObject({ type: 'order.created', position: 1, data: { order: accepted } });
+  expect(second).toMatchObject({ type: 'order.refunded', position: 2, data: { order: refunded } });
+  expect(Object.keys(first!.data.order!)).toEqual(Object.keys(accepted));
+  expect(Object.keys(second!.data.order!)).toEqual(Object.keys(refunded));
+  expect(first!.id).toMatch(/^evt_[0-9a-f]{32}$/);
+  expect(second!.id).not.toBe(first!.id);
+});
+
+it('an order that was refused has no event', async () => {
+  const customer = await makeCustomer(world.api, 0n);
+  const order = { receive_address: world.receiver(), energy: 65_000, duration_sec: 3600 };
+  expect((await customer.post('/v1/orders', order)).status).toBe(402);
+  await numberAll();
+  expect(await readAll(customer.merchant)).toEqual([]);
+});
+
+it('what a project did is told: frozen, unfrozen, and what was given back for an order', async () => {
+  const customer = await makeCustomer(world.api);
+
+  const order = await buy(customer, 'compensated');
+  await world.api.ledger.compensate(BigInt(order['id'] as number), credits(5n), AUTHOR);
+  await world.api.ledger.setFrozen(customer.merchant, true, AUTHOR);
+  await world.api.ledger.setFrozen(customer.merchant, true, AUTHOR);
+  await world.api.ledger.setFrozen(customer.merchant, false, AUTHOR);
+  await numberAll();
+  const events = await readAll(customer.merchant);
+  expect(typesOf(events)).toEqual(['order.created', 'order.compensated', 'project.frozen', 'project.unfrozen']);
+  expect(events[2]!.data).toEqual({
+    project: { id: customer.merchant, name: expect.any(String) as string, frozen: true },
+  });
+});
+
+it('a hundred writers and a reader who only asks for more: every event once, and none of one object reversed', async () => {
+  const customers = await Promise.all(Array.from({ length: 10 }, () => makeCustomer(world.api)));
+  const each = 12;
+  const write = async (customer: Customer, writer: number): Promise<void> => {
+    for (let n = 0; n < each; n += 1) {
+      await database.transaction(async (tx) => {
+        // Some hold their event open while others commit.
+        if (writer % 2 === 0) await tx.query(addEvent, [customer.merchant, `${writer.toString()}/${n.toString()}`]);
+        else await tx.query(toggle, [customer.merchant]);
+        if (writer % 4 === 0) await tx.query(`SELECT pg_sleep(random() / 50)`);
+      });
+    }
+  };
+  let isOver = false;
+  const writers = Promise.all(
+    customers.flatMap((customer) => Array.from({ length: 10 }, (_, writer) => write(customer, writer))),
+  ).finally(() => {
+    isOver = true;
+  });
+  const numbering = [newNumberer(), newNumberer()].map(async (numberer) => {
+    while (!isOver) await numberer.numberBatch();
+    await numberAll(numberer);
+  });
+  const reading = customers.map(async (customer) => {
+    const seen: Seen[] = [];
+    const readOn = async (): Promise<true | undefined> => {
+      seen.push(...(await readAll(customer.merchant, lastOf(seen))));
+      return seen.length >= 10 * each ? true : undefined;
+    };
+    await until(readOn, LIMIT_MS, 'every event');
+    return seen;
+  });
+  const [logs] = await Promise.all([Promise.all(reading), Promise.all(numbering), writers]);
+  for (const seen of logs) {
+    expect(seen.map(({ position }) => position)).toEqual(seen.map((_, index) => index + 1));
+    expect(new Set(seen.map(({ id }) => id)).size).toBe(seen.length);
+    const own = seen.filter((event) => event.data.project !== undefined && nameIn(event).includes('/'));
+    expect(new Set(own.map(nameIn)).size).toBe(5 * each);
+    const toggled = seen.filter((event) => !nameIn(event).includes('/')).map(({ type }) => type);
+    expect(toggled).toEqual(toggled.map((_, index) => (index % 2 === 0 ? 'project.frozen' : 'project.unfrozen')));
+  }
+}, 120_000);
+
+it('who commits late comes later: a reader who has read past misses nothing', async () => {
+  const customer = await makeCustomer(world.api);
+  const late = await session();
+  try {
+    await late.query('BEGIN');
+    await late.query(addEvent, [customer.merchant, 'late']);
+    await database.query(addEvent, [customer.merchant, 'early']);
+    await numberAll();
+    const first = await readAll(customer.merchant);
+    expect(first.map(nameIn)).toEqual(['early']);
+    await late.query('COMMIT');
+    await numberAll();
+    const rest = await readAll(customer.merchant, lastOf(first));
+    expect(rest.map(nameIn)).toEqual(['late']);
+  } finally {
+    await late.end();
+  }
+});
+
+it('while another session numbers nobody else does, and nobody waits', async () => {
+  const customer = await makeCustomer(world.api);
+  const other = await session();
+  try {
+    await database.query(addEvent, [customer.merchant, 'one']);
+    await other.query('BEGIN');
+    const { rows } = await other.query<{ held: boolean }>(`SELECT pg_try_advisory_xact_lock(4202001) AS held`);
+    expect(rows).toEqual([{ held: true }]);
+    expect(await newNumberer().numberBatch()).toBe(0);
+    expect(await pruneEvents(database, 30, 1000)).toBe(0);
+    await other.query('ROLLBACK');
+    expect(await newNumberer().numberBatch()).toBe(1);
+  } finally {
+    await other.end();
+  }
+});
+
+it('an event never changes, is never deleted, and is numbered once', async () => {
+  const customer = await makeCustomer(world.api);
+  await database.query(addEvent, [customer.merchant, 'one']);
+  await numberAll();
+  const mine = `project_id = '${customer.merchant}'`;
+  for (const change of [
+    `payload = 'x'`,
+    `position = position + 1`,
+    `type = 'project.unfrozen'`,
+    `at = now()`,
+    `snapshot = '{}'`,
+    `position = NULL, payload = NULL`,
+  ])
+    await expect(database.query(`UPDATE event SET ${change} WHERE ${mine}`)).rejects.toThrow('event is append-only');
+  await expect(database.query(`DELETE FROM event WHERE ${mine}`)).rejects.toThrow('event is append-only');
+  await expect(
+    database.query(`INSERT INTO event (project_id, type, position, payload) VALUES ($1, 'order.created', 7, '{}')`, [
+      customer.merchant,
+    ]),
+  ).rejects.toThrow('event is append-only');
+});
+
+it('wanted types alone are read, and the position passes the others', async () => {
+  const customer = await makeCustomer(world.api);
+  await buy(customer, 'typed');
+  for (let n = 0; n < 3; n += 1) await database.query(toggle, [customer.merchant]);
+  await numberAll();
+  const page = (await log.read(customer.merchant, undefined, ['project.unfrozen'], 10)) as EventPage;
+  expect(page.items.map((item) => (JSON.parse(item) as Seen).type)).toEqual(['project.unfrozen']);
+  expect(page.lastPosition).toBe(4n);
+  const one = (await log.read(customer.merchant, 0n, ['project.frozen'], 1)) as EventPage;
+  expect(one.lastPosition).toBe(2n);
+});
+
+it('what is too old cannot be read any more and says so; the row stays', async () => {
+  const customer = await makeCustomer(world.api);
+  for (let n = 0; n < 4; n += 1) await database.query(toggle, [customer.merchant]);
+  await numberAll();
+  const events = await readAll(customer.merchant);
+  const owner = await session();
+  try {
+    await owner.query('SET session_replication_role = replica');
+    await owner.query(
+      `UPDATE event SET at = at - interval '31 days' WHERE id <= (SELECT id FROM event WHERE project_id = $1 AND position = 2)`,
+      [customer.merchant],
+    );
+  } finally {
+    await owner.end();
+  }
+  while ((await pruneEvents(database, 30, 3)) > 0);
+  expect(await log.read(customer.merchant, 1n, undefined, 10)).toEqual({ oldestPosition: 3n });
+  expect(await readAll(customer.merchant, 2n)).toEqual(events.slice(2));
+  expect(await readAll(customer.merchant)).toEqual(events.slice(2));
+  const [kept] = await database.query(`SELECT count(*)::int AS rows FROM event WHERE project_id = $1`, [
+    customer.merchant,
+  ]);
+  expect(kept).toEqual({ rows: 4 });
+});
+
+it('on a server that may have lost commits every log goes on a million higher, and says so first', async () => {
+  const customer = await makeCustomer(world.api);
+  await database.query(toggle, [customer.merchant]);
+  await numberAll();
+  const before = lastOf(await readAll(customer.merchant));
+  const silent = await makeCustomer(world.api);
+  await database.query(
+    `UPDATE event_numbering SET server_mark = regexp_replace(server_mark, '^([^/]*)/0*1/', '\\1/00000000/')`,
+  );
+  await database.query(toggle, [customer.merchant]);
+  await numberAll();
+  const events = await readAll(customer.merchant, before);
+  expect(events.map(({ type, position }) => [type, position])).toEqual([
+    ['log.restarted', Number(before) + 1_000_001],
+    ['project.unfrozen', Number(before) + 1_000_002],
+  ]);
+  // Also where every position that was ever read has been lost.
+  expect((await readAll(silent.merchant)).map(({ type, position }) => [type, position])).toEqual([
+    ['log.restarted', 1_000_001],
+  ]);
+  await numberAll();
+  expect(await readAll(customer.merchant, lastOf(events))).toEqual([]);
+});
