@@ -5,7 +5,8 @@
  * the order of its changes, and a batch is taken from the lowest ids up, so that no two of them are reversed.
  */
 import { Injectable } from '@nestjs/common';
-import { Counter } from 'prom-client';
+import { Counter, Gauge } from 'prom-client';
+import { monotonicMs } from '../base/clock.js';
 import { crashPoint } from '../base/crash-point.js';
 import { messageOf } from '../domain/errors.js';
 import { Log } from '../observability/logger.js';
@@ -28,7 +29,8 @@ const RESTART_STEP = 1_000_000n;
 const WAITING = {
   name: 'events_waiting',
   text: `SELECT (SELECT server_mark FROM event_numbering) IS DISTINCT FROM server_mark() AS restarts,
-      EXISTS (SELECT FROM event WHERE position IS NULL AND type IS NOT NULL) AS waits`,
+      (SELECT extract(epoch FROM clock_timestamp() - at)::float8 FROM event
+        WHERE position IS NULL AND type IS NOT NULL ORDER BY id LIMIT 1) AS oldest_sec`,
 };
 
 const MARK = {
@@ -97,12 +99,23 @@ interface GivenBatch {
 export class Numberer {
   private readonly numbered: Counter;
   private readonly repeater: Repeater;
+  private oldestSec = 0;
+  private lookedAtMs = monotonicMs();
 
   constructor(
     private readonly database: Database,
     metrics: Metrics,
     private readonly log: Log,
   ) {
+    const ageSec = (): number => this.oldestSec + (monotonicMs() - this.lookedAtMs) / 1000;
+    new Gauge({
+      name: 'event_numbering_age_seconds',
+      help: 'How long the oldest event has waited for its position, as last seen, and how long ago that was.',
+      registers: [metrics.registry],
+      collect() {
+        this.set(ageSec());
+      },
+    });
     this.numbered = new Counter({
       name: 'events_numbered_total',
       help: 'Events that this worker gave a position.',
@@ -148,8 +161,11 @@ export class Numberer {
   }
 
   private async isWaitedFor(): Promise<boolean> {
-    const [row] = await this.database.query<{ restarts: boolean; waits: boolean }>(WAITING);
-    return row?.restarts === true || row?.waits === true;
+    const [row] = await this.database.query<{ restarts: boolean; oldest_sec: number | null }>(WAITING);
+    if (row === undefined) return false;
+    this.oldestSec = row.oldest_sec ?? 0;
+    this.lookedAtMs = monotonicMs();
+    return row.restarts || row.oldest_sec !== null;
   }
 
   /**

@@ -114,7 +114,9 @@ describe('orders', () => {
 
     const story = (await cli('orders', 'explain', String(second), '--json')).json();
     expect(story.transactions.map((tx: Record<string, unknown>) => tx['purpose'])).toEqual(['delegate', 'reclaim']);
-    expect(story.events.map((event: Record<string, unknown>) => event['to_status'])).toEqual(['placed', 'delivered']);
+    const moments = story.events.map((event: Record<string, unknown>) => event['type'] ?? event['to_status']);
+    expect(moments).toEqual(['order.created', 'placed', 'order.delivered', 'order.settled', 'order.ended']);
+    expect(story.events[2]).not.toHaveProperty('payload');
     expect(JSON.stringify(story)).not.toContain('signature');
     const told = await cli('orders', 'explain', String(second));
     expect(told.out).toContain('Finished');

@@ -5,7 +5,7 @@ import { Numberer } from '../../src/events/numberer.js';
 import { pruneEvents } from '../../src/events/retention.js';
 import { until } from '../../src/local/wait.js';
 import { Metrics } from '../../src/observability/metrics.js';
-import { Database } from '../../src/store/database.js';
+import type { Database } from '../../src/store/database.js';
 import type { Customer } from '../client.js';
 import { credits } from '../../src/domain/units.js';
 import { AUTHOR, makeCustomer } from '../factory.js';
@@ -43,7 +43,7 @@ async function numberAll(numberer = newNumberer()): Promise<void> {
 }
 
 /** Asks for more until there is no more, as a caller does who knows positions alone. */
-async function readAll(projectId: string, after: bigint | undefined = undefined): Promise<Seen[]> {
+async function readAll(projectId: string, after?: bigint): Promise<Seen[]> {
   const seen: Seen[] = [];
   for (let from = after; ;) {
     const page = (await log.read(projectId, from, undefined, 7)) as EventPage;

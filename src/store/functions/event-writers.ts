@@ -30,6 +30,9 @@ const snapshotOf = (order: string): string => `json_build_object('order', row_to
        'legs', ${legsOf(order)},
        'compensations', ${compensationsOf(order)})`;
 
+const AS_CHANGED = snapshotOf('NEW');
+const AS_FOUND = snapshotOf('o');
+
 /**
  * After an update of an order's status, of its being settled, or of the end of its rental. Taking an order back, which
  * ends in a refund, is told by the refund alone.
@@ -58,7 +61,7 @@ CREATE OR REPLACE FUNCTION order_changed() RETURNS trigger LANGUAGE plpgsql AS $
      INSERT INTO event (order_id, from_status, to_status, chain_at, project_id, type, snapshot)
      VALUES (NEW.id, CASE WHEN v_moved THEN OLD.status END, CASE WHEN v_moved THEN NEW.status END,
              CASE WHEN v_moved THEN NEW.delivered_at WHEN v_type <> 'order.settled' THEN NEW.reclaimed_at END,
-             NEW.project_id, v_type, CASE WHEN v_type IS NOT NULL THEN ${snapshotOf('NEW')} END);
+             NEW.project_id, v_type, CASE WHEN v_type IS NOT NULL THEN ${AS_CHANGED} END);
      RETURN NULL;
    END $$`;
 
@@ -67,7 +70,7 @@ const ORDER_COMPENSATED_SQL = `
 CREATE OR REPLACE FUNCTION order_compensated() RETURNS trigger LANGUAGE plpgsql AS $$
    BEGIN
      INSERT INTO event (order_id, project_id, type, snapshot)
-     SELECT o.id, o.project_id, 'order.compensated', ${snapshotOf('o')}
+     SELECT o.id, o.project_id, 'order.compensated', ${AS_FOUND}
        FROM orders o WHERE o.id = NEW.order_id AND o.project_id <> ${NOBODY};
      RETURN NULL;
    END $$`;
