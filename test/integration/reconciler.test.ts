@@ -192,11 +192,8 @@ it('a backup restored from before some orders is found out: nothing is sold unti
       WHERE e.order_id = ${id} AND a.project_id = e.project_id`,
     `DELETE FROM credit_entry WHERE order_id = ${id}`,
     `DELETE FROM broadcast WHERE chain_tx_id IN (SELECT id FROM chain_tx WHERE order_id = ${id})`,
-    `DELETE FROM chain_tx WHERE order_id = ${id}`,
-    `DELETE FROM leg WHERE order_id = ${id}`,
-    `DELETE FROM event WHERE order_id = ${id}`,
-    `DELETE FROM orders WHERE id = ${id}`,
-    `UPDATE reconcile_state SET scanned_to = scanned_to - 300, fence = fence + 1`,
+    ...['chain_tx', 'leg', 'event'].map((table) => `DELETE FROM ${table} WHERE order_id = ${id}`),
+    `DELETE FROM orders WHERE id = ${id}; UPDATE reconcile_state SET scanned_to = scanned_to - 300, fence = fence + 1`,
   );
   await world.pass();
   expect((await world.wallet(addressOf(0))).pause_reason).toMatch(/orphan-transactions/);
@@ -396,8 +393,7 @@ it('bytes that were dropped, but stand in a block, are an unrecorded act, and ta
   );
   await forgetDelivery(id, 'signed');
   await world.byHand(
-    `UPDATE chain_tx SET status = 'dropped' WHERE order_id = ${id}`,
-    `UPDATE leg SET status = 'released' WHERE order_id = ${id}`,
+    `UPDATE chain_tx SET status = 'dropped' WHERE order_id = ${id}; UPDATE leg SET status = 'released' WHERE order_id = ${id}`,
     `UPDATE orders SET status = 'refunded', settled = true, next_run_at = NULL WHERE id = ${id}`,
     `INSERT INTO event (order_id, from_status, to_status) VALUES (${id}, 'reserved', 'refunded')`,
     `INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, order_id)
