@@ -3,7 +3,7 @@ import pg from 'pg';
 import { EventLog, type EventPage } from '../../src/events/event-log.js';
 import { Numberer } from '../../src/events/numberer.js';
 import { pruneEvents } from '../../src/events/retention.js';
-import { until } from '../../src/local/wait.js';
+import { until } from '../../packages/local/src/wait.js';
 import { Metrics } from '../../src/observability/metrics.js';
 import type { Database } from '../../src/store/database.js';
 import type { Customer } from '../client.js';
