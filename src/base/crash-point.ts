@@ -80,9 +80,8 @@ export const CRASH_POINTS = [
   'pool-write.after',
   // Events.
   'number.before',
-  'number-taken.after',
-  'number-written.after',
-  'number-moved.after',
+  'number-events.before',
+  'number-positions.before',
   'number.after',
 ] as const;
 

@@ -7,7 +7,6 @@
 import { Injectable } from '@nestjs/common';
 import { Counter, Gauge } from 'prom-client';
 import { monotonicMs } from '../base/clock.js';
-import { crashPoint } from '../base/crash-point.js';
 import { messageOf } from '../domain/errors.js';
 import { Log } from '../observability/logger.js';
 import { Metrics } from '../observability/metrics.js';
@@ -140,22 +139,17 @@ export class Numberer {
 
   /** Gives the next events their positions, all or none of them. Returns how many; 0 while somebody else numbers. */
   async numberBatch(): Promise<number> {
-    crashPoint('number.before');
     const numbered = await this.database.transaction(async (tx) => {
       if (!(await holdNumbering(tx))) return 0;
       const restarted = await this.restartAfterLoss(tx);
       const taken = await tx.query<TakenEvent>(TAKE, [BATCH]);
       if (taken.length === 0) return restarted;
-      crashPoint('number-taken.after');
       const given = this.giveBatch(taken);
       await tx.query(NUMBER, [given.ids, given.positions, given.payloads]);
-      crashPoint('number-written.after');
       const projects = [...given.last].sort(([a], [b]) => (a < b ? -1 : 1));
       await tx.query(MOVE_POSITIONS, [projects.map(([id]) => id), projects.map(([, position]) => position)]);
-      crashPoint('number-moved.after');
       return restarted + taken.length;
     });
-    crashPoint('number.after');
     this.numbered.inc(numbered);
     return numbered;
   }

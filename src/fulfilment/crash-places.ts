@@ -4,6 +4,7 @@ import { around, type ArgsOf, type CrashPoint, type CrashTrap, type MethodName }
 import { Signer } from '../chain/keys.js';
 import type { PortName } from '../chain/node-blocks.js';
 import { TronClient } from '../chain/tron.client.js';
+import { Numberer } from '../events/numberer.js';
 import { WALLET_FIGURES } from '../pool/pool-sync.js';
 import { Database } from '../store/database.js';
 import { aroundStatements } from '../store/statement-hook.js';
@@ -141,6 +142,10 @@ export const WORKER_PLACES: Readonly<Record<WorkerPoint, Place>> = {
   'pool-read.after': question('after', WALLET_FIGURES),
   'pool-write.before': statement('before', 'pool_lock_slots'),
   'pool-write.after': statement('after', 'pool_lock_slots'),
+  'number.before': method('before', Numberer, 'numberBatch'),
+  'number-events.before': statement('before', 'number_events'),
+  'number-positions.before': statement('before', 'move_positions'),
+  'number.after': method('after', Numberer, 'numberBatch'),
 };
 
 /** Sets the trap where its point lies, if that is one of the worker's. */
