@@ -22,6 +22,7 @@ const LOSS_LIMIT_MS = 12_000;
 /** What a server had recorded; whatever of it the next one lacks is lost. */
 export interface Recorded {
   readonly orders: ReadonlySet<string>;
+  readonly legs: ReadonlySet<string>;
   /** By id, whatever was sent. */
   readonly sent: ReadonlyMap<string, SentTx>;
 }
@@ -29,6 +30,7 @@ export interface Recorded {
 interface SentTx {
   readonly txid: string;
   readonly key: string;
+  readonly leg: string;
   /** Equal for acts that the chain cannot tell apart. */
   readonly act: string;
   readonly attempt: number;
@@ -41,29 +43,35 @@ export interface Loss {
 }
 
 const ORDERS = `SELECT key FROM orders`;
-const SENT = `SELECT encode(t.txid, 'hex') AS txid, o.key, t.attempt,
+const LEGS = `SELECT id::text AS leg FROM leg`;
+const SENT = `SELECT encode(t.txid, 'hex') AS txid, o.key, t.attempt, l.id::text AS leg,
     concat_ws('/', t.purpose, t.wallet_id, l.receive_address, l.amount_sun) AS act
   FROM chain_tx t JOIN orders o ON o.id = t.order_id JOIN leg l ON l.id = t.leg_id
   WHERE t.status IN ('sending', 'included', 'solid', 'dead')`;
 
 export async function recordedBy(sql: pg.Pool): Promise<Recorded> {
   const orders = await sql.query<{ key: string }>(ORDERS);
+  const legs = await sql.query<{ leg: string }>(LEGS);
   const sent = await sql.query<SentTx>(SENT);
   return {
     orders: new Set(orders.rows.map(({ key }) => key)),
+    legs: new Set(legs.rows.map(({ leg }) => leg)),
     sent: new Map(sent.rows.map((tx) => [tx.txid, tx])),
   };
 }
 
 /**
- * What `after` lacks. An act of an order that is still known has to be recognised by that order, unless an act of a lost
- * order looks the same, or an attempt before it is not known to be dead any more.
+ * What `after` lacks. An act of a leg that is still known has to be recognised by that leg, unless an act of a lost order
+ * looks the same, or an attempt before it is not known to be dead any more. A leg that was made since, as when an order
+ * moved to another wallet, stands for such an attempt too.
  */
 export function lossBetween(before: Recorded, after: Recorded): Loss {
   const orders = new Set([...before.orders].filter((key) => !after.orders.has(key)));
   const lost = [...before.sent.values()].filter(({ txid }) => !after.sent.has(txid));
   const ofLostOrders = new Set(lost.filter(({ key }) => orders.has(key)).map(({ act }) => act));
-  const unaccounted = lost.filter(({ key, act, attempt }) => orders.has(key) || ofLostOrders.has(act) || attempt > 1);
+  const unaccounted = lost.filter(
+    ({ leg, act, attempt }) => !after.legs.has(leg) || ofLostOrders.has(act) || attempt > 1,
+  );
   return { orders, txids: new Set(unaccounted.map(({ txid }) => txid)) };
 }
 
