@@ -19,13 +19,25 @@ it.each(['1', '2', 'monday'])('four rounds of any seed plan every fault there is
 });
 
 it('a failover excuses what the new server cannot know, and nothing of the orders that it knows', () => {
-  const tx = (txid: string, key: string, act: string, attempt = 1) => [txid, { txid, key, act, attempt }] as const;
-  const sent = [tx('known', 'a', 'A'), tx('gone', 'b', 'B'), tx('alike', 'a', 'B'), tx('second', 'a', 'C', 2)];
-  const before = { orders: new Set(['a', 'b']), sent: new Map([...sent, tx('kept', 'a', 'D')]) };
-  const after = { orders: new Set(['a']), sent: new Map([tx('kept', 'a', 'D')]) };
+  const tx = (txid: string, key: string, act: string, { attempt = 1, leg = `${key}1` } = {}) =>
+    [txid, { txid, key, act, attempt, leg }] as const;
+  const sent = [
+    tx('known', 'a', 'A'),
+    tx('gone', 'b', 'B'),
+    tx('alike', 'a', 'B'),
+    tx('second', 'a', 'C', { attempt: 2 }),
+    tx('moved', 'a', 'E', { leg: 'a2' }),
+  ];
+  const kept = tx('kept', 'a', 'D');
+  const before = {
+    orders: new Set(['a', 'b']),
+    legs: new Set(['a1', 'a2', 'b1']),
+    sent: new Map([...sent, kept]),
+  };
+  const after = { orders: new Set(['a']), legs: new Set(['a1']), sent: new Map([kept]) };
   expect(lossBetween(before, after)).toEqual({
     orders: new Set(['b']),
-    txids: new Set(['gone', 'alike', 'second']),
+    txids: new Set(['gone', 'alike', 'second', 'moved']),
   });
 });
 
