@@ -5,7 +5,8 @@ import { Numberer } from '../../src/events/numberer.js';
 import { pruneEvents } from '../../src/events/retention.js';
 import { until } from '../../packages/local/src/wait.js';
 import { Metrics } from '../../src/observability/metrics.js';
-import type { Database } from '../../src/store/database.js';
+import { Database } from '../../src/store/database.js';
+import { aroundStatements } from '../../src/store/statement-hook.js';
 import type { Customer } from '../client.js';
 import { credits } from '../../src/domain/units.js';
 import { AUTHOR, makeCustomer } from '../factory.js';
@@ -36,7 +37,11 @@ beforeAll(async () => {
 
 afterAll(() => world.close());
 
-const newNumberer = (): Numberer => new Numberer(database, new Metrics(), openLog('silent'));
+const newNumberer = (on = database): Numberer => new Numberer(on, new Metrics(), openLog('silent'));
+
+const die = (): never => {
+  throw new Error('killed');
+};
 
 async function numberAll(numberer = newNumberer()): Promise<void> {
   while ((await numberer.numberBatch()) > 0);
@@ -280,4 +285,33 @@ it('on a server that may have lost commits every log goes on a million higher, a
   ]);
   await numberAll();
   expect(await readAll(customer.merchant, lastOf(events))).toEqual([]);
+});
+
+const STATEMENTS = ['numbering_mark', 'take_events', 'number_events', 'move_positions'];
+
+it.each(STATEMENTS)(
+  'a numberer that dies before %s leaves nothing, and the next one numbers all of it',
+  async (name) => {
+    const customer = await makeCustomer(world.api);
+    for (let n = 0; n < 3; n += 1) await database.query(toggle, [customer.merchant]);
+    const mortal = new Database(database.source);
+    aroundStatements(mortal, [name], { before: die });
+    await expect(newNumberer(mortal).numberBatch()).rejects.toThrow('killed');
+    expect(await readAll(customer.merchant)).toEqual([]);
+    await numberAll();
+    expect((await readAll(customer.merchant)).map(({ position }) => position)).toEqual([1, 2, 3]);
+  },
+);
+
+it('a numberer that dies after its commit has numbered, and nothing is numbered again', async () => {
+  const customer = await makeCustomer(world.api);
+  await database.query(toggle, [customer.merchant]);
+  const mortal = new Database(database.source);
+  aroundStatements(mortal, ['move_positions'], { after: die });
+  await expect(newNumberer(mortal).numberBatch()).rejects.toThrow('killed');
+  const seen = await readAll(customer.merchant);
+  expect(seen.map(({ position }) => position)).toEqual([1]);
+  await database.query(toggle, [customer.merchant]);
+  await numberAll();
+  expect((await readAll(customer.merchant)).map(({ position }) => position)).toEqual([1, 2]);
 });

@@ -1,0 +1,77 @@
+// A failover that loses commits: positions that callers have read are never given to other events.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startPostgres } from '../../packages/local/src/postgres.js';
+import { EventLog, type EventPage } from '../../src/events/event-log.js';
+import { Numberer } from '../../src/events/numberer.js';
+import { Metrics } from '../../src/observability/metrics.js';
+import { migrateUp } from '../../src/store/migrate.js';
+import { Standby } from '../chaos/failover.js';
+import { openAsOwner } from '../factory.js';
+import { openLog } from '../log.js';
+
+const PROJECT = '00000000-0000-4000-8000-000000000001';
+const EVENT = `INSERT INTO event (project_id, type, snapshot)
+  VALUES ('${PROJECT}', 'project.frozen', json_build_object('project', json_build_object('id', $1::text, 'name', '', 'frozen', true)))`;
+
+type Seen = readonly [type: string, position: number, name: string | undefined];
+
+/** Adds events of these names one by one, each numbered at once; returns what a caller reads after `after`. */
+async function play(url: string, names: readonly string[], after: number): Promise<Seen[]> {
+  const database = await openAsOwner(url);
+  try {
+    const numberer = new Numberer(database, new Metrics(), openLog('silent'));
+    for (const name of names) {
+      await database.query(EVENT, [name]);
+      await numberer.numberBatch();
+    }
+    const page = (await new EventLog(database).read(PROJECT, BigInt(after), undefined, 100)) as EventPage;
+    return page.items.map((item) => {
+      const event = JSON.parse(item) as { type: string; position: number; data: { project?: { id: string } } };
+      return [event.type, event.position, event.data.project?.id];
+    });
+  } finally {
+    await database.source.destroy();
+  }
+}
+
+it('after a failover that lost commits a caller who goes on after the last position he read misses nothing', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'energy-events-'));
+  let server = await startPostgres({ durable: false, dataDir });
+  let standby: Standby | undefined;
+  try {
+    await migrateUp(server.url);
+    const owner = await openAsOwner(server.url);
+    await owner.query(`INSERT INTO project (id, name, api_key_sealed) VALUES ($1, 'p', 'x')`, [PROJECT]);
+    await owner.source.destroy();
+    expect(await play(server.url, ['a', 'b'], 0)).toEqual([
+      ['project.frozen', 1, 'a'],
+      ['project.frozen', 2, 'b'],
+    ]);
+    standby = await Standby.copyOf(server, dataDir);
+    const keeper = await openAsOwner(server.url);
+    const [kept] = await keeper.query<{ lsn: string }>(`SELECT pg_current_wal_lsn()::text AS lsn`);
+    await keeper.source.destroy();
+    const lost = await play(server.url, ['c', 'd', 'e'], 2);
+    expect(lost.map(([, position, name]) => [position, name])).toEqual([
+      [3, 'c'],
+      [4, 'd'],
+      [5, 'e'],
+    ]);
+    const { port } = server;
+    // Without the checkpoint of an orderly end, which would remove what the standby still has to read.
+    server.signal('SIGQUIT');
+    await server.stop();
+    server = await standby.promote(kept!.lsn, port);
+    expect(await play(server.url, ['f', 'g'], 5)).toEqual([
+      ['log.restarted', 1_000_003, undefined],
+      ['project.frozen', 1_000_004, 'f'],
+      ['project.frozen', 1_000_005, 'g'],
+    ]);
+  } finally {
+    await server.stop();
+    await standby?.remove();
+    await rm(dataDir, { recursive: true, force: true });
+  }
+}, 120_000);
