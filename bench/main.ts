@@ -14,9 +14,11 @@ import { COLLECTING, RENTAL_SEC, soak } from './soak.js';
 import { Stage } from './stage.js';
 import { addressFromBytes } from '../src/chain/address.js';
 
-const HELP = `npm run bench -- [--only REGEX] [--million] [--soak [--minutes N] [--rate N]] [--quick]
+const HELP = `npm run bench -- [--only REGEX] [--million] [--quick]
+npm run bench -- --soak [--minutes N] [--rate N]
 
-  --only REGEX  parts whose name matches: http, fairness, worker, follow, latency
+  --only REGEX  parts whose name matches: http, fairness, worker, follow,
+                latency
   --million     two services in turn, one with 1 000 000 ended orders;
                 --only history: the worker alone, --only none: no other part
   --soak        ten minutes of the whole machine: --minutes N, --rate N a second

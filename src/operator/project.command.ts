@@ -161,7 +161,7 @@ function addTerms(project: Command, context: CliContext): void {
 function addOptions(project: Command, context: CliContext): void {
   project
     .command('options <merchant>')
-    .description('what a project’s door demands; without options: shows it')
+    .description('what a project’s requests must have; without options: shows it')
     .option('--require-idempotency-key <on|off>', 'orders need an Idempotency-Key', switchArg)
     .option('--require-quote <on|off>', 'orders need a quote_ref', switchArg)
     .option('--allow-source <address...>', 'only these addresses or CIDR ranges may call; replaces the list', sourceArg)

@@ -9,15 +9,17 @@ import { MetricsWatch, type MetricsVerdict } from './metrics.js';
 import { playRound, type RoundOutcome } from './round.js';
 import { copyOfBuild, logFor, type RoundLog, type Settings } from './workshop.js';
 
-const HELP = `npm run chaos -- [--rounds N] [--seed S] [--from R] [--planted [--count N] [--only a,b]] [--keep-logs]
+const HELP = `npm run chaos -- [--rounds N] [--seed S] [--from R] [--keep-logs]
+npm run chaos -- --planted [--count N] [--only a,b] [--from K]
 
-  --rounds N       rounds to play (4); for planted bugs, the most rounds for each (3)
+  --rounds N       rounds to play (4); for planted bugs, the most for each (3)
   --seed S         chooses what goes wrong, when, and where (1)
-  --from R         begins with round R of this seed, or with the R-th planted bug
-  --planted        plants one bug after the other in a copy of the build and shows that the rounds, or the test that is
-                   named for it, catch it; what was shown is kept in test/chaos/planted-results.json
+  --from R         begins with round R of this seed, or the R-th planted bug
+  --planted        plants one bug after the other in a copy of the build and
+                   shows that the rounds, or the test that is named for it,
+                   catch it; kept in test/chaos/planted-results.json
   --count N        so many planted bugs from there on
-  --only a,b       only these planted bugs; 'nothing planted' is the build as it is
+  --only a,b       only these planted bugs; 'nothing planted': the build as is
   --faults a,b     these faults alone, all along, instead of the plan
   --at-once N      so many hunts at one time (1)
   --length-sec N   how long things go wrong in a round (14)

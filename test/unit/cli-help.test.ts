@@ -1,6 +1,7 @@
 // What the command line says before it does anything, as it is read in a terminal of 80 columns.
 import 'reflect-metadata';
 import { runCli } from '../../src/operator/cli.js';
+import { sources } from '../documents.js';
 
 const COLUMNS = 80;
 
@@ -42,6 +43,14 @@ it('every command explains itself in 80 columns', async () => {
     expect({ command, code, wide: tooWide(out) }).toEqual({ command, code: 0, wide: [] });
     expect(out).toContain(`npm run cli -- ${command.join(' ')}`);
   }
+});
+
+it('every other program explains itself in 80 columns', () => {
+  const helps = sources.flatMap(({ path, text }) =>
+    [...text.matchAll(/const HELP = `([^]*?)`;/g)].map((match) => ({ path, wide: tooWide(match[1]!) })),
+  );
+  expect(helps.length).toBeGreaterThan(6);
+  expect(helps.filter(({ wide }) => wide.length > 0)).toEqual([]);
 });
 
 it.each([['nonsense'], ['pool', 'nonsense'], ['pool', 'lst'], ['orders', 'list', '--nonsense']])(

@@ -16,18 +16,22 @@ const FIXED_START_MS = 1_767_225_600_000;
 
 const HELP = `devnet: a local TRON chain
 
-  --genesis FILE       accounts, parameters, contracts at the start (needed unless --state names an existing file)
-  --full-port N        wallet/* (8090; 0 = any free port)
+  --genesis FILE       accounts, parameters, contracts at the start; needed
+                       unless --state names an existing file
+  --full-port N        wallet/* (8090); of each port 0 = any free one
   --solid-port N       walletsolidity/* (8091)
-  --control-port N     mine, fork, parameters, faults, dump (0 = any free port; default 8092)
+  --control-port N     mine, fork, parameters, faults, dump (8092)
   --host ADDRESS       where to listen (127.0.0.1)
-  --block-ms N         a block every N ms of real time, 3 s of chain time each (3000); 0 = only when asked
+  --block-ms N         a block every N ms of real time, 3 s of chain time each
+                       (3000); 0 = only when asked
   --solid-lag N        blocks the solid head is behind the head (19)
-  --second-full-port N --second-solid-port N --second-behind N --second-solid-lag N
+  --second-full-port N --second-solid-port N --second-behind N
+  --second-solid-lag N
                        a second node of the same chain with its own head and lag
   --seed S             chooses witnesses and block ids (devnet)
-  --pending-max N      SERVER_BUSY above this many pending transactions (2000)
-  --state FILE         load the chain from FILE when it exists, and write it there on the way out
+  --pending-max N      SERVER_BUSY above so many pending transactions (2000)
+  --state FILE         load the chain from FILE when it exists, and write it
+                       there at the end
 `;
 
 const OPTIONS = {

@@ -19,7 +19,8 @@ const HELP = `npm run demo -- [--once] [--json FILE] [--block-ms N]
   --json FILE   write where everything is, once it serves
   --block-ms N  real milliseconds per block of 3 s chain time (300)
 
-  DATABASE_URL and REDIS_URL, when set, are used instead of embedded servers; PORT is the API's port (3000).
+  DATABASE_URL and REDIS_URL, when set, are used instead of embedded servers;
+  PORT is the API's port (3000).
 `;
 
 interface DemoOptions {
