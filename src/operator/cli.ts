@@ -17,7 +17,7 @@ import { addVerifyCommands } from './verify.command.js';
 
 function buildProgram(context: CliContext): Command {
   const program = new Command('npm run cli --')
-    .description('The operator’s context of the energy rental service.')
+    .description('The operator’s commands of the energy rental service.')
     .option('--json', 'answer with one JSON document')
     .option('--yes', 'confirm a dangerous act beforehand')
     .option('--actor <name>', 'who acts, for the audit log (default: $USER)')
