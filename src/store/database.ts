@@ -140,16 +140,40 @@ async function run<R extends object>(
   return result.rows;
 }
 
+/** Of TypeORM's Postgres driver: its pool, and how its query runners get a connection. */
+interface Driver {
+  readonly master: pg.Pool;
+  obtainMasterConnection: () => Promise<unknown>;
+}
+
 @Injectable()
 export class Database implements Queryable {
-  /** Told of every failed statement: its SQLSTATE, or `connection`. For counting only. */
+  /** Told of every failed statement, a repository's too: its SQLSTATE, or `connection`. For counting only. */
   onFault: ((kind: string) => void) | undefined;
 
-  constructor(readonly source: DataSource) {}
+  constructor(readonly source: DataSource) {
+    this.watchRepositories();
+  }
 
   /** TypeORM's own pool: one pool per process, whoever asks. */
   get pool(): pg.Pool {
-    return (this.source.driver as unknown as { master: pg.Pool }).master;
+    return this.driver.master;
+  }
+
+  private get driver(): Driver {
+    return this.source.driver as unknown as Driver;
+  }
+
+  /** What repositories ask goes by TypeORM: it tells a subscriber of each statement, and nobody of a connection not had. */
+  private watchRepositories(): void {
+    this.source.subscribers.push({
+      afterQuery: ({ success, error }: { readonly success: boolean; readonly error?: unknown }) => {
+        if (!success) this.onFault?.(kindOf(error));
+      },
+    });
+    const { driver } = this;
+    const obtain = driver.obtainMasterConnection.bind(driver);
+    driver.obtainMasterConnection = async () => this.watched(obtain());
   }
 
   /**

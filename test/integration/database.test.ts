@@ -1,8 +1,10 @@
 // The pool under loss: a connection that goes away at the worst moment is one failed transaction, never a dead process.
 import { setTimeout as delay } from 'node:timers/promises';
-import type { DataSource } from 'typeorm';
+import { Registry } from 'prom-client';
+import type { DataSource, Repository } from 'typeorm';
 import { createDataSource } from '../../src/store/data-source.js';
 import { Database, isConnectionFault, isRowFault, isServerUnable, sqlStateOf } from '../../src/store/database.js';
+import { watchDatabase } from '../../src/store/database-gauges.js';
 import { PriceRow } from '../../src/store/entities/price-row.entity.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 
@@ -86,6 +88,49 @@ describe('a repository within a transaction', () => {
       })
       .catch((error: unknown) => error);
     expect(isConnectionFault(lost)).toBe(true);
+  });
+});
+
+describe('the metric of faults', () => {
+  /** Faults counted while `work` fails. */
+  const faultsOf = async (watched: Database, work: () => Promise<unknown>): Promise<Record<string, number>> => {
+    const registry = new Registry();
+    watchDatabase(registry, watched);
+    await expect(work()).rejects.toThrow();
+    watched.onFault = undefined;
+    const { values } = await registry.getSingleMetric('pg_faults_total')!.get();
+    return Object.fromEntries(values.flatMap(({ labels, value }) => (value > 0 ? [[labels['fault'], value]] : [])));
+  };
+  let short: DataSource;
+  let counted: Database;
+
+  beforeAll(async () => {
+    const options = { url: database.url, poolMax: 1, applicationName: 'energy-test', statementTimeoutMs: 50 };
+    short = createDataSource(options);
+    await short.initialize();
+    counted = new Database(short);
+  });
+
+  afterAll(() => short.destroy());
+
+  test('counts each failed statement once, of a repository too, within a transaction and without', async () => {
+    const slowly = (rows: Repository<PriceRow>) => rows.createQueryBuilder().select('pg_sleep(1)').getRawOne();
+    const works = [
+      () => slowly(short.getRepository(PriceRow)),
+      () => counted.transaction((tx) => slowly(tx.repository(PriceRow))),
+      () => counted.query('SELECT pg_sleep(1)'),
+      () => counted.transaction((tx) => tx.query('SELECT pg_sleep(1)')),
+    ];
+    for (const work of works) expect(await faultsOf(counted, work)).toEqual({ statement_timeout: 1 });
+  });
+
+  test('counts a repository, and a statement, that get no connection', async () => {
+    await counted.transaction(async (tx) => {
+      await tx.query('SELECT 1');
+      for (const work of [() => short.getRepository(PriceRow).find(), () => counted.query('SELECT 1')]) {
+        expect(await faultsOf(counted, work)).toEqual({ connection: 1 });
+      }
+    });
   });
 });
 
