@@ -4,7 +4,7 @@
  * true by then.
  */
 import { monotonicMs } from './clock.js';
-import { ApiError } from '../domain/errors.js';
+import { serviceBusy } from '../domain/errors.js';
 
 interface Limits {
   /** Look-ups under way at once; what comes meanwhile gathers for the next. */
@@ -79,7 +79,7 @@ export class Batched<R> {
     for (const [name, wanted] of this.waiting) {
       if (batch.length >= this.limits.keys) break;
       this.waiting.delete(name);
-      if (wanted.sinceMs < oldestMs) wanted.fail(busy());
+      if (wanted.sinceMs < oldestMs) wanted.fail(serviceBusy('The service is busy'));
       else batch.push(wanted);
     }
     return batch;
@@ -94,8 +94,4 @@ function wantedOf<R>(key: readonly string[]): Wanted<R> {
     fail = reject;
   });
   return { key, sinceMs: monotonicMs(), found, settle, fail };
-}
-
-function busy(): ApiError {
-  return new ApiError('SERVICE_UNAVAILABLE', 'The service is busy; repeat the request.', { retryAfterSec: 1 });
 }

@@ -3,7 +3,7 @@
  * that wait take turns. Nobody is refused for a rate; only a wait beyond its limit is, and a queue that is full.
  */
 import { monotonicMs } from './clock.js';
-import { ApiError } from '../domain/errors.js';
+import { serviceBusy, type ApiError } from '../domain/errors.js';
 
 interface Waiter {
   readonly enter: () => void;
@@ -109,8 +109,4 @@ export class FairQueue {
   }
 }
 
-function busy(): ApiError {
-  return new ApiError('SERVICE_UNAVAILABLE', 'The service is busy and took nothing; repeat the request.', {
-    retryAfterSec: 1,
-  });
-}
+const busy = (): ApiError => serviceBusy('The service is busy and took nothing');

@@ -1,8 +1,8 @@
 /** Reads settings, each by its form. A fault names the variable and what it wants, never the value it holds. */
-import { isIP } from 'node:net';
 import { messageOf } from '../domain/errors.js';
 import { parseRate } from '../domain/conversion.js';
 import { type RateE8 } from '../domain/units.js';
+import { parseIpRange } from '../base/ip-range.js';
 import { readSecretFile } from '../base/secret-file.js';
 
 export type Env = Readonly<Record<string, string | undefined>>;
@@ -85,14 +85,8 @@ export class SettingsReader {
 
   networks(name: string): readonly string[] {
     const parts = this.list(name, []);
-    const isNetwork = (part: string): boolean => {
-      const [address = '', prefix = '0', ...rest] = part.split('/');
-      const bits = isIP(address) === 6 ? 128 : 32;
-      return (
-        isIP(address) !== 0 && /^\d{1,3}$/.test(prefix) && Number.parseInt(prefix, 10) <= bits && rest.length === 0
-      );
-    };
-    if (!parts.every(isNetwork)) this.faults.push(`${name} must hold IP addresses or CIDR ranges`);
+    const isEach = parts.every((part) => parseIpRange(part) !== undefined);
+    if (!isEach) this.faults.push(`${name} must hold IP addresses or CIDR ranges`);
     return parts;
   }
 

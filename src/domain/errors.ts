@@ -96,6 +96,11 @@ export class ApiError extends Error {
   }
 }
 
+/** Refuses who waited too long for a turn, or has too many before: 503. `says` is all of the message but what to do. */
+export function serviceBusy(says: string): ApiError {
+  return new ApiError('SERVICE_UNAVAILABLE', `${says}; repeat the request.`, { retryAfterSec: 1 });
+}
+
 /** Refuses a request for one wrong field: 400 INVALID_REQUEST with `details`. */
 export function invalidField(field: string, msg: string): ApiError {
   return new ApiError('INVALID_REQUEST', `${field}: ${msg}`, { details: [{ field, msg }] });

@@ -1,10 +1,10 @@
 /** Readers of command-line values. Each throws commander's InvalidArgumentError, which ends as exit code 2. */
-import { isIP } from 'node:net';
 import type { Readable } from 'node:stream';
 import { InvalidArgumentError } from 'commander';
 import { isAddress } from '../chain/address.js';
 import { messageOf } from '../domain/errors.js';
 import type { Credits } from '../domain/units.js';
+import { parseIpRange } from '../base/ip-range.js';
 import { readSecretFile } from '../base/secret-file.js';
 import { usageError } from '../domain/operator-error.js';
 
@@ -67,13 +67,7 @@ export function switchArg(text: string): boolean {
 
 /** One or more addresses or CIDR ranges that may call; a variadic option calls this for each. */
 export function sourceArg(text: string, before: readonly string[] | undefined): readonly string[] {
-  const [address = '', prefix, ...rest] = text.split('/');
-  const version = isIP(address);
-  const bitsMax = version === 4 ? 32 : 128;
-  const isPrefix = prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= bitsMax);
-  if (version === 0 || !isPrefix || rest.length > 0) {
-    throw new InvalidArgumentError('It must be an IP address or a CIDR range.');
-  }
+  if (parseIpRange(text) === undefined) throw new InvalidArgumentError('It must be an IP address or a CIDR range.');
   return [...(before ?? []), text];
 }
 

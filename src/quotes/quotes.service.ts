@@ -53,6 +53,16 @@ export interface IssuedQuote {
 
 const NOBODY_LOOKED: Recipient = { state: 'unknown', needsActivation: false };
 
+/** What a rental is priced by. */
+interface Asked {
+  readonly receiveAddress: string;
+  readonly energy: Energy;
+  readonly durationSec: number;
+  readonly row: PriceRow;
+  readonly market: MarketState;
+  readonly recipient: Recipient;
+}
+
 @Injectable()
 export class QuotesService {
   constructor(
@@ -72,13 +82,13 @@ export class QuotesService {
     const durationSec = request.durationSec ?? DEFAULT_DURATION_SEC;
     const row = this.rowOf(durationSec);
     const market = this.market.current();
+    const asked = { receiveAddress: request.receiveAddress, durationSec, row, market };
     if (request.energy !== undefined) {
-      return this.rental(request.receiveAddress, request.energy, durationSec, row, market, NOBODY_LOOKED);
+      return this.rental({ ...asked, energy: request.energy, recipient: NOBODY_LOOKED });
     }
     const recipient = await this.receivers.look(request.receiveAddress);
     if (recipient.state === 'warm') this.market.learnHolder(request.receiveAddress);
-    const sized = energyFor(recipient.state, market.sizing);
-    return this.rental(request.receiveAddress, sized, durationSec, row, market, recipient);
+    return this.rental({ ...asked, energy: energyFor(recipient.state, market.sizing), recipient });
   }
 
   /**
@@ -87,8 +97,14 @@ export class QuotesService {
    */
   priceMeasured(receiveAddress: string, measured: Energy, durationSec?: number): PricedRental {
     const duration = durationSec ?? DEFAULT_DURATION_SEC;
-    const row = this.rowOf(duration);
-    return this.rental(receiveAddress, measured, duration, row, this.market.current(), NOBODY_LOOKED);
+    return this.rental({
+      receiveAddress,
+      energy: measured,
+      durationSec: duration,
+      row: this.rowOf(duration),
+      market: this.market.current(),
+      recipient: NOBODY_LOOKED,
+    });
   }
 
   /** Holds the price for a project: a ref that one order can be made of, until it expires. */
@@ -116,14 +132,7 @@ export class QuotesService {
     );
   }
 
-  private rental(
-    receiveAddress: string,
-    amount: Energy,
-    durationSec: number,
-    row: PriceRow,
-    market: MarketState,
-    recipient: Recipient,
-  ): PricedRental {
+  private rental({ receiveAddress, energy: amount, durationSec, row, market, recipient }: Asked): PricedRental {
     const floor = priceFloor(market.transactionFeeSunPerByte, this.config.sales.priceFloorBps);
     const priceSun = rentalPrice(amount, row, floor);
     const burnPriceSun = burnPrice(amount, market.energyFeeSun);

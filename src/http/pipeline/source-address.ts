@@ -1,6 +1,7 @@
 /** Where a request comes from: the peer of the connection, or what trusted proxies say stands behind them. */
 import { BlockList, isIP, isIPv6, type Socket } from 'node:net';
 import type { IncomingMessage } from 'node:http';
+import { parseIpRange } from '../../base/ip-range.js';
 
 const MAPPED_IPV4 = /^::ffff:(\d{1,3}(?:\.\d{1,3}){3})$/i;
 
@@ -32,14 +33,9 @@ export class AddressList {
   constructor(entries: readonly string[]) {
     this.isEmpty = entries.length === 0;
     for (const entry of entries) {
-      const [address = '', prefix, ...rest] = entry.trim().split('/');
-      const version = isIP(address);
-      const bits = version === 6 ? 128 : 32;
-      const length = prefix === undefined ? bits : /^\d{1,3}$/.test(prefix) ? Number(prefix) : -1;
-      if (version === 0 || rest.length > 0 || length < 0 || length > bits) {
-        throw new RangeError(`${entry} is neither an IP address nor a CIDR range`);
-      }
-      this.list.addSubnet(address, length, version === 6 ? 'ipv6' : 'ipv4');
+      const range = parseIpRange(entry.trim());
+      if (range === undefined) throw new RangeError(`${entry} is neither an IP address nor a CIDR range`);
+      this.list.addSubnet(range.address, range.length, range.family);
     }
   }
 
