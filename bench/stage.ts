@@ -12,7 +12,7 @@ import { asAdmin, databaseUrl } from '../test/setup/admin.js';
 import { withRedis } from '../test/setup/redis.js';
 import { Database, Ledger, openParts, Projects } from './dist.js';
 
-export const PROJECTS = 200;
+const PROJECTS = 200;
 const CREDITS = 1_000_000_000_000_000n as Credits;
 const CHECKPOINT_LIMIT_MS = 120_000;
 const AUTHOR = { actor: 'bench', reason: 'bench' };

@@ -30,7 +30,7 @@ export function canonical(value: unknown): string {
 }
 
 /** hex(md5(base64(text) + apiKey)) */
-export function sign(text: string, apiKey: string): string {
+function sign(text: string, apiKey: string): string {
   const signature = createHash('md5')
     .update(Buffer.from(text).toString('base64') + apiKey)
     .digest('hex');

@@ -46,7 +46,7 @@ export function codeIn(text: string): string[] {
 }
 
 /** The comments of a source; its other lines are code. */
-export function commentsIn({ path, text }: Text): string[] {
+function commentsIn({ path, text }: Text): string[] {
   const mark = /\.(?:[cm]?[jt]s|php|go)$/.test(path) ? /(?:^|\s)(?:\/\/|\/?\*+)(?=\s|$)(.*)/ : /(?:^|\s)#(?=\s)(.*)/;
   return text.split('\n').flatMap((line) => mark.exec(line)?.[1] ?? []);
 }

@@ -23,7 +23,7 @@ import { envAs } from './setup/roles.js';
 import { ledgerOn, projectsOn, walletsOn } from './services.js';
 
 export const AUTHOR = { actor: 'test', reason: 'a test wants it' };
-export const PREPAID: BillingTerms = { kind: 'prepaid' };
+const PREPAID: BillingTerms = { kind: 'prepaid' };
 
 /** An API of this test's own, in this process, with the real rooms behind the real door. */
 export interface TestApi {

@@ -28,7 +28,7 @@ export interface Real {
 
 type Command = fc.AsyncCommand<Model, Real>;
 
-export const ENERGIES = [65_000n, 131_000n, 1_000_000n];
+const ENERGIES = [65_000n, 131_000n, 1_000_000n];
 /** A third of the pool, so that it can be sold out. */
 const GIANT_ENERGY = 55_000_000_000n;
 const SUN_PER_ENERGY = 45n;

@@ -1,7 +1,7 @@
 // docs/operating.md as its reader takes it: sections, numbered steps, and the commands to type.
 import { readFileSync } from 'node:fs';
 
-export const page = readFileSync(new URL('../docs/operating.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../docs/operating.md', import.meta.url), 'utf8');
 
 /** The text under a heading, up to the next of its level or above. */
 export function section(title: string): string {

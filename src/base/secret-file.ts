@@ -3,7 +3,7 @@ import { closeSync, constants, fstatSync, openSync, readFileSync, realpathSync }
 import { messageOf } from '../domain/errors.js';
 
 /** The message names the file and the cure, never what the file holds. */
-export class SecretFileError extends Error {
+class SecretFileError extends Error {
   override readonly name = 'SecretFileError';
 }
 

@@ -1,5 +1,4 @@
-/** The statements of the ledger and the shapes of their rows. */
-export type EntryKind = 'charge' | 'refund' | 'topup' | 'adjustment' | 'compensation';
+// The statements of the ledger and the shapes of their rows.
 
 export interface AccountRow {
   readonly balance_credits: bigint;

@@ -36,7 +36,7 @@ function notes(order: Order): string {
 }
 
 /** Where the order stands and what happens next. */
-export function standing(story: OrderDetails): string {
+function standing(story: OrderDetails): string {
   const { order, transactions } = story;
   const newest = transactions.at(-1);
   const expiry =

@@ -174,7 +174,7 @@ function checkText(check: CheckResult): string {
   return [head + known, ...rows, ...(more > 0 ? [`        … and ${grouped(BigInt(more))} more`] : [])].join('\n');
 }
 
-export function findingText(finding: Finding): string {
+function findingText(finding: Finding): string {
   const facts = Object.entries(finding.facts)
     .filter(([, value]) => value !== null)
     .map(([name, value]) => `${name} ${String(value)}`);

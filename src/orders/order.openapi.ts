@@ -39,7 +39,7 @@ const COMPENSATION = answerSchema<Compensation>({
   reason: always(textSchema('Why.', 'The energy was taken back ten minutes early.')),
 });
 
-export const ORDER_ANSWER = answerSchema<OrderBody>({
+const ORDER_ANSWER = answerSchema<OrderBody>({
   id: always(integerSchema('The number of the order.', 4711)),
   key: always(
     textSchema('What the order is read by: your Idempotency-Key, or one made for you.', 'payout-2026-11-20-17'),

@@ -37,7 +37,7 @@ export interface PlannedUpdate {
 }
 
 /** What our permission is called on chain; one of the same name is taken for an earlier one of ours. */
-export function permissionName(role: WalletRole): string {
+function permissionName(role: WalletRole): string {
   return role === 'pool' ? 'energy-delegate' : 'energy-activate';
 }
 

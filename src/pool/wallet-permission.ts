@@ -66,11 +66,6 @@ function typesOf(operations: string): number[] {
   );
 }
 
-/** The contract types of a mask by name. */
-export function operationNames(operations: string): string[] {
-  return typesOf(operations).map((type) => TYPE_NAMES[type] ?? `type ${type.toString()}`);
-}
-
 /** What a permission is worth for a role; `says` is a clause for a sentence about it. */
 export type PermissionVerdict =
   { readonly kind: 'exact' } | { readonly kind: 'wide' | 'missing' | 'narrow' | 'key'; readonly says: string };

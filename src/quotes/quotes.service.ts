@@ -7,7 +7,7 @@ import { Rates } from '../billing/rates.js';
 import { Config } from '../config/config.js';
 import { ApiError, invalidField } from '../domain/errors.js';
 import { burnPrice, creditsOf } from '../domain/conversion.js';
-import type { Credits, Energy, RateE8, Sun } from '../domain/units.js';
+import type { Credits, Energy, Sun } from '../domain/units.js';
 import { Sealers } from '../base/sealers.js';
 import { priceFloor } from '../pool/bandwidth.js';
 import { marginFor, sunForEnergy } from '../pool/energy-ratio.js';
@@ -181,4 +181,4 @@ function notWorthRenting(least: Energy | undefined, { energyMin, energyMax }: Co
   );
 }
 
-export type { OpenQuote, RateE8 };
+export type { OpenQuote };

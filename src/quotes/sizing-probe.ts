@@ -30,7 +30,7 @@ const CANDIDATES_MAX = 12;
 const LEARNED_MAX = 8;
 
 /** A node gave up on a call, which says nothing of the token or its holders. */
-export class NotMeasuredError extends Error {
+class NotMeasuredError extends Error {
   override readonly name = 'NotMeasuredError';
 }
 

@@ -12,7 +12,7 @@ const REWRITE_BYTES = 1024 * 1024;
 /** A file that no rewriting of ours leaves behind. */
 const FILE_BYTES_MAX = 256 * 1024 * 1024;
 
-export class StateFileError extends StartError {
+class StateFileError extends StartError {
   override readonly name = 'StateFileError';
   constructor(message: string) {
     super('CONFIGURATION', message);

@@ -18,7 +18,7 @@ export async function checkUsable(database: Database, held: HeldSealers): Promis
 }
 
 /** The names of this version's migrations that the database has not run; empty = current. Reads only. */
-export async function pendingIn(database: Queryable): Promise<string[]> {
+async function pendingIn(database: Queryable): Promise<string[]> {
   const names = await migratedIn(database);
   return MIGRATION_NAMES.filter((name) => !names.has(name));
 }

@@ -48,7 +48,7 @@ export function sealCanary(purpose: SealPurpose, sealer: Sealer): Buffer {
 }
 
 /** Whether this is the canary of the purpose, sealed under a key that `sealer` holds. */
-export function opensCanary(purpose: SealPurpose, sealer: Sealer, sealed: Buffer): boolean {
+function opensCanary(purpose: SealPurpose, sealer: Sealer, sealed: Buffer): boolean {
   return sealer.open(sealed, CONTEXT)?.toString() === purpose;
 }
 

@@ -61,7 +61,7 @@ export interface Delegation {
 }
 
 /** Operations of the active permission every new account gets. TRON: recorded from the real node. */
-export const DEFAULT_OPERATIONS = '7fff1fc0033ec10f' + '00'.repeat(24);
+const DEFAULT_OPERATIONS = '7fff1fc0033ec10f' + '00'.repeat(24);
 /** Operations a permission may hold: the default ones and AccountPermissionUpdate. */
 export const AVAILABLE_OPERATIONS = '7fff1fc0037ec10f' + '00'.repeat(24);
 
@@ -139,8 +139,4 @@ export function emptyDelegation(from: string, to: string): Delegation {
 /** Who delegates to whom, findable from both ends; the value is the time of the newest delegation, ms. */
 export function indexKey(account: string, direction: 'to' | 'from', other: string): string {
   return `i:${account}:${direction}:${other}`;
-}
-
-export function balanceOf(state: Reader, address: string): bigint {
-  return accountAt(state, address)?.balance ?? 0n;
 }

@@ -17,7 +17,7 @@ export function sha256Hex(bytes: Uint8Array): string {
 export class Base58Error extends Error {}
 
 /** Decodes base58. Throws Base58Error naming the first bad character. */
-export function base58Decode(text: string): Buffer {
+function base58Decode(text: string): Buffer {
   let value = 0n;
   let zeros = 0;
   for (let i = 0; i < text.length; i++) {
@@ -30,7 +30,7 @@ export function base58Decode(text: string): Buffer {
   return Buffer.concat([Buffer.alloc(zeros), Buffer.from(hex.length % 2 === 0 ? hex : `0${hex}`, 'hex')]);
 }
 
-export function base58Encode(bytes: Uint8Array): string {
+function base58Encode(bytes: Uint8Array): string {
   const hex = Buffer.from(bytes).toString('hex');
   let value = hex === '' ? 0n : BigInt(`0x${hex}`);
   let out = '';

@@ -37,7 +37,7 @@ function printIncluded(view: NodeView, id: string, visible: boolean): Json[] {
 }
 
 /** A transaction in a block this port can see. */
-export function includedAt(view: NodeView, isSolid: boolean, id: string): Included | undefined {
+function includedAt(view: NodeView, isSolid: boolean, id: string): Included | undefined {
   const known = view.chain.included.get(id);
   return known !== undefined && known.block <= view.top(isSolid).number ? known : undefined;
 }

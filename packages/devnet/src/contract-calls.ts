@@ -129,7 +129,7 @@ export async function estimateEnergy(view: NodeView, isSolid: boolean, request: 
  * java-tron's search over fee limits, 1 TRX apart at best, beginning at no more than three times what was used.
  * TRON, measured: 27 841 used gives 34 802.
  */
-export function requiredEnergy(context: Context, used: bigint): bigint {
+function requiredEnergy(context: Context, used: bigint): bigint {
   const price = parameter(context.state, 'getEnergyFee') || 100n;
   const low = used * price;
   let high = parameter(context.state, 'getMaxFeeLimit');

@@ -58,7 +58,7 @@ async function setEnergyWeight(chain: Chain, body: Parameters<Handler>[0]['body'
 }
 
 /** The handlers of the control port, by path. Errors are `{"Error": …}` like a node's. */
-export function controlHandlers({ chain, nodes, faults, dump }: Control): Map<string, Handler> {
+function controlHandlers({ chain, nodes, faults, dump }: Control): Map<string, Handler> {
   const table: Record<string, Handler> = {
     status: () => ({
       ...(headOf(chain) as Record<string, Json>),

@@ -19,7 +19,7 @@ interface Image {
 }
 
 /** A dump that cannot be loaded; the message says why. */
-export class DumpError extends Error {}
+class DumpError extends Error {}
 
 // JSON has no bigint, no bytes, no undefined: each becomes a one-member object nothing else uses.
 function pack(this: Record<string, unknown>, key: string, value: unknown): unknown {

@@ -37,7 +37,7 @@ export function garbageOf(real: Response, pick: number): Response {
 }
 
 /** The answer as fields; undefined when it is no object, or an empty one, or a refusal. */
-export function fieldsOf(response: Response): Fields | undefined {
+function fieldsOf(response: Response): Fields | undefined {
   if (response.status !== 200) return undefined;
   const plain = plainOf(readJson(response.body));
   if (plain === null || typeof plain !== 'object' || Array.isArray(plain)) return undefined;
@@ -45,7 +45,7 @@ export function fieldsOf(response: Response): Fields | undefined {
   return 'Error' in fields || Object.keys(fields).length === 0 ? undefined : fields;
 }
 
-export function answerOf(fields: Fields): Response {
+function answerOf(fields: Fields): Response {
   return { status: 200, body: printJson(fields) };
 }
 
@@ -76,7 +76,7 @@ const objects = (value: Json | undefined): Fields[] | undefined =>
 const integer = (value: Json | undefined): bigint | undefined => (typeof value === 'bigint' ? value : undefined);
 
 /** Another id, told from the first one alone; the id of a block goes on beginning with its number. */
-export function otherId(id: string, isBlock: boolean): string {
+function otherId(id: string, isBlock: boolean): string {
   const other = createHash('sha256').update(`other ${id}`).digest('hex');
   return isBlock ? id.slice(0, 16) + other.slice(16) : other;
 }

@@ -35,7 +35,7 @@ export interface Genesis {
 }
 
 /** A genesis file that cannot be used; the message says where and why. */
-export class GenesisError extends Error {}
+class GenesisError extends Error {}
 
 function bad(where: string, why: string): never {
   throw new GenesisError(`genesis ${where}: ${why}`);

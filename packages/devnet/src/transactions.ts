@@ -97,12 +97,6 @@ export function buildTx(
   return assemble(encode('raw', data), data, [], body);
 }
 
-/** The same transaction with other fields of raw_data, hence another id. */
-export function withFields(tx: Tx, fields: Readonly<Record<string, Value>>): Tx {
-  const data: Message = { ...tx.data, ...fields };
-  return assemble(encode('raw', data), data, tx.signatures, tx.body);
-}
-
 /** Reads the body of broadcasttransaction: raw_data and signature; raw_data_hex and txID are ignored. */
 export function txOfJson(node: JsonNode, source: string, visible: boolean): Tx {
   const rawNode = member(node, 'raw_data');
@@ -228,7 +222,7 @@ const FIELD_ORDER = BigInt('0xffffffffffffffffffffffffffffffffffffffffffffffffff
 const GROUP_ORDER = BigInt('0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141');
 
 /** The address that made a signature. Throws with the text java-tron gives for one that cannot be recovered. */
-export function signerOf(id: string, signature: string): string {
+function signerOf(id: string, signature: string): string {
   const bytes = Buffer.from(signature, 'hex');
   if (bytes.length < 65) throw signatureError(`Signature size is ${String(bytes.length)}`);
   let header = bytes[64] ?? 0;

@@ -199,7 +199,7 @@ function payEnergy(
 }
 
 /** The checks of a deployment that need no run. */
-export function checkDeployment(context: Context, tx: Tx): void {
+function checkDeployment(context: Context, tx: Tx): void {
   const contract = sub(tx.body, 'new_contract');
   if (contract === undefined) throw validateError('Cannot get CreateSmartContract from transaction');
   if (text(contract, 'origin_address') !== tx.owner) throw validateError('OwnerAddress is not equals OriginAddress');

@@ -16,7 +16,7 @@ type Body = MerchantAnswer['body'];
 /** A step of the story did not come out as it must. */
 const ENTRY_KEY_MAX = 30;
 
-export class StoryError extends Error {}
+class StoryError extends Error {}
 
 function check(condition: boolean, what: string, body?: unknown): asserts condition {
   if (!condition) throw new StoryError(`${what}${body === undefined ? '' : `: ${JSON.stringify(body)}`}`);

@@ -10,12 +10,12 @@ export interface MerchantAnswer {
 }
 
 /** Keys sorted, no whitespace: what is signed is what is sent. Bodies of this interface are flat. */
-export function canonicalBody(body: Readonly<Record<string, unknown>>): string {
+function canonicalBody(body: Readonly<Record<string, unknown>>): string {
   return JSON.stringify(Object.fromEntries(Object.entries(body).sort(([a], [b]) => (a < b ? -1 : 1))));
 }
 
 /** hex(md5(base64(canonical) + api_key)); a request without a body signs the empty string. */
-export function signatureOf(canonical: string, apiKey: string): string {
+function signatureOf(canonical: string, apiKey: string): string {
   return createHash('md5')
     .update(Buffer.from(canonical).toString('base64') + apiKey)
     .digest('hex');

@@ -61,7 +61,7 @@ const SPENDING_TRX = 20_000;
 const TOKEN_ADDRESS_NAME = 'local-token';
 /** Operations an active permission allows: delegate and undelegate; or create accounts. */
 export const POOL_OPERATIONS = '0000000000000006'.padEnd(64, '0');
-export const ACTIVATION_OPERATIONS = '01'.padEnd(64, '0');
+const ACTIVATION_OPERATIONS = '01'.padEnd(64, '0');
 const PERMISSION_ID = 2;
 const LISTENING = /"msg":"listening"/;
 const WORKING = /"msg":"working"/;

@@ -50,7 +50,7 @@ export interface Plan {
 /** Attempts of a delivery that may die before the order is given back. Each takes the chain about two minutes. */
 export const DELIVERY_DEATHS_MAX = 2;
 /** The same over all legs that an order was moved to: wallets that die one after another must not keep it for hours. */
-export const MOVED_DEATHS_MAX = 4;
+const MOVED_DEATHS_MAX = 4;
 
 const REFUNDABLE: ReadonlySet<OrderStatus> = new Set(['reserved', 'placed', 'delivered', 'unresolved']);
 

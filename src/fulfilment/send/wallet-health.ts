@@ -14,7 +14,7 @@ import { ChainView, type View } from '../follow/chain-view.js';
 import { forEachConcurrently } from '../../base/concurrency.js';
 
 /** Failures in a row that pause a wallet. */
-export const FAILURES_MAX = 3;
+const FAILURES_MAX = 3;
 /** The first hold after a refusal or deaths, longer than a proof of death takes; doubled each time until something lands. */
 const HOLD_SEC = 300;
 const HOLD_MAX_SEC = 3600;

@@ -15,7 +15,7 @@ import type { Log } from '../../observability/logger.js';
 const RETRY_AFTER_SEC = 1;
 
 /** The refusal that stands for whatever was thrown. */
-export function toApiError(thrown: unknown): ApiError {
+function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
   if (isDatabaseAway(thrown) || isTooSlow(thrown)) {
     return new ApiError('SERVICE_UNAVAILABLE', 'The service cannot complete this just now; repeat the request.', {
