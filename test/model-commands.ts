@@ -60,6 +60,7 @@ async function place(real: Real, request: OrderRequest, key: string | undefined)
   return outcomeOf(() =>
     real.orders.create(request, {
       project,
+      apiKeyId: real.projectId,
       key: { value: key ?? randomUUID(), isGiven: key !== undefined },
       requestId: randomUUID(),
       waitSec: 0,

@@ -1,6 +1,6 @@
 // The door with small rooms behind it: the real server, guard, filter, Postgres and Redis, and handlers that only say
 // what reached them.
-import { Body, Controller, Get, HttpCode, Module, Param, Post } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Module, Param, Post, type INestApplication } from '@nestjs/common';
 import { AuthModule } from '../src/auth/auth.module.js';
 import { Ledger } from '../src/billing/ledger.js';
 import { sleep } from '../src/base/clock.js';
@@ -126,6 +126,7 @@ class ProbeModule {}
 
 export interface PipelineApp {
   readonly baseUrl: string;
+  readonly app: INestApplication;
   readonly config: Config;
   /** Everything logged so far. */
   readonly logged: () => string;
@@ -162,6 +163,7 @@ export async function openPipeline(databaseUrl: string, env: Record<string, stri
   const projects = projectsOn(database, app);
   return {
     baseUrl,
+    app,
     config,
     logged: () => lines.join(''),
     metrics: () => app.get(Metrics).registry.metrics(),

@@ -5,8 +5,10 @@ import { Ledger } from '../src/billing/ledger.js';
 import { TronClient } from '../src/chain/tron.client.js';
 import { Config } from '../src/config/config.js';
 import { PoolWallets } from '../src/pool/pool-wallets.js';
+import { ApiKeys } from '../src/projects/api-keys.js';
 import { Projects } from '../src/projects/projects.js';
 import type { Database } from '../src/store/database.js';
+import { ApiKey } from '../src/store/entities/api-key.entity.js';
 import { CreditEntry } from '../src/store/entities/credit-entry.entity.js';
 import { PoolWallet } from '../src/store/entities/pool-wallet.entity.js';
 import { Project } from '../src/store/entities/project.entity.js';
@@ -16,6 +18,9 @@ export const ledgerOn = (database: Database): Ledger =>
 
 export const projectsOn = (database: Database, app: INestApplicationContext): Projects =>
   new Projects(database, app.get(Sealers), ledgerOn(database), database.source.getRepository(Project));
+
+export const apiKeysOn = (database: Database, app: INestApplicationContext): ApiKeys =>
+  new ApiKeys(database, app.get(Sealers), database.source.getRepository(ApiKey));
 
 export const walletsOn = (database: Database, app: INestApplicationContext): PoolWallets => {
   const wallets = database.source.getRepository(PoolWallet);

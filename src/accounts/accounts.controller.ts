@@ -31,7 +31,13 @@ export class AccountsController {
     @Res({ passthrough: true }) response: Response,
   ): Promise<OrderBody> {
     const key = takePurchaseKey(caller, response);
-    const context = { project: caller.project, key, requestId: caller.requestId, waitSec: readWait(caller) };
+    const context = {
+      project: caller.project,
+      apiKeyId: caller.keyId,
+      key,
+      requestId: caller.requestId,
+      waitSec: readWait(caller),
+    };
     return answerOrder(response, await this.activation.create(address, context));
   }
 

@@ -31,6 +31,7 @@ export class ActivationService {
   async create(address: string, context: PurchaseContext): Promise<OrderAnswer> {
     const accepted = await this.acceptance.take({
       projectId: context.project.id,
+      apiKeyId: context.apiKeyId,
       kind: 'activation',
       key: context.key,
       hash: requestHash({ kind: 'activation', receiveAddress: address }),

@@ -4,7 +4,8 @@ import { ApiError } from '../domain/errors.js';
 import { hasBody, readBody, receiveBody, receiveBytes, type BodyLimits } from '../http/body/read-body.js';
 import type { StrictBody } from '../http/body/strict-json.js';
 import { headerValues } from '../http/pipeline/headers.js';
-import type { KnownKey } from '../projects/project-directory.js';
+import { monotonicMs } from '../base/clock.js';
+import type { Entry, KnownKey, Secret } from '../projects/project-directory.js';
 import { claimsHmac, isHmac, readHmacHeaders, requireJsonType, stringToSign, WINDOW_SEC } from './hmac-signature.js';
 import { outOfRange, secondNow } from './nonces.js';
 import { verifySignature } from './signature.js';
@@ -14,8 +15,8 @@ export interface Claim {
   readonly merchant: string;
   /** Of a request signed by HMAC. */
   readonly nonce: { readonly value: string; readonly timestampSec: number } | undefined;
-  /** Whether `key` made the signature; the work depends on the request alone. */
-  readonly isSignedWith: (key: KnownKey) => boolean;
+  /** The key of the project that made the signature; when none did, the work depends on the request alone. */
+  readonly keyIn: (entry: Entry) => KnownKey | undefined;
   /** The strictly read body; undefined for a GET. Throws 400 and 415. */
   readonly readBody: () => StrictBody | undefined;
 }
@@ -41,7 +42,7 @@ async function readHmacClaim(request: Request, limits: BodyLimits): Promise<Clai
   return {
     merchant: headers.merchant.toLowerCase(),
     nonce: { value: headers.nonce, timestampSec },
-    isSignedWith: (key) => isHmac(message, key.hmac, headers.signature),
+    keyIn: ({ secrets }) => firstMatch(secrets, ({ hmac }) => isHmac(message, hmac, headers.signature)),
     readBody: () => readBody(request, bytes),
   };
 }
@@ -53,9 +54,21 @@ async function readMd5Claim(request: Request, limits: BodyLimits): Promise<Claim
   return {
     merchant,
     nonce: undefined,
-    isSignedWith: (key) => verifySignature(body, signature, key.text),
+    keyIn: ({ primary }) => firstMatch([...primary], ({ text }) => verifySignature(body, signature, text)),
     readBody: () => body,
   };
+}
+
+/**
+ * The key of the first secret that matches, which comes first from now on: a caller's next request is mostly by the same
+ * key, and costs one check. What matches none costs all of them, and there are as many for every project.
+ */
+function firstMatch(secrets: Secret[], matches: (secret: Secret) => boolean): KnownKey | undefined {
+  const index = secrets.findIndex(matches);
+  const [found] = index < 0 ? [] : secrets.splice(index, 1);
+  if (found === undefined) return undefined;
+  secrets.unshift(found);
+  return found.expiresMs > monotonicMs() ? found.key : undefined;
 }
 
 function singleHeader(request: Request, name: string): string {

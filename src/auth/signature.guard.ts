@@ -1,6 +1,6 @@
 /**
  * The guard before every handler. After routing it checks, in this order (docs/interface.md §1): the claim, its signature,
- * its nonce, frozen project, source address, rate limit. The members of the body are checked after it.
+ * its nonce, frozen project, scope, source address, rate limit. The members of the body are checked after it.
  */
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import type { Request, Response } from 'express';
@@ -12,12 +12,19 @@ import { requestContextOf } from '../http/pipeline/request-context.js';
 import { RateLimit } from '../http/pipeline/rate-limit.js';
 import { AddressList, sourceAddressOf } from '../http/pipeline/source-address.js';
 import { BadSignatures } from './bad-signatures.js';
-import { DUMMY_KEY, ProjectDirectory, type Entry, type KnownProject } from '../projects/project-directory.js';
+import { ProjectDirectory, type Entry, type KnownKey, type KnownProject } from '../projects/project-directory.js';
 import { readClaim, type Claim } from './claim.js';
+import { KeyUse } from './key-use.js';
 import { Nonces } from './nonces.js';
 import { plainOf } from '../http/body/plain-values.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** Who signed a request. */
+interface Identity {
+  readonly project: KnownProject;
+  readonly key: KnownKey;
+}
 
 @Injectable()
 export class SignatureGuard implements CanActivate {
@@ -30,6 +37,7 @@ export class SignatureGuard implements CanActivate {
     private readonly directory: ProjectDirectory,
     private readonly rateLimit: RateLimit,
     private readonly nonces: Nonces,
+    private readonly keyUse: KeyUse,
   ) {
     this.trustedProxies = new AddressList(config.http.trustedProxies);
     this.badSignatures = new BadSignatures(config.http.badSignaturesPerMinute);
@@ -48,12 +56,14 @@ export class SignatureGuard implements CanActivate {
     }
     const claim = await readClaim(request, limits);
     const source = sourceAddressOf(request, this.trustedProxies);
-    const project = await this.identify(claim, source);
+    const { project, key } = await this.identify(claim, source);
     if (claim.nonce === undefined) requireMd5(project, route);
     else await this.nonces.use(project.record.id, claim.nonce.value, claim.nonce.timestampSec);
     const body = claim.readBody();
+    this.keyUse.note(key.id);
     visit.caller = {
       project: project.record,
+      keyId: key.id,
       body,
       requestId: visit.requestId,
       nonce: claim.nonce?.value,
@@ -64,15 +74,21 @@ export class SignatureGuard implements CanActivate {
     if (project.record.isFrozen) {
       throw new ApiError('PROJECT_FROZEN', 'This project is frozen; unfreeze it on the platform.');
     }
-    if (project.sources?.has(source) === false) {
-      throw new ApiError('SOURCE_NOT_ALLOWED', 'This project may not be used from this address.');
+    if (!key.scopes.has(route.scope)) {
+      throw new ApiError('KEY_SCOPE', `This API key may not do this: it lacks the scope ${route.scope}.`);
+    }
+    if (project.sources?.has(source) === false || key.sources?.has(source) === false) {
+      throw new ApiError(
+        'SOURCE_NOT_ALLOWED',
+        'This project, or this API key of it, may not be used from this address.',
+      );
     }
     if (route.isRateLimited) await this.spend(project, context.switchToHttp().getResponse<Response>());
     return true;
   }
 
-  /** The project whose key made the signature. Throws 401, 429 or 503; the same, and as slowly, for unknown ones. */
-  private async identify(claim: Claim, source: string): Promise<KnownProject> {
+  /** The project and the key of it that made the signature. Throws 401, 429 or 503; the same, and as slowly, for unknown ones. */
+  private async identify(claim: Claim, source: string): Promise<Identity> {
     const blockedSec = this.badSignatures.blockedSec(source);
     if (!UUID.test(claim.merchant)) throw this.refuse(source);
     let entry = this.directory.cached(claim.merchant);
@@ -81,11 +97,13 @@ export class SignatureGuard implements CanActivate {
       if (blockedSec > 0 && !this.directory.mayLoad(claim.merchant)) throw tooManyFailures(blockedSec);
       entry = await this.directory.load(claim.merchant);
     }
-    if (isSignedBy(entry, claim)) return entry.project;
+    const identity = identityIn(entry, claim);
+    if (identity !== undefined) return identity;
     // The cache may be behind: a new project or a new key works at once, even when its announcement was lost.
     if (!isFresh && blockedSec === 0) {
       const again = await this.directory.reread(entry);
-      if (again !== undefined && isSignedBy(again, claim)) return again.project;
+      const found = again === undefined ? undefined : identityIn(again, claim);
+      if (found !== undefined) return found;
     }
     throw this.refuse(source);
   }
@@ -117,12 +135,14 @@ export class SignatureGuard implements CanActivate {
   }
 }
 
-/** The check runs in full for an unknown project too, against a key that nobody has. */
-function isSignedBy(entry: Entry, claim: Claim): entry is Entry & { readonly project: KnownProject } {
-  const matches = claim.isSignedWith(entry.project?.apiKey ?? DUMMY_KEY);
-  // A project that takes MD5 alone has no HMAC that matches.
-  const isTaken = claim.nonce === undefined || entry.project?.record.signatureSchemes !== 'md5';
-  return matches && isTaken && entry.project !== undefined;
+/** Who signed; undefined after the same work when nobody did, or the project does not exist. */
+function identityIn(entry: Entry, claim: Claim): Identity | undefined {
+  const { project } = entry;
+  const key = claim.keyIn(entry);
+  if (project === undefined || key === undefined) return undefined;
+  // To a project that takes MD5 alone an HMAC says nothing.
+  if (claim.nonce !== undefined && project.record.signatureSchemes === 'md5') return undefined;
+  return { project, key };
 }
 
 /** MD5 covers neither path nor method: it is taken where it always was, and for projects that allow it. */

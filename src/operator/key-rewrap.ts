@@ -2,11 +2,12 @@
 import { Injectable } from '@nestjs/common';
 import { Sealers } from '../base/sealers.js';
 import { PoolWallets } from '../pool/pool-wallets.js';
+import { ApiKeys } from '../projects/api-keys.js';
 import { Projects } from '../projects/projects.js';
 import { recordAct, type Author } from '../store/audit-log.js';
 import { Database } from '../store/database.js';
 import { resealCanaries } from '../store/key-canaries.js';
-import type { KindCount } from '../store/resealing.js';
+import { addCounts, type KindCount } from '../store/resealing.js';
 
 @Injectable()
 export class KeyRewrap {
@@ -14,6 +15,7 @@ export class KeyRewrap {
     private readonly database: Database,
     private readonly sealers: Sealers,
     private readonly projects: Projects,
+    private readonly keys: ApiKeys,
     private readonly wallets: PoolWallets,
   ) {}
 
@@ -31,8 +33,10 @@ export class KeyRewrap {
 
   /** The canaries last: a process that holds the older key alone refuses to start from then on. */
   private async reseal(isReplacing: boolean): Promise<KindCount[]> {
+    const primary = await this.projects.resealKeys(isReplacing);
+    const further = await this.keys.resealKeys(isReplacing);
     return [
-      { what: 'api keys', ...(await this.projects.resealKeys(isReplacing)) },
+      { what: 'api keys', ...addCounts([primary, further]) },
       { what: 'pool keys', ...(await this.wallets.resealKeys(isReplacing)) },
       { what: 'canaries', ...(await resealCanaries(this.database, this.sealers.held, isReplacing)) },
     ];

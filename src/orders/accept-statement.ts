@@ -1,4 +1,4 @@
-/** The statement that takes an order: charges, reserves and records it, or leaves nothing (refuse_or_accept_order). */
+/** The statement that takes an order: charges, reserves and records it, or leaves nothing (take_order). */
 import { withDeadline } from '../base/clock.js';
 import { invariant } from '../domain/errors.js';
 import { credits, energy, rateE8, sun } from '../domain/units.js';
@@ -41,6 +41,7 @@ type Value = (request: AcceptRequest & { readonly terms: OrderTerms }) => unknow
 /** The function's arguments by name. */
 const ARGUMENTS: Readonly<Record<string, Value>> = {
   p_project: ({ purchase }) => purchase.projectId,
+  p_api_key: ({ purchase }) => purchase.apiKeyId,
   p_key: ({ key }) => key,
   p_hash: ({ purchase }) => purchase.hash,
   p_kind: ({ purchase }) => purchase.kind,
@@ -66,7 +67,7 @@ const VALUES = Object.values(ARGUMENTS);
 
 const ACCEPT = {
   name: 'accept-order',
-  text: `SELECT refusal, created, order_id, order_created_at, same_request FROM refuse_or_accept_order(${NAMED.join(', ')})`,
+  text: `SELECT refusal, created, order_id, order_created_at, same_request FROM take_order(${NAMED.join(', ')})`,
 };
 
 /** The longest one statement may hold a request: longer than its own limits, for a connection that went silent. */
@@ -82,6 +83,6 @@ export async function acceptOrder(database: Database, request: AcceptRequest): P
     VALUES.map((valueOf) => valueOf(named)),
   );
   const [row] = await withDeadline(statement, STATEMENT_LIMIT_MS, 'taking an order');
-  invariant(row !== undefined, 'refuse_or_accept_order answers one row');
+  invariant(row !== undefined, 'take_order answers one row');
   return row;
 }

@@ -25,6 +25,7 @@ import { OrderWaits } from './waits.js';
 /** A purchase as a controller hands it over. */
 export interface PurchaseContext {
   readonly project: ProjectRecord;
+  readonly apiKeyId: string;
   readonly key: PurchaseKey;
   readonly requestId: string;
   /** Seconds the caller wants the answer held (`Prefer: wait`); 0 = none. */
@@ -73,6 +74,7 @@ export class OrdersService {
     const terms = this.termsOf(request);
     const accepted = await this.acceptance.take({
       projectId: context.project.id,
+      apiKeyId: context.apiKeyId,
       kind: 'rental',
       key: context.key,
       hash: requestHash(terms),

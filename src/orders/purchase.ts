@@ -31,6 +31,8 @@ export interface Prepared {
 
 export interface Purchase {
   readonly projectId: string;
+  /** The API key that signed for it, whose cap it counts against. */
+  readonly apiKeyId: string;
   readonly kind: OrderKind;
   readonly key: PurchaseKey;
   readonly hash: Buffer;

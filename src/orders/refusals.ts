@@ -5,8 +5,9 @@ const WORDS: Readonly<Partial<Record<ErrorCode, string>>> = {
   QUOTE_ALREADY_USED: 'This quote has become an order already; get a new one.',
   QUOTE_EXPIRED: 'This quote has expired; get a new one.',
   INSUFFICIENT_CREDITS: 'The charge would pass what the project may spend; top up, or raise the debt limit.',
+  INVALID_SIGNATURE: 'The API key of this request is revoked.',
   PROJECT_FROZEN: 'This project is frozen; unfreeze it on the platform.',
-  SPEND_CAP_REACHED: 'The charge would pass the daily spend cap of this project.',
+  SPEND_CAP_REACHED: 'The charge would pass the daily spend cap of this project or of its API key.',
   CAPACITY_UNAVAILABLE: 'The pool cannot deliver this amount just now; try again shortly or order less.',
 };
 

@@ -10,9 +10,10 @@ import { ApiError } from '../domain/errors.js';
 import type { ProjectRecord } from '../http/pipeline/request-context.js';
 import { Log } from '../observability/logger.js';
 import { AddressList } from '../http/pipeline/source-address.js';
+import { KEYS_MAX, type Scope } from '../domain/scopes.js';
 import { credits } from '../domain/units.js';
 import { Sealers } from '../base/sealers.js';
-import { ProjectFeed, type ProjectRow } from './project-feed.js';
+import { ProjectFeed, type KeyRow, type ProjectRow } from './project-feed.js';
 
 /** Per process and kind (known, unknown); the oldest entry makes room, so a flood of unknown ids evicts no project. */
 const ENTRIES_MAX = 10_000;
@@ -22,15 +23,26 @@ const KNOWN_IDS_MAX = 100_000;
 const REREAD_INTERVAL_MS = 1000;
 const READS_PER_SEC = 100;
 
-/** An API key, opened, in the forms that the two signatures take. */
+/** An API key, by what it may do. */
 export interface KnownKey {
+  readonly id: string;
+  readonly scopes: ReadonlySet<Scope>;
+  /** undefined = any source may call with it. */
+  readonly sources: AddressList | undefined;
+}
+
+/** What a signature is checked with, in the forms that the two of them take. */
+export interface Secret {
   readonly text: string;
   readonly hmac: KeyObject;
+  /** Whose secret it is; undefined for one that nobody has. */
+  readonly key: KnownKey | undefined;
+  /** By this process's monotonic clock. */
+  readonly expiresMs: number;
 }
 
 export interface KnownProject {
   readonly record: ProjectRecord;
-  readonly apiKey: KnownKey;
   /** undefined = any source may call. */
   readonly sources: AddressList | undefined;
 }
@@ -39,6 +51,10 @@ export interface KnownProject {
 export interface Entry {
   readonly id: string;
   readonly project: KnownProject | undefined;
+  /** Always as many, whatever the project has: what nobody has stands in for the rest. The last to match comes first. */
+  readonly secrets: Secret[];
+  /** The primary key's secret and the one before it, which alone verify MD5. */
+  readonly primary: readonly Secret[];
   readonly readMs: number;
 }
 
@@ -64,7 +80,7 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
     private readonly log: Log,
   ) {
     this.maxAgeMs = config.http.projectCacheSec * 1000;
-    this.sealedDummy = sealers.apiKey.seal(Buffer.from(DUMMY_KEY.text), DUMMY_ID);
+    this.sealedDummy = sealers.apiKey.seal(Buffer.from(DUMMY_KEY), DUMMY_ID);
     this.feed = new ProjectFeed(
       config.database.url,
       {
@@ -134,28 +150,57 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
     } catch (cause) {
       throw unavailable(cause);
     }
-    const entry = { id, project: this.open(row), readMs };
+    const entry = { id, ...this.open(row, readMs), readMs };
     if (changes === this.changes) this.keep(entry);
     return entry;
   }
 
-  private open(row: ProjectRow | undefined): KnownProject | undefined {
-    const apiKey = this.sealers.apiKey.open(row?.api_key_sealed ?? this.sealedDummy, row?.id ?? DUMMY_ID);
-    if (row === undefined) return undefined;
-    if (apiKey === undefined) {
-      this.log.error({ projectId: row.id }, 'The API key of a project does not open under the master key.');
-      throw unavailable();
-    }
-    return { record: recordOf(row), apiKey: knownKey(apiKey.toString('utf8')), sources: this.sourcesOf(row) };
+  private open(row: ProjectRow | undefined, readMs: number): Pick<Entry, 'project' | 'secrets' | 'primary'> {
+    const keys = row?.keys ?? [];
+    // Two places for each key that a project could have: as many secrets are opened for each project, known or not.
+    const secrets = Array.from({ length: KEYS_MAX }, (_, index) => {
+      const found = keys[index];
+      const key = found === undefined ? undefined : this.knownKey(found);
+      const previousMs = found?.previous_ms ?? Number.NEGATIVE_INFINITY;
+      return [
+        this.secretOf(found?.sealed, key, Number.POSITIVE_INFINITY),
+        this.secretOf(found?.previous, key, readMs + previousMs),
+      ];
+    }).flat();
+    if (row === undefined) return { project: undefined, secrets, primary: secrets.slice(0, 2) };
+    return {
+      project: { record: recordOf(row), sources: this.sourcesOf(row.id, row.allowed_sources) },
+      secrets,
+      primary: keys[0]?.id === row.id ? secrets.slice(0, 2) : [UNKNOWN_SECRET, UNKNOWN_SECRET],
+    };
   }
 
-  private sourcesOf(row: ProjectRow): AddressList | undefined {
-    if (row.allowed_sources.length === 0) return undefined;
+  private knownKey({ id, scopes, sources }: KeyRow): KnownKey {
+    return { id, scopes: new Set(scopes), sources: this.sourcesOf(id, sources) };
+  }
+
+  /** Opens a secret, or in its absence one that nobody has; the same work. */
+  private secretOf(sealed: string | null | undefined, key: KnownKey | undefined, expiresMs: number): Secret {
+    if (typeof sealed !== 'string' || key === undefined) {
+      this.sealers.apiKey.open(this.sealedDummy, DUMMY_ID);
+      return UNKNOWN_SECRET;
+    }
+    const opened = this.sealers.apiKey.open(Buffer.from(sealed, 'hex'), key.id);
+    if (opened === undefined) {
+      this.log.error({ keyId: key.id }, 'The API key of a project does not open under the master key.');
+      throw unavailable();
+    }
+    return secretFor(opened.toString('utf8'), key, expiresMs);
+  }
+
+  /** `id` is whose list it is: the project's or the key's. */
+  private sourcesOf(id: string, sources: readonly string[]): AddressList | undefined {
+    if (sources.length === 0) return undefined;
     try {
-      return new AddressList(row.allowed_sources);
+      return new AddressList(sources);
     } catch (error) {
       // Closed rather than open: a list with a typing error lets nobody in.
-      this.log.error({ projectId: row.id, err: error }, 'The allowed sources of a project cannot be read.');
+      this.log.error({ id, err: error }, 'The allowed sources of a project cannot be read.');
       return new AddressList([]);
     }
   }
@@ -211,10 +256,11 @@ class ReadBudget {
 
 const DUMMY_ID = '00000000-0000-0000-0000-000000000000';
 /** Signatures of unknown projects are checked against this; the answer is no, whatever comes of it. As long as ours. */
-export const DUMMY_KEY = knownKey(randomBytes(24).toString('hex'));
+export const DUMMY_KEY = randomBytes(24).toString('hex');
+const UNKNOWN_SECRET = secretFor(DUMMY_KEY, undefined, Number.POSITIVE_INFINITY);
 
-function knownKey(text: string): KnownKey {
-  return { text, hmac: createSecretKey(text, 'utf8') };
+function secretFor(text: string, key: KnownKey | undefined, expiresMs: number): Secret {
+  return { text, hmac: createSecretKey(text, 'utf8'), key, expiresMs };
 }
 
 function unavailable(cause?: unknown): ApiError {

@@ -4,7 +4,7 @@
  */
 import pg from 'pg';
 import { sleep } from '../base/clock.js';
-import type { SignatureSchemes } from '../domain/scopes.js';
+import { KEYS_MAX, type Scope, type SignatureSchemes } from '../domain/scopes.js';
 import type { Log } from '../observability/logger.js';
 
 const CHANNEL = 'project_changed';
@@ -20,10 +20,22 @@ const IDS_READ_MAX = 100_000;
 const BACKOFF_MS_MIN = 50;
 const BACKOFF_MS_MAX = 2000;
 
+/** A key that is not revoked. */
+export interface KeyRow {
+  readonly id: string;
+  readonly scopes: readonly Scope[];
+  readonly sources: readonly string[];
+  /** Hex. */
+  readonly sealed: string;
+  /** The secret before, in hex, and for how long it verifies. */
+  readonly previous: string | null;
+  readonly previous_ms: number | null;
+}
+
 export interface ProjectRow {
   readonly id: string;
   readonly name: string;
-  readonly api_key_sealed: Buffer;
+  readonly keys: readonly KeyRow[];
   readonly signature_schemes: SignatureSchemes;
   readonly require_idempotency_key: boolean;
   readonly require_quote: boolean;
@@ -37,8 +49,14 @@ export interface ProjectRow {
 
 const PROJECT_BY_ID = {
   name: 'door_project_by_id',
-  text: `SELECT p.id, p.name, p.api_key_sealed, p.signature_schemes, p.require_idempotency_key, p.require_quote, p.allowed_sources,
-                a.is_postpaid, a.floor_credits, a.daily_cap_credits, a.frozen
+  text: `SELECT p.id, p.name, p.signature_schemes, p.require_idempotency_key, p.require_quote, p.allowed_sources,
+                a.is_postpaid, a.floor_credits, a.daily_cap_credits, a.frozen,
+                ARRAY(SELECT json_build_object(
+                        'id', k.id, 'scopes', k.scopes, 'sources', k.allowed_sources,
+                        'sealed', encode(k.sealed, 'hex'), 'previous', encode(k.previous_sealed, 'hex'),
+                        'previous_ms', extract(epoch FROM k.previous_until - clock_timestamp()) * 1000)
+                        FROM api_key k WHERE k.project_id = p.id AND k.revoked_at IS NULL
+                       ORDER BY k.id <> p.id, k.created_at LIMIT ${KEYS_MAX.toString()}) AS keys
            FROM project p JOIN credit_account a ON a.project_id = p.id
           WHERE p.id = $1`,
 };

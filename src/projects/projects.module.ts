@@ -2,8 +2,14 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { BillingModule } from '../billing/billing.module.js';
+import { ApiKey } from '../store/entities/api-key.entity.js';
+import { ApiKeys } from './api-keys.js';
 import { Project } from '../store/entities/project.entity.js';
 import { Projects } from './projects.js';
 
-@Module({ imports: [BillingModule, TypeOrmModule.forFeature([Project])], providers: [Projects], exports: [Projects] })
+@Module({
+  imports: [BillingModule, TypeOrmModule.forFeature([ApiKey, Project])],
+  providers: [ApiKeys, Projects],
+  exports: [ApiKeys, Projects],
+})
 export class ProjectsModule {}

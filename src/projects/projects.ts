@@ -2,22 +2,20 @@
  * The only writer of the project table: new projects, their keys and the options of their door. Money and terms
  * belong to the ledger. An API key leaves this file once, when it is made; at rest it is sealed.
  */
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Equal, MoreThan, Repository } from 'typeorm';
 import { Ledger, type BillingTerms } from '../billing/ledger.js';
 import type { Credits } from '../domain/units.js';
 import type { SignatureSchemes } from '../domain/scopes.js';
+import { KEEP_PREVIOUS, newApiKey } from './api-keys.js';
 import { Sealers } from '../base/sealers.js';
 import { recordAct, type Author } from '../store/audit-log.js';
 import { Database, type Transaction } from '../store/database.js';
 import { Project } from '../store/entities/project.entity.js';
 import { reseal, RESEAL_BATCH, type ResealCount, type SecretStore } from '../store/resealing.js';
 import { OperatorError } from '../domain/operator-error.js';
-
-/** 192 random bits (docs/interface.md §2): the MD5 of a signature can be searched offline. */
-const API_KEY_BYTES = 24;
 
 /** A project with its terms, as an operator sees it. */
 export interface ProjectView {
@@ -90,12 +88,17 @@ export class Projects {
     return found;
   }
 
-  /** Replaces the API key; the old one stops verifying at once, within 30 s at worst (docs/interface.md §2). */
-  async rotateKey(id: string, act: Author): Promise<string> {
+  /**
+   * Replaces the primary API key; the old one stops verifying at once, within 30 s at worst (docs/interface.md §2), or after
+   * `overlapSec`. A primary that was revoked is one again.
+   */
+  async rotateKey(id: string, act: Author, overlapSec = 0): Promise<string> {
     const apiKey = newApiKey();
     await this.database.transaction(async (tx) => {
+      await tx.query(KEEP_PREVIOUS, [id, overlapSec]);
+      // The row of the primary follows its project's.
       await change(tx, id, { apiKeySealed: this.seal(id, apiKey) });
-      await recordAct(tx, act, 'project.rotate-key', id, {});
+      await recordAct(tx, act, 'project.rotate-key', id, { overlapSec });
     });
     return apiKey;
   }
@@ -131,10 +134,6 @@ export class Projects {
   private seal(id: string, apiKey: string): Buffer {
     return this.sealers.apiKey.seal(Buffer.from(apiKey, 'utf8'), id);
   }
-}
-
-function newApiKey(): string {
-  return randomBytes(API_KEY_BYTES).toString('hex');
 }
 
 function noSuchProject(id: string): OperatorError {

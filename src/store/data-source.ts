@@ -1,5 +1,6 @@
 /** How a process reaches Postgres: one pool, bounded in size and in every wait. */
 import { DataSource, type MigrationInterface } from 'typeorm';
+import { ApiKey } from './entities/api-key.entity.js';
 import { AuditEntry } from './entities/audit-entry.entity.js';
 import { Broadcast } from './entities/broadcast.entity.js';
 import { ChainTx } from './entities/chain-tx.entity.js';
@@ -34,10 +35,13 @@ import { LeastRights1760000000010 } from './migrations/0010-least-rights.js';
 import { Refusals1760000000011 } from './migrations/0011-refusals.js';
 import { AuditRoles1760000000012 } from './migrations/0012-audit-roles.js';
 import { Signatures1760000000013 } from './migrations/0013-signatures.js';
+import { ApiKeys1760000000014 } from './migrations/0014-api-keys.js';
+import { KeyCaps1760000000015 } from './migrations/0015-key-caps.js';
 import { Events1760000000020 } from './migrations/0020-events.js';
 
 /** Every table as an entity without relations, for plain reads and writes; money and state are written by SQL alone. */
 const ENTITIES = [
+  ApiKey,
   AuditEntry,
   Broadcast,
   ChainTx,
@@ -78,6 +82,8 @@ const MIGRATIONS: readonly (new () => MigrationInterface & { readonly name: stri
   Refusals1760000000011,
   AuditRoles1760000000012,
   Signatures1760000000013,
+  ApiKeys1760000000014,
+  KeyCaps1760000000015,
   Events1760000000020,
 ];
 

@@ -43,6 +43,17 @@ const MARKET: Access = { select: 'all', insert: 'all', update: 'all', delete: 'a
 
 /** Every table of ours. Nobody but the owner may TRUNCATE, and rows that are kept for ever nobody else may DELETE. */
 export const TABLE_GRANTS: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>> = {
+  api_key: {
+    api: { select: 'all', update: { only: ['last_used_at'] } },
+    worker: { select: { but: ['sealed', 'previous_sealed'] } },
+    cli: {
+      select: 'all',
+      insert: 'all',
+      update: { but: ['id', 'project_id', 'created_at', 'spent_on', 'spent_credits'] },
+    },
+    console_operator: { select: { but: ['sealed', 'previous_sealed'] } },
+    reports: { select: { but: ['sealed', 'previous_sealed'] } },
+  },
   audit_log: {
     // Which keys were ours before: an act on chain is judged by who signed it.
     worker: READ,
@@ -232,12 +243,15 @@ export const FUNCTION_GRANTS: Readonly<Record<string, readonly Role[]>> = {
   // Takes orders, legs, slots, ledger entries and balances with the owner's rights: the API has none on them.
   accept_order: ['api'],
   // In front of it, with the rights of whoever calls.
+  take_order: ['api'],
+  // Of the version before.
   refuse_or_accept_order: ['api'],
   reserve_capacity: ['worker'],
   split_capacity: ['worker'],
   take_from_slots: ['worker'],
   server_mark: ['worker', 'cli'],
   announce_project: [],
+  charge_api_key: [],
   chain_tx_final: [],
   chain_tx_guard: [],
   credit_entry_guard: [],
@@ -249,6 +263,7 @@ export const FUNCTION_GRANTS: Readonly<Record<string, readonly Role[]>> = {
   orders_guard: [],
   orders_judged: [],
   pool_wallet_status: [],
+  project_primary_key: [],
   project_frozen: [],
   refuse_change: [],
   sales_stop_reaches_wallets: [],

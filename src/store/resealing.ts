@@ -25,6 +25,14 @@ export interface ResealCount {
   readonly failed: readonly string[];
 }
 
+export function addCounts(counts: readonly ResealCount[]): ResealCount {
+  return {
+    rewrapped: counts.reduce((sum, { rewrapped }) => sum + rewrapped, 0),
+    current: counts.reduce((sum, { current }) => sum + current, 0),
+    failed: counts.flatMap(({ failed }) => failed),
+  };
+}
+
 /** Of one kind of secrets. */
 export interface KindCount extends ResealCount {
   readonly what: 'api keys' | 'pool keys' | 'canaries';

@@ -11,7 +11,7 @@ import { AUTHOR, makeCustomer, openApi, type TestApi } from '../factory.js';
 import { newOwner } from '../order-chain.js';
 import { openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
 import { openProxy, type Proxy } from '../proxy.js';
-import { walletsOn } from '../services.js';
+import { apiKeysOn, walletsOn } from '../services.js';
 
 let world: OrderWorld;
 let postgres: Proxy;
@@ -109,6 +109,11 @@ const PROVOKED: Record<ErrorCode, () => Promise<Answer>> = {
     const timestamp = Math.floor(Date.now() / 1000) + 2;
     expect((await ask(customer, { ...request, timestamp })).status).toBe(200);
     return ask(customer, { ...request, timestamp });
+  },
+  KEY_SCOPE: async () => {
+    const keys = apiKeysOn(world.api.database, world.api.app);
+    const { apiKey } = await keys.create(customer.merchant, { name: 'reports', scopes: ['read'] }, AUTHOR);
+    return new HmacCustomer(world.api.baseUrl, customer.merchant, apiKey).post('/v1/quotes', order());
   },
   HMAC_REQUIRED: async () => (await customerWith({ signatureSchemes: 'hmac' })).get('/v1/balance'),
   INSUFFICIENT_CREDITS: async () => buy(await makeCustomer(world.api, 1n), order()),

@@ -108,6 +108,8 @@ describe('what a migrated database grants', () => {
     );
     const tables = new Set(sealed.map(({ table }) => table));
     expect(readers.filter((reader) => tables.has(reader.split(' ')[0]!)).sort()).toEqual([
+      'api_key energy_api',
+      'api_key energy_cli',
       'pool_wallet energy_cli',
       'pool_wallet energy_worker',
       'project energy_api',
@@ -158,6 +160,10 @@ const REFUSED: readonly (readonly [role: AnyRole, what: string, statement: strin
   ['api', 'empty the orders', 'TRUNCATE orders'],
   ['api', 'delete a leg', 'DELETE FROM leg', A_LEG],
   ['worker', 'read an API key', 'SELECT api_key_sealed FROM project'],
+  ['worker', 'read a further API key', 'SELECT sealed FROM api_key'],
+  ['api', 'widen a key', `UPDATE api_key SET scopes = '{order}'`],
+  ['api', 'forget what a key has spent', 'UPDATE api_key SET spent_credits = 0'],
+  ['cli', 'forget what a key has spent', 'UPDATE api_key SET spent_credits = 0'],
   ['worker', 'change a pool key', `UPDATE pool_wallet SET key_sealed = 'y'`, A_WALLET],
   ['worker', 'have a wallet signed for by another key', `UPDATE pool_wallet SET key_address = 'T2'`, A_WALLET],
   [

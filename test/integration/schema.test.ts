@@ -138,6 +138,8 @@ const SHIPPED: Readonly<Record<string, string>> = {
   Refusals1760000000011: 'd4a95aedd639a070',
   AuditRoles1760000000012: '7e5cc918fc6c6848',
   Signatures1760000000013: 'bccd945f17c96640',
+  ApiKeys1760000000014: 'd025b8d5a059cbca',
+  KeyCaps1760000000015: '4df786dcbf8dfd05',
   Events1760000000020: 'eeb166ccead81f2d',
 };
 

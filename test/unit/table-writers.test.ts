@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 
 /** The modules that write each table; `store/functions` are the functions and triggers of the database itself. */
 const WRITERS: Readonly<Record<string, readonly string[]>> = {
+  api_key: ['auth', 'projects', 'store/functions'],
   audit_log: ['store'],
   broadcast: ['fulfilment'],
   chain_tx: ['fulfilment', 'pool', 'reconciliation'],

@@ -38,6 +38,8 @@ export interface ProjectRecord {
 
 export interface Caller {
   readonly project: ProjectRecord;
+  /** The API key that signed. */
+  readonly keyId: string;
   /** What was sent; undefined for a GET. */
   readonly body: StrictBody | undefined;
   readonly requestId: string;

@@ -26,6 +26,10 @@ export class CreditEntry {
   @Column({ ...BIGINT, name: 'order_id', nullable: true })
   orderId!: bigint | null;
 
+  /** The key that pays; null of entries that no request made, and of charges that the primary pays. */
+  @Column({ type: 'uuid', name: 'api_key_id', nullable: true })
+  apiKeyId!: string | null;
+
   @Column({ type: 'text', nullable: true })
   actor!: string | null;
 

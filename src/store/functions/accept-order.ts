@@ -1,6 +1,6 @@
 /**
  * The one transaction that takes an order, as a database function: one round trip, locks in one order
- * (order key → capacity slots → ledger entry → balance row last). Refusals are raised, so nothing stays behind.
+ * (order key → capacity slots → ledger entry → key cap → balance row last). Refusals are raised, so nothing stays behind.
  * Measured reason for a function: as separate statements the same work runs at a sixth of the rate.
  */
 import { LEGS_MAX } from '../../domain/order-state.js';
@@ -101,10 +101,52 @@ BEGIN
 END $$`;
 
 /**
- * In front of accept_order: an order without a quote that would be refused for what is known of it, or for the balance as
- * it stands, is refused before anything is written, and by an answer instead of an error. It decides no acceptance: that
- * is accept_order’s, under its locks.
+ * In front of accept_order: an order without a quote that would be refused for what is known of it, or for the balance or
+ * the caps as they stand, is refused before anything is written, and by an answer instead of an error. It decides no
+ * acceptance: that is accept_order’s, under its locks. The key that pays is p_api_key.
  */
+export const TAKE_ORDER_SQL = `
+CREATE OR REPLACE FUNCTION take_order(
+  p_project uuid, p_api_key uuid, p_key text, p_hash bytea, p_kind text, p_quote uuid, p_quote_expires timestamptz,
+  p_receiver text, p_energy bigint, p_duration integer, p_price bigint, p_credits bigint, p_rate bigint,
+  p_amount bigint, p_leg_slack bigint, p_refusal text, p_request_id text, p_legs_max integer, p_lock_ms integer,
+  OUT refusal text, OUT created boolean, OUT order_id bigint, OUT order_created_at timestamptz, OUT same_request boolean
+) LANGUAGE plpgsql AS $$
+DECLARE
+  v_key_wait text := current_setting('lock_timeout');
+  v_today date := (clock_timestamp() AT TIME ZONE 'UTC')::date;
+BEGIN
+  -- The ledger entry of the charge is made under it.
+  PERFORM set_config('energy.api_key', p_api_key::text, true);
+  -- The first request of the same key is waited for here, so that none is refused beside one that may be accepted.
+  PERFORM pg_advisory_xact_lock(1, hashtext(p_project || p_key));
+  IF p_quote IS NULL THEN
+    PERFORM set_config('lock_timeout', p_lock_ms || 'ms', true);
+    SELECT CASE
+        WHEN p_refusal IS NOT NULL THEN p_refusal
+        WHEN a.frozen THEN 'PROJECT_FROZEN'
+        WHEN a.balance_credits - p_credits < a.floor_credits THEN 'INSUFFICIENT_CREDITS'
+        WHEN CASE WHEN a.spent_on >= v_today THEN a.spent_credits ELSE 0 END + p_credits > a.daily_cap_credits
+          THEN 'SPEND_CAP_REACHED'
+        WHEN CASE WHEN k.spent_on >= v_today THEN k.spent_credits ELSE 0 END + p_credits > k.daily_cap_credits
+          THEN 'SPEND_CAP_REACHED' END
+      INTO refusal FROM credit_account a JOIN api_key k ON k.id = p_api_key
+     WHERE a.project_id = p_project
+       AND NOT EXISTS (SELECT FROM orders o WHERE o.project_id = p_project AND o.key = p_key);
+    IF refusal IS NOT NULL THEN
+      created := false;
+      RETURN;
+    END IF;
+    PERFORM set_config('lock_timeout', v_key_wait, true);
+  END IF;
+  SELECT a.created, a.order_id, a.order_created_at, a.same_request
+    INTO created, order_id, order_created_at, same_request
+    FROM accept_order(p_project, p_key, p_hash, p_kind, p_quote, p_quote_expires, p_receiver, p_energy, p_duration,
+                      p_price, p_credits, p_rate, p_amount, p_leg_slack, p_refusal, p_request_id, p_legs_max,
+                      p_lock_ms) a;
+END $$`;
+
+/** What the version before calls in its place: the primary key pays. */
 export const REFUSE_OR_ACCEPT_ORDER_SQL = `
 CREATE OR REPLACE FUNCTION refuse_or_accept_order(
   p_project uuid, p_key text, p_hash bytea, p_kind text, p_quote uuid, p_quote_expires timestamptz,

@@ -7,6 +7,7 @@ import {
   REFUSE_OR_ACCEPT_ORDER_SQL,
   RESERVE_CAPACITY_SQL,
   SPLIT_CAPACITY_SQL,
+  TAKE_ORDER_SQL,
   TAKE_FROM_SLOTS_SQL,
 } from './accept-order.js';
 import { EVENT_WRITERS } from './event-writers.js';
@@ -18,6 +19,7 @@ import { TRIGGER_FUNCTIONS } from './trigger-functions.js';
 /** The statement that makes each function, by the function's name. */
 export const FUNCTIONS: Readonly<Record<string, string>> = {
   accept_order: ACCEPT_ORDER_SQL,
+  take_order: TAKE_ORDER_SQL,
   refuse_or_accept_order: REFUSE_OR_ACCEPT_ORDER_SQL,
   reserve_capacity: RESERVE_CAPACITY_SQL,
   split_capacity: SPLIT_CAPACITY_SQL,
@@ -36,6 +38,9 @@ export function bodyOf(statement: string): string {
 
 /** Every trigger as `pg_get_triggerdef(oid, true)` writes it. */
 export const TRIGGERS: readonly string[] = [
+  `CREATE TRIGGER api_key_announced AFTER INSERT OR UPDATE OF name, scopes, allowed_sources, sealed, previous_sealed, previous_until, revoked_at ON api_key FOR EACH ROW EXECUTE FUNCTION announce_project('project_id')`,
+  `CREATE TRIGGER api_key_kept BEFORE DELETE ON api_key FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
+  `CREATE TRIGGER api_key_no_truncate BEFORE TRUNCATE ON api_key FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER audit_log_append_only BEFORE DELETE OR UPDATE ON audit_log FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER audit_log_no_truncate BEFORE TRUNCATE ON audit_log FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER audit_log_stamped BEFORE INSERT ON audit_log FOR EACH ROW EXECUTE FUNCTION stamp_audit_entry()`,
@@ -48,6 +53,7 @@ export const TRIGGERS: readonly string[] = [
   `CREATE TRIGGER credit_account_frozen AFTER UPDATE ON credit_account FOR EACH ROW WHEN (old.frozen IS DISTINCT FROM new.frozen) EXECUTE FUNCTION project_frozen()`,
   `CREATE TRIGGER credit_account_kept BEFORE DELETE ON credit_account FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER credit_account_no_truncate BEFORE TRUNCATE ON credit_account FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
+  `CREATE TRIGGER credit_entry_charges_key AFTER INSERT ON credit_entry FOR EACH ROW WHEN (new.kind = ANY (ARRAY['charge'::text, 'refund'::text])) EXECUTE FUNCTION charge_api_key()`,
   `CREATE TRIGGER credit_entry_append_only BEFORE DELETE OR UPDATE ON credit_entry FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER credit_entry_guard BEFORE INSERT OR UPDATE ON credit_entry FOR EACH ROW EXECUTE FUNCTION credit_entry_guard()`,
   `CREATE TRIGGER credit_entry_no_truncate BEFORE TRUNCATE ON credit_entry FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
@@ -75,6 +81,7 @@ export const TRIGGERS: readonly string[] = [
   `CREATE TRIGGER pool_wallet_status BEFORE INSERT OR UPDATE ON pool_wallet FOR EACH ROW EXECUTE FUNCTION pool_wallet_status()`,
   `CREATE TRIGGER project_announced AFTER INSERT OR UPDATE ON project FOR EACH ROW EXECUTE FUNCTION announce_project('id')`,
   `CREATE TRIGGER project_kept BEFORE DELETE ON project FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
+  `CREATE TRIGGER project_primary_key AFTER INSERT OR UPDATE OF api_key_sealed ON project FOR EACH ROW EXECUTE FUNCTION project_primary_key()`,
   `CREATE TRIGGER project_no_truncate BEFORE TRUNCATE ON project FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER sales_stop_reaches_wallets AFTER INSERT OR DELETE OR UPDATE ON sales_stop FOR EACH STATEMENT EXECUTE FUNCTION sales_stop_reaches_wallets()`,
 ];

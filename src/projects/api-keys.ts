@@ -1,0 +1,196 @@
+/**
+ * The keys of projects beside their primary ones: made, shown once, rotated, narrowed and revoked; at rest they are sealed.
+ * The primary's secret is made with its project (projects.ts); all else of it is here too.
+ */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { Equal, IsNull, MoreThan, Not, Repository } from 'typeorm';
+import { Sealers } from '../base/sealers.js';
+import { OperatorError } from '../domain/operator-error.js';
+import { KEYS_MAX, type Scope } from '../domain/scopes.js';
+import type { Credits } from '../domain/units.js';
+import { recordAct, type Author } from '../store/audit-log.js';
+import { Database, type Transaction } from '../store/database.js';
+import { ApiKey } from '../store/entities/api-key.entity.js';
+import { addCounts, RESEAL_BATCH, reseal, type ResealCount, type SecretStore } from '../store/resealing.js';
+
+/** 192 random bits; the interface asks for 128 at least, since a signature by MD5 can be searched offline. */
+const API_KEY_BYTES = 24;
+
+export function newApiKey(): string {
+  return randomBytes(API_KEY_BYTES).toString('hex');
+}
+
+/** A key as an operator sees it: everything but its secret. */
+export interface KeyView {
+  readonly id: string;
+  readonly project_id: string;
+  readonly is_primary: boolean;
+  readonly name: string;
+  readonly scopes: Scope[];
+  readonly allowed_sources: string[];
+  readonly daily_cap_credits: Credits | null;
+  /** Of the present UTC day. */
+  readonly spent_credits: Credits;
+  readonly created_at: Date;
+  readonly last_used_at: Date | null;
+  /** Until when the secret before the last rotation still verifies; null when it does not. */
+  readonly previous_until: Date | null;
+  readonly revoked_at: Date | null;
+}
+
+/** What a key may do; absent members stay as they are. */
+export interface KeyOptions {
+  readonly name?: string;
+  readonly scopes?: readonly Scope[];
+  /** Addresses and CIDR ranges that may call with it; empty = any. */
+  readonly allowedSources?: readonly string[];
+  /** Null: no cap. */
+  readonly dailyCapCredits?: Credits | null;
+}
+
+const VIEW = `SELECT id, project_id, id = project_id AS is_primary, name, scopes, allowed_sources, daily_cap_credits,
+    CASE WHEN spent_on >= (clock_timestamp() AT TIME ZONE 'UTC')::date THEN spent_credits ELSE 0 END AS spent_credits,
+    created_at, last_used_at, CASE WHEN previous_until > clock_timestamp() THEN previous_until END AS previous_until, revoked_at
+  FROM api_key`;
+
+/** The project's row stands between two who make its keys at once. */
+const LOCK_PROJECT = `SELECT id FROM project WHERE id = $1 FOR NO KEY UPDATE`;
+
+/** The secret in use becomes the one before, for as long as both verify. */
+export const KEEP_PREVIOUS = `UPDATE api_key
+    SET previous_sealed = CASE WHEN $2 > 0 AND revoked_at IS NULL THEN sealed END,
+        previous_until = CASE WHEN $2 > 0 AND revoked_at IS NULL THEN clock_timestamp() + make_interval(secs => $2) END,
+        revoked_at = NULL
+  WHERE id = $1 RETURNING id`;
+
+@Injectable()
+export class ApiKeys {
+  constructor(
+    private readonly database: Database,
+    private readonly sealers: Sealers,
+    @InjectRepository(ApiKey) private readonly keys: Repository<ApiKey>,
+  ) {}
+
+  /** The project's keys that verify, the primary first; all that ever were with `isAll`. */
+  async list(projectId: string, isAll = false): Promise<KeyView[]> {
+    return this.database.query<KeyView>(
+      [VIEW, `WHERE project_id = $1 AND ($2 OR revoked_at IS NULL) ORDER BY id <> project_id, created_at, id`].join(
+        ' ',
+      ),
+      [projectId, isAll],
+    );
+  }
+
+  /** Throws OperatorError when there is no such key. */
+  async get(id: string): Promise<KeyView> {
+    const [found] = await this.database.query<KeyView>([VIEW, 'WHERE id = $1'].join(' '), [id]);
+    if (found === undefined) throw noSuchKey(id);
+    return found;
+  }
+
+  /** Makes a key; its secret leaves this file here alone. Throws OperatorError for an eleventh. */
+  async create(
+    projectId: string,
+    options: KeyOptions & { readonly name: string; readonly scopes: readonly Scope[] },
+    act: Author,
+  ): Promise<{ id: string; apiKey: string }> {
+    const id = randomUUID();
+    const apiKey = newApiKey();
+    await this.database.transaction(async (tx) => {
+      const locked = await tx.query(LOCK_PROJECT, [projectId]);
+      if (locked.length === 0)
+        throw new OperatorError(`There is no project ${projectId}; \`project list\` shows them.`, 1, 'NOT_FOUND');
+      const count = await tx.repository(ApiKey).countBy({ projectId, revokedAt: IsNull() });
+      if (count >= KEYS_MAX) {
+        const words = `A project has at most ${KEYS_MAX.toString()} API keys; revoke one first.`;
+        throw new OperatorError(words, 1, 'LIMIT_REACHED');
+      }
+      await tx.repository(ApiKey).insert({ id, projectId, sealed: this.seal(id, apiKey), ...columnsOf(options) });
+      await recordAct(tx, act, 'key.create', projectId, { key: id, ...options });
+    });
+    return { id, apiKey };
+  }
+
+  /** Gives a key that is not the primary a new secret; the one before verifies for `overlapSec` more. */
+  async rotate(id: string, overlapSec: number, act: Author): Promise<string> {
+    const { project_id: projectId, is_primary: isPrimary, revoked_at: revokedAt } = await this.get(id);
+    if (isPrimary) throw new OperatorError('This is the primary key; `project rotate-key` makes a new one.', 2);
+    if (revokedAt !== null) throw new OperatorError('This key is revoked, for ever; `keys create` makes another.', 1);
+    const apiKey = newApiKey();
+    await this.database.transaction(async (tx) => {
+      await tx.query(KEEP_PREVIOUS, [id, overlapSec]);
+      await change(tx, id, { sealed: this.seal(id, apiKey) });
+      await recordAct(tx, act, 'key.rotate', projectId, { key: id, overlapSec });
+    });
+    return apiKey;
+  }
+
+  /** The key, and the secret before it, verify nothing from now on. */
+  async revoke(id: string, act: Author): Promise<void> {
+    const { project_id: projectId } = await this.get(id);
+    await this.database.transaction(async (tx) => {
+      await change(tx, id, { revokedAt: () => 'clock_timestamp()', previousSealed: null, previousUntil: null });
+      await recordAct(tx, act, 'key.revoke', projectId, { key: id });
+    });
+  }
+
+  async setOptions(id: string, options: KeyOptions, act: Author): Promise<void> {
+    const { project_id: projectId, is_primary: isPrimary } = await this.get(id);
+    if (isPrimary && options.scopes !== undefined) throw new OperatorError('The primary key has all scopes.', 2);
+    await this.database.transaction(async (tx) => {
+      await change(tx, id, columnsOf(options));
+      await recordAct(tx, act, 'key.options', projectId, { key: id, ...options });
+    });
+  }
+
+  /** Seals every key but the primaries anew, and the secrets before all of them; unless it `isReplacing`, only counts them. */
+  async resealKeys(isReplacing: boolean): Promise<ResealCount> {
+    return addCounts([
+      await reseal(this.secretsOf('sealed'), this.sealers.apiKey, isReplacing),
+      await reseal(this.secretsOf('previousSealed'), this.sealers.apiKey, isReplacing),
+    ]);
+  }
+
+  private secretsOf(column: 'sealed' | 'previousSealed'): SecretStore<string> {
+    return {
+      next: async (after) => {
+        const query = this.keys.createQueryBuilder('k').orderBy('k.id', 'ASC').take(RESEAL_BATCH);
+        query.where(column === 'sealed' ? 'k.id <> k.projectId' : { previousSealed: Not(IsNull()) });
+        if (after !== undefined) query.andWhere({ id: MoreThan(after) });
+        const found = await query.getMany();
+        return found.map((key) => ({ id: key.id, context: key.id, sealed: key[column] ?? key.sealed }));
+      },
+      replace: async ({ id, sealed: old }, sealed) =>
+        this.database.transaction(async (tx) => {
+          const unchanged = { id, [column]: Equal(old) };
+          return (await tx.repository(ApiKey).update(unchanged, { [column]: sealed })).affected === 1;
+        }),
+    };
+  }
+
+  private seal(id: string, apiKey: string): Buffer {
+    return this.sealers.apiKey.seal(Buffer.from(apiKey, 'utf8'), id);
+  }
+}
+
+type Changes = Parameters<Repository<ApiKey>['update']>[1];
+
+async function change(tx: Transaction, id: string, changes: Changes): Promise<void> {
+  if (Object.keys(changes).length === 0) return;
+  const { affected } = await tx.repository(ApiKey).update({ id }, changes);
+  if (affected !== 1) throw noSuchKey(id);
+}
+
+function columnsOf<T extends KeyOptions>({ scopes, allowedSources, ...rest }: T) {
+  return {
+    ...rest,
+    ...(scopes !== undefined && { scopes: [...scopes] }),
+    ...(allowedSources !== undefined && { allowedSources: [...allowedSources] }),
+  };
+}
+
+function noSuchKey(id: string): OperatorError {
+  return new OperatorError(`There is no API key ${id}; \`keys list <merchant>\` shows them.`, 1, 'NOT_FOUND');
+}

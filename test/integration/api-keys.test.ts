@@ -1,0 +1,180 @@
+// The keys of a project: what each may do, how they are exchanged and revoked, and that nothing tells how many there are.
+import { randomUUID } from 'node:crypto';
+import { sleep } from '../../src/base/clock.js';
+import { KEYS_MAX, type Scope } from '../../src/domain/scopes.js';
+import { until } from '../../packages/local/src/wait.js';
+import { ProjectDirectory } from '../../src/projects/project-directory.js';
+import type { ApiKeys } from '../../src/projects/api-keys.js';
+import { expectError } from '../answers.js';
+import { Customer, HmacCustomer, type Answer } from '../client.js';
+import { AUTHOR, openPipeline, type PipelineApp } from '../pipeline.js';
+import { createTestDatabase, type TestDatabase } from '../setup/database.js';
+import { createTestRedis, type TestRedis } from '../setup/redis.js';
+import { apiKeysOn } from '../services.js';
+
+const ALL: readonly Scope[] = ['read', 'quote', 'order', 'manage'];
+
+let testDatabase: TestDatabase;
+let testRedis: TestRedis;
+let door: PipelineApp;
+/** Another process of the same service. */
+let other: PipelineApp;
+let keys: ApiKeys;
+
+beforeAll(async () => {
+  testDatabase = await createTestDatabase();
+  testRedis = await createTestRedis();
+  const env = { REDIS_URL: testRedis.url, REDIS_PREFIX: 'keys', BAD_SIGNATURES_PER_MINUTE: '1000000' };
+  door = await openPipeline(testDatabase.url, env);
+  other = await openPipeline(testDatabase.url, env);
+  keys = apiKeysOn(door.database, door.app);
+}, 60_000);
+
+afterAll(async () => {
+  await other.close();
+  await door.close();
+  await testRedis.close();
+  await testDatabase.drop();
+});
+
+const codeOf = (answer: Answer): string => (answer.status === 200 ? 'OK' : (answer.body.error as string));
+const read = async (customer: Customer): Promise<string> => codeOf(await customer.get('/v1/things'));
+
+/** A project, by its primary key and by HMAC. */
+async function project(): Promise<HmacCustomer> {
+  const { merchant, apiKey } = await door.customer('keys');
+  return new HmacCustomer(door.baseUrl, merchant, apiKey);
+}
+
+/** A further key of the project. */
+async function further(primary: HmacCustomer, scopes = ALL): Promise<{ id: string; customer: HmacCustomer }> {
+  const { id, apiKey } = await keys.create(primary.merchant, { name: 'further', scopes }, AUTHOR);
+  return { id, customer: primary.withKey(apiKey) };
+}
+
+test.each([
+  ['read', ['OK', 'KEY_SCOPE', 'KEY_SCOPE', 'KEY_SCOPE']],
+  ['quote', ['KEY_SCOPE', 'OK', 'KEY_SCOPE', 'KEY_SCOPE']],
+  ['order', ['KEY_SCOPE', 'KEY_SCOPE', 'OK', 'KEY_SCOPE']],
+  ['manage', ['KEY_SCOPE', 'KEY_SCOPE', 'KEY_SCOPE', 'OK']],
+] as const)('a key with the scope %s alone does that and nothing else', async (scope, codes) => {
+  const { customer } = await further(await project(), [scope]);
+  const body = { receive_address: 'T' };
+  const answers = [
+    await customer.get('/v1/things'),
+    await customer.post('/v1/limited', body),
+    await customer.post('/v1/buy', body),
+    // It says nothing of itself, and so takes the strictest.
+    await customer.post('/v1/plain', {}),
+  ];
+  expect(answers.map(codeOf)).toEqual(codes);
+});
+
+test('every key of a project signs by HMAC; by MD5 the primary alone does', async () => {
+  const primary = await project();
+  const made = [await further(primary), await further(primary), await further(primary)];
+  for (const { customer } of made) {
+    expect(await read(customer)).toBe('OK');
+    expect(await read(new Customer(door.baseUrl, customer.merchant, customer.apiKey))).toBe('INVALID_SIGNATURE');
+  }
+  expect(await read(primary)).toBe('OK');
+  expect(await read(new Customer(door.baseUrl, primary.merchant, primary.apiKey))).toBe('OK');
+});
+
+test('a new key works at once at every process, and a revoked one verifies nowhere within a second', async () => {
+  const primary = await project();
+  expect([await read(primary), await read(primary.at(other.baseUrl))]).toEqual(['OK', 'OK']);
+  const { id, customer } = await further(primary);
+  const both = [customer, customer.at(other.baseUrl)];
+  for (const each of both) expect(await read(each)).toBe('OK');
+  await keys.revoke(id, AUTHOR);
+  for (const each of both) {
+    await until(async () => ((await read(each)) === 'INVALID_SIGNATURE' ? true : undefined), 1000, 'the revocation');
+  }
+  expect(await read(primary)).toBe('OK');
+});
+
+test('rotated with an overlap both secrets verify until it is over, and then the new one alone', async () => {
+  const { id, customer } = await further(await project());
+  const next = customer.withKey(await keys.rotate(id, 2, AUTHOR));
+  expect([await read(customer), await read(next)]).toEqual(['OK', 'OK']);
+  await sleep(2100);
+  expect([await read(customer), await read(next)]).toEqual(['INVALID_SIGNATURE', 'OK']);
+  const last = customer.withKey(await keys.rotate(id, 0, AUTHOR));
+  await until(async () => ((await read(next)) === 'INVALID_SIGNATURE' ? true : undefined), 1000, 'the rotation');
+  expect(await read(last)).toBe('OK');
+});
+
+test('the primary rotates likewise, for both signatures, and comes back by it when it was revoked', async () => {
+  const before = await project();
+  const by = (apiKey: string) => [before.withKey(apiKey), new Customer(door.baseUrl, before.merchant, apiKey)];
+  const codes = async (apiKey: string) => Promise.all(by(apiKey).map(read));
+  const next = await door.projects.rotateKey(before.merchant, AUTHOR, 3600);
+  expect([await codes(before.apiKey), await codes(next)]).toEqual([
+    ['OK', 'OK'],
+    ['OK', 'OK'],
+  ]);
+  await keys.revoke(before.merchant, AUTHOR);
+  const NO = ['INVALID_SIGNATURE', 'INVALID_SIGNATURE'];
+  await until(async () => ((await read(before)) === 'INVALID_SIGNATURE' ? true : undefined), 1000, 'the revocation');
+  expect([await codes(before.apiKey), await codes(next)]).toEqual([NO, NO]);
+  const last = await door.projects.rotateKey(before.merchant, AUTHOR, 3600);
+  await until(async () => ((await read(before.withKey(last))) === 'OK' ? true : undefined), 1000, 'the rotation');
+  // Nothing that was revoked verifies again.
+  expect([await codes(before.apiKey), await codes(next), await codes(last)]).toEqual([NO, NO, ['OK', 'OK']]);
+});
+
+test('a key may be used from its own addresses alone', async () => {
+  const { id, customer } = await further(await project());
+  await keys.setOptions(id, { allowedSources: ['10.0.0.0/8'] }, AUTHOR);
+  expectError(await customer.get('/v1/things'), 'SOURCE_NOT_ALLOWED');
+  await keys.setOptions(id, { allowedSources: ['127.0.0.1'] }, AUTHOR);
+  expect(await read(customer)).toBe('OK');
+});
+
+test('of more than ten keys made at once ten are', async () => {
+  const primary = await project();
+  const made = await Promise.allSettled(Array.from({ length: 14 }, () => further(primary, ['read'])));
+  expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(KEYS_MAX - 1);
+  for (const each of made) {
+    if (each.status === 'rejected') expect(each.reason).toMatchObject({ code: 'LIMIT_REACHED' });
+  }
+  expect(await keys.list(primary.merchant)).toHaveLength(KEYS_MAX);
+  // Each of them verifies, and one makes room for another.
+  for (const each of made) if (each.status === 'fulfilled') expect(await read(each.value.customer)).toBe('OK');
+  const [, revoked] = await keys.list(primary.merchant);
+  await keys.revoke(revoked!.id, AUTHOR);
+  await further(primary, ['read']);
+});
+
+test('a project has as many secrets to check as any other, and as one that does not exist', async () => {
+  const few = await project();
+  const many = await project();
+  for (let count = 1; count < KEYS_MAX; count += 1) await further(many);
+  const directory = door.app.get(ProjectDirectory);
+  const entries = [few.merchant, many.merchant, randomUUID()].map((id) => directory.load(id));
+  const counts = (await Promise.all(entries)).map(({ secrets, primary }) => [secrets.length, primary.length]);
+  expect(counts).toEqual([
+    [2 * KEYS_MAX, 2],
+    [2 * KEYS_MAX, 2],
+    [2 * KEYS_MAX, 2],
+  ]);
+});
+
+test('says when a key was last used', async () => {
+  const env = { REDIS_URL: testRedis.url, REDIS_PREFIX: 'keys' };
+  const primary = await project();
+  const { id, customer } = await further(primary);
+  const third = await openPipeline(testDatabase.url, env);
+  expect(await read(customer.at(third.baseUrl))).toBe('OK');
+  await third.close();
+  expect((await keys.get(id)).last_used_at).toBeInstanceOf(Date);
+  expect((await keys.get(primary.merchant)).last_used_at).toBeNull();
+});
+
+test('what is kept of keys is never a key, and none is ever deleted', async () => {
+  const { id, customer } = await further(await project());
+  const [row] = await door.database.query<{ sealed: Buffer }>('SELECT sealed FROM api_key WHERE id = $1', [id]);
+  expect(row!.sealed.includes(customer.apiKey)).toBe(false);
+  await expect(door.database.query('DELETE FROM api_key WHERE id = $1', [id])).rejects.toThrow('append-only');
+});

@@ -1,0 +1,204 @@
+// The daily cap of an API key, on whole purchases: exact under many at once, and each day and key for itself.
+import { Redis } from 'ioredis';
+import { credits } from '../../src/domain/units.js';
+import type { ApiKeys } from '../../src/projects/api-keys.js';
+import { HmacCustomer, hmacHeaders, send, type Answer } from '../client.js';
+import { AUTHOR, makeCustomer } from '../factory.js';
+import { expectRefusal, openOrderWorld, refundOrder, withKey, type OrderWorld } from '../order-world.js';
+import { apiKeysOn } from '../services.js';
+
+const PRICE = 8_775_000;
+
+let world: OrderWorld;
+let keys: ApiKeys;
+
+beforeAll(async () => {
+  world = await openOrderWorld();
+  keys = apiKeysOn(world.api.database, world.api.app);
+}, 60_000);
+
+afterAll(async () => {
+  await world.close();
+});
+
+const body = () => ({ receive_address: world.receiver(), energy: 65_000 });
+
+/** A project with plenty of credits. */
+async function project(): Promise<HmacCustomer> {
+  const { merchant, apiKey } = await makeCustomer(world.api, 100_000_000_000n);
+  return new HmacCustomer(world.api.baseUrl, merchant, apiKey);
+}
+
+/** A key of the project that may spend so many orders' worth in a day. */
+async function capped(primary: HmacCustomer, orders: number): Promise<{ id: string; customer: HmacCustomer }> {
+  const options = { name: 'capped', scopes: ['order', 'read'], dailyCapCredits: credits(orders * PRICE) } as const;
+  const { id, apiKey } = await keys.create(primary.merchant, options, AUTHOR);
+  return { id, customer: primary.withKey(apiKey) };
+}
+
+const spentBy = async (id: string): Promise<number> => Number((await keys.get(id)).spent_credits);
+const balanceOf = async (customer: HmacCustomer): Promise<number> =>
+  Number((await customer.get('/v1/balance')).body.credits_balance);
+
+function tally(answers: readonly Answer[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { status, body: said } of answers) {
+    const code = status === 202 ? 'taken' : (said.error as string);
+    counts[code] = (counts[code] ?? 0) + 1;
+  }
+  return counts;
+}
+
+test('of 200 orders at once by one key and by several exactly what each cap allows is taken', async () => {
+  const primary = await project();
+  const [seven, three] = [await capped(primary, 7), await capped(primary, 3)];
+  const free = await keys.create(primary.merchant, { name: 'free', scopes: ['order'] }, AUTHOR);
+  const before = await balanceOf(primary);
+  const callers = [seven.customer, three.customer, seven.customer, three.customer, primary.withKey(free.apiKey)];
+  const answers = await Promise.all(
+    Array.from({ length: 200 }, (_, index) => callers[index % callers.length]!.post('/v1/orders', body())),
+  );
+  const of = (index: number) => answers.filter((_, at) => at % callers.length === index);
+  expect(tally([...of(0), ...of(2)])).toEqual({ taken: 7, SPEND_CAP_REACHED: 73 });
+  expect(tally([...of(1), ...of(3)])).toEqual({ taken: 3, SPEND_CAP_REACHED: 77 });
+  expect(tally(of(4))).toEqual({ taken: 40 });
+  expect([await spentBy(seven.id), await spentBy(three.id), await spentBy(free.id)]).toEqual([
+    7 * PRICE,
+    3 * PRICE,
+    40 * PRICE,
+  ]);
+  // The balance moved with the caps, and the entries say by whom.
+  expect(before - (await balanceOf(primary))).toBe(50 * PRICE);
+  const entries = await world.api.database.query<{ key: string; spent: number }>(
+    `SELECT api_key_id AS key, sum(-credits)::float8 AS spent FROM credit_entry
+      WHERE project_id = $1 AND kind = 'charge' GROUP BY 1`,
+    [primary.merchant],
+  );
+  expect(new Map(entries.map(({ key, spent }) => [key, spent]))).toEqual(
+    new Map([
+      [seven.id, 7 * PRICE],
+      [three.id, 3 * PRICE],
+      [free.id, 40 * PRICE],
+    ]),
+  );
+}, 120_000);
+
+test('a purchase signed by MD5 counts against the primary', async () => {
+  const customer = await makeCustomer(world.api);
+  await keys.setOptions(customer.merchant, { dailyCapCredits: credits(PRICE) }, AUTHOR);
+  expect((await customer.post('/v1/orders', body())).status).toBe(202);
+  expectRefusal(await customer.post('/v1/orders', body()), 402, 'SPEND_CAP_REACHED');
+  expect(await spentBy(customer.merchant)).toBe(PRICE);
+});
+
+test('a refund lowers what was spent on the order’s own day, and on no other', async () => {
+  const primary = await project();
+  const { id, customer } = await capped(primary, 1);
+  expect((await customer.post('/v1/orders', body(), withKey('first'))).status).toBe(202);
+  expectRefusal(await customer.post('/v1/orders', body()), 402, 'SPEND_CAP_REACHED');
+  await refundOrder(world.api, primary.merchant, 'first');
+  expect(await spentBy(id)).toBe(0);
+  expect((await customer.post('/v1/orders', body(), withKey('second'))).status).toBe(202);
+  // As if what is counted were another day's.
+  await world.api.database.query('UPDATE api_key SET spent_on = spent_on + 1 WHERE id = $1', [id]);
+  await refundOrder(world.api, primary.merchant, 'second');
+  expect(await spentBy(id)).toBe(PRICE);
+});
+
+test('a replay, a refused order and another day charge no cap', async () => {
+  const primary = await project();
+  const { id, customer } = await capped(primary, 1);
+  const same = body();
+  expect((await customer.post('/v1/orders', same, withKey('one'))).status).toBe(202);
+  expect((await customer.post('/v1/orders', same, withKey('one'))).headers['idempotency-replayed']).toBe('true');
+  await keys.setOptions(id, { dailyCapCredits: null }, AUTHOR);
+  expectRefusal(
+    await customer.post('/v1/orders', { ...body(), receive_address: world.chain.token }),
+    422,
+    'RECEIVER_NOT_SUPPORTED',
+  );
+  expect(await spentBy(id)).toBe(PRICE);
+  await keys.setOptions(id, { dailyCapCredits: credits(PRICE) }, AUTHOR);
+  await world.api.database.query('UPDATE api_key SET spent_on = spent_on - 1 WHERE id = $1', [id]);
+  expect((await customer.post('/v1/orders', body())).status).toBe(202);
+  expect(await spentBy(id)).toBe(PRICE);
+});
+
+test('a key that was revoked buys nothing, also where its revocation was not heard', async () => {
+  const primary = await project();
+  const { id, customer } = await capped(primary, 5);
+  for (const _ of [1, 2]) expect((await customer.post('/v1/orders', body())).status).toBe(202);
+  await world.api.database.query('ALTER TABLE api_key DISABLE TRIGGER api_key_announced');
+  try {
+    await keys.revoke(id, AUTHOR);
+  } finally {
+    await world.api.database.query('ALTER TABLE api_key ENABLE TRIGGER api_key_announced');
+  }
+  // It is still known here, and reads.
+  expect((await customer.get('/v1/balance')).status).toBe(200);
+  expectRefusal(await customer.post('/v1/orders', body()), 401, 'INVALID_SIGNATURE');
+  expect(await spentBy(id)).toBe(2 * PRICE);
+});
+
+describe('a captured purchase', () => {
+  const bought = async (customer: HmacCustomer): Promise<number> =>
+    (await customer.get('/v1/orders?limit=100')).body.items.length as number;
+
+  test('without an Idempotency-Key is the same order, also after Redis was emptied', async () => {
+    const customer = await project();
+    const text = JSON.stringify(body());
+    // Later than whatever Redis remembers, before and after.
+    const request = { method: 'POST', path: '/v1/orders', body: text, timestamp: Math.floor(Date.now() / 1000) + 250 };
+    const headers: Record<string, string> = {
+      ...hmacHeaders(customer.merchant, customer.apiKey, request),
+      'Content-Type': 'application/json',
+    };
+    const capture = async (): Promise<Answer> => send(world.api.baseUrl, 'POST', '/v1/orders', headers, text);
+    const first = await capture();
+    expect([first.status, first.body.key]).toEqual([202, `nonce_${headers['X-CC-Nonce']!}`]);
+    expectRefusal(await capture(), 401, 'SIGNATURE_REPLAYED');
+    const redis = new Redis(world.env['REDIS_URL']!);
+    await redis.flushall();
+    redis.disconnect();
+    const again = await capture();
+    expect([again.status, again.headers['idempotency-replayed'], again.body.id]).toEqual([202, 'true', first.body.id]);
+    expect(await bought(customer)).toBe(1);
+  });
+
+  test('acts nowhere else: the headers and body of each route are refused by every other', async () => {
+    const customer = await project();
+    const key = 'captured';
+    expect((await customer.post('/v1/orders', body(), withKey(key))).status).toBe(202);
+    const text = JSON.stringify(body());
+    const routes = [
+      ['GET', '/v1/orders'],
+      ['GET', `/v1/orders/${key}`],
+      ['GET', '/v1/orders/other'],
+      ['GET', '/v1/orders?limit=1'],
+      ['GET', '/v1/balance'],
+      ['POST', '/v1/quotes'],
+      ['POST', '/v1/simulate'],
+      ['POST', '/v1/orders'],
+      ['POST', '/v1/activate'],
+    ] as const;
+    const timestamp = Math.floor(Date.now() / 1000) + 5;
+    for (const [method, path] of routes) {
+      const signed = method === 'POST' ? { method, path, body: text, timestamp } : { method, path, timestamp };
+      const headers = hmacHeaders(customer.merchant, customer.apiKey, signed);
+      for (const [toMethod, toPath] of routes) {
+        if (toMethod === method && toPath === path) continue;
+        const json = toMethod === 'POST' ? { 'Content-Type': 'application/json' } : {};
+        const sent = toMethod === 'POST' ? text : undefined;
+        const answer = await send(world.api.baseUrl, toMethod, toPath, { ...headers, ...json }, sent);
+        expect([method, path, toMethod, toPath, answer.body.error]).toEqual([
+          method,
+          path,
+          toMethod,
+          toPath,
+          'INVALID_SIGNATURE',
+        ]);
+      }
+    }
+    expect(await bought(customer)).toBe(1);
+  });
+});
