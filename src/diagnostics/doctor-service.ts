@@ -119,6 +119,28 @@ export async function lookAtHeldRate(rates: HeldRates): Promise<DoctorFinding[]>
   ];
 }
 
+/** Which projects may be called with a signature that does not say what it is for. */
+export async function lookAtSignatures(database: Database): Promise<DoctorFinding[]> {
+  const [row] = await database.query<{ md5: number; limited: number }>(
+    `SELECT count(*)::integer AS md5,
+            (count(*) FILTER (WHERE p.require_quote AND p.allowed_sources <> '{}' AND a.daily_cap_credits IS NOT NULL))::integer AS limited
+       FROM project p JOIN credit_account a ON a.project_id = p.id
+      WHERE p.signature_schemes <> 'hmac' AND NOT a.frozen`,
+  );
+  const { md5 = 0, limited = 0 } = row ?? {};
+  if (md5 === limited) {
+    return [
+      ok('signatures', md5 === 0 ? 'Every project takes HMAC alone.' : 'Every project that takes MD5 is limited.'),
+    ];
+  }
+  const says =
+    `${(md5 - limited).toString()} projects take MD5 and lack a limit: it covers neither path nor method nor time, so ` +
+    'whoever captures a quote can buy with it, and read for ever.';
+  const todo =
+    '`project options MERCHANT --signatures hmac`, or until its callers sign so: --require-quote on, --allow-source, --daily-cap.';
+  return [warning('signatures', says, todo)];
+}
+
 /** Whether somebody does the work that is due. */
 export async function lookAtWork(database: Database): Promise<DoctorFinding[]> {
   const [row] = await database.query<{

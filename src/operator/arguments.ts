@@ -17,6 +17,13 @@ export function merchantArg(text: string): string {
   return id;
 }
 
+/** The id of an API key; any case, lower case from here on. */
+export function keyArg(text: string): string {
+  const id = text.trim().toLowerCase();
+  if (!UUID.test(id)) throw new InvalidArgumentError('A key’s id is a UUID; `keys list` shows them.');
+  return id;
+}
+
 /** A whole number; thousands may be apart with _ or a space. */
 export function integerArg(min: bigint, max: bigint): (text: string) => bigint {
   return (text) => {

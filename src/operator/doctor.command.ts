@@ -16,6 +16,7 @@ import {
   lookAtPrices,
   lookAtRates,
   lookAtSecrets,
+  lookAtSignatures,
   lookAtSigner,
   lookAtWork,
 } from '../diagnostics/doctor-service.js';
@@ -88,6 +89,7 @@ async function lookInside(parts: INestApplicationContext): Promise<DoctorFinding
     ...(await lookAtSigner(config, wallets)),
     ...(await lookAtPrices(await parts.get(Prices).list(), tron, config)),
     ...(await lookAtHeldRate(parts.get(HeldRates))),
+    ...(await lookAtSignatures(parts.get(Database))),
     ...(await lookAtWork(parts.get(Database))),
   ];
 }

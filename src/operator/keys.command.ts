@@ -1,7 +1,8 @@
-/** `keys`: the rotation of MASTER_KEY. */
+/** `keys`: the API keys of projects, and the rotation of MASTER_KEY. */
 import type { Command } from 'commander';
 import type { CliContext } from './cli-context.js';
 import { OperatorError } from '../domain/operator-error.js';
+import { addApiKeyCommands } from './api-keys.command.js';
 import { KeyRewrap } from './key-rewrap.js';
 import { table } from './format.js';
 
@@ -19,9 +20,9 @@ Where processes hold derived keys, print them anew before each restart:
 \`secrets derive\` under the two keys of the step.`;
 
 export function addKeysCommands(program: Command, context: CliContext): void {
-  program
-    .command('keys')
-    .description('the rotation of MASTER_KEY')
+  const keys = program.command('keys').description('API keys of projects; the rotation of MASTER_KEY');
+  addApiKeyCommands(keys, context);
+  keys
     .command('rewrap')
     .description('seal every API key and pool key under MASTER_KEY, while the service runs')
     .addHelpText('after', HELP)

@@ -3,9 +3,11 @@ import type { Command } from 'commander';
 import { randomUUID } from 'node:crypto';
 import { Ledger, type BillingTerms } from '../billing/ledger.js';
 import type { Credits } from '../domain/units.js';
-import { creditsArg, merchantArg, sourceArg, switchArg } from './arguments.js';
+import { choiceArg, creditsArg, merchantArg, sourceArg, switchArg } from './arguments.js';
 import type { CliContext } from './cli-context.js';
+import { SIGNATURE_SCHEMES, type SignatureSchemes } from '../domain/scopes.js';
 import { usageError } from '../domain/operator-error.js';
+import { overlapArg } from './api-keys.command.js';
 import { creditsText, fields, grouped, table } from './format.js';
 import { Projects, type ProjectOptions, type ProjectView } from '../projects/projects.js';
 
@@ -19,6 +21,7 @@ interface TermsOptions {
 }
 
 interface DoorOptions {
+  readonly signatures?: SignatureSchemes;
   readonly requireIdempotencyKey?: boolean;
   readonly requireQuote?: boolean;
   readonly allowSource?: string[];
@@ -34,13 +37,14 @@ export function addProjectCommands(program: Command, context: CliContext): void 
   addFreezing(project, context);
   project
     .command('rotate-key <merchant>')
-    .description('make a new API key; the old one stops verifying within 30 s')
-    .action(async (merchant: string) => {
+    .description('make a new primary API key; the old one stops verifying within 30 s')
+    .option('--overlap <seconds>', 'how long the old one still verifies, 7 days at most (default: 0)', overlapArg)
+    .action(async (merchant: string, options: { overlap?: bigint }) => {
       const id = merchantArg(merchant);
       const act = context.actor('key rotated');
       await context.confirm(`This ends the API key of ${id}: requests signed with it will be refused.`);
       await context.operate(async (parts) => {
-        const apiKey = await parts.get(Projects).rotateKey(id, act);
+        const apiKey = await parts.get(Projects).rotateKey(id, act, Number(options.overlap ?? 0n));
         context.print(keyText(id, apiKey), { merchant: id, api_key: apiKey });
       });
     });
@@ -162,6 +166,7 @@ function addOptions(project: Command, context: CliContext): void {
   project
     .command('options <merchant>')
     .description('what a project’s requests must have; without options: shows it')
+    .option('--signatures <md5|hmac|either>', 'which signatures it takes', choiceArg(SIGNATURE_SCHEMES))
     .option('--require-idempotency-key <on|off>', 'orders need an Idempotency-Key', switchArg)
     .option('--require-quote <on|off>', 'orders need a quote_ref', switchArg)
     .option('--allow-source <address...>', 'only these addresses or CIDR ranges may call; replaces the list', sourceArg)
@@ -179,6 +184,7 @@ function addOptions(project: Command, context: CliContext): void {
       const { requireIdempotencyKey, requireQuote } = options;
       const allowedSources = options.anySource === true ? [] : options.allowSource;
       const door: ProjectOptions = {
+        ...(options.signatures !== undefined && { signatureSchemes: options.signatures }),
         ...(requireIdempotencyKey !== undefined && { requireIdempotencyKey }),
         ...(requireQuote !== undefined && { requireQuote }),
         ...(allowedSources !== undefined && { allowedSources }),
@@ -233,6 +239,7 @@ function projectText(view: ProjectView): string {
     ['Balance', creditsText(view.balance_credits)],
     ['Terms', termsText(view)],
     ['Daily cap', view.daily_cap_credits === null ? 'none' : creditsText(view.daily_cap_credits)],
+    ['Signatures', { md5: 'MD5 alone', hmac: 'HMAC alone', either: 'HMAC and MD5' }[view.signature_schemes]],
     ['Idempotency-Key', view.require_idempotency_key ? 'demanded' : 'optional'],
     ['Quote', view.require_quote ? 'demanded' : 'optional'],
     ['Sources', view.allowed_sources.length === 0 ? 'any' : view.allowed_sources.join(', ')],
@@ -249,6 +256,7 @@ function projectJson(view: ProjectView): Record<string, unknown> {
     is_postpaid: view.is_postpaid,
     debt_limit_credits: view.floor_credits === null ? null : 0n - view.floor_credits,
     daily_cap_credits: view.daily_cap_credits,
+    signatures: view.signature_schemes,
     require_idempotency_key: view.require_idempotency_key,
     require_quote: view.require_quote,
     allowed_sources: view.allowed_sources,

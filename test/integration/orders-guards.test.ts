@@ -72,7 +72,7 @@ it('no request is refused for its credits beside an earlier one of its key that 
     for (;;) {
       const waiting = await api.database.query(
         `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
-            AND query LIKE '%accept_order(%'`,
+            AND query LIKE '%take_order(%'`,
       );
       if (waiting.length > 0) return;
       await new Promise((resolve) => setTimeout(resolve, 10));
@@ -86,7 +86,7 @@ it('no request is refused for its credits beside an earlier one of its key that 
       PRICE,
     ]);
     const { rows } = await first.query(
-      `SELECT refusal, created FROM refuse_or_accept_order($1, 'twice', sha256('x'), 'rental', NULL, NULL, $2, 65000, 3600,
+      `SELECT refusal, created FROM take_order($1, $1, 'twice', sha256('x'), 'rental', NULL, NULL, $2, 65000, 3600,
          2925000, $3, 30000000, 1000000, 1, NULL, NULL, 20, 2000)`,
       [customer.merchant, world.receiver(), PRICE],
     );
