@@ -31,6 +31,12 @@ interface Options {
 const SHOWN_ONCE = 'The API key is shown this once only. Hand it over safely; `keys rotate` makes a new one.';
 
 export function addApiKeyCommands(keys: Command, context: CliContext): void {
+  addCreate(keys, context);
+  addReads(keys, context);
+  addEndings(keys, context);
+}
+
+function addCreate(keys: Command, context: CliContext): void {
   withLimits(keys.command('create <merchant>'))
     .description('make a further API key; prints it once only. It signs by HMAC')
     .requiredOption('--name <name>', 'what it is for')
@@ -50,6 +56,9 @@ export function addApiKeyCommands(keys: Command, context: CliContext): void {
         context.print(`${keyText(view)}\n\n${shown}\n\n${SHOWN_ONCE}`, { ...keyJson(view), api_key: made.apiKey });
       });
     });
+}
+
+function addReads(keys: Command, context: CliContext): void {
   keys
     .command('list <merchant>')
     .description('the API keys of a project, the primary first')
@@ -87,6 +96,9 @@ export function addApiKeyCommands(keys: Command, context: CliContext): void {
         context.print(keyText(view), keyJson(view));
       });
     });
+}
+
+function addEndings(keys: Command, context: CliContext): void {
   keys
     .command('rotate <key>')
     .description('make a new secret for an API key; the primary: `project rotate-key`')
@@ -166,7 +178,7 @@ function keyText(view: KeyView): string {
     ['Spent today', view.spent_credits],
     ['Created', view.created_at],
     ['Last used', view.last_used_at ?? 'never'],
-    ['Secret before', view.previous_until === null ? 'verifies nothing' : view.previous_until],
+    ['Secret before', view.previous_until ?? 'verifies nothing'],
   ]);
 }
 
