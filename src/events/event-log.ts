@@ -19,11 +19,6 @@ const READ = {
     ORDER BY e.position`,
 };
 
-const LAST = {
-  name: 'last_positions',
-  text: `SELECT project_id, position FROM event_position WHERE project_id = ANY ($1::uuid[])`,
-};
-
 interface ReadRow {
   readonly last_position: bigint;
   readonly pruned_to: bigint;
@@ -66,11 +61,5 @@ export class EventLog {
       if (payload !== null) items.push(payload);
     }
     return { items, lastPosition };
-  }
-
-  /** The last position of each of these projects that has one. */
-  async lastPositions(projectIds: readonly string[]): Promise<ReadonlyMap<string, bigint>> {
-    const rows = await this.database.query<{ project_id: string; position: bigint }>(LAST, [projectIds]);
-    return new Map(rows.map((row) => [row.project_id, row.position]));
   }
 }
