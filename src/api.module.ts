@@ -4,6 +4,7 @@ import { AccountsModule } from './accounts/accounts.module.js';
 import { AuthModule } from './auth/auth.module.js';
 import type { Config } from './config/config.js';
 import type { Log } from './observability/logger.js';
+import { EnergyModule } from './energy/energy.module.js';
 import { OpenApiModule } from './http/openapi/openapi.module.js';
 import { OrdersModule } from './orders/orders.module.js';
 import { PlatformModule } from './platform.module.js';
@@ -17,7 +18,16 @@ export class ApiModule {
     const platform = PlatformModule.for('api', config, log);
     return {
       module: ApiModule,
-      imports: [platform, AuthModule, QuotesModule, SimulationModule, OrdersModule, AccountsModule, OpenApiModule],
+      imports: [
+        platform,
+        AuthModule,
+        QuotesModule,
+        SimulationModule,
+        OrdersModule,
+        AccountsModule,
+        EnergyModule,
+        OpenApiModule,
+      ],
     };
   }
 }

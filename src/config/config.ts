@@ -65,6 +65,8 @@ function outside(r: SettingsReader) {
       keepAliveSec: r.integer('KEEP_ALIVE_SEC', 65, 1, 3600),
       /** How long after SIGTERM requests are still taken while /ready already says no. */
       drainDelaySec: r.integer('DRAIN_DELAY_SEC', 0, 0, 300),
+      /** How long a rental of the family's path is held open for its outcome: its clients wait 60 s. */
+      rentHoldSec: r.integer('RENT_HOLD_SEC', 50, 1, 50),
       maxRequestsPerSocket: r.integer('MAX_REQUESTS_PER_SOCKET', 10_000, 0, 10_000_000),
       rateLimitPerMinute: r.integer('RATE_LIMIT_PER_MINUTE', 120, 1, 10_000_000),
       /** Lines about refused requests per second; the rest are counted in a summary. */

@@ -16,7 +16,7 @@ import { Database } from '../store/database.js';
 import { Acceptance } from './acceptance.js';
 import type { Accepted, OrderTerms, Prepared } from './purchase.js';
 import { ID_MAX, LIST_ALL, LIST_BY_STATUS, OrdersByKey, type OrderRow } from './order-rows.js';
-import type { OrderStatus } from '../domain/order-state.js';
+import { isPending, type OrderStatus } from '../domain/order-state.js';
 import { orderBody, type OrderBody, type OrderRequest } from './orders.dto.js';
 import { ReceiverCheck, chainAway } from './receiver.js';
 import { requestHash, type RequestTerms } from './request-hash.js';
@@ -42,6 +42,8 @@ export interface OrderPage {
   readonly items: readonly OrderBody[];
   readonly next_cursor?: string;
 }
+
+const KEY = /^[\x20-\x7e]{1,255}$/;
 
 type Sized = Pick<OrderTerms, 'amountSun' | 'legSlackSun' | 'legsMax'>;
 
@@ -90,17 +92,23 @@ export class OrdersService {
   /** Holds the answer as long as the caller wants and the order is not final, then shows the order as it is. */
   async answer(accepted: Accepted, context: PurchaseContext): Promise<OrderAnswer> {
     const { row, isReplay } = accepted;
-    const hasArrived = row.status === 'delivered' || row.status === 'refunded';
-    if (context.waitSec <= 0 || hasArrived) return { body: orderBody(row), isReplay };
-    await this.waits.until(row.id, context.waitSec);
+    return this.hold({ body: orderBody(row), isReplay }, context.project.id, context.waitSec);
+  }
+
+  /** The answer itself, or after at most `waitSec` the order as it is by then. Holds no connection meanwhile. */
+  async hold(answer: OrderAnswer, projectId: string, waitSec: number): Promise<OrderAnswer> {
+    const { body, isReplay } = answer;
+    if (waitSec <= 0 || !isPending(body.status)) return answer;
+    await this.waits.until(BigInt(body.id), waitSec);
     // The order is taken: if it cannot be read again just now, the answer is what is known of it.
-    const latest = await this.find(context.project.id, row.key).catch(() => undefined);
-    return { body: latest ?? orderBody(row), isReplay };
+    const latest = await this.find(projectId, body.key).catch(() => undefined);
+    return { body: latest ?? body, isReplay };
   }
 
   /** The project's order of this key; undefined when there is none or it is another project's. */
   async find(projectId: string, key: string): Promise<OrderBody | undefined> {
-    const row = await this.orders.find(projectId, key);
+    // What no key can look like is not looked up: Postgres refuses some of it (U+0000) as no text at all.
+    const row = KEY.test(key) ? await this.orders.find(projectId, key) : undefined;
     return row === undefined ? undefined : orderBody(row);
   }
 

@@ -1,9 +1,9 @@
 /** Quotes as callers ask for them and as they get them (docs/interface.md §7). snake_case lives here alone. */
 import { IsInteger, IsTronAddress, Member, Optional } from '../http/body/member-rules.js';
 import { decimal, rateText, trxOf, usdMicros } from '../domain/conversion.js';
-import { toJsonInteger } from '../domain/units.js';
+import { energy, toJsonInteger } from '../domain/units.js';
 import { DEFAULT_DURATION_SEC } from '../domain/price.js';
-import type { IssuedQuote } from './quotes.service.js';
+import type { IssuedQuote, RentalRequest } from './quotes.service.js';
 import type { RecipientState } from '../domain/sizing.js';
 
 /** Energy that a caller names, within the settings. */
@@ -48,6 +48,14 @@ export class QuoteRequest {
   @Optional()
   @IsDuration()
   declare readonly duration_sec?: number;
+}
+
+export function rentalOf(request: QuoteRequest): RentalRequest {
+  return {
+    receiveAddress: request.receive_address,
+    energy: request.energy === undefined ? undefined : energy(request.energy),
+    durationSec: request.duration_sec,
+  };
 }
 
 /** A quote as it is answered: what does not apply is absent, never null. */

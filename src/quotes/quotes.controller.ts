@@ -3,8 +3,7 @@ import { Body, Controller, HttpCode, Post } from '@nestjs/common';
 import { Caller } from '../http/pipeline/request-context.js';
 import { Describe } from '../http/openapi/openapi.js';
 import { RouteOptionsOf } from '../http/pipeline/route-options.js';
-import { energy } from '../domain/units.js';
-import { QuoteRequest, quoteBody, type QuoteBody } from './quote.dto.js';
+import { QuoteRequest, quoteBody, rentalOf, type QuoteBody } from './quote.dto.js';
 import { describeQuote } from './quote.openapi.js';
 import { QuotesService } from './quotes.service.js';
 
@@ -17,11 +16,6 @@ export class QuotesController {
   @HttpCode(200)
   @RouteOptionsOf({ isRateLimited: true, scope: 'quote', acceptsMd5: true })
   async create(@Caller() caller: Caller, @Body() body: QuoteRequest): Promise<QuoteBody> {
-    const rental = await this.quotes.price({
-      receiveAddress: body.receive_address,
-      energy: body.energy === undefined ? undefined : energy(body.energy),
-      durationSec: body.duration_sec,
-    });
-    return quoteBody(this.quotes.issue(caller.project.id, rental));
+    return quoteBody(this.quotes.issue(caller.project.id, await this.quotes.price(rentalOf(body))));
   }
 }

@@ -169,6 +169,8 @@ const PROVOKED: Record<ErrorCode, () => Promise<Answer>> = {
       await sendFrame(world.api.baseUrl, `GET /v1/balance HTTP/1.1\r\nHost: x\r\nA: ${'a'.repeat(9000)}\r\n\r\n`),
     ),
   INTERNAL_ERROR: () => withColumnGone(() => customer.get('/v1/balance')),
+  TOPUP_NOT_CONFIGURED: () =>
+    new HmacCustomer(world.api.baseUrl, customer.merchant, customer.apiKey).post('/v1/credits/topup', {}),
   SIMULATION_FAILED: () => {
     // To an account without code: the node refuses to simulate that.
     const [from, to] = [world.receiver(), world.receiver(1)];

@@ -11,7 +11,7 @@ import type { Projects } from '../../src/projects/projects.js';
 import { Database } from '../../src/store/database.js';
 import { until } from '../../packages/local/src/wait.js';
 import { Canary } from '../canary.js';
-import { Customer, send, type Answer } from '../client.js';
+import { Customer, HmacCustomer, send, type Answer } from '../client.js';
 import { openLog } from '../log.js';
 import { settings } from '../operator.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
@@ -24,6 +24,11 @@ const ENDPOINTS = [
   'GET /v1/orders',
   'GET /v1/orders/:key',
   'POST /v1/activate',
+  'POST /v1/credits/balance',
+  'POST /v1/credits/topup',
+  'POST /v1/energy/order',
+  'POST /v1/energy/quote',
+  'POST /v1/energy/rent',
   'POST /v1/orders',
   'POST /v1/quotes',
   'POST /v1/simulate',
@@ -74,9 +79,16 @@ async function newCustomer(name: string): Promise<Customer> {
   return customer;
 }
 
-const ask = async (customer: Customer, { method, pattern }: Route): Promise<Answer> => {
-  const path = pattern.replace(':key', 'some-key');
-  return method === 'GET' ? customer.get(path) : customer.post(path, {});
+/** By MD5 where the route takes it, by HMAC elsewhere. */
+const asTaken = (customer: Customer, { acceptsMd5 }: Route): Customer =>
+  acceptsMd5 ? customer : new HmacCustomer(customer.baseUrl, customer.merchant, customer.apiKey);
+
+const ask = async (customer: Customer, route: Route): Promise<Answer> => {
+  const path = route.pattern.replace(':key', 'some-key');
+  const caller = asTaken(customer, route);
+  return route.method === 'GET'
+    ? caller.get(path)
+    : caller.post(path, {}, route.isPurchase ? { 'Idempotency-Key': 'some-key' } : {});
 };
 
 describe('every endpoint', () => {
@@ -102,7 +114,7 @@ describe('every endpoint', () => {
 
   test('refuses a frozen project, reads included, and an empty body by its fields', async () => {
     const customer = await newCustomer('frozen');
-    for (const route of routes.filter(({ method }) => method === 'POST')) {
+    for (const route of routes.filter(({ method, mayBeEmpty }) => method === 'POST' && !mayBeEmpty)) {
       const answer = await ask(customer, route);
       expect([answer.status, answer.body.error]).toEqual([400, 'INVALID_REQUEST']);
     }
@@ -133,12 +145,14 @@ describe('every endpoint', () => {
 
   test('takes 16 KiB, simulate 128 KiB', async () => {
     const customer = await newCustomer('large');
-    for (const { method, pattern } of routes) {
+    for (const route of routes) {
+      const { method, pattern } = route;
       if (method !== 'POST') continue;
+      const caller = asTaken(customer, route);
       const limit = pattern === '/v1/simulate' ? 128 * 1024 : 16 * 1024;
       const body = (bytes: number) => `{"x":"${'y'.repeat(bytes - 8)}"}`;
-      expect((await customer.post(pattern, body(limit))).body.error).toBe('INVALID_REQUEST');
-      expect((await customer.post(pattern, body(limit + 1))).body.error).toBe('PAYLOAD_TOO_LARGE');
+      expect((await caller.post(pattern, body(limit))).body.error).toBe('INVALID_REQUEST');
+      expect((await caller.post(pattern, body(limit + 1))).body.error).toBe('PAYLOAD_TOO_LARGE');
     }
   });
 

@@ -195,6 +195,7 @@ describe('the route table', () => {
     isPurchase: false,
     acceptsMd5: false,
     scope: 'read',
+    mayBeEmpty: false,
     bodyLimitBytes: 1,
     isPublic: false,
     handler: () => undefined,

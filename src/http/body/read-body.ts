@@ -3,9 +3,11 @@
  * lenient parser of a framework sees them.
  */
 import type { IncomingMessage } from 'node:http';
+import type { Request } from 'express';
 import { StrictJsonError, readStrictJson, type StrictBody } from './strict-json.js';
 import { ApiError } from '../../domain/errors.js';
 import { headerValues } from '../pipeline/headers.js';
+import { requestContextOf } from '../pipeline/request-context.js';
 
 /** The caller hung up before the body was complete: there is nobody to answer. */
 export class ClientGoneError extends Error {
@@ -14,6 +16,8 @@ export class ClientGoneError extends Error {
 
 /** Bodies declared larger than this are not even drained: the connection closes behind the answer. */
 const DRAIN_BYTES_MAX = 1024 * 1024;
+
+const NO_MEMBERS = Buffer.from('{}');
 
 export interface BodyLimits {
   readonly limitBytes: number;
@@ -48,13 +52,17 @@ export async function receiveBytes(request: IncomingMessage, limits: BodyLimits)
   return readBytes(request, limits);
 }
 
-/** Reads what `receiveBytes` received as `receiveBody` would have; undefined for a GET. Throws 400 and 415. */
+/**
+ * Reads what `receiveBytes` received as `receiveBody` would have; undefined for a GET, and an object without members for
+ * nothing where the route takes that. Throws 400 and 415.
+ */
 export function readBody(request: IncomingMessage, bytes: Buffer): StrictBody | undefined {
   if (request.method === 'GET') {
     if (bytes.length > 0) throw invalidBody('A GET takes no body.');
     return undefined;
   }
   if (bytes.length > 0) requireJson(request);
+  else if (requestContextOf(request as Request)?.route?.mayBeEmpty === true) return parse(NO_MEMBERS);
   return parse(bytes);
 }
 

@@ -34,6 +34,7 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   RATE_LIMITED: 'Too many quotes and simulations, or too many wrong signatures from this address; see Retry-After',
   HEADERS_TOO_LARGE: 'The headers are over 8 KiB',
   INTERNAL_ERROR: 'Something went wrong on our side; quote the request_id when you ask about it',
+  TOPUP_NOT_CONFIGURED: 'Credits cannot be bought through this interface',
   SIMULATION_FAILED: 'The call could not be simulated; msg says why',
   AUTH_UNAVAILABLE: 'The request could not be verified just now; repeat it',
   CHAIN_UNAVAILABLE: 'The state of the chain that this needs is not known just now; repeat it',

@@ -8,6 +8,7 @@ import type { PageQuery } from '../body/page-query.js';
 import { membersOf, type JsonSchema, type RequestLimits } from '../body/member-rules.js';
 import { ERROR_MEANINGS } from './openapi-errors.js';
 import type { Route } from '../pipeline/routes.js';
+import { responsesOf } from './openapi-responses.js';
 
 export interface Parameter {
   readonly name: string;
@@ -31,6 +32,7 @@ const TAGS = {
   Simulation: 'What a contract call would need.',
   Orders: 'Rentals: bought, read, listed.',
   Accounts: 'Activation of accounts, and the balance.',
+  'Client family': 'Quotes, orders and the balance as the published clients of this interface ask for them.',
 };
 
 /** What one handler takes and gives. */
@@ -263,11 +265,11 @@ function operationObject(
     ...(parameters.length > 0 && { parameters }),
     ...(request !== undefined && {
       requestBody: {
-        required: true,
+        required: !route.mayBeEmpty,
         content: { 'application/json': content(request.schemaName, request.examples) },
       },
     }),
-    responses: Object.fromEntries([...answers, ...errorAnswers(operation, route)]),
+    responses: responsesOf(answers, errorAnswers(operation, route)),
   };
 }
 

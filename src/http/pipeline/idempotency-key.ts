@@ -53,6 +53,20 @@ export function takePurchaseKey(
   return { value, isGiven: given !== undefined };
 }
 
+/** As `takePurchaseKey`, where the key must be the caller's own. Throws 400 IDEMPOTENCY_KEY_REQUIRED without one. */
+export function requirePurchaseKey(
+  caller: Pick<Caller, 'rawHeaders' | 'project' | 'nonce'>,
+  response: ServerResponse,
+): PurchaseKey {
+  if (headerValues(caller.rawHeaders, 'idempotency-key').length === 0) {
+    throw new ApiError(
+      'IDEMPOTENCY_KEY_REQUIRED',
+      `Send the ${HEADER} header: what is repeated with it is bought once.`,
+    );
+  }
+  return takePurchaseKey(caller, response);
+}
+
 /** 128 random bits in `[A-Za-z0-9_-]`, which a caller may send again. */
 function newKey(): string {
   const key = randomBytes(16).toString('base64url');

@@ -82,3 +82,10 @@ export const Caller = createParamDecorator((_data: unknown, context: ExecutionCo
   invariant(caller !== undefined, 'a handler runs behind the signature guard');
   return caller;
 });
+
+/** When the request being handled arrived, as monotonicMs tells it. */
+export const ArrivedMs = createParamDecorator((_data: unknown, context: ExecutionContext): number => {
+  const visit = requestContextOf(context.switchToHttp().getRequest<Request>());
+  invariant(visit !== undefined, 'every request passes the front of the pipeline first');
+  return visit.startedMs;
+});

@@ -18,6 +18,8 @@ export interface RouteOptions {
   readonly isPublic?: true;
   /** Charges the project: its answers carry the Idempotency-Key, and it is served beside all reads. */
   readonly isPurchase?: true;
+  /** Signed by HMAC, a POST without a body is taken as `{}`: the family's clients send what has no members so. */
+  readonly mayBeEmpty?: true;
   /** The largest body in bytes; 16 KiB unless said. */
   readonly bodyLimitBytes?: number;
 }

@@ -16,6 +16,7 @@ export interface Route {
   readonly isPurchase: boolean;
   readonly acceptsMd5: boolean;
   readonly scope: Scope;
+  readonly mayBeEmpty: boolean;
   readonly bodyLimitBytes: number;
   readonly isPublic: boolean;
   /** The method that answers, for what it declares about itself. */
@@ -117,6 +118,7 @@ function addController(table: RouteTable, controller: Type): void {
       isPurchase: options.isPurchase ?? false,
       acceptsMd5: options.acceptsMd5 ?? false,
       scope: options.scope ?? (method === 'GET' ? 'read' : 'manage'),
+      mayBeEmpty: options.mayBeEmpty ?? false,
       bodyLimitBytes: options.bodyLimitBytes ?? BODY_LIMIT_BYTES,
       isPublic: options.isPublic ?? false,
       handler,

@@ -1,0 +1,32 @@
+/** The credits paths of the family: the project's balance, and a top-up that no payment provider is configured for. */
+import { Body, Controller, HttpCode, Post } from '@nestjs/common';
+import { Ledger } from '../billing/ledger.js';
+import { ApiError, invariant } from '../domain/errors.js';
+import { Describe } from '../http/openapi/openapi.js';
+import { Caller } from '../http/pipeline/request-context.js';
+import { RouteOptionsOf } from '../http/pipeline/route-options.js';
+import { creditsBalanceBody, CreditsBalanceRequest, TopupRequest, type CreditsBalanceBody } from './energy.dto.js';
+import { describeCreditsBalance, describeTopup } from './energy.openapi.js';
+
+@Controller('v1/credits')
+export class CreditsController {
+  constructor(private readonly ledger: Ledger) {}
+
+  @Post('balance')
+  @Describe(describeCreditsBalance)
+  @HttpCode(200)
+  @RouteOptionsOf({ scope: 'read', acceptsMd5: true, mayBeEmpty: true })
+  async balance(@Caller() { project }: Caller, @Body() _request: CreditsBalanceRequest): Promise<CreditsBalanceBody> {
+    const balance = await this.ledger.balanceOf(project.id);
+    invariant(balance !== undefined, 'every project has an account');
+    return creditsBalanceBody(balance);
+  }
+
+  @Post('topup')
+  @Describe(describeTopup)
+  @HttpCode(200)
+  @RouteOptionsOf({ scope: 'manage', mayBeEmpty: true })
+  topup(@Caller() _caller: Caller, @Body() _request: TopupRequest): never {
+    throw new ApiError('TOPUP_NOT_CONFIGURED', 'Credits cannot be bought here; ask whoever runs this service.');
+  }
+}

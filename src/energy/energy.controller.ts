@@ -1,0 +1,62 @@
+/** The energy paths of the family: the same quotes and orders as elsewhere, answered as its clients expect. No logic. */
+import { Body, Controller, HttpCode, Post, Res } from '@nestjs/common';
+import type { Response } from 'express';
+import { monotonicMs } from '../base/clock.js';
+import { Config } from '../config/config.js';
+import { ApiError } from '../domain/errors.js';
+import { Describe } from '../http/openapi/openapi.js';
+import { requirePurchaseKey } from '../http/pipeline/idempotency-key.js';
+import { ArrivedMs, Caller } from '../http/pipeline/request-context.js';
+import { RouteOptionsOf } from '../http/pipeline/route-options.js';
+import { OrderRequest } from '../orders/orders.dto.js';
+import { OrdersService } from '../orders/orders.service.js';
+import { QuoteRequest, quoteBody, rentalOf, type QuoteBody } from '../quotes/quote.dto.js';
+import { QuotesService } from '../quotes/quotes.service.js';
+import { answerEnergyOrder, energyOrderBody, type EnergyOrderBody } from './energy-order.js';
+import { EnergyOrderRequest } from './energy.dto.js';
+import { describeEnergyOrder, describeEnergyQuote, describeRent } from './energy.openapi.js';
+
+@Controller('v1/energy')
+export class EnergyController {
+  constructor(
+    private readonly quotes: QuotesService,
+    private readonly orders: OrdersService,
+    private readonly config: Config,
+  ) {}
+
+  @Post('quote')
+  @Describe(describeEnergyQuote)
+  @HttpCode(200)
+  @RouteOptionsOf({ isRateLimited: true, scope: 'quote' })
+  async quote(@Caller() { project }: Caller, @Body() body: QuoteRequest): Promise<QuoteBody> {
+    return quoteBody(this.quotes.issue(project.id, await this.quotes.price(rentalOf(body))));
+  }
+
+  /** The hold counts from the arrival, so that it stays below the minute its clients wait, however long the taking took. */
+  @Post('rent')
+  @Describe(describeRent)
+  @HttpCode(200)
+  @RouteOptionsOf({ isPurchase: true, scope: 'order' })
+  async rent(
+    @Caller() caller: Caller,
+    @ArrivedMs() arrivedMs: number,
+    @Body() request: OrderRequest,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<EnergyOrderBody> {
+    const { project, keyId: apiKeyId, requestId } = caller;
+    const key = requirePurchaseKey(caller, response);
+    const taken = await this.orders.create(request, { project, apiKeyId, key, requestId, waitSec: 0 });
+    const leftSec = this.config.http.rentHoldSec - (monotonicMs() - arrivedMs) / 1000;
+    return answerEnergyOrder(response, await this.orders.hold(taken, project.id, leftSec));
+  }
+
+  @Post('order')
+  @Describe(describeEnergyOrder)
+  @HttpCode(200)
+  @RouteOptionsOf({ scope: 'read' })
+  async order(@Caller() { project }: Caller, @Body() { key }: EnergyOrderRequest): Promise<EnergyOrderBody> {
+    const order = await this.orders.find(project.id, key);
+    if (order?.kind !== 'rental') throw new ApiError('NOT_FOUND', 'This project has no energy order with this key.');
+    return energyOrderBody(order);
+  }
+}

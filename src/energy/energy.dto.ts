@@ -1,0 +1,63 @@
+/** Requests of the family's paths that no other path has, and its balance (docs/interface.md §25). */
+import type { Balance } from '../billing/ledger.js';
+import { IsText, Optional } from '../http/body/member-rules.js';
+import { usdBalanceOf } from '../domain/conversion.js';
+import { toJsonInteger } from '../domain/units.js';
+
+export class EnergyOrderRequest {
+  @IsText({ maxLength: 255, description: 'The Idempotency-Key of the rental.' })
+  declare readonly key: string;
+}
+
+/** Nothing is asked for; sent as an object without members, or not at all. */
+// eslint-disable-next-line @typescript-eslint/no-extraneous-class -- the pipe judges by it that no member is there
+export class CreditsBalanceRequest {}
+
+/** Judged by form alone while there is nothing to pay with. */
+export class TopupRequest {
+  @Optional()
+  @IsText({ maxLength: 32, description: 'The amount, as a decimal.' })
+  declare readonly amount?: string;
+
+  @Optional()
+  @IsText({ maxLength: 16, description: 'USDT or USDC.' })
+  declare readonly currency?: string;
+
+  @Optional()
+  @IsText({ maxLength: 2048, description: 'Where the payer is sent after paying.' })
+  declare readonly url_success?: string;
+
+  @Optional()
+  @IsText({ maxLength: 2048, description: 'Where the payer is sent after a failure.' })
+  declare readonly url_error?: string;
+}
+
+export interface CreditsBalanceBody {
+  /** Negative in debt. */
+  readonly credits_balance: number;
+  readonly usd_balance: string;
+  readonly is_postpaid: boolean;
+  /** 0 for prepaid, UNLIMITED_DEBT when there is no limit: these clients read an absent one as 0. */
+  readonly debt_limit_credits: number;
+  readonly can_execute_gas_operations: boolean;
+  readonly gas_ops_min_credits: number;
+  readonly timestamp: string;
+}
+
+/** The largest integer that JSON carries exactly. */
+export const UNLIMITED_DEBT = Number.MAX_SAFE_INTEGER;
+/** An order is judged by its own price: with anything left to spend, one may be tried. */
+export const LEAST_CREDITS = 1;
+
+export function creditsBalanceBody({ balanceCredits, terms, availableCredits, readAt }: Balance): CreditsBalanceBody {
+  const debtLimit = terms.kind === 'prepaid' ? 0n : terms.debtLimitCredits;
+  return {
+    credits_balance: toJsonInteger(balanceCredits),
+    usd_balance: usdBalanceOf(balanceCredits),
+    is_postpaid: terms.kind === 'postpaid',
+    debt_limit_credits: debtLimit === undefined ? UNLIMITED_DEBT : toJsonInteger(debtLimit),
+    can_execute_gas_operations: availableCredits === undefined || availableCredits >= BigInt(LEAST_CREDITS),
+    gas_ops_min_credits: LEAST_CREDITS,
+    timestamp: readAt.toISOString(),
+  };
+}

@@ -1,0 +1,262 @@
+/** What the family's paths take and give, for the documentation (docs/interface.md §25). */
+import {
+  addressSchema,
+  always,
+  answerSchema,
+  decimalSchema,
+  formSchema,
+  headerSchema,
+  integerSchema,
+  sometimes,
+  textSchema,
+  timeSchema,
+  type Operation,
+} from '../http/openapi/openapi.js';
+import type { JsonSchema } from '../http/body/member-rules.js';
+import { describeOrder, PURCHASE_PARAMETERS } from '../orders/order.openapi.js';
+import { OrderRequest } from '../orders/orders.dto.js';
+import { describeQuote } from '../quotes/quote.openapi.js';
+import {
+  CreditsBalanceRequest,
+  EnergyOrderRequest,
+  LEAST_CREDITS,
+  TopupRequest,
+  UNLIMITED_DEBT,
+  type CreditsBalanceBody,
+} from './energy.dto.js';
+import { ENERGY_STATUSES, type EnergyOrderBody } from './energy-order.js';
+
+const flagSchema = (description: string): JsonSchema => ({ type: 'boolean', description });
+
+const ENERGY_ORDER_ANSWER = answerSchema<EnergyOrderBody>({
+  id: always(integerSchema('The number of the order.', 4711)),
+  idempotency_key: always(textSchema('The Idempotency-Key it was bought with.', 'payout-2026-11-20-17')),
+  status: always(
+    textSchema(
+      'delivered: the energy is there. refused: it will never be, and the charge is back. unresolved: charged, and its ' +
+        'outcome not known yet; repeat with the same Idempotency-Key, never with another.',
+      'delivered',
+      { enum: ENERGY_STATUSES },
+    ),
+  ),
+  receive_address: always(addressSchema('Who receives the energy.')),
+  energy: always(integerSchema('Energy bought.', 65_000)),
+  duration_sec: always(integerSchema('Seconds of rental.', 3600)),
+  price_sun: always(integerSchema('Price in sun.', 2_925_000)),
+  price_trx: always(decimalSchema('The same in TRX.', 6, '2.925000')),
+  price_usd: sometimes(decimalSchema('What the credits are worth in dollars; not of a refused order.', 6, '0.877500')),
+  credits: sometimes(integerSchema('Credits charged; not of a refused order.', 8_775_000)),
+  trx_usd: sometimes(decimalSchema('The rate that was used; not of a refused order.', 8, '0.30000000')),
+  delivered_energy: sometimes(integerSchema('Energy delivered, once delivered; never less than energy.', 65_010)),
+  settled: always(flagSchema('The outcome is final: solid on chain, or refused.')),
+  needs_attention: always(flagSchema('The outcome is not known yet, or the operator should look at the order.')),
+  error: sometimes(
+    textSchema(
+      'Of a refused or unresolved order: what happened.',
+      'The energy could not be delivered; the charge was given back.',
+    ),
+  ),
+  error_code: sometimes(textSchema('The same for programs: SUPPLIER_REFUSED, SUPPLIER_UNKNOWN.', 'SUPPLIER_REFUSED')),
+  created_at: always(timeSchema('When it was charged, by the clock of the service.')),
+  delivered_at: sometimes(timeSchema('The time of the block it is in, by the clock of the chain.')),
+});
+
+const REFUSED: EnergyOrderBody = {
+  id: 4711,
+  idempotency_key: 'payout-2026-11-20-17',
+  status: 'refused',
+  receive_address: 'TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF',
+  energy: 65_000,
+  duration_sec: 3600,
+  price_sun: 2_925_000,
+  price_trx: '2.925000',
+  settled: true,
+  needs_attention: false,
+  error: 'The energy could not be delivered; the charge was given back.',
+  error_code: 'SUPPLIER_REFUSED',
+  created_at: '2026-11-20T12:00:00.000Z',
+};
+
+const { error: _error, error_code: _errorCode, ...SOLD } = REFUSED;
+const CHARGED = { ...SOLD, price_usd: '0.877500', credits: 8_775_000, trx_usd: '0.30000000' };
+const DELIVERED: EnergyOrderBody = {
+  ...CHARGED,
+  status: 'delivered',
+  settled: false,
+  delivered_energy: 65_010,
+  delivered_at: '2026-11-20T12:00:03.000Z',
+};
+const UNRESOLVED: EnergyOrderBody = {
+  ...CHARGED,
+  status: 'unresolved',
+  settled: false,
+  needs_attention: true,
+  error: 'The order is charged and not delivered yet.',
+  error_code: 'SUPPLIER_UNKNOWN',
+};
+
+const ORDER = { schemaName: 'EnergyOrder', schema: ENERGY_ORDER_ANSWER };
+const REPLAYED = {
+  'Idempotency-Replayed': headerSchema('true when this order was made by an earlier request with the same key.', false),
+};
+
+export function describeEnergyQuote(): Operation {
+  return {
+    ...describeQuote(),
+    operationId: 'createEnergyQuote',
+    tag: 'Client family',
+    summary: 'Price a rental and hold the price, as POST /v1/quotes',
+  };
+}
+
+export function describeRent(): Operation {
+  const { request, errors } = describeOrder();
+  return {
+    operationId: 'rentEnergy',
+    tag: 'Client family',
+    summary: 'Buy energy and wait for it',
+    description:
+      'The order of POST /v1/orders, answered when it is delivered or refunded, 50 s after its arrival at the latest. ' +
+      'Repeat with the same Idempotency-Key after anything else than an answer: it buys once. An error with ok false ' +
+      'charged nothing, unless it names a key.',
+    parameters: PURCHASE_PARAMETERS.filter(({ name }) => name === 'Idempotency-Key').map((parameter) => ({
+      ...parameter,
+      required: true,
+      description: 'Yours, one for each rental: the same key with the same request answers the same order, for ever.',
+    })),
+    request: {
+      schemaName: 'OrderRequest',
+      type: OrderRequest,
+      forms: [formSchema('by quote', 'quote_ref'), formSchema('direct', 'receive_address', ['quote_ref'])],
+      examples: request?.examples ?? {},
+    },
+    answers: {
+      200: {
+        ...ORDER,
+        description: 'Delivered; of a replay also refused.',
+        examples: { delivered: DELIVERED, refused: REFUSED },
+        headers: REPLAYED,
+      },
+      409: {
+        ...ORDER,
+        description: 'With `id` and `status`: charged, and not delivered yet. Repeat with the same key.',
+        examples: { unresolved: UNRESOLVED },
+        headers: REPLAYED,
+      },
+      502: {
+        ...ORDER,
+        description: 'Refused: it will never be delivered, and the charge is back.',
+        examples: { refused: REFUSED },
+      },
+    },
+    errors,
+  };
+}
+
+export function describeEnergyOrder(): Operation {
+  return {
+    operationId: 'getEnergyOrder',
+    tag: 'Client family',
+    summary: 'Read a rental by its Idempotency-Key',
+    description: 'A key that is unknown, of another project or of an activation is not found.',
+    request: {
+      schemaName: 'EnergyOrderRequest',
+      type: EnergyOrderRequest,
+      examples: { rental: { key: 'payout-2026-11-20-17' } },
+    },
+    answers: {
+      200: { ...ORDER, description: 'The order as it is now.', examples: { delivered: DELIVERED, refused: REFUSED } },
+    },
+    errors: ['NOT_FOUND'],
+  };
+}
+
+const CREDITS_BALANCE_ANSWER = answerSchema<CreditsBalanceBody>({
+  credits_balance: always(integerSchema('The balance in credits; negative in debt.', 50_000_000)),
+  usd_balance: always(decimalSchema('What it is worth in dollars.', 2, '5.00')),
+  is_postpaid: always(flagSchema('Whether the balance may be negative.')),
+  debt_limit_credits: always(
+    integerSchema(`How far below zero it may go: 0 for prepaid, ${UNLIMITED_DEBT.toString()} without a limit.`, 0),
+  ),
+  can_execute_gas_operations: always(flagSchema('Whether gas_ops_min_credits may still be spent.')),
+  gas_ops_min_credits: always(
+    integerSchema('What must be left to try an order, which is judged by its own price.', LEAST_CREDITS),
+  ),
+  timestamp: always(timeSchema('When it was read.')),
+});
+
+export function describeCreditsBalance(): Operation {
+  return {
+    operationId: 'getCreditsBalance',
+    tag: 'Client family',
+    summary: "Read the project's balance",
+    description: 'The balance of GET /v1/balance. Signed by HMAC the body may be left out.',
+    request: { schemaName: 'CreditsBalanceRequest', type: CreditsBalanceRequest, examples: { nothing: {} } },
+    answers: {
+      200: {
+        description: 'The balance.',
+        schemaName: 'CreditsBalance',
+        schema: CREDITS_BALANCE_ANSWER,
+        examples: {
+          prepaid: {
+            credits_balance: 50_000_000,
+            usd_balance: '5.00',
+            is_postpaid: false,
+            debt_limit_credits: 0,
+            can_execute_gas_operations: true,
+            gas_ops_min_credits: LEAST_CREDITS,
+            timestamp: '2026-11-20T12:00:00.000Z',
+          },
+        },
+      },
+    },
+    errors: [],
+  };
+}
+
+interface TopupInvoice {
+  readonly invoice_id: number;
+  readonly payment_link: string;
+  readonly amount: string;
+  readonly currency: string;
+  readonly status: string;
+}
+
+const TOPUP_INVOICE = answerSchema<TopupInvoice>({
+  invoice_id: always(integerSchema('The number of the invoice.', 17)),
+  payment_link: always(textSchema('Where to pay it.', 'https://pay.example.com/17')),
+  amount: always(textSchema('The amount.', '25.00')),
+  currency: always(textSchema('What it is paid in.', 'USDT')),
+  status: always(textSchema('Of a new invoice.', 'pending')),
+});
+
+export function describeTopup(): Operation {
+  return {
+    operationId: 'topUpCredits',
+    tag: 'Client family',
+    summary: 'Not offered: buy credits',
+    description: 'Answers 501 whatever the amount: this service sells no credits over its interface.',
+    request: {
+      schemaName: 'TopupRequest',
+      type: TopupRequest,
+      examples: { topup: { amount: '25.00', currency: 'USDT' } },
+    },
+    answers: {
+      200: {
+        description: 'Never from this service: the invoice that those clients read where credits are sold.',
+        schemaName: 'TopupInvoice',
+        schema: TOPUP_INVOICE,
+        examples: {
+          invoice: {
+            invoice_id: 17,
+            payment_link: 'https://pay.example.com/17',
+            amount: '25.00',
+            currency: 'USDT',
+            status: 'pending',
+          },
+        },
+      },
+    },
+    errors: ['TOPUP_NOT_CONFIGURED'],
+  };
+}
