@@ -200,7 +200,10 @@ export class Acceptance {
 }
 
 function keyReused(): ApiError {
-  return new ApiError('IDEMPOTENCY_KEY_REUSED', 'This Idempotency-Key belongs to another request; use a new key.');
+  return new ApiError(
+    'IDEMPOTENCY_KEY_REUSED',
+    'This Idempotency-Key belongs to another request, whose order stands; GET /v1/orders/{key} shows it.',
+  );
 }
 
 /** The refusal the database decided for; what was known before comes back with its own words. */

@@ -176,12 +176,18 @@ describe('our refusals', () => {
     expect(await client.rent(body(), 'poor')).toMatchObject({ idempotency_key: 'poor', status: 'unresolved' });
   });
 
-  test('a key that is another purchase’s is refused, and a quote that became an order', async () => {
+  test('a key that is another purchase’s and a quote that became an order are refused in words that invite no second purchase', async () => {
     const { hasty: client } = await newRenter();
     const { ref } = await client.quote(body());
     await client.rent({ quote_ref: ref }, 'mine');
-    await expect(client.rent(body(), 'mine')).rejects.toMatchObject({ code: 'IDEMPOTENCY_KEY_REUSED' });
-    await expect(client.rent({ quote_ref: ref }, 'other')).rejects.toMatchObject({ code: 'QUOTE_ALREADY_USED' });
+    await expect(client.rent(body(), 'mine')).rejects.toMatchObject({
+      code: 'IDEMPOTENCY_KEY_REUSED',
+      message: expect.stringContaining('whose order stands'),
+    });
+    await expect(client.rent({ quote_ref: ref }, 'other')).rejects.toMatchObject({
+      code: 'QUOTE_ALREADY_USED',
+      message: expect.stringContaining('repeat that order with its Idempotency-Key'),
+    });
   });
 });
 
