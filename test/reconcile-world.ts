@@ -81,10 +81,16 @@ export class ReconcileWorld {
     return this.api.database;
   }
 
-  /** One pass of the reconciler, now. */
-  async pass(): Promise<void> {
+  /** One pass of the reconciler, now; of another worker's, where one is given. */
+  async pass(worker = this.worker): Promise<void> {
     await this.database.query(`UPDATE reconcile_state SET passed_at = NULL, lease_until = NULL`);
-    await this.look();
+    await worker.get(Reconciler).look();
+  }
+
+  /** Another worker's parts, which do nothing by themselves; the caller closes them. */
+  async openWorker(): Promise<INestApplicationContext> {
+    const config = readConfig(envAs({ ...this.world.env, LOG_LEVEL: 'silent' }, 'worker'));
+    return NestFactory.createApplicationContext(WorkerModule.for(config, openLog('silent')), { logger: false });
   }
 
   /** One look of the reconciler, which makes a pass only when one is due. */

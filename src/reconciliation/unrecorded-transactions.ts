@@ -43,6 +43,7 @@ const ACTS_WAIT_MS = 30_000;
 /** Passes, a minute apart, at which a block that was passed unsearched is tried again; and how many such blocks. */
 const UNSEARCHED_TRIES = 60;
 const UNSEARCHED_MAX = 100;
+const UNSEARCHED_OFFSET = (UNSEARCHED_MAX - 1).toString();
 
 const KEEP = `INSERT INTO orphan_tx (txid, wallet_id, type, by_own_key, receive_address, amount_sun, raw_data, signature,
     block_number, block_id, block_at)
@@ -50,6 +51,14 @@ const KEEP = `INSERT INTO orphan_tx (txid, wallet_id, type, by_own_key, receive_
 
 const MOVE_CURSOR = `UPDATE reconcile_state SET scanned_to = $1, scanned_at = coalesce($4, scanned_at), lease_until = clock_timestamp() + $3 * interval '1 second'
   WHERE fence = $2 RETURNING true`;
+
+const UNSEARCHED = `SELECT number, tries FROM unsearched_block ORDER BY number`;
+const SEARCHED = `DELETE FROM unsearched_block WHERE number = $1`;
+const TRIED = `UPDATE unsearched_block SET tries = tries + 1 WHERE number = $1`;
+/** The oldest make way: they were tried most. */
+const PASS_UNSEARCHED = `WITH old AS (DELETE FROM unsearched_block WHERE number <= (
+    SELECT number FROM unsearched_block ORDER BY number DESC OFFSET ${UNSEARCHED_OFFSET} LIMIT 1))
+  INSERT INTO unsearched_block (number) VALUES ($1) ON CONFLICT DO NOTHING`;
 
 const CAUGHT_UP = `UPDATE reconcile_state SET searched_at = clock_timestamp() WHERE fence = $1`;
 
@@ -99,9 +108,6 @@ export interface Turn {
 
 @Injectable()
 export class UnrecordedTransactions {
-  /** Blocks passed without knowing what they hold, with how often they were tried again. */
-  private readonly unsearched = new Map<number, number>();
-
   constructor(
     private readonly database: Database,
     private readonly client: TronClient,
@@ -249,12 +255,13 @@ export class UnrecordedTransactions {
     });
   }
 
-  /** Blocks that were passed unsearched; a node may have mended meanwhile. */
+  /** Blocks that were passed unsearched, by whichever worker; a node may have mended meanwhile. */
   private async searchAgain(searchBlock: (block: Block) => Promise<void>): Promise<void> {
-    for (const [number, tries] of [...this.unsearched]) {
-      this.unsearched.delete(number);
-      const block = await this.solidBlock(number, tries + 1);
+    for (const { number, tries } of await this.database.query<{ number: bigint; tries: number }>(UNSEARCHED)) {
+      const block = await this.solidBlock(Number(number));
       if (block !== undefined) await searchBlock(block);
+      const isOver = block !== undefined || tries + 1 >= UNSEARCHED_TRIES;
+      await this.database.query(isOver ? SEARCHED : TRIED, [number]);
     }
   }
 
@@ -263,14 +270,16 @@ export class UnrecordedTransactions {
     const blocks = new Map<number, Block>();
     const numbers = Array.from({ length: to - from + 1 }, (_, index) => from + index);
     await forEachConcurrently(numbers, LANES, async (number) => {
-      const block = await this.solidBlock(number, 0);
-      if (block !== undefined) blocks.set(number, block);
+      const block = await this.solidBlock(number);
+      // Before the cursor moves past it.
+      if (block === undefined) await this.database.query(PASS_UNSEARCHED, [number]);
+      else blocks.set(number, block);
     });
     return [...blocks.values()].sort((a, b) => a.number - b.number);
   }
 
   /** undefined when what it holds cannot be read in any way: such a block is passed, and looked at again for a while. */
-  private async solidBlock(number: number, tries: number): Promise<Block | undefined> {
+  private async solidBlock(number: number): Promise<Block | undefined> {
     const block = await this.client.pool.ask('a solid block', async (node) => {
       const header = await solidHeaderOf(node, number);
       if (header === undefined) throw new NodeError(node.name, 'unhealthy', `has no solid block ${number.toString()}`);
@@ -279,7 +288,6 @@ export class UnrecordedTransactions {
     const known = await this.blocks.withActs(block, 'solid', ACTS_WAIT_MS);
     if (known !== undefined) return known;
     this.blocks.tell(block, 'unsearched');
-    if (tries < UNSEARCHED_TRIES && this.unsearched.size < UNSEARCHED_MAX) this.unsearched.set(number, tries);
     return undefined;
   }
 }

@@ -23,6 +23,7 @@ import { Project } from './entities/project.entity.js';
 import { ReconcileState } from './entities/reconcile-state.entity.js';
 import { RequestNonce } from './entities/request-nonce.entity.js';
 import { SalesStop } from './entities/sales-stop.entity.js';
+import { UnsearchedBlock } from './entities/unsearched-block.entity.js';
 import { Initial1760000000001 } from './migrations/0001-initial.js';
 import { Reconciling1760000000002 } from './migrations/0002-reconciling.js';
 import { KeptRows1760000000003 } from './migrations/0003-kept-rows.js';
@@ -38,6 +39,7 @@ import { Signatures1760000000013 } from './migrations/0013-signatures.js';
 import { ApiKeys1760000000014 } from './migrations/0014-api-keys.js';
 import { KeyCaps1760000000015 } from './migrations/0015-key-caps.js';
 import { Events1760000000020 } from './migrations/0020-events.js';
+import { UnsearchedBlocks1760000000025 } from './migrations/0025-unsearched-blocks.js';
 
 /** Every table as an entity without relations, for plain reads and writes; money and state are written by SQL alone. */
 const ENTITIES = [
@@ -66,6 +68,7 @@ const ENTITIES = [
   ReconcileState,
   RequestNonce,
   SalesStop,
+  UnsearchedBlock,
 ];
 
 /** Each says its name itself: TypeORM would else go by the class's, which is another one in a bundle, and run it again. */
@@ -85,6 +88,7 @@ const MIGRATIONS: readonly (new () => MigrationInterface & { readonly name: stri
   ApiKeys1760000000014,
   KeyCaps1760000000015,
   Events1760000000020,
+  UnsearchedBlocks1760000000025,
 ];
 
 /** What the table `migrations` holds when the schema is this version's. */

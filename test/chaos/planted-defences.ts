@@ -348,6 +348,11 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
     test: integration('witnesses')('is made once the node that told other transactions of its block'),
   },
   {
+    name: 'a block that was passed unsearched is forgotten',
+    changes: one('reconciliation/unrecorded-transactions.ts', 'ORDER BY number`;', 'WHERE false`;'),
+    test: integration('unrecorded-acts')('an act in a block that was passed unsearched is found later'),
+  },
+  {
     name: 'the reconciler rests for what it waited for nodes',
     changes: one(
       'reconciliation/reconciler.ts',

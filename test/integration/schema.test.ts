@@ -141,6 +141,7 @@ const SHIPPED: Readonly<Record<string, string>> = {
   ApiKeys1760000000014: 'd025b8d5a059cbca',
   KeyCaps1760000000015: '4df786dcbf8dfd05',
   Events1760000000020: 'eeb166ccead81f2d',
+  UnsearchedBlocks1760000000025: '6f88a380c003e3fc',
 };
 
 it('a migration runs what it ran on the day it came', async () => {

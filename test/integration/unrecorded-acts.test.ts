@@ -139,6 +139,17 @@ it('orders beside a contract and a transfer named like numbers are delivered, se
   await expectPeace();
 }, 120_000);
 
+/** Waits until the orphan is reclaimed, and explains it, as the operator does. */
+async function takenBack(to: string, before: number): Promise<void> {
+  const isBack = async () => ((await world.delegatedSun(1, to)) === before ? true : undefined);
+  await until(isBack, LIMIT_MS, 'the reclaim of the orphan');
+  await control('faults/clear', {});
+  await world.pass();
+  const { code } = await world.cli('verify', 'explain', '--all', '--yes', '--reason', 'a test made it');
+  expect(code).toBe(0);
+  await world.byHand('DELETE FROM orphan_tx');
+}
+
 describe('while no block can be read', () => {
   afterEach(() => control('faults/clear', {}));
 
@@ -155,16 +166,7 @@ describe('while no block can be read', () => {
     ]);
     expect(await unreadable('listed')).toBeGreaterThan(0);
     expect(await unreadable('unsearched')).toBe(0);
-    await until(
-      async () => ((await world.delegatedSun(1, receiver(1))) === before ? true : undefined),
-      LIMIT_MS,
-      'taking the orphan back',
-    );
-    await control('faults/clear', {});
-    await world.pass();
-    const { code } = await world.cli('verify', 'explain', '--all', '--yes', '--reason', 'a test made it');
-    expect(code).toBe(0);
-    await world.byHand('DELETE FROM orphan_tx');
+    await takenBack(receiver(1), before);
     await expectPeace();
   }, 90_000);
 
@@ -183,6 +185,27 @@ describe('while no block can be read', () => {
     await control('faults/clear', {});
     await expectPeace();
     expect((await world.buy(receiver(2))).status).toBe(202);
+  }, 90_000);
+
+  it('an act in a block that was passed unsearched is found later, also by another worker', async () => {
+    await expectPeace();
+    await failBlocks('getblockbynum', 'gettransactioninfobyblocknum');
+    const before = await world.delegatedSun(1, receiver(2));
+    const txid = await world.delegateBehindOurBack(1, receiver(2), 1000);
+    await world.pass();
+    const acts = () => world.database.query(`SELECT encode(txid, 'hex') AS txid FROM orphan_tx`);
+    expect(await acts()).toEqual([]);
+    await control('faults/clear', {});
+    const other = await world.openWorker();
+    try {
+      await world.pass(other);
+      expect(await acts()).toEqual([{ txid }]);
+      expect(await world.database.query('SELECT FROM unsearched_block')).toEqual([]);
+    } finally {
+      await other.close();
+    }
+    await takenBack(receiver(2), before);
+    await expectPeace();
   }, 90_000);
 });
 

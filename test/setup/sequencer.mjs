@@ -16,7 +16,7 @@ const LONGEST = [
   'cli-orders',
   'examples',
   'quotes-nodes',
-  'door-projects',
+  'pipeline-projects',
   'cli-doctor',
   'quotes',
   'chain',

@@ -29,6 +29,7 @@ const WRITERS: Readonly<Record<string, readonly string[]>> = {
   reconcile_state: ['fulfilment', 'reconciliation'],
   request_nonce: ['auth'],
   sales_stop: ['pool'],
+  unsearched_block: ['reconciliation'],
 };
 
 /** What one file alone writes, of tables or columns that say so. */
