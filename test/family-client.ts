@@ -5,7 +5,7 @@ import { hmacHeaders, send, type Answer } from './client.js';
 
 type Json = Answer['body'];
 
-export class FamilyError extends Error {
+class FamilyError extends Error {
   constructor(
     /** 0 when the network failed. */
     readonly httpStatus: number,
