@@ -280,15 +280,53 @@ export class UnrecordedTransactions {
 
   /** undefined when what it holds cannot be read in any way: such a block is passed, and looked at again for a while. */
   private async solidBlock(number: number): Promise<Block | undefined> {
-    const block = await this.client.pool.ask('a solid block', async (node) => {
+    const { node, block } = await this.client.pool.ask('a solid block', async (node) => {
       const header = await solidHeaderOf(node, number);
       if (header === undefined) throw new NodeError(node.name, 'unhealthy', `has no solid block ${number.toString()}`);
-      return this.blocks.read(node, header, 'solid', () => Promise.resolve([]));
+      return { node, block: await this.blocks.read(node, header, 'solid', () => Promise.resolve([])) };
     });
     const known = await this.blocks.withActs(block, 'solid', ACTS_WAIT_MS);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      await this.compare(node, known);
+      return known;
+    }
     this.blocks.tell(block, 'unsearched');
     return undefined;
+  }
+
+  /**
+   * What one node leaves out of a block is not missed: another witness has the same transactions in it, or cannot say.
+   * Throws ChainUnavailableError while they contradict each other; then the block is read anew.
+   */
+  private async compare(node: TronNode, block: Block): Promise<void> {
+    const contradicting: TronNode[] = [];
+    for (const other of this.client.pool.agreement.witnesses) {
+      if (other.witness === node.witness) continue;
+      const outcomes = await outcomesAt(other, block);
+      if (outcomes === undefined) continue;
+      if (outcomes === outcomesOf(block)) return;
+      contradicting.push(other);
+    }
+    if (contradicting.length === 0) return;
+    for (const each of [node, ...contradicting]) each.blocks.forget(block);
+    const faults = contradicting.map(({ name }) => new NodeError(name, 'nonsense', 'tells other transactions of it'));
+    throw new ChainUnavailableError(`the transactions of the solid block ${block.number.toString()}`, faults);
+  }
+}
+
+/** The transactions of a block with how each ended, in order, as one text. */
+function outcomesOf({ transactions }: Block): string {
+  return transactions.map(({ txid, succeeded }) => `${txid} ${succeeded.toString()}`).join(' ');
+}
+
+/** The same as this witness tells it; undefined when it has no such block, or does not answer. */
+async function outcomesAt(node: TronNode, block: Block): Promise<string | undefined> {
+  try {
+    const header = await solidHeaderOf(node, block.number);
+    return header?.id === block.id ? outcomesOf(await node.blocks.contentOf('solid', header)) : undefined;
+  } catch (error) {
+    if (error instanceof NodeError) return undefined;
+    throw error;
   }
 }
 

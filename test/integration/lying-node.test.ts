@@ -155,6 +155,19 @@ it('a node alone in telling of an act of our wallets accuses nobody', async () =
   expect(await found()).toEqual([]);
 });
 
+it('a node alone in leaving an act of our wallets out hides nothing: the block is searched again', async () => {
+  const hand = await withTwoNodes();
+  await sent(hand);
+  await mine(SOLID_LAG);
+  // The second one is not asked first.
+  await showInBlocks(1, pool.privateKey);
+  const search = () => hand.orphans().search({ fence: 0, leaseSec: 60, scannedTo: undefined });
+  await expect(search()).rejects.toBeInstanceOf(ChainUnavailableError);
+  await devnet.control('faults/clear', {});
+  await search();
+  expect(await api.database.query('SELECT txid FROM orphan_tx')).toEqual([]);
+});
+
 it('an act that names our wallet, and is signed by a key that is none of its own, is nobody’s', async () => {
   const hand = await withTwoNodes();
   await sent(hand);
