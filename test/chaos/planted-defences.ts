@@ -348,6 +348,11 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
     test: integration('witnesses')('is made once the node that told other transactions of its block'),
   },
   {
+    name: 'one node is believed of what a block does not hold',
+    changes: one('reconciliation/unrecorded-transactions.ts', 'await this.compare(node, known);', ''),
+    test: integration('lying-node')('a node alone in leaving an act of our wallets out hides nothing'),
+  },
+  {
     name: 'a block that was passed unsearched is forgotten',
     changes: one('reconciliation/unrecorded-transactions.ts', 'ORDER BY number`;', 'WHERE false`;'),
     test: integration('unrecorded-acts')('an act in a block that was passed unsearched is found later'),
