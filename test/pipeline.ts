@@ -92,7 +92,10 @@ class ProbeController {
   @Get('fail/:code')
   @RouteOptionsOf({ acceptsMd5: true })
   fail(@Param('code') code: string): never {
-    if (isErrorCode(code)) throw new ApiError(code, 'A sentence a person can act on.', { cause: new Error('inside') });
+    if (isErrorCode(code)) {
+      const time = code === 'SIGNATURE_TIMESTAMP_OUT_OF_RANGE' && { serverTime: 1_795_430_400 };
+      throw new ApiError(code, 'A sentence a person can act on.', { cause: new Error('inside'), ...time });
+    }
     throw new Error(`no such code: ${code}`);
   }
 

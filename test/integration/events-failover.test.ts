@@ -59,6 +59,10 @@ it('after a failover that lost commits a caller who goes on after the last posit
       [4, 'd'],
       [5, 'e'],
     ]);
+    // What is only in the server's memory yet would end with it.
+    const flusher = await openAsOwner(server.url);
+    await flusher.query('SELECT pg_switch_wal()');
+    await flusher.source.destroy();
     const { port } = server;
     // Without the checkpoint of an orderly end, which would remove what the standby still has to read.
     server.signal('SIGQUIT');

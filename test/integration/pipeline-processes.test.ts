@@ -61,8 +61,9 @@ async function becomes(customer: Customer, code: string): Promise<void> {
 /** Runs `work` while the database announces nothing. */
 async function unannounced(work: () => Promise<unknown>): Promise<void> {
   const announce = async (how: 'DISABLE' | 'ENABLE') => {
-    for (const table of ['project', 'credit_account']) {
-      await app.database.query(`ALTER TABLE ${table} ${how} TRIGGER USER`);
+    // The others go on: what they write is part of the change.
+    for (const table of ['project', 'credit_account', 'api_key']) {
+      await app.database.query(`ALTER TABLE ${table} ${how} TRIGGER ${table}_announced`);
     }
   };
   await announce('DISABLE');

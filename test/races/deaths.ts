@@ -79,6 +79,7 @@ export async function killedDuringCommit(arena: Arena, times: number): Promise<R
       await victim.process.exited;
       if ((await lost) === undefined) deaths += 1;
     } finally {
+      victim.process.signal('SIGKILL');
       await blocker.query('COMMIT').catch(() => undefined);
       await blocker.end();
     }
@@ -97,7 +98,7 @@ export async function killedDuringCommit(arena: Arena, times: number): Promise<R
 
 async function isWaiting(arena: Arena): Promise<boolean> {
   const rows = await arena.database.query(
-    `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%accept_order(%'`,
+    `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%take_order(%'`,
   );
   return rows.length > 0;
 }
