@@ -326,9 +326,7 @@ export class Arena {
 
   /** An act of a wallet's owner, in a block when this returns. */
   async actByHand(path: string, body: Readonly<Record<string, unknown>>, owner: ChainAccount): Promise<void> {
-    const txid = await this.hand.send(path, body, owner);
-    this.handTxids.add(txid);
-    await this.hand.receipt(txid);
+    for (const txid of await this.hand.sendUntilIncluded(path, body, owner)) this.handTxids.add(txid);
   }
 
   /** A block of the chain, as a healed node tells it. */

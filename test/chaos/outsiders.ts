@@ -123,12 +123,12 @@ async function takeKeyAway(arena: Arena, fault: PlannedFault, lastsMs: number, o
       owner: { type: 0, permission_name: 'owner', threshold: 1, keys: keys(wallet.address) },
       actives: [{ type: 2, permission_name: 'rental', threshold: 1, operations: POOL_OPERATIONS, keys: keys(key) }],
     };
-    await arena.hand.receipt(await arena.hand.send('accountpermissionupdate', permissions, wallet));
+    await arena.hand.sendUntilIncluded('accountpermissionupdate', permissions, wallet);
   };
   const { bank } = arena.world;
   const fees = { owner_address: bank.address, to_address: wallet.address, amount: PERMISSION_FEES_SUN };
   return byOwner(wallet, async () => {
-    await arena.hand.receipt(await arena.hand.send('createtransaction', fees, bank));
+    await arena.hand.sendUntilIncluded('createtransaction', fees, bank);
     await permit(newChainAccount().address);
     await sleep(lastsMs, over);
     await permit(wallet.hotKey.address);
@@ -149,7 +149,7 @@ async function takeBandwidth(arena: Arena, fault: PlannedFault, lastsMs: number,
     return { balance: Number(account['balance'] ?? 0), staked };
   };
   const send = async (path: string, body: object, by: ChainAccount): Promise<void> => {
-    await hand.receipt(await hand.send(path, { owner_address: by.address, ...body }, by));
+    await hand.sendUntilIncluded(path, { owner_address: by.address, ...body }, by);
   };
   return byOwner(wallet, async () => {
     const { balance, staked } = await accountOf();
@@ -262,7 +262,7 @@ async function spoof(arena: Arena, fault: PlannedFault, lastsMs: number, over: A
   if (alice === undefined || bob === undefined) return 0;
   const ours = walletOf(arena, fault);
   const stake = { owner_address: alice.address, frozen_balance: 200 * SUN, resource: 'ENERGY' };
-  await arena.hand.receipt(await arena.hand.send('freezebalancev2', stake, alice));
+  await arena.hand.sendUntilIncluded('freezebalancev2', stake, alice);
   return again(lastsMs, over, async (n) => {
     const [, second] = SECOND_OWNERS[n % SECOND_OWNERS.length] ?? [];
     if (second === undefined) return;

@@ -5,6 +5,9 @@ import { addressOfKey, signWithKey } from '../../../src/chain/keys.js';
 import { until } from './wait.js';
 
 const REQUEST_LIMIT_MS = 10_000;
+/** Longer than a transaction that a node makes is valid for, by the chain's clock. */
+const VALIDITY_MS = 90_000;
+const SENDS_MAX = 5;
 const INCLUSION_LIMIT_MS = 60_000;
 
 type Json = Readonly<Record<string, unknown>>;
@@ -66,6 +69,26 @@ export class Wallet {
       INCLUSION_LIMIT_MS,
       `the inclusion of ${txid}`,
     );
+  }
+
+  /**
+   * Sends a transaction, and another one for each that a fork dropped, until one is in a block; returns the ids of all.
+   * Throws with the node's words.
+   */
+  async sendUntilIncluded(path: string, body: Json, signer: ChainAccount): Promise<readonly string[]> {
+    const txids: string[] = [];
+    for (;;) {
+      const deadAtMs = (await this.headTime()) + VALIDITY_MS;
+      const txid = await this.send(path, body, signer);
+      txids.push(txid);
+      const isIn = async (): Promise<boolean | undefined> => {
+        const info = await this.post('wallet/gettransactioninfobyid', { value: txid });
+        if (info['id'] !== undefined) return true;
+        return (await this.headTime()) > deadAtMs ? false : undefined;
+      };
+      if (await until(isIn, INCLUSION_LIMIT_MS, `the inclusion of ${txid}`)) return txids;
+      if (txids.length === SENDS_MAX) throw new Error(`${txids.join(', ')}: none was included`);
+    }
   }
 
   async energyOf(address: string): Promise<{ limit: number; used: number }> {
