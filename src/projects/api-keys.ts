@@ -58,6 +58,8 @@ const VIEW = `SELECT id, project_id, id = project_id AS is_primary, name, scopes
 /** The project's row stands between two who make its keys at once. */
 const LOCK_PROJECT = `SELECT id FROM project WHERE id = $1 FOR NO KEY UPDATE`;
 
+const LOCK_UNREVOKED = `SELECT id FROM api_key WHERE id = $1 AND revoked_at IS NULL FOR NO KEY UPDATE`;
+
 /** The secret in use becomes the one before, for as long as both verify. */
 export const KEEP_PREVIOUS = `UPDATE api_key
     SET previous_sealed = CASE WHEN $2 > 0 AND revoked_at IS NULL THEN sealed END,
@@ -115,11 +117,13 @@ export class ApiKeys {
 
   /** Gives a key that is not the primary a new secret; the one before verifies for `overlapSec` more. */
   async rotate(id: string, overlapSec: number, act: Author): Promise<string> {
-    const { project_id: projectId, is_primary: isPrimary, revoked_at: revokedAt } = await this.get(id);
+    const { project_id: projectId, is_primary: isPrimary } = await this.get(id);
     if (isPrimary) throw new OperatorError('This is the primary key; `project rotate-key` makes a new one.', 2);
-    if (revokedAt !== null) throw new OperatorError('This key is revoked, for ever; `keys create` makes another.', 1);
     const apiKey = newApiKey();
     await this.database.transaction(async (tx) => {
+      // Under the row's lock: a revocation under way must not be undone.
+      if ((await tx.query(LOCK_UNREVOKED, [id])).length === 0)
+        throw new OperatorError('This key is revoked, for ever; `keys create` makes another.', 1);
       await tx.query(KEEP_PREVIOUS, [id, overlapSec]);
       await change(tx, id, { sealed: this.seal(id, apiKey) });
       await recordAct(tx, act, 'key.rotate', projectId, { key: id, overlapSec });

@@ -124,6 +124,28 @@ test('the primary rotates likewise, for both signatures, and comes back by it wh
   expect([await codes(before.apiKey), await codes(next), await codes(last)]).toEqual([NO, NO, ['OK', 'OK']]);
 });
 
+test('a revocation that is under way is not undone by a rotation beside it', async () => {
+  const primary = await project();
+  const { id } = await further(primary);
+  const { rotation } = await door.database.transaction(async (tx) => {
+    await tx.query(`UPDATE api_key SET revoked_at = clock_timestamp() WHERE id = $1`, [id]);
+    const rotation = keys.rotate(id, 60, AUTHOR).then(
+      () => 'rotated',
+      (error: unknown) => String(error),
+    );
+    const isWaiting = async (): Promise<true | undefined> => {
+      const waiting = await door.database.query(
+        `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%api_key%'`,
+      );
+      return waiting.length > 0 ? true : undefined;
+    };
+    await until(isWaiting, 10_000, 'the rotation waiting for the key');
+    return { rotation };
+  });
+  expect(await rotation).toContain('This key is revoked');
+  expect((await keys.get(id)).revoked_at).not.toBeNull();
+});
+
 test('a key may be used from its own addresses alone', async () => {
   const { id, customer } = await further(await project());
   await keys.setOptions(id, { allowedSources: ['10.0.0.0/8'] }, AUTHOR);
