@@ -6,7 +6,9 @@ import { Database } from '../store/database.js';
 const WRITE_MS = 60_000;
 const KEYS_NOTED_MAX = 100_000;
 
-const WRITE = `UPDATE api_key SET last_used_at = clock_timestamp() WHERE id = ANY ($1::uuid[])`;
+/** A key that somebody holds, as an order does that is being charged, is left out: nobody else waits behind it. */
+const WRITE = `UPDATE api_key k SET last_used_at = clock_timestamp()
+  FROM (SELECT id FROM api_key WHERE id = ANY ($1::uuid[]) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED) v WHERE k.id = v.id`;
 
 @Injectable()
 export class KeyUse implements BeforeApplicationShutdown {
