@@ -81,11 +81,6 @@ export class MetricsWatch {
     this.lastLooks.clear();
   }
 
-  /** What must be 0 and was not, at the last look at each process. */
-  get notZero(): readonly string[] {
-    return [...new Set([...this.lastLooks.values()].flatMap(({ notZero }) => [...notZero]))];
-  }
-
   /**
    * What the whole run showed. `settled`: the last looks were taken after everything was healed and over; `excused`:
    * what counts something that was done on purpose.
@@ -113,9 +108,12 @@ export class MetricsWatch {
     return { documented: this.table.length, seen: whole, faults: [...faults], silent };
   }
 
-  private faultsInTheEnd(excused: ReadonlySet<string>): string[] {
+  /** What is odd at the last look at each process; what a `settled` verdict counts as faults. */
+  faultsInTheEnd(excused: ReadonlySet<string>): readonly string[] {
     const looks = [...this.lastLooks.values()];
-    const nonZero = this.notZero.filter((name) => !excused.has(name)).map((name) => `${name} is not 0 in the end`);
+    const nonZero = [...new Set(looks.flatMap(({ notZero }) => [...notZero]))]
+      .filter((name) => !excused.has(name))
+      .map((name) => `${name} is not 0 in the end`);
     // A process that has just begun, or whose turn it never was, knows no age; one of its kind must know it.
     const unknown = looks.flatMap(({ role, unknown: names }) =>
       [...names]

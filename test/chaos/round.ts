@@ -299,7 +299,7 @@ class Round {
     if (this.violations.length > 0) for (const story of await this.stories()) this.options.log('story', story);
   }
 
-  /** Sales go on, and what must be 0 is, as soon as the reconciler has seen that all is explained and over. */
+  /** Sales go on, what must be 0 is, and what a worker tells is known, as soon as the reconciler has seen that all is explained and over. */
   private async judgeGauges(): Promise<void> {
     const { metrics } = this.options;
     const hold = this.arena.parts.get(SalesHold);
@@ -313,12 +313,12 @@ class Round {
       const stop = await hold.currentStop();
       odd = [
         ...(stop === undefined ? [] : [`sales are stopped: ${stop.reason}`]),
-        ...(metrics?.notZero ?? []).filter((name) => !this.excused.has(name)).map((name) => `${name} is not 0`),
+        ...(metrics?.faultsInTheEnd(this.excused) ?? []),
       ];
       if (odd.length === 0) return;
       await sleep(1_000);
     }
-    for (const each of odd) this.violations.push(`${each} ${passes.size.toString()} passes after all was over`);
+    for (const each of odd) this.violations.push(`${each}, ${passes.size.toString()} passes after all was over`);
   }
 
   /** When the newest pass of the reconciler ended, by the database's clock. */
