@@ -51,14 +51,14 @@ class ProbeController {
 
   @Post('limited')
   @HttpCode(200)
-  @RouteOptionsOf({ isRateLimited: true, scope: 'quote', acceptsMd5: true })
+  @RouteOptionsOf({ budget: 'quotes', scope: 'quote', acceptsMd5: true })
   limited(@Body() body: ProbeRequest) {
     return body;
   }
 
   @Post('also-limited')
   @HttpCode(200)
-  @RouteOptionsOf({ isRateLimited: true, scope: 'quote', acceptsMd5: true })
+  @RouteOptionsOf({ budget: 'quotes', scope: 'quote', acceptsMd5: true })
   alsoLimited() {
     return {};
   }

@@ -7,6 +7,7 @@ import type { Request, Response } from 'express';
 import { Config } from '../config/config.js';
 import { ApiError, invariant } from '../domain/errors.js';
 import { receiveBody } from '../http/body/read-body.js';
+import type { BudgetName } from '../http/pipeline/route-options.js';
 import type { Route } from '../http/pipeline/routes.js';
 import { requestContextOf } from '../http/pipeline/request-context.js';
 import { RateLimit } from '../http/pipeline/rate-limit.js';
@@ -19,6 +20,11 @@ import { Nonces } from './nonces.js';
 import { plainOf } from '../http/body/plain-values.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+const COUNTED: Readonly<Record<BudgetName, string>> = {
+  quotes: 'Quotes and simulations',
+  general: 'Requests of this kind',
+};
 
 /** Who signed a request. */
 interface Identity {
@@ -83,7 +89,8 @@ export class SignatureGuard implements CanActivate {
         'This project, or this API key of it, may not be used from this address.',
       );
     }
-    if (route.isRateLimited) await this.spend(project, context.switchToHttp().getResponse<Response>());
+    if (route.budget !== undefined)
+      await this.spend(route.budget, project, context.switchToHttp().getResponse<Response>());
     return true;
   }
 
@@ -118,19 +125,15 @@ export class SignatureGuard implements CanActivate {
     );
   }
 
-  private async spend(project: KnownProject, response: Response): Promise<void> {
-    const budget = await this.rateLimit.take(project.record.id);
+  private async spend(name: BudgetName, project: KnownProject, response: Response): Promise<void> {
+    const budget = await this.rateLimit.take(name, project.record.id);
     response.setHeader('RateLimit-Limit', budget.limit);
     response.setHeader('RateLimit-Remaining', budget.remaining);
     response.setHeader('RateLimit-Reset', budget.resetSec);
     if (budget.isSpent) {
-      throw new ApiError(
-        'RATE_LIMITED',
-        `Quotes and simulations are limited to ${budget.limit.toString()} per minute.`,
-        {
-          retryAfterSec: budget.resetSec,
-        },
-      );
+      throw new ApiError('RATE_LIMITED', `${COUNTED[name]} are limited to ${budget.limit.toString()} per minute.`, {
+        retryAfterSec: budget.resetSec,
+      });
     }
   }
 }

@@ -69,6 +69,7 @@ function outside(r: SettingsReader) {
       rentHoldSec: r.integer('RENT_HOLD_SEC', 50, 1, 50),
       maxRequestsPerSocket: r.integer('MAX_REQUESTS_PER_SOCKET', 10_000, 0, 10_000_000),
       rateLimitPerMinute: r.integer('RATE_LIMIT_PER_MINUTE', 120, 1, 10_000_000),
+      generalRateLimitPerMinute: r.integer('GENERAL_RATE_LIMIT_PER_MINUTE', 600, 1, 10_000_000),
       /** Lines about refused requests per second; the rest are counted in a summary. */
       logRefusalsPerSec: r.integer('LOG_REFUSALS_PER_SEC', 10, 1, 100_000),
       /** Open connections; 0 = as many as the system's limit of descriptors leaves, at most 16 384. */

@@ -27,7 +27,7 @@ export class EnergyController {
   @Post('quote')
   @Describe(describeEnergyQuote)
   @HttpCode(200)
-  @RouteOptionsOf({ isRateLimited: true, scope: 'quote' })
+  @RouteOptionsOf({ budget: 'quotes', scope: 'quote' })
   async quote(@Caller() { project }: Caller, @Body() body: QuoteRequest): Promise<QuoteBody> {
     return quoteBody(this.quotes.issue(project.id, await this.quotes.price(rentalOf(body))));
   }

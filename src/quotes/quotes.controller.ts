@@ -14,7 +14,7 @@ export class QuotesController {
   @Post()
   @Describe(describeQuote)
   @HttpCode(200)
-  @RouteOptionsOf({ isRateLimited: true, scope: 'quote', acceptsMd5: true })
+  @RouteOptionsOf({ budget: 'quotes', scope: 'quote', acceptsMd5: true })
   async create(@Caller() caller: Caller, @Body() body: QuoteRequest): Promise<QuoteBody> {
     return quoteBody(this.quotes.issue(caller.project.id, await this.quotes.price(rentalOf(body))));
   }

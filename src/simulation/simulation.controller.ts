@@ -15,7 +15,7 @@ export class SimulationController {
   @Describe(describeSimulate)
   @HttpCode(200)
   @RouteOptionsOf({
-    isRateLimited: true,
+    budget: 'quotes',
     scope: 'quote',
     acceptsMd5: true,
     bodyLimitBytes: SIMULATE_BODY_LIMIT_BYTES,

@@ -191,7 +191,7 @@ describe('the route table', () => {
   const route = (method: string, pattern: string): Route => ({
     method,
     pattern,
-    isRateLimited: false,
+    budget: undefined,
     isPurchase: false,
     acceptsMd5: false,
     scope: 'read',

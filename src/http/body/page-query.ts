@@ -1,9 +1,14 @@
-/** What a GET of a list takes: text, all optional, each once. Every query of the API is one of these. */
+/** What a GET takes beside its path: text, all optional, each once. */
 import { Parameter } from './member-rules.js';
 
 export const LIMIT_DEFAULT = 20;
 
-export abstract class PageQuery {
+/** Every query of the API is one of these. */
+// eslint-disable-next-line @typescript-eslint/no-extraneous-class -- the pipe tells queries from bodies by it
+export abstract class Query {}
+
+/** Of a list. */
+export abstract class ListQuery extends Query {
   @Parameter({
     name: 'isLimit',
     faultOf: (value) => (/^(?:[1-9]\d?|100)$/.test(String(value)) ? undefined : 'must be from 1 to 100'),
@@ -16,7 +21,10 @@ export abstract class PageQuery {
     }),
   })
   declare readonly limit?: string;
+}
 
+/** Of a list that is read page by page. */
+export abstract class PageQuery extends ListQuery {
   @Parameter({
     name: 'isCursor',
     faultOf: () => undefined,

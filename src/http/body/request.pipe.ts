@@ -5,7 +5,7 @@ import * as validatorPackage from 'class-validator';
 import type { ValidationError, ValidatorOptions } from 'class-validator';
 import { ApiError, type FieldFault } from '../../domain/errors.js';
 import { GIVEN_ONCE, LIMITS, type RequestLimits } from './member-rules.js';
-import { PageQuery } from './page-query.js';
+import { Query } from './page-query.js';
 import { sentName } from './plain-values.js';
 
 export class RequestPipe extends ValidationPipe {
@@ -34,7 +34,7 @@ const SHOWN_NAME_LENGTH = 64;
 /** 400 INVALID_REQUEST: of a body what was sent in its order and then what is missing; of a query the wrong names first. */
 function refusal(errors: readonly ValidationError[]): ApiError {
   const request = errors[0]?.target ?? {};
-  const isQuery = request instanceof PageQuery;
+  const isQuery = request instanceof Query;
   const names = Object.keys(request);
   const places = new Map(names.map((name, place) => [name, place]));
   const placeOf = (name: string, constraint: string) =>

@@ -31,7 +31,8 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   UNSUPPORTED_MEDIA_TYPE: 'The body must be application/json in UTF-8, not compressed',
   IDEMPOTENCY_KEY_REUSED: 'The Idempotency-Key belongs to a different request',
   RECEIVER_NOT_SUPPORTED: 'Energy cannot be delivered to this receiver: it is a contract, or a wallet of the service',
-  RATE_LIMITED: 'Too many quotes and simulations, or too many wrong signatures from this address; see Retry-After',
+  RATE_LIMITED:
+    'Too many requests of this kind, too many held open, or too many wrong signatures from this address; see Retry-After',
   HEADERS_TOO_LARGE: 'The headers are over 8 KiB',
   INTERNAL_ERROR: 'Something went wrong on our side; quote the request_id when you ask about it',
   TOPUP_NOT_CONFIGURED: 'Credits cannot be bought through this interface',

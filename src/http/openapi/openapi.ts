@@ -4,9 +4,10 @@
  */
 import { SetMetadata, type Type } from '@nestjs/common';
 import { HTTP_STATUS, invariant, type ErrorCode } from '../../domain/errors.js';
-import type { PageQuery } from '../body/page-query.js';
+import type { Query } from '../body/page-query.js';
 import { membersOf, type JsonSchema, type RequestLimits } from '../body/member-rules.js';
 import { ERROR_MEANINGS } from './openapi-errors.js';
+import type { BudgetName } from '../pipeline/route-options.js';
 import type { Route } from '../pipeline/routes.js';
 import { responsesOf } from './openapi-responses.js';
 
@@ -42,7 +43,7 @@ export interface Operation {
   readonly summary: string;
   readonly description: string;
   readonly parameters?: readonly Parameter[];
-  readonly query?: Type<PageQuery>;
+  readonly query?: Type<Query>;
   readonly request?: {
     readonly schemaName: string;
     readonly type: Type;
@@ -290,7 +291,7 @@ function requestSchema({ type, forms }: NonNullable<Operation['request']>, limit
   };
 }
 
-function queryParameters(type: Type<PageQuery> | undefined, limits: RequestLimits): Parameter[] {
+function queryParameters(type: Type<Query> | undefined, limits: RequestLimits): Parameter[] {
   if (type === undefined) return [];
   return [...membersOf(type, limits)].map(([name, member]) => {
     const { description, ...schema } = member.schema;
@@ -307,8 +308,13 @@ function content(schemaName: string, examples: Readonly<Record<string, unknown>>
 
 const REQUEST_ID = { 'X-Request-Id': headerSchema('Your own, if you sent one, otherwise a new one.', true) };
 
-const rateHeaders = (isAlways: boolean) => ({
-  'RateLimit-Limit': headerSchema('Quotes and simulations per window of 60 s.', isAlways, 'integer'),
+const COUNTED: Readonly<Record<BudgetName, string>> = {
+  quotes: 'Quotes and simulations per window of 60 s.',
+  general: 'Requests beside quotes, simulations and orders per window of 60 s.',
+};
+
+const rateHeaders = (budget: BudgetName, isAlways: boolean) => ({
+  'RateLimit-Limit': headerSchema(COUNTED[budget], isAlways, 'integer'),
   'RateLimit-Remaining': headerSchema('How many of them are left.', isAlways, 'integer'),
   'RateLimit-Reset': headerSchema('Seconds until the window ends.', isAlways, 'integer'),
 });
@@ -318,7 +324,7 @@ function answerObject(answer: Answer, route: Route): JsonSchema {
     description: answer.description,
     headers: {
       ...REQUEST_ID,
-      ...(route.isRateLimited && rateHeaders(true)),
+      ...(route.budget !== undefined && rateHeaders(route.budget, true)),
       ...(route.isPurchase && {
         [KEY_HEADER]: headerSchema('The key of this purchase: yours, or the one made for you.', true),
       }),
@@ -336,7 +342,7 @@ function errorHeaders(status: number, route: Route): JsonSchema {
   return {
     ...REQUEST_ID,
     ...(mayRetry && { 'Retry-After': headerSchema('Seconds to wait before repeating.', true, 'integer') }),
-    ...(route.isRateLimited && !UNCOUNTED.includes(status) && rateHeaders(false)),
+    ...(route.budget !== undefined && !UNCOUNTED.includes(status) && rateHeaders(route.budget, false)),
     // Too large headers are refused unread.
     ...(route.isPurchase &&
       status !== HTTP_STATUS.HEADERS_TOO_LARGE && {

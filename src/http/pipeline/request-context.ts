@@ -4,7 +4,7 @@
  *
  *   @Controller('v1/quotes')
  *   class QuotesController {
- *     @Post() @HttpCode(200) @RouteOptionsOf({ isRateLimited: true })
+ *     @Post() @HttpCode(200) @RouteOptionsOf({ budget: 'quotes' })
  *     create(@Caller() caller: Caller, @Body() body: QuoteRequest) {
  *       const key = readIdempotencyKey(caller);          // 400; undefined when absent
  *       const waitSec = readWait(caller);                // Prefer: wait=N, 0 when absent

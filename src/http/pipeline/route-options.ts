@@ -4,9 +4,12 @@ import type { Scope } from '../../domain/scopes.js';
 
 export const ROUTE_OPTIONS = 'door:route-options';
 
+/** What the requests of a project are counted in: quotes and simulations, and all that came beside orders since. */
+export type BudgetName = 'quotes' | 'general';
+
 export interface RouteOptions {
-  /** Counts against the project's shared budget of quotes and simulations (docs/interface.md §4). */
-  readonly isRateLimited?: true;
+  /** Counts against this budget of the project (docs/interface.md §4). */
+  readonly budget?: BudgetName;
   /**
    * Taken with a signature by MD5 too. It covers neither path nor method, so a captured body would act here as well:
    * only for the paths that were there before HMAC.
@@ -27,5 +30,5 @@ export interface RouteOptions {
 export const BODY_LIMIT_BYTES = 16 * 1024;
 export const SIMULATE_BODY_LIMIT_BYTES = 128 * 1024;
 
-/** Options of one handler: `@Door({ isRateLimited: true })`. Without it a handler has the defaults. */
+/** Options of one handler: `@RouteOptionsOf({ budget: 'quotes' })`. Without it a handler has the defaults. */
 export const RouteOptionsOf = (options: RouteOptions) => SetMetadata(ROUTE_OPTIONS, options);

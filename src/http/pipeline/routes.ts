@@ -6,13 +6,13 @@ import { RequestMethod, type INestApplication, type Type } from '@nestjs/common'
 import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
 import { ModulesContainer } from '@nestjs/core';
 import type { Scope } from '../../domain/scopes.js';
-import { BODY_LIMIT_BYTES, ROUTE_OPTIONS, type RouteOptions } from './route-options.js';
+import { BODY_LIMIT_BYTES, ROUTE_OPTIONS, type BudgetName, type RouteOptions } from './route-options.js';
 
 export interface Route {
   readonly method: string;
   /** As declared, e.g. `/v1/orders/:key`: safe for logs and metric labels. */
   readonly pattern: string;
-  readonly isRateLimited: boolean;
+  readonly budget: BudgetName | undefined;
   readonly isPurchase: boolean;
   readonly acceptsMd5: boolean;
   readonly scope: Scope;
@@ -114,7 +114,7 @@ function addController(table: RouteTable, controller: Type): void {
         .flatMap((part) => part.split('/'))
         .filter(Boolean)
         .join('/')}`,
-      isRateLimited: options.isRateLimited ?? false,
+      budget: options.budget,
       isPurchase: options.isPurchase ?? false,
       acceptsMd5: options.acceptsMd5 ?? false,
       scope: options.scope ?? (method === 'GET' ? 'read' : 'manage'),
