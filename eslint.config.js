@@ -1,4 +1,4 @@
-// Typed lint for src, packages, test and bench. Formatting belongs to Prettier, import floors to dependency-cruiser.
+// Typed lint for src, packages, test and bench. Formatting belongs to Prettier, import layers to dependency-cruiser.
 import eslint from '@eslint/js';
 import tseslint from 'typescript-eslint';
 

@@ -1,11 +1,11 @@
 #!/bin/sh
 # Starts Alertmanager with the addresses of ALERT_PAGE_URL and ALERT_TICKET_URL (the same one unless set) in its
-# configuration. Without an address nobody would be told, so there is none by default.
+# configuration. Without an address nobody would be notified, so there is none by default.
 #   alertmanager.sh TEMPLATE RENDERED [argument of alertmanager...]
 set -eu
 template=$1 rendered=$2
 shift 2
-page=${ALERT_PAGE_URL:?the URL of the webhook that wakes somebody}
+page=${ALERT_PAGE_URL:?the URL of the webhook that pages the operator}
 ticket=${ALERT_TICKET_URL:-$page}
 
 quoted() { # as text of sed in a YAML string

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Backs up at once and then every BACKUP_EVERY_SEC, until it is told to stop; every DRILL_EVERY-th dump (0 = none) is
+# Backs up at once and then every BACKUP_EVERY_SEC, until it is stopped; every DRILL_EVERY-th dump (0 = none) is
 # restored in a drill. Each success is marked in BACKUP_MARK, whose age a health check judges.
 #   docker/backup-hourly.sh DIRECTORY
 set -uo pipefail

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Checks what the tests of npm cannot, each with the tool that reads it in production: the schema of compose.yaml, alert
-# rules and who is told, the proxy's and Redis's settings at work, the systemd units, the scripts; and backup, restore
+# rules and who is notified, the proxy's and Redis's settings at work, the systemd units, the scripts; and backup, restore
 # and drill on a Postgres server of the tools' own major. No Docker engine is needed, so no image is built.
 # Needs Debian's packages named below, and a built dist/.
 set -euo pipefail
@@ -114,19 +114,19 @@ sed 's/group_wait: .*/group_wait: 1s/' docker/alertmanager.yml >"$dir/alertmanag
 PATH=$dir/bin:$PATH ALERT_PAGE_URL='' docker/alertmanager.sh "$dir/alertmanager.yml" "$dir/none.yml" 2>/dev/null &&
   fail 'Alertmanager starts without an address'
 hook=$(free_port) manager=$(free_port)
-listen "$hook" "$dir/told"
+listen "$hook" "$dir/notified"
 PATH=$dir/bin:$PATH ALERT_PAGE_URL="http://127.0.0.1:$hook/page?a=1&b=2" ALERT_TICKET_URL="http://127.0.0.1:$hook/ticket" \
   docker/alertmanager.sh "$dir/alertmanager.yml" "$dir/rendered.yml" --storage.path="$dir/alertmanager" \
   --cluster.listen-address= --web.listen-address="127.0.0.1:$manager" >"$dir/alertmanager.log" 2>&1 &
 pids+=($!)
-told() { grep -q "$1" "$dir/told"; }
+notified() { grep -q "$1" "$dir/notified"; }
 until_true 'Alertmanager being ready' amtool --alertmanager.url="http://127.0.0.1:$manager" cluster show
 amtool check-config "$dir/rendered.yml" >/dev/null
 for severity in page ticket; do
   amtool --alertmanager.url="http://127.0.0.1:$manager" alert add "Check$severity" "severity=$severity"
 done
-until_true 'a page being told' told '"url":"/page?a=1&b=2".*Checkpage'
-until_true 'a ticket being told' told '"url":"/ticket".*Checkticket'
+until_true 'a page being sent' notified '"url":"/page?a=1&b=2".*Checkpage'
+until_true 'a ticket being sent' notified '"url":"/ticket".*Checkticket'
 echo 'alertmanager.yml: pages and tickets reach their webhooks'
 
 # The proxy before a server that notes what it is asked.
@@ -152,7 +152,7 @@ node -e '
 [ "$(curl --silent --max-time 5 -o /dev/null -w '%{http_code}' "http://localhost:$http/v1/balance")" = 308 ] ||
   fail 'plain HTTP is not sent to HTTPS'
 ! grep -q kept "$dir/caddy.log" || fail 'the proxy logs signatures'
-echo 'Caddyfile: TLS ends there, the sender is told and not believed'
+echo 'Caddyfile: TLS ends there, the sender is named and not believed'
 
 # Redis by the very script of its container, in other folders.
 node --input-type=module -e '
@@ -262,7 +262,7 @@ left=$(PGPASSWORD=admin-word psql --no-psqlrc -tA --command "SELECT count(*) FRO
 [ "$left" = 0 ] || fail "$left databases of drills are left"
 grep -q pg_restore "$dir/calls" || fail 'the calls of the tools were not noted'
 ! grep -E 'owner(/|%2F)word' "$dir/calls" || fail 'the password is in the arguments of a process'
-echo 'drill: it tells good dumps from bad ones; no password was in the arguments of a process'
+echo 'drill: it distinguishes good dumps from bad ones; no password was in the arguments of a process'
 
 # A database of the roles comes back on a server that has none of them, and becomes theirs again.
 as_admin() { # statement...

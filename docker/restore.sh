@@ -18,5 +18,5 @@ if [ "$tables" != 0 ]; then
   exit 1
 fi
 pg_restore --single-transaction --exit-on-error --no-owner --no-privileges --dbname="$url" "$file"
-# Of our tables alone: the system's belong to somebody else, and each would be a warning.
+# Of our tables alone: the system's belong to others, and each would be a warning.
 sql <<<"SELECT format('ANALYZE %I.%I', schemaname, tablename) FROM pg_tables WHERE schemaname = 'public' \\gexec"

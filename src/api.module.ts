@@ -1,4 +1,4 @@
-/** The API process: the rooms that answer requests, on the platform. Nothing here signs or sends a transaction. */
+/** The API process: the modules that answer requests, on the platform. Nothing here signs or sends a transaction. */
 import { Module, type DynamicModule } from '@nestjs/common';
 import { AccountsModule } from './accounts/accounts.module.js';
 import { AuthModule } from './auth/auth.module.js';

@@ -45,7 +45,7 @@ async function start(): Promise<void> {
     await app.close();
   });
   await opened(app.listen(config.http.port, config.http.host), { port: 'PORT', host: 'HOST' });
-  // From here on: what fails before is told once, by whoever started.
+  // From here on: what fails before is logged once, by whoever started.
   app.useLogger(new NestLog(log));
   const database = app.get(Database);
   const { held } = app.get(Sealers);

@@ -31,7 +31,7 @@ import { Database } from './store/database.js';
 import { checkSchema } from './store/database-checks.js';
 import { checkKeys } from './store/key-canaries.js';
 
-/** One key that opens everything, in a process that needs less: told where the chain keeps the time of the clock. */
+/** One key that opens everything, in a process that needs less: used where the chain keeps the time of the clock. */
 function warnOfMasterKey({ secrets, chain }: Config, role: Role, log: Log): void {
   if (role === 'cli' || !secrets.isMaster || chain.headAgeMaxSec === 0) return;
   log.warn(
@@ -121,7 +121,7 @@ export class PlatformModule implements OnApplicationBootstrap, OnApplicationShut
       module: PlatformModule,
       imports: [
         TypeOrmModule.forRootAsync({
-          // A start that cannot succeed is told at once; whoever started the process starts it again.
+          // A start that cannot succeed fails at once; whoever started the process starts it again.
           useFactory: () => ({ retryAttempts: 0 }),
           dataSourceFactory: () => openDatabase(config, role, sealers, log),
         }),

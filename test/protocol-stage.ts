@@ -80,7 +80,7 @@ export class Hand {
   ending = () => this.context.get(OrderTermination, { strict: false });
   log = () => this.context.get(TransactionLog, { strict: false });
   proofs = () => this.context.get(Proofs, { strict: false });
-  fulfiller = () => this.context.get(OrderAdvancer, { strict: false });
+  advancer = () => this.context.get(OrderAdvancer, { strict: false });
   chain = () => this.context.get(TronClient, { strict: false });
   health = () => this.context.get(WalletHealth, { strict: false });
   poolSync = () => this.context.get(PoolSync, { strict: false });
@@ -105,21 +105,21 @@ export class Hand {
   /** Everything that is due, or would be in a moment, one step further. */
   async advance(): Promise<void> {
     await api.database.query(`UPDATE orders SET next_run_at = clock_timestamp() WHERE next_run_at > clock_timestamp()`);
-    await this.fulfiller().advance(await this.work().claimDue(64));
+    await this.advancer().advance(await this.work().claimDue(64));
   }
 
   /** Running rentals that fall short of what was sold, as of the last look. */
   async topUp(): Promise<number> {
     const { ratio } = this.context.get(ChainView, { strict: false }).current!;
     const short = await this.work().claimShort(64, shortBelowE6(ratio), this.clockMs + TOP_UP_TIME_LEFT_MS);
-    await this.fulfiller().advance(short);
+    await this.advancer().advance(short);
     return short.length;
   }
 
   /** What has ended by the chain's clock, as of the last look. */
   async end(): Promise<number> {
     const ended = await this.work().claimEnding(this.clockMs, 64);
-    await this.fulfiller().advance(ended);
+    await this.advancer().advance(ended);
     return ended.length;
   }
 }

@@ -28,7 +28,7 @@ export function describeActivation(): Operation {
     tag: 'Accounts',
     summary: 'Activate an account that is not on chain yet',
     description:
-      "An order of kind activation: charged the chain's own fee and a markup, refunded when somebody else is first.",
+      "An order of kind activation: charged the chain's own fee and a markup, refunded when another party is first.",
     parameters: PURCHASE_PARAMETERS,
     request: {
       schemaName: 'ActivationRequest',

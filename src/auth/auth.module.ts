@@ -1,4 +1,4 @@
-/** Wires the door: importing this puts the signature guard before every handler of the application. */
+/** Wires authentication: importing this puts the signature guard before every handler of the application. */
 import { Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { RateLimit } from '../http/pipeline/rate-limit.js';

@@ -1,7 +1,7 @@
 /**
  * Counts failed signatures per source address, in this process. A source over its limit is refused before anything is
  * looked up for it, but a good signature from the same address (a shared gateway, a proxy) still passes: otherwise
- * anybody behind it could lock the others out.
+ * one caller behind it could lock the others out.
  */
 import { monotonicMs } from '../base/clock.js';
 import { networkOf } from '../http/pipeline/source-address.js';

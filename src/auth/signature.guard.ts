@@ -52,9 +52,9 @@ export class SignatureGuard implements CanActivate {
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = context.switchToHttp().getRequest<Request>();
-    const visit = requestContextOf(request);
-    invariant(visit?.route !== undefined, 'every request passes the front of the door first');
-    const { route } = visit;
+    const requestContext = requestContextOf(request);
+    invariant(requestContext?.route !== undefined, 'every request passes the pipeline first');
+    const { route } = requestContext;
     const limits = { limitBytes: route.bodyLimitBytes, timeoutMs: this.bodyTimeoutMs };
     if (route.isPublic) {
       await receiveBody(request, limits);
@@ -71,7 +71,7 @@ export class SignatureGuard implements CanActivate {
       project: project.record,
       keyId: key.id,
       body,
-      requestId: visit.requestId,
+      requestId: requestContext.requestId,
       nonce: claim.nonce?.value,
       sourceAddress: source,
       rawHeaders: request.rawHeaders,

@@ -8,10 +8,10 @@ import { serviceBusy } from '../domain/errors.js';
 
 interface Limits {
   /** Look-ups under way at once; what comes meanwhile gathers for the next. */
-  readonly lanes: number;
+  readonly atOnce: number;
   /** Keys of one look-up. */
   readonly keys: number;
-  /** Who has waited for a lane this long when one is free is refused, ms. */
+  /** Who has waited this long when a look-up may start is refused, ms. */
   readonly waitMs: number;
 }
 
@@ -49,7 +49,7 @@ export class Batched<R> {
   }
 
   private plan(): void {
-    if (this.isPlanned || this.running >= this.limits.lanes || this.waiting.size === 0) return;
+    if (this.isPlanned || this.running >= this.limits.atOnce || this.waiting.size === 0) return;
     this.isPlanned = true;
     setImmediate(() => {
       this.isPlanned = false;

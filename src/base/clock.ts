@@ -19,7 +19,7 @@ export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   try {
     await sleepFor(ms, undefined, signal === undefined ? {} : { signal });
   } catch {
-    // Aborted: the caller looks at its signal.
+    // Aborted: the caller checks its signal.
   }
 }
 

@@ -8,7 +8,7 @@ export async function forEachConcurrently<T>(
 ): Promise<void> {
   const queue = [...items];
   let hasFailed = false;
-  const lane = async (): Promise<void> => {
+  const worker = async (): Promise<void> => {
     for (let item = queue.shift(); item !== undefined && !hasFailed; item = queue.shift()) {
       try {
         await work(item);
@@ -18,5 +18,5 @@ export async function forEachConcurrently<T>(
       }
     }
   };
-  await Promise.all(Array.from({ length: Math.min(atOnceMax, items.length) }, lane));
+  await Promise.all(Array.from({ length: Math.min(atOnceMax, items.length) }, worker));
 }

@@ -1,4 +1,4 @@
-/** How a start that failed is told: one line on stderr that names the cause and the cure, once, and exit code 1. */
+/** How a failed start is reported: one line on stderr that names the cause and the cure, once, and exit code 1. */
 import { writeSync } from 'node:fs';
 import { reasonOf, StartError } from '../domain/errors.js';
 

@@ -71,7 +71,7 @@ export class Ledger {
   }
 
   /**
-   * Corrects a balance up or down. `reference` is booked once for ever. A correction downwards obeys the floor of the
+   * Corrects a balance up or down. `reference` is booked once for ever. A correction downwards obeys the limit of the
    * terms like a charge does: INSUFFICIENT_CREDITS.
    */
   async adjust(projectId: string, credits: Credits, reference: string, author: Author): Promise<Booking> {

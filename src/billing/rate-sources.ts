@@ -1,5 +1,5 @@
 /**
- * The public exchanges that TRX/USD comes from: where each is asked, what its answer looks like, and how several
+ * The public exchanges that TRX/USD comes from: where each is asked, what its answer is, and how several
  * answers become one rate. Prices are read as decimal text into integers, never through a float.
  */
 import { RATE_SCALE, divHalfUp, rateE8, type RateE8 } from '../domain/units.js';

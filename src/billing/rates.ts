@@ -81,7 +81,7 @@ export class Rates implements OnModuleInit, BeforeApplicationShutdown {
       run: () => this.refresh(),
       retryMs: this.reading.retryMs,
       onFailure: (err) => {
-        // Told when it began.
+        // Logged when it began.
         if (err instanceof HeldRateError) return;
         log.warn({ err }, 'the TRX/USD rate could not be refreshed');
       },

@@ -19,9 +19,9 @@ export interface Testimony {
 
 /** TRON: a block every three seconds, or later when its maker misses its turn. */
 const SLOT_MS = 3_000;
-/** More than any blocks that were missed lately; beyond this one of the nodes tells a wrong time. */
+/** More than any blocks that were missed lately; beyond this one of the nodes reports a wrong time. */
 const CLOCKS_APART_MAX_MS = 60_000;
-/** How long what somebody found contradictory counts; while it is so, it is found again. */
+/** How long a reported contradiction counts; while it lasts, it is reported anew. */
 const REPORT_MS = 10_000;
 
 export class Agreement {
@@ -69,11 +69,11 @@ export class Agreement {
     return times[wanted] ?? 0;
   }
 
-  /** The height that the others are measured by: the highest told, with three or more the highest that two have reached. */
+  /** The height that the others are measured by: the highest, with three nodes or more the highest that two have reached. */
   get height(): number {
-    const told = this.nodes.filter((node) => node.isOnTime && node.isMoving && !this.outvoted.has(node));
-    const heights = told.map(({ head }) => head?.number ?? 0).sort((a, b) => b - a);
-    return heights[told.length >= 3 ? 1 : 0] ?? 0;
+    const present = this.nodes.filter((node) => node.isOnTime && node.isMoving && !this.outvoted.has(node));
+    const heights = present.map(({ head }) => head?.number ?? 0).sort((a, b) => b - a);
+    return heights[present.length >= 3 ? 1 : 0] ?? 0;
   }
 
   /** What nodes contradict each other about, where nobody can say which of them is right. */
@@ -104,7 +104,7 @@ export class Agreement {
     this.compared = agreed === undefined ? { what, nodes: testimonies.map(({ node }) => node.name) } : undefined;
   }
 
-  /** Keeps a contradiction that somebody came upon and nobody can decide. */
+  /** Keeps a reported contradiction that no majority decides. */
   report(what: string, nodes: readonly TronNode[]): void {
     this.reported = { dispute: { what, nodes: nodes.map(({ name }) => name) }, atMs: monotonicMs() };
   }

@@ -1,5 +1,5 @@
 /**
- * A block's id as made of its header: what binds a block's time and parent to its id. A node that tells another time of
+ * A block's id as made of its header: what binds a block's time and parent to its id. A node that reports another time of
  * the same block is caught by this alone. Pure.
  */
 import { createHash } from 'node:crypto';
@@ -58,7 +58,7 @@ function bytesOf(header: JsonObject): Buffer | undefined {
 }
 
 /**
- * The id of the block with this header, 64 hex digits; undefined when it cannot be told.
+ * The id of the block with this header, 64 hex digits; undefined when it cannot be computed.
  * TRON: the number in eight bytes, then the hash of the header's bytes from its ninth byte on.
  */
 export function idOf(header: JsonObject): string | undefined {

@@ -101,7 +101,7 @@ export function readHeader(node: string, json: JsonObject): BlockHeader {
   if (BigInt(`0x${id.slice(0, 16)}`) !== number) {
     throw new NodeError(node, 'nonsense', 'a block whose id and number differ');
   }
-  // Rentals are counted by block times, forks told by parents: both are only as good as the id they belong to. The first
+  // Rentals are counted by block times, forks found by parents: both are only as good as the id they belong to. The first
   // block was written down, not made like the others, and no time or parent of it is ever used.
   if (number > 0n && (idOf(header) ?? id) !== id) {
     throw new NodeError(node, 'nonsense', 'a block whose header is not the one that its id stands for');
@@ -128,7 +128,7 @@ export function readBlock(node: string, json: JsonObject): Block {
   return { ...header, transactions, isWhole: true };
 }
 
-/** Whether a transaction succeeded, by what a node tells of its execution. TRON: no result is a success. */
+/** Whether a transaction succeeded, by what a node reports of its execution. TRON: no result is a success. */
 export function hasSucceeded(info: JsonObject): boolean {
   const receipt = isJsonObject(info['receipt']) ? info['receipt']['result'] : undefined;
   return info['result'] !== 'FAILED' && (receipt === undefined || receipt === 'SUCCESS');

@@ -1,6 +1,6 @@
 /**
  * What an unsigned contract call came to, read from triggerconstantcontract's answer. TRON: a revert still says
- * `result.result: true`; only `transaction.ret[0].ret` tells, and VM exceptions come as OTHER_ERROR.
+ * `result.result: true`; only `transaction.ret[0].ret` shows it, and VM exceptions come as OTHER_ERROR.
  */
 import { energy, type Energy } from '../domain/units.js';
 import { NodeError } from './errors.js';

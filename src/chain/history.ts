@@ -19,14 +19,14 @@ interface Judged {
   readonly lackingSinceMs: number | undefined;
 }
 
-/** How long a node that knew a transaction is believed to know others, and one that did not is not asked again. */
+/** How long a node that knew a transaction is believed to know others, and one that did not is not queried. */
 const KEEPS_MS = 300_000;
 const LACKS_MS = 10_000;
-/** TRON: a day. A node may have let go of what is older and still keep all that a proof needs. */
+/** TRON: a day. A node may have deleted what is older and still keep all that a proof needs. */
 const RECENT_BLOCKS = 28_800;
 const BLOCKS_BACK = 1_000;
 /** So many blocks without any transaction are a chain on which there is nothing to ask for. */
-const BLOCKS_LOOKED_AT = 20;
+const BLOCKS_READ_MAX = 20;
 
 export class History {
   private readonly judged = new Map<TronNode, Judged>();
@@ -69,7 +69,7 @@ export class History {
       return ours.txid;
     }
     const from = head.number - BLOCKS_BACK;
-    for (let number = from; number > 0 && number > from - BLOCKS_LOOKED_AT; number -= 1) {
+    for (let number = from; number > 0 && number > from - BLOCKS_READ_MAX; number -= 1) {
       const [first] = (await solidBlockOf(node, number))?.transactions ?? [];
       if (first !== undefined) return first.txid;
     }

@@ -1,6 +1,6 @@
 /**
  * Reading what nodes answer: int64 beyond 2^53 kept exact, every member checked before use. Texts in an answer may be
- * anybody's (names of contracts, type URLs, memos): they are data, whatever they look like.
+ * anybody's (names of contracts, type URLs, memos): they are data, whatever they contain.
  */
 import { parse } from 'lossless-json';
 

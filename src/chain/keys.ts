@@ -59,7 +59,7 @@ export function signerOf(rawData: Uint8Array, signature: Uint8Array): string | u
 
 /**
  * The addresses whose keys made any of `signatures`, as the chain recovers them. TRON: bytes after the 65th are not
- * looked at; the last one counts from 0 or from 27, up to 34.
+ * read; the last one counts from 0 or from 27, up to 34.
  */
 export function signersOf(rawData: Uint8Array, signatures: readonly Uint8Array[]): ReadonlySet<string> {
   const signers = signatures.flatMap((signature) => {

@@ -1,7 +1,7 @@
 /**
- * Blocks as one node tells them: heads and headers without their transactions, and the transactions of each block once.
+ * Blocks as one node returns them: heads and headers without their transactions, and the transactions of each block once.
  * What a block holds is anybody's, so a block that cannot be read is read another way: as the list of what happened to
- * its transactions, in which nothing stands that a stranger could write.
+ * its transactions, which holds nothing that a third party could write.
  */
 import { monotonicMs } from '../base/clock.js';
 import {
@@ -161,7 +161,7 @@ export class NodeBlocks {
     try {
       const json = await this.object(port, 'getblock', { ...which, detail: false }, 'head');
       if (which.id_or_num !== undefined && Object.keys(json).length === 0) {
-        // Of one that never told a header, an empty answer may mean that it has no such endpoint.
+        // Of one that never returned a header, an empty answer may mean that it has no such endpoint.
         return this.hasHeaders[port] ? 'none' : undefined;
       }
       const header = readHeader(this.name, json);

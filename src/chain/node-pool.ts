@@ -17,7 +17,7 @@ const REVIVE_INTERVAL_MS = 500;
  * clock of its own.
  */
 const LAG_BLOCKS_MAX = 10;
-/** A node that told its head in this part of a probe's interval is not asked again: a block is half a megabyte of text. */
+/** A node is not probed within this part of the interval after its last head: a block is half a megabyte of text. */
 const FRESH_SHARE = 0.9;
 /** Final blocks are compared once in so many probes. */
 const PROBES_PER_COMPARISON = 10;
@@ -79,7 +79,7 @@ export class NodePool {
   }
 
   /**
-   * Whom to tell of a transaction, best first. A broadcast is money and the same bytes do no harm twice, so nothing is
+   * The nodes to send a transaction to, best first. A broadcast is money and the same bytes do no harm twice, so nothing is
    * left out for a failure; a node that throttles or is not believed comes only where no other is left.
    */
   forBroadcast(): TronNode[] {
@@ -177,7 +177,7 @@ export class NodePool {
     if (witnesses.length < 2) return;
     const heads = await Promise.all(witnesses.map(async (node) => node.blocks.head('solid').catch(() => undefined)));
     const number = Math.min(...heads.flatMap((head) => head?.number ?? []));
-    const told = await Promise.all(
+    const read = await Promise.all(
       witnesses.map(async (node, index) => {
         const head = heads[index];
         if (head === undefined) return undefined;
@@ -185,7 +185,7 @@ export class NodePool {
       }),
     );
     const testimonies = witnesses.flatMap((node, index) => {
-      const block = told[index];
+      const block = read[index];
       return block === undefined ? [] : [{ node, says: `${block.id} ${block.timestampMs.toString()}` }];
     });
     this.agreement.compare(`the final block ${number.toString()}`, testimonies);

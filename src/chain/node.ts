@@ -33,14 +33,14 @@ const FAILURE_BACKOFF_MS = 2_000;
 const THROTTLE_SILENCE_MS = 2_000;
 /** How far this machine's clock may be behind that of who made the newest block. */
 const CLOCK_SKEW_MAX_MS = 10_000;
-/** A question that failed is asked again sooner than this, as long as anybody wants to know. */
+/** A failed read is retried sooner than this, as long as a caller waits. */
 const UNANSWERED_KEPT_MS = 60_000;
 const HEAD = 'the head';
 const BROADCAST_PATH = 'wallet/broadcasthex';
 const THROTTLED_STATUS = new Set([403, 429, 503]);
 const THROTTLED_TEXT = /suspended|frequency|exceed.{0,20}(usage|rps|limit)|allowed_rps|lack of computing resources/i;
 
-/** As TronGrid and java-tron begin such a text; in an answer about a block the rest may be a stranger's words. */
+/** As TronGrid and java-tron begin such a text; in an answer about a block the rest may be a third party's text. */
 const THROTTLED_BEGINNING =
   /^(The key exceeds|request rate exceeded|Exceed the user daily usage|class java\.lang\.IllegalAccessException)/i;
 
@@ -75,10 +75,10 @@ export class TronNode {
   private backoffUntilMs = 0;
   private silentUntilMs = 0;
   private throttledInARow = 0;
-  /** Its last answer about the head was no block: what else it says is not believed until it tells a block again. */
+  /** Its last answer about the head was no block: what else it says is not believed until it returns a block. */
   private isBabbling = false;
   private headReadAtMs = Number.NEGATIVE_INFINITY;
-  /** When what it told of its head was last believed. */
+  /** When its head was last believed. */
   private believedAtMs = monotonicMs();
   /** Questions to a witness that get no answer: since when, and when last. */
   private readonly unanswered = new Map<string, { readonly sinceMs: number; readonly lastMs: number }>();
@@ -104,7 +104,7 @@ export class TronNode {
     return this.seen === undefined ? Number.POSITIVE_INFINITY : monotonicMs() - this.seen.advancedAtMs;
   }
 
-  /** Milliseconds since it last told its head, whoever asked; infinite before. */
+  /** Milliseconds since it last returned its head; infinite before. */
   get headAgeReadMs(): number {
     return monotonicMs() - this.headReadAtMs;
   }
@@ -133,12 +133,12 @@ export class TronNode {
     return monotonicMs() < this.silentUntilMs;
   }
 
-  /** Whether what this node says of the chain's state is believed, by what it last told of its head. */
+  /** Whether what this node says of the chain's state is believed, by the head it last returned. */
   get isBelieved(): boolean {
     return this.seen !== undefined && !this.isBabbling && this.isMoving && this.isOnTime;
   }
 
-  /** Whether its head is neither too old nor ahead of the wall clock; where that is not judged, whether it told one. */
+  /** Whether its head is neither too old nor ahead of the wall clock; where that is not judged, whether it has one. */
   get isOnTime(): boolean {
     if (this.seen === undefined) return false;
     const { headAgeMaxSec } = this.options;
@@ -146,7 +146,7 @@ export class TronNode {
     return headAgeMaxSec === 0 || (ageMs <= headAgeMaxSec * 1000 && ageMs >= -CLOCK_SKEW_MAX_MS);
   }
 
-  /** Believed, and nothing lately speaks against asking it. */
+  /** Believed, and not failing lately. */
   get isHealthy(): boolean {
     return this.isBelieved && !this.isBackedOff;
   }

@@ -59,7 +59,7 @@ const SHAPES: Readonly<Record<number, Shape>> = {
   },
 };
 
-/** Reads the act in raw_data; undefined when the chain would not take the bytes for such an act of anybody. */
+/** Reads the act in raw_data; undefined when the chain would not take the bytes for such an act. */
 export function actOf(rawData: Uint8Array): OwnedAct | undefined {
   try {
     return readAct(rawData);

@@ -88,7 +88,7 @@ function readPermission(json: JsonObject, fallbackId: number): Permission {
 
 function readAccount(node: TronNode, address: string, json: JsonObject): ChainAccount | undefined {
   if (Object.keys(json).length === 0) return undefined;
-  // Guards against an answer about somebody else, or an error page that parsed.
+  // Guards against an answer about another address, or an error page that parsed.
   if (json['address'] !== address) throw nonsense(node, 'an account of another address');
   const resource = isJsonObject(json['account_resource']) ? json['account_resource'] : {};
   const frozen = objectsOf(json['frozenV2']).find((entry) => entry['type'] === 'ENERGY');

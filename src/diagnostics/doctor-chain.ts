@@ -31,10 +31,10 @@ interface NodeLook {
 /** Every node for itself, then all of them together. `patienceMs` is how long a head may take to move. */
 export async function lookAtNodes({ chain }: Config, patienceMs: number): Promise<DoctorFinding[]> {
   const nodes = nodeOptionsOf(chain).map((options) => new TronNode(options));
-  const looks = await Promise.all(nodes.map((node) => lookAtNode(node, patienceMs)));
-  const genesis = new Set(looks.flatMap((look) => look.genesis ?? []));
+  const reads = await Promise.all(nodes.map((node) => lookAtNode(node, patienceMs)));
+  const genesis = new Set(reads.flatMap((look) => look.genesis ?? []));
   return [
-    ...looks.flatMap((look) => look.findings),
+    ...reads.flatMap((look) => look.findings),
     ...(genesis.size > 1
       ? [fault('nodes', 'The nodes are of different chains.', 'Name nodes of one network only in TRON_FULL_NODE_URLS.')]
       : []),
@@ -134,7 +134,7 @@ export async function lookAtHistory({ pool }: TronClient, history: History): Pro
         return fault(check, 'It keeps no transaction history.', todo);
       } catch (error) {
         if (!(error instanceof NodeError)) throw error;
-        return warning(check, `It could not be looked at: ${messageOf(error)}.`, 'Set the nodes right first.');
+        return warning(check, `It could not be read: ${messageOf(error)}.`, 'Set the nodes right first.');
       }
     }),
   );
@@ -155,7 +155,7 @@ export async function lookAtToken(tron: TronClient, { chain }: Config): Promise<
     if (outcome.kind !== 'success') return [fault('token', `${token} does not answer balanceOf(address).`, todo)];
     return [ok('token', `${token} answers like a token.`)];
   } catch (error) {
-    return [warning('token', `It could not be looked at: ${messageOf(error)}.`, 'Set the nodes right first.')];
+    return [warning('token', `It could not be read: ${messageOf(error)}.`, 'Set the nodes right first.')];
   }
 }
 
@@ -178,7 +178,7 @@ export async function lookAtWallets(
     try {
       findings.push(...judgeWallet(wallet, await tron.account(wallet.address), pool));
     } catch (error) {
-      const says = `It could not be looked at: ${messageOf(error)}.`;
+      const says = `It could not be read: ${messageOf(error)}.`;
       findings.push(warning(`wallet ${wallet.address}`, says, 'Set the nodes right first.'));
     }
   }

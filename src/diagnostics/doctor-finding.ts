@@ -1,6 +1,6 @@
 /** What one check of the doctor found, and what to do about it. */
 export interface DoctorFinding {
-  /** What was looked at, in a few words: `database`, `node 1.2.3.4:8090`. */
+  /** What was checked, in a few words: `database`, `node 1.2.3.4:8090`. */
   readonly check: string;
   readonly state: 'ok' | 'warning' | 'fault';
   /** What is so; a full sentence. */

@@ -141,7 +141,7 @@ export async function lookAtSignatures(database: Database): Promise<DoctorFindin
   return [warning('signatures', says, todo)];
 }
 
-/** Whether somebody does the work that is due. */
+/** Whether a worker does the work that is due. */
 export async function lookAtWork(database: Database): Promise<DoctorFinding[]> {
   const [row] = await database.query<{
     overdue_sec: number;
@@ -163,7 +163,7 @@ export async function lookAtWork(database: Database): Promise<DoctorFinding[]> {
     const says = `${(row?.due ?? 0).toString()} orders are due, the oldest for ${durationText(overdueSec)}.`;
     findings.push(fault('worker', says, todo));
   } else if ((row?.unsynced_sec ?? 0) > OVERDUE_SEC) {
-    const says = `No worker has looked at the pool for ${durationText(row?.unsynced_sec ?? 0)}.`;
+    const says = `No worker has read the pool for ${durationText(row?.unsynced_sec ?? 0)}.`;
     findings.push(fault('worker', says, todo));
   } else findings.push(ok('worker', 'Nothing is overdue.'));
   const attention = row?.attention ?? 0;

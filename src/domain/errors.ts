@@ -70,7 +70,7 @@ interface ApiErrorExtras {
 
 /**
  * A refusal that reaches the caller as `{ ok: false, error, msg, request_id }`.
- * `message` is one sentence a person can act on and holds nothing secret.
+ * `message` is one sentence the caller can act on and holds nothing secret.
  */
 export class ApiError extends Error {
   readonly details: readonly FieldFault[] | undefined;

@@ -27,11 +27,11 @@ export const LEG_TRANSITIONS = {
   /** A transaction may be on its way. */
   placed: ['active', 'released'],
   /**
-   * In a block; `placed` again when the block is reverted. `reclaimed` at once when somebody else took it back, or when
+   * In a block; `placed` again when the block is reverted. `reclaimed` at once when a foreign act ended it, or when
    * nothing is to be reclaimed: an activation that is final.
    */
   active: ['placed', 'reclaiming', 'reclaimed'],
-  /** The undelegation is on its way. Never given up: only a solid one ends it, ours or somebody else's. */
+  /** The undelegation is on its way. Never given up: only a solid one ends it, ours or a foreign one. */
   reclaiming: ['reclaimed'],
   /** Nothing of it stands any more, or nothing is to be reclaimed; final. */
   reclaimed: [],

@@ -57,7 +57,7 @@ const USUAL_SEC_MAX = 90 * 86_400;
 /** Below this part of the burn price a rental costs more than it brings in. */
 const BURN_PRICE_PART = 10n;
 
-/** What looks like a slip in a new row, a sentence each, for the operator; the burn price only where it is known. */
+/** What may be a slip in a new row, a sentence each, for the operator; the burn price only where it is known. */
 export function slipsIn(row: PriceRow, rows: readonly PriceRow[], energyFeeSun: bigint | undefined): string[] {
   const price = `${row.sunPerEnergy.toString()} sun per energy`;
   const dearer = rows.find(

@@ -1,12 +1,12 @@
 /**
- * How much energy a token transfer needs, by what its receiver looks like on chain. Pure: encodes the two calls and
+ * How much energy a token transfer needs, by its receiver's state on chain. Pure: encodes the two calls and
  * reads their answers; who asks the chain is not its affair.
  */
 import type { Energy } from './units.js';
 
 export type RecipientState = 'warm' | 'cold' | 'unknown';
 
-/** Energy of one transfer of the reference token: to somebody who holds it, and to somebody who does not. */
+/** Energy of one transfer of the reference token: to an address that holds it, and to one that does not. */
 export interface SizingFigures {
   readonly warmEnergy: Energy;
   readonly coldEnergy: Energy;

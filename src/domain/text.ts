@@ -1,4 +1,4 @@
-/** Amounts and times as a person reads them. */
+/** Amounts and times as text for the operator. */
 import { trxOf } from './conversion.js';
 
 /** Sun as TRX. */

@@ -1,5 +1,5 @@
 /**
- * Tells the log and the metrics what became of orders and their transactions: one line and one count per change, by
+ * Reports to log and metrics what became of orders and their transactions: one line and one count per change, by
  * the process whose statement made it, after its commit. Decides nothing and never throws; Postgres holds the truth.
  */
 import { Injectable } from '@nestjs/common';
@@ -76,9 +76,9 @@ const ANSWERS = new Set([
 
 /** From one block (3 s) to the longest that a healthy order takes to be refunded, and beyond. */
 const ORDER_SECONDS = [1, 2, 3, 6, 9, 15, 30, 60, 90, 120, 180, 300, 600, 1800];
-/** How often the same failure of the same order is told, and how many of them are remembered. */
+/** How often the same failure of the same order is logged, and how many are remembered. */
 const REPORT_AGAIN_MS = 3_600_000;
-const TOLD_MAX = 1000;
+const REPORTED_MAX = 1000;
 const LATE_SECONDS = [0, 3, 6, 9, 15, 30, 60, 120, 300, 900, 3600];
 
 /** What the worker counts of its own doing; every process counts what it did itself, so sums are exact. */
@@ -136,7 +136,7 @@ class ProgressMetrics {
     });
     this.early = new Counter({
       name: 'early_reclaims_total',
-      help: 'Rentals taken back before their end; must stay 0.',
+      help: 'Rentals reclaimed before their end; must stay 0.',
       registers,
     });
     this.fenceLost = new Counter({
@@ -223,12 +223,12 @@ export class FulfilmentEvents {
     } else this.log.info({ ...fieldsOf(order), lateSec }, 'order reclaimed');
   }
 
-  /** An order that its own rows keep from moving on; it is tried again at every pass, and told of once an hour. */
+  /** An order that its own rows keep from moving on; it is retried at every pass, and logged once an hour. */
   notMoved(to: TxChange, orderId: bigint, err: unknown): void {
     this.metrics.stuck.inc({ to });
     const key = `${to}/${orderId.toString()}`;
     if (monotonicMs() - (this.reportedAtMs.get(key) ?? Number.NEGATIVE_INFINITY) < REPORT_AGAIN_MS) return;
-    if (this.reportedAtMs.size >= TOLD_MAX) this.reportedAtMs.clear();
+    if (this.reportedAtMs.size >= REPORTED_MAX) this.reportedAtMs.clear();
     this.reportedAtMs.set(key, monotonicMs());
     this.log.error({ err, orderId: orderId.toString(), to }, 'an order could not be moved on');
   }

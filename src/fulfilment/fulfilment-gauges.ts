@@ -17,10 +17,10 @@ import { ChainView } from './follow/chain-view.js';
 import { Follower, type Behind } from './follow/follower.js';
 import { FulfilmentLoop } from './loop/fulfilment-loop.js';
 
-/** How often it looks; a scrape that comes oftener sees the same figures. */
+/** How often it reads; a scrape that comes oftener sees the same figures. */
 const SAMPLE_MS = 10_000;
 const REDIS_LIMIT_MS = 1000;
-/** A process looks before its connection stands, and Redis comes back at any time. */
+/** A process reads before its connection stands, and Redis comes back at any time. */
 const REDIS_RETRY_MS = 2000;
 
 /**
@@ -99,7 +99,7 @@ class VitalGauges {
     });
     this.attention = new Gauge({
       name: 'orders_needing_attention',
-      help: 'Open orders that ask for somebody to look.',
+      help: 'Open orders that the operator should look at.',
       registers,
     });
     this.sending = new Gauge({

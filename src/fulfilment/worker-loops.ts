@@ -1,5 +1,5 @@
 /**
- * All that a worker does again and again. Begins when it is told to, since a test or a bench wants parts of it; ends when
+ * All that a worker does again and again. Begins when asked to, since a test or a bench wants parts of it; ends when
  * the application closes, before any connection does.
  */
 import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
@@ -16,7 +16,7 @@ import { OrdersProcessor } from './loop/orders.processor.js';
 import { Pruning } from './loop/pruning.js';
 import { WalletHealth } from './send/wallet-health.js';
 
-/** How soon the next wallet is looked at when none was due. */
+/** How soon the next wallet is read when none was due. */
 const POOL_REST_MS = 250;
 /** How often it is seen whether a wallet that could not deliver can again. */
 const HEALTH_REST_MS = 1000;
@@ -61,7 +61,7 @@ export class WorkerLoops implements BeforeApplicationShutdown {
       },
       retryMs: HEALTH_REST_MS,
       onFailure: (error) => {
-        log.warn({ fault: messageOf(error) }, 'the wallets that cannot deliver could not be looked at');
+        log.warn({ fault: messageOf(error) }, 'the wallets that cannot deliver could not be checked');
       },
     });
   }

@@ -33,11 +33,11 @@ interface AdminOptions {
 /** Listens; the caller closes it. `/live`: the event loop turns. `/ready`: every check passes. `/metrics`: Prometheus. */
 export async function openAdmin(options: AdminOptions): Promise<Server> {
   const { registry } = options.metrics;
-  const told = new Set<string>();
+  const logged = new Set<string>();
   const shared = {
     contentType: registry.contentType,
     metrics: new SharedRuns(METRICS_EVERY_MS, () => registry.metrics()),
-    checks: new SharedRuns(CHECKS_EVERY_MS, () => failedChecks(options, told)),
+    checks: new SharedRuns(CHECKS_EVERY_MS, () => failedChecks(options, logged)),
   };
   const server = createServer((request, response) => {
     respond(shared, request.method === 'GET' ? (request.url ?? '') : '', response).catch((err: unknown) => {
@@ -120,17 +120,17 @@ class SharedRuns<T> {
 /** Why, by the name of each check that failed. */
 type Reasons = Readonly<Record<string, string>>;
 
-/** Each check that fails is told once, until it has passed again. */
-async function failedChecks({ checks, log }: AdminOptions, told: Set<string>): Promise<Reasons> {
+/** Each failing check is logged once, until it has passed again. */
+async function failedChecks({ checks, log }: AdminOptions, logged: Set<string>): Promise<Reasons> {
   const results = await Promise.all(
     Object.entries(checks).map(async ([name, check]): Promise<[string, string][]> => {
       try {
         await withDeadline(check(), CHECK_LIMIT_MS, name);
-        told.delete(name);
+        logged.delete(name);
         return [];
       } catch (err) {
-        if (!told.has(name)) log.warn({ check: name, err }, 'Not ready.');
-        told.add(name);
+        if (!logged.has(name)) log.warn({ check: name, err }, 'Not ready.');
+        logged.add(name);
         return [[name, scrub(reasonOf(err))]];
       }
     }),

@@ -8,7 +8,7 @@ import type { Config } from '../config/config.js';
 
 type LogFields = Readonly<Record<string, unknown>>;
 
-/** The injection token and the whole of what the rooms use; pino underneath. */
+/** The injection token and the whole of what the modules use; pino underneath. */
 export abstract class Log {
   abstract debug(fields: LogFields, msg: string): void;
   abstract info(fields: LogFields, msg: string): void;
@@ -69,7 +69,7 @@ function describeError(thrown: unknown, depth = 0): Record<string, unknown> {
   };
 }
 
-/** The log of this process; log an error as `{ err }`. `destination` is stdout unless a test looks on. */
+/** The log of this process; log an error as `{ err }`. `destination` is stdout unless a test reads it. */
 export function createLogger(config: Pick<Config, 'logLevel'>, destination?: DestinationStream): Log {
   return pino(
     {

@@ -1,4 +1,4 @@
-/** The process's metrics: one registry, to which every room adds its own. Labels hold patterns and codes, never values. */
+/** The process's metrics: one registry, which every module adds to. Labels hold patterns and codes, never values. */
 import { Injectable } from '@nestjs/common';
 import { Counter, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 

@@ -29,7 +29,7 @@ export function addAuditCommands(program: Command, context: CliContext): void {
   audit
     .command('list', { isDefault: true })
     .description('what was done by commands, newest first')
-    .option('--by <actor>', 'by this person; the name is what was told with --actor, not proven')
+    .option('--by <actor>', 'by this person; the name is what was given with --actor, not proven')
     .option('--role <role>', 'by this role of the database, which it writes itself')
     .option('--action <action>', 'of this action, or all that begin so: credits, orders.compensate, …')
     .option('--subject <subject>', 'to this project, order, wallet or finding')

@@ -1,5 +1,5 @@
 /**
- * What every command shares: where it speaks, who acts and why, the confirmation of dangerous acts, and the
+ * What every command shares: where it prints, who acts and why, the confirmation of dangerous acts, and the
  * service's parts, built only for commands that need them.
  */
 import type { Readable } from 'node:stream';
@@ -47,7 +47,7 @@ export class CliContext {
     return this.options.json === true;
   }
 
-  /** Prints the answer of a command: `human` for people, `json` as one document for programs. */
+  /** Prints the answer of a command: `human` for the operator, `json` as one document for programs. */
   print(human: string, json: unknown): void {
     this.terminal.out(this.isJson ? `${toJson(json)}\n` : `${human}\n`);
   }

@@ -11,7 +11,7 @@ export interface CliFailure {
   readonly message: string;
 }
 
-/** What is told of anything thrown by a command. Never a stack: an operator reads one sentence. */
+/** What is printed of an error thrown by a command. Never a stack: an operator reads one sentence. */
 export function failureOf(thrown: unknown): CliFailure {
   if (thrown instanceof OperatorError) {
     return { exitCode: thrown.exitCode, code: thrown.code, message: thrown.message };

@@ -26,7 +26,7 @@ function buildProgram(context: CliContext): Command {
     .configureOutput({
       writeOut: (text) => context.terminal.out(text),
       writeErr: (text) => context.terminal.err(text),
-      // Every error is told once, by runCli.
+      // Every error is printed once, by runCli.
       outputError: () => undefined,
     })
     .exitOverride()

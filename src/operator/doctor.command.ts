@@ -1,4 +1,4 @@
-/** `doctor`: looks at every dependency and setting, names each fault and what to do about it. Changes nothing. */
+/** `doctor`: checks every dependency and setting, names each fault and what to do about it. Changes nothing. */
 import type { INestApplicationContext } from '@nestjs/common';
 import { Option, type Command } from 'commander';
 import { TronClient } from '../chain/tron.client.js';
@@ -54,7 +54,7 @@ async function examine(context: CliContext, patienceMs: number): Promise<DoctorF
     config = readConfig(context.terminal.env);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    const todo = 'Correct it; .env.example has a line on it. The rest was not looked at.';
+    const todo = 'Correct it; .env.example has a line on it. The rest was not checked.';
     return error.faults.map((says) => fault('settings', `${says}.`, todo));
   }
   const [database, redis, nodes, rates] = await Promise.all([
@@ -66,7 +66,7 @@ async function examine(context: CliContext, patienceMs: number): Promise<DoctorF
   const isReadable = !database.some((finding) => finding.state === 'fault');
   const inside = isReadable
     ? await context.operate((parts) => lookInside(parts)).catch(refusedStart)
-    : [warning('the rest', 'Secrets, prices, wallets and work were not looked at.', 'Set the database right first.')];
+    : [warning('the rest', 'Secrets, prices, wallets and work were not checked.', 'Set the database right first.')];
   return [...database, ...redis, ...nodes, ...rates, ...inside];
 }
 

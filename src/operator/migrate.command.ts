@@ -34,13 +34,13 @@ export function addMigrateCommands(program: Command, context: CliContext): void 
     .description('take the newest migration back, and it alone, with the data it held; never while anything is open')
     .option('--database <name>', 'the name of the database that DATABASE_URL leads to')
     .action(async (options: { database?: string }) => {
-      const act = 'This takes back the newest migration and destroys the data in its tables.';
+      const act = 'This undoes the newest migration and destroys the data in its tables.';
       const database = options.database ?? (await context.askFor(act, 'the name of the database', '--database NAME'));
       await context.confirm(act);
       const { takenBack, remaining } = await migrateDown(databaseUrl(context), database).catch((error: unknown) => {
         throw error instanceof MigrationKeptError ? new OperatorError(error.message, 1, 'MIGRATION_KEPT') : error;
       });
-      context.print(`Took back ${takenBack}. The database still has ${remaining.join(', ') || 'none'}.`, {
+      context.print(`Undid ${takenBack}. The database still has ${remaining.join(', ') || 'none'}.`, {
         takenBack,
         remaining,
       });

@@ -1,4 +1,4 @@
-/** An order's story as text: where it stands in a sentence, then everything that happened, in order. */
+/** An order's history as text: where it stands in a sentence, then everything that happened, in order. */
 import { rateText, usdOfCredits } from '../domain/conversion.js';
 import type { Credits, RateE8 } from '../domain/units.js';
 import type { ChainTx } from '../store/entities/chain-tx.entity.js';
@@ -47,7 +47,7 @@ function standing(story: OrderDetails): string {
     case 'placed':
       return `A signed transaction may be on its way: it is looked for, and sent again, until it is found or proven dead.${expiry}`;
     case 'unresolved':
-      return `No proof either way for long, so nobody is told yes or no. It resolves itself once a node answers.${expiry}`;
+      return `No proof either way for long, so the outcome is open. It resolves itself once a node answers.${expiry}`;
     case 'refunded':
       return order.settled || order.reclaimedAt !== null
         ? 'Proven never to have happened, or undone; the charge is back.'
@@ -57,19 +57,19 @@ function standing(story: OrderDetails): string {
         return order.settled ? 'Activated, for good.' : 'Activated; waiting for its block to become solid.';
       }
       if (order.reclaimedAt !== null)
-        return `Delivered and taken back at ${timeText(order.reclaimedAt)} of the chain. Finished.`;
-      if (order.settled) return `Delivered, for good. Taken back when the chain's head reaches ${at(order.endsAt)}.`;
+        return `Delivered and reclaimed at ${timeText(order.reclaimedAt)} of the chain. Finished.`;
+      if (order.settled) return `Delivered, for good. Reclaimed when the chain's head reaches ${at(order.endsAt)}.`;
       return 'Delivered in a block that is not solid yet; should it be reverted, the same bytes are sent again.';
   }
 }
 
 const at = (moment: Date | null): string => (moment === null ? 'its end' : timeText(moment));
 
-/** The whole story for the operator. */
-export function detailsText(story: OrderDetails): string {
-  const { order } = story;
+/** The whole history for the operator. */
+export function detailsText(history: OrderDetails): string {
+  const { order } = history;
   return [
-    standing(story),
+    standing(history),
     '',
     fields([
       ['Order', `${order.id.toString()} (${order.kind}), key ${order.key}`],
@@ -84,17 +84,17 @@ export function detailsText(story: OrderDetails): string {
       ],
       ['Error', order.error === null ? null : `${order.errorCode ?? ''} ${order.error}`],
       ['Request', order.requestId],
-      ['Due', dueText(story)],
+      ['Due', dueText(history)],
     ]),
     '',
     'Legs',
-    legTable(story),
+    legTable(history),
     '',
     'Transactions',
-    transactionTable(story),
+    transactionTable(history),
     '',
     'What happened (database time)',
-    timeline(story),
+    timeline(history),
   ].join('\n');
 }
 
@@ -147,20 +147,20 @@ interface Happening {
   readonly text: string;
 }
 
-function timeline(story: OrderDetails): string {
-  const names = new Map(story.transactions.map((transaction) => [transaction.id, nameOf(transaction)]));
+function timeline(history: OrderDetails): string {
+  const names = new Map(history.transactions.map((transaction) => [transaction.id, nameOf(transaction)]));
   const happenings: Happening[] = [
-    { at: story.order.createdAt, text: `accepted as ${story.order.kind} for ${story.order.receiveAddress}` },
-    ...story.credits.map((entry) => ({
+    { at: history.order.createdAt, text: `accepted as ${history.order.kind} for ${history.order.receiveAddress}` },
+    ...history.credits.map((entry) => ({
       at: entry.createdAt,
       text: `${entry.kind} of ${grouped(entry.credits)} credits`,
     })),
-    ...story.transactions.map((transaction) => ({ at: transaction.createdAt, text: `built ${nameOf(transaction)}` })),
-    ...story.broadcasts.map((sent) => ({
+    ...history.transactions.map((transaction) => ({ at: transaction.createdAt, text: `built ${nameOf(transaction)}` })),
+    ...history.broadcasts.map((sent) => ({
       at: sent.sentAt,
       text: `sent ${names.get(sent.chainTxId) ?? 'a transaction'} to ${sent.node}: ${sent.answer}${sent.message === null ? '' : ` (${sent.message})`}`,
     })),
-    ...story.events.filter(isShown).map((event) => ({
+    ...history.events.filter(isShown).map((event) => ({
       at: event.at,
       text: `${momentText(event)}${event.chainAt === null ? '' : ` (chain: ${timeText(event.chainAt)})`}`,
     })),
@@ -171,7 +171,7 @@ function timeline(story: OrderDetails): string {
     .join('\n');
 }
 
-/** The order's acceptance and what was given back for it are told by the order and its credits. */
+/** The order's acceptance and what was given back for it are shown by the order and its credits. */
 function isShown({ type }: OrderMoment): boolean {
   return type !== 'order.created' && type !== 'order.compensated';
 }
@@ -185,10 +185,10 @@ function nameOf(transaction: ChainTx): string {
 }
 
 /** The same for a program. Signatures stay out: with the bytes beside them they are what a node takes. */
-export function detailsJson(story: OrderDetails): Record<string, unknown> {
-  const { order, legs, transactions, broadcasts, events, credits, wallets } = story;
+export function detailsJson(history: OrderDetails): Record<string, unknown> {
+  const { order, legs, transactions, broadcasts, events, credits, wallets } = history;
   return {
-    standing: standing(story),
+    standing: standing(history),
     order,
     legs: legs.map((leg) => Object.assign({}, leg, { wallet: wallets.get(leg.walletId) })),
     transactions: transactions.map(({ signature: _signature, ...transaction }) => transaction),

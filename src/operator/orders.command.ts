@@ -1,4 +1,4 @@
-/** `orders`: what was sold, the whole story of one order, and a push for one that waits. */
+/** `orders`: what was sold, the whole history of one order, and a push for one that waits. */
 import { Option, type Command } from 'commander';
 import { Ledger } from '../billing/ledger.js';
 import type { Credits } from '../domain/units.js';
@@ -46,13 +46,13 @@ export function addOrdersCommands(program: Command, context: CliContext): void {
     );
   orders
     .command('explain <order>')
-    .description('the whole story of one order, by its number or key')
+    .description('the whole history of one order, by its number or key')
     .option('--project <merchant>', 'the project whose key it is', merchantArg)
     .action((order: string, options: { project?: string }) =>
       context.operate(async (parts) => {
-        const stories = parts.get(OrderHistory);
-        const story = await stories.tell(await stories.find(order, options.project));
-        context.print(detailsText(story), detailsJson(story));
+        const histories = parts.get(OrderHistory);
+        const history = await histories.load(await histories.find(order, options.project));
+        context.print(detailsText(history), detailsJson(history));
       }),
     );
   orders
@@ -62,9 +62,9 @@ export function addOrdersCommands(program: Command, context: CliContext): void {
     .action(async (order: string, options: { project?: string }) => {
       const act = context.actor('requeued');
       await context.operate(async (parts) => {
-        const stories = parts.get(OrderHistory);
-        const found = await stories.find(order, options.project);
-        const nextRunAt = await stories.requeue(found, act);
+        const histories = parts.get(OrderHistory);
+        const found = await histories.find(order, options.project);
+        const nextRunAt = await histories.requeue(found, act);
         const id = found.id;
         context.print(`Order ${id.toString()} is due since ${timeText(nextRunAt)}.`, { id, next_run_at: nextRunAt });
       });
@@ -100,12 +100,12 @@ function addCompensate(orders: Command, context: CliContext): void {
 function addCloseLeg(orders: Command, context: CliContext): void {
   orders
     .command('close-leg <order>')
-    .description('end a delegation that somebody else took back, when the worker does not find out by itself')
+    .description('close a leg whose delegation a foreign act ended, when the worker does not find out by itself')
     .option('--leg <n>', 'which, when several are open', integerArg(1n, 32_767n))
     .option('--txid <txid>', 'the undelegation that took it back; without it, say what happened with --reason', txidArg)
     .option('--project <merchant>', 'the project whose key it is', merchantArg)
     .action(async (order: string, options: { leg?: bigint; txid?: string; project?: string }) => {
-      const act = context.actor(options.txid === undefined ? undefined : `taken back by ${options.txid}`);
+      const act = context.actor(options.txid === undefined ? undefined : `reclaimed by ${options.txid}`);
       await context.operate(async (parts) => {
         const found = await parts.get(OrderHistory).find(order, options.project);
         const id = found.id;

@@ -15,7 +15,7 @@ import { PoolWallets, type WalletView } from '../pool/pool-wallets.js';
 
 interface ChainNow {
   readonly at: Date;
-  /** Undefined while no node answers; amounts are then told in TRX alone. */
+  /** Undefined while no node answers; amounts are then shown in TRX alone. */
   readonly ratio: EnergyRatio | undefined;
 }
 

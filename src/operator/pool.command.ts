@@ -207,7 +207,7 @@ async function readKey(context: CliContext, options: Omit<KeyOptions, 'permissio
   try {
     return { keyAddress: addressOfKey(privateKey), privateKey };
   } catch {
-    // Zero, or beyond the curve's order. The cause is not told: it could hold the key.
+    // Zero, or beyond the curve's order. The cause is not shown: it could hold the key.
     throw usageError(`The key of --key-file ${options.keyFile} is no private key, although it is 32 bytes.`);
   }
 }

@@ -35,7 +35,7 @@ export function addPriceCommands(program: Command, context: CliContext): void {
     .description('set the price of durations up to SEC; new quotes follow within seconds, held ones stay')
     .requiredOption('--duration-max <sec>', 'the longest duration it holds for, in seconds', durationArg)
     .requiredOption('--sun-per-energy <sun>', 'the price of one energy, in sun', priceArg)
-    .option('--force', 'set it also when it looks like a slip')
+    .option('--force', 'set it also when it may be a slip')
     .action(async (options: { durationMax: bigint; sunPerEnergy: bigint; force?: true }) => {
       const { sunPerEnergy } = options;
       const durationMaxSec = Number(options.durationMax);

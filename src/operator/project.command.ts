@@ -1,4 +1,4 @@
-/** `project`: tenants, their keys, terms and the options of their door. */
+/** `project`: tenants, their keys, terms and the options of their changes. */
 import type { Command } from 'commander';
 import { randomUUID } from 'node:crypto';
 import { Ledger, type BillingTerms } from '../billing/ledger.js';
@@ -20,7 +20,7 @@ interface TermsOptions {
   readonly unlimited?: boolean;
 }
 
-interface DoorOptions {
+interface OptionFlags {
   readonly signatures?: SignatureSchemes;
   readonly requireIdempotencyKey?: boolean;
   readonly requireQuote?: boolean;
@@ -173,7 +173,7 @@ function addOptions(project: Command, context: CliContext): void {
     .option('--any-source', 'any address may call')
     .option('--daily-cap <credits>', 'the most it may spend in a UTC day', creditsArg)
     .option('--daily-cap-off', 'no daily cap')
-    .action(async (merchant: string, options: DoorOptions) => {
+    .action(async (merchant: string, options: OptionFlags) => {
       const id = merchantArg(merchant);
       if (options.anySource === true && options.allowSource !== undefined) {
         throw usageError('--any-source and --allow-source exclude each other.');
@@ -189,11 +189,11 @@ function addOptions(project: Command, context: CliContext): void {
         ...(requireQuote !== undefined && { requireQuote }),
         ...(allowedSources !== undefined && { allowedSources }),
       };
-      const isDoorChanged = Object.keys(door).length > 0;
+      const isChanged = Object.keys(changes).length > 0;
       const isCapChanged = options.dailyCapOff === true || options.dailyCap !== undefined;
       const act = context.actor('options changed');
       await context.operate(async (parts) => {
-        if (isDoorChanged) await parts.get(Projects).setOptions(id, door, act);
+        if (isChanged) await parts.get(Projects).setOptions(id, changes, act);
         if (isCapChanged) await parts.get(Ledger).setDailyCap(id, options.dailyCap, act);
         const view = await parts.get(Projects).get(id);
         context.print(projectText(view), projectJson(view));

@@ -68,8 +68,8 @@ export function addVerifyCommands(program: Command, context: CliContext): void {
         progress.end();
         const unmade = options.chain ? report.unmade : [];
         const isTrue = countOf(report) === 0 && unmade.length === 0;
-        const { judged: _kept, ...told } = report;
-        context.print(reportText({ ...report, unmade }), { ok: isTrue, violations: countOf(report), ...told, unmade });
+        const { judged: _kept, ...shown } = report;
+        context.print(reportText({ ...report, unmade }), { ok: isTrue, violations: countOf(report), ...shown, unmade });
         const stop = await parts.get(SalesHold).currentStop();
         if (stop !== undefined) context.warn(`Nothing is sold since ${timeText(stop.stoppedAt)}: ${stop.reason}.`);
         if (!isTrue) throw new OperatorError(summary({ ...report, unmade }), 1, 'NOT_TRUE');
@@ -141,7 +141,7 @@ async function withdraw(context: CliContext, fingerprints: readonly string[]): P
       throw new OperatorError(`Nothing is explained as ${missing.join(', ')}; \`verify explained\` lists what is.`);
     }
     if (missing.length > 0) context.warn(`Nothing is explained as ${missing.join(', ')}.`);
-    context.print(`${gone.length.toString()} explanations taken back.`, { withdrawn: gone });
+    context.print(`${gone.length.toString()} explanations withdrawn.`, { withdrawn: gone });
   });
 }
 

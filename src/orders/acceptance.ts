@@ -31,7 +31,7 @@ import { refusalOf } from './refusals.js';
 
 /** How long a request waits for the first one of its key, and for its turn (docs/interface.md §10). */
 const WAIT_MS = 10_000;
-/** How long a lost answer is asked for again before the caller is told to. */
+/** How long a lost answer is read again before the caller is asked to. */
 const RECOVERY_MS = 8000;
 const RECOVERY_STEP_MS = 50;
 const RECOVERY_STEP_MS_MAX = 500;
@@ -62,8 +62,8 @@ export class Acceptance {
   constructor(
     private readonly database: Database,
     private readonly orders: OrdersByKey,
-    private readonly hints: KeyCache,
-    private readonly wakes: WakeUps,
+    private readonly keys: KeyCache,
+    private readonly wakeUps: WakeUps,
     config: Config,
     metrics: Metrics,
     private readonly log: Log,
@@ -124,7 +124,7 @@ export class Acceptance {
 
   /** A key that was seen lately is looked up before anything is judged; any other is priced, and waits for its turn. */
   private async replayOrPrice(purchase: Purchase, key: string): Promise<Accepted> {
-    const isSeen = purchase.key.isGiven && this.hints.seen(purchase.projectId, key);
+    const isSeen = purchase.key.isGiven && this.keys.seen(purchase.projectId, key);
     // Both at once; pricing never rejects for a reason that a replay must not wait for.
     const preparing = purchase.prepare();
     preparing.catch(() => undefined);
@@ -160,8 +160,8 @@ export class Acceptance {
     if (!result.same_request) throw keyReused();
     const row = await this.orders.find(purchase.projectId, key);
     invariant(row !== undefined, 'orders are never deleted');
-    this.hints.remember(purchase.projectId, key, row.id);
-    if (isRecovered) this.wakes.wake(row.id);
+    this.keys.remember(purchase.projectId, key, row.id);
+    if (isRecovered) this.wakeUps.wake(row.id);
     return { row, isReplay: !(isRecovered && row.request_id === purchase.requestId) };
   }
 
@@ -170,14 +170,14 @@ export class Acceptance {
    * request to its order; the worker's lines lead on to the transaction.
    */
   private announce({ projectId, requestId, kind, key: { isGiven } }: Purchase, key: string, orderId: bigint): void {
-    this.wakes.wake(orderId);
+    this.wakeUps.wake(orderId);
     this.log.info({ orderId: orderId.toString(), projectId, requestId, kind }, 'order accepted');
-    if (isGiven) this.hints.remember(projectId, key, orderId);
+    if (isGiven) this.keys.remember(projectId, key, orderId);
   }
 
   /**
    * Runs the statement until its outcome is known. When the connection breaks, the commit may or may not have
-   * happened; the same call tells, because it finds the order by its key or takes it now.
+   * happened; the same call shows it, because it finds the order by its key or takes it now.
    */
   private async acceptUntilKnown(purchase: Purchase, key: string, prepared: Prepared): Promise<Outcome> {
     const deadlineMs = monotonicMs() + RECOVERY_MS;
@@ -240,7 +240,7 @@ function newRow(kind: OrderKind, key: string, result: AcceptRow, terms: OrderTer
   };
 }
 
-/** What the caller is told of a failure. While its outcome may be unknown, the key to ask with is among it. */
+/** What the caller learns of a failure. While its outcome may be unknown, the key to ask with is among it. */
 function asRefusal(error: unknown, key: string): ApiError {
   if (error instanceof ApiError) {
     if (error.code !== 'SERVICE_UNAVAILABLE') return error;

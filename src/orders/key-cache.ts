@@ -14,21 +14,21 @@ const KEPT_SEC = 600;
 const READ_LIMIT_MS = 25;
 /** After a slow answer nobody waits for Redis for this long. */
 const REST_MS = 1000;
-/** Of one turn of the event loop; one command to Redis costs more than the looks themselves. */
-const LOOKS = { lanes: Number.POSITIVE_INFINITY, keys: 100, waitMs: Number.POSITIVE_INFINITY };
+/** Of one turn of the event loop; one command to Redis costs more than the reads themselves. */
+const READS = { atOnce: Number.POSITIVE_INFINITY, keys: 100, waitMs: Number.POSITIVE_INFINITY };
 
 @Injectable()
 export class KeyCache {
   private restUntilMs = 0;
-  private readonly looks: Batched<string>;
+  private readonly reads: Batched<string>;
 
   constructor(
     private readonly redis: Redis,
     private readonly config: Config,
   ) {
-    this.looks = new Batched(LOOKS, async (names) => {
-      const hints = await withDeadline(redis.mget(...names.flat()), READ_LIMIT_MS, 'a hint');
-      return hints.map((hint) => hint ?? undefined);
+    this.reads = new Batched(READS, async (names) => {
+      const ids = await withDeadline(redis.mget(...names.flat()), READ_LIMIT_MS, 'a cached key');
+      return ids.map((id) => id ?? undefined);
     });
   }
 
@@ -36,7 +36,7 @@ export class KeyCache {
   async seen(projectId: string, key: string): Promise<boolean> {
     if (!this.isAsked) return false;
     try {
-      return (await this.looks.find(this.nameOf(projectId, key))) !== undefined;
+      return (await this.reads.find(this.nameOf(projectId, key))) !== undefined;
     } catch {
       this.restUntilMs = monotonicMs() + REST_MS;
       return false;

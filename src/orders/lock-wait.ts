@@ -1,5 +1,5 @@
 /**
- * How long an order waits for locks that others hold: a moment, and less once somebody was found to keep one, so that
+ * How long an order waits for locks that others hold: a moment, and less once one was found to be kept, so that
  * orders behind it are answered instead of piling up.
  */
 import { monotonicMs } from '../base/clock.js';

@@ -1,4 +1,4 @@
-/** Everything recorded of one order, told in one piece: the row, its legs, transactions, sends, moves and credits. */
+/** Everything recorded of one order, read in one piece: the row, its legs, transactions, sends, moves and credits. */
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { In, Repository } from 'typeorm';
@@ -39,7 +39,7 @@ export interface OrderDetails {
   readonly readAt: Date;
 }
 
-/** Of an order that was sent again and again, the newest sends tell enough. */
+/** Of an order that was sent again and again, the newest sends are enough. */
 const BROADCASTS_MAX = 200;
 
 @Injectable()
@@ -80,7 +80,7 @@ export class OrderHistory {
     return found;
   }
 
-  async tell(order: Order): Promise<OrderDetails> {
+  async load(order: Order): Promise<OrderDetails> {
     const orderId = order.id;
     const legs = await this.legs.find({ where: { orderId }, order: { legNo: 'ASC' } });
     const transactions = await this.transactions.find({ where: { orderId }, order: { id: 'ASC' } });

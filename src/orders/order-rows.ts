@@ -14,7 +14,7 @@ export interface LegRow {
   readonly amount_sun: number;
   readonly block_number: number | null;
   readonly reclaim_txid: string | null;
-  /** The act of somebody else that ended it before the rental's end. */
+  /** The foreign act that ended it before the rental's end. */
   readonly ended_early_by: string | null;
 }
 

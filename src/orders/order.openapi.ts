@@ -36,7 +36,7 @@ const DELEGATION = answerSchema<Delegation>({
 const COMPENSATION = answerSchema<Compensation>({
   credits: always(integerSchema('Credits given back.', 1_000_000)),
   at: always(timeSchema('When, by the clock of the service.')),
-  reason: always(textSchema('Why.', 'The energy was taken back ten minutes early.')),
+  reason: always(textSchema('Why.', 'The energy was reclaimed ten minutes early.')),
 });
 
 const ORDER_ANSWER = answerSchema<OrderBody>({
@@ -69,7 +69,7 @@ const ORDER_ANSWER = answerSchema<OrderBody>({
     ),
   ),
   settled: always(flagSchema('Final: solid on chain, or returned. Poll for this.')),
-  needs_attention: always(flagSchema('Somebody is looking at it.')),
+  needs_attention: always(flagSchema('The operator should look at it; it keeps resolving itself.')),
   error: sometimes(
     textSchema(
       'What happened, of a refunded or unresolved order.',
@@ -80,9 +80,9 @@ const ORDER_ANSWER = answerSchema<OrderBody>({
   created_at: always(timeSchema('When it was charged, by the clock of the service.')),
   delivered_at: sometimes(timeSchema('The time of the block it is in, by the clock of the chain.')),
   ends_at: sometimes(timeSchema('When the rental ends, by the clock of the chain.')),
-  reclaimed_at: sometimes(timeSchema('When the energy was taken back, by the clock of the chain.')),
+  reclaimed_at: sometimes(timeSchema('When the energy was reclaimed, by the clock of the chain.')),
   ended_early_by: sometimes(
-    txidSchema('The transaction by which somebody else took energy of the order back before it ended.'),
+    txidSchema('The transaction of another party that ended a delegation of the order before its end.'),
   ),
   compensations: sometimes({
     type: 'array',

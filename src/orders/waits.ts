@@ -1,6 +1,6 @@
 /**
  * Callers that asked to be answered later (`Prefer: wait`): one look at the database for all of them, not one each.
- * Bounded in number and in time; all are let go when the process stops.
+ * Bounded in number and in time; all are answered when the process stops.
  */
 import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { monotonicMs } from '../base/clock.js';

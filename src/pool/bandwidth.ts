@@ -17,7 +17,7 @@ export function priceFloor(feeSunPerByte: bigint, bps: number): Sun {
   return divCeil(TRANSACTIONS_PER_LEG * TRANSACTION_BYTES * feeSunPerByte * BigInt(bps), BPS) as Sun;
 }
 
-/** What a wallet can pay transactions with, as a node tells it. */
+/** What a wallet can pay transactions with, as a node returns it. */
 export interface BandwidthReading {
   readonly netLimit: bigint;
   readonly netUsed: bigint;

@@ -22,7 +22,7 @@ export interface ForecastHour {
 
 export interface PoolStanding {
   readonly freeSun: bigint;
-  /** Own stake whose energy was used; taken as used up just now, so it comes back rather sooner than told. */
+  /** Own stake whose energy was used; taken as used up just now, so it comes back rather sooner than shown. */
   readonly recoveringSun: bigint;
   /** Sun whose rental ends within that hour, counted from 1; 0 = has ended already. */
   readonly endingSun: ReadonlyMap<number, bigint>;

@@ -1,5 +1,5 @@
 /**
- * Ends legs whose delegation somebody else took back, in one transaction of the caller's: with the act that did it, or
+ * Ends legs whose delegation a foreign act ended, in one transaction of the caller's: with the act that did it, or
  * with the operator's word. Orders move on as after an undelegation of ours. Refused by the row's guard while an undelegation
  * of ours may live.
  */

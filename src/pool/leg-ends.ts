@@ -1,4 +1,4 @@
-/** Ends a leg by the operator's word: what somebody else took back and the search for such acts could not account for. */
+/** Ends a leg by the operator's word: what a foreign act ended and the search for such acts could not explain. */
 import { Injectable } from '@nestjs/common';
 import type { BlockHead } from '../chain/block.js';
 import { UNDELEGATE_TYPE } from '../chain/transaction-owner.js';
@@ -45,7 +45,7 @@ export class LegEnds {
   ) {}
 
   /**
-   * Ends one open leg of an order. Refused while the chain shows the delegation: then it is to be taken back. Throws
+   * Ends one open leg of an order. Refused while the chain shows the delegation: then it is to be reclaimed. Throws
    * OperatorError, ChainUnavailableError.
    */
   async close(orderId: bigint, legNo: number | undefined, txid: string | undefined, author: Author): Promise<EndedLeg> {
@@ -78,7 +78,7 @@ export class LegEnds {
     const [leg, ...more] = open;
     if (leg === undefined) {
       throw new OperatorError(
-        'Only a delivered leg that was not taken back yet can be closed; `orders explain` shows how they stand.',
+        'Only a delivered leg that was not reclaimed yet can be closed; `orders explain` shows how they stand.',
       );
     }
     if (more.length > 0) {

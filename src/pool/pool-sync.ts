@@ -139,7 +139,7 @@ interface Reading {
   readonly resources: AccountResources | undefined;
   /** What the chain would let the wallet delegate, or, of an activation wallet, spend. */
   readonly free: Sun;
-  /** The block up to which all of this is told, at least. */
+  /** The block up to which all of this holds, at least. */
   readonly headNumber: number;
   readonly headAtMs: number;
   /** TRON: getTransactionFee. */
@@ -249,7 +249,7 @@ export class PoolSync {
     ]);
   }
 
-  /** An activation pays for its own bandwidth out of its amount, and nothing of it is ever taken back. */
+  /** An activation pays for its own bandwidth out of its amount, and nothing of it is ever reclaimed. */
   private async delegatedLegs(tx: Queryable, turn: Turn, countedTo: Date): Promise<Omit<OpenLegs, 'unsent'>> {
     if (turn.role !== 'pool') return { endingSoon: 0n, endingLater: 0n };
     const [row] = await tx.query<{ ending_soon: bigint; ending_later: bigint }>(DELEGATED_LEGS, [

@@ -1,5 +1,5 @@
 /**
- * Looks projects up in a cache that is at most 30 s old (docs/interface.md §2) and that changes invalidate at once. An
+ * Finds projects in a cache that is at most 30 s old (docs/interface.md §2) and that changes invalidate at once. An
  * unknown project is cached, read and answered exactly like a known one. Opened API keys live here and nowhere else.
  */
 import { createSecretKey, randomBytes, type KeyObject } from 'node:crypto';
@@ -17,7 +17,7 @@ import { ProjectFeed, type KeyRow, type ProjectRow } from './project-feed.js';
 
 /** Per process and kind (known, unknown); the oldest entry makes room, so a flood of unknown ids evicts no project. */
 const ENTRIES_MAX = 10_000;
-/** Ids that are somebody's, 36 characters each. */
+/** Ids of projects, 36 characters each. */
 const KNOWN_IDS_MAX = 100_000;
 /** Reads that callers cause who have not proven anything: per project, and per process and kind of id. */
 const REREAD_INTERVAL_MS = 1000;
@@ -67,7 +67,7 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
   private readonly maxAgeMs: number;
   /** Opened in the place of a key that is not there, so that both ways do the same work. */
   private readonly sealedDummy: Buffer;
-  /** Ids that are somebody's, the longest known first; they outlive what is cached of them. */
+  /** Ids of projects, the longest known first; they outlive what is cached of them. */
   private readonly knownIds = new Set<string>();
   /** Counts announcements, so that a read which one overtook is not cached. */
   private changes = 0;
@@ -134,7 +134,7 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
 
   /**
    * Whether reading this id is within what callers may cause who have not proven anything. An id that is known to be
-   * somebody's costs nothing of it: it is read at most once per age of the cache, whoever asks.
+   * a project's costs nothing of it: it is read at most once per age of the cache, whoever asks.
    */
   mayLoad(id: string): boolean {
     return this.knownIds.has(id) || this.reads.unknown.take();
@@ -142,7 +142,7 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
 
   private async read(id: string): Promise<Entry> {
     const changes = this.changes;
-    // The age counts from before the read: the row may have changed right after it was looked at.
+    // The age counts from before the read: the row may have changed right after it was read.
     const readMs = monotonicMs();
     let row: ProjectRow | undefined;
     try {

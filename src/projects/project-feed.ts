@@ -1,5 +1,5 @@
 /**
- * The directory's own connection to Postgres: it reads projects and hears of their changes. Apart from the pool, so
+ * The directory's own connection to Postgres: it reads projects and receives their changes. Apart from the pool, so
  * that a flood of unknown callers can never take a connection from an order, and reconnecting by itself.
  */
 import pg from 'pg';
@@ -15,7 +15,7 @@ const QUERY_LIMIT_MS = 2000;
  * have, fewer: made up by the thousand, they leave the line to the projects there are.
  */
 const PENDING_MAX = { known: 256, unknown: 64 } as const;
-/** The newest projects, told when the connection is made; the ids of older ones are learnt as they call. */
+/** The newest projects, read when the connection is made; the ids of older ones are learnt as they call. */
 const IDS_READ_MAX = 100_000;
 const BACKOFF_MS_MIN = 50;
 const BACKOFF_MS_MAX = 2000;
@@ -48,7 +48,7 @@ export interface ProjectRow {
 }
 
 const PROJECT_BY_ID = {
-  name: 'door_project_by_id',
+  name: 'project_by_id',
   text: `SELECT p.id, p.name, p.signature_schemes, p.require_idempotency_key, p.require_quote, p.allowed_sources,
                 a.is_postpaid, a.floor_credits, a.daily_cap_credits, a.frozen,
                 ARRAY(SELECT json_build_object(

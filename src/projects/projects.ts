@@ -1,5 +1,5 @@
 /**
- * The only writer of the project table: new projects, their keys and the options of their door. Money and terms
+ * The only writer of the project table: new projects, their keys and options. Money and terms
  * belong to the ledger. An API key leaves this file once, when it is made; at rest it is sealed.
  */
 import { randomUUID } from 'node:crypto';
@@ -35,7 +35,7 @@ export interface ProjectView {
   readonly updated_at: Date;
 }
 
-/** The options of a project's door; absent members stay as they are. */
+/** The options of a project; absent members stay as they are. */
 export interface ProjectOptions {
   readonly signatureSchemes?: SignatureSchemes;
   readonly requireIdempotencyKey?: boolean;

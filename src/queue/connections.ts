@@ -26,7 +26,7 @@ function nameOf(config: RedisConfig, user: string): string {
 }
 
 /**
- * For limits, hints and wake-ups: a command is refused at once while Redis is away, and after 1 s when it hangs.
+ * For limits, cached keys and wake-up jobs: a command is refused at once while Redis is away, and after 1 s when it hangs.
  * `user` is what the connection is named by.
  */
 export function createProducerConnection(config: RedisConfig, user: string, onFault: (error: Error) => void): Redis {

@@ -21,7 +21,7 @@ export interface OrderDueJob {
   readonly orderId: string;
 }
 
-/** Finished jobs that are kept for people to look at, of each kind. Ids are BullMQ's own, so none is in a later one's way. */
+/** Finished jobs that are kept, of each kind. Ids are BullMQ's own, so none is in a later one's way. */
 export const KEPT_JOBS = { removeOnComplete: { count: 100 }, removeOnFail: { count: 100 } } as const;
 /** One attempt: what failed comes again by its order's row, and no sooner. */
 const JOB_OPTIONS = { ...KEPT_JOBS, attempts: 1 } as const;
@@ -34,7 +34,7 @@ const WAKE_DEADLINE_MS = 250;
 const WAKE_UPS_MAX = 50;
 /**
  * At most one job per process in this time: a woken worker claims everything that is due, and a job costs Redis many
- * times what an order's own hint does (4 ms of CPU on the embedded one).
+ * times what an order's own cached key does (4 ms of CPU on the embedded one).
  */
 const WAKE_EVERY_MS = 10;
 
@@ -64,7 +64,7 @@ export class WakeUps implements BeforeApplicationShutdown {
     });
   }
 
-  /** Wakes a worker for an order, best effort, now or within 10 ms: returns at once and never throws. */
+  /** Sends a wake-up for an order, best effort, now or within 10 ms: returns at once and never throws. */
   wake(orderId: bigint): void {
     if (this.pause !== undefined) {
       this.waiting = orderId;

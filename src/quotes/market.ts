@@ -126,7 +126,7 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
     return figures === undefined ? Number.POSITIVE_INFINITY : Math.max(0, nowMs() - figures.measuredAtMs) / 1000;
   }
 
-  /** Tells the market of an address that holds the reference token, from which it may simulate transfers. */
+  /** Gives the market an address that holds the reference token, from which it may simulate transfers. */
   learnHolder(address: string): void {
     const isNews = this.probe.learn(address);
     if (isNews && this.sizing.latest()?.value.figures === undefined) this.sizingRepeater.nudge();

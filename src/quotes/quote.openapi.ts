@@ -38,7 +38,7 @@ export const QUOTE_ANSWER = answerSchema<QuoteBody>({
   needs_activation: sometimes({
     type: 'boolean',
     const: true,
-    description: 'Present when the receiver was looked at and is not on chain yet.',
+    description: 'Present when the receiver was read and is not on chain yet.',
   }),
   burn_price_sun: always(integerSchema('What burning TRX for the same energy costs now, in sun.', 6_500_000)),
   burn_price_trx: always(decimalSchema('The same in TRX.', 6, '6.500000')),

@@ -13,7 +13,7 @@ import { recipientOf, type Recipient } from '../domain/sizing.js';
 const LOOK_LIMIT_MS = 2000;
 /** TRON: a block takes 3 s; a holder seldom empties a wallet between two. */
 const WARM_KEPT_MS = 3000;
-/** Shorter: a caller who just activated or funded the receiver asks again at once. */
+/** Shorter: a caller who just activated or funded the receiver retries at once. */
 const OTHERS_KEPT_MS = 1000;
 const REMEMBERED_MAX = 10_000;
 
@@ -32,7 +32,7 @@ export class Receivers {
     private readonly chain: TronClient,
   ) {}
 
-  /** What `address` looks like; `unknown` when it cannot be read. Never rejects. */
+  /** The state of `address`; `unknown` when it cannot be read. Never rejects. */
   async look(address: string): Promise<Recipient> {
     const known = this.remembered.get(address);
     if (known !== undefined && monotonicMs() < known.untilMs) return known.recipient;

@@ -82,7 +82,7 @@ export class SizingProbe {
       ...(this.configured === undefined ? [] : [this.configured]),
       ...others,
       ...[...this.learned].reverse(),
-      // A token's own address holds what people sent there by mistake.
+      // A token's own address holds what was sent there by mistake.
       this.token,
       ZERO_ADDRESS,
     ]);
@@ -115,9 +115,9 @@ export class SizingProbe {
 
   /** With no other holder known the transfer goes to its own sender, whose slot is as warm as another's. */
   private async measureFrom(holder: string, other: string = holder): Promise<SizingFigures | undefined> {
-    const stranger = addressFromBytes(Buffer.concat([Buffer.of(0x41), randomBytes(20)]));
+    const unused = addressFromBytes(Buffer.concat([Buffer.of(0x41), randomBytes(20)]));
     const warm = await this.energyOfTransfer(holder, other);
-    const cold = await this.energyOfTransfer(holder, stranger);
+    const cold = await this.energyOfTransfer(holder, unused);
     if (warm === undefined || cold === undefined) return undefined;
     return { warmEnergy: warm, coldEnergy: cold > warm ? cold : warm };
   }

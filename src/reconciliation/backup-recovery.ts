@@ -1,7 +1,7 @@
 /**
  * Gives the records back what a restored backup does not know: an act of our own key which stands in a solid block, and
  * for which a leg still waits, is recorded as that leg's transaction. So the order is neither delivered a second time
- * nor refunded, and a rental that was taken back is not taken back from another one of the same receiver.
+ * nor refunded, and a rental that was reclaimed is not reclaimed from another one of the same receiver.
  */
 import { Injectable } from '@nestjs/common';
 import type { Block } from '../chain/block.js';
@@ -77,25 +77,25 @@ export class BackupRecovery {
   ) {}
 
   /** Whether the act now stands in the records, included in its block. Throws ChainUnavailableError. */
-  async recall(stranger: UnrecordedAct, block: Block): Promise<boolean> {
-    const { signature } = stranger;
-    const parsed = parseTransaction(stranger.rawData);
-    if (!stranger.byOwnKey || signature === undefined || parsed === undefined) return false;
-    const ratio = await this.client.accountResources(stranger.act.owner);
+  async recall(found: UnrecordedAct, block: Block): Promise<boolean> {
+    const { signature } = found;
+    const parsed = parseTransaction(found.rawData);
+    if (!found.byOwnKey || signature === undefined || parsed === undefined) return false;
+    const ratio = await this.client.accountResources(found.act.owner);
     const orderId = await this.database
-      .transaction(async (tx) => recall(tx, { ...stranger, signature }, block, parsed.expiresAtMs))
+      .transaction(async (tx) => recall(tx, { ...found, signature }, block, parsed.expiresAtMs))
       .catch(nothingWaits);
     if (orderId === undefined) return false;
     // Included and final at once, since the block is: a return in a later block goes with a final delivery only.
-    await this.inclusion.apply(block, [stranger.txid], ratio);
+    await this.inclusion.apply(block, [found.txid], ratio);
     await this.settlement.settle(block);
-    const fields = { orderId: orderId.toString(), txid: stranger.txid, block: block.number };
+    const fields = { orderId: orderId.toString(), txid: found.txid, block: block.number };
     this.log.error(fields, 'a transaction that the records had lost was found on chain and recorded again');
     return true;
   }
 }
 
-/** Takes back what a transaction has changed so far. */
+/** Undoes what a transaction has changed so far. */
 class NothingWaits extends Error {}
 
 function nothingWaits(error: unknown): undefined {
@@ -104,12 +104,12 @@ function nothingWaits(error: unknown): undefined {
 
 async function recall(
   tx: Queryable,
-  stranger: UnrecordedAct & { readonly signature: Buffer },
+  found: UnrecordedAct & { readonly signature: Buffer },
   block: Block,
   expiresAtMs: number,
 ): Promise<bigint | undefined> {
-  const { act, walletId, rawData, signature } = stranger;
-  const txid = Buffer.from(stranger.txid, 'hex');
+  const { act, walletId, rawData, signature } = found;
+  const txid = Buffer.from(found.txid, 'hex');
   const purpose = purposeOf(act.type);
   const at = new Date(block.timestampMs);
   const [recorded] = await tx.query<{ leg_id: bigint }>(LEG_BY_TXID, [txid]);
@@ -122,7 +122,7 @@ async function recall(
   if (recorded === undefined) {
     const record = [order.id, leg.leg_id, purpose, walletId, txid, rawData, signature, block.number];
     const made = await tx.query(RECORD, [...record, new Date(expiresAtMs)]);
-    // Somebody was quicker between the look and the lock.
+    // Another worker was quicker between the read and the lock.
     if (made.length === 0) throw new NothingWaits();
   } else {
     await tx.query(SIGN, [txid, signature]);

@@ -1,5 +1,5 @@
 /**
- * Ends the legs that undelegations by others took back: each such act is held against the open legs of its wallet and
+ * Ends the legs that foreign undelegations ended: each such act is held against the open legs of its wallet and
  * receiver, and closes those that it explains to the sun. What it does not explain is left to the operator.
  */
 import { Injectable } from '@nestjs/common';
@@ -68,12 +68,12 @@ export class ForeignUndelegations {
     if (outcome === undefined) return;
     const fields = { txid: act.txid, wallet: act.address, receiver: act.receive_address };
     if (outcome.legs === 0) {
-      this.log.warn(fields, 'an undelegation by somebody else took nothing that an order holds');
+      this.log.warn(fields, 'a foreign undelegation took nothing that an order holds');
       return;
     }
     for (const order of outcome.ended) this.progress.reclaimed(identityOf(order), order.late_sec);
     const orders = outcome.ended.map(({ id }) => id.toString());
-    this.log.error({ ...fields, legs: outcome.legs, orders }, 'delegations of ours were taken back by somebody else');
+    this.log.error({ ...fields, legs: outcome.legs, orders }, 'delegations of ours were ended by a foreign act');
   }
 }
 
@@ -100,7 +100,7 @@ async function account(tx: Queryable, act: ActRow, missing: Shortfall): Promise<
 }
 
 /**
- * The legs that an undelegation of `amount` took back: one of just this amount, or those that end first of which the
+ * The legs that an undelegation of `amount` ended: one of just this amount, or those that end first of which the
  * amount is the sum. undefined when it is neither.
  */
 export function takenBy(amount: bigint, legs: readonly OpenLeg[]): readonly OpenLeg[] | undefined {

@@ -16,7 +16,7 @@ const RANGES_MAX = 200;
 /** No transaction of ours is open that long, so that no entry of a range can still appear. */
 const ENTRY_AGE_SEC = 600;
 
-/** A row that changed since, or that somebody holds, is judged at the next look. */
+/** A row that changed since, or that is locked, is judged at the next pass. */
 const MARK = {
   name: 'mark_judged',
   text: `UPDATE orders o SET judged = true FROM (
@@ -49,7 +49,7 @@ const KEEP_RANGE = `WITH next AS (
     ON CONFLICT (project_id) DO UPDATE SET credits = j.credits + excluded.credits)
   UPDATE reconcile_state r SET entries_to = next.to_id FROM next RETURNING r.entries_to`;
 
-/** What the ranges said stays: should they say something else by now, their turn tells. */
+/** What the ranges said stays: should they say something else by now, their turn shows it. */
 const ADD_UP_ANEW = `WITH gone AS (DELETE FROM judged_credits)
   UPDATE reconcile_state SET entries_to = 0 WHERE fence = $1`;
 

@@ -1,4 +1,4 @@
-/** What is known of the nodes, as gauges, and told once: who is asked, who contradicts, who keeps no history. */
+/** What is known of the nodes, as gauges, and logged once: who is asked, who contradicts, who keeps no history. */
 import { Injectable } from '@nestjs/common';
 import { Gauge } from 'prom-client';
 import { NodeError } from '../chain/errors.js';
@@ -54,9 +54,9 @@ export class NodeGauges {
     });
   }
 
-  /** Looks whether each witness keeps history, as seen lately or now; tells of one that stops or begins to. */
+  /** Checks whether each witness keeps history, as seen lately or now; logs one that stops or begins to. */
   async look(): Promise<void> {
-    // One that does not answer is told of by its other figures.
+    // One that does not answer shows in its other figures.
     const asked = this.client.pool.agreement.witnesses.filter((node) => node.isHealthy);
     await Promise.all(
       asked.map(async (node) => {

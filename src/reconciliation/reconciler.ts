@@ -1,7 +1,7 @@
 /**
  * Holds the records against their rules and the chain, every minute and when a worker starts, one worker at a time; what
  * disagrees is named, counted and contained: the wallet stops selling, or everything does until the operator has explained
- * it. Never repairs a record: it only stops sales, and has orphans taken back.
+ * it. Never repairs a record: it only stops sales, and has orphans reclaimed.
  */
 import { Injectable } from '@nestjs/common';
 import { ChainUnavailableError } from '../chain/errors.js';
@@ -50,8 +50,8 @@ export class Reconciler {
   private restSec: number;
   /** Whether the last search left blocks. */
   private isBehind = false;
-  /** Fingerprints of the last pass, so that each disagreement is told once. */
-  private told = new Set<string>();
+  /** Fingerprints of the last pass, so that each disagreement is logged once. */
+  private reported = new Set<string>();
 
   constructor(
     private readonly database: Database,
@@ -102,22 +102,22 @@ export class Reconciler {
     return left;
   }
 
-  private async pass(turn: Turn, lanes: number, left: number | undefined): Promise<void> {
+  private async pass(turn: Turn, concurrency: number, left: number | undefined): Promise<void> {
     const report = await verifyRecords(this.database, {
       chain: this.client,
       depth: 'newer',
       pairs: 'suspicious',
       blocksMax: BLOCKS_MAX,
-      lanes,
+      concurrency,
       scanBlocks: 0,
       findingsMax: FINDINGS_MAX,
     });
     this.restSec = restSec(this.config.worker.reconcileSec, report.recordsMs / 1000);
     await this.contain(report);
-    this.tell(report);
+    this.report(report);
     await this.judgements.keep(turn.fence, report);
     this.figures.report(report, left);
-    await this.onChain('taking orphans back', () => this.orphans.takeBack());
+    await this.onChain('reclaiming orphans', () => this.orphans.reclaim());
   }
 
   /** The records are judged also while no node answers. */
@@ -152,12 +152,12 @@ export class Reconciler {
     }
   }
 
-  private tell(report: Report): void {
+  private report(report: Report): void {
     const findings = findingsOf(report);
     for (const finding of findings) {
-      if (!this.told.has(finding.fingerprint)) this.log.error({ ...finding }, `${finding.rule} ${finding.check}`);
+      if (!this.reported.has(finding.fingerprint)) this.log.error({ ...finding }, `${finding.rule} ${finding.check}`);
     }
-    this.told = new Set(findings.map(({ fingerprint }) => fingerprint));
+    this.reported = new Set(findings.map(({ fingerprint }) => fingerprint));
     for (const { check, why } of report.unmade) this.log.warn({ check, why }, 'a rule could not be judged');
   }
 }

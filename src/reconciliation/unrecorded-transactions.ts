@@ -1,6 +1,6 @@
 /**
  * Acts of our wallets that stand on chain without a record, after a restored backup or behind our back: searched block
- * by block in the solid chain, kept, and after a grace time taken back, each as an order of its own through the very
+ * by block in the solid chain, kept, and after a grace time reclaimed, each as an order of its own through the very
  * machinery that ends rentals. Nobody else adds to orphan_tx.
  */
 import { createHash } from 'node:crypto';
@@ -36,7 +36,7 @@ const CHUNK_BLOCKS = 8;
 const CATCHING_UP_BLOCKS = 40;
 /** A pass is bounded; an older gap is closed by the passes that follow. Some 17 hours of the main network. */
 const PASS_BLOCKS_MAX = 20_000;
-const LANES = 4;
+const BLOCKS_AT_ONCE = 4;
 const ADOPTIONS_MAX = 200;
 /** How long the transactions of a block that cannot be read are asked after one by one. */
 const ACTS_WAIT_MS = 30_000;
@@ -112,7 +112,7 @@ export class UnrecordedTransactions {
     private readonly database: Database,
     private readonly client: TronClient,
     private readonly blocks: BlockReader,
-    private readonly recollection: BackupRecovery,
+    private readonly recovery: BackupRecovery,
     private readonly config: Config,
     private readonly log: Log,
   ) {}
@@ -129,10 +129,10 @@ export class UnrecordedTransactions {
     const last = Math.min(head.number, next + PASS_BLOCKS_MAX - 1);
     const chunk = last - next < CATCHING_UP_BLOCKS ? 1 : CHUNK_BLOCKS;
     const searchBlock = async (block: Block): Promise<void> => {
-      const strangers = await unrecordedActsIn(this.database, signatories, block, wallets);
-      await this.confirm(block, strangers);
-      for (const stranger of strangers) {
-        if (!(await this.recollection.recall(stranger, block))) await this.keep(stranger, block);
+      const acts = await unrecordedActsIn(this.database, signatories, block, wallets);
+      await this.confirm(block, acts);
+      for (const act of acts) {
+        if (!(await this.recovery.recall(act, block))) await this.keep(act, block);
       }
     };
     await this.searchAgain(searchBlock);
@@ -155,16 +155,16 @@ export class UnrecordedTransactions {
    * One node's word is no accusation, for a block's id says nothing of the bytes in it: where two are configured, two
    * must have these acts there. Throws ChainUnavailableError while they do not; the block is then searched again.
    */
-  private async confirm(block: Block, strangers: readonly UnrecordedAct[]): Promise<void> {
+  private async confirm(block: Block, acts: readonly UnrecordedAct[]): Promise<void> {
     const nodes = this.client.pool.nodes.filter(
       (node, index, all) => all.findIndex(({ witness }) => witness === node.witness) === index,
     );
-    if (strangers.length === 0 || nodes.length < 2) return;
+    if (acts.length === 0 || nodes.length < 2) return;
     const faults: unknown[] = [];
     let agreed = 0;
     for (const node of nodes) {
       try {
-        if (await hasThere(node, block, strangers)) agreed += 1;
+        if (await hasThere(node, block, acts)) agreed += 1;
         else faults.push(new NodeError(node.name, 'nonsense', 'its solid block holds other acts of our wallets'));
       } catch (error) {
         if (!(error instanceof NodeError)) throw error;
@@ -175,8 +175,8 @@ export class UnrecordedTransactions {
     throw new ChainUnavailableError('a solid block as two nodes have it', faults);
   }
 
-  /** Takes back what stands longer than its grace, as orders that are due at once. Throws ChainUnavailableError. */
-  async takeBack(): Promise<void> {
+  /** Reclaims what stands longer than its grace, as orders that are due at once. Throws ChainUnavailableError. */
+  async reclaim(): Promise<void> {
     const due = await this.database.query<DueRow>(DUE, [DELEGATE_TYPE, this.config.pool.orphanGraceSec, ADOPTIONS_MAX]);
     // One by one: what one takes on is no longer in excess for the next of the same receiver.
     for (const row of due) await this.adopt(row);
@@ -215,17 +215,17 @@ export class UnrecordedTransactions {
     }
     const parsed = parseTransaction(row.raw_data);
     const fields = { txid: row.txid.toString('hex'), wallet: row.address, receiver: row.receive_address };
-    // Taking back more than stands in excess would take it from a rental of the same receiver: delegations merge.
+    // Reclaiming more than stands in excess would take it from a rental of the same receiver: delegations merge.
     if (excess < row.amount_sun || row.amount_sun < DELEGATION_MIN_SUN) {
-      this.log.warn({ ...fields, excess: excess.toString() }, 'an orphan is not taken back: less than it stands there');
+      this.log.warn({ ...fields, excess: excess.toString() }, 'an orphan is not reclaimed: less than it stands there');
       return;
     }
     if (parsed === undefined || row.signature === null) {
-      this.log.warn(fields, 'an orphan is not taken back by itself: locked, or signed by several');
+      this.log.warn(fields, 'an orphan is not reclaimed by itself: locked, or signed by several');
       return;
     }
     const orderId = await this.insert(row, parsed.expiresAtMs);
-    if (orderId !== undefined) this.log.warn({ ...fields, orderId: orderId.toString() }, 'an orphan is taken back');
+    if (orderId !== undefined) this.log.warn({ ...fields, orderId: orderId.toString() }, 'an orphan is reclaimed');
   }
 
   /** The order's key makes it happen once, whoever else does the same at the same time. */
@@ -265,11 +265,11 @@ export class UnrecordedTransactions {
     }
   }
 
-  /** Read side by side, told in their order: a return is understood only after its delivery. */
+  /** Read side by side, processed in their order: a return is understood only after its delivery. */
   private async solidBlocks(from: number, to: number): Promise<Block[]> {
     const blocks = new Map<number, Block>();
     const numbers = Array.from({ length: to - from + 1 }, (_, index) => from + index);
-    await forEachConcurrently(numbers, LANES, async (number) => {
+    await forEachConcurrently(numbers, BLOCKS_AT_ONCE, async (number) => {
       const block = await this.solidBlock(number);
       // Before the cursor moves past it.
       if (block === undefined) await this.database.query(PASS_UNSEARCHED, [number]);
@@ -290,7 +290,7 @@ export class UnrecordedTransactions {
       await this.compare(node, known);
       return known;
     }
-    this.blocks.tell(block, 'unsearched');
+    this.blocks.report(block, 'unsearched');
     return undefined;
   }
 
@@ -331,9 +331,9 @@ async function outcomesAt(node: TronNode, block: Block): Promise<string | undefi
 }
 
 /** Whether the node's solid chain has these acts in this very block. Throws NodeFault. */
-async function hasThere(node: TronNode, block: Block, strangers: readonly UnrecordedAct[]): Promise<boolean> {
+async function hasThere(node: TronNode, block: Block, acts: readonly UnrecordedAct[]): Promise<boolean> {
   if ((await solidHeaderOf(node, block.number))?.id !== block.id) return false;
-  for (const { txid } of strangers) {
+  for (const { txid } of acts) {
     if ((await solidPlaceOf(node, txid))?.blockNumber !== block.number) return false;
   }
   return true;

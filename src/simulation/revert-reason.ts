@@ -1,5 +1,5 @@
 /**
- * Why a call fails, in words: the contract's own words where it gives some. Pure. Reads data that a stranger's
+ * Why a call fails, in words: the contract's own words where it gives some. Pure. Reads data that a third party's
  * contract made, so every length is checked and nothing of it is trusted but its text.
  */
 
@@ -60,7 +60,7 @@ function errorText(payload: string): string | undefined {
   if (digits.length !== Number(length) * 2) return undefined;
   const text = Buffer.from(digits, 'hex')
     .toString('utf8')
-    // Control and formatting characters would let a contract forge lines in somebody's log.
+    // Control and formatting characters would let a contract forge lines in a caller's log.
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
     .trim();
   if (text === '') return undefined;

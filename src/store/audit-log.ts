@@ -1,5 +1,5 @@
 /**
- * What people did to the service, with who and why, in the transaction that did it. Append-only by trigger; when it was
+ * What operators did to the service, with who and why, in the transaction that did it. Append-only by trigger; when it was
  * and by which role of the database, a trigger writes.
  */
 import { Injectable } from '@nestjs/common';
@@ -33,7 +33,7 @@ function plain(detail: Readonly<Record<string, unknown>>): Record<string, string
   return JSON.parse(json) as Record<string, string>;
 }
 
-/** Which entries are wanted; what is not named is not looked at. */
+/** Which entries are wanted; what is not named is not read. */
 export interface AuditFilter {
   readonly by?: string | undefined;
   /** Of the database: as whom the act ran, or who had logged in. */

@@ -148,7 +148,7 @@ interface Driver {
 
 @Injectable()
 export class Database implements Queryable {
-  /** Told of every failed statement, a repository's too: its SQLSTATE, or `connection`. For counting only. */
+  /** Called for every failed statement, a repository's too: its SQLSTATE, or `connection`. For counting only. */
   onFault: ((kind: string) => void) | undefined;
 
   constructor(readonly source: DataSource) {
@@ -265,7 +265,7 @@ export class Database implements Queryable {
   ): Promise<T> {
     const client = await this.watched(this.pool.connect());
     let broken: Error | undefined;
-    // Told here when the connection goes while no statement waits for it; without a listener that ends the process.
+    // Reported here when the connection goes while no statement waits for it; without a listener that ends the process.
     const onLost = (error: Error): void => {
       broken = error;
     };

@@ -151,7 +151,7 @@ export const TABLE_GRANTS: Readonly<Record<string, Readonly<Partial<Record<Role,
     reports: READ,
   },
   market_state: { api: MARKET, worker: MARKET, cli: MARKET, console_operator: READ, reports: READ },
-  // TypeORM's own: every process looks whether the schema is its version's.
+  // TypeORM's own: every process checks whether the schema is its version's.
   migrations: {
     api: READ,
     worker: READ,

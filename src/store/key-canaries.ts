@@ -75,7 +75,7 @@ export async function writeCanaries(database: Queryable, held: HeldSealers): Pro
   for (const [purpose, sealer] of held) {
     if (missing.includes(purpose)) await database.query(WRITE, [purpose, sealCanary(purpose, sealer)]);
   }
-  // Somebody with another key may have been first.
+  // A process with another key may have been first.
   if (missing.length > 0) await checkKeys(database, held);
   return missing;
 }

@@ -89,7 +89,7 @@ export async function seedCanaries(databaseUrl: string, held: HeldSealers): Prom
   await withMigrations(databaseUrl, true, (source) => writeCanaries(new Database(source), held));
 }
 
-/** The newest migration is not taken back; the message says why, and nothing was done. */
+/** The newest migration is not undone; the message says why, and nothing was done. */
 export class MigrationKeptError extends Error {
   override readonly name = 'MigrationKeptError';
 }
@@ -102,7 +102,7 @@ interface TakenBack {
 
 /**
  * Takes the newest migration back, of the database named `database` and no other. Throws MigrationKeptError on another
- * database, when there is none to take back, while processes of the service are connected, and while anything is open:
+ * database, when there is none to undo, while processes of the service are connected, and while anything is open:
  * delegations, unfinished orders, balances. What is judged cannot change before the end.
  */
 export async function migrateDown(databaseUrl: string, database: string): Promise<TakenBack> {
@@ -113,11 +113,11 @@ export async function migrateDown(databaseUrl: string, database: string): Promis
       const names = await migrationsIn(runner);
       const newest = names.at(-1);
       await refuseAnother(runner, database);
-      if (newest === undefined) throw new MigrationKeptError('There is no migration to take back.');
+      if (newest === undefined) throw new MigrationKeptError('There is no migration to undo.');
       await refuseWhileOpen(runner);
       await new MigrationExecutor(source, runner).undoLastMigration();
       const remaining = await migrationsIn(runner);
-      if (remaining.length !== names.length - 1) throw new Error('the migration was not taken back');
+      if (remaining.length !== names.length - 1) throw new Error('the migration was not undone');
       await runner.commitTransaction();
       return { takenBack: newest, remaining };
     } catch (error) {

@@ -12,7 +12,7 @@ export interface SealedSecret<Id> {
 export interface SecretStore<Id> {
   /** At most RESEAL_BATCH of them by id, after the one named. */
   next(after: Id | undefined): Promise<readonly SealedSecret<Id>[]>;
-  /** Puts `sealed` in the secret's place, unless somebody changed it meanwhile: false. */
+  /** Puts `sealed` in the secret's place, unless another process changed it meanwhile: false. */
   replace(secret: SealedSecret<Id>, sealed: Buffer): Promise<boolean>;
 }
 

@@ -60,7 +60,7 @@ const RIGHTS = `
     FROM pg_class c, aclexplode(c.relacl) a
    WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'S'`;
 
-/** What is granted on our tables, sequences and functions to anyone but their owner, PUBLIC included. */
+/** What is granted on our tables, sequences and functions to all but their owner, PUBLIC included. */
 export async function rightsIn(db: Queryable): Promise<Right[]> {
   const rows = await db.query<Right>(
     [
@@ -128,7 +128,7 @@ export async function usesRoles(db: Queryable): Promise<boolean> {
 
 /**
  * What is missing from, and too much in, the rights on our tables and functions. Where the roles are not used that is
- * only what PUBLIC may call. Rights of anybody else are not ours to judge.
+ * only what PUBLIC may call. Rights of other roles are not ours to judge.
  */
 export async function planGrants(db: Queryable, withRoles: boolean): Promise<string[]> {
   const ours = new Set(['PUBLIC', ...ALL_ROLES.map(roleNamed)]);

@@ -2,7 +2,7 @@
 import { Batched } from '../base/batch-loader.js';
 import type { Database, Statement } from './database.js';
 
-const LIMITS = { lanes: 4, keys: 100, waitMs: 2000 };
+const LIMITS = { atOnce: 4, keys: 100, waitMs: 2000 };
 /** All who wait for a silent connection wait this long, ms; a row is found in a thousandth of it. */
 const ANSWER_LIMIT_MS = 5000;
 

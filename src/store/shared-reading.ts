@@ -11,7 +11,7 @@ type Json = string | number | boolean | null | readonly Json[] | { readonly [key
 
 interface SharedReadingOptions<T> {
   readonly name: string;
-  /** How old the figure may be before somebody reads it again. */
+  /** How old the figure may be before a process reads it again. */
   readonly refreshMs: number;
   /** The longest one reading may take; also the lease of who reads. */
   readonly readLimitMs: number;
@@ -70,7 +70,7 @@ const SAVE = {
                                OR measured_at > clock_timestamp() + interval '1 second')`,
 };
 
-/** After a failure nobody asks again until this has passed, however many processes there are. */
+/** After a failure no process retries until this has passed, however many processes there are. */
 const HOLD_OFF = {
   name: 'shared-reading-hold-off',
   text: `UPDATE market_state SET lease_until = clock_timestamp() + make_interval(secs => $2::float8 / 1000)
@@ -81,7 +81,7 @@ const FUTURE_MS_MAX = 1000;
 const LEASE_SLACK_MS = 1000;
 /** How soon to look again for what another process is reading just now. */
 const WAIT_FOR_OTHER_MS = 250;
-/** A figure is looked at this often at least: another process may have read it before it was due. */
+/** A figure is read this often at least: another process may have read it before it was due. */
 const LOOK_MS_MAX = 5000;
 
 export class SharedReading<T> {

@@ -20,14 +20,14 @@ export interface ChainTerms {
   /** Only of the final transactions of these orders, oldest blocks first; undefined: of all, newest first. */
   readonly ofOrders: readonly bigint[] | undefined;
   /** Blocks read at once: as JSON a full one is some megabytes. */
-  readonly lanes: number;
+  readonly concurrency: number;
   /** Solid blocks, newest first, that are searched for acts of our wallets which nobody recorded. */
   readonly scanBlocks: number;
   /** How late, by the chain's clock, a rental's end may be, in seconds. */
   readonly lateSec: number;
   /** How many rows of a broken rule are listed. */
   readonly findingsMax: number;
-  /** Told before each check. */
+  /** Called before each check. */
   readonly onProgress: ((check: string, made: number, of: number) => void) | undefined;
 }
 
@@ -44,7 +44,7 @@ const DEFAULTS: ChainTerms = {
   pairsMax: 20_000,
   blocksMax: 1000,
   ofOrders: undefined,
-  lanes: 4,
+  concurrency: 4,
   scanBlocks: 40,
   lateSec: 900,
   findingsMax: FINDINGS_MAX,
@@ -142,14 +142,14 @@ const SOLID_RULE: Rule = {
 async function checkSolid(
   database: Database,
   client: TronClient,
-  { ofOrders, blocksMax, lanes, findingsMax }: ChainTerms,
+  { ofOrders, blocksMax, concurrency, findingsMax }: ChainTerms,
 ): Promise<{ result: CheckResult; blocksTo: bigint | undefined }> {
   const text = ofOrders === undefined ? BLOCKS_OF_ALL : BLOCKS_OF_ORDERS;
   const params = ofOrders === undefined ? [blocksMax] : [blocksMax, ofOrders];
   const rows = await database.query<SolidRow>({ text, query_timeout: CHECK_LIMIT_MS }, params);
   const findings: Finding[] = [];
   const { check, rule } = SOLID_RULE;
-  await forEachConcurrently(rows, lanes, async (row) => {
+  await forEachConcurrently(rows, concurrency, async (row) => {
     const { block, missing } = await missingFrom(client, row);
     for (const { txid, walletId, orderId } of missing) {
       const facts = {
@@ -258,7 +258,7 @@ const UNKNOWN_RULE: Rule = {
   stops: 'wallet',
 };
 
-/** Of what the reconciler has found before, `orphan-transactions` tells. */
+/** Of what the reconciler has found before, `orphan-transactions` reports. */
 async function checkUnknown(
   database: Database,
   client: TronClient,
@@ -271,8 +271,8 @@ async function checkUnknown(
   const findings: Finding[] = [];
   const { check, rule } = UNKNOWN_RULE;
   const signatories = new Signatories(database, client);
-  await forEachConcurrently(numbers, terms.lanes, async (number) => {
-    // Of one that cannot be read the worker tells; here it hides nobody else's acts.
+  await forEachConcurrently(numbers, terms.concurrency, async (number) => {
+    // Of one that cannot be read the worker logs; here it hides no other acts.
     const block = await solidBlock(client, number).catch(unreadable);
     if (block === undefined) return;
     for (const { txid, walletId, byOwnKey, act } of await unrecordedActsIn(database, signatories, block, wallets)) {
@@ -287,7 +287,7 @@ async function checkUnknown(
 const LATE_RULE: Rule = {
   check: 'reclaim-late',
   rule: 'I6',
-  says: 'Every rental that ended is taken back in time.',
+  says: 'Every rental that ended is reclaimed in time.',
   stops: 'nothing',
 };
 

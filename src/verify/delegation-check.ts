@@ -51,7 +51,7 @@ const CHECK = 'open-delegations';
 const RULE = 'I7';
 const PAIRS_AT_ONCE = 24;
 const WALLETS_AT_ONCE = 8;
-const LOOKS_MAX = 6;
+const READS_MAX = 6;
 const LOOK_REST_MS = 300;
 
 /** `every`: read each pair; otherwise only the pairs of wallets whose sum or list of receivers disagrees. */
@@ -110,7 +110,7 @@ export class DelegationCheck {
   private async checkPair(wallet: WalletRow, receiver: string): Promise<void> {
     this.read += 1;
     let before: string | undefined;
-    for (let look = 1; look <= LOOKS_MAX; look += 1) {
+    for (let look = 1; look <= READS_MAX; look += 1) {
       const { expected, onChain } = await readPair(this.database, this.client, wallet, receiver);
       if (isWithin(expected, onChain)) return;
       const now = [onChain, expected.certain, expected.moving].join('/');

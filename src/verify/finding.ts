@@ -44,7 +44,7 @@ export interface CheckResult {
   /** How many more the operator has explained. */
   readonly explained?: number;
   readonly findings: readonly Finding[];
-  /** What was looked at, where a check looks at a part only. */
+  /** What was checked, where a check covers a part only. */
   readonly covered?: string;
 }
 

@@ -27,7 +27,7 @@ const LAST_ID = 9_223_372_036_854_775_807n;
 
 const CURSOR = `SELECT orders_after, entries_to, entries_after FROM reconcile_state`;
 
-/** `version` tells whether a row is still the one that was judged. At rest: nothing of it changes by itself but its end. */
+/** `version` shows whether a row has changed since it was judged. At rest: nothing of it changes by itself but its end. */
 const UNJUDGED = `SELECT id, xmin::text AS version, settled AND next_run_at IS NULL AS rests FROM orders WHERE NOT judged
   ORDER BY settled AND next_run_at IS NULL DESC, id LIMIT ${UNJUDGED_MAX.toString()}`;
 
@@ -113,7 +113,7 @@ export class NewerRecords {
     return results.filter((result) => result !== undefined);
   }
 
-  /** What is late is told as long as it is; what is wrong must not be told in one turn of many. */
+  /** What is late is reported as long as it is; what is wrong must be reported in every turn. */
   private note(results: readonly CheckResult[]): void {
     for (const { stops, findings } of results) {
       if (stops === 'nothing') continue;

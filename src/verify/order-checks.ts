@@ -40,7 +40,7 @@ const DELIVERY_CHECKS: readonly OrderCheck[] = [
   {
     check: 'leg-transactions',
     rule: 'I3',
-    says: 'Every leg stands as its own transactions say: delivered by exactly one, taken back by at most one.',
+    says: 'Every leg stands as its own transactions say: delivered by exactly one, reclaimed by at most one.',
     stops: 'everything',
     text: `SELECT 'leg ' || l.id || ' of order ' || l.order_id AS subject, l.order_id AS of_order,
         l.wallet_id, l.status, t.delivery, t.reclaim, t.deliveries, t.reclaims
@@ -83,7 +83,7 @@ const DELIVERY_CHECKS: readonly OrderCheck[] = [
   {
     check: 'order-refunded',
     rule: 'I3',
-    says: 'Of a refunded order nothing stands on chain: each leg was proven never to happen, or taken back.',
+    says: 'Of a refunded order nothing stands on chain: each leg was proven never to happen, or reclaimed.',
     stops: 'everything',
     text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, t.wallet_id, t.purpose, t.txid, t.status
       FROM the_orders o JOIN the_transactions t ON t.order_id = o.id
@@ -147,9 +147,9 @@ const TIME_CHECKS: readonly OrderCheck[] = [
   {
     check: 'reclaim-early',
     rule: 'I6',
-    says: 'Nothing is taken back before its rental has ended by the chain’s clock.',
+    says: 'Nothing is reclaimed before its rental has ended by the chain’s clock.',
     stops: 'everything',
-    // By final blocks: before, it is one node's word what time a block tells.
+    // By final blocks: before, it is one node's word what time a block has.
     text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, t.wallet_id, o.ends_at, t.block_at, t.txid
       FROM the_orders o JOIN the_transactions t ON t.order_id = o.id AND t.purpose = 'reclaim' AND t.status = 'solid'
       WHERE o.status = 'delivered' AND t.block_at < o.ends_at`,
@@ -157,7 +157,7 @@ const TIME_CHECKS: readonly OrderCheck[] = [
   {
     check: 'closed-legs',
     rule: 'I6',
-    says: 'A delegation that ended by somebody else’s act names a known act of just that amount, unless the operator answers for it.',
+    says: 'A delegation ended by a foreign act names a known act of just that amount, unless the operator answers for it.',
     stops: 'everything',
     text: `SELECT 'transaction ' || encode(l.closed_by_txid, 'hex') AS subject, min(l.order_id) AS of_order, l.wallet_id,
         sum(l.amount_sun)::bigint AS legs_sun, max(o.amount_sun) AS act_sun, count(*) AS legs

@@ -17,7 +17,7 @@ export interface RecordCheck {
   readonly rule: RuleId;
   readonly says: string;
   readonly stops: Stops;
-  /** The columns that tell this disagreement from another on the same subject; never a sum. None unless said. */
+  /** The columns that distinguish this disagreement from another on the same subject; never a sum. None unless said. */
   readonly identity?: readonly string[];
   /** The column that says how large it is; an explanation holds up to that. */
   readonly size?: string;
@@ -30,7 +30,7 @@ export interface RecordCheck {
 /** Makes one check inside a snapshot, and keeps what it found or why it could not be made. */
 export type TryCheck = (check: string, run: () => Promise<CheckResult>) => Promise<CheckResult | undefined>;
 
-/** What of the orders a check looks at: all of them, some, or those between two ids, each with all that hangs on it. */
+/** Which orders a check reads: all of them, some, or those between two ids, each with all that hangs on it. */
 export type OrderScope =
   | { readonly kind: 'all' }
   | { readonly kind: 'some'; readonly ids: readonly bigint[] }
@@ -89,7 +89,7 @@ export async function runOrderCheck(
   return runRecordCheck(tx, { ...check, text, params: () => [...own, ...params] }, terms);
 }
 
-// A check's own text is a constant of this room; only values ever come from outside.
+// A check's own text is a constant of this module; only values ever come from outside.
 const FIRST_ROWS = 'SELECT v.*, count(*) OVER () AS rows_found FROM (';
 const ROWS_END = ') v LIMIT ';
 

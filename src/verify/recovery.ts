@@ -1,5 +1,5 @@
 /**
- * Orders that nobody bought: a delegation of a pool wallet that stood on chain without a record is taken back through
+ * Orders that nobody bought: a delegation of a pool wallet that stood on chain without a record is reclaimed through
  * the same machinery as a rental's end, as an order of this project, which no caller can be. Such an order is not
  * charged, and begins delivered.
  */

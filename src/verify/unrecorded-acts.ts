@@ -68,7 +68,7 @@ export class Signatories {
 /**
  * Delegations and undelegations of energy, and activations, by `wallets` in `block`, of which there is no record that
  * they were sent and which were not found before. What an owner does beside (staking, voting, moving TRX, permissions)
- * is judged by what it changes, not as a stranger. What its bytes say proves nothing: the chain takes an act for a
+ * is judged by what it changes, not as a foreign one. What its bytes say proves nothing: the chain takes an act for a
  * wallet's only by its signatures, and so do we. Throws ChainUnavailableError.
  */
 export async function unrecordedActsIn(

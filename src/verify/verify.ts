@@ -23,7 +23,7 @@ export interface VerifyTerms
   readonly chain?: TronClient | undefined;
   /** `newer`: what was not judged yet, and some of what was, in turn; everything unless said. */
   readonly depth?: 'everything' | 'newer';
-  /** Told before each check and, where one goes on for long, of how many rows it has judged. */
+  /** Called before each check and, where one goes on for long, of how many rows it has judged. */
   readonly onProgress?: (step: Progress) => void;
 }
 
@@ -45,11 +45,11 @@ const SNAPSHOT = [
   `SET LOCAL jit = off`,
 ];
 /**
- * What the pool's next pass over the chain sets right is no finding: looked at again after it. Definitions are printed
+ * What the pool's next pass over the chain sets right is no finding: read again after it. Definitions are printed
  * as they are now, not as of the snapshot: a migration that commits in between would look like a change by hand.
  */
 const TRANSIENT = new Set(['capacity', 'guard-definitions']);
-const TRANSIENT_LOOKS = 5;
+const TRANSIENT_READS = 5;
 const TRANSIENT_REST_MS = 1000;
 
 const STANDING_CHECKS: readonly RecordCheck[] = [...POOL_CHECKS, ...GUARD_CHECKS];
@@ -72,13 +72,13 @@ export async function verifyRecords(database: Database, terms: VerifyTerms = {})
     unmade.push(...fromChain.unmade);
     ({ blocksTo } = fromChain);
   } else unmade.push(...CHAIN_CHECK_NAMES.map((check) => ({ check, why: 'the chain was not asked' })));
-  const told = await withoutExplained(database, checks);
+  const open = await withoutExplained(database, checks);
   const tookMs = Math.round(monotonicMs() - startedMs);
-  if (judged === undefined) return { tookMs, recordsMs, checks: told, unmade };
+  if (judged === undefined) return { tookMs, recordsMs, checks: open, unmade };
   return {
     tookMs,
     recordsMs,
-    checks: told,
+    checks: open,
     unmade,
     judged: { ...judged, ...(blocksTo === undefined ? {} : { blocksTo }) },
   };
@@ -120,7 +120,7 @@ async function readRecords(database: Database, terms: VerifyTerms): Promise<Outc
       ? readNewer(tx, tryCheck, outcome, bookTerms)
       : readEverything(tx, tryCheck, bookTerms, terms.onProgress),
   );
-  for (let look = 1; look < TRANSIENT_LOOKS; look += 1) {
+  for (let look = 1; look < TRANSIENT_READS; look += 1) {
     const again = first.checks.filter((result) => result.count > 0 && TRANSIENT.has(result.check));
     if (again.length === 0) break;
     await sleep(TRANSIENT_REST_MS);

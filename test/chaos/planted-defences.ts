@@ -316,7 +316,7 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
     name: 'what was dropped or is dead counts as known on chain',
     changes: one('verify/unrecorded-acts.ts', `'built', 'signed', 'dropped', 'dead'`, `'built', 'signed'`),
     test: integration('reconciler')(
-      'bytes that were dropped, but stand in a block, are an unrecorded act, and taken back',
+      'bytes that were dropped, but stand in a block, are an unrecorded act, and reclaimed',
     ),
   },
   {

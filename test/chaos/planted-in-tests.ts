@@ -1,7 +1,7 @@
 // Bugs that a test of the ordinary suite must catch: too rare, or too slow to show, for rounds of chaos.
 import {
   FOLLOWER,
-  FULFILLER,
+  ADVANCER,
   INCLUSION,
   LOG,
   one,
@@ -74,7 +74,7 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
   {
     name: 'bytes that waited too long are sent all the same',
     changes: one(
-      FULFILLER,
+      ADVANCER,
       'view !== undefined && step.tx.expiresAtMs < view.head.timestampMs + VALIDITY_LEFT_MIN_MS',
       'false',
     ),
@@ -161,7 +161,7 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
     test: guard('that takes a running rental back is not recalled as its return'),
   },
   {
-    name: 'an orphan is taken back though less of it stands',
+    name: 'an orphan is reclaimed though less of it stands',
     changes: one('reconciliation/unrecorded-transactions.ts', 'if (excess < row.amount_sun || ', 'if ('),
     test: guard('is reclaimed only while all of it stands'),
   },

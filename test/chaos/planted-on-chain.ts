@@ -3,7 +3,7 @@ import {
   SENDER,
   WORK,
   PROOF,
-  FULFILLER,
+  ADVANCER,
   SCHEMA,
   one,
   LIES,
@@ -48,7 +48,7 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
         put: `if (first.kind !== 'absent') return ${VERDICT_DEAD};`,
       },
       {
-        file: FULFILLER,
+        file: ADVANCER,
         find: 'else if (view.solid.timestampMs >= step.tx.expiresAtMs) {',
         put: 'else if (step.tx.ageSec > 1) {',
       },
@@ -132,16 +132,16 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
       },
       { file: PROOF, find: 'if (timestampMs < tx.expiresAtMs)', put: 'if (false)' },
       {
-        file: FULFILLER,
+        file: ADVANCER,
         find: 'else if (view.solid.timestampMs >= step.tx.expiresAtMs) {',
         put: 'else if (step.tx.ageSec > 0.5) {',
       },
-      { file: FULFILLER, find: 'const found = await this.lookUp(step, view);', put: "const found: string = 'absent';" },
+      { file: ADVANCER, find: 'const found = await this.lookUp(step, view);', put: "const found: string = 'absent';" },
     ],
   },
   {
     name: 'rentals end by the wall clock',
-    changes: one('fulfilment/loop/fulfilment-loop.ts', 'this.takeBack(this.view.clockMs)', 'this.takeBack(Date.now())'),
+    changes: one('fulfilment/loop/fulfilment-loop.ts', 'this.reclaim(this.view.clockMs)', 'this.reclaim(Date.now())'),
     first: ['worker clock shifted', 'worker killed'],
   },
   {
@@ -156,7 +156,7 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
     ],
   },
   {
-    name: 'more taken back than the leg',
+    name: 'more reclaimed than the leg',
     changes: one(
       SENDER,
       `type: 'undelegate', ...parties, amountSun: leg.amountSun`,
@@ -164,7 +164,7 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
     ),
   },
   {
-    name: 'less taken back than the leg',
+    name: 'less reclaimed than the leg',
     changes: one(
       SENDER,
       `type: 'undelegate', ...parties, amountSun: leg.amountSun`,
@@ -180,7 +180,7 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
     ),
   },
   {
-    name: 'all is taken back instead of the leg’s amount',
+    name: 'all is reclaimed instead of the leg’s amount',
     changes: one(
       SENDER,
       'const built = builds.flatMap(',

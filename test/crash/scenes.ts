@@ -52,7 +52,7 @@ async function leaveUnsent(stage: Stage, env: NodeJS.ProcessEnv = {}): Promise<v
   }
 }
 
-/** An activation that somebody else is faster with. */
+/** An activation that another party is faster with. */
 async function loseActivation(stage: Stage): Promise<void> {
   const { address } = newChainAccount();
   await stage.buy(stage.merchant, '/v1/activate', { address });

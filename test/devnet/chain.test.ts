@@ -70,7 +70,7 @@ describe('one chain', () => {
     expect(await chain.info(txId)).toMatchObject({ id: txId });
   });
 
-  test('a fork takes back blocks, not the time they took', async () => {
+  test('a fork reclaims blocks, not the time they took', async () => {
     const timeOf = (block: Answer): number =>
       ((block['block_header'] as Answer)['raw_data'] as { timestamp: number }).timestamp;
     await chain.mine(3);
@@ -102,7 +102,7 @@ describe('one chain', () => {
     });
   });
 
-  test('no more blocks can be taken back than are remembered', async () => {
+  test('no more blocks can be reclaimed than are remembered', async () => {
     await expect(chain.node.control('fork', { depth: 1_000 })).rejects.toThrow('depth must be from 1 to');
     await expect(chain.node.control('fork', { depth: 0 })).rejects.toThrow('depth must be from 1 to');
   });

@@ -145,7 +145,7 @@ describe('a broadcast', () => {
     expect((await counted()).fired).toEqual({ fork: 1 });
   });
 
-  test('a fork never takes back what was called final', async () => {
+  test('a fork never reclaims what was called final', async () => {
     const final = await chain.solid('getnowblock');
     await fault({ kind: 'fork', blocks: 60, path: BROADCAST });
     for (let n = 0; n < 3; n += 1) await chain.broadcast(await payment(), bank);

@@ -104,7 +104,7 @@ test('a statement that fails fails for those who asked for it, and gives its lan
 });
 
 test('who waited too long for a lane is refused, and the next is not', async () => {
-  const slow = new Batched<string>({ lanes: 1, keys: 10, waitMs: 50 }, async (keys) => {
+  const slow = new Batched<string>({ atOnce: 1, keys: 10, waitMs: 50 }, async (keys) => {
     await delay(300);
     return keys.map(([name]) => name);
   });

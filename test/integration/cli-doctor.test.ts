@@ -295,7 +295,7 @@ describe('one thing broken is the one fault named, with what to do', () => {
       `UPDATE pool_wallet SET read_at = now() - interval '1 hour'`,
       `UPDATE pool_wallet SET read_at = now()`,
       'worker',
-      /No worker has looked/,
+      /No worker has read/,
     ],
     [
       'a key is with a signer and none is named',

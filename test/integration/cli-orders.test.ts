@@ -81,7 +81,7 @@ describe('orders', () => {
     expect((await cli('orders', 'explain', 'waiting one', '--project', other.merchant)).code).toBe(1);
   });
 
-  it('from the sealed key to the signer process the worker is the same: delivered, settled, taken back', async () => {
+  it('from the sealed key to the signer process the worker is the same: delivered, settled, reclaimed', async () => {
     const first = await order('by sealed key', 2);
     const worker = await startWorker();
     try {

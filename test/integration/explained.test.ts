@@ -67,7 +67,7 @@ it('a wallet that was explained to hold too much is named again when that grows'
   expect(await fingerprintsOf('capacity')).toEqual([found]);
 }, 90_000);
 
-it('an explanation can be taken back, and that is on record', async () => {
+it('an explanation can be reclaimed, and that is on record', async () => {
   await drift(20);
   const [found] = await fingerprintsOf('ledger-balance');
   await explain(found!);

@@ -1,4 +1,4 @@
-// What somebody else does to our delegations, by the wallet's own key: a reclaim never takes what another order holds.
+// What another party does to our delegations, by the wallet's own key: a reclaim never takes what another order holds.
 import 'reflect-metadata';
 import { jest } from '@jest/globals';
 import { Signer } from '../../src/chain/keys.js';
@@ -76,7 +76,7 @@ async function reclaimByHand(sun: bigint): Promise<string> {
 
 const standing = (): Promise<bigint> => delegatedSunOf(devnet.fullUrl, pool.address, receiver);
 
-describe('what somebody else took back', () => {
+describe('what another party reclaimed', () => {
   it.each([
     ['long before the end', 10],
     ['just before the end, in a block that is not solid yet', 0],

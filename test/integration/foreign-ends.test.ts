@@ -1,4 +1,4 @@
-// Energy that somebody else takes back: whose rental it was, what the customer is told and given, and what a person can do.
+// Delegations that a foreign act ends: whose rental it was, what the customer reads and gets, what the operator can do.
 import { until } from '../../packages/local/src/wait.js';
 import { takenBy } from '../../src/reconciliation/foreign-undelegations.js';
 import { newOwner } from '../order-chain.js';
@@ -66,7 +66,7 @@ async function passUntil(what: string, isSo: () => Promise<boolean>): Promise<vo
 
 const isEnded = (order: Rental) => async () => 'ended_early_by' in (await answerOf(order));
 
-it('a rental that the wallet’s owner took back ends with that act, its sibling goes on, and the wallet sells again', async () => {
+it('a rental that the wallet’s owner reclaimed ends with that act, its sibling goes on, and the wallet sells again', async () => {
   const [short, long] = await siblings();
   const txid = await world.undelegateForeign(short.wallet, short.receiver, short.sun);
   await passUntil('the act being held against the rental', isEnded(short));
@@ -127,7 +127,7 @@ it('an act waits for an undelegation of ours that is on its way, and ends the re
   }
   const isOver = async () => 'reclaimed_at' in (await answerOf(order));
   await passUntil('the act being held against the rental', isOver);
-  // Taken back after its end, though not by us.
+  // Reclaimed after its end, though not by us.
   expect(await answerOf(order)).toMatchObject({ status: 'delivered', delegations: [{ reclaim_txid: txid }] });
   await world.syncAll();
   expect(namesOf(await world.verify())).toEqual([]);

@@ -378,13 +378,13 @@ describe('an act behind our back', () => {
     await mine(SOLID_LAG + 1);
     await hand.look();
     await search(hand);
-    await hand.orphans().takeBack();
+    await hand.orphans().reclaim();
     expect(await seen(txid)).toEqual({ unrecorded: true, recorded: false, recovered: false });
     // Again whole, it is.
     await act('delegate', 200_000_000n, receivers[1]!);
     await mine(SOLID_LAG + 1);
     await hand.look();
-    await hand.orphans().takeBack();
+    await hand.orphans().reclaim();
     expect(await seen(txid)).toEqual({ unrecorded: true, recorded: true, recovered: true });
   });
 });

@@ -40,7 +40,7 @@ describe('a claim', () => {
     expect(theirs.map((order) => order.id)).toEqual(mineToDo.map((order) => order.id));
     await mine();
     await first.look();
-    await first.fulfiller().advance(mineToDo);
+    await first.advancer().advance(mineToDo);
     expect(await txsOf(key)).toEqual([]);
     const [lease] = await api.database.query<{ held: boolean }>(
       'SELECT lease_until > clock_timestamp() AS held FROM orders WHERE key = $1',
@@ -48,7 +48,7 @@ describe('a claim', () => {
     );
     expect(lease).toEqual({ held: true });
     await second.look();
-    await second.fulfiller().advance(theirs);
+    await second.advancer().advance(theirs);
     expect(await statusesOf(key)).toEqual(['sending']);
   });
 

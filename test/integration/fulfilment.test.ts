@@ -80,7 +80,7 @@ async function newReceiver(): Promise<string> {
 }
 
 describe('a rental', () => {
-  it('brings at least what was sold, ends by the chain’s clock and is taken back', async () => {
+  it('brings at least what was sold, ends by the chain’s clock and is reclaimed', async () => {
     const before = await probe.stage.world.wallet.energyOf(receiver(0));
     const key = await probe.rent(receiver(0), 50_000);
     const order = await probe.delivered(key);
@@ -125,7 +125,7 @@ describe('a rental', () => {
     expect((await probe.rest(key)).claims).toBe(reclaimed.claims);
   });
 
-  it('to a receiver of other rentals takes back its own sun and no other', async () => {
+  it('to a receiver of other rentals reclaims its own sun and no other', async () => {
     const long = await probe.rent(receiver(2), 40_000, 3000);
     const short = await probe.rent(receiver(2), 30_000, 60);
     const twin = await probe.rent(receiver(2), 30_000, 3000);
@@ -257,7 +257,7 @@ describe('an activation', () => {
     expect(row).toEqual({ at: true, why: 'activated: nothing is to be reclaimed' });
   });
 
-  it('that somebody else is faster with is refunded', async () => {
+  it('that another party is faster with is refunded', async () => {
     await stage.letGo(worker);
     const balance = await probe.balance();
     const { address } = newChainAccount();
@@ -307,7 +307,7 @@ describe('workers', () => {
     for (const key of keys) await probe.settled(key);
   });
 
-  it('take back all that has ended at one look at the chain, however few they do at once', async () => {
+  it('reclaim all that has ended at one look at the chain, however few they do at once', async () => {
     // A receiver each: the next reclaim from one pair may have to wait until the last one's block is read.
     const others = await Promise.all([0, 1, 2].map(newReceiver));
     const receivers = [receiver(0), receiver(1), receiver(2), ...others];
@@ -322,9 +322,9 @@ describe('workers', () => {
       const txs = (await Promise.all(keys.map(async (key) => probe.transactions(key)))).flat();
       return txs.filter((tx) => tx.purpose === 'reclaim').length >= count ? true : undefined;
     };
-    await until(() => begun(1), 45_000, 'the first being taken back');
+    await until(() => begun(1), 45_000, 'the first being reclaimed');
     // Before the worker looks at the chain again.
-    await until(() => begun(keys.length), 15_000, 'all of them being taken back');
+    await until(() => begun(keys.length), 15_000, 'all of them being reclaimed');
     for (const restart of onTestEnd.splice(0)) await restart();
     for (const key of keys) await probe.reclaimed(key);
   });

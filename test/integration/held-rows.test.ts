@@ -74,7 +74,7 @@ async function untilSeen(key: string, what: string, isSo: (seen: Seen) => boolea
   );
 }
 
-/** A whole life of orders of somebody else, several at once and once more until the hold has lasted. */
+/** A whole life of orders of another party, several at once and once more until the hold has lasted. */
 async function othersGoOn(): Promise<void> {
   const untilMs = performance.now() + HOLD_SEC * 1000;
   do {

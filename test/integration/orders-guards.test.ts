@@ -36,7 +36,7 @@ async function amountsOf(key: string): Promise<bigint[]> {
   return rows.map((row) => row.sun);
 }
 
-/** The last id that any order took, also one that was taken back. */
+/** The last id that any order took, also one that was reclaimed. */
 async function lastId(): Promise<bigint> {
   const [row] = await api.database.query<{ id: bigint }>(
     `SELECT last_value AS id FROM pg_sequences WHERE format('%I.%I', schemaname, sequencename)::regclass =

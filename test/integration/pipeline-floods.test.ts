@@ -119,7 +119,7 @@ describe('a flood', () => {
       expect(await dropped(direct)).toEqual({ all: 0, address: 7 });
       expect(direct.logged()).toContain('one address has as many open as it may');
       expect(direct.logged()).toContain('127.0.0.2');
-      // The room that is left serves somebody else.
+      // The room that is left serves another party.
       expect((await send(direct.baseUrl, 'GET', '/v1/none')).status).toBe(404);
       const proxy = open(proxied, '127.0.0.3', 12);
       await until(() => (proxy.gone === 4 ? true : undefined), 10_000, 'four being turned away', 5);

@@ -88,7 +88,7 @@ describe('a simulation', () => {
     ],
     ['cannot look the sender up', { kind: 'says', body: 'oops' }, 'wallet/getaccount', NO_ACCOUNT],
     [
-      'answers about somebody else',
+      'answers about another party',
       { kind: 'says', body: JSON.stringify({ address: WHO.carol }) },
       'wallet/getaccount',
       NO_ACCOUNT,

@@ -37,7 +37,7 @@ it('nothing is held while books and chain agree', async () => {
   expect(await world.metric('delegation_mismatch')).toEqual(['delegation_mismatch 0']);
 });
 
-it('a delegation by a wallet’s owner stops that wallet alone, and is taken back', async () => {
+it('a delegation by a wallet’s owner stops that wallet alone, and is reclaimed', async () => {
   await world.delegateBehindOurBack(1, receiver(2), 1000);
   const before = await world.delegatedSun(1, receiver(2));
   await world.pass();
@@ -77,7 +77,7 @@ it('what a pass found is shown no more once another worker has made a younger on
   expect((await world.wallets()).map(({ status }) => status)).toEqual(Array(4).fill('active'));
 });
 
-it('an orphan is taken back once, and never more of it than stands', async () => {
+it('an orphan is reclaimed once, and never more of it than stands', async () => {
   const txid = await world.delegateBehindOurBack(1, receiver(1), 500);
   await world.pass();
   await world.pass();
@@ -204,7 +204,7 @@ it('a backup restored from before some orders is found out: nothing is sold unti
         ? true
         : undefined,
     20_000,
-    'taking back what the backup did not know',
+    'reclaiming what the backup did not know',
   );
   await explainAll();
   await expectPeace();
@@ -385,7 +385,7 @@ it('a search that no node answered is made again at the next look', async () => 
   expect((await searched()).passed_at).toEqual(before.passed_at);
 });
 
-it('bytes that were dropped, but stand in a block, are an unrecorded act, and taken back', async () => {
+it('bytes that were dropped, but stand in a block, are an unrecorded act, and reclaimed', async () => {
   const id = (await world.rent(receiver(1), 65_000)).toString();
   // One for each leg.
   const sent = await world.database.query<{ txid: string }>(
@@ -413,7 +413,7 @@ it('bytes that were dropped, but stand in a block, are an unrecorded act, and ta
       return back.length === sent.length ? true : undefined;
     },
     30_000,
-    'taking back what was dropped and sent',
+    'reclaiming what was dropped and sent',
   );
   await explainAll();
 }, 60_000);

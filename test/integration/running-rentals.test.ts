@@ -1,4 +1,4 @@
-// What was sold stays delivered while a rental runs, though the network's stake grows: topped up once, taken back whole.
+// What was sold stays delivered while a rental runs, though the network's stake grows: topped up once, reclaimed whole.
 import 'reflect-metadata';
 import { TOP_UP_LEGS_MAX } from '../../src/fulfilment/plan/running-rentals.js';
 import { Market } from '../../src/quotes/market.js';
@@ -119,7 +119,7 @@ async function expectSoundRecords(): Promise<void> {
   expect(report.checks.flatMap(({ findings }) => findings)).toEqual([]);
 }
 
-it('a rental that the network’s growth halves is topped up to what was sold, and all of it is taken back at its end', async () => {
+it('a rental that the network’s growth halves is topped up to what was sold, and all of it is reclaimed at its end', async () => {
   const hand = await Hand.open();
   const key = await settledRental(hand);
   const before = (await customer.get(`/v1/orders/${key}`)).body;
@@ -155,7 +155,7 @@ it('two workers top a rental up once, and one whose claim was lost adds nothing'
     `UPDATE orders SET lease_until = NULL, next_run_at = clock_timestamp(), fence = fence + 1 WHERE key = $1`,
     [key],
   );
-  await one.fulfiller().advance([stale!]);
+  await one.advancer().advance([stale!]);
   await arrive(two);
   expect(await one.topUp()).toBe(0);
   expect(await legsOf(key)).toEqual(['active', 'top-up active']);

@@ -113,7 +113,7 @@ async function expectPeace(): Promise<void> {
   expect(Number(state!.scanned_to)).toBeGreaterThan(number - 100);
 }
 
-it('orders beside a contract and a transfer named like numbers are delivered, settled and taken back', async () => {
+it('orders beside a contract and a transfer named like numbers are delivered, settled and reclaimed', async () => {
   const keys: string[] = [];
   for (const name of [POISON, `"${POISON}"`, `\\"},{"${POISON}`, '\u0000\n\u2028 1234567890123456789']) {
     const bought = await world.buy(receiver(keys.length % 3), 65_000, 60);
@@ -153,7 +153,7 @@ async function takenBack(to: string, before: number): Promise<void> {
 describe('while no block can be read', () => {
   afterEach(() => control('faults/clear', {}));
 
-  it('orders are delivered, settled and taken back, and acts without a record are found, by lists of transactions', async () => {
+  it('orders are delivered, settled and reclaimed, and acts without a record are found, by lists of transactions', async () => {
     await expectPeace();
     await failBlocks('getblockbynum');
     const { key } = await world.buy(receiver(0), 65_000, 60);

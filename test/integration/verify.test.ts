@@ -17,7 +17,7 @@ beforeAll(async () => {
   // For a day, which the hurried chain does not reach: what is harmed below is still delegated.
   await world.rent(receiver(0), 65_000, 86_400);
   await world.rent(receiver(1), 65_000, 86_400);
-  // What is harmed below is older than the blocks in which `verify` looks for acts that nobody recorded.
+  // What is harmed below is older than the blocks in which `verify` searches for acts that nobody recorded.
   await fetch(`${world.world.controlUrl}/mine`, { method: 'POST', body: JSON.stringify({ count: 60 }) });
 });
 

@@ -1,5 +1,5 @@
 // A process that dies, or loses its database, before and after COMMIT: a retry with the key finds the order or makes
-// it, none is lost, none doubled, and nobody is told that a committed order failed.
+// it, none is lost, none doubled, and nobody is notified that a committed order failed.
 import { randomUUID } from 'node:crypto';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';

@@ -58,7 +58,7 @@ it.each<[string, ClaimedOrder]>([
   ['was refunded', order([leg({ status: 'released' })], { status: 'refunded' })],
   ['ends within three minutes', order([leg()], { endsAtMs: 180_000 })],
   ['has a top-up on its way', order([leg(), leg({ status: 'placed', isTopUp: true, amountSun: sun(1_000_000) })])],
-  ['is being taken back', order([leg({ status: 'reclaiming' })])],
+  ['is being reclaimed', order([leg({ status: 'reclaiming' })])],
   [
     'was topped up as often as any is',
     order([leg(), ...Array.from({ length: TOP_UP_LEGS_MAX }, () => leg({ isTopUp: true, status: 'released' }))]),

@@ -35,7 +35,7 @@ test('an answer that no node should give does not become a label', async () => {
   expect(await sample('broadcast_answers_total', { node: 'n', code: 'ANOTHER' })).toBe(2);
 });
 
-test('a rental taken back before its end is an error and is counted', async () => {
+test('a rental reclaimed before its end is an error and is counted', async () => {
   const { progress, lines, sample } = openProgress();
   progress.reclaimed(order, 3);
   expect(await sample('early_reclaims_total')).toBe(0);

@@ -213,7 +213,7 @@ describe('an order that cannot be delivered', () => {
       ['release', 'undo'],
     ],
     [
-      'takes back what other legs delivered',
+      'reclaims what other legs delivered',
       order('placed', [leg('released'), leg('active', [solid])], { isUndoing: true }),
       ['build reclaim#1'],
     ],
@@ -275,7 +275,7 @@ describe('the end of a rental', () => {
   });
 
   const rules: readonly [string, readonly ClaimedLeg[], readonly string[]][] = [
-    ['takes back every leg', [leg('active', [solid]), leg('active', [solid])], ['build reclaim#1', 'build reclaim#1']],
+    ['reclaims every leg', [leg('active', [solid]), leg('active', [solid])], ['build reclaim#1', 'build reclaim#1']],
     ['goes on with what a dead worker recorded', [leg('active', [solid, reclaim('built')])], ['send reclaim']],
     ['goes on with what a dead worker signed', [leg('active', [solid, reclaim('signed')])], ['send reclaim']],
     [

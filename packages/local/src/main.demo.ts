@@ -15,7 +15,7 @@ import { World } from './world.js';
 const FIRST_CREDITS = 1_000_000_000;
 const HELP = `npm run demo -- [--once] [--json FILE] [--block-ms N]
 
-  --once        end after the story: exit 0, or 1 if any step failed
+  --once        end after the demonstration: exit 0, or 1 if any step failed
   --json FILE   write where everything is, once it serves
   --block-ms N  real milliseconds per block of 3 s chain time (300)
 

@@ -20,14 +20,14 @@ const OTHER_WAYS = ['listed', 'ours', 'unsearched'] as const;
 export type OtherWay = (typeof OTHER_WAYS)[number];
 
 const LOOK_UPS_AT_ONCE = 8;
-const TOLD_MAX = 1000;
+const REPORTED_MAX = 1000;
 /** A connection that fails, or a limit on requests: the node's affair, not the block's. */
 const ABOUT_THE_NODE: ReadonlySet<NodeError['kind']> = new Set(['unreachable', 'throttled', 'unhealthy']);
 
 @Injectable()
 export class BlockReader {
   private readonly unreadable;
-  private readonly told = new Set<string>();
+  private readonly reported = new Set<string>();
 
   constructor(
     private readonly client: TronClient,
@@ -46,7 +46,7 @@ export class BlockReader {
 
   /**
    * The block of a header that `node` gave. `ours`: transactions that are asked after one by one when nothing else
-   * tells. Throws NodeFault only for what is the nodes' fault, never for what the block holds.
+   * returns. Throws NodeFault only for what is the nodes' fault, never for what the block holds.
    */
   async read(
     node: TronNode,
@@ -71,14 +71,14 @@ export class BlockReader {
     const [first] = faults;
     if (listed === undefined && first !== undefined && faults.every(({ kind }) => ABOUT_THE_NODE.has(kind)))
       throw first;
-    this.tell(header, listed === undefined ? 'ours' : 'listed', first);
+    this.report(header, listed === undefined ? 'ours' : 'listed', first);
     if (listed !== undefined) return listed;
     const transactions = await this.found(header, port, await ours());
     return { ...header, transactions, isWhole: false, unknown: undefined };
   }
 
   /**
-   * The block with the acts that a list does not tell, asked after one by one; undefined when that takes longer than
+   * The block with the acts that a list lacks, read one by one; undefined when that takes longer than
    * `withinMs` or there is no list. A transaction that cannot be read even by itself is nobody's that we know.
    */
   async withActs(block: Block, port: PortName, withinMs: number): Promise<Block | undefined> {
@@ -95,12 +95,12 @@ export class BlockReader {
     }
   }
 
-  /** Counts and tells of a block once. */
-  tell(header: BlockHeader, read: OtherWay, fault?: unknown): void {
+  /** Counts and logs a block once. */
+  report(header: BlockHeader, read: OtherWay, fault?: unknown): void {
     const key = `${read}/${header.id}`;
-    if (this.told.has(key)) return;
-    if (this.told.size >= TOLD_MAX) this.told.clear();
-    this.told.add(key);
+    if (this.reported.has(key)) return;
+    if (this.reported.size >= REPORTED_MAX) this.reported.clear();
+    this.reported.add(key);
     this.unreadable.inc({ read });
     const fields = { block: header.number, id: header.id, read, fault: fault === undefined ? null : messageOf(fault) };
     this.log.error(fields, 'a block cannot be read; it is followed another way');

@@ -44,7 +44,7 @@ const OLDEST_OPEN = {
 };
 
 const ANY_WALLET = { name: 'any_wallet', text: `SELECT address FROM pool_wallet ORDER BY id LIMIT 1` };
-/** What may stand in a block that only tells of what is asked after. */
+/** What may stand in a block that holds only what was asked for. */
 const EXPECTED = {
   name: 'txs_expected',
   text: `SELECT txid FROM (SELECT id, txid FROM chain_tx WHERE status = 'sending'
@@ -107,7 +107,7 @@ export class Follower {
       const advanced = this.followed.get(head.number) !== head.id;
       const { agreement } = this.client.pool;
       const { dispute } = agreement;
-      // A node alone in telling a later time ends no rental early; an earlier time only delays it.
+      // A node alone in reporting a later time ends no rental early; an earlier time only delays it.
       const clockMs = dispute === undefined ? Math.min(head.timestampMs, agreement.clockMs) : 0;
       this.view.reached(clockMs);
       if (!advanced) {
@@ -153,7 +153,7 @@ export class Follower {
     };
   }
 
-  /** The network's totals, as every existing account is told them: the token's contract, or any wallet of ours. */
+  /** The network's totals, as every existing account's resources show them: the token's contract, or any wallet of ours. */
   private async readRatio(): Promise<EnergyRatio> {
     const wallets = await this.database.query<{ address: string }>(ANY_WALLET);
     let fault: unknown;
@@ -262,7 +262,7 @@ export class Follower {
   }
 
   /**
-   * A process that begins looks back to the first block that may hold a transaction still alive, whatever its state:
+   * A process that begins reads back to the first block that may hold a transaction still alive, whatever its state:
    * forks and inclusions happened meanwhile. What is older is found by its order's look-up, or proven dead.
    */
   private async firstToRead(headNumber: number): Promise<number> {

@@ -69,7 +69,7 @@ const WAKE_SHORT = {
       AND NOT EXISTS (SELECT FROM leg WHERE order_id = o.id AND status NOT IN ('active', 'released'))`,
 };
 
-/** The rental is over once every leg's undelegation, ours or somebody else's, is in a block; if one is reverted, this is taken back. */
+/** The rental is over once every leg's undelegation, ours or foreign, is in a block, and runs again if one is reverted. */
 export const RECLAIM_ORDERS = {
   name: 'reclaim_orders',
   text: `UPDATE orders o SET reclaimed_at = s.at, ${REST_UNTIL_SOLID}
@@ -123,7 +123,7 @@ export interface MovedTx {
   txid: Buffer;
 }
 
-/** What one transaction changed, told after its commit. */
+/** What one transaction changed, reported after its commit. */
 interface Included {
   readonly orders: readonly LockedRow[];
   readonly moved: readonly MovedTx[];
@@ -192,7 +192,7 @@ export class Inclusion {
       (tx) => tx.order_id,
       async (some) => {
         const included = await this.database.transaction(async (tx) => this.include(tx, block, some, ratio));
-        this.tell(included, block);
+        this.report(included, block);
         delivered.push(...included.delivered.map(({ id }) => id));
         for (const { tx_id: id } of included.orders) done.add(id);
       },
@@ -203,7 +203,7 @@ export class Inclusion {
   }
 
   /**
-   * Takes transactions out of blocks that were reverted: their orders are under way again, or taken back later. What
+   * Takes transactions out of blocks that were reverted: their orders are under way again, or reclaimed later. What
    * another session holds stays as it is until the next call. Returns how many are left.
    */
   async revert(reverted: readonly RevertedTx[]): Promise<number> {
@@ -222,7 +222,7 @@ export class Inclusion {
     return reverted.length - done;
   }
 
-  private tell({ orders, moved, delivered, reclaimed }: Included, block: BlockHead): void {
+  private report({ orders, moved, delivered, reclaimed }: Included, block: BlockHead): void {
     const byId = new Map(orders.map((row) => [row.id, identityOf(row)]));
     this.progress.transactions('included', newsOf(moved, orders), { block: block.number });
     this.progress.orders(

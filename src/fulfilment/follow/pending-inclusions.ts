@@ -33,7 +33,7 @@ export class PendingInclusions {
     this.parts.set(block.id, { block: { number, id, timestampMs }, txids, ratio });
   }
 
-  /** What to try again, and forgets blocks that are no longer the chain's: theirs is another block's to tell. */
+  /** What to try again, and forgets blocks that are no longer the chain's: their transactions belong to another block. */
   due(isCurrent: (block: BlockHead) => boolean): PendingInclusion[] {
     for (const [id, { block }] of this.parts) if (!isCurrent(block)) this.parts.delete(id);
     return [...this.parts.values()];

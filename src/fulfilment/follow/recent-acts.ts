@@ -1,6 +1,6 @@
 /**
  * Delegations and undelegations of energy by our wallets in the newest blocks, as the follower reads them: what came
- * after the solid block, so that a delegation's sum can be told at an exact height without asking for a moving state.
+ * after the solid block, so that a delegation's sum is known at an exact height without asking for a moving state.
  */
 import { Injectable } from '@nestjs/common';
 import type { Block } from '../../chain/block.js';
@@ -37,7 +37,7 @@ export class RecentActs {
       if (number >= block.number || number <= block.number - BLOCKS_KEPT) this.blocks.delete(number);
     }
     const { id, parentId } = block;
-    // Of a block that could not be read nothing is known, of anybody.
+    // Of a block that could not be read nothing is known.
     const seen = block.isWhole ? wallets : new Set<string>();
     this.blocks.set(block.number, { id, parentId, wallets: seen, acts: actsIn(block, wallets) });
     this.newest = block.number;

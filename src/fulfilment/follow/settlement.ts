@@ -1,6 +1,6 @@
 /**
  * From solid blocks to final states: an included transaction whose block became solid is final; one whose block did
- * not, falls away. As many witnesses must agree as on a death: on the block, and on which of our transactions are in it,
+ * not, is reverted. As many witnesses must agree as on a death: on the block, and on which of our transactions are in it,
  * for a block's id says nothing of the bytes that a node shows beside it.
  */
 import { Injectable } from '@nestjs/common';
@@ -48,7 +48,7 @@ const RECLAIMED_LEGS = {
   text: `UPDATE leg SET status = 'reclaimed', changed_at = clock_timestamp() WHERE id = ANY ($1::bigint[]) AND status = 'reclaiming'`,
 };
 
-/** Settled once every delivery of it is solid; from here on only the chain's clock wakes it. */
+/** Settled once every delivery of it is solid; from here on only the chain's clock makes it due. */
 const SETTLE_ORDERS = {
   name: 'settle_orders',
   text: `UPDATE orders o SET settled = true, next_run_at = NULL
@@ -72,7 +72,7 @@ const VOICES = 2;
 /** Transactions asked after at once, of a block that cannot be read. */
 const LOOK_UPS_MAX = 8;
 
-/** Whether a transaction stands in a block: `unknown` where nobody can tell, `disputed` where they tell differently. */
+/** Whether a transaction is in a block: `unknown` where no node can say, `disputed` where nodes differ. */
 type Standing = 'present' | 'absent' | 'unknown' | 'disputed';
 
 interface AgreedBlock extends BlockHead {
@@ -147,20 +147,20 @@ export class Settlement {
     );
     if (block === undefined) return txs.length;
     const final: WaitingTx[] = [];
-    const fallen: RevertedTx[] = [];
+    const reverted: RevertedTx[] = [];
     let unknown = 0;
     for (const tx of txs) {
       const blockId = tx.block_id.toString('hex');
-      // What was recorded by a node that told another time falls away too: rentals are counted from the block's own.
+      // What was recorded by a node with another time is reverted too: rentals are counted from the block's own.
       const stands = blockId === block.id && tx.block_at.getTime() === block.timestampMs;
       const where = stands ? (block.standings.get(tx.txid.toString('hex')) ?? 'unknown') : 'absent';
       if (where === 'present') final.push(tx);
       else if (where === 'unknown') unknown += 1;
-      else fallen.push({ id: tx.id, orderId: tx.order_id, blockId });
+      else reverted.push({ id: tx.id, orderId: tx.order_id, blockId });
     }
     const unsettled = unknown + (await this.recordFinal(final, block));
-    if (fallen.length > 0) this.logger.warn({ block: number, count: fallen.length }, 'a block fell away');
-    return unsettled + (await this.inclusion.revert(fallen));
+    if (reverted.length > 0) this.logger.warn({ block: number, count: reverted.length }, 'a block was reverted');
+    return unsettled + (await this.inclusion.revert(reverted));
   }
 
   private async recordFinal(final: readonly WaitingTx[], block: BlockHead): Promise<number> {
@@ -171,7 +171,7 @@ export class Settlement {
       (tx) => tx.order_id,
       async (some) => {
         const solid = await this.database.transaction(async (tx) => recordSolid(tx, some, block));
-        this.tell(solid, block.number);
+        this.report(solid, block.number);
         done += solid.orders.length;
       },
     );
@@ -179,7 +179,7 @@ export class Settlement {
     return final.length - done;
   }
 
-  private tell({ orders, moved, settled }: Solid, block: number): void {
+  private report({ orders, moved, settled }: Solid, block: number): void {
     this.progress.transactions('solid', newsOf(moved, orders), { block });
     const byId = new Map(orders.map((row) => [row.id, identityOf(row)]));
     this.progress.orders(
@@ -203,17 +203,17 @@ export class Settlement {
         return header && { node, header };
       }),
     );
-    const told = answers.flatMap((answer) => answer ?? []);
-    const says = told.map(({ node, header }) => ({ node, says: `${header.id} ${header.timestampMs.toString()}` }));
+    const heads = answers.flatMap((answer) => answer ?? []);
+    const says = heads.map(({ node, header }) => ({ node, says: `${header.id} ${header.timestampMs.toString()}` }));
     const agreed = says.length === 1 ? says[0]?.says : majorityOf(says);
-    if (agreed === undefined && told.length > 1) {
+    if (agreed === undefined && heads.length > 1) {
       this.logger.error({ block: number }, 'nodes disagree on a solid block');
       agreement.report(
         `the final block ${number.toString()}`,
-        told.map(({ node }) => node),
+        heads.map(({ node }) => node),
       );
     }
-    const agreeing = told.filter((_, index) => says[index]?.says === agreed);
+    const agreeing = heads.filter((_, index) => says[index]?.says === agreed);
     const [first] = agreeing;
     if (first === undefined || !agreement.suffices(agreeing.map(({ node }) => node))) return undefined;
     try {
@@ -227,7 +227,7 @@ export class Settlement {
       }
       if ([...standings.values()].includes('disputed')) {
         this.logger.error({ block: number }, 'nodes disagree on what is in a solid block');
-        // Whoever told wrongly may tell the truth when asked again.
+        // A node that was wrong may be right when it is read anew.
         for (const { node, header } of agreeing) node.blocks.forget(header);
         agreement.report(
           `the transactions of block ${number.toString()}`,
@@ -258,7 +258,7 @@ async function standingsAt(
   } catch (error) {
     if (!(error instanceof NodeError) || error.kind !== 'unreadable') throw error;
   }
-  // Asked after one by one: that the node does not tell of one does not mean that it is not there.
+  // Read one by one: that the node does not return one does not mean that it is not there.
   const standings = new Map<string, Standing>();
   await forEachConcurrently(txids, LOOK_UPS_MAX, async (txid) => {
     const place = await solidPlaceOf(node, txid);

@@ -49,7 +49,7 @@ export interface ClaimedLeg {
   readonly amountSun: Sun;
   readonly energy: Energy | undefined;
   readonly status: LegStatus;
-  /** Taken back by somebody else, maybe before the rental's end. */
+  /** Ended by a foreign act, maybe before the rental's end. */
   readonly isClosed: boolean;
   /** Seconds since its status last changed, by the database's clock. */
   readonly ageSec: number;
@@ -97,7 +97,7 @@ export function attemptsOf(leg: ClaimedLeg, purpose: ChainTxPurpose): number {
   return leg.txs.reduce((sum, tx) => (tx.purpose === purpose ? Math.max(sum, tx.attempt) : sum), most);
 }
 
-/** Attempts that were sent and proven dead; dropped ones never left the house, and of some no node was ever told. */
+/** Attempts that were sent and proven dead; dropped ones were never sent, and some reached no node. */
 export function deathsOf(leg: ClaimedLeg, purpose: ChainTxPurpose): number {
   return tallyOf(leg, purpose)?.deaths ?? 0;
 }

@@ -8,7 +8,7 @@ import { Config } from '../../config/config.js';
 import { Database, type Queryable } from '../../store/database.js';
 import { LONGEST_REST_SEC } from '../plan/reclaim-pace.js';
 
-/** Steps smaller than this delay nothing that anybody would notice. */
+/** Steps smaller than this delay nothing that matters. */
 const SET_BACK_MIN_SEC = 1;
 
 /** Of many workers one sees the step: the row is locked before the clock is read. */
@@ -20,7 +20,7 @@ const MARK_CLOCK = {
 };
 
 /**
- * The later clock's times look like any others while they are near, so everything that waits is looked at once. A lease
+ * A time of the later clock cannot be recognised while it is near, so all that waits becomes due once. A lease
  * within its length may be a living worker's, and ends soon.
  */
 const WAKE_ALL = `UPDATE orders o SET next_run_at = clock_timestamp(), lease_until = NULL
@@ -69,7 +69,7 @@ export class ClockWatch {
     private readonly config: Config,
   ) {}
 
-  /** Looks at the clock once, and makes due what waits for a time that it had already passed. */
+  /** Reads the clock once, and makes due what waits for a time that it had already passed. */
   async look(): Promise<ClockLook> {
     return this.database.transaction(async (tx) => {
       const [row] = await tx.query<{ back_sec: number }>(MARK_CLOCK);

@@ -1,6 +1,6 @@
 /**
  * The worker's loops: sweep what is due, look at what a job names, follow the chain, reclaim what has ended. Each loop
- * limits itself; stopping waits for the runs in progress and no longer than it was told.
+ * limits itself; stopping waits for the runs in progress, for a limited time.
  */
 import { Injectable } from '@nestjs/common';
 import { monotonicMs, sleep } from '../../base/clock.js';
@@ -17,21 +17,21 @@ import { OrderClaims } from './order-claims.js';
 import type { ClaimedOrder } from './claimed-order.js';
 
 /** Batches in progress at once: one that waits for a slow node must not hold up the others. */
-const LANES = 4;
+const RUNS_MAX = 4;
 const FAULT_PAUSE_MS = 500;
-/** Batches of ended rentals at once, of their own, so that neither they nor following the chain wait for a free lane. */
+/** Batches of ended rentals at once, of their own, so that neither they nor following the chain wait for other runs. */
 const ENDING_BATCHES_MAX = 2;
 /** A batch that takes longer is stuck: its leases run out, and another worker goes on. */
 const RUN_MAX_MS = 120_000;
 const RENEWALS_PER_LEASE = 3;
-/** How often the database's clock is looked at. */
+/** How often the database's clock is read. */
 const CLOCK_LOOK_MS = 10_000;
 /** A pass takes well under a second; longer than this it does not advance. */
 const BEHIND_MAX_SEC = 30;
 
 const STOPPING = 'the worker stops; the order is left to another one';
 
-/** A look that somebody waits for. */
+/** A run that a caller waits for. */
 interface Look {
   readonly over: Promise<void>;
   readonly done: () => void;
@@ -41,7 +41,7 @@ interface Look {
 @Injectable()
 export class FulfilmentLoop {
   private readonly stopping = new AbortController();
-  /** Orders that somebody waits for a look at, until they are claimed. Bounded by those who ask: each waits. */
+  /** Orders that a caller waits for, until they are claimed. Bounded by the callers: each waits. */
   private readonly asked = new Map<bigint, Look>();
   /** Orders that this process has claimed, with the run that they are in. */
   private readonly held = new Map<bigint, Promise<Failures>>();
@@ -53,12 +53,12 @@ export class FulfilmentLoop {
   private isPastKnown = false;
   /** Resolves once orders may be worked on; not before the loops were started and the past is known. */
   readonly opened = new Promise<void>((resolve) => (this.open = resolve));
-  /** When the sweep last looked at the database, for readiness. */
+  /** When the sweep last read the database, for readiness. */
   private sweptAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(
     private readonly work: OrderClaims,
-    private readonly fulfiller: OrderAdvancer,
+    private readonly advancer: OrderAdvancer,
     private readonly follower: Follower,
     private readonly view: ChainView,
     private readonly past: StartupGate,
@@ -80,7 +80,7 @@ export class FulfilmentLoop {
   }
 
   /**
-   * Looks at an order as soon as a lane is free. Resolves when that look is over, or when there is nothing to look at: it
+   * Advances an order as soon as a run may start. Resolves when that run is over, or when there is nothing to do: it
    * is not due, or another worker has it. Rejects when the look failed; the order comes again all the same.
    */
   async look(orderId: bigint): Promise<void> {
@@ -132,7 +132,7 @@ export class FulfilmentLoop {
 
   /** Claims what was asked for and what is due; returns how long to rest before the next look. */
   private async sweep(): Promise<number> {
-    await belowLimit(this.running, LANES);
+    await belowLimit(this.running, RUNS_MAX);
     if (this.stopping.signal.aborted) return 0;
     const limit = this.config.worker.concurrency;
     try {
@@ -182,7 +182,7 @@ export class FulfilmentLoop {
   /** By the chain's time as last seen, whatever becomes of following it: a held row must not keep what has ended. */
   private async reclaimLoop(): Promise<void> {
     await this.everyPoll('ended rentals could not be claimed', async () => {
-      if (this.isPastKnown) await this.takeBack(this.view.clockMs);
+      if (this.isPastKnown) await this.reclaim(this.view.clockMs);
     });
   }
 
@@ -201,7 +201,7 @@ export class FulfilmentLoop {
         this.logger.warn({ setBackSec, orders: woken }, 'the database’s clock was set back; what was put off is due');
       }
     };
-    await this.every(CLOCK_LOOK_MS, 'the database’s clock could not be looked at', work);
+    await this.every(CLOCK_LOOK_MS, 'the database’s clock could not be read', work);
   }
 
   private async everyPoll(failure: string, work: () => Promise<void>): Promise<void> {
@@ -220,8 +220,8 @@ export class FulfilmentLoop {
     }
   }
 
-  /** Takes back what had ended by `clockMs`, as many batches at once as there are lanes, until nothing of it is left. */
-  private async takeBack(clockMs: number): Promise<void> {
+  /** Reclaims what had ended by `clockMs`, as many batches at once as there are runs, until nothing of it is left. */
+  private async reclaim(clockMs: number): Promise<void> {
     const limit = this.config.worker.concurrency;
     for (;;) {
       await belowLimit(this.ending, ENDING_BATCHES_MAX);
@@ -236,17 +236,17 @@ export class FulfilmentLoop {
   private async topUp(clockMs: number): Promise<void> {
     const view = this.view.current;
     if (view === undefined || view.isDisputed) return;
-    await belowLimit(this.running, LANES);
+    await belowLimit(this.running, RUNS_MAX);
     if (this.stopping.signal.aborted) return;
     const below = shortBelowE6(view.ratio);
     this.spawn(await this.work.claimShort(this.config.worker.concurrency, below, clockMs + TOP_UP_TIME_LEFT_MS));
   }
 
-  private spawn(orders: readonly ClaimedOrder[], lanes = this.running): void {
+  private spawn(orders: readonly ClaimedOrder[], runs = this.running): void {
     if (orders.length === 0) return;
     const done = new AbortController();
     void this.keepLeases(orders, done.signal);
-    const run = this.fulfiller
+    const run = this.advancer
       .advance(orders)
       .catch((error: unknown): Failures => {
         this.logger.error({ err: error, orders: orders.length }, 'a run failed; its orders come again');
@@ -254,10 +254,10 @@ export class FulfilmentLoop {
       })
       .finally(() => {
         done.abort();
-        lanes.delete(run);
+        runs.delete(run);
         for (const { id } of orders) if (this.held.get(id) === run) this.held.delete(id);
       });
-    lanes.add(run);
+    runs.add(run);
     for (const { id } of orders) this.held.set(id, run);
   }
 
@@ -285,6 +285,6 @@ function newLook(): Look {
   return { over, done, fail };
 }
 
-async function belowLimit(lanes: ReadonlySet<Promise<unknown>>, count: number): Promise<void> {
-  while (lanes.size >= count) await Promise.race(lanes);
+async function belowLimit(runs: ReadonlySet<Promise<unknown>>, count: number): Promise<void> {
+  while (runs.size >= count) await Promise.race(runs);
 }

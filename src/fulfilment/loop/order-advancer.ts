@@ -33,9 +33,9 @@ import { tallyOf, type ClaimedLeg, type ClaimedOrder } from './claimed-order.js'
 export const SENT_TRANSACTION = 'a sent transaction';
 /** Unsent bytes with less validity left than this are dropped and built anew. */
 const VALIDITY_LEFT_MIN_MS = 20_000;
-/** Attempts of a reclaim after which somebody should look; it is never given up. */
+/** Attempts of a reclaim after which the order needs attention; it is never given up. */
 const RECLAIM_ATTENTION_ATTEMPT = 3;
-/** A delegation that is missing for longer after its rental's end than a block may take to be told is the operator's. */
+/** A delegation that is missing for longer after its rental's end than a block may take to arrive needs the operator. */
 const SHORT_ATTENTION_MS = 60_000;
 /** Transactions asked after at once; a far node takes a tenth of a second for each. */
 const LOOK_UPS_MAX = 16;
@@ -69,7 +69,7 @@ export class OrderAdvancer {
     private readonly work: OrderClaims,
     private readonly activations: ActivationCheck,
     private readonly chainView: ChainView,
-    private readonly outbound: TransactionSender,
+    private readonly sender: TransactionSender,
     private readonly blocks: BlockReader,
     private readonly inclusion: Inclusion,
     private readonly proofs: Proofs,
@@ -122,7 +122,7 @@ export class OrderAdvancer {
     return this.chainView.current === undefined ? 1000 : this.config.worker.resendSec * 1000;
   }
 
-  /** Works on one order; what goes wrong with it alone is logged, shown to people, and ends its pass. */
+  /** Works on one order; what goes wrong with it alone is logged, shown to the operator, and ends its pass. */
   private async guarded(pass: Pass, order: ClaimedOrder, work: () => Promise<void>): Promise<void> {
     if (pass.failed.has(order.id)) return;
     try {
@@ -182,9 +182,9 @@ export class OrderAdvancer {
       }
     }
     const unseen = await this.unseen(drop, view);
-    await this.outbound.drop(unseen);
+    await this.sender.drop(unseen);
     for (const { order } of unseen) pass.again.add(order.id);
-    const stuck = await this.outbound.resume(await this.permitted(pass, go, view));
+    const stuck = await this.sender.resume(await this.permitted(pass, go, view));
     for (const order of stuck) pass.again.add(order.id);
   }
 
@@ -225,7 +225,7 @@ export class OrderAdvancer {
         } else if (view.head.timestampMs < step.tx.expiresAtMs && step.isWanted) resend.push(step);
       }),
     );
-    await this.outbound.resend(await this.permitted(pass, resend, view));
+    await this.sender.resend(await this.permitted(pass, resend, view));
   }
 
   /**
@@ -267,7 +267,7 @@ export class OrderAdvancer {
     return false;
   }
 
-  /** Whether a death tells anything of the wallet: a delivery that some node was told of, and nobody's doing. */
+  /** Whether a death says anything about the wallet: a delivery that reached a node and that no operator caused. */
   private async isWalletsDeath({ order, tx }: OrderTx): Promise<boolean> {
     if (tx.purpose === 'reclaim' || tx.sends === 0 || order.isUndoing) return false;
     return tx.purpose === 'delegate' || (await this.activations.exists(order)) === false;
@@ -326,7 +326,7 @@ export class OrderAdvancer {
         }
       });
     }
-    const stuck = await this.outbound.launch(await this.permitted(pass, this.due(pass, builds), view), view);
+    const stuck = await this.sender.launch(await this.permitted(pass, this.due(pass, builds), view), view);
     for (const order of stuck) pass.again.add(order.id);
   }
 

@@ -12,7 +12,7 @@ import type { Tally, ClaimedLeg, ClaimedOrder, ClaimedTx } from './claimed-order
 
 /**
  * A claimed order is due again when its lease ends: a worker that dies leaves nothing to find but that. Any other
- * next_run_at at the release was set by somebody who woke it meanwhile.
+ * next_run_at at the release was set by a process that woke it meanwhile.
  */
 const CLAIMED = `
   SET lease_until = due.until, next_run_at = due.until, fence = o.fence + 1
@@ -21,7 +21,7 @@ const CLAIMED = `
 
 /**
  * What waits for solid blocks alone is moved on by the follower of the chain, within about a minute. This is when it is
- * looked at in case nobody did: every look costs a claim, a read and a release, and there is nothing else to be done.
+ * claimed in case none did: every claim costs a statement, a read and a release, and there is nothing else to be done.
  */
 export const SOLID_WAIT = `interval '3 minutes'`;
 
@@ -354,7 +354,7 @@ export class OrderClaims {
     return this.load(claims);
   }
 
-  /** Holds claimed orders for another lease; those that somebody else has claimed since stay theirs. */
+  /** Holds claimed orders for another lease; those that another worker has claimed since stay its own. */
   async renew(orders: readonly ClaimedOrder[]): Promise<void> {
     await this.database.query(RENEW, [
       orders.map((order) => order.id),

@@ -1,7 +1,7 @@
 /**
- * The BullMQ side of the worker. A job is active while the order that it names is looked at, completed when that look
+ * The BullMQ side of the worker. A job is active while the order that it names is worked on, completed when that run
  * was made or there was nothing to look at, failed when it threw. What is due lies in Postgres: lost, doubled, late or
- * forged jobs change only how soon an order is looked at.
+ * forged jobs change only how soon an order is claimed.
  */
 import { Injectable, type BeforeApplicationShutdown, type OnApplicationShutdown } from '@nestjs/common';
 import { Worker, type Job } from 'bullmq';
@@ -22,7 +22,7 @@ import {
 import { FulfilmentLoop } from './fulfilment-loop.js';
 
 const ORDER_ID = /^\d{1,18}$/;
-/** Orders that wait for a look, or are looked at, because of a job. */
+/** Orders that wait or are worked on because of a job. */
 const CONCURRENCY = 200;
 /** A job is held while its process renews the lock; of one that died it is taken by another worker, once. */
 const STALLED = { lockDuration: 30_000, stalledInterval: 30_000, maxStalledCount: 1 } as const;
@@ -65,7 +65,7 @@ export class OrdersProcessor implements BeforeApplicationShutdown, OnApplication
     this.loop.opened.then(() => (this.closing === undefined ? worker.run() : undefined)).catch(onFault);
   }
 
-  /** Takes no more jobs. Those that are active end with the looks that they wait for, before any connection closes. */
+  /** Takes no more jobs. Those that are active end with the runs that they wait for, before any connection closes. */
   beforeApplicationShutdown(): void {
     this.closing = this.worker?.close();
   }
@@ -85,7 +85,7 @@ export class OrdersProcessor implements BeforeApplicationShutdown, OnApplication
   }
 }
 
-/** Jobs are clear text that anybody with access to Redis may write. */
+/** Jobs are clear text that every client of Redis may write. */
 function orderOf({ orderId }: { readonly orderId: unknown }): bigint {
   if (typeof orderId !== 'string' || !ORDER_ID.test(orderId)) throw new Error('the job names no order');
   return BigInt(orderId);

@@ -19,7 +19,7 @@ const IDLE_MS = 60_000;
 const BUSY_MS = 100;
 
 /**
- * Ids grow with time, so only the oldest rows are looked at: an index on the time would cost every write for this
+ * Ids grow with time, so only the oldest rows are read: an index on the time would cost every write for this
  * alone. Workers that come at once take different rows.
  */
 const PRUNE_BROADCASTS = {
@@ -50,7 +50,7 @@ export class Pruning {
       run: async () => ((await this.pruneOnce()) < BATCH ? IDLE_MS : BUSY_MS),
       retryMs: IDLE_MS,
       onFailure: (error) => {
-        log.warn({ fault: messageOf(error) }, 'old rows could not be let go');
+        log.warn({ fault: messageOf(error) }, 'old rows could not be deleted');
       },
     });
   }

@@ -14,7 +14,7 @@ import { Database } from '../../store/database.js';
 /** Searched within this time, by the database's clock, the service was hardly away. */
 const ABSENCE_SEC = 600;
 const LOOK_MS = 1000;
-/** How often it is told again that nothing is fulfilled. */
+/** How often it is logged that nothing is fulfilled. */
 const LOG_EVERY_CHECKS = 60;
 
 const STATE = `SELECT server_mark, search_mark, search_until, scanned_at, scanned_to, server_mark() AS mark,
@@ -50,13 +50,13 @@ export class StartupGate {
   /** Resolves once the records can know: at once after a short absence, after the search otherwise; never rejects. */
   async wait(signal: AbortSignal): Promise<void> {
     let target: number | undefined;
-    for (let looks = 0; !signal.aborted; looks += 1) {
+    for (let checks = 0; !signal.aborted; checks += 1) {
       try {
         const state = await this.read();
         const isSame = await this.isSameServer(state);
         if (state.absent) target ??= await this.solidHeight();
         if (isSame && (target === undefined || Number(state.scanned_to ?? 0n) >= target)) return;
-        if (looks % LOG_EVERY_CHECKS === 0) {
+        if (checks % LOG_EVERY_CHECKS === 0) {
           this.log.error(
             { upTo: target },
             'nothing is fulfilled before the chain was searched for what the records lack',

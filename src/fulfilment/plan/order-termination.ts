@@ -177,7 +177,7 @@ export class OrderTermination {
     }
   }
 
-  /** From now on the order is taken back, whatever of it still arrives. */
+  /** From now on the order is undone, whatever of it still arrives. */
   async undo(order: ClaimedOrder): Promise<void> {
     await this.database.query(UNDO, [order.id, order.fence]);
   }
@@ -221,7 +221,7 @@ export class OrderTermination {
 
   /**
    * Reserves a further leg for a running rental that fell short, at our cost. False when the pool has no room for it,
-   * or the rental is over or in other hands; it is asked again a little later.
+   * or the rental is over or in other hands; it is retried a little later.
    */
   async topUpRunning(order: ClaimedOrder, amountSun: Sun, slackSun: Sun): Promise<boolean> {
     try {

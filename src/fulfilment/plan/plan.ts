@@ -41,7 +41,7 @@ export interface Plan {
   readonly unwanted: ReadonlySet<ClaimedLeg>;
   /** All legs active but less energy than was sold. */
   readonly topUp: boolean;
-  /** The order cannot be delivered whole: take back what was, then refund. */
+  /** The order cannot be delivered whole: reclaim what was, then refund. */
   readonly undo: boolean;
   /** Every leg has ended undelivered. */
   readonly refund: boolean;
@@ -84,7 +84,7 @@ function planTx(leg: ClaimedLeg, tx: ClaimedTx, draft: Draft): void {
   else if (tx.status === 'sending') draft.find.push({ leg, tx });
 }
 
-/** What a leg needs when it is to be taken back: at the rental's end, or because the order is undone. */
+/** What a leg needs when it is to be reclaimed: at the rental's end, or because the order is undone. */
 function planReturn(order: ClaimedOrder, leg: ClaimedLeg, draft: Draft): void {
   const delivery = liveTx(leg, deliveryPurpose(order));
   switch (leg.status) {
@@ -96,7 +96,7 @@ function planReturn(order: ClaimedOrder, leg: ClaimedLeg, draft: Draft): void {
       else planTx(leg, delivery, draft);
       return;
     case 'active':
-      // Only what is solid is taken back: an undelegation of what may still be reverted could take a sibling's.
+      // Only what is solid is reclaimed: an undelegation of what may still be reverted could take a sibling's.
       if (delivery?.status === 'solid') planReclaim(leg, draft);
       return;
     case 'reclaiming':
@@ -130,7 +130,7 @@ export function energyOf(order: ClaimedOrder): bigint {
   return activeLegs(order).reduce((sum, leg) => sum + (leg.energy ?? 0n), 0n);
 }
 
-/** Whether a running rental is to be taken back: its end has come by the chain's clock, or taking back has begun. */
+/** Whether a running rental is to be reclaimed: its end has come by the chain's clock, or reclaiming has begun. */
 export function isEnding(order: ClaimedOrder, clockMs: number): boolean {
   if (!order.isSettled || order.kind !== 'rental') return false;
   if (order.legs.some((leg) => leg.status === 'reclaiming' || (leg.status === 'reclaimed' && !leg.isClosed)))
@@ -142,7 +142,7 @@ export function isEnding(order: ClaimedOrder, clockMs: number): boolean {
 function isUnsendable(leg: ClaimedLeg, purpose: ChainTxPurpose, unsentMaxSec: number): boolean {
   if (leg.status !== 'reserved' && leg.status !== 'placed') return false;
   const tx = liveTx(leg, purpose);
-  // One that is on its way by the records, but of which no node could be told, is looked for until it is dead all the same.
+  // One that is on its way by the records, but reached no node, is searched for until it is dead all the same.
   return isUnsent(tx) && leg.ageSec > unsentMaxSec;
 }
 

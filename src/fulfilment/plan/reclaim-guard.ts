@@ -1,6 +1,6 @@
 /**
  * What stands between a reclaim and the chain. TRON merges all delegations of one wallet to one receiver, so an
- * undelegation of what somebody else took back already would take it from another order. Before a reclaim is built or
+ * undelegation of what a foreign act already ended would take it from another order. Before a reclaim is built or
  * sent, the pair's sum on chain must hold everything that its open legs still have there, this one included.
  */
 import { Injectable } from '@nestjs/common';

@@ -1,6 +1,6 @@
 /**
  * How soon a reclaim is tried again. It is never given up, so what fails for a reason that lasts (a lost key, a missing
- * delegation) would otherwise make transactions and looks without end.
+ * delegation) would otherwise make transactions and reads without end.
  */
 import type { Tally } from '../loop/claimed-order.js';
 
@@ -9,7 +9,7 @@ const QUICK_ATTEMPTS = 4;
 const FIRST_REST_SEC = 300;
 export const LONGEST_REST_SEC = 3600;
 
-/** Within this after its end a withheld rental is looked at every second: an inclusion may be told any moment. */
+/** Within this after its end a withheld rental is checked every second: an inclusion may arrive any moment. */
 const CLOSE_LOOK_MS = 60_000;
 const CLOSE_REST_MS = 1000;
 /** Later, in a part of the time that it is late already. */
@@ -26,7 +26,7 @@ export function reclaimRestMs(failed: Tally | undefined): number {
   return Math.max(0, restSec - failed.lastAgeSec) * 1000;
 }
 
-/** Milliseconds until a reclaim is looked at again that was withheld so long after its rental's end. */
+/** Milliseconds until a reclaim is checked again that was withheld so long after its rental's end. */
 export function withheldRestMs(lateMs: number): number {
   if (lateMs <= CLOSE_LOOK_MS) return CLOSE_REST_MS;
   return Math.min(lateMs / LATENESS_PART, LONGEST_REST_SEC * 1000);

@@ -42,7 +42,7 @@ export class Broadcaster {
     return records;
   }
 
-  /** A node that let one of many wait until its time was over is told of no more of them, unless it is the only one. */
+  /** A node that let one of many wait until its time was over is sent no more of them, unless it is the only one. */
   private targets(records: readonly BroadcastRecord[]): readonly TronNode[] {
     const nodes = this.client.pool.forBroadcast();
     const mute = new Set(records.flatMap(({ node, answer }) => (answer === TIMED_OUT ? node : [])));
@@ -52,17 +52,17 @@ export class Broadcaster {
 
   private async sendOne(item: Sendable, nodes: readonly TronNode[], everywhere: boolean): Promise<BroadcastRecord[]> {
     const hex = signedTransactionHex(item.rawData, item.signature);
-    if (everywhere) return Promise.all(nodes.map(async (node) => this.tell(node, item.id, hex)));
+    if (everywhere) return Promise.all(nodes.map(async (node) => this.sendTo(node, item.id, hex)));
     const records: BroadcastRecord[] = [];
     for (const node of nodes) {
-      const record = await this.tell(node, item.id, hex);
+      const record = await this.sendTo(node, item.id, hex);
       records.push(record);
       if (isAccepted(record.answer)) break;
     }
     return records;
   }
 
-  private async tell(node: TronNode, txId: bigint, hex: string): Promise<BroadcastRecord> {
+  private async sendTo(node: TronNode, txId: bigint, hex: string): Promise<BroadcastRecord> {
     const record = await this.ask(node, hex);
     return { txId, node: node.name, ...record };
   }
@@ -89,7 +89,7 @@ export function isAccepted(answer: string): boolean {
   return answer === ACCEPTED || answer === KNOWN;
 }
 
-/** Those of `items` that some node may have heard; of the others certainly nobody was told. */
+/** Those of `items` that some node may have heard; the others certainly reached no node. */
 export function answeredIds(
   items: readonly { readonly id: bigint }[],
   records: readonly BroadcastRecord[],

@@ -18,7 +18,7 @@ export interface Absence {
   readonly solidHead: BlockHead;
 }
 
-/** Stored with the dead transaction; checkable by anyone with a node. */
+/** Stored with the dead transaction; checkable with any node. */
 export interface DeathEvidence {
   readonly expiresAtMs: number;
   readonly absences: readonly Absence[];
@@ -115,7 +115,7 @@ export class Proofs {
     };
   }
 
-  /** What these nodes say: that somebody has it, or who does not; unknown when nobody can say yet. */
+  /** What these nodes say: that one has it, or which do not; unknown when none can say yet. */
   private async askAll(
     nodes: readonly TronNode[],
     tx: ClaimedTx,

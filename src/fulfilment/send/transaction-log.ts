@@ -195,8 +195,8 @@ export class TransactionLog {
   }
 
   /**
-   * Records what nodes said to a broadcast, for people; nothing follows from it. `resent` are one sending further;
-   * of `unheard` nobody was told, so that their first sending was none.
+   * Records what nodes said to a broadcast, for the operator; nothing follows from it. `resent` are one sending further;
+   * `unheard` reached no node, so that their first sending was none.
    */
   async recordBroadcasts(
     records: readonly BroadcastRecord[],

@@ -157,7 +157,7 @@ export class TransactionSender {
     this.progress.answered(records);
     const heard = answeredIds(sending, records);
     const unheard = sending.flatMap(({ id }) => (heard.has(id) ? [] : id));
-    if (unheard.length > 0) this.logger.warn({ count: unheard.length }, 'transactions that no node could be told of');
+    if (unheard.length > 0) this.logger.warn({ count: unheard.length }, 'transactions that reached no node');
     await this.log.recordBroadcasts(records, { unheard });
     await this.noteRefusals(sending, records);
     return stuck;

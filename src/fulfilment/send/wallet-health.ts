@@ -132,18 +132,18 @@ export class WalletHealth {
       [...byWallet.values()].map(({ error }) => reasonOf(`its key does not sign: ${messageOf(error)}`)),
     ]);
     const faulty = rows.filter((row) => row.delivery_fault !== null);
-    this.tell(faulty.filter((row) => row.could_deliver));
+    this.report(faulty.filter((row) => row.could_deliver));
     return new Set(faulty.map((row) => row.id));
   }
 
   /** These wallets signed, after failures. */
   async signed(walletIds: readonly number[]): Promise<void> {
-    if (walletIds.length > 0) this.tell(await this.database.query<Changed>(SIGNED, [[...new Set(walletIds)]]));
+    if (walletIds.length > 0) this.report(await this.database.query<Changed>(SIGNED, [[...new Set(walletIds)]]));
   }
 
   /** A node refused a signature of the wallet. That proves nothing of the transaction; the wallet sells no more for now. */
   async refused(walletId: number, message: string): Promise<void> {
-    this.tell(
+    this.report(
       await this.database.query<Changed>(REFUSED, [walletId, reasonOf(`a node refused its signature: ${message}`)]),
     );
   }
@@ -152,12 +152,12 @@ export class WalletHealth {
   async died(walletId: number): Promise<void> {
     const reason = `${FAILURES_MAX.toString()} of its transactions in a row were never included`;
     const rows = await this.database.query<Changed & { pauses: boolean }>(DIED, [walletId, reason]);
-    this.tell(rows.filter((row) => row.pauses));
+    this.report(rows.filter((row) => row.pauses));
   }
 
   /** Resumes wallets whose hold is over or whose key signs again. */
   async look(): Promise<void> {
-    this.tell(await this.database.query<Changed>(RESUME));
+    this.report(await this.database.query<Changed>(RESUME));
     await this.database.query(RECOVERED);
     const { current } = this.chainView;
     if (current === undefined) return;
@@ -190,7 +190,7 @@ export class WalletHealth {
     }
   }
 
-  private tell(changed: readonly Changed[]): void {
+  private report(changed: readonly Changed[]): void {
     for (const { address, delivery_fault: fault } of changed) {
       if (fault === null) this.logger.info({ wallet: address }, 'a wallet can deliver again');
       else this.logger.error({ wallet: address, fault }, 'a wallet cannot deliver');

@@ -32,7 +32,7 @@ interface MemberRule {
   readonly openApi: (limits: RequestLimits) => JsonSchema;
 }
 
-/** What each request is judged by: class-validator tells a constraint nothing of the application it is in. */
+/** What each request is judged by: class-validator gives a constraint no access to the application it is in. */
 export const LIMITS = new WeakMap<object, RequestLimits>();
 
 /** The decorator of a rule; a member without `Optional` must be there and not null. */

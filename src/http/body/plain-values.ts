@@ -10,7 +10,7 @@ export function plainOf({ members }: StrictObject): Record<string, unknown> {
 
 /**
  * A number that is not written with digits alone is no integer: NaN. No request has a member that is a list or an
- * object, so these are told by their kind alone: the pipe's walk over one of 128 KiB took 90 ms.
+ * object, so these are recognised by their kind alone: the pipe's walk over one of 128 KiB took 90 ms.
  */
 function plainValue(node: StrictNode): unknown {
   switch (node.kind) {

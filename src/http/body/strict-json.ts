@@ -123,7 +123,7 @@ class Scanner {
   read(): StrictBody {
     this.skipSpace();
     if (this.text.charCodeAt(this.at) !== OPEN_BRACE) {
-      // Told apart only for the message: either way the request is refused.
+      // Distinguished only for the message: either way the request is refused.
       throw this.text.length === this.at
         ? new StrictJsonError('The body is empty; send a JSON object.')
         : new StrictJsonError('The body is not a JSON object.');

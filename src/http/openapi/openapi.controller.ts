@@ -1,4 +1,4 @@
-/** GET /openapi.json and GET /docs: the interface described, to anybody. Built from the routes, anew when the longest rental on sale changes. */
+/** GET /openapi.json and GET /docs: unsigned. Built from the routes, anew when the longest rental on sale changes. */
 import { readFileSync } from 'node:fs';
 import { Controller, Get, Header, Res } from '@nestjs/common';
 import { ModuleRef, ModulesContainer } from '@nestjs/core';
@@ -44,7 +44,7 @@ export class OpenApiController {
   @RouteOptionsOf({ isPublic: true })
   @Header('Content-Type', 'text/html; charset=utf-8')
   read(@Res({ passthrough: true }) response: Response): string {
-    // The door's own policy forbids even the page's style.
+    // The pipeline's own policy forbids even the page's style.
     response.setHeader('Content-Security-Policy', PAGE_POLICY);
     const json = this.describe();
     if (this.page?.of !== json) this.page = { of: json, html: renderPage(json) };

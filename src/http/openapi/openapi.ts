@@ -52,7 +52,7 @@ export interface Operation {
     readonly examples: Readonly<Record<string, unknown>>;
   };
   readonly answers: Readonly<Record<number, Answer>>;
-  /** The codes of this endpoint alone; those of the door are added to every signed one. */
+  /** The codes of this endpoint alone; those of the pipeline are added to every signed one. */
   readonly errors: readonly ErrorCode[];
 }
 
@@ -126,8 +126,8 @@ export const headerSchema = (description: string, isAlways: boolean, type = 'str
   schema: { type },
 });
 
-/** What the door itself may answer to any signed request. */
-const DOOR_ERRORS: readonly ErrorCode[] = [
+/** What the pipeline itself may answer to any signed request. */
+const PIPELINE_ERRORS: readonly ErrorCode[] = [
   'BAD_AUTH_HEADERS',
   'INVALID_REQUEST',
   'INVALID_SIGNATURE',
@@ -155,7 +155,7 @@ const ERROR_SCHEMA: JsonSchema = {
   properties: {
     ok: { type: 'boolean', const: false },
     error: { type: 'string', description: 'The code, for programs.', enum: Object.keys(HTTP_STATUS) },
-    msg: { type: 'string', description: 'One sentence a person can act on.' },
+    msg: { type: 'string', description: 'One sentence the caller can act on.' },
     key: {
       type: 'string',
       description:
@@ -353,7 +353,11 @@ function errorHeaders(status: number, route: Route): JsonSchema {
 
 /** One answer for each status, with every code it may carry and an example of each. */
 function errorAnswers(operation: Operation, route: Route): (readonly [string, JsonSchema])[] {
-  const codes = new Set([...DOOR_ERRORS, ...(operation.request === undefined ? [] : BODY_ERRORS), ...operation.errors]);
+  const codes = new Set([
+    ...PIPELINE_ERRORS,
+    ...(operation.request === undefined ? [] : BODY_ERRORS),
+    ...operation.errors,
+  ]);
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of codes) byStatus.set(HTTP_STATUS[code], [...(byStatus.get(HTTP_STATUS[code]) ?? []), code]);
   return [...byStatus].map(([status, group]) => {

@@ -1,6 +1,6 @@
 /**
  * How many connections the API keeps open: fewer than the descriptors of the process, so that what comes beyond is
- * turned away by us, counted and told, and not silently by the event loop's library; and fewer from one address than
+ * turned away by us, counted and logged, and not silently by the event loop's library; and fewer from one address than
  * in all, so that none of them shuts out the others.
  */
 import { readFileSync } from 'node:fs';
@@ -56,13 +56,13 @@ export function connectionLimits(
   return { all, ofOne: Math.min(ofOne, all) };
 }
 
-/** Limits the connections of `server`, in all and from one address. Those turned away are counted and told. */
+/** Limits the connections of `server`, in all and from one address. Those turned away are counted and logged. */
 export function limitConnections(server: Server, configured: ConnectionLimits, log: Log, metrics: Metrics): void {
   const { all, ofOne } = connectionLimits(configured, descriptorLimit());
-  const tooMany = new Told((dropped) => {
+  const tooMany = new CountedLog((dropped) => {
     log.error({ dropped, limit: all }, 'connections were turned away: as many are open as this process may have');
   });
-  const tooManyOfOne = new Told((dropped, address) => {
+  const tooManyOfOne = new CountedLog((dropped, address) => {
     log.warn(
       { dropped, limit: ofOne, address },
       'connections were turned away: one address has as many open as it may',
@@ -96,17 +96,17 @@ export function limitConnections(server: Server, configured: ConnectionLimits, l
 }
 
 /** One line in ten seconds about what happens often, with how often and the newest address. */
-class Told {
-  private untold = 0;
-  private toldMs = Number.NEGATIVE_INFINITY;
+class CountedLog {
+  private unlogged = 0;
+  private loggedMs = Number.NEGATIVE_INFINITY;
 
-  constructor(private readonly tell: (count: number, address: string) => void) {}
+  constructor(private readonly write: (count: number, address: string) => void) {}
 
   count(address: string): void {
-    this.untold += 1;
-    if (monotonicMs() - this.toldMs < LINE_EVERY_MS) return;
-    this.tell(this.untold, address);
-    this.untold = 0;
-    this.toldMs = monotonicMs();
+    this.unlogged += 1;
+    if (monotonicMs() - this.loggedMs < LINE_EVERY_MS) return;
+    this.write(this.unlogged, address);
+    this.unlogged = 0;
+    this.loggedMs = monotonicMs();
   }
 }

@@ -1,7 +1,7 @@
 /**
  * The one place that turns anything thrown into an answer: `{ ok: false, error, msg, request_id, key?, details? }`
  * (docs/interface.md §1). Never both `id` and `status`: clients of the family take that for an order. What is not an
- * ApiError is a fault of ours or of something underneath, and tells the caller nothing about itself.
+ * ApiError is a fault of ours or of something underneath, and its details stay out of the answer.
  */
 import type { ServerResponse } from 'node:http';
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
@@ -68,19 +68,19 @@ export function errorHeaders(error: ApiError): Record<string, string> {
 
 /** Answers `thrown`, unless the answer has already begun or nobody is there any more. */
 export function answerError(thrown: unknown, request: Request, response: ServerResponse, log: Log): void {
-  const visit = requestContextOf(request);
-  const requestId = visit?.requestId ?? '';
+  const requestContext = requestContextOf(request);
+  const requestId = requestContext?.requestId ?? '';
   if (thrown instanceof ClientGoneError) {
-    if (visit !== undefined) visit.errorCode = 'CLIENT_GONE';
+    if (requestContext !== undefined) requestContext.errorCode = 'CLIENT_GONE';
     response.destroy();
     return;
   }
   const error = toApiError(thrown);
-  if (visit === undefined) logCause(log, requestId, error.code, error.cause);
+  if (requestContext === undefined) logCause(log, requestId, error.code, error.cause);
   else {
     // Written with the line of the request, under the same limit.
-    visit.errorCode = error.code;
-    visit.cause = error.code === 'INTERNAL_ERROR' ? (error.cause ?? error) : error.cause;
+    requestContext.errorCode = error.code;
+    requestContext.cause = error.code === 'INTERNAL_ERROR' ? (error.cause ?? error) : error.cause;
   }
   if (response.headersSent || response.destroyed) {
     response.destroy();
@@ -89,7 +89,7 @@ export function answerError(thrown: unknown, request: Request, response: ServerR
   response.statusCode = error.status;
   for (const [name, value] of Object.entries(errorHeaders(error))) response.setHeader(name, value);
   const body = errorBody(error, requestId);
-  // Node leaves it out for an HTTP/1.0 caller, who then cannot tell a whole answer from a broken one.
+  // Node leaves it out for an HTTP/1.0 caller, who then cannot distinguish a whole answer from a broken one.
   response.setHeader('Content-Length', Buffer.byteLength(body));
   response.end(body);
 }

@@ -1,6 +1,6 @@
 /**
  * The queue of lists: a page of orders costs a hundred single reads, so few run at once, at most two of one project,
- * and its further ones wait without holding up anybody else. Whatever answers many rows to a project goes through here.
+ * and its further ones wait without holding up other projects. Whatever answers many rows to a project goes through here.
  */
 import { Injectable } from '@nestjs/common';
 import { Config } from '../../config/config.js';

@@ -9,13 +9,13 @@ import type { Metrics } from '../../observability/metrics.js';
 
 /** Seconds' worth of lines that may come at once. */
 const BURST_SEC = 10;
-/** Lines about projects that proved who they are, and about faults of ours, for each line about anybody else. */
+/** Lines about projects that proved who they are, and about faults of ours, for each line about other callers. */
 const PROJECT_FACTOR = 10;
 const SUMMARY_MS = 5000;
 const CLIENT_GONE = 499;
 
 export class RefusalLog {
-  private readonly strangers: LineBudget;
+  private readonly unknown: LineBudget;
   private readonly projects: LineBudget;
   /** Lines held back since the last summary, by error code: a closed set. */
   private readonly suppressed = new Map<string, number>();
@@ -26,17 +26,18 @@ export class RefusalLog {
     private readonly metrics: Metrics,
     linesPerSec: number,
   ) {
-    this.strangers = new LineBudget(linesPerSec);
+    this.unknown = new LineBudget(linesPerSec);
     this.projects = new LineBudget(linesPerSec * PROJECT_FACTOR);
   }
 
   /** Whether the lines of this request are written; otherwise they are counted. */
-  admits(visit: RequestContext, status: number): boolean {
-    const isKnown = visit.caller !== undefined;
-    const mayHaveCharged = isKnown && visit.route?.isPurchase === true && (status === CLIENT_GONE || status >= 500);
+  admits(requestContext: RequestContext, status: number): boolean {
+    const isKnown = requestContext.caller !== undefined;
+    const mayHaveCharged =
+      isKnown && requestContext.route?.isPurchase === true && (status === CLIENT_GONE || status >= 500);
     if (status < 400 || mayHaveCharged) return true;
-    if ((isKnown || visit.errorCode === 'INTERNAL_ERROR' ? this.projects : this.strangers).take()) return true;
-    const code = visit.errorCode ?? status.toString();
+    if ((isKnown || requestContext.errorCode === 'INTERNAL_ERROR' ? this.projects : this.unknown).take()) return true;
+    const code = requestContext.errorCode ?? status.toString();
     this.suppressed.set(code, (this.suppressed.get(code) ?? 0) + 1);
     this.metrics.suppressedLines.inc();
     this.timer ??= setTimeout(() => this.flush(), SUMMARY_MS).unref();

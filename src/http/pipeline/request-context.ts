@@ -51,7 +51,7 @@ export interface Caller {
   readonly rawHeaders: readonly string[];
 }
 
-/** What the front of the door knows of a request before anyone is identified; kept on the request itself. */
+/** What the pipeline knows of a request before the caller is identified; kept on the request itself. */
 export interface RequestContext {
   readonly requestId: string;
   readonly startedMs: number;
@@ -65,15 +65,15 @@ export interface RequestContext {
   refusedStatus: number | undefined;
 }
 
-const VISIT = Symbol('visit');
-type Visited = Request & { [VISIT]?: RequestContext };
+const CONTEXT = Symbol('request-context');
+type WithContext = Request & { [CONTEXT]?: RequestContext };
 
-export function setRequestContext(request: Request, visit: RequestContext): void {
-  (request as Visited)[VISIT] = visit;
+export function setRequestContext(request: Request, context: RequestContext): void {
+  (request as WithContext)[CONTEXT] = context;
 }
 
 export function requestContextOf(request: Request): RequestContext | undefined {
-  return (request as Visited)[VISIT];
+  return (request as WithContext)[CONTEXT];
 }
 
 /** The checked caller of the request being handled. */

@@ -1,8 +1,8 @@
-/** What a handler declares about itself for the door; everything else is the same for every endpoint. */
+/** What a handler declares to the pipeline; everything else is the same for every endpoint. */
 import { SetMetadata } from '@nestjs/common';
 import type { Scope } from '../../domain/scopes.js';
 
-export const ROUTE_OPTIONS = 'door:route-options';
+export const ROUTE_OPTIONS = 'pipeline:route-options';
 
 /** What the requests of a project are counted in: quotes and simulations, and all that came beside orders since. */
 export type BudgetName = 'quotes' | 'general';
@@ -17,7 +17,7 @@ export interface RouteOptions {
   readonly acceptsMd5?: true;
   /** What an API key must be allowed; `read` for a GET and `manage` for anything else unless said. */
   readonly scope?: Scope;
-  /** Answered to anybody, unsigned: only for what is the same for everybody and known to all. */
+  /** Answered unsigned: only for what is the same for everybody and known to all. */
   readonly isPublic?: true;
   /** Charges the project: its answers carry the Idempotency-Key, and it is served beside all reads. */
   readonly isPurchase?: true;

@@ -1,5 +1,5 @@
 /**
- * The HTTP server and the front of the door: limits on what a connection may do, a request id, exact routes, and an
+ * The HTTP server and the request pipeline: limits on what a connection may do, a request id, exact routes, and an
  * answer in our shape for everything that fails before a handler is reached. Knows no project and no signature.
  */
 import { randomUUID } from 'node:crypto';
@@ -26,7 +26,7 @@ import { RefusalLog } from './refusal-log.js';
 import { routesOf, type RouteTable } from './routes.js';
 
 const HEADER_BYTES_MAX = 8 * 1024;
-/** How often Node looks for connections past their time; its default of 30 s would triple our limits. */
+/** How often Node checks for connections past their time; its default of 30 s would triple our limits. */
 const TIMEOUT_CHECK_MS = 1000;
 
 /** Express under Nest, on a server with our limits; Nest itself offers no way to set those that count at creation. */
@@ -42,7 +42,7 @@ class LimitedExpressAdapter extends ExpressAdapter {
         headersTimeout: this.limits.headersTimeoutSec * 1000,
         requestTimeout: this.limits.requestTimeoutSec * 1000,
         connectionsCheckingInterval: TIMEOUT_CHECK_MS,
-        // Answered in our shape by the front of the door.
+        // Answered in our shape by the pipeline.
         requireHostHeader: false,
         insecureHTTPParser: false,
       },
@@ -53,7 +53,7 @@ class LimitedExpressAdapter extends ExpressAdapter {
     this.setHttpServer(server);
   }
 
-  /** An object is written here: Express's own way looks at a dozen settings and headers that are fixed for this API. */
+  /** An object is written here: Express's own way reads a dozen settings and headers that are fixed for this API. */
   override reply(response: Response, body: unknown, statusCode?: number): unknown {
     if (typeof body !== 'object' || body === null || body instanceof StreamableFile) {
       return super.reply(response, body, statusCode);
@@ -74,14 +74,14 @@ export async function createHttpApp(module: DynamicModule | Type, config: Config
   const app = await NestFactory.create<NestExpressApplication>(module, new LimitedExpressAdapter(config.http), {
     bodyParser: false,
     abortOnError: false,
-    // A start that fails is told once, by whoever started.
+    // A start that fails is logged once, by whoever started.
     logger: false,
   });
   configureHttp(app);
   return app;
 }
 
-/** Puts the front of the door before every route of `app`. */
+/** Puts the pipeline before every route of `app`. */
 function configureHttp(app: NestExpressApplication): void {
   const log = app.get(Log);
   app.set('etag', false);
@@ -93,7 +93,7 @@ function configureHttp(app: NestExpressApplication): void {
   const { sales } = app.get<Config>(Config);
   app.useGlobalPipes(new RequestPipe({ sales, sale: app.get<SaleBounds>(SaleBounds, { strict: false }) }));
   app.useGlobalFilters(new ErrorFilter(log));
-  app.use(frontOfDoor(app, log));
+  app.use(pipeline(app, log));
 }
 
 /** What helmet puts on every answer of an API of JSON alone: nothing may be framed, loaded or sniffed from it. */
@@ -114,7 +114,7 @@ function securityHeaders(): ReadonlyMap<string, string> {
   return headers;
 }
 
-function frontOfDoor(app: INestApplication, log: Log) {
+function pipeline(app: INestApplication, log: Log) {
   const routes = routesOf(app);
   const metrics = app.get(Metrics);
   const server = serverOf(app);
@@ -126,15 +126,17 @@ function frontOfDoor(app: INestApplication, log: Log) {
   answerBrokenFrames(server, observers);
   const fixed = [...securityHeaders(), ['Cache-Control', 'no-store'] as const];
   return (request: Request, response: Response, next: NextFunction): void => {
-    const visit = newVisit(requestIdOf(request));
-    setRequestContext(request, visit);
+    const requestContext = newContext(requestIdOf(request));
+    setRequestContext(request, requestContext);
     for (const [name, value] of fixed) response.setHeader(name, value);
-    response.setHeader('X-Request-Id', visit.requestId);
+    response.setHeader('X-Request-Id', requestContext.requestId);
     if (leaving.has(server) || !server.listening) response.setHeader('Connection', 'close');
-    response.on('close', () => record(visit, response.headersSent ? response.statusCode : CLIENT_GONE, observers));
+    response.on('close', () =>
+      record(requestContext, response.headersSent ? response.statusCode : CLIENT_GONE, observers),
+    );
     try {
-      visit.route = findRoute(routes, request);
-      if (visit.route.isPurchase) echoIdempotencyKey(request.rawHeaders, response);
+      requestContext.route = findRoute(routes, request);
+      if (requestContext.route.isPurchase) echoIdempotencyKey(request.rawHeaders, response);
     } catch (refusal) {
       answerError(refusal, request, response, log);
       return;
@@ -143,7 +145,7 @@ function frontOfDoor(app: INestApplication, log: Log) {
   };
 }
 
-function newVisit(requestId: string): RequestContext {
+function newContext(requestId: string): RequestContext {
   return {
     requestId,
     startedMs: monotonicMs(),
@@ -198,24 +200,25 @@ interface Observers {
 const CLIENT_GONE = 499;
 
 /** One line and one measurement per request. The pattern stands for the path: paths hold order keys. */
-function record(visit: RequestContext, answered: number, { log, refusals, metrics }: Observers): void {
-  const route = visit.route?.pattern ?? 'unknown';
-  const seconds = (monotonicMs() - visit.startedMs) / 1000;
+function record(requestContext: RequestContext, answered: number, { log, refusals, metrics }: Observers): void {
+  const route = requestContext.route?.pattern ?? 'unknown';
+  const seconds = (monotonicMs() - requestContext.startedMs) / 1000;
   // Any token is a method to the parser; only those of real routes may become label values.
-  const method = visit.route?.method ?? 'OTHER';
-  const status = visit.refusedStatus ?? answered;
-  metrics.answered(method, route, status, visit.errorCode ?? '', seconds);
-  if (!refusals.admits(visit, status)) return;
-  if (visit.errorCode !== undefined) logCause(log, visit.requestId, visit.errorCode, visit.cause);
+  const method = requestContext.route?.method ?? 'OTHER';
+  const status = requestContext.refusedStatus ?? answered;
+  metrics.answered(method, route, status, requestContext.errorCode ?? '', seconds);
+  if (!refusals.admits(requestContext, status)) return;
+  if (requestContext.errorCode !== undefined)
+    logCause(log, requestContext.requestId, requestContext.errorCode, requestContext.cause);
   log.info(
     {
-      requestId: visit.requestId,
+      requestId: requestContext.requestId,
       method,
       route,
       status,
       ms: Math.round(seconds * 1_000_000) / 1000,
-      ...(visit.errorCode !== undefined && { code: visit.errorCode }),
-      ...(visit.caller !== undefined && { projectId: visit.caller.project.id }),
+      ...(requestContext.errorCode !== undefined && { code: requestContext.errorCode }),
+      ...(requestContext.caller !== undefined && { projectId: requestContext.caller.project.id }),
     },
     'request',
   );
@@ -244,8 +247,9 @@ function answerBrokenFrames(server: Server, observers: Observers): void {
       socket.destroy(error);
       return;
     }
-    const visit = current === undefined || current === null ? undefined : requestContextOf(current.req as Request);
-    refuseFrame(socket, refusalOf(error), visit, observers);
+    const requestContext =
+      current === undefined || current === null ? undefined : requestContextOf(current.req as Request);
+    refuseFrame(socket, refusalOf(error), requestContext, observers);
   });
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
     socket.on('error', () => socket.destroy());
@@ -257,11 +261,11 @@ function answerBrokenFrames(server: Server, observers: Observers): void {
 
 /** `begun` is the request it belongs to, which is recorded when its connection ends; any other is recorded here. */
 function refuseFrame(socket: Duplex, refusal: ApiError, begun: RequestContext | undefined, observers: Observers): void {
-  const visit = begun ?? newVisit(randomUUID());
-  visit.errorCode = refusal.code;
-  visit.refusedStatus = refusal.status;
-  writeRefusal(socket, refusal, visit.requestId);
-  if (begun === undefined) record(visit, refusal.status, observers);
+  const requestContext = begun ?? newContext(randomUUID());
+  requestContext.errorCode = refusal.code;
+  requestContext.refusedStatus = refusal.status;
+  writeRefusal(socket, refusal, requestContext.requestId);
+  if (begun === undefined) record(requestContext, refusal.status, observers);
 }
 
 function refusalOf(error: ParserError): ApiError {
@@ -300,7 +304,7 @@ export function serverOf(app: INestApplication): Server {
 const leaving = new WeakSet<Server>();
 
 /**
- * Begins to say goodbye: still serves, new connections included, but every answer closes its connection. So callers
+ * Begins to drain: still serves, new connections included, but every answer closes its connection. So callers
  * move over to another process by themselves, and the later end of this one meets no request under way.
  */
 export function leave(server: Server): void {

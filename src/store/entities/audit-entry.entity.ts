@@ -1,4 +1,4 @@
-/** What somebody did to the service, with who and why; never changed. */
+/** What an operator did to the service, with who and why; never changed. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { BIGINT, TIMESTAMPTZ } from '../columns.js';
 

@@ -1,4 +1,4 @@
-/** A tenant and the options of its door; money and terms are its credit account's. */
+/** A tenant and its options; money and terms are its credit account's. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { SignatureSchemes } from '../../domain/scopes.js';
 import { TIMESTAMPTZ } from '../columns.js';
