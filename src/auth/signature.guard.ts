@@ -67,7 +67,7 @@ export class SignatureGuard implements CanActivate {
     else await this.nonces.use(project.record.id, claim.nonce.value, claim.nonce.timestampSec);
     const body = claim.readBody();
     this.keyUse.note(key.id);
-    visit.caller = {
+    requestContext.caller = {
       project: project.record,
       keyId: key.id,
       body,

@@ -183,7 +183,7 @@ function addOptions(project: Command, context: CliContext): void {
       }
       const { requireIdempotencyKey, requireQuote } = options;
       const allowedSources = options.anySource === true ? [] : options.allowSource;
-      const door: ProjectOptions = {
+      const changes: ProjectOptions = {
         ...(options.signatures !== undefined && { signatureSchemes: options.signatures }),
         ...(requireIdempotencyKey !== undefined && { requireIdempotencyKey }),
         ...(requireQuote !== undefined && { requireQuote }),

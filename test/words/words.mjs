@@ -1,0 +1,68 @@
+// Words that the project does not use, what to say instead, and where each is right all the same (a place and a text,
+// both patterns). docs/glossary.md explains the terms; run.mjs is the check.
+
+/** Where the language counts. */
+export const PLACES = [
+  'src',
+  'packages',
+  'test',
+  'bench',
+  'docs',
+  'docker',
+  'examples',
+  'README.md',
+  'CONTRIBUTING.md',
+  '.env.example',
+  'eslint.config.js',
+  '.dependency-cruiser.cjs',
+];
+
+/** Frozen texts, recorded answers, what others installed, and this list. */
+export const LEFT_OUT = [
+  /(^|\/)(node_modules|dist)$/,
+  /^src\/store\/(migrations|functions)$/,
+  /^src\/store\/schema\.txt$/,
+  /^test\/tron-node$/,
+  /^test\/vectors$/,
+  /^test\/words$/,
+  /^test\/unit\/words\.test\.ts$/,
+  /^test\/chaos\/planted-results\.json$/,
+  /^docs\/glossary\.md$/,
+  /\.(svg|png|woff2?|ico)$/,
+];
+
+const EVERYWHERE = /./;
+
+export const WORDS = [
+  { find: 'doors?', say: 'request pipeline' },
+  { find: '(the|this|each|every|own|small) rooms?|rooms|houses?', say: 'module' },
+  {
+    find: 'floors?|grounds?',
+    say: 'layer',
+    allow: [
+      [EVERYWHERE, String.raw`Math\.floor|(?<![a-z])floor\(`],
+      [EVERYWHERE, 'floor_credits|floorCredits|floorOf|PRICE_FLOOR_BPS|price ?floor(bps)?'],
+    ],
+  },
+  { find: 'desks?', say: 'CLI context' },
+  { find: 'story|stories', say: 'history, or demonstration' },
+  { find: 'goodbye', say: 'drain' },
+  { find: 'lets? go|letting go', say: 'delete, or release' },
+  { find: 'strangers?', say: 'unrecorded transaction, outsider, or unknown caller' },
+  { find: 'falls? away|fell away|fallen', say: 'reverted' },
+  { find: 'take[sn]? back|took back|taking back', say: 'reclaim, or undo' },
+  { find: '(the|our) books', say: 'ledger, order records, or records' },
+  { find: 'lanes?', say: 'concurrency limit, or how many at once' },
+  { find: 'hints?', say: 'cache of keys' },
+  { find: 'wakes', say: 'wake-up jobs' },
+  { find: 'somebody|someone', say: 'the operator, another party, or the one who acts' },
+  { find: 'told|tells?|telling', say: 'report, return, name, log or distinguish' },
+  { find: 'looks(?! like)|looked at', say: 'read, check' },
+  { find: 'asked again|asks again|ask again', say: 'retry' },
+  { find: 'vitals', say: 'gauges' },
+  { find: 'recollection|outbound|fulfiller', say: 'the term of docs/glossary.md' },
+  { find: 'visits?|visited', say: 'request context' },
+  { find: 'a person', say: 'the operator' },
+  { find: 'hears?', say: 'receive, read' },
+  { find: 'Contract \\d|Spec \\d|contract\\.md|spec\\.md|house\\.md|business\\.md', say: 'docs/interface.md §N' },
+];
