@@ -137,7 +137,7 @@ export class Numberer {
     await this.repeater.stop();
   }
 
-  /** Gives the next events their positions, all or none of them. Returns how many; 0 while another party numbers. */
+  /** Gives the next events their positions, all or none of them. Returns how many; 0 while another worker numbers. */
   async numberBatch(): Promise<number> {
     const numbered = await this.database.transaction(async (tx) => {
       if (!(await holdNumbering(tx))) return 0;

@@ -1,4 +1,4 @@
-/** `project`: tenants, their keys, terms and the options of their changes. */
+/** `project`: tenants, their keys, terms and options. */
 import type { Command } from 'commander';
 import { randomUUID } from 'node:crypto';
 import { Ledger, type BillingTerms } from '../billing/ledger.js';

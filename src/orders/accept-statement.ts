@@ -23,7 +23,7 @@ export interface AcceptRequest {
   readonly lockWaitMs: number;
 }
 
-/** Where nothing can be charged: what the columns of a row want that a refusal reclaims in the same statement. */
+/** Where nothing can be charged: what the columns of a row want that a refusal undoes in the same statement. */
 const NO_TERMS: OrderTerms = {
   receiveAddress: '',
   energy: energy(1),

@@ -23,7 +23,7 @@ const EXPIRY_AHEAD_MAX_MS = 86_400_000n;
 const TAPOS_BLOCKS = 65_536;
 const TX_BYTES_MAX = 500 * 1024;
 const BLOCK_BYTES_MAX = 2_000_000;
-/** Blocks that can be reclaimed; also how far behind a head or a solid head can be read. */
+/** Blocks that can be reverted; also how far behind a head or a solid head can be read. */
 export const UNDO_MIN = 64;
 
 export interface ChainOptions {

@@ -1,4 +1,4 @@
-// The world state: one map, a journal of what each block changed (so blocks can be reclaimed and older states read),
+// The world state: one map, a journal of what each block changed (so blocks can be reverted and older states read),
 // and overlays in which a transaction works until it is known to succeed. Values are immutable: replace, never mutate.
 
 export interface Reader {
@@ -63,7 +63,7 @@ export class Store implements State {
     this.layers.push({ block, before: new Map() });
   }
 
-  /** Reclaims the newest layer. Returns false when nothing is left to reclaim. */
+  /** Reverts the newest layer. Returns false when nothing is left to revert. */
   undo(): boolean {
     const layer = this.layers.pop();
     if (layer === undefined) return false;
@@ -71,7 +71,7 @@ export class Store implements State {
     return true;
   }
 
-  /** How many layers can still be reclaimed. */
+  /** How many layers can still be reverted. */
   get depth(): number {
     return this.layers.length;
   }
