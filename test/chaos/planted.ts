@@ -10,6 +10,7 @@ import { PLANTED_DEFENCES } from './planted-defences.js';
 import { PLANTED_IN_RECORDS } from './planted-in-records.js';
 import { PLANTED_IN_TESTS } from './planted-in-tests.js';
 import { PLANTED_ON_CHAIN } from './planted-on-chain.js';
+import { PLANTED_SIGNATURES } from './planted-signatures.js';
 import { SCHEMA, type PlantedBug } from './planted-bug.js';
 
 export const PLANTED: readonly PlantedBug[] = [
@@ -17,6 +18,7 @@ export const PLANTED: readonly PlantedBug[] = [
   ...PLANTED_IN_RECORDS,
   ...PLANTED_IN_TESTS,
   ...PLANTED_DEFENCES,
+  ...PLANTED_SIGNATURES,
 ];
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));

@@ -1,8 +1,8 @@
 // The daily cap of an API key, on whole purchases: exact under many at once, and each day and key for itself.
-import { Redis } from 'ioredis';
 import { credits } from '../../src/domain/units.js';
+import { until } from '../../packages/local/src/wait.js';
 import type { ApiKeys } from '../../src/projects/api-keys.js';
-import { HmacCustomer, hmacHeaders, send, type Answer } from '../client.js';
+import { HmacCustomer, type Answer } from '../client.js';
 import { AUTHOR, makeCustomer } from '../factory.js';
 import { expectRefusal, openOrderWorld, refundOrder, withKey, type OrderWorld } from '../order-world.js';
 import { apiKeysOn } from '../services.js';
@@ -83,6 +83,26 @@ test('of 200 orders at once by one key and by several exactly what each cap allo
   );
 }, 120_000);
 
+test('a cap holds though all orders were looked at before the first of them was charged', async () => {
+  const primary = await project();
+  const { id, customer } = await capped(primary, 2);
+  const { answering } = await world.api.database.transaction(async (tx) => {
+    await tx.query('SELECT FROM credit_account WHERE project_id = $1 FOR UPDATE', [primary.merchant]);
+    const orders = Array.from({ length: 5 }, () => customer.post('/v1/orders', body()));
+    const areWaiting = async (): Promise<true | undefined> => {
+      const waiting = await world.api.database.query(
+        `SELECT FROM pg_stat_activity
+          WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%take_order%'`,
+      );
+      return waiting.length === orders.length ? true : undefined;
+    };
+    await until(areWaiting, 1500, 'all orders waiting for a lock', 5);
+    return { answering: Promise.all(orders) };
+  });
+  expect(tally(await answering)).toEqual({ taken: 2, SPEND_CAP_REACHED: 3 });
+  expect(await spentBy(id)).toBe(2 * PRICE);
+});
+
 test('a purchase signed by MD5 counts against the primary', async () => {
   const customer = await makeCustomer(world.api);
   await keys.setOptions(customer.merchant, { dailyCapCredits: credits(PRICE) }, AUTHOR);
@@ -138,67 +158,4 @@ test('a key that was revoked buys nothing, also where its revocation was not hea
   expect((await customer.get('/v1/balance')).status).toBe(200);
   expectRefusal(await customer.post('/v1/orders', body()), 401, 'INVALID_SIGNATURE');
   expect(await spentBy(id)).toBe(2 * PRICE);
-});
-
-describe('a captured purchase', () => {
-  const bought = async (customer: HmacCustomer): Promise<number> =>
-    (await customer.get('/v1/orders?limit=100')).body.items.length as number;
-
-  test('without an Idempotency-Key is the same order, also after Redis was emptied', async () => {
-    const customer = await project();
-    const text = JSON.stringify(body());
-    // Later than whatever Redis remembers, before and after.
-    const request = { method: 'POST', path: '/v1/orders', body: text, timestamp: Math.floor(Date.now() / 1000) + 250 };
-    const headers: Record<string, string> = {
-      ...hmacHeaders(customer.merchant, customer.apiKey, request),
-      'Content-Type': 'application/json',
-    };
-    const capture = async (): Promise<Answer> => send(world.api.baseUrl, 'POST', '/v1/orders', headers, text);
-    const first = await capture();
-    expect([first.status, first.body.key]).toEqual([202, `nonce_${headers['X-CC-Nonce']!}`]);
-    expectRefusal(await capture(), 401, 'SIGNATURE_REPLAYED');
-    const redis = new Redis(world.env['REDIS_URL']!);
-    await redis.flushall();
-    redis.disconnect();
-    const again = await capture();
-    expect([again.status, again.headers['idempotency-replayed'], again.body.id]).toEqual([202, 'true', first.body.id]);
-    expect(await bought(customer)).toBe(1);
-  });
-
-  test('acts nowhere else: the headers and body of each route are refused by every other', async () => {
-    const customer = await project();
-    const key = 'captured';
-    expect((await customer.post('/v1/orders', body(), withKey(key))).status).toBe(202);
-    const text = JSON.stringify(body());
-    const routes = [
-      ['GET', '/v1/orders'],
-      ['GET', `/v1/orders/${key}`],
-      ['GET', '/v1/orders/other'],
-      ['GET', '/v1/orders?limit=1'],
-      ['GET', '/v1/balance'],
-      ['POST', '/v1/quotes'],
-      ['POST', '/v1/simulate'],
-      ['POST', '/v1/orders'],
-      ['POST', '/v1/activate'],
-    ] as const;
-    const timestamp = Math.floor(Date.now() / 1000) + 5;
-    for (const [method, path] of routes) {
-      const signed = method === 'POST' ? { method, path, body: text, timestamp } : { method, path, timestamp };
-      const headers = hmacHeaders(customer.merchant, customer.apiKey, signed);
-      for (const [toMethod, toPath] of routes) {
-        if (toMethod === method && toPath === path) continue;
-        const json = toMethod === 'POST' ? { 'Content-Type': 'application/json' } : {};
-        const sent = toMethod === 'POST' ? text : undefined;
-        const answer = await send(world.api.baseUrl, toMethod, toPath, { ...headers, ...json }, sent);
-        expect([method, path, toMethod, toPath, answer.body.error]).toEqual([
-          method,
-          path,
-          toMethod,
-          toPath,
-          'INVALID_SIGNATURE',
-        ]);
-      }
-    }
-    expect(await bought(customer)).toBe(1);
-  });
 });

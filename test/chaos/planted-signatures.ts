@@ -1,0 +1,81 @@
+// Bugs in how a request is known to be its caller's, once and here: nonces, time, path, route, cap of a key.
+import { one, SCHEMA, type NamedTest, type PlantedBug } from './planted-bug.js';
+
+const HMAC = 'auth/hmac-signature.ts';
+const NONCES = 'auth/nonces.ts';
+const ROUTES = 'http/pipeline/routes.ts';
+
+const hmac = (title: string): NamedTest => ({ file: 'integration/hmac.test.ts', title });
+const caps = (title: string): NamedTest => ({ file: 'integration/key-caps.test.ts', title });
+const CAPS = caps('a cap holds though all orders were looked at before the first of them was charged');
+const WINDOW = hmac('s from our clock, with the time to sign again with');
+const BY_ROUTE: NamedTest = {
+  file: 'integration/openapi.test.ts',
+  title: 'says of each route by which signatures it is taken and what scope it needs, as the route table has it',
+};
+
+export const PLANTED_SIGNATURES: readonly PlantedBug[] = [
+  {
+    name: 'nonces are forgotten with Redis',
+    changes: one(NONCES, 'if (timestampSec <= sinceSec)', 'if (timestampSec <= -sinceSec)'),
+    test: hmac('stays refused after Redis was emptied, and what is signed anew is taken'),
+  },
+  {
+    name: 'nonces of an outage are forgotten when Redis is back',
+    changes: one(NONCES, '|| monotonicMs() - this.failedMs < KEPT_SEC * 1000', ''),
+    test: hmac('stays refused while Redis is away and when it is back, whichever kept its nonce'),
+  },
+  {
+    name: 'a timestamp may be of any time',
+    changes: one('auth/claim.ts', 'Math.abs(nowSec - timestampSec) > WINDOW_SEC', 'nowSec === -timestampSec'),
+    test: WINDOW,
+  },
+  {
+    name: 'a timestamp may be of any time to come',
+    changes: one('auth/claim.ts', 'Math.abs(nowSec - timestampSec) > WINDOW_SEC', 'nowSec - timestampSec > WINDOW_SEC'),
+    test: WINDOW,
+  },
+  {
+    name: 'the path is signed as it is encoded',
+    changes: one(HMAC, 'return decodeURIComponent(path);', 'return path;'),
+    test: hmac('a GET of a percent-encoded path'),
+  },
+  {
+    name: 'the query is signed decoded',
+    changes: one(HMAC, `rest.join('?'),`, `decodePath(rest.join('?')) ?? '',`),
+    test: hmac('a GET with a query'),
+  },
+  {
+    name: 'the cap of a key is looked at before the charge alone',
+    changes: one(
+      SCHEMA,
+      'CASE WHEN k.spent_on >= v_today THEN k.spent_credits ELSE 0 END - NEW.credits <= k.daily_cap_credits)',
+      'true)',
+    ),
+    test: CAPS,
+  },
+  {
+    name: 'what a key has spent is read before its row is held',
+    changes: one(
+      SCHEMA,
+      'SET spent_credits = CASE WHEN k.spent_on >= v_today THEN k.spent_credits ELSE 0 END - NEW.credits,',
+      `SET spent_credits = (SELECT CASE WHEN s.spent_on >= v_today THEN s.spent_credits ELSE 0 END
+                              FROM api_key s WHERE s.id = v_key) - NEW.credits,`,
+    ),
+    test: CAPS,
+  },
+  {
+    name: 'a route takes MD5 unless it says otherwise',
+    changes: one(ROUTES, 'acceptsMd5: options.acceptsMd5 ?? false,', 'acceptsMd5: options.acceptsMd5 ?? true,'),
+    test: BY_ROUTE,
+  },
+  {
+    name: 'every route that a key may read takes MD5',
+    changes: one(
+      ROUTES,
+      'acceptsMd5: options.acceptsMd5 ?? false,',
+      `acceptsMd5: options.acceptsMd5 ?? options.scope === 'read',`,
+    ),
+    test: BY_ROUTE,
+  },
+];
