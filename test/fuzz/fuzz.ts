@@ -9,6 +9,7 @@ import { startServices, stopServices } from '../setup/services.js';
 import { checkAddresses, checkHeaders, checkIntegers } from './fields.js';
 import { checkFrames } from './frames.js';
 import { checkBytes, checkCanonicaliser, checkReader, type Counts } from './json.js';
+import { checkSignatures } from './signatures.js';
 
 const SERVER_LIMITS = { BAD_SIGNATURES_PER_MINUTE: '10000000', HEADERS_TIMEOUT_SEC: '2', REQUEST_TIMEOUT_SEC: '3' };
 
@@ -57,6 +58,7 @@ export async function main(args: readonly string[]): Promise<void> {
     const door = await openPipeline(database.url, { ...SERVER_LIMITS, REDIS_URL: redis.url, LOG_LEVEL: 'silent' });
     try {
       const customer = await door.customer('fuzz');
+      await report('headers of the HMAC', runs, () => checkSignatures(customer, runs, seed));
       await report('raw HTTP frames', runs, () => checkFrames(customer, runs, seed));
     } finally {
       await door.close();

@@ -4,8 +4,21 @@ import type { Customer } from '../client.js';
 import { canonical, sendFrame } from '../client.js';
 import { openPipeline, type PipelineApp } from '../pipeline.js';
 import { checkFrames } from '../fuzz/frames.js';
+import { checkSignatures } from '../fuzz/signatures.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { createTestRedis, type TestRedis } from '../setup/redis.js';
+
+/** Every way in which a request signed by HMAC ends here. */
+const CODES_OF_HMAC = [
+  'OK',
+  'BAD_AUTH_HEADERS',
+  'SIGNATURE_TIMESTAMP_OUT_OF_RANGE',
+  'INVALID_SIGNATURE',
+  'SIGNATURE_REPLAYED',
+  'INVALID_REQUEST',
+  'UNSUPPORTED_MEDIA_TYPE',
+  'NOT_FOUND',
+];
 
 let testDatabase: TestDatabase;
 let testRedis: TestRedis;
@@ -148,6 +161,11 @@ describe('raw HTTP', () => {
     expect(counts['200']).toBeGreaterThan(0);
     expect(counts['400']).toBeGreaterThan(0);
     expect(counts['401']).toBeGreaterThan(0);
+  });
+
+  test('headers of the HMAC at random are each answered as the rules say', async () => {
+    const counts = await checkSignatures(customer, 1500, 20_260_101);
+    expect(CODES_OF_HMAC.filter((code) => counts[code] === undefined)).toEqual([]);
   });
 
   test('a request under way is finished when the service stops, and nothing new is taken', async () => {
