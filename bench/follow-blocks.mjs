@@ -101,7 +101,7 @@ async function run() {
       if (head.number === last) return 0;
       last = head.number;
       await blockOf(each, head.number);
-      // Settlement and the search ask again for what was read as it was new.
+      // Settlement and the search read once more what was read as it was new.
       await solidBlockOf(each, solid.number);
       return 1;
     });

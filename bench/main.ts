@@ -74,10 +74,10 @@ async function withStage(
 async function httpRows(stage: Stage): Promise<void> {
   const http = await HttpRows.open(stage, pace);
   add('--only http', ...(await http.quotes()));
-  const strangers = Array.from({ length: options.quick ? 6000 : 30_000 }, () =>
+  const receivers = Array.from({ length: options.quick ? 6000 : 30_000 }, () =>
     addressFromBytes(Buffer.concat([Buffer.of(0x41), randomBytes(20)])),
   );
-  add('--only http', await http.uncachedQuotes(strangers));
+  add('--only http', await http.uncachedQuotes(receivers));
   add('--only http', ...(await http.reads()));
   add('--only http', ...(await http.orders()));
   add('--only http', ...(await http.limitOfOrders()));

@@ -216,7 +216,7 @@ export class HttpRows {
   private async makeQuotes(count: number): Promise<Quoted[]> {
     const made: Quoted[] = [];
     let next = 0;
-    const lane = async (): Promise<void> => {
+    const makeSome = async (): Promise<void> => {
       while (next < count) {
         const tenant = this.stage.tenant(next);
         next += 1;
@@ -226,7 +226,7 @@ export class HttpRows {
         made.push({ tenant, ref: (JSON.parse(text) as { ref: string }).ref });
       }
     };
-    await Promise.all(Array.from({ length: CONNECTIONS }, lane));
+    await Promise.all(Array.from({ length: CONNECTIONS }, makeSome));
     return made;
   }
 

@@ -17,7 +17,7 @@ async function until(check: () => Promise<boolean>, what: string, everyMs = 100)
 
 async function placeOrders(stage: Stage, count: number): Promise<void> {
   let next = 0;
-  const lane = async (): Promise<void> => {
+  const placeSome = async (): Promise<void> => {
     while (next < count) {
       const tenant = stage.tenant(next);
       next += 1;
@@ -26,7 +26,7 @@ async function placeOrders(stage: Stage, count: number): Promise<void> {
       if (status !== 202 && status !== 200) throw new Error(`an order was answered ${status.toString()}: ${text}`);
     }
   };
-  await Promise.all(Array.from({ length: 16 }, lane));
+  await Promise.all(Array.from({ length: 16 }, placeSome));
 }
 
 /** Signing alone and two bare inserts, one after the other and as durable as ours: what a delegation cannot do without. */
@@ -35,7 +35,7 @@ async function bareSigning(stage: Stage, count: number): Promise<number> {
   const { database } = stage;
   await database.query('CREATE TABLE IF NOT EXISTS bench_insert (id bigserial primary key, bytes bytea)');
   const startedAt = performance.now();
-  const lane = async (from: number): Promise<void> => {
+  const signSome = async (from: number): Promise<void> => {
     for (let index = from; index < count; index += 16) {
       const raw = randomBytes(220);
       const signed = secp256k1.ecdsaSign(createHash('sha256').update(raw).digest(), key);
@@ -45,7 +45,7 @@ async function bareSigning(stage: Stage, count: number): Promise<number> {
       ]);
     }
   };
-  await Promise.all(Array.from({ length: 16 }, (_, lane0) => lane(lane0)));
+  await Promise.all(Array.from({ length: 16 }, (_, first) => signSome(first)));
   await database.query('DROP TABLE bench_insert');
   return count / ((performance.now() - startedAt) / 1000);
 }

@@ -1,4 +1,4 @@
-// Looks for secrets where none may be: logs, answers, metrics, Redis. A find names the secret's label, never its value.
+// Searches for secrets where none may be: logs, answers, metrics, Redis. A find names the secret's label, never its value.
 
 /** Shorter than any key or signature, and long enough that nothing else begins so. */
 const BEGINNING_CHARS = 16;

@@ -25,7 +25,7 @@ import { ledgerOn, projectsOn, walletsOn } from './services.js';
 export const AUTHOR = { actor: 'test', reason: 'a test wants it' };
 const PREPAID: BillingTerms = { kind: 'prepaid' };
 
-/** An API of this test's own, in this process, with the real rooms behind the real door. */
+/** An API of this test's own, in this process, with the real modules behind the real pipeline. */
 export interface TestApi {
   readonly baseUrl: string;
   readonly app: NestExpressApplication;

@@ -1,4 +1,4 @@
-// Texts and bytes as a stranger would choose them to trip a reader.
+// Texts and bytes as an outsider would choose them to trip a reader.
 import fc from 'fast-check';
 
 /** How many random cases a property is tried with: PROPERTY_RUNS, or few enough for every run of the unit tests. */
@@ -31,7 +31,7 @@ const piece = fc.oneof(
 /** Text of any length made of what JSON and our patterns are made of. */
 export const hostileText = fc.array(piece, { maxLength: 6 }).map((pieces) => pieces.join(''));
 
-/** Protobuf as bytes, each number in whatever form a stranger gives it. */
+/** Protobuf as bytes, each number in whatever form an outsider gives it. */
 export const wire = {
   varint(value: bigint): Buffer {
     const bytes: number[] = [];

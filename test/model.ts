@@ -51,7 +51,7 @@ export class Model {
     return 'created';
   }
 
-  /** An order under `key`; `request` tells one request from another. Judged in the contract's order. */
+  /** An order under `key`; `request` is equal for equal requests. Judged in the contract's order. */
   order(key: string, request: string, charge: Charge): Outcome {
     const known = this.orders.get(key);
     if (known !== undefined) return known.request === request ? 'replayed' : 'IDEMPOTENCY_KEY_REUSED';

@@ -86,7 +86,7 @@ export class OrderProbe {
     );
   }
 
-  /** How often the order has been claimed by now, and in how many seconds it is looked at again; when nobody holds it. */
+  /** How often the order has been claimed by now, and in how many seconds it is due again; when nobody holds it. */
   async rest(key: string): Promise<{ claims: number; sec: number | null }> {
     const free = async (): Promise<{ claims: number; sec: number | null } | undefined> => {
       const [row] = await this.stage.database.query<{ claims: number; sec: number | null }>(

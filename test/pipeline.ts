@@ -1,4 +1,4 @@
-// The door with small rooms behind it: the real server, guard, filter, Postgres and Redis, and handlers that only say
+// The request pipeline before small handlers: the real server, guard, filter, Postgres and Redis, and handlers that only say
 // what reached them.
 import { Body, Controller, Get, HttpCode, Module, Param, Post, type INestApplication } from '@nestjs/common';
 import { AuthModule } from '../src/auth/auth.module.js';
@@ -94,7 +94,7 @@ class ProbeController {
   fail(@Param('code') code: string): never {
     if (isErrorCode(code)) {
       const time = code === 'SIGNATURE_TIMESTAMP_OUT_OF_RANGE' && { serverTime: 1_795_430_400 };
-      throw new ApiError(code, 'A sentence a person can act on.', { cause: new Error('inside'), ...time });
+      throw new ApiError(code, 'A sentence to act on.', { cause: new Error('inside'), ...time });
     }
     throw new Error(`no such code: ${code}`);
   }
@@ -147,7 +147,7 @@ export interface PipelineApp {
 
 export const AUTHOR = { actor: 'test', reason: 'test' };
 
-/** Starts a door on a free port. `env` adds to or replaces settings. */
+/** Starts a pipeline on a free port. `env` adds to or replaces settings. */
 export async function openPipeline(databaseUrl: string, env: Record<string, string> = {}): Promise<PipelineApp> {
   const config = readConfig(envAs(settings(databaseUrl, { LOG_LEVEL: 'silent', ...env }), 'api'));
   const lines: string[] = [];
@@ -159,7 +159,7 @@ export async function openPipeline(databaseUrl: string, env: Record<string, stri
   const app = await createHttpApp(module, config);
   await app.listen(0, '127.0.0.1');
   const address = serverOf(app).address();
-  if (address === null || typeof address === 'string') throw new Error('the door has no port');
+  if (address === null || typeof address === 'string') throw new Error('the pipeline has no port');
   const baseUrl = `http://127.0.0.1:${address.port.toString()}`;
   const database = await openAsOwner(databaseUrl);
   const ledger = ledgerOn(database);

@@ -1,4 +1,4 @@
-// A worker's parts in this process, a chain that makes a block only when told, and nodes that can be looked over the
+// A worker's parts in this process, a chain that makes a block only when asked, and nodes that can be looked over the
 // shoulder. The chain's clock is years behind ours, so that no rule can mix the two up.
 import 'reflect-metadata';
 import type { INestApplicationContext } from '@nestjs/common';
@@ -241,7 +241,7 @@ async function open({ withSecond = false, extra = {}, spareSun = SPARE_SUN } = {
 }
 
 /**
- * No worker looks at the wallets' health here, so deaths of several tests would count as deaths in a row and pause the
+ * No worker checks the wallets' health here, so deaths of several tests would count as deaths in a row and pause the
  * wallet in the middle of another one.
  */
 async function forgetFailures(): Promise<void> {

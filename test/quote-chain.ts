@@ -1,5 +1,5 @@
 // The local chain with the accounts and the token of test/tron-node/recorded.json at their own addresses, so that what
-// a real node was asked can be asked again word for word, and must be answered with the same figures.
+// a real node was asked can be asked once more word for word, and must be answered with the same figures.
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { readFileSync } from 'node:fs';
@@ -48,7 +48,7 @@ export const WHO = {
 } as const;
 
 /** An address nobody ever used. */
-export function stranger(): string {
+export function newAddress(): string {
   return addressFromBytes(Buffer.concat([Buffer.of(0x41), randomBytes(20)]));
 }
 
@@ -117,8 +117,8 @@ export async function startQuoteChain(): Promise<QuoteChain> {
   return {
     fullUrl: full,
     solidUrl: solid,
-    setParameters: (parameters) => tell(control, 'parameters', parameters),
-    setEnergyFactor: (factor) => tell(control, 'contract', { address: WHO.token, energy_factor: factor }),
+    setParameters: (parameters) => setOn(control, 'parameters', parameters),
+    setEnergyFactor: (factor) => setOn(control, 'contract', { address: WHO.token, energy_factor: factor }),
     stop: async () => {
       await node.stop();
       await rm(dir, { recursive: true, force: true });
@@ -126,7 +126,7 @@ export async function startQuoteChain(): Promise<QuoteChain> {
   };
 }
 
-async function tell(control: string, path: string, body: unknown): Promise<void> {
+async function setOn(control: string, path: string, body: unknown): Promise<void> {
   const response = await fetch(`${control}/${path}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

@@ -1,5 +1,5 @@
 // A service whose books and chain can be made to disagree: the built world, an API and a worker's parts in this
-// process, so that a test decides when the reconciler looks.
+// process, so that a test decides when the reconciler runs.
 import { NestFactory } from '@nestjs/core';
 import type { INestApplicationContext } from '@nestjs/common';
 import { TronClient } from '../src/chain/tron.client.js';

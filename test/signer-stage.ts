@@ -18,7 +18,7 @@ const address = (name: string): string => addressOfKey(key(name));
 export const POOL = address('signer-pool');
 export const ACTIVATOR = address('signer-activator');
 export const RECEIVER = address('signer-receiver');
-export const STRANGER = address('signer-stranger');
+export const OUTSIDER = address('signer-outsider');
 export const HOT_KEY = key('signer-hot');
 export const TRX = 1_000_000n;
 /** What the chain and this machine say in most tests. */

@@ -6,7 +6,7 @@ import { Database } from '../store/database.js';
 const WRITE_MS = 60_000;
 const KEYS_NOTED_MAX = 100_000;
 
-/** A key that somebody holds, as an order does that is being charged, is left out: nobody else waits behind it. */
+/** A key whose row another transaction has locked, as one that takes an order does, is left out: nothing waits for it. */
 const WRITE = `UPDATE api_key k SET last_used_at = clock_timestamp()
   FROM (SELECT id FROM api_key WHERE id = ANY ($1::uuid[]) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED) v WHERE k.id = v.id`;
 

@@ -63,7 +63,7 @@ export function energyOrderBody(order: OrderBody): EnergyOrderBody {
     ...(status !== 'refused' && { price_usd, credits, trx_usd }),
     ...(delivered_energy !== undefined && { delivered_energy }),
     settled: order.settled,
-    // Theirs means that the caller cannot tell from this answer what to do next, ours that the operator should look.
+    // Theirs means that this answer does not say what to do next, ours that the operator should act.
     needs_attention: order.needs_attention || status === 'unresolved',
     ...(status === 'unresolved' && UNRESOLVED),
     ...(status === 'refused' && error !== undefined && { error }),

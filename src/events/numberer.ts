@@ -99,14 +99,14 @@ export class Numberer {
   private readonly numbered: Counter;
   private readonly repeater: Repeater;
   private oldestSec = 0;
-  private lookedAtMs = monotonicMs();
+  private readAtMs = monotonicMs();
 
   constructor(
     private readonly database: Database,
     metrics: Metrics,
     private readonly log: Log,
   ) {
-    const ageSec = (): number => this.oldestSec + (monotonicMs() - this.lookedAtMs) / 1000;
+    const ageSec = (): number => this.oldestSec + (monotonicMs() - this.readAtMs) / 1000;
     new Gauge({
       name: 'event_numbering_age_seconds',
       help: 'How long the oldest event has waited for its position, as last seen, and how long ago that was.',
@@ -158,7 +158,7 @@ export class Numberer {
     const [row] = await this.database.query<{ restarts: boolean; oldest_sec: number | null }>(WAITING);
     if (row === undefined) return false;
     this.oldestSec = row.oldest_sec ?? 0;
-    this.lookedAtMs = monotonicMs();
+    this.readAtMs = monotonicMs();
     return row.restarts || row.oldest_sec !== null;
   }
 

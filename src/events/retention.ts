@@ -4,7 +4,7 @@ import { holdNumbering } from './numbering-lock.js';
 
 /**
  * By id, which hardly differs from the order of time: from where the last step ended, up to the first row that is not
- * old enough or has no position yet. $1 days, $2 the most rows looked at.
+ * old enough or has no position yet. $1 days, $2 the most rows read.
  */
 const PRUNE = {
   name: 'prune_events',
@@ -22,7 +22,7 @@ const PRUNE = {
     RETURNING (SELECT count(*)::int FROM over) AS rows`,
 };
 
-/** One bounded step. Returns how many rows it passed; 0 while somebody numbers. */
+/** One bounded step. Returns how many rows it passed; 0 while events are being numbered. */
 export async function pruneEvents(database: Database, days: number, rowsMax: number): Promise<number> {
   return database.transaction(async (tx) => {
     if (!(await holdNumbering(tx))) return 0;

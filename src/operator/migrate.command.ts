@@ -31,17 +31,17 @@ export function addMigrateCommands(program: Command, context: CliContext): void 
   migrate.command('up').description('run what is pending').action(up);
   migrate
     .command('down')
-    .description('take the newest migration back, and it alone, with the data it held; never while anything is open')
+    .description('undo the newest migration, and it alone, with the data it held; never while anything is open')
     .option('--database <name>', 'the name of the database that DATABASE_URL leads to')
     .action(async (options: { database?: string }) => {
       const act = 'This undoes the newest migration and destroys the data in its tables.';
       const database = options.database ?? (await context.askFor(act, 'the name of the database', '--database NAME'));
       await context.confirm(act);
-      const { takenBack, remaining } = await migrateDown(databaseUrl(context), database).catch((error: unknown) => {
+      const { undone, remaining } = await migrateDown(databaseUrl(context), database).catch((error: unknown) => {
         throw error instanceof MigrationKeptError ? new OperatorError(error.message, 1, 'MIGRATION_KEPT') : error;
       });
-      context.print(`Undid ${takenBack}. The database still has ${remaining.join(', ') || 'none'}.`, {
-        takenBack,
+      context.print(`Undid ${undone}. The database still has ${remaining.join(', ') || 'none'}.`, {
+        undone,
         remaining,
       });
     });

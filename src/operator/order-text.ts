@@ -36,8 +36,8 @@ function notes(order: Order): string {
 }
 
 /** Where the order stands and what happens next. */
-function standing(story: OrderDetails): string {
-  const { order, transactions } = story;
+function standing(details: OrderDetails): string {
+  const { order, transactions } = details;
   const newest = transactions.at(-1);
   const expiry =
     newest === undefined ? '' : ` Its newest transaction expires at ${timeText(newest.expiresAt)} of the chain.`;

@@ -22,7 +22,7 @@ export interface OrderFilter {
   readonly limit: number;
 }
 
-/** What is told of an event: its payload is the caller’s. */
+/** What is read of an event: its payload is for the project alone. */
 const OF_MOMENT = { id: true, type: true, fromStatus: true, toStatus: true, at: true, chainAt: true } as const;
 export type OrderMoment = Pick<Event, keyof typeof OF_MOMENT>;
 

@@ -182,7 +182,7 @@ export class ProjectFeed {
       connectionTimeoutMillis: CONNECT_LIMIT_MS,
       query_timeout: QUERY_LIMIT_MS,
       keepAlive: true,
-      application_name: 'energy-door',
+      application_name: 'energy-projects',
     });
     let settle = (): void => undefined;
     const lost = new Promise<void>((resolve) => (settle = resolve));

@@ -278,7 +278,7 @@ export class UnrecordedTransactions {
     return [...blocks.values()].sort((a, b) => a.number - b.number);
   }
 
-  /** undefined when what it holds cannot be read in any way: such a block is passed, and looked at again for a while. */
+  /** undefined when what it holds cannot be read in any way: such a block is passed, and read again for a while. */
   private async solidBlock(number: number): Promise<Block | undefined> {
     const { node, block } = await this.client.pool.ask('a solid block', async (node) => {
       const header = await solidHeaderOf(node, number);
@@ -309,7 +309,7 @@ export class UnrecordedTransactions {
     }
     if (contradicting.length === 0) return;
     for (const each of [node, ...contradicting]) each.blocks.forget(block);
-    const faults = contradicting.map(({ name }) => new NodeError(name, 'nonsense', 'tells other transactions of it'));
+    const faults = contradicting.map(({ name }) => new NodeError(name, 'nonsense', 'has other transactions in it'));
     throw new ChainUnavailableError(`the transactions of the solid block ${block.number.toString()}`, faults);
   }
 }
@@ -319,7 +319,7 @@ function outcomesOf({ transactions }: Block): string {
   return transactions.map(({ txid, succeeded }) => `${txid} ${succeeded.toString()}`).join(' ');
 }
 
-/** The same as this witness tells it; undefined when it has no such block, or does not answer. */
+/** The same by this witness; undefined when it has no such block, or does not answer. */
 async function outcomesAt(node: TronNode, block: Block): Promise<string | undefined> {
   try {
     const header = await solidHeaderOf(node, block.number);

@@ -164,7 +164,7 @@ export class Database implements Queryable {
     return this.source.driver as unknown as Driver;
   }
 
-  /** What repositories ask goes by TypeORM: it tells a subscriber of each statement, and nobody of a connection not had. */
+  /** What repositories ask goes by TypeORM: it reports each statement to a subscriber, and a connection that could not be had to nobody. */
   private watchRepositories(): void {
     this.source.subscribers.push({
       afterQuery: ({ success, error }: { readonly success: boolean; readonly error?: unknown }) => {

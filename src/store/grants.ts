@@ -234,7 +234,7 @@ export const TABLE_GRANTS: Readonly<Record<string, Readonly<Partial<Record<Role,
     reports: READ,
   },
   unsearched_block: {
-    // What a node tells of at last is no longer unsearched.
+    // A block that a node answers at last is no longer unsearched.
     worker: { select: 'all', insert: 'all', update: { only: ['tries'] }, delete: 'all' },
     cli: READ,
     console_operator: READ,

@@ -94,18 +94,18 @@ export class MigrationKeptError extends Error {
   override readonly name = 'MigrationKeptError';
 }
 
-interface TakenBack {
-  readonly takenBack: string;
+interface Undone {
+  readonly undone: string;
   /** What the database still has, oldest first. */
   readonly remaining: readonly string[];
 }
 
 /**
- * Takes the newest migration back, of the database named `database` and no other. Throws MigrationKeptError on another
+ * Undoes the newest migration of the database named `database` and no other. Throws MigrationKeptError on another
  * database, when there is none to undo, while processes of the service are connected, and while anything is open:
  * delegations, unfinished orders, balances. What is judged cannot change before the end.
  */
-export async function migrateDown(databaseUrl: string, database: string): Promise<TakenBack> {
+export async function migrateDown(databaseUrl: string, database: string): Promise<Undone> {
   return withMigrations(databaseUrl, true, async (source) => {
     const runner = source.createQueryRunner();
     try {
@@ -119,7 +119,7 @@ export async function migrateDown(databaseUrl: string, database: string): Promis
       const remaining = await migrationsIn(runner);
       if (remaining.length !== names.length - 1) throw new Error('the migration was not undone');
       await runner.commitTransaction();
-      return { takenBack: newest, remaining };
+      return { undone: newest, remaining };
     } catch (error) {
       if (runner.isTransactionActive) await runner.rollbackTransaction().catch(() => undefined);
       throw error;

@@ -50,7 +50,7 @@ export const POOL_CHECKS: readonly RecordCheck[] = [
     // One made with the service's own key means that records are missing or the key is known to others: every sale stops.
     stops: 'wallet',
     text: `SELECT 'transaction ' || encode(txid, 'hex') AS subject, CASE WHEN by_own_key THEN NULL ELSE wallet_id END AS wallet_id,
-        type, receive_address AS receiver, amount_sun, block_number, by_own_key, order_id AS taken_back_by
+        type, receive_address AS receiver, amount_sun, block_number, by_own_key, order_id
       FROM orphan_tx WHERE by_own_key OR leg_ids IS NULL`,
   },
 ];

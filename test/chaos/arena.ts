@@ -190,9 +190,9 @@ export class Arena {
   readonly handTxids = new Set<string>();
   /** Transactions of orders that a failover lost: nobody can know them any more. */
   readonly lostTxids = new Set<string>();
-  /** Told of what a failover lost before anybody can ask the new server. */
+  /** Called with what a failover lost before anybody can ask the new server. */
   onLoss: (loss: Loss) => void = () => undefined;
-  /** Where each process tells of itself. */
+  /** Where each process serves its metrics. */
   readonly adminPorts: readonly { readonly role: 'api' | 'worker'; readonly port: number }[];
   private readonly clearRedis: Redis;
   /** One at a time has the Postgres server. */
@@ -329,7 +329,7 @@ export class Arena {
     for (const txid of await this.hand.sendUntilIncluded(path, body, owner)) this.handTxids.add(txid);
   }
 
-  /** A block of the chain, as a healed node tells it. */
+  /** A block of the chain, as a healed node answers it. */
   async block(num: number): Promise<{ readonly id: string; readonly timestampMs: number }> {
     const response = await fetch(`${this.world.fullUrls[0] ?? ''}/wallet/getblockbynum`, {
       method: 'POST',
@@ -408,7 +408,7 @@ export class Arena {
     return rows.length;
   }
 
-  /** Whatever is answered from here on is known to whoever looks. */
+  /** Whatever is answered from here on is known to whoever reads. */
   private async untilNobodyWrites(): Promise<void> {
     const look = async (): Promise<true | undefined> => {
       await this.killConnections();

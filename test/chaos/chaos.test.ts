@@ -49,7 +49,7 @@ it('a run that sees no process misses every metric of the table', async () => {
 });
 
 it('a metric that no table names, or that is not what the table says, is a fault', async () => {
-  const told = [
+  const exposed = [
     '# TYPE early_reclaims_total gauge',
     'early_reclaims_total 1',
     '# TYPE made_up_total counter',
@@ -57,7 +57,7 @@ it('a metric that no table names, or that is not what the table says, is a fault
     '# TYPE sweep_age_seconds gauge',
     'sweep_age_seconds +Inf',
   ];
-  const server = createServer((_request, response) => response.end(told.join('\n')));
+  const server = createServer((_request, response) => response.end(exposed.join('\n')));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   try {
     const watch = await MetricsWatch.open();

@@ -14,7 +14,7 @@ export interface Purchase {
   /** `lost`: accepted by a server that is no more; nobody asks for it again. */
   state: 'open' | 'accepted' | 'refused' | 'lost';
   answers: string[];
-  /** A request had no answer at all: it may still be under way, whatever another one was told. */
+  /** A request had no answer at all: it may still be under way, whatever another one was answered. */
   isUnclear: boolean;
 }
 
@@ -69,7 +69,7 @@ export class Customers {
     }
   }
 
-  /** Asks again for everything that has no answer yet, until it has one. Returns what is left after `limitMs`. */
+  /** Retries everything that has no answer yet, until it has one. Returns what is left after `limitMs`. */
   async settle(limitMs: number): Promise<number> {
     const over = AbortSignal.timeout(limitMs);
     const open = this.purchases.filter((purchase) => purchase.state === 'open');

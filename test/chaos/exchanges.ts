@@ -1,10 +1,10 @@
-// Four exchanges that tell the price of TRX, until half of them tell another one together while the others are away.
+// Four exchanges that quote the price of TRX, until half of them agree on a wrong one while the others are away.
 import { createServer } from 'node:http';
 
 export interface Exchanges {
   /** As RATE_SOURCE_URLS has them. */
   readonly urls: string;
-  /** Wrong prices told so far. */
+  /** Wrong prices sent so far. */
   readonly liesSent: number;
   collude(isOn: boolean): void;
   close(): Promise<void>;

@@ -62,7 +62,7 @@ export async function recordedBy(sql: pg.Pool): Promise<Recorded> {
 
 /**
  * What `after` lacks. An act of a leg that is still known has to be recognised by that leg, unless an act of a lost order
- * looks the same, or an attempt before it is not known to be dead any more. A leg that was made since, as when an order
+ * is the same, or an attempt before it is not known to be dead any more. A leg that was made since, as when an order
  * moved to another wallet, stands for such an attempt too.
  */
 export function lossBetween(before: Recorded, after: Recorded): Loss {

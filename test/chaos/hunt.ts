@@ -5,7 +5,7 @@ import { rm } from 'node:fs/promises';
 import { Arena } from './arena.js';
 import { planRound, type FaultName, type PlannedFault } from './plan.js';
 import { failureWith } from './named-test.js';
-import type { Ground, NamedTest, PlantedBug } from './planted-bug.js';
+import type { Conditions, NamedTest, PlantedBug } from './planted-bug.js';
 import { plant, PLANTED } from './planted.js';
 import { commitNow, keepResults } from './results.js';
 import { playRound } from './round.js';
@@ -18,7 +18,7 @@ import { bindBuild, copyOfBuild, logFor, type Settings } from './workshop.js';
 const HEAL_LIMIT_MS = 120_000;
 /** Wallets of a still pool are read once, before anybody buys. */
 const STILL_POOL = { POOL_SYNC_SEC: '600' };
-/** On a still pool nothing comes back from rentals while it is looked at: they outlast the round, which is longer. */
+/** On a still pool nothing comes back from rentals while it is judged: they outlast the round, which is longer. */
 const LONG_SEC = [400];
 const STILL_LENGTH_MS = 22_000;
 
@@ -53,7 +53,7 @@ export async function huntAll(settings: Settings, choice: Choice): Promise<numbe
   const { length } = todo;
   const commit = await commitNow();
   const hunts: Hunt[] = [];
-  const lane = async (): Promise<void> => {
+  const huntInTurn = async (): Promise<void> => {
     for (let next = todo.shift(); next !== undefined; next = todo.shift()) {
       // A machine that is too busy to start the service is asked once more.
       let found = await next.hunt();
@@ -68,7 +68,7 @@ export async function huntAll(settings: Settings, choice: Choice): Promise<numbe
       );
     }
   };
-  await Promise.all(Array.from({ length: settings.atOnce }, lane));
+  await Promise.all(Array.from({ length: settings.atOnce }, huntInTurn));
   const isControl = (bug: string): boolean => all.some(({ name, isControl }) => isControl && name === bug);
   const caught = hunts.filter(({ bug, caught }) => !isControl(bug) && caught !== undefined).length;
   const bugs = hunts.filter(({ bug }) => !isControl(bug)).length;
@@ -82,10 +82,10 @@ export async function huntAll(settings: Settings, choice: Choice): Promise<numbe
 
 function allTasks(settings: Settings): readonly Task[] {
   return [
-    ...GROUNDS.map((ground) => ({
-      name: `${CONTROL}, ${ground}`,
+    ...CONDITIONS.map((conditions) => ({
+      name: `${CONTROL}, ${conditions}`,
       isControl: true,
-      hunt: () => huntNothing(settings, ground),
+      hunt: () => huntNothing(settings, conditions),
     })),
     ...PLANTED.map((bug) => ({ name: bug.name, isControl: false, hunt: () => huntBug(settings, bug) })),
   ];
@@ -100,18 +100,20 @@ function chosen(all: readonly Task[], { only, from, count }: Choice): Task[] {
   return named.slice(from - 1, from - 1 + count);
 }
 
-/** Orders that are not over in time say the least of what is wrong: told when nothing else is. */
+/** Orders that are not over in time say the least of what is wrong: reported when nothing else is. */
 const isLate = (violation: string): boolean => violation.startsWith('I5');
 
 /** The name under which the build is hunted as it is. */
 const CONTROL = 'nothing planted';
-const GROUNDS: readonly Ground[] = ['plain', 'alone', 'still pool'];
+const CONDITIONS: readonly Conditions[] = ['plain', 'alone', 'still pool'];
 
 async function huntBug(settings: Settings, bug: PlantedBug): Promise<Hunt> {
   if (bug.test !== undefined) return huntByTest(bug, bug.test);
-  const ground = bug.ground ?? 'plain';
-  const plans = Array.from({ length: settings.rounds }, (_, index) => planOn(ground, settings, index + 1, bug.first));
-  return hunt(settings, bug, ground, plans);
+  const conditions = bug.conditions ?? 'plain';
+  const plans = Array.from({ length: settings.rounds }, (_, index) =>
+    planOn(conditions, settings, index + 1, bug.first),
+  );
+  return hunt(settings, bug, conditions, plans);
 }
 
 async function huntByTest(bug: PlantedBug, test: NamedTest): Promise<Hunt> {
@@ -123,28 +125,29 @@ async function huntByTest(bug: PlantedBug, test: NamedTest): Promise<Hunt> {
   return { bug: bug.name, seconds: (performance.now() - startedAt) / 1000, ...outcome };
 }
 
-/** Every way in which a bug is hunted on this ground, once. */
-async function huntNothing(settings: Settings, ground: Ground): Promise<Hunt> {
+/** Every way in which a bug is hunted under these conditions, once. */
+async function huntNothing(settings: Settings, conditions: Conditions): Promise<Hunt> {
   const firsts = new Map<string, readonly FaultName[] | undefined>();
   const inRounds = PLANTED.filter(({ test }) => test === undefined);
-  for (const bug of inRounds) if ((bug.ground ?? 'plain') === ground) firsts.set(JSON.stringify(bug.first), bug.first);
-  const plans = [...firsts.values()].map((first) => planOn(ground, settings, 1, first));
-  return hunt(settings, { name: `${CONTROL}, ${ground}`, changes: [] }, ground, plans);
+  for (const bug of inRounds)
+    if ((bug.conditions ?? 'plain') === conditions) firsts.set(JSON.stringify(bug.first), bug.first);
+  const plans = [...firsts.values()].map((first) => planOn(conditions, settings, 1, first));
+  return hunt(settings, { name: `${CONTROL}, ${conditions}`, changes: [] }, conditions, plans);
 }
 
 function planOn(
-  ground: Ground,
+  conditions: Conditions,
   settings: Settings,
   round: number,
   first: readonly FaultName[] | undefined,
 ): readonly PlannedFault[] {
-  return planRound(settings.seed, round, first, ground !== 'plain');
+  return planRound(settings.seed, round, first, conditions !== 'plain');
 }
 
 async function hunt(
   settings: Settings,
   bug: PlantedBug,
-  ground: Ground,
+  conditions: Conditions,
   plans: readonly (readonly PlannedFault[])[],
 ): Promise<Hunt> {
   const startedAt = performance.now();
@@ -157,7 +160,7 @@ async function hunt(
     by,
     seconds: (performance.now() - startedAt) / 1000,
   });
-  const isStill = ground === 'still pool';
+  const isStill = conditions === 'still pool';
   try {
     await plant(build.dist, bug);
     await bindBuild(build.dist);

@@ -101,7 +101,7 @@ async function run(settings: Settings, alone?: readonly string[]): Promise<numbe
           metrics,
           log: write,
         }).catch(unplayed);
-        tell(round, outcome, performance.now() - beganAt);
+        printRound(round, outcome, performance.now() - beganAt);
         count(totals, outcome);
         for (const violation of outcome.violations) write('VIOLATION', violation);
         const hasFailed = outcome.violations.length > 0;
@@ -159,7 +159,7 @@ function silentOf(totals: Totals): FaultName[] {
   return [...totals.planned.keys()].filter((name) => (totals.fired.get(name) ?? 0) === 0);
 }
 
-/** A round that broke down is a failed one; the next one may still tell something. */
+/** A round that broke down is a failed one; the next one may still show something. */
 function unplayed(error: unknown): RoundOutcome {
   const violations = [`the round could not be played: ${String(error)}`];
   return { violations, fired: new Map(), byKind: new Map(), orders: {}, answers: new Map(), healedMs: 0 };
@@ -184,7 +184,7 @@ function count(totals: Totals, outcome: RoundOutcome): void {
   if (outcome.violations.length > 0) totals.failed += 1;
 }
 
-function tell(round: number, outcome: RoundOutcome, tookMs: number): void {
+function printRound(round: number, outcome: RoundOutcome, tookMs: number): void {
   const orders = Object.entries(outcome.orders).map(([name, n]) => `${n.toString()} ${name}`);
   const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
   console.log(

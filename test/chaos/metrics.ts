@@ -1,4 +1,4 @@
-// What the processes tell of themselves while everything breaks, held against the table in docs/metrics.md: every metric
+// The metrics of the processes while everything breaks, held against the table in docs/metrics.md: every metric
 // there is seen on every process that should have it, of the right kind, with sensible values, and none that is not there.
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -20,7 +20,7 @@ interface Seen {
 }
 
 /** What is odd about one process just now. */
-interface Look {
+interface Reading {
   readonly role: Role;
   readonly notZero: Set<string>;
   /** Not a number, or infinite: not known yet. */
@@ -39,15 +39,15 @@ const TABLE = fileURLToPath(new URL('../../docs/metrics.md', import.meta.url));
 const ROW = /^\| `([a-z_]+)` \| (api|worker|both) \| (counter|gauge|histogram) \| (.*) \|$/gm;
 /** prom-client's own. */
 const BUILT_IN = /^(nodejs|process)_/;
-const LOOK_LIMIT_MS = 2_000;
+const READ_LIMIT_MS = 2_000;
 const TYPE_LINE = /^# TYPE (\S+) (\S+)$/;
 const VALUE_LINE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(\{.*\})? (\S+)$/;
 
 export class MetricsWatch {
   private readonly seen: Readonly<Record<Role, Map<string, Seen>>> = { api: new Map(), worker: new Map() };
   private readonly faults = new Set<string>();
-  /** The last look at each process, by its port. */
-  private readonly lastLooks = new Map<number, Look>();
+  /** The last reading of each process, by its port. */
+  private readonly lastReadings = new Map<number, Reading>();
 
   private constructor(private readonly table: readonly Documented[]) {}
 
@@ -66,23 +66,23 @@ export class MetricsWatch {
   /** Reads one process; one that is down, stopped or starting just now is left out. */
   async look(role: Role, port: number): Promise<void> {
     const text = await fetch(`http://127.0.0.1:${port.toString()}/metrics`, {
-      signal: AbortSignal.timeout(LOOK_LIMIT_MS),
+      signal: AbortSignal.timeout(READ_LIMIT_MS),
     })
       .then(async (response) => (response.ok ? response.text() : undefined))
       .catch(() => undefined);
     if (text === undefined) return;
-    const look: Look = { role, notZero: new Set(), unknown: new Set() };
-    for (const line of text.split('\n')) this.read(line, look);
-    this.lastLooks.set(port, look);
+    const reading: Reading = { role, notZero: new Set(), unknown: new Set() };
+    for (const line of text.split('\n')) this.read(line, reading);
+    this.lastReadings.set(port, reading);
   }
 
   /** Of an arena that is gone nothing is asked any more. */
   forgetProcesses(): void {
-    this.lastLooks.clear();
+    this.lastReadings.clear();
   }
 
   /**
-   * What the whole run showed. `settled`: the last looks were taken after everything was healed and over; `excused`:
+   * What the whole run showed. `settled`: the last readings were taken after everything was healed and over; `excused`:
    * what counts something that was done on purpose.
    */
   verdict(settled: boolean, excused: ReadonlySet<string> = new Set()): MetricsVerdict {
@@ -108,22 +108,22 @@ export class MetricsWatch {
     return { documented: this.table.length, seen: whole, faults: [...faults], silent };
   }
 
-  /** What is odd at the last look at each process; what a `settled` verdict counts as faults. */
+  /** What is odd in the last reading of each process; what a `settled` verdict counts as faults. */
   faultsInTheEnd(excused: ReadonlySet<string>): readonly string[] {
-    const looks = [...this.lastLooks.values()];
-    const nonZero = [...new Set(looks.flatMap(({ notZero }) => [...notZero]))]
+    const readings = [...this.lastReadings.values()];
+    const nonZero = [...new Set(readings.flatMap(({ notZero }) => [...notZero]))]
       .filter((name) => !excused.has(name))
       .map((name) => `${name} is not 0 in the end`);
     // A process that has just begun, or whose turn it never was, knows no age; one of its kind must know it.
-    const unknown = looks.flatMap(({ role, unknown: names }) =>
+    const unknown = readings.flatMap(({ role, unknown: names }) =>
       [...names]
-        .filter((name) => looks.every((other) => other.role !== role || other.unknown.has(name)))
+        .filter((name) => readings.every((other) => other.role !== role || other.unknown.has(name)))
         .map((name) => `${name} is no number on any ${role} in the end`),
     );
     return [...nonZero, ...unknown];
   }
 
-  private read(line: string, { role, notZero, unknown }: Look): void {
+  private read(line: string, { role, notZero, unknown }: Reading): void {
     const [, typed, kind = ''] = TYPE_LINE.exec(line) ?? [];
     if (typed !== undefined) {
       this.of(role, typed).kinds.add(kind);

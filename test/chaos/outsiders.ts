@@ -1,5 +1,5 @@
-// What people do to the service from outside: owners of wallets, strangers on the chain, callers without money, somebody
-// with a database client, exchanges. One function for each fault; each returns how often it took effect, and puts back
+// What is done to the service from outside: by owners of wallets, other accounts on the chain, callers without money, a
+// database client, exchanges. One function for each fault; each returns how often it took effect, and puts back
 // what it took.
 import { sleep } from '../../src/base/clock.js';
 import { addressToHex } from '../../src/chain/address.js';
@@ -52,7 +52,7 @@ async function found<T>(look: () => Promise<T | undefined>, over: AbortSignal): 
   return undefined;
 }
 
-/** Somebody looks at unfinished orders in a transaction and leaves it open. */
+/** A database client locks unfinished orders in a transaction and leaves it open. */
 async function holdRows(arena: Arena, lastsMs: number, over: AbortSignal): Promise<number> {
   const rows = await found(async () => {
     const client = await arena.sql.connect();
@@ -177,7 +177,7 @@ async function flood(arena: Arena, lastsMs: number, over: AbortSignal): Promise<
   const endsAt = performance.now() + lastsMs;
   const body = { receive_address: arena.world.accounts[0]?.address, energy: 32_000 };
   let refused = 0;
-  const lane = async (index: number): Promise<void> => {
+  const orderOn = async (index: number): Promise<void> => {
     while (!over.aborted && (performance.now() < endsAt || (refused === 0 && performance.now() < endsAt + QUIET_MS))) {
       const merchant = arena.broke[index % arena.broke.length];
       const answer = await merchant?.post('/v1/orders', body).catch(() => undefined);
@@ -185,7 +185,7 @@ async function flood(arena: Arena, lastsMs: number, over: AbortSignal): Promise<
       else await sleep(200, over);
     }
   };
-  await Promise.all(Array.from({ length: FLOOD_AT_ONCE }, (_, index) => lane(index)));
+  await Promise.all(Array.from({ length: FLOOD_AT_ONCE }, (_, index) => orderOn(index)));
   return refused;
 }
 
@@ -223,7 +223,7 @@ async function sendBytes(arena: Arena, by: ChainAccount, type: number, url: stri
   const signature = signWithKey(rawData, by.privateKey);
   const transaction = Buffer.concat([wire.bytes(1, rawData), wire.bytes(2, signature)]).toString('hex');
   const said = await arena.hand.post('wallet/broadcasthex', { transaction });
-  if (said['result'] !== true) throw new Error(`a stranger's bytes: ${JSON.stringify(said)}`);
+  if (said['result'] !== true) throw new Error(`an outsider's bytes: ${JSON.stringify(said)}`);
 }
 
 const addressBytes = (address: string): Buffer => Buffer.from(addressToHex(address), 'hex');
@@ -256,7 +256,7 @@ async function poison(arena: Arena, lastsMs: number, over: AbortSignal): Promise
   });
 }
 
-/** A stranger's delegations whose bytes name one of our wallets as owner first, in all the ways that readers differ. */
+/** An outsider's delegations whose bytes name one of our wallets as owner first, in all the ways that readers differ. */
 async function spoof(arena: Arena, fault: PlannedFault, lastsMs: number, over: AbortSignal): Promise<number> {
   const [alice, bob] = arena.world.accounts;
   if (alice === undefined || bob === undefined) return 0;
@@ -277,7 +277,7 @@ async function spoof(arena: Arena, fault: PlannedFault, lastsMs: number, over: A
   });
 }
 
-/** Half of the exchanges tell a ten-thousandth of the price, the others are away. */
+/** Half of the exchanges quote a ten-thousandth of the price, the others are away. */
 async function collude(arena: Arena, lastsMs: number, over: AbortSignal): Promise<number> {
   const before = arena.exchanges.liesSent;
   arena.exchanges.collude(true);
@@ -287,7 +287,7 @@ async function collude(arena: Arena, lastsMs: number, over: AbortSignal): Promis
 }
 
 export const OUTSIDERS = {
-  'a row held by a person': (arena, _fault, lastsMs, over) => holdRows(arena, lastsMs, over),
+  'a row held by a client': (arena, _fault, lastsMs, over) => holdRows(arena, lastsMs, over),
   'an owner’s hand': (arena, _fault, _ms, over) => undelegateByHand(arena, over),
   'key gone': takeKeyAway,
   'bandwidth out': takeBandwidth,

@@ -49,7 +49,7 @@ const PARAMETERS = [
 const upTo = (random: Random, max: number): number => 1 + Math.floor(random() * max);
 const oneOf = <T>(random: Random, list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
 /**
- * One operator's node alone: a proof of death asks two, and two that tell the same lie cannot be told from the truth.
+ * One operator's node alone: a proof of death asks two, and two that give the same lie cannot be told from the truth.
  * All that is one operator's falls on the same one in a round: while one lies about the time, the other is there.
  */
 const oneNode = (random: Random): number => Math.floor(random() * 2);
@@ -147,7 +147,7 @@ export const OTHER_FAULTS = [
   'standby promoted with lost commits',
   'Postgres connections killed',
   'cut after COMMIT',
-  'a row held by a person',
+  'a row held by a client',
   'an owner’s hand',
   'key gone',
   'bandwidth out',

@@ -21,15 +21,15 @@ export interface PlantedBug {
   readonly test?: NamedTest;
   /** Dealt first, where the bug shows only when these go wrong; without it the first round is of the plain deck. */
   readonly first?: readonly FaultName[];
-  readonly ground?: Ground;
+  readonly conditions?: Conditions;
 }
 
 /**
- * Where a bug is hunted. `alone`: nothing goes wrong but what is dealt first, in every round and for most of it.
- * `still pool`: alone too, rentals are long, and wallets are read from the chain so rarely that nothing covers up for
- * the records of capacity.
+ * What surrounds a bug while it is hunted. `alone`: nothing goes wrong but what is dealt first, in every round and for
+ * most of it. `still pool`: alone too, rentals are long, and wallets are read from the chain so rarely that nothing
+ * covers up for the records of capacity.
  */
-export type Ground = 'plain' | 'alone' | 'still pool';
+export type Conditions = 'plain' | 'alone' | 'still pool';
 
 export const SENDER = 'fulfilment/send/transaction-sender.ts';
 export const LOG = 'fulfilment/send/transaction-log.ts';

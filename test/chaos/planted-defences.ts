@@ -1,4 +1,4 @@
-// Bugs that take out a defence: against strangers on the chain, nodes that are wrong, exchanges, wallets that cannot
+// Bugs that take out a defence: against outsiders on the chain, nodes that are wrong, exchanges, wallets that cannot
 // deliver, acts of others, locks of others. Each must be missed by the test that showed why it is there.
 import { one, SENDER, POOL_SYNC, SCHEMA, type NamedTest, type PlantedBug } from './planted-bug.js';
 
@@ -84,7 +84,7 @@ const AGAINST_NODES: readonly PlantedBug[] = [
     test: integration('nodes')('each goes to its own node'),
   },
   {
-    name: 'a node that failed lately is told of no broadcast',
+    name: 'a node that failed lately gets no broadcast',
     changes: one('chain/node-pool.ts', '        ...byHeight(current.filter((node) => !node.isHealthy)),\n', ''),
     test: integration('fulfilment-nodes')('goes to every node, also to those that failed a moment ago'),
   },
@@ -144,7 +144,7 @@ const AGAINST_NODES: readonly PlantedBug[] = [
     ),
   },
   {
-    name: 'one of two nodes tells what is final',
+    name: 'one of two nodes decides what is final',
     changes: one(
       'fulfilment/follow/settlement.ts',
       'agreeing.slice(0, VOICES).map(ask)',
@@ -155,7 +155,7 @@ const AGAINST_NODES: readonly PlantedBug[] = [
     ),
   },
   {
-    name: 'a starting follower looks back to what was included alone',
+    name: 'a starting follower reads back to what was included alone',
     changes: one(
       'fulfilment/follow/follower.ts',
       `(SELECT min(ref_block_number) + 1 FROM chain_tx WHERE status = 'sending' AND ref_block_number > $1)`,
@@ -339,13 +339,13 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
     test: integration('backup-recovery')('bytes that are recorded stay their own order’s'),
   },
   {
-    name: 'what a node told wrongly of a block is never read again',
+    name: 'what a node answered wrongly of a block is never read again',
     changes: one(
       'fulfilment/follow/settlement.ts',
       'for (const { node, header } of agreeing) node.blocks.forget(header);',
       '',
     ),
-    test: integration('witnesses')('is made once the node that told other transactions of its block'),
+    test: integration('witnesses')('is made once the node that gave other transactions of its block'),
   },
   {
     name: 'one node is believed of what a block does not hold',

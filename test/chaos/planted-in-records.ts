@@ -71,7 +71,7 @@ export const PLANTED_IN_RECORDS: readonly PlantedBug[] = [
       { file: ACCEPTANCE, find: 'const isLost = isConnectionFault(error);', put: 'const isLost = false;' },
     ],
     first: ['cut after COMMIT'],
-    ground: 'alone',
+    conditions: 'alone',
   },
   {
     name: 'a lease never runs out',
@@ -115,7 +115,7 @@ export const PLANTED_IN_RECORDS: readonly PlantedBug[] = [
       },
     ],
     first: ['fork', 'fork after a broadcast'],
-    ground: 'alone',
+    conditions: 'alone',
   },
   {
     name: 'settled while a leg is not final',
@@ -130,13 +130,13 @@ export const PLANTED_IN_RECORDS: readonly PlantedBug[] = [
     name: 'what is reverted stays where it was',
     changes: one(INCLUSION, 'if (reverted.length === 0)', 'if (reverted.length >= 0)'),
     first: FORKS,
-    ground: 'alone',
+    conditions: 'alone',
   },
   {
     name: 'a refund gives nothing back',
     changes: one(SQL, "'revenue', 'refund', -c.credits, c.order_id", "'revenue', 'refund', 1, c.order_id"),
     first: ['refused, called accepted', 'accepted, then dropped'],
-    ground: 'alone',
+    conditions: 'alone',
   },
   {
     name: 'delivered whatever arrived',
@@ -200,7 +200,7 @@ export const PLANTED_IN_RECORDS: readonly PlantedBug[] = [
     name: 'the reservation is given back twice',
     changes: one(ENDING, 'SET free_sun = s.free_sun + $3', 'SET free_sun = s.free_sun + $3 + $3'),
     first: ['refused in truth', 'refused, called accepted', 'accepted, then dropped'],
-    ground: 'still pool',
+    conditions: 'still pool',
   },
   {
     name: 'capacity is not reserved',
@@ -210,7 +210,7 @@ export const PLANTED_IN_RECORDS: readonly PlantedBug[] = [
       'UPDATE pool_slot SET free_sun = free_sun',
     ),
     first: ['worker killed', 'API killed at a point'],
-    ground: 'still pool',
+    conditions: 'still pool',
   },
   {
     name: 'half of the exchanges set the price',
@@ -223,6 +223,6 @@ export const PLANTED_IN_RECORDS: readonly PlantedBug[] = [
       },
     ],
     first: ['exchanges that collude'],
-    ground: 'alone',
+    conditions: 'alone',
   },
 ];

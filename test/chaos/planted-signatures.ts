@@ -7,7 +7,7 @@ const ROUTES = 'http/pipeline/routes.ts';
 
 const hmac = (title: string): NamedTest => ({ file: 'integration/hmac.test.ts', title });
 const caps = (title: string): NamedTest => ({ file: 'integration/key-caps.test.ts', title });
-const CAPS = caps('a cap holds though all orders were looked at before the first of them was charged');
+const CAPS = caps('a cap holds though all orders were checked before the first of them was charged');
 const WINDOW = hmac('s from our clock, with the time to sign again with');
 const BY_ROUTE: NamedTest = {
   file: 'integration/openapi.test.ts',
@@ -46,7 +46,7 @@ export const PLANTED_SIGNATURES: readonly PlantedBug[] = [
     test: hmac('a GET with a query'),
   },
   {
-    name: 'the cap of a key is looked at before the charge alone',
+    name: 'the cap of a key is checked before the charge alone',
     changes: one(
       SCHEMA,
       'CASE WHEN k.spent_on >= v_today THEN k.spent_credits ELSE 0 END - NEW.credits <= k.daily_cap_credits)',

@@ -1,7 +1,7 @@
-// Bugs as patches of the source, each of which the rounds or a named test must catch: every one is a mistake that
-// somebody could make in a quiet hour. Of a copy of the build, only the patched files are compiled again. Each text must
-// stand exactly once in the file that is named; where that is the schema, it lies in migrations, also for the way back, and,
-// of a function, also in the code that compares: all are changed.
+// Bugs as patches of the source, each of which the rounds or a named test must catch: every one is a mistake that is
+// easily made. Of a copy of the build, only the patched files are compiled again. Each text must stand exactly once in
+// the file that is named; where that is the schema, it lies in migrations, also for the way back, and, of a function,
+// also in the code that compares: all are changed.
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -23,9 +23,9 @@ export interface RoundOptions {
   readonly lengthMs: number;
   /** How long after healing every order must be over. */
   readonly healLimitMs: number;
-  /** Looks at the records while things go wrong too, and ends with the first violation. */
+  /** Checks the records while things go wrong too, and ends with the first violation. */
   readonly hunt?: { readonly judgesCapacity: boolean };
-  /** Reads what every process tells of itself, again and again. */
+  /** Reads the metrics of every process, again and again. */
   readonly metrics?: MetricsWatch;
   /** What customers rent for; short laps unless said. */
   readonly durationsSec?: readonly number[];
@@ -45,14 +45,14 @@ export interface RoundOutcome {
 
 const UNFINISHED_MAX = 40;
 const METRICS_EVERY_MS = 2_000;
-const STORIES_MAX = 5;
+const HISTORIES_MAX = 5;
 const VERIFY_TRIES = 4;
 /** What passes of the reconciler must have seen to be over, however long those take here. */
 const GAUGES_PASSES = 6;
 const GAUGES_LIMIT_MS = 240_000;
 /** The finding that an act on chain is recorded nowhere. */
 const ORPHANS = 'orphan-transactions';
-/** Beyond every block since the chain began, so that no stranger's transaction hides. */
+/** Beyond every block since the chain began, so that no outsider's transaction hides. */
 const SCAN_BLOCKS = 5_000;
 /** What the poor customer gets each round, in orders of the smallest size. */
 const POOR_ORDERS = 2.5;
@@ -141,7 +141,7 @@ class Round {
     await Promise.all(this.arena.adminPorts.map(({ role, port }) => metrics.look(role, port)));
   }
 
-  /** Looks at the records every other second until something is wrong with them, or the time is up. */
+  /** Checks the records every other second until something is wrong with them, or the time is up. */
   private async watch(judgesCapacity: boolean): Promise<void> {
     const endsAt = performance.now() + this.options.lengthMs;
     const database = this.arena.parts.get(Database);
@@ -260,7 +260,7 @@ class Round {
     this.violations.push(
       `I5 ${left.toString()} orders not over ${this.options.healLimitMs.toString()} ms after healing`,
     );
-    for (const story of await this.stories()) this.options.log('story', story);
+    for (const history of await this.histories()) this.options.log('history', history);
   }
 
   private async judge(): Promise<void> {
@@ -296,10 +296,10 @@ class Round {
     } finally {
       await parts.close();
     }
-    if (this.violations.length > 0) for (const story of await this.stories()) this.options.log('story', story);
+    if (this.violations.length > 0) for (const history of await this.histories()) this.options.log('history', history);
   }
 
-  /** Sales go on, what must be 0 is, and what a worker tells is known, as soon as the reconciler has seen that all is explained and over. */
+  /** Sales go on, what must be 0 is, and every gauge of a worker is known, as soon as the reconciler has seen that all is explained and over. */
   private async judgeGauges(): Promise<void> {
     const { metrics } = this.options;
     const hold = this.arena.parts.get(SalesHold);
@@ -332,7 +332,7 @@ class Round {
     return new Set(this.arena.handTxids.size > 0 ? ['early_reclaims_total'] : []);
   }
 
-  /** What customers were told against what there is. */
+  /** What customers were answered against what there is. */
   private async checkAnswers(): Promise<void> {
     const { purchases } = this.customers;
     const { rows } = await this.arena.sql.query<{ key: string; id: string }>(
@@ -373,7 +373,7 @@ class Round {
     }
   }
 
-  /** Nothing was sold at a price that no honest exchange told. */
+  /** Nothing was sold at a price that no honest exchange quoted. */
   private async checkRates(): Promise<void> {
     const { rows } = await this.arena.sql.query<{ key: string; rate: string }>(
       `SELECT key, trx_usd_e8::text AS rate FROM orders WHERE key LIKE $1 AND abs(trx_usd_e8 - $2::bigint) * 5 > $2::bigint`,
@@ -414,16 +414,16 @@ class Round {
   }
 
   /** Everything that is known of orders that are not over, or of the newest when all are. */
-  private async stories(): Promise<string[]> {
-    const { rows } = await this.arena.sql.query<{ story: string }>(STORIES, [STORIES_MAX]);
-    return rows.map(({ story }) => story);
+  private async histories(): Promise<string[]> {
+    const { rows } = await this.arena.sql.query<{ history: string }>(HISTORIES, [HISTORIES_MAX]);
+    return rows.map(({ history }) => history);
   }
 }
 
-const STORIES = `SELECT json_build_object('order', to_jsonb(o) - 'request_hash',
+const HISTORIES = `SELECT json_build_object('order', to_jsonb(o) - 'request_hash',
       'legs', (SELECT json_agg(l) FROM leg l WHERE l.order_id = o.id),
       'transactions', (SELECT json_agg(to_jsonb(t) - 'raw_data' - 'signature') FROM chain_tx t WHERE t.order_id = o.id),
       'answers', (SELECT json_agg(b) FROM broadcast b JOIN chain_tx t ON t.id = b.chain_tx_id WHERE t.order_id = o.id),
-      'events', (SELECT json_agg(e) FROM event e WHERE e.order_id = o.id))::text AS story
+      'events', (SELECT json_agg(e) FROM event e WHERE e.order_id = o.id))::text AS history
     FROM orders o ORDER BY (o.settled AND NOT EXISTS (
       SELECT FROM leg WHERE order_id = o.id AND status NOT IN ('reclaimed', 'released'))), o.id DESC LIMIT $1`;

@@ -25,7 +25,7 @@ export interface Outcome {
 }
 
 /** Workers that live, and die, at the same time. */
-const LANES = 3;
+const WORKERS_AT_ONCE = 3;
 /** Which passing of an everyday point kills: not always the first. */
 const PASSINGS = [1, 2, 1, 3, 5];
 const TRIES_MAX = 3;
@@ -58,7 +58,7 @@ class Programme {
     const customers = stage.keepBuying(selling.signal);
     try {
       const everyday = rounds.filter(({ point }) => isEveryday(point));
-      await forEachConcurrently([...everyday.entries()], LANES, async ([index, { point, round }]) => {
+      await forEachConcurrently([...everyday.entries()], WORKERS_AT_ONCE, async ([index, { point, round }]) => {
         if (index === Math.floor(everyday.length / 2)) await stage.flushRedis();
         await this.insist(point, round, (n) => stage.killWorkerAt(point, n));
       });
@@ -67,7 +67,7 @@ class Programme {
       for (const { point, round } of rounds.filter(({ point }) => isApiPoint(point))) {
         await this.insist(point, round, (n) => stage.killApiAt(point, n === 1 ? 1 : 2));
       }
-      await stage.letGo(worker);
+      await stage.stopAndForget(worker);
       for (let round = 0; round < options.times; round += 1) for (const scene of SCENES) await this.play(scene);
     } finally {
       selling.abort();

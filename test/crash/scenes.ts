@@ -8,7 +8,7 @@ import type { Stage } from './stage.js';
 export interface Scene {
   readonly points: readonly CrashPoint[];
   readonly prepare?: (stage: Stage) => Promise<void>;
-  /** Ends when told. */
+  /** Ends with `over`. */
   readonly provoke?: (stage: Stage, over: AbortSignal) => Promise<void>;
   readonly env?: NodeJS.ProcessEnv;
   readonly restore?: (stage: Stage) => Promise<void>;

@@ -51,7 +51,7 @@ const SETTINGS = {
 const UNFINISHED = `SELECT count(*)::int AS left FROM orders o WHERE NOT o.settled OR (
     o.kind = 'rental' AND EXISTS (SELECT FROM leg l WHERE l.order_id = o.id AND l.status NOT IN ('reclaimed', 'released')))`;
 
-/** Rules that hold of unfinished orders at any moment: somebody will look at them again. */
+/** Rules that hold of unfinished orders at any moment: a worker will claim them again. */
 const FORGOTTEN = `SELECT o.id FROM orders o WHERE o.next_run_at IS NULL AND (NOT o.settled OR EXISTS (
     SELECT FROM leg l WHERE l.order_id = o.id AND l.status = 'reclaiming' AND NOT EXISTS (
       SELECT FROM chain_tx t WHERE t.leg_id = l.id AND t.purpose = 'reclaim' AND t.status IN ('included', 'solid'))))`;
@@ -169,7 +169,7 @@ export class Stage {
     }
     const code = await Promise.race([worker.exited, sleep(limitMs, over.signal)]);
     over.abort();
-    await this.letGo(worker);
+    await this.stopAndForget(worker);
     if (code !== undefined && code !== KILLED)
       throw new Error(`the worker ended with ${code.toString()}:\n${worker.tail()}`);
     return code === KILLED ? 'killed' : 'lived';
@@ -182,7 +182,7 @@ export class Stage {
     await this.waitForPrices(merchant);
     await this.volley(merchant);
     const code = await Promise.race([process.exited, sleep(DEATH_LIMIT_MS)]);
-    await this.letGo(process);
+    await this.stopAndForget(process);
     return code === KILLED ? 'killed' : 'lived';
   }
 
@@ -217,10 +217,10 @@ export class Stage {
       if (left === 0) break;
       await sleep(200);
     }
-    if (left !== 0) this.violations.push(`I5 ${left.toString()} orders not over ${await this.story()}`);
+    if (left !== 0) this.violations.push(`I5 ${left.toString()} orders not over ${await this.unfinished()}`);
     // One more look of the pool at every wallet, so that what it sells is what the chain has.
     await sleep(2500);
-    await Promise.all(workers.map((worker) => this.letGo(worker)));
+    await Promise.all(workers.map((worker) => this.stopAndForget(worker)));
     await this.check('at the end', true);
     // What the operator would see: the command's own exit code.
     await this.world.cli('verify', '--full', '--settle-within', '0').catch((error: unknown) => {
@@ -241,7 +241,7 @@ export class Stage {
     }
   }
 
-  private async story(): Promise<string> {
+  private async unfinished(): Promise<string> {
     const rows = await this.database.query(
       `SELECT o.id, o.kind, o.status, o.settled, o.undoing, o.next_run_at, o.lease_until, clock_timestamp() AS now,
           (SELECT json_agg(json_build_array(l.id, l.status, l.amount_sun)) FROM leg l WHERE l.order_id = o.id) AS legs,
@@ -256,7 +256,7 @@ export class Stage {
   }
 
   /** Ends a process and forgets it. */
-  async letGo(process: World['processes'][number]): Promise<void> {
+  async stopAndForget(process: World['processes'][number]): Promise<void> {
     await process.stop();
     const at = this.world.processes.indexOf(process);
     if (at >= 0) this.world.processes.splice(at, 1);

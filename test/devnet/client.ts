@@ -150,8 +150,8 @@ export class Client {
 }
 
 function refusal(answer: Answer): string {
-  const told = answer['Error'] ?? answer['message'];
-  return typeof told === 'string' ? told : JSON.stringify(answer);
+  const message = answer['Error'] ?? answer['message'];
+  return typeof message === 'string' ? message : JSON.stringify(answer);
 }
 
 /** Init code that leaves `runtime` (hex, up to 255 bytes) as the contract's code. */

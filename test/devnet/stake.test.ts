@@ -1,4 +1,4 @@
-// Stake, delegation, permissions and fees: the rules of the real node that the recorded story does not reach.
+// Stake, delegation, permissions and fees: the rules of the real node that the recorded session does not reach.
 import { type Answer, type Client, TRX, keyOf, startChain } from './client.js';
 
 const bank = keyOf('bank');

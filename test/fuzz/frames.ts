@@ -69,7 +69,7 @@ function bases(customer: Customer): string[] {
   const body = Buffer.from(canonical(BODY)).toString('latin1');
   const head = (line: string, signed: string, more: string) => {
     const { Merchant, Signature } = customer.authHeaders(signed);
-    return `${line} HTTP/1.1\r\nHost: door\r\nMerchant: ${Merchant}\r\nSignature: ${Signature}\r\n${more}\r\n`;
+    return `${line} HTTP/1.1\r\nHost: api\r\nMerchant: ${Merchant}\r\nSignature: ${Signature}\r\n${more}\r\n`;
   };
   const signed = canonical(BODY);
   const json = 'Content-Type: application/json\r\n';

@@ -55,13 +55,13 @@ export async function main(args: readonly string[]): Promise<void> {
   try {
     const database = await createTestDatabase();
     const redis = await createTestRedis();
-    const door = await openPipeline(database.url, { ...SERVER_LIMITS, REDIS_URL: redis.url, LOG_LEVEL: 'silent' });
+    const pipeline = await openPipeline(database.url, { ...SERVER_LIMITS, REDIS_URL: redis.url, LOG_LEVEL: 'silent' });
     try {
-      const customer = await door.customer('fuzz');
+      const customer = await pipeline.customer('fuzz');
       await report('headers of the HMAC', runs, () => checkSignatures(customer, runs, seed));
       await report('raw HTTP frames', runs, () => checkFrames(customer, runs, seed));
     } finally {
-      await door.close();
+      await pipeline.close();
       await redis.close();
       await database.drop();
     }

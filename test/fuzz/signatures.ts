@@ -171,7 +171,7 @@ function build(draft: Draft, customer: Customer): Built {
     ...(draft.method === 'POST' ? [`Content-Length: ${draft.body.length.toString()}`] : []),
   ];
   const target = draft.query === undefined ? draft.path : `${draft.path}?${draft.query}`;
-  const head = [`${draft.method} ${target} HTTP/1.1`, 'Host: door', 'Connection: close', ...headers, '', ''];
+  const head = [`${draft.method} ${target} HTTP/1.1`, 'Host: api', 'Connection: close', ...headers, '', ''];
   const isOnce = [draft.merchant, timestamps, draft.nonce, signatures].every(({ length }) => length === 1);
   const signature = trim(signatures[0] ?? '');
   const facts = {

@@ -1,4 +1,4 @@
-// The keys of a project: what each may do, how they are exchanged and revoked, and that nothing tells how many there are.
+// The keys of a project: what each may do, how they are exchanged and revoked, and that nothing shows how many there are.
 import { randomUUID } from 'node:crypto';
 import { monotonicMs } from '../../src/base/clock.js';
 import { KEYS_MAX, type Scope } from '../../src/domain/scopes.js';
@@ -16,7 +16,7 @@ const ALL: readonly Scope[] = ['read', 'quote', 'order', 'manage'];
 
 let testDatabase: TestDatabase;
 let testRedis: TestRedis;
-let door: PipelineApp;
+let pipeline: PipelineApp;
 /** Another process of the same service. */
 let other: PipelineApp;
 let keys: ApiKeys;
@@ -25,14 +25,14 @@ beforeAll(async () => {
   testDatabase = await createTestDatabase();
   testRedis = await createTestRedis();
   const env = { REDIS_URL: testRedis.url, REDIS_PREFIX: 'keys', BAD_SIGNATURES_PER_MINUTE: '1000000' };
-  door = await openPipeline(testDatabase.url, env);
+  pipeline = await openPipeline(testDatabase.url, env);
   other = await openPipeline(testDatabase.url, env);
-  keys = apiKeysOn(door.database, door.app);
+  keys = apiKeysOn(pipeline.database, pipeline.app);
 }, 60_000);
 
 afterAll(async () => {
   await other.close();
-  await door.close();
+  await pipeline.close();
   await testRedis.close();
   await testDatabase.drop();
 });
@@ -42,8 +42,8 @@ const read = async (customer: Customer): Promise<string> => codeOf(await custome
 
 /** A project, by its primary key and by HMAC. */
 async function project(): Promise<HmacCustomer> {
-  const { merchant, apiKey } = await door.customer('keys');
-  return new HmacCustomer(door.baseUrl, merchant, apiKey);
+  const { merchant, apiKey } = await pipeline.customer('keys');
+  return new HmacCustomer(pipeline.baseUrl, merchant, apiKey);
 }
 
 /** Changes a project's keys; over once each process has forgotten what it knew before. */
@@ -52,7 +52,7 @@ async function announced<T>({ merchant }: HmacCustomer, change: () => Promise<T>
   const changedMs = monotonicMs();
   const knowsAnew = ({ app }: PipelineApp): boolean =>
     (app.get(ProjectDirectory).cached(merchant)?.readMs ?? changedMs) >= changedMs;
-  await until(() => Promise.resolve([door, other].every(knowsAnew) || undefined), 10_000, 'the announcement');
+  await until(() => Promise.resolve([pipeline, other].every(knowsAnew) || undefined), 10_000, 'the announcement');
   return result;
 }
 
@@ -87,10 +87,10 @@ test('every key of a project signs by HMAC; by MD5 the primary alone does', asyn
   const made = [await further(primary), await further(primary), await further(primary)];
   for (const { customer } of made) {
     expect(await read(customer)).toBe('OK');
-    expect(await read(new Customer(door.baseUrl, customer.merchant, customer.apiKey))).toBe('INVALID_SIGNATURE');
+    expect(await read(new Customer(pipeline.baseUrl, customer.merchant, customer.apiKey))).toBe('INVALID_SIGNATURE');
   }
   expect(await read(primary)).toBe('OK');
-  expect(await read(new Customer(door.baseUrl, primary.merchant, primary.apiKey))).toBe('OK');
+  expect(await read(new Customer(pipeline.baseUrl, primary.merchant, primary.apiKey))).toBe('OK');
 });
 
 test('a new key works at every process as soon as it is announced, and a revoked one verifies nowhere', async () => {
@@ -119,9 +119,9 @@ test('rotated with an overlap both secrets verify until it is over, and then the
 
 test('the primary rotates likewise, for both signatures, and comes back by it when it was revoked', async () => {
   const before = await project();
-  const by = (apiKey: string) => [before.withKey(apiKey), new Customer(door.baseUrl, before.merchant, apiKey)];
+  const by = (apiKey: string) => [before.withKey(apiKey), new Customer(pipeline.baseUrl, before.merchant, apiKey)];
   const codes = async (apiKey: string) => Promise.all(by(apiKey).map(read));
-  const rotate = async () => door.projects.rotateKey(before.merchant, AUTHOR, 3600);
+  const rotate = async () => pipeline.projects.rotateKey(before.merchant, AUTHOR, 3600);
   const next = await announced(before, rotate);
   expect([await codes(before.apiKey), await codes(next)]).toEqual([
     ['OK', 'OK'],
@@ -138,14 +138,14 @@ test('the primary rotates likewise, for both signatures, and comes back by it wh
 test('a revocation that is under way is not undone by a rotation beside it', async () => {
   const primary = await project();
   const { id } = await further(primary);
-  const { rotation } = await door.database.transaction(async (tx) => {
+  const { rotation } = await pipeline.database.transaction(async (tx) => {
     await tx.query(`UPDATE api_key SET revoked_at = clock_timestamp() WHERE id = $1`, [id]);
     const rotation = keys.rotate(id, 60, AUTHOR).then(
       () => 'rotated',
       (error: unknown) => String(error),
     );
     const isWaiting = async (): Promise<true | undefined> => {
-      const waiting = await door.database.query(
+      const waiting = await pipeline.database.query(
         `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%api_key%'`,
       );
       return waiting.length > 0 ? true : undefined;
@@ -186,7 +186,7 @@ test('a project has as many secrets to check as any other, and as one that does 
   const few = await project();
   const many = await project();
   for (let count = 1; count < KEYS_MAX; count += 1) await further(many);
-  const directory = door.app.get(ProjectDirectory);
+  const directory = pipeline.app.get(ProjectDirectory);
   const entries = [few.merchant, many.merchant, randomUUID()].map((id) => directory.load(id));
   const counts = (await Promise.all(entries)).map(({ secrets, primary }) => [secrets.length, primary.length]);
   expect(counts).toEqual([
@@ -209,7 +209,7 @@ test('says when a key was last used', async () => {
 
 test('what is kept of keys is never a key, and none is ever deleted', async () => {
   const { id, customer } = await further(await project());
-  const [row] = await door.database.query<{ sealed: Buffer }>('SELECT sealed FROM api_key WHERE id = $1', [id]);
+  const [row] = await pipeline.database.query<{ sealed: Buffer }>('SELECT sealed FROM api_key WHERE id = $1', [id]);
   expect(row!.sealed.includes(customer.apiKey)).toBe(false);
-  await expect(door.database.query('DELETE FROM api_key WHERE id = $1', [id])).rejects.toThrow('append-only');
+  await expect(pipeline.database.query('DELETE FROM api_key WHERE id = $1', [id])).rejects.toThrow('append-only');
 });

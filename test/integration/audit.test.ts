@@ -40,7 +40,7 @@ async function audit(...args: string[]): Promise<Page> {
 }
 
 describe('an act is kept', () => {
-  it('with the role of the database and the user of the machine, beside the actor who was told', async () => {
+  it('with the role of the database and the user of the machine, beside the actor who was named', async () => {
     const made = await cli('--json', '--actor', 'alice', 'project', 'create', '--name', 'Audited');
     const { merchant } = made.json() as { merchant: string };
     const login = new URL(asRole(database.url, 'cli')).username;
@@ -109,8 +109,8 @@ describe('the audit log is read', () => {
     } while (before !== undefined && seen.length < 10);
     expect(seen).toHaveLength(4);
     expect(seen).toEqual([...seen].sort((a, b) => b - a));
-    const told = await cli('audit', '--subject', subject, '--limit', '2');
-    expect(told.out).toContain(`--before ${seen[1]!.toString()}`);
+    const listed = await cli('audit', '--subject', subject, '--limit', '2');
+    expect(listed.out).toContain(`--before ${seen[1]!.toString()}`);
     expect((await cli('audit', '--subject', subject, '--limit', '4')).out).not.toContain('--before');
   });
 

@@ -94,8 +94,8 @@ test('after an old backup is put back, what it missed is reported and nothing is
   };
   const found = await until(reported, 60_000, 'the reconciler reporting');
   expect(found.sum('sales_stopped') + found.sum('pool_wallet_paused')).toBeGreaterThan(0);
-  const told = worker!.lines.filter((line) => line['rule'] !== undefined);
-  expect(JSON.stringify(told)).toContain(before[0]!.txid);
+  const findings = worker!.lines.filter((line) => line['rule'] !== undefined);
+  expect(JSON.stringify(findings)).toContain(before[0]!.txid);
   const order = { receive_address: chain.receivers[2]!, energy: 65_000, duration_sec: 3600 };
   const refused = await customer.at(api!.baseUrl).post('/v1/orders', order, withKey(randomUUID()));
   expect(refused.status).toBe(503);

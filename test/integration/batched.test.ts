@@ -62,7 +62,7 @@ test('everybody gets the own row, and nobody one that is not there', async () =>
   expect(expected).toContain(undefined);
 });
 
-test('what is asked for while statements run waits for a lane and then travels together', async () => {
+test('what is asked for while statements run waits for a turn and then travels together', async () => {
   const asked: Promise<Thing | undefined>[] = [];
   await pool.transaction(async (tx) => {
     await tx.query('LOCK TABLE thing IN ACCESS EXCLUSIVE MODE');
@@ -95,7 +95,7 @@ test('a row is read after it was asked for, whoever else is asking', async () =>
   }
 });
 
-test('a statement that fails fails for those who asked for it, and gives its lane back', async () => {
+test('a statement that fails fails for those who asked for it, and gives its turn back', async () => {
   for (let round = 0; round < 6; round += 1) {
     const together = await Promise.allSettled([things.find('o1', 'broken'), things.find('o2', 'n2')]);
     expect(together.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
@@ -103,7 +103,7 @@ test('a statement that fails fails for those who asked for it, and gives its lan
   expect((await things.find('o2', 'n2'))?.owner).toBe('o2');
 });
 
-test('who waited too long for a lane is refused, and the next is not', async () => {
+test('who waited too long for a turn is refused, and the next is not', async () => {
   const slow = new Batched<string>({ atOnce: 1, keys: 10, waitMs: 50 }, async (keys) => {
     await delay(300);
     return keys.map(([name]) => name);

@@ -1,4 +1,4 @@
-// What reserving and charging do beside others: locks that somebody keeps, wallets that share an order, the day of a cap.
+// What reserving and charging do beside others: locks that others keep, wallets that share an order, the day of a cap.
 import pg from 'pg';
 import { credits } from '../../src/domain/units.js';
 import { Database } from '../../src/store/database.js';
@@ -213,17 +213,17 @@ describe('the day of a daily cap', () => {
     const holder = await connect();
     try {
       // A clock of the test's own stands before the database's for the statement below.
-      await query(`CREATE SCHEMA told`);
-      await query(`CREATE TABLE told.clock AS SELECT timestamptz '2030-05-01 23:59:59Z' AS now`);
-      await query(`GRANT USAGE ON SCHEMA told TO PUBLIC`);
-      await query(`GRANT SELECT ON told.clock TO PUBLIC`);
+      await query(`CREATE SCHEMA fixed`);
+      await query(`CREATE TABLE fixed.clock AS SELECT timestamptz '2030-05-01 23:59:59Z' AS now`);
+      await query(`GRANT USAGE ON SCHEMA fixed TO PUBLIC`);
+      await query(`GRANT SELECT ON fixed.clock TO PUBLIC`);
       await query(
-        `CREATE FUNCTION told.clock_timestamp() RETURNS timestamptz LANGUAGE plpgsql VOLATILE AS
-         $$ BEGIN RETURN (SELECT now FROM told.clock); END $$`,
+        `CREATE FUNCTION fixed.clock_timestamp() RETURNS timestamptz LANGUAGE plpgsql VOLATILE AS
+         $$ BEGIN RETURN (SELECT now FROM fixed.clock); END $$`,
       );
       await query(`UPDATE pool_wallet SET sells_until = '2031-01-01'`);
       // Its own clock, since the path of whoever calls it is none of its business.
-      await query(`ALTER FUNCTION accept_order SET search_path = told, public, pg_catalog`);
+      await query(`ALTER FUNCTION accept_order SET search_path = fixed, public, pg_catalog`);
       await holder.query('BEGIN');
       await holder.query('SELECT 1 FROM credit_account WHERE project_id = $1 FOR UPDATE', [customer.merchant]);
       const charging = late.query(
@@ -232,7 +232,7 @@ describe('the day of a daily cap', () => {
         [customer.merchant, world.receiver()],
       );
       await waitUntilLocked();
-      await query(`UPDATE told.clock SET now = '2030-05-02 00:00:01Z'`);
+      await query(`UPDATE fixed.clock SET now = '2030-05-02 00:00:01Z'`);
       await holder.query('COMMIT');
       expect(await charging).toEqual([{ created: true }]);
       expect(await spentOf(customer)).toMatchObject({ day: '2030-05-02', credits: PRICE });
@@ -240,7 +240,7 @@ describe('the day of a daily cap', () => {
       await holder.end();
       await source.destroy();
       await query(`ALTER FUNCTION accept_order SET search_path = public, pg_temp`);
-      await query(`DROP SCHEMA told CASCADE`);
+      await query(`DROP SCHEMA fixed CASCADE`);
       await keepSelling(world.api.database);
     }
   });

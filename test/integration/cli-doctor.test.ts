@@ -42,7 +42,7 @@ beforeAll(async () => {
   ]);
   [chain, otherChain, stillChain] = await Promise.all([
     startOperatorChain(['pool', 'activator'], { blockMs: 150 }),
-    startOperatorChain(['somebody'], { blockMs: 150, seed: 'another chain' }),
+    startOperatorChain(['other'], { blockMs: 150, seed: 'another chain' }),
     startOperatorChain(['pool'], { blockMs: 0 }),
   ]);
   env = settings(database.url, { ...chain.env, REDIS_URL: redis.url });

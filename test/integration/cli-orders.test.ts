@@ -1,5 +1,5 @@
-// Orders seen from the operator's context while a whole service runs: told, pushed, delivered with either signer, taken
-// back; and the rotation of the master key under load.
+// Orders seen from the operator's context while a whole service runs: explained, pushed, delivered with either signer,
+// reclaimed; and the rotation of the master key under load.
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -57,14 +57,14 @@ async function startWorker(extra: Record<string, string> = {}): Promise<NodeProc
 }
 
 describe('orders', () => {
-  it('an order that waits is listed, told and pushed', async () => {
+  it('an order that waits is listed, explained and pushed', async () => {
     const id = await order('waiting one', 1);
     const listed = await cli('orders', 'list', '--status', 'reserved', '--project', customer.merchant, '--json');
     expect(listed.json().orders).toEqual([expect.objectContaining({ id, key: 'waiting one', status: 'reserved' })]);
-    const told = await cli('orders', 'explain', 'waiting one');
-    expect(told.out).toContain('nothing sent yet');
-    expect(told.out).toMatch(/accepted as rental/);
-    expect(told.out).toMatch(/charge of -\d/);
+    const explained = await cli('orders', 'explain', 'waiting one');
+    expect(explained.out).toContain('nothing sent yet');
+    expect(explained.out).toMatch(/accepted as rental/);
+    expect(explained.out).toMatch(/charge of -\d/);
     const pushed = await cli('orders', 'requeue', String(id), '--reason', 'impatient');
     expect([pushed.code, pushed.err]).toEqual([0, '']);
     const acts = await world.api.database.query(
@@ -112,15 +112,15 @@ describe('orders', () => {
     }
     expect(signed).toContainEqual(expect.objectContaining({ msg: 'signed', type: 'UnDelegateResourceContract' }));
 
-    const story = (await cli('orders', 'explain', String(second), '--json')).json();
-    expect(story.transactions.map((tx: Record<string, unknown>) => tx['purpose'])).toEqual(['delegate', 'reclaim']);
-    const moments = story.events.map((event: Record<string, unknown>) => event['type'] ?? event['to_status']);
+    const history = (await cli('orders', 'explain', String(second), '--json')).json();
+    expect(history.transactions.map((tx: Record<string, unknown>) => tx['purpose'])).toEqual(['delegate', 'reclaim']);
+    const moments = history.events.map((event: Record<string, unknown>) => event['type'] ?? event['to_status']);
     expect(moments).toEqual(['order.created', 'placed', 'order.delivered', 'order.settled', 'order.ended']);
-    expect(story.events[2]).not.toHaveProperty('payload');
-    expect(JSON.stringify(story)).not.toContain('signature');
-    const told = await cli('orders', 'explain', String(second));
-    expect(told.out).toContain('Finished');
-    expect(told.out).toMatch(/sent delegate [0-9a-f]{12}… \(try 1\) to 127\.0\.0\.1:\d+: /);
+    expect(history.events[2]).not.toHaveProperty('payload');
+    expect(JSON.stringify(history)).not.toContain('signature');
+    const explained = await cli('orders', 'explain', String(second));
+    expect(explained.out).toContain('Finished');
+    expect(explained.out).toMatch(/sent delegate [0-9a-f]{12}… \(try 1\) to 127\.0\.0\.1:\d+: /);
     const finished = await cli('orders', 'requeue', String(second));
     expect([finished.code, finished.err]).toEqual([1, expect.stringContaining('finished')]);
   });

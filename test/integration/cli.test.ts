@@ -149,7 +149,7 @@ describe('migrate', () => {
       const names = up.json().migrated as string[];
       for (let left = names.length - 1; left >= 0; left -= 1) {
         const down = await bare('migrate', 'down', '--yes', '--database', name, '--json');
-        expect(down.json()).toEqual({ taken_back: names[left], remaining: names.slice(0, left) });
+        expect(down.json()).toEqual({ undone: names[left], remaining: names.slice(0, left) });
         expect((await bare('migrate', 'check')).code).toBe(1);
       }
       const nothing = await bare('migrate', 'down', '--yes', '--database', name, '--json');
@@ -239,7 +239,7 @@ describe('project', () => {
     );
   });
 
-  it('needs somebody who acts', async () => {
+  it('needs an actor', async () => {
     const { USER: _gone, ...nobody } = env;
     const result = await cliWith(nobody)('project', 'create', '--name', 'x');
     expect([result.code, result.err]).toEqual([2, expect.stringContaining('--actor')]);
@@ -287,7 +287,7 @@ describe('project', () => {
     });
   });
 
-  it('changes the options of its door one by one', async () => {
+  it('changes the options of its requests one by one', async () => {
     const { merchant } = await newProject();
     const options = async (...args: string[]) => (await cli('project', 'options', merchant, ...args, '--json')).json();
     expect(await options('--require-quote', 'on', '--daily-cap', '1000')).toMatchObject({

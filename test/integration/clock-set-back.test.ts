@@ -34,7 +34,7 @@ describe('a database clock that was set back', () => {
       [key, by],
     );
 
-  /** As if the clock had shown a later time when it was last looked at. */
+  /** As if the clock had shown a later time when it was last read. */
   const setBack = (by: string): Promise<unknown> =>
     byHand(`UPDATE clock_mark SET seen_at = clock_timestamp() + $1::interval`, [by]);
 
@@ -67,9 +67,9 @@ describe('a database clock that was set back', () => {
     expect(await hand.work().claimDue(1)).toHaveLength(1);
     await putAhead(waiting, '2 minutes');
     await setBack('2 minutes');
-    const looks = await Promise.all(Array.from({ length: 4 }, () => hand.part(ClockWatch).look()));
-    expect(looks.map(({ woken }) => woken).sort()).toEqual([0, 0, 0, 1]);
-    expect(looks.filter(({ setBackSec }) => setBackSec > 0)).toHaveLength(1);
+    const answers = await Promise.all(Array.from({ length: 4 }, () => hand.part(ClockWatch).look()));
+    expect(answers.map(({ woken }) => woken).sort()).toEqual([0, 0, 0, 1]);
+    expect(answers.filter(({ setBackSec }) => setBackSec > 0)).toHaveLength(1);
   });
 
   it('keeps no wallet held and no top-up waiting until it catches up', async () => {

@@ -99,7 +99,7 @@ it('a server that takes no writes answers purchases 503 and reads as ever, is no
       `ALTER DATABASE ${name} RESET default_transaction_read_only`,
     );
   }
-  // Nobody tells it to reconnect: each connection that meets the refusal is closed.
+  // Nothing makes it reconnect: each connection that meets the refusal is closed.
   const buy = async (): Promise<number> => (await customer.post('/v1/orders', body(), withKey('read-only'))).status;
   await until(async () => ((await buy()) < 300 ? true : undefined), 10_000, 'selling again');
 });

@@ -312,7 +312,7 @@ test('a process that is stopping says so, and is gone; the others do not mind', 
   expect(await probe(`${other!.adminUrl}/ready`)).toBe(200);
 }, 60_000);
 
-test('what only people read is let go once it is old, and nothing else', async () => {
+test('what only people read is deleted once it is old, and nothing else', async () => {
   const { database, config } = world.api;
   const pruning = new Pruning(database, config, new Metrics(), openLog('silent'));
   const counts = async () =>

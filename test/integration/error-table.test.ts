@@ -54,7 +54,7 @@ async function ask(caller: Customer, request: HmacRequest): Promise<Answer> {
   return send(baseUrl, request.method, request.path, hmacHeaders(merchant, apiKey, request));
 }
 
-/** A customer with options of the door. */
+/** A customer with options of its own. */
 async function customerWith(options: ProjectOptions): Promise<Customer> {
   const made = await makeCustomer(world.api);
   await world.api.projects.setOptions(made.merchant, options, AUTHOR);

@@ -84,11 +84,11 @@ async function buy(customer: Customer, key: string, receiver = 0): Promise<Recor
   return answer.body;
 }
 
-it('an order accepted and refunded is told as it was at each moment, however late it is numbered', async () => {
+it('an order accepted and refunded is reported as it was at each moment, however late it is numbered', async () => {
   const customer = await makeCustomer(world.api);
-  const accepted = await buy(customer, 'told');
-  await refundOrder(world.api, customer.merchant, 'told');
-  const refunded = (await customer.get('/v1/orders/told')).body;
+  const accepted = await buy(customer, 'reported');
+  await refundOrder(world.api, customer.merchant, 'reported');
+  const refunded = (await customer.get('/v1/orders/reported')).body;
   expect(await readAll(customer.merchant)).toEqual([]);
   await numberAll();
   const [first, second, ...more] = await readAll(customer.merchant);
@@ -109,7 +109,7 @@ it('an order that was refused has no event', async () => {
   expect(await readAll(customer.merchant)).toEqual([]);
 });
 
-it('what a project did is told: frozen, unfrozen, and what was given back for an order', async () => {
+it('what was done to a project is reported: frozen, unfrozen, and what was given back for an order', async () => {
   const customer = await makeCustomer(world.api);
 
   const order = await buy(customer, 'compensated');

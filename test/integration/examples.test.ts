@@ -100,8 +100,8 @@ it.each(RUNNABLE)('%s buys by a quote, once, and reads what it bought', async (l
 
   const refused = await example(language, ['order', String(quoted.body['ref']), 'another key']);
   expect([refused.code, refused.body['error']]).toEqual([1, 'QUOTE_ALREADY_USED']);
-  const stranger = await example(language, ['balance'], { API_KEY: 'not the key' });
-  expect([stranger.code, stranger.body['error']]).toEqual([1, 'INVALID_SIGNATURE']);
+  const unsigned = await example(language, ['balance'], { API_KEY: 'not the key' });
+  expect([unsigned.code, unsigned.body['error']]).toEqual([1, 'INVALID_SIGNATURE']);
   expect((await example(language, ['steal'])).code).toBe(2);
 });
 
@@ -119,7 +119,7 @@ async function answersOfGuide(): Promise<Map<string, unknown>> {
   return new Map([...blocks].map(([, name, text]) => [name!, JSON.parse(text!)]));
 }
 
-/** The guide's story, told to the running service. */
+/** The guide's steps, made on the running service. */
 async function firstHour(): Promise<Map<string, unknown>> {
   const answers = new Map<string, unknown>();
   const keep = async (name: string, answer: Promise<{ body: unknown }>): Promise<Record<string, unknown>> => {

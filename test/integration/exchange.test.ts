@@ -47,7 +47,7 @@ function at(url: string): TronNode {
 /** The kind of fault, or what was answered. */
 async function ask(node: TronNode): Promise<unknown> {
   return node.full('wallet/getnowblock', { visible: false }).catch((error: unknown) => {
-    if (error instanceof NodeError) return `${error.kind}, ${node.isBackedOff ? 'backed off' : 'asked again'}`;
+    if (error instanceof NodeError) return `${error.kind}, ${node.isBackedOff ? 'backed off' : 'still asked'}`;
     throw error;
   });
 }
@@ -70,12 +70,12 @@ it.each<[string, RequestListener, unknown]>([
   [
     'bytes that claim to be zipped',
     (_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end('{"a":1}'),
-    'nonsense, asked again',
+    'nonsense, still asked',
   ],
   [
     'a little zip of very much',
     (_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end(LITTLE_OF_MUCH),
-    'nonsense, asked again',
+    'nonsense, still asked',
   ],
   [
     'an answer without an end',
@@ -86,7 +86,7 @@ it.each<[string, RequestListener, unknown]>([
       };
       more();
     },
-    'nonsense, asked again',
+    'nonsense, still asked',
   ],
   [
     'an answer that stops in the middle',
@@ -105,7 +105,7 @@ it.each<[string, RequestListener, unknown]>([
   [
     'another address to ask',
     (_, response) => response.writeHead(302, { location: '/elsewhere' }).end(),
-    'http, asked again',
+    'http, still asked',
   ],
 ])('%s', async (_, answers, expected) => {
   const node = await nodeThat(answers);

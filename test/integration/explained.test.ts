@@ -19,7 +19,7 @@ async function fingerprintsOf(check: string): Promise<string[]> {
 }
 
 async function explain(...fingerprints: string[]): Promise<void> {
-  const { code, err } = await world.cli('verify', 'explain', ...fingerprints, '--yes', '--reason', 'looked at');
+  const { code, err } = await world.cli('verify', 'explain', ...fingerprints, '--yes', '--reason', 'checked');
   expect(`${code.toString()} ${err}`).toMatch(/^0 /);
 }
 

@@ -156,7 +156,7 @@ describe('what another party reclaimed', () => {
           () => undefined,
         ),
       10_000,
-      'the node being asked again',
+      'the second question to the node',
     );
     await hand.advance();
     await mine(2);
@@ -197,7 +197,7 @@ describe('a reclaim', () => {
     expect(asked).toBe(1);
   });
 
-  it('is looked at with its live transactions alone, however many attempts there were', async () => {
+  it('is read with its live transactions alone, however many attempts there were', async () => {
     const hand = await Hand.open();
     const { short } = await twoRentals(hand);
     const { id } = await orderOf(short);

@@ -1,4 +1,4 @@
-// What each guard in the worker's statements is there for: a write of somebody who lost the claim, a block that was
+// What each guard in the worker's statements is there for: a write of a worker that lost the claim, a block that was
 // replaced, bytes that waited too long. Each test fails when its guard is taken out.
 import 'reflect-metadata';
 import { jest } from '@jest/globals';
@@ -216,7 +216,7 @@ describe('a proof of death', () => {
     await mine();
     const included = Number((await devnet.control('status', {}))['head']);
     await mine(PAST_VALIDITY);
-    // Its index denies the transaction, and once, the one block that holds it is told as of another fork.
+    // Its index denies the transaction, and once, the one block that holds it is answered as of another fork.
     solid.before = (path, body) =>
       path.endsWith('gettransactioninfobyid') && body.includes(tx.txid) ? { says: '{}' } : undefined;
     let fork: Promise<unknown> | undefined;
@@ -320,7 +320,7 @@ describe('the database', () => {
 
 describe('an act behind our back', () => {
   const NO_GRACE = { POOL_ORPHAN_GRACE_SEC: '0' };
-  /** By the service's own key, as the service itself would write it: nothing but the records tells it from ours. */
+  /** By the service's own key, as the service itself would write it: nothing but the records distinguishes it from ours. */
   const act = async (type: 'delegate' | 'undelegate', amountSun: bigint, receiver: string): Promise<string> => {
     const ask = async (path: string, body: object): Promise<Record<string, unknown>> => {
       const answer = await fetch(`${devnet.fullUrl}/wallet/${path}`, { method: 'POST', body: JSON.stringify(body) });

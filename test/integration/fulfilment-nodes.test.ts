@@ -1,4 +1,4 @@
-// What the worker makes of nodes: whom it tells of a transaction, whose word it takes, and what it does without; and of a
+// What the worker makes of nodes: which of them get a transaction, whose word it takes, and what it does without; and of a
 // block in which another session holds some of the rows.
 import 'reflect-metadata';
 import pg from 'pg';

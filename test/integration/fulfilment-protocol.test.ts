@@ -73,7 +73,7 @@ describe('a claim', () => {
     expect(await statusesOf(key)).toEqual(['signed']);
   });
 
-  it('hears a wake-up that came while it was held', async () => {
+  it('obeys a wake-up that came while it was held', async () => {
     const hand = await Hand.open();
     const key = await rent(receivers[0]!);
     const due = async () => {
@@ -173,8 +173,8 @@ describe('sending', () => {
   it('that a stopped worker makes up for when another one has long delivered changes nothing', async () => {
     const [stopped, next] = [await Hand.open(), await Hand.open({ TRON_FULL_NODE_URLS: devnet.fullUrl })];
     const key = await rent(receivers[1]!);
-    let go: () => void = () => undefined;
-    const stop = new Promise<void>((resolve) => (go = resolve));
+    let proceed: () => void = () => undefined;
+    const stop = new Promise<void>((resolve) => (proceed = resolve));
     let isHeld: () => void = () => undefined;
     const held = new Promise<void>((resolve) => (isHeld = resolve));
     full.before = async (path) => {
@@ -194,7 +194,7 @@ describe('sending', () => {
     await mine();
     await next.look();
     expect((await orderOf(key)).status).toBe('delivered');
-    go();
+    proceed();
     await late;
     await mine();
     await next.look();

@@ -66,7 +66,7 @@ afterEach(async () => {
 });
 
 async function restartWorker(env: NodeJS.ProcessEnv = {}): Promise<void> {
-  await stage.letGo(worker);
+  await stage.stopAndForget(worker);
   worker = await stage.world.startWorker(env);
 }
 
@@ -141,7 +141,7 @@ describe('a rental', () => {
   });
 
   it('is topped up when everybody’s stake yields less than when it was sold', async () => {
-    await stage.letGo(worker);
+    await stage.stopAndForget(worker);
     const key = await probe.rent(receiver(0), 50_000);
     await stage.control('parameters', { getTotalEnergyCurrentLimit: ENERGY_LIMIT * 0.9 });
     worker = await stage.world.startWorker();
@@ -168,7 +168,7 @@ describe('a block that is reverted', () => {
     },
   );
 
-  it('while no worker looks is noticed by the next one', async () => {
+  it('while no worker runs is noticed by the next one', async () => {
     const key = await probe.rent(receiver(1), 35_000);
     const { delegations } = await probe.delivered(key);
     worker.signal('SIGKILL');
@@ -182,7 +182,7 @@ describe('a block that is reverted', () => {
 
 describe('an order that cannot be delivered whole', () => {
   it('is refunded after proven deaths, and what other legs brought goes back', async () => {
-    await stage.letGo(worker);
+    await stage.stopAndForget(worker);
     const balance = await probe.balance();
     const key = await probe.rent(receiver(1), LARGE);
     const legs = await stage.database.query<{ address: string }>(
@@ -258,7 +258,7 @@ describe('an activation', () => {
   });
 
   it('that another party is faster with is refunded', async () => {
-    await stage.letGo(worker);
+    await stage.stopAndForget(worker);
     const balance = await probe.balance();
     const { address } = newChainAccount();
     const key = await probe.activate(address);
@@ -272,7 +272,7 @@ describe('an activation', () => {
   });
 
   it('that costs more by now than it was sold for is refunded, and nothing of it is sent', async () => {
-    await stage.letGo(worker);
+    await stage.stopAndForget(worker);
     const balance = await probe.balance();
     const { address } = newChainAccount();
     const key = await probe.activate(address);
@@ -286,7 +286,7 @@ describe('an activation', () => {
   });
 
   it('whose cost no node names waits, and is made once one does', async () => {
-    await stage.letGo(worker);
+    await stage.stopAndForget(worker);
     const key = await probe.activate(newChainAccount().address);
     onTestEnd.push(() => stage.control('parameters', { getCreateAccountFee: 100_000 }));
     await stage.control('parameters', { getCreateAccountFee: 0 });
@@ -313,8 +313,8 @@ describe('workers', () => {
     const receivers = [receiver(0), receiver(1), receiver(2), ...others];
     const keys = await Promise.all(receivers.map((address) => probe.rent(address, 32_000, 3000)));
     for (const key of keys) await probe.settled(key);
-    await stage.letGo(worker);
-    // However this ends: the tests after it wait for a worker that looks at the chain more often.
+    await stage.stopAndForget(worker);
+    // However this ends: the tests after it wait for a worker that reads the chain more often.
     onTestEnd.push(() => restartWorker());
     await probe.passChainTime(3000);
     worker = await stage.world.startWorker({ WORKER_CONCURRENCY: '1', TRON_POLL_MS: '20000' });
@@ -323,13 +323,13 @@ describe('workers', () => {
       return txs.filter((tx) => tx.purpose === 'reclaim').length >= count ? true : undefined;
     };
     await until(() => begun(1), 45_000, 'the first being reclaimed');
-    // Before the worker looks at the chain again.
+    // Before the worker reads the chain again.
     await until(() => begun(keys.length), 15_000, 'all of them being reclaimed');
     for (const restart of onTestEnd.splice(0)) await restart();
     for (const key of keys) await probe.reclaimed(key);
   });
 
-  it('tell Redis which process each connection belongs to', async () => {
+  it('name to Redis the process that each connection belongs to', async () => {
     const list = String(await withRedis(redis.url, (client) => client.client('LIST')));
     for (const user of ['worker', 'jobs']) expect(list).toContain(` name=ter:${user}:${worker.pid.toString()} `);
     expect(list).toMatch(/ name=ter:api:\d+ /);
@@ -359,7 +359,7 @@ describe('workers', () => {
       expect(sent.filter((tx) => tx.status === 'solid')).toHaveLength(1);
       expect(sent.filter((tx) => tx.status !== 'solid' && tx.status !== 'dead')).toHaveLength(0);
     }
-    await stage.letGo(other);
+    await stage.stopAndForget(other);
   });
 });
 

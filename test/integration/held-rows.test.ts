@@ -143,7 +143,7 @@ it.each(ROWS)(
 const heldTransactions = async (): Promise<number> =>
   Number((await world.metric('held_transactions'))[0]!.split(' ')[1]);
 
-it('a held order does not move, and is told of by a gauge until it does', async () => {
+it('a held order does not move, and is shown by a gauge until it does', async () => {
   await world.syncAll();
   const key = await buy(victim, 5);
   await untilSeen(key, 'placed', ({ status }) => status !== 'reserved');

@@ -13,7 +13,7 @@ import { until } from '../../packages/local/src/wait.js';
 let testDatabase: TestDatabase;
 let testRedis: TestRedis;
 let redisProxy: Proxy;
-let door: PipelineApp;
+let pipeline: PipelineApp;
 /** The same service, with a Redis and a Postgres that can go away. */
 let other: PipelineApp;
 let postgresProxy: Proxy;
@@ -27,10 +27,10 @@ beforeAll(async () => {
   postgresProxy = await openProxy(testDatabase.url);
   redis = new Redis(testRedis.url);
   const env = { REDIS_PREFIX: 'hmac', RATE_LIMIT_PER_MINUTE: '1000000', BAD_SIGNATURES_PER_MINUTE: '1000000' };
-  door = await openPipeline(testDatabase.url, { ...env, REDIS_URL: testRedis.url });
+  pipeline = await openPipeline(testDatabase.url, { ...env, REDIS_URL: testRedis.url });
   other = await openPipeline(postgresProxy.url, { ...env, REDIS_URL: redisProxy.url });
-  const { merchant, apiKey } = await door.customer('hmac');
-  customer = new HmacCustomer(door.baseUrl, merchant, apiKey);
+  const { merchant, apiKey } = await pipeline.customer('hmac');
+  customer = new HmacCustomer(pipeline.baseUrl, merchant, apiKey);
   await settled();
   await reached(other);
 }, 60_000);
@@ -38,7 +38,7 @@ beforeAll(async () => {
 afterAll(async () => {
   redis.disconnect();
   await other.close();
-  await door.close();
+  await pipeline.close();
   await postgresProxy.close();
   await redisProxy.close();
   await testRedis.close();
@@ -49,7 +49,7 @@ const now = (): number => Math.floor(Date.now() / 1000);
 const codeOf = (answer: Answer): string => (answer.status === 200 ? 'OK' : (answer.body.error as string));
 
 /** Until a request that is signed now is later than what Redis remembers. */
-async function settled(baseUrl = door.baseUrl): Promise<void> {
+async function settled(baseUrl = pipeline.baseUrl): Promise<void> {
   await until(
     async () => {
       const answer = await ask({ method: 'GET', path: '/v1/things' }, {}, baseUrl);
@@ -79,7 +79,7 @@ async function reached(app: PipelineApp): Promise<void> {
 async function ask(
   request: HmacRequest,
   headers: Readonly<Record<string, string | readonly string[] | null>> = {},
-  baseUrl = door.baseUrl,
+  baseUrl = pipeline.baseUrl,
 ): Promise<Answer> {
   const signed = hmacHeaders(customer.merchant, customer.apiKey, request);
   const all: Record<string, string | readonly string[] | null> = {
@@ -114,7 +114,7 @@ describe('a request signed by HMAC', () => {
 
   test('ignores a Signature beside it, and reads the Merchant in any case', async () => {
     expect(codeOf(await ask(GET, { Signature: 'whatever' }))).toBe('OK');
-    const upper = new HmacCustomer(door.baseUrl, customer.merchant.toUpperCase(), customer.apiKey);
+    const upper = new HmacCustomer(pipeline.baseUrl, customer.merchant.toUpperCase(), customer.apiKey);
     expect(codeOf(await upper.get('/v1/things'))).toBe('OK');
   });
 
@@ -184,8 +184,8 @@ describe('a request signed by HMAC', () => {
 
   test('is answered alike for an unknown project, a Merchant that is none, and a wrong key', async () => {
     for (const wrong of [
-      new HmacCustomer(door.baseUrl, randomUUID(), customer.apiKey),
-      new HmacCustomer(door.baseUrl, 'nobody', customer.apiKey),
+      new HmacCustomer(pipeline.baseUrl, randomUUID(), customer.apiKey),
+      new HmacCustomer(pipeline.baseUrl, 'nobody', customer.apiKey),
       customer.withKey('wrong'),
     ]) {
       expectError(await wrong.get('/v1/things'), 'INVALID_SIGNATURE');
@@ -193,12 +193,12 @@ describe('a request signed by HMAC', () => {
   });
 
   test('of a frozen project is refused after its nonce was used', async () => {
-    const frozen = await door.customer('frozen');
+    const frozen = await pipeline.customer('frozen');
     const signed = hmacHeaders(frozen.merchant, frozen.apiKey, GET);
-    await door.ledger.setFrozen(frozen.merchant, true, AUTHOR);
+    await pipeline.ledger.setFrozen(frozen.merchant, true, AUTHOR);
     const codes = [
-      await send(door.baseUrl, 'GET', GET.path, signed),
-      await send(door.baseUrl, 'GET', GET.path, signed),
+      await send(pipeline.baseUrl, 'GET', GET.path, signed),
+      await send(pipeline.baseUrl, 'GET', GET.path, signed),
     ];
     expect(codes.map(codeOf)).toEqual(['PROJECT_FROZEN', 'SIGNATURE_REPLAYED']);
   });
@@ -206,15 +206,17 @@ describe('a request signed by HMAC', () => {
 
 describe('a captured request', () => {
   test('is refused at every process, and spends no rate budget', async () => {
-    const { merchant, apiKey } = await door.customer('captured');
+    const { merchant, apiKey } = await pipeline.customer('captured');
     const limited = { method: 'POST', path: '/v1/limited', body: '{"receive_address":"T"}' };
     const headers = { ...hmacHeaders(merchant, apiKey, limited), 'Content-Type': 'application/json' };
-    const first = await send(door.baseUrl, 'POST', limited.path, headers, limited.body);
+    const first = await send(pipeline.baseUrl, 'POST', limited.path, headers, limited.body);
     expect(codeOf(first)).toBe('OK');
-    for (const { baseUrl } of [door, other]) {
+    for (const { baseUrl } of [pipeline, other]) {
       expectError(await send(baseUrl, 'POST', limited.path, headers, limited.body), 'SIGNATURE_REPLAYED');
     }
-    const next = await new HmacCustomer(door.baseUrl, merchant, apiKey).post(limited.path, { receive_address: 'T' });
+    const next = await new HmacCustomer(pipeline.baseUrl, merchant, apiKey).post(limited.path, {
+      receive_address: 'T',
+    });
     expect(Number(first.headers['ratelimit-remaining']) - Number(next.headers['ratelimit-remaining'])).toBe(1);
   });
 
@@ -222,7 +224,7 @@ describe('a captured request', () => {
     const nonce = randomBytes(16).toString('hex');
     const request = { ...GET, nonce, timestamp: now() };
     const answers = await Promise.all(
-      Array.from({ length: 20 }, (_, index) => ask(request, {}, index % 2 === 0 ? door.baseUrl : other.baseUrl)),
+      Array.from({ length: 20 }, (_, index) => ask(request, {}, index % 2 === 0 ? pipeline.baseUrl : other.baseUrl)),
     );
     const codes = answers.map(codeOf);
     expect(codes.filter((code) => code === 'OK')).toHaveLength(1);
@@ -236,7 +238,7 @@ describe('a captured request', () => {
     const answer = await ask(request);
     expectError(answer, 'SIGNATURE_TIMESTAMP_OUT_OF_RANGE');
     // Signed with that time it is taken, at once and at every process.
-    for (const { baseUrl } of [door, other]) {
+    for (const { baseUrl } of [pipeline, other]) {
       expect(codeOf(await ask({ ...GET, timestamp: Number(answer.body.server_time) }, {}, baseUrl))).toBe('OK');
     }
     await settled();
@@ -273,11 +275,11 @@ describe('a captured request', () => {
 
 describe('what a project takes', () => {
   const sides = async (schemes: 'md5' | 'hmac' | 'either') => {
-    const { merchant, apiKey } = await door.customer(schemes);
-    await door.projects.setOptions(merchant, { signatureSchemes: schemes }, AUTHOR);
+    const { merchant, apiKey } = await pipeline.customer(schemes);
+    await pipeline.projects.setOptions(merchant, { signatureSchemes: schemes }, AUTHOR);
     return {
-      md5: new Customer(door.baseUrl, merchant, apiKey),
-      hmac: new HmacCustomer(door.baseUrl, merchant, apiKey),
+      md5: new Customer(pipeline.baseUrl, merchant, apiKey),
+      hmac: new HmacCustomer(pipeline.baseUrl, merchant, apiKey),
     };
   };
 
@@ -302,6 +304,6 @@ describe('what a project takes', () => {
 
 test.each(['ext_1', 'nonce_1', 'auto_1'])('the Idempotency-Key %s is refused from callers', async (key) => {
   expectError(await ask({ ...POST, idempotencyKey: key }), 'INVALID_REQUEST');
-  const md5 = new Customer(door.baseUrl, customer.merchant, customer.apiKey);
+  const md5 = new Customer(pipeline.baseUrl, customer.merchant, customer.apiKey);
   expectError(await md5.post('/v1/buy', { receive_address: 'T' }, { 'Idempotency-Key': key }), 'INVALID_REQUEST');
 });

@@ -1,4 +1,4 @@
-// What is final is judged once, and still noticed when it changes; what could not be judged is told.
+// What is final is judged once, and still noticed when it changes; what could not be judged is reported.
 import { sleep } from '../../src/base/clock.js';
 import { until } from '../../packages/local/src/wait.js';
 import { verifyRecords } from '../../src/verify/verify.js';
@@ -63,7 +63,7 @@ it('an order that breaks a rule is not taken as judged, pass after pass, until t
     expect(await judged(id)).toBe(false);
     expect(await world.metric('book_violations')).toContain('book_violations{check="order-charge"} 1');
   }
-  const { code } = await world.cli('verify', 'explain', '--all', '--yes', '--reason', 'looked at');
+  const { code } = await world.cli('verify', 'explain', '--all', '--yes', '--reason', 'checked');
   expect(code).toBe(0);
   await world.pass();
   expect(await judged(id)).toBe(true);
@@ -127,7 +127,7 @@ it('entries of the ledger are judged once by the thousand, and one that was chan
   expect(anew).toEqual({ entries_to: 3000n });
 });
 
-it('a pass that could not make every check is told, and is no pass for the age of the last one', async () => {
+it('a pass that could not make every check is reported, and is no pass for the age of the last one', async () => {
   await world.pass();
   expect(await world.metric('checks_not_made')).toEqual([]);
   const age = async (): Promise<number> =>

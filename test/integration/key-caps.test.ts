@@ -83,7 +83,7 @@ test('of 200 orders at once by one key and by several exactly what each cap allo
   );
 }, 120_000);
 
-test('a cap holds though all orders were looked at before the first of them was charged', async () => {
+test('a cap holds though all orders were checked before the first of them was charged', async () => {
   const primary = await project();
   const { id, customer } = await capped(primary, 2);
   const { answering } = await world.api.database.transaction(async (tx) => {

@@ -1,4 +1,4 @@
-// Blocks told wrong by one node: of another time, forged as a whole, or with bytes that nobody ever made.
+// Blocks answered wrong by one node: of another time, forged as a whole, or with bytes that nobody ever made.
 import 'reflect-metadata';
 import { idOf } from '../../src/chain/block-header.js';
 import { signWithKey } from '../../src/chain/keys.js';
@@ -97,7 +97,7 @@ async function showInBlocks(node: number, privateKey: Uint8Array): Promise<void>
   });
 }
 
-it('a node alone in telling a later time ends no rental', async () => {
+it('a node alone in answering a later time ends no rental', async () => {
   const hand = await withTwoNodes();
   const key = await sent(hand);
   await mine(SOLID_LAG);
@@ -117,7 +117,7 @@ it('a node alone in telling a later time ends no rental', async () => {
     await hand.look();
     return (await hand.end()) > 0 ? true : undefined;
   };
-  await until(ended, 5000, 'the end that both nodes tell of');
+  await until(ended, 5000, 'the end that both nodes show');
   expect(await statusesOf(key, 'reclaim')).toEqual(['sending']);
   await mine();
   await hand.look();
@@ -137,7 +137,7 @@ it('a block of another time than its id stands for is no block', async () => {
   expect(await timesOf(key)).toEqual({ deliveredAt: new Date(at), endsAt: new Date(at + 60_000) });
 });
 
-it('a node alone in telling of an act of our wallets accuses nobody', async () => {
+it('a node alone in showing an act of our wallets accuses nobody', async () => {
   const hand = await withTwoNodes();
   const key = await sent(hand);
   await mine(SOLID_LAG);

@@ -191,13 +191,13 @@ describe('a state that cannot be renewed', () => {
     ]),
   )('a node that %s sells nothing', async (_, change) => {
     const all: Record<string, unknown> = { ...FEES, ...change };
-    const told = Object.entries(all).filter(([, value]) => value !== 'absent');
-    world.node.fail(parametersOf(Object.fromEntries(told)), PARAMETERS);
+    const present = Object.entries(all).filter(([, value]) => value !== 'absent');
+    world.node.fail(parametersOf(Object.fromEntries(present)), PARAMETERS);
     const { market } = await openMarket({}, true);
     expect(stateOf(market)).toBe('CHAIN_UNAVAILABLE');
   });
 
-  test('a parameter that is told twice is no word to price at', async () => {
+  test('a parameter that is named twice is no word to price at', async () => {
     const twice = Object.entries(FEES).map(([key, value]) => ({ key, value }));
     const body = JSON.stringify({ chainParameter: [...twice, { key: 'getTransactionFee', value: 2000 }] });
     world.node.fail({ kind: 'says', body }, PARAMETERS);

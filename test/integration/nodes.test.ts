@@ -138,7 +138,7 @@ it('a node whose head is asked for anyway is not probed besides, and is again on
 });
 
 it.each(['{}', '{"Error":"java.lang.NullPointerException"}', '<html>'])(
-  'a node that answers %s when asked for its head is not believed about anything until it tells a block again',
+  'a node that answers %s when asked for its head is not believed about anything until it answers a block again',
   async (body) => {
     const client = clientOf();
     await until(() => (client.pool.healthy().length === 2 ? true : undefined), 5000, 'both nodes being known');

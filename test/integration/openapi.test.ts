@@ -286,10 +286,10 @@ describe('what is really taken', () => {
 
   // 65000.0 and 65000 are one number to a schema, and an address has a checksum.
   test('a body that is refused for its members, kinds, bounds or form is none by the document', () => {
-    const told =
+    const misquoted =
       /is required(?!, since)|not a member|must not be (null|sent)|must be (a string|true or false)|seconds|\d$/;
     const refused = sent.filter(
-      ({ body, details }) => details?.some(({ msg }) => told.test(msg)) === true && !/:-?\d+[.eE]/.test(body),
+      ({ body, details }) => details?.some(({ msg }) => misquoted.test(msg)) === true && !/:-?\d+[.eE]/.test(body),
     );
     expect(refused.length).toBeGreaterThan(300);
     expect(refused.filter((each) => wrongBy(each).length === 0)).toEqual([]);

@@ -320,8 +320,8 @@ async function expectHistory(said: Record<string, unknown>): Promise<void> {
   const txid = expect.stringMatching(/^[0-9a-f]{64}$/) as string;
   expect(said).toMatchObject({ status: 'delivered', delegations: [{ txid }] });
   const [delegation] = said['delegations'] as { txid: string }[];
-  const story = await operate('cli orders explain', { KEY: String(said['key']) });
-  expect(story.replaceAll(/\s+/g, '')).toContain(delegation!.txid);
+  const history = await operate('cli orders explain', { KEY: String(said['key']) });
+  expect(history.replaceAll(/\s+/g, '')).toContain(delegation!.txid);
   await operate('cli verify');
 }
 

@@ -46,31 +46,31 @@ async function buysAsAlways(customer: Customer): Promise<void> {
 }
 
 describe('Redis', () => {
-  const hintOf = (customer: Customer, key: string) =>
+  const cacheKeyOf = (customer: Customer, key: string) =>
     `ter:key:${createHash('sha256').update(customer.merchant).update('\n').update(key).digest('base64url')}`;
 
-  test('a hint that lies changes nothing', async () => {
+  test('a cached key that lies changes nothing', async () => {
     const customer = await makeCustomer(world.api);
     const redis = new Redis(world.env['REDIS_URL']!);
     try {
       const key = randomUUID();
-      await redis.set(hintOf(customer, key), '1');
+      await redis.set(cacheKeyOf(customer, key), '1');
       const created = await customer.post('/v1/orders', body(), withKey(key));
       expect(created.status).toBe(202);
       expect(created.headers['idempotency-replayed']).toBeUndefined();
-      await redis.set(hintOf(customer, key), 'nonsense');
+      await redis.set(cacheKeyOf(customer, key), 'nonsense');
       expect((await customer.post('/v1/orders', body(), withKey(key))).text).toBe(created.text);
       await redis.flushdb();
-      // Best effort: after a slow answer nobody asks Redis for a second, and the hint comes with a later replay.
-      const hint = await until(
+      // Best effort: after a slow answer nobody asks Redis for a second, and the key is cached with a later replay.
+      const cached = await until(
         async () => {
           expect((await customer.post('/v1/orders', body(), withKey(key))).text).toBe(created.text);
-          return (await redis.get(hintOf(customer, key))) ?? undefined;
+          return (await redis.get(cacheKeyOf(customer, key))) ?? undefined;
         },
         10_000,
-        'the hint',
+        'the cached key',
       );
-      expect(hint).toBe(String(created.body.id));
+      expect(cached).toBe(String(created.body.id));
     } finally {
       redis.disconnect();
     }

@@ -128,7 +128,7 @@ describe('buying', () => {
 
   test('every answer to a purchase carries its key, also a refusal, and also one that was made', async () => {
     const customer = await makeCustomer(api);
-    const stranger = customer.withKey('wrong');
+    const unknown = customer.withKey('wrong');
     const [good, activation] = [{ receive_address: world.receiver(), energy: 65_000 }, { address: newOwner().address }];
     const asked: [Customer, string, Record<string, unknown>, number][] = [
       [customer, '/v1/orders', {}, 400],
@@ -136,8 +136,8 @@ describe('buying', () => {
       [customer, '/v1/orders', { ...good, receive_address: newOwner().address }, 409],
       [customer, '/v1/orders', { quote_ref: 'nothing' }, 404],
       [customer, '/v1/activate', { address: world.receiver() }, 409],
-      [stranger, '/v1/orders', good, 401],
-      [stranger, '/v1/activate', activation, 401],
+      [unknown, '/v1/orders', good, 401],
+      [unknown, '/v1/activate', activation, 401],
     ];
     for (const [who, path, body, status] of asked) {
       const answer = await who.post(path, body, withKey('mine'));

@@ -1,4 +1,4 @@
-// The door of the real API: whatever endpoint there is stands behind the same checks. The chain is away on purpose.
+// The request pipeline of the real API: every endpoint stands behind the same checks. The chain is away on purpose.
 import { randomUUID } from 'node:crypto';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { ApiModule } from '../../src/api.module.js';

@@ -97,8 +97,8 @@ describe('a flood', () => {
     ]);
     const sockets: Socket[] = [];
     /** Opens connections from `localAddress`; how many of them were turned away so far is counted in `gone`. */
-    const open = (door: PipelineApp, localAddress: string, count: number) => {
-      const { hostname, port } = new URL(door.baseUrl);
+    const open = (pipeline: PipelineApp, localAddress: string, count: number) => {
+      const { hostname, port } = new URL(pipeline.baseUrl);
       const state = { gone: 0 };
       for (let index = 0; index < count; index += 1) {
         const socket = connect({ port: Number(port), host: hostname, localAddress });
@@ -107,8 +107,8 @@ describe('a flood', () => {
       }
       return state;
     };
-    const dropped = async (door: PipelineApp) => {
-      const text = await door.metrics();
+    const dropped = async (pipeline: PipelineApp) => {
+      const text = await pipeline.metrics();
       const count = (limit: string) =>
         Number(new RegExp(`http_connections_dropped_total\\{limit="${limit}"\\} (\\d+)`).exec(text)?.[1]);
       return { all: count('all'), address: count('address') };
@@ -119,7 +119,7 @@ describe('a flood', () => {
       expect(await dropped(direct)).toEqual({ all: 0, address: 7 });
       expect(direct.logged()).toContain('one address has as many open as it may');
       expect(direct.logged()).toContain('127.0.0.2');
-      // The room that is left serves another party.
+      // The connections that are left serve another party.
       expect((await send(direct.baseUrl, 'GET', '/v1/none')).status).toBe(404);
       const proxy = open(proxied, '127.0.0.3', 12);
       await until(() => (proxy.gone === 4 ? true : undefined), 10_000, 'four being turned away', 5);
@@ -140,7 +140,7 @@ describe('a flood', () => {
     }
   });
 
-  test('of connections beyond the limit is turned away, told and counted', async () => {
+  test('of connections beyond the limit is turned away, logged and counted', async () => {
     const limits = { MAX_CONNECTIONS: '3', MAX_CONNECTIONS_PER_ADDRESS: '3' };
     const small = await openPipeline(testDatabase.url, { REDIS_URL: testRedis.url, ...limits });
     const sockets: Socket[] = [];

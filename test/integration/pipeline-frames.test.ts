@@ -22,23 +22,23 @@ const CODES_OF_HMAC = [
 
 let testDatabase: TestDatabase;
 let testRedis: TestRedis;
-let door: PipelineApp;
+let pipeline: PipelineApp;
 let customer: Customer;
 
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
   testRedis = await createTestRedis();
-  door = await openPipeline(testDatabase.url, {
+  pipeline = await openPipeline(testDatabase.url, {
     REDIS_URL: testRedis.url,
     HEADERS_TIMEOUT_SEC: '1',
     REQUEST_TIMEOUT_SEC: '2',
     BAD_SIGNATURES_PER_MINUTE: '1000000',
   });
-  customer = await door.customer('frames');
+  customer = await pipeline.customer('frames');
 });
 
 afterAll(async () => {
-  await door.close();
+  await pipeline.close();
   await testRedis.close();
   await testDatabase.drop();
 });
@@ -66,7 +66,7 @@ function request(path: string, body: unknown, more: readonly string[] = []): str
   const { Merchant, Signature } = customer.authHeaders(text);
   const lines = [
     `${body === undefined ? 'GET' : 'POST'} ${path} HTTP/1.1`,
-    'Host: door.test',
+    'Host: api.test',
     `Merchant: ${Merchant}`,
     `Signature: ${Signature}`,
     ...(body === undefined ? [] : ['Content-Type: application/json', `Content-Length: ${text.length.toString()}`]),
@@ -80,8 +80,8 @@ const BODY = { receive_address: 'x', energy: 1000 };
 
 describe('raw HTTP', () => {
   test('a plain frame is answered, so that the others fail for their own reasons', async () => {
-    expect(codesIn(await sendFrame(door.baseUrl, request('/v1/buy', BODY, CLOSE)))).toEqual(['200 OK']);
-    expect(codesIn(await sendFrame(door.baseUrl, request('/v1/slow', undefined, CLOSE)))).toEqual(['200 OK']);
+    expect(codesIn(await sendFrame(pipeline.baseUrl, request('/v1/buy', BODY, CLOSE)))).toEqual(['200 OK']);
+    expect(codesIn(await sendFrame(pipeline.baseUrl, request('/v1/slow', undefined, CLOSE)))).toEqual(['200 OK']);
   });
 
   test.each([
@@ -102,7 +102,7 @@ describe('raw HTTP', () => {
     ['a NUL in a header', 'GET /v1/things HTTP/1.1\r\nHost: x\r\nA: \0\r\n\r\n'],
     ['no Host', 'GET /v1/things HTTP/1.1\r\nConnection: close\r\n\r\n'],
   ])('%s is 400 in our shape and ends the connection', async (_name, frame) => {
-    const [answer, ...more] = answersIn(await sendFrame(door.baseUrl, frame));
+    const [answer, ...more] = answersIn(await sendFrame(pipeline.baseUrl, frame));
     expect(more).toEqual([]);
     expect(answer).toMatchObject({
       status: 400,
@@ -114,45 +114,45 @@ describe('raw HTTP', () => {
 
   test('a bad chunk ends the request it belongs to', async () => {
     const frame = request('/v1/buy', undefined, ['Content-Type: application/json', 'Transfer-Encoding: chunked']);
-    expect(codesIn(await sendFrame(door.baseUrl, `${frame.replace('GET', 'POST')}zz\r\n`))).toEqual([
+    expect(codesIn(await sendFrame(pipeline.baseUrl, `${frame.replace('GET', 'POST')}zz\r\n`))).toEqual([
       '400 INVALID_REQUEST',
     ]);
   });
 
   test('headers beyond 8 KiB are 431', async () => {
     const frame = `GET /v1/things HTTP/1.1\r\nHost: x\r\nA: ${'a'.repeat(9000)}\r\n\r\n`;
-    expect(codesIn(await sendFrame(door.baseUrl, frame))).toEqual(['431 HEADERS_TOO_LARGE']);
+    expect(codesIn(await sendFrame(pipeline.baseUrl, frame))).toEqual(['431 HEADERS_TOO_LARGE']);
     const path = `GET /${'a'.repeat(9000)} HTTP/1.1\r\nHost: x\r\n\r\n`;
-    expect(codesIn(await sendFrame(door.baseUrl, path))).toEqual(['431 HEADERS_TOO_LARGE']);
+    expect(codesIn(await sendFrame(pipeline.baseUrl, path))).toEqual(['431 HEADERS_TOO_LARGE']);
   });
 
   test('headers and bodies that dawdle are 408', async () => {
-    expect(codesIn(await sendFrame(door.baseUrl, 'GET /v1/things HTTP/1.1\r\nHost: x\r\n'))).toEqual([
+    expect(codesIn(await sendFrame(pipeline.baseUrl, 'GET /v1/things HTTP/1.1\r\nHost: x\r\n'))).toEqual([
       '408 REQUEST_TIMEOUT',
     ]);
     const frame = request('/v1/buy', BODY).replace(/Content-Length: \d+/, 'Content-Length: 100');
-    expect(codesIn(await sendFrame(door.baseUrl, frame))).toEqual(['408 REQUEST_TIMEOUT']);
+    expect(codesIn(await sendFrame(pipeline.baseUrl, frame))).toEqual(['408 REQUEST_TIMEOUT']);
   });
 
   test('CONNECT, an upgrade and an odd expectation are requests like any other', async () => {
     expect(
-      codesIn(await sendFrame(door.baseUrl, 'CONNECT a.example:443 HTTP/1.1\r\nHost: a.example:443\r\n\r\n')),
+      codesIn(await sendFrame(pipeline.baseUrl, 'CONNECT a.example:443 HTTP/1.1\r\nHost: a.example:443\r\n\r\n')),
     ).toEqual(['404 NOT_FOUND']);
     const upgrade = ['Connection: upgrade, close', 'Upgrade: h2c'];
-    expect(codesIn(await sendFrame(door.baseUrl, request('/v1/things', undefined, upgrade)))).toEqual(['200 OK']);
+    expect(codesIn(await sendFrame(pipeline.baseUrl, request('/v1/things', undefined, upgrade)))).toEqual(['200 OK']);
     const expecting = request('/v1/buy', BODY, [...CLOSE, 'Expect: miracles']);
-    expect(codesIn(await sendFrame(door.baseUrl, expecting))).toEqual(['200 OK']);
+    expect(codesIn(await sendFrame(pipeline.baseUrl, expecting))).toEqual(['200 OK']);
   });
 
   test('pipelined requests are answered in order', async () => {
     const frame = request('/v1/slow', undefined) + request('/v1/buy', BODY) + request('/v1/none', undefined, CLOSE);
-    const answers = answersIn(await sendFrame(door.baseUrl, frame));
+    const answers = answersIn(await sendFrame(pipeline.baseUrl, frame));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 404]);
     expect(answers[0]?.body).toEqual({ answered: true });
   });
 
   test('garbage behind a request under way never becomes its answer', async () => {
-    const answers = answersIn(await sendFrame(door.baseUrl, `${request('/v1/slow', undefined)}garbage\r\n\r\n`));
+    const answers = answersIn(await sendFrame(pipeline.baseUrl, `${request('/v1/slow', undefined)}garbage\r\n\r\n`));
     expect(answers.map(({ body }) => body)).toEqual([{ answered: true }]);
   });
 

@@ -100,7 +100,7 @@ test('an announcement that is lost delays freezing and the end of a key by the a
   for (const each of [...frozen, ...rotated]) expect(await ask(each)).toBe('OK');
   await becomes(frozen[1], 'PROJECT_FROZEN');
   await becomes(rotated[1], 'INVALID_SIGNATURE');
-  // The other process did not hear it either, and is younger than its 30 s: it was the age that did it.
+  // The other process did not receive it either, and is younger than its 30 s: it was the age that did it.
   expect([await ask(frozen[0]), await ask(rotated[0])]).toEqual(['OK', 'OK']);
   // The next announcement of the project makes up for it.
   await app.projects.setOptions(frozen[0].merchant, { requireQuote: true }, AUTHOR);
@@ -112,7 +112,7 @@ test('processes that lost their connection learn what they missed as soon as the
   postgres.cut();
   try {
     await app.ledger.setFrozen(both[0].merchant, true, AUTHOR);
-    // Known and well signed, so the caller passes the door; what he asks for needs the database.
+    // Known and well signed, so the caller passes the pipeline; what he asks for needs the database.
     for (const each of both) expect(await ask(each)).toBe('SERVICE_UNAVAILABLE');
   } finally {
     postgres.mend();

@@ -22,7 +22,7 @@ let testDatabase: TestDatabase;
 let testRedis: TestRedis;
 let postgres: Proxy;
 let redis: Proxy;
-/** Two doors of one service: caches of their own, one database, one Redis. */
+/** Two API processes of one service: caches of their own, one database, one Redis. */
 let near: PipelineApp;
 /** Reaches both through proxies. */
 let far: PipelineApp;
@@ -32,7 +32,7 @@ beforeAll(async () => {
   testRedis = await createTestRedis();
   postgres = await openProxy(testDatabase.url);
   redis = await openProxy(testRedis.url);
-  const shared = { MASTER_KEY, REDIS_PREFIX: 'door-projects', BAD_SIGNATURES_PER_MINUTE: '1000000' };
+  const shared = { MASTER_KEY, REDIS_PREFIX: 'pipeline-projects', BAD_SIGNATURES_PER_MINUTE: '1000000' };
   near = await openPipeline(testDatabase.url, { ...shared, REDIS_URL: testRedis.url, MAX_REQUESTS_PER_SOCKET: '0' });
   far = await openPipeline(postgres.url, {
     ...shared,
@@ -54,7 +54,7 @@ afterAll(async () => {
 const codeOf = (answer: Answer) => (answer.status === 200 ? 'OK' : (answer.body.error as string));
 const ask = async (customer: Customer) => codeOf(await customer.get('/v1/things'));
 
-/** Makes the door hold the project in its cache: a read that the project's own announcement overtakes is not kept. */
+/** Makes the pipeline hold the project in its cache: a read that the project's own announcement overtakes is not kept. */
 async function cache(customer: Customer): Promise<void> {
   expect(await ask(customer)).toBe('OK');
   expect(await ask(customer)).toBe('OK');
@@ -280,7 +280,7 @@ async function expectAlike(callers: Readonly<Record<string, Customer>>): Promise
   });
   const distances = sorted.slice(1).map((values) => ksDistance(sorted[0]!, values));
   console.log(
-    `door timing over ${RUNS.toString()} requests each, p10 / p50 / p90 in µs: ${quantiles.join(', ')}; ` +
+    `pipeline timing over ${RUNS.toString()} requests each, p10 / p50 / p90 in µs: ${quantiles.join(', ')}; ` +
       `Kolmogorov–Smirnov distances ${distances.map((distance) => distance.toFixed(4)).join(', ')} ` +
       `(5 % level: ${(1.36 * Math.sqrt(2 / RUNS)).toFixed(4)})`,
   );
@@ -310,11 +310,11 @@ test('a flood of bad signatures from one address locks out no project behind it 
     const others = await Promise.all([1, 2, 3].map((index) => near.customer(`other ${index.toString()}`)));
     for (const each of [honest, ...others.map((other) => other.at(strict.baseUrl))]) await cache(each);
     const wrong = others.map((other) => other.at(strict.baseUrl).withKey('wrong'));
-    // In every second of the cache's age more ids are to be read than strangers may have read.
+    // In every second of the cache's age more ids are to be read than unknown callers may have read.
     const begun = monotonicMs();
     while (monotonicMs() - begun < 3500) {
-      const strangers = Array.from({ length: 120 }, () => new Customer(strict.baseUrl, randomUUID(), 'any'));
-      const flood = [...strangers, ...wrong].map((each) => ask(each));
+      const unknown = Array.from({ length: 120 }, () => new Customer(strict.baseUrl, randomUUID(), 'any'));
+      const flood = [...unknown, ...wrong].map((each) => ask(each));
       expect(await ask(honest)).toBe('OK');
       expect(await Promise.all(flood)).not.toContain('OK');
       expect(await ask(honest)).toBe('OK');
@@ -325,7 +325,7 @@ test('a flood of bad signatures from one address locks out no project behind it 
 }, 30_000);
 
 /** More ids than may be read in a second for callers who have proven nothing. */
-const strangersAt = (baseUrl: string) => Array.from({ length: 150 }, () => new Customer(baseUrl, randomUUID(), 'any'));
+const unknownAt = (baseUrl: string) => Array.from({ length: 150 }, () => new Customer(baseUrl, randomUUID(), 'any'));
 
 test('a flood of bad signatures locks out no project that this process never read, old or new', async () => {
   const old = await near.customer('known before the process');
@@ -335,7 +335,7 @@ test('a flood of bad signatures locks out no project that this process never rea
     BAD_SIGNATURES_PER_MINUTE: '1',
   });
   try {
-    const flood = async () => Promise.all(strangersAt(strict.baseUrl).map(async (each) => ask(each)));
+    const flood = async () => Promise.all(unknownAt(strict.baseUrl).map(async (each) => ask(each)));
     expect(await flood()).toContain('RATE_LIMITED');
     expect(await ask(old.at(strict.baseUrl))).toBe('OK');
     const made = (await near.customer('made meanwhile')).at(strict.baseUrl);
@@ -347,10 +347,10 @@ test('a flood of bad signatures locks out no project that this process never rea
 });
 
 test('a new key works at once though ids that nobody has are read again all the while', async () => {
-  const customer = await near.customer('rotates beside strangers');
+  const customer = await near.customer('rotates beside unknown callers');
   await cache(customer);
-  const strangers = strangersAt(near.baseUrl);
-  const flood = async () => Promise.all(strangers.map(async (each) => ask(each)));
+  const unknown = unknownAt(near.baseUrl);
+  const flood = async () => Promise.all(unknown.map(async (each) => ask(each)));
   await flood();
   let newKey = '';
   await unannounced(async () => {
@@ -363,21 +363,21 @@ test('a new key works at once though ids that nobody has are read again all the 
 });
 
 test('ids that nobody has leave the line of look-ups to the projects there are', async () => {
-  const told: string[] = [];
+  const announced: string[] = [];
   const events = {
     onChange: () => undefined,
     onGap: () => undefined,
-    onIds: (ids: readonly string[]) => void told.push(...ids),
+    onIds: (ids: readonly string[]) => void announced.push(...ids),
   };
   const customer = await near.customer('looked up');
   const feed = new ProjectFeed(testDatabase.url, events, openLog('silent'));
   await feed.start();
   try {
-    expect(told).toContain(customer.merchant);
-    const strangers = Array.from({ length: 1000 }, async () => feed.read(randomUUID(), 'unknown'));
+    expect(announced).toContain(customer.merchant);
+    const unknown = Array.from({ length: 1000 }, async () => feed.read(randomUUID(), 'unknown'));
     const known = feed.read(customer.merchant, 'known');
     expect(await known).toMatchObject({ id: customer.merchant });
-    const outcomes = await Promise.allSettled(strangers);
+    const outcomes = await Promise.allSettled(unknown);
     expect(outcomes.map(({ status }) => status)).toContain('fulfilled');
     expect(outcomes.map(({ status }) => status)).toContain('rejected');
   } finally {

@@ -12,23 +12,23 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 let testDatabase: TestDatabase;
 let testRedis: TestRedis;
-let door: PipelineApp;
+let pipeline: PipelineApp;
 let customer: Customer;
 
 beforeAll(async () => {
   testDatabase = await createTestDatabase();
   testRedis = await createTestRedis();
-  door = await openPipeline(testDatabase.url, { REDIS_URL: testRedis.url, BAD_SIGNATURES_PER_MINUTE: '100000' });
-  customer = await door.customer('door');
+  pipeline = await openPipeline(testDatabase.url, { REDIS_URL: testRedis.url, BAD_SIGNATURES_PER_MINUTE: '100000' });
+  customer = await pipeline.customer('pipeline');
 });
 
 afterAll(async () => {
-  await door.close();
+  await pipeline.close();
   await testRedis.close();
   await testDatabase.drop();
 });
 
-/** Waits until the announcement of a change has reached the door. */
+/** Waits until the announcement of a change has reached the pipeline. */
 async function answers(caller: Customer, code: ErrorCode | undefined): Promise<void> {
   const arrived = async () => ((await caller.get('/v1/things')).body.error === code ? true : undefined);
   await until(arrived, 5000, `the answer ${code ?? 'of the handler'}`, 5);
@@ -65,7 +65,7 @@ describe('the answer to a good request', () => {
   });
 
   test('a merchant is compared without regard to case, a signature with it', async () => {
-    const loud = new Customer(door.baseUrl, customer.merchant.toUpperCase(), customer.apiKey);
+    const loud = new Customer(pipeline.baseUrl, customer.merchant.toUpperCase(), customer.apiKey);
     expect((await loud.get('/v1/things')).body).toEqual({ project: customer.merchant });
     const Signature = customer.authHeaders('').Signature.toUpperCase();
     expectError(await customer.get('/v1/things', { Signature }), 'INVALID_SIGNATURE');
@@ -94,22 +94,22 @@ describe('routes', () => {
     '/favicon.ico',
   ])('an unknown path is 404, signed or not: %s', async (path) => {
     expectError(await customer.get(path), 'NOT_FOUND');
-    expectError(await send(door.baseUrl, 'POST', path), 'NOT_FOUND');
+    expectError(await send(pipeline.baseUrl, 'POST', path), 'NOT_FOUND');
   });
 
   test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND'])(
     'a known path with %s is 405 with what it allows',
     async (method) => {
-      const answer = await send(door.baseUrl, method, '/v1/things');
+      const answer = await send(pipeline.baseUrl, method, '/v1/things');
       expectError(answer, 'METHOD_NOT_ALLOWED');
       expect(answer.headers['allow']).toBe('GET');
     },
   );
 
   test('HEAD is 405 like any other method', async () => {
-    const answer = await send(door.baseUrl, 'HEAD', '/v1/things');
+    const answer = await send(pipeline.baseUrl, 'HEAD', '/v1/things');
     expect([answer.status, answer.headers['allow'], answer.text]).toEqual([405, 'GET', '']);
-    const post = await send(door.baseUrl, 'GET', '/v1/echo');
+    const post = await send(pipeline.baseUrl, 'GET', '/v1/echo');
     expect([post.status, post.headers['allow']]).toEqual([405, 'POST']);
   });
 
@@ -120,7 +120,7 @@ describe('routes', () => {
   test('the absolute form of a request target is understood', async () => {
     const { Merchant, Signature } = customer.authHeaders('');
     const raw = await sendFrame(
-      door.baseUrl,
+      pipeline.baseUrl,
       `GET http://any.example/v1/things HTTP/1.1\r\nHost: any.example\r\nMerchant: ${Merchant}\r\nSignature: ${Signature}\r\nConnection: close\r\n\r\n`,
     );
     expect(answerIn(raw).status).toBe(200);
@@ -137,16 +137,16 @@ describe('the auth headers', () => {
     ['Merchant is repeated', { Merchant: [randomUUID(), randomUUID()], Signature: '0'.repeat(32) }],
     ['Signature is repeated', { Merchant: randomUUID(), Signature: ['0'.repeat(32), '0'.repeat(32)] }],
   ])('%s: 400, whatever the body', async (_name, headers) => {
-    expectError(await send(door.baseUrl, 'GET', '/v1/things', headers), 'BAD_AUTH_HEADERS');
-    expectError(await send(door.baseUrl, 'POST', '/v1/echo', headers, 'x'.repeat(20_000)), 'BAD_AUTH_HEADERS');
+    expectError(await send(pipeline.baseUrl, 'GET', '/v1/things', headers), 'BAD_AUTH_HEADERS');
+    expectError(await send(pipeline.baseUrl, 'POST', '/v1/echo', headers, 'x'.repeat(20_000)), 'BAD_AUTH_HEADERS');
   });
 
   test('unknown projects, malformed merchants and wrong signatures get one and the same answer', async () => {
     const wrong = customer.withKey('wrong');
     const answers = [
       await wrong.get('/v1/things'),
-      await new Customer(door.baseUrl, randomUUID(), customer.apiKey).get('/v1/things'),
-      await new Customer(door.baseUrl, 'no-uuid', customer.apiKey).get('/v1/things'),
+      await new Customer(pipeline.baseUrl, randomUUID(), customer.apiKey).get('/v1/things'),
+      await new Customer(pipeline.baseUrl, 'no-uuid', customer.apiKey).get('/v1/things'),
       await customer.get('/v1/things', { Signature: 'zz' }),
       await customer.get('/v1/things', { Signature: `${customer.authHeaders('').Signature}0` }),
       await wrong.post('/v1/limited', BODY),
@@ -161,7 +161,7 @@ describe('the auth headers', () => {
 
   test('a signature of nothing opens no POST', async () => {
     expectError(await customer.postSigned('/v1/echo', '{}', ''), 'INVALID_SIGNATURE');
-    expectError(await send(door.baseUrl, 'POST', '/v1/echo', customer.authHeaders('')), 'INVALID_REQUEST');
+    expectError(await send(pipeline.baseUrl, 'POST', '/v1/echo', customer.authHeaders('')), 'INVALID_REQUEST');
   });
 });
 
@@ -193,7 +193,7 @@ describe('the body', () => {
 
   test('one of many megabytes is refused without being read', async () => {
     const raw = await sendFrame(
-      door.baseUrl,
+      pipeline.baseUrl,
       `POST /v1/buy HTTP/1.1\r\nHost: x\r\nMerchant: a\r\nSignature: b\r\nContent-Length: 900000000\r\n\r\n{`,
     );
     expectError(answerIn(raw), 'PAYLOAD_TOO_LARGE');
@@ -223,18 +223,18 @@ describe('the body', () => {
 
   test('no type at all is 415, and so is any encoding', async () => {
     const headers = customer.authHeaders('{}');
-    expectError(await send(door.baseUrl, 'POST', '/v1/buy', headers, '{}'), 'UNSUPPORTED_MEDIA_TYPE');
+    expectError(await send(pipeline.baseUrl, 'POST', '/v1/buy', headers, '{}'), 'UNSUPPORTED_MEDIA_TYPE');
     for (const encoding of ['gzip', 'br', 'identity']) {
       expectError(await customer.post('/v1/buy', BODY, { 'Content-Encoding': encoding }), 'UNSUPPORTED_MEDIA_TYPE');
     }
   });
 
   test('a POST without one is 400, and so is a GET with one', async () => {
-    expectError(await send(door.baseUrl, 'POST', '/v1/buy', customer.authHeaders('')), 'INVALID_REQUEST');
+    expectError(await send(pipeline.baseUrl, 'POST', '/v1/buy', customer.authHeaders('')), 'INVALID_REQUEST');
     const withBody = { ...customer.authHeaders('{}'), 'Content-Length': '2' };
-    expectError(await send(door.baseUrl, 'GET', '/v1/things', withBody, '{}'), 'INVALID_REQUEST');
+    expectError(await send(pipeline.baseUrl, 'GET', '/v1/things', withBody, '{}'), 'INVALID_REQUEST');
     const empty = { ...customer.authHeaders(''), 'Content-Length': '0' };
-    expect((await send(door.baseUrl, 'GET', '/v1/things', empty)).status).toBe(200);
+    expect((await send(pipeline.baseUrl, 'GET', '/v1/things', empty)).status).toBe(200);
   });
 
   test('one that cannot be read says why, in the same shape', async () => {
@@ -244,9 +244,9 @@ describe('the body', () => {
     expectError(await customer.postSigned('/v1/buy', Buffer.from([0xff, 0xfe]), ''), 'INVALID_REQUEST');
   });
 
-  test('a caller who hangs up in the middle leaves the door open for others', async () => {
+  test('a caller who hangs up in the middle takes nothing from others', async () => {
     const frame = `POST /v1/buy HTTP/1.1\r\nHost: x\r\nMerchant: a\r\nSignature: b\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{`;
-    await expect(sendFrame(door.baseUrl, frame, { limitMs: 200 })).rejects.toThrow('stayed open');
+    await expect(sendFrame(pipeline.baseUrl, frame, { limitMs: 200 })).rejects.toThrow('stayed open');
     expect((await customer.post('/v1/buy', BODY)).status).toBe(200);
   });
 });
@@ -288,7 +288,7 @@ describe('the fields', () => {
 
 describe('the shared budget of quotes and simulations', () => {
   test('is one for both, counts good signatures only, and says what is left on every answer', async () => {
-    const busy = await door.customer('busy');
+    const busy = await pipeline.customer('busy');
     for (let index = 0; index < 5; index += 1) {
       expectError(await busy.withKey('wrong').post('/v1/limited', BODY), 'INVALID_SIGNATURE');
     }
@@ -330,23 +330,23 @@ describe('the shared budget of quotes and simulations', () => {
 
 describe('the options of a project', () => {
   test('one that demands Idempotency-Key refuses a purchase without', async () => {
-    const strict = await door.customer('strict');
-    await door.projects.setOptions(strict.merchant, { requireIdempotencyKey: true }, AUTHOR);
+    const strict = await pipeline.customer('strict');
+    await pipeline.projects.setOptions(strict.merchant, { requireIdempotencyKey: true }, AUTHOR);
     expectError(await strict.post('/v1/buy', BODY), 'IDEMPOTENCY_KEY_REQUIRED');
     expect((await strict.post('/v1/buy', BODY, { 'Idempotency-Key': 'k' })).status).toBe(200);
   });
 
   test('one with allowed sources is refused from any other, after its signature and its freezing were judged', async () => {
-    const fenced = await door.customer('fenced');
-    await door.projects.setOptions(fenced.merchant, { allowedSources: ['10.0.0.0/8', '2001:db8::/32'] }, AUTHOR);
+    const fenced = await pipeline.customer('fenced');
+    await pipeline.projects.setOptions(fenced.merchant, { allowedSources: ['10.0.0.0/8', '2001:db8::/32'] }, AUTHOR);
     expectError(await fenced.get('/v1/things'), 'SOURCE_NOT_ALLOWED');
     expectError(await fenced.withKey('wrong').get('/v1/things'), 'INVALID_SIGNATURE');
     // Nobody trusts this caller to name another address.
     expectError(await fenced.get('/v1/things', { 'X-Forwarded-For': '10.1.2.3' }), 'SOURCE_NOT_ALLOWED');
-    await door.ledger.setFrozen(fenced.merchant, true, AUTHOR);
+    await pipeline.ledger.setFrozen(fenced.merchant, true, AUTHOR);
     await answers(fenced, 'PROJECT_FROZEN');
-    await door.ledger.setFrozen(fenced.merchant, false, AUTHOR);
-    await door.projects.setOptions(fenced.merchant, { allowedSources: ['127.0.0.0/8'] }, AUTHOR);
+    await pipeline.ledger.setFrozen(fenced.merchant, false, AUTHOR);
+    await pipeline.projects.setOptions(fenced.merchant, { allowedSources: ['127.0.0.0/8'] }, AUTHOR);
     await answers(fenced, undefined);
   });
 });
@@ -355,28 +355,28 @@ describe('the error table', () => {
   test.each(Object.keys(HTTP_STATUS) as ErrorCode[])('%s leaves with its status, in the one shape', async (code) => {
     const answer = await customer.get(`/v1/fail/${code}`);
     expectError(answer, code);
-    expect(answer.body.msg).toBe('A sentence a person can act on.');
+    expect(answer.body.msg).toBe('A sentence to act on.');
     expect(answer.text).not.toContain('inside');
   });
 });
 
 describe('what breaks inside', () => {
-  test('a fault of ours tells the caller nothing and the log everything but secrets', async () => {
+  test('a fault of ours shows the caller nothing and the log everything but secrets', async () => {
     const answer = await customer.get('/v1/broken');
     expectError(answer, 'INTERNAL_ERROR');
     expect(answer.text).not.toMatch(/postgres|hunter2|nobody/);
-    expect(door.logged()).toContain(answer.headers['x-request-id']);
-    expect(door.logged()).not.toContain('hunter2');
+    expect(pipeline.logged()).toContain(answer.headers['x-request-id']);
+    expect(pipeline.logged()).not.toContain('hunter2');
   });
 
   test('no key, signature or body enters the log', () => {
     const { Signature } = customer.authHeaders('');
-    const log = door.logged();
+    const log = pipeline.logged();
     for (const secret of [
       customer.apiKey,
       Signature,
       BODY.receive_address,
-      ...[...door.config.secrets.sealKeys.values()].map(({ current }) => current.toString('base64')),
+      ...[...pipeline.config.secrets.sealKeys.values()].map(({ current }) => current.toString('base64')),
     ]) {
       expect(log).not.toContain(secret);
     }

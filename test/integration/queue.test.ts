@@ -28,7 +28,7 @@ import { asAdmin } from '../setup/admin.js';
 
 const LIMIT_MS = 20_000;
 const PREFIX = 'ter:queue';
-/** So rarely that no order is found by it within a test; whoever is looked at was named by a job. */
+/** So rarely that no order is found by it within a test; whatever is claimed was named by a job. */
 const NO_SWEEP = { WORKER_SWEEP_MS: '60000' };
 const NO_ORDER = 999_999_999n;
 
@@ -82,10 +82,10 @@ const sent = (key: string): Promise<true> =>
     20,
   );
 
-/** Holds what is broadcast until told; `arrived` resolves with the first. */
-function holdBroadcasts(): { readonly arrived: Promise<void>; readonly letGo: () => void } {
-  let letGo = (): void => undefined;
-  const free = new Promise<void>((resolve) => (letGo = resolve));
+/** Holds what is broadcast until `release`; `arrived` resolves with the first. */
+function holdBroadcasts(): { readonly arrived: Promise<void>; readonly release: () => void } {
+  let release = (): void => undefined;
+  const free = new Promise<void>((resolve) => (release = resolve));
   const arrived = new Promise<void>((resolve) => {
     full.before = async (path) => {
       if (path !== 'wallet/broadcasthex') return undefined;
@@ -94,7 +94,7 @@ function holdBroadcasts(): { readonly arrived: Promise<void>; readonly letGo: ()
       return undefined;
     };
   });
-  return { arrived, letGo };
+  return { arrived, release };
 }
 
 /** Until told otherwise the database refuses every new transaction. */
@@ -121,7 +121,7 @@ describe('a job', () => {
     await broadcasts.arrived;
     expect(await jobOf(id, 'completed')).toBeUndefined();
     expect(await jobOf(id, 'active')).toBeDefined();
-    broadcasts.letGo();
+    broadcasts.release();
     await jobBecomes(id, 'completed');
     const [row] = await api.database.query<{ answers: number; leased: boolean }>(
       `SELECT lease_until IS NOT NULL AS leased, (SELECT count(*)::int FROM broadcast b JOIN chain_tx t ON t.id = b.chain_tx_id
@@ -189,7 +189,7 @@ describe('a job', () => {
     const { id } = await orderOf(await rent(receivers[0]!));
     await broadcasts.arrived;
     const closing = hand.close();
-    broadcasts.letGo();
+    broadcasts.release();
     await closing;
     expect(await jobOf(id, 'active')).toBeUndefined();
     expect(await jobOf(id, 'completed')).toBeDefined();

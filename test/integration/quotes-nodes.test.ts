@@ -172,7 +172,7 @@ describe('a second node', () => {
         ({ body }) => body.recipient_state === 'warm',
       );
       expect(quoted.body).toMatchObject(WARM);
-      // From then on for good: it is not asked again for anything but its head.
+      // From then on for good: it is asked for nothing but its head.
       const askedBefore = world.node.asked.get('wallet/getaccount') ?? 0;
       for (const receive_address of [WHO.bob, WHO.carol, WHO.ghost]) await quoteAt(pair, { receive_address });
       expect(world.node.asked.get('wallet/getaccount') ?? 0).toBe(askedBefore);

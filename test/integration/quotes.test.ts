@@ -6,7 +6,7 @@ import { SalesTerms } from '../../src/quotes/sales-terms.js';
 import { AUTHOR, makeCustomer, type TestApi } from '../factory.js';
 import { cliWith, settings } from '../operator.js';
 import { openProxy } from '../proxy.js';
-import { WHO, recordedCall, stranger, transferArgs } from '../quote-chain.js';
+import { WHO, recordedCall, newAddress, transferArgs } from '../quote-chain.js';
 import { openQuoteWorld, until, type QuoteWorld } from '../quote-world.js';
 import { PriceRow } from '../../src/store/entities/price-row.entity.js';
 import { createTestDatabase } from '../setup/database.js';
@@ -137,7 +137,7 @@ describe('sizing', () => {
   });
 
   test('a receiver who is not on chain is cold, and asks for activation', async () => {
-    const { body } = await quote({ receive_address: stranger() });
+    const { body } = await quote({ receive_address: newAddress() });
     expect(body).toMatchObject({ recipient_state: 'cold', energy: COLD, needs_activation: true });
   });
 
@@ -146,17 +146,17 @@ describe('sizing', () => {
     expect(body).toMatchObject({ recipient_state: 'warm', duration_sec: 3600 });
   });
 
-  test('a named energy is not looked at: the chain is asked nothing', async () => {
+  test('a named energy is not simulated: the chain is asked nothing', async () => {
     const before = world.node.asked.get('wallet/getaccount') ?? 0;
     const simulated = world.node.asked.get('wallet/triggerconstantcontract') ?? 0;
-    const { body } = await quote({ receive_address: stranger(), energy: 65_000 });
+    const { body } = await quote({ receive_address: newAddress(), energy: 65_000 });
     expect(body.recipient_state).toBe('unknown');
     expect(world.node.asked.get('wallet/getaccount') ?? 0).toBe(before);
     expect(world.node.asked.get('wallet/triggerconstantcontract') ?? 0).toBe(simulated);
   });
 
   test('a burst for one receiver asks the chain once', async () => {
-    const receiver = stranger();
+    const receiver = newAddress();
     const before = world.node.asked.get('wallet/getaccount') ?? 0;
     await Promise.all(Array.from({ length: 20 }, () => quote({ receive_address: receiver })));
     expect((world.node.asked.get('wallet/getaccount') ?? 0) - before).toBe(1);
@@ -332,8 +332,8 @@ describe('a ref', () => {
         rate: 30_000_000n,
       });
       expect(new Date(opened.expiresAtMs).toISOString()).toBe(body.expires_at);
-      const stranger = await makeCustomer(world.api);
-      expect(service(other).openQuote(body.ref, stranger.merchant)).toBeUndefined();
+      const another = await makeCustomer(world.api);
+      expect(service(other).openQuote(body.ref, another.merchant)).toBeUndefined();
     } finally {
       await other.close();
     }

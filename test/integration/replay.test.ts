@@ -47,7 +47,7 @@ interface RequestBody {
   };
 }
 
-/** A request that somebody saw on its way: what was signed, with the headers that show it. */
+/** A request that was seen on its way: what was signed, with the headers that show it. */
 interface Capture {
   readonly route: Route;
   readonly path: string;

@@ -346,7 +346,7 @@ describe('migrate roles', () => {
     });
   });
 
-  it('keeps passwords out of what the server is told', async () => {
+  it('keeps passwords out of what the server is sent', async () => {
     const url = await newDatabase();
     const secret = password();
     await cli(url)('migrate');

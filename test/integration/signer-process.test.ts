@@ -18,7 +18,7 @@ interface User {
 /** Ids that no machine gives to anybody. */
 const SIGNER: User = { uid: 61_001, gid: 61_001 };
 const WORKER: User = { uid: 61_002, gid: SIGNER.gid };
-const STRANGER: User = { uid: 61_003, gid: 61_003 };
+const OUTSIDER: User = { uid: 61_003, gid: 61_003 };
 
 let dir: string;
 let signer: GuardedProcess | undefined;
@@ -110,8 +110,8 @@ test('it answers its own user and its group, and nobody else', async () => {
   expect(statSync(at('run', 'signer.sock')).mode & 0o777).toBe(0o660);
   expect(await probe(SIGNER)).toEqual({ code: 0, says: '' });
   expect(await probe(WORKER)).toEqual({ code: 0, says: '' });
-  const stranger = await probe(STRANGER);
-  expect(stranger).toEqual(
+  const outsider = await probe(OUTSIDER);
+  expect(outsider).toEqual(
     isRoot ? { code: 1, says: expect.stringContaining('EACCES') as string } : { code: 0, says: '' },
   );
 });
@@ -120,7 +120,7 @@ test('a worker of its group reads neither its keys, nor its wallets, nor what it
   const files = [at('etc', 'hot.key'), at('etc', 'wallets.json'), at('state', 'signatures')];
   for (const path of files) {
     expect(await read(SIGNER, path)).toEqual({ code: 0, says: expect.stringMatching(/^\d+$/) as string });
-    for (const user of isRoot ? [WORKER, STRANGER] : []) {
+    for (const user of isRoot ? [WORKER, OUTSIDER] : []) {
       expect(await read(user, path)).toEqual({ code: 1, says: expect.stringContaining('EACCES') as string });
     }
   }

@@ -15,7 +15,7 @@ import {
   HOT_KEY,
   POOL,
   RECEIVER,
-  STRANGER,
+  OUTSIDER,
   TRX,
   YEARS_MS,
   activation,
@@ -97,8 +97,8 @@ describe('what a role allows', () => {
 describe('what is refused', () => {
   type Asked = readonly [string, Buffer];
   const cases: [string, string, () => Asked | Promise<Asked>][] = [
-    ['a wallet it has no key for', 'UNKNOWN_WALLET', () => [STRANGER, bytes({ owner: STRANGER })]],
-    ['another owner than the wallet', 'WRONG_OWNER', () => [POOL, bytes({ owner: STRANGER })]],
+    ['a wallet it has no key for', 'UNKNOWN_WALLET', () => [OUTSIDER, bytes({ owner: OUTSIDER })]],
+    ['another owner than the wallet', 'WRONG_OWNER', () => [POOL, bytes({ owner: OUTSIDER })]],
     ['another permission', 'WRONG_PERMISSION', () => [POOL, bytes({}, 0)]],
     ['an amount beyond the cap', 'AMOUNT_TOO_LARGE', () => [POOL, bytes({ amountSun: sun(1000n * TRX + 1n) })]],
     ['one of our own wallets as receiver', 'WRONG_RECEIVER', () => [POOL, bytes({ receiver: ACTIVATOR })]],

@@ -1,5 +1,5 @@
 // POST /v1/simulate on the local chain, whose figures must be those a real node gave.
-import { WHO, recordedCall, stranger, transferArgs, wordOfAddress } from '../quote-chain.js';
+import { WHO, recordedCall, newAddress, transferArgs, wordOfAddress } from '../quote-chain.js';
 import { QuotesService } from '../../src/quotes/quotes.service.js';
 import { makeCustomer } from '../factory.js';
 import { openQuoteWorld, type QuoteWorld } from '../quote-world.js';
@@ -46,7 +46,7 @@ describe('a call that succeeds', () => {
   test('a transfer to a new holder needs what a real node said', async () => {
     const { body } = await call({
       function_selector: 'transfer(address,uint256)',
-      parameter: transferArgs(stranger()),
+      parameter: transferArgs(newAddress()),
     });
     expect(body.energy_used).toBe(recordedCall('transfer to a new holder').response.energy_used);
   });
@@ -141,7 +141,7 @@ describe('a call that would fail', () => {
   test('a sender that is not on chain asks for activation even of a contract that does not exist', async () => {
     const { body } = await simulate({
       owner_address: WHO.ghost,
-      contract_address: stranger(),
+      contract_address: newAddress(),
       function_selector: 'pay()',
     });
     expect(body).toMatchObject({ would_fail: true, needs_activation: true });

@@ -40,9 +40,9 @@ const program = (name: string): string => `dist/bundle/main.${name}.js`;
 const away = (): Record<string, string> => ({ DATABASE_URL: 'postgres://energy:secret@127.0.0.1:1/energy' });
 const wrongKey = (): Record<string, string> => ({ MASTER_KEY: randomBytes(32).toString('base64') });
 
-/** The one line of a start that failed, as a person reads it. */
+/** The one line of a start that failed, as the operator reads it. */
 function lineOf({ code, out, err }: Ended): string {
-  // Redis and the chain are away in all of these, which is no fault of a start; its end is told on stderr alone.
+  // Redis and the chain are away in all of these, which is no fault of a start; its end is printed on stderr alone.
   expect(out.filter((line) => !line.startsWith('{"level":"warn"'))).toEqual([]);
   expect([code, err.length, err]).toEqual([1, 1, err]);
   const [line = ''] = err;
@@ -81,8 +81,8 @@ const LISTENERS: readonly Case[] = [
 ];
 
 describe.each(['api', 'worker'])('the %s', (name) => {
-  it.each([...STORES, ...LISTENERS])('%s', async (_what, extra, told) => {
-    expect(lineOf(await runToEnd(program(name), [], { ...env, ...extra() }))).toMatch(told);
+  it.each([...STORES, ...LISTENERS])('%s', async (_what, extra, printed) => {
+    expect(lineOf(await runToEnd(program(name), [], { ...env, ...extra() }))).toMatch(printed);
   });
 });
 
@@ -97,9 +97,9 @@ it('the API: a source of rates that nobody knows', async () => {
 });
 
 describe('the command line', () => {
-  it.each(STORES)('%s', async (_what, extra, told) => {
+  it.each(STORES)('%s', async (_what, extra, printed) => {
     const command = ['project', 'create', '--name', 'Shop'];
-    expect(lineOf(await runToEnd(program('cli'), command, { ...env, ...extra(), USER: 'tester' }))).toMatch(told);
+    expect(lineOf(await runToEnd(program('cli'), command, { ...env, ...extra(), USER: 'tester' }))).toMatch(printed);
   });
 });
 
@@ -127,8 +127,8 @@ describe('the signer', () => {
     const wallet = { role: 'activation', address: 'TLNTMGvJLbhk9qLMMTaG3BjBJBuipWGSQP', permission_id: 2 };
     const wallets = [{ ...wallet, key_file: keyFile, signatures_per_minute: 1 }];
     await writeFile(join(dir, 'wallets.json'), JSON.stringify(wallets), { mode: 0o600 });
-    const told = await signer({ SIGNER_SOCKET: join(dir, 'none', 's.sock') });
-    expect(told).toMatch(/^The socket .*none\/s\.sock \(SIGNER_SOCKET\) cannot be made.*folder/);
+    const printed = await signer({ SIGNER_SOCKET: join(dir, 'none', 's.sock') });
+    expect(printed).toMatch(/^The socket .*none\/s\.sock \(SIGNER_SOCKET\) cannot be made.*folder/);
   });
 });
 
@@ -148,8 +148,8 @@ describe('the local chain', () => {
       () => [...GENESIS, ...ports, '--full-port', takenPort],
       /^devnet: Something else listens on port \d+ of --full-port already/,
     ],
-  ] as const)('%s', async (_what, args, told) => {
-    expect(await devnet(...args())).toMatch(told);
+  ] as const)('%s', async (_what, args, printed) => {
+    expect(await devnet(...args())).toMatch(printed);
   });
 });
 
@@ -169,12 +169,16 @@ describe('the demo', () => {
   });
 
   it('the database that it was given is away', async () => {
-    const told = lineOf(await demo(['--once'], { ...away(), REDIS_URL: 'embedded' }));
-    expect(told).toMatch(/^demo: The database of DATABASE_URL cannot be reached.*: start it, or correct DATABASE_URL/);
+    const printed = lineOf(await demo(['--once'], { ...away(), REDIS_URL: 'embedded' }));
+    expect(printed).toMatch(
+      /^demo: The database of DATABASE_URL cannot be reached.*: start it, or correct DATABASE_URL/,
+    );
   });
 
   it('the Redis that it was given is away', async () => {
-    const told = lineOf(await demo(['--once'], { DATABASE_URL: test.url, REDIS_URL: 'redis://127.0.0.1:1' }));
-    expect(told).toMatch(/^demo: The server that REDIS_URL names does not answer \(.*ECONNREFUSED.*\): start it, or/);
+    const printed = lineOf(await demo(['--once'], { DATABASE_URL: test.url, REDIS_URL: 'redis://127.0.0.1:1' }));
+    expect(printed).toMatch(
+      /^demo: The server that REDIS_URL names does not answer \(.*ECONNREFUSED.*\): start it, or/,
+    );
   });
 });

@@ -224,7 +224,7 @@ describe('a signal to the whole group, as a terminal or a control group sends it
   ] as const)('%s to %s is one stop', async (signal, script, ready) => {
     const command = npm(script, env);
     await command.says(ready);
-    // npm passes on what it gets itself, so that the process is told twice.
+    // npm passes on what it gets itself, so that the process is signalled twice.
     expect(await command.stop(signal, -command.pid)).toBe(0);
     expect([command.lines('"msg":"stopping"'), command.lines('"level":"error"')]).toEqual([1, 0]);
   });

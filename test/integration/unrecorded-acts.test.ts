@@ -1,4 +1,4 @@
-// What any stranger can put into a block: names like numbers, and bytes that a careless reader takes for ours.
+// What any outsider can put into a block: names like numbers, and bytes that a careless reader takes for ours.
 import { addressBytes } from '../../src/chain/address.js';
 import { signWithKey } from '../../src/chain/keys.js';
 import { signedTransactionHex } from '../../src/chain/signed-transaction.js';
@@ -13,15 +13,15 @@ const TRX = 1_000_000n;
 
 let world: ReconcileWorld;
 const receiver = (index: number): string => world.world.accounts[index]!.address;
-const stranger = () => world.world.accounts.at(-1)!;
+const outsider = () => world.world.accounts.at(-1)!;
 const ours = () => addressBytes(world.world.poolWallets[0]!.address)!;
-const theirs = () => addressBytes(stranger().address)!;
+const theirs = () => addressBytes(outsider().address)!;
 
 beforeAll(async () => {
   world = await ReconcileWorld.open();
   await world.syncAll();
-  const stake = { owner_address: stranger().address, frozen_balance: 200_000_000, resource: 'ENERGY' };
-  await world.solid(await world.world.wallet.send('freezebalancev2', stake, stranger()));
+  const stake = { owner_address: outsider().address, frozen_balance: 200_000_000, resource: 'ENERGY' };
+  await world.solid(await world.world.wallet.send('freezebalancev2', stake, outsider()));
 }, 120_000);
 
 afterAll(() => world.close());
@@ -42,10 +42,10 @@ async function surroundings(): Promise<Buffer[]> {
   ];
 }
 
-/** Sends a contract of the stranger's own making; returns its id once it is final. */
+/** Sends a contract of the outsider's own making; returns its id once it is final. */
 async function send(type: number, url: string, value: Buffer): Promise<string> {
   const raw = rawDataOf(type, url, value, ...(await surroundings()));
-  const transaction = signedTransactionHex(raw, signWithKey(raw, stranger().privateKey));
+  const transaction = signedTransactionHex(raw, signWithKey(raw, outsider().privateKey));
   const sent = await world.world.wallet.post('wallet/broadcasthex', { transaction });
   expect(sent).toMatchObject({ result: true });
   const txid = String(sent['txid']);
@@ -56,7 +56,7 @@ async function send(type: number, url: string, value: Buffer): Promise<string> {
 const transfer = (to: string): Buffer =>
   Buffer.concat([wire.bytes(1, theirs()), wire.bytes(2, addressBytes(to)!), wire.number(3, 1n)]);
 
-/** Ours for a reader that knows no better, the stranger's for the chain. */
+/** Ours for a reader that knows no better, the outsider's for the chain. */
 function disguised(second: (owner: Uint8Array) => Buffer, to: string): Buffer {
   const parts = [wire.bytes(1, ours()), wire.number(2, 1n), wire.number(3, TRX), wire.bytes(4, addressBytes(to)!)];
   return Buffer.concat([...parts, second(theirs())]);
@@ -122,7 +122,7 @@ it('orders beside a contract and a transfer named like numbers are delivered, se
     const deployed = world.world.wallet.send(
       'deploycontract',
       {
-        owner_address: stranger().address,
+        owner_address: outsider().address,
         name,
         abi: '[]',
         bytecode: '600a600c600039600a6000f3602a60805260206080f3',
@@ -130,7 +130,7 @@ it('orders beside a contract and a transfer named like numbers are delivered, se
         origin_energy_limit: 1000,
         consume_user_resource_percent: 100,
       },
-      stranger(),
+      outsider(),
     );
     const url = `${name}/protocol.TransferContract`;
     await Promise.all([deployed.then((txid) => world.solid(txid)), send(1, url, transfer(receiver(1)))]);
@@ -140,7 +140,7 @@ it('orders beside a contract and a transfer named like numbers are delivered, se
 }, 120_000);
 
 /** Waits until the orphan is reclaimed, and explains it, as the operator does. */
-async function takenBack(to: string, before: number): Promise<void> {
+async function undelegated(to: string, before: number): Promise<void> {
   const isBack = async () => ((await world.delegatedSun(1, to)) === before ? true : undefined);
   await until(isBack, LIMIT_MS, 'the reclaim of the orphan');
   await control('faults/clear', {});
@@ -166,7 +166,7 @@ describe('while no block can be read', () => {
     ]);
     expect(await unreadable('listed')).toBeGreaterThan(0);
     expect(await unreadable('unsearched')).toBe(0);
-    await takenBack(receiver(1), before);
+    await undelegated(receiver(1), before);
     await expectPeace();
   }, 90_000);
 
@@ -204,7 +204,7 @@ describe('while no block can be read', () => {
     } finally {
       await other.close();
     }
-    await takenBack(receiver(2), before);
+    await undelegated(receiver(2), before);
     await expectPeace();
   }, 90_000);
 });

@@ -96,7 +96,7 @@ const HANDS: readonly (readonly [string, string, string, readonly string[]])[] =
     ['guard-definitions'],
   ],
   [
-    'a guard that looks at nothing',
+    'a guard that checks nothing',
     `CREATE OR REPLACE TRIGGER leg_guard BEFORE INSERT OR UPDATE ON leg FOR EACH ROW WHEN (false) EXECUTE FUNCTION leg_guard()`,
     `CREATE OR REPLACE TRIGGER leg_guard BEFORE INSERT OR UPDATE ON leg FOR EACH ROW EXECUTE FUNCTION leg_guard()`,
     ['guard-definitions'],
@@ -136,7 +136,7 @@ const HANDS: readonly (readonly [string, string, string, readonly string[]])[] =
   ],
 ];
 
-/** Every check made: nodes may be slow to answer on a busy machine, and what was not looked at names nothing. */
+/** Every check made: nodes may be slow to answer on a busy machine, and what was not checked names nothing. */
 async function wholeReport(): Promise<Report> {
   const whole = async (): Promise<Report | undefined> => {
     const report = await world.verify();

@@ -83,7 +83,7 @@ async function rentMany(count: number): Promise<string[]> {
 
 const statusOf = async (key: string) => (await orderOf(key)).status;
 
-/** The passes of some seconds: every order is looked at as often as it asks to be. */
+/** The passes of some seconds: every order is claimed as often as it asks to be. */
 async function rounds(hand: Hand, count: number): Promise<void> {
   await hand.look();
   for (let round = 0; round < count; round += 1) await hand.advance();

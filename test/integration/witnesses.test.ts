@@ -78,7 +78,7 @@ async function settled(hand: Hand): Promise<string> {
   return key;
 }
 
-/** Looks and works on until something is so. */
+/** Reads and works on until something is so. */
 async function eventually(hand: Hand, isSo: () => Promise<boolean>, what: string): Promise<void> {
   await until(
     async () => {
@@ -195,7 +195,7 @@ describe('an end', () => {
     await until(() => (hand.chain().pool.healthy().includes(lagging) ? undefined : true), MOVE_LIMIT_MS, 'the lag');
     expect(await early()).toBe(0);
     await mine(50);
-    await until(async () => ((await early()) > 0 ? true : undefined), MOVE_LIMIT_MS, 'the end that both tell of', 100);
+    await until(async () => ((await early()) > 0 ? true : undefined), MOVE_LIMIT_MS, 'the end that both show', 100);
   });
 
   it('waits so long for a node that is silent', async () => {
@@ -238,7 +238,7 @@ describe('a settlement', () => {
 });
 
 describe('a settlement over which nodes disagree', () => {
-  it('is made once the node that told other transactions of its block tells the right ones', async () => {
+  it('is made once the node that gave other transactions of its block gives the right ones', async () => {
     const hand = await withTwoNodes();
     const key = await sent(hand);
     await mine();
@@ -256,7 +256,7 @@ describe('a settlement over which nodes disagree', () => {
       await other.look();
       return (await orderOf(key)).settled ? true : undefined;
     };
-    await until(settles, 3 * MOVE_LIMIT_MS, 'the settlement that both tell of', 100);
+    await until(settles, 3 * MOVE_LIMIT_MS, 'the settlement that both show', 100);
   });
 });
 
@@ -291,7 +291,7 @@ describe('nodes of two chains', () => {
   });
 });
 
-it('a worker that begins reads the blocks in which something sent before may stand, though no index tells of it', async () => {
+it('a worker that begins reads the blocks in which something sent before may stand, though no index names it', async () => {
   const key = await sent(await withTwoNodes());
   await mine(3);
   await devnet.control('faults', { kind: 'wrong', wrong: 'empty', path: 'gettransactioninfobyid' });

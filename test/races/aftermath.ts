@@ -28,7 +28,7 @@ export async function recordsOfAll(arena: Arena): Promise<Row> {
               - (SELECT coalesce(sum(amount_sun), 0) FROM leg WHERE status IN ('reserved', 'placed', 'active'))::bigint AS lost`,
   );
   return {
-    race: 'books of everything above',
+    race: 'records of everything above',
     done: `${row!.orders.toString()} orders`,
     wanted: '0 balances off their entries, 0 orders not charged once, 0 sun of capacity lost',
     found: `${row!.drift.toString()} balances off their entries, ${row!.doubled.toString()} orders not charged once, ${row!.lost.toString()} sun of capacity lost`,

@@ -1,5 +1,5 @@
 // Where races are run: two API processes on one Postgres and one Redis, the local chain, a filled pool, no worker.
-// The test's own copy of the services makes fixtures, ends orders and looks at the records.
+// The test's own copy of the services makes fixtures, ends orders and reads the records.
 import type { Ledger } from '../../src/billing/ledger.js';
 import type { Database } from '../../src/store/database.js';
 import type { Answer, Customer } from '../client.js';
@@ -9,7 +9,7 @@ import { createTestDatabase } from '../setup/database.js';
 import { createTestRedis } from '../setup/redis.js';
 
 export interface Arena {
-  readonly desk: TestApi;
+  readonly services: TestApi;
   readonly ledger: Ledger;
   readonly database: Database;
   readonly chain: OrderChain;
@@ -31,17 +31,17 @@ export async function openArena(poolMax: number): Promise<Arena> {
   const [chain, store, redis] = await Promise.all([startOrderChain(), createTestDatabase(), createTestRedis()]);
   const closings = [() => chain.stop(), () => redis.close(), () => store.drop()];
   const env = { ...serviceEnv(store.url, redis.url, chain), DATABASE_POOL_MAX: poolMax.toString() };
-  const desk = await openApi({ ...env, DATABASE_POOL_MAX: '8' });
-  closings.unshift(() => desk.close());
-  await fillPool(desk, chain);
+  const services = await openApi({ ...env, DATABASE_POOL_MAX: '8' });
+  closings.unshift(() => services.close());
+  await fillPool(services, chain);
   const apis: ApiProcess[] = [await startApi(env), await startApi(env)];
   closings.unshift(async () => {
     await Promise.all(apis.map((api) => api.process.stop()));
   });
   return {
-    desk,
-    ledger: desk.ledger,
-    database: desk.database,
+    services,
+    ledger: services.ledger,
+    database: services.database,
     chain,
     env,
     urls: [apis[0]!.baseUrl, apis[1]!.baseUrl],

@@ -29,7 +29,7 @@ const order = (arena: Arena) => ({ receive_address: arena.chain.receivers[4]!, e
 export async function killedAtPoints(arena: Arena, times: number): Promise<Row[]> {
   const rows: Row[] = [];
   for (const [point, isCommitted] of POINTS) {
-    const customer = await makeCustomer(arena.desk, PLENTY);
+    const customer = await makeCustomer(arena.services, PLENTY);
     const retries: Answer[] = [];
     let deaths = 0;
     let committed = 0;
@@ -45,21 +45,21 @@ export async function killedAtPoints(arena: Arena, times: number): Promise<Row[]
       committed += (await recordsOf(arena, customer.merchant)).orders - round;
       retries.push(await customer.at(arena.urls[0]).post('/v1/orders', order(arena), headers));
     }
-    const books = await recordsOf(arena, customer.merchant);
+    const records = await recordsOf(arena, customer.merchant);
     const count = times.toString();
     rows.push({
       race: `API killed at ${point}`,
       done: `${count} kills`,
       wanted: say(times, isCommitted ? times : 0, times, times, `${count} × 202`),
-      found: say(deaths, committed, books.orders, books.charges, tally(retries)),
+      found: say(deaths, committed, records.orders, records.charges, tally(retries)),
     });
   }
   return rows;
 }
 
-/** Kills a process while its statement waits in the database, which then finishes it without anybody to tell. */
+/** Kills a process while its statement waits in the database, which then finishes it without anybody to answer. */
 export async function killedDuringCommit(arena: Arena, times: number): Promise<Row> {
-  const customer = await makeCustomer(arena.desk, PLENTY);
+  const customer = await makeCustomer(arena.services, PLENTY);
   const retries: Answer[] = [];
   let deaths = 0;
   for (let round = 0; round < times; round += 1) {
@@ -85,14 +85,14 @@ export async function killedDuringCommit(arena: Arena, times: number): Promise<R
     }
     retries.push(await customer.at(arena.urls[1]).post('/v1/orders', order(arena), headers));
   }
-  const books = await recordsOf(arena, customer.merchant);
+  const records = await recordsOf(arena, customer.merchant);
   const line = (orders: number, charges: number, died: number, answers: string) =>
     `${died.toString()} died, ${orders.toString()} orders, ${charges.toString()} charges, retries: ${answers}`;
   return {
     race: 'API killed while COMMIT is under way',
     done: `${times.toString()} kills`,
     wanted: line(times, times, times, `${times.toString()} × 202`),
-    found: line(books.orders, books.charges, deaths, tally(retries)),
+    found: line(records.orders, records.charges, deaths, tally(retries)),
   };
 }
 
@@ -181,7 +181,7 @@ export async function cutConnections(arena: Arena, times: number): Promise<Row[]
 }
 
 async function cutAt(arena: Arena, proxy: CuttingProxy, url: string, moment: Moment, times: number): Promise<Row> {
-  const customer: Customer = await makeCustomer(arena.desk, PLENTY);
+  const customer: Customer = await makeCustomer(arena.services, PLENTY);
   const answers: Answer[] = [];
   const retries: Answer[] = [];
   const cutsBefore = proxy.cuts();
@@ -195,7 +195,7 @@ async function cutAt(arena: Arena, proxy: CuttingProxy, url: string, moment: Mom
     const key = answer.headers['idempotency-key'] ?? '';
     retries.push(await customer.at(arena.urls[0]).post('/v1/orders', order(arena), { 'Idempotency-Key': key }));
   }
-  const books = await recordsOf(arena, customer.merchant);
+  const records = await recordsOf(arena, customer.merchant);
   const same = answers.filter((answer, index) => answer.text === retries[index]?.text).length;
   const line = (cut: number, orders: number, charges: number, equal: number, statuses: string) =>
     `${cut.toString()} cut, ${orders.toString()} orders, ${charges.toString()} charges, ` +
@@ -204,6 +204,6 @@ async function cutAt(arena: Arena, proxy: CuttingProxy, url: string, moment: Mom
     race: `connection to Postgres cut ${moment}`,
     done: `${times.toString()} cuts`,
     wanted: line(times, times, times, times, `${times.toString()} × 202`),
-    found: line(proxy.cuts() - cutsBefore, books.orders, books.charges, same, tally(answers)),
+    found: line(proxy.cuts() - cutsBefore, records.orders, records.charges, same, tally(answers)),
   };
 }

@@ -8,7 +8,7 @@ const PLENTY = 1_000_000_000_000n;
 
 /** One key, the same body, many at once: one order, one charge, equal bodies. */
 export async function sameKey(arena: Arena, rounds: number, parallel: number): Promise<Row> {
-  const customer = await makeCustomer(arena.desk, PLENTY);
+  const customer = await makeCustomer(arena.services, PLENTY);
   let distinctMax = 0;
   const answers: Answer[] = [];
   for (let round = 0; round < rounds; round += 1) {
@@ -18,7 +18,7 @@ export async function sameKey(arena: Arena, rounds: number, parallel: number): P
     distinctMax = Math.max(distinctMax, new Set(volleyed.map((answer) => answer.text)).size);
     answers.push(...volleyed);
   }
-  const books = await recordsOf(arena, customer.merchant);
+  const records = await recordsOf(arena, customer.merchant);
   const firsts = answers.filter((answer) => answer.headers['idempotency-replayed'] === undefined).length;
   const total = (rounds * parallel).toString();
   const say = (orders: number, charges: number, first: number, distinct: number, statuses: string) =>
@@ -28,13 +28,13 @@ export async function sameKey(arena: Arena, rounds: number, parallel: number): P
     race: 'one key, one body',
     done: `${rounds.toString()} rounds × ${parallel.toString()} at once`,
     wanted: say(rounds, rounds, rounds, 1, `${total} × 202`),
-    found: say(books.orders, books.charges, firsts, distinctMax, tally(answers)),
+    found: say(records.orders, records.charges, firsts, distinctMax, tally(answers)),
   };
 }
 
 /** Many keys on one quote: one wins. */
 export async function oneQuote(arena: Arena, rounds: number, parallel: number): Promise<Row> {
-  const customer = await makeCustomer(arena.desk, PLENTY);
+  const customer = await makeCustomer(arena.services, PLENTY);
   const answers: Answer[] = [];
   for (let round = 0; round < rounds; round += 1) {
     const quote = await customer.at(arena.urls[0]).post('/v1/quotes', {
@@ -48,7 +48,7 @@ export async function oneQuote(arena: Arena, rounds: number, parallel: number): 
       )),
     );
   }
-  const books = await recordsOf(arena, customer.merchant);
+  const records = await recordsOf(arena, customer.merchant);
   const say = (orders: number, charges: number, statuses: string) =>
     `${orders.toString()} orders, ${charges.toString()} charges, ${statuses}`;
   const losers = (rounds * (parallel - 1)).toString();
@@ -56,13 +56,13 @@ export async function oneQuote(arena: Arena, rounds: number, parallel: number): 
     race: 'one quote, each its own key',
     done: `${rounds.toString()} rounds × ${parallel.toString()} at once`,
     wanted: say(rounds, rounds, `${rounds.toString()} × 202, ${losers} × 409 QUOTE_ALREADY_USED`),
-    found: say(books.orders, books.charges, tally(answers)),
+    found: say(records.orders, records.charges, tally(answers)),
   };
 }
 
-/** One key, every request another body: one order, the rest told so. */
+/** One key, every request another body: one order, the rest answered so. */
 export async function differentBodies(arena: Arena, rounds: number, parallel: number): Promise<Row> {
-  const customer = await makeCustomer(arena.desk, PLENTY);
+  const customer = await makeCustomer(arena.services, PLENTY);
   const answers: Answer[] = [];
   for (let round = 0; round < rounds; round += 1) {
     const headers = { 'Idempotency-Key': randomUUID() };
@@ -73,20 +73,20 @@ export async function differentBodies(arena: Arena, rounds: number, parallel: nu
       )),
     );
   }
-  const books = await recordsOf(arena, customer.merchant);
+  const records = await recordsOf(arena, customer.merchant);
   const say = (orders: number, statuses: string) => `${orders.toString()} orders, ${statuses}`;
   const losers = (rounds * (parallel - 1)).toString();
   return {
     race: 'one key, every body another',
     done: `${rounds.toString()} rounds × ${parallel.toString()} at once`,
     wanted: say(rounds, `${rounds.toString()} × 202, ${losers} × 422 IDEMPOTENCY_KEY_REUSED`),
-    found: say(books.orders, tally(answers)),
+    found: say(records.orders, tally(answers)),
   };
 }
 
 /** One key, two bodies in turn: the winner's body is replayed, the other refused. */
 export async function twoBodies(arena: Arena, rounds: number, parallel: number): Promise<Row> {
-  const customer = await makeCustomer(arena.desk, PLENTY);
+  const customer = await makeCustomer(arena.services, PLENTY);
   const answers: Answer[] = [];
   let mixed = 0;
   for (let round = 0; round < rounds; round += 1) {
@@ -102,7 +102,7 @@ export async function twoBodies(arena: Arena, rounds: number, parallel: number):
     answers.push(...volleyed);
     if (new Set(volleyed.filter((answer) => answer.status < 300).map((answer) => answer.text)).size !== 1) mixed += 1;
   }
-  const books = await recordsOf(arena, customer.merchant);
+  const records = await recordsOf(arena, customer.merchant);
   const say = (orders: number, bad: number, statuses: string) =>
     `${orders.toString()} orders, ${bad.toString()} rounds with two bodies answered, ${statuses}`;
   const half = ((rounds * parallel) / 2).toString();
@@ -110,6 +110,6 @@ export async function twoBodies(arena: Arena, rounds: number, parallel: number):
     race: 'one key, two bodies in turn',
     done: `${rounds.toString()} rounds × ${parallel.toString()} at once`,
     wanted: say(rounds, 0, `${half} × 202, ${half} × 422 IDEMPOTENCY_KEY_REUSED`),
-    found: say(books.orders, mixed, tally(answers)),
+    found: say(records.orders, mixed, tally(answers)),
   };
 }

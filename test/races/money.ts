@@ -1,5 +1,6 @@
 // Races for a balance: the last credit, every kind of booking at once, and a freeze among orders.
 import { randomUUID } from 'node:crypto';
+import { forEachConcurrently } from '../../src/base/concurrency.js';
 import type { BillingTerms } from '../../src/billing/ledger.js';
 import { credits } from '../../src/domain/units.js';
 import type { Answer, Customer } from '../client.js';
@@ -19,11 +20,11 @@ export async function lastCredit(arena: Arena, kind: 'prepaid' | 'postpaid', par
   const affordable = parallel / 2;
   const funds = PRICE * BigInt(affordable);
   const terms: BillingTerms = kind === 'prepaid' ? { kind } : { kind, debtLimitCredits: credits(funds) };
-  const customer = await makeCustomer(arena.desk, kind === 'prepaid' ? funds : 0n, terms);
+  const customer = await makeCustomer(arena.services, kind === 'prepaid' ? funds : 0n, terms);
   const answers = await volley(arena, customer, parallel, (at, index) =>
     at.post('/v1/orders', order(arena, index), { 'Idempotency-Key': randomUUID() }),
   );
-  const books = await recordsOf(arena, customer.merchant);
+  const records = await recordsOf(arena, customer.merchant);
   const say = (orders: number, balance: bigint, statuses: string) =>
     `${orders.toString()} orders, balance ${balance.toString()}, ${statuses}`;
   const half = affordable.toString();
@@ -31,20 +32,8 @@ export async function lastCredit(arena: Arena, kind: 'prepaid' | 'postpaid', par
     race: `money for half of them, ${kind}`,
     done: `${parallel.toString()} at once`,
     wanted: say(affordable, kind === 'prepaid' ? 0n : -funds, `${half} × 202, ${half} × 402 INSUFFICIENT_CREDITS`),
-    found: say(books.orders, books.balance, tally(answers)),
+    found: say(records.orders, records.balance, tally(answers)),
   };
-}
-
-/** Runs `count` pieces of work, at most `width` at once. */
-async function pour(count: number, width: number, work: (index: number) => Promise<void>): Promise<void> {
-  let next = 0;
-  const lane = async () => {
-    while (next < count) {
-      next += 1;
-      await work(next - 1);
-    }
-  };
-  await Promise.all(Array.from({ length: width }, lane));
 }
 
 interface Player {
@@ -57,40 +46,44 @@ interface Player {
 export async function interleaved(arena: Arena, operations: number): Promise<Row> {
   const players: Player[] = [];
   for (let index = 0; index < 4; index += 1) {
-    players.push({ customer: await makeCustomer(arena.desk, PRICE * 3n), expected: PRICE * 3n, open: [] });
+    players.push({ customer: await makeCustomer(arena.services, PRICE * 3n), expected: PRICE * 3n, open: [] });
   }
   const done = { topUps: 0, charges: 0, refused: 0, refunds: 0, failed: 0 };
-  await pour(operations, 32, async (index) => {
-    const player = players[index % players.length]!;
-    const choice = Math.random();
-    const open = choice > 0.65 ? player.open.shift() : undefined;
-    if (open !== undefined) {
-      await refundOrder(arena.desk, player.customer.merchant, open);
-      player.expected += PRICE;
-      done.refunds += 1;
-    } else if (choice < 0.25) {
-      const reference = randomUUID();
-      const book = async () => arena.ledger.topUp(player.customer.merchant, credits(PRICE), reference, AUTHOR);
-      // Booked twice at once, as an impatient operator does: once it counts.
-      await Promise.all(choice < 0.03 ? [book(), book()] : [book()]);
-      player.expected += PRICE;
-      done.topUps += 1;
-    } else {
-      const key = randomUUID();
-      const at = player.customer.at(arena.urls[index % 2]!);
-      const { status } = await at.post('/v1/orders', order(arena, index), { 'Idempotency-Key': key });
-      if (status === 202) {
-        player.expected -= PRICE;
-        player.open.push(key);
-        done.charges += 1;
-      } else if (status === 402) done.refused += 1;
-      else done.failed += 1;
-    }
-  });
+  await forEachConcurrently(
+    Array.from({ length: operations }, (_, index) => index),
+    32,
+    async (index) => {
+      const player = players[index % players.length]!;
+      const choice = Math.random();
+      const open = choice > 0.65 ? player.open.shift() : undefined;
+      if (open !== undefined) {
+        await refundOrder(arena.services, player.customer.merchant, open);
+        player.expected += PRICE;
+        done.refunds += 1;
+      } else if (choice < 0.25) {
+        const reference = randomUUID();
+        const book = async () => arena.ledger.topUp(player.customer.merchant, credits(PRICE), reference, AUTHOR);
+        // Booked twice at once, as an impatient operator does: once it counts.
+        await Promise.all(choice < 0.03 ? [book(), book()] : [book()]);
+        player.expected += PRICE;
+        done.topUps += 1;
+      } else {
+        const key = randomUUID();
+        const at = player.customer.at(arena.urls[index % 2]!);
+        const { status } = await at.post('/v1/orders', order(arena, index), { 'Idempotency-Key': key });
+        if (status === 202) {
+          player.expected -= PRICE;
+          player.open.push(key);
+          done.charges += 1;
+        } else if (status === 402) done.refused += 1;
+        else done.failed += 1;
+      }
+    },
+  );
   let off = 0;
   for (const player of players) {
-    const books = await recordsOf(arena, player.customer.merchant);
-    if (books.balance !== player.expected || books.entries !== player.expected) off += 1;
+    const records = await recordsOf(arena, player.customer.merchant);
+    if (records.balance !== player.expected || records.entries !== player.expected) off += 1;
   }
   const say = (wrong: number, failed: number) =>
     `${wrong.toString()} of ${players.length.toString()} sums off, ${failed.toString()} other failures`;
@@ -108,7 +101,7 @@ export async function freeze(arena: Arena, rounds: number, parallel: number): Pr
   let unexplained = 0;
   const answers: Answer[] = [];
   for (let round = 0; round < rounds; round += 1) {
-    const customer = await makeCustomer(arena.desk, PRICE * BigInt(parallel));
+    const customer = await makeCustomer(arena.services, PRICE * BigInt(parallel));
     let frozenAt: Promise<number> | undefined;
     const volleyed = await volley(arena, customer, parallel, async (at, index) => {
       const answering = at.post('/v1/orders', order(arena, index), { 'Idempotency-Key': randomUUID() });
@@ -129,7 +122,7 @@ export async function freeze(arena: Arena, rounds: number, parallel: number): Pr
   }
   const odd = answers.filter(({ status }) => status !== 202 && status !== 403).length;
   const say = (afterwards: number, rest: number, other: number) =>
-    `${afterwards.toString()} charged after the freeze, ${rest.toString()} rounds whose books and answers differ, ${other.toString()} other answers`;
+    `${afterwards.toString()} charged after the freeze, ${rest.toString()} rounds whose records and answers differ, ${other.toString()} other answers`;
   return {
     race: 'a freeze among orders',
     done: `${rounds.toString()} rounds × ${parallel.toString()}: ${tally(answers)}`,

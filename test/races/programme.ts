@@ -35,7 +35,7 @@ export const SHORT: Size = {
   cuts: 2,
 };
 
-/** Runs every race at every pool size; `onRow` hears of each row as it comes. */
+/** Runs every race at every pool size; `onRow` gets each row as it comes. */
 export async function runRaces(size: Size, onRow: (row: Row) => void): Promise<Row[]> {
   const rows: Row[] = [];
   for (const connections of size.pools) {

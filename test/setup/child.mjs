@@ -1,7 +1,7 @@
 // A child process with bad manners, for the tests of packages/local. Its argument says which.
 const [manner] = process.argv.slice(2);
 
-// It ignores every polite request and never looks at its parent.
+// It ignores every polite request and never watches its parent.
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => undefined);
 if (manner === 'dies') {
   console.error('the reason why');

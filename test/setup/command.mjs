@@ -1,4 +1,4 @@
-// Runs the main of a program to its end, its answer the exit code; what is mistyped is told in one line.
+// Runs the main of a program to its end, its answer the exit code; what is mistyped is named in one line.
 export async function command(name, main) {
   try {
     process.exit((await main()) ?? 0);

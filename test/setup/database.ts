@@ -10,7 +10,7 @@ const CLOSING_LIMIT_MS = 3_000;
 
 export interface TestDatabase {
   readonly url: string;
-  /** Drops the database. Throws when somebody still holds a connection to it: that is a leak of the code under test. */
+  /** Drops the database. Throws when anything still holds a connection to it: that is a leak of the code under test. */
   drop(): Promise<void>;
 }
 

@@ -1,5 +1,5 @@
 // A Redis database (by number) for one test file. Several runs may share one server, so a number is claimed in
-// database 0 first, and a database that holds somebody's data is never touched.
+// database 0 first, and a database that holds other data is never touched.
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { Redis } from 'ioredis';
@@ -20,7 +20,7 @@ const KEYS_MAX = 100_000;
 export interface TestRedis {
   /** redis://…/N */
   readonly url: string;
-  /** Empties the database. Throws when somebody is still connected to it: that is a leak of the code under test. */
+  /** Empties the database. Throws when anything is still connected to it: that is a leak of the code under test. */
   close(): Promise<void>;
 }
 

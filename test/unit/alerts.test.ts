@@ -54,7 +54,7 @@ test('every panel shows metrics that the processes show', () => {
   expect(unknown).toEqual([]);
 });
 
-test('every alert is provoked in a test of its rule, and is told what to do at', () => {
+test('every alert is provoked in a test of its rule, and named with what to do', () => {
   const [provoked, page] = [read('docker/alerts.test.yml'), read('docs/operating.md')];
   for (const [, name] of rules) {
     expect(provoked).toContain(`name: ${name!} fires`);

@@ -55,7 +55,7 @@ describe('an owner written twice', () => {
   });
 });
 
-it('the type is what stands after the last slash, whatever a stranger puts before it', () => {
+it('the type is what stands after the last slash, whatever an outsider puts before it', () => {
   fc.assert(
     fc.property(hostileText, (text) => {
       const url = Buffer.from(`${text}/protocol.DelegateResourceContract`);

@@ -1,4 +1,4 @@
-// What nodes answer is read exactly, whatever texts of strangers stand in it.
+// What nodes answer is read exactly, whatever texts of others stand in it.
 import fc from 'fast-check';
 import { int64, parseJson } from '../../src/chain/json.js';
 import { hostileText, RUNS } from '../hostile.js';

@@ -152,7 +152,7 @@ test('Grafana is given a source and a dashboard that fit each other and Promethe
   expect(board.templating.list).toMatchObject([{ name: 'datasource', type: 'datasource', query: 'prometheus' }]);
 });
 
-test('every severity has somebody who is told, and silence is kept about alerts that exist', () => {
+test('every severity has a receiver, and only alerts that exist are silenced', () => {
   const manager = parse(read('docker/alertmanager.yml')) as {
     route: { receiver: string; routes: { matchers: string[]; receiver: string }[] };
     receivers: { name: string }[];

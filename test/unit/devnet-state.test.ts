@@ -47,7 +47,7 @@ test('a forced value holds in every state, and survives taking blocks back', () 
   expect(store.get('a')).toBe(9);
 });
 
-test('the journal keeps no more layers than it is told', () => {
+test('the journal keeps no more layers than it may', () => {
   const store = new Store();
   for (let block = 1; block <= 500; block++) {
     store.open(block);

@@ -16,7 +16,7 @@ it('a table that fits has its numbers to the right', () => {
 });
 
 it('rows that are too wide for 80 columns become entries, each with all of its values', () => {
-  const reason = 'deliveries failed three times in a row and nobody has looked at the key since then';
+  const reason = 'deliveries failed three times in a row and nobody has checked the key since then';
   const shown = table(
     ['address', 'staked', 'held by', 'reason'],
     [

@@ -1,4 +1,4 @@
-// What the worker tells of its doing: a line and a count for each change, labels that stay few, no early reclaim unseen.
+// What the worker reports: a line and a count for each change, labels that stay few, no early reclaim unseen.
 import { FulfilmentEvents, type OrderIdentity } from '../../src/fulfilment/fulfilment-events.js';
 import { createLogger } from '../../src/observability/logger.js';
 import { Metrics } from '../../src/observability/metrics.js';
@@ -20,7 +20,7 @@ function openProgress() {
   return { progress, lines, sample };
 }
 
-test('a proof of death is told with its transaction and counted', async () => {
+test('a proof of death is logged with its transaction and counted', async () => {
   const { progress, lines, sample } = openProgress();
   progress.transactions('dead', [{ order, txid: 'aa', purpose: 'delegate', attempt: 2 }]);
   expect(lines).toMatchObject([{ ...identity, msg: 'transaction dead', txid: 'aa', purpose: 'delegate', attempt: 2 }]);
@@ -47,7 +47,7 @@ test('a rental reclaimed before its end is an error and is counted', async () =>
   ]);
 });
 
-test('writes that came too late and signatures that failed are told without the order’s secrets', async () => {
+test('writes that came too late and signatures that failed are logged without the order’s secrets', async () => {
   const { progress, lines, sample } = openProgress();
   progress.fenceLost('send', 0);
   progress.fenceLost('send', 2);

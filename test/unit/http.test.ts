@@ -247,7 +247,7 @@ describe('the log', () => {
 
 describe('the log of refused requests', () => {
   const isPurchase = { route: { pattern: '/v1/orders', isPurchase: true }, caller: {} };
-  const visit = (extra: object, errorCode?: string) =>
+  const contextOf = (extra: object, errorCode?: string) =>
     ({ requestId: 'r', errorCode, ...extra }) as unknown as RequestContext;
   const open = () => {
     const lines: { msg: string; count?: number; codes?: Record<string, number> }[] = [];
@@ -259,7 +259,7 @@ describe('the log of refused requests', () => {
   test('holds a flood back and counts it by code', async () => {
     const { lines, metrics, refusals } = open();
     const codeOf = (index: number) => (index % 4 === 0 ? 'NOT_FOUND' : 'INVALID_SIGNATURE');
-    const flood = Array.from({ length: 10_000 }, (_, index) => refusals.admits(visit({}, codeOf(index)), 401));
+    const flood = Array.from({ length: 10_000 }, (_, index) => refusals.admits(contextOf({}, codeOf(index)), 401));
     const held = flood.filter((isAdmitted) => !isAdmitted).length;
     expect(held).toBeGreaterThan(5000);
     expect(held).toBeLessThanOrEqual(9900);
@@ -282,16 +282,16 @@ describe('the log of refused requests', () => {
     ['a purchase whose caller went away', isPurchase, 499],
   ])('never holds back %s, whatever else is refused', (_, extra, status) => {
     const { refusals } = open();
-    for (let index = 0; index < 5000; index += 1) refusals.admits(visit({}, 'INVALID_SIGNATURE'), 401);
-    for (let index = 0; index < 5000; index += 1) expect(refusals.admits(visit(extra), status)).toBe(true);
+    for (let index = 0; index < 5000; index += 1) refusals.admits(contextOf({}, 'INVALID_SIGNATURE'), 401);
+    for (let index = 0; index < 5000; index += 1) expect(refusals.admits(contextOf(extra), status)).toBe(true);
   });
 
   test.each([
-    ['projects that proved who they are', visit(isPurchase, 'INSUFFICIENT_CREDITS'), 402],
-    ['faults of ours', visit({}, 'INTERNAL_ERROR'), 500],
-  ])('strangers take no line from %s, which are bounded too', (_, known, status) => {
+    ['projects that proved who they are', contextOf(isPurchase, 'INSUFFICIENT_CREDITS'), 402],
+    ['faults of ours', contextOf({}, 'INTERNAL_ERROR'), 500],
+  ])('unknown callers take no line from %s, which are bounded too', (_, known, status) => {
     const { refusals } = open();
-    for (let index = 0; index < 5000; index += 1) refusals.admits(visit({}, 'INVALID_SIGNATURE'), 401);
+    for (let index = 0; index < 5000; index += 1) refusals.admits(contextOf({}, 'INVALID_SIGNATURE'), 401);
     const admitted = Array.from({ length: 50_000 }, () => refusals.admits(known, status));
     expect(admitted.slice(0, 1000)).not.toContain(false);
     expect(admitted).toContain(false);
@@ -333,7 +333,7 @@ describe('the admin port', () => {
     let asked = 0;
     new Gauge({
       name: 'asked',
-      help: 'How often somebody asked before this was worked out.',
+      help: 'How often it was asked for before this was worked out.',
       registers: [metrics.registry],
       collect() {
         reads += 1;
@@ -365,7 +365,7 @@ describe('the admin port', () => {
     }
   });
 
-  test('asks whether it is ready ten times a second at most, and tells one line of what is not', async () => {
+  test('asks whether it is ready ten times a second at most, and logs one line of what is not', async () => {
     const lines: string[] = [];
     let checks = 0;
     const failing = { database: () => Promise.reject(new Error(`away ${(checks += 1).toString()}`)) };
@@ -387,7 +387,7 @@ describe('the admin port', () => {
     }
   });
 
-  test('tells life from readiness and serves the metrics', async () => {
+  test('distinguishes life from readiness and serves the metrics', async () => {
     const parts = { good: () => Promise.resolve(), bad: () => Promise.resolve() };
     const metrics = new Metrics();
     metrics.answered('GET', '/v1/balance', 200, '', 0.01);

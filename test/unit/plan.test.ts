@@ -154,7 +154,7 @@ describe('a delivery', () => {
       ['build delegate#3'],
     ],
     [
-      'deaths of which no node was ever told are none',
+      'deaths of what no node was ever sent are none',
       order('placed', [
         leg(
           'placed',
@@ -233,7 +233,7 @@ describe('an order that cannot be delivered', () => {
       [],
     ],
     [
-      'is undone when no node could be told of it for too long',
+      'is undone when no node could be sent it for too long',
       order('placed', [leg('placed', [{ ...dead(1), sends: 0 }], old)]),
       ['release', 'undo'],
     ],

@@ -4,7 +4,7 @@ import { forecast, FORECAST_HOURS } from '../../src/pool/forecast.js';
 const HOUR = 24n * 1_000_000n;
 const NO_TRANSACTIONS = { freeTransactions: 0n, recoveringTransactions: 0n };
 
-it('tells now and each of the next 24 hours', () => {
+it('gives now and each of the next 24 hours', () => {
   const hours = forecast({ freeSun: 5n, recoveringSun: 0n, endingSun: new Map(), ...NO_TRANSACTIONS });
   expect(hours).toHaveLength(FORECAST_HOURS + 1);
   expect(hours.every(({ atLeastSun, atMostSun }) => atLeastSun === 5n && atMostSun === 5n)).toBe(true);

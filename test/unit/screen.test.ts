@@ -17,7 +17,7 @@ it('no line of the demo is longer than 80 columns, and nothing of it is lost', (
   screen.step(words);
   screen.done(words);
   screen.request(words);
-  screen.detail('told', words);
+  screen.detail('said', words);
   screen.detail('transaction', 'f'.repeat(64));
   expect(Math.max(...shown.map(({ length }) => length))).toBe(80);
   const text = shown.join(' ').replaceAll(/\s+/g, ' ');

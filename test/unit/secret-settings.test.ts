@@ -54,7 +54,7 @@ describe('a secret as a file', () => {
 
   const scheme = (name: string): string => (name === 'REDIS_URL' ? 'redis' : 'postgres');
 
-  it('is refused beside its value, and neither is told', () => {
+  it('is refused beside its value, and neither is shown', () => {
     const path = file('both', NEXT_KEY);
     const error = faultOf(base({ MASTER_KEY_FILE: path }));
     expect(error).toContain('MASTER_KEY and MASTER_KEY_FILE are both set');

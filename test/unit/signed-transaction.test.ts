@@ -74,7 +74,7 @@ test.each([
   ['of nothing', { amountSun: sun(0n) }],
   ['of less than nothing', { amountSun: sun(-1n) }],
   ['of more than a JSON integer holds', { amountSun: sun(2n ** 53n) }],
-  ['for somebody who is no address', { receiver: 'T123' }],
+  ['for a receiver that is no address', { receiver: 'T123' }],
 ])('a delegation %s is not built', (_, change) => {
   const owner = address();
   const action = { type: 'delegate', owner, receiver: address(), amountSun: sun(1n), ...change } as const;

@@ -36,30 +36,48 @@ const EVERYWHERE = /./;
 export const WORDS = [
   { find: 'doors?', say: 'request pipeline' },
   { find: '(the|this|each|every|own|small) rooms?|rooms|houses?', say: 'module' },
-  {
-    find: 'floors?|grounds?',
-    say: 'layer',
-    allow: [
-      [EVERYWHERE, String.raw`Math\.floor|(?<![a-z])floor\(`],
-      [EVERYWHERE, 'floor_credits|floorCredits|floorOf|PRICE_FLOOR_BPS|price ?floor(bps)?'],
-    ],
-  },
+  // The floor of a price or of a balance is the field's word, and so is Math.floor.
+  { find: '(this|that|each|every|own|upper|lower|ground|next|same) floors?|floors|grounds?', say: 'layer, conditions' },
   { find: 'desks?', say: 'CLI context' },
   { find: 'story|stories', say: 'history, or demonstration' },
   { find: 'goodbye', say: 'drain' },
   { find: 'lets? go|letting go', say: 'delete, or release' },
   { find: 'strangers?', say: 'unrecorded transaction, outsider, or unknown caller' },
-  { find: 'falls? away|fell away|fallen', say: 'reverted' },
+  {
+    find: 'falls? away|fell away|fallen',
+    say: 'reverted',
+    // The published label of a metric and of its log line, and the statement that counts it.
+    allow: [
+      [
+        /^(src\/fulfilment|docs\/(metrics|operating)\.md)/,
+        String.raw`'fallen'|mark_fallen|solid, fallen|dead \| fallen`,
+      ],
+    ],
+  },
   { find: 'take[sn]? back|took back|taking back', say: 'reclaim, or undo' },
   { find: '(the|our) books', say: 'ledger, order records, or records' },
   { find: 'lanes?', say: 'concurrency limit, or how many at once' },
   { find: 'hints?', say: 'cache of keys' },
-  { find: 'wakes', say: 'wake-up jobs' },
-  { find: 'somebody|someone', say: 'the operator, another party, or the one who acts' },
-  { find: 'told|tells?|telling', say: 'report, return, name, log or distinguish' },
-  { find: 'looks(?! like)|looked at', say: 'read, check' },
+  {
+    // As a verb it is plain: a job wakes the worker.
+    find: 'wakes(?! (the worker|orders))',
+    say: 'wake-up jobs',
+    allow: [[EVERYWHERE, 'order_wakes_failed_total']],
+  },
+  {
+    find: 'somebody|someone',
+    say: 'the operator, another party, or the one who acts',
+    // An answer of the API.
+    allow: [[EVERYWHERE, 'activated by someone else( first)?']],
+  },
+  // To tell a process or a caller to do something, and to tell things apart, are plain.
+  {
+    find: 'told(?! (to|otherwise|apart|from))|tell(s|ing)?(?! apart)',
+    say: 'report, return, name, log or distinguish',
+  },
+  { find: 'looks(?! (like|for|after))|looked at', say: 'read, check' },
   { find: 'asked again|asks again|ask again', say: 'retry' },
-  { find: 'vitals', say: 'gauges' },
+  { find: 'vitals', say: 'gauges', allow: [[EVERYWHERE, 'vitals_age_seconds']] },
   { find: 'recollection|outbound|fulfiller', say: 'the term of docs/glossary.md' },
   { find: 'visits?|visited', say: 'request context' },
   { find: 'a person', say: 'the operator' },

@@ -68,7 +68,7 @@ function numbered(number: number, hash: Buffer): string {
   return number.toString(16).padStart(16, '0') + hash.subarray(8).toString('hex');
 }
 
-/** Block 0. `content` is anything that tells chains apart: parameters, accounts. */
+/** Block 0. `content` is anything in which chains differ: parameters, accounts. */
 export function genesisBlock(seed: string, content: string): Block {
   const parent = sha256(Buffer.from(`${seed}\n${content}`)).toString('hex');
   const base = { number: 0, parent, timeMs: 0, txRoot: ZERO_HASH, witness: '', txIds: [] };

@@ -69,10 +69,10 @@ function failureOf(error: unknown, visible: boolean): Json {
   const isValidation = error instanceof NodeError && error.javaClass === VALIDATE_CLASS;
   // TRON: the servlet turns double quotes of the message into single ones.
   const message = (error instanceof Error ? error.message : String(error)).replaceAll('"', "'");
-  const told = isValidation ? message : `class ${javaClassOf(error)} : ${message}`;
+  const text = isValidation ? message : `class ${javaClassOf(error)} : ${message}`;
   return {
     code: isValidation ? 'CONTRACT_VALIDATE_ERROR' : 'OTHER_ERROR',
-    message: visible ? told : Buffer.from(told, 'utf8').toString('hex'),
+    message: visible ? text : Buffer.from(text, 'utf8').toString('hex'),
   };
 }
 

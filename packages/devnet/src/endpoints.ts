@@ -217,9 +217,9 @@ async function broadcastHex(view: NodeView, request: Request): Promise<Json> {
   if (hex === undefined) throw nullPointer('Cannot invoke "String.startsWith(String)" because "input" is null');
   const tx = txOfHex(hex);
   const failed = await push(view, tx, true);
-  const told = failed ?? { result: true, code: 'SUCCESS', txid: tx.id, message: '' };
+  const outcome = failed ?? { result: true, code: 'SUCCESS', txid: tx.id, message: '' };
   const { visible: _visible, ...printed } = printTx(tx, request.visible);
-  return { result: false, ...told, transaction: printJson({ visible: request.visible, ...printed }) };
+  return { result: false, ...outcome, transaction: printJson({ visible: request.visible, ...printed }) };
 }
 
 /** Every endpoint of a port. Each runs alone on the chain: a read never sees half a transaction. */

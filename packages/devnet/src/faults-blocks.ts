@@ -1,4 +1,4 @@
-// Blocks that a misbehaving node tells of: some that nobody made yet, and some larger than they are.
+// Wrong blocks of a misbehaving node: some that nobody made yet, and some larger than they are.
 import { makeBlock, type Block } from './block.js';
 import { printBlock } from './chain-reads.js';
 import type { Request, Response } from './http.js';
@@ -8,8 +8,8 @@ import { buildTx, printTx } from './transactions.js';
 
 /** Between two blocks of the main network. */
 const SLOT_MS = 3_000;
-/** What a stranger's payments come from and go to. */
-const STRANGER = `41${'11'.repeat(20)}`;
+/** The accounts of made-up payments. */
+const PAYER = `41${'11'.repeat(20)}`;
 const RECEIVER = `41${'22'.repeat(20)}`;
 
 /**
@@ -30,10 +30,10 @@ export function aheadOf(view: NodeView, isSolid: boolean, request: Request, bloc
   return { status: 200, body: printJson(printBlock(view, last, true, request.visible)) };
 }
 
-/** Strangers' payments as text, by how they are asked for; as many as were ever needed. */
+/** Made-up payments as text, by how they are asked for; as many as were ever needed. */
 const payments: Record<'hex' | 'visible', string[]> = { hex: [], visible: [] };
 
-/** A block's answer with as many strangers' payments more as make it `bytes` long; any other answer as it is. */
+/** A block's answer with as many made-up payments more as make it `bytes` long; any other answer as it is. */
 export function filled(response: Response, visible: boolean, bytes: number): Response {
   const { body } = response;
   if (body.length >= bytes || !body.startsWith('{') || !body.includes('"block_header"')) return response;
@@ -52,7 +52,7 @@ export function filled(response: Response, visible: boolean, bytes: number): Res
 }
 
 function payment(n: number, visible: boolean): string {
-  const body = { owner_address: STRANGER, to_address: RECEIVER, amount: BigInt(n + 1) };
+  const body = { owner_address: PAYER, to_address: RECEIVER, amount: BigInt(n + 1) };
   const unsigned = buildTx('TransferContract', body, 0, { timestamp: BigInt(n + 1), expiration: BigInt(SLOT_MS) });
   const tx = { ...unsigned, signatures: ['00'.repeat(65)] };
   return printJson(printTx(tx, visible, { contractRet: 'SUCCESS' }));

@@ -1,4 +1,4 @@
-// What a node says to a broadcast when it is told to refuse, or to lie about it. Never touches the chain.
+// What a node says to a broadcast when it is set to refuse, or to lie about it. Never touches the chain.
 import type { Request, Response } from './http.js';
 import { member, printJson, textOf } from './json.js';
 import { type Tx, printTx, txOfHex, txOfJson } from './transactions.js';
@@ -39,7 +39,7 @@ export function broadcastOf(request: Request): Tx | undefined {
 /** The answer of a node that took the transaction. */
 export function acceptance(request: Request, tx: Tx): Response {
   if (request.path !== 'wallet/broadcasthex') return { status: 200, body: printJson({ result: true, txid: tx.id }) };
-  return told(request, tx, { result: true, code: 'SUCCESS', txid: tx.id, message: '' });
+  return withTransaction(request, tx, { result: true, code: 'SUCCESS', txid: tx.id, message: '' });
 }
 
 /** The answer of a node that refused it. */
@@ -48,11 +48,11 @@ export function refusal(request: Request, tx: Tx, code: Refusal): Response {
   const text = REFUSALS[code];
   const message = isHex || request.visible ? text : Buffer.from(text, 'utf8').toString('hex');
   if (!isHex) return { status: 200, body: printJson({ code, txid: tx.id, message }) };
-  return told(request, tx, { result: false, code, txid: tx.id, message });
+  return withTransaction(request, tx, { result: false, code, txid: tx.id, message });
 }
 
 /** broadcasthex prints the transaction it was given beside its answer. */
-function told(request: Request, tx: Tx, answer: Record<string, string | boolean>): Response {
+function withTransaction(request: Request, tx: Tx, answer: Record<string, string | boolean>): Response {
   const { visible: _visible, ...printed } = printTx(tx, request.visible);
   const transaction = printJson({ visible: request.visible, ...printed });
   return { status: 200, body: printJson({ ...answer, transaction }) };

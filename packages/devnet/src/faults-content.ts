@@ -75,7 +75,7 @@ const objects = (value: Json | undefined): Fields[] | undefined =>
   isList(value) ? value.flatMap<Fields>((item) => object(item) ?? []) : undefined;
 const integer = (value: Json | undefined): bigint | undefined => (typeof value === 'bigint' ? value : undefined);
 
-/** Another id, told from the first one alone; the id of a block goes on beginning with its number. */
+/** Another id, made of the first one alone; the id of a block goes on beginning with its number. */
 function otherId(id: string, isBlock: boolean): string {
   const other = createHash('sha256').update(`other ${id}`).digest('hex');
   return isBlock ? id.slice(0, 16) + other.slice(16) : other;
@@ -161,7 +161,7 @@ function overTransactions(fields: Fields, change: (tx: Fields) => Fields): Field
 
 /**
  * The answer as of a node whose newest blocks, those above number `base`, are others than the chain's: of the same
- * numbers and times, with other ids and nothing in them. undefined when the answer tells of no such block. `twin`: the
+ * numbers and times, with other ids and nothing in them. undefined when the answer is about no such block. `twin`: the
  * other block of that number.
  */
 export function onAnotherFork(

@@ -1,4 +1,4 @@
-// Reads a genesis file, telling exactly what is wrong with it, and fills the first state from it.
+// Reads a genesis file, naming exactly what is wrong with it, and fills the first state from it.
 import { readFileSync } from 'node:fs';
 import { type Account, accountAt, newAccount, putAccount } from './accounts.js';
 import { hexOfBase58, keccak256, sha256Hex } from './address.js';

@@ -180,7 +180,7 @@ export function validateAddress(body: JsonNode): Json {
     }
   }
   if (given.length !== 28) return no('Length error');
-  const stranger = /[^A-Za-z0-9+/=]/.exec(given);
-  if (stranger !== null) return no(`Illegal base64 character ${stranger[0].charCodeAt(0).toString(16)}`);
+  const illegal = /[^A-Za-z0-9+/=]/.exec(given);
+  if (illegal !== null) return no(`Illegal base64 character ${illegal[0].charCodeAt(0).toString(16)}`);
   return judge(Buffer.from(given, 'base64').toString('hex'), 'Base64 format');
 }

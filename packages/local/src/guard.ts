@@ -36,7 +36,7 @@ n=0; while [ -n "$dir" ] && [ -e "$dir" ] && [ $n -lt 40 ]; do
 done
 `;
 
-/** A diagnostics channel on which somebody who looks after all children learns of each, and of each line it prints. */
+/** A diagnostics channel that reports each child, and each line it prints, to whoever watches over all of them. */
 export const CHILDREN = 'energy.children';
 
 export interface ChildNews {
@@ -63,7 +63,7 @@ export interface GuardOptions {
   readonly cwd?: string;
   /** Run as this user; only root may ask for it. */
   readonly user?: { readonly uid: number; readonly gid: number } | undefined;
-  /** Removed once the child has ended and we have let go, or are gone. */
+  /** Removed once the child has ended and `stop` was called, or we are gone. */
   readonly removeDir?: string | undefined;
   /** What the child gets when we are gone; SIGKILL follows after 2.5 s. */
   readonly abandonSignal: 'QUIT' | 'TERM' | 'KILL';
@@ -127,7 +127,7 @@ export class GuardedProcess {
     const started = new GuardedProcess(options.name, pid, guard, options, control.exit);
     started.listen('stdout', guard.stdout);
     started.listen('stderr', guard.stderr);
-    letGo(guard);
+    doNotWaitFor(guard);
     return started;
   }
 
@@ -164,7 +164,7 @@ export class GuardedProcess {
       this.guard.stdin?.end();
     }
     await limited(this.guardEnded, FINISH_LIMIT_MS, `the guard of ${this.name}`);
-    // The guard has done this already, unless somebody killed it.
+    // The guard has done this already, unless it was killed.
     if (this.options.removeDir !== undefined) {
       await rm(this.options.removeDir, { recursive: true, force: true });
     }
@@ -182,7 +182,7 @@ export class GuardedProcess {
 }
 
 /**
- * Has `dir` removed when we let go (`stop`) or are gone. Whatever runs in it has a guard of its own. This one runs
+ * Has `dir` removed on `stop` or when we are gone. Whatever runs in it has a guard of its own. This one runs
  * as ourselves, because what we put there is ours to remove, whoever the server runs as.
  */
 export async function guardDirectory(dir: string): Promise<GuardedProcess> {
@@ -214,7 +214,7 @@ function controlLines(from: Readable): { pid: Promise<number>; exit: Promise<num
 }
 
 /** Lets our event loop end while the child lives; its end follows from ours. */
-function letGo(guard: ChildProcess): void {
+function doNotWaitFor(guard: ChildProcess): void {
   guard.unref();
   for (const stream of guard.stdio) {
     const handle = stream as { unref?: () => void } | null | undefined;

@@ -1,12 +1,12 @@
 /**
  * The demo: a whole service on this machine with one command, a rental from quote to reclaim, and then a running
- * service to play with. Everything it starts ends with it. `--once` ends after the story; `--json FILE` says where
+ * service to play with. Everything it starts ends with it. `--once` ends after the scenario; `--json FILE` says where
  * everything is.
  */
 import { rename, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { reasonOf } from '../../../src/domain/errors.js';
-import { DemoStory } from './demo-story.js';
+import { DemoScenario } from './demo-scenario.js';
 import { Merchant } from './merchant.js';
 import { freePort } from './ports.js';
 import { Screen } from './screen.js';
@@ -136,8 +136,8 @@ async function main(): Promise<number> {
   try {
     const merchant = await serve(world, screen);
     if (options.json !== undefined) await writeWhole(options.json, whereEverythingIs(world, merchant));
-    const story = new DemoStory(world, merchant, screen).tell().then(() => 'told' as const);
-    if ((await Promise.race([story, interrupted])) === undefined) return options.once ? 1 : 0;
+    const scenario = new DemoScenario(world, merchant, screen).run().then(() => 'done' as const);
+    if ((await Promise.race([scenario, interrupted])) === undefined) return options.once ? 1 : 0;
     if (options.once) return 0;
     showHowToGoOn(world, merchant, screen);
     await interrupted;

@@ -11,7 +11,7 @@ export interface NodeOptions<T> {
   readonly args?: readonly string[];
   /** Laid over our own environment; an undefined value takes a variable away. */
   readonly env?: NodeJS.ProcessEnv;
-  /** Looks at each line of stdout; the first answer other than undefined means ready. */
+  /** Judges each line of stdout; the first answer other than undefined means ready. */
   readonly readyWhen?: (line: string) => T | undefined;
   /** 30 s unless said. */
   readonly readyLimitMs?: number;

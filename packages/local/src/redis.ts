@@ -20,7 +20,7 @@ const PORT_ATTEMPTS_MAX = 5;
 // under Jest and from dist alike. The package's own server is not used for two reasons. It listens on every
 // interface; and it notices a lost connection only when that connection's blocking command times out, so that the
 // ghost of a killed worker still takes the marker of the next job, which then lies for seconds. So what a client
-// sends is read at once, at most a MiB ahead of its commands: only who reads on hears that a connection ended.
+// sends is read at once, at most a MiB ahead of its commands: only who reads on learns that a connection ended.
 const JS_SERVER = `
 import { createServer } from 'node:net';
 import { PassThrough } from 'node:stream';

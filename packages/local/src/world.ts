@@ -355,10 +355,10 @@ export class World {
         ...this.poolWallets.map((wallet) => ['pool', wallet] as const),
         ['activation', this.activationWallet] as const,
       ];
-      const lane = async (): Promise<void> => {
+      const addInTurn = async (): Promise<void> => {
         for (let next = queue.shift(); next !== undefined; next = queue.shift()) await add(next[0], next[1]);
       };
-      await Promise.all([lane(), lane()]);
+      await Promise.all([addInTurn(), addInTurn()]);
     } finally {
       await rm(dir, { recursive: true, force: true });
     }

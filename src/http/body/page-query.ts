@@ -4,7 +4,7 @@ import { Parameter } from './member-rules.js';
 export const LIMIT_DEFAULT = 20;
 
 /** Every query of the API is one of these. */
-// eslint-disable-next-line @typescript-eslint/no-extraneous-class -- the pipe tells queries from bodies by it
+// eslint-disable-next-line @typescript-eslint/no-extraneous-class -- by it the pipe knows queries from bodies
 export abstract class Query {}
 
 /** Of a list. */

@@ -83,9 +83,9 @@ export const Caller = createParamDecorator((_data: unknown, context: ExecutionCo
   return caller;
 });
 
-/** When the request being handled arrived, as monotonicMs tells it. */
-export const ArrivedMs = createParamDecorator((_data: unknown, context: ExecutionContext): number => {
-  const visit = requestContextOf(context.switchToHttp().getRequest<Request>());
-  invariant(visit !== undefined, 'every request passes the front of the pipeline first');
-  return visit.startedMs;
+/** When the request being handled arrived, by monotonicMs. */
+export const ArrivedMs = createParamDecorator((_data: unknown, host: ExecutionContext): number => {
+  const context = requestContextOf(host.switchToHttp().getRequest<Request>());
+  invariant(context !== undefined, 'the first step of the pipeline makes the context of every request');
+  return context.startedMs;
 });

@@ -7,7 +7,7 @@ export class UnsearchedBlock {
   @PrimaryColumn(BIGINT)
   number!: bigint;
 
-  /** How often it was looked at again. */
+  /** How often it was read again. */
   @Column({ type: 'integer', default: 0 })
   tries!: number;
 }

@@ -1,4 +1,4 @@
-// The story of the demo: one rental from quote to reclaim, told by a merchant over HTTP, every claim checked on chain.
+// What the demo shows: one rental from quote to reclaim, made by a merchant over HTTP, every claim checked on chain.
 import { randomUUID } from 'node:crypto';
 import type { Merchant } from './merchant.js';
 import { type MerchantAnswer } from './merchant.js';
@@ -13,19 +13,19 @@ const TOKENS = 25_000_000n;
 
 type Body = MerchantAnswer['body'];
 
-/** A step of the story did not come out as it must. */
 const ENTRY_KEY_MAX = 30;
 
-class StoryError extends Error {}
+/** A step of the scenario did not come out as it must. */
+class ScenarioError extends Error {}
 
 function check(condition: boolean, what: string, body?: unknown): asserts condition {
-  if (!condition) throw new StoryError(`${what}${body === undefined ? '' : `: ${JSON.stringify(body)}`}`);
+  if (!condition) throw new ScenarioError(`${what}${body === undefined ? '' : `: ${JSON.stringify(body)}`}`);
 }
 
 const text = (value: unknown): string => String(value);
 const grouped = (value: unknown): string => Number(value).toLocaleString('en').replaceAll(',', ' ');
 
-export class DemoStory {
+export class DemoScenario {
   private readonly key = `demo-${randomUUID()}`;
 
   constructor(
@@ -34,7 +34,7 @@ export class DemoStory {
     private readonly screen: Screen,
   ) {}
 
-  async tell(): Promise<void> {
+  async run(): Promise<void> {
     const [sender, recipient] = this.world.accounts;
     check(sender !== undefined && recipient !== undefined, 'the world has test accounts');
     this.screen.title('A merchant is about to send USDT and rents the energy for it');
@@ -47,7 +47,7 @@ export class DemoStory {
     check(after.limit - before.limit >= Number(order['energy']), 'the energy arrived', after);
     await this.transfer(quote);
     await this.reclaim(delivered);
-    await this.books();
+    await this.ledger();
   }
 
   private async quote(sender: string): Promise<Body> {
@@ -155,7 +155,7 @@ export class DemoStory {
     this.screen.detail('energy on chain', grouped(left.limit));
   }
 
-  private async books(): Promise<void> {
+  private async ledger(): Promise<void> {
     this.screen.request('GET /v1/balance, and the ledger behind it');
     const { body } = await this.merchant.get('/v1/balance');
     this.screen.done(`${grouped(body['credits_balance'])} credits ($${text(body['usd_balance'])})`);
