@@ -5,7 +5,7 @@
 //   fulfilment/  reconciliation/                    the worker's alone
 //   diagnostics/                                    → pool, quotes, billing, projects, signer's settings
 //   auth → projects   projects → billing   billing   pool   verify → pool
-//   quotes → billing, pool   simulation → quotes, billing   orders → quotes, billing, pool   accounts, energy → orders, billing, quotes   events → orders
+//   quotes → billing, pool   simulation → quotes, billing   orders → quotes, billing, pool   accounts, energy → orders, billing, quotes   events → orders   webhooks → auth, events
 //   platform.module                                 makes what follows, once for a process
 //   http/ {pipeline, body, openapi}   store/   queue/   chain/
 //   observability/                                  logger, metrics, admin port, shutdown
@@ -18,7 +18,7 @@
 const layers = ['domain', 'base', 'config', 'observability', '(store|queue|chain|http)'];
 const pure = '^src/(domain|base)/';
 const outside = '^src/(config|observability|store|queue|chain|http)/|^src/platform\\.module\\.ts$';
-const features = '^src/(auth|projects|billing|pool|verify|quotes|simulation|orders|accounts|energy|events)/';
+const features = '^src/(auth|projects|billing|pool|verify|quotes|simulation|orders|accounts|energy|events|webhooks)/';
 
 /** Of the lower layers each imports itself and those before it. */
 const layerRules = layers.map((layer, index) => ({
@@ -42,6 +42,7 @@ const arrows = {
   accounts: ['orders', 'billing', 'quotes'],
   events: ['orders'],
   energy: ['orders', 'billing', 'quotes'],
+  webhooks: ['auth', 'events', 'orders'],
   diagnostics: ['verify', 'quotes', 'billing', 'pool', 'projects'],
 };
 

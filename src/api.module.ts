@@ -9,6 +9,7 @@ import { OpenApiModule } from './http/openapi/openapi.module.js';
 import { OrdersModule } from './orders/orders.module.js';
 import { PlatformModule } from './platform.module.js';
 import { QuotesModule } from './quotes/quotes.module.js';
+import { WebhooksModule } from './webhooks/webhooks.module.js';
 import { SimulationModule } from './simulation/simulation.module.js';
 
 @Module({})
@@ -26,6 +27,7 @@ export class ApiModule {
         OrdersModule,
         AccountsModule,
         EnergyModule,
+        WebhooksModule,
         OpenApiModule,
       ],
     };

@@ -10,7 +10,7 @@ import { monotonicMs, nowMs } from '../base/clock.js';
 import { Config } from '../config/config.js';
 import { ApiError } from '../domain/errors.js';
 import { Metrics } from '../observability/metrics.js';
-import { Database } from '../store/database.js';
+import { Database, type Queryable } from '../store/database.js';
 import { WINDOW_SEC } from './hmac-signature.js';
 
 /** A nonce matters as long as its timestamp may be accepted: the window both ways. */
@@ -26,6 +26,13 @@ const PRUNE = {
   name: 'nonce-prune',
   text: `DELETE FROM request_nonce WHERE ctid = ANY (ARRAY(
            SELECT ctid FROM request_nonce WHERE expires_at < clock_timestamp() LIMIT 10000))`,
+};
+
+/** A hundred times what a write brings. */
+const PRUNE_SOME = {
+  name: 'nonce-prune-some',
+  text: `DELETE FROM request_nonce WHERE ctid = ANY (ARRAY(
+           SELECT ctid FROM request_nonce WHERE expires_at < clock_timestamp() LIMIT 100))`,
 };
 
 /** What Redis says: whether the nonce is new to it, and since which second it remembers. */
@@ -113,6 +120,15 @@ export class Nonces {
     }
     if (!isNew) throw replayed();
   }
+}
+
+/**
+ * Uses the nonce of a request that changes something, in the transaction that makes the change: a replay changes nothing,
+ * whatever became of the other nonces. Apart from those, which the guard keeps. Throws 401 SIGNATURE_REPLAYED.
+ */
+export async function useNonceIn(tx: Queryable, projectId: string, nonce: string): Promise<void> {
+  if ((await tx.query(INSERT, [projectId, `write:${nonce}`])).length === 0) throw replayed();
+  await tx.query(PRUNE_SOME);
 }
 
 /** Refuses a timestamp, and says which one to sign with instead. */

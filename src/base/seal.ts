@@ -4,7 +4,7 @@
  */
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomFillSync } from 'node:crypto';
 
-export const SEAL_PURPOSES = ['api-key', 'pool-key', 'quote'] as const;
+export const SEAL_PURPOSES = ['api-key', 'pool-key', 'quote', 'webhook-secret'] as const;
 export type SealPurpose = (typeof SEAL_PURPOSES)[number];
 
 /** The keys of one purpose, 32 bytes each. */

@@ -25,6 +25,10 @@ export class Sealers {
     return this.of('quote');
   }
 
+  get webhookSecret(): Sealer {
+    return this.of('webhook-secret');
+  }
+
   private of(purpose: SealPurpose): Sealer {
     const sealer = this.held.get(purpose);
     if (sealer === undefined) throw new Error(`this process holds no key for the purpose ${purpose}`);

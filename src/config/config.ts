@@ -15,17 +15,20 @@ export class ConfigError extends StartError {
 }
 
 /** Where metrics and probes are, by the kind of the process, unless ADMIN_PORT says otherwise. */
-export const ADMIN_PORTS = { api: 9100, worker: 9101 } as const;
+export const ADMIN_PORTS = { api: 9100, worker: 9101, sender: 9102 } as const;
 
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
 
 export type Role = 'api' | 'worker' | 'cli';
+/** The sender has settings of its own, and no Role. */
+export type KeyHolder = Role | 'sender';
 
 /** What each process opens and seals. It needs the keys of these purposes and no other. */
-export const PURPOSES_OF: Readonly<Record<Role, readonly SealPurpose[]>> = {
-  api: ['api-key', 'quote'],
+export const PURPOSES_OF: Readonly<Record<KeyHolder, readonly SealPurpose[]>> = {
+  api: ['api-key', 'quote', 'webhook-secret'],
   worker: ['pool-key'],
-  cli: ['api-key', 'pool-key'],
+  cli: ['api-key', 'pool-key', 'webhook-secret'],
+  sender: ['webhook-secret'],
 };
 
 /** The setting that holds the key of one purpose, in the place of MASTER_KEY; with _PREVIOUS the one before. */
@@ -33,6 +36,7 @@ export const SEAL_KEY_SETTINGS: Readonly<Record<SealPurpose, string>> = {
   'api-key': 'SEAL_KEY_API_KEYS',
   'pool-key': 'SEAL_KEY_POOL_KEYS',
   quote: 'SEAL_KEY_QUOTES',
+  'webhook-secret': 'SEAL_KEY_WEBHOOKS',
 };
 
 const previousOf = (name: string): string => `${name}_PREVIOUS`;
@@ -45,7 +49,7 @@ export const SECRET_SETTINGS: ReadonlySet<string> = new Set([
   ...['MASTER_KEY', ...Object.values(SEAL_KEY_SETTINGS)].flatMap((name) => [name, previousOf(name)]),
 ]);
 
-const LOG_LEVELS: readonly LogLevel[] = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
+export const LOG_LEVELS: readonly LogLevel[] = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
 
 /** How the process meets the world: ports, stores, nodes. */
 function outside(r: SettingsReader) {
@@ -111,6 +115,18 @@ function outside(r: SettingsReader) {
   };
 }
 
+/** Which hosts webhooks may name, for who takes them and for who sends. */
+export function webhookRules(r: SettingsReader) {
+  return {
+    ports: r.ports('WEBHOOK_PORTS', ['443', '8443']),
+    /** Also not public ones: hosts of one's own. */
+    allowNetworks: r.networks('WEBHOOK_ALLOW_NETWORKS'),
+    /** Never, whatever else is allowed: addresses of one's own that the machine does not know of. */
+    denyNetworks: r.networks('WEBHOOK_DENY_NETWORKS'),
+    allowHttp: r.flag('WEBHOOK_ALLOW_HTTP', false),
+  };
+}
+
 /** What each chain parameter can be believed to be: outside of it the node is at fault, and nothing is priced. */
 function parameterBounds(r: SettingsReader) {
   return {
@@ -162,7 +178,7 @@ function sealKeysOf({ current, previous }: SealKeys, purpose: SealPurpose): Seal
  * The lines of settings that `role` takes in the place of MASTER_KEY, derived from the MASTER_KEY (and
  * MASTER_KEY_PREVIOUS) of `env`. Throws ConfigError.
  */
-export function deriveSettings(env: Env, role: Role): { readonly name: string; readonly value: string }[] {
+export function deriveSettings(env: Env, role: KeyHolder): { readonly name: string; readonly value: string }[] {
   const r = new SettingsReader(env, SECRET_SETTINGS);
   const [current, previous] = [r.key('MASTER_KEY'), r.key('MASTER_KEY_PREVIOUS')];
   if (current === undefined && r.faults.length === 0) r.faults.push('MASTER_KEY is required');
@@ -250,6 +266,7 @@ function inside(r: SettingsReader, role: Role) {
       broadcastsDays: r.integer('RETAIN_BROADCASTS_DAYS', 30, 0, 36_500),
       eventsDays: r.integer('RETAIN_EVENTS_DAYS', 30, 0, 36_500),
     },
+    webhooks: webhookRules(r),
     logLevel: r.choice('LOG_LEVEL', LOG_LEVELS, 'info'),
   };
 }
@@ -283,5 +300,6 @@ export abstract class Config implements Readonly<Settings> {
   abstract readonly pool: Settings['pool'];
   abstract readonly worker: Settings['worker'];
   abstract readonly retention: Settings['retention'];
+  abstract readonly webhooks: Settings['webhooks'];
   abstract readonly logLevel: LogLevel;
 }

@@ -83,6 +83,13 @@ export class SettingsReader {
     );
   }
 
+  ports(name: string, fallback: readonly string[]): readonly number[] {
+    const parts = this.list(name, fallback);
+    const isEach = parts.every((part) => /^[1-9]\d{0,4}$/.test(part) && Number(part) <= 65535);
+    if (!isEach || parts.length === 0) this.faults.push(`${name} must hold ports from 1 to 65535`);
+    return Object.freeze(parts.map(Number));
+  }
+
   networks(name: string): readonly string[] {
     const parts = this.list(name, []);
     const isEach = parts.every((part) => parseIpRange(part) !== undefined);

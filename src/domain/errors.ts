@@ -5,6 +5,7 @@
 
 /** Every code of the interface and its status: exhaustive by type (docs/interface.md §3). */
 export const HTTP_STATUS = {
+  ADDRESS_NOT_ALLOWED: 400,
   BAD_AUTH_HEADERS: 400,
   INVALID_REQUEST: 400,
   IDEMPOTENCY_KEY_REQUIRED: 400,
@@ -26,6 +27,7 @@ export const HTTP_STATUS = {
   QUOTE_EXPIRED: 409,
   QUOTE_ALREADY_USED: 409,
   QUOTE_MISMATCH: 409,
+  LIMIT_REACHED: 409,
   RECEIVER_NOT_ACTIVATED: 409,
   ALREADY_ACTIVATED: 409,
   PAYLOAD_TOO_LARGE: 413,

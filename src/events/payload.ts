@@ -19,6 +19,10 @@ export const EVENT_TYPES = [
   'order.compensated',
   'project.frozen',
   'project.unfrozen',
+  'webhook.created',
+  'webhook.changed',
+  'webhook.failing',
+  'webhook.disabled',
   'log.restarted',
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
@@ -39,13 +43,27 @@ export interface ProjectSnapshot {
   readonly project: { readonly id: string; readonly name: string; readonly frozen: boolean };
 }
 
+/** As the database writes it (store/functions/webhook-functions.ts). */
+export interface WebhookSnapshot {
+  readonly webhook: {
+    readonly id: string;
+    /** Without its query. */
+    readonly url: string;
+    readonly types: readonly string[] | null;
+    readonly description: string;
+    readonly enabled: boolean;
+    readonly disabled_reason: string | null;
+    readonly deleted: boolean;
+  };
+}
+
 /** An event that waits for its position. */
 export interface WrittenEvent {
   readonly project_id: string;
   readonly type: EventType;
   readonly at: Date;
   readonly chain_at: Date | null;
-  readonly snapshot: OrderSnapshot | ProjectSnapshot | null;
+  readonly snapshot: OrderSnapshot | ProjectSnapshot | WebhookSnapshot | null;
 }
 
 interface EventBody {
@@ -54,7 +72,8 @@ interface EventBody {
   readonly position: number;
   readonly timestamp: string;
   readonly chain_timestamp?: string;
-  readonly data: { readonly order: OrderBody } | ProjectSnapshot | Readonly<Record<string, never>>;
+  readonly data:
+    { readonly order: OrderBody } | { readonly webhook: object } | ProjectSnapshot | Readonly<Record<string, never>>;
 }
 
 /**
@@ -100,7 +119,13 @@ function orderRow({ order, legs, compensations }: OrderSnapshot): OrderRow {
 
 function dataOf(snapshot: WrittenEvent['snapshot']): EventBody['data'] {
   if (snapshot === null) return {};
+  if ('webhook' in snapshot) return { webhook: webhookOf(snapshot) };
   return 'order' in snapshot ? { order: orderBody(orderRow(snapshot)) } : { project: snapshot.project };
+}
+
+/** What does not apply is absent, never null. */
+function webhookOf({ webhook }: WebhookSnapshot): object {
+  return Object.fromEntries(Object.entries(webhook).filter(([, value]) => value !== null));
 }
 
 /** The event at `position` of its project's log, as JSON. */

@@ -24,6 +24,13 @@ export function keyArg(text: string): string {
   return id;
 }
 
+/** The id of a webhook; any case, lower case from here on. */
+export function webhookArg(text: string): string {
+  const id = text.trim().toLowerCase();
+  if (!UUID.test(id)) throw new InvalidArgumentError('A webhook’s id is a UUID; `webhooks list` shows them.');
+  return id;
+}
+
 /** A whole number; thousands may be apart with _ or a space. */
 export function integerArg(min: bigint, max: bigint): (text: string) => bigint {
   return (text) => {

@@ -14,6 +14,7 @@ import { addPriceCommands } from './price.command.js';
 import { addProjectCommands } from './project.command.js';
 import { addSecretsCommands } from './secrets.command.js';
 import { addVerifyCommands } from './verify.command.js';
+import { addWebhookCommands } from './webhooks.command.js';
 
 function buildProgram(context: CliContext): Command {
   const program = new Command('npm run cli --')
@@ -43,6 +44,7 @@ function buildProgram(context: CliContext): Command {
   addSecretsCommands(program, context);
   addVerifyCommands(program, context);
   addAuditCommands(program, context);
+  addWebhookCommands(program, context);
   return program;
 }
 

@@ -8,6 +8,7 @@ import { recordAct, type Author } from '../store/audit-log.js';
 import { Database } from '../store/database.js';
 import { resealCanaries } from '../store/key-canaries.js';
 import { addCounts, type KindCount } from '../store/resealing.js';
+import { Webhooks } from '../webhooks/webhooks.js';
 
 @Injectable()
 export class KeyRewrap {
@@ -17,6 +18,7 @@ export class KeyRewrap {
     private readonly projects: Projects,
     private readonly keys: ApiKeys,
     private readonly wallets: PoolWallets,
+    private readonly webhooks: Webhooks,
   ) {}
 
   async run(act: Author): Promise<KindCount[]> {
@@ -38,6 +40,7 @@ export class KeyRewrap {
     return [
       { what: 'api keys', ...addCounts([primary, further]) },
       { what: 'pool keys', ...(await this.wallets.resealKeys(isReplacing)) },
+      { what: 'webhook secrets', ...(await this.webhooks.resealSecrets(isReplacing)) },
       { what: 'canaries', ...(await resealCanaries(this.database, this.sealers.held, isReplacing)) },
     ];
   }

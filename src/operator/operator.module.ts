@@ -10,6 +10,7 @@ import { PoolModule } from '../pool/pool.module.js';
 import { ProjectsModule } from '../projects/projects.module.js';
 import { PricesModule } from '../quotes/prices.module.js';
 import { AuditModule } from '../store/audit.module.js';
+import { WebhooksModule } from '../webhooks/webhooks.module.js';
 import { KeyRewrap } from './key-rewrap.js';
 
 @Module({})
@@ -18,7 +19,16 @@ export class OperatorModule {
     const platform = PlatformModule.for('cli', config, createLogger({ logLevel: 'silent' }));
     return {
       module: OperatorModule,
-      imports: [platform, AuditModule, BillingModule, OrderHistoryModule, PoolModule, PricesModule, ProjectsModule],
+      imports: [
+        platform,
+        AuditModule,
+        BillingModule,
+        OrderHistoryModule,
+        PoolModule,
+        PricesModule,
+        ProjectsModule,
+        WebhooksModule,
+      ],
       providers: [KeyRewrap],
     };
   }

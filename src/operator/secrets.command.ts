@@ -1,6 +1,6 @@
 /** `secrets`: the keys that single processes take in the place of MASTER_KEY. */
 import { Option, type Command } from 'commander';
-import { deriveSettings, PURPOSES_OF, type Role } from '../config/config.js';
+import { deriveSettings, PURPOSES_OF, type KeyHolder } from '../config/config.js';
 import type { CliContext } from './cli-context.js';
 
 const HELP = `
@@ -9,6 +9,7 @@ nobody else reads, and give that file to the process in the place of MASTER_KEY.
 A process opens with them what it needs and nothing else.
   (umask 077; npm run -s cli -- secrets derive --for api > api.env)
   (umask 077; npm run -s cli -- secrets derive --for worker > worker.env)
+  (umask 077; npm run -s cli -- secrets derive --for sender > sender.env)
 Under MASTER_KEY_PREVIOUS the keys before are printed too;
 \`keys rewrap --help\` has the steps of a rotation.`;
 
@@ -20,7 +21,7 @@ export function addSecretsCommands(program: Command, context: CliContext): void 
     .description('print the keys that one process needs, as lines of settings; needs MASTER_KEY alone')
     .addOption(new Option('--for <process>', 'the process').choices(Object.keys(PURPOSES_OF)).makeOptionMandatory(true))
     .addHelpText('after', HELP)
-    .action(({ for: role }: { for: Role }) => {
+    .action(({ for: role }: { for: KeyHolder }) => {
       const settings = deriveSettings(context.terminal.env, role);
       context.print(settings.map(({ name, value }) => `${name}=${value}`).join('\n'), { process: role, settings });
     });

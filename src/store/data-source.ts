@@ -24,6 +24,10 @@ import { ReconcileState } from './entities/reconcile-state.entity.js';
 import { RequestNonce } from './entities/request-nonce.entity.js';
 import { SalesStop } from './entities/sales-stop.entity.js';
 import { UnsearchedBlock } from './entities/unsearched-block.entity.js';
+import { WebhookDelivery } from './entities/webhook-delivery.entity.js';
+import { WebhookDestination } from './entities/webhook-destination.entity.js';
+import { WebhookEndpoint } from './entities/webhook-endpoint.entity.js';
+import { WebhookState } from './entities/webhook-state.entity.js';
 import { Initial1760000000001 } from './migrations/0001-initial.js';
 import { Reconciling1760000000002 } from './migrations/0002-reconciling.js';
 import { KeptRows1760000000003 } from './migrations/0003-kept-rows.js';
@@ -40,6 +44,7 @@ import { ApiKeys1760000000014 } from './migrations/0014-api-keys.js';
 import { KeyCaps1760000000015 } from './migrations/0015-key-caps.js';
 import { Events1760000000020 } from './migrations/0020-events.js';
 import { UnsearchedBlocks1760000000025 } from './migrations/0025-unsearched-blocks.js';
+import { Webhooks1760000000027 } from './migrations/0027-webhooks.js';
 
 /** Every table as an entity without relations, for plain reads and writes; money and state are written by SQL alone. */
 const ENTITIES = [
@@ -69,6 +74,10 @@ const ENTITIES = [
   RequestNonce,
   SalesStop,
   UnsearchedBlock,
+  WebhookDelivery,
+  WebhookDestination,
+  WebhookEndpoint,
+  WebhookState,
 ];
 
 /** Each says its name itself: TypeORM would else go by the class's, which is another one in a bundle, and run it again. */
@@ -89,6 +98,7 @@ const MIGRATIONS: readonly (new () => MigrationInterface & { readonly name: stri
   KeyCaps1760000000015,
   Events1760000000020,
   UnsearchedBlocks1760000000025,
+  Webhooks1760000000027,
 ];
 
 /** What the table `migrations` holds when the schema is this version's. */

@@ -37,6 +37,12 @@ const EVENT_AS_WRITTEN = [
   'type',
   'snapshot',
 ] as const;
+/** What a delivery is of, and why; the rest is what became of it. */
+const DELIVERY_TERMS = [
+  ...['id', 'endpoint_id', 'cause', 'event_id', 'event_key', 'type', 'position', 'payload', 'created_at'],
+] as const;
+const ENDPOINT_TERMS = ['id', 'project_id', 'made_by_key', 'created_at'] as const;
+const ENDPOINT_SECRETS = ['secret_sealed', 'previous_secret_sealed'] as const;
 /** Whose stake is used and which key signs for it: an operator's act. */
 const WALLET_IDENTITY = ['id', 'address', 'role', 'permission_id', 'key_address', 'key_sealed', 'created_at'] as const;
 const MARKET: Access = { select: 'all', insert: 'all', update: 'all', delete: 'all' };
@@ -101,6 +107,8 @@ export const TABLE_GRANTS: Readonly<Record<string, Readonly<Partial<Record<Role,
     worker: { select: 'all', insert: 'all', update: { only: ['position', 'payload', 'snapshot'] } },
     cli: { select: 'all', insert: { only: EVENT_AS_WRITTEN } },
     console_operator: READ,
+    // What it sends, and nothing of what is not numbered yet.
+    sender: { select: { only: ['id', 'project_id', 'type', 'position', 'payload'] } },
     reports: READ,
   },
   event_numbering: {
@@ -139,6 +147,7 @@ export const TABLE_GRANTS: Readonly<Record<string, Readonly<Partial<Record<Role,
     api: READ,
     worker: READ,
     cli: { select: 'all', update: { only: ['sealed', 'sealed_at'] } },
+    sender: READ,
   },
   leg: {
     api: READ,
@@ -240,6 +249,35 @@ export const TABLE_GRANTS: Readonly<Record<string, Readonly<Partial<Record<Role,
     console_operator: READ,
     reports: READ,
   },
+  webhook_delivery: {
+    // Of an event they are written by the trigger that numbers it.
+    api: { select: 'all', insert: 'all', update: { only: ['next_at', 'is_fresh'] } },
+    worker: READ,
+    cli: { select: 'all', insert: 'all', update: { only: ['next_at', 'is_fresh'] } },
+    console_operator: READ,
+    sender: { select: 'all', update: { but: DELIVERY_TERMS }, delete: 'all' },
+    reports: READ,
+  },
+  webhook_destination: {
+    sender: { select: 'all', insert: 'all', update: { only: ['free_at'] }, delete: 'all' },
+  },
+  webhook_endpoint: {
+    api: { select: 'all', insert: 'all', update: { but: ENDPOINT_TERMS } },
+    worker: { select: { but: ENDPOINT_SECRETS } },
+    cli: { select: 'all', insert: 'all', update: { but: ENDPOINT_TERMS } },
+    console_operator: { select: { but: ENDPOINT_SECRETS } },
+    // Opens its secrets, and says that it fails.
+    sender: { select: 'all', update: { only: ['failing_told_at', 'disabled_at', 'disabled_reason'] } },
+    reports: { select: { but: ENDPOINT_SECRETS } },
+  },
+  webhook_state: {
+    api: { select: 'all', insert: 'all', update: { only: ['due_at', 'failures', 'failing_since'] } },
+    worker: READ,
+    cli: { select: 'all', insert: 'all', update: { only: ['due_at', 'failures', 'failing_since'] } },
+    console_operator: READ,
+    sender: { select: 'all', update: { but: ['endpoint_id'] } },
+    reports: READ,
+  },
 };
 
 /**
@@ -275,4 +313,7 @@ export const FUNCTION_GRANTS: Readonly<Record<string, readonly Role[]>> = {
   refuse_change: [],
   sales_stop_reaches_wallets: [],
   stamp_audit_entry: [],
+  webhook_changed: [],
+  webhook_fan_out: [],
+  webhook_project_frozen: [],
 };

@@ -37,6 +37,11 @@ const NEWEST: Readonly<Partial<Record<SealPurpose, { readonly column: readonly s
     text: `SELECT address AS context, key_sealed AS sealed FROM pool_wallet WHERE key_sealed IS NOT NULL
             ORDER BY id DESC LIMIT 20`,
   },
+  'webhook-secret': {
+    column: ['webhook_endpoint', 'secret_sealed'],
+    text: `SELECT id::text AS context, secret_sealed AS sealed FROM webhook_endpoint WHERE secret_sealed IS NOT NULL
+            ORDER BY created_at DESC LIMIT 20`,
+  },
 };
 
 /** A process whose login may not read the secrets has no use for their key, and only a canary to judge it by. */

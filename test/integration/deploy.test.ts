@@ -227,7 +227,9 @@ test('a process says when it holds the key to everything, and none starts with t
   expect(JSON.stringify(withMaster.lines)).toMatch(warned);
   expect(JSON.stringify(withOwn.lines)).not.toMatch(warned);
   await Promise.all([withMaster, withOwn].map(({ process }) => process.stop()));
-  await expect(member('api', foreign)).rejects.toThrow('SEAL_KEY_API_KEYS and SEAL_KEY_QUOTES in its place');
+  await expect(member('api', foreign)).rejects.toThrow(
+    'SEAL_KEY_API_KEYS and SEAL_KEY_QUOTES and SEAL_KEY_WEBHOOKS in its place',
+  );
   await expect(member('worker', own)).rejects.toThrow('SEAL_KEY_POOL_KEYS in its place');
 });
 

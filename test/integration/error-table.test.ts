@@ -95,7 +95,16 @@ async function withColumnGone(ask: () => Promise<Answer>): Promise<Answer> {
   }
 }
 
+const addWebhook = (caller: Customer, url: string): Promise<Answer> =>
+  new HmacCustomer(world.api.baseUrl, caller.merchant, caller.apiKey).post('/v1/webhooks', { url });
+
 const PROVOKED: Record<ErrorCode, () => Promise<Answer>> = {
+  ADDRESS_NOT_ALLOWED: () => addWebhook(customer, 'https://169.254.169.254/latest'),
+  LIMIT_REACHED: async () => {
+    const many = await makeCustomer(world.api);
+    for (let made = 0; made < 10; made += 1) await addWebhook(many, 'https://shop.example.com/');
+    return addWebhook(many, 'https://shop.example.com/');
+  },
   BAD_AUTH_HEADERS: () => send(world.api.baseUrl, 'GET', '/v1/balance'),
   INVALID_REQUEST: () => buy(customer, { colour: 'red' }),
   IDEMPOTENCY_KEY_REQUIRED: async () => buy(await customerWith({ requireIdempotencyKey: true }), order()),

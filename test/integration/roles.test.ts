@@ -114,6 +114,9 @@ describe('what a migrated database grants', () => {
       'pool_wallet energy_worker',
       'project energy_api',
       'project energy_cli',
+      'webhook_endpoint energy_api',
+      'webhook_endpoint energy_cli',
+      'webhook_endpoint energy_sender',
     ]);
   });
 
@@ -128,13 +131,9 @@ describe('what a migrated database grants', () => {
       `SELECT proname::text AS name, proconfig AS settings FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND prosecdef`,
     );
     const settings = ['search_path=public, pg_temp'];
-    expect(definers).toHaveLength(2);
-    expect(definers).toEqual(
-      expect.arrayContaining([
-        { name: 'accept_order', settings },
-        { name: 'charge_api_key', settings },
-      ]),
-    );
+    const names = ['accept_order', 'charge_api_key', 'webhook_changed', 'webhook_fan_out', 'webhook_project_frozen'];
+    expect(definers).toHaveLength(names.length);
+    expect(definers).toEqual(expect.arrayContaining(names.map((name) => ({ name, settings }))));
   });
 
   it('lets nobody but the owner make an object in the schema, nor anyone a temporary table', async () => {

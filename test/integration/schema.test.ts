@@ -142,6 +142,7 @@ const SHIPPED: Readonly<Record<string, string>> = {
   KeyCaps1760000000015: '4df786dcbf8dfd05',
   Events1760000000020: 'eeb166ccead81f2d',
   UnsearchedBlocks1760000000025: '6f88a380c003e3fc',
+  Webhooks1760000000027: 'b11115052830106b',
 };
 
 it('a migration runs what it ran on the day it came', async () => {

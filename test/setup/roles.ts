@@ -3,7 +3,7 @@
 import type { Role } from '../../src/store/grants.js';
 import { asAdmin, fromSetup } from './admin.js';
 
-const ROLES: readonly Role[] = ['api', 'worker', 'cli'];
+const ROLES: readonly Role[] = ['api', 'worker', 'cli', 'sender'];
 
 const loginOf = (prefix: string, role: Role): string => `${prefix}_${role}`;
 

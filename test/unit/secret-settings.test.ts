@@ -132,7 +132,7 @@ describe('the keys of one process', () => {
 
   it('a process does not start with the keys of another, and says what it wants', () => {
     expect(() => readConfig(derived('worker'), 'api')).toThrow(
-      'MASTER_KEY is required, or SEAL_KEY_API_KEYS and SEAL_KEY_QUOTES in its place (`cli secrets derive --for api`)',
+      'MASTER_KEY is required, or SEAL_KEY_API_KEYS and SEAL_KEY_QUOTES and SEAL_KEY_WEBHOOKS in its place (`cli secrets derive --for api`)',
     );
     expect(() => readConfig(derived('api'), 'worker')).toThrow('or SEAL_KEY_POOL_KEYS in its place');
   });
@@ -164,6 +164,7 @@ describe('the keys of one process', () => {
     expect(lines).toEqual([
       { name: 'SEAL_KEY_API_KEYS', value: '9RQgq0Z/82wne8rQB1fIo2RoM+vFRjqp5rtVjop+09w=' },
       { name: 'SEAL_KEY_QUOTES', value: 'bKq6vkmzFehCmWtVC7eInLZzZxBaCdNHW7YS03jEH1k=' },
+      { name: 'SEAL_KEY_WEBHOOKS', value: 'AvuK76gViE3Ac0C4pY+irxDio2gf0dHN70aONqhybcE=' },
     ]);
   });
 });

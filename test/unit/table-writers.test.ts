@@ -30,6 +30,10 @@ const WRITERS: Readonly<Record<string, readonly string[]>> = {
   request_nonce: ['auth'],
   sales_stop: ['pool'],
   unsearched_block: ['reconciliation'],
+  webhook_delivery: ['store/functions', 'webhooks'],
+  webhook_destination: [],
+  webhook_endpoint: ['webhooks'],
+  webhook_state: ['webhooks'],
 };
 
 /** What one file alone writes, of tables or columns that say so. */

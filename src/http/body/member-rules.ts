@@ -99,6 +99,21 @@ export const IsText = ({ minLength = 1, maxLength, check, openApi, description }
     openApi: () => ({ type: 'string', minLength, maxLength, ...openApi, description }),
   });
 
+/** A list of texts out of those known, at most 50. */
+export const IsListOf = (known: readonly string[], description: string) =>
+  Member({
+    name: 'isListOf',
+    faultOf: (value) => {
+      if (!Array.isArray(value) || value.length > LIST_ITEMS_MAX) {
+        return `must be a list of at most ${LIST_ITEMS_MAX.toString()} texts`;
+      }
+      const wrong = value.findIndex((item) => !known.includes(item as string));
+      return wrong < 0 ? undefined : `item ${(wrong + 1).toString()} must be one of ${known.join(', ')}`;
+    },
+    openApi: () => ({ type: 'array', maxItems: LIST_ITEMS_MAX, items: { type: 'string', enum: known }, description }),
+  });
+const LIST_ITEMS_MAX = 50;
+
 /** A TRON address in base58check form. */
 export const IsTronAddress = (description: string) =>
   IsText({

@@ -2,6 +2,8 @@
 import type { ErrorCode } from '../../domain/errors.js';
 
 export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
+  ADDRESS_NOT_ALLOWED:
+    'Webhooks may not be sent there: https, a public host name, an allowed port, no user or password',
   BAD_AUTH_HEADERS: 'A header of the signature is missing, malformed or repeated',
   INVALID_REQUEST: 'The body cannot be read, or a member is unknown or wrong; details names each',
   IDEMPOTENCY_KEY_REQUIRED: 'This project demands the Idempotency-Key header on every purchase',
@@ -17,7 +19,7 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   SOURCE_NOT_ALLOWED: 'The project may not be used from this address',
   HMAC_REQUIRED: 'This path, or this project, takes requests signed by HMAC only',
   KEY_SCOPE: 'The API key may not do this: it lacks the scope of this path',
-  NOT_FOUND: 'There is no such order of this project',
+  NOT_FOUND: 'This project has nothing of this key or id',
   QUOTE_NOT_FOUND: 'The quote_ref is not one of this project',
   METHOD_NOT_ALLOWED: 'The path answers other methods; see Allow',
   REQUEST_TIMEOUT: 'The request did not arrive in time',
@@ -25,6 +27,7 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   QUOTE_EXPIRED: 'The hold of the quote is over; ask for a new one',
   QUOTE_ALREADY_USED: 'The quote became an order already; retry that order with its Idempotency-Key',
   QUOTE_MISMATCH: 'The order also names an address, energy or duration, and it differs from the quote',
+  LIMIT_REACHED: 'The project has as many webhooks as it may, or a replay of this one is under way',
   RECEIVER_NOT_ACTIVATED: 'The receiver is not on chain yet; activate it first',
   ALREADY_ACTIVATED: 'The account exists on chain already',
   PAYLOAD_TOO_LARGE: 'The body is over the limit of this endpoint',

@@ -33,6 +33,7 @@ const TAGS = {
   Simulation: 'What a contract call would need.',
   Orders: 'Rentals: bought, read, listed.',
   Accounts: 'Activation of accounts, and the balance.',
+  Webhooks: 'Where events are sent, and every delivery of one.',
   'Client family': 'Quotes, orders and the balance as the published clients of this interface ask for them.',
 };
 

@@ -15,6 +15,7 @@ import { FINAL_ROWS } from './final-rows.js';
 import { ROW_GUARDS } from './row-guards.js';
 import { MARK_FUNCTIONS } from './server-mark.js';
 import { TRIGGER_FUNCTIONS } from './trigger-functions.js';
+import { WEBHOOK_FUNCTIONS } from './webhook-functions.js';
 
 /** The statement that makes each function, by the function's name. */
 export const FUNCTIONS: Readonly<Record<string, string>> = {
@@ -29,6 +30,7 @@ export const FUNCTIONS: Readonly<Record<string, string>> = {
   ...TRIGGER_FUNCTIONS,
   ...MARK_FUNCTIONS,
   ...EVENT_WRITERS,
+  ...WEBHOOK_FUNCTIONS,
 };
 
 /** What Postgres keeps of a function's statement as its body (`pg_proc.prosrc`). */
@@ -53,6 +55,7 @@ export const TRIGGERS: readonly string[] = [
   `CREATE TRIGGER credit_account_frozen AFTER UPDATE ON credit_account FOR EACH ROW WHEN (old.frozen IS DISTINCT FROM new.frozen) EXECUTE FUNCTION project_frozen()`,
   `CREATE TRIGGER credit_account_kept BEFORE DELETE ON credit_account FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER credit_account_no_truncate BEFORE TRUNCATE ON credit_account FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
+  `CREATE TRIGGER credit_account_frozen_stops_repetitions AFTER UPDATE ON credit_account FOR EACH ROW WHEN (new.frozen AND NOT old.frozen) EXECUTE FUNCTION webhook_project_frozen()`,
   `CREATE TRIGGER credit_entry_charges_key AFTER INSERT ON credit_entry FOR EACH ROW WHEN (new.kind = ANY (ARRAY['charge'::text, 'refund'::text])) EXECUTE FUNCTION charge_api_key()`,
   `CREATE TRIGGER credit_entry_append_only BEFORE DELETE OR UPDATE ON credit_entry FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER credit_entry_guard BEFORE INSERT OR UPDATE ON credit_entry FOR EACH ROW EXECUTE FUNCTION credit_entry_guard()`,
@@ -63,6 +66,8 @@ export const TRIGGERS: readonly string[] = [
   `CREATE TRIGGER event_first BEFORE INSERT ON event FOR EACH ROW WHEN ((new."position" IS NOT NULL OR new.payload IS NOT NULL) AND new.type IS DISTINCT FROM 'log.restarted'::text) EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER event_kept BEFORE DELETE ON event FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER event_no_truncate BEFORE TRUNCATE ON event FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
+  `CREATE TRIGGER event_numbered AFTER UPDATE ON event FOR EACH ROW WHEN (old."position" IS NULL AND new."position" IS NOT NULL) EXECUTE FUNCTION webhook_fan_out()`,
+  `CREATE TRIGGER event_restarted AFTER INSERT ON event FOR EACH ROW WHEN (new."position" IS NOT NULL) EXECUTE FUNCTION webhook_fan_out()`,
   `CREATE TRIGGER leg_final BEFORE UPDATE ON leg FOR EACH ROW WHEN (old.status = ANY (ARRAY['reclaimed'::text, 'released'::text])) EXECUTE FUNCTION leg_final()`,
   `CREATE TRIGGER leg_guard BEFORE INSERT OR UPDATE ON leg FOR EACH ROW EXECUTE FUNCTION leg_guard()`,
   `CREATE TRIGGER leg_kept BEFORE DELETE ON leg FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
@@ -84,6 +89,10 @@ export const TRIGGERS: readonly string[] = [
   `CREATE TRIGGER project_primary_key AFTER INSERT OR UPDATE OF api_key_sealed ON project FOR EACH ROW EXECUTE FUNCTION project_primary_key()`,
   `CREATE TRIGGER project_no_truncate BEFORE TRUNCATE ON project FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER sales_stop_reaches_wallets AFTER INSERT OR DELETE OR UPDATE ON sales_stop FOR EACH STATEMENT EXECUTE FUNCTION sales_stop_reaches_wallets()`,
+  `CREATE TRIGGER webhook_delivery_no_truncate BEFORE TRUNCATE ON webhook_delivery FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
+  `CREATE TRIGGER webhook_endpoint_changed AFTER INSERT OR UPDATE ON webhook_endpoint FOR EACH ROW EXECUTE FUNCTION webhook_changed()`,
+  `CREATE TRIGGER webhook_endpoint_kept BEFORE DELETE ON webhook_endpoint FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
+  `CREATE TRIGGER webhook_endpoint_no_truncate BEFORE TRUNCATE ON webhook_endpoint FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
 ];
 
 /** The unique indexes that referee keys, quotes, ledger entries, ids and live transactions, as `pg_get_indexdef` writes them. */

@@ -1,0 +1,29 @@
+/** When an endpoint is looked at next, which sender holds it, and how it has answered lately. */
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { TIMESTAMPTZ } from '../columns.js';
+
+@Entity('webhook_state')
+export class WebhookState {
+  @PrimaryColumn({ type: 'uuid', name: 'endpoint_id' })
+  endpointId!: string;
+
+  /** While it is held: the end of the lease, or earlier when there is something new. */
+  @Column({ ...TIMESTAMPTZ, name: 'due_at', nullable: true })
+  dueAt!: Date | null;
+
+  @Column({ ...TIMESTAMPTZ, name: 'lease_until', nullable: true })
+  leaseUntil!: Date | null;
+
+  @Column({ type: 'uuid', nullable: true })
+  holder!: string | null;
+
+  @Column({ type: 'integer' })
+  fence!: number;
+
+  /** In a row. */
+  @Column({ type: 'integer' })
+  failures!: number;
+
+  @Column({ ...TIMESTAMPTZ, name: 'failing_since', nullable: true })
+  failingSince!: Date | null;
+}

@@ -1,0 +1,56 @@
+/**
+ * What webhooks ask of the database itself: a numbered event becomes a delivery for each endpoint that wants it, in the
+ * transaction that numbers it; a change of an endpoint is an event; a project that is frozen gets no repetitions.
+ */
+
+/**
+ * Only rows of its own are written: whoever numbers events waits for no endpoint's row, which the process that speaks to
+ * other people's hosts may hold.
+ */
+const WEBHOOK_FAN_OUT_SQL = `
+CREATE OR REPLACE FUNCTION webhook_fan_out() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+   BEGIN
+     INSERT INTO webhook_delivery (endpoint_id, cause, event_id, event_key, type, position)
+     SELECT e.id, 'event', NEW.id, NEW.payload::json ->> 'id', NEW.type, NEW.position FROM webhook_endpoint e
+      WHERE e.project_id = NEW.project_id AND e.deleted_at IS NULL AND e.disabled_at IS NULL
+        AND (e.types IS NULL OR NEW.type = ANY (e.types));
+     RETURN NULL;
+   END $$`;
+
+/** A URL is told without its query, which may hold a token of the receiver's. */
+const WEBHOOK_CHANGED_SQL = `
+CREATE OR REPLACE FUNCTION webhook_changed() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+   DECLARE
+     v_type text := 'webhook.created';
+   BEGIN
+     IF TG_OP = 'UPDATE' THEN
+       v_type := CASE
+         WHEN NEW.disabled_at IS NOT NULL AND OLD.disabled_at IS NULL THEN 'webhook.disabled'
+         WHEN NEW.failing_told_at IS NOT NULL AND OLD.failing_told_at IS NULL THEN 'webhook.failing'
+         WHEN NEW.changed_at IS DISTINCT FROM OLD.changed_at THEN 'webhook.changed' END;
+     END IF;
+     IF v_type IS NOT NULL THEN
+       INSERT INTO event (project_id, type, snapshot)
+       VALUES (NEW.project_id, v_type, json_build_object('webhook', json_build_object(
+         'id', NEW.id, 'url', split_part(NEW.url, '?', 1), 'types', NEW.types, 'description', NEW.description,
+         'enabled', NEW.disabled_at IS NULL, 'disabled_reason', NEW.disabled_reason, 'deleted', NEW.deleted_at IS NOT NULL)));
+     END IF;
+     RETURN NULL;
+   END $$`;
+
+/** What is asked for again stops with the project; its events still go out. */
+const WEBHOOK_PROJECT_FROZEN_SQL = `
+CREATE OR REPLACE FUNCTION webhook_project_frozen() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+   BEGIN
+     UPDATE webhook_delivery d SET status = 'dropped', fault = 'PROJECT_FROZEN', next_at = NULL, is_fresh = false,
+            ended_at = clock_timestamp()
+       FROM webhook_endpoint e
+      WHERE e.project_id = NEW.project_id AND d.endpoint_id = e.id AND d.status = 'pending' AND d.cause <> 'event';
+     RETURN NULL;
+   END $$`;
+
+export const WEBHOOK_FUNCTIONS: Readonly<Record<string, string>> = {
+  webhook_fan_out: WEBHOOK_FAN_OUT_SQL,
+  webhook_changed: WEBHOOK_CHANGED_SQL,
+  webhook_project_frozen: WEBHOOK_PROJECT_FROZEN_SQL,
+};

@@ -1,0 +1,145 @@
+/** What was and is sent to an endpoint, and what is asked to be sent again. Writes new deliveries; the sender does the rest. */
+import { randomBytes } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { nowMs } from '../base/clock.js';
+import { ApiError, invalidField } from '../domain/errors.js';
+import { Database, type Transaction } from '../store/database.js';
+import type { DeliveryCause, DeliveryStatus } from '../store/entities/webhook-delivery.entity.js';
+import { lockEndpoint, requireId, type Witness } from './webhooks.js';
+
+export const REPLAY_EVENTS_MAX = 10_000;
+export const TESTS_PER_MINUTE = 6;
+
+/** A delivery as its owner sees it. */
+export interface DeliveryView {
+  readonly id: bigint;
+  readonly event_key: string;
+  readonly type: string;
+  readonly position: bigint;
+  readonly cause: DeliveryCause;
+  readonly status: DeliveryStatus;
+  readonly attempts: number;
+  readonly created_at: Date;
+  readonly next_at: Date | null;
+  readonly attempted_at: Date | null;
+  readonly ended_at: Date | null;
+  readonly answer_status: number | null;
+  readonly answer: string | null;
+  readonly fault: string | null;
+  readonly duration_ms: number | null;
+}
+
+export interface Replay {
+  readonly events: number;
+  /** Up to where; what is later may be replayed next. */
+  readonly lastPosition: bigint;
+}
+
+const VIEW = `SELECT id, event_key, type, position, cause, status, attempts, created_at, next_at, attempted_at, ended_at,
+    answer_status, answer, fault, duration_ms FROM webhook_delivery WHERE endpoint_id = $1`;
+
+/** $1 endpoint, $2 status or null, $3 before which id or null, $4 the most. */
+const LIST = {
+  name: 'webhook_deliveries',
+  text: `${VIEW} AND ($2::text IS NULL OR status = $2) AND ($3::bigint IS NULL OR id < $3) ORDER BY id DESC LIMIT $4`,
+};
+
+const INSERT_TEST = `INSERT INTO webhook_delivery (endpoint_id, cause, event_key, type, payload)
+  VALUES ($1, 'test', $2, 'webhook.test', $3) RETURNING id`;
+
+const TESTS = `SELECT count(*)::int AS count, coalesce(ceil(extract(epoch FROM min(d.created_at) + interval '1 minute' - clock_timestamp())), 1)::int AS wait_sec
+  FROM webhook_delivery d WHERE d.endpoint_id = $1 AND d.cause = 'test' AND d.created_at > clock_timestamp() - interval '1 minute'`;
+
+const REPLAYING = `SELECT FROM webhook_delivery WHERE endpoint_id = $1 AND cause = 'replay' AND status = 'pending' LIMIT 1`;
+
+/** Of the types that the endpoint wants, in order; where there are more, the next replay goes on after the last. */
+const REPLAY = `WITH wanted AS (
+    SELECT e.id AS event_id, e.payload::json ->> 'id' AS event_key, e.type, e.position
+      FROM webhook_endpoint w JOIN event e ON e.project_id = w.project_id AND e.payload IS NOT NULL AND e.position > $2
+     WHERE w.id = $1 AND (w.types IS NULL OR e.type = ANY (w.types)) ORDER BY e.position LIMIT $3),
+  made AS (INSERT INTO webhook_delivery (endpoint_id, cause, event_id, event_key, type, position)
+    SELECT $1, 'replay', event_id, event_key, type, position FROM wanted RETURNING position)
+  SELECT count(*)::int AS events, coalesce(max(position), $2) AS "lastPosition" FROM made`;
+
+/** One that still waits is due now; one that ended comes again as a new one. */
+const RESEND_PENDING = `UPDATE webhook_delivery SET next_at = clock_timestamp(), is_fresh = true
+  WHERE id = $2 AND endpoint_id = $1 AND status = 'pending' RETURNING id`;
+const RESEND_ENDED = `INSERT INTO webhook_delivery (endpoint_id, cause, event_id, event_key, type, position, payload)
+  SELECT endpoint_id, CASE cause WHEN 'test' THEN 'test' ELSE 'resend' END, event_id, event_key, type, position, payload
+    FROM webhook_delivery WHERE id = $2 AND endpoint_id = $1 AND status <> 'pending' RETURNING id`;
+
+@Injectable()
+export class WebhookDeliveries {
+  constructor(private readonly database: Database) {}
+
+  /** Newest first, up to `limit`, before the id named. The caller has shown that the endpoint is its own. */
+  async list(
+    webhookId: string,
+    status: DeliveryStatus | undefined,
+    limit: number,
+    beforeId: bigint | undefined,
+  ): Promise<DeliveryView[]> {
+    return this.database.query<DeliveryView>(LIST, [webhookId, status ?? null, beforeId ?? null, limit]);
+  }
+
+  /** Sends an event that says what it is, once. Throws 404, 400 for a disabled endpoint, and 429 for a seventh a minute. */
+  async test(projectId: string, webhookId: string, witness: Witness): Promise<DeliveryView> {
+    return this.act(projectId, webhookId, async (tx, url) => {
+      const [tests] = await tx.query<{ count: number; wait_sec: number }>(TESTS, [webhookId]);
+      if (tests !== undefined && tests.count >= TESTS_PER_MINUTE) {
+        const words = `A webhook is tested at most ${TESTS_PER_MINUTE.toString()} times a minute.`;
+        throw new ApiError('RATE_LIMITED', words, { retryAfterSec: Math.max(1, tests.wait_sec) });
+      }
+      await witness(tx, 'webhook.test', projectId, { webhook: webhookId });
+      const id = `evt_test_${randomBytes(12).toString('hex')}`;
+      const data = { webhook: { id: webhookId, url: url.split('?', 1)[0] } };
+      const payload = { id, type: 'webhook.test', timestamp: new Date(nowMs()).toISOString(), data };
+      return tx.query<{ id: bigint }>(INSERT_TEST, [webhookId, id, JSON.stringify(payload)]);
+    });
+  }
+
+  /** Sends what came after a position again, behind what is new. Throws 404, 400, and 409 while one is under way. */
+  async replay(projectId: string, webhookId: string, after: bigint, witness: Witness): Promise<Replay> {
+    requireId(webhookId);
+    return this.database.transaction(async (tx) => {
+      await lockEnabled(tx, projectId, webhookId);
+      if ((await tx.query(REPLAYING, [webhookId])).length > 0) {
+        throw new ApiError('LIMIT_REACHED', 'A replay of this webhook is under way; wait until it is over.');
+      }
+      await witness(tx, 'webhook.replay', projectId, { webhook: webhookId, after });
+      const [replay] = await tx.query<Replay>(REPLAY, [webhookId, after, REPLAY_EVENTS_MAX]);
+      return replay ?? { events: 0, lastPosition: after };
+    });
+  }
+
+  /** Sends one delivery again, or now if it waits. Throws 404 and 400. */
+  async resend(projectId: string, webhookId: string, deliveryId: bigint, witness: Witness): Promise<DeliveryView> {
+    return this.act(projectId, webhookId, async (tx) => {
+      await witness(tx, 'webhook.resend', projectId, { webhook: webhookId, delivery: deliveryId });
+      const now = await tx.query<{ id: bigint }>(RESEND_PENDING, [webhookId, deliveryId]);
+      return now.length > 0 ? now : tx.query<{ id: bigint }>(RESEND_ENDED, [webhookId, deliveryId]);
+    });
+  }
+
+  /** Acts on an endpoint that is enabled; the delivery whose id `work` returns. */
+  private async act(
+    projectId: string,
+    webhookId: string,
+    work: (tx: Transaction, url: string) => Promise<readonly { readonly id: bigint }[]>,
+  ): Promise<DeliveryView> {
+    requireId(webhookId);
+    return this.database.transaction(async (tx) => {
+      const [made] = await work(tx, await lockEnabled(tx, projectId, webhookId));
+      const [view] = await tx.query<DeliveryView>([VIEW, 'AND id = $2'].join(' '), [webhookId, made?.id ?? null]);
+      if (view === undefined) throw new ApiError('NOT_FOUND', 'This webhook has no delivery with this id.');
+      return view;
+    });
+  }
+}
+
+/** Locks the endpoint; its URL. Throws 404, and 400 when it is disabled. */
+async function lockEnabled(tx: Transaction, projectId: string, webhookId: string): Promise<string> {
+  const { url, isDisabled } = await lockEndpoint(tx, projectId, webhookId);
+  if (isDisabled) throw invalidField('id', 'is disabled; enable it first');
+  return url;
+}

@@ -1,0 +1,191 @@
+/** The paths of webhooks. No logic: reads the request, asks the services, shapes the answer. */
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { useNonceIn } from '../auth/nonces.js';
+import { ApiError, invalidField, invariant } from '../domain/errors.js';
+import { Describe } from '../http/openapi/openapi.js';
+import { LIMIT_DEFAULT } from '../http/body/page-query.js';
+import { Caller } from '../http/pipeline/request-context.js';
+import { RouteOptionsOf } from '../http/pipeline/route-options.js';
+import { WebhookDeliveries } from './webhook-deliveries.js';
+import {
+  deliveryBody,
+  DeliveryListQuery,
+  replayBody,
+  webhookBody,
+  WebhookActRequest,
+  WebhookChangeRequest,
+  WebhookReplayRequest,
+  WebhookRequest,
+  WebhookRotateRequest,
+  type DeletedBody,
+  type DeliveryBody,
+  type DeliveryPage,
+  type ReplayBody,
+  type WebhookBody,
+  type WebhookListBody,
+} from './webhooks.dto.js';
+import {
+  describeDeliveries,
+  describeResend,
+  describeWebhookChange,
+  describeWebhookCreate,
+  describeWebhookDelete,
+  describeWebhookList,
+  describeWebhookRead,
+  describeWebhookReplay,
+  describeWebhookRotate,
+  describeWebhookTest,
+} from './webhooks.openapi.js';
+import { ROTATION_SEC_MAX, Webhooks, type Witness } from './webhooks.js';
+
+const MANAGE = { scope: 'manage', budget: 'general' } as const;
+/** What has no member that must be there may be sent without a body. */
+const ACT = { ...MANAGE, mayBeEmpty: true } as const;
+
+@Controller('v1/webhooks')
+export class WebhooksController {
+  constructor(
+    private readonly webhooks: Webhooks,
+    private readonly deliveries: WebhookDeliveries,
+  ) {}
+
+  @Post()
+  @Describe(describeWebhookCreate)
+  @RouteOptionsOf(MANAGE)
+  @HttpCode(201)
+  async create(@Caller() caller: Caller, @Body() request: WebhookRequest): Promise<WebhookBody> {
+    const projectId = caller.project.id;
+    const { id, secret } = await this.webhooks.create(projectId, request, caller.keyId, nonceOf(caller));
+    return { ...webhookBody(await this.webhooks.get(projectId, id)), secret };
+  }
+
+  @Get()
+  @Describe(describeWebhookList)
+  @RouteOptionsOf(MANAGE)
+  async list(@Caller() { project }: Caller): Promise<WebhookListBody> {
+    return { items: (await this.webhooks.list(project.id)).map(webhookBody) };
+  }
+
+  @Get(':id')
+  @Describe(describeWebhookRead)
+  @RouteOptionsOf(MANAGE)
+  async find(@Caller() { project }: Caller, @Param('id') id: string): Promise<WebhookBody> {
+    return webhookBody(await this.webhooks.get(project.id, id));
+  }
+
+  @Post(':id')
+  @Describe(describeWebhookChange)
+  @RouteOptionsOf(MANAGE)
+  @HttpCode(200)
+  async change(
+    @Caller() caller: Caller,
+    @Param('id') id: string,
+    @Body() { enabled, ...options }: WebhookChangeRequest,
+  ): Promise<WebhookBody> {
+    const changes = { ...options, ...(enabled !== undefined && { isEnabled: enabled }) };
+    await this.webhooks.change(caller.project.id, id, changes, nonceOf(caller));
+    return webhookBody(await this.webhooks.get(caller.project.id, id));
+  }
+
+  @Delete(':id')
+  @Describe(describeWebhookDelete)
+  @RouteOptionsOf(ACT)
+  async delete(
+    @Caller() caller: Caller,
+    @Param('id') id: string,
+    @Body() _request: WebhookActRequest,
+  ): Promise<DeletedBody> {
+    await this.webhooks.delete(caller.project.id, id, nonceOf(caller));
+    return { id, deleted: true };
+  }
+
+  @Post(':id/rotate')
+  @Describe(describeWebhookRotate)
+  @RouteOptionsOf(ACT)
+  @HttpCode(200)
+  async rotate(
+    @Caller() caller: Caller,
+    @Param('id') id: string,
+    @Body() request: WebhookRotateRequest,
+  ): Promise<WebhookBody> {
+    const expireSec = request.expire_old_after_sec ?? ROTATION_SEC_MAX;
+    const secret = await this.webhooks.rotate(caller.project.id, id, expireSec, nonceOf(caller));
+    return { ...webhookBody(await this.webhooks.get(caller.project.id, id)), secret };
+  }
+
+  @Post(':id/test')
+  @Describe(describeWebhookTest)
+  @RouteOptionsOf(ACT)
+  @HttpCode(202)
+  async test(
+    @Caller() caller: Caller,
+    @Param('id') id: string,
+    @Body() _request: WebhookActRequest,
+  ): Promise<DeliveryBody> {
+    return deliveryBody(await this.deliveries.test(caller.project.id, id, nonceOf(caller)));
+  }
+
+  @Post(':id/replay')
+  @Describe(describeWebhookReplay)
+  @RouteOptionsOf(MANAGE)
+  @HttpCode(202)
+  async replay(
+    @Caller() caller: Caller,
+    @Param('id') id: string,
+    @Body() { after }: WebhookReplayRequest,
+  ): Promise<ReplayBody> {
+    return replayBody(await this.deliveries.replay(caller.project.id, id, BigInt(after), nonceOf(caller)));
+  }
+
+  @Get(':id/deliveries')
+  @Describe(describeDeliveries)
+  @RouteOptionsOf(MANAGE)
+  async listDeliveries(
+    @Caller() { project }: Caller,
+    @Param('id') id: string,
+    @Query() { status, limit, cursor }: DeliveryListQuery,
+  ): Promise<DeliveryPage> {
+    await this.webhooks.get(project.id, id);
+    const most = Number(limit ?? LIMIT_DEFAULT);
+    const before = cursor === undefined ? undefined : readCursor(cursor);
+    const found = await this.deliveries.list(id, status, most + 1, before);
+    const items = found.slice(0, most).map(deliveryBody);
+    const last = items.at(-1);
+    return { items, ...(found.length > most && last !== undefined && { next_cursor: cursorOf(last.id) }) };
+  }
+
+  @Post(':id/deliveries/:delivery/resend')
+  @Describe(describeResend)
+  @RouteOptionsOf(ACT)
+  @HttpCode(202)
+  async resend(
+    @Caller() caller: Caller,
+    @Param('id') id: string,
+    @Param('delivery') delivery: string,
+    @Body() _request: WebhookActRequest,
+  ): Promise<DeliveryBody> {
+    const deliveryId = idOf(delivery);
+    if (deliveryId === undefined) throw new ApiError('NOT_FOUND', 'This webhook has no delivery with this id.');
+    return deliveryBody(await this.deliveries.resend(caller.project.id, id, deliveryId, nonceOf(caller)));
+  }
+}
+
+/** A request that changes something is taken once: its nonce is used in the transaction of the change. */
+function nonceOf({ nonce, project }: Caller): Witness {
+  invariant(nonce !== undefined, 'these paths take requests signed by HMAC alone');
+  return async (tx) => useNonceIn(tx, project.id, nonce);
+}
+
+function idOf(text: string): bigint | undefined {
+  return /^[1-9]\d{0,17}$/.test(text) ? BigInt(text) : undefined;
+}
+
+const cursorOf = (id: number): string => Buffer.from(`d${id.toString()}`).toString('base64url');
+
+/** The id before which a page begins. Throws 400. */
+function readCursor(cursor: string): bigint {
+  const text = Buffer.from(cursor, 'base64url').toString('latin1');
+  const id = text.startsWith('d') ? idOf(text.slice(1)) : undefined;
+  if (id === undefined) throw invalidField('cursor', 'is not one that a page of deliveries returned');
+  return id;
+}

@@ -1,0 +1,316 @@
+/** What the paths of webhooks take and give, for the documentation (docs/interface.md §27). */
+import {
+  always,
+  answerSchema,
+  integerSchema,
+  sometimes,
+  textSchema,
+  timeSchema,
+  type Operation,
+  type Parameter,
+} from '../http/openapi/openapi.js';
+import { DELIVERY_CAUSES, DELIVERY_STATUSES } from '../store/entities/webhook-delivery.entity.js';
+import {
+  DeliveryListQuery,
+  WebhookActRequest,
+  WebhookChangeRequest,
+  WebhookReplayRequest,
+  WebhookRequest,
+  WebhookRotateRequest,
+  type DeletedBody,
+  type DeliveryBody,
+  type DeliveryPage,
+  type ReplayBody,
+  type WebhookBody,
+  type WebhookListBody,
+} from './webhooks.dto.js';
+
+const ID = '5f6f0a1e-6c0a-4f0e-9a53-7d1c1f1f2b11';
+const SECRET = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDQ4Z4n1p3nQ8=';
+
+const WEBHOOK_ANSWER = answerSchema<WebhookBody>({
+  id: always(textSchema('The webhook.', ID)),
+  url: always(textSchema('Where events are sent.', 'https://shop.example.com/energy')),
+  types: sometimes({ type: 'array', items: { type: 'string' }, description: 'Only these types; absent = all.' }),
+  description: always(textSchema('What it is for.', 'orders')),
+  enabled: always({ type: 'boolean', description: 'Whether events are sent.' }),
+  disabled_reason: sometimes(
+    textSchema('owner: you said so. gone: it answered 410. failing: five days without success.', 'failing', {
+      enum: ['owner', 'gone', 'failing'],
+    }),
+  ),
+  disabled_at: sometimes(timeSchema('Since when nothing is sent.')),
+  failing_since: sometimes(timeSchema('Of the first attempt that failed after the last success.')),
+  pending: always(integerSchema('Deliveries that wait or are being repeated.', 0)),
+  previous_secret_until: sometimes(timeSchema('Until when the secret before the last rotation signs too.')),
+  created_at: always(timeSchema('When it was made.')),
+  changed_at: always(timeSchema('When it was last changed.')),
+  secret: sometimes(textSchema('Once, in the answer that made it: verify deliveries with it.', SECRET)),
+});
+
+const DELIVERY_ANSWER = answerSchema<DeliveryBody>({
+  id: always(integerSchema('The delivery.', 12)),
+  event_id: always(textSchema('The id of the event, sent as webhook-id.', 'evt_6f1ed002ab5595859014ebf0951522d9')),
+  type: always(textSchema('The type of the event.', 'order.delivered')),
+  position: sometimes(integerSchema('Of the event in its log; a test has none.', 42)),
+  cause: always(textSchema('Why it is sent.', 'event', { enum: DELIVERY_CAUSES })),
+  status: always(
+    textSchema(
+      'pending: waits or is repeated. delivered: answered 2xx. failed: every attempt failed. dropped: not sent any more.',
+      'delivered',
+      { enum: DELIVERY_STATUSES },
+    ),
+  ),
+  attempts: always(integerSchema('Attempts so far.', 1)),
+  created_at: always(timeSchema('When it was to be sent.')),
+  next_attempt_at: sometimes(timeSchema('Of one that is pending: not before this.')),
+  last_attempt_at: sometimes(timeSchema('When the last attempt ended.')),
+  ended_at: sometimes(timeSchema('When it was delivered, failed or was dropped.')),
+  last_status: sometimes(integerSchema('The HTTP status of the last answer, if there was one.', 200)),
+  last_error: sometimes(textSchema('Why the last attempt failed.', 'TIMEOUT')),
+  last_answer: sometimes(textSchema('The first 256 bytes of the last answer.', 'ok')),
+  last_duration_ms: sometimes(integerSchema('How long the last attempt took.', 84)),
+});
+
+const WEBHOOK: WebhookBody = {
+  id: ID,
+  url: 'https://shop.example.com/energy',
+  types: ['order.delivered', 'order.refunded'],
+  description: 'orders',
+  enabled: true,
+  pending: 0,
+  created_at: '2026-11-20T12:00:00.000Z',
+  changed_at: '2026-11-20T12:00:00.000Z',
+};
+const DELIVERY: DeliveryBody = {
+  id: 12,
+  event_id: 'evt_6f1ed002ab5595859014ebf0951522d9',
+  type: 'order.delivered',
+  position: 42,
+  cause: 'event',
+  status: 'delivered',
+  attempts: 1,
+  created_at: '2026-11-20T12:00:03.100Z',
+  last_attempt_at: '2026-11-20T12:00:03.300Z',
+  ended_at: '2026-11-20T12:00:03.300Z',
+  last_status: 204,
+  last_duration_ms: 84,
+};
+const WAITING: DeliveryBody = {
+  id: 13,
+  event_id: 'evt_test_5595859014ebf0951522d9aa',
+  type: 'webhook.test',
+  cause: 'test',
+  status: 'pending',
+  attempts: 0,
+  created_at: '2026-11-20T12:00:04.000Z',
+  next_attempt_at: '2026-11-20T12:00:04.000Z',
+};
+
+const pathId = (name: string, description: string): Parameter => ({
+  name,
+  in: 'path',
+  required: true,
+  description,
+  schema: { type: 'string' },
+});
+const WEBHOOK_ID = pathId('id', 'The id of the webhook.');
+const webhookAnswer = (description: string, example: WebhookBody) => ({
+  description,
+  schemaName: 'Webhook',
+  schema: WEBHOOK_ANSWER,
+  examples: { webhook: example },
+});
+const deliveryAnswer = (description: string) => ({
+  description,
+  schemaName: 'WebhookDelivery',
+  schema: DELIVERY_ANSWER,
+  examples: { waiting: WAITING },
+});
+const NOTHING = { schemaName: 'WebhookActRequest', type: WebhookActRequest, examples: { nothing: {} } };
+
+export function describeWebhookCreate(): Operation {
+  return {
+    operationId: 'createWebhook',
+    tag: 'Webhooks',
+    summary: 'Have events sent to a URL',
+    description: 'At most ten for a project. The answer holds the secret, this once; `rotate` makes another.',
+    request: {
+      schemaName: 'WebhookRequest',
+      type: WebhookRequest,
+      examples: { orders: { url: WEBHOOK.url, types: WEBHOOK.types, description: WEBHOOK.description } },
+    },
+    answers: { 201: webhookAnswer('The webhook, with its secret.', { ...WEBHOOK, secret: SECRET }) },
+    errors: ['ADDRESS_NOT_ALLOWED', 'LIMIT_REACHED'],
+  };
+}
+
+export function describeWebhookList(): Operation {
+  return {
+    operationId: 'listWebhooks',
+    tag: 'Webhooks',
+    summary: 'List webhooks',
+    description: 'All of the project, the oldest first.',
+    answers: {
+      200: {
+        description: 'The webhooks.',
+        schemaName: 'WebhookList',
+        schema: answerSchema<WebhookListBody>({
+          items: always({ type: 'array', items: { $ref: '#/components/schemas/Webhook' } }),
+        }),
+        examples: { list: { items: [WEBHOOK] } },
+      },
+    },
+    errors: [],
+  };
+}
+
+export function describeWebhookRead(): Operation {
+  return {
+    operationId: 'getWebhook',
+    tag: 'Webhooks',
+    summary: 'Read a webhook',
+    description: 'As it is now, without its secret.',
+    parameters: [WEBHOOK_ID],
+    answers: { 200: webhookAnswer('The webhook.', WEBHOOK) },
+    errors: ['NOT_FOUND'],
+  };
+}
+
+export function describeWebhookChange(): Operation {
+  return {
+    operationId: 'changeWebhook',
+    tag: 'Webhooks',
+    summary: 'Change, enable or disable a webhook',
+    description:
+      'Members that are absent stay as they are. What happened while it was disabled is not sent: use `replay`.',
+    parameters: [WEBHOOK_ID],
+    request: {
+      schemaName: 'WebhookChangeRequest',
+      type: WebhookChangeRequest,
+      examples: { enable: { enabled: true } },
+    },
+    answers: { 200: webhookAnswer('The webhook as it is now.', WEBHOOK) },
+    errors: ['ADDRESS_NOT_ALLOWED', 'NOT_FOUND'],
+  };
+}
+
+export function describeWebhookDelete(): Operation {
+  return {
+    operationId: 'deleteWebhook',
+    tag: 'Webhooks',
+    summary: 'Delete a webhook',
+    description: 'Nothing is sent to it any more, also nothing that waits. The body may be left out.',
+    parameters: [WEBHOOK_ID],
+    request: NOTHING,
+    answers: {
+      200: {
+        description: 'It is deleted.',
+        schemaName: 'WebhookDeleted',
+        schema: answerSchema<DeletedBody>({
+          id: always(textSchema('The webhook.', ID)),
+          deleted: always({ type: 'boolean', const: true, description: 'It is gone.' }),
+        }),
+        examples: { deleted: { id: ID, deleted: true } },
+      },
+    },
+    errors: ['NOT_FOUND'],
+  };
+}
+
+export function describeWebhookRotate(): Operation {
+  return {
+    operationId: 'rotateWebhookSecret',
+    tag: 'Webhooks',
+    summary: 'Make a new secret',
+    description:
+      'Until the secret before expires both sign, so that a receiver may take either. The body may be left out.',
+    parameters: [WEBHOOK_ID],
+    request: {
+      schemaName: 'WebhookRotateRequest',
+      type: WebhookRotateRequest,
+      examples: { hour: { expire_old_after_sec: 3600 } },
+    },
+    answers: {
+      200: webhookAnswer('The webhook, with its new secret.', {
+        ...WEBHOOK,
+        previous_secret_until: '2026-11-20T13:00:00.000Z',
+        secret: SECRET,
+      }),
+    },
+    errors: ['NOT_FOUND'],
+  };
+}
+
+export function describeWebhookTest(): Operation {
+  return {
+    operationId: 'testWebhook',
+    tag: 'Webhooks',
+    summary: 'Send an event of the type webhook.test',
+    description: 'Once, 6 times a minute at most; what became of it is in `deliveries`. The body may be left out.',
+    parameters: [WEBHOOK_ID],
+    request: NOTHING,
+    answers: { 202: deliveryAnswer('It is sent within a second.') },
+    errors: ['NOT_FOUND'],
+  };
+}
+
+export function describeWebhookReplay(): Operation {
+  return {
+    operationId: 'replayWebhook',
+    tag: 'Webhooks',
+    summary: 'Send events again',
+    description:
+      'Those after a position, at most 10 000, with the ids that they had, behind whatever is new. One at a time.',
+    parameters: [WEBHOOK_ID],
+    request: { schemaName: 'WebhookReplayRequest', type: WebhookReplayRequest, examples: { all: { after: 0 } } },
+    answers: {
+      202: {
+        description: 'They are being sent.',
+        schemaName: 'WebhookReplay',
+        schema: answerSchema<ReplayBody>({
+          events: always(integerSchema('How many.', 17)),
+          last_position: always(integerSchema('Up to where; go on after it when there were 10 000.', 42)),
+        }),
+        examples: { replay: { events: 17, last_position: 42 } },
+      },
+    },
+    errors: ['NOT_FOUND', 'LIMIT_REACHED'],
+  };
+}
+
+export function describeDeliveries(): Operation {
+  return {
+    operationId: 'listWebhookDeliveries',
+    tag: 'Webhooks',
+    summary: 'List deliveries, newest first',
+    description: 'Page by page; kept as long as events are.',
+    parameters: [WEBHOOK_ID],
+    query: DeliveryListQuery,
+    answers: {
+      200: {
+        description: 'A page.',
+        schemaName: 'WebhookDeliveryPage',
+        schema: answerSchema<DeliveryPage>({
+          items: always({ type: 'array', items: { $ref: '#/components/schemas/WebhookDelivery' } }),
+          next_cursor: sometimes(textSchema('Pass it as cursor for the next page; absent on the last.', 'ZDEy')),
+        }),
+        examples: { page: { items: [DELIVERY] } },
+      },
+    },
+    errors: ['NOT_FOUND'],
+  };
+}
+
+export function describeResend(): Operation {
+  return {
+    operationId: 'resendWebhookDelivery',
+    tag: 'Webhooks',
+    summary: 'Send one delivery again',
+    description: 'One that still waits is sent now; one that ended comes again as a new one. The body may be left out.',
+    parameters: [WEBHOOK_ID, pathId('delivery', 'The id of the delivery.')],
+    request: NOTHING,
+    answers: { 202: deliveryAnswer('It is sent within a second.') },
+    errors: ['NOT_FOUND'],
+  };
+}

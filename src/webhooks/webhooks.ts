@@ -1,0 +1,267 @@
+/**
+ * The endpoints of a project: made, changed, deleted, and their secrets rotated. A secret leaves this file here alone,
+ * when it is made; at rest it is sealed. What is sent to them is the sender's.
+ */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { Equal, IsNull, MoreThan, Not, Repository } from 'typeorm';
+import { Sealers } from '../base/sealers.js';
+import { Config } from '../config/config.js';
+import { ApiError, invalidField } from '../domain/errors.js';
+import { EVENT_TYPES } from '../events/payload.js';
+import { Database, type Transaction } from '../store/database.js';
+import { WebhookEndpoint, type DisabledReason } from '../store/entities/webhook-endpoint.entity.js';
+import { WebhookState } from '../store/entities/webhook-state.entity.js';
+import { addCounts, RESEAL_BATCH, reseal, type ResealCount, type SecretStore } from '../store/resealing.js';
+import { AddressRules } from './address-rules.js';
+
+/** Of one project at once. */
+export const WEBHOOKS_MAX = 10;
+export const ROTATION_SEC_MAX = 86_400;
+/** As Standard Webhooks wants it: 24 to 64. */
+const SECRET_BYTES = 32;
+/** The first number of the advisory locks by which a project's endpoints are counted. */
+const COUNTING = 4202;
+
+/** An endpoint as its owner sees it: everything but its secrets. */
+export interface WebhookView {
+  readonly id: string;
+  readonly project_id: string;
+  readonly url: string;
+  readonly types: string[] | null;
+  readonly description: string;
+  readonly made_by_key: string | null;
+  readonly created_at: Date;
+  readonly changed_at: Date;
+  readonly disabled_at: Date | null;
+  readonly disabled_reason: DisabledReason | null;
+  /** Since when nothing was taken; null while the last attempt was a success, or there was none. */
+  readonly failing_since: Date | null;
+  /** Until when the secret before the last rotation still signs; null when it does not. */
+  readonly previous_until: Date | null;
+  readonly pending: number;
+}
+
+/** Absent members stay as they are. */
+export interface WebhookOptions {
+  readonly url?: string;
+  /** Empty: every type. */
+  readonly types?: readonly string[];
+  readonly description?: string;
+  readonly isEnabled?: boolean;
+}
+
+/** What goes into the transaction of an act beside it: the request's nonce, or the operator's name. */
+export type Witness = (
+  tx: Transaction,
+  action: string,
+  projectId: string,
+  detail: Readonly<Record<string, unknown>>,
+) => Promise<void>;
+
+const VIEW = `SELECT e.id, e.project_id, e.url, e.types, e.description, e.made_by_key, e.created_at, e.changed_at, e.disabled_at,
+    e.disabled_reason, s.failing_since, CASE WHEN e.previous_until > clock_timestamp() THEN e.previous_until END AS previous_until,
+    (SELECT count(*)::int FROM webhook_delivery d WHERE d.endpoint_id = e.id AND d.status = 'pending') AS pending
+  FROM webhook_endpoint e JOIN webhook_state s ON s.endpoint_id = e.id WHERE e.project_id = $1 AND e.deleted_at IS NULL`;
+
+/** What was failing begins anew: its owner says that it is mended. */
+const BEGIN_ANEW = `UPDATE webhook_state SET failures = 0, failing_since = NULL, due_at = clock_timestamp() WHERE endpoint_id = $1`;
+
+const KEEP_PREVIOUS = `UPDATE webhook_endpoint
+    SET previous_secret_sealed = CASE WHEN $2 > 0 THEN secret_sealed END,
+        previous_until = CASE WHEN $2 > 0 THEN clock_timestamp() + make_interval(secs => $2) END
+  WHERE id = $1`;
+
+const LOOK_NOW = `UPDATE webhook_state SET due_at = clock_timestamp() WHERE endpoint_id = $1`;
+
+@Injectable()
+export class Webhooks {
+  private readonly rules: AddressRules;
+
+  constructor(
+    private readonly database: Database,
+    private readonly sealers: Sealers,
+    config: Config,
+    @InjectRepository(WebhookEndpoint) private readonly endpoints: Repository<WebhookEndpoint>,
+  ) {
+    this.rules = new AddressRules(config.webhooks);
+  }
+
+  async list(projectId: string): Promise<WebhookView[]> {
+    return this.database.query<WebhookView>([VIEW, 'ORDER BY e.created_at, e.id'].join(' '), [projectId]);
+  }
+
+  /** Throws 404. */
+  async get(projectId: string, id: string): Promise<WebhookView> {
+    const [found] = await this.database.query<WebhookView>([VIEW, 'AND e.id = $2'].join(' '), [
+      projectId,
+      requireId(id),
+    ]);
+    if (found === undefined) throw noSuchWebhook();
+    return found;
+  }
+
+  /** The project that an endpoint is of, for those who act for any. Throws 404. */
+  async projectOf(id: string): Promise<string> {
+    const found = await this.endpoints.findOneBy({ id: requireId(id), deletedAt: IsNull() });
+    if (found === null) throw noSuchWebhook();
+    return found.projectId;
+  }
+
+  /** Throws 400 ADDRESS_NOT_ALLOWED, 400 INVALID_REQUEST for a type there is not, 409 LIMIT_REACHED for an eleventh. */
+  async create(
+    projectId: string,
+    options: WebhookOptions & { readonly url: string },
+    madeByKey: string | null,
+    witness: Witness,
+  ): Promise<{ id: string; secret: string }> {
+    const id = randomUUID();
+    const secret = newSecret();
+    const columns = this.columnsOf(options);
+    await this.database.transaction(async (tx) => {
+      await tx.query(`SELECT pg_advisory_xact_lock($1, hashtext($2))`, [COUNTING, projectId]);
+      const endpoints = tx.repository(WebhookEndpoint);
+      if ((await endpoints.countBy({ projectId, deletedAt: IsNull() })) >= WEBHOOKS_MAX) {
+        throw new ApiError(
+          'LIMIT_REACHED',
+          `A project has at most ${WEBHOOKS_MAX.toString()} webhooks; delete one first.`,
+        );
+      }
+      await witness(tx, 'webhook.create', projectId, { webhook: id, ...shown(options) });
+      await endpoints.insert({ id, projectId, madeByKey, secretSealed: this.seal(id, secret), ...columns });
+      await tx.repository(WebhookState).insert({ endpointId: id });
+    });
+    return { id, secret };
+  }
+
+  /** Throws as `create` does, and 404. */
+  async change(projectId: string, id: string, options: WebhookOptions, witness: Witness): Promise<void> {
+    const columns = this.columnsOf(options);
+    await this.act(projectId, id, async (tx) => {
+      await witness(tx, 'webhook.change', projectId, { webhook: id, ...shown(options) });
+      if (options.isEnabled === true) await tx.query(BEGIN_ANEW, [id]);
+      await tx.repository(WebhookEndpoint).update({ id }, { ...columns, changedAt: () => 'clock_timestamp()' });
+    });
+  }
+
+  /** Nothing is sent to it any more, also of what waits. Throws 404. */
+  async delete(projectId: string, id: string, witness: Witness): Promise<void> {
+    await this.act(projectId, id, async (tx) => {
+      await witness(tx, 'webhook.delete', projectId, { webhook: id });
+      const now = () => 'clock_timestamp()';
+      const secrets = { secretSealed: null, previousSecretSealed: null, previousUntil: null };
+      await tx.repository(WebhookEndpoint).update({ id }, { ...secrets, deletedAt: now, changedAt: now });
+      // Its deliveries are ended by who sends them, a few at a time.
+      await tx.query(LOOK_NOW, [id]);
+    });
+  }
+
+  /** A new secret; the one before signs beside it for `expireSec` more. Throws 404. */
+  async rotate(projectId: string, id: string, expireSec: number, witness: Witness): Promise<string> {
+    const secret = newSecret();
+    await this.act(projectId, id, async (tx) => {
+      await witness(tx, 'webhook.rotate', projectId, { webhook: id, expireSec });
+      await tx.query(KEEP_PREVIOUS, [id, expireSec]);
+      await tx
+        .repository(WebhookEndpoint)
+        .update({ id }, { secretSealed: this.seal(id, secret), changedAt: () => 'clock_timestamp()' });
+    });
+    return secret;
+  }
+
+  /** Seals every secret anew under the newest key; unless it `isReplacing`, only counts them. */
+  async resealSecrets(isReplacing: boolean): Promise<ResealCount> {
+    return addCounts([
+      await reseal(this.secretsOf('secretSealed'), this.sealers.webhookSecret, isReplacing),
+      await reseal(this.secretsOf('previousSecretSealed'), this.sealers.webhookSecret, isReplacing),
+    ]);
+  }
+
+  private secretsOf(column: 'secretSealed' | 'previousSecretSealed'): SecretStore<string> {
+    return {
+      next: async (after) => {
+        const query = this.endpoints.createQueryBuilder('e').orderBy('e.id', 'ASC').take(RESEAL_BATCH);
+        query.where({ [column]: Not(IsNull()) });
+        if (after !== undefined) query.andWhere({ id: MoreThan(after) });
+        const found = await query.getMany();
+        return found.flatMap(({ id, [column]: sealed }) => (sealed === null ? [] : [{ id, context: id, sealed }]));
+      },
+      replace: async ({ id, sealed: old }, sealed) =>
+        this.database.transaction(async (tx) => {
+          const unchanged = { id, [column]: Equal(old) };
+          return (await tx.repository(WebhookEndpoint).update(unchanged, { [column]: sealed })).affected === 1;
+        }),
+    };
+  }
+
+  /** Acts on an endpoint under its row's lock. */
+  private async act(projectId: string, id: string, work: (tx: Transaction) => Promise<void>): Promise<void> {
+    requireId(id);
+    await this.database.transaction(async (tx) => {
+      await lockEndpoint(tx, projectId, id);
+      await work(tx);
+    });
+  }
+
+  private columnsOf({ url, types, description, isEnabled }: WebhookOptions) {
+    if (url !== undefined && this.rules.destinationOf(url) === undefined) throw addressNotAllowed();
+    const unknown = types?.find((type) => !EVENT_TYPES.some((known) => known === type));
+    if (unknown !== undefined) throw invalidField('types', `${unknown} is no type of event`);
+    return {
+      ...(url !== undefined && { url }),
+      ...(types !== undefined && { types: types.length === 0 ? null : [...new Set(types)] }),
+      ...(description !== undefined && { description }),
+      ...(isEnabled === true && { disabledAt: null, disabledReason: null, failingToldAt: null }),
+      ...(isEnabled === false && { disabledAt: () => 'clock_timestamp()', disabledReason: 'owner' as const }),
+    };
+  }
+
+  private seal(id: string, secret: string): Buffer {
+    return this.sealers.webhookSecret.seal(Buffer.from(secret, 'utf8'), id);
+  }
+}
+
+/** Holds the endpoint's row until the transaction ends. Throws 404. */
+export async function lockEndpoint(
+  tx: Transaction,
+  projectId: string,
+  id: string,
+): Promise<{ readonly url: string; readonly isDisabled: boolean }> {
+  const [found] = await tx.query<{ url: string; isDisabled: boolean }>(
+    `SELECT url, disabled_at IS NOT NULL AS "isDisabled" FROM webhook_endpoint
+      WHERE id = $2 AND project_id = $1 AND deleted_at IS NULL FOR NO KEY UPDATE`,
+    [projectId, id],
+  );
+  if (found === undefined) throw noSuchWebhook();
+  return found;
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** The id, if it is of the form of one. Throws 404. */
+export function requireId(id: string): string {
+  if (!UUID.test(id)) throw noSuchWebhook();
+  return id;
+}
+
+/** `whsec_` and base64, as every library of Standard Webhooks reads it. */
+function newSecret(): string {
+  return `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
+}
+
+/** What an audit log keeps of a change; a URL without its query, which may hold a token. */
+function shown({ url, ...rest }: WebhookOptions): Readonly<Record<string, unknown>> {
+  return { ...(url !== undefined && { url: url.split('?', 1)[0] }), ...rest };
+}
+
+function addressNotAllowed(): ApiError {
+  return new ApiError(
+    'ADDRESS_NOT_ALLOWED',
+    'A webhook goes to an https URL of a public host name, on a port that is allowed, without user and password.',
+  );
+}
+
+function noSuchWebhook(): ApiError {
+  return new ApiError('NOT_FOUND', 'This project has no webhook with this id.');
+}

@@ -1,0 +1,357 @@
+// Webhooks as their owner configures them: what is taken and refused, what is shown once, and what becomes a delivery.
+import { Redis } from 'ioredis';
+import { Sealers } from '../../src/base/sealers.js';
+import { expectError } from '../answers.js';
+import { hmacHeaders, send, type Answer, type HmacCustomer } from '../client.js';
+import { AUTHOR, makeCustomer, type TestApi } from '../factory.js';
+import { apiKeysOn } from '../services.js';
+import { openWebhookWorld, URL_OF_SHOP, type WebhookWorld } from '../webhook-world.js';
+
+let world: WebhookWorld;
+let api: TestApi;
+
+beforeAll(async () => {
+  world = await openWebhookWorld();
+  ({ api } = world);
+}, 60_000);
+
+afterAll(() => world.close());
+
+const post = (customer: HmacCustomer, path: string, body: object = {}): Promise<Answer> =>
+  customer.post(`/v1/webhooks${path}`, body);
+
+/** As a Redis that lost what it had, but for since when it remembers. */
+async function forgetNonces(): Promise<void> {
+  const client = new Redis(world.redis.url);
+  const keys = await client.keys('*:nonce:*');
+  await client.del(...keys);
+  await client.quit();
+}
+
+const deliveriesOf = async (customer: HmacCustomer, id: string, query = ''): Promise<Record<string, unknown>[]> => {
+  const answer = await customer.get(`/v1/webhooks/${id}/deliveries${query}`);
+  expect(answer.status).toBe(200);
+  return answer.body.items;
+};
+
+const eventsOf = async (customer: HmacCustomer): Promise<{ type: string; data: { webhook: object } }[]> => {
+  await world.numberAll();
+  const rows = await api.database.query<{ payload: string }>(
+    `SELECT payload FROM event WHERE project_id = $1 AND type LIKE 'webhook.%' ORDER BY position`,
+    [customer.merchant],
+  );
+  return rows.map(({ payload }) => JSON.parse(payload));
+};
+
+describe('a webhook', () => {
+  it('is made with a secret that is shown once, read, listed, changed, disabled, enabled and deleted', async () => {
+    const customer = await world.newCustomer();
+    const made = await post(customer, '', { url: URL_OF_SHOP, types: ['order.delivered'], description: 'orders' });
+    expect(made.status).toBe(201);
+    const { id, secret, ...rest } = made.body;
+    expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+    expect(rest).toEqual({
+      url: URL_OF_SHOP,
+      types: ['order.delivered'],
+      description: 'orders',
+      enabled: true,
+      pending: 0,
+      created_at: expect.any(String),
+      changed_at: expect.any(String),
+    });
+    const read = await customer.get(`/v1/webhooks/${id}`);
+    expect(read.body).toEqual({ id, ...rest });
+    expect((await customer.get('/v1/webhooks')).body).toEqual({ items: [{ id, ...rest }] });
+    const changed = await post(customer, `/${id}`, { url: 'https://other.example.com:8443/', types: [] });
+    expect(changed.body).toMatchObject({ url: 'https://other.example.com:8443/', description: 'orders' });
+    expect(changed.body).not.toHaveProperty('types');
+    const disabled = await post(customer, `/${id}`, { enabled: false });
+    expect(disabled.body).toMatchObject({ enabled: false, disabled_reason: 'owner' });
+    expect((await post(customer, `/${id}`, { enabled: true })).body).toMatchObject({ enabled: true });
+    expect((await customer.request('DELETE', `/v1/webhooks/${id}`)).body).toEqual({ id, deleted: true });
+    expectError(await customer.get(`/v1/webhooks/${id}`), 'NOT_FOUND');
+    expect((await customer.get('/v1/webhooks')).body).toEqual({ items: [] });
+    const events = await eventsOf(customer);
+    expect(events.map(({ type }) => type)).toEqual([
+      'webhook.created',
+      'webhook.changed',
+      'webhook.disabled',
+      'webhook.changed',
+      'webhook.changed',
+    ]);
+    expect(events[0]!.data.webhook).toEqual({
+      id,
+      url: 'https://shop.example.com/energy',
+      types: ['order.delivered'],
+      description: 'orders',
+      enabled: true,
+      deleted: false,
+    });
+    expect(events[4]!.data.webhook).toMatchObject({ deleted: true });
+  });
+
+  it('is sealed at rest, and keeps no secret once it is deleted', async () => {
+    const customer = await world.newCustomer();
+    const { id, secret } = await world.newWebhook(customer);
+    const stored = async () =>
+      (
+        await api.database.query<{ secret_sealed: Buffer | null }>(
+          `SELECT secret_sealed, previous_secret_sealed FROM webhook_endpoint WHERE id = $1`,
+          [id],
+        )
+      )[0]!.secret_sealed;
+    const sealed = await stored();
+    expect(sealed!.includes(secret.slice(6))).toBe(false);
+    expect(api.app.get(Sealers).webhookSecret.open(sealed!, id)?.toString()).toBe(secret);
+    await customer.request('DELETE', `/v1/webhooks/${id}`);
+    expect(await stored()).toBeNull();
+  });
+
+  it('gets a new secret, and says until when the one before signs', async () => {
+    const customer = await world.newCustomer();
+    const { id, secret } = await world.newWebhook(customer);
+    const rotated = await customer.request('POST', `/v1/webhooks/${id}/rotate`);
+    expect(rotated.status).toBe(200);
+    expect(rotated.body.secret).toMatch(/^whsec_/);
+    expect(rotated.body.secret).not.toBe(secret);
+    const untilMs = Date.parse(rotated.body.previous_secret_until as string) - Date.now();
+    expect(untilMs).toBeGreaterThan(86_000_000);
+    expect(untilMs).toBeLessThan(86_500_000);
+    const atOnce = await post(customer, `/${id}/rotate`, { expire_old_after_sec: 0 });
+    expect(atOnce.body).not.toHaveProperty('previous_secret_until');
+    expectError(await post(customer, `/${id}/rotate`, { expire_old_after_sec: 86_401 }), 'INVALID_REQUEST');
+  });
+
+  it('is another project’s business: not found, for whoever asks', async () => {
+    const [owner, other] = [await world.newCustomer(), await world.newCustomer()];
+    const { id } = await world.newWebhook(owner);
+    expectError(await other.get(`/v1/webhooks/${id}`), 'NOT_FOUND');
+    expectError(await post(other, `/${id}`, { enabled: false }), 'NOT_FOUND');
+    expectError(await other.request('DELETE', `/v1/webhooks/${id}`), 'NOT_FOUND');
+    for (const act of ['rotate', 'test', 'deliveries/1/resend']) {
+      expectError(await other.request('POST', `/v1/webhooks/${id}/${act}`), 'NOT_FOUND');
+    }
+    expectError(await post(other, `/${id}/replay`, { after: 0 }), 'NOT_FOUND');
+    expectError(await other.get(`/v1/webhooks/${id}/deliveries`), 'NOT_FOUND');
+    expectError(await owner.get('/v1/webhooks/no-id'), 'NOT_FOUND');
+  });
+
+  it('comes ten times at most, also when many are made at once', async () => {
+    const customer = await world.newCustomer();
+    const answers = await Promise.all(Array.from({ length: 16 }, () => post(customer, '', { url: URL_OF_SHOP })));
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(10);
+    for (const answer of answers.filter(({ status }) => status !== 201)) expectError(answer, 'LIMIT_REACHED');
+  });
+
+  it('wants the scope manage and a signature by HMAC', async () => {
+    const customer = await world.newCustomer();
+    const keys = apiKeysOn(api.database, api.app);
+    const { apiKey } = await keys.create(customer.merchant, { name: 'r', scopes: ['read', 'order', 'quote'] }, AUTHOR);
+    expectError(await customer.withKey(apiKey).get('/v1/webhooks'), 'KEY_SCOPE');
+    const { merchant, apiKey: primary } = customer;
+    const byMd5 = await makeCustomer(api);
+    expectError(await byMd5.get('/v1/webhooks'), 'HMAC_REQUIRED');
+    expect(primary).toHaveLength(48);
+    expect(merchant).toHaveLength(36);
+  });
+
+  it('is made once by one request, also when Redis has forgotten its nonce', async () => {
+    const customer = await world.newCustomer();
+    await world.newWebhook(customer);
+    const body = JSON.stringify({ url: URL_OF_SHOP });
+    const headers = hmacHeaders(customer.merchant, customer.apiKey, {
+      method: 'POST',
+      path: '/v1/webhooks',
+      body,
+      timestamp: Math.floor(Date.now() / 1000) + 5,
+    });
+    const ask = () =>
+      send(api.baseUrl, 'POST', '/v1/webhooks', { 'Content-Type': 'application/json', ...headers }, body);
+    expect((await ask()).status).toBe(201);
+    await forgetNonces();
+    const again = await ask();
+    expect(again.status).toBe(401);
+    expect((await customer.get('/v1/webhooks')).body.items).toHaveLength(2);
+  });
+});
+
+describe('a request is judged strictly', () => {
+  it.each([
+    [{}, 'url is required'],
+    [{ url: 7 }, 'url must be a string'],
+    [{ url: URL_OF_SHOP, types: 'order.delivered' }, 'types must be a list'],
+    [{ url: URL_OF_SHOP, types: ['order.delivered', 'order.unheard'] }, 'types item 2 must be one of'],
+    [{ url: URL_OF_SHOP, types: [['order.delivered']] }, 'types item 1 must be one of'],
+    [
+      { url: URL_OF_SHOP, types: Array.from({ length: 51 }, () => 'order.delivered') },
+      'types must be a list of at most',
+    ],
+    [{ url: URL_OF_SHOP, description: 'x'.repeat(501) }, 'description must have at most 500'],
+    [{ url: URL_OF_SHOP, secret: 'whsec_mine' }, 'secret is not a member of this request'],
+  ])('%j', async (body, msg) => {
+    const answer = await post(await world.newCustomer(), '', body);
+    expectError(answer, 'INVALID_REQUEST');
+    expect(answer.body.msg).toContain(msg);
+  });
+
+  it.each([
+    ['http://shop.example.com/'],
+    ['ftp://shop.example.com/'],
+    ['https://shop.example.com:444/'],
+    ['https://user@shop.example.com/'],
+    ['https://user:word@shop.example.com/'],
+    ['https://shop.example.com/#here'],
+    ['https://shop/'],
+    ['https://localhost/'],
+    ['https://localhost./'],
+    ['https://shop.localhost/'],
+    ['https://printer.local/'],
+    ['https://metadata.google.internal/'],
+    ['https://metadata.google.internal./'],
+    ['https://127.0.0.1/'],
+    ['https://127.0.0.1./'],
+    ['https://2130706433/'],
+    ['https://0x7f.1/'],
+    ['https://0177.0.0.1/'],
+    ['https://127.1/'],
+    ['https://8.8.8.8/'],
+    ['https://[::1]/'],
+    ['https://[::ffff:127.0.0.1]/'],
+    ['https://[::ffff:7f00:1]/'],
+    ['https://[::127.0.0.1]/'],
+    ['https://[2606:4700:4700::1111]/'],
+    ['https://1.2.3.4.5/'],
+    ['https://shop.example.123/'],
+    ['not a URL'],
+  ])('no webhook goes to %s, and the refusal gives no reason', async (url) => {
+    const answer = await post(await world.newCustomer(), '', { url });
+    expectError(answer, 'ADDRESS_NOT_ALLOWED');
+    expect(answer.body.msg).toBe(
+      'A webhook goes to an https URL of a public host name, on a port that is allowed, without user and password.',
+    );
+  });
+});
+
+describe('what is to be sent', () => {
+  it('is every event of the project that the webhook wants, from the moment it is there', async () => {
+    const [customer, other] = [await world.newCustomer(), await world.newCustomer()];
+    await world.happen(customer);
+    const all = await world.newWebhook(customer);
+    const frozen = await world.newWebhook(customer, { types: ['project.frozen'] });
+    await world.newWebhook(other);
+    await world.happen(customer);
+    const sent = (await deliveriesOf(customer, all.id)).reverse();
+    expect(sent.map(({ type }) => type)).toEqual([
+      'webhook.created',
+      'webhook.created',
+      'project.frozen',
+      'project.unfrozen',
+    ]);
+    expect(sent.map(({ position }) => position)).toEqual([3, 4, 5, 6]);
+    expect(sent[0]).toEqual({
+      id: expect.any(Number),
+      event_id: expect.stringMatching(/^evt_[0-9a-f]{32}$/),
+      type: 'webhook.created',
+      position: 3,
+      cause: 'event',
+      status: 'pending',
+      attempts: 0,
+      created_at: expect.any(String),
+      next_attempt_at: expect.any(String),
+    });
+    expect((await deliveriesOf(customer, frozen.id)).map(({ type }) => type)).toEqual(['project.frozen']);
+  });
+
+  it('is nothing while the webhook is disabled, and comes by a replay', async () => {
+    const customer = await world.newCustomer();
+    const { id } = await world.newWebhook(customer, { types: ['project.frozen', 'project.unfrozen'] });
+    await post(customer, `/${id}`, { enabled: false });
+    await world.happen(customer);
+    expect(await deliveriesOf(customer, id)).toEqual([]);
+    expectError(await post(customer, `/${id}/replay`, { after: 0 }), 'INVALID_REQUEST');
+    await post(customer, `/${id}`, { enabled: true });
+    const replay = await post(customer, `/${id}/replay`, { after: 0 });
+    expect([replay.status, replay.body]).toEqual([202, { events: 2, last_position: 4 }]);
+    expectError(await post(customer, `/${id}/replay`, { after: 0 }), 'LIMIT_REACHED');
+    expect((await deliveriesOf(customer, id)).map(({ cause, type }) => [cause, type])).toEqual([
+      ['replay', 'project.unfrozen'],
+      ['replay', 'project.frozen'],
+    ]);
+  });
+
+  it('is listed page by page, by status too', async () => {
+    const customer = await world.newCustomer();
+    const { id } = await world.newWebhook(customer);
+    await world.happen(customer);
+    await world.happen(customer);
+    const all = await deliveriesOf(customer, id);
+    expect(all).toHaveLength(5);
+    const first = (await customer.get(`/v1/webhooks/${id}/deliveries?limit=3`)).body;
+    const next = (await customer.get(`/v1/webhooks/${id}/deliveries?limit=3&cursor=${first.next_cursor}`)).body;
+    expect([...first.items, ...next.items]).toEqual(all);
+    expect(next).not.toHaveProperty('next_cursor');
+    expect(await deliveriesOf(customer, id, '?status=delivered')).toEqual([]);
+    expectError(await customer.get(`/v1/webhooks/${id}/deliveries?cursor=zz`), 'INVALID_REQUEST');
+    expectError(await customer.get(`/v1/webhooks/${id}/deliveries?status=lost`), 'INVALID_REQUEST');
+  });
+
+  it('is a test six times a minute, once each', async () => {
+    const customer = await world.newCustomer();
+    const { id } = await world.newWebhook(customer);
+    for (let count = 0; count < 6; count += 1) {
+      const tested = await customer.request('POST', `/v1/webhooks/${id}/test`);
+      expect([tested.status, tested.body.type, tested.body.cause]).toEqual([202, 'webhook.test', 'test']);
+      expect(tested.body).not.toHaveProperty('position');
+    }
+    expectError(await post(customer, `/${id}/test`), 'RATE_LIMITED');
+  });
+
+  it('is a delivery again: now if it waits, as a new one if it ended', async () => {
+    const customer = await world.newCustomer();
+    const { id } = await world.newWebhook(customer, { types: ['project.frozen'] });
+    await world.happen(customer);
+    const [waiting] = await deliveriesOf(customer, id);
+    await api.database.query(`UPDATE webhook_delivery SET next_at = now() + interval '1 day' WHERE id = $1`, [
+      waiting!['id'],
+    ]);
+    const now = await post(customer, `/${id}/deliveries/${String(waiting!['id'])}/resend`);
+    expect([now.status, now.body.id]).toEqual([202, waiting!['id']]);
+    expect(Date.parse(now.body.next_attempt_at as string)).toBeLessThan(Date.now() + 60_000);
+    await api.database.query(
+      `UPDATE webhook_delivery SET status = 'failed', next_at = NULL, ended_at = now() WHERE id = $1`,
+      [waiting!['id']],
+    );
+    const again = await post(customer, `/${id}/deliveries/${String(waiting!['id'])}/resend`);
+    expect(again.body).toMatchObject({ event_id: waiting!['event_id'], cause: 'resend', status: 'pending' });
+    expect(again.body.id).not.toBe(waiting!['id']);
+    expectError(await post(customer, `/${id}/deliveries/999999/resend`), 'NOT_FOUND');
+  });
+
+  it('goes on as events only when the project is frozen: tests, replays and repetitions end', async () => {
+    const customer = await world.newCustomer();
+    const { id } = await world.newWebhook(customer, { types: ['project.frozen'] });
+    await world.happen(customer);
+    await post(customer, `/${id}/replay`, { after: 0 });
+    await post(customer, `/${id}/test`);
+    await world.freeze(customer);
+    await world.freeze(customer, false);
+    const sent = await deliveriesOf(customer, id);
+    expect(sent.map(({ cause, status, last_error }) => [cause, status, last_error])).toEqual([
+      ['test', 'dropped', 'PROJECT_FROZEN'],
+      ['replay', 'dropped', 'PROJECT_FROZEN'],
+      ['event', 'pending', undefined],
+    ]);
+  });
+
+  it('waits for no row that somebody else holds: events are numbered beside a change that does not end', async () => {
+    const customer = await world.newCustomer();
+    const { id } = await world.newWebhook(customer);
+    await world.freeze(customer);
+    await api.database.transaction(async (tx) => {
+      await tx.query(`SELECT FROM webhook_endpoint WHERE id = $1 FOR UPDATE`, [id]);
+      await tx.query(`SELECT FROM webhook_state WHERE endpoint_id = $1 FOR UPDATE`, [id]);
+      await world.numberAll();
+    });
+    expect(await api.database.query(`SELECT FROM webhook_delivery WHERE endpoint_id = $1`, [id])).toHaveLength(2);
+  });
+});

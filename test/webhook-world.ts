@@ -1,0 +1,63 @@
+// What tests of webhooks begin with: a database, a Redis and an API whose chain nobody answers for.
+import { Numberer } from '../src/events/numberer.js';
+import { Metrics } from '../src/observability/metrics.js';
+import { HmacCustomer } from './client.js';
+import { AUTHOR, makeCustomer, openApi, type TestApi } from './factory.js';
+import { openLog } from './log.js';
+import { settings } from './operator.js';
+import { createTestDatabase } from './setup/database.js';
+import { createTestRedis, type TestRedis } from './setup/redis.js';
+
+export const URL_OF_SHOP = 'https://shop.example.com/energy?token=abc';
+
+export interface WebhookWorld {
+  readonly api: TestApi;
+  readonly redis: TestRedis;
+  readonly env: Record<string, string>;
+  readonly newCustomer: () => Promise<HmacCustomer>;
+  /** Of a URL that nobody asks, unless `more` says another. */
+  readonly newWebhook: (customer: HmacCustomer, more?: object) => Promise<{ id: string; secret: string }>;
+  readonly numberAll: () => Promise<void>;
+  readonly freeze: (customer: HmacCustomer, isFrozen?: boolean) => Promise<void>;
+  /** Two events, after which the project works again. */
+  readonly happen: (customer: HmacCustomer) => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+export async function openWebhookWorld(extra: Record<string, string> = {}): Promise<WebhookWorld> {
+  const [store, redis] = await Promise.all([createTestDatabase(), createTestRedis()]);
+  const env = settings(store.url, { REDIS_URL: redis.url, LOG_LEVEL: 'silent', DATABASE_POOL_MAX: '8', ...extra });
+  const api = await openApi(env);
+  const numberAll = async (): Promise<void> => {
+    const numberer = new Numberer(api.database, new Metrics(), openLog('silent'));
+    while ((await numberer.numberBatch()) > 0);
+  };
+  const freeze = (customer: HmacCustomer, isFrozen = true): Promise<void> =>
+    api.ledger.setFrozen(customer.merchant, isFrozen, AUTHOR);
+  return {
+    api,
+    redis,
+    env,
+    newCustomer: async () => {
+      const { merchant, apiKey } = await makeCustomer(api);
+      return new HmacCustomer(api.baseUrl, merchant, apiKey);
+    },
+    newWebhook: async (customer, more = {}) => {
+      const answer = await customer.post('/v1/webhooks', { url: URL_OF_SHOP, ...more });
+      expect(answer.status).toBe(201);
+      return answer.body;
+    },
+    numberAll,
+    freeze,
+    happen: async (customer) => {
+      await freeze(customer);
+      await freeze(customer, false);
+      await numberAll();
+    },
+    close: async () => {
+      await api.close();
+      await redis.close();
+      await store.drop();
+    },
+  };
+}
