@@ -107,7 +107,7 @@ export const TABLE_GRANTS: Readonly<Record<string, Readonly<Partial<Record<Role,
     worker: { select: 'all', insert: 'all', update: { only: ['position', 'payload', 'snapshot'] } },
     cli: { select: 'all', insert: { only: EVENT_AS_WRITTEN } },
     console_operator: READ,
-    // What it sends, and nothing of what is not numbered yet.
+    // What it sends, and nothing of what has no position yet.
     sender: { select: { only: ['id', 'project_id', 'type', 'position', 'payload'] } },
     reports: READ,
   },

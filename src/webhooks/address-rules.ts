@@ -10,7 +10,7 @@ import type { Config } from '../config/config.js';
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Range = [Address, number];
 
-/** Where machines in clouds tell their secrets, and what is local to a link: never, whatever an operator allows. */
+/** Where machines in clouds read their secrets, and what is local to a link: never, whatever an operator allows. */
 const NEVER = [
   ...['169.254.0.0/16', 'fe80::/10', 'fd00:ec2::254/128', 'fd20:ce::254/128', '100.100.100.200/32'],
   ...['192.0.0.192/32', '168.63.129.16/32'],

@@ -1,4 +1,4 @@
-/** When an endpoint is looked at next, which sender holds it, and how it has answered lately. */
+/** When an endpoint is due next, which sender holds it, and how it has answered lately. */
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { TIMESTAMPTZ } from '../columns.js';
 
