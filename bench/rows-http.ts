@@ -79,7 +79,7 @@ export class HttpRows {
     const bytes = { against, path: '/bare/bytes/quote', status: 200 };
     return [
       await this.row('POST /v1/quotes, explicit energy', '≥ 0.60', explicit, [200], bytes),
-      await this.row('POST /v1/quotes, sized, receiver cached', '≥ 0.55', sized, [200], bytes),
+      await this.row('POST /v1/quotes, sized, receiver cached', '≥ 0.60', sized, [200], bytes),
     ];
   }
 
@@ -109,11 +109,11 @@ export class HttpRows {
     const oneRow = { against: 'bare handler, same SQL on one row', path: '/bare/orders?hot', status: 202 };
     const sameSql = { against: 'bare handler, same SQL', path: '/bare/orders', status: 202 };
     return [
-      await this.row('POST /v1/orders, direct, 200 projects', '≥ 0.70', this.direct(), [200, 202], sameSql),
+      await this.row('POST /v1/orders, direct, 200 projects', '≥ 0.55', this.direct(), [200, 202], sameSql),
       await compare({
         what: 'POST /v1/orders, by quote, 200 projects',
         against: 'bare handler, same SQL',
-        goal: '≥ 0.70',
+        goal: '≥ 0.55',
         ...this.pace,
         ours: () => this.byQuote(),
         limit: async () => {
@@ -122,7 +122,7 @@ export class HttpRows {
           return load(this.bare, [this.purchase(() => quoted, '/bare/orders?quote')], [202]);
         },
       }),
-      await this.row('POST /v1/orders, direct, one hot project', '≥ 0.70', this.hot(), [200, 202], oneRow),
+      await this.row('POST /v1/orders, direct, one hot project', '≥ 0.55', this.hot(), [200, 202], oneRow),
     ];
   }
 
@@ -169,9 +169,9 @@ export class HttpRows {
     const credits = { ...select, path: '/bare/balance' };
     const replay = { ...select, path: '/bare/replay', status: 201 };
     return [
-      await this.row('GET /v1/orders/{key}', '≥ 0.70', [get], [200, 202], order),
-      await this.row('GET /v1/balance', '≥ 0.70', [balance], [200], credits),
-      await this.row('replay of a key', '≥ 0.70', [this.replayed], [200, 202], replay),
+      await this.row('GET /v1/orders/{key}', '≥ 1.00', [get], [200, 202], order),
+      await this.row('GET /v1/balance', '≥ 1.00', [balance], [200], credits),
+      await this.row('replay of a key', '≥ 1.00', [this.replayed], [200, 202], replay),
     ];
   }
 

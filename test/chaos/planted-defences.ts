@@ -339,6 +339,15 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
     test: integration('backup-recovery')('bytes that are recorded stay their own order’s'),
   },
   {
+    name: 'a return is matched before its delivery is known to be there',
+    changes: one(
+      'reconciliation/backup-recovery.ts',
+      'if (found.act.type === UNDELEGATE_TYPE) await this.followDeliveries(found, block, ratio);',
+      '',
+    ),
+    test: integration('backup-recovery')('a return is its order’s too'),
+  },
+  {
     name: 'what a node answered wrongly of a block is never read again',
     changes: one(
       'fulfilment/follow/settlement.ts',
