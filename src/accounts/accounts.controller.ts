@@ -4,12 +4,11 @@ import type { Response } from 'express';
 import { Ledger } from '../billing/ledger.js';
 import { invariant } from '../domain/errors.js';
 import { Caller } from '../http/pipeline/request-context.js';
-import { takePurchaseKey } from '../http/pipeline/idempotency-key.js';
 import { Describe } from '../http/openapi/openapi.js';
-import { readWait } from '../http/pipeline/prefer.js';
 import { RouteOptionsOf } from '../http/pipeline/route-options.js';
 import { answerOrder } from '../orders/order-answer.js';
 import type { OrderBody } from '../orders/orders.dto.js';
+import { purchaseContextOf } from '../orders/purchase.js';
 import { ActivationRequest, balanceBody, type BalanceBody } from './accounts.dto.js';
 import { describeActivation, describeBalance } from './accounts.openapi.js';
 import { ActivationService } from './activation.service.js';
@@ -30,14 +29,7 @@ export class AccountsController {
     @Body() { address }: ActivationRequest,
     @Res({ passthrough: true }) response: Response,
   ): Promise<OrderBody> {
-    const key = takePurchaseKey(caller, response);
-    const context = {
-      project: caller.project,
-      apiKeyId: caller.keyId,
-      key,
-      requestId: caller.requestId,
-      waitSec: readWait(caller),
-    };
+    const context = purchaseContextOf(caller, response);
     return answerOrder(response, await this.activation.create(address, context));
   }
 

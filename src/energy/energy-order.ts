@@ -2,6 +2,7 @@
 import type { Response } from 'express';
 import { invariant } from '../domain/errors.js';
 import type { OrderStatus } from '../domain/order-state.js';
+import { markReplay } from '../orders/order-answer.js';
 import type { OrderBody } from '../orders/orders.dto.js';
 import type { OrderAnswer } from '../orders/orders.service.js';
 
@@ -24,25 +25,27 @@ const UNRESOLVED = {
   error_code: 'SUPPLIER_UNKNOWN',
 };
 
-export interface EnergyOrderBody {
-  readonly id: number;
-  readonly idempotency_key: string;
+type SameMembers =
+  | 'id'
+  | 'idempotency_key'
+  | 'receive_address'
+  | 'price_sun'
+  | 'price_trx'
+  | 'delivered_energy'
+  | 'settled'
+  | 'needs_attention'
+  | 'error'
+  | 'error_code'
+  | 'created_at'
+  | 'delivered_at';
+
+/** A rental in the family's members: those of an order, with another status; what was charged unless it is refused. */
+export interface EnergyOrderBody
+  extends
+    Pick<OrderBody, SameMembers>,
+    Required<Pick<OrderBody, 'energy' | 'duration_sec'>>,
+    Partial<Pick<OrderBody, 'price_usd' | 'credits' | 'trx_usd'>> {
   readonly status: EnergyStatus;
-  readonly receive_address: string;
-  readonly energy: number;
-  readonly duration_sec: number;
-  readonly price_sun: number;
-  readonly price_trx: string;
-  readonly price_usd?: string;
-  readonly credits?: number;
-  readonly trx_usd?: string;
-  readonly delivered_energy?: number;
-  readonly settled: boolean;
-  readonly needs_attention: boolean;
-  readonly error?: string;
-  readonly error_code?: string;
-  readonly created_at: string;
-  readonly delivered_at?: string;
 }
 
 /** The order in the family's members; of a refused one nothing that was charged is left to show. */
@@ -81,6 +84,6 @@ export function answerEnergyOrder(response: Response, { body, isReplay }: OrderA
   const order = energyOrderBody(body);
   const statuses = { delivered: 200, unresolved: 409, refused: isReplay ? 200 : 502 };
   response.status(statuses[order.status]);
-  if (isReplay) response.setHeader('Idempotency-Replayed', 'true');
+  if (isReplay) markReplay(response);
   return order;
 }

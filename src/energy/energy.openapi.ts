@@ -1,19 +1,20 @@
 /** What the family's paths take and give, for the documentation (docs/interface.md §25). */
 import {
-  addressSchema,
   always,
   answerSchema,
   decimalSchema,
+  flagSchema,
   formSchema,
-  headerSchema,
   integerSchema,
   sometimes,
   textSchema,
   timeSchema,
+  type Always,
   type Operation,
+  type Sometimes,
 } from '../http/openapi/openapi.js';
 import type { JsonSchema } from '../http/body/member-rules.js';
-import { describeOrder, PURCHASE_PARAMETERS } from '../orders/order.openapi.js';
+import { describeOrder, ORDER_MEMBERS, PURCHASE_PARAMETERS, RENTAL, REPLAYED } from '../orders/order.openapi.js';
 import { OrderRequest } from '../orders/orders.dto.js';
 import { describeQuote } from '../quotes/quote.openapi.js';
 import {
@@ -26,11 +27,13 @@ import {
 } from './energy.dto.js';
 import { ENERGY_STATUSES, type EnergyOrderBody } from './energy-order.js';
 
-const flagSchema = (description: string): JsonSchema => ({ type: 'boolean', description });
+/** An order's member, described anew where it says something else here. */
+const as = (member: Always | Sometimes, description: string): JsonSchema => ({ ...member.schema, description });
+const OF = ORDER_MEMBERS;
 
 const ENERGY_ORDER_ANSWER = answerSchema<EnergyOrderBody>({
-  id: always(integerSchema('The number of the order.', 4711)),
-  idempotency_key: always(textSchema('The Idempotency-Key it was bought with.', 'payout-2026-11-20-17')),
+  id: OF.id,
+  idempotency_key: always(as(OF.idempotency_key, 'The Idempotency-Key it was bought with.')),
   status: always(
     textSchema(
       'delivered: the energy is there. refused: it will never be, and the charge is back. unresolved: charged, and its ' +
@@ -39,67 +42,49 @@ const ENERGY_ORDER_ANSWER = answerSchema<EnergyOrderBody>({
       { enum: ENERGY_STATUSES },
     ),
   ),
-  receive_address: always(addressSchema('Who receives the energy.')),
-  energy: always(integerSchema('Energy bought.', 65_000)),
-  duration_sec: always(integerSchema('Seconds of rental.', 3600)),
-  price_sun: always(integerSchema('Price in sun.', 2_925_000)),
-  price_trx: always(decimalSchema('The same in TRX.', 6, '2.925000')),
-  price_usd: sometimes(decimalSchema('What the credits are worth in dollars; not of a refused order.', 6, '0.877500')),
-  credits: sometimes(integerSchema('Credits charged; not of a refused order.', 8_775_000)),
-  trx_usd: sometimes(decimalSchema('The rate that was used; not of a refused order.', 8, '0.30000000')),
-  delivered_energy: sometimes(integerSchema('Energy delivered, once delivered; never less than energy.', 65_010)),
-  settled: always(flagSchema('The outcome is final: solid on chain, or refused.')),
-  needs_attention: always(flagSchema('The outcome is not known yet, or the operator should look at the order.')),
-  error: sometimes(
-    textSchema(
-      'Of a refused or unresolved order: what happened.',
-      'The energy could not be delivered; the charge was given back.',
-    ),
+  receive_address: always(as(OF.receive_address, 'Who receives the energy.')),
+  energy: always(as(OF.energy, 'Energy bought.')),
+  duration_sec: always(as(OF.duration_sec, 'Seconds of rental.')),
+  price_sun: OF.price_sun,
+  price_trx: OF.price_trx,
+  price_usd: sometimes(as(OF.price_usd, 'What the credits are worth in dollars; not of a refused order.')),
+  credits: sometimes(as(OF.credits, 'Credits charged; not of a refused order.')),
+  trx_usd: sometimes(as(OF.trx_usd, 'The rate that was used; not of a refused order.')),
+  delivered_energy: sometimes(as(OF.delivered_energy, 'Energy delivered, once delivered; never less than energy.')),
+  settled: always(as(OF.settled, 'The outcome is final: solid on chain, or refused.')),
+  needs_attention: always(
+    as(OF.needs_attention, 'The outcome is not known yet, or the operator should look at the order.'),
   ),
-  error_code: sometimes(textSchema('The same for programs: SUPPLIER_REFUSED, SUPPLIER_UNKNOWN.', 'SUPPLIER_REFUSED')),
-  created_at: always(timeSchema('When it was charged, by the clock of the service.')),
-  delivered_at: sometimes(timeSchema('The time of the block it is in, by the clock of the chain.')),
+  error: sometimes(as(OF.error, 'Of a refused or unresolved order: what happened.')),
+  error_code: sometimes(as(OF.error_code, 'The same for programs: SUPPLIER_REFUSED, SUPPLIER_UNKNOWN.')),
+  created_at: OF.created_at,
+  delivered_at: OF.delivered_at,
 });
 
+const { key: _key, kind: _kind, delegations: _delegations, ...CHARGED } = RENTAL;
+const { price_usd: _usd, credits: _credits, trx_usd: _rate, ...NOT_CHARGED } = CHARGED;
 const REFUSED: EnergyOrderBody = {
-  id: 4711,
-  idempotency_key: 'payout-2026-11-20-17',
+  ...NOT_CHARGED,
   status: 'refused',
-  receive_address: 'TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF',
-  energy: 65_000,
-  duration_sec: 3600,
-  price_sun: 2_925_000,
-  price_trx: '2.925000',
   settled: true,
-  needs_attention: false,
   error: 'The energy could not be delivered; the charge was given back.',
   error_code: 'SUPPLIER_REFUSED',
-  created_at: '2026-11-20T12:00:00.000Z',
 };
-
-const { error: _error, error_code: _errorCode, ...SOLD } = REFUSED;
-const CHARGED = { ...SOLD, price_usd: '0.877500', credits: 8_775_000, trx_usd: '0.30000000' };
 const DELIVERED: EnergyOrderBody = {
   ...CHARGED,
   status: 'delivered',
-  settled: false,
   delivered_energy: 65_010,
   delivered_at: '2026-11-20T12:00:03.000Z',
 };
 const UNRESOLVED: EnergyOrderBody = {
   ...CHARGED,
   status: 'unresolved',
-  settled: false,
   needs_attention: true,
   error: 'The order is charged and not delivered yet.',
   error_code: 'SUPPLIER_UNKNOWN',
 };
 
 const ORDER = { schemaName: 'EnergyOrder', schema: ENERGY_ORDER_ANSWER };
-const REPLAYED = {
-  'Idempotency-Replayed': headerSchema('true when this order was made by an earlier request with the same key.', false),
-};
-
 export function describeEnergyQuote(): Operation {
   return {
     ...describeQuote(),

@@ -4,10 +4,15 @@ import { isPending } from '../domain/order-state.js';
 import type { OrderAnswer } from './orders.service.js';
 import type { OrderBody } from './orders.dto.js';
 
+/** The order was made by an earlier request. */
+export function markReplay(response: Response): void {
+  response.setHeader('Idempotency-Replayed', 'true');
+}
+
 /** 202 with its Location while the order is on its way, 200 once it is delivered or refunded. */
 export function answerOrder(response: Response, { body, isReplay }: OrderAnswer): OrderBody {
   response.status(isPending(body.status) ? 202 : 200);
   if (isPending(body.status)) response.setHeader('Location', `/v1/orders/${encodeURIComponent(body.key)}`);
-  if (isReplay) response.setHeader('Idempotency-Replayed', 'true');
+  if (isReplay) markReplay(response);
   return body;
 }

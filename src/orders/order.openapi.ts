@@ -4,12 +4,14 @@ import {
   always,
   answerSchema,
   decimalSchema,
+  flagSchema,
   formSchema,
   headerSchema,
   integerSchema,
   sometimes,
   textSchema,
   timeSchema,
+  type Members,
   type Operation,
   type Parameter,
 } from '../http/openapi/openapi.js';
@@ -19,7 +21,6 @@ import type { OrderPage } from './orders.service.js';
 import { ORDER_STATUSES } from '../domain/order-state.js';
 
 const TXID = 'c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00';
-const flagSchema = (description: string): JsonSchema => ({ type: 'boolean', description });
 const txidSchema = (description: string): JsonSchema => textSchema(description, TXID, { pattern: '^[0-9a-f]{64}$' });
 
 const DELEGATION = answerSchema<Delegation>({
@@ -39,7 +40,8 @@ const COMPENSATION = answerSchema<Compensation>({
   reason: always(textSchema('Why.', 'The energy was reclaimed ten minutes early.')),
 });
 
-const ORDER_ANSWER = answerSchema<OrderBody>({
+/** Every member of an order; other forms of one describe their members by these. */
+export const ORDER_MEMBERS = {
   id: always(integerSchema('The number of the order.', 4711)),
   key: always(
     textSchema('What the order is read by: your Idempotency-Key, or one made for you.', 'payout-2026-11-20-17'),
@@ -95,9 +97,11 @@ const ORDER_ANSWER = answerSchema<OrderBody>({
     items: DELEGATION,
   }),
   txid: sometimes(txidSchema('Of an activation: its transaction, once known.')),
-});
+} satisfies Members<OrderBody>;
+const ORDER_ANSWER = answerSchema<OrderBody>(ORDER_MEMBERS);
 
-const RENTAL: OrderBody = {
+/** An order as it is shown: `satisfies`, so that what it has is known to who makes others of it. */
+export const RENTAL = {
   id: 4711,
   key: 'payout-2026-11-20-17',
   idempotency_key: 'payout-2026-11-20-17',
@@ -115,7 +119,7 @@ const RENTAL: OrderBody = {
   needs_attention: false,
   created_at: '2026-11-20T12:00:00.000Z',
   delegations: [],
-};
+} satisfies OrderBody;
 
 const DELIVERED: OrderBody = {
   ...RENTAL,
@@ -161,7 +165,7 @@ export const PURCHASE_PARAMETERS: readonly Parameter[] = [
   },
 ];
 
-const REPLAYED = {
+export const REPLAYED = {
   'Idempotency-Replayed': headerSchema('true when this order was made by an earlier request with the same key.', false),
 };
 

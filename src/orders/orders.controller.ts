@@ -5,13 +5,12 @@ import { ApiError } from '../domain/errors.js';
 import { toJsonInteger } from '../domain/units.js';
 import { LIMIT_DEFAULT } from '../http/body/page-query.js';
 import { Caller } from '../http/pipeline/request-context.js';
-import { takePurchaseKey } from '../http/pipeline/idempotency-key.js';
 import { Describe } from '../http/openapi/openapi.js';
-import { readWait } from '../http/pipeline/prefer.js';
 import { RouteOptionsOf } from '../http/pipeline/route-options.js';
 import { describeOrder, describeOrderList, describeOrderRead } from './order.openapi.js';
 import { answerOrder } from './order-answer.js';
 import { OrderListQuery, OrderRequest, type OrderBody } from './orders.dto.js';
+import { purchaseContextOf } from './purchase.js';
 import { OrdersService, readCursor, type OrderPage } from './orders.service.js';
 
 @Controller('v1/orders')
@@ -27,14 +26,7 @@ export class OrdersController {
     @Body() request: OrderRequest,
     @Res({ passthrough: true }) response: Response,
   ): Promise<OrderBody> {
-    const key = takePurchaseKey(caller, response);
-    const context = {
-      project: caller.project,
-      apiKeyId: caller.keyId,
-      key,
-      requestId: caller.requestId,
-      waitSec: readWait(caller),
-    };
+    const context = purchaseContextOf(caller, response);
     return answerOrder(response, await this.orders.create(request, context));
   }
 

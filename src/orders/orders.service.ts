@@ -4,7 +4,6 @@ import { ChainUnavailableError } from '../chain/errors.js';
 import { Config } from '../config/config.js';
 import { ApiError, invalidField, invariant } from '../domain/errors.js';
 import type { ProjectRecord } from '../http/pipeline/request-context.js';
-import type { PurchaseKey } from '../http/pipeline/idempotency-key.js';
 import { ListQueue } from '../http/pipeline/list-queue.js';
 import { energy, type Energy, type Sun } from '../domain/units.js';
 import { priceFloor } from '../pool/bandwidth.js';
@@ -14,23 +13,13 @@ import { DEFAULT_DURATION_SEC, legsAffordable } from '../domain/price.js';
 import { QuotesService } from '../quotes/quotes.service.js';
 import { Database } from '../store/database.js';
 import { Acceptance } from './acceptance.js';
-import type { Accepted, OrderTerms, Prepared } from './purchase.js';
+import type { Accepted, OrderTerms, Prepared, PurchaseContext } from './purchase.js';
 import { ID_MAX, LIST_ALL, LIST_BY_STATUS, OrdersByKey, type OrderRow } from './order-rows.js';
 import { isPending, type OrderStatus } from '../domain/order-state.js';
 import { orderBody, type OrderBody, type OrderRequest } from './orders.dto.js';
 import { ReceiverCheck, chainAway } from './receiver.js';
 import { requestHash, type RequestTerms } from './request-hash.js';
 import { OrderWaits } from './waits.js';
-
-/** A purchase as a controller hands it over. */
-export interface PurchaseContext {
-  readonly project: ProjectRecord;
-  readonly apiKeyId: string;
-  readonly key: PurchaseKey;
-  readonly requestId: string;
-  /** Seconds the caller wants the answer held (`Prefer: wait`); 0 = none. */
-  readonly waitSec: number;
-}
 
 /** An order to answer with, and whether it was there before. */
 export interface OrderAnswer {

@@ -1,8 +1,11 @@
 /** A purchase on its way to an order: who asks for what under which key, its terms once priced, and what came of it. */
+import type { ServerResponse } from 'node:http';
 import type { ApiError } from '../domain/errors.js';
 import type { OrderKind } from '../domain/order-state.js';
 import type { Credits, Energy, RateE8, Sun } from '../domain/units.js';
-import type { PurchaseKey } from '../http/pipeline/idempotency-key.js';
+import { takePurchaseKey, type PurchaseKey } from '../http/pipeline/idempotency-key.js';
+import { readWait } from '../http/pipeline/prefer.js';
+import type { Caller, ProjectRecord } from '../http/pipeline/request-context.js';
 import type { OrderRow } from './order-rows.js';
 
 /** What will be charged and delivered, priced before any transaction. */
@@ -27,6 +30,23 @@ export interface Prepared {
   /** Absent when the refusal left nothing to charge. */
   readonly terms: OrderTerms | undefined;
   readonly refusal: ApiError | undefined;
+}
+
+/** A purchase as a controller hands it over. */
+export interface PurchaseContext {
+  readonly project: ProjectRecord;
+  readonly apiKeyId: string;
+  readonly key: PurchaseKey;
+  readonly requestId: string;
+  /** Seconds the caller wants the answer held (`Prefer: wait`); 0 = none. */
+  readonly waitSec: number;
+}
+
+/** Who buys, under which key, and how long the answer may be held. The answer carries the key from here on. */
+export function purchaseContextOf(caller: Caller, response: ServerResponse): PurchaseContext {
+  const key = takePurchaseKey(caller, response);
+  const { project, keyId: apiKeyId, requestId } = caller;
+  return { project, apiKeyId, key, requestId, waitSec: readWait(caller) };
 }
 
 export interface Purchase {

@@ -111,6 +111,8 @@ export const timeSchema = (description: string): JsonSchema =>
 export const addressSchema = (description: string): JsonSchema =>
   textSchema(description, 'TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF', { pattern: '^T[1-9A-HJ-NP-Za-km-z]{33}$' });
 
+export const flagSchema = (description: string): JsonSchema => ({ type: 'boolean', description });
+
 const givenText = (name: string): JsonSchema => ({ required: [name], properties: { [name]: { type: 'string' } } });
 
 /** One form of a body: the text `sent` is given, and none of `absent` is. */
