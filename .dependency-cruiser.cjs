@@ -5,7 +5,7 @@
 //   fulfilment/  reconciliation/                    the worker's alone
 //   diagnostics/                                    → pool, quotes, billing, projects, signer's settings
 //   auth → projects   projects → billing   billing   pool   verify → pool
-//   quotes → billing, pool   simulation → quotes, billing   orders → quotes, billing, pool   accounts, energy → orders, billing, quotes   events → orders   webhooks → auth, events
+//   quotes → billing, pool   simulation → quotes, billing   orders → quotes, billing, pool   accounts, energy → orders, billing, quotes   events → orders, auth   webhooks → auth, events
 //   platform.module                                 makes what follows, once for a process
 //   http/ {pipeline, body, openapi}   store/   queue/   chain/
 //   observability/                                  logger, metrics, admin port, shutdown
@@ -40,7 +40,7 @@ const arrows = {
   simulation: ['quotes', 'billing'],
   orders: ['quotes', 'billing', 'pool'],
   accounts: ['orders', 'billing', 'quotes'],
-  events: ['orders'],
+  events: ['orders', 'auth'],
   energy: ['orders', 'billing', 'quotes'],
   webhooks: ['auth', 'events', 'orders'],
   diagnostics: ['verify', 'quotes', 'billing', 'pool', 'projects'],

@@ -5,6 +5,7 @@ import { AuthModule } from './auth/auth.module.js';
 import type { Config } from './config/config.js';
 import type { Log } from './observability/logger.js';
 import { EnergyModule } from './energy/energy.module.js';
+import { EventReadingModule } from './events/event-reading.module.js';
 import { OpenApiModule } from './http/openapi/openapi.module.js';
 import { OrdersModule } from './orders/orders.module.js';
 import { PlatformModule } from './platform.module.js';
@@ -27,6 +28,7 @@ export class ApiModule {
         OrdersModule,
         AccountsModule,
         EnergyModule,
+        EventReadingModule,
         WebhooksModule,
         OpenApiModule,
       ],

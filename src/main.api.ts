@@ -11,6 +11,7 @@ import { watchPrices } from './api-gauges.js';
 import { sleep } from './base/clock.js';
 import { crashTrapOf } from './base/crash-point.js';
 import { failStart, opened } from './base/fatal.js';
+import { HeldReads } from './events/held-reads.js';
 import { openAdmin } from './observability/admin.js';
 import { createLogger, NestLog } from './observability/logger.js';
 import { Metrics } from './observability/metrics.js';
@@ -38,6 +39,7 @@ async function start(): Promise<void> {
   stopping.onSignal(async () => {
     // Callers who asked to wait get their answer now, so that none of them is cut off.
     app.get(OrderWaits).releaseAll();
+    app.get(HeldReads).releaseAll();
     leave(server);
     // The admin port answers to the end: a probe should see a process that stops, not one that is gone.
     await sleep(config.http.drainDelaySec * 1000);

@@ -15,7 +15,11 @@ export function expectError(answer: Answer, code: ErrorCode): void {
   const { key, server_time: serverTime, ...members } = rest;
   expect(Number.isInteger(serverTime)).toBe(code === 'SIGNATURE_TIMESTAMP_OUT_OF_RANGE');
   if (key !== undefined) expect([answer.status >= 500, answer.headers['idempotency-key']]).toEqual([true, key]);
-  expect(Object.keys(members)).toEqual(code === 'INVALID_REQUEST' ? ['details'] : []);
+  const more: Partial<Record<ErrorCode, string[]>> = {
+    INVALID_REQUEST: ['details'],
+    EVENTS_EXPIRED: ['oldest_position'],
+  };
+  expect(Object.keys(members)).toEqual(more[code] ?? []);
   if (answer.status === 429 || answer.status === 503) expect(answer.headers['retry-after']).toMatch(/^[1-9]\d*$/);
 }
 

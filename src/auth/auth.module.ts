@@ -4,10 +4,12 @@ import { APP_GUARD } from '@nestjs/core';
 import { RateLimit } from '../http/pipeline/rate-limit.js';
 import { KeyUse } from './key-use.js';
 import { Nonces } from './nonces.js';
+import { OpenCalls } from './open-calls.js';
 import { ProjectDirectory } from '../projects/project-directory.js';
 import { SignatureGuard } from './signature.guard.js';
 
 @Module({
-  providers: [ProjectDirectory, RateLimit, Nonces, KeyUse, { provide: APP_GUARD, useClass: SignatureGuard }],
+  providers: [ProjectDirectory, RateLimit, Nonces, KeyUse, OpenCalls, { provide: APP_GUARD, useClass: SignatureGuard }],
+  exports: [OpenCalls],
 })
 export class AuthModule {}

@@ -15,8 +15,8 @@ export interface Claim {
   readonly merchant: string;
   /** Of a request signed by HMAC. */
   readonly nonce: { readonly value: string; readonly timestampSec: number } | undefined;
-  /** The key of the project that made the signature; when none did, the work depends on the request alone. */
-  readonly keyIn: (entry: Entry) => KnownKey | undefined;
+  /** The secret of the project that made the signature; when none did, the work depends on the request alone. */
+  readonly secretIn: (entry: Entry) => KnownSecret | undefined;
   /** The strictly read body; undefined for a GET. Throws 400 and 415. */
   readonly readBody: () => StrictBody | undefined;
 }
@@ -42,7 +42,7 @@ async function readHmacClaim(request: Request, limits: BodyLimits): Promise<Clai
   return {
     merchant: headers.merchant.toLowerCase(),
     nonce: { value: headers.nonce, timestampSec },
-    keyIn: ({ secrets }) => firstMatch(secrets, ({ hmac }) => isHmac(message, hmac, headers.signature)),
+    secretIn: ({ secrets }) => firstMatch(secrets, ({ hmac }) => isHmac(message, hmac, headers.signature)),
     readBody: () => readBody(request, bytes),
   };
 }
@@ -54,21 +54,31 @@ async function readMd5Claim(request: Request, limits: BodyLimits): Promise<Claim
   return {
     merchant,
     nonce: undefined,
-    keyIn: ({ primary }) => firstMatch([...primary], ({ text }) => verifySignature(body, signature, text)),
+    secretIn: ({ primary }) => firstMatch([...primary], ({ text }) => verifySignature(body, signature, text)),
     readBody: () => body,
   };
 }
 
 /**
- * The key of the first secret that matches, which comes first from now on: a caller's next request is mostly by the same
+ * The first secret that matches, which comes first from now on: a caller's next request is mostly by the same
  * key, and costs one check. What matches none costs all of them, and there are as many for every project.
  */
-function firstMatch(secrets: Secret[], matches: (secret: Secret) => boolean): KnownKey | undefined {
+function firstMatch(secrets: Secret[], matches: (secret: Secret) => boolean): KnownSecret | undefined {
   const index = secrets.findIndex(matches);
   const [found] = index < 0 ? [] : secrets.splice(index, 1);
   if (found === undefined) return undefined;
   secrets.unshift(found);
-  return found.expiresMs > monotonicMs() ? found.key : undefined;
+  return isInUse(found) ? found : undefined;
+}
+
+/** The secret of a key. */
+export interface KnownSecret extends Secret {
+  readonly key: KnownKey;
+}
+
+/** Whether the secret is a key's, and verifies. */
+export function isInUse(secret: Secret): secret is KnownSecret {
+  return secret.key !== undefined && secret.expiresMs > monotonicMs();
 }
 
 function singleHeader(request: Request, name: string): string {

@@ -13,8 +13,8 @@ import { requestContextOf } from '../http/pipeline/request-context.js';
 import { RateLimit } from '../http/pipeline/rate-limit.js';
 import { AddressList, sourceAddressOf } from '../http/pipeline/source-address.js';
 import { BadSignatures } from './bad-signatures.js';
-import { ProjectDirectory, type Entry, type KnownKey, type KnownProject } from '../projects/project-directory.js';
-import { readClaim, type Claim } from './claim.js';
+import { ProjectDirectory, type Entry, type KnownProject } from '../projects/project-directory.js';
+import { isInUse, readClaim, type Claim, type KnownSecret } from './claim.js';
 import { KeyUse } from './key-use.js';
 import { Nonces } from './nonces.js';
 import { plainOf } from '../http/body/plain-values.js';
@@ -29,7 +29,13 @@ const COUNTED: Readonly<Record<BudgetName, string>> = {
 /** Who signed a request. */
 interface Identity {
   readonly project: KnownProject;
-  readonly key: KnownKey;
+  readonly secret: KnownSecret;
+}
+
+/** What a request is judged by beside its signature. */
+interface Asked {
+  readonly route: Route;
+  readonly source: string;
 }
 
 @Injectable()
@@ -62,33 +68,24 @@ export class SignatureGuard implements CanActivate {
     }
     const claim = await readClaim(request, limits);
     const source = sourceAddressOf(request, this.trustedProxies);
-    const { project, key } = await this.identify(claim, source);
+    const identity = await this.identify(claim, source);
+    const { project, secret } = identity;
     if (claim.nonce === undefined) requireMd5(project, route);
     else await this.nonces.use(project.record.id, claim.nonce.value, claim.nonce.timestampSec);
     const body = claim.readBody();
-    this.keyUse.note(key.id);
+    this.keyUse.note(secret.key.id);
     requestContext.caller = {
       project: project.record,
-      keyId: key.id,
+      keyId: secret.key.id,
       body,
       requestId: requestContext.requestId,
       nonce: claim.nonce?.value,
       sourceAddress: source,
       rawHeaders: request.rawHeaders,
+      judgeAgain: this.judgeOf(identity, claim.nonce !== undefined, { route, source }),
     };
     if (body !== undefined) request.body = plainOf(body.root);
-    if (project.record.isFrozen) {
-      throw new ApiError('PROJECT_FROZEN', 'This project is frozen; unfreeze it on the platform.');
-    }
-    if (!key.scopes.has(route.scope)) {
-      throw new ApiError('KEY_SCOPE', `This API key may not do this: it lacks the scope ${route.scope}.`);
-    }
-    if (project.sources?.has(source) === false || key.sources?.has(source) === false) {
-      throw new ApiError(
-        'SOURCE_NOT_ALLOWED',
-        'This project, or this API key of it, may not be used from this address.',
-      );
-    }
+    requireAllowed(identity, { route, source });
     if (route.budget !== undefined)
       await this.spend(route.budget, project, context.switchToHttp().getResponse<Response>());
     return true;
@@ -115,14 +112,22 @@ export class SignatureGuard implements CanActivate {
     throw this.refuse(source);
   }
 
+  /** Of a request that is held open; keeps no more of it than that needs. */
+  private judgeOf({ project, secret }: Identity, isHmac: boolean, asked: Asked): (ageMs: number) => Promise<void> {
+    const { id } = project.record;
+    const { text } = secret;
+    return async (ageMs) => {
+      const entry = this.directory.cached(id, ageMs) ?? (await this.directory.load(id));
+      const same = entry.secrets.find((each) => each.text === text && isInUse(each)) as KnownSecret | undefined;
+      const identity = identityOf(entry, same, isHmac);
+      if (identity === undefined) throw invalidSignature();
+      requireAllowed(identity, asked);
+    };
+  }
+
   private refuse(source: string): ApiError {
     const blockedSec = this.badSignatures.count(source);
-    if (blockedSec > 0) return tooManyFailures(blockedSec);
-    return new ApiError(
-      'INVALID_SIGNATURE',
-      'The signature does not match the body and the API key of this merchant; the usual causes are keys that were not ' +
-        'sorted, and a body that changed after it was signed.',
-    );
+    return blockedSec > 0 ? tooManyFailures(blockedSec) : invalidSignature();
   }
 
   private async spend(name: BudgetName, project: KnownProject, response: Response): Promise<void> {
@@ -140,12 +145,27 @@ export class SignatureGuard implements CanActivate {
 
 /** Who signed; undefined after the same work when nobody did, or the project does not exist. */
 function identityIn(entry: Entry, claim: Claim): Identity | undefined {
-  const { project } = entry;
-  const key = claim.keyIn(entry);
-  if (project === undefined || key === undefined) return undefined;
+  return identityOf(entry, claim.secretIn(entry), claim.nonce !== undefined);
+}
+
+function identityOf({ project }: Entry, secret: KnownSecret | undefined, isHmac: boolean): Identity | undefined {
+  if (project === undefined || secret === undefined) return undefined;
   // To a project that takes MD5 alone an HMAC says nothing.
-  if (claim.nonce !== undefined && project.record.signatureSchemes === 'md5') return undefined;
-  return { project, key };
+  if (isHmac && project.record.signatureSchemes === 'md5') return undefined;
+  return { project, secret };
+}
+
+/** Throws 403 unless the project and the key may ask for this, from there. */
+function requireAllowed({ project, secret: { key } }: Identity, { route, source }: Asked): void {
+  if (project.record.isFrozen) {
+    throw new ApiError('PROJECT_FROZEN', 'This project is frozen; unfreeze it on the platform.');
+  }
+  if (!key.scopes.has(route.scope)) {
+    throw new ApiError('KEY_SCOPE', `This API key may not do this: it lacks the scope ${route.scope}.`);
+  }
+  if (project.sources?.has(source) === false || key.sources?.has(source) === false) {
+    throw new ApiError('SOURCE_NOT_ALLOWED', 'This project, or this API key of it, may not be used from this address.');
+  }
 }
 
 /** MD5 covers neither path nor method: it is taken where it always was, and for projects that allow it. */
@@ -153,6 +173,14 @@ function requireMd5({ record }: KnownProject, route: Route): void {
   if (route.acceptsMd5 && record.signatureSchemes !== 'hmac') return;
   const what = route.acceptsMd5 ? 'This project' : 'This path';
   throw new ApiError('HMAC_REQUIRED', `${what} takes requests signed by HMAC only: send X-CC-Signature.`);
+}
+
+function invalidSignature(): ApiError {
+  return new ApiError(
+    'INVALID_SIGNATURE',
+    'The signature does not match the body and the API key of this merchant; the usual causes are keys that were not ' +
+      'sorted, and a body that changed after it was signed.',
+  );
 }
 
 function tooManyFailures(retryAfterSec: number): ApiError {

@@ -73,6 +73,11 @@ function outside(r: SettingsReader) {
       rentHoldSec: r.integer('RENT_HOLD_SEC', 50, 1, 50),
       maxRequestsPerSocket: r.integer('MAX_REQUESTS_PER_SOCKET', 10_000, 0, 10_000_000),
       rateLimitPerMinute: r.integer('RATE_LIMIT_PER_MINUTE', 120, 1, 10_000_000),
+      /** Held open at once by this process; each project has limits of its own. */
+      longPollsMax: r.integer('LONG_POLLS_MAX', 2000, 1, 100_000),
+      streamsMax: r.integer('STREAMS_MAX', 2000, 1, 100_000),
+      /** How long a reader of a stream may take nothing before it is cut off. */
+      streamSlowSec: r.integer('STREAM_SLOW_SEC', 10, 1, 300),
       generalRateLimitPerMinute: r.integer('GENERAL_RATE_LIMIT_PER_MINUTE', 600, 1, 10_000_000),
       /** Lines about refused requests per second; the rest are counted in a summary. */
       logRefusalsPerSec: r.integer('LOG_REFUSALS_PER_SEC', 10, 1, 100_000),

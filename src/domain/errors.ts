@@ -30,6 +30,7 @@ export const HTTP_STATUS = {
   LIMIT_REACHED: 409,
   RECEIVER_NOT_ACTIVATED: 409,
   ALREADY_ACTIVATED: 409,
+  EVENTS_EXPIRED: 410,
   PAYLOAD_TOO_LARGE: 413,
   UNSUPPORTED_MEDIA_TYPE: 415,
   IDEMPOTENCY_KEY_REUSED: 422,
@@ -66,6 +67,8 @@ interface ApiErrorExtras {
   readonly key?: string;
   /** Whole Unix seconds, where the caller's own were refused. */
   readonly serverTime?: number;
+  /** Where the log of events begins, where the caller's position is older. */
+  readonly oldestPosition?: number;
   /** What went wrong underneath; logged, never answered. */
   readonly cause?: unknown;
 }
@@ -79,6 +82,7 @@ export class ApiError extends Error {
   readonly retryAfterSec: number | undefined;
   readonly key: string | undefined;
   readonly serverTime: number | undefined;
+  readonly oldestPosition: number | undefined;
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(
@@ -92,6 +96,7 @@ export class ApiError extends Error {
     this.retryAfterSec = extras.retryAfterSec;
     this.key = extras.key;
     this.serverTime = extras.serverTime;
+    this.oldestPosition = extras.oldestPosition;
     this.headers = extras.headers ?? {};
   }
 

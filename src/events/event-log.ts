@@ -19,6 +19,11 @@ const READ = {
     ORDER BY e.position`,
 };
 
+const LAST_POSITION = {
+  name: 'last_event_position',
+  text: `SELECT position FROM event_position WHERE project_id = $1`,
+};
+
 interface ReadRow {
   readonly last_position: bigint;
   readonly pruned_to: bigint;
@@ -26,11 +31,19 @@ interface ReadRow {
   readonly payload: string | null;
 }
 
+export interface EventItem {
+  readonly position: bigint;
+  /** As JSON. */
+  readonly payload: string;
+}
+
 export interface EventPage {
-  /** As JSON, in order. */
-  readonly items: readonly string[];
+  /** In order. */
+  readonly items: readonly EventItem[];
   /** What to go on after: it passes what the wanted types left out. */
   readonly lastPosition: bigint;
+  /** Whether more may be there already. */
+  readonly hasMore: boolean;
 }
 
 /** Events after the wanted position are not kept any more. */
@@ -53,13 +66,19 @@ export class EventLog {
     const rows = await this.database.query<ReadRow>(READ, [projectId, after ?? 0n, types ?? null, rowsMax]);
     const prunedTo = rows[0]?.pruned_to ?? 0n;
     if (after !== undefined && after < prunedTo) return { oldestPosition: rows[0]?.position ?? prunedTo + 1n };
-    const items: string[] = [];
+    const items: EventItem[] = [];
     let lastPosition = after === undefined || after < prunedTo ? prunedTo : after;
     for (const { position, payload } of rows) {
       if (position === null || items.length === limit) break;
       lastPosition = position;
-      if (payload !== null) items.push(payload);
+      if (payload !== null) items.push({ position, payload });
     }
-    return { items, lastPosition };
+    return { items, lastPosition, hasMore: items.length === limit || rows.length === rowsMax };
+  }
+
+  /** Of the newest event; 0 before the first. */
+  async lastPosition(projectId: string): Promise<bigint> {
+    const [row] = await this.database.query<{ position: bigint }>(LAST_POSITION, [projectId]);
+    return row?.position ?? 0n;
   }
 }

@@ -1,8 +1,9 @@
 /**
- * The event as callers read it (docs/interface.md §9), made once from what was kept of its moment: nothing here asks what
+ * The event as callers read it (docs/interface.md §26), made once from what was kept of its moment: nothing here asks what
  * is now.
  */
 import { createHash } from 'node:crypto';
+import type { Scope } from '../domain/scopes.js';
 import { orderBody, type OrderBody } from '../orders/orders.dto.js';
 import type { CompensationRow, LegRow, OrderRow } from '../orders/order-rows.js';
 
@@ -17,6 +18,9 @@ export const EVENT_TYPES = [
   'order.ended',
   'order.ended_early',
   'order.compensated',
+  'key.created',
+  'key.rotated',
+  'key.revoked',
   'project.frozen',
   'project.unfrozen',
   'webhook.created',
@@ -57,23 +61,57 @@ export interface WebhookSnapshot {
   };
 }
 
+/** What does not apply is absent, never null. */
+export interface WebhookBody {
+  readonly id: string;
+  readonly url: string;
+  readonly types?: readonly string[];
+  readonly description: string;
+  readonly enabled: boolean;
+  readonly disabled_reason?: string;
+  readonly deleted: boolean;
+}
+
+interface KeyJson {
+  readonly id: string;
+  readonly name: string;
+  readonly is_primary: boolean;
+  readonly scopes: readonly Scope[];
+  readonly previous_until: string | null;
+}
+
+export interface KeySnapshot {
+  readonly key: KeyJson;
+}
+
+/** An API key without anything secret. */
+export interface KeyBody extends Omit<KeyJson, 'previous_until'> {
+  readonly previous_until?: string;
+}
+
+/** What an event is about, as it was then; nothing of `log.restarted`. */
+export interface EventData extends Partial<ProjectSnapshot> {
+  readonly order?: OrderBody;
+  readonly key?: KeyBody;
+  readonly webhook?: WebhookBody;
+}
+
 /** An event that waits for its position. */
 export interface WrittenEvent {
   readonly project_id: string;
   readonly type: EventType;
   readonly at: Date;
   readonly chain_at: Date | null;
-  readonly snapshot: OrderSnapshot | ProjectSnapshot | WebhookSnapshot | null;
+  readonly snapshot: OrderSnapshot | KeySnapshot | ProjectSnapshot | WebhookSnapshot | null;
 }
 
-interface EventBody {
+export interface EventBody {
   readonly id: string;
   readonly type: EventType;
   readonly position: number;
   readonly timestamp: string;
   readonly chain_timestamp?: string;
-  readonly data:
-    { readonly order: OrderBody } | { readonly webhook: object } | ProjectSnapshot | Readonly<Record<string, never>>;
+  readonly data: EventData;
 }
 
 /**
@@ -119,13 +157,17 @@ function orderRow({ order, legs, compensations }: OrderSnapshot): OrderRow {
 
 function dataOf(snapshot: WrittenEvent['snapshot']): EventBody['data'] {
   if (snapshot === null) return {};
-  if ('webhook' in snapshot) return { webhook: webhookOf(snapshot) };
-  return 'order' in snapshot ? { order: orderBody(orderRow(snapshot)) } : { project: snapshot.project };
+  if ('order' in snapshot) return { order: orderBody(orderRow(snapshot)) };
+  if ('webhook' in snapshot) return { webhook: webhookBody(snapshot) };
+  return 'key' in snapshot ? { key: keyBody(snapshot) } : { project: snapshot.project };
 }
 
-/** What does not apply is absent, never null. */
-function webhookOf({ webhook }: WebhookSnapshot): object {
-  return Object.fromEntries(Object.entries(webhook).filter(([, value]) => value !== null));
+function keyBody({ key: { previous_until: until, ...key } }: KeySnapshot): KeyBody {
+  return { ...key, ...(until !== null && { previous_until: moment(until).toISOString() }) };
+}
+
+function webhookBody({ webhook: { types, disabled_reason: reason, ...webhook } }: WebhookSnapshot): WebhookBody {
+  return { ...webhook, ...(types !== null && { types }), ...(reason !== null && { disabled_reason: reason }) };
 }
 
 /** The event at `position` of its project's log, as JSON. */

@@ -121,7 +121,7 @@ export const RENTAL = {
   delegations: [],
 } satisfies OrderBody;
 
-const DELIVERED: OrderBody = {
+export const DELIVERED_EXAMPLE: OrderBody = {
   ...RENTAL,
   status: 'delivered',
   delivered_energy: 65_010,
@@ -176,7 +176,9 @@ export function purchaseAnswers(kind: 'rental' | 'activation'): Operation['answe
     200: {
       ...order,
       description: 'Delivered or refunded.',
-      examples: { delivered: kind === 'rental' ? DELIVERED : { ...ACTIVATION, status: 'delivered', txid: TXID } },
+      examples: {
+        delivered: kind === 'rental' ? DELIVERED_EXAMPLE : { ...ACTIVATION, status: 'delivered', txid: TXID },
+      },
       headers: REPLAYED,
     },
     202: {
@@ -247,7 +249,7 @@ export function describeOrderRead(): Operation {
         description: 'The order as it is now.',
         schemaName: 'Order',
         schema: ORDER_ANSWER,
-        examples: { delivered: DELIVERED },
+        examples: { delivered: DELIVERED_EXAMPLE },
       },
     },
     errors: ['NOT_FOUND'],
@@ -271,7 +273,7 @@ export function describeOrderList(): Operation {
         description: 'A page.',
         schemaName: 'OrderPage',
         schema: PAGE_ANSWER,
-        examples: { page: { items: [DELIVERED] } },
+        examples: { page: { items: [DELIVERED_EXAMPLE] } },
       },
     },
     errors: [],

@@ -11,7 +11,7 @@ import { OperatorError } from '../domain/operator-error.js';
 import { KEYS_MAX, type Scope } from '../domain/scopes.js';
 import type { Credits } from '../domain/units.js';
 import { recordAct, type Author } from '../store/audit-log.js';
-import { Database, type Transaction } from '../store/database.js';
+import { Database, type Queryable, type Transaction } from '../store/database.js';
 import { ApiKey } from '../store/entities/api-key.entity.js';
 import { addCounts, RESEAL_BATCH, reseal, type ResealCount, type SecretStore } from '../store/resealing.js';
 
@@ -67,6 +67,19 @@ export const KEEP_PREVIOUS = `UPDATE api_key
         revoked_at = NULL
   WHERE id = $1 RETURNING id`;
 
+/** What happened to a key goes into its project's log, with the key as it is by then. Nothing of its secrets is in it. */
+const INSERT_EVENT = `INSERT INTO event (project_id, type, snapshot)
+  SELECT project_id, $2, json_build_object('key', json_build_object('id', id, 'name', name, 'is_primary', id = project_id,
+           'scopes', scopes, 'previous_until', previous_until)) FROM api_key WHERE id = $1`;
+
+export async function recordKeyEvent(
+  tx: Queryable,
+  id: string,
+  what: 'created' | 'rotated' | 'revoked',
+): Promise<void> {
+  await tx.query(INSERT_EVENT, [id, `key.${what}`]);
+}
+
 @Injectable()
 export class ApiKeys {
   constructor(
@@ -111,6 +124,7 @@ export class ApiKeys {
       }
       await tx.repository(ApiKey).insert({ id, projectId, sealed: this.seal(id, apiKey), ...columnsOf(options) });
       await recordAct(tx, act, 'key.create', projectId, { key: id, ...options });
+      await recordKeyEvent(tx, id, 'created');
     });
     return { id, apiKey };
   }
@@ -127,6 +141,7 @@ export class ApiKeys {
       await tx.query(KEEP_PREVIOUS, [id, overlapSec]);
       await change(tx, id, { sealed: this.seal(id, apiKey) });
       await recordAct(tx, act, 'key.rotate', projectId, { key: id, overlapSec });
+      await recordKeyEvent(tx, id, 'rotated');
     });
     return apiKey;
   }
@@ -137,6 +152,7 @@ export class ApiKeys {
     await this.database.transaction(async (tx) => {
       await change(tx, id, { revokedAt: () => 'clock_timestamp()', previousSealed: null, previousUntil: null });
       await recordAct(tx, act, 'key.revoke', projectId, { key: id });
+      await recordKeyEvent(tx, id, 'revoked');
     });
   }
 

@@ -71,6 +71,7 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
   private readonly knownIds = new Set<string>();
   /** Counts announcements, so that a read which one overtook is not cached. */
   private changes = 0;
+  private readonly listeners: ((projectId: string | undefined) => void)[] = [];
   /** Apart: whoever makes up ids takes no read from the projects there are. */
   private readonly reads = { known: new ReadBudget(), unknown: new ReadBudget() };
 
@@ -101,10 +102,15 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
     this.dropAll();
   }
 
+  /** Calls `listener` with each project that changes, and with undefined where any of them may have. */
+  onChange(listener: (projectId: string | undefined) => void): void {
+    this.listeners.push(listener);
+  }
+
   /** The cached entry if it is young enough; no I/O. */
-  cached(id: string): Entry | undefined {
+  cached(id: string, ageMs = this.maxAgeMs): Entry | undefined {
     const entry = this.known.get(id) ?? this.unknown.get(id);
-    return entry !== undefined && monotonicMs() - entry.readMs < this.maxAgeMs ? entry : undefined;
+    return entry !== undefined && monotonicMs() - entry.readMs < Math.min(ageMs, this.maxAgeMs) ? entry : undefined;
   }
 
   /** Reads the entry, once for all who ask at the same time. Throws 503 AUTH_UNAVAILABLE. */
@@ -228,6 +234,7 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
     this.loads.delete(projectId);
     this.known.delete(projectId);
     this.unknown.delete(projectId);
+    for (const listener of this.listeners) listener(projectId);
   }
 
   private dropAll(): void {
@@ -235,6 +242,7 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
     this.loads.clear();
     this.known.clear();
     this.unknown.clear();
+    for (const listener of this.listeners) listener(undefined);
   }
 }
 

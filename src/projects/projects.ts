@@ -9,7 +9,7 @@ import { Equal, MoreThan, Repository } from 'typeorm';
 import { Ledger, type BillingTerms } from '../billing/ledger.js';
 import type { Credits } from '../domain/units.js';
 import type { SignatureSchemes } from '../domain/scopes.js';
-import { KEEP_PREVIOUS, newApiKey } from './api-keys.js';
+import { KEEP_PREVIOUS, newApiKey, recordKeyEvent } from './api-keys.js';
 import { Sealers } from '../base/sealers.js';
 import { recordAct, type Author } from '../store/audit-log.js';
 import { Database, type Transaction } from '../store/database.js';
@@ -99,6 +99,7 @@ export class Projects {
       // The row of the primary follows its project's.
       await change(tx, id, { apiKeySealed: this.seal(id, apiKey) });
       await recordAct(tx, act, 'project.rotate-key', id, { overlapSec });
+      await recordKeyEvent(tx, id, 'rotated');
     });
     return apiKey;
   }

@@ -139,6 +139,13 @@ const PROVOKED: Record<ErrorCode, () => Promise<Answer>> = {
   SOURCE_NOT_ALLOWED: async () => (await customerWith({ allowedSources: ['10.0.0.0/8'] })).get('/v1/balance'),
   NOT_FOUND: () => customer.get('/v1/orders/never-made'),
   QUOTE_NOT_FOUND: () => buy(customer, { quote_ref: 'forged' }),
+  EVENTS_EXPIRED: async () => {
+    const reader = await makeCustomer(world.api);
+    await world.api.database.query(`INSERT INTO event_position (project_id, position, pruned_to) VALUES ($1, 7, 7)`, [
+      reader.merchant,
+    ]);
+    return ask(reader, { method: 'GET', path: '/v1/events?after=6' });
+  },
   METHOD_NOT_ALLOWED: () => send(world.api.baseUrl, 'DELETE', '/v1/balance'),
   REQUEST_TIMEOUT: async () => answerIn(await sendFrame(frail.baseUrl, 'POST /v1/orders HTTP/1.1\r\nHost: x\r\n')),
   NOT_WORTH_RENTING: () => customer.post('/v1/quotes', order({ energy: 6000 })),

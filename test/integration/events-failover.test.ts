@@ -27,8 +27,8 @@ async function play(url: string, names: readonly string[], after: number): Promi
       await numberer.numberBatch();
     }
     const page = (await new EventLog(database).read(PROJECT, BigInt(after), undefined, 100)) as EventPage;
-    return page.items.map((item) => {
-      const event = JSON.parse(item) as { type: string; position: number; data: { project?: { id: string } } };
+    return page.items.map(({ payload }) => {
+      const event = JSON.parse(payload) as { type: string; position: number; data: { project?: { id: string } } };
       return [event.type, event.position, event.data.project?.id];
     });
   } finally {

@@ -11,6 +11,7 @@ import type { Customer } from '../client.js';
 import { credits } from '../../src/domain/units.js';
 import { AUTHOR, makeCustomer } from '../factory.js';
 import { openLog } from '../log.js';
+import { apiKeysOn } from '../services.js';
 import { openOrderWorld, refundOrder, withKey, type OrderWorld } from '../order-world.js';
 
 interface Seen {
@@ -53,7 +54,7 @@ async function readAll(projectId: string, after?: bigint): Promise<Seen[]> {
   for (let from = after; ;) {
     const page = (await log.read(projectId, from, undefined, 7)) as EventPage;
     if (page.items.length === 0) return seen;
-    seen.push(...page.items.map((item) => JSON.parse(item) as Seen));
+    seen.push(...page.items.map(({ payload }) => JSON.parse(payload) as Seen));
     from = page.lastPosition;
   }
 }
@@ -123,6 +124,28 @@ it('what was done to a project is reported: frozen, unfrozen, and what was given
   expect(events[2]!.data).toEqual({
     project: { id: customer.merchant, name: expect.any(String) as string, frozen: true },
   });
+});
+
+it('what became of a key is in the log, and nothing of its secrets', async () => {
+  const customer = await makeCustomer(world.api);
+  const keys = apiKeysOn(database, world.api.app);
+  const { id, apiKey } = await keys.create(customer.merchant, { name: 'reports', scopes: ['read'] }, AUTHOR);
+  const rotated = await keys.rotate(id, 3600, AUTHOR);
+  await keys.revoke(id, AUTHOR);
+  const primary = await world.api.projects.rotateKey(customer.merchant, AUTHOR);
+  await numberAll();
+  const events = await readAll(customer.merchant);
+  expect(typesOf(events)).toEqual(['key.created', 'key.rotated', 'key.revoked', 'key.rotated']);
+  const made = { id, name: 'reports', is_primary: false, scopes: ['read'] };
+  const until = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as string;
+  const all = ['read', 'quote', 'order', 'manage'];
+  expect(events.map(({ data }) => data)).toEqual([
+    { key: made },
+    { key: { ...made, previous_until: until } },
+    { key: made },
+    { key: { id: customer.merchant, name: expect.any(String) as string, is_primary: true, scopes: all } },
+  ]);
+  for (const secret of [apiKey, rotated, primary]) expect(JSON.stringify(events)).not.toContain(secret);
 });
 
 it('a hundred writers and a reader who only asks for more: every event once, and none of one object reversed', async () => {
@@ -232,7 +255,7 @@ it('wanted types alone are read, and the position passes the others', async () =
   for (let n = 0; n < 3; n += 1) await database.query(toggle, [customer.merchant]);
   await numberAll();
   const page = (await log.read(customer.merchant, undefined, ['project.unfrozen'], 10)) as EventPage;
-  expect(page.items.map((item) => (JSON.parse(item) as Seen).type)).toEqual(['project.unfrozen']);
+  expect(page.items.map(({ payload }) => (JSON.parse(payload) as Seen).type)).toEqual(['project.unfrozen']);
   expect(page.lastPosition).toBe(4n);
   const one = (await log.read(customer.merchant, 0n, ['project.frozen'], 1)) as EventPage;
   expect(one.lastPosition).toBe(2n);

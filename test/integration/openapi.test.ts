@@ -3,8 +3,11 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { HTTP_STATUS } from '../../src/domain/errors.js';
 import { routesOf } from '../../src/http/pipeline/routes.js';
 import { ERROR_MEANINGS } from '../../src/http/openapi/openapi-errors.js';
-import { send } from '../client.js';
-import { makeCustomer, openApi, type TestApi } from '../factory.js';
+import { Numberer } from '../../src/events/numberer.js';
+import { Metrics } from '../../src/observability/metrics.js';
+import { HmacCustomer, send } from '../client.js';
+import { openLog } from '../log.js';
+import { AUTHOR, makeCustomer, openApi, type TestApi } from '../factory.js';
 import { settings } from '../operator.js';
 import { until } from '../quote-world.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
@@ -42,6 +45,8 @@ const SCOPES: Readonly<Record<string, string>> = {
   'GET /v1/orders/:key': 'read',
   'POST /v1/activate': 'order',
   'GET /v1/balance': 'read',
+  'GET /v1/events': 'read',
+  'GET /v1/events/stream': 'read',
   'POST /v1/energy/quote': 'quote',
   'POST /v1/energy/rent': 'order',
   'POST /v1/energy/order': 'read',
@@ -190,6 +195,8 @@ describe('the document', () => {
     ).toEqual(routes.sort());
     expect(routes.filter((route) => !route.includes('/v1/webhooks')).sort()).toEqual([
       'GET /v1/balance',
+      'GET /v1/events',
+      'GET /v1/events/stream',
       'GET /v1/orders',
       'GET /v1/orders/{key}',
       'POST /v1/activate',
@@ -242,7 +249,7 @@ describe('the document', () => {
   test('gives examples that are true of its own schemas, for every body', () => {
     const bodies = operations().flatMap(({ operation }) => [
       ...(operation.requestBody === undefined ? [] : [operation.requestBody.content['application/json']]),
-      ...Object.values<Json>(operation.responses).map((answer) => answer.content['application/json']),
+      ...Object.values<Json>(operation.responses).flatMap((answer) => Object.values<Json>(answer.content)),
     ]);
     for (const { schema, examples } of bodies) {
       expect(Object.keys(examples)).not.toHaveLength(0);
@@ -253,7 +260,7 @@ describe('the document', () => {
   test('describes every member of every body, with an example or a set of values', () => {
     const unsaid: string[] = [];
     for (const [name, schema] of Object.entries<Json>(document.components.schemas)) {
-      for (const [member, described] of Object.entries<Json>(schema.properties)) {
+      for (const [member, described] of Object.entries<Json>(schema.properties ?? {})) {
         const isPlain = ['integer', 'string'].includes(described.type);
         if (name !== 'Error' && isPlain && described.description === undefined) unsaid.push(`${name}.${member}`);
       }
@@ -309,9 +316,15 @@ describe('what is really taken', () => {
 describe('what is really answered', () => {
   test('is what the document says, errors included', async () => {
     const customer = await makeCustomer(api);
+    const reader = new HmacCustomer(api.baseUrl, customer.merchant, customer.apiKey);
+    await api.ledger.setFrozen(customer.merchant, true, AUTHOR);
+    await api.ledger.setFrozen(customer.merchant, false, AUTHOR);
+    await new Numberer(api.database, new Metrics(), openLog('silent')).numberBatch();
     const answers = [
       ['/v1/balance', 'get', await customer.get('/v1/balance')],
       ['/v1/orders', 'get', await customer.get('/v1/orders')],
+      ['/v1/events', 'get', await reader.get('/v1/events')],
+      ['/v1/events', 'get', await customer.get('/v1/events')],
       ['/v1/orders/{key}', 'get', await customer.get('/v1/orders/none')],
       ['/v1/quotes', 'post', await customer.post('/v1/quotes', {})],
       [

@@ -10,7 +10,7 @@ const WRITERS: Readonly<Record<string, readonly string[]>> = {
   clock_mark: ['fulfilment'],
   credit_account: ['billing', 'store/functions'],
   credit_entry: ['billing', 'store/functions'],
-  event: ['events', 'store/functions'],
+  event: ['events', 'projects', 'store/functions'],
   event_numbering: ['events'],
   event_position: ['events'],
   explained_finding: ['pool'],

@@ -30,6 +30,7 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   LIMIT_REACHED: 'The project has as many webhooks as it may, or a replay of this one is under way',
   RECEIVER_NOT_ACTIVATED: 'The receiver is not on chain yet; activate it first',
   ALREADY_ACTIVATED: 'The account exists on chain already',
+  EVENTS_EXPIRED: 'Events after this position are not kept any more; oldest_position is that of the oldest one',
   PAYLOAD_TOO_LARGE: 'The body is over the limit of this endpoint',
   UNSUPPORTED_MEDIA_TYPE: 'The body must be application/json in UTF-8, not compressed',
   IDEMPOTENCY_KEY_REUSED: 'The Idempotency-Key belongs to a different request',

@@ -26,12 +26,15 @@ interface Answer {
   readonly schema: JsonSchema;
   readonly examples: Readonly<Record<string, unknown>>;
   readonly headers?: Readonly<Record<string, JsonSchema>>;
+  /** application/json unless said. */
+  readonly mediaType?: string;
 }
 
 const TAGS = {
   Quotes: 'Prices of rentals, held for a while.',
   Simulation: 'What a contract call would need.',
   Orders: 'Rentals: bought, read, listed.',
+  Events: 'What happened, in order, and none of it missed.',
   Accounts: 'Activation of accounts, and the balance.',
   Webhooks: 'Where events are sent, and every delivery of one.',
   'Client family': 'Quotes, orders and the balance as the published clients of this interface ask for them.',
@@ -167,6 +170,10 @@ const ERROR_SCHEMA: JsonSchema = {
     server_time: {
       type: 'integer',
       description: 'With SIGNATURE_TIMESTAMP_OUT_OF_RANGE: Unix seconds to sign again with.',
+    },
+    oldest_position: {
+      type: 'integer',
+      description: 'With EVENTS_EXPIRED: the position of the oldest event that is kept.',
     },
     request_id: { type: 'string', description: 'Quote it when you ask about the request.' },
     details: {
@@ -333,7 +340,7 @@ function answerObject(answer: Answer, route: Route): JsonSchema {
       }),
       ...answer.headers,
     },
-    content: { 'application/json': content(answer.schemaName, answer.examples) },
+    content: { [answer.mediaType ?? 'application/json']: content(answer.schemaName, answer.examples) },
   };
 }
 
@@ -385,6 +392,7 @@ function errorExamples(codes: readonly ErrorCode[], route: Route): Record<string
         msg: `${ERROR_MEANINGS[code]}.`,
         ...(route.isPurchase && AMBIGUOUS.includes(code) && { key: 'payout-2026-11-20-17' }),
         ...(code === 'SIGNATURE_TIMESTAMP_OUT_OF_RANGE' && { server_time: 1_795_430_400 }),
+        ...(code === 'EVENTS_EXPIRED' && { oldest_position: 118 }),
         request_id: '5d5eec0d-4c6a-4f0e-9d0b-0c8c1f4b8a53',
         ...(code === 'INVALID_REQUEST' && {
           details: [route.method === 'GET' ? { field: 'limit', msg: 'must be from 1 to 100' } : EXAMPLE_FAULT],

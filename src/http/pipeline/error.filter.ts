@@ -52,6 +52,7 @@ export function errorBody(error: ApiError, requestId: string): string {
     request_id: requestId,
     ...(error.key !== undefined && { key: error.key }),
     ...(error.serverTime !== undefined && { server_time: error.serverTime }),
+    ...(error.oldestPosition !== undefined && { oldest_position: error.oldestPosition }),
     ...(error.code === 'INVALID_REQUEST' && { details: error.details ?? [] }),
   });
 }

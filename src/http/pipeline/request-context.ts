@@ -49,6 +49,11 @@ export interface Caller {
   readonly sourceAddress: string;
   /** Names and values in turn, as received: Node's own `headers` joins repeated ones. */
   readonly rawHeaders: readonly string[];
+  /**
+   * Judges the request again by what is known of the project and of its keys at most `ageMs` ago. Throws what it would
+   * be refused with now, or 503 AUTH_UNAVAILABLE when that cannot be known.
+   */
+  readonly judgeAgain: (ageMs: number) => Promise<void>;
 }
 
 /** What the pipeline knows of a request before the caller is identified; kept on the request itself. */

@@ -1,0 +1,74 @@
+/** Reads the log for a caller: what is there, or, held open, what comes within his wait. */
+import type { ServerResponse } from 'node:http';
+import { Injectable } from '@nestjs/common';
+import { monotonicMs } from '../base/clock.js';
+import { ApiError } from '../domain/errors.js';
+import { ClientGoneError } from '../http/body/read-body.js';
+import { ListQueue } from '../http/pipeline/list-queue.js';
+import type { Caller } from '../http/pipeline/request-context.js';
+import { EventLog, type EventPage } from './event-log.js';
+import { EventWaits } from './event-waits.js';
+import { HeldReads, type HeldRead } from './held-reads.js';
+import type { EventType } from './payload.js';
+
+/** Where a reader begins: behind a position, behind the newest event, or (undefined) with the oldest that is kept. */
+export type After = bigint | 'latest' | undefined;
+
+export interface Wanted {
+  readonly after: After;
+  /** These alone; undefined = all. */
+  readonly types: readonly EventType[] | undefined;
+  readonly limit: number;
+}
+
+@Injectable()
+export class EventReading {
+  constructor(
+    private readonly log: EventLog,
+    private readonly lists: ListQueue,
+    private readonly waits: EventWaits,
+    private readonly held: HeldReads,
+  ) {}
+
+  /** In the project's turn among those who read much. Throws 410 EVENTS_EXPIRED, 503. */
+  async page(projectId: string, { after, types, limit }: Wanted): Promise<EventPage> {
+    return this.lists.run(projectId, async () => {
+      if (after === 'latest')
+        return { items: [], lastPosition: await this.log.lastPosition(projectId), hasMore: false };
+      const page = await this.log.read(projectId, after, types, limit);
+      if (!('items' in page)) throw expired(page.oldestPosition);
+      return page;
+    });
+  }
+
+  /**
+   * As `page`, or what comes within `waitSec` if there is nothing yet. When the process stops, what is there; when the
+   * caller may not read any more, what the request would be refused with.
+   */
+  async poll(caller: Caller, response: ServerResponse, wanted: Wanted, waitSec: number): Promise<EventPage> {
+    const { id } = caller.project;
+    if (waitSec === 0) return this.page(id, wanted);
+    const deadlineMs = monotonicMs() + waitSec * 1000;
+    return this.held.hold('poll', caller, response, async (held) => {
+      let page = await this.page(id, wanted);
+      for (;;) {
+        throwIfOver(held);
+        const leftMs = deadlineMs - monotonicMs();
+        if (page.items.length > 0 || leftMs <= 0 || held.signal.aborted) return page;
+        if (!page.hasMore) await this.waits.until(id, page.lastPosition, leftMs, held.signal);
+        throwIfOver(held);
+        page = await this.page(id, { ...wanted, after: page.lastPosition });
+      }
+    });
+  }
+}
+
+function throwIfOver({ endedBy, refusal }: HeldRead): void {
+  if (refusal !== undefined) throw refusal;
+  if (endedBy === 'caller') throw new ClientGoneError();
+}
+
+function expired(oldestPosition: bigint): ApiError {
+  const words = `Events before position ${oldestPosition.toString()} are not kept any more; leave after out to read from there.`;
+  return new ApiError('EVENTS_EXPIRED', words, { oldestPosition: Number(oldestPosition) });
+}

@@ -1,0 +1,174 @@
+/**
+ * The log as Server-Sent Events: what a stream has to send is read in small pages, the next one when the caller has
+ * taken the one before; whoever takes nothing for a while is cut off, and goes on from the last id it has seen.
+ */
+import type { ServerResponse } from 'node:http';
+import { Injectable } from '@nestjs/common';
+import { Counter } from 'prom-client';
+import { monotonicMs, sleep } from '../base/clock.js';
+import { Config } from '../config/config.js';
+import { ApiError } from '../domain/errors.js';
+import type { Caller } from '../http/pipeline/request-context.js';
+import { Log } from '../observability/logger.js';
+import { Metrics } from '../observability/metrics.js';
+import { isDatabaseAway, isTooSlow } from '../store/database.js';
+import type { EventItem, EventPage } from './event-log.js';
+import { EventReading, type Wanted } from './event-reading.js';
+import { EventWaits } from './event-waits.js';
+import { HeldReads, type HeldRead } from './held-reads.js';
+import type { EventType } from './payload.js';
+
+/** Events in a page: with the largest of them it is 200 KB, and 30 KB as they mostly are. */
+const PAGE_LIMIT = 20;
+/** A sign of life, when nothing else was sent for as long. */
+const COMMENT_MS = 15_000;
+/** A stream ends by itself then at the latest, a little earlier by chance, so that not all of them come again at once. */
+const LIFE_MS = 3_600_000;
+const LIFE_SPREAD = 0.2;
+const RETRY_MS = 1000;
+
+const ENDS = ['caller', 'refusal', 'stop', 'slow', 'age', 'expired', 'failed'] as const;
+type End = (typeof ENDS)[number];
+
+interface Stream {
+  readonly caller: Caller;
+  readonly response: ServerResponse;
+  readonly held: HeldRead;
+  readonly types: readonly EventType[] | undefined;
+}
+
+/** How far a stream has come. Nothing that was sent is kept while it waits. */
+interface Progress {
+  readonly after: bigint;
+  /** Whether to look on at once. */
+  readonly hasMore: boolean;
+}
+
+@Injectable()
+export class EventStreams {
+  private readonly ended: Counter<'by'>;
+  private readonly slowMs: number;
+
+  constructor(
+    private readonly reading: EventReading,
+    private readonly waits: EventWaits,
+    private readonly held: HeldReads,
+    private readonly log: Log,
+    config: Config,
+    metrics: Metrics,
+  ) {
+    this.slowMs = config.http.streamSlowSec * 1000;
+    this.ended = new Counter({
+      name: 'event_streams_ended_total',
+      help: 'Streams of events that ended, by what ended them.',
+      labelNames: ['by'] as const,
+      registers: [metrics.registry],
+    });
+    for (const by of ENDS) this.ended.inc({ by }, 0);
+  }
+
+  /** Sends events until something ends the stream. Throws what stands against its beginning: 410, 429, 503. */
+  async serve(caller: Caller, response: ServerResponse, { after, types }: Omit<Wanted, 'limit'>): Promise<void> {
+    await this.held.hold('stream', caller, response, async (held) => {
+      const stream: Stream = { caller, response, held, types };
+      const first = await this.reading.page(caller.project.id, { after, types, limit: PAGE_LIMIT });
+      if (held.refusal !== undefined) throw held.refusal;
+      response.writeHead(200, { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' });
+      const by = await this.run(stream, first);
+      this.ended.inc({ by });
+      // What the caller has not taken by now stays behind.
+      if (response.writableNeedDrain) response.destroy();
+      else response.end();
+    });
+  }
+
+  private async run(stream: Stream, first: EventPage): Promise<End> {
+    const { held } = stream;
+    const endsMs = monotonicMs() + LIFE_MS * (1 - LIFE_SPREAD * Math.random());
+    try {
+      // Also before the first event a caller knows from where to go on.
+      let progress = await this.send(stream, first);
+      while (monotonicMs() < endsMs) {
+        const untilMs = Math.min(monotonicMs() + COMMENT_MS, endsMs);
+        if (!progress.hasMore) await this.arrival(stream, progress.after, untilMs);
+        progress = await this.send(stream, await this.read(stream, progress.after, untilMs));
+      }
+      return 'age';
+    } catch (thrown) {
+      if (thrown instanceof StreamEnd) return thrown.by;
+      if (thrown instanceof ApiError && thrown.code === 'EVENTS_EXPIRED') return 'expired';
+      this.log.error({ err: thrown, requestId: stream.caller.requestId }, 'a stream of events failed');
+      return held.endedBy ?? 'failed';
+    }
+  }
+
+  /** Waits for anything behind `after`. Throws StreamEnd. */
+  private async arrival({ caller, held }: Stream, after: bigint, untilMs: number): Promise<void> {
+    await this.waits.until(caller.project.id, after, untilMs - monotonicMs(), held.signal);
+    throwIfEnded(held);
+  }
+
+  /** What is there behind `after`. A database that is away or busy ends nothing; nothing is there then. Throws StreamEnd. */
+  private async read({ caller, held, types }: Stream, after: bigint, untilMs: number): Promise<EventPage> {
+    for (;;) {
+      try {
+        const page = await this.reading.page(caller.project.id, { after, types, limit: PAGE_LIMIT });
+        throwIfEnded(held);
+        return page;
+      } catch (thrown) {
+        throwIfEnded(held);
+        const isBusy = thrown instanceof ApiError && thrown.code === 'SERVICE_UNAVAILABLE';
+        if (!isBusy && !isDatabaseAway(thrown) && !isTooSlow(thrown)) throw thrown;
+        // Not all at once when it is back.
+        await sleep(RETRY_MS * (0.5 + Math.random()), held.signal);
+        if (monotonicMs() >= untilMs) return { items: [], lastPosition: after, hasMore: false };
+      }
+    }
+  }
+
+  /** Sends the events, or the sign of life that nothing came; resolves once there is room for more. Throws StreamEnd. */
+  private async send({ response, held }: Stream, { items, lastPosition, hasMore }: EventPage): Promise<Progress> {
+    throwIfEnded(held);
+    if (!response.write(textOf(items, lastPosition))) {
+      const isTaken = await drained(response, this.slowMs, held.signal);
+      throwIfEnded(held);
+      if (!isTaken) throw new StreamEnd('slow');
+    }
+    return { after: lastPosition, hasMore };
+  }
+}
+
+class StreamEnd extends Error {
+  constructor(readonly by: End) {
+    super(by);
+  }
+}
+
+function throwIfEnded({ endedBy }: HeldRead): void {
+  if (endedBy !== undefined) throw new StreamEnd(endedBy);
+}
+
+/** The position of an event is in it; behind all of them, or without any, that of what was left out. */
+function textOf(items: readonly EventItem[], lastPosition: bigint): string {
+  const events = items.map(({ position, payload }) => `id: ${position.toString()}\ndata: ${payload}\n\n`);
+  if (items.at(-1)?.position !== lastPosition) events.push(`:\nid: ${lastPosition.toString()}\n\n`);
+  return events.join('');
+}
+
+/** Whether all that was written has left this process, within `ms`; false too once `signal` aborts. */
+async function drained(response: ServerResponse, ms: number, signal: AbortSignal): Promise<boolean> {
+  return new Promise((resolve) => {
+    const settle = (isDrained: boolean) => (): void => {
+      clearTimeout(timer);
+      response.off('drain', onDrain);
+      signal.removeEventListener('abort', onEnd);
+      resolve(isDrained);
+    };
+    const onDrain = settle(true);
+    const onEnd = settle(false);
+    const timer = setTimeout(onEnd, ms);
+    response.on('drain', onDrain);
+    signal.addEventListener('abort', onEnd);
+    if (signal.aborted) onEnd();
+  });
+}

@@ -1,0 +1,101 @@
+/** What is asked for and answered of events (docs/interface.md §26). */
+import { invalidField, type FieldFault } from '../domain/errors.js';
+import { Parameter } from '../http/body/member-rules.js';
+import { ListQuery, Query } from '../http/body/page-query.js';
+import { headerValues } from '../http/pipeline/headers.js';
+import type { EventPage } from './event-log.js';
+import type { After } from './event-reading.js';
+import { EVENT_TYPES, type EventType } from './payload.js';
+
+/** Positions are integers that JSON carries exactly. */
+const POSITION = /^(?:0|[1-9][0-9]{0,15})$/;
+const AFTER_RULE = 'must be a position (digits alone, up to 9007199254740991) or latest';
+const WAIT = /^(?:[0-9]|[12][0-9]|30)$/;
+
+const isPosition = (text: string): boolean => POSITION.test(text) && Number.isSafeInteger(Number(text));
+
+const IsAfter = () =>
+  Parameter({
+    name: 'isAfter',
+    faultOf: (value) => (value === 'latest' || isPosition(String(value)) ? undefined : AFTER_RULE),
+    openApi: () => ({
+      type: 'string',
+      pattern: '^(?:latest|0|[1-9][0-9]{0,15})$',
+      description:
+        'The position to go on after: `last_position` of the answer before. `latest`: only what comes from now on. ' +
+        'Left out: from the oldest event that is kept.',
+    }),
+  });
+
+const IsTypes = () =>
+  Parameter({
+    name: 'isTypes',
+    faultOf: (value) => {
+      const unknown = String(value)
+        .split(',')
+        .find((type) => !EVENT_TYPES.some((known) => known === type));
+      if (unknown === undefined) return undefined;
+      return `must be types of events, separated by commas: ${EVENT_TYPES.join(', ')}`;
+    },
+    openApi: () => ({
+      type: 'string',
+      pattern: `^(?:${EVENT_TYPES.map((type) => type.replace('.', '\\.')).join('|')})(?:,.*)?$`,
+      description: `Only events of these types, separated by commas: ${EVENT_TYPES.join(', ')}.`,
+    }),
+  });
+
+export class EventListQuery extends ListQuery {
+  @IsAfter()
+  declare readonly after?: string;
+
+  @IsTypes()
+  declare readonly types?: string;
+
+  @Parameter({
+    name: 'isWait',
+    faultOf: (value) => (WAIT.test(String(value)) ? undefined : 'must be from 0 to 30'),
+    openApi: () => ({
+      type: 'integer',
+      minimum: 0,
+      maximum: 30,
+      default: 0,
+      description: 'Seconds to hold the answer while there is no event to answer with.',
+    }),
+  })
+  declare readonly wait?: string;
+}
+
+export class EventStreamQuery extends Query {
+  @IsAfter()
+  declare readonly after?: string;
+
+  @IsTypes()
+  declare readonly types?: string;
+}
+
+export function afterOf(text: string | undefined): After {
+  return text === undefined || text === 'latest' ? text : BigInt(text);
+}
+
+export function typesOf(text: string | undefined): readonly EventType[] | undefined {
+  return text === undefined ? undefined : (text.split(',') as EventType[]);
+}
+
+const LAST_EVENT_ID = 'Last-Event-ID';
+
+/**
+ * Where a stream goes on: after the id that its caller has seen last, whatever `after` it began with, since a caller comes
+ * again with both. Throws 400 for an id that is none of ours.
+ */
+export function resumedAfter(rawHeaders: readonly string[], after: string | undefined): After {
+  const [id, ...more] = headerValues(rawHeaders, LAST_EVENT_ID.toLowerCase());
+  if (id === undefined) return afterOf(after);
+  const fault: FieldFault['msg'] = more.length > 0 ? 'must be sent once' : 'must be the id of an event of a stream';
+  if (more.length > 0 || !isPosition(id)) throw invalidField(LAST_EVENT_ID, fault);
+  return BigInt(id);
+}
+
+/** The answer, member by member as JSON: the events are JSON already, and never change. */
+export function pageText({ items, lastPosition }: EventPage): string {
+  return `{"items":[${items.map(({ payload }) => payload).join(',')}],"last_position":${lastPosition.toString()}}`;
+}
