@@ -177,8 +177,3 @@ test('TRX a contract sends to an unused address makes an account, for 25 000 ene
   expect(energy(first) - energy(second)).toBe(25_000);
   expect(await chain.account(ghost)).toMatchObject({ balance: 2 });
 });
-
-test('token transfers of another kind do not exist here', async () => {
-  const body = trigger(token, 'pay()', '', { call_token_value: 1, token_id: 1_000_001 });
-  await expect(chain.send(bank, 'triggersmartcontract', body)).rejects.toThrow('Contract validate error : No asset !');
-});

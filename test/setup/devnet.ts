@@ -16,6 +16,8 @@ export interface Genesis {
   readonly accounts: readonly { readonly address: string; readonly balance: number | string }[];
   readonly parameters?: Readonly<Record<string, number>>;
   readonly contracts?: readonly object[];
+  /** TRC10 tokens. */
+  readonly assets?: readonly object[];
 }
 
 export interface DevnetOptions {

@@ -50,6 +50,8 @@ export interface Account {
   readonly delegated: Readonly<Record<Spendable, bigint>>;
   readonly acquired: Readonly<Record<Spendable, bigint>>;
   readonly unfreezing: readonly Unfreezing[];
+  /** TRC10 tokens by id, none that is 0; absent when it never held one. */
+  readonly assets?: Readonly<Record<string, bigint>>;
   /** -1 once the account has staked under the newer voting model, as java-tron prints it. */
   readonly oldTronPower: bigint;
 }

@@ -28,7 +28,8 @@ export function missingAccount(address: string): Error {
   return validateError(`Account[${address}] not exists`);
 }
 
-function creationFee(context: Context): bigint {
+/** What an account costs that a transfer makes, sun. */
+export function creationFee(context: Context): bigint {
   return parameter(context.state, 'getCreateNewAccountFeeInSystemContract');
 }
 

@@ -14,6 +14,7 @@ const EXPIRES_MS = 60_000n;
 /** Endpoint → the contract type it builds, for those that map their body one to one. */
 export const BUILDERS: Readonly<Record<string, string>> = {
   createtransaction: 'TransferContract',
+  transferasset: 'TransferAssetContract',
   createaccount: 'AccountCreateContract',
   accountpermissionupdate: 'AccountPermissionUpdateContract',
   freezebalancev2: 'FreezeBalanceV2Contract',

@@ -3,12 +3,12 @@ import type { Block } from './block.js';
 import { BLOCK_VERSION } from './block.js';
 import type { Included } from './chain.js';
 import type { Receipt } from './execute.js';
+import { TRANSFER_NOTES } from './internal-transactions.js';
 import type { Json } from './json.js';
 import type { NodeView } from './node-view.js';
 import { printAddress, sparse } from './reads.js';
 import { type Tx, printTx, unpackTx } from './transactions.js';
 import { logAddress } from './evm.js';
-import { keccak256 } from './address.js';
 
 export const BLOCKS_PER_ANSWER = 100;
 
@@ -68,18 +68,31 @@ function printReceipt(receipt: Receipt): Json {
   });
 }
 
-/** Internal transactions as receipts and constant calls show them. */
-export function printInternal(txId: string, internal: Receipt['internal'], visible: boolean): Json[] {
-  return internal.map((call, i) =>
+/**
+ * Internal transactions as receipts and constant calls show them: TRX first, `{}` when none, then each token.
+ * TRON: TransactionUtil.buildInternalTransaction.
+ */
+export function printInternal(internal: Receipt['internal'], visible: boolean): Json[] {
+  return internal.map((each) =>
     sparse({
-      hash: Buffer.from(keccak256(Buffer.from(`${txId}${String(i)}`))).toString('hex'),
-      caller_address: printAddress(call.caller, visible),
-      transferTo_address: printAddress(call.to, visible),
-      callValueInfo: [sparse({ callValue: call.value })],
-      note: Buffer.from(call.note).toString('hex'),
-      rejected: call.rejected,
+      hash: each.hash,
+      caller_address: printAddress(each.caller, visible),
+      transferTo_address: printAddress(each.to, visible),
+      callValueInfo: [
+        sparse({ callValue: each.value }),
+        ...each.tokens.map(([tokenId, value]) => sparse({ callValue: value, tokenId })),
+      ],
+      note: Buffer.from(each.note).toString('hex'),
+      rejected: each.rejected,
     }),
   );
+}
+
+/** What of a transaction's internal ones a node keeps, by its configuration. */
+function savedOf(view: NodeView, { internal }: Receipt): Receipt['internal'] {
+  const { saveInternal } = view.settings;
+  if (saveInternal === 'all') return internal;
+  return saveInternal === 'none' ? [] : internal.filter(({ note }) => TRANSFER_NOTES.has(note));
 }
 
 /** gettransactioninfobyid: only for a transaction in a block this port can see. */
@@ -102,12 +115,13 @@ function infoOf(view: NodeView, id: string, { receipt, block }: Included, visibl
     result: isFailed ? 'FAILED' : '',
     resMessage: visible ? Buffer.from(receipt.resMessage, 'hex').toString('utf8') : receipt.resMessage,
     ...receipt.extra,
-    internal_transactions: printInternal(id, receipt.internal, visible),
+    internal_transactions: printInternal(savedOf(view, receipt), visible),
   });
 }
 
-/** gettransactioninfobyblocknum */
+/** gettransactioninfobyblocknum: a block this port cannot see has an empty list, number 0 and below no list at all. */
 export function printInfos(view: NodeView, isSolid: boolean, number: number, visible: boolean): Json {
+  if (number <= 0) return {};
   const block = number <= view.top(isSolid).number ? view.chain.blocks[number] : undefined;
   if (block === undefined) return [];
   return block.txIds.map((id) => printInfo(view, isSolid, id, visible));

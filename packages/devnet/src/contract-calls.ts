@@ -47,7 +47,13 @@ function callOf(request: Request, isConstant: boolean): Message {
 }
 
 /** Runs a call on what the port sees, keeping nothing. Throws NodeError for what cannot be run. */
-async function runConstant(view: NodeView, context: Context, isSolid: boolean, message: Message): Promise<VmResult> {
+async function runConstant(
+  view: NodeView,
+  context: Context,
+  isSolid: boolean,
+  message: Message,
+  txId: string,
+): Promise<VmResult> {
   const contract = text(message, 'contract_address');
   const isCreate = contract === '';
   if (!isCreate && contractAt(context.state, contract) === undefined)
@@ -58,7 +64,7 @@ async function runConstant(view: NodeView, context: Context, isSolid: boolean, m
   const target = isCreate ? '41' + '00'.repeat(20) : contract;
   checkValue(context, caller, target, value);
   const data = Buffer.from(text(message, 'data'), 'hex');
-  const call = { caller, contract: target, isCreate, data, value, energyLimit: CONSTANT_ENERGY, txId: '00'.repeat(32) };
+  const call = { caller, contract: target, isCreate, data, value, energyLimit: CONSTANT_ENERGY, txId };
   const result = await runVm(vmRequest(context, view.chain.infoOf(context.state, view.top(isSolid)), call));
   if (result.halt === undefined) return result;
   throw new NodeError(`org.tron.core.vm.program.${result.halt.exception}`, result.halt.message);
@@ -87,27 +93,33 @@ export async function triggerConstant(view: NodeView, isSolid: boolean, request:
   const { visible } = request;
   try {
     const message = callOf(request, true);
-    const context = view.read(isSolid);
-    const vm = await runConstant(view, context, isSolid, message);
-    return constantAnswer(view, request, message, vm);
+    return await constantAnswer(view, view.read(isSolid), isSolid, request, message);
   } catch (error) {
     return { result: failureOf(error, visible) };
   }
 }
 
-function constantAnswer(view: NodeView, request: Request, message: Message, vm: VmResult): Json {
+/** Runs a call as the transaction that the answer shows, whose id its internal transactions and creations carry. */
+async function constantAnswer(
+  view: NodeView,
+  context: Context,
+  isSolid: boolean,
+  request: Request,
+  message: Message,
+): Promise<Json> {
   const { visible } = request;
+  const tx = triggerTx(view, request, message);
+  const vm = await runConstant(view, context, isSolid, message, tx.id);
   const isReverted = vm.result === 'REVERT';
-  const tx = printTx(triggerTx(view, request, message), visible);
   return {
     result: { result: true, ...(isReverted ? { message: spoken(REVERTED, visible) } : {}) },
     ...sparse({ energy_used: vm.energyUsed, energy_penalty: vm.penalty }),
     constant_result: [vm.output],
     ...sparse({
       logs: vm.logs.map((l) => sparse({ address: logAddress(l.address, visible), data: l.data, topics: l.topics })),
-      internal_transactions: printInternal('', vm.internal, visible),
+      internal_transactions: printInternal(vm.internal, visible),
     }),
-    transaction: { ret: [isReverted ? { ret: 'FAILED' } : {}], ...tx },
+    transaction: { ret: [isReverted ? { ret: 'FAILED' } : {}], ...printTx(tx, visible) },
   };
 }
 
@@ -117,7 +129,7 @@ export async function estimateEnergy(view: NodeView, isSolid: boolean, request: 
   try {
     const message = callOf(request, true);
     const context = view.read(isSolid);
-    const vm = await runConstant(view, context, isSolid, message);
+    const vm = await runConstant(view, context, isSolid, message, triggerTx(view, request, message).id);
     if (vm.result === 'REVERT') return { result: { code: 'CONTRACT_EXE_ERROR', message: spoken(REVERTED, visible) } };
     return { result: { result: true }, energy_required: requiredEnergy(context, vm.energyUsed) };
   } catch (error) {
@@ -149,10 +161,8 @@ export async function triggerSmart(view: NodeView, request: Request): Promise<Js
     const context = view.read(false, true);
     const contract = contractAt(context.state, text(message, 'contract_address'));
     if (contract === undefined) throw validateError('No contract or not a valid smart contract');
-    if (isConstantFunction(contract.abi, text(message, 'data'))) {
-      const vm = await runConstant(view, context, false, message);
-      return constantAnswer(view, request, message, vm);
-    }
+    if (isConstantFunction(contract.abi, text(message, 'data')))
+      return await constantAnswer(view, context, false, request, message);
     return { result: { result: true }, transaction: printTx(triggerTx(view, request, message), visible) };
   } catch (error) {
     return { result: failureOf(error, visible) };

@@ -7,7 +7,7 @@ import { type Json, integerOf, member, textOf, flagOf } from './json.js';
 import { looseAddress } from './json-format.js';
 import { DEFAULT_PARAMETERS, totalsAt } from './parameters.js';
 import type { Faults } from './faults.js';
-import type { NodeView } from './node-view.js';
+import { type NodeView, saveInternalOf } from './node-view.js';
 
 const MINE_MAX = 10_000;
 const ENERGY_WEIGHT_MAX = 10n ** 12n;
@@ -55,6 +55,20 @@ async function setEnergyWeight(chain: Chain, body: Parameters<Handler>[0]['body'
   }
   await chain.setEnergyWeight(trx);
   return { before, after: trx };
+}
+
+/** Moves a node's heads, or changes what it keeps. */
+function setNode(chain: Chain, nodes: readonly NodeView[], body: Parameters<Handler>[0]['body']): Json {
+  const view = nodes[Number(integerOf(member(body, 'index')) ?? 0n)];
+  if (view === undefined) throw new RangeError('no such node');
+  const given = (name: 'behind' | 'solidLag'): number =>
+    Number(integerOf(member(body, name)) ?? BigInt(view.settings[name]));
+  const [behind, solidLag] = [given('behind'), given('solidLag')];
+  if (behind < 0 || solidLag < 0 || behind + solidLag > chain.options.reach)
+    throw new RangeError(`behind and solidLag must be 0 or more and sum to at most ${String(chain.options.reach)}`);
+  const saveInternal = saveInternalOf(textOf(member(body, 'saveInternal')) ?? view.settings.saveInternal);
+  Object.assign(view.settings, { behind, solidLag, saveInternal });
+  return { ...view.settings };
 }
 
 /** The handlers of the control port, by path. Errors are `{"Error": …}` like a node's. */
@@ -105,17 +119,7 @@ function controlHandlers({ chain, nodes, faults, dump }: Control): Map<string, H
       await chain.setValue(energyStateEntry(address, { ...now, factor }));
       return { energy_factor: factor };
     },
-    node: ({ body }) => {
-      const view = nodes[Number(integerOf(member(body, 'index')) ?? 0n)];
-      if (view === undefined) throw new RangeError('no such node');
-      const given = (name: 'behind' | 'solidLag'): number =>
-        Number(integerOf(member(body, name)) ?? BigInt(view.settings[name]));
-      const [behind, solidLag] = [given('behind'), given('solidLag')];
-      if (behind < 0 || solidLag < 0 || behind + solidLag > chain.options.reach)
-        throw new RangeError(`behind and solidLag must be 0 or more and sum to at most ${String(chain.options.reach)}`);
-      Object.assign(view.settings, { behind, solidLag });
-      return { ...view.settings };
-    },
+    node: ({ body }) => setNode(chain, nodes, body),
     ...faultHandlers(faults),
     dump: () => ({ state: dump() }),
   };

@@ -5,12 +5,24 @@
 export class VmHalt {
   /** Both names make @ethereumjs/evm treat this as a halt of the frame that consumes its energy. */
   readonly errorType = 'EVMError';
-  readonly error = 'out of gas';
+  readonly error: string = 'out of gas';
   constructor(
     readonly exception: string,
     readonly message: string,
     readonly result: string,
   ) {}
+}
+
+/** TRON: a transfer that cannot be made ends a frame like any halt, but the transaction pays only what it used. */
+export class TransferHalt extends VmHalt {
+  override readonly error: string;
+  constructor(
+    message: string,
+    readonly isOfRoot: boolean,
+  ) {
+    super('Program$TransferException', message, 'TRANSFER_FAILED');
+    this.error = isOfRoot ? 'revert' : 'out of gas';
+  }
 }
 
 /** The whole transaction ran too long; unlike a VmHalt no calling contract can catch it. */
@@ -51,6 +63,7 @@ const VERY_LOW = fixed(3n);
 const LOW = fixed(5n);
 const MID = fixed(8n);
 const HIGH = fixed(10n);
+const STAKE = fixed(10_000n);
 
 function arg(frame: Frame, n: number): bigint {
   return frame.peek(n);
@@ -120,9 +133,8 @@ function log(frame: Frame, op: number): bigint {
 }
 
 /** The part of a call that is not passed on to the callee. */
-function call(hasValue: boolean, makesAccount: boolean) {
+function call(hasValue: boolean, makesAccount: boolean, inAt = hasValue ? 4 : 3) {
   return (frame: Frame, op: number): bigint => {
-    const inAt = hasValue ? 4 : 3;
     let energy = 40n;
     if (hasValue && arg(frame, 3) !== 0n) {
       energy += 9_000n;
@@ -184,6 +196,13 @@ for (let i = 1; i <= 32; i++) define(0x5f + i, `PUSH${String(i)}`, 0, 1, VERY_LO
 for (let i = 1; i <= 16; i++) define(0x7f + i, `DUP${String(i)}`, i, i + 1, VERY_LOW);
 for (let i = 1; i <= 16; i++) define(0x8f + i, `SWAP${String(i)}`, i + 1, i + 1, VERY_LOW);
 for (let i = 0; i <= 4; i++) define(0xa0 + i, `LOG${String(i)}`, i + 2, 0, log);
+define(0xd0, 'CALLTOKEN', 8, 1, call(true, true, 5));
+define(0xd1, 'TOKENBALANCE', 2, 1, fixed(20n));
+defineAll('CALLTOKENVALUE CALLTOKENID', 0xd2, 0, 1, BASE);
+define(0xd4, 'ISCONTRACT', 1, 1, fixed(20n));
+defineAll('FREEZEBALANCEV2 UNFREEZEBALANCEV2', 0xda, 2, 1, STAKE);
+define(0xdd, 'WITHDRAWEXPIREUNFREEZE', 0, 1, STAKE);
+defineAll('DELEGATERESOURCE UNDELEGATERESOURCE', 0xde, 3, 1, STAKE);
 define(0xf0, 'CREATE', 3, 1, range(32_000n, 2, 3));
 define(0xf1, 'CALL', 7, 1, call(true, true));
 define(0xf2, 'CALLCODE', 7, 1, call(true, false));
@@ -195,7 +214,7 @@ define(0xfd, 'REVERT', 2, 0, range(0n, 1, 2));
 define(0xff, 'SUICIDE', 1, 0, ZERO);
 
 /** The opcodes that pass energy on to another frame. */
-export const CALLS: ReadonlySet<number> = new Set([0xf1, 0xf2, 0xf4, 0xfa]);
+export const CALLS: ReadonlySet<number> = new Set([0xd0, 0xf1, 0xf2, 0xf4, 0xfa]);
 export const CREATES: ReadonlySet<number> = new Set([0xf0, 0xf5]);
 
 export function operationName(op: number): string {

@@ -1,22 +1,29 @@
 // One contract run as TRON meters it: the price and penalty of every opcode, the steps it may take, what it called and
 // the addresses it made. Knows the shape of @ethereumjs/evm's frames, but starts none.
 import type { EVMResult } from '@ethereumjs/evm';
-import { Address } from '@ethereumjs/util';
+import { type Account as EvmAccount, Address } from '@ethereumjs/util';
 import { accountAt } from './accounts.js';
 import { keccak256 } from './address.js';
 import { FACTOR_ONE, energyStateAt } from './contract-store.js';
 import { CALLS, CREATES, type Frame, VmHalt, VmTimeout, operationName, priceOf } from './energy.js';
 import { type TronStateManager, tronAddress } from './evm-state.js';
+import { type InternalDraft, type InternalTransaction, InternalTransactions } from './internal-transactions.js';
 import type { Reader } from './state.js';
 
-/** A call between contracts or a value it moved. */
-export interface InternalCall {
-  readonly caller: string;
-  to: string;
-  readonly value: bigint;
-  readonly note: 'call' | 'create';
-  rejected: boolean;
+/** A frame of the run: what it begins carries its hash. */
+interface OpenFrame {
+  readonly hash: string;
+  /** Where its own internal transaction stands in the list; undefined for the root and for precompiled contracts. */
+  readonly index: number | undefined;
+  readonly token: Token;
 }
+
+/** A TRC10 token that came with a call; none has id 0. */
+interface Token {
+  readonly id: string;
+  readonly value: bigint;
+}
+const NO_TOKEN: Token = { id: '0', value: 0n };
 export interface VmRequest {
   readonly state: Reader;
   readonly caller: string;
@@ -25,6 +32,8 @@ export interface VmRequest {
   readonly isCreate: boolean;
   readonly data: Uint8Array;
   readonly value: bigint;
+  /** The TRC10 token the transaction brought. */
+  readonly token?: Token;
   readonly energyLimit: bigint;
   readonly txId: string;
   readonly block: { readonly number: bigint; readonly timeMs: bigint; readonly witness: string };
@@ -42,18 +51,35 @@ export interface VmRequest {
  */
 const STEPS_MAX = 500_000;
 const JUMP = 0x56;
-const STATIC_FORBIDDEN: ReadonlySet<number> = new Set([0x55, 0xa0, 0xa1, 0xa2, 0xa3, 0xa4, 0xf0, 0xf5, 0xff]);
+/** Precompiled contracts stand at the addresses from 1 to this. */
+const PRECOMPILED_MAX = 9n;
+
+function isPrecompiled(address: Address): boolean {
+  const number = BigInt(address.toString());
+  return number > 0n && number <= PRECOMPILED_MAX;
+}
+
+const STATIC_FORBIDDEN: ReadonlySet<number> = new Set([
+  ...[0x55, 0xa0, 0xa1, 0xa2, 0xa3, 0xa4, 0xf0, 0xf5, 0xff],
+  ...[0xda, 0xdb, 0xdd, 0xde, 0xdf],
+]);
+/** Those that may run in a static call unless they carry a value. */
+const CARRIERS: ReadonlySet<number> = new Set([0xd0, 0xf1]);
 
 export interface RunState {
   opCode: number;
-  stack: { _store: bigint[]; _len: number };
+  stack: { _store: bigint[]; _len: number; pop(): bigint; push(value: bigint): void };
   memoryWordCount: bigint;
   gasLeft: bigint;
   messageGasLimit?: bigint | undefined;
-  env: { address: Address };
+  env: { readonly address: Address; readonly depth: number; contract: EvmAccount };
+  returnBytes: Uint8Array;
   interpreter: {
     isStatic(): boolean;
     getReturnDataSize(): bigint;
+    addStipend(energy: bigint): void;
+    revert(output: Uint8Array): void;
+    selfDestruct(to: Address): Promise<void>;
     initialEnergy?: bigint;
     factor?: bigint;
     user?: string;
@@ -63,7 +89,9 @@ export interface CallMessage {
   readonly depth: number;
   readonly caller: Address;
   readonly to?: Address;
+  readonly codeAddress: Address;
   readonly value: bigint;
+  readonly data: Uint8Array;
   readonly delegatecall: boolean;
 }
 export interface CreateMessage {
@@ -77,11 +105,12 @@ export interface CreateMessage {
 export class Run {
   steps = 0;
   penalty = 0n;
-  creations = 0n;
   jumpTarget = 0n;
   readonly usedBy = new Map<string, bigint>();
-  readonly internal: InternalCall[] = [];
-  readonly open: (InternalCall | null)[] = [];
+  readonly internal = new InternalTransactions();
+  private readonly frames: OpenFrame[] = [];
+  /** What the call that is about to begin brings. */
+  private brought: (Token & { readonly from: string; readonly to: string }) | undefined;
   readonly addresses = new WeakMap<CreateMessage, Address>();
 
   constructor(
@@ -89,24 +118,67 @@ export class Run {
     readonly vmState: TronStateManager,
   ) {}
 
-  /** A message begins: calls between contracts are noted, the transaction itself and library code are not. */
+  /**
+   * A message begins. TRON: every call and creation within a transaction is an internal transaction, library code's by
+   * the contract to itself; a call of a precompiled contract is none, whatever it carries.
+   */
   enter(message: CallMessage): void {
-    if (message.depth === 0 || message.delegatecall) {
-      this.open.push(null);
+    if (message.depth === 0) {
+      const { txId, token = NO_TOKEN, caller: from, contract } = this.request;
+      this.frames.push({ hash: txId, index: undefined, token });
+      this.vmState.atCheckpoint = { from, to: contract, ...token };
       return;
     }
-    const to = message.to === undefined ? '' : tronAddress(message.to);
-    const note = message.to === undefined ? 'create' : 'call';
-    const call: InternalCall = { caller: tronAddress(message.caller), to, value: message.value, note, rejected: false };
-    this.internal.push(call);
-    this.open.push(call);
+    const { to, value, data } = message;
+    const { brought } = this;
+    this.brought = undefined;
+    this.vmState.atCheckpoint = brought;
+    const token = brought ?? NO_TOKEN;
+    if (to !== undefined && isPrecompiled(message.codeAddress)) {
+      this.frames.push({ hash: '', index: undefined, token });
+      return;
+    }
+    const index = this.internal.list.length;
+    const self = to !== undefined && message.delegatecall;
+    const caller = tronAddress(self ? to : message.caller);
+    const { hash } = this.note({
+      caller,
+      to: to === undefined ? '' : tronAddress(to),
+      value: self ? 0n : value,
+      note: to === undefined ? 'create' : 'call',
+      data,
+      tokens: brought === undefined ? [] : [[brought.id, brought.value]],
+    });
+    this.frames.push({ hash, index, token });
+  }
+
+  /** The TRC10 token that came with the running frame's call. */
+  get token(): Token {
+    return this.frames.at(-1)?.token ?? NO_TOKEN;
+  }
+
+  /** Runs `call`, whose frame gets a token: moved within it, so that its failure takes the token back. */
+  async bringing(token: NonNullable<Run['brought']>, call: () => Promise<void>): Promise<void> {
+    this.brought = token;
+    await call();
+    this.brought = undefined;
+  }
+
+  /** Notes what the running frame begins. */
+  note(draft: InternalDraft): InternalTransaction {
+    return this.internal.add(this.frames.at(-1)?.hash ?? this.request.txId, draft);
+  }
+
+  /** Names the address of the creation that just began. */
+  created(address: string): void {
+    const index = this.frames.at(-1)?.index;
+    const creation = index === undefined ? undefined : this.internal.list[index];
+    if (creation !== undefined) creation.to = address;
   }
 
   leave(result: EVMResult): void {
-    const call = this.open.pop();
-    if (call === null || call === undefined) return;
-    if (result.createdAddress !== undefined) call.to = tronAddress(result.createdAddress);
-    if (result.execResult.exceptionError !== undefined) call.rejected = true;
+    const index = this.frames.pop()?.index;
+    if (index !== undefined && result.execResult.exceptionError !== undefined) this.internal.rejectFrom(index);
   }
 
   factorOf(address: string): bigint {
@@ -138,7 +210,9 @@ class EnergyMeter implements Frame {
   }
   isDead(address: bigint): boolean {
     const low = address & ((1n << 160n) - 1n);
-    return low > 9n && accountAt(this.run.vmState.top, '41' + low.toString(16).padStart(40, '0')) === undefined;
+    return (
+      low > PRECOMPILED_MAX && accountAt(this.run.vmState.top, '41' + low.toString(16).padStart(40, '0')) === undefined
+    );
   }
 }
 
@@ -188,7 +262,7 @@ export function meter(run: Run, state: RunState): bigint {
 }
 
 function checkLegal(run: Run, state: RunState, op: number, frame: Frame): void {
-  if (state.interpreter.isStatic() && (STATIC_FORBIDDEN.has(op) || (op === 0xf1 && frame.peek(3) !== 0n)))
+  if (state.interpreter.isStatic() && (STATIC_FORBIDDEN.has(op) || (CARRIERS.has(op) && frame.peek(3) !== 0n)))
     throw new VmHalt(
       'Program$StaticCallModificationException',
       'Attempt to call a state modifying opcode inside STATICCALL',
@@ -216,12 +290,14 @@ export function generatedAddress(run: Run, message: CreateMessage): Address {
       Buffer.concat([Buffer.from([0x41]), message.caller.bytes, message.salt, keccak256(message.code)]),
     ).subarray(12);
   else {
+    // TRON: the nonce before this creation's own internal transaction was counted.
     const count = Buffer.alloc(8);
-    count.writeBigInt64BE(++run.creations);
+    count.writeBigInt64BE(BigInt(run.internal.list.length - 1));
     bytes = keccak256(Buffer.concat([Buffer.from(run.request.txId, 'hex'), count])).subarray(12);
   }
   const address = new Address(Uint8Array.from(bytes));
   run.vmState.creating.set(tronAddress(address), tronAddress(message.caller));
   run.addresses.set(message, address);
+  run.created(tronAddress(address));
   return address;
 }

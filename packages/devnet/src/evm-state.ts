@@ -4,6 +4,7 @@ import type { AccountFields, StateManagerInterface } from '@ethereumjs/common';
 import { type Account as EvmAccount, type Address, KECCAK256_NULL, createAccount } from '@ethereumjs/util';
 import { accountAt, deleteAccount, newAccount, putAccount } from './accounts.js';
 import { keccak256 } from './address.js';
+import { moveToken } from './assets.js';
 import { codeAt, putCode, removeContract, slotKey } from './contract-store.js';
 import { Overlay, type Reader, type State } from './state.js';
 
@@ -33,6 +34,9 @@ export class TronStateManager implements StateManagerInterface {
   private stack: Overlay[];
   /** Contracts being made in this transaction, by address, with their maker: their accounts exist before their code. */
   readonly creating = new Map<string, string>();
+
+  /** A TRC10 token that moves once the state of the frame it belongs to is open. */
+  atCheckpoint: { readonly from: string; readonly to: string; readonly id: string; readonly value: bigint } | undefined;
 
   constructor(
     parent: Reader,
@@ -130,6 +134,10 @@ export class TronStateManager implements StateManagerInterface {
 
   checkpoint(): Promise<void> {
     this.stack.push(new Overlay(this.top));
+    const moved = this.atCheckpoint;
+    this.atCheckpoint = undefined;
+    if (moved !== undefined && moved.value > 0n)
+      moveToken(this.top, moved.from, moved.to, moved.id, moved.value, this.headMs);
     return Promise.resolve();
   }
 

@@ -4,18 +4,19 @@ import { Common, Hardfork, Mainnet } from '@ethereumjs/common';
 import { type EVM, type EVMResult, type EVMRunCallOpts, createEVM } from '@ethereumjs/evm';
 import { Address } from '@ethereumjs/util';
 import { base58OfHex } from './address.js';
-import { VmHalt, VmTimeout } from './energy.js';
+import { TransferHalt, VmHalt, VmTimeout } from './energy.js';
 import {
   type CallMessage,
   type CreateMessage,
-  type InternalCall,
   Run,
   type RunState,
   type VmRequest,
   generatedAddress,
   meter,
 } from './evm-meter.js';
+import { tronOperations } from './evm-operations.js';
 import { TronStateManager } from './evm-state.js';
+import type { InternalTransaction } from './internal-transactions.js';
 
 /** One log as the node prints it: the contract's 20 bytes, topics and data, all hex. */
 export interface Log {
@@ -32,7 +33,7 @@ export interface VmResult {
   readonly penalty: bigint;
   readonly output: string;
   readonly logs: readonly Log[];
-  readonly internal: readonly InternalCall[];
+  readonly internal: readonly InternalTransaction[];
   /** Energy each contract used before penalties, for its dynamic-energy state. */
   readonly usedBy: ReadonlyMap<string, bigint>;
   readonly deleted: readonly string[];
@@ -40,6 +41,7 @@ export interface VmResult {
 }
 
 const DEPTH_MAX = 64;
+const CALL = 0xf1;
 
 interface OpEntry {
   opcodeInfo: {
@@ -52,7 +54,7 @@ interface OpEntry {
     feeBigInt: bigint;
     fullName: string;
   };
-  opHandler: unknown;
+  opHandler: (run: RunState, common: Common) => void | Promise<void>;
   gasHandler: (run: RunState, gas: bigint) => bigint;
 }
 /** The members of the EVM that are replaced; they are private in its types but stable within the pinned version. */
@@ -90,11 +92,21 @@ class Machine {
 
   private install(): void {
     const inside = this.evm as unknown as EvmInside;
-    inside._opcodeMap = inside._opcodeMap.map((entry, code) => ({
-      opcodeInfo: { ...entry.opcodeInfo, code, dynamicGas: true, isInvalid: false, feeBigInt: 0n },
-      opHandler: entry.opHandler,
-      gasHandler: (state: RunState) => meter(this.current, state),
-    }));
+    const { common } = this.evm;
+    const plain = inside._opcodeMap;
+    const tron = tronOperations(async (state) => plain[CALL]?.opHandler(state, common));
+    inside._opcodeMap = plain.map(({ opcodeInfo, opHandler }, code) => {
+      const action = tron.get(code);
+      const isAsync = opcodeInfo.isAsync || action !== undefined;
+      return {
+        opcodeInfo: { ...opcodeInfo, code, isAsync, dynamicGas: true, isInvalid: false, feeBigInt: 0n },
+        opHandler:
+          action === undefined
+            ? opHandler
+            : (state) => action(this.current, state, async () => opHandler(state, common)),
+        gasHandler: (state) => meter(this.current, state),
+      };
+    });
     inside._generateAddress = (message) => Promise.resolve(generatedAddress(this.current, message));
     this.evm.events.on('beforeMessage', (message: CallMessage) => {
       this.current.enter(message);
@@ -148,7 +160,7 @@ export async function runVm(request: VmRequest): Promise<VmResult> {
   const run = new Run(request, vmState);
   const machine = resting.get(request.chainId) ?? (await Machine.make(request.chainId, vmState));
   resting.delete(request.chainId);
-  const base = { penalty: 0n, output: '', logs: [], internal: run.internal, deleted: [], vmState };
+  const base = { penalty: 0n, output: '', logs: [], internal: run.internal.list, deleted: [], vmState };
   try {
     const outcome = await machine.runCall(run, {
       caller: evmAddress(request.caller),
@@ -165,7 +177,7 @@ export async function runVm(request: VmRequest): Promise<VmResult> {
     return resultOf(run, outcome, base);
   } catch (error) {
     if (!(error instanceof VmTimeout)) throw error;
-    for (const call of run.internal) call.rejected = true;
+    run.internal.rejectFrom(0);
     const halt = { exception: 'Program$OutOfTimeException', message: error.message };
     return {
       ...base,
@@ -192,10 +204,13 @@ function resultOf(run: Run, outcome: EVMResult, base: Omit<VmResult, 'result' | 
     const deleted = [...(execResult.selfdestruct ?? new Map<string, string>()).keys()].map((a) => '41' + a.slice(2));
     return { ...base, ...used, result: 'SUCCESS', output, logs, deleted };
   }
-  for (const call of run.internal) call.rejected = true;
-  if ((error as { error?: string }).error === 'revert') return { ...base, ...used, result: 'REVERT', output };
+  run.internal.rejectFrom(0);
+  const isHalt = error instanceof VmHalt;
+  if (!isHalt && (error as { error?: string }).error === 'revert')
+    return { ...base, ...used, result: 'REVERT', output };
   const { exception, message, result } = haltOf(run, error);
-  return { ...base, ...used, energyUsed: run.request.energyLimit, result, halt: { exception, message } };
+  const energyUsed = error instanceof TransferHalt && error.isOfRoot ? used.energyUsed : run.request.energyLimit;
+  return { ...base, ...used, energyUsed, result, halt: { exception, message } };
 }
 
 function evmAddress(tron: string): Address {

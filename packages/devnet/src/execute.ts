@@ -10,17 +10,19 @@ import {
   updatePermissions,
   updateSetting,
 } from './actuators.js';
+import { transferAsset } from './assets.js';
 import { BroadcastError, NodeError, VALIDATE_CLASS } from './errors.js';
 import type { Log } from './evm.js';
-import type { InternalCall } from './evm-meter.js';
 import { type Bill, type Context, chargeBandwidth, chargeExtras } from './fees.js';
 import { text } from './fields.js';
+import type { InternalTransaction } from './internal-transactions.js';
 import { cancelUnfreezing, delegate, freeze, undelegate, unfreeze, withdrawUnfrozen } from './staking.js';
 import { isOfItsType, type Tx } from './transactions.js';
 import { type BlockInfo, type VmOutcome, deployContract, triggerContract } from './vm-transactions.js';
 
 export const ACTUATORS: Readonly<Record<string, Actuator>> = {
   TransferContract: transfer,
+  TransferAssetContract: transferAsset,
   AccountCreateContract: createAccount,
   AccountPermissionUpdateContract: updatePermissions,
   UpdateSettingContract: updateSetting,
@@ -45,7 +47,7 @@ export interface Receipt {
   readonly output: string;
   readonly resMessage: string;
   readonly logs: readonly Log[];
-  readonly internal: readonly InternalCall[];
+  readonly internal: readonly InternalTransaction[];
   readonly extra: Extra;
 }
 
@@ -53,7 +55,8 @@ const RESULT_BYTES_MAX = 64n;
 
 function createsAccount(context: Context, tx: Tx): boolean {
   if (tx.type === 'AccountCreateContract') return true;
-  return tx.type === 'TransferContract' && accountAt(context.state, text(tx.body, 'to_address')) === undefined;
+  const isTransfer = tx.type === 'TransferContract' || tx.type === 'TransferAssetContract';
+  return isTransfer && accountAt(context.state, text(tx.body, 'to_address')) === undefined;
 }
 
 /** Turns an actuator's refusal into what broadcasttransaction says. */

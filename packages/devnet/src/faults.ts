@@ -248,12 +248,12 @@ async function fromShadow(
   const key = `${String(node)} ${port}`;
   let shadow = rule.shadows.get(key);
   if (shadow === undefined) {
-    const other = new NodeView(view.chain, { behind: 0, solidLag: 0 });
+    const other = new NodeView(view.chain, { ...view.settings });
     shadow = { view: other, handlers: endpoints(other, port === 'solid') };
     rule.shadows.set(key, shadow);
   }
   const back = Math.min(behind, reach);
-  Object.assign(shadow.view.settings, { behind: back, solidLag: Math.min(solidLag, reach - back) });
+  Object.assign(shadow.view.settings, view.settings, { behind: back, solidLag: Math.min(solidLag, reach - back) });
   const handler = shadow.handlers.get(request.path);
   if (handler === undefined || isHeldBack(request.path)) return undefined;
   try {

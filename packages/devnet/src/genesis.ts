@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { type Account, accountAt, newAccount, putAccount } from './accounts.js';
 import { hexOfBase58, keccak256, sha256Hex } from './address.js';
+import { TOKEN_ID_MIN, addAsset, hasAsset, putAsset } from './assets.js';
 import { genesisBlock } from './block.js';
 import { BLOCK_STEP_MS, Chain, type ChainOptions } from './chain.js';
 import { codeAt, putContract, slotKey } from './contract-store.js';
@@ -14,6 +15,7 @@ import { keep } from './vm-transactions.js';
 
 const ACCOUNTS_MAX = 200_000;
 const CONTRACTS_MAX = 1_000;
+const ASSETS_MAX = 1_000;
 const SUN_MAX = (1n << 63n) - 1n;
 const GENESIS_ENERGY = 1_000_000_000n;
 
@@ -31,6 +33,12 @@ export interface Genesis {
   readonly accounts: readonly { readonly address: string; readonly balance: bigint }[];
   readonly parameters: Readonly<Record<string, bigint>>;
   readonly contracts: readonly GenesisContract[];
+  /** TRC10 tokens, all of them issued. */
+  readonly assets: readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly balances: readonly (readonly [string, bigint])[];
+  }[];
   readonly source: string;
 }
 
@@ -51,6 +59,10 @@ function items(node: JsonNode | undefined, where: string, max: number): readonly
 function addressIn(node: JsonNode, name: string, where: string): string {
   const given = textOf(member(node, name));
   if (given === undefined) return bad(`${where}.${name}`, 'is missing');
+  return hexOrBad(given, `${where}.${name}`);
+}
+
+function hexOrBad(given: string, where: string): string {
   if (/^41[0-9a-fA-F]{40}$/.test(given)) return given.toLowerCase();
   let hex: string | null;
   try {
@@ -58,9 +70,7 @@ function addressIn(node: JsonNode, name: string, where: string): string {
   } catch {
     hex = null;
   }
-  return (
-    hex ?? bad(`${where}.${name}`, `${given} is no TRON address (base58check, or 42 hex characters beginning with 41)`)
-  );
+  return hex ?? bad(where, `${given} is no TRON address (base58check, or 42 hex characters beginning with 41)`);
 }
 
 function amountIn(node: JsonNode, name: string, where: string): bigint {
@@ -106,6 +116,20 @@ function slotIn(slot: string, value: JsonNode, where: string): readonly [string,
   return [key.toLowerCase().padStart(64, '0'), word.toLowerCase()];
 }
 
+function assetIn(node: JsonNode, i: number): Genesis['assets'][number] {
+  const where = `assets[${String(i)}]`;
+  if (node.kind !== 'object') return bad(where, 'must be an object');
+  const id = amountIn(node, 'id', where);
+  if (id <= TOKEN_ID_MIN) bad(`${where}.id`, `must be above ${String(TOKEN_ID_MIN)}`);
+  const balances = member(node, 'balances');
+  if (balances?.kind !== 'object') return bad(`${where}.balances`, 'must be an object of amounts by address');
+  const held = [...balances.fields.keys()].map((holder) => {
+    const hex = hexOrBad(holder, `${where}.balances`);
+    return [hex, amountIn(balances, holder, `${where}.balances`)] as const;
+  });
+  return { id: String(id), name: textOf(member(node, 'name')) ?? '', balances: held };
+}
+
 /** Reads a genesis out of JSON text. Throws GenesisError. */
 export function parseGenesis(source: string): Genesis {
   let root: JsonNode;
@@ -131,11 +155,12 @@ export function parseGenesis(source: string): Genesis {
       parameters[name] = amountIn(given, name, 'parameters');
     }
   const contracts = items(member(root, 'contracts'), 'contracts', CONTRACTS_MAX).map(contractIn);
+  const assets = items(member(root, 'assets'), 'assets', ASSETS_MAX).map(assetIn);
   const time = member(root, 'timestamp');
   const timestamp = time === undefined ? undefined : Number(amountIn(root, 'timestamp', 'file'));
   if (timestamp !== undefined && (timestamp < BLOCK_STEP_MS || timestamp > 8.64e15 / 2))
     bad('timestamp', 'is out of range (ms)');
-  return { timestamp, accounts, parameters, contracts, source };
+  return { timestamp, accounts, parameters, contracts, assets, source };
 }
 
 export function readGenesis(file: string): Genesis {
@@ -159,6 +184,7 @@ export async function chainFrom(genesis: Genesis, options: ChainOptions): Promis
     putAccount(store, account);
   }
   for (const [i, contract] of genesis.contracts.entries()) await deploy(chain, contract, i);
+  for (const [i, asset] of genesis.assets.entries()) issue(chain, asset, i);
   chain.begin();
   await chain.mine();
   return chain;
@@ -168,7 +194,19 @@ function contentOf(genesis: Genesis): string {
   const accounts = genesis.accounts.map((a) => `${a.address}=${String(a.balance)}`);
   const parameters = Object.entries(genesis.parameters).map(([k, v]) => `${k}=${String(v)}`);
   const contracts = genesis.contracts.map((c) => `${c.address}=${c.origin},${c.code}`);
-  return [...accounts, ...parameters, ...contracts].join('\n');
+  const assets = genesis.assets.map((a) => `${a.id}=${a.balances.map(([h, n]) => `${h}:${String(n)}`).join(',')}`);
+  return [...accounts, ...parameters, ...contracts, ...assets].join('\n');
+}
+
+function issue(chain: Chain, { id, name, balances }: Genesis['assets'][number], i: number): void {
+  const { store } = chain;
+  const where = `assets[${String(i)}]`;
+  if (hasAsset(store, id)) bad(`${where}.id`, 'appears twice');
+  putAsset(store, id, name);
+  for (const [holder, amount] of balances) {
+    if (accountAt(store, holder) === undefined) bad(`${where}.balances`, `${holder} is no account`);
+    addAsset(store, holder, id, amount);
+  }
 }
 
 /** Runs a contract's constructor at genesis and keeps what it made. */

@@ -9,7 +9,7 @@ import { endpoints } from './endpoints.js';
 import { type Genesis, chainFrom, readGenesis } from './genesis.js';
 import { Faults } from './faults.js';
 import { Port } from './http.js';
-import { NodeView } from './node-view.js';
+import { NodeView, saveInternalOf } from './node-view.js';
 
 /** Time of block 1 when nothing may depend on the wall clock: 2026-01-01T00:00:00Z. */
 const FIXED_START_MS = 1_767_225_600_000;
@@ -25,8 +25,10 @@ const HELP = `devnet: a local TRON chain
   --block-ms N         a block every N ms of real time, 3 s of chain time each
                        (3000); 0 = only when asked
   --solid-lag N        blocks the solid head is behind the head (19)
+  --save-internal all|transfers|none
+                       which internal transactions the node keeps (all)
   --second-full-port N --second-solid-port N --second-behind N
-  --second-solid-lag N
+  --second-solid-lag N --second-save-internal all|transfers|none
                        a second node of the same chain with its own head and lag
   --seed S             chooses witnesses and block ids (devnet)
   --pending-max N      SERVER_BUSY above so many pending transactions (2000)
@@ -42,10 +44,12 @@ const OPTIONS = {
   host: { type: 'string', default: '127.0.0.1' },
   'block-ms': { type: 'string', default: '3000' },
   'solid-lag': { type: 'string', default: '19' },
+  'save-internal': { type: 'string', default: 'all' },
   'second-full-port': { type: 'string' },
   'second-solid-port': { type: 'string' },
   'second-behind': { type: 'string', default: '1' },
   'second-solid-lag': { type: 'string' },
+  'second-save-internal': { type: 'string', default: 'all' },
   seed: { type: 'string' },
   'pending-max': { type: 'string', default: '2000' },
   state: { type: 'string' },
@@ -175,7 +179,8 @@ interface Served {
 async function serve(settings: Settings, chain: Chain): Promise<Served> {
   const { values, second } = settings;
   const { host } = values;
-  const node = new NodeView(chain, { behind: 0, solidLag: settings.solidLag });
+  const saveInternal = saveInternalOf(values['save-internal']);
+  const node = new NodeView(chain, { behind: 0, solidLag: settings.solidLag, saveInternal });
   const nodes = [node];
   const faults = new Faults(nodes);
   const ports: Port[] = [];
@@ -190,7 +195,8 @@ async function serve(settings: Settings, chain: Chain): Promise<Served> {
   const solid = await open('solid', 'solid-port', node, integer('solid-port', values['solid-port'], 65_535));
   const line: Record<string, unknown> = { full, solid };
   if (second !== null) {
-    const other = new NodeView(chain, { behind: second.behind, solidLag: second.lag });
+    const saved = saveInternalOf(values['second-save-internal']);
+    const other = new NodeView(chain, { behind: second.behind, solidLag: second.lag, saveInternal: saved });
     nodes.push(other);
     line['second'] = {
       full: await open('full', 'second-full-port', other, second.full),

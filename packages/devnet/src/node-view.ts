@@ -5,11 +5,26 @@ import type { Context } from './fees.js';
 import { type Json, Printed, printJson } from './json.js';
 import { Overlay } from './state.js';
 
+/**
+ * Which internal transactions a node keeps with its receipts. TRON: `none` without vm.saveInternalTx; `transfers`
+ * without vm.saveFeaturedInternalTx, which leaves out what was done with stake.
+ */
+const SAVE_INTERNAL = ['all', 'transfers', 'none'] as const;
+type SaveInternal = (typeof SAVE_INTERNAL)[number];
+
 export interface NodeSettings {
   /** Blocks this node's head is behind the chain's; 0 = it makes and sees everything, mempool included. */
   behind: number;
   /** Blocks the solid head is behind this node's head. */
   solidLag: number;
+  saveInternal: SaveInternal;
+}
+
+/** Reads one of `SAVE_INTERNAL`. Throws RangeError that names them. */
+export function saveInternalOf(given: string): SaveInternal {
+  const found = SAVE_INTERNAL.find((one) => one === given);
+  if (found === undefined) throw new RangeError(`save-internal must be one of ${SAVE_INTERNAL.join(', ')}`);
+  return found;
 }
 
 /** Enough for the newest blocks, which every reader of the chain asks for again and again. */

@@ -8,6 +8,7 @@ import {
   accountAt,
   delegationAt,
 } from './accounts.js';
+import { assetsOf } from './assets.js';
 import { Base58Error, base58OfHex, hexOfBase58, isAddress } from './address.js';
 import type { Context } from './fees.js';
 import { type Json, type JsonNode, member, textOf } from './json.js';
@@ -83,6 +84,8 @@ export function printAccount(context: Context, account: Account, visible: boolea
       }),
     ),
     old_tron_power: account.oldTronPower,
+    assetV2: assetsOf(account).map(([key, value]) => ({ key, value })),
+    free_asset_net_usageV2: assetsOf(account).map(([key]) => ({ key, value: 0n })),
     asset_optimized: account.isGenesis,
   });
 }

@@ -21,6 +21,7 @@ export interface Message {
 const SPELLED: Readonly<Record<string, string>> = {
   AccountCreateContract: '1 owner_address address, 2 account_address address, 3 type @AccountType',
   TransferContract: '1 owner_address address, 2 to_address address, 3 amount int64',
+  TransferAssetContract: '1 asset_name text, 2 owner_address address, 3 to_address address, 4 amount int64',
   AccountPermissionUpdateContract:
     '1 owner_address address, 2 owner Permission, 3 witness Permission, 4 actives *Permission',
   Permission:
@@ -67,6 +68,7 @@ const SPELLED: Readonly<Record<string, string>> = {
 export const CONTRACT_TYPES: Readonly<Record<string, number>> = {
   AccountCreateContract: 0,
   TransferContract: 1,
+  TransferAssetContract: 2,
   CreateSmartContract: 30,
   TriggerSmartContract: 31,
   UpdateSettingContract: 33,

@@ -164,6 +164,32 @@ export const cancelUnfreezing: Actuator = {
   },
 };
 
+/** Whether a contract may destroy itself: nothing delegated away, nothing waiting. TRON: Program.freezeV2Check. */
+export function canBeInherited(account: Account, nowMs: bigint): boolean {
+  const { BANDWIDTH, ENERGY } = account.delegated;
+  return BANDWIDTH === 0n && ENERGY === 0n && release(account, nowMs).waiting.length === 0;
+}
+
+/**
+ * Gives the stake, its usage and what was unfrozen of a contract that destroys itself to an heir; without one they are
+ * gone. Returns the unfrozen sum, sun. TRON: Program.transferFrozenV2BalanceToInheritor.
+ */
+export function inherit(context: Context, from: string, to: string | undefined): bigint {
+  const owner = held(context, from);
+  const { released } = release(owner, context.headMs);
+  if (to === undefined) return released;
+  const heir = held(context, to);
+  const frozen = { ...heir.frozen };
+  for (const resource of RESOURCES) frozen[resource] += owner.frozen[resource];
+  const usage = { ...heir.usage };
+  for (const resource of ['BANDWIDTH', 'ENERGY'] as const) {
+    const now = increase(owner.usage[resource], 0n, context.slot);
+    if (now.used > 0n) usage[resource] = handBack(usage[resource], now, now.used, context.slot);
+  }
+  putAccount(context.state, { ...heir, frozen, usage, balance: heir.balance + released });
+  return released;
+}
+
 function spendableOf(message: Message): Spendable | undefined {
   const resource = resourceOf(message);
   return resource === 'TRON_POWER' ? undefined : resource;

@@ -1,5 +1,6 @@
 // Contract transactions: how much energy they may use, running them, and who pays. TRON: VMActuator, ReceiptCapsule.
 import { type Account, accountAt, deleteAccount, putAccount } from './accounts.js';
+import { TOKEN_ID_MIN, checkTokenTransfer } from './assets.js';
 import { deployedAddress, isAddress, keccak256 } from './address.js';
 import {
   type Contract,
@@ -80,7 +81,7 @@ function originEnergy(context: Context, contract: Contract, callerEnergy: bigint
 export function vmRequest(
   context: Context,
   block: BlockInfo,
-  call: Pick<VmRequest, 'caller' | 'contract' | 'isCreate' | 'data' | 'value' | 'energyLimit' | 'txId'>,
+  call: Pick<VmRequest, 'caller' | 'contract' | 'isCreate' | 'data' | 'value' | 'token' | 'energyLimit' | 'txId'>,
 ): VmRequest {
   return {
     ...call,
@@ -134,13 +135,24 @@ function keepMade(state: State, address: string, maker: string, txId: string): v
   });
 }
 
+/** The TRC10 token a transaction brings to a contract. TRON: VMActuator.checkTokenValueAndId. */
+function tokenOf(tx: Tx): NonNullable<VmRequest['token']> {
+  const value = int(tx.body, 'call_token_value');
+  const id = int(tx.body, 'token_id');
+  if (value < 0n) throw validateError('tokenValue must be >= 0');
+  if (id <= TOKEN_ID_MIN && id !== 0n) throw validateError(`tokenId must be > ${String(TOKEN_ID_MIN)}`);
+  if (value > 0n && id === 0n)
+    throw validateError(`invalid arguments with tokenValue = ${String(value)}, tokenId = ${String(id)}`);
+  return { id: String(id), value };
+}
+
 export async function triggerContract(context: Context, tx: Tx, block: BlockInfo): Promise<VmOutcome> {
   const address = text(tx.body, 'contract_address');
   const contract = contractAt(context.state, address);
   if (contract === undefined) throw validateError('No contract or not a smart contract');
   const value = int(tx.body, 'call_value');
   if (value < 0n) throw validateError('callValue must be >= 0');
-  if (int(tx.body, 'call_token_value') !== 0n) throw validateError('No asset !');
+  const token = tokenOf(tx);
   const feeLimit = checkFeeLimit(context, tx);
   const caller = accountAt(context.state, tx.owner);
   if (caller === undefined) throw validateError('Validate InternalTransfer error, no OwnerAccount.');
@@ -148,8 +160,9 @@ export async function triggerContract(context: Context, tx: Tx, block: BlockInfo
   const isOrigin = contract.origin === tx.owner;
   const shared = isOrigin ? 0n : originEnergy(context, contract, own);
   checkValue(context, tx.owner, address, value);
+  if (token.value > 0n) checkTokenTransfer(context.state, tx.owner, address, token.id, token.value);
   const data = Buffer.from(text(tx.body, 'data'), 'hex');
-  const limits = { caller: tx.owner, contract: address, isCreate: false, data, value };
+  const limits = { caller: tx.owner, contract: address, isCreate: false, data, value, token };
   const vm = await runVm(vmRequest(context, block, { ...limits, energyLimit: own + shared, txId: tx.id }));
   const origin = isOrigin ? undefined : accountAt(context.state, contract.origin);
   const part =
