@@ -5,7 +5,7 @@
 //   fulfilment/  reconciliation/                    the worker's alone
 //   diagnostics/                                    → pool, quotes, billing, projects, signer's settings
 //   auth → projects   projects → billing   billing   pool   verify → pool
-//   quotes → billing, pool   simulation → quotes, billing   orders → quotes, billing, pool   accounts, energy → orders, billing, quotes   events → orders, auth   webhooks → auth, events
+//   quotes → billing, pool   simulation → quotes, billing   orders → quotes, billing, pool   accounts, energy → orders, billing, quotes   events → orders, auth   webhooks → auth, events   requests
 //   platform.module                                 makes what follows, once for a process
 //   http/ {pipeline, body, openapi}   store/   queue/   chain/
 //   observability/                                  logger, metrics, admin port, shutdown
@@ -18,7 +18,8 @@
 const layers = ['domain', 'base', 'config', 'observability', '(store|queue|chain|http)'];
 const pure = '^src/(domain|base)/';
 const outside = '^src/(config|observability|store|queue|chain|http)/|^src/platform\\.module\\.ts$';
-const features = '^src/(auth|projects|billing|pool|verify|quotes|simulation|orders|accounts|energy|events|webhooks)/';
+const features =
+  '^src/(auth|projects|billing|pool|verify|quotes|simulation|orders|accounts|energy|events|webhooks|requests)/';
 
 /** Of the lower layers each imports itself and those before it. */
 const layerRules = layers.map((layer, index) => ({
@@ -43,6 +44,7 @@ const arrows = {
   events: ['orders', 'auth'],
   energy: ['orders', 'billing', 'quotes'],
   webhooks: ['auth', 'events', 'orders'],
+  requests: [],
   diagnostics: ['verify', 'quotes', 'billing', 'pool', 'projects'],
 };
 

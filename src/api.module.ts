@@ -9,6 +9,7 @@ import { EventReadingModule } from './events/event-reading.module.js';
 import { OpenApiModule } from './http/openapi/openapi.module.js';
 import { OrdersModule } from './orders/orders.module.js';
 import { PlatformModule } from './platform.module.js';
+import { RequestsModule } from './requests/requests.module.js';
 import { QuotesModule } from './quotes/quotes.module.js';
 import { WebhooksModule } from './webhooks/webhooks.module.js';
 import { SimulationModule } from './simulation/simulation.module.js';
@@ -30,6 +31,7 @@ export class ApiModule {
         EnergyModule,
         EventReadingModule,
         WebhooksModule,
+        RequestsModule,
         OpenApiModule,
       ],
     };

@@ -6,10 +6,19 @@ import { KeyUse } from './key-use.js';
 import { Nonces } from './nonces.js';
 import { OpenCalls } from './open-calls.js';
 import { ProjectDirectory } from '../projects/project-directory.js';
+import { RequestLog } from './request-log.js';
 import { SignatureGuard } from './signature.guard.js';
 
 @Module({
-  providers: [ProjectDirectory, RateLimit, Nonces, KeyUse, OpenCalls, { provide: APP_GUARD, useClass: SignatureGuard }],
+  providers: [
+    ProjectDirectory,
+    RateLimit,
+    Nonces,
+    KeyUse,
+    OpenCalls,
+    RequestLog,
+    { provide: APP_GUARD, useClass: SignatureGuard },
+  ],
   exports: [OpenCalls],
 })
 export class AuthModule {}

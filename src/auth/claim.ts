@@ -8,6 +8,7 @@ import { monotonicMs } from '../base/clock.js';
 import type { Entry, KnownKey, Secret } from '../projects/project-directory.js';
 import { claimsHmac, isHmac, readHmacHeaders, requireJsonType, stringToSign, WINDOW_SEC } from './hmac-signature.js';
 import { outOfRange, secondNow } from './nonces.js';
+import { mistakeOfHmac, mistakeOfMd5 } from './signature-mistakes.js';
 import { verifySignature } from './signature.js';
 
 export interface Claim {
@@ -17,6 +18,8 @@ export interface Claim {
   readonly nonce: { readonly value: string; readonly timestampSec: number } | undefined;
   /** The secret of the project that made the signature; when none did, the work depends on the request alone. */
   readonly secretIn: (entry: Entry) => KnownSecret | undefined;
+  /** Why no key of the project made it, in a sentence, as far as that can be found out. Takes many checks. */
+  readonly explain: (entry: Entry) => string | undefined;
   /** The strictly read body; undefined for a GET. Throws 400 and 415. */
   readonly readBody: () => StrictBody | undefined;
 }
@@ -43,6 +46,13 @@ async function readHmacClaim(request: Request, limits: BodyLimits): Promise<Clai
     merchant: headers.merchant.toLowerCase(),
     nonce: { value: headers.nonce, timestampSec },
     secretIn: ({ secrets }) => firstMatch(secrets, ({ hmac }) => isHmac(message, hmac, headers.signature)),
+    explain: (entry) => {
+      const own = entry.secrets.filter(({ key }) => key !== undefined);
+      if (own.some(({ hmac }) => isHmac(message, hmac, headers.signature))) return ofProject(entry);
+      if (bytes.length > EXPLAINED_BYTES_MAX) return undefined;
+      const { method } = request;
+      return mistakeOfHmac({ ...headers, method, target, body: bytes }, headers.signature, textsOf(own));
+    },
     readBody: () => readBody(request, bytes),
   };
 }
@@ -55,9 +65,29 @@ async function readMd5Claim(request: Request, limits: BodyLimits): Promise<Claim
     merchant,
     nonce: undefined,
     secretIn: ({ primary }) => firstMatch([...primary], ({ text }) => verifySignature(body, signature, text)),
+    explain: (entry) => {
+      const own = textsOf(entry.secrets.filter(({ key }) => key !== undefined));
+      if (own.some((text) => verifySignature(body, signature, text))) return BY_FURTHER_KEY;
+      const primary = textsOf(entry.primary.filter(({ key }) => key !== undefined));
+      return primary.map((text) => mistakeOfMd5(body, signature, text)).find((mistake) => mistake !== undefined);
+    },
     readBody: () => body,
   };
 }
+
+/** More than most bodies have: of larger ones only what was answered is told. */
+const EXPLAINED_BYTES_MAX = 16 * 1024;
+
+const BY_FURTHER_KEY = 'MD5 is signed with the primary API key alone, in force; this one is another, or was replaced.';
+
+/** Of a signature that a secret of the project makes, and that is refused all the same. */
+function ofProject({ project }: Entry): string {
+  return project?.record.signatureSchemes === 'md5'
+    ? 'The project takes MD5 alone: `project options --signatures either` lets it take HMAC too.'
+    : 'The secret was replaced, and the time in which it still verified is over.';
+}
+
+const textsOf = (secrets: readonly Secret[]): string[] => secrets.map(({ text }) => text);
 
 /**
  * The first secret that matches, which comes first from now on: a caller's next request is mostly by the same

@@ -28,6 +28,9 @@ export interface SignedParts {
   readonly body: Buffer;
 }
 
+/** Version, timestamp, nonce, method, path, query, merchant, Idempotency-Key, SHA-256 of the body. */
+export type SignedLines = readonly [string, string, string, string, string, string, string, string, string];
+
 const VERSION = 'CC-HMAC-SHA256-REQ-V1';
 const OWN_HEADERS = ['x-cc-timestamp', 'x-cc-nonce', 'x-cc-signature'] as const;
 const TIMESTAMP = /^(?:0|[1-9][0-9]{0,17})$/;
@@ -88,7 +91,15 @@ export function requireJsonType(rawHeaders: readonly string[]): void {
  * The nine lines that are signed. Throws 400 BAD_AUTH_HEADERS when the decoded path would be more than one line; the
  * query is not decoded and holds none.
  */
-export function stringToSign(headers: Omit<HmacHeaders, 'signature'>, { method, target, body }: SignedParts): string {
+export function stringToSign(headers: Omit<HmacHeaders, 'signature'>, parts: SignedParts): string {
+  return linesToSign(headers, parts).join('\n');
+}
+
+/** The nine lines, one by one. Throws as `stringToSign` does. */
+export function linesToSign(
+  headers: Omit<HmacHeaders, 'signature'>,
+  { method, target, body }: SignedParts,
+): SignedLines {
   const [path = '', ...rest] = target.split('?');
   const decoded = decodePath(path);
   if (decoded === undefined || LINE_BREAK.test(decoded)) throw badHeader('The path', 'is one line of UTF-8');
@@ -102,7 +113,7 @@ export function stringToSign(headers: Omit<HmacHeaders, 'signature'>, { method, 
     headers.merchant,
     headers.idempotencyKey,
     createHash('sha256').update(body).digest('hex'),
-  ].join('\n');
+  ];
 }
 
 function decodePath(path: string): string | undefined {

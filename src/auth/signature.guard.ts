@@ -17,6 +17,7 @@ import { ProjectDirectory, type Entry, type KnownProject } from '../projects/pro
 import { isInUse, readClaim, type Claim, type KnownSecret } from './claim.js';
 import { KeyUse } from './key-use.js';
 import { Nonces } from './nonces.js';
+import { RequestLog, type Attempt } from './request-log.js';
 import { plainOf } from '../http/body/plain-values.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -50,6 +51,7 @@ export class SignatureGuard implements CanActivate {
     private readonly rateLimit: RateLimit,
     private readonly nonces: Nonces,
     private readonly keyUse: KeyUse,
+    private readonly requestLog: RequestLog,
   ) {
     this.trustedProxies = new AddressList(config.http.trustedProxies);
     this.badSignatures = new BadSignatures(config.http.badSignaturesPerMinute);
@@ -66,7 +68,10 @@ export class SignatureGuard implements CanActivate {
       await receiveBody(request, limits);
       return true;
     }
+    const attempt: Attempt = { request, requestContext, claim: undefined };
+    requestContext.onRefused = (error) => this.requestLog.note(attempt, error);
     const claim = await readClaim(request, limits);
+    attempt.claim = claim;
     const source = sourceAddressOf(request, this.trustedProxies);
     const identity = await this.identify(claim, source);
     const { project, secret } = identity;

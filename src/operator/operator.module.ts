@@ -9,6 +9,7 @@ import { PlatformModule } from '../platform.module.js';
 import { PoolModule } from '../pool/pool.module.js';
 import { ProjectsModule } from '../projects/projects.module.js';
 import { PricesModule } from '../quotes/prices.module.js';
+import { RequestHistoryModule } from '../requests/request-history.module.js';
 import { AuditModule } from '../store/audit.module.js';
 import { WebhooksModule } from '../webhooks/webhooks.module.js';
 import { KeyRewrap } from './key-rewrap.js';
@@ -28,6 +29,7 @@ export class OperatorModule {
         PricesModule,
         ProjectsModule,
         WebhooksModule,
+        RequestHistoryModule,
       ],
       providers: [KeyRewrap],
     };

@@ -3,15 +3,17 @@ import type { Command } from 'commander';
 import { randomUUID } from 'node:crypto';
 import { Ledger, type BillingTerms } from '../billing/ledger.js';
 import type { Credits } from '../domain/units.js';
-import { choiceArg, creditsArg, merchantArg, sourceArg, switchArg } from './arguments.js';
+import { choiceArg, creditsArg, integerArg, merchantArg, sourceArg, switchArg } from './arguments.js';
 import type { CliContext } from './cli-context.js';
 import { SIGNATURE_SCHEMES, type SignatureSchemes } from '../domain/scopes.js';
 import { usageError } from '../domain/operator-error.js';
 import { overlapArg } from './api-keys.command.js';
 import { creditsText, fields, grouped, table } from './format.js';
+import { RequestHistory } from '../requests/request-history.js';
 import { Projects, type ProjectOptions, type ProjectView } from '../projects/projects.js';
 
 const NAME_LENGTH_MAX = 200;
+const REQUESTS_MAX = 1000n;
 
 interface TermsOptions {
   readonly prepaid?: boolean;
@@ -34,6 +36,7 @@ export function addProjectCommands(program: Command, context: CliContext): void 
   const project = program.command('project').description('tenants: keys, terms, options');
   addCreate(project, context);
   addReads(project, context);
+  addRequests(project, context);
   addFreezing(project, context);
   project
     .command('rotate-key <merchant>')
@@ -108,6 +111,33 @@ function addReads(project: Command, context: CliContext): void {
       await context.operate(async (parts) => {
         const view = await parts.get(Projects).get(id);
         context.print(projectText(view), projectJson(view));
+      });
+    });
+}
+
+function addRequests(project: Command, context: CliContext): void {
+  project
+    .command('requests <merchant>')
+    .description('requests in its name refused with 400 or 401 in the last 7 days, newest first, and why')
+    .option('--limit <n>', 'how many, 1000 at most (default: 20)', integerArg(1n, REQUESTS_MAX))
+    .action(async (merchant: string, options: { limit?: bigint }) => {
+      const id = merchantArg(merchant);
+      await context.operate(async (parts) => {
+        await parts.get(Projects).get(id);
+        const { items } = await parts.get(RequestHistory).list(id, Number(options.limit ?? 20n), undefined);
+        const rows = items.map((item) => [
+          item.at,
+          `${item.status.toString()} ${item.error}`,
+          `${item.method} ${item.path}`,
+          item.source_address,
+          item.key ?? '',
+          item.omitted === 0 ? item.reason : `${item.reason} (${item.omitted.toString()} more before it)`,
+          item.request_id,
+        ]);
+        const heads = ['at', 'answer', 'request', 'from', 'key', 'reason', 'request id'];
+        context.print(table(heads, rows, 'Nothing was refused with 400 or 401 in the last 7 days.'), {
+          requests: items,
+        });
       });
     });
 }

@@ -138,6 +138,11 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
     return budget.take() ? this.load(entry.id) : undefined;
   }
 
+  /** Whether this id is known to be a project’s; no I/O. */
+  isKnown(id: string): boolean {
+    return this.knownIds.has(id);
+  }
+
   /**
    * Whether reading this id is within what callers may cause who have not proven anything. An id that is known to be
    * a project's costs nothing of it: it is read at most once per age of the cache, whoever asks.

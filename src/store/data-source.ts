@@ -21,6 +21,7 @@ import { PoolWallet } from './entities/pool-wallet.entity.js';
 import { PriceRow } from './entities/price-row.entity.js';
 import { Project } from './entities/project.entity.js';
 import { ReconcileState } from './entities/reconcile-state.entity.js';
+import { RefusedRequest } from './entities/refused-request.entity.js';
 import { RequestNonce } from './entities/request-nonce.entity.js';
 import { SalesStop } from './entities/sales-stop.entity.js';
 import { UnsearchedBlock } from './entities/unsearched-block.entity.js';
@@ -45,6 +46,7 @@ import { KeyCaps1760000000015 } from './migrations/0015-key-caps.js';
 import { Events1760000000020 } from './migrations/0020-events.js';
 import { UnsearchedBlocks1760000000025 } from './migrations/0025-unsearched-blocks.js';
 import { Webhooks1760000000027 } from './migrations/0027-webhooks.js';
+import { RefusedRequests1760000000028 } from './migrations/0028-refused-requests.js';
 
 /** Every table as an entity without relations, for plain reads and writes; money and state are written by SQL alone. */
 const ENTITIES = [
@@ -71,6 +73,7 @@ const ENTITIES = [
   PriceRow,
   Project,
   ReconcileState,
+  RefusedRequest,
   RequestNonce,
   SalesStop,
   UnsearchedBlock,
@@ -99,6 +102,7 @@ const MIGRATIONS: readonly (new () => MigrationInterface & { readonly name: stri
   Events1760000000020,
   UnsearchedBlocks1760000000025,
   Webhooks1760000000027,
+  RefusedRequests1760000000028,
 ];
 
 /** What the table `migrations` holds when the schema is this version's. */

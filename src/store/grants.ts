@@ -228,6 +228,14 @@ export const TABLE_GRANTS: Readonly<Record<string, Readonly<Partial<Record<Role,
     console_operator: READ,
     reports: READ,
   },
+  refused_request: {
+    // The API cuts a project's to the newest; what is old the worker deletes.
+    api: { select: 'all', insert: 'all', delete: 'all' },
+    worker: { select: 'all', delete: 'all' },
+    cli: READ,
+    console_operator: READ,
+    reports: READ,
+  },
   request_nonce: {
     // Kept while Redis is away, and pruned by what has expired.
     api: { select: 'all', insert: 'all', delete: 'all' },

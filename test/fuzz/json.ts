@@ -264,7 +264,9 @@ function parse(candidate: string): { value: unknown } | undefined {
 /** Whether docs/interface.md §1 refuses a text that is JSON; `parsed` is what JSON.parse made of it. */
 function isRefused(candidate: string, parsed: unknown): boolean {
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return true;
-  const named = candidate.match(/"(?:[^"\\]|\\.)*"\s*:/gs)?.length ?? 0;
+  // Every string is passed over, so that none begins at the end of another.
+  const strings = Array.from(candidate.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?/gs));
+  const named = strings.filter(([, colon]) => colon !== undefined).length;
   if (named > 64 || countKeys(parsed) < named) return true;
   const isBad = (node: unknown, depth: number): boolean => {
     if (typeof node === 'string') return /\p{Surrogate}/u.test(node);

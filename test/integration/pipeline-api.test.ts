@@ -23,6 +23,7 @@ const ENDPOINTS = [
   'GET /v1/balance',
   'GET /v1/orders',
   'GET /v1/orders/:key',
+  'GET /v1/requests',
   'POST /v1/activate',
   'POST /v1/credits/balance',
   'POST /v1/credits/topup',

@@ -143,6 +143,7 @@ const SHIPPED: Readonly<Record<string, string>> = {
   Events1760000000020: 'eeb166ccead81f2d',
   UnsearchedBlocks1760000000025: '6f88a380c003e3fc',
   Webhooks1760000000027: 'b11115052830106b',
+  RefusedRequests1760000000028: '9523db1eb0648ac1',
 };
 
 it('a migration runs what it ran on the day it came', async () => {

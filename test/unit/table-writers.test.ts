@@ -27,6 +27,7 @@ const WRITERS: Readonly<Record<string, readonly string[]>> = {
   price_row: ['quotes'],
   project: ['projects'],
   reconcile_state: ['fulfilment', 'reconciliation'],
+  refused_request: ['auth', 'requests'],
   request_nonce: ['auth'],
   sales_stop: ['pool'],
   unsearched_block: ['reconciliation'],

@@ -1,5 +1,5 @@
 /**
- * Deletes what only people read once it is old, what nodes said to broadcasts, and ends the logs of events at their
+ * Deletes what only people read once it is old, what nodes said to broadcasts and refused requests, and ends the logs of events at their
  * oldest. A little at a time, oldest first. Never touches money, orders, their moves, legs or chain transactions: those
  * are kept for ever.
  */
@@ -9,6 +9,7 @@ import { Config } from '../../config/config.js';
 import { messageOf } from '../../domain/errors.js';
 import { Log } from '../../observability/logger.js';
 import { pruneEvents } from '../../events/retention.js';
+import { pruneRequests } from '../../requests/retention.js';
 import { Metrics } from '../../observability/metrics.js';
 import { Repeater } from '../../base/repeat.js';
 import { Database } from '../../store/database.js';
@@ -71,6 +72,8 @@ export class Pruning {
     this.pruned.inc({ table: 'broadcast' }, broadcasts);
     const events = eventsDays === 0 ? 0 : await pruneEvents(this.database, eventsDays, BATCH);
     this.pruned.inc({ table: 'event' }, events);
-    return Math.max(broadcasts, events);
+    const requests = await pruneRequests(this.database, BATCH);
+    this.pruned.inc({ table: 'refused_request' }, requests);
+    return Math.max(broadcasts, events, requests);
   }
 }

@@ -37,6 +37,7 @@ const TAGS = {
   Events: 'What happened, in order, and none of it missed.',
   Accounts: 'Activation of accounts, and the balance.',
   Webhooks: 'Where events are sent, and every delivery of one.',
+  Requests: 'What was refused to a project, and why.',
   'Client family': 'Quotes, orders and the balance as the published clients of this interface ask for them.',
 };
 

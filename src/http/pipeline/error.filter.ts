@@ -93,6 +93,7 @@ export function answerError(thrown: unknown, request: Request, response: ServerR
   // Node leaves it out for an HTTP/1.0 caller, who then cannot distinguish a whole answer from a broken one.
   response.setHeader('Content-Length', Buffer.byteLength(body));
   response.end(body);
+  requestContext?.onRefused?.(error);
 }
 
 /** The line about what went wrong underneath a refusal, if anything did. */

@@ -14,7 +14,7 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Request } from 'express';
 import type { StrictBody } from '../body/strict-json.js';
-import { invariant } from '../../domain/errors.js';
+import { invariant, type ApiError } from '../../domain/errors.js';
 import type { SignatureSchemes } from '../../domain/scopes.js';
 import type { Credits } from '../../domain/units.js';
 import type { Route } from './routes.js';
@@ -64,6 +64,8 @@ export interface RequestContext {
   caller: Caller | undefined;
   /** The code of the error that was answered, for the access log. */
   errorCode: string | undefined;
+  /** Told of the refusal that answers the request, when the answer is out. */
+  onRefused: ((error: ApiError) => void) | undefined;
   /** What went wrong underneath, for the log alone. */
   cause: unknown;
   /** The status that was written to the socket past the response, when the frame broke. */

@@ -152,6 +152,7 @@ function newContext(requestId: string): RequestContext {
     route: undefined,
     caller: undefined,
     errorCode: undefined,
+    onRefused: undefined,
     cause: undefined,
     refusedStatus: undefined,
   };

@@ -1,0 +1,152 @@
+/**
+ * What callers sign by mistake: each mistake as the signature that it makes, so that a wrong one can be told from others.
+ * Pure. It takes many checks, so it is for afterwards and for people, never for the answer to a request.
+ */
+import { createHash, createHmac } from 'node:crypto';
+import { linesToSign, type HmacHeaders, type SignedLines, type SignedParts } from './hmac-signature.js';
+import { canonicalForms, signCanonical } from './signature.js';
+import { readStrictJson, StrictJsonError, type StrictBody } from '../http/body/strict-json.js';
+
+export type SignedRequest = Omit<HmacHeaders, 'signature'> & SignedParts;
+
+/** Another string than the one to sign, and what was done to it. */
+interface Misreading {
+  readonly lines: string;
+  readonly mistake: string;
+}
+
+const PLACES = { timestamp: 1, method: 3, path: 4, query: 5, merchant: 6, key: 7, body: 8 } as const;
+
+/** The mistake that makes `claimed` under one of the keys, in a sentence; undefined when none that is known does. */
+export function mistakeOfHmac(request: SignedRequest, claimed: Buffer, apiKeys: readonly string[]): string | undefined {
+  const lines = linesToSign(request, request);
+  const right = lines.join('\n');
+  for (const apiKey of apiKeys) {
+    const makes = (text: string, key: string | Buffer = apiKey) =>
+      createHmac('sha256', key).update(text, 'utf8').digest().equals(claimed);
+    for (const { lines: other, mistake } of misreadings(request, lines)) if (makes(other)) return mistake;
+    for (const end of ['\n', '\r\n', ' ']) {
+      if (makes(right, apiKey + end)) return 'The key has a space or a line break at its end: leave it out.';
+    }
+    if (makes(right, Buffer.from(apiKey, 'hex'))) {
+      return 'The key is decoded from hex: use it as the text that it is.';
+    }
+  }
+  return undefined;
+}
+
+function* misreadings(request: SignedRequest, lines: SignedLines): Generator<Misreading> {
+  const [path = '', ...rest] = request.target.split('?');
+  const query = rest.join('?');
+  const replaced = (place: keyof typeof PLACES, text: string): string =>
+    lines.map((line, index) => (index === PLACES[place] ? text : line)).join('\n');
+  const of = (place: keyof typeof PLACES, text: string, mistake: string): Misreading => ({
+    lines: replaced(place, text),
+    mistake,
+  });
+  yield of('path', path, 'The signature is of the path as it is encoded: sign it percent-decoded.');
+  yield of('path', path.replace(/^\/v1/, ''), 'The signature is of the path without /v1.');
+  yield of(
+    'method',
+    request.method.toLowerCase(),
+    'The signature is of the method in lower case: sign it in upper case.',
+  );
+  yield of('query', '', 'The signature is of no query: sign it as it is sent, without the question mark.');
+  yield of('query', `?${query}`, 'The signature is of the query with its question mark: leave that out.');
+  yield of('query', decoded(query), 'The signature is of the query decoded: sign it as it is sent.');
+  const target = [...lines.slice(0, PLACES.path), request.target, '', ...lines.slice(PLACES.merchant)].join('\n');
+  yield { lines: target, mistake: 'The signature is of path and query in one line: they are two.' };
+  for (const merchant of [request.merchant.toLowerCase(), request.merchant.toUpperCase()]) {
+    yield of('merchant', merchant, 'The signature is of Merchant in another case than it is sent in.');
+  }
+  yield of('key', '', 'The signature is of no Idempotency-Key, but one is sent: sign it too.');
+  for (const { bytes, mistake } of otherBodies(request.body)) yield of('body', sha256(bytes).toString('hex'), mistake);
+  const digest = sha256(request.body);
+  yield of('body', digest.toString('hex').toUpperCase(), 'The SHA-256 of the body is signed in upper case.');
+  yield of('body', digest.toString('base64'), 'The SHA-256 of the body is signed in base64: sign it in hex.');
+  yield of('body', request.body.toString('utf8'), 'The body itself is signed: sign its SHA-256 in hex.');
+  yield { lines: `${lines.join('\n')}\n`, mistake: 'A line break is signed at the end: the last line has none.' };
+  yield { lines: lines.join('\r\n'), mistake: 'The lines are joined by CR LF: join them by LF alone.' };
+  yield {
+    lines: lines.join(String.raw`\n`),
+    mistake: 'The lines are joined by a backslash and an n, not by a line break.',
+  };
+  yield { lines: lines.slice(1).join('\n'), mistake: 'The first line, the version, is left out.' };
+}
+
+function* otherBodies(body: Buffer): Generator<{ readonly bytes: string; readonly mistake: string }> {
+  if (body.length === 0) {
+    yield { bytes: '{}', mistake: 'The signature is of the body {}, but no body is sent.' };
+    return;
+  }
+  yield { bytes: '', mistake: 'The signature is of an empty body: sign the one that is sent.' };
+  const text = body.toString('utf8');
+  const again = 'The body was written anew after it was signed: send the very bytes that were signed. ';
+  for (const edges of [text.trim(), `${text}\n`])
+    yield { bytes: edges, mistake: `${again}A line break or space differs.` };
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return;
+  }
+  yield { bytes: JSON.stringify(value), mistake: `${again}The signed one has no whitespace.` };
+  for (const indent of [2, 4, '\t']) {
+    yield { bytes: JSON.stringify(value, null, indent), mistake: `${again}The signed one is indented.` };
+  }
+  yield { bytes: spaced(text), mistake: `${again}The signed one has a space after each comma and colon.` };
+  for (const form of formsOf(body)) yield { bytes: form, mistake: `${again}The signed one has its keys sorted.` };
+}
+
+/** As Python's json.dumps writes it. */
+function spaced(text: string): string {
+  return text.replace(/"(?:[^"\\]|\\.)*"|[,:]\s*/gs, (part) => (part.startsWith('"') ? part : `${part.charAt(0)} `));
+}
+
+function formsOf(body: Buffer): string[] {
+  try {
+    return [...canonicalForms(readStrictJson(body))];
+  } catch (error) {
+    if (error instanceof StrictJsonError) return [];
+    throw error;
+  }
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function sha256(bytes: string | Buffer): Buffer {
+  return createHash('sha256').update(bytes).digest();
+}
+
+/** As `mistakeOfHmac`, for a signature by MD5 over `body`. */
+export function mistakeOfMd5(body: StrictBody | undefined, claimed: string, apiKey: string): string | undefined {
+  const md5 = (text: string): string => createHash('md5').update(text).digest('hex');
+  const base64 = (text: string): string => Buffer.from(text, 'utf8').toString('base64');
+  const [canonical = ''] = canonicalForms(body);
+  if (claimed.toLowerCase() === signCanonical(canonical, apiKey))
+    return 'The signature is in upper case: write it in lower case.';
+  const sent = body?.text ?? '';
+  const others: readonly (readonly [string, string])[] = [
+    [
+      signCanonical(sent, apiKey),
+      'The keys of the body are not sorted, or it has whitespace: sign its canonical form.',
+    ],
+    [
+      signCanonical('{}', apiKey),
+      'The signature is of {}: sign the body that is sent, or the empty string without one.',
+    ],
+    [signCanonical('', apiKey), 'The signature is of no body: sign the one that is sent.'],
+    [md5(canonical + apiKey), 'The body is signed without base64.'],
+    [md5(apiKey + base64(canonical)), 'The key comes after the body, not before it.'],
+    [md5(base64(canonical + apiKey)), 'The key is not part of the base64: append it to that.'],
+    [signCanonical(canonical, `${apiKey}\n`), 'The key has a line break at its end: leave it out.'],
+    [md5(`${base64(canonical)}\n${apiKey}`), 'The base64 ends with a line break: leave it out.'],
+  ];
+  return others.find(([signature]) => signature === claimed)?.[1];
+}

@@ -1,0 +1,68 @@
+/** Reads the request log of a project: what was refused in the last days, and why. */
+import { Injectable } from '@nestjs/common';
+import { invalidField } from '../domain/errors.js';
+import { Database } from '../store/database.js';
+import { REQUESTS_KEPT_DAYS } from './retention.js';
+
+/** A refused request as its project sees it. */
+export interface RefusedRequestView {
+  readonly at: Date;
+  readonly request_id: string;
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  readonly error: string;
+  readonly reason: string;
+  readonly source_address: string;
+  /** Null when it is not known which one signed. */
+  readonly key: string | null;
+  readonly omitted: number;
+}
+
+export interface RefusedPage {
+  readonly items: readonly RefusedRequestView[];
+  /** Undefined on the last page. */
+  readonly nextCursor: string | undefined;
+}
+
+const ID_MAX = 9_223_372_036_854_775_807n;
+
+const LIST = {
+  name: 'list_refused_requests',
+  text: `SELECT r.id, r.at, r.request_id, r.method, r.path, r.status, r.error, r.reason, r.source_address, k.name AS key, r.omitted
+    FROM refused_request r LEFT JOIN api_key k ON k.id = r.key_id
+   WHERE r.project_id = $1 AND r.id < $2 AND r.at >= clock_timestamp() - ${REQUESTS_KEPT_DAYS.toString()} * interval '1 day'
+   ORDER BY r.id DESC LIMIT $3`,
+};
+
+@Injectable()
+export class RequestHistory {
+  constructor(private readonly database: Database) {}
+
+  /** The newest first, after the page that `cursor` ended. Throws 400 INVALID_REQUEST for another cursor. */
+  async list(projectId: string, limit: number, cursor: string | undefined): Promise<RefusedPage> {
+    const before = cursor === undefined ? ID_MAX : readCursor(cursor);
+    const rows = await this.database.query<RefusedRequestView & { readonly id: bigint }>(LIST, [
+      projectId,
+      before,
+      limit + 1,
+    ]);
+    const shown = rows.slice(0, limit);
+    const last = shown.at(-1);
+    return {
+      items: shown.map(({ id: _, ...view }) => view),
+      nextCursor: rows.length > limit && last !== undefined ? cursorAfter(last.id) : undefined,
+    };
+  }
+}
+
+/** No caller can make sense of it, so none depends on what is inside. */
+function cursorAfter(id: bigint): string {
+  return Buffer.from(`r${id.toString()}`, 'latin1').toString('base64url');
+}
+
+function readCursor(cursor: string): bigint {
+  const id = /^r([1-9]\d{0,17})$/.exec(Buffer.from(cursor, 'base64url').toString('latin1'))?.[1];
+  if (id === undefined) throw invalidField('cursor', 'is not one that a page of requests returned');
+  return BigInt(id);
+}

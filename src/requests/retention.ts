@@ -1,0 +1,18 @@
+/** Ends the request log at its oldest, a little at a time. */
+import type { Database } from '../store/database.js';
+
+/** How long a refused request can be read. */
+export const REQUESTS_KEPT_DAYS = 7;
+
+/** Only the oldest rows are looked at: an index on the time would cost every write for this alone. */
+const PRUNE_REQUESTS = {
+  name: 'prune_requests',
+  text: `DELETE FROM refused_request
+    WHERE id IN (SELECT id FROM refused_request ORDER BY id LIMIT $2) AND at < clock_timestamp() - $1 * interval '1 day'
+    RETURNING id`,
+};
+
+/** One bounded step; returns how many rows it deleted. */
+export async function pruneRequests(database: Database, rowsMax: number): Promise<number> {
+  return (await database.query(PRUNE_REQUESTS, [REQUESTS_KEPT_DAYS, rowsMax])).length;
+}
