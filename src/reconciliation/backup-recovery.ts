@@ -4,14 +4,16 @@
  * nor refunded, and a rental that was reclaimed is not reclaimed from another one of the same receiver.
  */
 import { Injectable } from '@nestjs/common';
-import type { Block } from '../chain/block.js';
+import type { Block, BlockHeader } from '../chain/block.js';
+import type { TronNode } from '../chain/node.js';
 import { parseTransaction } from '../chain/signed-transaction.js';
-import { CREATE_ACCOUNT_TYPE, DELEGATE_TYPE } from '../chain/transaction-owner.js';
-import { TronClient } from '../chain/tron.client.js';
+import { CREATE_ACCOUNT_TYPE, DELEGATE_TYPE, UNDELEGATE_TYPE } from '../chain/transaction-owner.js';
+import { solidHeaderOf, solidPlaceOf, TronClient } from '../chain/tron.client.js';
 import { Log } from '../observability/logger.js';
 import type { ChainTxPurpose } from '../domain/order-state.js';
 import { Database, type Queryable } from '../store/database.js';
 import type { UnrecordedAct } from '../verify/unrecorded-acts.js';
+import type { EnergyRatio } from '../pool/energy-ratio.js';
 import { Inclusion } from '../fulfilment/follow/inclusion.js';
 import { Settlement } from '../fulfilment/follow/settlement.js';
 import { PAST_IS_KNOWN } from '../fulfilment/loop/order-claims.js';
@@ -21,6 +23,9 @@ const CLOCKS_APART_SEC = 60;
 
 /** How long a remembered delivery is left alone; a search that needs longer for its return is what the start-up gate waits for. */
 const HELD_SEC = 60;
+
+/** More than one receiver has on its way from one wallet; a return that is not matched is kept as an orphan. */
+const OPEN_DELIVERIES_MAX = 20;
 
 /** The leg whose record of these very bytes says that they were never sent. */
 const LEG_BY_TXID = `SELECT t.leg_id FROM chain_tx t WHERE t.txid = $1 AND t.status IN ('built', 'signed')`;
@@ -40,6 +45,15 @@ const WAITING_LEG = `SELECT l.id AS leg_id FROM leg l JOIN orders o ON o.id = l.
                      AND t.status IN ('sending', 'included', 'solid'))
   ORDER BY EXISTS (SELECT FROM chain_tx t WHERE t.leg_id = l.id AND t.purpose = $4
                     AND t.status IN ('built', 'signed')), l.id LIMIT 1`;
+
+/**
+ * Deliveries that a return may belong to and that are not final by the records: the commit that said so may be among the
+ * lost ones, and the follower may get there later than the search.
+ */
+const OPEN_DELIVERIES = `SELECT t.txid FROM chain_tx t JOIN leg l ON l.id = t.leg_id
+  WHERE l.wallet_id = $1 AND l.receive_address = $2 AND ($3::bigint IS NULL OR l.amount_sun = $3) AND l.kind = 'rental'
+    AND l.status IN ('placed', 'active') AND t.purpose = 'delegate' AND t.status IN ('sending', 'included')
+  ORDER BY t.id LIMIT ${OPEN_DELIVERIES_MAX.toString()}`;
 
 /**
  * A new fence: whoever holds the order under the old one changes nothing more. A delivery is held for a moment, so that
@@ -82,6 +96,7 @@ export class BackupRecovery {
     const parsed = parseTransaction(found.rawData);
     if (!found.byOwnKey || signature === undefined || parsed === undefined) return false;
     const ratio = await this.client.accountResources(found.act.owner);
+    if (found.act.type === UNDELEGATE_TYPE) await this.followDeliveries(found, block, ratio);
     const orderId = await this.database
       .transaction(async (tx) => recall(tx, { ...found, signature }, block, parsed.expiresAtMs))
       .catch(nothingWaits);
@@ -93,6 +108,25 @@ export class BackupRecovery {
     this.log.error(fields, 'a transaction that the records had lost was found on chain and recorded again');
     return true;
   }
+
+  /** Records the deliveries that a return may belong to as the chain has them. Throws ChainUnavailableError. */
+  private async followDeliveries({ act, walletId }: UnrecordedAct, block: Block, ratio: EnergyRatio): Promise<void> {
+    const pair = [walletId, act.receiver, act.amountSun ?? null];
+    const open = await this.database.query<{ txid: Buffer }>(OPEN_DELIVERIES, pair);
+    if (open.length === 0) return;
+    for (const { txid } of open) {
+      const id = txid.toString('hex');
+      const header = await this.client.pool.ask('the block of a delivery', (node) => solidBlockOf(node, id));
+      if (header !== undefined && header.number <= block.number) await this.inclusion.apply(header, [id], ratio);
+    }
+    await this.settlement.settle(block);
+  }
+}
+
+/** The solid block in which the transaction succeeded, by this node's word. Throws NodeFault. */
+async function solidBlockOf(node: TronNode, txid: string): Promise<BlockHeader | undefined> {
+  const place = await solidPlaceOf(node, txid);
+  return place?.succeeded === true ? solidHeaderOf(node, place.blockNumber) : undefined;
 }
 
 /** Undoes what a transaction has changed so far. */

@@ -1,4 +1,5 @@
 // What a backup holds as recorded and never sent, found on chain beside an act of the same wallet, receiver and amount.
+import { FulfilmentLoop } from '../../src/fulfilment/loop/fulfilment-loop.js';
 import { until } from '../../packages/local/src/wait.js';
 import { namesOf, ReconcileWorld } from '../reconcile-world.js';
 
@@ -46,6 +47,46 @@ it('bytes that are recorded stay their own order’s, although an equal act of a
   ).toEqual([
     { order_id: first, status: 'solid' },
     { order_id: second, status: 'solid' },
+  ]);
+  expect(namesOf(await world.verify())).toEqual([]);
+});
+
+it('a return is its order’s too when the records know only that the delivery before it was sent', async () => {
+  const receiver = world.world.accounts[1]!.address;
+  const order = (await world.rent(receiver, 65_000, 60)).toString();
+  const returned = async (): Promise<true | undefined> => {
+    const open = await world.database.query(`SELECT FROM leg WHERE order_id = ${order} AND status <> 'reclaimed'`);
+    return open.length === 0 ? true : undefined;
+  };
+  await until(returned, 30_000, 'the return');
+  // Nothing but the search looks at the chain from here on.
+  await world.worker.get(FulfilmentLoop).stop();
+  await world.pass();
+  await world.byHand(
+    `DELETE FROM broadcast WHERE chain_tx_id IN (SELECT id FROM chain_tx WHERE order_id = ${order} AND purpose = 'reclaim')`,
+    `DELETE FROM chain_tx WHERE order_id = ${order} AND purpose = 'reclaim'`,
+    `UPDATE chain_tx SET status = 'sending', block_number = NULL, block_id = NULL, block_at = NULL WHERE order_id = ${order}`,
+    `UPDATE leg SET status = 'placed', active_at = NULL, energy = NULL WHERE order_id = ${order}`,
+    `DELETE FROM event WHERE order_id = ${order} AND coalesce(to_status, 'delivered') NOT IN ('reserved', 'placed')`,
+    `UPDATE orders SET status = 'placed', settled = false, delivered_at = NULL, ends_at = NULL, delivered_energy = NULL,
+        reclaimed_at = NULL, lease_until = NULL, fence = fence + 1, next_run_at = clock_timestamp() + interval '1 hour'
+      WHERE id = ${order}`,
+    `UPDATE reconcile_state SET scanned_to = scanned_to - 300, fence = fence + 1`,
+  );
+  await until(
+    async () => {
+      await world.pass();
+      return returned();
+    },
+    20_000,
+    'the return being remembered',
+  );
+  expect(await world.database.query(`SELECT FROM orphan_tx`)).toEqual([]);
+  expect(
+    await world.database.query(`SELECT purpose, status FROM chain_tx WHERE order_id = ${order} ORDER BY purpose`),
+  ).toEqual([
+    { purpose: 'delegate', status: 'solid' },
+    { purpose: 'reclaim', status: 'solid' },
   ]);
   expect(namesOf(await world.verify())).toEqual([]);
 });

@@ -68,6 +68,22 @@ it('every file that a page or a comment names, with any part of its folder, exis
   expect(unknown(sayings, named, (file) => isPath(file.replace('NNNN-name', '*'), true))).toEqual([]);
 });
 
+it('every module of src, and every file directly in it, stands in docs/architecture.md', () => {
+  const named = new Set(codeIn(read('docs/architecture.md')).flatMap((code) => code.split(', ')));
+  const own = [...paths].filter((path) => /^src\/[^/]+\/?$/.test(path));
+  const isNamed = (path: string): boolean =>
+    named.has(path) || (path.startsWith('src/main.') && named.has('src/main.*.ts'));
+  expect(own.length).toBeGreaterThan(20);
+  expect(own.filter((path) => !isNamed(path))).toEqual([]);
+});
+
+it('every term of the glossary names where it is in the code', () => {
+  const [terms = ''] = read('docs/glossary.md').split("## Say, don't say");
+  const rows = [...terms.matchAll(/^\| (?!term \||---)(.*) \|$/gm)].map((match) => match[1]!);
+  expect(rows.length).toBeGreaterThan(80);
+  expect(rows.filter((row) => !/ \| (?:`src\/[^|]*`|\[architecture\.md\]\(architecture\.md\))$/.test(row))).toEqual([]);
+});
+
 it('every npm script that is named exists', () => {
   const manifests = [...paths].filter((path) => path.endsWith('package.json'));
   const scripts = new Set(
