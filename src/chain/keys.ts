@@ -28,6 +28,11 @@ export function addressOfKey(privateKey: Uint8Array): string {
   return addressOfPublicKey(secp256k1.publicKeyCreate(privateKey, false));
 }
 
+/** The address of a public key (33 or 65 bytes); throws when it is none. */
+export function addressOfPoint(publicKey: Uint8Array): string {
+  return derivedAddress(secp256k1.publicKeyConvert(publicKey, false));
+}
+
 /** Of keys met before: few sign for a pool, and deriving an address takes as long as a signature. */
 const addresses = new Map<string, string>();
 const ADDRESSES_MAX = 1000;
@@ -36,11 +41,15 @@ function addressOfPublicKey(uncompressed: Uint8Array): string {
   const key = Buffer.from(uncompressed).toString('latin1');
   const known = addresses.get(key);
   if (known !== undefined) return known;
-  const digest = keccak_256(uncompressed.slice(1));
-  const address = addressFromBytes(Buffer.concat([Buffer.of(0x41), digest.slice(-20)]));
+  const address = derivedAddress(uncompressed);
   if (addresses.size >= ADDRESSES_MAX) addresses.clear();
   addresses.set(key, address);
   return address;
+}
+
+function derivedAddress(uncompressed: Uint8Array): string {
+  const digest = keccak_256(uncompressed.slice(1));
+  return addressFromBytes(Buffer.concat([Buffer.of(0x41), digest.slice(-20)]));
 }
 
 /** Signs with a key in hand; deterministic (RFC 6979), low-s. */

@@ -104,6 +104,11 @@ export class NodeBlocks {
     return readSignedAct(this.name, txid, await this.object(port, 'gettransactionbyid', { value: txid }, 'block'));
   }
 
+  /** What the solid port answers about a height, read by the platform's parser. Throws NodeFault. */
+  async solidJson(path: 'getblockbynum' | 'gettransactioninfobyblocknum', number: number): Promise<unknown> {
+    return this.ask('solid', `${PATHS.solid}/${path}`, { num: number }, 'block');
+  }
+
   private async read(port: PortName, header: BlockHeader): Promise<Block> {
     let fault: NodeError | undefined;
     for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {

@@ -1,0 +1,82 @@
+/**
+ * A solid block of one node with what its transactions moved: the block and its receipts, matched one to one by id. The
+ * block's id vouches for neither, so that what counts is what two nodes say alike (agreement.ts).
+ */
+import { readHeader, txidOf, type BlockHeader } from './block.js';
+import { NodeError } from './errors.js';
+import { int64, isJsonObject, objectsOf, type JsonObject } from './json.js';
+import type { TronNode } from './node.js';
+import { transfersOf, type Transfer } from './transfers.js';
+
+export interface ExecutedTransaction {
+  readonly txid: string;
+  readonly transfers: readonly Transfer[];
+}
+
+export interface ExecutedBlock extends BlockHeader {
+  readonly transactions: readonly ExecutedTransaction[];
+}
+
+const HEX = /^(?:[0-9a-f]{2})+$/;
+
+/**
+ * The block at a height of `node`'s solid chain, and what moved in it. Throws NodeError for everything but a block whose
+ * every transaction has its receipt: an answer that is empty or short is never an empty block.
+ */
+export async function executedBlockOf(node: TronNode, number: number): Promise<ExecutedBlock> {
+  const block = await node.blocks.solidJson('getblockbynum', number);
+  if (!isJsonObject(block) || Object.keys(block).length === 0) {
+    throw new NodeError(node.name, 'unhealthy', `has no solid block ${number.toString()}`);
+  }
+  const header = readHeader(node.name, block);
+  if (header.number !== number) throw new NodeError(node.name, 'nonsense', 'another block than was asked for');
+  const given = block['transactions'] ?? [];
+  const isEmpty = Array.isArray(given) && given.length === 0;
+  if (!Array.isArray(given) || header.isEmpty !== isEmpty) {
+    throw new NodeError(node.name, 'nonsense', 'a block whose header says otherwise of its transactions');
+  }
+  if (isEmpty) return { ...header, transactions: [] };
+  const receipts = receiptsById(node.name, header, await node.blocks.solidJson('gettransactioninfobyblocknum', number));
+  const transactions: ExecutedTransaction[] = [];
+  for (const transaction of given as readonly unknown[]) {
+    transactions.push(await executed(node, transaction, receipts));
+  }
+  // Every receipt has found its transaction, and every transaction its own receipt.
+  if (receipts.size > 0)
+    throw new NodeError(node.name, 'nonsense', 'receipts of transactions that are not in the block');
+  return { ...header, transactions };
+}
+
+function receiptsById(node: string, header: BlockHeader, infos: unknown): Map<string, JsonObject> {
+  if (!Array.isArray(infos)) throw new NodeError(node, 'nonsense', 'no list of receipts');
+  const receipts = new Map<string, JsonObject>();
+  for (const info of objectsOf(infos)) {
+    const { id } = info;
+    if (typeof id === 'string' && int64(info['blockNumber']) === BigInt(header.number)) receipts.set(id, info);
+  }
+  if (receipts.size !== infos.length) throw new NodeError(node, 'nonsense', 'receipts that are not of the block');
+  return receipts;
+}
+
+async function executed(
+  node: TronNode,
+  transaction: unknown,
+  receipts: Map<string, JsonObject>,
+): Promise<ExecutedTransaction> {
+  const hex = isJsonObject(transaction) ? transaction['raw_data_hex'] : undefined;
+  if (!isJsonObject(transaction) || typeof hex !== 'string' || !HEX.test(hex)) {
+    throw new NodeError(node.name, 'nonsense', 'a transaction without its bytes');
+  }
+  const rawData = Buffer.from(hex, 'hex');
+  const txid = txidOf(rawData);
+  const receipt = receipts.get(txid);
+  if (receipt === undefined) throw new NodeError(node.name, 'nonsense', `no receipt of ${txid}`);
+  receipts.delete(txid);
+  const result = objectsOf(transaction['ret'])[0]?.['contractRet'];
+  const { transfers, isInexact } = transfersOf(rawData, result, receipt);
+  if (!isInexact) return { txid, transfers };
+  // More than 2^53 sun in one internal transaction: answers about one transaction are read digit by digit.
+  const exact = await node.solid('walletsolidity/gettransactioninfobyid', { value: txid });
+  if (exact['id'] !== txid) throw new NodeError(node.name, 'nonsense', 'information on another transaction');
+  return { txid, transfers: transfersOf(rawData, result, exact).transfers };
+}

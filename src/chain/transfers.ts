@@ -1,0 +1,133 @@
+/**
+ * What a transaction moved to whom: by its own bytes, which its id stands for, and by its receipt, which nothing stands
+ * for but the word of the node. Pure. What is strange in a receipt is no transfer and stops nothing: a receipt is full of
+ * what third parties wrote.
+ */
+import { addressFromBytes } from './address.js';
+import { addressIn, contractIn, type ContractShape } from './contract-bytes.js';
+import { int64, isJsonObject, objectsOf, type JsonObject } from './json.js';
+
+/** `log`: an event of a token; `internal`: TRX that a contract sent. */
+export type TransferKind = 'native' | 'log' | 'internal';
+
+/** One movement. Its transaction, its kind and its position name it, once and for ever. */
+export interface Transfer {
+  readonly kind: TransferKind;
+  /** Of a log or an internal transaction, its place in the receipt, counting from 0 all that are there. */
+  readonly position: number;
+  /** The contract that wrote the event; undefined of TRX. */
+  readonly contract: string | undefined;
+  readonly from: string;
+  readonly to: string;
+  /** In the smallest unit, above 0. */
+  readonly amount: bigint;
+}
+
+export interface TransactionTransfers {
+  readonly transfers: readonly Transfer[];
+  /** Entries that move something, but not how much exactly can be read here: the receipt is to be read another way. */
+  readonly isInexact: boolean;
+}
+
+/** TRON: contract types. */
+const TRANSFER_TYPE = 1;
+const DEPLOY_TYPE = 30;
+const CALL_TYPE = 31;
+
+/** TRON (balance_contract.proto, smart_contract.proto). */
+const SHAPES: Readonly<Record<number, ContractShape>> = {
+  [TRANSFER_TYPE]: { name: 'protocol.TransferContract', fields: { 1: 'bytes', 2: 'bytes', 3: 'varint' } },
+  [DEPLOY_TYPE]: { name: 'protocol.CreateSmartContract', fields: {} },
+  [CALL_TYPE]: { name: 'protocol.TriggerSmartContract', fields: {} },
+};
+
+const SUCCESS = 'SUCCESS';
+/** keccak256 of Transfer(address,address,uint256). */
+const TRANSFER_EVENT = 'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
+/** TRON: what an internal transaction's note is when it moves its value; others (delegations, votes) show one too. */
+const MOVING_NOTES: ReadonlySet<unknown> = new Set(['call', 'create', 'suicide'].map(hexOf));
+/** A topic's address: twelve bytes in front, of which older compilers fill the last with TRON's prefix. */
+const ADDRESS_TOPIC = /^0{22}(?:00|41)[0-9a-f]{40}$/;
+const WORD = /^[0-9a-f]{64}$/;
+const LOG_ADDRESS = /^(?:41)?([0-9a-f]{40})$/;
+const ADDRESS = /^41[0-9a-f]{40}$/;
+
+const NONE: TransactionTransfers = { transfers: [], isInexact: false };
+
+/**
+ * All transfers of one transaction. `result`: `contractRet` beside it in its block; `info`: what the node says of its
+ * execution. Only what succeeded moved anything.
+ */
+export function transfersOf(rawData: Uint8Array, result: unknown, info: JsonObject): TransactionTransfers {
+  if (result !== SUCCESS || info['result'] === 'FAILED') return NONE;
+  const contract = contractIn(rawData, SHAPES);
+  if (contract === undefined) return NONE;
+  if (contract.type === TRANSFER_TYPE) {
+    const [from, to] = [addressIn(contract.message.bytes(1)), addressIn(contract.message.bytes(2))];
+    const amount = contract.message.int64(3);
+    if (from === undefined || to === undefined || amount <= 0n) return NONE;
+    return { transfers: [{ kind: 'native', position: 0, contract: undefined, from, to, amount }], isInexact: false };
+  }
+  const receipt = info['receipt'];
+  if (!isJsonObject(receipt) || receipt['result'] !== SUCCESS) return NONE;
+  const logged = placesOf(info['log']).flatMap(([entry, position]) => loggedTransfer(entry, position) ?? []);
+  const internal = placesOf(info['internal_transactions']).map(([entry, position]) =>
+    internalTransfer(entry, position),
+  );
+  return {
+    transfers: [...logged, ...internal.flatMap((each) => (each === 'inexact' ? [] : (each ?? [])))],
+    isInexact: internal.includes('inexact'),
+  };
+}
+
+/** Entries with their places, of which one that is no object takes one too. */
+function placesOf(list: unknown): [JsonObject, number][] {
+  const entries: readonly unknown[] = Array.isArray(list) ? list : [];
+  return entries.flatMap((entry, position): [JsonObject, number][] => (isJsonObject(entry) ? [[entry, position]] : []));
+}
+
+/** TRC20: sender and receiver are indexed, the value is the data. */
+function loggedTransfer(log: JsonObject, position: number): Transfer | undefined {
+  const topics: readonly unknown[] = Array.isArray(log['topics']) ? log['topics'] : [];
+  const [event, from, to] = topics;
+  const { address, data } = log;
+  if (event !== TRANSFER_EVENT || topics.length !== 3) return undefined;
+  if (typeof from !== 'string' || typeof to !== 'string' || typeof address !== 'string' || typeof data !== 'string') {
+    return undefined;
+  }
+  const contract = LOG_ADDRESS.exec(address)?.[1];
+  if (!ADDRESS_TOPIC.test(from) || !ADDRESS_TOPIC.test(to) || contract === undefined || !WORD.test(data))
+    return undefined;
+  const amount = BigInt(`0x${data}`);
+  if (amount === 0n) return undefined;
+  return {
+    kind: 'log',
+    position,
+    contract: addressOf(`41${contract}`),
+    from: addressOf(`41${from.slice(24)}`),
+    to: addressOf(`41${to.slice(24)}`),
+    amount,
+  };
+}
+
+/** TRX that a contract sent. TRON: TRC10 tokens are further values of the same entry, with an id. */
+function internalTransfer(entry: JsonObject, position: number): Transfer | 'inexact' | undefined {
+  const { caller_address: from, transferTo_address: to, note, rejected, callValueInfo } = entry;
+  if ((rejected !== undefined && rejected !== false) || !MOVING_NOTES.has(note)) return undefined;
+  if (typeof from !== 'string' || typeof to !== 'string' || !ADDRESS.test(from) || !ADDRESS.test(to)) return undefined;
+  const values = objectsOf(callValueInfo).filter(({ tokenId }) => tokenId === undefined);
+  const [value, ...more] = values;
+  if (value === undefined || more.length > 0) return undefined;
+  const amount = int64(value['callValue']);
+  if (amount === undefined) return typeof value['callValue'] === 'number' ? 'inexact' : undefined;
+  if (amount <= 0n) return undefined;
+  return { kind: 'internal', position, contract: undefined, from: addressOf(from), to: addressOf(to), amount };
+}
+
+function addressOf(hex: string): string {
+  return addressFromBytes(Buffer.from(hex, 'hex'));
+}
+
+function hexOf(text: string): string {
+  return Buffer.from(text).toString('hex');
+}

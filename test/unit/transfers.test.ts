@@ -1,0 +1,218 @@
+// What a transaction moved: by its bytes and its receipt, entry by entry, whatever else third parties wrote there.
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import fc from 'fast-check';
+import { addressFromBytes, addressFromHex } from '../../src/chain/address.js';
+import type { JsonObject } from '../../src/chain/json.js';
+import { transfersOf } from '../../src/chain/transfers.js';
+import { rawDataOf, RUNS, wire } from '../hostile.js';
+
+const account = (filler: number): Buffer => Buffer.concat([Buffer.of(0x41), Buffer.alloc(20, filler)]);
+const [ours, theirs, token, other] = [account(1), account(2), account(3), account(4)];
+const hex = (bytes: Buffer): string => bytes.toString('hex');
+const [OURS, THEIRS, TOKEN, OTHER] = [ours, theirs, token, other].map((bytes) => addressFromBytes(bytes)) as [
+  string,
+  string,
+  string,
+  string,
+];
+
+const PREFIX = 'type.googleapis.com/protocol.';
+const payment = (amount: bigint): Buffer =>
+  rawDataOf(
+    1,
+    `${PREFIX}TransferContract`,
+    Buffer.concat([wire.bytes(1, theirs), wire.bytes(2, ours), wire.number(3, amount)]),
+  );
+const call = rawDataOf(
+  31,
+  `${PREFIX}TriggerSmartContract`,
+  Buffer.concat([wire.bytes(1, theirs), wire.bytes(2, token)]),
+);
+const deployment = rawDataOf(30, `${PREFIX}CreateSmartContract`, wire.bytes(1, theirs));
+const delegation = rawDataOf(57, `${PREFIX}DelegateResourceContract`, wire.bytes(1, theirs));
+
+const EVENT = 'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
+const word = (value: bigint): string => value.toString(16).padStart(64, '0');
+const topic = (address: Buffer): string => hex(address).slice(2).padStart(64, '0');
+const log = (value: bigint, by: Buffer = token): JsonObject => ({
+  address: hex(by).slice(2),
+  topics: [EVENT, topic(theirs), topic(ours)],
+  data: word(value),
+});
+const NOTE = { call: '63616c6c', create: '637265617465', suicide: '73756963696465' };
+const internal = (value: unknown, more: JsonObject = {}): JsonObject => ({
+  hash: 'ab'.repeat(32),
+  caller_address: hex(token),
+  transferTo_address: hex(ours),
+  callValueInfo: [{ callValue: value }],
+  note: NOTE.call,
+  ...more,
+});
+const success = (more: JsonObject): JsonObject => ({ receipt: { result: 'SUCCESS' }, ...more });
+const read = (info: JsonObject, raw: Buffer = call, result: unknown = 'SUCCESS') =>
+  transfersOf(raw, result, info).transfers;
+
+describe('a native transfer', () => {
+  it('is what its own bytes say, exactly', () => {
+    expect(read({}, payment(2n ** 63n - 1n))).toEqual([
+      { kind: 'native', position: 0, contract: undefined, from: THEIRS, to: OURS, amount: 2n ** 63n - 1n },
+    ]);
+  });
+
+  it.each([
+    ['whose block says that it failed', 5n, 'OUT_OF_ENERGY', {}],
+    ['of which its block says nothing', 5n, undefined, {}],
+    ['whose receipt says that it failed', 5n, 'SUCCESS', { result: 'FAILED' }],
+    ['of nothing', 0n, 'SUCCESS', {}],
+    ['of less than nothing', -5n, 'SUCCESS', {}],
+  ])('%s moves nothing', (_what, amount, result, info) => {
+    expect(transfersOf(payment(amount), result, info).transfers).toEqual([]);
+  });
+
+  it('is never read from a contract of another type, whatever is in it', () => {
+    const value = Buffer.concat([wire.bytes(1, theirs), wire.bytes(2, ours), wire.number(3, 5n)]);
+    expect(read({}, rawDataOf(2, `${PREFIX}TransferAssetContract`, value))).toEqual([]);
+    expect(read({}, rawDataOf(1, `${PREFIX}TransferAssetContract`, value))).toEqual([]);
+  });
+});
+
+describe('events of tokens', () => {
+  it('are told apart by their place in the receipt, two to one address too, and carry who wrote them', () => {
+    const odd = { address: 'nobody', topics: 'none' };
+    expect(read(success({ log: [odd, log(5n), log(5n), log(7n, other)] }))).toEqual([
+      { kind: 'log', position: 1, contract: TOKEN, from: THEIRS, to: OURS, amount: 5n },
+      { kind: 'log', position: 2, contract: TOKEN, from: THEIRS, to: OURS, amount: 5n },
+      { kind: 'log', position: 3, contract: OTHER, from: THEIRS, to: OURS, amount: 7n },
+    ]);
+  });
+
+  it('are read to the last digit of 256 bits', () => {
+    expect(read(success({ log: [log(2n ** 256n - 1n)] }))[0]?.amount).toBe(2n ** 256n - 1n);
+  });
+
+  it.each([
+    ['that moves nothing', log(0n)],
+    ['of another kind', { ...log(5n), topics: ['8c5be1e5'.padEnd(64, '0'), topic(theirs), topic(ours)] }],
+    [
+      'whose value is indexed, as that of a collectible is',
+      { ...log(5n), topics: [EVENT, topic(theirs), topic(ours), word(5n)] },
+    ],
+    ['with dirt before the address', { ...log(5n), topics: [EVENT, topic(theirs), `1${topic(ours).slice(1)}`] }],
+    ['with less than a word', { ...log(5n), data: '05' }],
+    ['with more than a word', { ...log(5n), data: `${word(5n)}00` }],
+    ['without data', { ...log(5n), data: undefined }],
+    ['of no contract', { ...log(5n), address: '' }],
+  ])('an event %s is no transfer', (_what, entry) => {
+    expect(read(success({ log: [entry] }))).toEqual([]);
+  });
+
+  it("are TRON's too where the address has its prefix before it", () => {
+    const entry = { ...log(5n), topics: [EVENT, hex(theirs).padStart(64, '0'), hex(ours).padStart(64, '0')] };
+    expect(read(success({ log: [entry] }))).toMatchObject([{ from: THEIRS, to: OURS }]);
+  });
+});
+
+describe('TRX that a contract sends', () => {
+  it.each(['call', 'create', 'suicide'] as const)('by %s is a transfer, at its place', (note) => {
+    expect(read(success({ internal_transactions: [{}, internal(9, { note: NOTE[note] })] }))).toEqual([
+      { kind: 'internal', position: 1, contract: undefined, from: TOKEN, to: OURS, amount: 9n },
+    ]);
+  });
+
+  it('is one in a deployment too', () => {
+    expect(read(success({ internal_transactions: [internal(9)] }), deployment)).toHaveLength(1);
+  });
+
+  it.each([
+    ['rejected', { rejected: true }],
+    ['rejected in other words', { rejected: 'true' }],
+    ['that delegates energy and shows a value', { note: Buffer.from('delegateResourceOfEnergy').toString('hex') }],
+    ['that undelegates', { note: Buffer.from('unDelegateResourceOfEnergy').toString('hex') }],
+    ['without a note', { note: undefined }],
+    ['of a TRC10 token', { callValueInfo: [{ callValue: 9, tokenId: '1000001' }] }],
+    ['of two values at once', { callValueInfo: [{ callValue: 9 }, { callValue: 9 }] }],
+    ['of nothing', { callValueInfo: [{}] }],
+    ['of less than nothing', { callValueInfo: [{ callValue: -9 }] }],
+    ['of no value', { callValueInfo: undefined }],
+    ['to nobody', { transferTo_address: '' }],
+  ])('an entry %s is no transfer', (_what, more) => {
+    expect(read(success({ internal_transactions: [internal(9, more)] }))).toEqual([]);
+  });
+
+  it('is a transfer beside a TRC10 token in the same entry', () => {
+    const callValueInfo = [{ callValue: 9 }, { callValue: 5, tokenId: '1000001' }];
+    expect(read(success({ internal_transactions: [internal(9, { callValueInfo })] }))).toMatchObject([{ amount: 9n }]);
+  });
+
+  it('is said to be inexact where a number was rounded on its way here', () => {
+    const info = success({ internal_transactions: [internal(2 ** 53 + 2), internal(9)] });
+    expect(transfersOf(call, 'SUCCESS', info)).toMatchObject({ isInexact: true, transfers: [{ position: 1 }] });
+    const exact = success({ internal_transactions: [internal(2n ** 53n + 1n)] });
+    expect(transfersOf(call, 'SUCCESS', exact)).toMatchObject({
+      isInexact: false,
+      transfers: [{ amount: 2n ** 53n + 1n }],
+    });
+  });
+});
+
+describe.each([
+  ['that its block calls reverted', 'REVERT', success({})],
+  ['that its receipt calls reverted', 'SUCCESS', { receipt: { result: 'REVERT' } }],
+  ['that its receipt calls failed', 'SUCCESS', { ...success({}), result: 'FAILED' }],
+  ['without a receipt', 'SUCCESS', {}],
+])('a call %s', (_what, result, info) => {
+  it('moves nothing, whatever events and internal transactions it shows', () => {
+    const shown = { ...info, log: [log(5n)], internal_transactions: [internal(9)] };
+    expect(read(shown, call, result)).toEqual([]);
+  });
+});
+
+it('a transaction that calls no contract moves nothing by what its receipt shows', () => {
+  expect(read(success({ log: [log(5n)], internal_transactions: [internal(9)] }), delegation)).toEqual([]);
+});
+
+it('no receipt makes the reader fail', () => {
+  const entry = fc.oneof(
+    fc.jsonValue({ maxDepth: 3 }),
+    fc.constant(log(5n)),
+    fc.constant(internal(9)),
+    fc.record({ topics: fc.jsonValue(), address: fc.jsonValue(), data: fc.jsonValue() }),
+    fc.record({
+      note: fc.constant(NOTE.call),
+      callValueInfo: fc.jsonValue(),
+      caller_address: fc.constant(hex(ours)),
+      transferTo_address: fc.string(),
+    }),
+  );
+  const list = fc.oneof(fc.array(entry, { maxLength: 4 }), fc.jsonValue());
+  fc.assert(
+    fc.property(list, list, (logs, internals) => {
+      const { transfers } = transfersOf(call, 'SUCCESS', success({ log: logs, internal_transactions: internals }));
+      for (const { amount } of transfers) expect(amount).toBeGreaterThan(0n);
+    }),
+    { numRuns: RUNS },
+  );
+});
+
+it('a token transfer that a real node printed is read from its answers', () => {
+  const file = fileURLToPath(new URL('../tron-node/recorded.json', import.meta.url));
+  interface Step {
+    readonly step: string;
+    readonly request: JsonObject | null;
+    readonly response: JsonObject;
+  }
+  const { steps } = JSON.parse(readFileSync(file, 'utf8')) as { readonly steps: readonly Step[] };
+  const info = steps.find(({ step }) => step === 'token to bob / receipt')!.response;
+  const sent = steps.find(({ request }) => request?.['txID'] === info['id'])!.request!;
+  expect(read(info, Buffer.from(sent['raw_data_hex'] as string, 'hex'))).toEqual([
+    {
+      kind: 'log',
+      position: 0,
+      contract: addressFromHex('41c56352520cd64d86ea5984d2957ab012021d3629'),
+      from: addressFromHex('4138664bafb5e610a60e8f8be09a888cd0221c73d7'),
+      to: addressFromHex('41681e3bac3840f7840162717c978567c84b38e93c'),
+      amount: 1_000_000n,
+    },
+  ]);
+});
