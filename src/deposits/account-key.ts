@@ -25,8 +25,8 @@ export class AccountKey {
   /** Reads an extended public key. Throws StartError, which never repeats what was given. */
   static read(text: string): AccountKey {
     const key = parsed(text);
-    if (key?.privateKey != null) throw refused('an extended private key: it must never be on this machine');
     if (key === undefined) throw refused('no extended public key (xpub…)');
+    if (key.privateKey !== null) throw refused('an extended private key: it must never be on this machine');
     if (key.depth !== ACCOUNT_DEPTH || key.index < HARDENED_OFFSET) {
       throw refused("no key of an account: m/44'/195'/n' is wanted");
     }
