@@ -8,7 +8,6 @@ import type { Json } from './json.js';
 import type { NodeView } from './node-view.js';
 import { printAddress, sparse } from './reads.js';
 import { type Tx, printTx, unpackTx } from './transactions.js';
-import { logAddress } from './evm.js';
 
 export const BLOCKS_PER_ANSWER = 100;
 
@@ -101,6 +100,11 @@ export function printInfo(view: NodeView, isSolid: boolean, id: string, visible:
   return known === undefined ? {} : infoOf(view, id, known, visible);
 }
 
+/** TRON (Util.convertLogAddressToTronAddress): 20 bytes in hex, a whole address when visible. */
+function logOf(address: string, visible: boolean): string {
+  return visible ? printAddress(`41${address}`, true) : address;
+}
+
 function infoOf(view: NodeView, id: string, { receipt, block }: Included, visible: boolean): Json {
   const isFailed = receipt.energy !== undefined && receipt.contractRet !== 'SUCCESS';
   return sparse({
@@ -111,7 +115,7 @@ function infoOf(view: NodeView, id: string, { receipt, block }: Included, visibl
     contractResult: [receipt.output],
     contract_address: receipt.contract === undefined ? '' : printAddress(receipt.contract, visible),
     receipt: printReceipt(receipt),
-    log: receipt.logs.map((l) => sparse({ address: logAddress(l.address, visible), topics: l.topics, data: l.data })),
+    log: receipt.logs.map(({ address, ...log }) => sparse({ address: logOf(address, visible), ...log })),
     result: isFailed ? 'FAILED' : '',
     resMessage: visible ? Buffer.from(receipt.resMessage, 'hex').toString('utf8') : receipt.resMessage,
     ...receipt.extra,

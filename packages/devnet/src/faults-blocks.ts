@@ -1,6 +1,6 @@
 // Wrong blocks of a misbehaving node: some that nobody made yet, and some larger than they are.
 import { makeBlock, type Block } from './block.js';
-import { printBlock } from './chain-reads.js';
+import { printBlock, printInfos } from './chain-reads.js';
 import type { Request, Response } from './http.js';
 import { integerOf, member, printJson } from './json.js';
 import type { NodeView } from './node-view.js';
@@ -28,6 +28,20 @@ export function aheadOf(view: NodeView, isSolid: boolean, request: Request, bloc
   let last: Block = top;
   while (last.number < number) last = makeBlock('ahead', 0, last, last.timeMs + SLOT_MS, []);
   return { status: 200, body: printJson(printBlock(view, last, true, request.visible)) };
+}
+
+/** The receipts of the block that is so many before the one asked for; undefined when there is none, or another question. */
+export function otherReceipts(
+  view: NodeView,
+  isSolid: boolean,
+  request: Request,
+  blocks: number,
+): Response | undefined {
+  const asked = integerOf(member(request.body, 'num'));
+  if (asked === undefined || !request.path.endsWith('/gettransactioninfobyblocknum')) return undefined;
+  const number = Number(asked) - blocks;
+  if (number < 1 || number > view.top(isSolid).number) return undefined;
+  return { status: 200, body: printJson(printInfos(view, isSolid, number, request.visible)) };
 }
 
 /** Made-up payments as text, by how they are asked for; as many as were ever needed. */

@@ -3,6 +3,18 @@
 import { createHash } from 'node:crypto';
 import type { Block } from './block.js';
 import type { Response } from './http.js';
+import {
+  type Fields,
+  hidden,
+  idOf,
+  object,
+  objects,
+  shortBlock,
+  withLog,
+  without,
+  withOtherLogs,
+  withoutInternal,
+} from './faults-receipts.js';
 import { type Json, type JsonNode, printJson, readJson } from './json.js';
 
 /** How an answer's content is wrong. */
@@ -16,10 +28,13 @@ export const WRONGS = [
   'time-ahead',
   'time-behind',
   'without-parameter',
+  'short',
+  'no-internal',
+  'extra-log',
+  'other-log',
   'replace',
 ] as const;
 export type Wrong = (typeof WRONGS)[number];
-type Fields = Record<string, Json>;
 
 /** 200 with something that is no answer; `pick` chooses which. */
 export function garbageOf(real: Response, pick: number): Response {
@@ -36,17 +51,21 @@ export function garbageOf(real: Response, pick: number): Response {
   return { status: 200, body: bodies[pick % bodies.length] ?? '' };
 }
 
-/** The answer as fields; undefined when it is no object, or an empty one, or a refusal. */
-function fieldsOf(response: Response): Fields | undefined {
+/** The answer as fields, or a list as a list; undefined when it is neither, or empty, or a refusal. */
+function contentOf(response: Response): Fields | readonly Fields[] | undefined {
   if (response.status !== 200) return undefined;
   const plain = plainOf(readJson(response.body));
-  if (plain === null || typeof plain !== 'object' || Array.isArray(plain)) return undefined;
-  const fields = plain as Fields;
+  const list = objects(plain);
+  if (list !== undefined) return list.length === 0 ? undefined : list;
+  const fields = object(plain) ?? {};
   return 'Error' in fields || Object.keys(fields).length === 0 ? undefined : fields;
 }
 
-function answerOf(fields: Fields): Response {
-  return { status: 200, body: printJson(fields) };
+const isList = (content: Fields | readonly Fields[] | undefined): content is readonly Fields[] =>
+  Array.isArray(content);
+
+function answerOf(content: Json): Response {
+  return { status: 200, body: printJson(content) };
 }
 
 /** A read value as it is printed again; integers stay exact. */
@@ -68,11 +87,6 @@ export function plainOf(node: JsonNode): Json {
   }
 }
 
-const object = (value: Json | undefined): Fields | undefined =>
-  value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Fields) : undefined;
-const isList = (value: Json | undefined): value is readonly Json[] => Array.isArray(value);
-const objects = (value: Json | undefined): Fields[] | undefined =>
-  isList(value) ? value.flatMap<Fields>((item) => object(item) ?? []) : undefined;
 const integer = (value: Json | undefined): bigint | undefined => (typeof value === 'bigint' ? value : undefined);
 
 /** Another id, made of the first one alone; the id of a block goes on beginning with its number. */
@@ -87,17 +101,43 @@ function flipped(hex: string): string {
   return hex.slice(0, at) + (Number.parseInt(hex[at] ?? '0', 16) ^ 1).toString(16) + hex.slice(at + 1);
 }
 
-/** By what an answer is wrong: the members put into it, how far a time is off. */
+/** By what an answer is wrong: the members put into it, how far a time is off, the one transaction that is meant. */
 interface Measure {
   readonly replace: Fields;
   readonly ms: number;
+  readonly txId?: string | undefined;
 }
 
 /** The answer with `wrong` done to it; undefined when nothing in it can be wrong in this way. */
 export function wronged(real: Response, wrong: Wrong, by: Measure): Response | undefined {
-  const fields = fieldsOf(real);
-  if (fields === undefined) return undefined;
-  const changed = WRONG_WAYS[wrong](fields, by);
+  const content = contentOf(real);
+  if (content === undefined) return undefined;
+  const changed = isList(content) ? wrongedList(content, wrong, by) : wrongedOne(content, wrong, by);
+  return changed === undefined ? undefined : answerOf(changed);
+}
+
+function wrongedOne(fields: Fields, wrong: Wrong, by: Measure): Fields | undefined {
+  const isMeant = by.txId === undefined || fields['block_header'] !== undefined || idOf(fields) === by.txId;
+  return isMeant ? WRONG_WAYS[wrong](fields, by) : undefined;
+}
+
+/** A block's receipts: none, one less, or those that are meant wrong as a receipt by itself would be. */
+function wrongedList(list: readonly Fields[], wrong: Wrong, by: Measure): readonly Fields[] | undefined {
+  if (wrong === 'empty') return [];
+  if (wrong === 'short') return without(list, by.txId);
+  let count = 0;
+  const changed = list.map((each) => {
+    const other = wrongedOne(each, wrong, by);
+    if (other !== undefined) count += 1;
+    return other ?? each;
+  });
+  return count === 0 ? undefined : changed;
+}
+
+/** The answer of a node that knows nothing of one transaction; undefined when it has nothing to do with it. */
+export function withoutTransaction(real: Response, txId: string | undefined): Response | undefined {
+  const content = contentOf(real);
+  const changed = content === undefined ? undefined : hidden(content, txId);
   return changed === undefined ? undefined : answerOf(changed);
 }
 
@@ -137,6 +177,10 @@ const WRONG_WAYS: Record<Wrong, (fields: Fields, by: Measure) => Fields | undefi
     const left = parameters?.filter(({ key }) => key !== replace['key']);
     return left === undefined || left.length === parameters?.length ? undefined : { ...fields, chainParameter: left };
   },
+  short: (fields, { txId }) => shortBlock(fields, txId),
+  'no-internal': withoutInternal,
+  'extra-log': (fields, { replace }) => withLog(fields, replace),
+  'other-log': (fields, { replace }) => withOtherLogs(fields, replace),
   replace: (fields, { replace }) => ({ ...fields, ...replace }),
 };
 
@@ -169,8 +213,8 @@ export function onAnotherFork(
   base: number,
   twin: (number: number) => Pick<Block, 'id' | 'parent' | 'txRoot'> | undefined,
 ): Response | undefined {
-  const fields = fieldsOf(real);
-  if (fields === undefined) return undefined;
+  const fields = contentOf(real);
+  if (fields === undefined || isList(fields)) return undefined;
   const included = integer(fields['blockNumber']);
   if (included !== undefined) return included > BigInt(base) ? answerOf({}) : undefined;
   const header = object(fields['block_header']);

@@ -25,6 +25,9 @@ export const FAULT_KINDS = [
   'wrong',
   'ahead',
   'slow-link',
+  'hide',
+  'stale',
+  'other-receipts',
 ] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
@@ -52,10 +55,12 @@ export interface FaultSpec {
   /** Whether a fork loses its transactions. */
   readonly drop: boolean;
   readonly wrong: Wrong;
+  /** The one transaction that goes wrong, or is hidden; any one, or a block's last, when absent. */
+  readonly txId: string | undefined;
   /** What a slow link carries in a second, and how large it finds every block's answer to be, in bytes. */
   readonly bytesPerSec: number;
   readonly blockBytes: number;
-  /** The members that `wrong: replace` puts into an answer; the `key` of the parameter that `without-parameter` leaves out. */
+  /** The members that `wrong: replace` puts into an answer, `other-log` into its logs; the log that `extra-log` adds; the `key` of the parameter that `without-parameter` leaves out. */
   readonly replace: Readonly<Record<string, Json>>;
 }
 
@@ -77,7 +82,7 @@ const DEFAULT_MS: Partial<Record<FaultKind, number>> = {
 };
 const MEMBERS = new Set([
   ...['kind', 'node', 'port', 'path', 'times', 'skip', 'rate', 'seed', 'ms', 'status', 'code', 'blocks', 'drop'],
-  ...['wrong', 'replace', 'bytesPerSec', 'blockBytes'],
+  ...['wrong', 'replace', 'txId', 'bytesPerSec', 'blockBytes'],
 ]);
 
 /** Broadcasts reach the mempool whatever a node's heads are, so they are never answered from another head. */
@@ -111,6 +116,7 @@ export function readFault(json: JsonNode, nodes: number): FaultSpec {
     bytesPerSec: whole(json, 'bytesPerSec', BYTES_MAX) ?? BYTES_PER_SEC,
     blockBytes: whole(json, 'blockBytes', BYTES_MAX) ?? 0,
     wrong: oneOf(json, 'wrong', WRONGS) ?? (replace === undefined ? 'empty' : 'replace'),
+    txId: txIdOf(json),
     replace: replace === undefined ? {} : (plainOf(replace) as Record<string, Json>),
   };
 }
@@ -129,6 +135,12 @@ function whole(json: JsonNode, name: string, max: number): number | undefined {
   const value = integerOf(node) ?? -1n;
   if (value < 0n || value > BigInt(max)) throw new RangeError(`${name} must be from 0 to ${String(max)}`);
   return Number(value);
+}
+
+function txIdOf(json: JsonNode): string | undefined {
+  const given = textOf(member(json, 'txId'));
+  if (given !== undefined && !/^[0-9a-f]{64}$/.test(given)) throw new RangeError('txId must be 64 hex characters');
+  return given;
 }
 
 function rateOf(json: JsonNode): number {

@@ -4,13 +4,15 @@ import { type Block, twinOf } from './block.js';
 import { endpoints } from './endpoints.js';
 import { type FaultKind, type FaultSpec, isHeldBack, readFault, seededRandom } from './faults-spec.js';
 import { acceptance, broadcastOf, refusal, REFUSAL_CODES } from './faults-broadcast.js';
-import { aheadOf, filled } from './faults-blocks.js';
-import { garbageOf, onAnotherFork, wronged } from './faults-content.js';
+import { aheadOf, filled, otherReceipts } from './faults-blocks.js';
+import { garbageOf, onAnotherFork, withoutTransaction, wronged } from './faults-content.js';
 import { type Handler, type Intercept, type Request, type Response, errorJson } from './http.js';
 import { type Json, type JsonNode, printJson } from './json.js';
 import { NodeView } from './node-view.js';
 
 const RULES_MAX = 1_000;
+/** Questions that one `stale` rule remembers. */
+const FIRST_MAX = 10_000;
 
 interface Rule {
   readonly id: number;
@@ -19,6 +21,8 @@ interface Rule {
   /** Head and solid head of every node when the rule came. */
   readonly tops: readonly { readonly head: number; readonly solid: number }[];
   readonly shadows: Map<string, Shadow>;
+  /** For `stale`: what each question was answered when it was first asked. */
+  readonly first: Map<string, Response>;
   seen: number;
   fired: number;
 }
@@ -59,7 +63,7 @@ export class Faults {
     const id = this.nextId++;
     const tops = this.nodes.map((view) => ({ head: view.head.number, solid: view.solid.number }));
     const random = seededRandom(`${spec.seed} ${String(id)}`);
-    const rule: Rule = { id, spec, random, tops, shadows: new Map(), seen: 0, fired: 0 };
+    const rule: Rule = { id, spec, random, tops, shadows: new Map(), first: new Map(), seen: 0, fired: 0 };
     this.rules.push(rule);
     return printRule(rule);
   }
@@ -216,6 +220,17 @@ const ACTS: Record<FaultKind, Act> = {
   },
   wrong: async ({ rule, answer }) => wronged(await answer(), rule.spec.wrong, rule.spec),
   ahead: ({ rule, view, port, request }) => Promise.resolve(aheadOf(view, port === 'solid', request, rule.spec.blocks)),
+  hide: async ({ rule, answer }) => withoutTransaction(await answer(), rule.spec.txId),
+  stale: async ({ rule, node, port, request, answer }) => {
+    const question = `${String(node)} ${port} ${request.path} ${request.source}`;
+    const known = rule.first.get(question);
+    if (known !== undefined || isHeldBack(request.path)) return known;
+    const response = await answer();
+    if (rule.first.size < FIRST_MAX) rule.first.set(question, response);
+    return undefined;
+  },
+  'other-receipts': ({ rule, view, port, request }) =>
+    Promise.resolve(otherReceipts(view, port === 'solid', request, rule.spec.blocks)),
   'slow-link': async ({ rule, request, answer }) => {
     const { bytesPerSec, blockBytes } = rule.spec;
     const response = filled(await answer(), request.visible, blockBytes);

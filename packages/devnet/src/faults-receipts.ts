@@ -1,0 +1,54 @@
+// Receipts made wrong, by themselves and in a block's list: something left out, something added. Works on read answers.
+import type { Json } from './json.js';
+
+export type Fields = Record<string, Json>;
+
+export const object = (value: Json | undefined): Fields | undefined =>
+  value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Fields) : undefined;
+const isList = (value: Json | undefined): value is readonly Json[] => Array.isArray(value);
+export const objects = (value: Json | undefined): Fields[] | undefined =>
+  isList(value) ? value.flatMap<Fields>((item) => object(item) ?? []) : undefined;
+
+/** The id of a receipt or a transaction. */
+export function idOf(fields: Fields): Json | undefined {
+  return fields['id'] ?? fields['txID'];
+}
+
+/** The list without the one of this id, or without its last; undefined when nothing is left out. */
+export function without(list: readonly Fields[], txId: string | undefined): Fields[] | undefined {
+  const left = txId === undefined ? list.slice(0, -1) : list.filter((each) => idOf(each) !== txId);
+  return left.length === list.length ? undefined : left;
+}
+
+/** A block's answer without one of its transactions. */
+export function shortBlock(block: Fields, txId: string | undefined): Fields | undefined {
+  const { transactions, ...rest } = block;
+  const left = without(objects(transactions) ?? [], txId);
+  if (left === undefined) return undefined;
+  return left.length === 0 ? rest : { ...rest, transactions: left };
+}
+
+/** The answer of a node that knows nothing of one transaction: a block, a receipt, a list of receipts, the transaction. */
+export function hidden(answer: Fields | readonly Fields[], txId: string | undefined): Json | undefined {
+  if (Array.isArray(answer)) return without(answer as readonly Fields[], txId);
+  const fields = answer as Fields;
+  if (fields['block_header'] !== undefined) return shortBlock(fields, txId);
+  return txId !== undefined && idOf(fields) === txId ? {} : undefined;
+}
+
+export function withoutInternal(receipt: Fields): Fields | undefined {
+  const { internal_transactions: internal, ...rest } = receipt;
+  return internal === undefined ? undefined : rest;
+}
+
+/** A log more than the transaction made. */
+export function withLog(receipt: Fields, log: Fields): Fields | undefined {
+  if (receipt['receipt'] === undefined) return undefined;
+  return { ...receipt, log: [...(objects(receipt['log']) ?? []), log] };
+}
+
+/** Every log with other members. */
+export function withOtherLogs(receipt: Fields, members: Fields): Fields | undefined {
+  const logs = objects(receipt['log']);
+  return logs === undefined ? undefined : { ...receipt, log: logs.map((log) => ({ ...log, ...members })) };
+}
