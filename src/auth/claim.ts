@@ -75,7 +75,7 @@ async function readMd5Claim(request: Request, limits: BodyLimits): Promise<Claim
   };
 }
 
-/** More than most bodies have: of larger ones only what was answered is told. */
+/** More than most bodies have: of larger ones only the answer is kept. */
 const EXPLAINED_BYTES_MAX = 16 * 1024;
 
 const BY_FURTHER_KEY = 'MD5 is signed with the primary API key alone, in force; this one is another, or was replaced.';

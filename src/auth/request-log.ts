@@ -281,8 +281,8 @@ function reasonOf(error: ApiError, request: Request, isProven: boolean): string 
     }
     default: {
       const [first, ...more] = error.details ?? [];
-      const told = first === undefined ? error.message : `${first.field}: ${first.msg}`;
-      const all = more.length === 0 ? told : `${told} (and ${more.length.toString()} more)`;
+      const said = first === undefined ? error.message : `${first.field}: ${first.msg}`;
+      const all = more.length === 0 ? said : `${said} (and ${more.length.toString()} more)`;
       return all.replace(/[^\x20-\x7e\u2018-\u201d]/g, '?').slice(0, TEXT_MAX);
     }
   }

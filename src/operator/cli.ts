@@ -13,6 +13,7 @@ import { addPoolCommands } from './pool.command.js';
 import { addPriceCommands } from './price.command.js';
 import { addProjectCommands } from './project.command.js';
 import { addSecretsCommands } from './secrets.command.js';
+import { addSignatureCommands } from './signature.command.js';
 import { addVerifyCommands } from './verify.command.js';
 import { addWebhookCommands } from './webhooks.command.js';
 
@@ -42,6 +43,7 @@ function buildProgram(context: CliContext): Command {
   addOrdersCommands(program, context);
   addKeysCommands(program, context);
   addSecretsCommands(program, context);
+  addSignatureCommands(program, context);
   addVerifyCommands(program, context);
   addAuditCommands(program, context);
   addWebhookCommands(program, context);

@@ -4,7 +4,7 @@ import type { Database } from '../store/database.js';
 /** How long a refused request can be read. */
 export const REQUESTS_KEPT_DAYS = 7;
 
-/** Only the oldest rows are looked at: an index on the time would cost every write for this alone. */
+/** Only the oldest rows are read: an index on the time would cost every write for this alone. */
 const PRUNE_REQUESTS = {
   name: 'prune_requests',
   text: `DELETE FROM refused_request

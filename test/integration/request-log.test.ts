@@ -1,4 +1,4 @@
-// The request log: what a project is told afterwards of the requests that were refused to it, and that no flood of them
+// The request log: what a project can read afterwards of the requests that were refused to it, and that no flood of them
 // writes without bound, slows an answer or says more to a caller.
 import { randomUUID } from 'node:crypto';
 import { Pruning } from '../../src/fulfilment/loop/pruning.js';
@@ -142,7 +142,7 @@ test('names every 400 and 401 of a project with its reason, and nothing that is 
   for (const secret of [customer.apiKey, apiKey, late['X-CC-Signature']!, 'many']) expect(kept).not.toContain(secret);
 });
 
-describe('a wrong signature is told for what it is', () => {
+describe('a wrong signature is named by its mistake', () => {
   const GET = { method: 'GET', path: '/v1/orders/a%2Fb?x=%20' } as const;
   const body = '{"receive_address": "T"}';
   const POST = { method: 'POST', path: '/v1/orders', body } as const;
@@ -180,7 +180,7 @@ describe('a wrong signature is told for what it is', () => {
   });
 });
 
-test('tells a caller no more than before, and writes nothing for a project that there is not', async () => {
+test('says no more to a caller than before, and writes nothing for a project that there is not', async () => {
   const customer = await project();
   const before = await world.api.database.query('SELECT count(*) FROM refused_request');
   const unknown = new HmacCustomer(world.api.baseUrl, randomUUID(), 'any');

@@ -1,0 +1,174 @@
+// `signature check` and the mistakes it names, each made here by other code than the service's.
+import { createHash, createHmac } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runCli } from '../../src/operator/cli.js';
+import { canonical, hmacHeaders } from '../client.js';
+
+const API_KEY = 'test_api_key_123';
+const MERCHANT = '3f2a1b4c-5d6e-7f80-9a1b-2c3d4e5f6071';
+const NONCE = '0123456789abcdef0123456789abcdef';
+const NOW = Math.floor(Date.now() / 1000).toString();
+
+async function check(args: readonly string[], env: Record<string, string> = { API_KEY }) {
+  const said = { out: '', err: '' };
+  const terminal = {
+    env,
+    user: '',
+    out: (text: string) => void (said.out += text),
+    err: (text: string) => void (said.err += text),
+    ask: undefined,
+  };
+  const code = await runCli(['signature', 'check', ...args], terminal);
+  return { code, ...said };
+}
+
+const ofRequest = (path: string, more: readonly string[] = []): string[] => [
+  ...['--merchant', MERCHANT, '--timestamp', NOW, '--nonce', NONCE, '--path', path],
+  ...more,
+];
+
+/** The nine lines of a POST of `body`, for a mistake to be made in. */
+const lines = (path: string, body: string): string[] => [
+  'CC-HMAC-SHA256-REQ-V1',
+  NOW,
+  NONCE,
+  'POST',
+  path,
+  '',
+  MERCHANT,
+  '',
+  createHash('sha256').update(body).digest('hex'),
+];
+const hmac = (text: string, key: string | Buffer = API_KEY): string =>
+  `v1=${createHmac('sha256', key).update(text).digest('hex')}`;
+const md5 = (text: string): string => createHash('md5').update(text).digest('hex');
+
+const BODY = '{"receive_address": "T", "energy": 65000}';
+const POST = ['--method', 'POST', '--body', BODY];
+
+test('shows each step of the example that everybody who signs should get', async () => {
+  const args = ['--merchant', MERCHANT, '--timestamp', '1789430400', '--nonce', NONCE, '--method', 'POST'];
+  const { code, out } = await check([...args, '--path', '/v1/credits/balance']);
+  expect(code).toBe(0);
+  expect(out).toContain('v1=0a6214495239c990ff84bfe52e8a0ca514c8cedc22b081bd8e73321a5e8e1456');
+  expect(out).toContain('e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855');
+  // It is long ago.
+  expect(out).toMatch(/X-CC-Timestamp is \d+ s behind this machine’s clock/);
+});
+
+test('agrees with a client written apart, for path, query and body of its own', async () => {
+  for (const [path, body] of [
+    ['/v1/orders/a%2Fb%20%C3%A9?x=%2F&y=', undefined],
+    ['/v1/orders', BODY],
+  ] as const) {
+    const method = body === undefined ? 'GET' : 'POST';
+    const request = { method, path, nonce: NONCE, timestamp: Number(NOW), ...(body !== undefined && { body }) };
+    const signature = hmacHeaders(MERCHANT, API_KEY, request)['X-CC-Signature']!;
+    const more = ['--signature', signature, ...(body === undefined ? [] : ['--body', body])];
+    expect(await check(ofRequest(path, more))).toMatchObject({ code: 0, err: '' });
+  }
+});
+
+test('never prints the key, and reads the body from a file byte by byte', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'signature-check-'));
+  try {
+    const [body, key] = [join(folder, 'body'), join(folder, 'key')];
+    writeFileSync(body, '{"a":1}\r\n');
+    writeFileSync(key, `${API_KEY}\n`, { mode: 0o600 });
+    const { code, out, err } = await check(ofRequest('/v1/orders', ['--body-file', body, '--key-file', key]), {});
+    expect([code, err]).toEqual([0, '']);
+    expect(out).toContain(createHash('sha256').update('{"a":1}\r\n').digest('hex'));
+    expect(out).not.toContain(API_KEY);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+  expect(await check(ofRequest('/v1/orders'), {})).toMatchObject({ code: 2 });
+});
+
+const swapped = (place: number, text: string, path = '/v1/orders', body = BODY): string =>
+  hmac(
+    lines(path, body)
+      .map((line, index) => (index === place ? text : line))
+      .join('\n'),
+  );
+const sha = (text: string): string => createHash('sha256').update(text).digest('hex');
+const right = lines('/v1/orders', BODY).join('\n');
+
+test.each<readonly [string, string]>([
+  ['method in lower case', swapped(3, 'post')],
+  ['path without /v1', swapped(4, '/orders')],
+  ['has no whitespace', swapped(8, sha(JSON.stringify(JSON.parse(BODY))))],
+  ['its keys sorted', swapped(8, sha(canonical(JSON.parse(BODY))))],
+  ['is indented', swapped(8, sha(JSON.stringify(JSON.parse(BODY), null, 2)))],
+  ['A line break or space differs', swapped(8, sha(`${BODY}\n`))],
+  ['empty body', swapped(8, sha(''))],
+  ['The body itself is signed', swapped(8, BODY)],
+  ['in upper case', swapped(8, sha(BODY).toUpperCase())],
+  ['in base64: sign it in hex', swapped(8, Buffer.from(sha(BODY), 'hex').toString('base64'))],
+  ['Merchant in another case', swapped(6, MERCHANT.toUpperCase())],
+  ['joined by CR LF', hmac(lines('/v1/orders', BODY).join('\r\n'))],
+  ['A line break is signed at the end', hmac(`${right}\n`)],
+  ['the version, is left out', hmac(lines('/v1/orders', BODY).slice(1).join('\n'))],
+  ['does not begin with v1=', hmac(right).slice(3)],
+  ['does not begin with v1=', hmac(right).replace('v1', 'V1')],
+  ['in base64: write it in hex', createHmac('sha256', API_KEY).update(right).digest('base64')],
+  ['not v1= and 64 hex digits', 'v1=abc'],
+  ['a line break at its end', hmac(right, `${API_KEY}\n`)],
+  ['No known mistake', hmac(right, 'another key')],
+])('of a wrong signature it is said: %s', async (said, signature) => {
+  const { code, out } = await check(ofRequest('/v1/orders', [...POST, '--signature', signature]));
+  expect(out).toContain(said);
+  expect(code).toBe(1);
+});
+
+test('a path that was signed encoded, a query with its mark and a timestamp in milliseconds are named', async () => {
+  const get = (path: string, query: string) => {
+    const all = lines(path, '');
+    return hmac([...all.slice(0, 3), 'GET', path, query, ...all.slice(6)].join('\n'));
+  };
+  const encoded = await check(ofRequest('/v1/orders/a%20b?x=1', ['--signature', get('/v1/orders/a%20b', 'x=1')]));
+  expect(encoded.out).toContain('sign it percent-decoded');
+  const marked = await check(ofRequest('/v1/orders?x=1', ['--signature', get('/v1/orders', '?x=1')]));
+  expect(marked.out).toContain('with its question mark');
+  const inMs = ['--merchant', MERCHANT, '--path', '/v1/orders', '--timestamp', `${NOW}000`];
+  expect((await check(inMs)).out).toContain('in milliseconds');
+});
+
+test.each<readonly [string, string]>([
+  ['The keys of the body are not sorted', md5(Buffer.from(BODY).toString('base64') + API_KEY)],
+  ['signed without base64', md5(canonical(JSON.parse(BODY)) + API_KEY)],
+  ['upper case', md5(Buffer.from(canonical(JSON.parse(BODY))).toString('base64') + API_KEY).toUpperCase()],
+  ['comes after the body', md5(API_KEY + Buffer.from(canonical(JSON.parse(BODY))).toString('base64'))],
+  ['No known mistake', 'a'.repeat(32)],
+])('of a wrong signature by MD5 it is said: %s', async (said, signature) => {
+  const { code, out } = await check(['--md5', '--body', BODY, '--signature', signature]);
+  expect([code, out]).toEqual([1, expect.stringContaining(said)]);
+});
+
+test('a right signature by MD5 is right, and the steps are there', async () => {
+  const text = '{"energy":65000,"receive_address":"TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF"}';
+  const base64 = 'eyJlbmVyZ3kiOjY1MDAwLCJyZWNlaXZlX2FkZHJlc3MiOiJURjdSUFJtYWJmUUJjWDkyTUhVUGI5SFNOY0hOTXdqeXJGIn0=';
+  const { code, out } = await check(['--md5', '--body', text, '--signature', md5(base64 + API_KEY)]);
+  expect(code).toBe(0);
+  expect(out).toContain('The signature is right.');
+  expect(out).toContain(base64);
+});
+
+describe('the page on checking a signature', () => {
+  const page = readFileSync(new URL('../../docs/check-your-signature.md', import.meta.url), 'utf8');
+
+  test('shows the steps as the command prints them', async () => {
+    const shown = [...page.matchAll(/```console\n\$ (.*?)\n\n(.*?)\n```/gs)];
+    expect(shown.length).toBeGreaterThanOrEqual(3);
+    for (const [, command = '', output] of shown) {
+      const words: readonly string[] = command.replaceAll('\\\n', ' ').match(/'[^']*'|\S+/g) ?? [];
+      const args = words.slice(words.indexOf('check') + 1).map((word) => word.replaceAll("'", ''));
+      const { out } = await check(args);
+      // How long ago the time of the page is changes by the second.
+      const steady = out.trimEnd().replace(/\nX-CC-Timestamp is \d+ s behind.*/, '');
+      expect(steady).toBe(output);
+    }
+  });
+});
