@@ -62,7 +62,7 @@ function internalOf(info: Answer): readonly Internal[] {
 }
 
 /** Each as `note value -> to`, `!` before a rejected one. */
-function told(info: Answer): string[] {
+function summaryOf(info: Answer): string[] {
   return internalOf(info).map((each) => {
     const [trx, ...tokens] = each.callValueInfo;
     expect(tokens).toEqual([]);
@@ -110,7 +110,7 @@ test.each([
 test('a contract that pays two addresses shows both payments, in order, on both ports and in the list of its block', async () => {
   const calls = callsOf({ to: one.hex, value: 3 * TRX }, { to: two.hex, value: 1 }, { to: one.hex, value: 2 });
   const info = await run(strict, calls, { call_value: 4 * TRX });
-  expect(told(info)).toEqual([
+  expect(summaryOf(info)).toEqual([
     `call ${String(3 * TRX)} -> ${one.address}`,
     `call 1 -> ${two.address}`,
     `call 2 -> ${one.address}`,
@@ -139,7 +139,7 @@ test('a call without value shows an empty callValueInfo, and the calls within it
   const data = `00000000${inner}`;
   await run(catching, callsOf({ to: hexOf(strict), value: 5 }), { call_value: 5 });
   const info = await run(catching, callsOf({ to: hexOf(strict), data }));
-  expect(told(info)).toEqual([`call - -> ${strict}`, `call 5 -> ${one.address}`]);
+  expect(summaryOf(info)).toEqual([`call - -> ${strict}`, `call 5 -> ${one.address}`]);
   const [outer, nested] = internalOf(info);
   expect(outer?.callValueInfo).toEqual([{}]);
   expect(outer?.hash).toBe(hashOf(String(info['id']), hexOf(strict), data, 0, 1));
@@ -152,7 +152,7 @@ describe('a payment that fails', () => {
     const before = await balanceOf(one.address);
     const info = await run(catching, calls, { call_value: 20 });
     expect(info['receipt']).toMatchObject({ result: 'SUCCESS' });
-    expect(told(info)).toEqual([`!call 7 -> ${refuser}`, `call 8 -> ${one.address}`]);
+    expect(summaryOf(info)).toEqual([`!call 7 -> ${refuser}`, `call 8 -> ${one.address}`]);
     expect(await balanceOf(one.address)).toBe(before + 8);
     expect(await balanceOf(refuser)).toBe(0);
   });
@@ -164,7 +164,7 @@ describe('a payment that fails', () => {
       call_value: 6,
     });
     expect(info['receipt']).toMatchObject({ result: 'SUCCESS' });
-    expect(told(info)).toEqual([`!call 6 -> ${strict}`, `!call 1 -> ${one.address}`, `!call 2 -> ${refuser}`]);
+    expect(summaryOf(info)).toEqual([`!call 6 -> ${strict}`, `!call 1 -> ${one.address}`, `!call 2 -> ${refuser}`]);
     expect(await balanceOf(one.address)).toBe(before);
   });
 
@@ -175,7 +175,7 @@ describe('a payment that fails', () => {
     ];
     const info = await run(strict, callsOf(...calls), { call_value: 3 });
     expect(info).toMatchObject({ result: 'FAILED', receipt: { result: 'REVERT' } });
-    expect(told(info)).toEqual([`!call 1 -> ${one.address}`, `!call 2 -> ${refuser}`]);
+    expect(summaryOf(info)).toEqual([`!call 1 -> ${one.address}`, `!call 2 -> ${refuser}`]);
   });
 
   test('takes the energy of a callee that halts, and the contract goes on with nothing left', async () => {
@@ -183,7 +183,7 @@ describe('a payment that fails', () => {
     const calls = callsOf({ to: one.hex, value: 1 }, { to: hexOf(burner) });
     const info = await run(catching, calls, { call_value: 1, fee_limit: 20 * TRX });
     expect(info['receipt']).toMatchObject({ result: 'OUT_OF_ENERGY', energy_usage_total: 200_000 });
-    expect(told(info)).toEqual([`!call 1 -> ${one.address}`, `!call - -> ${burner}`]);
+    expect(summaryOf(info)).toEqual([`!call 1 -> ${one.address}`, `!call - -> ${burner}`]);
   });
 
   test('for want of balance is no internal transaction at all', async () => {
@@ -205,14 +205,14 @@ describe('a payment that fails', () => {
 test('a call of a precompiled contract is no internal transaction', async () => {
   const sha256 = `41${'2'.padStart(40, '0')}`;
   const info = await run(strict, callsOf({ to: sha256, data: '00' }, { to: one.hex, value: 1 }), { call_value: 1 });
-  expect(told(info)).toEqual([`call 1 -> ${one.address}`]);
+  expect(summaryOf(info)).toEqual([`call 1 -> ${one.address}`]);
 });
 
 test('borrowed code is an internal call of the contract to itself', async () => {
   const borrower = await chain.deploy(bank, BORROWER);
   const data = `00000000${callsOf({ to: one.hex, value: 4 })}`;
   const info = await run(borrower, addressWord(hexOf(strict)) + data, { call_value: 4 });
-  expect(told(info)).toEqual([`call - -> ${borrower}`, `call 4 -> ${one.address}`]);
+  expect(summaryOf(info)).toEqual([`call - -> ${borrower}`, `call 4 -> ${one.address}`]);
   expect(internalOf(info)[1]?.caller_address).toBe(borrower);
   expect(internalOf(info)[0]?.hash).toBe(hashOf(String(info['id']), hexOf(borrower), data, 0, 1));
 });
@@ -227,10 +227,10 @@ test('a contract made by a contract has its address from the transaction and wha
     utils.ethersUtils.keccak256(`0x${String(id)}${begun.toString(16).padStart(16, '0')}`).slice(26);
   const alone = await run(maker, '');
   expect((alone['contractResult'] as string[])[0]).toBe(addressAfter(alone['id'], 0).padStart(64, '0'));
-  expect(told(alone)).toEqual([`create - -> ${TronWeb.address.fromHex(`41${addressAfter(alone['id'], 0)}`)}`]);
+  expect(summaryOf(alone)).toEqual([`create - -> ${TronWeb.address.fromHex(`41${addressAfter(alone['id'], 0)}`)}`]);
   expect(internalOf(alone)[0]?.hash).toBe(hashOf(String(alone['id']), '', child, 0, 1));
   const later = await run(strict, callsOf({ to: hexOf(maker) }));
-  expect(told(later)[1]).toBe(`create - -> ${TronWeb.address.fromHex(`41${addressAfter(later['id'], 1)}`)}`);
+  expect(summaryOf(later)[1]).toBe(`create - -> ${TronWeb.address.fromHex(`41${addressAfter(later['id'], 1)}`)}`);
 });
 
 describe('a contract that destroys itself', () => {
@@ -238,7 +238,7 @@ describe('a contract that destroys itself', () => {
     const doomed = await chain.deploy(bank, SELF_DESTRUCTOR);
     const heir = keyOf('heir');
     const info = await run(doomed, addressWord(heir.hex), { call_value: 9 });
-    expect(told(info)).toEqual([`suicide 9 -> ${heir.address}`]);
+    expect(summaryOf(info)).toEqual([`suicide 9 -> ${heir.address}`]);
     expect(internalOf(info)[0]?.hash).toBe(hashOf(String(info['id']), heir.hex, '', 9, 1));
     expect(await chain.account(heir)).toMatchObject({ balance: 9 });
     expect(await chain.post('getaccount', { address: doomed })).toEqual({});
@@ -251,14 +251,14 @@ describe('a contract that destroys itself', () => {
       { to: hexOf(refuser) },
     );
     const info = await run(strict, calls, { call_value: 9 });
-    expect(told(info)).toEqual([`!call 9 -> ${doomed}`, `!suicide 9 -> ${one.address}`, `!call - -> ${refuser}`]);
+    expect(summaryOf(info)).toEqual([`!call 9 -> ${doomed}`, `!suicide 9 -> ${one.address}`, `!call - -> ${refuser}`]);
     expect(await chain.post('getcontract', { value: doomed })).toMatchObject({ name: 'Test' });
   });
 
   test('with nothing makes its heir an account all the same', async () => {
     const doomed = await chain.deploy(bank, SELF_DESTRUCTOR);
     const heir = keyOf('heir of nothing');
-    expect(told(await run(doomed, addressWord(heir.hex)))).toEqual([`suicide - -> ${heir.address}`]);
+    expect(summaryOf(await run(doomed, addressWord(heir.hex)))).toEqual([`suicide - -> ${heir.address}`]);
     expect(await chain.account(heir)).toMatchObject({ address: heir.address });
   });
 });
@@ -276,7 +276,7 @@ describe('a contract with stake', () => {
     const before = await weight();
     const info = await run(staker, stakeCall('freeze', 500 * TRX));
     expect(answerOf(info)).toBe(1);
-    expect(told(info)).toEqual([`freezeBalanceV2ForEnergy ${String(500 * TRX)} -> ${staker}`]);
+    expect(summaryOf(info)).toEqual([`freezeBalanceV2ForEnergy ${String(500 * TRX)} -> ${staker}`]);
     expect(await weight()).toBe(before + 500);
     expect(await chain.post('getaccount', { address: staker })).toMatchObject({
       balance: 500 * TRX,
@@ -288,7 +288,7 @@ describe('a contract with stake', () => {
     const before = await balanceOf(pool.address);
     const info = await run(staker, stakeCall('delegate', 300 * TRX, pool.hex));
     expect(answerOf(info)).toBe(1);
-    expect(told(info)).toEqual([`delegateResourceOfEnergy ${String(300 * TRX)} -> ${pool.address}`]);
+    expect(summaryOf(info)).toEqual([`delegateResourceOfEnergy ${String(300 * TRX)} -> ${pool.address}`]);
     expect(internalOf(info)[0]?.hash).toBe(hashOf(String(info['id']), pool.hex, '', 300 * TRX, 1));
     expect(await balanceOf(pool.address)).toBe(before);
     const between = { fromAddress: staker, toAddress: pool.address };
@@ -299,7 +299,7 @@ describe('a contract with stake', () => {
       account_resource: { acquired_delegated_frozenV2_balance_for_energy: 300 * TRX },
     });
     const back = await run(staker, stakeCall('undelegate', 300 * TRX, pool.hex));
-    expect(told(back)).toEqual([`unDelegateResourceOfEnergy ${String(300 * TRX)} -> ${pool.address}`]);
+    expect(summaryOf(back)).toEqual([`unDelegateResourceOfEnergy ${String(300 * TRX)} -> ${pool.address}`]);
     expect(await chain.post('getdelegatedresourcev2', between)).toEqual({});
   });
 
@@ -312,14 +312,14 @@ describe('a contract with stake', () => {
     expect(info['receipt']).toMatchObject({ result: 'SUCCESS' });
     expect(answerOf(info)).toBe(0);
     const receiver = TronWeb.address.fromHex(to);
-    expect(told(info)).toEqual([`!delegateResourceOf${name} ${String(value)} -> ${receiver}`]);
+    expect(summaryOf(info)).toEqual([`!delegateResourceOf${name} ${String(value)} -> ${receiver}`]);
     expect(await chain.post('getdelegatedresourcev2', { fromAddress: staker, toAddress: receiver })).toEqual({});
   });
 
   test('unfreezes, withdraws what is due, and shows both', async () => {
     const info = await run(staker, stakeCall('unfreeze', TRX));
-    expect(told(info)).toEqual([`unfreezeBalanceV2ForEnergy ${String(TRX)} -> ${staker}`]);
-    expect(told(await run(staker, stakeCall('withdraw', 0)))).toEqual([`withdrawExpireUnfreeze - -> ${staker}`]);
+    expect(summaryOf(info)).toEqual([`unfreezeBalanceV2ForEnergy ${String(TRX)} -> ${staker}`]);
+    expect(summaryOf(await run(staker, stakeCall('withdraw', 0)))).toEqual([`withdrawExpireUnfreeze - -> ${staker}`]);
   });
 
   test('may not destroy itself while it delegates, and leaves its stake to its heir otherwise', async () => {
@@ -330,11 +330,11 @@ describe('a contract with stake', () => {
     await run(holder, stakeOf(stakeCall('freeze', 5 * TRX)), { call_value: 6 * TRX });
     await run(holder, stakeOf(stakeCall('delegate', 2 * TRX, pool.hex)));
     const kept = await run(holder, destroy);
-    expect(told(kept)).toEqual([`!call - -> ${holder}`]);
+    expect(summaryOf(kept)).toEqual([`!call - -> ${holder}`]);
     expect(await balanceOf(holder)).toBe(TRX);
     await run(holder, stakeOf(stakeCall('undelegate', 2 * TRX, pool.hex)));
     const gone = await run(holder, destroy);
-    expect(told(gone)).toEqual([`call - -> ${holder}`, `suicide ${String(TRX)} -> ${two.address}`]);
+    expect(summaryOf(gone)).toEqual([`call - -> ${holder}`, `suicide ${String(TRX)} -> ${two.address}`]);
     const { frozenV2 } = (await chain.account(two)) as { frozenV2?: readonly Answer[] };
     expect(frozenV2?.[1]).toEqual({ type: 'ENERGY', amount: 5 * TRX });
   });
@@ -359,7 +359,7 @@ describe('a contract with stake', () => {
 });
 
 describe('a node', () => {
-  test('keeps none, those that are transfers, or all, as it is told; what it has else is the same', async () => {
+  test('keeps none, those that are transfers, or all, as it is set; the rest of its answers is the same', async () => {
     const staker = await chain.deploy(bank, STAKER);
     const data = `00000000${stakeCall('freeze', 2 * TRX)}`;
     const info = await run(strict, callsOf({ to: hexOf(staker), value: 2 * TRX, data }), { call_value: 2 * TRX });

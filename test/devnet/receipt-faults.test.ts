@@ -106,7 +106,7 @@ test('one receipt alone is missing, failed, of another block or of any content',
   }
 });
 
-test('a receipt tells of a log that was never made, or its own logs are others', async () => {
+test('a receipt has a log that was never made, or its own logs are others', async () => {
   const log = { address: one.address, topics: ['00'], data: '01' };
   await fault({ kind: 'wrong', wrong: 'extra-log', replace: log, txId: ids[2], times: 1 });
   const right = receipts[2]?.['log'] as Answer[];

@@ -1,4 +1,4 @@
-// Tokens that tell the truth and tokens that lie, as balances and receipts show them.
+// Honest tokens and tokens that lie, as balances and receipts show them.
 import { CATCHING_CALLER, STRICT_CALLER, callsOf } from './contracts/payers.js';
 import { SUPPLY, TRANSFER_TOPIC, type TokenRules, tokenCode, transferData } from './contracts/tokens.js';
 import { type Answer, type Client, TRX, addressWord, keyOf, startChain, word } from './client.js';
@@ -49,7 +49,7 @@ const balanceOf = async (token: string, hex: string): Promise<number> =>
   Number(BigInt(`0x${await view(token, 'balanceOf(address)', addressWord(hex))}`));
 
 /** Each Transfer of a receipt as `amount -> to`, with its contract when that is not `token`. */
-function told(info: Answer, token: string): string[] {
+function eventsOf(info: Answer, token: string): string[] {
   const logs = (info['log'] ?? []) as { address: string; topics: string[]; data: string }[];
   return logs.map(({ address, topics, data }) => {
     expect(topics[0]).toBe(TRANSFER_TOPIC);
@@ -59,10 +59,10 @@ function told(info: Answer, token: string): string[] {
   });
 }
 
-test('an honest one moves what its event tells, for one who has it', async () => {
+test('an honest one moves what its event names, and no more than the sender has', async () => {
   const before = await balanceOf(honest, bank.hex);
   const info = await transfer(honest, one.hex, 25);
-  expect(told(info, honest)).toEqual([`25 -> ${one.address}`]);
+  expect(eventsOf(info, honest)).toEqual([`25 -> ${one.address}`]);
   expect(await balanceOf(honest, one.hex)).toBe(25);
   expect(await balanceOf(honest, bank.hex)).toBe(before - 25);
   expect(await transfer(honest, one.hex, SUPPLY)).toMatchObject({ receipt: { result: 'REVERT' } });
@@ -75,17 +75,17 @@ test('two contracts have the same symbol and decimals; only their addresses diff
     expect(Buffer.from(await view(token, 'symbol()'), 'hex').toString('utf8')).toContain('USDT');
     expect(BigInt(`0x${await view(token, 'decimals()')}`)).toBe(6n);
   }
-  expect(told(await transfer(fake, one.hex, 3), honest)).toEqual([`3 -> ${one.address} of ${fake}`]);
+  expect(eventsOf(await transfer(fake, one.hex, 3), honest)).toEqual([`3 -> ${one.address} of ${fake}`]);
 });
 
 test.each<[string, TokenRules, string[], number]>([
   ['an event without a transfer', { moves: false }, [`100 -> ${one.address}`], 0],
   ['a transfer without an event', { emits: false }, [], 100],
-  ['a transfer that keeps a fee back and tells what arrived', { feePercent: 10 }, [`90 -> ${one.address}`], 90],
-  ['a fee that the event does not tell', { feePercent: 10, tellsSent: true }, [`100 -> ${one.address}`], 90],
+  ['a transfer that keeps a fee back and logs what arrived', { feePercent: 10 }, [`90 -> ${one.address}`], 90],
+  ['a fee that is not in its event', { feePercent: 10, logsSent: true }, [`100 -> ${one.address}`], 90],
 ])('a token makes %s', async (_what, rules, events, arrived) => {
   const token = await deployed(rules);
-  expect(told(await transfer(token, one.hex, 100), token)).toEqual(events);
+  expect(eventsOf(await transfer(token, one.hex, 100), token)).toEqual(events);
   expect(await balanceOf(token, one.hex)).toBe(arrived);
 });
 
@@ -102,7 +102,7 @@ test('a call that fails after its event leaves no event, by itself and when the 
   ];
   const caught = await call(catching, 'run()', callsOf(...calls));
   expect(caught['receipt']).toMatchObject({ result: 'SUCCESS' });
-  expect(told(caught, honest)).toEqual([`4 -> ${two.address}`]);
+  expect(eventsOf(caught, honest)).toEqual([`4 -> ${two.address}`]);
   expect(caught['internal_transactions']).toMatchObject([{ rejected: true }, { transferTo_address: honest }]);
 });
 
@@ -110,7 +110,7 @@ test('one transaction makes two transfers to one address, each with its own even
   const before = await balanceOf(honest, one.hex);
   const calls = [11, 11].map((amount) => ({ to: hexOf(honest), data: transferData(one.hex, amount) }));
   const info = await call(batch, 'run()', callsOf(...calls));
-  expect(told(info, honest)).toEqual([`11 -> ${one.address}`, `11 -> ${one.address}`]);
+  expect(eventsOf(info, honest)).toEqual([`11 -> ${one.address}`, `11 -> ${one.address}`]);
   expect(await balanceOf(honest, one.hex)).toBe(before + 22);
 });
 
@@ -123,7 +123,11 @@ test('one transaction pays two tokens, TRX and two addresses', async () => {
     { to: two.hex, value: 4 },
   ];
   const info = await call(batch, 'run()', callsOf(...calls), { call_value: 4 });
-  expect(told(info, honest)).toEqual([`1 -> ${one.address}`, `2 -> ${one.address} of ${other}`, `3 -> ${two.address}`]);
+  expect(eventsOf(info, honest)).toEqual([
+    `1 -> ${one.address}`,
+    `2 -> ${one.address} of ${other}`,
+    `3 -> ${two.address}`,
+  ]);
   const internal = info['internal_transactions'] as Answer[];
   expect(internal.map((each) => each['callValueInfo'])).toEqual([[{}], [{}], [{}], [{ callValue: 4 }]]);
 });

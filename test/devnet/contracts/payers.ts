@@ -19,7 +19,7 @@ export function callsOf(...calls: readonly Call[]): string {
     .join('');
 }
 
-/** Makes every call it is told, in order. When one fails: reverts all, or goes on with the next. */
+/** Makes every call of its parameter, in order. When one fails: reverts all, or goes on with the next. */
 function caller(afterCall: string): string {
   return deployable(
     assemble(`

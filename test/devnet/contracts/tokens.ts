@@ -6,13 +6,13 @@ export interface TokenRules {
   readonly symbol?: string;
   /** Whether a transfer moves anything. */
   readonly moves?: boolean;
-  /** Whether a transfer tells of itself. */
+  /** Whether a transfer makes an event. */
   readonly emits?: boolean;
-  /** What a transfer keeps back; its event tells what arrived. */
+  /** What a transfer keeps back; its event names what arrived. */
   readonly feePercent?: number;
-  /** Whether its event tells what was sent, whatever arrived. */
-  readonly tellsSent?: boolean;
-  /** Whether a transfer fails after all of it was done and told. */
+  /** Whether its event names what was sent, whatever arrived. */
+  readonly logsSent?: boolean;
+  /** Whether a transfer fails after all of it was done and logged. */
   readonly fails?: boolean;
 }
 
@@ -27,14 +27,14 @@ export function transferData(to: string, amount: number): string {
 
 /** Bytecode to deploy of a token with 6 decimals whose storage is balances by address. */
 export function tokenCode(rules: TokenRules = {}): string {
-  const { symbol = 'USDT', moves = true, emits = true, feePercent = 0, tellsSent = false, fails = false } = rules;
+  const { symbol = 'USDT', moves = true, emits = true, feePercent = 0, logsSent = false, fails = false } = rules;
   const name = Buffer.from(symbol, 'utf8').toString('hex');
   const move = `
     DUP2 CALLER SLOAD LT @fail JUMPI          ; less than amount
     DUP2 CALLER SLOAD SUB CALLER SSTORE
     DUP1 4 CALLDATALOAD SLOAD ADD 4 CALLDATALOAD SSTORE`;
   const emit = `
-    ${tellsSent ? 'DUP2' : 'DUP1'} 0 MSTORE
+    ${logsSent ? 'DUP2' : 'DUP1'} 0 MSTORE
     4 CALLDATALOAD CALLER 0x${TRANSFER_TOPIC} 32 0 LOG3`;
   const runtime = assemble(`
     0 CALLDATALOAD 224 SHR
