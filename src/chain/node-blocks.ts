@@ -28,10 +28,15 @@ const LACK_MS = 60_000;
 /** How long a block that could not be read whole is not asked for again. */
 const LISTED_MS = 60_000;
 const LISTED_MAX = 64;
-/** What is kept of blocks, by an estimate: some minutes of full ones. */
+/**
+ * What is kept of blocks, by an estimate: the last five minutes, in which a block is followed, becomes solid (a minute)
+ * and is searched (another one). Reading back further reads again.
+ */
 const KEPT_BYTES_MAX = 32 * 1024 * 1024;
-const KEPT_BLOCKS_MAX = 256;
+const KEPT_BLOCKS_MAX = 100;
 const TRANSACTION_BYTES = 250;
+/** Of an act: its object, amounts, addresses and buffers beside their bytes. */
+const ACT_BYTES = 750;
 /** Read whole at once by this process: as JSON a full block is some megabytes. */
 const READS_MAX = 4;
 /** A broken answer now and then is no broken block. */
@@ -198,7 +203,10 @@ export class NodeBlocks {
 }
 
 function sizeOf({ transactions }: Block): number {
-  return transactions.reduce((sum, { signed }) => sum + TRANSACTION_BYTES + (signed?.rawData.length ?? 0), 0);
+  return transactions.reduce(
+    (sum, { signed }) => sum + TRANSACTION_BYTES + (signed ? ACT_BYTES + signed.rawData.length : 0),
+    0,
+  );
 }
 
 function trim(map: Map<string, unknown>, max: number): void {
