@@ -1,7 +1,7 @@
 // The log of a service in the test's own process: all of it is kept for the run's search for secrets, and what the level
 // lets through is printed.
 import { multistream } from 'pino';
-import type { LogLevel } from '../src/config/config.js';
+import type { LogLevel } from '../src/config/settings.js';
 import { createLogger, type Log } from '../src/observability/logger.js';
 import { keepSaid } from './setup/canary.js';
 

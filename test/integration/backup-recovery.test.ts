@@ -59,7 +59,7 @@ it('a return is its order’s too when the records know only that the delivery b
     return open.length === 0 ? true : undefined;
   };
   await until(returned, 30_000, 'the return');
-  // Nothing but the search looks at the chain from here on.
+  // Nothing but the search reads the chain from here on.
   await world.worker.get(FulfilmentLoop).stop();
   await world.pass();
   await world.byHand(

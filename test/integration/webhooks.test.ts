@@ -343,7 +343,7 @@ describe('what is to be sent', () => {
     ]);
   });
 
-  it('waits for no row that somebody else holds: events are numbered beside a change that does not end', async () => {
+  it('waits for no row that another transaction holds: events are numbered beside a change that does not end', async () => {
     const customer = await world.newCustomer();
     const { id } = await world.newWebhook(customer);
     await world.freeze(customer);

@@ -74,6 +74,8 @@ export const WORDS = [
   {
     find: 'told(?! (to|otherwise|apart|from))|tell(s|ing)?(?! apart)',
     say: 'report, return, name, log or distinguish',
+    // A column.
+    allow: [[/^src\/(store|webhooks)\//, 'failing_told_at|failingToldAt']],
   },
   { find: 'looks(?! (like|for|after))|looked at', say: 'read, check' },
   { find: 'asked again|asks again|ask again', say: 'retry' },
