@@ -64,7 +64,7 @@ export interface RequestContext {
   caller: Caller | undefined;
   /** The code of the error that was answered, for the access log. */
   errorCode: string | undefined;
-  /** Called of the refusal that answers the request, when the answer is out. */
+  /** Called with the refusal that answers the request, when the answer is out. */
   onRefused: ((error: ApiError) => void) | undefined;
   /** What went wrong underneath, for the log alone. */
   cause: unknown;
