@@ -42,7 +42,7 @@ const arrows = {
   simulation: ['quotes', 'billing'],
   orders: ['quotes', 'billing', 'pool'],
   accounts: ['orders', 'billing', 'quotes'],
-  events: ['orders', 'auth'],
+  events: ['orders', 'auth', 'deposits'],
   energy: ['orders', 'billing', 'quotes'],
   webhooks: ['auth', 'events', 'orders'],
   requests: [],

@@ -6,6 +6,7 @@ import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import { withDeadline } from './base/clock.js';
 import { ADMIN_PORTS, readConfig } from './config/config.js';
+import { DepositFollower } from './deposits/deposit-follower.js';
 import { crashTrapOf } from './base/crash-point.js';
 import { failStart } from './base/fatal.js';
 import { trapWorker } from './fulfilment/crash-places.js';
@@ -59,6 +60,7 @@ async function start(): Promise<void> {
     log,
   });
   await app.get(WorkerLoops).start();
+  app.get(DepositFollower).start();
   log.info({ admin: admin.address() }, 'working');
   // Work that is not over in time is left as it is by the end of the process, connections and all, as in a crash.
   stopping.onSignal(() => withDeadline(app.close(), config.worker.stopSec * 1000, 'the stop'));

@@ -1,6 +1,7 @@
 /** The worker process: fulfilment and the pool on the platform. Serves no HTTP but its probes. */
 import { Module, type DynamicModule } from '@nestjs/common';
 import type { Config } from './config/config.js';
+import { DepositsWorkerModule } from './deposits/deposits-worker.module.js';
 import { FulfilmentModule } from './fulfilment/fulfilment.module.js';
 import type { Log } from './observability/logger.js';
 import { PlatformModule } from './platform.module.js';
@@ -9,6 +10,9 @@ import { PoolModule } from './pool/pool.module.js';
 @Module({})
 export class WorkerModule {
   static for(config: Config, log: Log): DynamicModule {
-    return { module: WorkerModule, imports: [PlatformModule.for('worker', config, log), PoolModule, FulfilmentModule] };
+    return {
+      module: WorkerModule,
+      imports: [PlatformModule.for('worker', config, log), PoolModule, FulfilmentModule, DepositsWorkerModule],
+    };
   }
 }

@@ -4,12 +4,14 @@ import { Sealers } from '../src/base/sealers.js';
 import { Ledger } from '../src/billing/ledger.js';
 import { TronClient } from '../src/chain/tron.client.js';
 import { Config } from '../src/config/config.js';
+import { DepositAddresses } from '../src/deposits/deposit-addresses.js';
 import { PoolWallets } from '../src/pool/pool-wallets.js';
 import { ApiKeys } from '../src/projects/api-keys.js';
 import { Projects } from '../src/projects/projects.js';
 import type { Database } from '../src/store/database.js';
 import { ApiKey } from '../src/store/entities/api-key.entity.js';
 import { CreditEntry } from '../src/store/entities/credit-entry.entity.js';
+import { DepositAccount, DepositAddress } from '../src/store/entities/deposit-account.entity.js';
 import { PoolWallet } from '../src/store/entities/pool-wallet.entity.js';
 import { Project } from '../src/store/entities/project.entity.js';
 
@@ -17,7 +19,22 @@ export const ledgerOn = (database: Database): Ledger =>
   new Ledger(database, database.source.getRepository(CreditEntry));
 
 export const projectsOn = (database: Database, app: INestApplicationContext): Projects =>
-  new Projects(database, app.get(Sealers), ledgerOn(database), database.source.getRepository(Project));
+  new Projects(
+    database,
+    app.get(Sealers),
+    ledgerOn(database),
+    depositsOn(database, app),
+    database.source.getRepository(Project),
+  );
+
+/** Without a key in its settings it assigns nothing. */
+const depositsOn = (database: Database, app: INestApplicationContext): DepositAddresses =>
+  new DepositAddresses(
+    database,
+    app.get(Config),
+    database.source.getRepository(DepositAccount),
+    database.source.getRepository(DepositAddress),
+  );
 
 export const apiKeysOn = (database: Database, app: INestApplicationContext): ApiKeys =>
   new ApiKeys(database, app.get(Sealers), database.source.getRepository(ApiKey));

@@ -127,6 +127,34 @@ export class Ledger {
     });
   }
 
+  /**
+   * Enters what came in on chain. The entry's key is the transfer's own and is never entered twice; what the balances move
+   * by comes last in the transaction (`moveBalances`).
+   */
+  async enterDeposit(
+    tx: Queryable,
+    entry: {
+      readonly entryKey: string;
+      readonly projectId: string;
+      readonly credits: Credits;
+      readonly actor: string;
+      readonly reason: string;
+    },
+  ): Promise<void> {
+    const { entryKey, projectId, credits, actor, reason } = entry;
+    const params = [entryKey, projectId, 'funding', 'topup', credits, actor, reason];
+    const [written] = await tx.query(sql.INSERT_ENTRY, params);
+    invariant(written !== undefined, 'a deposit is entered once');
+  }
+
+  /** Moves balances by entries of this transaction, as its last statements and in one order for everybody. */
+  async moveBalances(tx: Queryable, sums: ReadonlyMap<string, bigint>): Promise<void> {
+    for (const [projectId, credits] of [...sums].sort(([a], [b]) => (a < b ? -1 : 1))) {
+      const moved = await tx.query(sql.MOVE_BALANCE, [projectId, credits]);
+      invariant(moved.length === 1, 'a balance takes in what was paid');
+    }
+  }
+
   /** Changes how a project pays. Never refused for the balance: a lower limit only stops further charges. */
   async setTerms(projectId: string, terms: BillingTerms, author: Author): Promise<void> {
     await this.change(sql.SET_TERMS, [projectId, terms.kind === 'postpaid', floorOf(terms)], author, 'credits.terms', {

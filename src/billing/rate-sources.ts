@@ -74,6 +74,32 @@ export function rateSource(name: string): RateSource | undefined {
   return SOURCES.find((source) => source.name === name);
 }
 
+/** Where a token that stands for a dollar trades against dollars; of those that RATE_SOURCES names. */
+const PEG_SOURCES: readonly RateSource[] = [
+  {
+    name: 'coinbase',
+    baseUrl: 'https://api.coinbase.com',
+    path: '/v2/prices/USDT-USD/spot',
+    priceIn: (json) => member(json, 'data', 'amount'),
+  },
+  {
+    name: 'kraken',
+    baseUrl: 'https://api.kraken.com',
+    path: '/0/public/Ticker?pair=USDTUSD',
+    priceIn: (json) => member(json, 'result', 'USDTZUSD', 'c', 0),
+  },
+  {
+    name: 'okx',
+    baseUrl: 'https://www.okx.com',
+    path: '/api/v5/market/index-tickers?instId=USDT-USD',
+    priceIn: (json) => member(json, 'data', 0, 'idxPx'),
+  },
+];
+
+export function pegSources(names: readonly string[]): readonly RateSource[] {
+  return PEG_SOURCES.filter(({ name }) => names.includes(name));
+}
+
 const PRICE = /^(\d{1,9})(?:\.(\d{1,18}))?$/;
 
 /** A price of an exchange: positive decimal text, rounded half up to the eight digits a rate has. */

@@ -8,6 +8,7 @@ import { Key } from './setting.js';
 import {
   ChainSettings,
   DatabaseSettings,
+  DepositSettings,
   HttpSettings,
   LogSettings,
   MarketSettings,
@@ -61,6 +62,7 @@ export const SECRET_SETTINGS: ReadonlySet<string> = new Set([
   'DATABASE_URL',
   'REDIS_URL',
   'TRON_API_KEYS',
+  'DEPOSIT_XPUB',
   ...['MASTER_KEY', ...Object.values(SEAL_KEY_SETTINGS)].flatMap((name) => [name, previousOf(name)]),
 ]);
 
@@ -163,6 +165,7 @@ export class Config {
   readonly rates: RateSettings;
   readonly market: MarketSettings & { readonly parameterBounds: ParameterBounds };
   readonly sales: SalesSettings;
+  readonly deposits: DepositSettings;
   readonly pool: PoolSettings;
   readonly worker: WorkerSettings;
   readonly retention: RetentionSettings;
@@ -178,6 +181,7 @@ export class Config {
     this.rates = r.read(RateSettings);
     this.market = { ...r.read(MarketSettings), parameterBounds: r.read(ParameterBounds) };
     this.sales = r.read(SalesSettings);
+    this.deposits = r.read(DepositSettings);
     this.pool = r.read(PoolSettings);
     this.worker = r.read(WorkerSettings);
     this.retention = r.read(RetentionSettings);

@@ -247,6 +247,24 @@ export class SalesSettings {
   declare readonly activationMarkupSun: number;
 }
 
+/** What projects pay in on chain. */
+export class DepositSettings {
+  /** The account's public key that addresses are derived from; without it no address is given out or assigned. */
+  @OptionalText('DEPOSIT_XPUB')
+  declare readonly xpub: string | undefined;
+
+  /** What is smaller is summed until it passes. */
+  @Integer('DEPOSIT_MIN_TRX', { fallback: 10, min: 1, max: 1_000_000 })
+  declare readonly minTrx: number;
+
+  @Integer('DEPOSIT_MIN_USDT', { fallback: 5, min: 1, max: 1_000_000 })
+  declare readonly minUsdt: number;
+
+  /** With one node: the dollars that are credited by themselves, for a deposit and for a day. */
+  @Integer('DEPOSIT_AUTO_MAX_USD', { fallback: 500, min: 0, max: 100_000_000 })
+  declare readonly autoMaxUsd: number;
+}
+
 /** How the pool is kept. */
 export class PoolSettings {
   /** What a delegation is larger than the ratio of the moment asks, in 1/10 000 for each day begun, against the ratio's drift. */

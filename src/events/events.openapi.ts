@@ -1,4 +1,5 @@
 /** What the paths of events take and give, for the documentation (docs/interface.md §26). */
+import { DEPOSIT_ANSWER } from '../deposits/deposits.openapi.js';
 import {
   always,
   answerSchema,
@@ -47,6 +48,7 @@ const EVENT_ANSWER = answerSchema<EventBody>({
           frozen: always({ type: 'boolean', description: 'Whether it was frozen then.' }),
         }),
       ),
+      deposit: sometimes(DEPOSIT_ANSWER),
       webhook: sometimes(
         answerSchema<WebhookBody>({
           id: always(textSchema('The webhook.', 'wh_6c2f0b8a1d')),

@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { Scope } from '../domain/scopes.js';
+import { depositBody, type DepositBody, type DepositJson } from '../deposits/deposits.dto.js';
 import { orderBody, type OrderBody } from '../orders/orders.dto.js';
 import type { CompensationRow, LegRow, OrderRow } from '../orders/order-rows.js';
 
@@ -18,6 +19,11 @@ export const EVENT_TYPES = [
   'order.ended',
   'order.ended_early',
   'order.compensated',
+  'deposit.pending',
+  'deposit.credited',
+  'deposit.held',
+  'deposit.ignored',
+  'deposit.dropped',
   'key.created',
   'key.rotated',
   'key.revoked',
@@ -89,9 +95,15 @@ export interface KeyBody extends Omit<KeyJson, 'previous_until'> {
   readonly previous_until?: string;
 }
 
+/** As the database writes it (store/functions/deposit-functions.ts). */
+export interface DepositSnapshot {
+  readonly deposit: DepositJson;
+}
+
 /** What an event is about, as it was then; nothing of `log.restarted`. */
 export interface EventData extends Partial<ProjectSnapshot> {
   readonly order?: OrderBody;
+  readonly deposit?: DepositBody;
   readonly key?: KeyBody;
   readonly webhook?: WebhookBody;
 }
@@ -102,7 +114,7 @@ export interface WrittenEvent {
   readonly type: EventType;
   readonly at: Date;
   readonly chain_at: Date | null;
-  readonly snapshot: OrderSnapshot | KeySnapshot | ProjectSnapshot | WebhookSnapshot | null;
+  readonly snapshot: OrderSnapshot | DepositSnapshot | KeySnapshot | ProjectSnapshot | WebhookSnapshot | null;
 }
 
 export interface EventBody {
@@ -158,6 +170,7 @@ function orderRow({ order, legs, compensations }: OrderSnapshot): OrderRow {
 function dataOf(snapshot: WrittenEvent['snapshot']): EventBody['data'] {
   if (snapshot === null) return {};
   if ('order' in snapshot) return { order: orderBody(orderRow(snapshot)) };
+  if ('deposit' in snapshot) return { deposit: depositBody(snapshot.deposit) };
   if ('webhook' in snapshot) return { webhook: webhookBody(snapshot) };
   return 'key' in snapshot ? { key: keyBody(snapshot) } : { project: snapshot.project };
 }

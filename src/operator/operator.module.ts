@@ -1,6 +1,7 @@
 /** The parts of the service that the operator's commands use. Nothing here serves requests or sends transactions. */
 import { Module, type DynamicModule, type INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { DepositsModule } from '../deposits/deposits.module.js';
 import { BillingModule } from '../billing/billing.module.js';
 import { readConfig, type Config } from '../config/config.js';
 import { createLogger } from '../observability/logger.js';
@@ -24,6 +25,7 @@ export class OperatorModule {
         platform,
         AuditModule,
         BillingModule,
+        DepositsModule,
         OrderHistoryModule,
         PoolModule,
         PricesModule,

@@ -7,6 +7,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Equal, MoreThan, Repository } from 'typeorm';
 import { Ledger, type BillingTerms } from '../billing/ledger.js';
+import { DepositAddresses } from '../deposits/deposit-addresses.js';
 import type { Credits } from '../domain/units.js';
 import type { SignatureSchemes } from '../domain/scopes.js';
 import { KEEP_PREVIOUS, newApiKey, recordKeyEvent } from './api-keys.js';
@@ -55,6 +56,7 @@ export class Projects {
     private readonly database: Database,
     private readonly sealers: Sealers,
     private readonly ledger: Ledger,
+    private readonly deposits: DepositAddresses,
     @InjectRepository(Project) private readonly projects: Repository<Project>,
   ) {}
 
@@ -66,6 +68,7 @@ export class Projects {
       await tx.repository(Project).insert({ id, name, apiKeySealed: this.seal(id, apiKey) });
       await recordAct(tx, act, 'project.create', id, { name });
       await this.ledger.createAccount(tx, id, terms, act);
+      await this.deposits.assignNew(tx, id);
     });
     return { id, apiKey };
   }

@@ -5,8 +5,11 @@ import { AuditEntry } from './entities/audit-entry.entity.js';
 import { Broadcast } from './entities/broadcast.entity.js';
 import { ChainTx } from './entities/chain-tx.entity.js';
 import { ClockMark } from './entities/clock-mark.entity.js';
+import { AssetRate } from './entities/asset-rate.entity.js';
 import { CreditAccount } from './entities/credit-account.entity.js';
 import { CreditEntry } from './entities/credit-entry.entity.js';
+import { DepositAccount, DepositAddress } from './entities/deposit-account.entity.js';
+import { Deposit, DepositCursor, IgnoredTransfer } from './entities/deposit.entity.js';
 import { EventNumbering, EventPosition } from './entities/event-position.entity.js';
 import { Event } from './entities/event.entity.js';
 import { ExplainedFinding } from './entities/explained-finding.entity.js';
@@ -47,21 +50,28 @@ import { Events1760000000020 } from './migrations/0020-events.js';
 import { UnsearchedBlocks1760000000025 } from './migrations/0025-unsearched-blocks.js';
 import { Webhooks1760000000027 } from './migrations/0027-webhooks.js';
 import { RefusedRequests1760000000028 } from './migrations/0028-refused-requests.js';
+import { Deposits1760000000031 } from './migrations/0031-deposits.js';
 
 /** Every table as an entity without relations, for plain reads and writes; money and state are written by SQL alone. */
 const ENTITIES = [
   ApiKey,
+  AssetRate,
   AuditEntry,
   Broadcast,
   ChainTx,
   ClockMark,
   CreditAccount,
   CreditEntry,
+  Deposit,
+  DepositAccount,
+  DepositAddress,
+  DepositCursor,
   Event,
   EventNumbering,
   EventPosition,
   ExplainedFinding,
   KeyCanary,
+  IgnoredTransfer,
   JudgedCredits,
   JudgedEntries,
   Leg,
@@ -103,6 +113,7 @@ const MIGRATIONS: readonly (new () => MigrationInterface & { readonly name: stri
   UnsearchedBlocks1760000000025,
   Webhooks1760000000027,
   RefusedRequests1760000000028,
+  Deposits1760000000031,
 ];
 
 /** What the table `migrations` holds when the schema is this version's. */

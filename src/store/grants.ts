@@ -45,6 +45,8 @@ const ENDPOINT_TERMS = ['id', 'project_id', 'made_by_key', 'created_at'] as cons
 const ENDPOINT_SECRETS = ['secret_sealed', 'previous_secret_sealed'] as const;
 /** Whose stake is used and which key signs for it: an operator's act. */
 const WALLET_IDENTITY = ['id', 'address', 'role', 'permission_id', 'key_address', 'key_sealed', 'created_at'] as const;
+/** What is decided on a deposit; what was paid never changes. */
+const DEPOSIT_DECISION = ['status', 'reason', 'rate_e8', 'entry_key', 'credits', 'changed_at'] as const;
 const MARKET: Access = { select: 'all', insert: 'all', update: 'all', delete: 'all' };
 
 /** Every table of ours. Nobody but the owner may TRUNCATE, and rows that are kept for ever nobody else may DELETE. */
@@ -59,6 +61,12 @@ export const TABLE_GRANTS: Readonly<Record<string, Readonly<Partial<Record<Role,
     },
     console_operator: { select: { but: ['sealed', 'previous_sealed'] } },
     reports: { select: { but: ['sealed', 'previous_sealed'] } },
+  },
+  asset_rate: {
+    worker: { select: 'all', insert: 'all' },
+    cli: READ,
+    console_operator: READ,
+    reports: READ,
   },
   audit_log: {
     // Which keys were ours before: an act on chain is judged by who signed it.
@@ -101,6 +109,35 @@ export const TABLE_GRANTS: Readonly<Record<string, Readonly<Partial<Record<Role,
     console_operator: READ,
     reports: READ,
   },
+  deposit: {
+    api: READ,
+    worker: { select: 'all', insert: 'all', update: { only: DEPOSIT_DECISION } },
+    cli: { select: 'all', update: { only: DEPOSIT_DECISION } },
+    console_operator: READ,
+    reports: READ,
+  },
+  deposit_account: {
+    api: READ,
+    worker: READ,
+    // Who assigns from an account locks its row.
+    cli: { select: 'all', insert: 'all', update: { only: ['created_at'] } },
+    console_operator: READ,
+    reports: READ,
+  },
+  deposit_address: {
+    api: READ,
+    worker: READ,
+    cli: { select: 'all', insert: 'all' },
+    console_operator: READ,
+    reports: READ,
+  },
+  deposit_cursor: {
+    api: READ,
+    worker: { select: 'all', update: { but: ['id'] } },
+    cli: { select: 'all', insert: 'all' },
+    console_operator: READ,
+    reports: READ,
+  },
   event: {
     api: READ,
     // Written by triggers, with the rights of whoever makes the change; numbered by the worker.
@@ -127,6 +164,12 @@ export const TABLE_GRANTS: Readonly<Record<string, Readonly<Partial<Record<Role,
   explained_finding: {
     worker: READ,
     cli: { select: 'all', insert: 'all', update: { but: ['fingerprint'] }, delete: 'all' },
+    console_operator: READ,
+    reports: READ,
+  },
+  ignored_transfer: {
+    worker: { select: 'all', insert: 'all', update: { only: ['transfers'] } },
+    cli: READ,
     console_operator: READ,
     reports: READ,
   },
@@ -308,6 +351,8 @@ export const FUNCTION_GRANTS: Readonly<Record<string, readonly Role[]>> = {
   chain_tx_final: [],
   chain_tx_guard: [],
   credit_entry_guard: [],
+  deposit_changed: [],
+  deposit_guard: [],
   keep_moves: [],
   leg_final: [],
   leg_guard: [],

@@ -144,6 +144,7 @@ const SHIPPED: Readonly<Record<string, string>> = {
   UnsearchedBlocks1760000000025: '6f88a380c003e3fc',
   Webhooks1760000000027: 'b11115052830106b',
   RefusedRequests1760000000028: '9523db1eb0648ac1',
+  Deposits1760000000031: '1fb5fd9fd68da482',
 };
 
 it('a migration runs what it ran on the day it came', async () => {

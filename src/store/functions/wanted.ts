@@ -10,6 +10,7 @@ import {
   TAKE_ORDER_SQL,
   TAKE_FROM_SLOTS_SQL,
 } from './accept-order.js';
+import { DEPOSIT_FUNCTIONS } from './deposit-functions.js';
 import { EVENT_WRITERS } from './event-writers.js';
 import { FINAL_ROWS } from './final-rows.js';
 import { ROW_GUARDS } from './row-guards.js';
@@ -30,6 +31,7 @@ export const FUNCTIONS: Readonly<Record<string, string>> = {
   ...TRIGGER_FUNCTIONS,
   ...MARK_FUNCTIONS,
   ...EVENT_WRITERS,
+  ...DEPOSIT_FUNCTIONS,
   ...WEBHOOK_FUNCTIONS,
 };
 
@@ -61,6 +63,14 @@ export const TRIGGERS: readonly string[] = [
   `CREATE TRIGGER credit_entry_guard BEFORE INSERT OR UPDATE ON credit_entry FOR EACH ROW EXECUTE FUNCTION credit_entry_guard()`,
   `CREATE TRIGGER credit_entry_no_truncate BEFORE TRUNCATE ON credit_entry FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER credit_entry_compensates AFTER INSERT ON credit_entry FOR EACH ROW WHEN (new.kind = 'compensation'::text) EXECUTE FUNCTION order_compensated()`,
+  `CREATE TRIGGER deposit_account_kept BEFORE DELETE OR UPDATE ON deposit_account FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
+  `CREATE TRIGGER deposit_account_no_truncate BEFORE TRUNCATE ON deposit_account FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
+  `CREATE TRIGGER deposit_address_kept BEFORE DELETE OR UPDATE ON deposit_address FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
+  `CREATE TRIGGER deposit_address_no_truncate BEFORE TRUNCATE ON deposit_address FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
+  `CREATE TRIGGER deposit_changed AFTER INSERT OR UPDATE ON deposit FOR EACH ROW EXECUTE FUNCTION deposit_changed()`,
+  `CREATE TRIGGER deposit_guard BEFORE INSERT OR UPDATE ON deposit FOR EACH ROW EXECUTE FUNCTION deposit_guard()`,
+  `CREATE TRIGGER deposit_kept BEFORE DELETE ON deposit FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
+  `CREATE TRIGGER deposit_no_truncate BEFORE TRUNCATE ON deposit FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
   // A row gets its position and its payload once; what is too old to be read loses the payload, and stays.
   `CREATE TRIGGER event_changes BEFORE UPDATE ON event FOR EACH ROW WHEN (NOT (old.id = new.id AND NOT old.order_id IS DISTINCT FROM new.order_id AND NOT old.from_status IS DISTINCT FROM new.from_status AND NOT old.to_status IS DISTINCT FROM new.to_status AND old.at = new.at AND NOT old.chain_at IS DISTINCT FROM new.chain_at AND NOT old.project_id IS DISTINCT FROM new.project_id AND NOT old.type IS DISTINCT FROM new.type AND new.snapshot IS NULL AND (old."position" IS NULL AND old.type IS NOT NULL AND new."position" IS NOT NULL AND new.payload IS NOT NULL OR old."position" IS NOT NULL AND NOT old."position" IS DISTINCT FROM new."position" AND new.payload IS NULL))) EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER event_first BEFORE INSERT ON event FOR EACH ROW WHEN ((new."position" IS NOT NULL OR new.payload IS NOT NULL) AND new.type IS DISTINCT FROM 'log.restarted'::text) EXECUTE FUNCTION refuse_change()`,
@@ -103,5 +113,6 @@ export const REFEREES: Readonly<Record<string, string>> = {
   chain_tx_txid_key: `CREATE UNIQUE INDEX chain_tx_txid_key ON public.chain_tx USING btree (txid)`,
   credit_entry_entry_key_key: `CREATE UNIQUE INDEX credit_entry_entry_key_key ON public.credit_entry USING btree (entry_key)`,
   chain_tx_leg_id_purpose_attempt_key: `CREATE UNIQUE INDEX chain_tx_leg_id_purpose_attempt_key ON public.chain_tx USING btree (leg_id, purpose, attempt)`,
+  deposit_txid_kind_place_key: `CREATE UNIQUE INDEX deposit_txid_kind_place_key ON public.deposit USING btree (txid, kind, place)`,
   leg_order_id_leg_no_key: `CREATE UNIQUE INDEX leg_order_id_leg_no_key ON public.leg USING btree (order_id, leg_no)`,
 };

@@ -1,0 +1,157 @@
+/**
+ * Which address each project pays in at: derived once from the key of the settings, kept for ever, and derived anew
+ * whenever it is given out. The only writer of deposit_account and deposit_address.
+ */
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { Repository } from 'typeorm';
+import type { BlockHead } from '../chain/block.js';
+import { Config } from '../config/config.js';
+import { OperatorError } from '../domain/operator-error.js';
+import { recordAct, type Author } from '../store/audit-log.js';
+import { Database, type Transaction } from '../store/database.js';
+import { DepositAccount, DepositAddress } from '../store/entities/deposit-account.entity.js';
+import { AccountKey } from './account-key.js';
+import { START_CURSOR } from './deposit-sql.js';
+
+/** Assigned in one transaction; projects that are made meanwhile wait for it. */
+const BATCH = 200;
+const ADDRESSES_MAX = 1_000_000;
+
+const INSERT_ACCOUNT = `INSERT INTO deposit_account (account, first_address) VALUES ($1, $2) ON CONFLICT (account) DO NOTHING RETURNING account`;
+
+/** Who assigns from an account does so alone, and asks for its next place only then. */
+const LOCK_ACCOUNT = `SELECT first_address FROM deposit_account WHERE account = $1 FOR NO KEY UPDATE`;
+const NEXT_PLACE = `SELECT coalesce(max(place) + 1, 0) AS place FROM deposit_address WHERE account = $1`;
+
+const WITHOUT_ADDRESS = `SELECT p.id FROM project p
+   WHERE p.id <> '00000000-0000-0000-0000-000000000000'
+     AND NOT EXISTS (SELECT FROM deposit_address d WHERE d.project_id = p.id AND d.account = $1)
+   ORDER BY p.created_at, p.id LIMIT $2`;
+
+/** An address that its key does not give: it is not given out, since what is paid to it may be lost. */
+class AddressMismatchError extends Error {
+  override readonly name = 'AddressMismatchError';
+}
+
+@Injectable()
+export class DepositAddresses {
+  private readonly key: AccountKey | undefined;
+
+  constructor(
+    private readonly database: Database,
+    config: Config,
+    @InjectRepository(DepositAccount) private readonly accounts: Repository<DepositAccount>,
+    @InjectRepository(DepositAddress) private readonly addresses: Repository<DepositAddress>,
+  ) {
+    const { xpub } = config.deposits;
+    this.key = xpub === undefined ? undefined : AccountKey.read(xpub);
+  }
+
+  /**
+   * Begins to use the account of the key. Blocks are read for deposits from `head` on, if they are not yet. False when
+   * the account was in use before. Throws OperatorError.
+   */
+  async useAccount(head: BlockHead, author: Author): Promise<{ readonly account: number; readonly isNew: boolean }> {
+    const key = this.needKey();
+    return this.database.transaction(async (tx) => {
+      const [added] = await tx.query(INSERT_ACCOUNT, [key.account, key.addressAt(0)]);
+      await this.lock(tx, key);
+      await tx.query(START_CURSOR, [head.number, Buffer.from(head.id, 'hex'), new Date(head.timestampMs)]);
+      if (added === undefined) return { account: key.account, isNew: false };
+      await recordAct(tx, author, 'deposits.account', key.account.toString(), { firstAddress: key.addressAt(0) });
+      return { account: key.account, isNew: true };
+    });
+  }
+
+  /** Gives the next projects that have none of this account an address; how many. Throws OperatorError. */
+  async assignMissing(): Promise<number> {
+    const key = this.needKey();
+    return this.database.transaction(async (tx) => {
+      const first = await this.lock(tx, key);
+      const projects = await tx.query<{ id: string }>(WITHOUT_ADDRESS, [key.account, BATCH]);
+      await insert(
+        tx,
+        key,
+        first,
+        projects.map(({ id }) => id),
+      );
+      return projects.length;
+    });
+  }
+
+  /** Gives a new project its address in the transaction that makes it; nothing where deposits are not in use here. */
+  async assignNew(tx: Transaction, projectId: string): Promise<void> {
+    const { key } = this;
+    if (key === undefined || !(await tx.repository(DepositAccount).existsBy({ account: BigInt(key.account) }))) return;
+    await insert(tx, key, await this.lock(tx, key), [projectId]);
+  }
+
+  /** The address of a project, derived anew; undefined when it has none. Throws AddressMismatchError. */
+  async addressOf(projectId: string): Promise<string | undefined> {
+    const { key } = this;
+    if (key === undefined) return undefined;
+    const row = await this.addresses.findOneBy({ projectId, account: BigInt(key.account) });
+    if (row === null) return undefined;
+    if (key.addressAt(Number(row.place)) !== row.address) {
+      throw new AddressMismatchError(
+        `0/${row.place.toString()} of account ${key.account.toString()} is another address`,
+      );
+    }
+    return row.address;
+  }
+
+  /** Every address, of all accounts, in order. */
+  async list(): Promise<DepositAddress[]> {
+    return this.addresses.find({ order: { account: 'ASC', place: 'ASC' }, take: ADDRESSES_MAX });
+  }
+
+  /** Which addresses of the key's account are not what the key gives. Throws OperatorError. */
+  async wrong(): Promise<DepositAddress[]> {
+    const key = this.needKey();
+    const rows = await this.addresses.find({ where: { account: BigInt(key.account) }, take: ADDRESSES_MAX });
+    return rows.filter(({ place, address }) => key.addressAt(Number(place)) !== address);
+  }
+
+  /** The accounts in use so far, oldest first. */
+  async usedAccounts(): Promise<DepositAccount[]> {
+    return this.accounts.find({ order: { createdAt: 'ASC' } });
+  }
+
+  private needKey(): AccountKey {
+    if (this.key === undefined) throw new OperatorError('DEPOSIT_XPUB is not set.', 1, 'CONFIGURATION');
+    return this.key;
+  }
+
+  /** The account's next free place; refuses a key that is not the account's. */
+  private async lock(tx: Transaction, key: AccountKey): Promise<number> {
+    const [row] = await tx.query<{ first_address: string }>(LOCK_ACCOUNT, [key.account]);
+    if (row === undefined) {
+      throw new OperatorError(
+        'The account of DEPOSIT_XPUB is not in use: `deposits use-account` begins it.',
+        1,
+        'CONFIGURATION',
+      );
+    }
+    if (row.first_address !== key.addressAt(0)) {
+      throw new OperatorError(
+        `DEPOSIT_XPUB is another key than account ${key.account.toString()} was begun with: a new key wants a new account number.`,
+        1,
+        'CONFIGURATION',
+      );
+    }
+    const [next] = await tx.query<{ place: bigint }>(NEXT_PLACE, [key.account]);
+    return Number(next?.place ?? 0n);
+  }
+}
+
+async function insert(tx: Transaction, key: AccountKey, first: number, projects: readonly string[]): Promise<void> {
+  if (projects.length === 0) return;
+  const rows = projects.map((projectId, index) => ({
+    address: key.addressAt(first + index),
+    projectId,
+    account: BigInt(key.account),
+    place: BigInt(first + index),
+  }));
+  await tx.repository(DepositAddress).insert(rows);
+}

@@ -1,0 +1,127 @@
+// The statements on deposits and on how far blocks were read for them, and the shapes of their rows.
+import type { DepositAsset, DepositStatus } from '../domain/deposit-state.js';
+
+export const START_CURSOR = `INSERT INTO deposit_cursor (block_number, block_id, block_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`;
+
+/** One reader at a time; $1 seconds, $2 the fence of whoever asks, which may go on before its lease has ended. */
+export const CLAIM_CURSOR = {
+  name: 'claim_deposit_cursor',
+  text: `UPDATE deposit_cursor SET fence = fence + 1, lease_until = clock_timestamp() + $1 * interval '1 second'
+    WHERE coalesce(lease_until < clock_timestamp(), true) OR fence = $2
+    RETURNING fence, block_number, encode(block_id, 'hex') AS block_id`,
+};
+
+export interface CursorRow {
+  readonly fence: bigint;
+  readonly block_number: bigint;
+  readonly block_id: string;
+}
+
+/** On to the very next block, whose parent is the one before. Who lost the turn moves nothing. */
+export const MOVE_CURSOR = {
+  name: 'move_deposit_cursor',
+  text: `UPDATE deposit_cursor SET block_number = $1, block_id = $2, block_at = $3, read_at = clock_timestamp(),
+      lease_until = clock_timestamp() + $6 * interval '1 second'
+    WHERE fence = $4 AND block_number = $1::bigint - 1 AND block_id = $5 RETURNING true AS moved`,
+};
+
+export const HOLD_CURSOR = {
+  name: 'hold_deposit_cursor',
+  text: `SELECT true AS held FROM deposit_cursor WHERE fence = $1 FOR NO KEY UPDATE`,
+};
+
+/** Every address of ours that deposits can come to, and who it is of. */
+export const ADDRESSES = { name: 'deposit_addresses', text: `SELECT address, project_id FROM deposit_address` };
+
+/** Which of these addresses are our own: what they send is no payment. */
+export const OWN_SENDERS = {
+  name: 'deposit_own_senders',
+  text: `SELECT address FROM deposit_address WHERE address = ANY ($1::text[])
+    UNION SELECT address FROM pool_wallet WHERE address = ANY ($1::text[])`,
+};
+
+export const KNOWN = {
+  name: 'known_deposits',
+  text: `SELECT encode(d.txid, 'hex') AS txid, d.kind, d.place FROM deposit d
+    JOIN unnest($1::bytea[], $2::text[], $3::integer[]) AS v(txid, kind, place)
+      ON d.txid = v.txid AND d.kind = v.kind AND d.place = v.place`,
+};
+
+export interface KnownRow {
+  readonly txid: string;
+  readonly kind: string;
+  readonly place: number;
+}
+
+export const INSERT = {
+  name: 'insert_deposits',
+  text: `INSERT INTO deposit (txid, kind, place, project_id, address, from_address, asset, amount, block_number, block_id,
+      block_at, status, reason, rate_e8, entry_key, credits)
+    SELECT v.txid, v.kind, v.place, v.project_id, v.address, v.from_address, v.asset, v.amount, $1, $2, $3,
+           v.status, v.reason, v.rate_e8, v.entry_key, v.credits
+      FROM unnest($4::bytea[], $5::text[], $6::integer[], $7::uuid[], $8::text[], $9::text[], $10::text[], $11::numeric[],
+                  $12::text[], $13::text[], $14::bigint[], $15::text[], $16::bigint[])
+        AS v(txid, kind, place, project_id, address, from_address, asset, amount, status, reason, rate_e8, entry_key, credits)`,
+};
+
+/** What was too small by itself and waits for more. */
+export const SMALL_ONES = {
+  name: 'small_deposits',
+  text: `SELECT coalesce(sum(amount), 0)::text AS amount, coalesce(sum(amount * rate_e8), 0)::text AS worth FROM deposit
+    WHERE status = 'pending' AND reason = 'below_minimum' AND project_id = $1 AND asset = $2`,
+};
+
+/** They come to the ledger with the one that their sum passed the minimum with. */
+export const CREDIT_SMALL_ONES = {
+  name: 'credit_small_deposits',
+  text: `UPDATE deposit SET status = 'credited', reason = NULL, entry_key = $3, changed_at = clock_timestamp()
+    WHERE status = 'pending' AND reason = 'below_minimum' AND project_id = $1 AND asset = $2`,
+};
+
+export const WAITING = {
+  name: 'waiting_deposits',
+  text: `SELECT id, encode(txid, 'hex') AS txid, kind, place, project_id, asset, amount::text, block_at, status, reason, rate_e8
+    FROM deposit WHERE status = 'pending' AND reason IN ('no_rate', 'below_peg') ORDER BY id LIMIT $1 FOR UPDATE`,
+};
+
+export const LOCK_ONE = {
+  name: 'lock_deposit',
+  text: `SELECT id, encode(txid, 'hex') AS txid, kind, place, project_id, asset, amount::text, block_at, status, reason, rate_e8
+    FROM deposit WHERE id = $1 FOR UPDATE`,
+};
+
+export interface DepositRow {
+  readonly id: bigint;
+  readonly txid: string;
+  readonly kind: 'native' | 'log' | 'internal';
+  readonly place: number;
+  readonly project_id: string;
+  readonly asset: DepositAsset;
+  readonly amount: string;
+  readonly block_at: Date;
+  readonly status: DepositStatus;
+  readonly reason: string | null;
+  readonly rate_e8: bigint | null;
+}
+
+export const DECIDE = {
+  name: 'decide_deposit',
+  text: `UPDATE deposit SET status = $2, reason = $3, rate_e8 = $4, entry_key = $5, credits = $6, changed_at = clock_timestamp()
+    WHERE id = $1`,
+};
+
+/** What was credited today without the operator, in credits; by the database's UTC day. */
+export const CREDITED_TODAY = {
+  name: 'deposits_credited_today',
+  text: `SELECT coalesce(sum(credits), 0)::text AS credits FROM deposit
+    WHERE status = 'credited' AND credits IS NOT NULL
+      AND changed_at >= date_trunc('day', clock_timestamp() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'`,
+};
+
+export const COUNT_IGNORED = {
+  name: 'count_ignored_transfers',
+  text: `INSERT INTO ignored_transfer AS i (address, contract, day, transfers)
+    SELECT v.address, v.contract, ($1::timestamptz AT TIME ZONE 'UTC')::date, v.transfers
+      FROM unnest($2::text[], $3::text[], $4::bigint[]) AS v(address, contract, transfers)
+    ON CONFLICT (address, contract, day) DO UPDATE SET transfers = i.transfers + excluded.transfers`,
+};

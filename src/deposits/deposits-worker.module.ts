@@ -1,0 +1,16 @@
+/** Wires what reads blocks for deposits, for workers. */
+import { Module } from '@nestjs/common';
+import { BillingModule } from '../billing/billing.module.js';
+import { Rates } from '../billing/rates.js';
+import { DepositBook } from './deposit-book.js';
+import { DepositFollower } from './deposit-follower.js';
+import { RateHistory } from './rate-history.js';
+import { RateRecorder } from './rate-recorder.js';
+import { WitnessedBlocks } from './witnessed-blocks.js';
+
+@Module({
+  imports: [BillingModule],
+  providers: [DepositBook, DepositFollower, RateHistory, RateRecorder, Rates, WitnessedBlocks],
+  exports: [DepositFollower],
+})
+export class DepositsWorkerModule {}

@@ -1,0 +1,16 @@
+/** Wires deposits for who gives out addresses, lists what was paid, or decides on what is held. */
+import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { BillingModule } from '../billing/billing.module.js';
+import { DepositAccount, DepositAddress } from '../store/entities/deposit-account.entity.js';
+import { DepositAddresses } from './deposit-addresses.js';
+import { DepositBook } from './deposit-book.js';
+import { RateHistory } from './rate-history.js';
+import { WitnessedBlocks } from './witnessed-blocks.js';
+
+@Module({
+  imports: [BillingModule, TypeOrmModule.forFeature([DepositAccount, DepositAddress])],
+  providers: [DepositAddresses, DepositBook, RateHistory, WitnessedBlocks],
+  exports: [DepositAddresses, DepositBook],
+})
+export class DepositsModule {}

@@ -1,0 +1,40 @@
+/**
+ * What a TRX and a USDT were worth, minute by minute, so that a deposit is credited at the rate of its own block's minute
+ * whenever it is read. The only writer of asset_rate.
+ */
+import { Injectable } from '@nestjs/common';
+import type { DepositAsset } from '../domain/deposit-state.js';
+import { rateE8, type RateE8 } from '../domain/units.js';
+import { Database, type Queryable } from '../store/database.js';
+import type { MinuteRate } from './judgement.js';
+
+/** The first of a minute stays: what was credited by it must not change under later deposits of the same minute. */
+const KEEP = {
+  name: 'keep_asset_rate',
+  text: `INSERT INTO asset_rate (asset, minute, rate_e8) VALUES ($1, date_trunc('minute', clock_timestamp()), $2)
+    ON CONFLICT DO NOTHING`,
+};
+
+/** $1 asset, $2 a moment. The median of the day before the minute found, with that minute. */
+const FIND = {
+  name: 'find_asset_rate',
+  text: `SELECT r.rate_e8, (SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY d.rate_e8) FROM asset_rate d
+      WHERE d.asset = r.asset AND d.minute <= r.minute AND d.minute > r.minute - interval '24 hours') AS median_e8
+    FROM asset_rate r WHERE r.asset = $1 AND r.minute >= date_trunc('minute', $2::timestamptz) ORDER BY r.minute LIMIT 1`,
+};
+
+@Injectable()
+export class RateHistory {
+  constructor(private readonly database: Database) {}
+
+  /** Keeps the rate of this minute, unless there is one. */
+  async keep(asset: DepositAsset, rate: RateE8): Promise<void> {
+    await this.database.query(KEEP, [asset, rate]);
+  }
+
+  /** The rate at the minute of `at`, or the first one after it; undefined while there is none. */
+  async find(tx: Queryable, asset: DepositAsset, at: Date): Promise<MinuteRate | undefined> {
+    const [row] = await tx.query<{ rate_e8: bigint; median_e8: bigint }>(FIND, [asset, at]);
+    return row && { rate: rateE8(row.rate_e8), median: rateE8(row.median_e8) };
+  }
+}

@@ -1,0 +1,77 @@
+/**
+ * Keeps the rates of each minute as it passes: TRX as quotes have it, USDT as the exchanges that trade it against dollars
+ * agree on it. A rate that the operator set by hand counts on other networks than the main one alone.
+ */
+import { Injectable } from '@nestjs/common';
+import { Rates } from '../billing/rates.js';
+import { agreedRate, askSource, pegSources, rateQuorum } from '../billing/rate-sources.js';
+import { nowMs } from '../base/clock.js';
+import { solidHeaderOf, TronClient } from '../chain/tron.client.js';
+import { Config } from '../config/config.js';
+import { RATE_SCALE, rateE8 } from '../domain/units.js';
+import { Log } from '../observability/logger.js';
+import { RateHistory } from './rate-history.js';
+
+/** The id of the main network's first block. */
+const MAIN_NETWORK = '00000000000000001ebf88508a03865c71d452e25f4d51194196a1d22b6653dc';
+const SOURCE_TIMEOUT_MS = 4000;
+const MINUTE_MS = 60_000;
+/** Two at least: one exchange alone makes no rate. */
+const QUORUM_MIN = 2;
+const STATIC = 'static';
+
+@Injectable()
+export class RateRecorder {
+  private isMainNetwork: boolean | undefined;
+  /** The minutes that this process has seen to. */
+  private trxMinute = -1;
+  private usdtMinute = -1;
+
+  constructor(
+    private readonly rates: Rates,
+    private readonly history: RateHistory,
+    private readonly client: TronClient,
+    private readonly config: Config,
+    private readonly log: Log,
+  ) {}
+
+  /** Keeps what is known of this minute. An exchange that does not answer is retried in the next one. */
+  async record(): Promise<void> {
+    const minute = Math.floor(nowMs() / MINUTE_MS);
+    const isStatic = this.config.rates.sources.includes(STATIC);
+    if (isStatic && (await this.onMainNetwork())) return;
+    const { rate, fresh } = this.rates.current();
+    if (fresh && this.trxMinute !== minute) {
+      await this.history.keep('TRX', rate);
+      this.trxMinute = minute;
+    }
+    if (this.usdtMinute === minute) return;
+    this.usdtMinute = minute;
+    const usdt = isStatic ? rateE8(RATE_SCALE) : await this.askForPeg();
+    if (usdt !== undefined) await this.history.keep('USDT', usdt);
+  }
+
+  private async askForPeg() {
+    const { sources: names, sourceUrls } = this.config.rates;
+    const sources = pegSources(names);
+    const answers = await Promise.allSettled(
+      sources.map((source) => askSource(source, sourceUrls.get(source.name), SOURCE_TIMEOUT_MS)),
+    );
+    const rates = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
+    const rate = agreedRate(rates, Math.max(QUORUM_MIN, rateQuorum(sources.length)));
+    if (rate === undefined) {
+      this.log.warn(
+        { asked: sources.length, answered: rates.length },
+        'no rate of USDT: too few exchanges agree on one',
+      );
+    }
+    return rate;
+  }
+
+  private async onMainNetwork(): Promise<boolean> {
+    this.isMainNetwork ??= await this.client.pool.ask('the first block', async (node) => {
+      return (await solidHeaderOf(node, 0))?.id === MAIN_NETWORK;
+    });
+    return this.isMainNetwork;
+  }
+}

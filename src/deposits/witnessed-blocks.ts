@@ -1,0 +1,119 @@
+/**
+ * Solid blocks with the payments in them, by the word of enough nodes. A receipt is vouched for by no block id, so that
+ * two nodes must name the same payments where two are configured; with one of two away, nobody reads on.
+ */
+import { createHash } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { majorityOf } from '../chain/agreement.js';
+import { ChainUnavailableError, NodeError } from '../chain/errors.js';
+import { executedBlockOf } from '../chain/executed-block.js';
+import type { TronNode } from '../chain/node.js';
+import type { Transfer } from '../chain/transfers.js';
+import { solidHeadOf, TronClient } from '../chain/tron.client.js';
+
+export interface Payment extends Transfer {
+  readonly txid: string;
+  /** Said by two nodes, or by the only one there is. TRX by contracts is seen only by nodes that keep it. */
+  readonly isAgreed: boolean;
+}
+
+export interface WitnessedBlock {
+  readonly number: number;
+  readonly id: string;
+  readonly parentId: string;
+  readonly timestampMs: number;
+  readonly payments: readonly Payment[];
+}
+
+type Seen = Omit<Payment, 'isAgreed'>;
+
+interface Testimony {
+  readonly node: TronNode;
+  readonly block: Omit<WitnessedBlock, 'payments'>;
+  readonly payments: readonly Seen[];
+  /** Equal where two nodes agree on everything but what contracts sent. */
+  readonly says: string;
+}
+
+@Injectable()
+export class WitnessedBlocks {
+  constructor(private readonly client: TronClient) {}
+
+  /** Whether one node's word is all there is. */
+  get isByOneNode(): boolean {
+    return this.client.pool.agreement.witnesses.length < 2;
+  }
+
+  /** The highest solid block that enough nodes have. Throws ChainUnavailableError. */
+  async height(): Promise<number> {
+    const heads = await this.each('the solid head', async (node) => (await solidHeadOf(node)).number);
+    return heads.sort((a, b) => b - a)[this.isByOneNode ? 0 : 1] ?? 0;
+  }
+
+  /** The block at a height, and the transfers in it to addresses that are `wanted`. Throws ChainUnavailableError. */
+  async read(number: number, wanted: (address: string) => boolean): Promise<WitnessedBlock> {
+    const testimonies = await this.each(`the solid block ${number.toString()}`, (node) =>
+      testify(node, number, wanted),
+    );
+    const [first] = testimonies;
+    const agreed = this.isByOneNode ? first?.says : majorityOf(testimonies);
+    const agreeing = testimonies.filter(({ says }) => says === agreed);
+    const [one] = agreeing;
+    if (agreed === undefined || one === undefined) {
+      const faults = testimonies.map(
+        ({ node }) =>
+          new NodeError(node.name, 'nonsense', 'another solid block, or other payments in it, than the other node'),
+      );
+      throw new ChainUnavailableError(`the solid block ${number.toString()} as two nodes have it`, faults);
+    }
+    return { ...one.block, payments: this.paymentsOf(agreeing) };
+  }
+
+  /**
+   * Those of all who agree: what contracts sent may be kept by one of them alone, and is then for the operator to judge.
+   * Where they differ on it, the smaller amount is the one that may be meant.
+   */
+  private paymentsOf(agreeing: readonly Testimony[]): readonly Payment[] {
+    const payments = new Map<string, { readonly seen: Seen; readonly voices: number }>();
+    for (const seen of agreeing.flatMap((each) => each.payments)) {
+      const place = `${seen.txid} ${seen.kind} ${seen.position.toString()}`;
+      const known = payments.get(place);
+      if (known === undefined) payments.set(place, { seen, voices: 1 });
+      else if (keyOf(known.seen) === keyOf(seen)) payments.set(place, { seen, voices: known.voices + 1 });
+      else payments.set(place, { seen: seen.amount < known.seen.amount ? seen : known.seen, voices: 0 });
+    }
+    const needed = this.isByOneNode ? 1 : 2;
+    return [...payments.values()].map(({ seen, voices }) => ({ ...seen, isAgreed: voices >= needed }));
+  }
+
+  /** What enough witnesses answer; others may fail. */
+  private async each<T>(what: string, ask: (node: TronNode) => Promise<T>): Promise<T[]> {
+    const outcomes = await Promise.allSettled(this.client.pool.agreement.witnesses.map(ask));
+    const answers = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
+    const faults = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));
+    const unexpected = faults.find((fault) => !(fault instanceof NodeError));
+    if (unexpected !== undefined) throw unexpected as Error;
+    if (answers.length < (this.isByOneNode ? 1 : 2)) throw new ChainUnavailableError(what, faults);
+    return answers;
+  }
+}
+
+async function testify(node: TronNode, number: number, wanted: (address: string) => boolean): Promise<Testimony> {
+  const { id, parentId, timestampMs, transactions } = await executedBlockOf(node, number);
+  const payments = transactions.flatMap(({ txid, transfers }) =>
+    transfers.flatMap((transfer): Seen[] => (wanted(transfer.to) ? [{ ...transfer, txid }] : [])),
+  );
+  const always = payments.filter(({ kind }) => kind !== 'internal').map(keyOf);
+  const says = [id, parentId, timestampMs.toString(), ...always.sort()].join('\n');
+  return {
+    node,
+    block: { number, id, parentId, timestampMs },
+    payments,
+    says: createHash('sha256').update(says).digest('hex'),
+  };
+}
+
+/** All of a transfer, as text. */
+function keyOf({ txid, kind, position, contract, from, to, amount }: Seen): string {
+  return [txid, kind, position, contract ?? '', from, to, amount].join(' ');
+}

@@ -1,0 +1,111 @@
+/** What was paid to a deposit address, and how far blocks were read for it. Written by `deposits` alone. */
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { DepositAsset, DepositStatus } from '../../domain/deposit-state.js';
+import { BIGINT, TIMESTAMPTZ } from '../columns.js';
+
+/** One transfer, by its transaction, kind and place, once and for ever. */
+@Entity('deposit')
+export class Deposit {
+  @PrimaryColumn({ ...BIGINT, generated: 'identity', generatedIdentity: 'ALWAYS' })
+  id!: bigint;
+
+  @Column({ type: 'bytea' })
+  txid!: Buffer;
+
+  @Column({ type: 'text' })
+  kind!: 'native' | 'log' | 'internal';
+
+  @Column({ type: 'integer' })
+  place!: number;
+
+  @Column({ type: 'uuid', name: 'project_id' })
+  projectId!: string;
+
+  @Column({ type: 'text' })
+  address!: string;
+
+  @Column({ type: 'text', name: 'from_address' })
+  fromAddress!: string;
+
+  @Column({ type: 'text' })
+  asset!: DepositAsset;
+
+  /** In the smallest unit; as text, since a log's value has 256 bits. */
+  @Column({ type: 'numeric' })
+  amount!: string;
+
+  @Column({ ...BIGINT, name: 'block_number' })
+  blockNumber!: bigint;
+
+  @Column({ type: 'bytea', name: 'block_id' })
+  blockId!: Buffer;
+
+  @Column({ ...TIMESTAMPTZ, name: 'block_at' })
+  blockAt!: Date;
+
+  @Column({ type: 'text' })
+  status!: DepositStatus;
+
+  /** Why it is pending, held or ignored. */
+  @Column({ type: 'text', nullable: true })
+  reason!: string | null;
+
+  /** What one whole unit of the asset was credited at, times 10^8. */
+  @Column({ ...BIGINT, name: 'rate_e8', nullable: true })
+  rateE8!: bigint | null;
+
+  /** The ledger entry that holds it: its own, or that of the deposit with which the sum passed the minimum. */
+  @Column({ type: 'text', name: 'entry_key', nullable: true })
+  entryKey!: string | null;
+
+  /** Of that entry, where it is its own. */
+  @Column({ ...BIGINT, nullable: true })
+  credits!: bigint | null;
+
+  @Column({ ...TIMESTAMPTZ, name: 'seen_at' })
+  seenAt!: Date;
+
+  @Column({ ...TIMESTAMPTZ, name: 'changed_at' })
+  changedAt!: Date;
+}
+
+/** Transfers of other tokens to an address of ours, counted by contract and UTC day. */
+@Entity('ignored_transfer')
+export class IgnoredTransfer {
+  @PrimaryColumn({ type: 'text' })
+  address!: string;
+
+  @PrimaryColumn({ type: 'text' })
+  contract!: string;
+
+  @PrimaryColumn({ type: 'date' })
+  day!: string;
+
+  @Column(BIGINT)
+  transfers!: bigint;
+}
+
+/** The newest solid block that was read for deposits, and who reads on. One row, once there is an account. */
+@Entity('deposit_cursor')
+export class DepositCursor {
+  @PrimaryColumn({ type: 'integer' })
+  id!: number;
+
+  @Column({ ...BIGINT, name: 'block_number' })
+  blockNumber!: bigint;
+
+  @Column({ type: 'bytea', name: 'block_id' })
+  blockId!: Buffer;
+
+  @Column({ ...TIMESTAMPTZ, name: 'block_at' })
+  blockAt!: Date;
+
+  @Column(BIGINT)
+  fence!: bigint;
+
+  @Column({ ...TIMESTAMPTZ, name: 'lease_until', nullable: true })
+  leaseUntil!: Date | null;
+
+  @Column({ ...TIMESTAMPTZ, name: 'read_at', nullable: true })
+  readAt!: Date | null;
+}

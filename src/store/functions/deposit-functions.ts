@@ -1,0 +1,71 @@
+/**
+ * What a deposit must be and may become, and the events of its life. A deposit's terms never change; credited is what
+ * has its ledger entry; and what is final stays.
+ */
+import { DEPOSIT_ASSETS, DEPOSIT_TRANSITIONS } from '../../domain/deposit-state.js';
+
+const quoted = (values: readonly string[]): string => values.map((value) => `'${value}'`).join(', ');
+
+const ASSETS = quoted(DEPOSIT_ASSETS);
+const STATUSES = quoted(Object.keys(DEPOSIT_TRANSITIONS));
+const MOVES = Object.entries(DEPOSIT_TRANSITIONS)
+  .flatMap(([from, tos]) => tos.map((to) => `('${from}','${to}')`))
+  .join(', ');
+
+/** The ledger's key of a deposit that is credited by itself. */
+const OWN_KEY = `'deposit:' || encode(NEW.txid, 'hex') || ':' || NEW.kind || ':' || NEW.place`;
+
+const DEPOSIT_GUARD_SQL = `
+CREATE OR REPLACE FUNCTION deposit_guard() RETURNS trigger LANGUAGE plpgsql AS $$
+   BEGIN
+     IF NOT (NEW.kind IN ('native', 'log', 'internal') AND NEW.place >= 0 AND (NEW.kind <> 'native' OR NEW.place = 0)
+       AND NEW.asset IN (${ASSETS}) AND (NEW.asset = 'USDT') = (NEW.kind = 'log') AND NEW.amount > 0
+       AND NEW.status IN (${STATUSES})
+       AND (NEW.status IN ('credited', 'dropped') OR NEW.reason IS NOT NULL)) THEN
+       RAISE EXCEPTION 'deposit %: no such deposit', NEW.id USING ERRCODE = 'check_violation';
+     END IF;
+     IF TG_OP = 'UPDATE' THEN
+       IF (OLD.txid, OLD.kind, OLD.place, OLD.project_id, OLD.address, OLD.from_address, OLD.asset, OLD.amount, OLD.seen_at)
+         IS DISTINCT FROM (NEW.txid, NEW.kind, NEW.place, NEW.project_id, NEW.address, NEW.from_address, NEW.asset, NEW.amount, NEW.seen_at) THEN
+         RAISE EXCEPTION 'deposit %: its terms never change', OLD.id USING ERRCODE = 'check_violation';
+       END IF;
+       IF OLD.status IN ('credited', 'ignored') THEN
+         RAISE EXCEPTION 'deposit %: %, never changed', OLD.id, OLD.status USING ERRCODE = 'check_violation';
+       END IF;
+       IF OLD.status <> NEW.status AND (OLD.status, NEW.status) NOT IN (${MOVES}) THEN
+         RAISE EXCEPTION 'deposit %: % may not become %', OLD.id, OLD.status, NEW.status USING ERRCODE = 'check_violation';
+       END IF;
+     END IF;
+     IF NEW.status = 'credited' AND (NEW.rate_e8 IS NULL OR (NEW.entry_key = ${OWN_KEY}) <> (NEW.credits IS NOT NULL)
+       OR NOT EXISTS (SELECT FROM credit_entry e WHERE e.entry_key = NEW.entry_key AND e.project_id = NEW.project_id
+                        AND e.credits = coalesce(NEW.credits, e.credits))) THEN
+       RAISE EXCEPTION 'deposit %: credited without its ledger entry', NEW.id USING ERRCODE = 'check_violation';
+     END IF;
+     IF NEW.status <> 'credited' AND (NEW.entry_key IS NOT NULL OR NEW.credits IS NOT NULL) THEN
+       RAISE EXCEPTION 'deposit %: % with a ledger entry', NEW.id, NEW.status USING ERRCODE = 'check_violation';
+     END IF;
+     RETURN NEW;
+   END $$`;
+
+/** After a deposit is first recorded or its status changes: an event, with what it is then. */
+const DEPOSIT_CHANGED_SQL = `
+CREATE OR REPLACE FUNCTION deposit_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+   BEGIN
+     -- Small ones, of which there can be thousands, come with the one with which their sum passes the minimum.
+     IF TG_OP = 'UPDATE' AND OLD.status = NEW.status OR NEW.reason = 'below_minimum'
+       OR NEW.status = 'credited' AND NEW.credits IS NULL THEN
+       RETURN NULL;
+     END IF;
+     INSERT INTO event (project_id, type, chain_at, snapshot)
+     VALUES (NEW.project_id, 'deposit.' || NEW.status, NEW.block_at, json_build_object('deposit', json_build_object(
+       'id', NEW.id::text, 'txid', encode(NEW.txid, 'hex'), 'kind', NEW.kind, 'place', NEW.place, 'address', NEW.address,
+       'from_address', NEW.from_address, 'asset', NEW.asset, 'amount', NEW.amount::text, 'status', NEW.status,
+       'reason', NEW.reason, 'rate_e8', NEW.rate_e8::text, 'credits', NEW.credits::text,
+       'block_number', NEW.block_number::text, 'block_at', NEW.block_at)));
+     RETURN NULL;
+   END $$`;
+
+export const DEPOSIT_FUNCTIONS: Readonly<Record<string, string>> = {
+  deposit_guard: DEPOSIT_GUARD_SQL,
+  deposit_changed: DEPOSIT_CHANGED_SQL,
+};

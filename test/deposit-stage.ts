@@ -1,0 +1,232 @@
+// A worker's and an operator's parts in this process, two nodes that can be made to lie, and a chain that makes a block
+// only when asked, whose time is hours behind ours.
+import 'reflect-metadata';
+import { pbkdf2Sync } from 'node:crypto';
+import { Module, type DynamicModule, type INestApplicationContext, type Type } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { HDKey } from '@scure/bip32';
+import { solidHeadOf, TronClient } from '../src/chain/tron.client.js';
+import { readConfig } from '../src/config/config.js';
+import { DepositAddresses } from '../src/deposits/deposit-addresses.js';
+import { DepositFollower } from '../src/deposits/deposit-follower.js';
+import { DepositsModule } from '../src/deposits/deposits.module.js';
+import { DepositsWorkerModule } from '../src/deposits/deposits-worker.module.js';
+import { EventsModule } from '../src/events/events.module.js';
+import { PlatformModule } from '../src/platform.module.js';
+import { Projects } from '../src/projects/projects.js';
+import { ProjectsModule } from '../src/projects/projects.module.js';
+import { Database } from '../src/store/database.js';
+import { newChainAccount, Wallet } from '../packages/local/src/chain-account.js';
+import { TEST_TOKEN_ABI, TEST_TOKEN_BYTECODE } from '../packages/local/src/test-token.js';
+import { AUTHOR, openAsOwner } from './factory.js';
+import { openLog } from './log.js';
+import { TEST_MASTER_KEY } from './operator.js';
+import { createTestDatabase, type TestDatabase } from './setup/database.js';
+import { startDevnet, type Devnet } from './setup/devnet.js';
+import { createTestRedis, type TestRedis } from './setup/redis.js';
+import { envAs } from './setup/roles.js';
+import { openSpyNode, type SpyNode } from './spy-node.js';
+
+export const START_LIMIT_MS = 120_000;
+const FEE_LIMIT = 100_000_000;
+export const INFOS = 'walletsolidity/gettransactioninfobyblocknum';
+export const BLOCK = 'walletsolidity/getblockbynum';
+export const MINUTE_MS = 60_000;
+/** The chain's time is hours behind ours, so that no rule can mix the two up. */
+export const GENESIS_MS = Math.floor((Date.now() - 5 * 3_600_000) / MINUTE_MS) * MINUTE_MS;
+export const XPUB = HDKey.fromMasterSeed(pbkdf2Sync('deposits of a test', 'mnemonic', 2048, 64, 'sha512')).derive(
+  "m/44'/195'/3'",
+).publicExtendedKey;
+
+export const payer = newChainAccount();
+const token = newChainAccount().address;
+export const otherToken = newChainAccount().address;
+
+let store: TestDatabase;
+let redis: TestRedis;
+export let chain: Devnet;
+export let spies: readonly [SpyNode, SpyNode];
+export let env: Record<string, string>;
+export let database: Database;
+export let worker: INestApplicationContext;
+export let operator: INestApplicationContext;
+const opened: INestApplicationContext[] = [];
+
+@Module({})
+export class Parts {
+  static of(imports: readonly (Type | DynamicModule)[]): DynamicModule {
+    return { module: Parts, imports: [...imports] };
+  }
+}
+
+export async function open(
+  role: 'worker' | 'cli',
+  modules: readonly Type[],
+  more: object = {},
+): Promise<INestApplicationContext> {
+  const config = readConfig(envAs({ ...env, ...more }, role), role);
+  const parts = Parts.of([PlatformModule.for(role, config, openLog('silent')), ...modules]);
+  const app = await NestFactory.createApplicationContext(parts, { logger: false, abortOnError: false });
+  opened.push(app);
+  return app;
+}
+
+export const openWorker = (more: object = {}) => open('worker', [DepositsWorkerModule, EventsModule], more);
+
+export async function openStage(): Promise<void> {
+  const contract = { origin: payer.address, name: 'T', bytecode: TEST_TOKEN_BYTECODE, abi: TEST_TOKEN_ABI };
+  [store, redis, chain] = await Promise.all([
+    createTestDatabase(),
+    createTestRedis(),
+    startDevnet({
+      blockMs: 0,
+      solidLag: 2,
+      second: { behind: 0, solidLag: 2 },
+      genesis: {
+        timestamp: GENESIS_MS,
+        accounts: [{ address: payer.address, balance: '9000000000000000' }],
+        contracts: [
+          { ...contract, address: token },
+          { ...contract, address: otherToken },
+        ],
+      },
+    }),
+  ]);
+  spies = [await openSpyNode(chain.solidUrl), await openSpyNode(chain.second!.solidUrl)];
+  env = {
+    DATABASE_URL: store.url,
+    REDIS_URL: redis.url,
+    TRON_FULL_NODE_URLS: `${chain.fullUrl},${chain.second!.fullUrl}`,
+    TRON_SOLIDITY_NODE_URLS: `${spies[0].url},${spies[1].url}`,
+    TOKEN_CONTRACT: token,
+    MASTER_KEY: TEST_MASTER_KEY,
+    RATE_SOURCES: 'static',
+    DEPOSIT_XPUB: XPUB,
+    TRON_HEAD_STALL_SEC: '3600',
+    TRON_POLL_MS: '1000',
+  };
+  database = await openAsOwner(store.url);
+  operator = await open('cli', [DepositsModule, ProjectsModule]);
+  worker = await openWorker();
+  await mine(4);
+  const head = await solidHeadOf(operator.get(TronClient).pool.nodes[0]!);
+  await operator.get(DepositAddresses).useAccount(head, AUTHOR);
+}
+
+/** Between tests: rates as they mostly are, and nodes that are honest. */
+export async function calm(): Promise<void> {
+  for (const spy of spies) spy.rest();
+  await rates(
+    () => 30_000_000n,
+    () => 100_000_000n,
+  );
+}
+
+export async function closeStage(): Promise<void> {
+  for (const app of opened) await app.close();
+  await database.source.destroy();
+  await Promise.all(spies.map((spy) => spy.close()));
+  await chain.stop();
+  await redis.close();
+  await store.drop();
+}
+
+export const mine = (count: number) => chain.control('mine', { count });
+
+/** The rates of every minute of the chain's first hours, as if they had been kept as they passed. */
+export async function rates(trx: (minute: number) => bigint | undefined, usdt: (minute: number) => bigint | undefined) {
+  await database.query(`DELETE FROM asset_rate`);
+  for (const [asset, rateAt] of [
+    ['TRX', trx],
+    ['USDT', usdt],
+  ] as const) {
+    for (let minute = 0; minute < 180; minute += 1) {
+      const rate = rateAt(minute);
+      if (rate === undefined) continue;
+      await database.query(`INSERT INTO asset_rate (asset, minute, rate_e8) VALUES ($1, $2, $3)`, [
+        asset,
+        new Date(GENESIS_MS + minute * MINUTE_MS),
+        rate,
+      ]);
+    }
+  }
+}
+
+export interface Shop {
+  readonly id: string;
+  readonly address: string;
+}
+
+export async function shop(): Promise<Shop> {
+  const { id } = await operator.get(Projects).create('shop', { kind: 'prepaid' }, AUTHOR);
+  return { id, address: (await operator.get(DepositAddresses).addressOf(id))! };
+}
+
+export const wallet = () => new Wallet(chain.fullUrl);
+export const payTrx = (to: Shop, amount: number) =>
+  wallet().send('createtransaction', { owner_address: payer.address, to_address: to.address, amount }, payer);
+
+export async function payToken(to: Shop, amount: bigint, contract = token): Promise<void> {
+  const before = await pending();
+  const sent = wallet().transferToken(contract, payer, to.address, amount, FEE_LIMIT);
+  while ((await pending()) === before);
+  await mine(1);
+  await sent;
+}
+
+const pending = async (): Promise<number> => ((await chain.control('status')) as { pending: number }).pending;
+
+/** Blocks until everything that was sent is solid. */
+export const settle = () => mine(3);
+
+/** Reads on until nothing is left to read. */
+export async function follow(app = worker): Promise<void> {
+  while (await app.get(DepositFollower).pass());
+}
+
+interface Seen {
+  readonly status: string;
+  readonly reason: string | null;
+  readonly asset: string;
+  readonly amount: string;
+  readonly credits: bigint | null;
+}
+
+export const depositsOf = ({ id }: Shop) =>
+  database.query<Seen>(
+    `SELECT status, reason, asset, amount::text, credits FROM deposit WHERE project_id = $1 ORDER BY id`,
+    [id],
+  );
+
+/** Balance and entries, which must agree. */
+export async function creditedTo({ id }: Shop): Promise<bigint> {
+  const [row] = await database.query<{ balance: bigint; entries: bigint }>(
+    `SELECT balance_credits AS balance, (SELECT coalesce(sum(credits), 0)::bigint FROM credit_entry WHERE project_id = a.project_id) AS entries
+       FROM credit_account a WHERE project_id = $1`,
+    [id],
+  );
+  expect(row!.entries).toBe(row!.balance);
+  return row!.balance;
+}
+
+/** Ends the leases of workers that a test lets rest, so that the next one reads. */
+export const freeTurn = () => database.query(`UPDATE deposit_cursor SET lease_until = NULL`);
+
+const answerOf = async (path: string, number: number): Promise<unknown> => {
+  const response = await fetch(`${chain.solidUrl}/${path}`, { method: 'POST', body: JSON.stringify({ num: number }) });
+  return response.json();
+};
+
+export type Json = Record<string, unknown>;
+
+/** Has nodes answer about blocks otherwise. */
+export function meddle(who: readonly SpyNode[], change: (path: string, answer: unknown) => unknown): void {
+  for (const spy of who) {
+    spy.before = async (path, body) => {
+      if (path !== INFOS && path !== BLOCK) return undefined;
+      return { says: JSON.stringify(change(path, await answerOf(path, (JSON.parse(body) as { num: number }).num))) };
+    };
+  }
+}
+
+export const infosOf = (answer: unknown): Json[] => answer as Json[];

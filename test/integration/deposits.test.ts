@@ -1,0 +1,357 @@
+// What is paid on chain comes to the ledger once, at the rate of its own minute; and where it is paid to.
+import 'reflect-metadata';
+import { pbkdf2Sync } from 'node:crypto';
+import { NestFactory } from '@nestjs/core';
+import { HDKey } from '@scure/bip32';
+import { Ledger } from '../../src/billing/ledger.js';
+import { readConfig } from '../../src/config/config.js';
+import { AccountKey } from '../../src/deposits/account-key.js';
+import { DepositAddresses } from '../../src/deposits/deposit-addresses.js';
+import { DepositBook } from '../../src/deposits/deposit-book.js';
+import { DepositsModule } from '../../src/deposits/deposits.module.js';
+import { Numberer } from '../../src/events/numberer.js';
+import { PlatformModule } from '../../src/platform.module.js';
+import { Projects } from '../../src/projects/projects.js';
+import { ProjectsModule } from '../../src/projects/projects.module.js';
+import { newChainAccount } from '../../packages/local/src/chain-account.js';
+import { AUTHOR } from '../factory.js';
+import { openLog } from '../log.js';
+import { envAs } from '../setup/roles.js';
+import {
+  otherToken,
+  BLOCK,
+  GENESIS_MS,
+  MINUTE_MS,
+  Parts,
+  START_LIMIT_MS,
+  XPUB,
+  calm,
+  closeStage,
+  creditedTo,
+  database,
+  depositsOf,
+  env,
+  follow,
+  freeTurn,
+  infosOf,
+  meddle,
+  mine,
+  open,
+  openStage,
+  operator,
+  payToken,
+  payTrx,
+  payer,
+  rates,
+  settle,
+  shop,
+  spies,
+  wallet,
+  worker,
+} from '../deposit-stage.js';
+
+beforeAll(openStage, START_LIMIT_MS);
+beforeEach(calm);
+afterAll(closeStage, START_LIMIT_MS);
+
+describe('a payment', () => {
+  it('in TRX and one in USDT are credited when their block is solid, and once', async () => {
+    const to = await shop();
+    await payTrx(to, 12_345_678);
+    await mine(1);
+    await follow();
+    expect(await depositsOf(to)).toEqual([]);
+    await payToken(to, 7_000_001n);
+    await settle();
+    await follow();
+    // 12.345678 TRX at 0.30, and 7.000001 USDT at 1.
+    expect(await depositsOf(to)).toEqual([
+      { status: 'credited', reason: null, asset: 'TRX', amount: '12345678', credits: 37_037_034n },
+      { status: 'credited', reason: null, asset: 'USDT', amount: '7000001', credits: 70_000_010n },
+    ]);
+    expect(await creditedTo(to)).toBe(107_037_044n);
+    await freeTurn();
+    await follow();
+    expect(await creditedTo(to)).toBe(107_037_044n);
+  });
+
+  it('is in an event, as the database has it', async () => {
+    const to = await shop();
+    await payTrx(to, 20_000_000);
+    await settle();
+    await follow();
+    while ((await worker.get(Numberer).numberBatch()) > 0);
+    const [event] = await database.query<{ payload: string }>(
+      `SELECT payload FROM event WHERE project_id = $1 AND type = 'deposit.credited'`,
+      [to.id],
+    );
+    expect(JSON.parse(event!.payload)).toMatchObject({
+      type: 'deposit.credited',
+      data: {
+        deposit: {
+          asset: 'TRX',
+          amount: '20.000000',
+          status: 'credited',
+          usd_rate: '0.30000000',
+          credits: 60_000_000,
+          address: to.address,
+          from_address: payer.address,
+        },
+      },
+    });
+  });
+
+  it('is credited to frozen and postpaid projects too', async () => {
+    const to = await shop();
+    await operator.get(Ledger).setFrozen(to.id, true, AUTHOR);
+    await payTrx(to, 10_000_000);
+    await settle();
+    await follow();
+    expect(await creditedTo(to)).toBe(30_000_000n);
+  });
+
+  it('of another token is counted by day, without an event', async () => {
+    const to = await shop();
+    await payToken(to, 7_000_000n, otherToken);
+    await payToken(to, 8_000_000n, otherToken);
+    await settle();
+    await follow();
+    expect(await depositsOf(to)).toEqual([]);
+    expect(await creditedTo(to)).toBe(0n);
+    const counted = await database.query(`SELECT contract, transfers FROM ignored_transfer WHERE address = $1`, [
+      to.address,
+    ]);
+    expect(counted).toEqual([{ contract: otherToken, transfers: 2n }]);
+  });
+
+  it('that one transaction makes twice to one address is two deposits', async () => {
+    const to = await shop();
+    meddle(spies, (path, answer) =>
+      path === BLOCK ? answer : infosOf(answer).map((info) => ({ ...info, log: twice(info['log']) })),
+    );
+    await payToken(to, 6_000_000n);
+    await settle();
+    await follow();
+    expect(await depositsOf(to)).toHaveLength(2);
+    expect(await creditedTo(to)).toBe(120_000_000n);
+  });
+
+  const twice = (list: unknown): unknown =>
+    Array.isArray(list) ? [...(list as unknown[]), ...(list as unknown[])] : list;
+
+  it('from one of our own addresses is no payment', async () => {
+    const to = await shop();
+    await database.query(
+      `INSERT INTO pool_wallet (address, role, permission_id, key_address, key_sealed) VALUES ($1, 'pool', 0, $1, '\\x00')`,
+      [payer.address],
+    );
+    await payTrx(to, 20_000_000);
+    await settle();
+    await follow();
+    await database.query(`ALTER TABLE pool_wallet DISABLE TRIGGER pool_wallet_kept`);
+    await database.query(`DELETE FROM pool_wallet WHERE address = $1`, [payer.address]);
+    await database.query(`ALTER TABLE pool_wallet ENABLE TRIGGER pool_wallet_kept`);
+    expect(await depositsOf(to)).toEqual([]);
+  });
+});
+
+describe('small payments', () => {
+  it('wait until their sum passes the minimum, each at its own rate', async () => {
+    const [to, other] = [await shop(), await shop()];
+    for (const amount of [4_000_000, 5_999_999]) {
+      await payTrx(to, amount);
+      await settle();
+      await follow();
+    }
+    await payTrx(other, 9_000_000);
+    await payToken(to, 4_999_999n);
+    await settle();
+    await follow();
+    expect(await creditedTo(to)).toBe(0n);
+    await rates(
+      () => 31_000_000n,
+      () => 100_000_000n,
+    );
+    await payTrx(to, 1);
+    await settle();
+    await follow();
+    const deposits = await depositsOf(to);
+    expect(deposits.map(({ status, asset }) => `${asset} ${status}`)).toEqual([
+      'TRX credited',
+      'TRX credited',
+      'USDT pending',
+      'TRX credited',
+    ]);
+    // 9.999999 TRX at 0.30 and 0.000001 at 0.31, rounded down once.
+    expect(await creditedTo(to)).toBe(30_000_000n);
+    expect(await creditedTo(other)).toBe(0n);
+  });
+
+  it('by the hundred in one block are one entry, and what comes after it waits anew', async () => {
+    const to = await shop();
+    for (let payment = 0; payment < 12; payment += 1) await payTrx(to, 1_000_000 + payment);
+    await settle();
+    await follow();
+    const deposits = await depositsOf(to);
+    expect(deposits.filter(({ status }) => status === 'credited')).toHaveLength(10);
+    expect(deposits.filter(({ reason }) => reason === 'below_minimum')).toHaveLength(2);
+    const entries = await database.query(`SELECT credits FROM credit_entry WHERE project_id = $1`, [to.id]);
+    expect(entries).toHaveLength(1);
+    const credited = deposits
+      .filter(({ status }) => status === 'credited')
+      .reduce((sum, { amount }) => sum + BigInt(amount), 0n);
+    expect(await creditedTo(to)).toBe(credited * 3n);
+  });
+});
+
+describe('the rate', () => {
+  it('is that of the minute of the block, whenever it is read', async () => {
+    const to = await shop();
+    const head = (await wallet().headTime()) + 3000;
+    const minute = Math.floor((head - GENESIS_MS) / MINUTE_MS);
+    await rates(
+      (each) => (each === minute ? 32_000_000n : 30_000_000n),
+      () => 100_000_000n,
+    );
+    await payTrx(to, 10_000_000);
+    await settle();
+    await mine(60);
+    await follow();
+    expect(await creditedTo(to)).toBe(32_000_000n);
+  });
+
+  it('is waited for, and the deposit credited when there is one', async () => {
+    const to = await shop();
+    await rates(
+      () => undefined,
+      () => undefined,
+    );
+    // What the worker keeps of this minute itself is ours to take away in this test.
+    await database.query(`DELETE FROM asset_rate`);
+    await payTrx(to, 10_000_000);
+    await settle();
+    await follow();
+    expect(await depositsOf(to)).toMatchObject([{ status: 'pending', reason: 'no_rate' }]);
+    await rates(
+      (minute) => (minute > 100 ? 29_000_000n : undefined),
+      () => 100_000_000n,
+    );
+    await follow();
+    expect(await depositsOf(to)).toMatchObject([{ status: 'credited', credits: 29_000_000n }]);
+    await follow();
+    expect(await creditedTo(to)).toBe(29_000_000n);
+  });
+
+  it('that is more than a tenth from the median of a day holds the deposit for the operator', async () => {
+    const [to, other] = [await shop(), await shop()];
+    const minute = Math.floor(((await wallet().headTime()) + 3000 - GENESIS_MS) / MINUTE_MS);
+    await rates(
+      (each) => (each >= minute ? 34_000_000n : 30_000_000n),
+      () => 100_000_000n,
+    );
+    await payTrx(to, 10_000_000);
+    await payTrx(other, 10_000_000);
+    await settle();
+    await follow();
+    const [held] = await database.query<{ id: bigint; reason: string }>(
+      `SELECT id, reason FROM deposit WHERE project_id = $1 AND status = 'held'`,
+      [to.id],
+    );
+    expect(held).toMatchObject({ reason: 'rate_jump' });
+    expect(await creditedTo(to)).toBe(0n);
+    const book = operator.get(DepositBook);
+    await book.resolve(held!.id, true, AUTHOR);
+    expect(await creditedTo(to)).toBe(34_000_000n);
+    await expect(book.resolve(held!.id, true, AUTHOR)).rejects.toThrow('is credited, not held');
+    const [second] = await database.query<{ id: bigint }>(`SELECT id FROM deposit WHERE project_id = $1`, [other.id]);
+    await book.resolve(second!.id, false, AUTHOR);
+    expect(await depositsOf(other)).toMatchObject([{ status: 'ignored', reason: AUTHOR.reason }]);
+    expect(await creditedTo(other)).toBe(0n);
+  });
+
+  it('of USDT is never above a dollar, and below 0.99 the deposit waits', async () => {
+    const [dear, cheap, lost] = [await shop(), await shop(), await shop()];
+    for (const [to, rate] of [
+      [dear, 101_000_000n],
+      [cheap, 99_500_000n],
+      [lost, 98_900_000n],
+    ] as const) {
+      await rates(
+        () => 30_000_000n,
+        () => rate,
+      );
+      await payToken(to, 10_000_000n);
+      await settle();
+      await follow();
+    }
+    expect(await creditedTo(dear)).toBe(100_000_000n);
+    expect(await creditedTo(cheap)).toBe(99_500_000n);
+    expect(await depositsOf(lost)).toMatchObject([{ status: 'pending', reason: 'below_peg' }]);
+    await rates(
+      () => 30_000_000n,
+      () => 100_000_000n,
+    );
+    await follow();
+    expect(await creditedTo(lost)).toBe(100_000_000n);
+  });
+});
+
+describe('addresses', () => {
+  it('are those of the key, one for each project, and are given out only while the key gives them', async () => {
+    const key = AccountKey.read(XPUB);
+    const addresses = operator.get(DepositAddresses);
+    const rows = await addresses.list();
+    expect(rows.map(({ place, address }) => [place, address])).toEqual(
+      rows.map((_, index) => [BigInt(index), key.addressAt(index)]),
+    );
+    expect(await addresses.wrong()).toEqual([]);
+    const to = await shop();
+    await database.query(`ALTER TABLE deposit_address DISABLE TRIGGER deposit_address_kept`);
+    await database.query(`UPDATE deposit_address SET address = $1 WHERE project_id = $2`, [
+      newChainAccount().address,
+      to.id,
+    ]);
+    await database.query(`ALTER TABLE deposit_address ENABLE TRIGGER deposit_address_kept`);
+    await expect(addresses.addressOf(to.id)).rejects.toThrow('is another address');
+    expect(await addresses.wrong()).toHaveLength(1);
+  });
+
+  it('are never changed or deleted', async () => {
+    const { id } = await shop();
+    for (const statement of [`UPDATE deposit_address SET place = place + 100000`, `DELETE FROM deposit_address`]) {
+      await expect(database.query(`${statement} WHERE project_id = $1`, [id])).rejects.toThrow('append-only');
+    }
+  });
+
+  it('are given to older projects in the order they were made, also by two at once', async () => {
+    const older = await openOlder(5);
+    const addresses = operator.get(DepositAddresses);
+    await Promise.all([addresses.assignMissing(), addresses.assignMissing()]);
+    const places = await database.query<{ project_id: string }>(
+      `SELECT project_id FROM deposit_address WHERE project_id = ANY ($1) ORDER BY place`,
+      [older],
+    );
+    expect(places.map(({ project_id }) => project_id)).toEqual(older);
+    expect(await addresses.assignMissing()).toBe(0);
+  });
+
+  it('of an account that was begun with another key are refused', async () => {
+    const root = HDKey.fromMasterSeed(pbkdf2Sync('another', 'mnemonic', 2048, 64, 'sha512'));
+    const other = await open('cli', [DepositsModule], { DEPOSIT_XPUB: root.derive("m/44'/195'/3'").publicExtendedKey });
+    await expect(other.get(DepositAddresses).assignMissing()).rejects.toThrow('another key');
+  });
+});
+
+/** Projects that were made before deposits were in use. */
+async function openOlder(count: number): Promise<string[]> {
+  const { DEPOSIT_XPUB: _, ...without } = env;
+  const config = readConfig(envAs(without, 'cli'), 'cli');
+  const parts = Parts.of([PlatformModule.for('cli', config, openLog('silent')), ProjectsModule]);
+  const app = await NestFactory.createApplicationContext(parts, { logger: false, abortOnError: false });
+  const ids: string[] = [];
+  for (let made = 0; made < count; made += 1) {
+    ids.push((await app.get(Projects).create('older', { kind: 'prepaid' }, AUTHOR)).id);
+  }
+  await app.close();
+  return ids;
+}
