@@ -34,7 +34,7 @@ interface Internal {
 }
 
 beforeAll(async () => {
-  chain = await startChain({ second: { behind: 0, solidLag: 1 } });
+  chain = await startChain({ second: { behind: 0, solidLag: 1, saveInternal: 'transfers' } });
   [strict, catching, refuser] = [
     await chain.deploy(bank, STRICT_CALLER),
     await chain.deploy(bank, CATCHING_CALLER),
@@ -365,6 +365,7 @@ describe('a node', () => {
     const info = await run(strict, callsOf({ to: hexOf(staker), value: 2 * TRX, data }), { call_value: 2 * TRX });
     expect(internalOf(info).map(noteOf)).toEqual(['call', 'freezeBalanceV2ForEnergy']);
     const second = chain.at(chain.node.second?.fullUrl ?? '');
+    expect(internalOf(await second.info(String(info['id']))).map(noteOf)).toEqual(['call']);
     const kept = async (saveInternal: string): Promise<Answer> => {
       await chain.node.control('node', { index: 1, saveInternal });
       return second.info(String(info['id']));

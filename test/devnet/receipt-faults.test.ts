@@ -64,6 +64,11 @@ test('a block’s receipts are one for each transaction, in the block’s order'
   expect(`41${String(plain.log[0]?.['address'])}`).toBe(TronWeb.address.toHex(token).toLowerCase());
 });
 
+test('the list of block 0 is no list, and that of a block to come is empty', async () => {
+  expect(await listOf(0)).toEqual({});
+  expect(await listOf(num + 100)).toEqual([]);
+});
+
 test('internal transactions are hidden, of all receipts or of one', async () => {
   const bare = receipts.map((receipt) => ({ ...receipt, internal_transactions: undefined }));
   await fault({ kind: 'wrong', wrong: 'no-internal', path: LIST, times: 1 });

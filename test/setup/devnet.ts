@@ -20,6 +20,8 @@ export interface Genesis {
   readonly assets?: readonly object[];
 }
 
+type SaveInternal = 'all' | 'transfers' | 'none';
+
 export interface DevnetOptions {
   readonly genesis: Genesis;
   /** Real time between blocks; 0 = a block only when `control('mine')` asks. 100 unless said. */
@@ -28,7 +30,9 @@ export interface DevnetOptions {
   readonly solidLag?: number;
   readonly seed?: string;
   /** A second node of the same chain. */
-  readonly second?: { readonly behind: number; readonly solidLag: number };
+  readonly second?: { readonly behind: number; readonly solidLag: number; readonly saveInternal?: SaveInternal };
+  /** The internal transactions the node keeps; all unless said. */
+  readonly saveInternal?: SaveInternal;
   /** Fixed ports, for a chain that comes back where its clients look for it; free ones unless said. */
   readonly ports?: { readonly full: number; readonly solid: number };
   /** The chain is loaded from this file when it exists, and written there at the end. */
@@ -106,6 +110,8 @@ function flags(options: DevnetOptions): string[] {
     'second-solid-port': second && 0,
     'second-behind': second?.behind,
     'second-solid-lag': second?.solidLag,
+    'save-internal': options.saveInternal,
+    'second-save-internal': second?.saveInternal,
   };
   return Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, String(value)]));
 }

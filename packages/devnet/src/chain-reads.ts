@@ -79,7 +79,7 @@ export function printInternal(internal: Receipt['internal'], visible: boolean): 
       transferTo_address: printAddress(each.to, visible),
       callValueInfo: [
         sparse({ callValue: each.value }),
-        ...each.tokens.map(([tokenId, value]) => sparse({ callValue: value, tokenId })),
+        ...(each.tokens ?? []).map(([tokenId, value]) => sparse({ callValue: value, tokenId })),
       ],
       note: Buffer.from(each.note).toString('hex'),
       rejected: each.rejected,

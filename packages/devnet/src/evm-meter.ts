@@ -147,7 +147,7 @@ export class Run {
       value: self ? 0n : value,
       note: to === undefined ? 'create' : 'call',
       data,
-      tokens: brought === undefined ? [] : [[brought.id, brought.value]],
+      ...(brought === undefined ? {} : { tokens: [[brought.id, brought.value]] }),
     });
     this.frames.push({ hash, index, token });
   }

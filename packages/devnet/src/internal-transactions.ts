@@ -10,8 +10,8 @@ export interface InternalTransaction {
   to: string;
   /** sun; 0 where a token moved instead. Of a withdrawal known only afterwards. */
   value: bigint;
-  /** TRC10 tokens that moved, by id: one by a call, every one by a self-destruction. */
-  readonly tokens: readonly (readonly [string, bigint])[];
+  /** TRC10 tokens that moved, by id: one by a call, every one by a self-destruction; absent when none could. */
+  readonly tokens?: readonly (readonly [string, bigint])[];
   /** call, create, suicide, or what was done with stake: freezeBalanceV2ForEnergy, delegateResourceOfEnergy, … */
   readonly note: string;
   rejected: boolean;
@@ -20,7 +20,7 @@ export interface InternalTransaction {
 export interface InternalDraft extends Pick<InternalTransaction, 'caller' | 'to' | 'value' | 'note'> {
   /** Call data or init code, which the hash covers. */
   readonly data?: Uint8Array;
-  readonly tokens?: InternalTransaction['tokens'];
+  readonly tokens?: NonNullable<InternalTransaction['tokens']>;
 }
 
 /** The notes a node keeps without vm.saveFeaturedInternalTx. TRON: TransactionUtil.buildTransactionInfoInstance. */
@@ -48,9 +48,9 @@ export class InternalTransactions {
 
   /** Adds one that a frame began whose own hash is `parent`: the transaction's id at the root. */
   add(parent: string, draft: InternalDraft): InternalTransaction {
-    const { caller, to, value, note, tokens = [] } = draft;
+    const { caller, to, value, note, tokens } = draft;
     const hash = hashOf(parent, draft, this.list.length + 1);
-    const added = { hash, caller, to, value, tokens, note, rejected: false };
+    const added = { hash, caller, to, value, note, rejected: false, ...(tokens === undefined ? {} : { tokens }) };
     this.list.push(added);
     return added;
   }
