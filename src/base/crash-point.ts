@@ -81,7 +81,6 @@ export const CRASH_POINTS = [
   // Events.
   'number.before',
   'number-events.before',
-  'number-positions.before',
   'number.after',
 ] as const;
 

@@ -17,9 +17,9 @@ import { renderEvent, type WrittenEvent } from './payload.js';
 
 /** One batch, a few megabytes; all others wait for its lock alone. */
 const BATCH = 500;
-/** How long an event may wait for its position when there is nothing else to do. */
-const IDLE_MS = 100;
-/** Others are given time to write: a batch costs the same statements for one event as for many. */
+/** How long an event may wait for its position: a batch costs the same statements for one event as for many. */
+const EVERY_MS = 100;
+/** Where more wait than a batch takes; others are given time to write. */
 const BUSY_MS = 50;
 const RETRY_MS = 1000;
 /** How much higher numbering goes on when commits may have been lost: more than any server loses. */
@@ -32,10 +32,6 @@ const WAITING = {
         WHERE position IS NULL AND type IS NOT NULL ORDER BY id LIMIT 1) AS oldest_sec`,
 };
 
-const MARK = {
-  name: 'numbering_mark',
-  text: `SELECT server_mark AS known, server_mark() AS mark FROM event_numbering`,
-};
 const SET_MARK = { name: 'set_numbering_mark', text: `UPDATE event_numbering SET server_mark = $1` };
 
 /** Every project goes on a million higher, also one whose positions were all lost. */
@@ -53,10 +49,13 @@ const INSERT_RESTARTS = {
       FROM unnest($1::uuid[], $2::timestamptz[], $3::bigint[], $4::text[]) AS v(project_id, at, position, payload)`,
 };
 
-/** $1 the most. What an order was when it was created are its terms, which never change, in its first status. */
+/**
+ * $1 the most. At least one row: whether positions may have been lost, with the first event if there is one. What an order
+ * was when it was created are its terms, which never change, in its first status.
+ */
 const TAKE = {
   name: 'take_events',
-  text: `SELECT e.id, e.project_id, e.type, e.at, e.chain_at, coalesce(p.position, 0) AS last_position,
+  text: `SELECT n.known, n.mark, e.id, e.project_id, e.type, e.at, e.chain_at, coalesce(p.position, 0) AS last_position,
       coalesce(e.snapshot, CASE WHEN e.type = 'order.created' THEN (
         SELECT json_build_object('order', json_build_object(
             'id', o.id, 'key', o.key, 'kind', o.kind, 'status', 'reserved', 'receive_address', o.receive_address,
@@ -65,22 +64,28 @@ const TAKE = {
             'error_code', null, 'error', null, 'created_at', o.created_at, 'delivered_at', null, 'ends_at', null,
             'reclaimed_at', null), 'legs', null, 'compensations', null)
           FROM orders o WHERE o.id = e.order_id) END) AS snapshot
-    FROM (SELECT * FROM event WHERE position IS NULL AND type IS NOT NULL ORDER BY id LIMIT $1) e
+    -- Once, and not for each event.
+    FROM (SELECT server_mark AS known, server_mark() AS mark FROM event_numbering OFFSET 0) n
+    LEFT JOIN (SELECT * FROM event WHERE position IS NULL AND type IS NOT NULL ORDER BY id LIMIT $1) e ON true
     LEFT JOIN event_position p ON p.project_id = e.project_id ORDER BY e.id`,
 };
 
+/** One statement for both: the events of a batch, and how far each log has come with it. */
 const NUMBER = {
   name: 'number_events',
-  text: `UPDATE event e SET position = v.position, payload = v.payload, snapshot = NULL
-    FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS v(id, position, payload) WHERE e.id = v.id AND e.position IS NULL`,
-};
-
-const MOVE_POSITIONS = {
-  name: 'move_positions',
-  text: `INSERT INTO event_position AS p (project_id, position)
-    SELECT v.project_id, v.position FROM unnest($1::uuid[], $2::bigint[]) AS v(project_id, position)
+  text: `WITH numbered AS (
+      UPDATE event e SET position = v.position, payload = v.payload, snapshot = NULL
+        FROM unnest($1::bigint[], $2::bigint[], $3::text[]) AS v(id, position, payload) WHERE e.id = v.id AND e.position IS NULL)
+    INSERT INTO event_position AS p (project_id, position)
+    SELECT v.project_id, v.position FROM unnest($4::uuid[], $5::bigint[]) AS v(project_id, position)
     ON CONFLICT (project_id) DO UPDATE SET position = excluded.position`,
 };
+
+interface ServerMarks {
+  /** Of the server that numbered last; null before the first. */
+  readonly known: string | null;
+  readonly mark: string;
+}
 
 interface TakenEvent extends WrittenEvent {
   readonly id: bigint;
@@ -121,7 +126,7 @@ export class Numberer {
       registers: [metrics.registry],
     });
     this.repeater = new Repeater({
-      run: async () => ((await this.isWaitedFor()) && (await this.numberBatch()) > 0 ? BUSY_MS : IDLE_MS),
+      run: async () => ((await this.isWaitedFor()) && (await this.numberBatch()) >= BATCH ? BUSY_MS : EVERY_MS),
       retryMs: RETRY_MS,
       onFailure: (error) => {
         log.warn({ fault: messageOf(error) }, 'events could not be numbered');
@@ -141,14 +146,17 @@ export class Numberer {
   async numberBatch(): Promise<number> {
     const numbered = await this.database.transaction(async (tx) => {
       if (!(await holdNumbering(tx))) return 0;
-      const restarted = await this.restartAfterLoss(tx);
-      const taken = await tx.query<TakenEvent>(TAKE, [BATCH]);
-      if (taken.length === 0) return restarted;
-      const given = this.giveBatch(taken);
-      await tx.query(NUMBER, [given.ids, given.positions, given.payloads]);
+      const taken = await take(tx);
+      const { known, mark } = taken.marks;
+      const restarted = known === mark ? 0 : await this.restartAfterLoss(tx, taken.marks);
+      // Behind a restart every position is another one.
+      const { events } = known === mark ? taken : await take(tx);
+      if (events.length === 0) return restarted;
+      const given = this.giveBatch(events);
       const projects = [...given.last].sort(([a], [b]) => (a < b ? -1 : 1));
-      await tx.query(MOVE_POSITIONS, [projects.map(([id]) => id), projects.map(([, position]) => position)]);
-      return restarted + taken.length;
+      const positions = [projects.map(([id]) => id), projects.map(([, position]) => position)];
+      await tx.query(NUMBER, [given.ids, given.positions, given.payloads, ...positions]);
+      return restarted + events.length;
     });
     this.numbered.inc(numbered);
     return numbered;
@@ -166,11 +174,7 @@ export class Numberer {
    * On another server, or on restored data, positions may have been read that are not known any more: every log goes on
    * far above them, and says so. Returns how many logs.
    */
-  private async restartAfterLoss(tx: Queryable): Promise<number> {
-    const [state] = await tx.query<{ known: string | null; mark: string }>(MARK);
-    if (state === undefined) throw new Error('the row of event_numbering is missing');
-    const { known, mark } = state;
-    if (known === mark) return 0;
+  private async restartAfterLoss(tx: Queryable, { known, mark }: ServerMarks): Promise<number> {
     await tx.query(SET_MARK, [mark]);
     // The first numberer ever takes the server for the one that the log began on.
     if (known === null) return 0;
@@ -214,6 +218,13 @@ export class Numberer {
       return renderEvent({ ...event, snapshot: null }, position);
     }
   }
+}
+
+async function take(tx: Queryable): Promise<{ readonly marks: ServerMarks; readonly events: readonly TakenEvent[] }> {
+  const rows = await tx.query<ServerMarks & (TakenEvent | { readonly id: null })>(TAKE, [BATCH]);
+  const [marks] = rows;
+  if (marks === undefined) throw new Error('the row of event_numbering is missing');
+  return { marks, events: rows.filter((row): row is ServerMarks & TakenEvent => row.id !== null) };
 }
 
 /**

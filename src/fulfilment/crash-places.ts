@@ -144,7 +144,6 @@ export const WORKER_PLACES: Readonly<Record<WorkerPoint, Place>> = {
   'pool-write.after': statement('after', 'pool_lock_slots'),
   'number.before': method('before', Numberer, 'numberBatch'),
   'number-events.before': statement('before', 'number_events'),
-  'number-positions.before': statement('before', 'move_positions'),
   'number.after': method('after', Numberer, 'numberBatch'),
 };
 

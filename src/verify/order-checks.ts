@@ -1,6 +1,7 @@
 /** Rules of orders, their legs, transactions and charges (I2–I6, I9, I10), as reads over all orders or some. */
 import { ORDER_TRANSITIONS } from '../domain/order-state.js';
 import type { RecordCheck, OrderCheck } from './record-check.js';
+import { ORDER_EVENTS } from './event-checks.js';
 import { RECOVERY_PROJECT } from './recovery.js';
 
 /** Twice as many as are made one after another: each may be spread over wallets, or moved from one to another. */
@@ -234,7 +235,7 @@ const CHARGE_CHECKS: readonly OrderCheck[] = [
   },
 ];
 
-export const ORDER_CHECKS: readonly OrderCheck[] = [...CHARGE_CHECKS, ...DELIVERY_CHECKS, ...TIME_CHECKS];
+export const ORDER_CHECKS: readonly OrderCheck[] = [...CHARGE_CHECKS, ...DELIVERY_CHECKS, ...TIME_CHECKS, ORDER_EVENTS];
 
 /** What unique indexes refuse, which are judged themselves: looked for only where everything is judged. */
 export const DOUBLE_CHECKS: readonly RecordCheck[] = [

@@ -37,7 +37,7 @@ export type OrderScope =
   | { readonly kind: 'between'; readonly after: bigint; readonly upTo: bigint };
 
 /**
- * A check of orders one by one. It reads from `the_orders`, `the_legs`, `the_transactions`, `the_moves` and `the_entries`
+ * A check of orders one by one. It reads from `the_orders`, `the_legs`, `the_transactions`, `the_moves`, `the_events`, `the_entries`
  * (charges, refunds and compensations), which are those of a scope. A column `of_order` of its rows names the order.
  */
 export type OrderCheck = RecordCheck;
@@ -47,6 +47,7 @@ const ALL_ROWS = {
   the_legs: 'SELECT * FROM leg',
   the_transactions: 'SELECT * FROM chain_tx',
   the_moves: 'SELECT * FROM (SELECT * FROM event WHERE to_status IS NOT NULL) moves',
+  the_events: 'SELECT * FROM event',
   the_entries: 'SELECT * FROM credit_entry',
 };
 

@@ -209,11 +209,14 @@ describe('a long poll', () => {
   test('is answered with what is there, or with the first events that come', async () => {
     const reader = await newReader();
     const waiting = reader.get('/v1/events?wait=30');
-    await held('poll', 1);
+    const other = (await newReader()).get('/v1/events?wait=15');
+    await held('poll', 2);
     await happen(reader, 1);
-    const answer = await waiting;
+    // Long before its own time is over.
+    const answer = await Promise.race([waiting, other]);
     expect([positionsIn(answer), answer.body.last_position]).toEqual([[1], 1]);
     expect(positionsIn(await reader.get('/v1/events?wait=30'))).toEqual([1]);
+    expect((await other).body.items).toEqual([]);
     await held('poll', 0);
   });
 
@@ -322,7 +325,7 @@ const ENDINGS: readonly (readonly [string, (held: Held) => Promise<unknown>, str
 ];
 
 /** A poll and a stream of a key of their own, held open. */
-async function hold(): Promise<Held & { poll: Promise<Answer>; stream: EventStream }> {
+async function hold(count = 1): Promise<Held & { poll: Promise<Answer>; stream: EventStream }> {
   const primary = await newReader();
   const { id: keyId, apiKey } = await keys.create(primary.merchant, { name: 'reader', scopes: ['read'] }, AUTHOR);
   // What the making of a key leaves in the log.
@@ -330,7 +333,7 @@ async function hold(): Promise<Held & { poll: Promise<Answer>; stream: EventStre
   const reader = primary.withKey(apiKey);
   const poll = reader.get('/v1/events?after=latest&types=order.created&wait=30');
   const stream = await EventStream.open(reader, { query: '?after=latest&types=order.created' });
-  await held('poll', 1);
+  await held('poll', count);
   return { reader, keyId, poll, stream };
 }
 
@@ -344,16 +347,21 @@ describe('what a caller may not do any more', () => {
     await held('stream', 0);
   });
 
-  test('ends them too when nobody announces it', async () => {
-    const { poll, stream, ...made } = await hold();
+  test('ends them at once where it is announced, and where it is not all the same', async () => {
+    const [unheard, heard] = [await hold(1), await hold(2)];
     await api.database.query('ALTER TABLE api_key DISABLE TRIGGER api_key_announced');
     try {
-      await keys.revoke(made.keyId, AUTHOR);
+      await keys.revoke(unheard.keyId, AUTHOR);
     } finally {
       await api.database.query('ALTER TABLE api_key ENABLE TRIGGER api_key_announced');
     }
-    expect((await poll).body).toMatchObject({ ok: false, error: 'INVALID_SIGNATURE' });
-    expect(await stream.ended).toBe('ended');
+    // Before it would be noticed without having been announced.
+    const clock = (await newReader()).get('/v1/events?wait=4').then(() => 'time');
+    await keys.revoke(heard.keyId, AUTHOR);
+    expect(await Promise.race([heard.stream.ended, clock])).toBe('ended');
+    expect((await heard.poll).body).toMatchObject({ ok: false, error: 'INVALID_SIGNATURE' });
+    expect((await unheard.poll).body).toMatchObject({ ok: false, error: 'INVALID_SIGNATURE' });
+    expect(await unheard.stream.ended).toBe('ended');
   }, 60_000);
 
   test('and nothing else does: a change of another key, or one that takes nothing, ends none', async () => {

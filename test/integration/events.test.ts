@@ -310,7 +310,7 @@ it('on a server that may have lost commits every log goes on a million higher, a
   expect(await readAll(customer.merchant, lastOf(events))).toEqual([]);
 });
 
-const STATEMENTS = ['numbering_mark', 'take_events', 'number_events', 'move_positions'];
+const STATEMENTS = ['hold_numbering', 'take_events', 'number_events'];
 
 it.each(STATEMENTS)(
   'a numberer that dies before %s leaves nothing, and the next one numbers all of it',
@@ -330,7 +330,7 @@ it('a numberer that dies after its commit has numbered, and nothing is numbered 
   const customer = await makeCustomer(world.api);
   await database.query(toggle, [customer.merchant]);
   const mortal = new Database(database.source);
-  aroundStatements(mortal, ['move_positions'], { after: die });
+  aroundStatements(mortal, ['number_events'], { after: die });
   await expect(newNumberer(mortal).numberBatch()).rejects.toThrow('killed');
   const seen = await readAll(customer.merchant);
   expect(seen.map(({ position }) => position)).toEqual([1]);

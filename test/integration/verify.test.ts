@@ -1,4 +1,7 @@
 // The command that proves the records: green on a live service, exit code 1 and the right names when something is off.
+import { Numberer } from '../../src/events/numberer.js';
+import { Metrics } from '../../src/observability/metrics.js';
+import { openLog } from '../log.js';
 import { findingsOf, type Report } from '../../src/verify/finding.js';
 import { ContentJudge } from '../../src/verify/transaction-content.js';
 import { buildTransaction } from '../../src/chain/signed-transaction.js';
@@ -17,6 +20,8 @@ beforeAll(async () => {
   // For a day, which the hurried chain does not reach: what is harmed below is still delegated.
   await world.rent(receiver(0), 65_000, 86_400);
   await world.rent(receiver(1), 65_000, 86_400);
+  const numberer = new Numberer(world.database, new Metrics(), openLog('silent'));
+  while ((await numberer.numberBatch()) > 0);
   // What is harmed below is older than the blocks in which `verify` searches for acts that nobody recorded.
   await fetch(`${world.world.controlUrl}/mine`, { method: 'POST', body: JSON.stringify({ count: 60 }) });
 });
@@ -56,7 +61,7 @@ const HANDS: readonly (readonly [string, string, string, readonly string[]])[] =
     'a refund that was never given',
     `UPDATE orders SET status = 'refunded' WHERE id = 1`,
     `UPDATE orders SET status = 'delivered' WHERE id = 1`,
-    ['order-charge', 'order-history', 'order-legs', 'order-refunded'],
+    ['order-charge', 'order-events', 'order-history', 'order-legs', 'order-refunded'],
   ],
   [
     'a leg of another size than its transaction',
@@ -81,6 +86,24 @@ const HANDS: readonly (readonly [string, string, string, readonly string[]])[] =
     `UPDATE orders SET settled = false, next_run_at = NULL WHERE id = 1`,
     `UPDATE orders SET settled = true WHERE id = 1`,
     ['order-forgotten'],
+  ],
+  [
+    'a settled order that the log does not say so of',
+    `UPDATE event SET type = 'order.unresolved' WHERE order_id = 1 AND type = 'order.settled'`,
+    `UPDATE event SET type = 'order.settled' WHERE order_id = 1 AND type = 'order.unresolved'`,
+    ['order-events'],
+  ],
+  [
+    'an order whose beginning is not in the log',
+    `UPDATE event SET type = 'order.unresolved' WHERE order_id = 2 AND type = 'order.created'`,
+    `UPDATE event SET type = 'order.created' WHERE order_id = 2 AND type = 'order.unresolved'`,
+    ['order-events'],
+  ],
+  [
+    'a position that no event has',
+    `UPDATE event SET position = -position WHERE order_id = 1 AND type = 'order.created'`,
+    `UPDATE event SET position = -position WHERE order_id = 1 AND type = 'order.created'`,
+    ['event-positions'],
   ],
   [
     'a guard switched off',

@@ -1,0 +1,48 @@
+/** Rules of the log of events (I10), as reads: nothing that callers read by position is missing from it. */
+import type { OrderCheck, RecordCheck } from './record-check.js';
+import { RECOVERY_PROJECT } from './recovery.js';
+
+/** A log goes on at least so much higher where commits may have been lost (src/events/numberer.ts). */
+const RESTART_STEP = '1000000';
+
+/**
+ * An order without any row here is `order-history`'s. One that was moved before there was a log has moves of no project. One that was accepted before and moved since
+ * has no `order.created`, and neither has any order before it.
+ */
+export const ORDER_EVENTS: OrderCheck = {
+  check: 'order-events',
+  rule: 'I10',
+  says: 'A settled order has its events, from `order.created` to its end, numbered in the order in which they happened.',
+  stops: 'nothing',
+  text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, o.status, array_to_string(e.types, ', ') AS events
+      FROM the_orders o JOIN (
+        SELECT order_id, bool_or(project_id IS NULL) AS is_older,
+               array_agg(type ORDER BY id) FILTER (WHERE type IS NOT NULL) AS types,
+               array_agg(position ORDER BY id) FILTER (WHERE position IS NOT NULL) AS by_time,
+               array_agg(position ORDER BY position) FILTER (WHERE position IS NOT NULL) AS by_position
+          FROM the_events each GROUP BY order_id) e ON e.order_id = o.id
+     WHERE o.project_id <> '${RECOVERY_PROJECT}' AND (
+        e.by_time <> e.by_position
+        OR (o.settled AND NOT e.is_older AND (
+          NOT coalesce(e.types, '{}') @> CASE o.status WHEN 'delivered' THEN '{order.delivered,order.settled}' ELSE '{order.refunded}' END::text[]
+          OR (coalesce(e.types[1], '') <> 'order.created' AND (
+            SELECT b.type FROM event b WHERE b.order_id < o.id AND b.type = 'order.created' ORDER BY b.order_id DESC LIMIT 1) IS NOT NULL))))`,
+};
+
+/** Over all logs: of each project every position there was, retention or not. */
+export const EVENT_POSITIONS: RecordCheck = {
+  check: 'event-positions',
+  rule: 'I10',
+  says: 'The positions of a project’s events rise by one, but for announced restarts, up to the one that was given last.',
+  stops: 'nothing',
+  identity: ['position'],
+  text: `SELECT 'project ' || coalesce(e.project_id, p.project_id) AS subject, e.before, e.position, e.type, p.position AS given
+      FROM (SELECT project_id, type, position,
+                   coalesce(lag(position) OVER (PARTITION BY project_id ORDER BY position), 0) AS before,
+                   lead(position) OVER (PARTITION BY project_id ORDER BY position) AS next
+              FROM event WHERE position IS NOT NULL) e
+      FULL JOIN event_position p ON p.project_id = e.project_id
+     WHERE p.position IS NULL OR e.position IS NULL
+        OR (e.next IS NULL AND e.position <> p.position)
+        OR CASE e.type WHEN 'log.restarted' THEN e.position <= e.before + ${RESTART_STEP} ELSE e.position <> e.before + 1 END`,
+};
