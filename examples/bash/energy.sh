@@ -7,27 +7,61 @@
 #   ./energy.sh get IDEMPOTENCY_KEY                  how the order stands
 #   ./energy.sh balance
 #
+# Signed by HMAC; SIGNATURES=md5 signs as the first clients did.
 # Prints the answer. Exit code 0 for a 2xx answer, 1 for any other, 2 when called wrongly.
 set -euo pipefail
 : "${BASE_URL:?}" "${MERCHANT:?}" "${API_KEY:?}"
 
-# Signature = hex(md5(base64(body) + api_key)); the body of a GET is the empty string.
-# printf is part of the shell, so the key stands on no command line that others could see.
-sign() {
-  printf '%s%s' "$(printf '%s' "$1" | openssl base64 -A)" "$API_KEY" | openssl md5 -r | cut -d' ' -f1
+export LC_ALL=C
+sha256() { openssl dgst -sha256 -r | cut -d' ' -f1; }
+
+# HMAC-SHA256 of $1 under the key, which must be shorter than 64 bytes, as the service's are. By hand, since openssl takes
+# the key on its command line, where others could see it; printf is part of the shell.
+hmac() {
+  local at byte inner='' outer='' part
+  for ((at = 0; at < 64; at++)); do
+    byte=0
+    if ((at < ${#API_KEY})); then printf -v byte '%d' "'${API_KEY:at:1}"; fi
+    printf -v part '\\x%02x' $((byte ^ 0x36)) && inner+=$part
+    printf -v part '\\x%02x' $((byte ^ 0x5c)) && outer+=$part
+  done
+  { printf '%b' "$outer" && { printf '%b' "$inner" && printf '%s' "$1"; } | openssl dgst -sha256 -binary; } | sha256
 }
 
-# call METHOD PATH [BODY] [EXTRA-HEADER]: sends exactly the bytes that were signed. BODY has its keys sorted and no
-# spaces: this is what is signed, and sent as it is.
+# sign METHOD PATH BODY KEY CLOCK: the headers that sign one attempt, as lines of curl's configuration. By HMAC over nine
+# lines with a nonce of its own; by MD5 over the body alone, which of a GET is the empty string.
+sign() {
+  if [ "${SIGNATURES-hmac}" = md5 ]; then
+    printf 'header = "Signature: %s"\n' \
+      "$(printf '%s%s' "$(printf '%s' "$3" | openssl base64 -A)" "$API_KEY" | openssl md5 -r | cut -d' ' -f1)"
+    return
+  fi
+  local nonce route=${2%%\?*} query='' message
+  nonce=$(openssl rand -hex 16)
+  if [ "$route" != "$2" ]; then query=${2#*\?}; fi
+  message=$(printf '%s\n' CC-HMAC-SHA256-REQ-V1 "$5" "$nonce" "$1" "$(printf '%b' "${route//%/\\x}")" "$query" \
+    "$MERCHANT" "$4" "$(printf '%s' "$3" | sha256)")
+  printf 'header = "X-CC-Timestamp: %s"\nheader = "X-CC-Nonce: %s"\nheader = "X-CC-Signature: v1=%s"\n' \
+    "$5" "$nonce" "$(hmac "$message")"
+}
+
+# call METHOD PATH [BODY] [IDEMPOTENCY-KEY]: sends exactly the bytes that were signed, once more if our clock was off. BODY
+# has its keys sorted and no spaces, as MD5 wants it.
 call() {
-  local method=$1 path=$2 body=${3-} extra=${4-}
+  local method=$1 path=$2 body=${3-} key=${4-} answer clock
   local options=(--silent --show-error --max-time 60 --request "$method" --write-out '\n%{http_code}')
   if [ -n "$body" ]; then options+=(--header 'Content-Type: application/json' --data-binary "$body"); fi
-  local answer
-  answer=$(curl "${options[@]}" --config <(
-    printf 'header = "Merchant: %s"\nheader = "Signature: %s"\n' "$MERCHANT" "$(sign "$body")"
-    if [ -n "$extra" ]; then printf 'header = "%s"\n' "$extra"; fi
-  ) "$BASE_URL$path")
+  if [ -n "$key" ]; then options+=(--header "Idempotency-Key: $key"); fi
+  clock=$(date +%s)
+  for _ in 1 2; do
+    answer=$(curl "${options[@]}" --config <(
+      printf 'header = "Merchant: %s"\n' "$MERCHANT"
+      sign "$method" "$path" "$body" "$key" "$clock"
+    ) "$BASE_URL$path")
+    case $answer in *SIGNATURE_TIMESTAMP_OUT_OF_RANGE*'"server_time":'*) ;; *) break ;; esac
+    clock=${answer#*'"server_time":'}
+    clock=${clock%%[!0-9]*}
+  done
   printf '%s\n' "${answer%$'\n'*}"
   case ${answer##*$'\n'} in 2??) ;; *) return 1 ;; esac
 }
@@ -39,7 +73,7 @@ case ${1-} in
     if [ -n "${4-}" ]; then body='"duration_sec":'$4','$body; fi
     call POST /v1/quotes "{$body}"
     ;;
-  order) call POST /v1/orders '{"quote_ref":"'"${2:?quote ref}"'"}' "Idempotency-Key: ${3:?idempotency key}" ;;
+  order) call POST /v1/orders '{"quote_ref":"'"${2:?quote ref}"'"}' "${3:?idempotency key}" ;;
   get) call GET "/v1/orders/${2:?idempotency key}" ;;
   balance) call GET /v1/balance ;;
   *)

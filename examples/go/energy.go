@@ -5,10 +5,15 @@
 //	go run energy.go order QUOTE_REF IDEMPOTENCY_KEY
 //	go run energy.go get IDEMPOTENCY_KEY
 //	go run energy.go balance
+//
+// Signed by HMAC; SIGNATURES=md5 signs as the first clients did.
 package main
 
 import (
+	"crypto/hmac"
 	"crypto/md5"
+	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -35,10 +40,47 @@ func canonical(body map[string]any) string {
 	return string(text)
 }
 
-// sign is hex(md5(base64(body) + api_key)); a GET signs the empty string.
-func sign(text string) string {
-	sum := md5.Sum([]byte(base64.StdEncoding.EncodeToString([]byte(text)) + os.Getenv("API_KEY")))
-	return hex.EncodeToString(sum[:])
+// offset is how many seconds the service's clock is ahead of ours, once it has said so.
+var offset int64
+
+// sign sets the headers that sign one attempt: by HMAC over nine lines, each attempt with a nonce of its own.
+func sign(request *http.Request, path, text, key string) error {
+	apiKey := os.Getenv("API_KEY")
+	if os.Getenv("SIGNATURES") == "md5" {
+		// Over the body alone; a GET signs the empty string.
+		sum := md5.Sum([]byte(base64.StdEncoding.EncodeToString([]byte(text)) + apiKey))
+		request.Header.Set("Signature", hex.EncodeToString(sum[:]))
+		return nil
+	}
+	random := make([]byte, 16)
+	if _, err := rand.Read(random); err != nil {
+		return err
+	}
+	timestamp, nonce := strconv.FormatInt(time.Now().Unix()+offset, 10), hex.EncodeToString(random)
+	route, query, _ := strings.Cut(path, "?")
+	decoded, err := url.PathUnescape(route)
+	if err != nil {
+		return err
+	}
+	hash := sha256.Sum256([]byte(text))
+	lines := []string{"CC-HMAC-SHA256-REQ-V1", timestamp, nonce, request.Method, decoded, query,
+		os.Getenv("MERCHANT"), key, hex.EncodeToString(hash[:])}
+	mac := hmac.New(sha256.New, []byte(apiKey))
+	mac.Write([]byte(strings.Join(lines, "\n")))
+	request.Header.Set("X-CC-Timestamp", timestamp)
+	request.Header.Set("X-CC-Nonce", nonce)
+	request.Header.Set("X-CC-Signature", "v1="+hex.EncodeToString(mac.Sum(nil)))
+	return nil
+}
+
+// serverTime is the time to sign again with, where that was what was wrong.
+func serverTime(content []byte) (int64, bool) {
+	var said struct {
+		Error      string `json:"error"`
+		ServerTime int64  `json:"server_time"`
+	}
+	err := json.Unmarshal(content, &said)
+	return said.ServerTime, err == nil && said.Error == "SIGNATURE_TIMESTAMP_OUT_OF_RANGE"
 }
 
 // call sends one request; after a lost answer, a 429 or a 503 it is repeated, which an Idempotency-Key makes safe.
@@ -53,7 +95,9 @@ func call(method, path string, body map[string]any, key string) (int, string, er
 			return 0, "", err
 		}
 		request.Header.Set("Merchant", os.Getenv("MERCHANT"))
-		request.Header.Set("Signature", sign(text))
+		if err := sign(request, path, text, key); err != nil {
+			return 0, "", err
+		}
 		if body != nil {
 			request.Header.Set("Content-Type", "application/json")
 		}
@@ -65,6 +109,10 @@ func call(method, path string, body map[string]any, key string) (int, string, er
 		if err == nil {
 			content, readErr := io.ReadAll(answer.Body)
 			answer.Body.Close()
+			if now, isLate := serverTime(content); isLate && attempt < attemptsMax {
+				offset = now - time.Now().Unix()
+				continue
+			}
 			isRepeatable := readErr != nil || answer.StatusCode == 429 || answer.StatusCode == 503
 			if !isRepeatable || attempt == attemptsMax {
 				return answer.StatusCode, string(content), readErr

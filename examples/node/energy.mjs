@@ -5,21 +5,37 @@
 //   node energy.mjs order QUOTE_REF IDEMPOTENCY_KEY
 //   node energy.mjs get IDEMPOTENCY_KEY
 //   node energy.mjs balance
-import { createHash } from 'node:crypto';
+//
+// Signed by HMAC; SIGNATURES=md5 signs as the first clients did.
+import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-const { BASE_URL, MERCHANT, API_KEY } = process.env;
+const { BASE_URL, MERCHANT, API_KEY, SIGNATURES = 'hmac' } = process.env;
 
 /** Keys sorted, no spaces: what is signed, and sent exactly so. The interface's bodies are flat. */
 function canonical(body) {
   return JSON.stringify(Object.fromEntries(Object.entries(body).sort(([a], [b]) => (a < b ? -1 : 1))));
 }
 
-/** hex(md5(base64(body) + api_key)); a GET signs the empty string. */
-function sign(text) {
-  return createHash('md5')
-    .update(Buffer.from(text).toString('base64') + API_KEY)
-    .digest('hex');
+/** Seconds that the service's clock is ahead of ours, once it has said so. */
+let offset = 0;
+
+/** The headers that sign one attempt: by HMAC over nine lines, each attempt with a nonce of its own. */
+function sign(method, path, text, key = '') {
+  if (SIGNATURES === 'md5') return { Signature: md5(Buffer.from(text).toString('base64') + API_KEY) };
+  const timestamp = String(Math.floor(Date.now() / 1000) + offset);
+  const nonce = randomBytes(16).toString('hex');
+  const [route, ...query] = path.split('?');
+  const hash = createHash('sha256').update(text).digest('hex');
+  const lines = [timestamp, nonce, method, decodeURIComponent(route), query.join('?'), MERCHANT, key, hash];
+  const message = ['CC-HMAC-SHA256-REQ-V1', ...lines].join('\n');
+  const signature = createHmac('sha256', API_KEY).update(message).digest('hex');
+  return { 'X-CC-Timestamp': timestamp, 'X-CC-Nonce': nonce, 'X-CC-Signature': `v1=${signature}` };
+}
+
+/** Over the body alone; a GET signs the empty string. */
+function md5(text) {
+  return createHash('md5').update(text).digest('hex');
 }
 
 /** Sends one request; after a lost answer, a 429 or a 503 it is repeated, which an Idempotency-Key makes safe. */
@@ -30,7 +46,7 @@ export async function call(method, path, body, headers = {}) {
       method,
       headers: {
         Merchant: MERCHANT,
-        Signature: sign(text),
+        ...sign(method, path, text, headers['Idempotency-Key']),
         ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
         ...headers,
       },
@@ -40,7 +56,11 @@ export async function call(method, path, body, headers = {}) {
     const isRepeatable = answer instanceof Error || answer.status === 429 || answer.status === 503;
     if (!isRepeatable || attempt === 3) {
       if (answer instanceof Error) throw answer;
-      return { status: answer.status, body: await answer.json() };
+      const said = await answer.json();
+      if (said.error !== 'SIGNATURE_TIMESTAMP_OUT_OF_RANGE' || attempt === 3)
+        return { status: answer.status, body: said };
+      offset = said.server_time - Math.floor(Date.now() / 1000);
+      continue;
     }
     await sleep(1000 * Number(answer.headers?.get('Retry-After') ?? attempt));
   }

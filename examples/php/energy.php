@@ -6,6 +6,8 @@
 //   php energy.php order QUOTE_REF IDEMPOTENCY_KEY
 //   php energy.php get IDEMPOTENCY_KEY
 //   php energy.php balance
+//
+// Signed by HMAC; SIGNATURES=md5 signs as the first clients did.
 declare(strict_types=1);
 
 const ATTEMPTS_MAX = 3;
@@ -17,26 +19,41 @@ function canonical(array $body): string
     return json_encode($body, JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE | JSON_THROW_ON_ERROR);
 }
 
-/** hex(md5(base64(body) + api_key)); a GET signs the empty string. */
-function sign(string $text): string
+/** The headers that sign one attempt: by HMAC over nine lines, each attempt with a nonce of its own. */
+function sign(string $method, string $path, string $text, string $key, int $offset): array
 {
-    return md5(base64_encode($text) . getenv('API_KEY'));
+    $apiKey = (string) getenv('API_KEY');
+    if (getenv('SIGNATURES') === 'md5') {
+        // Over the body alone; a GET signs the empty string.
+        return ['Signature: ' . md5(base64_encode($text) . $apiKey)];
+    }
+    $timestamp = (string) (time() + $offset);
+    $nonce = bin2hex(random_bytes(16));
+    [$route, $query] = explode('?', $path, 2) + [1 => ''];
+    $lines = [$timestamp, $nonce, $method, rawurldecode($route), $query, getenv('MERCHANT'), $key, hash('sha256', $text)];
+    $signature = hash_hmac('sha256', "CC-HMAC-SHA256-REQ-V1\n" . implode("\n", $lines), $apiKey);
+    return ["X-CC-Timestamp: $timestamp", "X-CC-Nonce: $nonce", "X-CC-Signature: v1=$signature"];
 }
 
 /** Sends one request; after a lost answer, a 429 or a 503 it is repeated, which an Idempotency-Key makes safe. */
-function call(string $method, string $path, ?array $body = null, array $headers = []): array
+function call(string $method, string $path, ?array $body = null, string $key = ''): array
 {
     $text = $body === null ? '' : canonical($body);
-    $headers[] = 'Merchant: ' . getenv('MERCHANT');
-    $headers[] = 'Signature: ' . sign($text);
+    $headers = ['Merchant: ' . getenv('MERCHANT')];
+    // Seconds that the service's clock is ahead of ours, once it has said so.
+    $offset = 0;
     if ($body !== null) {
         $headers[] = 'Content-Type: application/json';
     }
-    $options = ['method' => $method, 'header' => $headers, 'timeout' => 60, 'ignore_errors' => true, 'follow_location' => 0];
+    if ($key !== '') {
+        $headers[] = "Idempotency-Key: $key";
+    }
+    $options = ['method' => $method, 'timeout' => 60, 'ignore_errors' => true, 'follow_location' => 0];
     if ($body !== null) {
         $options['content'] = $text;
     }
     for ($attempt = 1; ; $attempt++) {
+        $options['header'] = [...$headers, ...sign($method, $path, $text, $key, $offset)];
         $pause = $attempt;
         $status = 0;
         $answer = false;
@@ -63,7 +80,12 @@ function call(string $method, string $path, ?array $body = null, array $headers 
                 fwrite(STDERR, "There was no answer; repeat with the same key.\n");
                 exit(1);
             }
-            return [$status, $answer];
+            $said = json_decode($answer, true);
+            if (($said['error'] ?? '') !== 'SIGNATURE_TIMESTAMP_OUT_OF_RANGE' || $attempt === ATTEMPTS_MAX) {
+                return [$status, $answer];
+            }
+            $offset = $said['server_time'] - time();
+            continue;
         }
         sleep($pause);
     }
@@ -89,7 +111,7 @@ if ($wanted === null || count($arguments) < $wanted) {
 }
 [$status, $answer] = match ($argv[1]) {
     'quote' => quote(...$arguments),
-    'order' => call('POST', '/v1/orders', ['quote_ref' => $arguments[0]], ['Idempotency-Key: ' . $arguments[1]]),
+    'order' => call('POST', '/v1/orders', ['quote_ref' => $arguments[0]], $arguments[1]),
     'get' => call('GET', '/v1/orders/' . rawurlencode($arguments[0])),
     'balance' => call('GET', '/v1/balance'),
 };

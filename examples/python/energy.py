@@ -6,11 +6,15 @@ python3 energy.py quote T... [ENERGY] [DURATION_SEC]
 python3 energy.py order QUOTE_REF IDEMPOTENCY_KEY
 python3 energy.py get IDEMPOTENCY_KEY
 python3 energy.py balance
+
+Signed by HMAC; SIGNATURES=md5 signs as the first clients did.
 """
 import base64
 import hashlib
+import hmac
 import json
 import os
+import secrets
 import sys
 import time
 import urllib.error
@@ -25,20 +29,35 @@ def canonical(body):
     return json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-def sign(text, api_key):
-    """hex(md5(base64(body) + api_key)); a GET signs the empty string."""
-    encoded = base64.b64encode(text.encode()).decode()
-    return hashlib.md5((encoded + api_key).encode()).hexdigest()
+# Seconds that the service's clock is ahead of ours, once it has said so.
+offset = 0
+
+
+def sign(method, path, text, key):
+    """The headers that sign one attempt: by HMAC over nine lines, each attempt with a nonce of its own."""
+    merchant, api_key = os.environ["MERCHANT"], os.environ["API_KEY"]
+    if os.environ.get("SIGNATURES") == "md5":
+        # Over the body alone; a GET signs the empty string.
+        encoded = base64.b64encode(text.encode()).decode()
+        return {"Signature": hashlib.md5((encoded + api_key).encode()).hexdigest()}
+    timestamp, nonce = str(int(time.time()) + offset), secrets.token_hex(16)
+    route, _, query = path.partition("?")
+    body_hash = hashlib.sha256(text.encode()).hexdigest()
+    lines = [timestamp, nonce, method, urllib.parse.unquote(route), query, merchant, key, body_hash]
+    message = "\n".join(["CC-HMAC-SHA256-REQ-V1"] + lines)
+    signature = hmac.new(api_key.encode(), message.encode(), hashlib.sha256).hexdigest()
+    return {"X-CC-Timestamp": timestamp, "X-CC-Nonce": nonce, "X-CC-Signature": "v1=" + signature}
 
 
 def call(method, path, body=None, headers=None):
     """Sends one request; after a lost answer, a 429 or a 503 it is repeated, which an Idempotency-Key makes safe."""
+    global offset
     text = "" if body is None else canonical(body)
+    key = (headers or {}).get("Idempotency-Key", "")
     for attempt in range(1, ATTEMPTS_MAX + 1):
         request = urllib.request.Request(os.environ["BASE_URL"] + path, method=method)
         request.add_header("Merchant", os.environ["MERCHANT"])
-        request.add_header("Signature", sign(text, os.environ["API_KEY"]))
-        for name, value in (headers or {}).items():
+        for name, value in {**sign(method, path, text, key), **(headers or {})}.items():
             request.add_header(name, value)
         if body is not None:
             request.add_header("Content-Type", "application/json")
@@ -49,7 +68,11 @@ def call(method, path, body=None, headers=None):
                 return answer.status, json.load(answer)
         except urllib.error.HTTPError as error:
             if error.code not in (429, 503) or attempt == ATTEMPTS_MAX:
-                return error.code, json.load(error)
+                said = json.load(error)
+                if said["error"] != "SIGNATURE_TIMESTAMP_OUT_OF_RANGE" or attempt == ATTEMPTS_MAX:
+                    return error.code, said
+                offset = said["server_time"] - int(time.time())
+                continue
             pause = int(error.headers.get("Retry-After") or attempt)
         except urllib.error.URLError:
             if attempt == ATTEMPTS_MAX:

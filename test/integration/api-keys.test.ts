@@ -1,6 +1,7 @@
 // The keys of a project: what each may do, how they are exchanged and revoked, and that nothing shows how many there are.
 import { randomUUID } from 'node:crypto';
 import { monotonicMs } from '../../src/base/clock.js';
+import { KeyUse } from '../../src/auth/key-use.js';
 import { KEYS_MAX, type Scope } from '../../src/domain/scopes.js';
 import { until } from '../../packages/local/src/wait.js';
 import { ProjectDirectory } from '../../src/projects/project-directory.js';
@@ -205,6 +206,22 @@ test('says when a key was last used', async () => {
   await third.close();
   expect((await keys.get(id)).last_used_at).toBeInstanceOf(Date);
   expect((await keys.get(primary.merchant)).last_used_at).toBeNull();
+});
+
+test('when a key was last used is written for all others beside one that an order holds', async () => {
+  const [held, free] = [await project(), await project()];
+  const third = await openPipeline(testDatabase.url, { REDIS_URL: testRedis.url, REDIS_PREFIX: 'keys' });
+  try {
+    for (const each of [held, free]) expect(await read(each.at(third.baseUrl))).toBe('OK');
+    await third.database.transaction(async (tx) => {
+      await tx.query('SELECT FROM api_key WHERE id = $1 FOR UPDATE', [held.merchant]);
+      await third.app.get(KeyUse).beforeApplicationShutdown();
+      expect((await keys.get(free.merchant)).last_used_at).toBeInstanceOf(Date);
+      expect((await keys.get(held.merchant)).last_used_at).toBeNull();
+    });
+  } finally {
+    await third.close();
+  }
 });
 
 test('what is kept of keys is never a key, and none is ever deleted', async () => {

@@ -1,5 +1,8 @@
 // The operator's commands on API keys: what is shown once, and what is refused.
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { Sealer, sealKey } from '../../src/base/seal.js';
+import { lookAtSignatures } from '../../src/diagnostics/doctor-service.js';
+import { openAsOwner } from '../factory.js';
 import { asAdmin } from '../setup/admin.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { cliWith, settings, type Cli } from '../operator.js';
@@ -86,4 +89,82 @@ test('a project takes the signatures it is told to', async () => {
   expect((await cli('project', 'show', merchant, '--json')).json().signatures).toBe('either');
   expect((await cli('project', 'options', merchant, '--signatures', 'hmac', '--json')).json().signatures).toBe('hmac');
   expect((await cli('project', 'options', merchant, '--signatures', 'sha1')).code).toBe(2);
+});
+
+test('keys rewrap seals every secret of every key anew: further ones, those before a rotation, revoked ones', async () => {
+  const own = await createTestDatabase();
+  try {
+    const [before, after] = [settings(own.url), randomBytes(32).toString('base64')];
+    const old = cliWith(before);
+    const { merchant } = (await old('--json', 'project', 'create', '--name', 'Shop')).json();
+    const make = async (name: string): Promise<string> =>
+      (await old('keys', 'create', merchant, '--name', name, '--scope', 'read', '--json')).json().key as string;
+    const [further, revoked] = [await make('further'), await make('revoked')];
+    await old('keys', 'rotate', further, '--overlap', '3600', '--yes');
+    await old('project', 'rotate-key', merchant, '--overlap', '3600', '--yes');
+    await old('keys', 'revoke', revoked);
+    const keys = { MASTER_KEY: after, MASTER_KEY_PREVIOUS: before['MASTER_KEY']! };
+    const { rewrap } = (await cliWith({ ...before, ...keys })('keys', 'rewrap', '--yes', '--json')).json();
+    expect(rewrap).toContainEqual({ what: 'api keys', rewrapped: 5, current: 0, failed: [] });
+    const sealer = new Sealer({ current: sealKey(Buffer.from(after, 'base64'), 'api-key') });
+    const sealed = await asAdmin(own.url, async (client) => {
+      const { rows: found } = await client.query<{ id: string; what: string; sealed: Buffer }>(
+        `SELECT id, 'project' AS what, api_key_sealed AS sealed FROM project
+         UNION ALL SELECT id, name, sealed FROM api_key
+         UNION ALL SELECT id, name || ' before', previous_sealed FROM api_key WHERE previous_sealed IS NOT NULL`,
+      );
+      return found;
+    });
+    expect(sealed.map(({ what }) => what).sort()).toEqual(
+      ['project', 'primary', 'primary before', 'further', 'further before', 'revoked'].sort(),
+    );
+    for (const { id, what, sealed: bytes } of sealed) {
+      expect([what, sealer.open(bytes, id)?.toString('utf8')]).toEqual([what, expect.stringMatching(/^[0-9a-f]{48}$/)]);
+    }
+  } finally {
+    await own.drop();
+  }
+});
+
+test('doctor warns of projects that take MD5 without all that limits it, and of no others', async () => {
+  const own = await createTestDatabase();
+  const connection = await openAsOwner(own.url);
+  try {
+    const run = cliWith(settings(own.url));
+    const finding = async (): Promise<unknown> => (await lookAtSignatures(connection))[0];
+    expect(await finding()).toMatchObject({ says: 'Every project takes HMAC alone.' });
+    const { merchant } = (await run('--json', 'project', 'create', '--name', 'Shop')).json();
+    const warned = { says: expect.stringMatching(/^1 projects take MD5 and lack a limit/) };
+    expect(await finding()).toMatchObject(warned);
+    await run('project', 'options', merchant, '--require-quote', 'on', '--allow-source', '10.0.0.1');
+    expect(await finding()).toMatchObject(warned);
+    await run('project', 'options', merchant, '--daily-cap', '5');
+    expect(await finding()).toMatchObject({ says: 'Every project that takes MD5 is limited.' });
+    await run('project', 'options', merchant, '--any-source');
+    expect(await finding()).toMatchObject(warned);
+    await run('project', 'options', merchant, '--signatures', 'hmac');
+    expect(await finding()).toMatchObject({ says: 'Every project takes HMAC alone.' });
+  } finally {
+    await connection.source.destroy();
+    await own.drop();
+  }
+});
+
+test('what was refused to a project is listed by its reason', async () => {
+  const { merchant } = await newProject();
+  expect((await cli('project', 'requests', merchant)).out).toContain('Nothing was refused');
+  await rows(
+    `INSERT INTO refused_request (project_id, at, request_id, method, path, status, error, reason, source_address, key_id, omitted)
+     SELECT $1, clock_timestamp() - age, id, 'GET', '/v1/orders', 401, 'INVALID_SIGNATURE', 'The key is another.', '203.0.113.7', $1, 3
+       FROM (VALUES (interval '1 day', 'lately'), (interval '8 days', 'long ago')) v(age, id)`,
+    [merchant],
+  );
+  const listed = await cli('project', 'requests', merchant);
+  expect(listed.out).toContain('The key is another. (3 more before it)');
+  expect(listed.out).not.toContain('long ago');
+  const { requests } = (await cli('project', 'requests', merchant, '--json')).json();
+  expect(requests).toEqual([
+    expect.objectContaining({ request_id: 'lately', key: 'primary', source_address: '203.0.113.7', omitted: 3 }),
+  ]);
+  expect((await cli('project', 'requests', randomUUID())).code).toBe(1);
 });

@@ -6,12 +6,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { startNode, type NodeProcess } from '../../packages/local/src/processes.js';
+import { Merchant } from '../../packages/local/src/merchant.js';
 import type { Customer } from '../client.js';
-import { makeCustomer } from '../factory.js';
+import { AUTHOR, makeCustomer } from '../factory.js';
 import { openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
 import { envAs } from '../setup/roles.js';
 
-const run = promisify(execFile);
+const execute = promisify(execFile);
 const FOLDER = new URL('../../examples/', import.meta.url).pathname;
 const RENTAL_SEC = 30;
 
@@ -25,7 +26,7 @@ const LANGUAGES: Record<string, readonly [command: string, ...args: string[]]> =
 };
 
 async function isHere(command: string): Promise<boolean> {
-  return run('bash', ['-c', 'command -v "$0"', command]).then(
+  return execute('bash', ['-c', 'command -v "$0"', command]).then(
     () => true,
     () => false,
   );
@@ -45,7 +46,7 @@ beforeAll(async () => {
   if (RUNNABLE.includes('go')) {
     // Built once: `go run` would hide the exit code.
     LANGUAGES['go'] = [join(folder, 'energy')];
-    await run('go', ['build', '-o', folder, './energy.go'], { cwd: `${FOLDER}go`, timeout: 120_000 });
+    await execute('go', ['build', '-o', folder, './energy.go'], { cwd: `${FOLDER}go`, timeout: 120_000 });
   }
   world = await openOrderWorld({ DURATION_MIN_SEC: String(RENTAL_SEC) });
   customer = await makeCustomer(world.api);
@@ -64,11 +65,11 @@ interface Ran {
   readonly err: string;
 }
 
-async function example(language: string, args: readonly string[], env: Record<string, string> = {}): Promise<Ran> {
+async function run(language: string, args: readonly string[], env: Record<string, string> = {}): Promise<Ran> {
   const [command, ...first] = LANGUAGES[language]!;
   const signer = { BASE_URL: world.api.baseUrl, MERCHANT: customer.merchant, API_KEY: customer.apiKey };
   const options = { env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...signer, ...env }, timeout: 50_000 };
-  const { code, stdout, stderr } = await run(command, [...first, ...args], options).then(
+  const { code, stdout, stderr } = await execute(command, [...first, ...args], options).then(
     (done) => ({ code: 0, ...done }),
     (error: unknown) => error as { code: number; stdout: string; stderr: string },
   );
@@ -79,15 +80,21 @@ it('bash, Node and Python are on every machine that tests this', () => {
   expect(RUNNABLE).toEqual(expect.arrayContaining(['bash', 'node', 'python']));
 });
 
-it.each(RUNNABLE)('%s buys by a quote, once, and reads what it bought', async (language) => {
-  const receiver = world.receiver(10 + Object.keys(LANGUAGES).indexOf(language));
+const SCHEMES = ['hmac', 'md5'] as const;
+const RUNS = RUNNABLE.flatMap((language) => SCHEMES.map((scheme) => [language, scheme] as const));
+
+it.each(RUNS)('%s, signed by %s, buys by a quote, once, and reads what it bought', async (language, scheme) => {
+  const receiver = world.receiver(10 + RUNS.findIndex((each) => each[0] === language && each[1] === scheme));
+  await world.api.projects.setOptions(customer.merchant, { signatureSchemes: scheme }, AUTHOR);
+  const example = (of: string, args: readonly string[], env: Record<string, string> = {}) =>
+    run(of, args, { SIGNATURES: scheme, ...env });
   const quoted = await example(language, ['quote', receiver, '65000', String(RENTAL_SEC)]);
   expect([quoted.code, quoted.err]).toEqual([0, '']);
   expect(quoted.body).toMatchObject({ receive_address: receiver, energy: 65_000, duration_sec: RENTAL_SEC });
   const sized = await example(language, ['quote', receiver]);
   expect(sized.body).toMatchObject({ duration_sec: 3600, recipient_state: 'cold' });
 
-  const key = `${language} order`;
+  const key = `${language} ${scheme} order`;
   const before = (await example(language, ['balance'])).body['credits_balance'] as number;
   const bought = await example(language, ['order', String(quoted.body['ref']), key]);
   const again = await example(language, ['order', String(quoted.body['ref']), key]);
@@ -105,7 +112,16 @@ it.each(RUNNABLE)('%s buys by a quote, once, and reads what it bought', async (l
   expect((await example(language, ['steal'])).code).toBe(2);
 });
 
+it('the merchant of the demo signs by HMAC too', async () => {
+  await world.api.projects.setOptions(customer.merchant, { signatureSchemes: 'hmac' }, AUTHOR);
+  const merchant = new Merchant(world.api.baseUrl, customer.merchant, customer.apiKey, 'hmac');
+  expect((await merchant.get('/v1/orders/a%2Fb?x=%20')).status).toBe(404);
+  const terms = { receive_address: world.receiver(2), duration_sec: RENTAL_SEC };
+  expect((await merchant.post('/v1/orders', terms, { 'Idempotency-Key': 'by HMAC' })).status).toBe(202);
+});
+
 it('every answer of the guide has the members that the service answers', async () => {
+  await world.api.projects.setOptions(customer.merchant, { signatureSchemes: 'either' }, AUTHOR);
   const shown = await answersOfGuide();
   const answered = await firstHour();
   expect([...shown.keys()]).toEqual([...answered.keys()]);

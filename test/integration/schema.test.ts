@@ -6,6 +6,7 @@ import type { DataSource, QueryRunner } from 'typeorm';
 import { Database, type Queryable } from '../../src/store/database.js';
 import { createDataSource, MIGRATION_NAMES } from '../../src/store/data-source.js';
 import { FUNCTIONS, REFEREES, TRIGGERS } from '../../src/store/functions/wanted.js';
+import { ApiKeys1760000000014 } from '../../src/store/migrations/0014-api-keys.js';
 import { Capacity1760000000004 } from '../../src/store/migrations/0004-capacity.js';
 import { driftOf, listingOf, type Wanted } from '../schema-drift.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
@@ -157,6 +158,32 @@ it('a migration runs what it ran on the day it came', async () => {
   }
   expect(hashes).toEqual(SHIPPED);
   expect(MIGRATION_NAMES).toEqual(Object.keys(SHIPPED));
+});
+
+it('the projects there are get their key as the primary one, which may do everything', async () => {
+  const ran: string[] = [];
+  const runner = { query: (text: string) => Promise.resolve(ran.push(text)) } as unknown as QueryRunner;
+  await new ApiKeys1760000000014().up(runner);
+  const found = await undone(async (tx) => {
+    // As it was before there was such a trigger.
+    await tx.query('ALTER TABLE project DISABLE TRIGGER project_primary_key');
+    await tx.query(`INSERT INTO project (id, name, api_key_sealed, created_at)
+      SELECT gen_random_uuid(), 'old ' || n, decode(md5(n::text), 'hex'), now() - n * interval '1 day' FROM generate_series(1, 3) n`);
+    for (const text of ran.filter((each) => each.startsWith('INSERT INTO api_key'))) await tx.query(text);
+    return tx.query(`SELECT k.name, k.scopes, k.allowed_sources, k.daily_cap_credits, k.revoked_at, k.previous_sealed,
+        k.id = p.id AND k.project_id = p.id AND k.sealed = p.api_key_sealed AND k.created_at = p.created_at AS is_its_own
+      FROM project p LEFT JOIN api_key k ON k.project_id = p.id`);
+  });
+  const primary = {
+    name: 'primary',
+    scopes: ['read', 'quote', 'order', 'manage'],
+    allowed_sources: [],
+    daily_cap_credits: null,
+    revoked_at: null,
+    previous_sealed: null,
+    is_its_own: true,
+  };
+  expect(found).toEqual([primary, primary, primary]);
 });
 
 it.each([

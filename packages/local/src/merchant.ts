@@ -1,5 +1,5 @@
 // A merchant's server as the interface describes one: signs the body it sends and nothing else.
-import { createHash } from 'node:crypto';
+import { createHash, createHmac, randomBytes } from 'node:crypto';
 
 const ANSWER_LIMIT_MS = 40_000;
 
@@ -22,10 +22,15 @@ function signatureOf(canonical: string, apiKey: string): string {
 }
 
 export class Merchant {
+  /** How far the service's clock is ahead of ours, once it has said so. */
+  private offsetSec = 0;
+
   constructor(
     readonly baseUrl: string,
     readonly id: string,
     readonly apiKey: string,
+    /** MD5 covers the body alone, so that a request can be shown as a line that works more than once. */
+    readonly signatures: 'md5' | 'hmac' = 'md5',
   ) {}
 
   async get(path: string): Promise<MerchantAnswer> {
@@ -52,6 +57,19 @@ export class Merchant {
     ].join(' \\\n');
   }
 
+  /** The headers that sign one request; by HMAC it is taken once. */
+  private sign(method: string, target: string, text: string, key: string): Record<string, string> {
+    if (this.signatures === 'md5') return { Signature: signatureOf(text, this.apiKey) };
+    const timestamp = (Math.floor(Date.now() / 1000) + this.offsetSec).toString();
+    const nonce = randomBytes(16).toString('hex');
+    const [path = '', ...query] = target.split('?');
+    const hash = createHash('sha256').update(text).digest('hex');
+    const signed = [timestamp, nonce, method, decodeURIComponent(path), query.join('?'), this.id, key, hash];
+    const message = ['CC-HMAC-SHA256-REQ-V1', ...signed].join('\n');
+    const signature = createHmac('sha256', this.apiKey).update(message).digest('hex');
+    return { 'X-CC-Timestamp': timestamp, 'X-CC-Nonce': nonce, 'X-CC-Signature': `v1=${signature}` };
+  }
+
   private async send(
     method: string,
     path: string,
@@ -62,17 +80,18 @@ export class Merchant {
       method,
       headers: {
         Merchant: this.id,
-        Signature: signatureOf(text ?? '', this.apiKey),
+        ...this.sign(method, path, text ?? '', headers['Idempotency-Key'] ?? ''),
         ...(text === undefined ? {} : { 'Content-Type': 'application/json' }),
         ...headers,
       },
       ...(text === undefined ? {} : { body: text }),
       signal: AbortSignal.timeout(ANSWER_LIMIT_MS),
     });
-    return {
-      status: response.status,
-      headers: response.headers,
-      body: (await response.json()) as Readonly<Record<string, unknown>>,
-    };
+    const body = (await response.json()) as Readonly<Record<string, unknown>>;
+    if (body['error'] === 'SIGNATURE_TIMESTAMP_OUT_OF_RANGE' && this.offsetSec === 0) {
+      this.offsetSec = Math.max(1, Number(body['server_time']) - Math.floor(Date.now() / 1000));
+      return this.send(method, path, text, headers);
+    }
+    return { status: response.status, headers: response.headers, body };
   }
 }

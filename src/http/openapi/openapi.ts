@@ -198,6 +198,8 @@ decoded path, the raw query, \`Merchant\`, \`Idempotency-Key\`, and the SHA-256 
 Where an operation says so, \`Signature\` is taken instead: \`hex(md5(base64(canonical) + api_key))\`, where \`canonical\` is
 the JSON body with its keys sorted and no insignificant whitespace, sent exactly as signed; without a body, the empty string.
 
+\`GET /v1/requests\` says of every request that was refused with 400 or 401 why it was, and names usual mistakes in a signature.
+
 Integers are written as integers; \`null\` equals absent for optional members; unknown members are refused. Amounts in
 sun, energy and credits are integers. 10 000 000 credits are one US dollar. Every answer carries \`X-Request-Id\`; none may be cached, framed or sniffed.`;
 
