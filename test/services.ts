@@ -11,7 +11,7 @@ import { Projects } from '../src/projects/projects.js';
 import type { Database } from '../src/store/database.js';
 import { ApiKey } from '../src/store/entities/api-key.entity.js';
 import { CreditEntry } from '../src/store/entities/credit-entry.entity.js';
-import { DepositAccount, DepositAddress } from '../src/store/entities/deposit-account.entity.js';
+import { DepositAddress } from '../src/store/entities/deposit-account.entity.js';
 import { PoolWallet } from '../src/store/entities/pool-wallet.entity.js';
 import { Project } from '../src/store/entities/project.entity.js';
 
@@ -29,12 +29,7 @@ export const projectsOn = (database: Database, app: INestApplicationContext): Pr
 
 /** Without a key in its settings it assigns nothing. */
 const depositsOn = (database: Database, app: INestApplicationContext): DepositAddresses =>
-  new DepositAddresses(
-    database,
-    app.get(Config),
-    database.source.getRepository(DepositAccount),
-    database.source.getRepository(DepositAddress),
-  );
+  new DepositAddresses(database, app.get(Config), database.source.getRepository(DepositAddress));
 
 export const apiKeysOn = (database: Database, app: INestApplicationContext): ApiKeys =>
   new ApiKeys(database, app.get(Sealers), database.source.getRepository(ApiKey));

@@ -41,7 +41,6 @@ export class DepositAddresses {
   constructor(
     private readonly database: Database,
     config: Config,
-    @InjectRepository(DepositAccount) private readonly accounts: Repository<DepositAccount>,
     @InjectRepository(DepositAddress) private readonly addresses: Repository<DepositAddress>,
   ) {
     const { xpub } = config.deposits;
@@ -111,11 +110,6 @@ export class DepositAddresses {
     const key = this.needKey();
     const rows = await this.addresses.find({ where: { account: BigInt(key.account) }, take: ADDRESSES_MAX });
     return rows.filter(({ place, address }) => key.addressAt(Number(place)) !== address);
-  }
-
-  /** The accounts in use so far, oldest first. */
-  async usedAccounts(): Promise<DepositAccount[]> {
-    return this.accounts.find({ order: { createdAt: 'ASC' } });
   }
 
   private needKey(): AccountKey {

@@ -2,15 +2,17 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { BillingModule } from '../billing/billing.module.js';
-import { DepositAccount, DepositAddress } from '../store/entities/deposit-account.entity.js';
+import { DepositAddress } from '../store/entities/deposit-account.entity.js';
+import { Deposit } from '../store/entities/deposit.entity.js';
 import { DepositAddresses } from './deposit-addresses.js';
 import { DepositBook } from './deposit-book.js';
+import { DepositList } from './deposit-list.js';
 import { RateHistory } from './rate-history.js';
 import { WitnessedBlocks } from './witnessed-blocks.js';
 
 @Module({
-  imports: [BillingModule, TypeOrmModule.forFeature([DepositAccount, DepositAddress])],
-  providers: [DepositAddresses, DepositBook, RateHistory, WitnessedBlocks],
-  exports: [DepositAddresses, DepositBook],
+  imports: [BillingModule, TypeOrmModule.forFeature([Deposit, DepositAddress])],
+  providers: [DepositAddresses, DepositBook, DepositList, RateHistory, WitnessedBlocks],
+  exports: [DepositAddresses, DepositBook, DepositList],
 })
 export class DepositsModule {}

@@ -5,6 +5,7 @@ import { type ExitCode } from '../domain/operator-error.js';
 import { failureOf } from './cli-failure.js';
 import { addAuditCommands } from './audit.command.js';
 import { addCreditsCommands } from './credits.command.js';
+import { addDepositsCommands } from './deposits.command.js';
 import { addKeysCommands } from './keys.command.js';
 import { addDoctorCommand } from './doctor.command.js';
 import { addMigrateCommands } from './migrate.command.js';
@@ -38,6 +39,7 @@ function buildProgram(context: CliContext): Command {
   addDoctorCommand(program, context);
   addProjectCommands(program, context);
   addCreditsCommands(program, context);
+  addDepositsCommands(program, context);
   addPriceCommands(program, context);
   addPoolCommands(program, context);
   addOrdersCommands(program, context);

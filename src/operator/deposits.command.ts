@@ -1,0 +1,112 @@
+/** `deposits`: the account that addresses come from, what was paid in, and what is held. */
+import { Option, type Command } from 'commander';
+import { solidHeadOf, TronClient } from '../chain/tron.client.js';
+import { DepositAddresses } from '../deposits/deposit-addresses.js';
+import { DepositBook } from '../deposits/deposit-book.js';
+import { DepositList } from '../deposits/deposit-list.js';
+import { decimal } from '../domain/conversion.js';
+import { OperatorError } from '../domain/operator-error.js';
+import { choiceArg, integerArg, merchantArg } from './arguments.js';
+import type { CliContext } from './cli-context.js';
+import { creditsText, table } from './format.js';
+
+const limitArg = integerArg(1n, 1000n);
+const depositArg = integerArg(1n, 2n ** 53n - 1n);
+const STATUSES = ['pending', 'held', 'credited', 'ignored', 'dropped'] as const;
+const statusArg = choiceArg(STATUSES);
+const ASSET_DIGITS = 6;
+
+export function addDepositsCommands(program: Command, context: CliContext): void {
+  const deposits = program.command('deposits').description('what projects pay in on chain');
+  addAddresses(deposits, context);
+  deposits
+    .command('list')
+    .description('deposits, newest first')
+    .option('--merchant <merchant>', 'only of this project', merchantArg)
+    .option('--status <status>', `only in this status: ${STATUSES.join(', ')}`, statusArg)
+    .addOption(new Option('--limit <n>', 'how many').argParser(limitArg).default(50n, '50'))
+    .action(async (options: { merchant?: string; status?: (typeof STATUSES)[number]; limit: bigint }) => {
+      await context.operate(async (parts) => {
+        const rows = await parts.get(DepositList).list(options, Number(options.limit));
+        const human = table(
+          ['deposit', 'block time', 'project', 'asset', 'amount', 'status', 'reason', 'credits', 'transaction'],
+          rows.map((row) => [
+            row.id,
+            row.blockAt,
+            row.projectId,
+            row.asset,
+            decimal(BigInt(row.amount), ASSET_DIGITS),
+            row.status,
+            row.reason,
+            row.credits,
+            row.txid.toString('hex'),
+          ]),
+          'No deposits.',
+        );
+        context.print(human, rows);
+      });
+    });
+  deposits
+    .command('resolve <deposit>')
+    .description('credit a held deposit, or decide that it is none; wants a --reason')
+    .option('--credit', 'credit it, at the rate of its minute')
+    .option('--ignore', 'never credit it')
+    .action(async (given: string, options: { credit?: true; ignore?: true }) => {
+      const id = depositArg(given);
+      if ((options.credit === true) === (options.ignore === true)) {
+        throw new OperatorError('Say --credit or --ignore.', 2);
+      }
+      const act = context.actor();
+      await context.confirm(
+        `This ${options.credit === true ? 'credits' : 'ignores'} deposit ${id.toString()} for good.`,
+      );
+      await context.operate(async (parts) => {
+        const credits = await parts.get(DepositBook).resolve(id, options.credit === true, act);
+        const human = credits === undefined ? 'Ignored.' : `Credited ${creditsText(credits)}.`;
+        context.print(human, { deposit: id, credits: credits ?? null });
+      });
+    });
+}
+
+function addAddresses(deposits: Command, context: CliContext): void {
+  deposits
+    .command('use-account')
+    .description('begin to use the account of DEPOSIT_XPUB: every project gets an address, blocks are read from now on')
+    .action(async () => {
+      const act = context.actor('deposits begin');
+      await context.confirm('Deposits will be paid to addresses of the account of DEPOSIT_XPUB.');
+      await context.operate(async (parts) => {
+        const addresses = parts.get(DepositAddresses);
+        const head = await parts.get(TronClient).pool.ask('the solid head', (node) => solidHeadOf(node));
+        const { account, isNew } = await addresses.useAccount(head, act);
+        let assigned = 0;
+        for (let batch = await addresses.assignMissing(); batch > 0; batch = await addresses.assignMissing()) {
+          assigned += batch;
+        }
+        const begun = isNew ? 'is in use from now on' : 'was in use before';
+        const human = `Account ${account.toString()} ${begun}; ${assigned.toString()} projects got an address.`;
+        context.print(human, { account, isNew, assigned });
+      });
+    });
+  deposits
+    .command('addresses')
+    .description('every deposit address; with --check, whether each is the one that DEPOSIT_XPUB gives')
+    .option('--check', 'derive each anew; fails when one is another')
+    .action(async (options: { check?: true }) => {
+      await context.operate(async (parts) => {
+        const addresses = parts.get(DepositAddresses);
+        const wrong = options.check === true ? await addresses.wrong() : [];
+        if (wrong.length > 0) {
+          const list = wrong.map(({ address }) => address).join(', ');
+          throw new OperatorError(`Not what DEPOSIT_XPUB gives: ${list}. Nothing may be paid there.`);
+        }
+        const rows = await addresses.list();
+        const human = table(
+          ['account', 'place', 'address', 'project'],
+          rows.map(({ account, place, address, projectId }) => [account, place, address, projectId]),
+          'No addresses.',
+        );
+        context.print(human, rows);
+      });
+    });
+}

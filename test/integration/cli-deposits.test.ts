@@ -1,0 +1,67 @@
+// Deposits on the operator's command line.
+import 'reflect-metadata';
+import { cliWith } from '../operator.js';
+import {
+  calm,
+  closeStage,
+  creditedTo,
+  env,
+  follow,
+  mine,
+  openStage,
+  payTrx,
+  rates,
+  settle,
+  shop,
+  START_LIMIT_MS,
+} from '../deposit-stage.js';
+
+beforeAll(openStage, START_LIMIT_MS);
+beforeEach(calm);
+afterAll(closeStage, START_LIMIT_MS);
+
+const run = async (...args: string[]) =>
+  cliWith({ ...env, USER: 'tester' })('--json', '--yes', '--reason', 'a test', ...args);
+
+interface Listed {
+  readonly id: number;
+  readonly status: string;
+  readonly reason: string | null;
+  readonly project_id: string;
+}
+
+const listed = async (...args: string[]): Promise<Listed[]> =>
+  (await run('deposits', 'list', ...args)).json() as Listed[];
+
+it('what is held is listed, and credited or ignored once', async () => {
+  const [first, second] = [await shop(), await shop()];
+  // From the third minute on a third higher than the median of what was before.
+  await rates(
+    (minute) => (minute >= 2 ? 40_000_000n : 30_000_000n),
+    () => 100_000_000n,
+  );
+  await mine(40);
+  await payTrx(first, 10_000_000);
+  await payTrx(second, 10_000_000);
+  await settle();
+  await follow();
+  const held = await listed('--status', 'held');
+  expect(held.map(({ project_id }) => project_id).sort()).toEqual([first.id, second.id].sort());
+  const idOf = (id: string) => held.find(({ project_id }) => project_id === id)!.id.toString();
+  expect(await run('deposits', 'resolve', idOf(first.id))).toMatchObject({ code: 2 });
+  expect((await run('deposits', 'resolve', idOf(first.id), '--credit')).json()).toMatchObject({ credits: 40_000_000 });
+  expect(await run('deposits', 'resolve', idOf(first.id), '--credit')).toMatchObject({ code: 1 });
+  expect((await run('deposits', 'resolve', idOf(second.id), '--ignore')).json()).toMatchObject({ credits: null });
+  expect(await creditedTo(first)).toBe(40_000_000n);
+  expect(await creditedTo(second)).toBe(0n);
+  expect(await listed('--merchant', second.id)).toMatchObject([{ status: 'ignored', reason: 'a test' }]);
+});
+
+it('the account is begun once, older projects get their address by it, and each is checked against the key', async () => {
+  const { id } = await shop();
+  expect((await run('deposits', 'use-account')).json()).toMatchObject({ account: 3, is_new: false, assigned: 0 });
+  const checked = await run('deposits', 'addresses', '--check');
+  expect((checked.json() as { project_id: string }[]).map(({ project_id }) => project_id)).toContain(id);
+  const other = await cliWith({ ...env, DEPOSIT_XPUB: '' })('--json', 'deposits', 'addresses', '--check');
+  expect(other.code).toBe(1);
+});
