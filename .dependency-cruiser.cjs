@@ -122,6 +122,22 @@ module.exports = {
       to: { path: '^src/(fulfilment|reconciliation)/' },
     },
     {
+      name: 'sender-knows-webhooks-alone',
+      comment: 'The process that speaks to other people’s hosts loads nothing that orders, signs or reads the chain.',
+      severity: 'error',
+      from: { path: '^src/(sender/|sender\\.module\\.ts$|main\\.sender\\.ts$)' },
+      to: {
+        path: '^src/(auth|projects|billing|pool|verify|quotes|simulation|orders|accounts|energy|events|fulfilment|reconciliation|chain|queue|http)/',
+        reachable: true,
+      },
+    },
+    {
+      name: 'only-the-sender-sends',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/(sender/|sender\\.module\\.ts$|main\\.)' },
+      to: { path: '^src/sender/' },
+    },
+    {
       name: 'tronweb-stays-in-chain',
       severity: 'error',
       from: { path: '^src/', pathNot: '^src/chain/' },

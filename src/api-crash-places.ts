@@ -34,5 +34,5 @@ export const API_PLACES: Readonly<Record<ApiPoint, Place>> = {
 /** Sets the trap where its point lies, if that is one of the API's. */
 export function trapApi(app: INestApplicationContext, trap: CrashTrap | undefined): void {
   if (trap === undefined) return;
-  (API_PLACES as Readonly<Partial<Record<CrashPoint, Place>>>)[trap.point]?.(app, trap.pass);
+  (API_PLACES as Readonly<Partial<Record<string, Place>>>)[trap.point]?.(app, trap.pass);
 }

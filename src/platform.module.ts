@@ -12,24 +12,20 @@ import {
 } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { Redis } from 'ioredis';
-import type { DataSource } from 'typeorm';
 import { accountAt, keysInClear, nodeOptionsOf } from './chain/configured-nodes.js';
 import { NodePool } from './chain/node-pool.js';
 import { TronNode } from './chain/node.js';
 import { RequestBudget } from './chain/request-budget.js';
 import { TronClient } from './chain/tron.client.js';
 import { Config, readConfig, type Role } from './config/config.js';
-import { reasonOf, StartError } from './domain/errors.js';
 import { ListQueue } from './http/pipeline/list-queue.js';
 import { Log, createLogger } from './observability/logger.js';
 import { Metrics } from './observability/metrics.js';
 import { createProducerConnection } from './queue/connections.js';
 import { WakeUps } from './queue/jobs.js';
 import { Sealers } from './base/sealers.js';
-import { createDataSource } from './store/data-source.js';
 import { Database } from './store/database.js';
-import { checkSchema } from './store/database-checks.js';
-import { checkKeys } from './store/key-canaries.js';
+import { openDatabase } from './store/open-database.js';
 
 /** One key that opens everything, in a process that needs less: used where the chain keeps the time of the clock. */
 function warnOfMasterKey({ secrets, chain }: Config, role: Role, log: Log): void {
@@ -42,34 +38,6 @@ function warnOfMasterKey({ secrets, chain }: Config, role: Role, log: Log): void
 
 /** The worker comes back to whatever it could not have; while it waits, others wait for it. */
 const WORKER_LOCK_TIMEOUT_MS = 2000;
-
-/** Opens the database and refuses a schema that is older than this code, or keys that its secrets are not sealed under. */
-async function openDatabase(config: Config, role: Role, sealers: Sealers, log: Log): Promise<DataSource> {
-  const source = createDataSource({
-    url: config.database.url,
-    poolMax: config.database.poolMax,
-    applicationName: `energy-${role}`,
-    ...(role === 'worker' && { lockTimeoutMs: WORKER_LOCK_TIMEOUT_MS }),
-  });
-  try {
-    await source.initialize();
-  } catch (error) {
-    const message = `The database of DATABASE_URL cannot be reached (${reasonOf(error)}): start it, or correct DATABASE_URL.`;
-    throw new StartError('DATABASE_UNAVAILABLE', message, error);
-  }
-  try {
-    const database = new Database(source);
-    await checkSchema(database);
-    const missing = await checkKeys(database, sealers.held);
-    if (missing.length > 0) {
-      log.warn({ purposes: missing }, 'no canary of these keys is in the database: run `npm run -s cli -- migrate`');
-    }
-  } catch (error) {
-    await source.destroy();
-    throw error;
-  }
-  return source;
-}
 
 function createTronClient({ chain, redis: { prefix } }: Config, redis: Redis, log: Log): TronClient {
   const nodes = nodeOptionsOf(chain).map((options) => {
@@ -123,7 +91,13 @@ export class PlatformModule implements OnApplicationBootstrap, OnApplicationShut
         TypeOrmModule.forRootAsync({
           // A start that cannot succeed fails at once; whoever started the process starts it again.
           useFactory: () => ({ retryAttempts: 0 }),
-          dataSourceFactory: () => openDatabase(config, role, sealers, log),
+          dataSourceFactory: () =>
+            openDatabase(config.database, {
+              role,
+              sealers,
+              log,
+              ...(role === 'worker' && { lockTimeoutMs: WORKER_LOCK_TIMEOUT_MS }),
+            }),
         }),
       ],
       providers: [

@@ -84,11 +84,26 @@ export const CRASH_POINTS = [
   'number.after',
 ] as const;
 
+/** Of the sender, which holds no orders. */
+export const SENDER_POINTS = [
+  'webhook-fresh.before',
+  'webhook-fresh.after',
+  'webhook-claim.after',
+  'webhook-due.after',
+  'webhook-send.before',
+  'webhook-send.after',
+  'webhook-record.before',
+  'webhook-record.after',
+  'webhook-release.before',
+  'webhook-release.after',
+] as const;
+export type SenderPoint = (typeof SENDER_POINTS)[number];
+
 export type CrashPoint = (typeof CRASH_POINTS)[number];
 
 /** The armed point: `pass` is called each time the process comes to it. */
 export interface CrashTrap {
-  readonly point: CrashPoint;
+  readonly point: CrashPoint | SenderPoint;
   readonly pass: () => void;
 }
 
@@ -99,7 +114,7 @@ export interface CrashTrap {
 export function crashTrapOf(setting: string | undefined): CrashTrap | undefined {
   if (setting === undefined) return undefined;
   const match = /^([a-z-]+\.[a-z]+)(?::(\d{1,6})(:stop)?)?$/.exec(setting);
-  const point = CRASH_POINTS.find((name) => name === match?.[1]);
+  const point = [...CRASH_POINTS, ...SENDER_POINTS].find((name) => name === match?.[1]);
   let remaining = Number.parseInt(match?.[2] ?? '1', 10);
   if (point === undefined || remaining < 1)
     throw new StartError('CONFIGURATION', 'CRASH_AT names no crash point: unset it; it is for tests.');

@@ -150,5 +150,5 @@ export const WORKER_PLACES: Readonly<Record<WorkerPoint, Place>> = {
 /** Sets the trap where its point lies, if that is one of the worker's. */
 export function trapWorker(app: INestApplicationContext, trap: CrashTrap | undefined): void {
   if (trap === undefined) return;
-  (WORKER_PLACES as Readonly<Partial<Record<CrashPoint, Place>>>)[trap.point]?.(app, trap.pass);
+  (WORKER_PLACES as Readonly<Partial<Record<string, Place>>>)[trap.point]?.(app, trap.pass);
 }

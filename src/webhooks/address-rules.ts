@@ -15,6 +15,7 @@ const NEVER = [
   ...['169.254.0.0/16', 'fe80::/10', 'fd00:ec2::254/128', 'fd20:ce::254/128', '100.100.100.200/32'],
   ...['192.0.0.192/32', '168.63.129.16/32'],
 ];
+const COMPATIBLE_IPV4 = /^::\d+\.\d+\.\d+\.\d+$/;
 const GLOBAL_IPV6 = rangeOf('2000::/3');
 const NAME = /^(?=.{4,253}$)(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9])?\.)+(?!\d+$)[a-z0-9-]{2,63}$/;
 const LOCAL_NAME = /(?:^|\.)(?:local|internal|localhost|localdomain|lan|home|corp|intranet|private|onion)$/;
@@ -67,7 +68,8 @@ export class AddressRules {
 
   /** Whether a connection may be made to this address, in any of its forms. */
   mayConnect(address: string): boolean {
-    if (!ipaddr.isValid(address)) return false;
+    // The library reads `::1.2.3.4`, which is no IPv4 address, as one.
+    if (isIP(address) === 0 || COMPATIBLE_IPV4.test(address)) return false;
     // An IPv4 address that is written as IPv6 is that IPv4 address.
     const parsed = ipaddr.process(address);
     if (matches(this.denied, parsed)) return false;
@@ -78,7 +80,7 @@ export class AddressRules {
   }
 
   private isOneOf(ranges: readonly Range[], address: string): boolean {
-    return ipaddr.isValid(address) && matches(ranges, ipaddr.process(address));
+    return !COMPATIBLE_IPV4.test(address) && matches(ranges, ipaddr.process(address));
   }
 }
 

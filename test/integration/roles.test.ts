@@ -415,3 +415,14 @@ describe('migrate roles', () => {
     }
   }, 60_000);
 });
+
+it('the sender reads what it sends, and nothing else of anybody', async () => {
+  for (const table of ['orders', 'api_key', 'project', 'pool_wallet', 'credit_account', 'credit_entry', 'chain_tx']) {
+    expect([table, await refusalOf('sender', `SELECT * FROM ${table}`)]).toEqual([table, '42501']);
+  }
+  expect(await refusalOf('sender', `SELECT snapshot FROM event`)).toBe('42501');
+  expect(await refusalOf('sender', `UPDATE webhook_endpoint SET url = 'https://evil.example.com/'`)).toBe('42501');
+  const event = `INSERT INTO event (project_id, type) VALUES (gen_random_uuid(), 'project.frozen')`;
+  expect(await refusalOf('sender', event)).toBe('42501');
+  expect(await refusalOf('sender', `SELECT payload FROM event`)).toBe('done');
+});

@@ -227,5 +227,6 @@ test('each unit hands its process the keys that it needs, and no other', () => {
   expect(given('energy-rental-worker@.service')).toEqual(stores);
   expect(given('energy-rental-worker-pool-keys.conf')).toEqual(sealKeys('worker').sort());
   expect(given('energy-rental-drill.service')).toEqual([...stores, ...sealKeys('cli')].sort());
+  expect(given('energy-rental-sender@.service')).toEqual(['DATABASE_URL', 'SEAL_KEY_WEBHOOKS']);
   expect(given('energy-rental-backup.service')).toEqual(['DATABASE_URL']);
 });

@@ -29,6 +29,8 @@ const SIGNER_ONLY = [
   'SIGNER_EXPIRATION_MAX_SEC',
 ];
 /** Read by `migrate roles --login`, which has no business with the rest either. */
+/** Read by the sender, beside what it shares with the others. */
+const SENDER_ONLY = ['WEBHOOK_DNS_SERVERS', 'WEBHOOK_CA_FILE', 'SENDER_CONCURRENCY', 'SENDER_STOP_SEC'];
 const PASSWORDS = ALL_ROLES.map(passwordSetting);
 const MASTER_KEY = randomBytes(32).toString('base64');
 
@@ -46,7 +48,7 @@ function environment(some: readonly Line[]): Record<string, string> {
 it('names every variable that is read, once, and no other; the files of secrets by its first lines', () => {
   const files = [...SECRET_SETTINGS].map((name) => `${name}_FILE`);
   const names = [...variables.map(({ name }) => name), ...files];
-  expect(names.sort()).toEqual([...namesThatConfigReads(), ...SIGNER_ONLY, ...PASSWORDS].sort());
+  expect(names.sort()).toEqual([...namesThatConfigReads(), ...SIGNER_ONLY, ...SENDER_ONLY, ...PASSWORDS].sort());
 });
 
 it('says what each is for on the line above', () => {

@@ -37,10 +37,10 @@ const WRITERS: Readonly<Record<string, readonly string[]>> = {
   request_nonce: ['auth'],
   sales_stop: ['pool'],
   unsearched_block: ['reconciliation'],
-  webhook_delivery: ['store/functions', 'webhooks'],
-  webhook_destination: [],
-  webhook_endpoint: ['webhooks'],
-  webhook_state: ['webhooks'],
+  webhook_delivery: ['sender', 'store/functions', 'webhooks'],
+  webhook_destination: ['sender'],
+  webhook_endpoint: ['sender', 'webhooks'],
+  webhook_state: ['sender', 'webhooks'],
 };
 
 /** What one file alone writes, of tables or columns that say so. */

@@ -1,0 +1,96 @@
+/** The settings of the sender, which speaks to other people's hosts: its database, its one key, and where it may send. */
+import { readFileSync } from 'node:fs';
+import type { SealKeys, SealPurpose } from '../base/seal.js';
+import { messageOf } from '../domain/errors.js';
+import { ADMIN_PORTS, ConfigError, SEAL_KEY_SETTINGS, SECRET_SETTINGS } from './config.js';
+import { Integer, Key, List, OptionalText, Text } from './setting.js';
+import { DatabaseSettings, LogSettings, RetentionSettings, WebhookSettings } from './settings.js';
+import { SettingsReader, type Env } from './settings-reader.js';
+
+const KEY = SEAL_KEY_SETTINGS['webhook-secret'];
+
+class SenderSettings {
+  @Text('ADMIN_HOST', '127.0.0.1')
+  declare readonly adminHost: string;
+
+  @Integer('ADMIN_PORT', { fallback: ADMIN_PORTS.sender, min: 0, max: 65535 })
+  declare readonly adminPort: number;
+
+  @Key(KEY)
+  declare readonly current: Buffer | undefined;
+
+  @Key(`${KEY}_PREVIOUS`)
+  declare readonly previous: Buffer | undefined;
+
+  /** Empty: those of the system. */
+  @List('WEBHOOK_DNS_SERVERS')
+  declare readonly dnsServers: readonly string[];
+
+  @OptionalText('WEBHOOK_CA_FILE')
+  declare readonly caFile: string | undefined;
+
+  /** Requests under way at once; endpoints that fail have half of them. */
+  @Integer('SENDER_CONCURRENCY', { fallback: 512, min: 2, max: 10_000 })
+  declare readonly concurrency: number;
+
+  @Integer('SENDER_STOP_SEC', { fallback: 20, min: 1, max: 300 })
+  declare readonly stopSec: number;
+
+  @OptionalText('CRASH_AT')
+  declare readonly crashAt: string | undefined;
+}
+
+/** Reads the settings from `env`; throws ConfigError naming every variable at fault. Any key but its own is refused. */
+export function readSenderConfig(env: Env) {
+  const r = new SettingsReader(env, SECRET_SETTINGS);
+  const own = r.read(SenderSettings);
+  if (own.current === undefined && r.faults.length === 0) {
+    r.faults.push(`${KEY} is required (\`cli secrets derive --for sender\`)`);
+  }
+  const others = [...SECRET_SETTINGS].filter((each) => /^(MASTER_KEY|SEAL_KEY_)/.test(each) && !each.startsWith(KEY));
+  for (const other of others) {
+    if (r.optional(other) !== undefined) r.faults.push(`${other} is set: this process opens webhook secrets alone`);
+  }
+  const sealKeys = new Map<SealPurpose, SealKeys>();
+  if (own.current !== undefined) {
+    sealKeys.set('webhook-secret', { current: own.current, previous: own.previous });
+  }
+  const config = {
+    http: { adminHost: own.adminHost, adminPort: own.adminPort },
+    database: r.read(DatabaseSettings),
+    secrets: { sealKeys: sealKeys as ReadonlyMap<SealPurpose, SealKeys> },
+    webhooks: r.read(WebhookSettings),
+    outbound: { dnsServers: own.dnsServers, ca: own.caFile === undefined ? undefined : readCa(r, own.caFile) },
+    sender: { concurrency: own.concurrency, stopSec: own.stopSec },
+    /** Days; 0 keeps for ever. As long as the events that they are of. */
+    deliveriesDays: r.read(RetentionSettings).eventsDays,
+    crashAt: own.crashAt,
+    logLevel: r.read(LogSettings).level,
+  };
+  if (r.faults.length > 0) throw new ConfigError(r.faults);
+  return Object.freeze(config);
+}
+
+function readCa(r: SettingsReader, path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    r.faults.push(`WEBHOOK_CA_FILE: ${messageOf(error)}`);
+    return undefined;
+  }
+}
+
+type Settings = ReturnType<typeof readSenderConfig>;
+
+/** Every setting, as `readSenderConfig` returns it; the injection token is this class. */
+export abstract class SenderConfig implements Readonly<Settings> {
+  abstract readonly http: Settings['http'];
+  abstract readonly database: Settings['database'];
+  abstract readonly secrets: Settings['secrets'];
+  abstract readonly webhooks: Settings['webhooks'];
+  abstract readonly outbound: Settings['outbound'];
+  abstract readonly sender: Settings['sender'];
+  abstract readonly deliveriesDays: number;
+  abstract readonly crashAt: string | undefined;
+  abstract readonly logLevel: Settings['logLevel'];
+}

@@ -1,0 +1,63 @@
+/**
+ * The sender process: brings events to webhooks. It speaks to other people's hosts, so it holds the key of their secrets
+ * and a login that reads events and endpoints, and nothing else. May be killed at any moment; another goes on where it was.
+ */
+import 'reflect-metadata';
+import { NestFactory } from '@nestjs/core';
+import { withDeadline } from './base/clock.js';
+import { crashTrapOf } from './base/crash-point.js';
+import { failStart } from './base/fatal.js';
+import { Sealers } from './base/sealers.js';
+import { readSenderConfig } from './config/sender-config.js';
+import { openAdmin } from './observability/admin.js';
+import { createLogger } from './observability/logger.js';
+import { Metrics } from './observability/metrics.js';
+import { Stopping } from './observability/shutdown.js';
+import { SenderModule } from './sender.module.js';
+import { trapSender } from './sender/crash-places.js';
+import { EndpointWatch } from './sender/endpoint-watch.js';
+import { SenderLoop } from './sender/sender-loop.js';
+import { Database } from './store/database.js';
+import { checkUsable } from './store/database-checks.js';
+import { watchDatabase } from './store/database-gauges.js';
+
+/** A look older than this means that the sender is stuck, whatever it says of itself. */
+const LOOK_AGE_MAX_SEC = 10;
+
+async function start(): Promise<void> {
+  const config = readSenderConfig(process.env);
+  const trap = crashTrapOf(config.crashAt);
+  const log = createLogger(config);
+  const stopping = new Stopping(log);
+  const app = await NestFactory.createApplicationContext(SenderModule.for(config, log), {
+    logger: false,
+    abortOnError: false,
+  });
+  trapSender(app, trap);
+  const loop = app.get(SenderLoop);
+  const database = app.get(Database);
+  const { held } = app.get(Sealers);
+  const metrics = app.get(Metrics);
+  metrics.collectDefaults();
+  watchDatabase(metrics.registry, database);
+  const admin = await openAdmin({
+    host: config.http.adminHost,
+    port: config.http.adminPort,
+    metrics,
+    checks: {
+      database: () => checkUsable(database, held),
+      working: stopping.check,
+      look: async () => {
+        if (loop.lookAgeSec > LOOK_AGE_MAX_SEC) throw new Error('what is due is not read');
+        return Promise.resolve();
+      },
+    },
+    log,
+  });
+  loop.start();
+  app.get(EndpointWatch).start();
+  log.info({ admin: admin.address() }, 'sending');
+  stopping.onSignal(() => withDeadline(app.close(), config.sender.stopSec * 1000, 'the stop'));
+}
+
+start().catch(failStart);

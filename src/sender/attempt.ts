@@ -1,0 +1,264 @@
+/**
+ * One attempt: the name is resolved once, every address of it must be allowed, and the connection goes to one that was
+ * judged, under the name's certificate. Nothing is followed, reused or read beyond 4 KB, and one deadline is over all of it.
+ */
+import { promises as dns } from 'node:dns';
+import { request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
+import { connect as connectTcp, type Socket } from 'node:net';
+import { connect as connectTls, rootCertificates } from 'node:tls';
+import { monotonicMs, nowMs } from '../base/clock.js';
+import type { AddressRules, Destination } from '../webhooks/address-rules.js';
+import { retryAfterSecOf } from './schedule.js';
+
+const ANSWER_BYTES_MAX = 4096;
+const HEADER_BYTES_MAX = 8192;
+const KEPT_BYTES = 256;
+const DNS_TRY_MS = 2500;
+const DNS_TRIES = 2;
+const USER_AGENT = 'energy-rental-webhooks/1';
+
+/** Why an attempt failed; the owner of the webhook reads it, and nothing more. */
+export type Fault =
+  | 'ADDRESS_NOT_ALLOWED'
+  | 'NAME_NOT_FOUND'
+  | 'CONNECTION_FAILED'
+  | 'TLS_FAILED'
+  | 'TIMEOUT'
+  | 'BAD_ANSWER'
+  | 'REDIRECT'
+  | 'STATUS'
+  | 'GONE';
+
+export interface Answered {
+  /** Undefined: delivered. */
+  readonly fault: Fault | undefined;
+  readonly status: number | undefined;
+  /** The beginning of the answer. */
+  readonly answer: string | undefined;
+  readonly retryAfterSec: number | undefined;
+  readonly durationMs: number;
+}
+
+export interface Message {
+  readonly url: string;
+  readonly body: string;
+  /** Made when it is sent, since they hold the time. */
+  readonly headers: () => Readonly<Record<string, string>>;
+}
+
+/** What somebody else decides in the middle of an attempt. */
+export interface Turns {
+  /** Resolves when a request may go to the address; throws what ends the attempt otherwise. */
+  readonly onAddress: (address: string) => Promise<void>;
+  /** Resolves when it may be written. */
+  readonly beforeWriting: () => Promise<void>;
+  readonly onWritten: () => void;
+}
+
+class AttemptFault extends Error {
+  constructor(
+    readonly fault: Fault,
+    readonly status?: number,
+    readonly answer?: string,
+  ) {
+    super(fault);
+  }
+}
+
+interface AttemptOptions {
+  readonly rules: AddressRules;
+  readonly timeoutMs: number;
+  /** `address:port`; empty: those of the system. */
+  readonly dnsServers: readonly string[];
+  /** Certificates of one's own authority, beside those that everybody trusts. */
+  readonly ca: string | undefined;
+}
+
+export class Attempts {
+  constructor(private readonly options: AttemptOptions) {}
+
+  /** Never rejects but with what `turns` throws. */
+  async send(message: Message, turns: Turns): Promise<Answered> {
+    const startedMs = monotonicMs();
+    const deadline = AbortSignal.timeout(this.options.timeoutMs);
+    const tookMs = (): number => Math.round(monotonicMs() - startedMs);
+    const sockets: Socket[] = [];
+    try {
+      const answered = await limited(this.exchange(message, turns, deadline, sockets), deadline);
+      return { ...answered, durationMs: tookMs() };
+    } catch (error) {
+      if (!(error instanceof AttemptFault)) throw error;
+      const { fault, status, answer } = error;
+      return { fault, status, answer, retryAfterSec: undefined, durationMs: tookMs() };
+    } finally {
+      for (const socket of sockets) socket.destroy();
+    }
+  }
+
+  private async exchange(
+    message: Message,
+    turns: Turns,
+    deadline: AbortSignal,
+    sockets: Socket[],
+  ): Promise<Omit<Answered, 'durationMs'>> {
+    const destination = this.options.rules.destinationOf(message.url);
+    if (destination === undefined) throw new AttemptFault('ADDRESS_NOT_ALLOWED');
+    const address = await this.addressOf(destination, deadline);
+    await turns.onAddress(address);
+    requireTime(deadline);
+    const socket = await this.connect(destination, address, sockets);
+    await turns.beforeWriting();
+    requireTime(deadline);
+    const request = requestOver(socket, destination, message);
+    const response = responseTo(request);
+    request.end(message.body, turns.onWritten);
+    return judge(await response);
+  }
+
+  /** One of the name's addresses, when all of them are allowed. Asked once: what is connected to is what was judged. */
+  private async addressOf({ host, isLiteral }: Destination, deadline: AbortSignal): Promise<string> {
+    if (isLiteral) return host;
+    const addresses = await this.resolve(host, deadline);
+    if (!addresses.every((address) => this.options.rules.mayConnect(address))) {
+      throw new AttemptFault('ADDRESS_NOT_ALLOWED');
+    }
+    const preferred = addresses.filter((address) => !address.includes(':'));
+    const candidates = preferred.length > 0 ? preferred : addresses;
+    const chosen = candidates[Math.floor(Math.random() * candidates.length)];
+    if (chosen === undefined) throw new AttemptFault('NAME_NOT_FOUND');
+    return chosen;
+  }
+
+  /** By c-ares: no file of hosts, no search domains, and no thread of the pool that a slow server would hold. */
+  private async resolve(host: string, deadline: AbortSignal): Promise<readonly string[]> {
+    const resolver = new dns.Resolver({ timeout: DNS_TRY_MS, tries: DNS_TRIES });
+    if (this.options.dnsServers.length > 0) resolver.setServers(this.options.dnsServers);
+    const cancel = (): void => resolver.cancel();
+    deadline.addEventListener('abort', cancel);
+    try {
+      const found = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
+      return found.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
+    } finally {
+      deadline.removeEventListener('abort', cancel);
+    }
+  }
+
+  private async connect({ isTls, host, port }: Destination, address: string, sockets: Socket[]): Promise<Socket> {
+    const tcp = connectTcp({ host: address, port });
+    sockets.push(tcp);
+    await opened(tcp, 'connect', 'CONNECTION_FAILED');
+    if (!isTls) return tcp;
+    const { ca } = this.options;
+    const tls = connectTls({
+      socket: tcp,
+      // An address has no name to ask for; its certificate must name the address.
+      ...(host === address ? { host } : { servername: host }),
+      ALPNProtocols: ['http/1.1'],
+      minVersion: 'TLSv1.2',
+      ...(ca !== undefined && { ca: [...rootCertificates, ca] }),
+    });
+    sockets.push(tls);
+    await opened(tls, 'secureConnect', 'TLS_FAILED');
+    return tls;
+  }
+}
+
+/** What is late begins nothing more: nobody would end it. */
+function requireTime(deadline: AbortSignal): void {
+  if (deadline.aborted) throw new AttemptFault('TIMEOUT');
+}
+
+async function opened(socket: Socket, event: 'connect' | 'secureConnect', fault: Fault): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    socket.once(event, resolve);
+    const fail = (): void => reject(new AttemptFault(fault));
+    // Stays: a late error of a connection that was given up must not end the process.
+    socket.on('error', fail);
+    socket.once('close', fail);
+  });
+}
+
+/** The work, or TIMEOUT when the time is over first; a late failure of it is nobody's. */
+async function limited<T>(work: Promise<T>, deadline: AbortSignal): Promise<T> {
+  work.catch(() => undefined);
+  const over = new Promise<never>((_, reject) => {
+    deadline.addEventListener('abort', () => reject(new AttemptFault('TIMEOUT')), { once: true });
+  });
+  return Promise.race([work, over]);
+}
+
+function requestOver(socket: Socket, { host, port, isTls, path }: Destination, message: Message): ClientRequest {
+  const name = host.includes(':') ? `[${host}]` : host;
+  const isUsual = port === (isTls ? 443 : 80);
+  return httpRequest({
+    createConnection: () => socket,
+    method: 'POST',
+    path,
+    setHost: false,
+    maxHeaderSize: HEADER_BYTES_MAX,
+    headers: {
+      Host: isUsual ? name : `${name}:${port.toString()}`,
+      'Content-Type': 'application/json',
+      'Content-Length': Buffer.byteLength(message.body),
+      'User-Agent': USER_AGENT,
+      Connection: 'close',
+      ...message.headers(),
+    },
+  });
+}
+
+interface ReadAnswer {
+  readonly status: number;
+  readonly retryAfter: string | undefined;
+  readonly bytes: Buffer;
+}
+
+/** The status and the beginning of the body; more of it is left unread. */
+async function responseTo(request: ClientRequest): Promise<ReadAnswer> {
+  return new Promise((resolve, reject) => {
+    const fail = (): void => reject(new AttemptFault('BAD_ANSWER'));
+    request.on('error', fail);
+    request.on('close', fail);
+    // What wants to speak another protocol is cut off.
+    request.on('upgrade', (_response, socket) => socket.destroy());
+    request.on('response', (response: IncomingMessage) => {
+      const chunks: Buffer[] = [];
+      let length = 0;
+      const done = (): void => {
+        const { statusCode = 0, headers } = response;
+        resolve({ status: statusCode, retryAfter: headers['retry-after'], bytes: Buffer.concat(chunks) });
+      };
+      response.on('data', (chunk: Buffer) => {
+        chunks.push(chunk.subarray(0, ANSWER_BYTES_MAX - length));
+        length += chunk.length;
+        if (length < ANSWER_BYTES_MAX) return;
+        done();
+        response.destroy();
+      });
+      response.on('error', fail);
+      response.on('end', done);
+    });
+  });
+}
+
+function judge({ status, retryAfter, bytes }: ReadAnswer): Omit<Answered, 'durationMs'> {
+  const answer = bytes.length === 0 ? undefined : textOf(bytes);
+  return { fault: faultOf(status), status, answer, retryAfterSec: retryAfterSecOf(retryAfter, nowMs()) };
+}
+
+function faultOf(status: number): Fault | undefined {
+  if (status >= 200 && status < 300) return undefined;
+  if (status === 410) return 'GONE';
+  return status >= 300 && status < 400 ? 'REDIRECT' : 'STATUS';
+}
+
+/** As text that a terminal and Postgres can hold. */
+function textOf(bytes: Buffer): string {
+  return (
+    bytes
+      .subarray(0, KEPT_BYTES)
+      .toString('utf8')
+      // eslint-disable-next-line no-control-regex -- what strangers send is shown to people
+      .replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, ' ')
+  );
+}

@@ -1,0 +1,135 @@
+/** Sends one delivery and records what became of it: signed for its endpoint, in its turn, under the fence it was claimed by. */
+import { Injectable } from '@nestjs/common';
+import { Counter, Histogram } from 'prom-client';
+import { nowMs, sleep } from '../base/clock.js';
+import { Sealers } from '../base/sealers.js';
+import { SenderConfig } from '../config/sender-config.js';
+import { invariant } from '../domain/errors.js';
+import { Metrics } from '../observability/metrics.js';
+import { AddressRules } from '../webhooks/address-rules.js';
+import { Attempts, type Answered, type Turns } from './attempt.js';
+import { DeliveryClaims, type DueDelivery, type HeldEndpoint, type Outcome } from './delivery-claims.js';
+import type { EndpointSender } from './endpoint-sender.js';
+import { delayAfterMs } from './schedule.js';
+import { signedHeaders } from './webhook-signature.js';
+
+/** Over name, connection, certificate, request and answer. */
+const ATTEMPT_MS = 15_000;
+
+/** So much goes to the host or the address that this attempt comes later; it counts as none. */
+export class DestinationBusy extends Error {
+  override readonly name = 'DestinationBusy';
+}
+
+@Injectable()
+export class DeliveryAttempts {
+  private readonly attempts: Attempts;
+  private readonly rules: AddressRules;
+  private readonly counted: Counter<'outcome'>;
+  private readonly lateness: Histogram;
+  private readonly postponed: Counter;
+
+  constructor(
+    private readonly claims: DeliveryClaims,
+    private readonly sealers: Sealers,
+    config: SenderConfig,
+    metrics: Metrics,
+  ) {
+    this.rules = new AddressRules(config.webhooks);
+    this.attempts = new Attempts({ rules: this.rules, timeoutMs: ATTEMPT_MS, ...config.outbound });
+    const registers = [metrics.registry];
+    this.counted = new Counter({
+      name: 'webhook_attempts_total',
+      help: 'Attempts to deliver an event, by what became of them.',
+      labelNames: ['outcome'],
+      registers,
+    });
+    this.lateness = new Histogram({
+      name: 'webhook_first_attempt_seconds',
+      help: 'How long after it was due the first attempt at an event began.',
+      buckets: [0.1, 0.25, 0.5, 1, 2, 5, 15, 60, 300],
+      registers,
+    });
+    this.postponed = new Counter({
+      name: 'webhook_postponed_total',
+      help: 'Attempts put off because their host or address gets as many requests as it may.',
+      registers,
+    });
+  }
+
+  /** Throws DestinationBusy, and what the database throws; then nothing is recorded. */
+  async attempt(sender: EndpointSender, endpoint: HeldEndpoint, delivery: DueDelivery): Promise<void> {
+    // Replays have their places behind what is new.
+    const isInOrder = delivery.attempts === 0 && delivery.cause !== 'test';
+    const place = isInOrder ? sender.nextPlace() : undefined;
+    try {
+      const { payload } = delivery;
+      if (payload === null) {
+        await this.claims.record(sender, delivery, EXPIRED);
+        return;
+      }
+      if (delivery.attempts === 0 && delivery.cause === 'event') this.lateness.observe(Math.max(0, delivery.lateSec));
+      const answered = await this.send(
+        endpoint,
+        { ...delivery, payload },
+        {
+          onAddress: async (address) => this.takeTurn(`address ${address}`),
+          beforeWriting: async () => place?.turn(),
+          onWritten: () => place?.written(),
+        },
+      );
+      this.counted.inc({ outcome: answered.fault ?? 'DELIVERED' });
+      // First, so that a crash between the two has it said again.
+      if (answered.fault === 'GONE') await this.claims.disableGone(sender.id);
+      await this.claims.record(sender, delivery, outcomeOf(delivery, answered));
+    } finally {
+      place?.written();
+    }
+  }
+
+  /** Throws DestinationBusy. */
+  async send(
+    endpoint: HeldEndpoint,
+    delivery: DueDelivery & { readonly payload: string },
+    turns: Turns,
+  ): Promise<Answered> {
+    const host = this.rules.destinationOf(endpoint.url)?.host;
+    if (host !== undefined) await this.takeTurn(`host ${host}`);
+    const secrets = this.secretsOf(endpoint);
+    const { eventKey, payload: body } = delivery;
+    const headers = () => signedHeaders(eventKey, Math.floor(nowMs() / 1000), body, secrets);
+    return this.attempts.send({ url: endpoint.url, body, headers }, turns);
+  }
+
+  private secretsOf({ id, secret, previous }: HeldEndpoint): string[] {
+    return [secret, previous].flatMap((sealed) => {
+      if (sealed === null) return [];
+      const opened = this.sealers.webhookSecret.open(sealed, id);
+      invariant(opened !== undefined, `the secret of the webhook ${id} opens under the key of this process`);
+      return [opened.toString('utf8')];
+    });
+  }
+
+  private async takeTurn(name: string): Promise<void> {
+    const waitMs = await this.claims.takeTurn(name);
+    if (waitMs === undefined) {
+      this.postponed.inc();
+      throw new DestinationBusy();
+    }
+    if (waitMs > 0) await sleep(waitMs);
+  }
+}
+
+const EXPIRED: Outcome = {
+  status: 'dropped',
+  delayMs: 0,
+  answered: { fault: 'EVENT_EXPIRED', status: undefined, answer: undefined, durationMs: 0 },
+};
+
+function outcomeOf({ attempts, cause }: DueDelivery, answered: Answered): Outcome {
+  const { fault, retryAfterSec } = answered;
+  if (fault === undefined) return { status: 'delivered', delayMs: 0, answered };
+  const isLast = fault === 'GONE' || cause === 'test';
+  const delayMs = isLast ? undefined : delayAfterMs(attempts + 1, retryAfterSec, Math.random());
+  return { status: delayMs === undefined ? 'failed' : 'pending', delayMs: delayMs ?? 0, answered };
+}

@@ -1,0 +1,251 @@
+/**
+ * Which endpoints this sender holds, and what it may send to them: under a lease and a fence on the endpoint's row, so that
+ * the order of its first attempts and its limit of requests at once are one process's business. Postgres has the whole
+ * state; whatever happens to a sender, the next one goes on from it.
+ */
+import { randomUUID } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { Database } from '../store/database.js';
+import type { DeliveryCause, DeliveryStatus } from '../store/entities/webhook-delivery.entity.js';
+import type { Answered } from './attempt.js';
+
+export const LEASE_SEC = 45;
+/** How many failures in a row leave an endpoint with its oldest delivery alone. */
+export const FAILURES_MAX = 3;
+const FRESH_BATCH = 1000;
+const DROP_BATCH = 1000;
+/** Between two requests to one host or address: twenty a second. */
+const SPACING = `interval '50 milliseconds'`;
+
+/** What was written since the last look: its endpoints are due. Rows in one order, so that senders never cross. */
+const TAKE_FRESH = {
+  name: 'take_fresh_deliveries',
+  text: `WITH fresh AS (
+      SELECT id FROM webhook_delivery WHERE is_fresh ORDER BY id LIMIT ${FRESH_BATCH.toString()} FOR UPDATE SKIP LOCKED),
+    seen AS (UPDATE webhook_delivery d SET is_fresh = false FROM fresh WHERE d.id = fresh.id RETURNING d.endpoint_id),
+    woken AS (SELECT endpoint_id FROM webhook_state WHERE endpoint_id IN (SELECT endpoint_id FROM seen)
+       ORDER BY endpoint_id FOR NO KEY UPDATE)
+    UPDATE webhook_state s SET due_at = least(s.due_at, clock_timestamp()) FROM woken
+     WHERE s.endpoint_id = woken.endpoint_id RETURNING s.endpoint_id`,
+};
+
+/** $1 holder, $2 lease, $3 most, $4 those that fail. One of ours that is due again keeps its fence. */
+const CLAIM = {
+  name: 'claim_endpoints',
+  text: `WITH due AS (
+      SELECT endpoint_id, clock_timestamp() + $2 * interval '1 second' AS until FROM webhook_state
+       WHERE (failures > 0) = $4 AND due_at <= statement_timestamp()
+         AND (lease_until IS NULL OR lease_until < statement_timestamp() OR holder = $1)
+       ORDER BY due_at LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED)
+    UPDATE webhook_state s SET holder = $1, lease_until = due.until, due_at = due.until,
+        fence = CASE WHEN s.holder = $1 AND s.lease_until >= statement_timestamp() THEN s.fence ELSE s.fence + 1 END
+      FROM due WHERE s.endpoint_id = due.endpoint_id RETURNING s.endpoint_id AS id, s.fence`,
+};
+
+const RENEW = {
+  name: 'renew_endpoints',
+  text: `WITH held AS (
+      SELECT s.endpoint_id, clock_timestamp() + $3 * interval '1 second' AS until FROM webhook_state s
+        JOIN unnest($1::uuid[], $2::int[]) AS v(id, fence) ON s.endpoint_id = v.id AND s.fence = v.fence
+       ORDER BY s.endpoint_id FOR NO KEY UPDATE OF s)
+    UPDATE webhook_state s SET lease_until = held.until,
+        due_at = CASE WHEN s.due_at IS NOT DISTINCT FROM s.lease_until THEN held.until ELSE s.due_at END
+      FROM held WHERE s.endpoint_id = held.endpoint_id RETURNING s.endpoint_id AS id`,
+};
+
+const ENDPOINTS = {
+  name: 'held_endpoints',
+  text: `SELECT e.id, e.url, e.secret_sealed AS secret, CASE WHEN e.previous_until > clock_timestamp()
+        THEN e.previous_secret_sealed END AS previous, e.disabled_at IS NOT NULL AS "isDisabled",
+      e.deleted_at IS NOT NULL AS "isDeleted", s.failures
+    FROM unnest($1::uuid[], $2::int[]) AS v(id, fence)
+    JOIN webhook_state s ON s.endpoint_id = v.id AND s.fence = v.fence JOIN webhook_endpoint e ON e.id = v.id`,
+};
+
+/** $1 endpoints, $2 fences, $3 how many each, $4 only the oldest, $5 what is under way. In order of position. */
+const DUE = {
+  name: 'due_deliveries',
+  text: `SELECT d.id, d.endpoint_id AS "endpointId", d.event_key AS "eventKey", d.cause, d.attempts,
+      coalesce(d.payload, e.payload) AS payload, extract(epoch FROM clock_timestamp() - d.next_at)::float8 AS "lateSec"
+    FROM unnest($1::uuid[], $2::int[], $3::int[], $4::boolean[]) AS v(id, fence, room, is_oldest_only)
+    JOIN webhook_state s ON s.endpoint_id = v.id AND s.fence = v.fence
+    CROSS JOIN LATERAL (
+      SELECT * FROM webhook_delivery d
+       WHERE d.endpoint_id = v.id AND d.status = 'pending' AND (v.is_oldest_only OR d.next_at <= statement_timestamp())
+         AND (v.is_oldest_only OR d.id <> ALL ($5::bigint[]))
+       ORDER BY (d.cause = 'replay'), d.position, d.id LIMIT v.room) d
+    LEFT JOIN event e ON e.id = d.event_id
+    WHERE d.next_at <= statement_timestamp() AND d.id <> ALL ($5::bigint[])
+    ORDER BY d.endpoint_id, (d.cause = 'replay'), d.position, d.id`,
+};
+
+/** A test says nothing of how the endpoint does. */
+const RECORD = {
+  name: 'record_attempt',
+  text: `WITH held AS (
+      UPDATE webhook_state s SET
+          failures = CASE WHEN $5 THEN s.failures WHEN $6 THEN 0 ELSE s.failures + 1 END,
+          failing_since = CASE WHEN $5 THEN s.failing_since WHEN $6 THEN NULL
+            ELSE coalesce(s.failing_since, clock_timestamp()) END
+       WHERE s.endpoint_id = $1 AND s.fence = $2 RETURNING s.endpoint_id)
+    UPDATE webhook_delivery d SET attempts = d.attempts + 1, status = $4, attempted_at = clock_timestamp(), is_fresh = false,
+        next_at = CASE WHEN $4 = 'pending' THEN clock_timestamp() + $7 * interval '1 millisecond' END,
+        ended_at = CASE WHEN $4 = 'pending' THEN NULL ELSE clock_timestamp() END,
+        answer_status = $8, answer = $9, fault = $10, duration_ms = $11
+      FROM held WHERE d.id = $3 AND d.endpoint_id = held.endpoint_id AND d.status = 'pending' RETURNING d.id`,
+};
+
+/**
+ * Given back with the time when it is due next. Where something new came meanwhile, due_at is earlier than the lease's end
+ * and stays. $3 how long nothing may be sent.
+ */
+const RELEASE = {
+  name: 'release_endpoints',
+  text: `WITH held AS (
+      SELECT s.endpoint_id, v.rest_ms FROM webhook_state s
+        JOIN unnest($1::uuid[], $2::int[], $3::int[]) AS v(id, fence, rest_ms) ON s.endpoint_id = v.id AND s.fence = v.fence
+       ORDER BY s.endpoint_id FOR NO KEY UPDATE OF s)
+    UPDATE webhook_state s SET holder = NULL, lease_until = NULL,
+        due_at = CASE WHEN s.due_at < s.lease_until THEN s.due_at ELSE (
+          SELECT CASE WHEN n.at IS NOT NULL THEN greatest(n.at, clock_timestamp() + held.rest_ms * interval '1 millisecond') END
+            FROM (SELECT CASE
+                WHEN EXISTS (SELECT FROM webhook_endpoint e WHERE e.id = s.endpoint_id AND e.disabled_at IS NOT NULL
+                  AND e.deleted_at IS NULL) THEN NULL
+                WHEN s.failures >= ${FAILURES_MAX.toString()} THEN (
+                  SELECT d.next_at FROM webhook_delivery d WHERE d.endpoint_id = s.endpoint_id AND d.status = 'pending'
+                   ORDER BY (d.cause = 'replay'), d.position, d.id LIMIT 1)
+                ELSE (SELECT min(d.next_at) FROM webhook_delivery d
+                  WHERE d.endpoint_id = s.endpoint_id AND d.status = 'pending') END AS at) n) END
+      FROM held WHERE s.endpoint_id = held.endpoint_id RETURNING s.endpoint_id`,
+};
+
+const DROP = {
+  name: 'drop_deliveries',
+  text: `WITH part AS (SELECT id FROM webhook_delivery WHERE endpoint_id = $1 AND status = 'pending' LIMIT ${DROP_BATCH.toString()})
+    UPDATE webhook_delivery d SET status = 'dropped', fault = 'WEBHOOK_DELETED', next_at = NULL, is_fresh = false,
+        ended_at = clock_timestamp() FROM part WHERE d.id = part.id RETURNING d.id`,
+};
+
+const DISABLE_GONE = {
+  name: 'disable_gone',
+  text: `UPDATE webhook_endpoint SET disabled_at = clock_timestamp(), disabled_reason = 'gone'
+    WHERE id = $1 AND disabled_at IS NULL AND deleted_at IS NULL RETURNING id`,
+};
+
+/** When the next request may go there, in ms; no row when a second's worth of them waits already. */
+const TAKE_TURN = {
+  name: 'take_turn',
+  text: `INSERT INTO webhook_destination AS d (name, free_at) VALUES ($1, clock_timestamp() + ${SPACING})
+    ON CONFLICT (name) DO UPDATE SET free_at = greatest(d.free_at, clock_timestamp()) + ${SPACING}
+      WHERE d.free_at < clock_timestamp() + interval '1 second'
+    RETURNING greatest(0, extract(epoch FROM free_at - ${SPACING} - clock_timestamp()) * 1000)::float8 AS "waitMs"`,
+};
+
+export interface Claimed {
+  readonly id: string;
+  readonly fence: number;
+}
+
+export interface HeldEndpoint {
+  readonly id: string;
+  readonly url: string;
+  readonly secret: Buffer | null;
+  readonly previous: Buffer | null;
+  readonly isDisabled: boolean;
+  readonly isDeleted: boolean;
+  readonly failures: number;
+}
+
+export interface DueDelivery {
+  readonly id: bigint;
+  readonly endpointId: string;
+  readonly eventKey: string;
+  readonly cause: DeliveryCause;
+  readonly attempts: number;
+  /** Null: the event is too old to be read. */
+  readonly payload: string | null;
+  readonly lateSec: number;
+}
+
+/** An endpoint for which something is wanted. */
+export interface Wanted extends Claimed {
+  readonly room: number;
+  readonly isOldestOnly: boolean;
+}
+
+export interface Outcome {
+  readonly status: DeliveryStatus;
+  /** Of one that stays pending. */
+  readonly delayMs: number;
+  readonly answered: Omit<Answered, 'retryAfterSec' | 'fault'> & { readonly fault: string | undefined };
+}
+
+@Injectable()
+export class DeliveryClaims {
+  /** This process, for as long as it lives. */
+  private readonly holder = randomUUID();
+
+  constructor(private readonly database: Database) {}
+
+  /** Makes what is new due. Returns how many endpoints have something new. */
+  async takeFresh(): Promise<number> {
+    return (await this.database.query(TAKE_FRESH)).length;
+  }
+
+  async claim(most: number, areFailing: boolean): Promise<Claimed[]> {
+    if (most <= 0) return [];
+    return this.database.query<Claimed>(CLAIM, [this.holder, LEASE_SEC, most, areFailing]);
+  }
+
+  /** The ids of those that are still ours. */
+  async renew(held: readonly Claimed[]): Promise<ReadonlySet<string>> {
+    const rows = await this.database.query<{ id: string }>(RENEW, [...columns(held), LEASE_SEC]);
+    return new Set(rows.map(({ id }) => id));
+  }
+
+  async endpoints(held: readonly Claimed[]): Promise<HeldEndpoint[]> {
+    return this.database.query<HeldEndpoint>(ENDPOINTS, columns(held));
+  }
+
+  async due(wanted: readonly Wanted[], underWay: readonly bigint[]): Promise<DueDelivery[]> {
+    return this.database.query<DueDelivery>(DUE, [
+      ...columns(wanted),
+      wanted.map(({ room, isOldestOnly }) => (isOldestOnly ? 1 : room)),
+      wanted.map(({ isOldestOnly }) => isOldestOnly),
+      underWay,
+    ]);
+  }
+
+  /** False when the endpoint is another sender's by now, which attempts the delivery again. */
+  async record(held: Claimed, delivery: DueDelivery, { status, delayMs, answered }: Outcome): Promise<boolean> {
+    const { fault, status: answerStatus, answer, durationMs } = answered;
+    const rows = await this.database.query(RECORD, [
+      ...[held.id, held.fence, delivery.id, status, delivery.cause === 'test', status === 'delivered', delayMs],
+      ...[answerStatus ?? null, answer ?? null, fault ?? null, durationMs],
+    ]);
+    return rows.length > 0;
+  }
+
+  async release(held: readonly (Claimed & { readonly restMs: number })[]): Promise<void> {
+    await this.database.query(RELEASE, [...columns(held), held.map(({ restMs }) => restMs)]);
+  }
+
+  /** Ends what waits for an endpoint that was deleted, a part of it at a time. Returns how many. */
+  async drop(endpointId: string): Promise<number> {
+    return (await this.database.query(DROP, [endpointId])).length;
+  }
+
+  async disableGone(endpointId: string): Promise<void> {
+    await this.database.query(DISABLE_GONE, [endpointId]);
+  }
+
+  /** How long until the next request may go to a host or an address; undefined when it is busy for a second. */
+  async takeTurn(name: string): Promise<number | undefined> {
+    const [turn] = await this.database.query<{ waitMs: number }>(TAKE_TURN, [name]);
+    return turn?.waitMs;
+  }
+}
+
+function columns(held: readonly Claimed[]): [string[], number[]] {
+  return [held.map(({ id }) => id), held.map(({ fence }) => fence)];
+}

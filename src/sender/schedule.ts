@@ -1,0 +1,30 @@
+/** When a delivery that failed is attempted again (docs/interface.md §27). Pure. */
+
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+/** After the first attempt, the second, …; after the twelfth it is given up. */
+const DELAYS_SEC = [
+  ...[5, 30, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR],
+] as const;
+export const ATTEMPTS_MAX = DELAYS_SEC.length + 1;
+const JITTER = 0.2;
+const RETRY_AFTER_SEC_MAX = 24 * HOUR;
+
+/**
+ * Milliseconds until the next attempt when `attempts` have failed; undefined when there is none. What the receiver asks
+ * for is heeded where it is later, up to a day. `random` is from 0 to 1.
+ */
+export function delayAfterMs(attempts: number, retryAfterSec: number | undefined, random: number): number | undefined {
+  const planned = DELAYS_SEC[attempts - 1];
+  if (planned === undefined) return undefined;
+  const jittered = planned * (1 - JITTER + 2 * JITTER * random);
+  return Math.round(Math.max(jittered, Math.min(retryAfterSec ?? 0, RETRY_AFTER_SEC_MAX)) * 1000);
+}
+
+/** The seconds that a Retry-After header asks for, as a number or a date; undefined when it is neither. */
+export function retryAfterSecOf(header: string | undefined, nowMs: number): number | undefined {
+  if (header === undefined) return undefined;
+  if (/^\d{1,9}$/.test(header.trim())) return Number(header.trim());
+  const at = Date.parse(header);
+  return Number.isNaN(at) ? undefined : Math.max(0, Math.ceil((at - nowMs) / 1000));
+}
