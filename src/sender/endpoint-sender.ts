@@ -3,7 +3,7 @@ import { sleep } from '../base/clock.js';
 import type { Claimed } from './delivery-claims.js';
 
 /** Of one endpoint at once. */
-export const AT_ONCE_MAX = 10;
+const AT_ONCE_MAX = 10;
 /** How long a first attempt waits for the one before it to be written: beyond that they may overtake each other. */
 const ORDER_WAIT_MS = 5000;
 

@@ -7,8 +7,8 @@ import { Database, type Transaction } from '../store/database.js';
 import type { DeliveryCause, DeliveryStatus } from '../store/entities/webhook-delivery.entity.js';
 import { lockEndpoint, requireId, type Witness } from './webhooks.js';
 
-export const REPLAY_EVENTS_MAX = 10_000;
-export const TESTS_PER_MINUTE = 6;
+const REPLAY_EVENTS_MAX = 10_000;
+const TESTS_PER_MINUTE = 6;
 
 /** A delivery as its owner sees it. */
 export interface DeliveryView {

@@ -17,7 +17,7 @@ import { addCounts, RESEAL_BATCH, reseal, type ResealCount, type SecretStore } f
 import { AddressRules } from './address-rules.js';
 
 /** Of one project at once. */
-export const WEBHOOKS_MAX = 10;
+const WEBHOOKS_MAX = 10;
 export const ROTATION_SEC_MAX = 86_400;
 /** As Standard Webhooks wants it: 24 to 64. */
 const SECRET_BYTES = 32;
