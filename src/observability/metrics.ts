@@ -58,8 +58,9 @@ export class Metrics {
     collectDefaultMetrics({ register: this.registry });
   }
 
-  answered(method: string, route: string, status: number, error: string, seconds: number): void {
-    this.requests.inc({ method, route, status, error });
-    this.duration.observe({ route }, seconds);
+  /** `labels.error`: the code of the error that was answered, empty without one. */
+  answered(labels: Record<'method' | 'route' | 'error', string> & { readonly status: number }, seconds: number): void {
+    this.requests.inc(labels);
+    this.duration.observe({ route: labels.route }, seconds);
   }
 }

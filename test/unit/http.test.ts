@@ -390,7 +390,7 @@ describe('the admin port', () => {
   test('distinguishes life from readiness and serves the metrics', async () => {
     const parts = { good: () => Promise.resolve(), bad: () => Promise.resolve() };
     const metrics = new Metrics();
-    metrics.answered('GET', '/v1/balance', 200, '', 0.01);
+    metrics.answered({ method: 'GET', route: '/v1/balance', status: 200, error: '' }, 0.01);
     const log = createLogger({ logLevel: 'silent' });
     const admin = await openAdmin({ host: '127.0.0.1', port: 0, metrics, checks: parts, log });
     try {

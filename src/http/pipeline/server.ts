@@ -207,7 +207,7 @@ function record(requestContext: RequestContext, answered: number, { log, refusal
   // Any token is a method to the parser; only those of real routes may become label values.
   const method = requestContext.route?.method ?? 'OTHER';
   const status = requestContext.refusedStatus ?? answered;
-  metrics.answered(method, route, status, requestContext.errorCode ?? '', seconds);
+  metrics.answered({ method, route, status, error: requestContext.errorCode ?? '' }, seconds);
   if (!refusals.admits(requestContext, status)) return;
   if (requestContext.errorCode !== undefined)
     logCause(log, requestContext.requestId, requestContext.errorCode, requestContext.cause);
