@@ -157,19 +157,19 @@ export function readSealKeys(env: Env): ReadonlyMap<SealPurpose, SealKeys> {
 
 /** Every setting of a process; the injection token is this class. */
 export class Config {
-  readonly http: HttpSettings;
-  readonly database: DatabaseSettings;
-  readonly redis: RedisSettings;
-  readonly chain: ChainSettings;
+  readonly http: Readonly<HttpSettings>;
+  readonly database: Readonly<DatabaseSettings>;
+  readonly redis: Readonly<RedisSettings>;
+  readonly chain: Readonly<ChainSettings>;
   readonly secrets: ReturnType<typeof secrets>;
-  readonly rates: RateSettings;
+  readonly rates: Readonly<RateSettings>;
   readonly market: MarketSettings & { readonly parameterBounds: ParameterBounds };
-  readonly sales: SalesSettings;
+  readonly sales: Readonly<SalesSettings>;
   readonly deposits: DepositSettings;
-  readonly pool: PoolSettings;
-  readonly worker: WorkerSettings;
-  readonly retention: RetentionSettings;
-  readonly webhooks: WebhookSettings;
+  readonly pool: Readonly<PoolSettings>;
+  readonly worker: Readonly<WorkerSettings>;
+  readonly retention: Readonly<RetentionSettings>;
+  readonly webhooks: Readonly<WebhookSettings>;
   readonly logLevel: LogSettings['level'];
 
   constructor(r: SettingsReader, role: Role) {
