@@ -60,7 +60,7 @@ export function readSenderConfig(env: Env) {
     database: r.read(DatabaseSettings),
     secrets: { sealKeys: sealKeys as ReadonlyMap<SealPurpose, SealKeys> },
     webhooks: r.read(WebhookSettings),
-    outbound: { dnsServers: own.dnsServers, ca: own.caFile === undefined ? undefined : readCa(r, own.caFile) },
+    resolving: { dnsServers: own.dnsServers, ca: own.caFile === undefined ? undefined : readCa(r, own.caFile) },
     sender: { concurrency: own.concurrency, stopSec: own.stopSec },
     /** Days; 0 keeps for ever. As long as the events that they are of. */
     deliveriesDays: r.read(RetentionSettings).eventsDays,
@@ -88,7 +88,7 @@ export abstract class SenderConfig implements Readonly<Settings> {
   abstract readonly database: Settings['database'];
   abstract readonly secrets: Settings['secrets'];
   abstract readonly webhooks: Settings['webhooks'];
-  abstract readonly outbound: Settings['outbound'];
+  abstract readonly resolving: Settings['resolving'];
   abstract readonly sender: Settings['sender'];
   abstract readonly deliveriesDays: number;
   abstract readonly crashAt: string | undefined;

@@ -46,7 +46,7 @@ export interface Message {
   readonly headers: () => Readonly<Record<string, string>>;
 }
 
-/** What somebody else decides in the middle of an attempt. */
+/** What is decided elsewhere in the middle of an attempt. */
 export interface Turns {
   /** Resolves when a request may go to the address; throws what ends the attempt otherwise. */
   readonly onAddress: (address: string) => Promise<void>;
@@ -258,7 +258,7 @@ function textOf(bytes: Buffer): string {
     bytes
       .subarray(0, KEPT_BYTES)
       .toString('utf8')
-      // eslint-disable-next-line no-control-regex -- what strangers send is shown to people
+      // eslint-disable-next-line no-control-regex -- what a receiver sends is shown to people
       .replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, ' ')
   );
 }

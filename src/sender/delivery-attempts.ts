@@ -36,7 +36,7 @@ export class DeliveryAttempts {
     metrics: Metrics,
   ) {
     this.rules = new AddressRules(config.webhooks);
-    this.attempts = new Attempts({ rules: this.rules, timeoutMs: ATTEMPT_MS, ...config.outbound });
+    this.attempts = new Attempts({ rules: this.rules, timeoutMs: ATTEMPT_MS, ...config.resolving });
     const registers = [metrics.registry];
     this.counted = new Counter({
       name: 'webhook_attempts_total',

@@ -297,7 +297,7 @@ describe('a name that leads inside', () => {
     expect([...there.requests, ...elsewhere.requests]).toEqual([]);
   });
 
-  it('only after it was judged: the address that was judged is connected to, and the name is not asked again', async () => {
+  it('only after it was judged: the address that was judged is connected to, and the name is not resolved a second time', async () => {
     let asked = 0;
     dns.answer = () => {
       asked += 1;
@@ -333,12 +333,12 @@ const hexForm = (address: string): string => {
 it('writes nothing before its turn, and nothing at all when its time is over by then', async () => {
   leadsTo('127.0.0.1');
   const there = await receiver(ok);
-  let go: () => void = () => undefined;
-  const gate = new Promise<void>((resolve) => (go = resolve));
+  let open: () => void = () => undefined;
+  const gate = new Promise<void>((resolve) => (open = resolve));
   const held = { ...turns, beforeWriting: () => gate };
   const late = await send(there.port, { timeoutMs: 500, turns: held });
   expect(late).toMatchObject({ fault: 'TIMEOUT' });
-  go();
+  open();
   expect(await send(there.port)).toMatchObject({ status: 200 });
   expect(there.requests).toHaveLength(1);
 });
