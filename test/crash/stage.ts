@@ -197,7 +197,9 @@ export class Stage {
       this.violations.push(
         `${when}: ${found
           .slice(0, 5)
-          .map((finding) => JSON.stringify(finding))
+          .map((finding) =>
+            JSON.stringify(finding, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value)),
+          )
           .join(' ')}`,
       );
     }
@@ -205,6 +207,10 @@ export class Stage {
     const forgotten = await this.database.query(FORGOTTEN);
     if (forgotten.length > 0) this.violations.push(`${when}: I5 forgotten ${JSON.stringify(forgotten, String)}`);
     await this.checkAccepted(when);
+  }
+
+  private async isCapacityBehind(): Promise<boolean> {
+    return findingsOf(await verifyRecords(this.database, {})).some(({ check }) => check === 'capacity');
   }
 
   /** Waits until nothing is left to do, with workers that nobody kills. */
@@ -215,11 +221,13 @@ export class Stage {
     while (performance.now() < deadline) {
       left = (await this.database.query<{ left: number }>(UNFINISHED))[0]?.left ?? -1;
       if (left === 0) break;
+      // What died with its process may be proven dead only now, and hold its wallet.
+      await this.resumeWallets();
       await sleep(200);
     }
     if (left !== 0) this.violations.push(`I5 ${left.toString()} orders not over ${await this.unfinished()}`);
-    // One more look of the pool at every wallet, so that what it sells is what the chain has.
-    await sleep(2500);
+    // What the pool sells is what the chain has as soon as it has read every wallet once more.
+    while (performance.now() < deadline && (await this.isCapacityBehind())) await sleep(500);
     await Promise.all(workers.map((worker) => this.stopAndForget(worker)));
     await this.check('at the end', true);
     // What the operator would see: the command's own exit code.

@@ -29,7 +29,7 @@ it('bytes that are recorded stay their own order’s, although an equal act of a
     `UPDATE chain_tx SET order_id = ${first}, leg_id = (SELECT id FROM leg WHERE order_id = ${first}), status = 'signed',
         sends = 0, sent_at = NULL, block_number = NULL, block_id = NULL, block_at = NULL WHERE order_id = ${second}`,
     `UPDATE leg SET status = 'reserved', active_at = NULL, energy = NULL WHERE ${both}`,
-    `DELETE FROM event WHERE ${both}`,
+    `DELETE FROM event WHERE ${both} AND type IS DISTINCT FROM 'order.created'`,
     `UPDATE orders SET status = 'reserved', settled = false, delivered_at = NULL, ends_at = NULL, delivered_energy = NULL,
         placed_at = NULL, lease_until = NULL, fence = fence + 1, next_run_at = clock_timestamp() + interval '1 minute'
       WHERE id IN (${first}, ${second})`,
@@ -67,7 +67,7 @@ it('a return is its order’s too when the records know only that the delivery b
     `DELETE FROM chain_tx WHERE order_id = ${order} AND purpose = 'reclaim'`,
     `UPDATE chain_tx SET status = 'sending', block_number = NULL, block_id = NULL, block_at = NULL WHERE order_id = ${order}`,
     `UPDATE leg SET status = 'placed', active_at = NULL, energy = NULL WHERE order_id = ${order}`,
-    `DELETE FROM event WHERE order_id = ${order} AND coalesce(to_status, 'delivered') NOT IN ('reserved', 'placed')`,
+    `DELETE FROM event WHERE order_id = ${order} AND type <> 'order.created'`,
     `UPDATE orders SET status = 'placed', settled = false, delivered_at = NULL, ends_at = NULL, delivered_energy = NULL,
         reclaimed_at = NULL, lease_until = NULL, fence = fence + 1, next_run_at = clock_timestamp() + interval '1 hour'
       WHERE id = ${order}`,

@@ -191,7 +191,8 @@ test('restarting every process in turn to exchange the master key fails no reque
       rewrap: [
         { what: 'api keys', rewrapped: 1, current: 0, failed: [] },
         { what: 'pool keys', rewrapped: 2, current: 0, failed: [] },
-        { what: 'canaries', rewrapped: 3, current: 0, failed: [] },
+        { what: 'webhook secrets', rewrapped: 0, current: 0, failed: [] },
+        { what: 'canaries', rewrapped: 4, current: 0, failed: [] },
       ],
     });
     keys = { MASTER_KEY: newKey };

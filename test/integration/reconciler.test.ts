@@ -223,7 +223,7 @@ async function forgetDelivery(id: string, recordKept: 'none' | 'signed'): Promis
           WHERE order_id = ${id}`,
     `UPDATE leg SET status = 'reserved', active_at = NULL, energy = NULL, changed_at = changed_at - interval '1 day'
       WHERE order_id = ${id}`,
-    `DELETE FROM event WHERE order_id = ${id}`,
+    `DELETE FROM event WHERE order_id = ${id} AND type IS DISTINCT FROM 'order.created'`,
     `UPDATE orders SET status = 'reserved', settled = false, delivered_at = NULL, ends_at = NULL, delivered_energy = NULL,
         reclaimed_at = NULL, placed_at = NULL, lease_until = NULL, fence = fence + 1, next_run_at = clock_timestamp() + interval '1 minute'
       WHERE id = ${id}`,
