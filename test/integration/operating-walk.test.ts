@@ -177,7 +177,7 @@ const operate = (beginning: string, examples: Readonly<Record<string, string>> =
 /** The lines of settings that the page's `cli secrets derive` prints for one process. */
 async function derivedKeys(role: Role): Promise<Record<string, string>> {
   const span = spansIn(section('A key for each process')).find((each) => each.startsWith('cli secrets derive '));
-  const out = await shell(fill(span ?? '', { 'api|worker|cli': role }), { MASTER_KEY: masterKey });
+  const out = await shell(fill(span ?? '', { 'api|worker|cli|sender': role }), { MASTER_KEY: masterKey });
   const keys = Object.fromEntries(
     out
       .trim()
@@ -310,6 +310,7 @@ test('API and worker, a project and a first order', async () => {
   apiKey = /\b[0-9a-f]{48}\b/.exec(created)![0];
   noteSecret('API key', apiKey);
   await shell(`${typed('cli project options')} ${merchant}`, cliEnv);
+  await shell(`${typed('cli project requests')} ${merchant}`, cliEnv);
   await expectHistory(await order(receivers[0]));
   const briefly = spansIn(zero).find((each) => each.startsWith('"duration_sec":')) ?? '';
   brief = await order(receivers[1], `${briefly},`);
