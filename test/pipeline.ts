@@ -94,7 +94,8 @@ class ProbeController {
   fail(@Param('code') code: string): never {
     if (isErrorCode(code)) {
       const time = code === 'SIGNATURE_TIMESTAMP_OUT_OF_RANGE' && { serverTime: 1_795_430_400 };
-      throw new ApiError(code, 'A sentence to act on.', { cause: new Error('inside'), ...time });
+      const position = code === 'EVENTS_EXPIRED' && { oldestPosition: 7 };
+      throw new ApiError(code, 'A sentence to act on.', { cause: new Error('inside'), ...time, ...position });
     }
     throw new Error(`no such code: ${code}`);
   }
