@@ -71,7 +71,10 @@ export function addDepositsCommands(program: Command, context: CliContext): void
 function addAddresses(deposits: Command, context: CliContext): void {
   deposits
     .command('use-account')
-    .description('begin to use the account of DEPOSIT_XPUB: every project gets an address, blocks are read from now on')
+    .description(
+      'begin to use the account of DEPOSIT_XPUB: every project gets an address, blocks are read from now on. ' +
+        'Not for real money yet: no rescan, no audit, no sweeps, and verify does not hold deposits against the chain',
+    )
     .action(async () => {
       const act = context.actor('deposits begin');
       await context.confirm('Deposits will be paid to addresses of the account of DEPOSIT_XPUB.');
