@@ -61,6 +61,12 @@ const BANS = {
       message: 'Pass values to SQL as parameters ($1); only a CAPITAL_CASE constant may be spliced in.',
     },
   ],
+  flushall: [
+    {
+      selector: "MemberExpression[property.name='flushall']",
+      message: 'Other tests share this server: empty the database of yours with flushdb.',
+    },
+  ],
   enum: [{ selector: 'TSEnumDeclaration', message: 'Use a union of strings.' }],
   // A class is its own token; what is written like a constant has no type to go by.
   inject: [
@@ -139,6 +145,7 @@ export default tseslint.config(
       '@typescript-eslint/no-non-null-assertion': 'off',
     },
   },
+  { files: ['test/{integration,unit,setup}/**/*.ts'], rules: ban('flushall') },
   {
     files: ['**/*.{js,cjs,mjs}'],
     extends: [tseslint.configs.disableTypeChecked],

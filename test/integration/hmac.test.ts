@@ -234,7 +234,7 @@ describe('a captured request', () => {
   test('stays refused after Redis was emptied, and what is signed anew is taken', async () => {
     const request = { ...GET, nonce: randomBytes(16).toString('hex'), timestamp: now() };
     expect(codeOf(await ask(request))).toBe('OK');
-    await redis.flushall();
+    await redis.flushdb();
     const answer = await ask(request);
     expectError(answer, 'SIGNATURE_TIMESTAMP_OUT_OF_RANGE');
     // Signed with that time it is taken, at once and at every process.

@@ -226,7 +226,7 @@ test('a captured purchase without an Idempotency-Key is the same order, also aft
   expect([first.status, first.body.key]).toEqual([202, `nonce_${headers['X-CC-Nonce']!}`]);
   expectRefusal(await capture(), 401, 'SIGNATURE_REPLAYED');
   const redis = new Redis(world.env['REDIS_URL']!);
-  await redis.flushall();
+  await redis.flushdb();
   redis.disconnect();
   const again = await capture();
   expect([again.status, again.headers['idempotency-replayed'], again.body.id]).toEqual([202, 'true', first.body.id]);
