@@ -95,6 +95,11 @@ export const SET_DAILY_CAP = {
   text: `UPDATE credit_account SET daily_cap_credits = $2 WHERE project_id = $1 RETURNING project_id`,
 };
 
+export const SET_LOW_BALANCE = {
+  name: 'ledger-set-low-balance',
+  text: `UPDATE credit_account SET low_balance_credits = $2 WHERE project_id = $1 RETURNING project_id`,
+};
+
 const ACCOUNT = 'balance_credits, is_postpaid, floor_credits, frozen, daily_cap_credits, clock_timestamp() AS read_at';
 
 export const FIND_ACCOUNT = {

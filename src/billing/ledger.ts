@@ -175,6 +175,11 @@ export class Ledger {
     await this.change(sql.SET_DAILY_CAP, [projectId, capCredits ?? null], author, 'credits.daily-cap', { capCredits });
   }
 
+  /** Below which balance the project gets the event `balance.low`; undefined: none. Makes no event itself. */
+  async setLowBalance(projectId: string, credits: Credits | undefined, author: Author): Promise<void> {
+    await this.change(sql.SET_LOW_BALANCE, [projectId, credits ?? null], author, 'credits.low-balance', { credits });
+  }
+
   /** The balance and terms of a project, one indexed read for all who ask at once; undefined for an unknown project. */
   async balanceOf(projectId: string): Promise<Balance | undefined> {
     const row = await this.accounts.find(projectId);

@@ -3,6 +3,7 @@ import { DEPOSIT_ANSWER } from '../deposits/deposits.openapi.js';
 import {
   always,
   answerSchema,
+  decimalSchema,
   integerSchema,
   sometimes,
   textSchema,
@@ -17,6 +18,7 @@ import {
   type EventBody,
   type EventData,
   type KeyBody,
+  type LowBalanceBody,
   type ProjectSnapshot,
   type WebhookBody,
 } from './payload.js';
@@ -49,6 +51,15 @@ const EVENT_ANSWER = answerSchema<EventBody>({
         }),
       ),
       deposit: sometimes(DEPOSIT_ANSWER),
+      balance: sometimes(
+        answerSchema<LowBalanceBody>({
+          credits_balance: always(
+            integerSchema('The balance in credits after the change; negative in debt.', 48_000_000),
+          ),
+          usd_balance: always(decimalSchema('What it is worth in dollars.', 2, '4.80')),
+          low_balance_credits: always(integerSchema('What it fell below.', 50_000_000)),
+        }),
+      ),
       webhook: sometimes(
         answerSchema<WebhookBody>({
           id: always(textSchema('The webhook.', 'wh_6c2f0b8a1d')),

@@ -3,7 +3,9 @@
  * is now.
  */
 import { createHash } from 'node:crypto';
+import { usdBalanceOf } from '../domain/conversion.js';
 import type { Scope } from '../domain/scopes.js';
+import { toJsonInteger, type Credits } from '../domain/units.js';
 import { depositBody, type DepositBody, type DepositJson } from '../deposits/deposits.dto.js';
 import { orderBody, type OrderBody } from '../orders/orders.dto.js';
 import type { CompensationRow, LegRow, OrderRow } from '../orders/order-rows.js';
@@ -24,6 +26,7 @@ export const EVENT_TYPES = [
   'deposit.held',
   'deposit.ignored',
   'deposit.dropped',
+  'balance.low',
   'key.created',
   'key.rotated',
   'key.revoked',
@@ -100,10 +103,24 @@ export interface DepositSnapshot {
   readonly deposit: DepositJson;
 }
 
+/** As the database writes it (store/functions/event-writers.ts). */
+export interface BalanceSnapshot {
+  readonly balance: { readonly credits: string; readonly low_balance_credits: string };
+}
+
+/** A balance that fell below its threshold. */
+export interface LowBalanceBody {
+  /** Negative in debt. */
+  readonly credits_balance: number;
+  readonly usd_balance: string;
+  readonly low_balance_credits: number;
+}
+
 /** What an event is about, as it was then; nothing of `log.restarted`. */
 export interface EventData extends Partial<ProjectSnapshot> {
   readonly order?: OrderBody;
   readonly deposit?: DepositBody;
+  readonly balance?: LowBalanceBody;
   readonly key?: KeyBody;
   readonly webhook?: WebhookBody;
 }
@@ -114,7 +131,8 @@ export interface WrittenEvent {
   readonly type: EventType;
   readonly at: Date;
   readonly chain_at: Date | null;
-  readonly snapshot: OrderSnapshot | DepositSnapshot | KeySnapshot | ProjectSnapshot | WebhookSnapshot | null;
+  readonly snapshot:
+    OrderSnapshot | DepositSnapshot | BalanceSnapshot | KeySnapshot | ProjectSnapshot | WebhookSnapshot | null;
 }
 
 export interface EventBody {
@@ -171,8 +189,18 @@ function dataOf(snapshot: WrittenEvent['snapshot']): EventBody['data'] {
   if (snapshot === null) return {};
   if ('order' in snapshot) return { order: orderBody(orderRow(snapshot)) };
   if ('deposit' in snapshot) return { deposit: depositBody(snapshot.deposit) };
+  if ('balance' in snapshot) return { balance: lowBalanceBody(snapshot) };
   if ('webhook' in snapshot) return { webhook: webhookBody(snapshot) };
   return 'key' in snapshot ? { key: keyBody(snapshot) } : { project: snapshot.project };
+}
+
+function lowBalanceBody({ balance }: BalanceSnapshot): LowBalanceBody {
+  const amount = BigInt(balance.credits) as Credits;
+  return {
+    credits_balance: toJsonInteger(amount),
+    usd_balance: usdBalanceOf(amount),
+    low_balance_credits: toJsonInteger(BigInt(balance.low_balance_credits)),
+  };
 }
 
 function keyBody({ key: { previous_until: until, ...key } }: KeySnapshot): KeyBody {

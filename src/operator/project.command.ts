@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { randomUUID } from 'node:crypto';
 import { Ledger, type BillingTerms } from '../billing/ledger.js';
 import type { Credits } from '../domain/units.js';
-import { choiceArg, creditsArg, integerArg, merchantArg, sourceArg, switchArg } from './arguments.js';
+import { choiceArg, creditsArg, integerArg, merchantArg, signedCreditsArg, sourceArg, switchArg } from './arguments.js';
 import type { CliContext } from './cli-context.js';
 import { SIGNATURE_SCHEMES, type SignatureSchemes } from '../domain/scopes.js';
 import { usageError } from '../domain/operator-error.js';
@@ -30,6 +30,8 @@ interface OptionFlags {
   readonly anySource?: boolean;
   readonly dailyCap?: Credits;
   readonly dailyCapOff?: boolean;
+  readonly lowBalance?: Credits;
+  readonly lowBalanceOff?: boolean;
 }
 
 export function addProjectCommands(program: Command, context: CliContext): void {
@@ -203,6 +205,8 @@ function addOptions(project: Command, context: CliContext): void {
     .option('--any-source', 'any address may call')
     .option('--daily-cap <credits>', 'the most it may spend in a UTC day', creditsArg)
     .option('--daily-cap-off', 'no daily cap')
+    .option('--low-balance <credits>', 'a balance that falls below it is the event balance.low', signedCreditsArg)
+    .option('--low-balance-off', 'no such event')
     .action(async (merchant: string, options: OptionFlags) => {
       const id = merchantArg(merchant);
       if (options.anySource === true && options.allowSource !== undefined) {
@@ -211,7 +215,10 @@ function addOptions(project: Command, context: CliContext): void {
       if (options.dailyCapOff === true && options.dailyCap !== undefined) {
         throw usageError('--daily-cap and --daily-cap-off exclude each other.');
       }
-      const { requireIdempotencyKey, requireQuote } = options;
+      if (options.lowBalanceOff === true && options.lowBalance !== undefined) {
+        throw usageError('--low-balance and --low-balance-off exclude each other.');
+      }
+      const { requireIdempotencyKey, requireQuote, lowBalance } = options;
       const allowedSources = options.anySource === true ? [] : options.allowSource;
       const changes: ProjectOptions = {
         ...(options.signatures !== undefined && { signatureSchemes: options.signatures }),
@@ -221,12 +228,16 @@ function addOptions(project: Command, context: CliContext): void {
       };
       const isChanged = Object.keys(changes).length > 0;
       const isCapChanged = options.dailyCapOff === true || options.dailyCap !== undefined;
+      const isLowChanged = options.lowBalanceOff === true || lowBalance !== undefined;
       const act = context.actor('options changed');
       await context.operate(async (parts) => {
         if (isChanged) await parts.get(Projects).setOptions(id, changes, act);
         if (isCapChanged) await parts.get(Ledger).setDailyCap(id, options.dailyCap, act);
+        if (isLowChanged) await parts.get(Ledger).setLowBalance(id, lowBalance, act);
         const view = await parts.get(Projects).get(id);
         context.print(projectText(view), projectJson(view));
+        if (lowBalance !== undefined && view.balance_credits < lowBalance)
+          context.warn('The balance is below it now: the event comes when it has been as high and falls again.');
       });
     });
 }
@@ -269,6 +280,7 @@ function projectText(view: ProjectView): string {
     ['Balance', creditsText(view.balance_credits)],
     ['Terms', termsText(view)],
     ['Daily cap', view.daily_cap_credits === null ? 'none' : creditsText(view.daily_cap_credits)],
+    ['Low balance', view.low_balance_credits === null ? 'no event' : creditsText(view.low_balance_credits)],
     ['Signatures', { md5: 'MD5 alone', hmac: 'HMAC alone', either: 'HMAC and MD5' }[view.signature_schemes]],
     ['Idempotency-Key', view.require_idempotency_key ? 'demanded' : 'optional'],
     ['Quote', view.require_quote ? 'demanded' : 'optional'],
@@ -286,6 +298,7 @@ function projectJson(view: ProjectView): Record<string, unknown> {
     is_postpaid: view.is_postpaid,
     debt_limit_credits: view.floor_credits === null ? null : 0n - view.floor_credits,
     daily_cap_credits: view.daily_cap_credits,
+    low_balance_credits: view.low_balance_credits,
     signatures: view.signature_schemes,
     require_idempotency_key: view.require_idempotency_key,
     require_quote: view.require_quote,

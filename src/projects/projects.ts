@@ -28,6 +28,8 @@ export interface ProjectView {
   /** Null: postpaid without a limit. */
   readonly floor_credits: Credits | null;
   readonly daily_cap_credits: Credits | null;
+  /** Below it there is the event `balance.low`; null: never. */
+  readonly low_balance_credits: Credits | null;
   readonly require_idempotency_key: boolean;
   readonly signature_schemes: SignatureSchemes;
   readonly require_quote: boolean;
@@ -47,7 +49,7 @@ export interface ProjectOptions {
 
 /** Options and terms of one moment: two tables in one statement. */
 const VIEW_COLUMNS = `p.id, p.name, a.frozen, a.is_postpaid, a.balance_credits, a.floor_credits, a.daily_cap_credits,
-  p.signature_schemes, p.require_idempotency_key, p.require_quote, p.allowed_sources, p.created_at, p.updated_at`;
+  a.low_balance_credits, p.signature_schemes, p.require_idempotency_key, p.require_quote, p.allowed_sources, p.created_at, p.updated_at`;
 const PROJECTS_MAX = 10_000;
 
 @Injectable()

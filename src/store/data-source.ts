@@ -51,6 +51,7 @@ import { UnsearchedBlocks1760000000025 } from './migrations/0025-unsearched-bloc
 import { Webhooks1760000000027 } from './migrations/0027-webhooks.js';
 import { RefusedRequests1760000000028 } from './migrations/0028-refused-requests.js';
 import { Deposits1760000000031 } from './migrations/0031-deposits.js';
+import { LowBalance1760000000035 } from './migrations/0035-low-balance.js';
 
 /** Every table as an entity without relations, for plain reads and writes; money and state are written by SQL alone. */
 const ENTITIES = [
@@ -114,6 +115,7 @@ const MIGRATIONS: readonly (new () => MigrationInterface & { readonly name: stri
   Webhooks1760000000027,
   RefusedRequests1760000000028,
   Deposits1760000000031,
+  LowBalance1760000000035,
 ];
 
 /** What the table `migrations` holds when the schema is this version's. */

@@ -347,6 +347,7 @@ export const FUNCTION_GRANTS: Readonly<Record<string, readonly Role[]>> = {
   take_from_slots: ['worker'],
   server_mark: ['worker', 'cli'],
   announce_project: [],
+  balance_low: [],
   charge_api_key: [],
   chain_tx_final: [],
   chain_tx_guard: [],

@@ -306,6 +306,20 @@ describe('project', () => {
       daily_cap_credits: null,
     });
   });
+
+  it('sets the balance below which there is an event, and says when that is the case already', async () => {
+    const { merchant } = await newProject();
+    const set = (...args: string[]) => cli('project', 'options', merchant, ...args, '--json');
+    expect((await set()).json()).toMatchObject({ low_balance_credits: null });
+    const below = await set('--low-balance', '1 000');
+    expect(below.json()).toMatchObject({ credits_balance: 0, low_balance_credits: 1000 });
+    expect(below.err).toContain('below it now');
+    const above = await set('--low-balance', '-1000');
+    expect(above.json()).toMatchObject({ low_balance_credits: -1000 });
+    expect(above.err).toBe('');
+    expect((await set('--low-balance', '1', '--low-balance-off')).code).toBe(2);
+    expect((await set('--low-balance-off')).json()).toMatchObject({ low_balance_credits: null });
+  });
 });
 
 describe('credits', () => {

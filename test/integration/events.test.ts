@@ -22,6 +22,7 @@ interface Seen {
   readonly data: {
     readonly order?: Readonly<Record<string, unknown>>;
     readonly project?: { readonly frozen: boolean };
+    readonly balance?: Readonly<Record<string, unknown>>;
   };
 }
 
@@ -146,6 +147,81 @@ it('what became of a key is in the log, and nothing of its secrets', async () =>
     { key: { id: customer.merchant, name: expect.any(String) as string, is_primary: true, scopes: all } },
   ]);
   for (const secret of [apiKey, rotated, primary]) expect(JSON.stringify(events)).not.toContain(secret);
+});
+
+describe('a balance that falls below the threshold of its project', () => {
+  const PRICE = 10_000n;
+
+  async function lowEvents(customer: Customer): Promise<Seen[]> {
+    await numberAll();
+    return (await readAll(customer.merchant)).filter(({ type }) => type === 'balance.low');
+  }
+
+  /** A project with this many orders' worth of credits above its threshold. */
+  async function makeWatched(ordersAbove: bigint): Promise<{ customer: Customer; price: bigint; low: bigint }> {
+    const customer = await makeCustomer(world.api);
+    const price = BigInt((await buy(customer, 'first'))['credits'] as number);
+    const { balanceCredits } = (await world.api.ledger.balanceOf(customer.merchant))!;
+    const low = balanceCredits - ordersAbove * price;
+    await world.api.ledger.setLowBalance(customer.merchant, credits(low), AUTHOR);
+    return { customer, price, low };
+  }
+
+  it('is an event when an order, or a correction, takes it there; a threshold that is set is none', async () => {
+    const { customer, price, low } = await makeWatched(1n);
+    await buy(customer, 'reaches it');
+    expect(await lowEvents(customer)).toEqual([]);
+    await buy(customer, 'falls below');
+    const [event, ...more] = await lowEvents(customer);
+    expect(more).toEqual([]);
+    expect(event!.data).toEqual({
+      balance: {
+        credits_balance: Number(low - price),
+        usd_balance: expect.stringMatching(/^\d+\.\d\d$/) as string,
+        low_balance_credits: Number(low),
+      },
+    });
+    const other = await makeCustomer(world.api, PRICE);
+    await world.api.ledger.setLowBalance(other.merchant, credits(2n * PRICE), AUTHOR);
+    await world.api.ledger.adjust(other.merchant, credits(-1n), 'below already', AUTHOR);
+    expect(await lowEvents(other)).toEqual([]);
+    await world.api.ledger.setLowBalance(other.merchant, credits(PRICE / 2n), AUTHOR);
+    await world.api.ledger.adjust(other.merchant, credits(-PRICE / 2n), 'falls below', AUTHOR);
+    expect(await lowEvents(other)).toHaveLength(1);
+  });
+
+  it('is one again only after it was as high', async () => {
+    const { customer } = await makeWatched(0n);
+    await buy(customer, 'falls below');
+    await buy(customer, 'falls further');
+    await refundOrder(world.api, customer.merchant, 'falls further');
+    expect(await lowEvents(customer)).toHaveLength(1);
+    await refundOrder(world.api, customer.merchant, 'falls below');
+    await buy(customer, 'falls again');
+    expect(await lowEvents(customer)).toHaveLength(2);
+    await world.api.ledger.setLowBalance(customer.merchant, undefined, AUTHOR);
+    await world.api.ledger.topUp(customer.merchant, credits(1_000_000_000n), `up-${customer.merchant}`, AUTHOR);
+    await world.api.ledger.adjust(customer.merchant, credits(-1_500_000_000n), 'watched no more', AUTHOR);
+    expect(await lowEvents(customer)).toHaveLength(2);
+  });
+
+  it('is exactly one event, whichever of many orders at once takes it there', async () => {
+    const { customer, price, low } = await makeWatched(3n);
+    const orders = Array.from({ length: 8 }, (_, n) => buy(customer, `beside ${n.toString()}`, n));
+    await Promise.all(orders);
+    const [event, ...more] = await lowEvents(customer);
+    expect(more).toEqual([]);
+    expect(event!.data.balance).toMatchObject({ credits_balance: Number(low - price) });
+  });
+
+  it('is none when the order that would take it there is refused', async () => {
+    const { customer, low } = await makeWatched(0n);
+    await world.api.ledger.setDailyCap(customer.merchant, credits(1n), AUTHOR);
+    const order = { receive_address: world.receiver(), energy: 65_000, duration_sec: 3600 };
+    expect((await customer.post('/v1/orders', order)).status).toBe(402);
+    expect((await world.api.ledger.balanceOf(customer.merchant))!.balanceCredits).toBe(low);
+    expect(await lowEvents(customer)).toEqual([]);
+  });
 });
 
 it('a hundred writers and a reader who only asks for more: every event once, and none of one object reversed', async () => {

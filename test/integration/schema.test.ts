@@ -146,6 +146,7 @@ const SHIPPED: Readonly<Record<string, string>> = {
   Webhooks1760000000027: 'b11115052830106b',
   RefusedRequests1760000000028: '9523db1eb0648ac1',
   Deposits1760000000031: '1fb5fd9fd68da482',
+  LowBalance1760000000035: 'b18506d2c5035ec2',
 };
 
 it('a migration runs what it ran on the day it came', async () => {

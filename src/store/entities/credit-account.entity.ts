@@ -22,6 +22,10 @@ export class CreditAccount {
   @Column({ ...BIGINT, name: 'daily_cap_credits', nullable: true })
   dailyCapCredits!: bigint | null;
 
+  /** A change that takes the balance below it is an event; null: none is. */
+  @Column({ ...BIGINT, name: 'low_balance_credits', nullable: true })
+  lowBalanceCredits!: bigint | null;
+
   @Column({ type: 'date', name: 'spent_on' })
   spentOn!: string;
 

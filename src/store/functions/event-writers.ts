@@ -85,6 +85,19 @@ CREATE OR REPLACE FUNCTION project_frozen() RETURNS trigger LANGUAGE plpgsql AS 
      RETURN NULL;
    END $$`;
 
+/**
+ * After a change that takes a balance below the threshold of its project. The condition of its trigger is that it was not
+ * below before: there is one event until the balance has been as high again.
+ */
+const BALANCE_LOW_SQL = `
+CREATE OR REPLACE FUNCTION balance_low() RETURNS trigger LANGUAGE plpgsql AS $$
+   BEGIN
+     INSERT INTO event (project_id, type, snapshot)
+     VALUES (NEW.project_id, 'balance.low', json_build_object('balance', json_build_object(
+       'credits', NEW.balance_credits::text, 'low_balance_credits', NEW.low_balance_credits::text)));
+     RETURN NULL;
+   END $$`;
+
 /** The version before prunes moves by the name of their table; what it would delete is kept. */
 const KEEP_MOVES_SQL = `
 CREATE OR REPLACE FUNCTION keep_moves() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -94,5 +107,6 @@ export const EVENT_WRITERS: Readonly<Record<string, string>> = {
   order_changed: ORDER_CHANGED_SQL,
   order_compensated: ORDER_COMPENSATED_SQL,
   project_frozen: PROJECT_FROZEN_SQL,
+  balance_low: BALANCE_LOW_SQL,
   keep_moves: KEEP_MOVES_SQL,
 };

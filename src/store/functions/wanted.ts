@@ -56,6 +56,8 @@ export const TRIGGERS: readonly string[] = [
   `CREATE TRIGGER credit_account_announced AFTER UPDATE ON credit_account FOR EACH ROW WHEN (old.frozen IS DISTINCT FROM new.frozen OR old.is_postpaid IS DISTINCT FROM new.is_postpaid OR old.floor_credits IS DISTINCT FROM new.floor_credits OR old.daily_cap_credits IS DISTINCT FROM new.daily_cap_credits) EXECUTE FUNCTION announce_project('project_id')`,
   `CREATE TRIGGER credit_account_frozen AFTER UPDATE ON credit_account FOR EACH ROW WHEN (old.frozen IS DISTINCT FROM new.frozen) EXECUTE FUNCTION project_frozen()`,
   `CREATE TRIGGER credit_account_kept BEFORE DELETE ON credit_account FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
+  // A project without a threshold compares with null, which is never true.
+  `CREATE TRIGGER credit_account_low AFTER UPDATE ON credit_account FOR EACH ROW WHEN (old.balance_credits >= new.low_balance_credits AND new.balance_credits < new.low_balance_credits) EXECUTE FUNCTION balance_low()`,
   `CREATE TRIGGER credit_account_no_truncate BEFORE TRUNCATE ON credit_account FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER credit_account_frozen_stops_repetitions AFTER UPDATE ON credit_account FOR EACH ROW WHEN (new.frozen AND NOT old.frozen) EXECUTE FUNCTION webhook_project_frozen()`,
   `CREATE TRIGGER credit_entry_charges_key AFTER INSERT ON credit_entry FOR EACH ROW WHEN (new.kind = ANY (ARRAY['charge'::text, 'refund'::text])) EXECUTE FUNCTION charge_api_key()`,
