@@ -3,6 +3,7 @@ import { Module, type DynamicModule } from '@nestjs/common';
 import { AccountsModule } from './accounts/accounts.module.js';
 import { AuthModule } from './auth/auth.module.js';
 import type { Config } from './config/config.js';
+import { DepositsApiModule } from './deposits/deposits-api.module.js';
 import type { Log } from './observability/logger.js';
 import { EnergyModule } from './energy/energy.module.js';
 import { EventReadingModule } from './events/event-reading.module.js';
@@ -31,6 +32,7 @@ export class ApiModule {
         EnergyModule,
         EventReadingModule,
         WebhooksModule,
+        DepositsApiModule,
         RequestsModule,
         OpenApiModule,
       ],

@@ -15,6 +15,8 @@ export interface ExecutedTransaction {
 
 export interface ExecutedBlock extends BlockHeader {
   readonly transactions: readonly ExecutedTransaction[];
+  /** Whether a receipt has internal transactions: a node may keep none (java-tron: vm.saveInternalTx). */
+  readonly hasInternal: boolean;
 }
 
 const HEX = /^(?:[0-9a-f]{2})+$/;
@@ -35,8 +37,9 @@ export async function executedBlockOf(node: TronNode, number: number): Promise<E
   if (!Array.isArray(given) || header.isEmpty !== isEmpty) {
     throw new NodeError(node.name, 'nonsense', 'a block whose header says otherwise of its transactions');
   }
-  if (isEmpty) return { ...header, transactions: [] };
+  if (isEmpty) return { ...header, transactions: [], hasInternal: false };
   const receipts = receiptsById(node.name, header, await node.blocks.solidJson('gettransactioninfobyblocknum', number));
+  const hasInternal = [...receipts.values()].some((info) => objectsOf(info['internal_transactions']).length > 0);
   const transactions: ExecutedTransaction[] = [];
   for (const transaction of given as readonly unknown[]) {
     transactions.push(await executed(node, transaction, receipts));
@@ -44,7 +47,7 @@ export async function executedBlockOf(node: TronNode, number: number): Promise<E
   // Every receipt has found its transaction, and every transaction its own receipt.
   if (receipts.size > 0)
     throw new NodeError(node.name, 'nonsense', 'receipts of transactions that are not in the block');
-  return { ...header, transactions };
+  return { ...header, transactions, hasInternal };
 }
 
 function receiptsById(node: string, header: BlockHeader, infos: unknown): Map<string, JsonObject> {

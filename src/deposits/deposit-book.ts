@@ -7,14 +7,15 @@ import { Injectable } from '@nestjs/common';
 import { Ledger } from '../billing/ledger.js';
 import { Config } from '../config/config.js';
 import type { DepositAsset } from '../domain/deposit-state.js';
-import { decimal } from '../domain/conversion.js';
+import { trxOf } from '../domain/conversion.js';
 import { invariant } from '../domain/errors.js';
-import { CREDITS_PER_USD, credits as creditsFrom, SUN_PER_TRX, type Credits } from '../domain/units.js';
+import { CREDITS_PER_USD, credits as creditsFrom, type Credits } from '../domain/units.js';
 import { OperatorError } from '../domain/operator-error.js';
 import { recordAct, type Author } from '../store/audit-log.js';
 import { Database, type Transaction } from '../store/database.js';
 import { creditsOfWorth, judge, type Judgement, type MinuteRate } from './judgement.js';
 import * as sql from './deposit-sql.js';
+import { DepositTerms } from './deposit-terms.js';
 import { RateHistory } from './rate-history.js';
 import { WitnessedBlocks, type Payment, type WitnessedBlock } from './witnessed-blocks.js';
 
@@ -47,8 +48,6 @@ interface SmallOnes {
 
 const CHAIN: Author = { actor: 'chain', reason: 'deposit' };
 const WAITING_AT_ONCE = 200;
-/** TRX and USDT alike. */
-const ASSET_DIGITS = 6;
 
 /** The ledger's key of a deposit, for ever. */
 function entryKeyOf(txid: string, kind: string, place: number): string {
@@ -71,6 +70,7 @@ export class DepositBook {
     private readonly ledger: Ledger,
     private readonly rates: RateHistory,
     private readonly blocks: WitnessedBlocks,
+    private readonly terms: DepositTerms,
     private readonly config: Config,
   ) {}
 
@@ -90,6 +90,7 @@ export class DepositBook {
         fence,
         Buffer.from(block.parentId, 'hex'),
         leaseSec,
+        block.hasInternal,
       ]);
       if (moved === undefined) return false;
       if (block.payments.length > 0) await this.record(tx, block);
@@ -212,7 +213,7 @@ export class DepositBook {
   /** Judges a transfer with what waits beside it. Remembers in `takings` what later ones of the same turn build upon. */
   private async decide(tx: Transaction, takings: Takings, candidate: Candidate): Promise<Decision> {
     const { asset, amount, isAgreed, projectId } = candidate;
-    const minimum = this.minimumOf(asset);
+    const minimum = this.terms.minimumOf(asset);
     const rate = await this.rateOf(tx, takings, candidate);
     const judgement: Judgement = judge(asset, amount, { minimum, rate, isAgreed });
     const waits = judgement.status === 'pending' && judgement.reason !== 'below_minimum';
@@ -255,7 +256,7 @@ export class DepositBook {
     author: Author,
   ): Promise<void> {
     if (credits === null) return;
-    const reason = author === CHAIN ? `${decimal(amount, ASSET_DIGITS)} ${asset}` : author.reason;
+    const reason = author === CHAIN ? `${trxOf(amount)} ${asset}` : author.reason;
     await this.ledger.enterDeposit(tx, { entryKey: key, projectId, credits, actor: author.actor, reason });
     takings.balances.set(projectId, (takings.balances.get(projectId) ?? 0n) + credits);
     // What the operator credits stands for itself.
@@ -271,11 +272,6 @@ export class DepositBook {
     const place = `${asset} ${at.toISOString().slice(0, 16)}`;
     if (!takings.rates.has(place)) takings.rates.set(place, await this.rates.find(tx, asset, at));
     return takings.rates.get(place);
-  }
-
-  private minimumOf(asset: DepositAsset): bigint {
-    const { minTrx, minUsdt } = this.config.deposits;
-    return BigInt(asset === 'TRX' ? minTrx : minUsdt) * SUN_PER_TRX;
   }
 }
 

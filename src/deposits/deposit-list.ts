@@ -1,8 +1,9 @@
-/** Deposits as they are listed, newest first. */
+/** Deposits as they are listed, newest first: all of them for the operator, page by page for a project. */
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { Repository } from 'typeorm';
+import { LessThan, Repository } from 'typeorm';
 import type { DepositStatus } from '../domain/deposit-state.js';
+import { invalidField } from '../domain/errors.js';
 import { Deposit } from '../store/entities/deposit.entity.js';
 
 export interface DepositFilter {
@@ -10,15 +11,44 @@ export interface DepositFilter {
   readonly status?: DepositStatus;
 }
 
+export interface DepositPage {
+  readonly items: readonly Deposit[];
+  /** Undefined on the last page. */
+  readonly nextCursor: string | undefined;
+}
+
 @Injectable()
 export class DepositList {
   constructor(@InjectRepository(Deposit) private readonly deposits: Repository<Deposit>) {}
 
-  async list({ merchant, status }: DepositFilter, limit: number): Promise<Deposit[]> {
+  async list({ merchant, status }: DepositFilter, limit: number, before?: bigint): Promise<Deposit[]> {
     return this.deposits.find({
-      where: { ...(merchant !== undefined && { projectId: merchant }), ...(status !== undefined && { status }) },
+      where: {
+        ...(merchant !== undefined && { projectId: merchant }),
+        ...(status !== undefined && { status }),
+        ...(before !== undefined && { id: LessThan(before) }),
+      },
       order: { id: 'DESC' },
       take: limit,
     });
   }
+
+  /** The newest of a project, after the page that `cursor` ended. Throws 400 INVALID_REQUEST for another cursor. */
+  async page(filter: DepositFilter, limit: number, cursor: string | undefined): Promise<DepositPage> {
+    const rows = await this.list(filter, limit + 1, cursor === undefined ? undefined : readCursor(cursor));
+    const items = rows.slice(0, limit);
+    const last = items.at(-1);
+    return { items, nextCursor: rows.length > limit && last !== undefined ? cursorAfter(last.id) : undefined };
+  }
+}
+
+/** No caller can make sense of it, so none depends on what is inside. */
+function cursorAfter(id: bigint): string {
+  return Buffer.from(`d${id.toString()}`, 'latin1').toString('base64url');
+}
+
+function readCursor(cursor: string): bigint {
+  const id = /^d([1-9]\d{0,17})$/.exec(Buffer.from(cursor, 'base64url').toString('latin1'))?.[1];
+  if (id === undefined) throw invalidField('cursor', 'is not one that a page of deposits returned');
+  return BigInt(id);
 }

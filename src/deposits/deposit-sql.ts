@@ -21,7 +21,7 @@ export interface CursorRow {
 export const MOVE_CURSOR = {
   name: 'move_deposit_cursor',
   text: `UPDATE deposit_cursor SET block_number = $1, block_id = $2, block_at = $3, read_at = clock_timestamp(),
-      lease_until = clock_timestamp() + $6 * interval '1 second'
+      lease_until = clock_timestamp() + $6 * interval '1 second', internal_at = CASE WHEN $7 THEN $3 ELSE internal_at END
     WHERE fence = $4 AND block_number = $1::bigint - 1 AND block_id = $5 RETURNING true AS moved`,
 };
 

@@ -4,13 +4,14 @@ import { BillingModule } from '../billing/billing.module.js';
 import { Rates } from '../billing/rates.js';
 import { DepositBook } from './deposit-book.js';
 import { DepositFollower } from './deposit-follower.js';
+import { DepositTerms } from './deposit-terms.js';
 import { RateHistory } from './rate-history.js';
 import { RateRecorder } from './rate-recorder.js';
 import { WitnessedBlocks } from './witnessed-blocks.js';
 
 @Module({
   imports: [BillingModule],
-  providers: [DepositBook, DepositFollower, RateHistory, RateRecorder, Rates, WitnessedBlocks],
+  providers: [DepositBook, DepositFollower, DepositTerms, RateHistory, RateRecorder, Rates, WitnessedBlocks],
   exports: [DepositFollower],
 })
 export class DepositsWorkerModule {}

@@ -1,7 +1,45 @@
 /** Deposits as they are answered and shown by events (docs/interface.md §28). */
-import { decimal, rateText } from '../domain/conversion.js';
-import type { DepositAsset, DepositStatus } from '../domain/deposit-state.js';
+import { rateText, trxOf } from '../domain/conversion.js';
+import { DEPOSIT_TRANSITIONS, type DepositAsset, type DepositStatus } from '../domain/deposit-state.js';
 import { rateE8, toJsonInteger } from '../domain/units.js';
+import type { Deposit } from '../store/entities/deposit.entity.js';
+import { Parameter } from '../http/body/member-rules.js';
+import { PageQuery } from '../http/body/page-query.js';
+import type { DepositPage } from './deposit-list.js';
+
+export const DEPOSIT_STATUSES = Object.keys(DEPOSIT_TRANSITIONS) as readonly DepositStatus[];
+
+export class DepositListQuery extends PageQuery {
+  @Parameter({
+    name: 'isStatus',
+    faultOf: (value) =>
+      DEPOSIT_STATUSES.some((known) => known === value) ? undefined : `must be one of ${DEPOSIT_STATUSES.join(', ')}`,
+    openApi: () => ({ type: 'string', enum: DEPOSIT_STATUSES, description: 'Only deposits in this status.' }),
+  })
+  declare readonly status?: DepositStatus;
+}
+
+/** What an address takes. */
+export interface AcceptedAsset {
+  readonly asset: DepositAsset;
+  /** The token's contract; absent for TRX. */
+  readonly contract?: string;
+  /** What is smaller waits for more. */
+  readonly minimum: string;
+  /** Of TRX: whether what contracts send is seen too. */
+  readonly from_contracts?: boolean;
+}
+
+export interface DepositAddressBody {
+  readonly address: string;
+  readonly network: string;
+  readonly accepts: readonly AcceptedAsset[];
+}
+
+export interface DepositPageBody {
+  readonly items: readonly DepositBody[];
+  readonly next_cursor?: string;
+}
 
 /** A deposit as the database writes it as JSON: amounts are texts. */
 export interface DepositJson {
@@ -39,8 +77,6 @@ export interface DepositBody {
   readonly block_timestamp: string;
 }
 
-const ASSET_DIGITS = 6;
-
 export function depositBody(deposit: DepositJson): DepositBody {
   const { reason, rate_e8: rate, credits } = deposit;
   return {
@@ -49,7 +85,7 @@ export function depositBody(deposit: DepositJson): DepositBody {
     kind: deposit.kind,
     position: deposit.place,
     asset: deposit.asset,
-    amount: decimal(BigInt(deposit.amount), ASSET_DIGITS),
+    amount: trxOf(BigInt(deposit.amount)),
     address: deposit.address,
     from_address: deposit.from_address,
     status: deposit.status,
@@ -58,5 +94,32 @@ export function depositBody(deposit: DepositJson): DepositBody {
     ...(credits !== null && { credits: toJsonInteger(BigInt(credits)) }),
     block_number: toJsonInteger(BigInt(deposit.block_number)),
     block_timestamp: new Date(deposit.block_at).toISOString(),
+  };
+}
+
+export function depositPageBody({ items, nextCursor }: DepositPage): DepositPageBody {
+  return {
+    items: items.map((deposit) => depositBody(jsonOf(deposit))),
+    ...(nextCursor !== undefined && { next_cursor: nextCursor }),
+  };
+}
+
+/** A row as an event has it. */
+function jsonOf(row: Deposit): DepositJson {
+  return {
+    id: row.id.toString(),
+    txid: row.txid.toString('hex'),
+    kind: row.kind,
+    place: row.place,
+    address: row.address,
+    from_address: row.fromAddress,
+    asset: row.asset,
+    amount: row.amount,
+    status: row.status,
+    reason: row.reason,
+    rate_e8: row.rateE8?.toString() ?? null,
+    credits: row.credits?.toString() ?? null,
+    block_number: row.blockNumber.toString(),
+    block_at: row.blockAt.toISOString(),
   };
 }

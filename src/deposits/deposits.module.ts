@@ -7,12 +7,13 @@ import { Deposit } from '../store/entities/deposit.entity.js';
 import { DepositAddresses } from './deposit-addresses.js';
 import { DepositBook } from './deposit-book.js';
 import { DepositList } from './deposit-list.js';
+import { DepositTerms } from './deposit-terms.js';
 import { RateHistory } from './rate-history.js';
 import { WitnessedBlocks } from './witnessed-blocks.js';
 
 @Module({
   imports: [BillingModule, TypeOrmModule.forFeature([Deposit, DepositAddress])],
-  providers: [DepositAddresses, DepositBook, DepositList, RateHistory, WitnessedBlocks],
-  exports: [DepositAddresses, DepositBook, DepositList],
+  providers: [DepositAddresses, DepositBook, DepositList, DepositTerms, RateHistory, WitnessedBlocks],
+  exports: [DepositAddresses, DepositBook, DepositList, DepositTerms],
 })
 export class DepositsModule {}

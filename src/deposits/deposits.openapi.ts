@@ -1,7 +1,23 @@
 /** A deposit as GET /openapi.json describes it. */
-import { DEPOSIT_ASSETS, DEPOSIT_TRANSITIONS } from '../domain/deposit-state.js';
-import { always, answerSchema, integerSchema, sometimes, textSchema, timeSchema } from '../http/openapi/openapi.js';
-import type { DepositBody } from './deposits.dto.js';
+import { DEPOSIT_ASSETS } from '../domain/deposit-state.js';
+import {
+  always,
+  answerSchema,
+  decimalSchema,
+  integerSchema,
+  sometimes,
+  textSchema,
+  timeSchema,
+  type Operation,
+} from '../http/openapi/openapi.js';
+import {
+  DEPOSIT_STATUSES,
+  DepositListQuery,
+  type AcceptedAsset,
+  type DepositAddressBody,
+  type DepositBody,
+  type DepositPageBody,
+} from './deposits.dto.js';
 
 export const DEPOSIT_ANSWER = answerSchema<DepositBody>({
   id: always(textSchema('The deposit.', 'dep_17')),
@@ -20,7 +36,7 @@ export const DEPOSIT_ANSWER = answerSchema<DepositBody>({
   from_address: always(textSchema('Who paid.', 'TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF')),
   status: always({
     type: 'string',
-    enum: Object.keys(DEPOSIT_TRANSITIONS),
+    enum: DEPOSIT_STATUSES,
     description: 'pending: not credited yet. held: the operator decides. credited and ignored are final.',
   }),
   reason: sometimes(textSchema('Why it is pending, held or ignored.', 'below_minimum')),
@@ -31,3 +47,89 @@ export const DEPOSIT_ANSWER = answerSchema<DepositBody>({
   block_number: always(integerSchema('The block that paid.', 70_000_000)),
   block_timestamp: always(timeSchema('The time of that block.')),
 });
+
+const EXAMPLE: DepositBody = {
+  id: 'dep_17',
+  txid: 'd4b43b698d65cd3efe66ca5bcf72bd8b593a124f062a2b88da7e54b03f416b91',
+  kind: 'native',
+  position: 0,
+  asset: 'TRX',
+  amount: '12.345678',
+  address: 'TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF',
+  from_address: 'TWd4WrZ9wn84f5x1hZhL4DHvk738ns5jwb',
+  status: 'credited',
+  usd_rate: '0.30000000',
+  credits: 37_037_034,
+  block_number: 70_000_000,
+  block_timestamp: '2026-11-20T12:00:03.000Z',
+};
+
+export function describeDepositAddress(): Operation {
+  return {
+    operationId: 'getDepositAddress',
+    tag: 'Deposits',
+    summary: 'Read where to pay in',
+    description:
+      'The address is yours alone and stays yours. It is derived anew for each answer and compared with the one that was ' +
+      'assigned; should they ever differ, the answer is 500 and no address. Pay nothing but what it accepts.',
+    answers: {
+      200: {
+        description: 'The address, and what may be paid to it.',
+        schemaName: 'DepositAddress',
+        schema: answerSchema<DepositAddressBody>({
+          address: always(textSchema('Where to pay in.', 'TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF')),
+          network: always(textSchema('The only network it is on.', 'TRON (TRC20)')),
+          accepts: always({
+            type: 'array',
+            items: answerSchema<AcceptedAsset>({
+              asset: always({ type: 'string', enum: DEPOSIT_ASSETS, description: 'What may be paid in.' }),
+              contract: sometimes(
+                textSchema('The only contract it is accepted of.', 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t'),
+              ),
+              minimum: always(decimalSchema('What is smaller waits for more of its kind.', 6, '10.000000')),
+              from_contracts: sometimes({
+                type: 'boolean',
+                description:
+                  'Of TRX: whether what a contract sends is seen. While it is false, pay from an ordinary account: an ' +
+                  'exchange or wallet that pays by contract would not be noticed.',
+              }),
+            }),
+          }),
+        }),
+        examples: {
+          address: {
+            address: 'TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF',
+            network: 'TRON (TRC20)',
+            accepts: [
+              { asset: 'TRX', minimum: '10.000000', from_contracts: true },
+              { asset: 'USDT', contract: 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t', minimum: '5.000000' },
+            ],
+          },
+        },
+      },
+    },
+    errors: ['TOPUP_NOT_CONFIGURED'],
+  };
+}
+
+export function describeDepositList(): Operation {
+  return {
+    operationId: 'listDeposits',
+    tag: 'Deposits',
+    summary: 'List what was paid in, newest first',
+    description: 'Every payment to your addresses, with what became of it.',
+    query: DepositListQuery,
+    answers: {
+      200: {
+        description: 'A page.',
+        schemaName: 'DepositPage',
+        schema: answerSchema<DepositPageBody>({
+          items: always({ type: 'array', items: DEPOSIT_ANSWER }),
+          next_cursor: sometimes(textSchema('Pass it as cursor for the next page; absent on the last.', 'ZDE3')),
+        }),
+        examples: { page: { items: [EXAMPLE] }, none: { items: [] } },
+      },
+    },
+    errors: [],
+  };
+}

@@ -23,14 +23,17 @@ export interface WitnessedBlock {
   readonly parentId: string;
   readonly timestampMs: number;
   readonly payments: readonly Payment[];
+  /** Whether enough nodes have kept internal transactions of it, whoever they are of. */
+  readonly hasInternal: boolean;
 }
 
 type Seen = Omit<Payment, 'isAgreed'>;
 
 interface Testimony {
   readonly node: TronNode;
-  readonly block: Omit<WitnessedBlock, 'payments'>;
+  readonly block: Omit<WitnessedBlock, 'payments' | 'hasInternal'>;
   readonly payments: readonly Seen[];
+  readonly hasInternal: boolean;
   /** Equal where two nodes agree on everything but what contracts sent. */
   readonly says: string;
 }
@@ -42,6 +45,10 @@ export class WitnessedBlocks {
   /** Whether one node's word is all there is. */
   get isByOneNode(): boolean {
     return this.client.pool.agreement.witnesses.length < 2;
+  }
+
+  private get needed(): number {
+    return this.isByOneNode ? 1 : 2;
   }
 
   /** The highest solid block that enough nodes have. Throws ChainUnavailableError. */
@@ -66,7 +73,8 @@ export class WitnessedBlocks {
       );
       throw new ChainUnavailableError(`the solid block ${number.toString()} as two nodes have it`, faults);
     }
-    return { ...one.block, payments: this.paymentsOf(agreeing) };
+    const keeping = agreeing.filter(({ hasInternal }) => hasInternal);
+    return { ...one.block, payments: this.paymentsOf(agreeing), hasInternal: keeping.length >= this.needed };
   }
 
   /**
@@ -82,8 +90,7 @@ export class WitnessedBlocks {
       else if (keyOf(known.seen) === keyOf(seen)) payments.set(place, { seen, voices: known.voices + 1 });
       else payments.set(place, { seen: seen.amount < known.seen.amount ? seen : known.seen, voices: 0 });
     }
-    const needed = this.isByOneNode ? 1 : 2;
-    return [...payments.values()].map(({ seen, voices }) => ({ ...seen, isAgreed: voices >= needed }));
+    return [...payments.values()].map(({ seen, voices }) => ({ ...seen, isAgreed: voices >= this.needed }));
   }
 
   /** What enough witnesses answer; others may fail. */
@@ -93,13 +100,13 @@ export class WitnessedBlocks {
     const faults = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []));
     const unexpected = faults.find((fault) => !(fault instanceof NodeError));
     if (unexpected !== undefined) throw unexpected as Error;
-    if (answers.length < (this.isByOneNode ? 1 : 2)) throw new ChainUnavailableError(what, faults);
+    if (answers.length < this.needed) throw new ChainUnavailableError(what, faults);
     return answers;
   }
 }
 
 async function testify(node: TronNode, number: number, wanted: (address: string) => boolean): Promise<Testimony> {
-  const { id, parentId, timestampMs, transactions } = await executedBlockOf(node, number);
+  const { id, parentId, timestampMs, transactions, hasInternal } = await executedBlockOf(node, number);
   const payments = transactions.flatMap(({ txid, transfers }) =>
     transfers.flatMap((transfer): Seen[] => (wanted(transfer.to) ? [{ ...transfer, txid }] : [])),
   );
@@ -109,6 +116,7 @@ async function testify(node: TronNode, number: number, wanted: (address: string)
     node,
     block: { number, id, parentId, timestampMs },
     payments,
+    hasInternal,
     says: createHash('sha256').update(says).digest('hex'),
   };
 }

@@ -8,8 +8,8 @@ export const DEPOSIT_TRANSITIONS = {
   credited: [],
   /** Decided to be nothing of ours to credit; final. */
   ignored: [],
-  /** Seen at the head, and its block was reverted. */
-  dropped: ['pending'],
+  /** Seen at the head, and its block was reverted; the transaction may come in another block. */
+  dropped: ['pending', 'credited', 'held'],
 } as const satisfies Record<string, readonly string[]>;
 
 export type DepositStatus = keyof typeof DEPOSIT_TRANSITIONS;

@@ -4,7 +4,7 @@ import { solidHeadOf, TronClient } from '../chain/tron.client.js';
 import { DepositAddresses } from '../deposits/deposit-addresses.js';
 import { DepositBook } from '../deposits/deposit-book.js';
 import { DepositList } from '../deposits/deposit-list.js';
-import { decimal } from '../domain/conversion.js';
+import { trxOf } from '../domain/conversion.js';
 import { OperatorError } from '../domain/operator-error.js';
 import { choiceArg, integerArg, merchantArg } from './arguments.js';
 import type { CliContext } from './cli-context.js';
@@ -14,7 +14,6 @@ const limitArg = integerArg(1n, 1000n);
 const depositArg = integerArg(1n, 2n ** 53n - 1n);
 const STATUSES = ['pending', 'held', 'credited', 'ignored', 'dropped'] as const;
 const statusArg = choiceArg(STATUSES);
-const ASSET_DIGITS = 6;
 
 export function addDepositsCommands(program: Command, context: CliContext): void {
   const deposits = program.command('deposits').description('what projects pay in on chain');
@@ -35,7 +34,7 @@ export function addDepositsCommands(program: Command, context: CliContext): void
             row.blockAt,
             row.projectId,
             row.asset,
-            decimal(BigInt(row.amount), ASSET_DIGITS),
+            trxOf(BigInt(row.amount)),
             row.status,
             row.reason,
             row.credits,

@@ -52,6 +52,7 @@ import { Webhooks1760000000027 } from './migrations/0027-webhooks.js';
 import { RefusedRequests1760000000028 } from './migrations/0028-refused-requests.js';
 import { Deposits1760000000031 } from './migrations/0031-deposits.js';
 import { LowBalance1760000000035 } from './migrations/0035-low-balance.js';
+import { UnsolidDeposits1760000000036 } from './migrations/0036-unsolid-deposits.js';
 
 /** Every table as an entity without relations, for plain reads and writes; money and state are written by SQL alone. */
 const ENTITIES = [
@@ -116,6 +117,7 @@ const MIGRATIONS: readonly (new () => MigrationInterface & { readonly name: stri
   RefusedRequests1760000000028,
   Deposits1760000000031,
   LowBalance1760000000035,
+  UnsolidDeposits1760000000036,
 ];
 
 /** What the table `migrations` holds when the schema is this version's. */

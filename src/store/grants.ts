@@ -47,6 +47,10 @@ const ENDPOINT_SECRETS = ['secret_sealed', 'previous_secret_sealed'] as const;
 const WALLET_IDENTITY = ['id', 'address', 'role', 'permission_id', 'key_address', 'key_sealed', 'created_at'] as const;
 /** What is decided on a deposit; what was paid never changes. */
 const DEPOSIT_DECISION = ['status', 'reason', 'rate_e8', 'entry_key', 'credits', 'changed_at'] as const;
+/** What is only known of a deposit once its block is solid. */
+const DEPOSIT_TERMS = [
+  ...['project_id', 'address', 'from_address', 'asset', 'amount', 'block_number', 'block_id', 'block_at'],
+] as const;
 const MARKET: Access = { select: 'all', insert: 'all', update: 'all', delete: 'all' };
 
 /** Every table of ours. Nobody but the owner may TRUNCATE, and rows that are kept for ever nobody else may DELETE. */
@@ -111,7 +115,7 @@ export const TABLE_GRANTS: Readonly<Record<string, Readonly<Partial<Record<Role,
   },
   deposit: {
     api: READ,
-    worker: { select: 'all', insert: 'all', update: { only: DEPOSIT_DECISION } },
+    worker: { select: 'all', insert: 'all', update: { only: [...DEPOSIT_DECISION, ...DEPOSIT_TERMS] } },
     cli: { select: 'all', update: { only: DEPOSIT_DECISION } },
     console_operator: READ,
     reports: READ,

@@ -45,6 +45,8 @@ const SCOPES: Readonly<Record<string, string>> = {
   'GET /v1/orders/:key': 'read',
   'POST /v1/activate': 'order',
   'GET /v1/balance': 'read',
+  'GET /v1/deposits': 'read',
+  'GET /v1/deposits/address': 'read',
   'GET /v1/events': 'read',
   'GET /v1/events/stream': 'read',
   'GET /v1/requests': 'read',
@@ -196,6 +198,8 @@ describe('the document', () => {
     ).toEqual(routes.sort());
     expect(routes.filter((route) => !route.includes('/v1/webhooks')).sort()).toEqual([
       'GET /v1/balance',
+      'GET /v1/deposits',
+      'GET /v1/deposits/address',
       'GET /v1/events',
       'GET /v1/events/stream',
       'GET /v1/orders',

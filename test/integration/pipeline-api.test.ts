@@ -22,6 +22,8 @@ const AUTHOR = { actor: 'test', reason: 'test' };
 const ENDPOINTS = [
   'DELETE /v1/webhooks/:id',
   'GET /v1/balance',
+  'GET /v1/deposits',
+  'GET /v1/deposits/address',
   'GET /v1/events',
   'GET /v1/events/stream',
   'GET /v1/orders',

@@ -147,6 +147,7 @@ const SHIPPED: Readonly<Record<string, string>> = {
   RefusedRequests1760000000028: '9523db1eb0648ac1',
   Deposits1760000000031: '1fb5fd9fd68da482',
   LowBalance1760000000035: 'b18506d2c5035ec2',
+  UnsolidDeposits1760000000036: '953d51444aa66400',
 };
 
 it('a migration runs what it ran on the day it came', async () => {

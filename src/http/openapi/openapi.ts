@@ -36,6 +36,7 @@ const TAGS = {
   Orders: 'Rentals: bought, read, listed.',
   Events: 'What happened, in order, and none of it missed.',
   Accounts: 'Activation of accounts, and the balance.',
+  Deposits: 'Credits bought on chain: where to pay in, and what was paid.',
   Webhooks: 'Where events are sent, and every delivery of one.',
   Requests: 'What was refused to a project, and why.',
   'Client family': 'Quotes, orders and the balance as the published clients of this interface ask for them.',

@@ -108,4 +108,8 @@ export class DepositCursor {
 
   @Column({ ...TIMESTAMPTZ, name: 'read_at', nullable: true })
   readAt!: Date | null;
+
+  /** The time of the newest block with an internal transaction in its receipts, by enough nodes. */
+  @Column({ ...TIMESTAMPTZ, name: 'internal_at', nullable: true })
+  internalAt!: Date | null;
 }

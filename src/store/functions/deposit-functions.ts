@@ -25,8 +25,11 @@ CREATE OR REPLACE FUNCTION deposit_guard() RETURNS trigger LANGUAGE plpgsql AS $
        RAISE EXCEPTION 'deposit %: no such deposit', NEW.id USING ERRCODE = 'check_violation';
      END IF;
      IF TG_OP = 'UPDATE' THEN
-       IF (OLD.txid, OLD.kind, OLD.place, OLD.project_id, OLD.address, OLD.from_address, OLD.asset, OLD.amount, OLD.seen_at)
-         IS DISTINCT FROM (NEW.txid, NEW.kind, NEW.place, NEW.project_id, NEW.address, NEW.from_address, NEW.asset, NEW.amount, NEW.seen_at) THEN
+       -- What was only seen at the head is nothing that is known: its solid block says what it is.
+       IF (OLD.txid, OLD.kind, OLD.place, OLD.seen_at) IS DISTINCT FROM (NEW.txid, NEW.kind, NEW.place, NEW.seen_at)
+         OR (OLD.project_id, OLD.address, OLD.from_address, OLD.asset, OLD.amount)
+           IS DISTINCT FROM (NEW.project_id, NEW.address, NEW.from_address, NEW.asset, NEW.amount)
+         AND NOT (OLD.status = 'dropped' OR OLD.status = 'pending' AND OLD.reason = 'not_solid') THEN
          RAISE EXCEPTION 'deposit %: its terms never change', OLD.id USING ERRCODE = 'check_violation';
        END IF;
        IF OLD.status IN ('credited', 'ignored') THEN
@@ -51,9 +54,18 @@ CREATE OR REPLACE FUNCTION deposit_guard() RETURNS trigger LANGUAGE plpgsql AS $
 const DEPOSIT_CHANGED_SQL = `
 CREATE OR REPLACE FUNCTION deposit_changed() RETURNS trigger LANGUAGE plpgsql AS $$
    BEGIN
+     -- Its solid block pays another project than was said of it at the head.
+     IF TG_OP = 'UPDATE' AND OLD.project_id <> NEW.project_id AND OLD.status = 'pending' THEN
+       INSERT INTO event (project_id, type, chain_at, snapshot)
+       VALUES (OLD.project_id, 'deposit.dropped', OLD.block_at, json_build_object('deposit', json_build_object(
+         'id', OLD.id::text, 'txid', encode(OLD.txid, 'hex'), 'kind', OLD.kind, 'place', OLD.place, 'address', OLD.address,
+         'from_address', OLD.from_address, 'asset', OLD.asset, 'amount', OLD.amount::text, 'status', 'dropped',
+         'reason', NULL, 'rate_e8', NULL, 'credits', NULL, 'block_number', OLD.block_number::text, 'block_at', OLD.block_at)));
+     ELSIF TG_OP = 'UPDATE' AND OLD.status = NEW.status THEN
+       RETURN NULL;
+     END IF;
      -- Small ones, of which there can be thousands, come with the one with which their sum passes the minimum.
-     IF TG_OP = 'UPDATE' AND OLD.status = NEW.status OR NEW.reason = 'below_minimum'
-       OR NEW.status = 'credited' AND NEW.credits IS NULL THEN
+     IF NEW.reason = 'below_minimum' OR NEW.status = 'credited' AND NEW.credits IS NULL THEN
        RETURN NULL;
      END IF;
      INSERT INTO event (project_id, type, chain_at, snapshot)

@@ -1,0 +1,40 @@
+/** What may be paid in, and how much of it at least. */
+import { Injectable } from '@nestjs/common';
+import { Config } from '../config/config.js';
+import { trxOf } from '../domain/conversion.js';
+import type { DepositAsset } from '../domain/deposit-state.js';
+import { SUN_PER_TRX } from '../domain/units.js';
+import { Database } from '../store/database.js';
+import type { AcceptedAsset } from './deposits.dto.js';
+
+/**
+ * Internal transactions are in nearly every block of the main network: an hour of blocks without one means that too few
+ * nodes keep them.
+ */
+const SEES_INTERNAL = {
+  name: 'sees_internal_transactions',
+  text: `SELECT coalesce(internal_at >= block_at - interval '1 hour', false) AS sees FROM deposit_cursor`,
+};
+
+@Injectable()
+export class DepositTerms {
+  constructor(
+    private readonly database: Database,
+    private readonly config: Config,
+  ) {}
+
+  /** The smallest amount that is credited by itself, in the asset's smallest unit. */
+  minimumOf(asset: DepositAsset): bigint {
+    const { minTrx, minUsdt } = this.config.deposits;
+    return BigInt(asset === 'TRX' ? minTrx : minUsdt) * SUN_PER_TRX;
+  }
+
+  async accepted(): Promise<AcceptedAsset[]> {
+    const [row] = await this.database.query<{ sees: boolean }>(SEES_INTERNAL);
+    const minimum = (asset: DepositAsset): string => trxOf(this.minimumOf(asset));
+    return [
+      { asset: 'TRX', minimum: minimum('TRX'), from_contracts: row?.sees === true },
+      { asset: 'USDT', contract: this.config.chain.tokenContract, minimum: minimum('USDT') },
+    ];
+  }
+}

@@ -1,0 +1,7 @@
+/** Wires the paths of deposits. */
+import { Module } from '@nestjs/common';
+import { DepositsController } from './deposits.controller.js';
+import { DepositsModule } from './deposits.module.js';
+
+@Module({ imports: [DepositsModule], controllers: [DepositsController] })
+export class DepositsApiModule {}

@@ -1,0 +1,158 @@
+// Where a project may pay in, and what it paid, as the API answers it.
+import 'reflect-metadata';
+import { newChainAccount } from '../../packages/local/src/chain-account.js';
+import { expectError } from '../answers.js';
+import { Customer, HmacCustomer } from '../client.js';
+import { AUTHOR, makeCustomer, openApi, type TestApi } from '../factory.js';
+import { apiKeysOn } from '../services.js';
+import {
+  START_LIMIT_MS,
+  calm,
+  closeStage,
+  database,
+  env,
+  follow,
+  infosOf,
+  BLOCK,
+  meddle,
+  mine,
+  openStage,
+  payToken,
+  payTrx,
+  settle,
+  spies,
+} from '../deposit-stage.js';
+
+let api: TestApi;
+let without: TestApi;
+
+beforeAll(async () => {
+  await openStage();
+  api = await openApi({ ...env, LOG_LEVEL: 'silent' });
+  const { DEPOSIT_XPUB: _, ...rest } = env;
+  without = await openApi({ ...rest, LOG_LEVEL: 'silent' });
+}, START_LIMIT_MS);
+beforeEach(calm);
+afterAll(async () => {
+  await api.close();
+  await without.close();
+  await closeStage();
+}, START_LIMIT_MS);
+
+async function project(): Promise<HmacCustomer> {
+  const { merchant, apiKey } = await makeCustomer(api, 0n);
+  return new HmacCustomer(api.baseUrl, merchant, apiKey);
+}
+
+const shopOf = async (customer: Customer) => {
+  const answer = await customer.get('/v1/deposits/address');
+  expect(answer.status).toBe(200);
+  return { id: customer.merchant, address: answer.body.address as string };
+};
+
+describe('the address', () => {
+  it("is the project's own, with what it accepts", async () => {
+    const [one, other] = [await project(), await project()];
+    const answer = await one.get('/v1/deposits/address');
+    expect(answer.status).toBe(200);
+    expect(answer.body).toEqual({
+      address: (await shopOf(one)).address,
+      network: 'TRON (TRC20)',
+      accepts: [
+        { asset: 'TRX', minimum: '10.000000', from_contracts: false },
+        { asset: 'USDT', contract: env['TOKEN_CONTRACT'], minimum: '5.000000' },
+      ],
+    });
+    expect((await shopOf(other)).address).not.toBe((await shopOf(one)).address);
+  });
+
+  it('says whether what contracts send is seen, by what nodes kept of the last hour of blocks', async () => {
+    const customer = await project();
+    const seen = async (): Promise<boolean> =>
+      (await customer.get('/v1/deposits/address')).body.accepts[0].from_contracts as boolean;
+    const note = Buffer.from('call').toString('hex');
+    const kept = (path: string, answer: unknown): unknown =>
+      path === BLOCK ? answer : infosOf(answer).map((info) => ({ ...info, internal_transactions: [{ note }] }));
+    const to = await shopOf(customer);
+    meddle([spies[0]], kept);
+    await payTrx(to, 10_000_000);
+    await settle();
+    await follow();
+    // Of two nodes one alone keeps them: what it says would be held, not credited.
+    expect(await seen()).toBe(false);
+    meddle(spies, kept);
+    await payTrx(to, 10_000_000);
+    await settle();
+    await follow();
+    expect(await seen()).toBe(true);
+    for (const spy of spies) spy.rest();
+    await database.query(`UPDATE deposit_cursor SET internal_at = block_at - interval '3601 seconds'`);
+    expect(await seen()).toBe(false);
+  });
+
+  it('is refused when the key gives another one than was assigned', async () => {
+    const customer = await project();
+    await shopOf(customer);
+    await database.query(`ALTER TABLE deposit_address DISABLE TRIGGER deposit_address_kept`);
+    await database.query(`UPDATE deposit_address SET address = $1 WHERE project_id = $2`, [
+      newChainAccount().address,
+      customer.merchant,
+    ]);
+    await database.query(`ALTER TABLE deposit_address ENABLE TRIGGER deposit_address_kept`);
+    expectError(await customer.get('/v1/deposits/address'), 'INTERNAL_ERROR');
+  });
+
+  it('is none where deposits are not in use', async () => {
+    const { merchant, apiKey } = await makeCustomer(without, 0n);
+    const customer = new HmacCustomer(without.baseUrl, merchant, apiKey);
+    expectError(await customer.get('/v1/deposits/address'), 'TOPUP_NOT_CONFIGURED');
+    expect((await customer.get('/v1/deposits')).body).toEqual({ items: [] });
+  });
+});
+
+describe('the list', () => {
+  it('has what the project paid in, newest first, page by page and by status', async () => {
+    const [customer, other] = [await project(), await project()];
+    const to = await shopOf(customer);
+    await payTrx(to, 12_345_678);
+    await payTrx(await shopOf(other), 11_000_000);
+    await payTrx(to, 5_000_000);
+    await mine(1);
+    await payToken(to, 7_000_000n);
+    await settle();
+    await follow();
+    const { body } = await customer.get('/v1/deposits');
+    expect(body.next_cursor).toBeUndefined();
+    expect(body.items).toMatchObject([
+      { asset: 'USDT', kind: 'log', amount: '7.000000', status: 'credited', credits: 70_000_000 },
+      { asset: 'TRX', amount: '5.000000', status: 'pending', reason: 'below_minimum' },
+      {
+        asset: 'TRX',
+        kind: 'native',
+        amount: '12.345678',
+        status: 'credited',
+        address: to.address,
+        credits: 37_037_034,
+      },
+    ]);
+    const first = await customer.get('/v1/deposits?limit=2');
+    expect(first.body.items).toEqual(body.items.slice(0, 2));
+    const second = await customer.get(`/v1/deposits?limit=2&cursor=${first.body.next_cursor as string}`);
+    expect(second.body).toEqual({ items: body.items.slice(2) });
+    expect((await customer.get('/v1/deposits?status=pending')).body).toEqual({ items: [body.items[1]] });
+    expectError(await customer.get('/v1/deposits?cursor=bm8'), 'INVALID_REQUEST');
+    expectError(await customer.get('/v1/deposits?status=lost'), 'INVALID_REQUEST');
+  });
+});
+
+it('both take HMAC alone, and a key that may read', async () => {
+  const customer = await project();
+  const { merchant, apiKey } = customer;
+  const reader = await apiKeysOn(api.database, api.app).create(merchant, { name: 'r', scopes: ['read'] }, AUTHOR);
+  const buyer = await apiKeysOn(api.database, api.app).create(merchant, { name: 'o', scopes: ['order'] }, AUTHOR);
+  for (const path of ['/v1/deposits', '/v1/deposits/address']) {
+    expectError(await new Customer(api.baseUrl, merchant, apiKey).get(path), 'HMAC_REQUIRED');
+    expect((await customer.withKey(reader.apiKey).get(path)).status).toBe(200);
+    expectError(await customer.withKey(buyer.apiKey).get(path), 'KEY_SCOPE');
+  }
+});
