@@ -27,6 +27,7 @@ import { LockWait } from './lock-wait.js';
 import { OrdersByKey, type OrderRow } from './order-rows.js';
 import type { OrderKind } from '../domain/order-state.js';
 import type { Accepted, OrderTerms, Prepared, Purchase } from './purchase.js';
+import { RefusedLately } from './refused-lately.js';
 import { refusalOf } from './refusals.js';
 
 /** How long a request waits for the first one of its key, and for its turn (docs/interface.md §10). */
@@ -63,6 +64,7 @@ export class Acceptance {
     private readonly database: Database,
     private readonly orders: OrdersByKey,
     private readonly keys: KeyCache,
+    private readonly refusedLately: RefusedLately,
     private readonly wakeUps: WakeUps,
     config: Config,
     metrics: Metrics,
@@ -137,6 +139,8 @@ export class Acceptance {
     if (prepared.refusal !== undefined && !purchase.key.isGiven && prepared.terms?.quote === undefined) {
       throw prepared.refusal;
     }
+    const refusal = await this.refusedLately.refusalOf(purchase, key, prepared);
+    if (refusal !== undefined) throw refusalNamed(refusal, prepared.refusal);
     return this.queue.run(purchase.projectId, () => this.createOrReplay(purchase, key, prepared));
   }
 
@@ -151,7 +155,10 @@ export class Acceptance {
   /** What the database made of it: a refusal, a new order, or the one that the key already has. */
   private async createOrReplay(purchase: Purchase, key: string, prepared: Prepared): Promise<Accepted> {
     const { row: result, isRecovered } = await this.acceptUntilKnown(purchase, key, prepared);
-    if (result.refusal !== null) throw refusalNamed(result.refusal, prepared.refusal);
+    if (result.refusal !== null) {
+      this.refusedLately.note(purchase.projectId);
+      throw refusalNamed(result.refusal, prepared.refusal);
+    }
     if (result.created) {
       this.announce(purchase, key, result.order_id);
       invariant(prepared.terms !== undefined, 'an order is created from terms');

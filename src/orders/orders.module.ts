@@ -10,12 +10,13 @@ import { OrdersByKey } from './order-rows.js';
 import { OrdersController } from './orders.controller.js';
 import { OrdersService } from './orders.service.js';
 import { ReceiverCheck } from './receiver.js';
+import { RefusedLately } from './refused-lately.js';
 import { OrderWaits } from './waits.js';
 
 @Module({
   imports: [BillingModule, QuotesModule, TypeOrmModule.forFeature([PoolWallet])],
   controllers: [OrdersController],
-  providers: [Acceptance, KeyCache, OrdersByKey, OrdersService, OrderWaits, ReceiverCheck],
+  providers: [Acceptance, KeyCache, OrdersByKey, OrdersService, OrderWaits, ReceiverCheck, RefusedLately],
   exports: [Acceptance, OrdersService, OrderWaits, ReceiverCheck],
 })
 export class OrdersModule {}

@@ -51,6 +51,7 @@ import { UnsearchedBlocks1760000000025 } from './migrations/0025-unsearched-bloc
 import { Webhooks1760000000027 } from './migrations/0027-webhooks.js';
 import { RefusedRequests1760000000028 } from './migrations/0028-refused-requests.js';
 import { Deposits1760000000031 } from './migrations/0031-deposits.js';
+import { RefusedTogether1760000000032 } from './migrations/0032-refused-together.js';
 import { LowBalance1760000000035 } from './migrations/0035-low-balance.js';
 import { UnsolidDeposits1760000000036 } from './migrations/0036-unsolid-deposits.js';
 
@@ -116,6 +117,7 @@ const MIGRATIONS: readonly (new () => MigrationInterface & { readonly name: stri
   Webhooks1760000000027,
   RefusedRequests1760000000028,
   Deposits1760000000031,
+  RefusedTogether1760000000032,
   LowBalance1760000000035,
   UnsolidDeposits1760000000036,
 ];

@@ -344,6 +344,8 @@ export const FUNCTION_GRANTS: Readonly<Record<string, readonly Role[]>> = {
   accept_order: ['api'],
   // In front of it, with the rights of whoever calls.
   take_order: ['api'],
+  order_refusal: ['api'],
+  order_refusals: ['api'],
   // Of the version before.
   refuse_or_accept_order: ['api'],
   reserve_capacity: ['worker'],

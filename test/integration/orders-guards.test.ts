@@ -5,6 +5,8 @@ import { AUTHOR, makeCustomer, type TestApi } from '../factory.js';
 import { expectRefusal, openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
 import { asAdmin } from '../setup/admin.js';
 import { newOwner } from '../order-chain.js';
+import { until } from '../../packages/local/src/wait.js';
+import type { Customer } from '../client.js';
 
 const TRX = 1_000_000n;
 const PRICE = 8_775_000;
@@ -66,37 +68,85 @@ it('an order without a quote that cannot be paid writes nothing, and its key is 
   expect(replayed.body.id).toBe(bought.body.id);
 });
 
-it('no request is refused for its credits beside an earlier one of its key that may still be accepted', async () => {
-  const customer = await makeCustomer(api, 0n);
-  const waits = async (): Promise<void> => {
-    for (;;) {
-      const waiting = await api.database.query(
-        `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+it.each([
+  ['no request', false],
+  ['none of a project that was refused lately', true],
+])(
+  '%s is refused for its credits beside an earlier one of its key that may still be accepted',
+  async (_who, isKnown) => {
+    const customer = await makeCustomer(api, 0n);
+    const body = { receive_address: world.receiver(), energy: 65_000 };
+    if (isKnown) expectRefusal(await customer.post('/v1/orders', body), 402, 'INSUFFICIENT_CREDITS');
+    const waits = async (): Promise<void> => {
+      for (;;) {
+        const waiting = await api.database.query(
+          `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
             AND query LIKE '%take_order(%'`,
-      );
-      if (waiting.length > 0) return;
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
-  };
-  await asAdmin(world.env['DATABASE_URL']!, async (first) => {
-    await first.query('BEGIN');
-    // Credits that only this transaction sees, and an order of the key that is paid with them.
-    await first.query('UPDATE credit_account SET balance_credits = $2 WHERE project_id = $1', [
-      customer.merchant,
-      PRICE,
-    ]);
-    const { rows } = await first.query(
-      `SELECT refusal, created FROM take_order($1, $1, 'twice', sha256('x'), 'rental', NULL, NULL, $2, 65000, 3600,
+        );
+        if (waiting.length > 0) return;
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+    };
+    await asAdmin(world.env['DATABASE_URL']!, async (first) => {
+      await first.query('BEGIN');
+      // Credits that only this transaction sees, and an order of the key that is paid with them.
+      await first.query('UPDATE credit_account SET balance_credits = $2 WHERE project_id = $1', [
+        customer.merchant,
+        PRICE,
+      ]);
+      const { rows } = await first.query(
+        `SELECT refusal, created FROM take_order($1, $1, 'twice', sha256('x'), 'rental', NULL, NULL, $2, 65000, 3600,
          2925000, $3, 30000000, 1000000, 1, NULL, NULL, 20, 2000)`,
-      [customer.merchant, world.receiver(), PRICE],
+        [customer.merchant, world.receiver(), PRICE],
+      );
+      expect(rows).toEqual([{ refusal: null, created: true }]);
+      const second = customer.post('/v1/orders', body, withKey('twice'));
+      await Promise.race([second, waits()]);
+      await first.query('COMMIT');
+      // The other request of the key is found, which by its hash was another one.
+      expectRefusal(await second, 422, 'IDEMPOTENCY_KEY_REUSED');
+    });
+  },
+);
+
+it('orders of projects that were refused lately are judged together, by what is so after they came', async () => {
+  const body = { receive_address: world.receiver(), energy: 65_000 };
+  const poor = await Promise.all(Array.from({ length: 6 }, async () => makeCustomer(api, 0n)));
+  for (const customer of poor) expectRefusal(await customer.post('/v1/orders', body), 402, 'INSUFFICIENT_CREDITS');
+  const waiting = async (): Promise<string[]> => {
+    const rows = await api.database.query<{ name: string }>(
+      `SELECT substring(query FROM 'FROM (\\w+)\\(') AS name FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock' AND query ~ '(order_refusals|take_order)\\(' ORDER BY 1`,
     );
-    expect(rows).toEqual([{ refusal: null, created: true }]);
-    const second = customer.post('/v1/orders', { receive_address: world.receiver(), energy: 65_000 }, withKey('twice'));
-    await Promise.race([second, waits()]);
-    await first.query('COMMIT');
-    // The other request of the key is found, which by its hash was another one.
-    expectRefusal(await second, 422, 'IDEMPOTENCY_KEY_REUSED');
+    return rows.map(({ name }) => name);
+  };
+  const answers = await asAdmin(world.env['DATABASE_URL']!, async (holder) => {
+    await holder.query('BEGIN');
+    await holder.query('LOCK TABLE credit_account IN ACCESS EXCLUSIVE MODE');
+    const judged = poor.map(async (customer) => customer.post('/v1/orders', body));
+    await until(async () => ((await waiting()).length > 0 ? true : undefined), 1500, 'a wait for the lock', 5);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(await waiting()).toEqual(['order_refusals']);
+    await holder.query('COMMIT');
+    return Promise.all(judged);
   });
+  for (const answer of answers) expectRefusal(answer, 402, 'INSUFFICIENT_CREDITS');
+  const [first, second] = poor as [Customer, Customer];
+  await api.ledger.topUp(first.merchant, credits(PRICE), 'after', AUTHOR);
+  const [bought, refused] = await Promise.all([
+    first.post('/v1/orders', body, withKey('now')),
+    second.post('/v1/orders', body),
+  ]);
+  expect(bought.status).toBe(202);
+  expectRefusal(refused, 402, 'INSUFFICIENT_CREDITS');
+  // Its credits are spent again; the order that they bought is shown all the same.
+  const replayed = await first.post('/v1/orders', body, withKey('now'));
+  expect([replayed.status, replayed.headers['idempotency-replayed']]).toEqual([202, 'true']);
+  expectRefusal(
+    await first.post('/v1/orders', { ...body, energy: 66_000 }, withKey('now')),
+    422,
+    'IDEMPOTENCY_KEY_REUSED',
+  );
 });
 
 it('of many lists of one project two run at once, and those of others beside them', async () => {

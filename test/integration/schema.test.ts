@@ -146,6 +146,7 @@ const SHIPPED: Readonly<Record<string, string>> = {
   Webhooks1760000000027: 'b11115052830106b',
   RefusedRequests1760000000028: '9523db1eb0648ac1',
   Deposits1760000000031: '1fb5fd9fd68da482',
+  RefusedTogether1760000000032: '26657116a70e90bd',
   LowBalance1760000000035: 'b18506d2c5035ec2',
   UnsolidDeposits1760000000036: '953d51444aa66400',
 };

@@ -2,19 +2,13 @@
  * The functions, triggers and unique indexes that this version of the code wants in its database. Migrations hold
  * literal copies; a test compares a migrated database with these, and `verify` compares the live one.
  */
-import {
-  ACCEPT_ORDER_SQL,
-  REFUSE_OR_ACCEPT_ORDER_SQL,
-  RESERVE_CAPACITY_SQL,
-  SPLIT_CAPACITY_SQL,
-  TAKE_ORDER_SQL,
-  TAKE_FROM_SLOTS_SQL,
-} from './accept-order.js';
+import { ACCEPT_ORDER_SQL, RESERVE_CAPACITY_SQL, SPLIT_CAPACITY_SQL, TAKE_FROM_SLOTS_SQL } from './accept-order.js';
 import { DEPOSIT_FUNCTIONS } from './deposit-functions.js';
 import { EVENT_WRITERS } from './event-writers.js';
 import { FINAL_ROWS } from './final-rows.js';
 import { ROW_GUARDS } from './row-guards.js';
 import { MARK_FUNCTIONS } from './server-mark.js';
+import { ORDER_REFUSAL_SQL, ORDER_REFUSALS_SQL, REFUSE_OR_ACCEPT_ORDER_SQL, TAKE_ORDER_SQL } from './take-order.js';
 import { TRIGGER_FUNCTIONS } from './trigger-functions.js';
 import { WEBHOOK_FUNCTIONS } from './webhook-functions.js';
 
@@ -22,6 +16,8 @@ import { WEBHOOK_FUNCTIONS } from './webhook-functions.js';
 export const FUNCTIONS: Readonly<Record<string, string>> = {
   accept_order: ACCEPT_ORDER_SQL,
   take_order: TAKE_ORDER_SQL,
+  order_refusal: ORDER_REFUSAL_SQL,
+  order_refusals: ORDER_REFUSALS_SQL,
   refuse_or_accept_order: REFUSE_OR_ACCEPT_ORDER_SQL,
   reserve_capacity: RESERVE_CAPACITY_SQL,
   split_capacity: SPLIT_CAPACITY_SQL,
