@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { runCli } from '../src/operator/cli.js';
-import { keepSaid, noteKeysOf, noteSecret } from './setup/canary.js';
+import { keepSaid, keepShown, noteKeysOf, noteSecret } from './setup/canary.js';
 import { envAs } from './setup/roles.js';
 
 export interface CliResult {
@@ -55,9 +55,10 @@ export function cliWith(env: Record<string, string>, answer?: string, input?: st
       ask: answer === undefined ? undefined : () => Promise.resolve(answer),
     });
     keepSaid('command line', err);
-    // Where secrets are shown: a new API key to the operator who has just made it, and the keys that were derived.
-    const given = /\b[0-9a-f]{48}\b/.exec(args.includes('project') ? out : '')?.[0];
-    if (given === undefined && !args.includes('derive')) keepSaid('command line', out);
+    // Where secrets are shown: a new API key or webhook to the operator who has just made it, and the keys that were derived.
+    const given = /\b[0-9a-f]{48}\b/.exec(args.includes('project') || args.includes('keys') ? out : '')?.[0];
+    const isShowing = args.includes('webhooks') && (args.includes('create') || args.includes('rotate'));
+    if (given === undefined && !args.includes('derive')) (isShowing ? keepShown : keepSaid)('command line', out);
     if (given !== undefined) noteSecret('API key', given);
     return { code, out, err, json: () => JSON.parse(out) };
   };

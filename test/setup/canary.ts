@@ -17,10 +17,11 @@ const SAID = 'said.';
 const OVERLAP_CHARS = 1024;
 const SECRET_CHARS_MIN = 16;
 const MASTER_KEYS = ['MASTER_KEY', 'MASTER_KEY_PREVIOUS'] as const;
+const WEBHOOK_SECRET = /whsec_[A-Za-z0-9+/]{32,}={0,2}/g;
 const SEAL_KEYS = Object.values(SEAL_KEY_SETTINGS).flatMap((name) => [name, `${name}_PREVIOUS`]);
 
 type Env = Readonly<Record<string, string | undefined>>;
-type Kind = 'API key' | 'master key' | 'node key' | 'pool key' | 'seal key' | 'signature';
+export type Kind = 'API key' | 'master key' | 'node key' | 'pool key' | 'seal key' | 'signature' | 'webhook secret';
 
 const directory = (): string | undefined => process.env['TEST_CANARY_DIR'];
 const noted = new Set<string>();
@@ -63,6 +64,21 @@ export function noteKeysOf(env: Env): void {
     if (bytes.length === 32) noteSecret(SEAL_KEYS.includes(name) ? 'seal key' : 'master key', bytes);
   }
   for (const key of (env['TRON_API_KEYS'] ?? '').split(',')) noteSecret('node key', key.trim());
+}
+
+/** Notes the secret of a webhook, as it is shown and as the key that it stands for. */
+export function noteWebhookSecret(secret: string): void {
+  noteSecret('webhook secret', secret);
+  noteSecret('webhook secret', Buffer.from(secret.slice(secret.indexOf('_') + 1), 'base64'));
+}
+
+/** Keeps an answer that shows the secret of a new webhook, this once: the secret is noted, and the rest is searched. */
+export function keepShown(where: string, text: string): void {
+  const rest = text.replaceAll(WEBHOOK_SECRET, (secret) => {
+    noteWebhookSecret(secret);
+    return '';
+  });
+  keepSaid(where, rest);
 }
 
 /** Keeps something that the service said. */

@@ -4,9 +4,11 @@ import type pg from 'pg';
 import { until } from '../../packages/local/src/wait.js';
 import { Sealer, type SealPurpose } from '../../src/base/seal.js';
 import { asAdmin, databaseUrl, fromSetup } from './admin.js';
-import { noteSecret, sealKeysFor } from './canary.js';
+import { keepSaid, noteSecret, noteWebhookSecret, sealKeysFor, type Kind } from './canary.js';
 
 const CLOSING_LIMIT_MS = 3_000;
+/** Of a table; what a test writes beyond it is more of the same. */
+const KEPT_ROWS_MAX = 20_000;
 
 export interface TestDatabase {
   readonly url: string;
@@ -28,7 +30,10 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   return {
     url,
     drop: async () => {
-      await asAdmin(url, noteSealed);
+      await asAdmin(url, async (client) => {
+        await noteSealed(client);
+        await keepRows(client);
+      });
       await asAdmin(adminUrl, async (client) => {
         const leaked = await connectionsLeft(client, name);
         await client.query(`DROP DATABASE ${name} WITH (FORCE)`);
@@ -40,21 +45,44 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   };
 }
 
-/** Notes every key that lies in the database, so that the run's search for secrets knows those that no test has seen. */
+const SEALED = {
+  'API key': 'api-key',
+  'pool key': 'pool-key',
+  'webhook secret': 'webhook-secret',
+} as const satisfies Partial<Record<Kind, SealPurpose>>;
+
+/** Notes every secret that lies in the database, so that the run's search knows those that no test has seen. */
 async function noteSealed(client: pg.Client): Promise<void> {
-  const found = await client.query<{ kind: 'API key' | 'pool key'; sealed: Buffer; context: string }>(
-    `SELECT 'API key' AS kind, api_key_sealed AS sealed, id::text AS context FROM project
-      UNION ALL SELECT 'pool key', key_sealed, address FROM pool_wallet WHERE key_sealed IS NOT NULL`,
+  const found = await client.query<{ kind: keyof typeof SEALED; sealed: Buffer; context: string }>(
+    `SELECT kind, sealed, context FROM (
+         SELECT 'API key' AS kind, unnest(ARRAY[sealed, previous_sealed]) AS sealed, id::text AS context FROM api_key
+         UNION ALL SELECT 'pool key', key_sealed, address FROM pool_wallet
+         UNION ALL SELECT 'webhook secret', unnest(ARRAY[secret_sealed, previous_secret_sealed]), id::text FROM webhook_endpoint
+       ) each WHERE sealed IS NOT NULL`,
   );
-  const purposes: Record<'API key' | 'pool key', SealPurpose> = { 'API key': 'api-key', 'pool key': 'pool-key' };
-  for (const kind of ['API key', 'pool key'] as const) {
+  for (const [kind, purpose] of Object.entries(SEALED) as [keyof typeof SEALED, SealPurpose][]) {
     const rows = found.rows.filter((row) => row.kind === kind);
-    for (const current of rows.length === 0 ? [] : await sealKeysFor(purposes[kind])) {
+    for (const current of rows.length === 0 ? [] : await sealKeysFor(purpose)) {
       for (const { sealed, context } of rows) {
         const secret = new Sealer({ current }).open(sealed, context);
-        if (secret !== undefined) noteSecret(kind, kind === 'API key' ? secret.toString() : secret);
+        if (secret === undefined) continue;
+        if (kind === 'webhook secret') noteWebhookSecret(secret.toString());
+        else noteSecret(kind, kind === 'API key' ? secret.toString() : secret);
       }
     }
+  }
+}
+
+/** What stands in the tables as text; of what was sealed only what it was sealed to. */
+async function keepRows(client: pg.Client): Promise<void> {
+  const tables = await client.query<{ name: string }>(
+    `SELECT relname AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' ORDER BY 1`,
+  );
+  for (const { name } of tables.rows) {
+    const { rows } = await client.query<{ text: string }>(
+      `SELECT t::text AS text FROM (SELECT * FROM "${name}" LIMIT ${KEPT_ROWS_MAX.toString()}) t`,
+    );
+    if (rows.length > 0) keepSaid(`table ${name}`, rows.map(({ text }) => text).join('\n'));
   }
 }
 

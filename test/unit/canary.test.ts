@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { GuardedProcess } from '../../packages/local/src/guard.js';
-import { keepChildren, keepSaid, noteKeysOf, noteSecret, searchIn } from '../setup/canary.js';
+import { keepChildren, keepSaid, keepShown, noteKeysOf, noteSecret, searchIn } from '../setup/canary.js';
 
 const key = randomBytes(24).toString('hex');
 const pool = randomBytes(32);
@@ -40,6 +40,18 @@ test.each([
   ['across what is read at once', `${'x'.repeat((1 << 20) - 20)} ${key}`, 'API key'],
 ])('a secret is found %s', async (_how, text, kind) => {
   expect(await finds(text)).toEqual([`${kind} in the log of the API`]);
+});
+
+test('a secret of a webhook is found in every form, but for the answer that shows it once', async () => {
+  const bytes = randomBytes(32);
+  const secret = `whsec_${bytes.toString('base64')}`;
+  keepShown('answers', `{"id":"1","secret":"${secret}","url":"https://example.com"}`);
+  expect((await searchIn(dir)).finds).toEqual([]);
+  keepSaid('log of the API', JSON.stringify({ secret }));
+  keepSaid('log of the sender', bytes.toString('hex'));
+  keepSaid('table event', bytes.toString('base64'));
+  const places = ['log of the API', 'log of the sender', 'table event'];
+  expect((await searchIn(dir)).finds).toEqual(places.map((place) => `webhook secret in the ${place}`));
 });
 
 test('what a process is started with is searched too', async () => {
