@@ -1,10 +1,11 @@
 /**
- * A solid block of one node with what its transactions moved: the block and its receipts, matched one to one by id. The
+ * A block of one node with what its transactions moved: the block and its receipts, matched one to one by id. The
  * block's id vouches for neither, so that what counts is what two nodes say alike (agreement.ts).
  */
 import { readHeader, txidOf, type BlockHeader } from './block.js';
 import { NodeError } from './errors.js';
 import { int64, isJsonObject, objectsOf, type JsonObject } from './json.js';
+import type { PortName } from './node-blocks.js';
 import type { TronNode } from './node.js';
 import { transfersOf, type Transfer } from './transfers.js';
 
@@ -22,13 +23,18 @@ export interface ExecutedBlock extends BlockHeader {
 const HEX = /^(?:[0-9a-f]{2})+$/;
 
 /**
- * The block at a height of `node`'s solid chain, and what moved in it. Throws NodeError for everything but a block whose
- * every transaction has its receipt: an answer that is empty or short is never an empty block.
+ * The block at a height of `node`'s solid chain, or of its newest one, and what moved in it. Throws NodeError for
+ * everything but a block whose every transaction has its receipt: an answer that is empty or short is never an empty
+ * block.
  */
-export async function executedBlockOf(node: TronNode, number: number): Promise<ExecutedBlock> {
-  const block = await node.blocks.solidJson('getblockbynum', number);
+export async function executedBlockOf(
+  node: TronNode,
+  number: number,
+  port: PortName = 'solid',
+): Promise<ExecutedBlock> {
+  const block = await node.blocks.json(port, 'getblockbynum', number);
   if (!isJsonObject(block) || Object.keys(block).length === 0) {
-    throw new NodeError(node.name, 'unhealthy', `has no solid block ${number.toString()}`);
+    throw new NodeError(node.name, 'unhealthy', `has no ${port} block ${number.toString()}`);
   }
   const header = readHeader(node.name, block);
   if (header.number !== number) throw new NodeError(node.name, 'nonsense', 'another block than was asked for');
@@ -38,11 +44,15 @@ export async function executedBlockOf(node: TronNode, number: number): Promise<E
     throw new NodeError(node.name, 'nonsense', 'a block whose header says otherwise of its transactions');
   }
   if (isEmpty) return { ...header, transactions: [], hasInternal: false };
-  const receipts = receiptsById(node.name, header, await node.blocks.solidJson('gettransactioninfobyblocknum', number));
+  const receipts = receiptsById(
+    node.name,
+    header,
+    await node.blocks.json(port, 'gettransactioninfobyblocknum', number),
+  );
   const hasInternal = [...receipts.values()].some((info) => objectsOf(info['internal_transactions']).length > 0);
   const transactions: ExecutedTransaction[] = [];
   for (const transaction of given as readonly unknown[]) {
-    transactions.push(await executed(node, transaction, receipts));
+    transactions.push(await executed(node, port, transaction, receipts));
   }
   // Every receipt has found its transaction, and every transaction its own receipt.
   if (receipts.size > 0)
@@ -63,6 +73,7 @@ function receiptsById(node: string, header: BlockHeader, infos: unknown): Map<st
 
 async function executed(
   node: TronNode,
+  port: PortName,
   transaction: unknown,
   receipts: Map<string, JsonObject>,
 ): Promise<ExecutedTransaction> {
@@ -79,7 +90,9 @@ async function executed(
   const { transfers, isInexact } = transfersOf(rawData, result, receipt);
   if (!isInexact) return { txid, transfers };
   // More than 2^53 sun in one internal transaction: answers about one transaction are read digit by digit.
-  const exact = await node.solid('walletsolidity/gettransactioninfobyid', { value: txid });
+  const exact = await (port === 'solid'
+    ? node.solid('walletsolidity/gettransactioninfobyid', { value: txid })
+    : node.full('wallet/gettransactioninfobyid', { value: txid }));
   if (exact['id'] !== txid) throw new NodeError(node.name, 'nonsense', 'information on another transaction');
   return { txid, transfers: transfersOf(rawData, result, exact).transfers };
 }

@@ -109,9 +109,9 @@ export class NodeBlocks {
     return readSignedAct(this.name, txid, await this.object(port, 'gettransactionbyid', { value: txid }, 'block'));
   }
 
-  /** What the solid port answers about a height, read by the platform's parser. Throws NodeFault. */
-  async solidJson(path: 'getblockbynum' | 'gettransactioninfobyblocknum', number: number): Promise<unknown> {
-    return this.ask('solid', `${PATHS.solid}/${path}`, { num: number }, 'block');
+  /** What a port answers about a height, read by the platform's parser. Throws NodeFault. */
+  async json(port: PortName, path: 'getblockbynum' | 'gettransactioninfobyblocknum', number: number): Promise<unknown> {
+    return this.ask(port, `${PATHS[port]}/${path}`, { num: number }, 'block');
   }
 
   private async read(port: PortName, header: BlockHeader): Promise<Block> {

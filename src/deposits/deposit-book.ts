@@ -1,7 +1,6 @@
 /**
  * Takes deposits in: block by block, each with its ledger entries, its events and the cursor in one transaction, so that
- * nothing is credited twice and no block is passed unread. The only writer of deposit, deposit_cursor and
- * ignored_transfer. Locks: cursor, deposits that wait, entries, balances last.
+ * nothing is credited twice and no block is passed unread. Beside it only head-sightings.ts writes deposits. Locks: cursor, deposits that wait, entries, balances last.
  */
 import { Injectable } from '@nestjs/common';
 import { Ledger } from '../billing/ledger.js';
@@ -13,18 +12,19 @@ import { CREDITS_PER_USD, credits as creditsFrom, type Credits } from '../domain
 import { OperatorError } from '../domain/operator-error.js';
 import { recordAct, type Author } from '../store/audit-log.js';
 import { Database, type Transaction } from '../store/database.js';
+import { paymentsIn, type ProjectPayment } from './block-payments.js';
+import { insertDeposits, type Outcome } from './deposit-rows.js';
 import { creditsOfWorth, judge, type Judgement, type MinuteRate } from './judgement.js';
 import * as sql from './deposit-sql.js';
 import { DepositTerms } from './deposit-terms.js';
 import { RateHistory } from './rate-history.js';
 import { WitnessedBlocks, type Payment, type WitnessedBlock } from './witnessed-blocks.js';
 
-/** What one transfer came to; a small one may still be credited with one that comes after it. */
-interface Decision {
-  status: 'credited' | 'held' | 'pending';
-  reason: string | null;
-  readonly rateE8: bigint | null;
-  entryKey: string | null;
+/** A small one may still be credited with one that comes after it. */
+interface Decision extends Outcome {
+  status: Outcome['status'];
+  reason: Outcome['reason'];
+  entryKey: Outcome['entryKey'];
   readonly credits: Credits | null;
 }
 
@@ -94,6 +94,8 @@ export class DepositBook {
       ]);
       if (moved === undefined) return false;
       if (block.payments.length > 0) await this.record(tx, block);
+      // Whatever of this block, or before it, stands in no solid one.
+      await tx.query(sql.DROP_REVERTED, [block.number]);
       return true;
     });
   }
@@ -149,65 +151,26 @@ export class DepositBook {
   }
 
   private async record(tx: Transaction, block: WitnessedBlock): Promise<void> {
-    const owners = new Map(
-      (await tx.query<{ address: string; project_id: string }>(sql.ADDRESSES)).map((row) => [
-        row.address,
-        row.project_id,
-      ]),
-    );
-    const senders = [...new Set(block.payments.map(({ from }) => from))];
-    const own = new Set(
-      (await tx.query<{ address: string }>(sql.OWN_SENDERS, [senders])).map(({ address }) => address),
-    );
-    const foreign = block.payments.filter(({ from, to }) => !own.has(from) && owners.has(to));
-    await this.countIgnored(
-      tx,
-      block,
-      foreign.filter((payment) => this.assetOf(payment) === undefined),
-    );
-    const payments = await unknownOf(
-      tx,
-      foreign.filter((payment) => this.assetOf(payment) !== undefined),
-    );
+    const { counting, ignored } = await paymentsIn(tx, block, this.config.chain.tokenContract);
+    await countIgnored(tx, block, ignored);
     const takings = new Takings();
-    const rows: { readonly payment: Payment; readonly candidate: Candidate; readonly decision: Decision }[] = [];
-    for (const payment of payments) {
+    const rows: (ProjectPayment & { readonly outcome: Decision })[] = [];
+    for (const each of await unknownOf(tx, counting)) {
+      const { payment, projectId, asset } = each;
       const candidate: Candidate = {
         key: entryKeyOf(payment.txid, payment.kind, payment.position),
-        projectId: owners.get(payment.to) ?? '',
-        asset: this.assetOf(payment) ?? 'TRX',
+        projectId,
+        asset,
         amount: payment.amount,
         at: new Date(block.timestampMs),
         isAgreed: payment.isAgreed,
       };
-      const decision = await this.decide(tx, takings, candidate);
-      await this.enter(tx, takings, candidate, decision, CHAIN);
-      rows.push({ payment, candidate, decision });
+      const outcome = await this.decide(tx, takings, candidate);
+      await this.enter(tx, takings, candidate, outcome, CHAIN);
+      rows.push({ ...each, outcome });
     }
-    if (rows.length > 0) await insertRows(tx, block, rows);
+    await insertDeposits(tx, block, rows);
     await this.ledger.moveBalances(tx, takings.balances);
-  }
-
-  /** The asset that a transfer pays in; undefined of a token that is none. */
-  private assetOf({ kind, contract }: Payment): DepositAsset | undefined {
-    if (kind !== 'log') return 'TRX';
-    return contract === this.config.chain.tokenContract ? 'USDT' : undefined;
-  }
-
-  private async countIgnored(tx: Transaction, block: WitnessedBlock, payments: readonly Payment[]): Promise<void> {
-    const counts = new Map<string, number>();
-    for (const { to, contract } of payments) {
-      const place = `${to} ${contract ?? ''}`;
-      counts.set(place, (counts.get(place) ?? 0) + 1);
-    }
-    if (counts.size === 0) return;
-    const places = [...counts.keys()].sort().map((place) => place.split(' '));
-    await tx.query(sql.COUNT_IGNORED, [
-      new Date(block.timestampMs),
-      places.map(([to]) => to),
-      places.map(([, contract]) => contract),
-      [...counts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, count]) => count),
-    ]);
   }
 
   /** Judges a transfer with what waits beside it. Remembers in `takings` what later ones of the same turn build upon. */
@@ -288,16 +251,33 @@ async function smallOnesOf(tx: Transaction, takings: Takings, projectId: string,
   return small;
 }
 
-/** Those that were not taken in before: by a rescan, or by a reader that was faster. */
-async function unknownOf(tx: Transaction, payments: readonly Payment[]): Promise<readonly Payment[]> {
+/** Those that were not taken in from a solid block before: by a rescan, or by a reader that was faster. */
+async function unknownOf(tx: Transaction, payments: readonly ProjectPayment[]): Promise<readonly ProjectPayment[]> {
   if (payments.length === 0) return payments;
   const rows = await tx.query<sql.KnownRow>(sql.KNOWN, [
-    payments.map(({ txid }) => Buffer.from(txid, 'hex')),
-    payments.map(({ kind }) => kind),
-    payments.map(({ position }) => position),
+    payments.map(({ payment }) => Buffer.from(payment.txid, 'hex')),
+    payments.map(({ payment }) => payment.kind),
+    payments.map(({ payment }) => payment.position),
   ]);
   const known = new Set(rows.map(({ txid, kind, place }) => entryKeyOf(txid, kind, place)));
-  return payments.filter(({ txid, kind, position }) => !known.has(entryKeyOf(txid, kind, position)));
+  return payments.filter(({ payment }) => !known.has(entryKeyOf(payment.txid, payment.kind, payment.position)));
+}
+
+/** By address, contract and day: anybody can send tokens of his own making by the million. */
+async function countIgnored(tx: Transaction, block: WitnessedBlock, payments: readonly Payment[]): Promise<void> {
+  const counts = new Map<string, number>();
+  for (const { to, contract } of payments) {
+    const place = `${to} ${contract ?? ''}`;
+    counts.set(place, (counts.get(place) ?? 0) + 1);
+  }
+  if (counts.size === 0) return;
+  const places = [...counts.keys()].sort().map((place) => place.split(' '));
+  await tx.query(sql.COUNT_IGNORED, [
+    new Date(block.timestampMs),
+    places.map(([to]) => to),
+    places.map(([, contract]) => contract),
+    [...counts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, count]) => count),
+  ]);
 }
 
 function candidateOf(row: sql.DepositRow): Candidate {
@@ -314,30 +294,4 @@ function candidateOf(row: sql.DepositRow): Candidate {
 async function writeDecision(tx: Transaction, id: bigint, decision: Decision): Promise<void> {
   const { status, reason, rateE8: rate, entryKey, credits } = decision;
   await tx.query(sql.DECIDE, [id, status, reason, rate, entryKey, credits]);
-}
-
-async function insertRows(
-  tx: Transaction,
-  block: WitnessedBlock,
-  rows: readonly { readonly payment: Payment; readonly candidate: Candidate; readonly decision: Decision }[],
-): Promise<void> {
-  const column = <T>(of: (row: (typeof rows)[number]) => T): T[] => rows.map(of);
-  await tx.query(sql.INSERT, [
-    block.number,
-    Buffer.from(block.id, 'hex'),
-    new Date(block.timestampMs),
-    column(({ payment }) => Buffer.from(payment.txid, 'hex')),
-    column(({ payment }) => payment.kind),
-    column(({ payment }) => payment.position),
-    column(({ candidate }) => candidate.projectId),
-    column(({ payment }) => payment.to),
-    column(({ payment }) => payment.from),
-    column(({ candidate }) => candidate.asset),
-    column(({ payment }) => payment.amount),
-    column(({ decision }) => decision.status),
-    column(({ decision }) => decision.reason),
-    column(({ decision }) => decision.rateE8),
-    column(({ decision }) => decision.entryKey),
-    column(({ decision }) => decision.credits),
-  ]);
 }

@@ -12,6 +12,7 @@ import { Metrics } from '../observability/metrics.js';
 import { Database } from '../store/database.js';
 import { ADDRESSES } from './deposit-sql.js';
 import { DepositBook } from './deposit-book.js';
+import { HeadSightings } from './head-sightings.js';
 import { RateRecorder } from './rate-recorder.js';
 import { WitnessedBlocks, type WitnessedBlock } from './witnessed-blocks.js';
 
@@ -28,11 +29,14 @@ export class DepositFollower implements BeforeApplicationShutdown {
   private readonly read: Counter;
   private fence = -1n;
   private behind = 0;
+  /** Whose turn it was in the last pass, if ours, and how far solid blocks are read. */
+  private turn: { readonly fence: bigint; readonly solid: number } | undefined;
   private addresses: ReadonlySet<string> = new Set();
 
   constructor(
     private readonly book: DepositBook,
     private readonly blocks: WitnessedBlocks,
+    private readonly sightings: HeadSightings,
     private readonly rates: RateRecorder,
     private readonly database: Database,
     metrics: Metrics,
@@ -53,7 +57,14 @@ export class DepositFollower implements BeforeApplicationShutdown {
       registers: [metrics.registry],
     });
     this.repeater = new Repeater({
-      run: async () => ((await this.pass()) ? 0 : REST_MS),
+      run: async () => {
+        if (await this.pass()) return 0;
+        await this.lookAhead().catch((error: unknown) => {
+          if (!(error instanceof ChainUnavailableError)) throw error;
+          log.debug({ fault: messageOf(error) }, 'blocks of the head are not the same at two nodes yet');
+        });
+        return REST_MS;
+      },
       retryMs: RETRY_MS,
       onFailure: (error) => {
         if (error instanceof ChainUnavailableError)
@@ -79,27 +90,36 @@ export class DepositFollower implements BeforeApplicationShutdown {
     const turn = await this.book.claim(this.fence, LEASE_SEC);
     if (turn === undefined) {
       this.behind = 0;
+      this.turn = undefined;
       return false;
     }
     this.fence = turn.fence;
+    this.turn = { fence: turn.fence, solid: Number(turn.block_number) };
     await this.rates.record();
     await this.book.decideWaiting(turn.fence);
     const height = await this.blocks.height();
     const from = Number(turn.block_number) + 1;
     const to = Math.min(height, from + BLOCKS_AT_ONCE - 1);
     this.behind = Math.max(0, height - from + 1);
-    if (to < from) return false;
     // After the height: whoever was paid in a block that is solid by now had the address before.
     await this.loadAddresses();
+    if (to < from) return false;
     const reading = Array.from({ length: to - from + 1 }, (_, index) => this.readBlock(from + index));
     for (const block of reading) {
       const read = await block;
       if (read instanceof Error) throw read;
       if (!(await this.book.takeIn(read, turn.fence, LEASE_SEC))) return false;
       this.behind -= 1;
+      this.turn = { fence: turn.fence, solid: read.number };
       this.read.inc();
     }
     return to < height;
+  }
+
+  /** Notes what is paid in blocks that are not solid yet. Throws ChainUnavailableError. */
+  async lookAhead(): Promise<void> {
+    if (this.turn === undefined || this.behind > 0) return;
+    await this.sightings.look(this.turn.fence, this.turn.solid, (address) => this.addresses.has(address));
   }
 
   /** Errors as values: those of later blocks may come before anybody waits for them. */

@@ -27,11 +27,19 @@ export const MOVE_CURSOR = {
 
 export const HOLD_CURSOR = {
   name: 'hold_deposit_cursor',
-  text: `SELECT true AS held FROM deposit_cursor WHERE fence = $1 FOR NO KEY UPDATE`,
+  text: `SELECT block_number FROM deposit_cursor WHERE fence = $1 FOR NO KEY UPDATE`,
 };
 
-/** Every address of ours that deposits can come to, and who it is of. */
-export const ADDRESSES = { name: 'deposit_addresses', text: `SELECT address, project_id FROM deposit_address` };
+/** Only seen at the head: its solid block says what it is. */
+const UNSOLID = `d.status = 'dropped' OR d.status = 'pending' AND d.reason = 'not_solid'`;
+
+/** Every address of ours that deposits can come to. */
+export const ADDRESSES = { name: 'deposit_addresses', text: `SELECT address FROM deposit_address` };
+
+export const ADDRESSES_AMONG = {
+  name: 'deposit_addresses_among',
+  text: `SELECT address, project_id FROM deposit_address WHERE address = ANY ($1::text[])`,
+};
 
 /** Which of these addresses are our own: what they send is no payment. */
 export const OWN_SENDERS = {
@@ -40,11 +48,12 @@ export const OWN_SENDERS = {
     UNION SELECT address FROM pool_wallet WHERE address = ANY ($1::text[])`,
 };
 
+/** Those that were taken in from a solid block. */
 export const KNOWN = {
   name: 'known_deposits',
   text: `SELECT encode(d.txid, 'hex') AS txid, d.kind, d.place FROM deposit d
     JOIN unnest($1::bytea[], $2::text[], $3::integer[]) AS v(txid, kind, place)
-      ON d.txid = v.txid AND d.kind = v.kind AND d.place = v.place`,
+      ON d.txid = v.txid AND d.kind = v.kind AND d.place = v.place WHERE NOT (${UNSOLID})`,
 };
 
 export interface KnownRow {
@@ -55,13 +64,26 @@ export interface KnownRow {
 
 export const INSERT = {
   name: 'insert_deposits',
-  text: `INSERT INTO deposit (txid, kind, place, project_id, address, from_address, asset, amount, block_number, block_id,
+  text: `INSERT INTO deposit AS d (txid, kind, place, project_id, address, from_address, asset, amount, block_number, block_id,
       block_at, status, reason, rate_e8, entry_key, credits)
     SELECT v.txid, v.kind, v.place, v.project_id, v.address, v.from_address, v.asset, v.amount, $1, $2, $3,
            v.status, v.reason, v.rate_e8, v.entry_key, v.credits
       FROM unnest($4::bytea[], $5::text[], $6::integer[], $7::uuid[], $8::text[], $9::text[], $10::text[], $11::numeric[],
                   $12::text[], $13::text[], $14::bigint[], $15::text[], $16::bigint[])
-        AS v(txid, kind, place, project_id, address, from_address, asset, amount, status, reason, rate_e8, entry_key, credits)`,
+        AS v(txid, kind, place, project_id, address, from_address, asset, amount, status, reason, rate_e8, entry_key, credits)
+    ON CONFLICT (txid, kind, place) DO UPDATE SET project_id = excluded.project_id, address = excluded.address,
+      from_address = excluded.from_address, asset = excluded.asset, amount = excluded.amount,
+      block_number = excluded.block_number, block_id = excluded.block_id, block_at = excluded.block_at,
+      status = excluded.status, reason = excluded.reason, rate_e8 = excluded.rate_e8, entry_key = excluded.entry_key,
+      credits = excluded.credits, changed_at = clock_timestamp()
+      WHERE ${UNSOLID}`,
+};
+
+/** What was seen in a block of the head, at or below this height, that solid blocks up to there have not. */
+export const DROP_REVERTED = {
+  name: 'drop_reverted_deposits',
+  text: `UPDATE deposit SET status = 'dropped', reason = NULL, changed_at = clock_timestamp()
+    WHERE status = 'pending' AND reason = 'not_solid' AND block_number <= $1`,
 };
 
 /** What was too small by itself and waits for more. */

@@ -1,17 +1,17 @@
 /** Wires what reads blocks for deposits, for workers. */
 import { Module } from '@nestjs/common';
 import { BillingModule } from '../billing/billing.module.js';
-import { Rates } from '../billing/rates.js';
 import { DepositBook } from './deposit-book.js';
 import { DepositFollower } from './deposit-follower.js';
 import { DepositTerms } from './deposit-terms.js';
+import { HeadSightings } from './head-sightings.js';
 import { RateHistory } from './rate-history.js';
 import { RateRecorder } from './rate-recorder.js';
 import { WitnessedBlocks } from './witnessed-blocks.js';
 
 @Module({
   imports: [BillingModule],
-  providers: [DepositBook, DepositFollower, DepositTerms, RateHistory, RateRecorder, Rates, WitnessedBlocks],
+  providers: [DepositBook, DepositFollower, DepositTerms, HeadSightings, RateHistory, RateRecorder, WitnessedBlocks],
   exports: [DepositFollower],
 })
 export class DepositsWorkerModule {}

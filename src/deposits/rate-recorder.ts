@@ -2,7 +2,7 @@
  * Keeps the rates of each minute as it passes: TRX as quotes have it, USDT as the exchanges that trade it against dollars
  * agree on it. A rate that the operator set by hand counts on other networks than the main one alone.
  */
-import { Injectable } from '@nestjs/common';
+import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import { Rates } from '../billing/rates.js';
 import { agreedRate, askSource, pegSources, rateQuorum } from '../billing/rate-sources.js';
 import { nowMs } from '../base/clock.js';
@@ -10,6 +10,7 @@ import { solidHeaderOf, TronClient } from '../chain/tron.client.js';
 import { Config } from '../config/config.js';
 import { RATE_SCALE, rateE8 } from '../domain/units.js';
 import { Log } from '../observability/logger.js';
+import { Database } from '../store/database.js';
 import { RateHistory } from './rate-history.js';
 
 /** The id of the main network's first block. */
@@ -21,25 +22,36 @@ const QUORUM_MIN = 2;
 const STATIC = 'static';
 
 @Injectable()
-export class RateRecorder {
+export class RateRecorder implements BeforeApplicationShutdown {
+  /** Of our own: exchanges are asked only where deposits are in use, and no start waits for them. */
+  private readonly rates: Rates;
+  private isAsking = false;
   private isMainNetwork: boolean | undefined;
   /** The minutes that this process has seen to. */
   private trxMinute = -1;
   private usdtMinute = -1;
 
   constructor(
-    private readonly rates: Rates,
+    database: Database,
     private readonly history: RateHistory,
     private readonly client: TronClient,
     private readonly config: Config,
     private readonly log: Log,
-  ) {}
+  ) {
+    this.rates = new Rates(config, database, log);
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.rates.beforeApplicationShutdown();
+  }
 
   /** Keeps what is known of this minute. An exchange that does not answer is retried in the next one. */
   async record(): Promise<void> {
     const minute = Math.floor(nowMs() / MINUTE_MS);
     const isStatic = this.config.rates.sources.includes(STATIC);
     if (isStatic && (await this.onMainNetwork())) return;
+    if (!this.isAsking) await this.rates.onModuleInit();
+    this.isAsking = true;
     const { rate, fresh } = this.rates.current();
     if (fresh && this.trxMinute !== minute) {
       await this.history.keep('TRX', rate);

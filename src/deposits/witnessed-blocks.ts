@@ -1,5 +1,5 @@
 /**
- * Solid blocks with the payments in them, by the word of enough nodes. A receipt is vouched for by no block id, so that
+ * Blocks with the payments in them, by the word of enough nodes. A receipt is vouched for by no block id, so that
  * two nodes must name the same payments where two are configured; with one of two away, nobody reads on.
  */
 import { createHash } from 'node:crypto';
@@ -7,9 +7,10 @@ import { Injectable } from '@nestjs/common';
 import { majorityOf } from '../chain/agreement.js';
 import { ChainUnavailableError, NodeError } from '../chain/errors.js';
 import { executedBlockOf } from '../chain/executed-block.js';
+import type { PortName } from '../chain/node-blocks.js';
 import type { TronNode } from '../chain/node.js';
 import type { Transfer } from '../chain/transfers.js';
-import { solidHeadOf, TronClient } from '../chain/tron.client.js';
+import { TronClient } from '../chain/tron.client.js';
 
 export interface Payment extends Transfer {
   readonly txid: string;
@@ -51,17 +52,16 @@ export class WitnessedBlocks {
     return this.isByOneNode ? 1 : 2;
   }
 
-  /** The highest solid block that enough nodes have. Throws ChainUnavailableError. */
-  async height(): Promise<number> {
-    const heads = await this.each('the solid head', async (node) => (await solidHeadOf(node)).number);
+  /** The highest block of this chain that enough nodes have. Throws ChainUnavailableError. */
+  async height(port: PortName = 'solid'): Promise<number> {
+    const heads = await this.each(`the ${port} head`, async (node) => (await node.blocks.head(port)).number);
     return heads.sort((a, b) => b - a)[this.isByOneNode ? 0 : 1] ?? 0;
   }
 
   /** The block at a height, and the transfers in it to addresses that are `wanted`. Throws ChainUnavailableError. */
-  async read(number: number, wanted: (address: string) => boolean): Promise<WitnessedBlock> {
-    const testimonies = await this.each(`the solid block ${number.toString()}`, (node) =>
-      testify(node, number, wanted),
-    );
+  async read(number: number, wanted: (address: string) => boolean, port: PortName = 'solid'): Promise<WitnessedBlock> {
+    const what = `the ${port} block ${number.toString()}`;
+    const testimonies = await this.each(what, (node) => testify(node, number, port, wanted));
     const [first] = testimonies;
     const agreed = this.isByOneNode ? first?.says : majorityOf(testimonies);
     const agreeing = testimonies.filter(({ says }) => says === agreed);
@@ -69,9 +69,9 @@ export class WitnessedBlocks {
     if (agreed === undefined || one === undefined) {
       const faults = testimonies.map(
         ({ node }) =>
-          new NodeError(node.name, 'nonsense', 'another solid block, or other payments in it, than the other node'),
+          new NodeError(node.name, 'nonsense', 'another block, or other payments in it, than the other node'),
       );
-      throw new ChainUnavailableError(`the solid block ${number.toString()} as two nodes have it`, faults);
+      throw new ChainUnavailableError(`${what} as two nodes have it`, faults);
     }
     const keeping = agreeing.filter(({ hasInternal }) => hasInternal);
     return { ...one.block, payments: this.paymentsOf(agreeing), hasInternal: keeping.length >= this.needed };
@@ -105,8 +105,13 @@ export class WitnessedBlocks {
   }
 }
 
-async function testify(node: TronNode, number: number, wanted: (address: string) => boolean): Promise<Testimony> {
-  const { id, parentId, timestampMs, transactions, hasInternal } = await executedBlockOf(node, number);
+async function testify(
+  node: TronNode,
+  number: number,
+  port: PortName,
+  wanted: (address: string) => boolean,
+): Promise<Testimony> {
+  const { id, parentId, timestampMs, transactions, hasInternal } = await executedBlockOf(node, number, port);
   const payments = transactions.flatMap(({ txid, transfers }) =>
     transfers.flatMap((transfer): Seen[] => (wanted(transfer.to) ? [{ ...transfer, txid }] : [])),
   );
