@@ -33,6 +33,10 @@ class SenderSettings {
   @Integer('SENDER_CONCURRENCY', { fallback: 512, min: 2, max: 10_000 })
   declare readonly concurrency: number;
 
+  /** How long what a sender holds stays its own when nothing is heard of it. */
+  @Integer('SENDER_LEASE_SEC', { fallback: 45, min: 2, max: 300 })
+  declare readonly leaseSec: number;
+
   @Integer('SENDER_STOP_SEC', { fallback: 20, min: 1, max: 300 })
   declare readonly stopSec: number;
 
@@ -61,7 +65,7 @@ export function readSenderConfig(env: Env) {
     secrets: { sealKeys: sealKeys as ReadonlyMap<SealPurpose, SealKeys> },
     webhooks: r.read(WebhookSettings),
     resolving: { dnsServers: own.dnsServers, ca: own.caFile === undefined ? undefined : readCa(r, own.caFile) },
-    sender: { concurrency: own.concurrency, stopSec: own.stopSec },
+    sender: { concurrency: own.concurrency, leaseSec: own.leaseSec, stopSec: own.stopSec },
     /** Days; 0 keeps for ever. As long as the events that they are of. */
     deliveriesDays: r.read(RetentionSettings).eventsDays,
     crashAt: own.crashAt,

@@ -5,11 +5,11 @@
  */
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import { SenderConfig } from '../config/sender-config.js';
 import { Database } from '../store/database.js';
 import type { DeliveryCause, DeliveryStatus } from '../store/entities/webhook-delivery.entity.js';
 import type { Answered } from './attempt.js';
 
-export const LEASE_SEC = 45;
 /** How many failures in a row leave an endpoint with its oldest delivery alone. */
 export const FAILURES_MAX = 3;
 const FRESH_BATCH = 1000;
@@ -185,7 +185,14 @@ export class DeliveryClaims {
   /** This process, for as long as it lives. */
   private readonly holder = randomUUID();
 
-  constructor(private readonly database: Database) {}
+  private readonly leaseSec: number;
+
+  constructor(
+    private readonly database: Database,
+    { sender }: SenderConfig,
+  ) {
+    this.leaseSec = sender.leaseSec;
+  }
 
   /** Makes what is new due. Returns how many endpoints have something new. */
   async takeFresh(): Promise<number> {
@@ -194,12 +201,12 @@ export class DeliveryClaims {
 
   async claim(most: number, areFailing: boolean): Promise<Claimed[]> {
     if (most <= 0) return [];
-    return this.database.query<Claimed>(CLAIM, [this.holder, LEASE_SEC, most, areFailing]);
+    return this.database.query<Claimed>(CLAIM, [this.holder, this.leaseSec, most, areFailing]);
   }
 
   /** The ids of those that are still ours. */
   async renew(held: readonly Claimed[]): Promise<ReadonlySet<string>> {
-    const rows = await this.database.query<{ id: string }>(RENEW, [...columns(held), LEASE_SEC]);
+    const rows = await this.database.query<{ id: string }>(RENEW, [...columns(held), this.leaseSec]);
     return new Set(rows.map(({ id }) => id));
   }
 

@@ -8,14 +8,13 @@ import { Repeater } from '../base/repeat.js';
 import { messageOf } from '../domain/errors.js';
 import { SenderConfig } from '../config/sender-config.js';
 import { Log } from '../observability/logger.js';
-import { DeliveryClaims, FAILURES_MAX, LEASE_SEC, type DueDelivery, type HeldEndpoint } from './delivery-claims.js';
+import { DeliveryClaims, FAILURES_MAX, type DueDelivery, type HeldEndpoint } from './delivery-claims.js';
 import { DeliveryAttempts, DestinationBusy } from './delivery-attempts.js';
 import { EndpointSender } from './endpoint-sender.js';
 
 const IDLE_MS = 100;
 const BUSY_MS = 20;
 const RETRY_MS = 1000;
-const RENEW_MS = (LEASE_SEC * 1000) / 3;
 /** How long an endpoint rests whose host or address is busy: its turns are a second ahead by then. */
 const BUSY_REST_MS = 500;
 
@@ -26,6 +25,7 @@ export class SenderLoop implements BeforeApplicationShutdown {
   private renewedMs = monotonicMs();
   private lookedMs = Number.NEGATIVE_INFINITY;
   private isStopping = false;
+  private readonly renewEveryMs: number;
 
   constructor(
     private readonly claims: DeliveryClaims,
@@ -33,6 +33,7 @@ export class SenderLoop implements BeforeApplicationShutdown {
     private readonly config: SenderConfig,
     private readonly log: Log,
   ) {
+    this.renewEveryMs = (config.sender.leaseSec * 1000) / 3;
     this.repeater = new Repeater({
       run: () => this.step(),
       retryMs: RETRY_MS,
@@ -76,7 +77,7 @@ export class SenderLoop implements BeforeApplicationShutdown {
   }
 
   private async renew(): Promise<void> {
-    if (this.held.size === 0 || monotonicMs() - this.renewedMs < RENEW_MS) return;
+    if (this.held.size === 0 || monotonicMs() - this.renewedMs < this.renewEveryMs) return;
     this.renewedMs = monotonicMs();
     const ours = await this.claims.renew([...this.held.values()]);
     for (const id of this.held.keys()) if (!ours.has(id)) this.held.delete(id);

@@ -13,9 +13,12 @@ const POINTS = [
   'broadcast.after',
   'record-included.after',
   'record-solid.after',
+  'number-events.before',
+  'webhook-send.after',
+  'webhook-record.after',
 ] as const;
 
-it('a worker killed at any moment loses, doubles and forgets nothing', async () => {
+it('a worker or a sender killed at any moment loses, doubles and forgets nothing, and every event arrives signed', async () => {
   const [store, redis] = await Promise.all([createTestDatabase(), createTestRedis()]);
   try {
     const outcome = await crashProgramme({

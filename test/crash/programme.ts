@@ -1,20 +1,20 @@
 // Kills a process at every named point and holds the records to their rules after each death; at the end every order
 // is over and the chain agrees.
-import { CRASH_POINTS, type CrashPoint } from '../../src/base/crash-point.js';
+import { CRASH_POINTS, SENDER_POINTS } from '../../src/base/crash-point.js';
 import { forEachConcurrently } from '../../src/base/concurrency.js';
-import { isApiPoint, isEveryday, SCENES, type Scene } from './scenes.js';
+import { isApiPoint, isEveryday, isRare, isSenderPoint, SCENES, type Point, type Scene } from './scenes.js';
 import { Stage, type Death, type StageOptions } from './stage.js';
 
 export interface ProgrammeOptions extends StageOptions {
-  readonly points: readonly CrashPoint[];
+  readonly points: readonly Point[];
   readonly times: number;
   readonly finishLimitMs: number;
-  readonly onDeath?: (point: CrashPoint, n: number, death: Death) => void;
+  readonly onDeath?: (point: Point, n: number, death: Death) => void;
 }
 
 export interface Outcome {
   /** How often a process died at each point. */
-  readonly hits: ReadonlyMap<CrashPoint, number>;
+  readonly hits: ReadonlyMap<Point, number>;
   readonly violations: readonly string[];
   readonly orders: readonly {
     readonly status: string;
@@ -42,7 +42,7 @@ export async function crashProgramme(options: ProgrammeOptions): Promise<Outcome
 }
 
 class Programme {
-  private readonly hits = new Map<CrashPoint, number>();
+  private readonly hits = new Map<Point, number>();
 
   constructor(
     private readonly stage: Stage,
@@ -57,16 +57,20 @@ class Programme {
     const selling = new AbortController();
     const customers = stage.keepBuying(selling.signal);
     try {
-      const everyday = rounds.filter(({ point }) => isEveryday(point));
+      const everyday = rounds.flatMap(({ point, round }) => (isEveryday(point) ? [{ point, round }] : []));
+      // Beside workers that die: what is numbered meanwhile, and what waited, is there to be sent.
+      const sending = this.killSenders(rounds);
+      sending.catch(() => undefined);
       await forEachConcurrently([...everyday.entries()], WORKERS_AT_ONCE, async ([index, { point, round }]) => {
         if (index === Math.floor(everyday.length / 2)) await stage.flushRedis();
         await this.insist(point, round, (n) => stage.killWorkerAt(point, n));
       });
       // Nothing is sold while no worker reads the wallets.
       const worker = await stage.world.startWorker();
-      for (const { point, round } of rounds.filter(({ point }) => isApiPoint(point))) {
-        await this.insist(point, round, (n) => stage.killApiAt(point, n === 1 ? 1 : 2));
+      for (const { point, round } of rounds) {
+        if (isApiPoint(point)) await this.insist(point, round, (n) => stage.killApiAt(point, n === 1 ? 1 : 2));
       }
+      await sending;
       await stage.stopAndForget(worker);
       for (let round = 0; round < options.times; round += 1) for (const scene of SCENES) await this.play(scene);
     } finally {
@@ -79,6 +83,16 @@ class Programme {
       if (count < options.times) stage.violations.push(`${point} was hit ${count.toString()} times`);
     }
     return { hits: this.hits, violations: stage.violations, orders: await this.orders() };
+  }
+
+  /** One after the other, each with what the one before left. */
+  private async killSenders(rounds: readonly { readonly point: Point; readonly round: number }[]): Promise<void> {
+    for (const { point, round } of rounds) {
+      if (isSenderPoint(point)) {
+        await this.insist(point, round, (n) => this.stage.killSenderAt(point, isRare(point) ? 1 : n));
+      }
+    }
+    await this.stage.startSending();
   }
 
   /** One worker for each point of the scene, all at once: what the first to die leaves behind the next ones find. */
@@ -104,7 +118,7 @@ class Programme {
   }
 
   /** Tries until a process has died there; what is due at the moment decides whether the first one does. */
-  private async insist(point: CrashPoint, round: number, kill: (n: number) => Promise<Death>): Promise<void> {
+  private async insist(point: Point, round: number, kill: (n: number) => Promise<Death>): Promise<void> {
     for (let attempt = 0; attempt < TRIES_MAX; attempt += 1) {
       const n = attempt === 0 ? (PASSINGS[round % PASSINGS.length] ?? 1) : 1;
       const death = await kill(n);
@@ -113,7 +127,7 @@ class Programme {
     }
   }
 
-  private async note(point: CrashPoint, n: number, death: Death): Promise<void> {
+  private async note(point: Point, n: number, death: Death): Promise<void> {
     if (death === 'killed') this.hits.set(point, (this.hits.get(point) ?? 0) + 1);
     this.options.onDeath?.(point, n, death);
     await this.stage.check(`after ${point}:${n.toString()}`);
@@ -128,10 +142,11 @@ class Programme {
 }
 
 /** The points of this list, or all of them. Throws for a name that is none. */
-export function pointsNamed(list: string | undefined): readonly CrashPoint[] {
-  if (list === undefined) return CRASH_POINTS;
+export function pointsNamed(list: string | undefined): readonly Point[] {
+  const all: readonly Point[] = [...CRASH_POINTS, ...SENDER_POINTS];
+  if (list === undefined) return all;
   return list.split(',').map((name) => {
-    const point = CRASH_POINTS.find((known) => known === name);
+    const point = all.find((known) => known === name);
     if (point === undefined) throw new Error(`${name} is no crash point`);
     return point;
   });

@@ -1,6 +1,6 @@
 // How a worker is brought to each point: most are passed by everyday work, some only after something went wrong.
 import { sleep } from '../../src/base/clock.js';
-import type { CrashPoint } from '../../src/base/crash-point.js';
+import { SENDER_POINTS, type CrashPoint, type SenderPoint } from '../../src/base/crash-point.js';
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
 import type { Stage } from './stage.js';
 
@@ -133,6 +133,12 @@ export const SCENES: readonly Scene[] = [
 
 const STAGED = new Set<CrashPoint>(SCENES.flatMap((scene) => scene.points));
 
-export const isApiPoint = (point: CrashPoint): boolean => API_POINTS.includes(point);
+export type Point = CrashPoint | SenderPoint;
+
+export const isSenderPoint = (point: Point): point is SenderPoint => SENDER_POINTS.some((each) => each === point);
+/** Passed once by a sender that is busy: it holds what it has for as long as there is something to send. */
+export const isRare = (point: SenderPoint): boolean => point.startsWith('webhook-release.');
+export const isApiPoint = (point: Point): point is CrashPoint => API_POINTS.some((each) => each === point);
 /** Passed by any worker that has orders to work on. */
-export const isEveryday = (point: CrashPoint): boolean => !isApiPoint(point) && !STAGED.has(point);
+export const isEveryday = (point: Point): point is CrashPoint =>
+  !isSenderPoint(point) && !isApiPoint(point) && !STAGED.has(point);

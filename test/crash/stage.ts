@@ -1,9 +1,9 @@
-// Where workers and APIs are killed: a world of several small wallets, customers who keep buying, and processes that
+// Where workers, APIs and senders are killed: a world of several small wallets, customers who keep buying, and processes that
 // die at a named point. Everything is judged from the database and the chain, never from what a process says.
 import type { INestApplicationContext } from '@nestjs/common';
 import { TronClient } from '../../src/chain/tron.client.js';
 import { sleep } from '../../src/base/clock.js';
-import type { CrashPoint } from '../../src/base/crash-point.js';
+import type { CrashPoint, SenderPoint } from '../../src/base/crash-point.js';
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
 import { Merchant, type MerchantAnswer } from '../../packages/local/src/merchant.js';
 import { freePort } from '../../packages/local/src/ports.js';
@@ -13,7 +13,9 @@ import { PoolWallets } from '../../src/pool/pool-wallets.js';
 import { Database } from '../../src/store/database.js';
 import { findingsOf } from '../../src/verify/finding.js';
 import { verifyRecords } from '../../src/verify/verify.js';
+import { Webhooks } from '../../src/webhooks/webhooks.js';
 import { withRedis } from '../setup/redis.js';
+import { Shop } from './shop.js';
 
 export interface StageOptions {
   readonly blockMs?: number;
@@ -63,14 +65,19 @@ export class Stage {
   readonly accepted = new Set<string>();
   readonly violations: string[] = [];
   private orders = 0;
+  private senderDeaths = 0;
+  /** That nobody kills. */
+  private readonly senders: World['processes'][number][] = [];
 
   private constructor(
     readonly world: World,
+    private readonly shop: Shop,
     private readonly parts: INestApplicationContext,
     readonly merchant: Merchant,
   ) {}
 
   static async open(options: StageOptions): Promise<Stage> {
+    const shop = await Shop.open();
     const world = await World.start({
       blockMs: options.blockMs ?? 150,
       solidLag: options.solidLag ?? SOLID_LAG,
@@ -78,7 +85,7 @@ export class Stage {
       databaseUrl: options.databaseUrl,
       redisUrl: options.redisUrl,
       poolStakesTrx: options.walletsTrx ?? WALLETS_TRX,
-      env: { ...SETTINGS, ...options.env },
+      env: { ...SETTINGS, ...shop.env, ...options.env },
       ...(options.roleUrl === undefined ? {} : { roleUrl: options.roleUrl }),
       ...(options.onLine === undefined ? {} : { onLine: options.onLine }),
     });
@@ -86,7 +93,8 @@ export class Stage {
     const project = await world.cli('project', 'create', '--name', 'Crash', '--credits', CREDITS.toString());
     const { baseUrl } = await world.startApi(await freePort());
     const merchant = new Merchant(baseUrl, String(project['merchant']), String(project['api_key']));
-    const stage = new Stage(world, parts, merchant);
+    const stage = new Stage(world, shop, parts, merchant);
+    await shop.subscribe(world, merchant.id);
     await stage.waitForPrices();
     return stage;
   }
@@ -98,6 +106,7 @@ export class Stage {
   async close(): Promise<void> {
     await this.parts.close();
     await this.world.stop();
+    await this.shop.close();
   }
 
   /** What the chain is made to do from outside. */
@@ -158,20 +167,38 @@ export class Stage {
     limitMs = DEATH_LIMIT_MS,
     env: NodeJS.ProcessEnv = {},
   ): Promise<Death> {
+    return this.killAt(() => this.world.startWorker({ CRASH_AT: `${point}:${n.toString()}`, ...env }), limitMs);
+  }
+
+  /** The same of a sender. */
+  async killSenderAt(point: SenderPoint, n: number): Promise<Death> {
+    const env = { CRASH_AT: `${point}:${n.toString()}` };
+    await this.shop.stir(this.parts.get(Webhooks, { strict: false }));
+    const death = await this.killAt(() => this.world.startSender(env), DEATH_LIMIT_MS);
+    if (death === 'killed') this.senderDeaths += 1;
+    return death;
+  }
+
+  /** From now on events arrive. */
+  async startSending(): Promise<void> {
+    this.senders.push(await this.world.startSender());
+  }
+
+  private async killAt(start: () => ReturnType<World['startWorker']>, limitMs: number): Promise<Death> {
     const over = new AbortController();
-    let worker: Awaited<ReturnType<World['startWorker']>>;
+    let process: World['processes'][number];
     try {
-      worker = await this.world.startWorker({ CRASH_AT: `${point}:${n.toString()}`, ...env });
+      process = await start();
     } catch (error) {
       // It came to its point before it could say that it works.
       if (String(error).includes(`code ${KILLED.toString()}`)) return 'killed';
       throw error;
     }
-    const code = await Promise.race([worker.exited, sleep(limitMs, over.signal)]);
+    const code = await Promise.race([process.exited, sleep(limitMs, over.signal)]);
     over.abort();
-    await this.stopAndForget(worker);
+    await this.stopAndForget(process);
     if (code !== undefined && code !== KILLED)
-      throw new Error(`the worker ended with ${code.toString()}:\n${worker.tail()}`);
+      throw new Error(`the ${process.name} ended with ${code.toString()}:\n${process.tail()}`);
     return code === KILLED ? 'killed' : 'lived';
   }
 
@@ -228,7 +255,9 @@ export class Stage {
     if (left !== 0) this.violations.push(`I5 ${left.toString()} orders not over ${await this.unfinished()}`);
     // What the pool sells is what the chain has as soon as it has read every wallet once more.
     while (performance.now() < deadline && (await this.isCapacityBehind())) await sleep(500);
-    await Promise.all(workers.map((worker) => this.stopAndForget(worker)));
+    await this.shop.untilSent(this.database, limitMs).catch((error: unknown) => this.violations.push(String(error)));
+    await Promise.all([...workers, ...this.senders.splice(0)].map((process) => this.stopAndForget(process)));
+    this.violations.push(...(await this.shop.violations(this.database, this.senderDeaths)));
     await this.check('at the end', true);
     // What the operator would see: the command's own exit code.
     await this.world.cli('verify', '--full', '--settle-within', '0').catch((error: unknown) => {

@@ -7,15 +7,21 @@ import { connect, createServer, type Server } from 'node:net';
 import { randomBytes } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { ServerResponse } from 'node:http';
+import pg from 'pg';
 import { limited, until } from '../../packages/local/src/wait.js';
+import { deriveSettings } from '../../src/config/config.js';
 import { cliWith, settings } from '../operator.js';
 import { fromSetup } from '../setup/admin.js';
 import { keepSaid } from '../setup/canary.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
+import { envAs } from '../setup/roles.js';
+import { openReceivers, type Receivers } from '../webhook-receivers.js';
 
 const LIMIT_MS = 60_000;
 const LISTENING = '"msg":"listening"';
 const WORKING = '"msg":"working"';
+const SENDING = '"msg":"sending"';
 
 let test: TestDatabase;
 let env: Record<string, string>;
@@ -23,6 +29,7 @@ let dir: string;
 /** Takes every connection and never says a word. */
 let silent: Server;
 let silentPort: number;
+let receivers: Receivers;
 const begun: Command[] = [];
 
 beforeAll(async () => {
@@ -36,6 +43,7 @@ beforeAll(async () => {
   });
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
   silentPort = (silent.address() as { port: number }).port;
+  receivers = await openReceivers();
 });
 
 afterEach(async () => {
@@ -44,6 +52,7 @@ afterEach(async () => {
 
 afterAll(async () => {
   await new Promise((resolve) => silent.close(resolve));
+  await receivers.close();
   await rm(dir, { recursive: true, force: true });
   await test.drop();
 });
@@ -144,6 +153,18 @@ class Command {
 
 const npm = (script: string, extra: NodeJS.ProcessEnv, ...args: string[]): Command =>
   Command.start('npm', ['run', '-s', script, '--', ...args], extra);
+/** Where webhooks of these tests go, for whoever judges a URL and for the sender. */
+const ways = (): Record<string, string> => ({
+  WEBHOOK_PORTS: receivers.port.toString(),
+  WEBHOOK_ALLOW_HTTP: 'true',
+  WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8',
+});
+/** A sender in its role, with its one key and no other. */
+const ofSender = (): Record<string, string> => {
+  const [key] = deriveSettings(env, 'sender');
+  const url = { DATABASE_URL: env['DATABASE_URL']!, [key!.name]: key!.value };
+  return { ...envAs(url, 'sender'), ...ways(), ADMIN_PORT: '0', LOG_LEVEL: 'info' };
+};
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
 describe.each(SIGNALS)('%s to npm', (signal) => {
@@ -172,6 +193,34 @@ describe.each(SIGNALS)('%s to npm', (signal) => {
     await worker.says(WORKING);
     expect(await worker.stop(signal)).toBe(0);
     expect([worker.lines('"msg":"stopping"'), worker.lines('stopped in the middle')]).toEqual([1, 0]);
+  });
+
+  it('ends the sender once what is under way is answered and recorded, and it keeps no endpoint', async () => {
+    const path = `/${signal}`;
+    const asked = new Promise<ServerResponse>((resolve) => {
+      receivers.answers.set(path, (_one, response) => resolve(response));
+    });
+    const cli = cliWith({ ...env, ...ways() });
+    const { merchant } = (await cli('--json', 'project', 'create', '--name', 'Stop')).json();
+    const url = `http://127.0.0.1:${receivers.port.toString()}${path}`;
+    const { webhook } = (await cli('--json', 'webhooks', 'create', merchant, '--url', url)).json();
+    expect((await cli('webhooks', 'test', webhook)).code).toBe(0);
+    const sender = npm('start:sender', ofSender());
+    const response = await asked;
+    const stopped = sender.stop(signal);
+    await sender.says('"msg":"stopping"');
+    response.writeHead(204).end();
+    expect(await stopped).toBe(0);
+    expect([sender.lines('"msg":"stopping"'), sender.lines('stopped in the middle')]).toEqual([1, 0]);
+    const client = new pg.Client({ connectionString: test.url });
+    await client.connect();
+    const { rows } = await client.query(
+      `SELECT d.status, d.attempts, s.lease_until FROM webhook_delivery d JOIN webhook_state s USING (endpoint_id)
+        WHERE d.endpoint_id = $1`,
+      [webhook],
+    );
+    await client.end();
+    expect(rows).toEqual([{ status: 'delivered', attempts: 1, lease_until: null }]);
   });
 
   it('ends the signer, which takes its socket away', async () => {
@@ -263,8 +312,9 @@ describe('process 1 of a container', () => {
   it.each([
     ['api', LISTENING],
     ['worker', WORKING],
+    ['sender', SENDING],
   ] as const)('the %s ends at SIGTERM, drained', async (program, ready) => {
-    const contained = contain(env, program);
+    const contained = contain(program === 'sender' ? ofSender() : env, program);
     await contained.says(ready);
     expect(await contained.stop('SIGTERM', first(contained))).toBe(0);
     expect(contained.lines('"msg":"stopping"')).toBe(1);
@@ -312,7 +362,7 @@ describe('a command that still builds', () => {
     const { scripts } = JSON.parse(await readFile('package.json', 'utf8')) as { scripts: Record<string, string> };
     const shells = Object.entries(scripts).filter(([, text]) => text.startsWith('node '));
     expect(shells).toEqual([]);
-    for (const name of ['demo', 'start:api', 'start:worker', 'start:signer', 'cli', 'devnet']) {
+    for (const name of ['demo', 'start:api', 'start:worker', 'start:signer', 'start:sender', 'cli', 'devnet']) {
       expect([scripts[name], scripts[`pre${name}`]]).toEqual([
         expect.stringMatching(/^exec node [^&|;]*$/),
         'exec node build-if-stale.mjs',

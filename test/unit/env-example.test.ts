@@ -30,7 +30,13 @@ const SIGNER_ONLY = [
 ];
 /** Read by `migrate roles --login`, which has no business with the rest either. */
 /** Read by the sender, beside what it shares with the others. */
-const SENDER_ONLY = ['WEBHOOK_DNS_SERVERS', 'WEBHOOK_CA_FILE', 'SENDER_CONCURRENCY', 'SENDER_STOP_SEC'];
+const SENDER_ONLY = [
+  'WEBHOOK_DNS_SERVERS',
+  'WEBHOOK_CA_FILE',
+  'SENDER_CONCURRENCY',
+  'SENDER_LEASE_SEC',
+  'SENDER_STOP_SEC',
+];
 const PASSWORDS = ALL_ROLES.map(passwordSetting);
 const MASTER_KEY = randomBytes(32).toString('base64');
 

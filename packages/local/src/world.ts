@@ -37,7 +37,7 @@ export interface WorldOptions {
 }
 
 /** Whoever of the world's processes has a login of his own. */
-const WORLD_ROLES = ['api', 'worker', 'cli'] as const;
+const WORLD_ROLES = ['api', 'worker', 'cli', 'sender'] as const;
 export type WorldRole = (typeof WORLD_ROLES)[number];
 
 export interface PoolWallet extends ChainAccount {
@@ -65,6 +65,9 @@ const ACTIVATION_OPERATIONS = '01'.padEnd(64, '0');
 const PERMISSION_ID = 2;
 const LISTENING = /"msg":"listening"/;
 const WORKING = /"msg":"working"/;
+const SENDING = /"msg":"sending"/;
+/** What a sender takes of a world's settings, beside its one key. */
+const OF_SENDER = /^(WEBHOOK_|SENDER_|ADMIN_PORT$|LOG_LEVEL$)/;
 
 const COMMAND_LIMIT_MS = 60_000;
 const COMMAND_OUTPUT_MAX = 64 * 1024 * 1024;
@@ -106,6 +109,7 @@ export class World {
   databaseUrl = '';
   redisUrl = '';
   private roleUrl: (url: string, role: WorldRole) => string;
+  private senderKey: NodeJS.ProcessEnv | undefined;
 
   private readonly build: string;
 
@@ -191,6 +195,15 @@ export class World {
     return this.startService('worker', 'main.worker.js', WORKING, env);
   }
 
+  /** One that sends webhooks, to where the `WEBHOOK_` settings of the world allow. */
+  async startSender(env: NodeJS.ProcessEnv = {}): Promise<NodeProcess<true>> {
+    this.senderKey ??= await this.deriveSenderKey();
+    const own = Object.entries(this.env).filter(([name]) => OF_SENDER.test(name));
+    const url = this.roleUrl(env['DATABASE_URL'] ?? this.databaseUrl, 'sender');
+    const extra = { ...Object.fromEntries(own), ...this.senderKey, ...env, DATABASE_URL: url };
+    return this.startProcess('sender', 'main.sender.js', SENDING, extra);
+  }
+
   async stop(): Promise<void> {
     await Promise.all(this.processes.splice(0).map((process) => process.stop()));
     for (const stop of this.stops.splice(0).reverse()) await stop();
@@ -202,14 +215,28 @@ export class World {
     ready: RegExp,
     env: NodeJS.ProcessEnv,
   ): Promise<NodeProcess<true>> {
+    return this.startProcess(name, file, ready, this.envAs(name, env));
+  }
+
+  private async startProcess(
+    name: WorldRole,
+    file: string,
+    ready: RegExp,
+    env: NodeJS.ProcessEnv,
+  ): Promise<NodeProcess<true>> {
     const process = await startNode<true>(this.program(file), {
       name,
-      env: this.envAs(name, env),
+      env,
       readyWhen: (line) => (ready.test(line) ? true : undefined),
       onLine: (line) => this.options.onLine?.(name, line),
     });
     this.processes.push(process);
     return process;
+  }
+
+  private async deriveSenderKey(): Promise<NodeJS.ProcessEnv> {
+    const { settings } = await this.cli('secrets', 'derive', '--for', 'sender');
+    return Object.fromEntries((settings as { name: string; value: string }[]).map(({ name, value }) => [name, value]));
   }
 
   private program(name: string): string {

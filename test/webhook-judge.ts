@@ -1,0 +1,144 @@
+// What receivers got, judged as it came by the public library, and held against the log of each project in the end: every
+// event of every order, at least once, byte for byte, signed, and nothing else.
+import { Webhook } from 'standardwebhooks';
+import type { Taken } from './webhook-receivers.js';
+
+export interface JudgedEndpoint {
+  readonly id: string;
+  readonly projectId: string;
+  readonly secret: string;
+  /** All unless said. */
+  readonly types?: readonly string[];
+}
+
+/** Rows of the database that is judged. */
+export type ReadRows = <Row extends object>(text: string, params: unknown[]) => Promise<Row[]>;
+
+/** An event as one endpoint got it. */
+interface Got {
+  readonly body: string;
+  times: number;
+  readonly atMs: number;
+}
+
+interface LoggedEvent {
+  readonly key: string;
+  readonly type: string;
+  readonly payload: string;
+  /** What the sender says of it; null without a delivery. */
+  readonly status: string | null;
+  readonly attempts: number | null;
+  /** Of its types, and numbered while it was there. */
+  readonly isWanted: boolean;
+}
+
+const SHOWN_MAX = 5;
+
+/** From its own creation on an endpoint gets every event of its types; $3 null: all. */
+const LOGGED = `SELECT e.payload::json ->> 'id' AS key, e.type, e.payload, d.status, d.attempts,
+    ($3::text[] IS NULL OR e.type = ANY ($3)) AND e.position >= (
+      SELECT min(c.position) FROM event c WHERE c.project_id = $2 AND c.type = 'webhook.created'
+         AND c.payload::json #>> '{data,webhook,id}' = $1::text) AS "isWanted"
+  FROM event e LEFT JOIN webhook_delivery d ON d.event_id = e.id AND d.endpoint_id = $1::uuid AND d.cause = 'event'
+ WHERE e.project_id = $2 AND e.position IS NOT NULL ORDER BY e.position`;
+
+/** Straight from the orders: what their owner must have received by now. */
+const OWED = `SELECT o.id::text AS id, array_remove(ARRAY['order.created',
+      CASE WHEN o.status = 'delivered' THEN 'order.delivered' END,
+      CASE WHEN o.status = 'delivered' THEN 'order.settled' END,
+      CASE WHEN o.status = 'refunded' THEN 'order.refunded' END], NULL) AS types
+    FROM orders o WHERE o.project_id = $2 AND o.settled
+     AND o.created_at > (SELECT created_at FROM webhook_endpoint WHERE id = $1::uuid)`;
+
+export class WebhookJudge {
+  /** What was wrong with a request when it came. */
+  readonly wrongs: string[] = [];
+  private readonly got = new Map<string, Map<string, Got>>();
+  private lossAtMs = Number.NEGATIVE_INFINITY;
+
+  /** Judges a request by its endpoint's secret; how often its event has come there with it, 0 when it is not to be trusted. */
+  take({ id, secret }: JudgedEndpoint, { headers, body }: Taken): number {
+    const key = headers['webhook-id'] ?? '';
+    try {
+      const event = new Webhook(secret).verify(body, headers) as { readonly id: string };
+      if (event.id !== key) throw new Error(`it holds ${event.id}`);
+    } catch (error) {
+      this.wrongs.push(`webhook ${id} got ${key} unsigned: ${String(error)}`);
+      return 0;
+    }
+    const events = this.got.get(id) ?? new Map<string, Got>();
+    this.got.set(id, events);
+    const before = events.get(key);
+    if (before !== undefined && before.body !== body) this.wrongs.push(`webhook ${id} got ${key} in two versions`);
+    const one = before ?? { body, times: 0, atMs: performance.now() };
+    one.times += 1;
+    events.set(key, one);
+    return one.times;
+  }
+
+  /** A failover lost commits: what came before it may be in no log any more. */
+  excuseLoss(): void {
+    this.lossAtMs = performance.now();
+  }
+
+  /** Of one endpoint: what it should have got and did not, and the other way round. Empty when all is well. */
+  async holdAgainst(endpoint: JudgedEndpoint, read: ReadRows): Promise<string[]> {
+    const { id, types } = endpoint;
+    const got = this.got.get(id) ?? new Map<string, Got>();
+    const logged = await read<LoggedEvent>(LOGGED, paramsOf(endpoint));
+    const byKey = new Map(logged.map((each) => [each.key, each]));
+    const wrongs: string[] = [];
+    for (const { key, type, payload, status, attempts, isWanted } of logged) {
+      const one = got.get(key);
+      const says = `${key} (${type}, ${status ?? 'no delivery'}, ${(attempts ?? 0).toString()} attempts)`;
+      if (one !== undefined && types?.includes(type) === false)
+        wrongs.push(`webhook ${id} got ${says} although it wants none such`);
+      if (one === undefined) {
+        if (isWanted) wrongs.push(`webhook ${id} never got ${says}`);
+      } else if (one.body !== payload) wrongs.push(`webhook ${id} got ${says} with another content than the log’s`);
+      else if (attempts !== null && one.times < attempts) {
+        wrongs.push(`webhook ${id} got ${says} ${one.times.toString()} times`);
+      }
+    }
+    for (const [key, { atMs }] of got) {
+      if (!byKey.has(key) && atMs > this.lossAtMs)
+        wrongs.push(`webhook ${id} got ${key}, which its project’s log has not`);
+    }
+    wrongs.push(...(await this.missingOf(endpoint, got, read)));
+    return wrongs.length <= SHOWN_MAX
+      ? wrongs
+      : [...wrongs.slice(0, SHOWN_MAX), `webhook ${id}: ${wrongs.length.toString()} such faults`];
+  }
+
+  /** How often it got an event again although it had said so before: by deaths between an answer and its record. */
+  async repeatsOf(endpoint: JudgedEndpoint, read: ReadRows): Promise<number> {
+    const attempts = new Map(
+      (await read<LoggedEvent>(LOGGED, paramsOf(endpoint))).map((each) => [each.key, each.attempts ?? 0]),
+    );
+    return [...(this.got.get(endpoint.id) ?? [])].reduce(
+      (sum, [key, { times }]) => sum + Math.max(0, times - (attempts.get(key) ?? 0)),
+      0,
+    );
+  }
+
+  private async missingOf(
+    { id, projectId, types: wanted }: JudgedEndpoint,
+    got: ReadonlyMap<string, Got>,
+    read: ReadRows,
+  ): Promise<string[]> {
+    const received = new Set(
+      [...got.values()].map(({ body }) => {
+        const { type, data } = JSON.parse(body) as { type: string; data: { order?: { id: string } } };
+        return `${data.order?.id ?? ''} ${type}`;
+      }),
+    );
+    const owed = await read<{ id: string; types: readonly string[] }>(OWED, [id, projectId]);
+    return owed.flatMap((order) =>
+      order.types
+        .filter((type) => wanted?.includes(type) !== false && !received.has(`${order.id} ${type}`))
+        .map((type) => `webhook ${id} never got ${type} of order ${order.id}`),
+    );
+  }
+}
+
+const paramsOf = ({ id, projectId, types }: JudgedEndpoint): unknown[] => [id, projectId, types ?? null];
