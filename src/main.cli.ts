@@ -13,6 +13,12 @@ async function ask(question: string): Promise<string> {
   }
 }
 
+function interrupted(): AbortSignal {
+  const stop = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
+  return stop.signal;
+}
+
 process.exitCode = await runCli(process.argv.slice(2), {
   env: process.env,
   user: systemUser(),
@@ -20,5 +26,6 @@ process.exitCode = await runCli(process.argv.slice(2), {
   err: (text) => process.stderr.write(text),
   isLive: process.stderr.isTTY,
   input: process.stdin.isTTY ? undefined : process.stdin,
+  interrupted,
   ask: process.stdin.isTTY && process.stderr.isTTY ? ask : undefined,
 });

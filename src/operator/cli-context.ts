@@ -18,6 +18,8 @@ export interface Terminal {
   readonly user: string;
   /** Standard input, when something other than a keyboard is there. */
   readonly input?: Readable | undefined;
+  /** For a command without an end: from now on Ctrl-C aborts the signal, and a second one ends the process. */
+  readonly interrupted?: () => AbortSignal;
   /** Asks the person at the keyboard; undefined when nobody sits there. */
   readonly ask: ((question: string) => Promise<string>) | undefined;
 }

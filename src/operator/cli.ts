@@ -8,6 +8,7 @@ import { addCreditsCommands } from './credits.command.js';
 import { addDepositsCommands } from './deposits.command.js';
 import { addKeysCommands } from './keys.command.js';
 import { addDoctorCommand } from './doctor.command.js';
+import { addListenCommand } from './listen.command.js';
 import { addMigrateCommands } from './migrate.command.js';
 import { addOrdersCommands } from './orders.command.js';
 import { addPoolCommands } from './pool.command.js';
@@ -49,6 +50,7 @@ function buildProgram(context: CliContext): Command {
   addVerifyCommands(program, context);
   addAuditCommands(program, context);
   addWebhookCommands(program, context);
+  addListenCommand(program, context);
   return program;
 }
 

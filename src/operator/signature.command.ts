@@ -3,13 +3,13 @@ import { createSecretKey, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { nowMs } from '../base/clock.js';
-import { readSecretFile } from '../base/secret-file.js';
 import { hmacOf, linesToSign, readHmacHeaders, WINDOW_SEC } from '../auth/hmac-signature.js';
 import { canonicalForms, signCanonical, verifySignature } from '../auth/signature.js';
 import { mistakeOfHmac, mistakeOfMd5, type SignedRequest } from '../auth/signature-mistakes.js';
 import { ApiError, messageOf } from '../domain/errors.js';
 import { OperatorError, usageError } from '../domain/operator-error.js';
 import { readStrictJson, StrictJsonError, type StrictBody } from '../http/body/strict-json.js';
+import { apiKeyFrom } from './api-key-input.js';
 import type { CliContext } from './cli-context.js';
 import { fields } from './format.js';
 
@@ -20,8 +20,6 @@ printed nor sent. Without --timestamp and --nonce new ones are made. With
   export API_KEY
   npm run -s cli -- signature check --merchant UUID \\
     --path /v1/orders --body '{"energy":65000}' --signature v1=…`;
-
-const KEY_FILE_BYTES_MAX = 1024;
 
 interface Options {
   readonly md5?: boolean;
@@ -64,7 +62,7 @@ export function addSignatureCommands(program: Command, context: CliContext): voi
     .option('--signature <signature>', 'the signature that you made, to compare')
     .addHelpText('after', HELP)
     .action((options: Options) => {
-      const apiKey = keyOf(options, context);
+      const apiKey = apiKeyFrom(options.keyFile, context.terminal);
       const body = bodyOf(options);
       const report = options.md5 === true ? checkMd5(options, body, apiKey) : checkHmac(options, body, apiKey);
       const { steps, remarks, isRight } = report;
@@ -76,21 +74,6 @@ export function addSignatureCommands(program: Command, context: CliContext): voi
       });
       if (isRight === false) throw new OperatorError('The signature is not the one of this request and key.', 1);
     });
-}
-
-function keyOf({ keyFile }: Options, { terminal }: CliContext): string {
-  const apiKey = keyFile === undefined ? terminal.env['API_KEY'] : readKey(keyFile);
-  if (apiKey === undefined || apiKey === '')
-    throw usageError('Put the API key into the variable API_KEY, or say --key-file.');
-  return apiKey;
-}
-
-function readKey(path: string): string {
-  try {
-    return readSecretFile(path, KEY_FILE_BYTES_MAX).toString('utf8').trim();
-  } catch (error) {
-    throw usageError(`The key file cannot be taken: ${messageOf(error)}.`);
-  }
 }
 
 function bodyOf({ body, bodyFile }: Options): Buffer {

@@ -11,7 +11,7 @@ import { Attempts, type Answered, type Turns } from './attempt.js';
 import { DeliveryClaims, type DueDelivery, type HeldEndpoint, type Outcome } from './delivery-claims.js';
 import type { EndpointSender } from './endpoint-sender.js';
 import { delayAfterMs } from './schedule.js';
-import { signedHeaders } from './webhook-signature.js';
+import { signedHeaders } from '../webhooks/webhook-signature.js';
 
 /** Over name, connection, certificate, request and answer. */
 const ATTEMPT_MS = 15_000;

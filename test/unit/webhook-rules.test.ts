@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto';
 import { readSenderConfig } from '../../src/config/sender-config.js';
 import { ATTEMPTS_MAX, delayAfterMs, retryAfterSecOf } from '../../src/sender/schedule.js';
-import { signedHeaders } from '../../src/sender/webhook-signature.js';
+import { signedHeaders } from '../../src/webhooks/webhook-signature.js';
 import { AddressRules } from '../../src/webhooks/address-rules.js';
 
 const OPEN = { ports: [443, 8443], allowNetworks: [], denyNetworks: [], allowHttp: false };

@@ -1,0 +1,23 @@
+/** Where commands that act as a merchant get its API key from: never from the command line. */
+import { readSecretFile } from '../base/secret-file.js';
+import { messageOf } from '../domain/errors.js';
+import { usageError } from '../domain/operator-error.js';
+import type { Terminal } from './cli-context.js';
+
+const KEY_FILE_BYTES_MAX = 1024;
+
+/** From the file, or the variable API_KEY without one. Throws OperatorError. */
+export function apiKeyFrom(keyFile: string | undefined, { env }: Terminal): string {
+  const apiKey = keyFile === undefined ? env['API_KEY'] : readKey(keyFile);
+  if (apiKey === undefined || apiKey === '')
+    throw usageError('Put the API key into the variable API_KEY, or say --key-file.');
+  return apiKey;
+}
+
+function readKey(path: string): string {
+  try {
+    return readSecretFile(path, KEY_FILE_BYTES_MAX).toString('utf8').trim();
+  } catch (error) {
+    throw usageError(`The key file cannot be taken: ${messageOf(error)}.`);
+  }
+}

@@ -1,0 +1,230 @@
+/** `listen`: a project's events on a developer's machine, each sent on to a local URL as a webhook is. No database. */
+import { randomBytes } from 'node:crypto';
+import type { Command } from 'commander';
+import { monotonicMs, nowMs } from '../base/clock.js';
+import { messageOf } from '../domain/errors.js';
+import { usageError } from '../domain/operator-error.js';
+import { EVENT_TYPES } from '../events/payload.js';
+import { signedHeaders } from '../webhooks/webhook-signature.js';
+import { choiceArg, integerArg, merchantArg } from './arguments.js';
+import { apiKeyFrom } from './api-key-input.js';
+import type { CliContext } from './cli-context.js';
+import { EventFeed, faultOf, type FeedEvent } from './event-feed.js';
+
+const HELP = `
+It needs no database, only what a merchant has: the address of the service, the
+Merchant ID and an API key with the scope read, as options or as the variables
+BASE_URL and MERCHANT; the key from API_KEY or --key-file. The local secret is
+that of WEBHOOK_SECRET, or a new one, which is printed.
+  export BASE_URL=https://energy.example.com MERCHANT API_KEY
+  npm run -s cli -- listen --forward-to http://localhost:4000/hooks
+
+An event is sent on once, whatever is answered, the next one after its answer.
+Ctrl-C ends it and names the position to go on after. With --json it prints a
+JSON document on each line.`;
+
+const COLUMNS_MAX = 80;
+/** As a webhook has it. */
+const FORWARD_MS = 15_000;
+const SECRET_BYTES = 32;
+const SECRET = /^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/;
+const USER_AGENT = 'energy-rental-listen/1';
+
+interface Options {
+  readonly forwardTo?: string;
+  readonly baseUrl?: string;
+  readonly merchant?: string;
+  readonly keyFile?: string;
+  readonly after?: bigint;
+  readonly type?: readonly string[];
+}
+
+/** What became of an event that was sent on. */
+interface Forwarded {
+  readonly status?: number;
+  readonly fault?: string;
+  readonly ms: number;
+}
+
+const typeOf = choiceArg(EVENT_TYPES);
+const typesArg = (text: string, before: readonly string[] | undefined): readonly string[] => [
+  ...(before ?? []),
+  typeOf(text),
+];
+
+export function addListenCommand(program: Command, context: CliContext): void {
+  program
+    .command('listen')
+    .description('a project’s events as they come, sent on to a URL of your own machine')
+    .option('--forward-to <url>', 'where each event is sent; without it they are only shown')
+    .option('--base-url <url>', 'the service (default: BASE_URL)')
+    .option('--merchant <uuid>', 'the project (default: MERCHANT)', merchantArg)
+    .option('--key-file <file>', 'a file that holds the API key alone (default: API_KEY)')
+    .option('--after <position>', 'begin after this one (default: from now on)', integerArg(0n, 2n ** 53n - 1n))
+    .option('--type <type...>', 'only events of these types', typesArg)
+    .addHelpText('after', HELP)
+    .action((options: Options) => listen(context, options));
+}
+
+async function listen(context: CliContext, options: Options): Promise<void> {
+  const { env } = context.terminal;
+  const baseUrl = httpUrl(options.baseUrl ?? env['BASE_URL'], 'Say where the service is: --base-url or BASE_URL.');
+  const merchant = merchantOf(options.merchant ?? env['MERCHANT']);
+  const apiKey = apiKeyFrom(options.keyFile, context.terminal);
+  const forwardTo = options.forwardTo === undefined ? undefined : httpUrl(options.forwardTo, '');
+  const secret = secretOf(env['WEBHOOK_SECRET']);
+  const { after = 'latest', type: types = [] } = options;
+  const feed = new EventFeed({ baseUrl: baseUrl.replace(/\/+$/, ''), merchant, apiKey, after, types });
+  const lines = new ListenLines(context);
+  lines.begin(forwardTo, env['WEBHOOK_SECRET'] === undefined ? secret : undefined);
+  const stop = context.terminal.interrupted?.() ?? new AbortController().signal;
+  await feed.run(
+    {
+      onBegin: (position) => lines.connected(position),
+      onLoss: (reason) => lines.lost(reason),
+      onEvent: async (event) => {
+        if (forwardTo === undefined) {
+          lines.event(event, undefined);
+          return;
+        }
+        const ending = (): void => lines.ending();
+        stop.addEventListener('abort', ending);
+        lines.event(event, await forward(forwardTo, secret, event));
+        stop.removeEventListener('abort', ending);
+      },
+    },
+    stop,
+  );
+  lines.end(feed.position);
+}
+
+function httpUrl(text: string | undefined, missing: string): string {
+  if (text === undefined || text === '') throw usageError(missing);
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
+    throw usageError(`${text} is no http or https URL, or has a password in it.`);
+  return text;
+}
+
+function merchantOf(text: string | undefined): string {
+  if (text === undefined || text === '') throw usageError('Say which project: --merchant or MERCHANT.');
+  try {
+    return merchantArg(text);
+  } catch (error) {
+    throw usageError(messageOf(error));
+  }
+}
+
+function secretOf(given: string | undefined): string {
+  if (given === undefined) return `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
+  if (!SECRET.test(given)) throw usageError('WEBHOOK_SECRET must be whsec_ and the base64 of 24 to 64 bytes.');
+  return given;
+}
+
+/** One attempt, signed as the sender signs it. Never rejects. */
+async function forward(url: string, secret: string, { payload }: FeedEvent): Promise<Forwarded> {
+  const startedMs = monotonicMs();
+  const tookMs = (): number => Math.round(monotonicMs() - startedMs);
+  const { id } = JSON.parse(payload) as { id: string };
+  try {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: {
+        'Content-Type': 'application/json',
+        'User-Agent': USER_AGENT,
+        ...signedHeaders(id, Math.floor(nowMs() / 1000), payload, [secret]),
+      },
+      body: payload,
+      redirect: 'manual',
+      signal: AbortSignal.timeout(FORWARD_MS),
+    });
+    await response.body?.cancel();
+    return { status: response.status, ms: tookMs() };
+  } catch (error) {
+    const isLate = (error as { readonly name?: unknown }).name === 'TimeoutError';
+    return { fault: isLate ? 'no answer within 15 s' : faultOf(error), ms: tookMs() };
+  }
+}
+
+/** The columns of an event before its subject and its answer. */
+const POSITION_WIDTH = 7;
+const TYPE_WIDTH = 19;
+
+/** What is printed: for a terminal of 80 columns, or a JSON document on each line. */
+class ListenLines {
+  /** Whether there is something to say of the next stream that begins. */
+  private isNews = true;
+  private isFirst = true;
+
+  constructor(private readonly context: CliContext) {}
+
+  begin(forwardTo: string | undefined, secret: string | undefined): void {
+    if (forwardTo === undefined) return;
+    if (secret === undefined) this.say(`Events go to ${forwardTo}`, { forward_to: forwardTo });
+    else
+      this.say(`Events go to ${forwardTo}\nsigned by this secret, for now:\n  ${secret}`, {
+        forward_to: forwardTo,
+        secret,
+      });
+  }
+
+  connected(position: bigint): void {
+    const more = this.isFirst ? '; Ctrl-C ends it.' : ' again.';
+    if (this.isNews) this.say(`Listening after position ${position.toString()}${more}`, { listening_after: position });
+    this.isFirst = this.isNews = false;
+  }
+
+  ending(): void {
+    if (!this.context.isJson)
+      this.context.terminal.err('Ending with the answer to this event; Ctrl-C again ends at once.\n');
+  }
+
+  lost(reason: string): void {
+    this.context.warn(`${reason}; trying again.`);
+    this.isNews = true;
+  }
+
+  event({ position, payload }: FeedEvent, forwarded: Forwarded | undefined): void {
+    if (this.context.isJson) {
+      this.context.terminal.out(`${JSON.stringify({ event: JSON.parse(payload) as unknown, ...forwarded })}\n`);
+      return;
+    }
+    const { type, data } = JSON.parse(payload) as { type: string; data: Data };
+    const time = new Date(nowMs()).toTimeString().slice(0, 8);
+    const head = `${time} ${position.toString().padStart(POSITION_WIDTH)}  ${type.padEnd(TYPE_WIDTH)}`;
+    const answer = forwarded === undefined ? '' : answerText(forwarded);
+    const room = COLUMNS_MAX - head.length - 2 - (answer === '' ? 0 : answer.length + 2);
+    const subject = shortened(subjectOf(data), room);
+    this.context.terminal.out(`${`${head}  ${subject.padEnd(answer === '' ? 0 : room)}  ${answer}`.trimEnd()}\n`);
+  }
+
+  end(position: bigint | undefined): void {
+    if (position === undefined) return;
+    this.say(`Ended. To go on: --after ${position.toString()}`, { ended_after: position });
+  }
+
+  private say(human: string, json: Record<string, unknown>): void {
+    const document = JSON.stringify(json, (_key, value: unknown) =>
+      typeof value === 'bigint' ? Number(value) : value,
+    );
+    this.context.terminal.out(this.context.isJson ? `${document}\n` : `${human}\n`);
+  }
+}
+
+type Data = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+/** What an event is about, as its owner calls it. */
+function subjectOf(data: Data): string {
+  const [subject = {}] = Object.values(data);
+  const name = subject['key'] ?? subject['txid'] ?? subject['name'] ?? subject['url'] ?? subject['credits_balance'];
+  // What others wrote is shown in a terminal.
+  return typeof name === 'string' || typeof name === 'number' ? `${name}`.replaceAll(/\p{C}/gu, '?') : '';
+}
+
+function shortened(text: string, room: number): string {
+  return text.length <= room ? text : `${text.slice(0, Math.max(0, room - 1))}…`;
+}
+
+function answerText({ status, fault, ms }: Forwarded): string {
+  return `${status?.toString() ?? fault ?? ''} ${ms.toString()} ms`;
+}
