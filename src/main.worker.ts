@@ -6,6 +6,7 @@ import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import { withDeadline } from './base/clock.js';
 import { ADMIN_PORTS, readConfig } from './config/config.js';
+import { trapDeposits } from './deposits/crash-places.js';
 import { DepositFollower } from './deposits/deposit-follower.js';
 import { crashTrapOf } from './base/crash-point.js';
 import { failStart } from './base/fatal.js';
@@ -35,6 +36,7 @@ async function start(): Promise<void> {
     abortOnError: false,
   });
   trapWorker(app, trap);
+  trapDeposits(app, trap);
   const fulfilment = app.get(FulfilmentLoop);
   const database = app.get(Database);
   const { held } = app.get(Sealers);

@@ -99,11 +99,33 @@ export const SENDER_POINTS = [
 ] as const;
 export type SenderPoint = (typeof SENDER_POINTS)[number];
 
+/** Of a worker that reads blocks for deposits. */
+export const DEPOSIT_POINTS = [
+  'deposit-claim.before',
+  'deposit-claim.after',
+  'deposit-read.before',
+  'deposit-read.after',
+  // Within the transaction that takes a block in, in this order.
+  'deposit-cursor.before',
+  'deposit-known.before',
+  'deposit-small.before',
+  'deposit-insert.before',
+  'deposit-commit.before',
+  // When it is committed.
+  'deposit-commit.after',
+  'deposit-insert.after',
+  'deposit-small.after',
+  // Of what waited for a rate.
+  'deposit-decide.before',
+  'deposit-decide.after',
+] as const;
+export type DepositPoint = (typeof DEPOSIT_POINTS)[number];
+
 export type CrashPoint = (typeof CRASH_POINTS)[number];
 
 /** The armed point: `pass` is called each time the process comes to it. */
 export interface CrashTrap {
-  readonly point: CrashPoint | SenderPoint;
+  readonly point: CrashPoint | SenderPoint | DepositPoint;
   readonly pass: () => void;
 }
 
@@ -114,7 +136,7 @@ export interface CrashTrap {
 export function crashTrapOf(setting: string | undefined): CrashTrap | undefined {
   if (setting === undefined) return undefined;
   const match = /^([a-z-]+\.[a-z]+)(?::(\d{1,6})(:stop)?)?$/.exec(setting);
-  const point = [...CRASH_POINTS, ...SENDER_POINTS].find((name) => name === match?.[1]);
+  const point = [...CRASH_POINTS, ...SENDER_POINTS, ...DEPOSIT_POINTS].find((name) => name === match?.[1]);
   let remaining = Number.parseInt(match?.[2] ?? '1', 10);
   if (point === undefined || remaining < 1)
     throw new StartError('CONFIGURATION', 'CRASH_AT names no crash point: unset it; it is for tests.');

@@ -32,10 +32,15 @@ export const WHOLE_BALANCE: RecordCheck = {
     WHERE a.balance_credits IS DISTINCT FROM coalesce(e.total, 0)`,
 };
 
+/** The deposit that an entry under this key is of: credited with as much, to the same project. */
+const HAS_DEPOSIT = `EXISTS (SELECT FROM deposit d WHERE d.txid = decode(split_part(e.entry_key, ':', 2), 'hex')
+    AND d.kind = split_part(e.entry_key, ':', 3) AND d.place = split_part(e.entry_key, ':', 4)::integer
+    AND d.status = 'credited' AND d.project_id = e.project_id AND d.credits = e.credits)`;
+
 const ENTRY: RecordCheck = {
   check: 'ledger-entry',
   rule: 'I2',
-  says: 'Every entry belongs to a known order and project, under the key that makes it happen once.',
+  says: 'Every entry belongs to a known order, deposit or project, under the key that makes it happen once.',
   stops: 'everything',
   text: `SELECT 'entry ' || e.id AS subject, e.entry_key, e.kind, e.credits
     FROM credit_entry e LEFT JOIN orders o ON o.id = e.order_id LEFT JOIN project p ON p.id = e.project_id
@@ -43,7 +48,9 @@ const ENTRY: RecordCheck = {
        OR (e.order_id IS NOT NULL AND e.project_id <> o.project_id)
        OR (e.kind IN ('charge', 'refund') AND e.entry_key <> e.kind || ':' || e.order_id)
        OR (e.kind = 'compensation' AND e.entry_key NOT LIKE 'compensation:' || e.order_id || ':%')
-       OR (e.kind IN ('topup', 'adjustment') AND e.entry_key NOT LIKE e.kind || ':%'))`,
+       OR (e.kind = 'adjustment' AND e.entry_key NOT LIKE 'adjustment:%')
+       OR (e.kind = 'topup' AND e.entry_key NOT LIKE 'topup:%'
+         AND CASE WHEN e.entry_key ~ '^deposit:[0-9a-f]{64}:(native|log|internal):[0-9]{1,9}$' THEN NOT ${HAS_DEPOSIT} ELSE true END))`,
   params: () => [0],
 };
 

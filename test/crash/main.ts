@@ -1,5 +1,6 @@
 // `npm run crash`: kill -9 at every named point, a table of how often each was hit, exit code 1 on any violation.
 import { parseArgs } from 'node:util';
+import { depositPointsNamed, runDepositProgramme } from './deposit-programme.js';
 import { crashProgramme, pointsNamed } from './programme.js';
 
 const HELP = `npm run crash -- [--times N] [--points a.before,b.after] [--verbose]
@@ -25,7 +26,13 @@ export async function main(args: readonly string[]): Promise<number> {
     return 0;
   }
   if (!/^[1-9]\d{0,3}$/.test(values.times)) throw new Error('--times takes 1 to 9999');
+  const depositPoints = depositPointsNamed(values.points);
+  if (depositPoints.length > 0) {
+    const isRight = await runDepositProgramme({ points: depositPoints, times: Number(values.times) }, values.verbose);
+    if (!isRight) return 1;
+  }
   const points = pointsNamed(values.points);
+  if (points.length === 0) return 0;
   const startedAt = performance.now();
   const outcome = await crashProgramme({
     points,

@@ -2,7 +2,8 @@
 // says: before, or after what succeeded, and of a statement only once it is committed.
 import 'reflect-metadata';
 import { API_PLACES } from '../../src/api-crash-places.js';
-import { around, CRASH_POINTS, crashTrapOf, SENDER_POINTS } from '../../src/base/crash-point.js';
+import { around, CRASH_POINTS, crashTrapOf, DEPOSIT_POINTS, SENDER_POINTS } from '../../src/base/crash-point.js';
+import { DEPOSIT_PLACES } from '../../src/deposits/crash-places.js';
 import { SENDER_PLACES } from '../../src/sender/crash-places.js';
 import { WORKER_PLACES } from '../../src/fulfilment/crash-places.js';
 import type { Database, Transaction } from '../../src/store/database.js';
@@ -14,6 +15,7 @@ describe('crash points', () => {
     expect(new Set(CRASH_POINTS).size).toBe(CRASH_POINTS.length);
     expect([...Object.keys(API_PLACES), ...Object.keys(WORKER_PLACES)].sort()).toEqual([...CRASH_POINTS].sort());
     expect(Object.keys(SENDER_PLACES).sort()).toEqual([...SENDER_POINTS].sort());
+    expect(Object.keys(DEPOSIT_PLACES).sort()).toEqual([...DEPOSIT_POINTS].sort());
   });
 
   it('that are unknown, or counted from zero, are refused: no run is silently quiet', () => {
