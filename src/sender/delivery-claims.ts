@@ -8,10 +8,9 @@ import { Injectable } from '@nestjs/common';
 import { SenderConfig } from '../config/sender-config.js';
 import { Database } from '../store/database.js';
 import type { DeliveryCause, DeliveryStatus } from '../store/entities/webhook-delivery.entity.js';
+import { FAILURES_MAX } from '../store/entities/webhook-state.entity.js';
 import type { Answered } from './attempt.js';
 
-/** How many failures in a row leave an endpoint with its oldest delivery alone. */
-export const FAILURES_MAX = 3;
 const FRESH_BATCH = 1000;
 const DROP_BATCH = 1000;
 /** Between two requests to one host or address: twenty a second. */

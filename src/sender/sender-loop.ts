@@ -8,7 +8,8 @@ import { Repeater } from '../base/repeat.js';
 import { messageOf } from '../domain/errors.js';
 import { SenderConfig } from '../config/sender-config.js';
 import { Log } from '../observability/logger.js';
-import { DeliveryClaims, FAILURES_MAX, type DueDelivery, type HeldEndpoint } from './delivery-claims.js';
+import { FAILURES_MAX } from '../store/entities/webhook-state.entity.js';
+import { DeliveryClaims, type DueDelivery, type HeldEndpoint } from './delivery-claims.js';
 import { DeliveryAttempts, DestinationBusy } from './delivery-attempts.js';
 import { EndpointSender } from './endpoint-sender.js';
 

@@ -10,6 +10,7 @@ import type { Database, Queryable } from '../store/database.js';
 import type { TronClient } from '../chain/tron.client.js';
 import { runRecordCheck, runOrderCheck, type RecordCheck, type RecordTerms, type TryCheck } from './record-check.js';
 import { covers, FINDINGS_MAX, type CheckResult, type Judged, type Report } from './finding.js';
+import { DELIVERIES_ATTEMPTED } from './delivery-checks.js';
 import { EVENT_POSITIONS } from './event-checks.js';
 import { GUARD_CHECKS } from './guard-checks.js';
 import { LEDGER_CHECKS } from './ledger-checks.js';
@@ -54,7 +55,13 @@ const TRANSIENT_READS = 5;
 const TRANSIENT_REST_MS = 1000;
 
 const STANDING_CHECKS: readonly RecordCheck[] = [...POOL_CHECKS, ...GUARD_CHECKS];
-const WHOLE_CHECKS: readonly RecordCheck[] = [...LEDGER_CHECKS, ...DOUBLE_CHECKS, EVENT_POSITIONS, ...STANDING_CHECKS];
+const WHOLE_CHECKS: readonly RecordCheck[] = [
+  ...LEDGER_CHECKS,
+  ...DOUBLE_CHECKS,
+  EVENT_POSITIONS,
+  DELIVERIES_ATTEMPTED,
+  ...STANDING_CHECKS,
+];
 const CONTENTS = 'transaction-content';
 const BOOK_STEPS = WHOLE_CHECKS.length + ORDER_CHECKS.length + 1;
 

@@ -2,6 +2,9 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { TIMESTAMPTZ } from '../columns.js';
 
+/** So many failures in a row leave an endpoint with its oldest delivery alone. */
+export const FAILURES_MAX = 3;
+
 @Entity('webhook_state')
 export class WebhookState {
   @PrimaryColumn({ type: 'uuid', name: 'endpoint_id' })
