@@ -9,6 +9,7 @@ import { millionRows } from './million.js';
 import { followRows } from './rows-follow.js';
 import { HttpRows, type Pace } from './rows-http.js';
 import { fairnessRows } from './rows-fairness.js';
+import { signatureRows } from './rows-signatures.js';
 import { delegationsPerSec, latencies } from './rows-worker.js';
 import { COLLECTING, RENTAL_SEC, soak } from './soak.js';
 import { Stage } from './stage.js';
@@ -17,8 +18,8 @@ import { addressFromBytes } from '../src/chain/address.js';
 const HELP = `npm run bench -- [--only REGEX] [--million] [--quick]
 npm run bench -- --soak [--minutes N] [--rate N]
 
-  --only REGEX  parts whose name matches: http, fairness, worker, follow,
-                latency
+  --only REGEX  parts whose name matches: http, signatures, fairness,
+                worker, follow, latency
   --million     two services in turn, one with 1 000 000 ended orders;
                 --only history: the worker alone, --only none: no other part
   --soak        ten minutes of the whole machine: --minutes N, --rate N a second
@@ -113,6 +114,11 @@ if (options.soak) {
   );
 } else {
   if (only.test('http')) await withStage('requests', { blockMs: 1000, solidLag: 4 }, httpRows);
+  if (only.test('signatures')) {
+    await withStage('signatures', { blockMs: 1000, solidLag: 4 }, async (stage) => {
+      add('--only signatures', ...(await signatureRows(stage, pace)));
+    });
+  }
   if (only.test('fairness')) {
     await withStage('fairness', { blockMs: 1000, solidLag: 4 }, async (stage) => {
       add('--only fairness', ...(await fairnessRows(stage, pace)));
