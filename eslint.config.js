@@ -67,6 +67,13 @@ const BANS = {
       message: 'Other tests share this server: empty the database of yours with flushdb.',
     },
   ],
+  params: [
+    {
+      selector:
+        ":matches(FunctionDeclaration, ArrowFunctionExpression, MethodDefinition[kind!='constructor'] > FunctionExpression)[params.length>4]",
+      message: 'Five arguments in a row are mixed up: name them in an object.',
+    },
+  ],
   enum: [{ selector: 'TSEnumDeclaration', message: 'Use a union of strings.' }],
   // A class is its own token; what is written like a constant has no type to go by.
   inject: [
@@ -112,17 +119,17 @@ export default tseslint.config(
       'no-console': 'error',
       'max-lines': ['error', { max: 400, skipBlankLines: true, skipComments: true }],
       'max-lines-per-function': ['error', { max: 70, skipBlankLines: true, skipComments: true }],
-      ...ban('env', 'time', 'sql'),
+      ...ban('env', 'time', 'sql', 'params'),
     },
   },
   {
     files: ['src/{domain,billing,orders}/**/*.ts'],
-    rules: ban('env', 'time', 'sql', 'float'),
+    rules: ban('env', 'time', 'sql', 'float', 'params'),
   },
   // A migration is a record that nobody edits again, and holds whole functions.
   { files: ['src/store/migrations/**/*.ts'], rules: { ...ban('env', 'time'), 'max-lines': 'off' } },
-  { files: ['src/config/config.ts'], rules: ban('time', 'sql') },
-  { files: ['src/base/clock.ts'], rules: ban('env', 'sql') },
+  { files: ['src/config/config.ts'], rules: ban('time', 'sql', 'params') },
+  { files: ['src/base/clock.ts'], rules: ban('env', 'sql', 'params') },
   {
     files: ['packages/devnet/**/*.ts'],
     // The exceptions of the EVM library are no Errors, and its interpreter catches only its own.

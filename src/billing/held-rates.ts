@@ -141,10 +141,14 @@ export class HeldRates {
       await tx.query(STORE, [RATE_NAME, value, Math.max(0, held.seenSec)]);
       await tx.query(DROP, [HELD_NAME]);
       const last = decodeRate(before?.value);
-      await recordAct(tx, act, 'price.confirm-rate', RATE_NAME, {
-        before: last === undefined ? null : rateText(last.rate),
-        after: rateText(rate),
-        held_sec: Math.round(held.heldSec),
+      await recordAct(tx, act, {
+        action: 'price.confirm-rate',
+        subject: RATE_NAME,
+        detail: {
+          before: last === undefined ? null : rateText(last.rate),
+          after: rateText(rate),
+          held_sec: Math.round(held.heldSec),
+        },
       });
       return true;
     });

@@ -8,7 +8,7 @@ import { In, LessThan, Repository } from 'typeorm';
 import type { Batched } from '../base/batch-loader.js';
 import { ApiError, invariant } from '../domain/errors.js';
 import type { Credits } from '../domain/units.js';
-import { recordAct, type Author } from '../store/audit-log.js';
+import { recordAct, type Act, type Author } from '../store/audit-log.js';
 import { Database, type Queryable, type Transaction } from '../store/database.js';
 import { CreditEntry } from '../store/entities/credit-entry.entity.js';
 import { rowsByKey } from '../store/rows-by-key.js';
@@ -60,7 +60,7 @@ export class Ledger {
 
   /** Opens the account of a project in the transaction that makes the project. A second one is a unique violation. */
   async createAccount(tx: Transaction, projectId: string, terms: BillingTerms, author: Author): Promise<void> {
-    await recordAct(tx, author, 'credits.account', projectId, { terms });
+    await recordAct(tx, author, { action: 'credits.account', subject: projectId, detail: { terms } });
     await tx.query(sql.CREATE_ACCOUNT, [projectId, terms.kind === 'postpaid', floorOf(terms)]);
   }
 
@@ -120,7 +120,11 @@ export class Ledger {
       const number = (before?.count ?? 0) + 1;
       const projectId = order.project_id;
       await tx.query(sql.INSERT_COMPENSATION, [orderId, number, projectId, credits, author.actor, author.reason]);
-      await recordAct(tx, author, 'orders.compensate', orderId.toString(), { number, credits, projectId });
+      await recordAct(tx, author, {
+        action: 'orders.compensate',
+        subject: orderId.toString(),
+        detail: { number, credits, projectId },
+      });
       const [account] = await tx.query<{ balance_credits: bigint }>(sql.MOVE_BALANCE, [projectId, credits]);
       if (account === undefined) throw await refusedMove(tx, projectId, credits);
       return { number, balanceCredits: account.balance_credits as Credits };
@@ -157,27 +161,36 @@ export class Ledger {
 
   /** Changes how a project pays. Never refused for the balance: a lower limit only stops further charges. */
   async setTerms(projectId: string, terms: BillingTerms, author: Author): Promise<void> {
-    await this.change(sql.SET_TERMS, [projectId, terms.kind === 'postpaid', floorOf(terms)], author, 'credits.terms', {
-      terms,
+    await this.change(sql.SET_TERMS, [projectId, terms.kind === 'postpaid', floorOf(terms)], author, {
+      action: 'credits.terms',
+      detail: {
+        terms,
+      },
     });
   }
 
   /** Freezes or unfreezes. Orders in flight when it commits are judged by it in their own transaction. */
   async setFrozen(projectId: string, isFrozen: boolean, author: Author): Promise<void> {
     const action = isFrozen ? 'project.freeze' : 'project.unfreeze';
-    await this.change(sql.SET_FROZEN, [projectId, isFrozen], author, action, {});
+    await this.change(sql.SET_FROZEN, [projectId, isFrozen], author, { action, detail: {} });
   }
 
   /** The most a project may spend per UTC day; undefined takes the cap away. */
   async setDailyCap(projectId: string, capCredits: Credits | undefined, author: Author): Promise<void> {
     if (capCredits !== undefined && capCredits < 0n)
       throw new ApiError('INVALID_REQUEST', 'A daily cap is not negative.');
-    await this.change(sql.SET_DAILY_CAP, [projectId, capCredits ?? null], author, 'credits.daily-cap', { capCredits });
+    await this.change(sql.SET_DAILY_CAP, [projectId, capCredits ?? null], author, {
+      action: 'credits.daily-cap',
+      detail: { capCredits },
+    });
   }
 
   /** Below which balance the project gets the event `balance.low`; undefined: none. Makes no event itself. */
   async setLowBalance(projectId: string, credits: Credits | undefined, author: Author): Promise<void> {
-    await this.change(sql.SET_LOW_BALANCE, [projectId, credits ?? null], author, 'credits.low-balance', { credits });
+    await this.change(sql.SET_LOW_BALANCE, [projectId, credits ?? null], author, {
+      action: 'credits.low-balance',
+      detail: { credits },
+    });
   }
 
   /** The balance and terms of a project, one indexed read for all who ask at once; undefined for an unknown project. */
@@ -224,7 +237,7 @@ export class Ledger {
       const params = [entryKey, projectId, contra, kind, credits, author.actor, author.reason];
       const [written] = await tx.query(sql.INSERT_ENTRY, params);
       if (written === undefined) return this.bookedBefore(tx, entry, entryKey);
-      await recordAct(tx, author, `credits.${kind}`, projectId, { reference, credits });
+      await recordAct(tx, author, { action: `credits.${kind}`, subject: projectId, detail: { reference, credits } });
       const [account] = await tx.query<{ balance_credits: bigint }>(sql.MOVE_BALANCE, [projectId, credits]);
       if (account === undefined) throw await refusedMove(tx, projectId, credits);
       return { isNew: true, balanceCredits: account.balance_credits as Credits };
@@ -248,12 +261,11 @@ export class Ledger {
     statement: { readonly name: string; readonly text: string },
     params: readonly unknown[],
     author: Author,
-    action: string,
-    detail: Readonly<Record<string, unknown>>,
+    { action, detail }: Omit<Act, 'subject'>,
   ): Promise<void> {
     const projectId = params[0] as string;
     await this.database.transaction(async (tx) => {
-      await recordAct(tx, author, action, projectId, detail);
+      await recordAct(tx, author, { action, subject: projectId, detail });
       const changed = await tx.query(statement, params);
       if (changed.length !== 1) throw unknownProject();
     });

@@ -58,7 +58,11 @@ export class DepositAddresses {
       await this.lock(tx, key);
       await tx.query(START_CURSOR, [head.number, Buffer.from(head.id, 'hex'), new Date(head.timestampMs)]);
       if (added === undefined) return { account: key.account, isNew: false };
-      await recordAct(tx, author, 'deposits.account', key.account.toString(), { firstAddress: key.addressAt(0) });
+      await recordAct(tx, author, {
+        action: 'deposits.account',
+        subject: key.account.toString(),
+        detail: { firstAddress: key.addressAt(0) },
+      });
       return { account: key.account, isNew: true };
     });
   }

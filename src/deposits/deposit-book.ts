@@ -111,7 +111,7 @@ export class DepositBook {
         const candidate = candidateOf(row);
         const decision = await this.decide(tx, takings, candidate);
         if (decision.status === 'pending' && decision.reason === row.reason) continue;
-        await this.enter(tx, takings, candidate, decision, CHAIN);
+        await this.enter(tx, takings, { candidate, decision, author: CHAIN });
         await writeDecision(tx, row.id, decision);
       }
       await this.ledger.moveBalances(tx, takings.balances);
@@ -126,7 +126,11 @@ export class DepositBook {
       if (row === undefined) throw new OperatorError(`There is no deposit ${id.toString()}.`, 1, 'NOT_FOUND');
       if (row.status !== 'held') throw new OperatorError(`Deposit ${id.toString()} is ${row.status}, not held.`);
       const candidate = candidateOf(row);
-      await recordAct(tx, author, isCredited ? 'deposits.credit' : 'deposits.ignore', id.toString(), { ...candidate });
+      await recordAct(tx, author, {
+        action: isCredited ? 'deposits.credit' : 'deposits.ignore',
+        subject: id.toString(),
+        detail: { ...candidate },
+      });
       if (!isCredited) {
         await tx.query(sql.DECIDE, [id, 'ignored', author.reason, row.rate_e8, null, null]);
         return undefined;
@@ -143,7 +147,7 @@ export class DepositBook {
         credits: amount,
       };
       const takings = new Takings();
-      await this.enter(tx, takings, candidate, decision, author);
+      await this.enter(tx, takings, { candidate, decision, author });
       await writeDecision(tx, id, decision);
       await this.ledger.moveBalances(tx, takings.balances);
       return amount;
@@ -166,7 +170,7 @@ export class DepositBook {
         isAgreed: payment.isAgreed,
       };
       const outcome = await this.decide(tx, takings, candidate);
-      await this.enter(tx, takings, candidate, outcome, CHAIN);
+      await this.enter(tx, takings, { candidate, decision: outcome, author: CHAIN });
       rows.push({ ...each, outcome });
     }
     await insertDeposits(tx, block, rows);
@@ -214,10 +218,10 @@ export class DepositBook {
   private async enter(
     tx: Transaction,
     takings: Takings,
-    { key, projectId, asset, amount }: Candidate,
-    { credits }: Decision,
-    author: Author,
+    { candidate, decision, author }: { candidate: Candidate; decision: Decision; author: Author },
   ): Promise<void> {
+    const { key, projectId, asset, amount } = candidate;
+    const { credits } = decision;
     if (credits === null) return;
     const reason = author === CHAIN ? `${trxOf(amount)} ${asset}` : author.reason;
     await this.ledger.enterDeposit(tx, { entryKey: key, projectId, credits, actor: author.actor, reason });

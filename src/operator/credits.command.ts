@@ -25,7 +25,7 @@ export function addCreditsCommands(program: Command, context: CliContext): void 
       await context.operate(async (parts) => {
         const reference = options.ref ?? randomUUID();
         const booking = await parts.get(Ledger).topUp(id, options.credits, reference, act);
-        printBooking(context, id, options.credits, reference, booking);
+        printBooking(context, booking, { id, credits: options.credits, reference });
       });
     });
   credits
@@ -40,7 +40,7 @@ export function addCreditsCommands(program: Command, context: CliContext): void 
       await context.operate(async (parts) => {
         const reference = options.ref ?? randomUUID();
         const booking = await parts.get(Ledger).adjust(id, options.credits, reference, act);
-        printBooking(context, id, options.credits, reference, booking);
+        printBooking(context, booking, { id, credits: options.credits, reference });
       });
     });
   credits
@@ -53,7 +53,11 @@ export function addCreditsCommands(program: Command, context: CliContext): void 
     );
 }
 
-function printBooking(context: CliContext, id: string, credits: Credits, reference: string, booking: Booking): void {
+function printBooking(
+  context: CliContext,
+  booking: Booking,
+  { id, credits, reference }: { readonly id: string; readonly credits: Credits; readonly reference: string },
+): void {
   const what = booking.isNew
     ? `Booked ${creditsText(credits)} under ${reference}.`
     : `${reference} was booked before; nothing was added.`;

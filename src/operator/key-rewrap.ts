@@ -24,7 +24,9 @@ export class KeyRewrap {
   async run(act: Author): Promise<KindCount[]> {
     const counts = await this.reseal(true);
     const detail = Object.fromEntries(counts.map(({ what, ...count }) => [what, count]));
-    await this.database.transaction((tx) => recordAct(tx, act, 'keys.rewrap', 'MASTER_KEY', detail));
+    await this.database.transaction((tx) =>
+      recordAct(tx, act, { action: 'keys.rewrap', subject: 'MASTER_KEY', detail }),
+    );
     return counts;
   }
 

@@ -218,7 +218,7 @@ function changesOf({ url, type, allTypes, description, enabled }: Options): Webh
 const audited =
   (act: Author): Witness =>
   async (tx, action, projectId, detail) =>
-    recordAct(tx, act, action, projectId, detail);
+    recordAct(tx, act, { action, subject: projectId, detail });
 
 /** Without what may hold a token. */
 function hostOf(url: string): string {

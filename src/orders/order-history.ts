@@ -121,7 +121,11 @@ export class OrderHistory {
         `UPDATE leg SET changed_at = clock_timestamp() WHERE order_id = $1 AND status IN ('active', 'reclaiming')`,
         [order.id],
       );
-      await recordAct(tx, act, 'orders.requeue', order.id.toString(), { status: order.status });
+      await recordAct(tx, act, {
+        action: 'orders.requeue',
+        subject: order.id.toString(),
+        detail: { status: order.status },
+      });
       return row.next_run_at;
     });
   }

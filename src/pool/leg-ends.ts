@@ -67,7 +67,7 @@ export class LegEnds {
         throw new OperatorError(`Leg ${leg.leg_no.toString()} has ended meanwhile; nothing was changed.`);
       if (txid !== undefined) await tx.query(MARK_ACT, [txid, leg.id]);
       const detail = { leg: leg.leg_no, amountSun: leg.amount_sun, txid: txid ?? null, missingSun: missing };
-      await recordAct(tx, author, 'orders.close-leg', orderId.toString(), detail);
+      await recordAct(tx, author, { action: 'orders.close-leg', subject: orderId.toString(), detail });
     });
     return { legNo: leg.leg_no, amountSun: leg.amount_sun, at };
   }

@@ -126,7 +126,11 @@ export class PoolWallets {
       const keySealed = this.seal(address, key.privateKey);
       const changes = { permissionId, keyAddress: key.keyAddress, keySealed, ...DELIVERS_AGAIN };
       await tx.repository(PoolWallet).update({ address }, changes);
-      await recordAct(tx, act, 'pool.set-key', address, { permission_id: permissionId, key_address: key.keyAddress });
+      await recordAct(tx, act, {
+        action: 'pool.set-key',
+        subject: address,
+        detail: { permission_id: permissionId, key_address: key.keyAddress },
+      });
     });
     return warning;
   }
@@ -139,7 +143,11 @@ export class PoolWallets {
       const changes = status === 'paused' ? { pauseReason: act.reason } : { pauseReason: null, ...DELIVERS_AGAIN };
       const { affected } = await tx.repository(PoolWallet).update({ address }, { status, ...changes });
       if (affected !== 1) throw noSuchWallet(address);
-      await recordAct(tx, act, status === 'paused' ? 'pool.pause' : 'pool.resume', address, {});
+      await recordAct(tx, act, {
+        action: status === 'paused' ? 'pool.pause' : 'pool.resume',
+        subject: address,
+        detail: {},
+      });
     });
   }
 
@@ -200,11 +208,15 @@ export class PoolWallets {
     const walletId = identifiers[0]?.['id'] as number;
     const slots = Array.from({ length: added.slots }, (_, index) => ({ walletId, slotNo: index + 1 }));
     await tx.repository(PoolSlot).insert(slots);
-    await recordAct(tx, act, 'pool.add', address, {
-      role,
-      permission_id: permissionId,
-      key_address: key.keyAddress,
-      slots: added.slots,
+    await recordAct(tx, act, {
+      action: 'pool.add',
+      subject: address,
+      detail: {
+        role,
+        permission_id: permissionId,
+        key_address: key.keyAddress,
+        slots: added.slots,
+      },
     });
   }
 

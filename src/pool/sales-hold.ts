@@ -89,17 +89,25 @@ export class SalesHold {
         findings.map((finding) => finding.amountMost?.toString() ?? null),
       ]);
       for (const { fingerprint, check, subject, facts, amountMost } of findings) {
-        await recordAct(tx, author, 'verify.explain', fingerprint, {
-          check,
-          subject,
-          facts,
-          amountMost: amountMost ?? null,
+        await recordAct(tx, author, {
+          action: 'verify.explain',
+          subject: fingerprint,
+          detail: {
+            check,
+            subject,
+            facts,
+            amountMost: amountMost ?? null,
+          },
         });
       }
       if (!resume) return;
       const stopped = await tx.query<Pick<SalesStop, 'reason'>>(`DELETE FROM sales_stop RETURNING reason`);
       await tx.query(`UPDATE pool_wallet SET books_fault = NULL WHERE books_fault IS NOT NULL`);
-      await recordAct(tx, author, 'verify.resume', 'sales', { stopped_for: stopped[0]?.reason ?? null });
+      await recordAct(tx, author, {
+        action: 'verify.resume',
+        subject: 'sales',
+        detail: { stopped_for: stopped[0]?.reason ?? null },
+      });
     });
   }
 
@@ -113,7 +121,11 @@ export class SalesHold {
     return this.database.transaction(async (tx) => {
       const gone = await tx.query<Withdrawn>(WITHDRAW, [fingerprints]);
       for (const { fingerprint, check_name: check, subject, amount } of gone) {
-        await recordAct(tx, author, 'verify.withdraw', fingerprint, { check, subject, amount });
+        await recordAct(tx, author, {
+          action: 'verify.withdraw',
+          subject: fingerprint,
+          detail: { check, subject, amount },
+        });
       }
       return gone.map(({ fingerprint }) => fingerprint);
     });

@@ -123,7 +123,7 @@ export class ApiKeys {
         throw new OperatorError(words, 1, 'LIMIT_REACHED');
       }
       await tx.repository(ApiKey).insert({ id, projectId, sealed: this.seal(id, apiKey), ...columnsOf(options) });
-      await recordAct(tx, act, 'key.create', projectId, { key: id, ...options });
+      await recordAct(tx, act, { action: 'key.create', subject: projectId, detail: { key: id, ...options } });
       await recordKeyEvent(tx, id, 'created');
     });
     return { id, apiKey };
@@ -140,7 +140,7 @@ export class ApiKeys {
         throw new OperatorError('This key is revoked, for ever; `keys create` makes another.', 1);
       await tx.query(KEEP_PREVIOUS, [id, overlapSec]);
       await change(tx, id, { sealed: this.seal(id, apiKey) });
-      await recordAct(tx, act, 'key.rotate', projectId, { key: id, overlapSec });
+      await recordAct(tx, act, { action: 'key.rotate', subject: projectId, detail: { key: id, overlapSec } });
       await recordKeyEvent(tx, id, 'rotated');
     });
     return apiKey;
@@ -151,7 +151,7 @@ export class ApiKeys {
     const { project_id: projectId } = await this.get(id);
     await this.database.transaction(async (tx) => {
       await change(tx, id, { revokedAt: () => 'clock_timestamp()', previousSealed: null, previousUntil: null });
-      await recordAct(tx, act, 'key.revoke', projectId, { key: id });
+      await recordAct(tx, act, { action: 'key.revoke', subject: projectId, detail: { key: id } });
       await recordKeyEvent(tx, id, 'revoked');
     });
   }
@@ -161,7 +161,7 @@ export class ApiKeys {
     if (isPrimary && options.scopes !== undefined) throw new OperatorError('The primary key has all scopes.', 2);
     await this.database.transaction(async (tx) => {
       await change(tx, id, columnsOf(options));
-      await recordAct(tx, act, 'key.options', projectId, { key: id, ...options });
+      await recordAct(tx, act, { action: 'key.options', subject: projectId, detail: { key: id, ...options } });
     });
   }
 

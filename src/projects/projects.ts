@@ -68,7 +68,7 @@ export class Projects {
     const apiKey = newApiKey();
     await this.database.transaction(async (tx) => {
       await tx.repository(Project).insert({ id, name, apiKeySealed: this.seal(id, apiKey) });
-      await recordAct(tx, act, 'project.create', id, { name });
+      await recordAct(tx, act, { action: 'project.create', subject: id, detail: { name } });
       await this.ledger.createAccount(tx, id, terms, act);
       await this.deposits.assignNew(tx, id);
     });
@@ -103,7 +103,7 @@ export class Projects {
       await tx.query(KEEP_PREVIOUS, [id, overlapSec]);
       // The row of the primary follows its project's.
       await change(tx, id, { apiKeySealed: this.seal(id, apiKey) });
-      await recordAct(tx, act, 'project.rotate-key', id, { overlapSec });
+      await recordAct(tx, act, { action: 'project.rotate-key', subject: id, detail: { overlapSec } });
       await recordKeyEvent(tx, id, 'rotated');
     });
     return apiKey;
@@ -112,7 +112,7 @@ export class Projects {
   async setOptions(id: string, options: ProjectOptions, act: Author): Promise<void> {
     await this.database.transaction(async (tx) => {
       await change(tx, id, options);
-      await recordAct(tx, act, 'project.options', id, { ...options });
+      await recordAct(tx, act, { action: 'project.options', subject: id, detail: { ...options } });
     });
   }
 

@@ -28,7 +28,11 @@ export class Prices {
       const prices = tx.repository(PriceRow);
       const before = (await prices.findOne({ where: { durationMaxSec }, lock: LOCKED }))?.sunPerEnergy;
       await prices.upsert({ durationMaxSec, sunPerEnergy }, ['durationMaxSec']);
-      await recordAct(tx, act, 'price.set', durationMaxSec.toString(), { before: before ?? null, after: sunPerEnergy });
+      await recordAct(tx, act, {
+        action: 'price.set',
+        subject: durationMaxSec.toString(),
+        detail: { before: before ?? null, after: sunPerEnergy },
+      });
       return before;
     });
   }
@@ -43,7 +47,7 @@ export class Prices {
       }
       if (rows.length === 1) throw new OperatorError('The last price row stays: without one nothing can be sold.');
       await prices.delete({ durationMaxSec });
-      await recordAct(tx, act, 'price.remove', durationMaxSec.toString(), {});
+      await recordAct(tx, act, { action: 'price.remove', subject: durationMaxSec.toString(), detail: {} });
     });
   }
 }

@@ -15,13 +15,20 @@ export interface Author {
   readonly reason: string;
 }
 
-/** Records one act on `subject` (an id). `detail` holds what it changed and nothing secret; bigints become strings. */
+/** What somebody did. */
+export interface Act {
+  /** Group and act, as `credits.topup`. */
+  readonly action: string;
+  /** An id. */
+  readonly subject: string;
+  /** What it changed, and nothing secret; bigints become strings. */
+  readonly detail: Readonly<Record<string, unknown>>;
+}
+
 export async function recordAct(
   tx: Transaction,
   { actor, reason }: Author,
-  action: string,
-  subject: string,
-  detail: Readonly<Record<string, unknown>>,
+  { action, subject, detail }: Act,
 ): Promise<void> {
   await tx
     .repository(AuditEntry)

@@ -158,7 +158,7 @@ async function checkSolid(
         chain_block: block.id,
         is_in_block: false,
       };
-      findings.push(findingOf(check, rule, `transaction ${txid}`, facts, { walletId, orderId }));
+      findings.push(findingOf({ check, rule, subject: `transaction ${txid}`, facts, walletId, orderId }));
     }
   });
   const covered = `${rows.length.toString()} blocks, ${ofOrders === undefined ? 'newest' : 'oldest'} first`;
@@ -246,7 +246,7 @@ async function checkDead(database: Database, client: TronClient, terms: ChainTer
     const block = await solidBlock(client, place.blockNumber).catch(unreadable);
     if (!block?.transactions.some((tx) => tx.txid === txid && tx.succeeded)) return;
     const facts = { order_id: row.order_id, block_number: place.blockNumber };
-    findings.push(findingOf(check, rule, `transaction ${txid}`, facts, { walletId: row.wallet_id }));
+    findings.push(findingOf({ check, rule, subject: `transaction ${txid}`, facts, walletId: row.wallet_id }));
   });
   return resultOf(DEAD_RULE, findings, terms.findingsMax, `${rows.length.toString()} transactions, newest first`);
 }
@@ -277,7 +277,9 @@ async function checkUnknown(
     if (block === undefined) return;
     for (const { txid, walletId, byOwnKey, act } of await unrecordedActsIn(database, signatories, block, wallets)) {
       const facts = { block_number: number, type: act.type, receiver: act.receiver, amount_sun: act.amountSun };
-      findings.push(findingOf(check, rule, `transaction ${txid}`, facts, byOwnKey ? {} : { walletId }));
+      findings.push(
+        findingOf({ check, rule, subject: `transaction ${txid}`, facts, ...(byOwnKey ? {} : { walletId }) }),
+      );
     }
   });
   const covered = `solid blocks ${from.toString()} to ${head.toString()}`;
@@ -302,7 +304,13 @@ async function checkLate(database: Database, client: TronClient, terms: ChainTer
   );
   const { check, rule } = LATE_RULE;
   const findings = rows.map(({ id, wallet_id, ends_at, needs_attention }) =>
-    findingOf(check, rule, `order ${id.toString()}`, { ends_at, needs_attention }, { walletId: wallet_id }),
+    findingOf({
+      check,
+      rule,
+      subject: `order ${id.toString()}`,
+      facts: { ends_at, needs_attention },
+      walletId: wallet_id,
+    }),
   );
   return resultOf(LATE_RULE, findings, terms.findingsMax);
 }

@@ -133,7 +133,9 @@ export class DelegationCheck {
     // What is on its way may be in the sum or not.
     const amountMost = isExcess ? onChain - certain : onChain - certain - moving;
     const traits = { walletId: wallet.id, amount, amountMost };
-    this.findings.push(findingOf(CHECK, RULE, `${wallet.address} → ${receiver}`, facts, traits));
+    this.findings.push(
+      findingOf({ check: CHECK, rule: RULE, subject: `${wallet.address} → ${receiver}`, facts, ...traits }),
+    );
   }
 }
 

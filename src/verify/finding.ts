@@ -86,8 +86,12 @@ export function countOf(report: Report): number {
   return report.checks.reduce((sum, check) => sum + check.count, 0);
 }
 
-/** What else makes a finding: all of it may be left out. */
-export interface FindingTraits {
+/** A row that breaks a rule. */
+export interface FoundRow {
+  readonly check: string;
+  readonly rule: RuleId;
+  readonly subject: string;
+  readonly facts: Readonly<Record<string, unknown>>;
   readonly walletId?: number | undefined;
   readonly orderId?: bigint | undefined;
   /** Facts that make it this disagreement and no other on the same subject; never a sum. */
@@ -100,13 +104,8 @@ export interface FindingTraits {
  * Makes a finding of a row; bigints become texts, since facts are printed and stored as JSON. Its fingerprint is of the
  * check and the subject: sums move while a disagreement stands.
  */
-export function findingOf(
-  check: string,
-  rule: RuleId,
-  subject: string,
-  facts: Readonly<Record<string, unknown>>,
-  { walletId, orderId, identity = [], amount, amountMost = amount }: FindingTraits = {},
-): Finding {
+export function findingOf(found: FoundRow): Finding {
+  const { check, rule, subject, facts, walletId, orderId, identity = [], amount, amountMost = amount } = found;
   const plain = Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, factOf(value)]));
   const same = identity.map((name) => plain[name] ?? null);
   const fingerprint = createHash('sha256')

@@ -114,7 +114,11 @@ export async function runRecordCheck(tx: Queryable, check: RecordCheck, terms: R
     stops: check.stops,
     count: Number(rows[0]?.['rows_found'] ?? 0),
     findings: rows.map(({ rows_found: _count, subject, wallet_id, of_order, ...facts }) =>
-      findingOf(check.check, check.rule, typeof subject === 'string' ? subject : 'a row', facts, {
+      findingOf({
+        check: check.check,
+        rule: check.rule,
+        subject: typeof subject === 'string' ? subject : 'a row',
+        facts,
         walletId: typeof wallet_id === 'number' ? wallet_id : undefined,
         orderId: typeof of_order === 'bigint' ? of_order : undefined,
         identity: check.identity,

@@ -51,7 +51,9 @@ export async function checkContents(
       if (findings.length >= findingsMax) continue;
       const subject = `transaction ${row.txid.toString('hex')}`;
       const facts = { purpose: row.purpose, receiver: row.receive_address, amount_sun: row.amount_sun };
-      findings.push(findingOf(CHECK, RULE, subject, facts, { walletId: row.wallet_id, orderId: row.order_id }));
+      findings.push(
+        findingOf({ check: CHECK, rule: RULE, subject, facts, walletId: row.wallet_id, orderId: row.order_id }),
+      );
     }
     judged += rows.length;
     onProgress?.(judged);

@@ -35,16 +35,22 @@ function refuseUnsound(table: string, rules: Rules): string {
   END IF;`;
 }
 
-/** The body of a BEFORE INSERT OR UPDATE trigger. `moved` runs when the status changed by a legal move, `further` always. */
-function guard(table: string, rules: Rules, transitions?: Transitions, moved = '', further = ''): string {
+interface Moves {
+  readonly transitions: Transitions;
+  /** Runs when the status changed by a legal move. */
+  readonly onMove: string;
+}
+
+/** The body of a BEFORE INSERT OR UPDATE trigger; `further` runs always. */
+function guard(table: string, rules: Rules, allowed?: Moves, further = ''): string {
   const moves =
-    transitions === undefined
+    allowed === undefined
       ? ''
       : `
   IF TG_OP = 'UPDATE' AND OLD.status IS DISTINCT FROM NEW.status THEN
-    IF (OLD.status, NEW.status) NOT IN (${pairs(transitions)}) THEN
+    IF (OLD.status, NEW.status) NOT IN (${pairs(allowed.transitions)}) THEN
       RAISE EXCEPTION '${table} %: % may not become %', OLD.id, OLD.status, NEW.status USING ERRCODE = 'check_violation';
-    END IF;${moved}
+    END IF;${allowed.onMove}
   END IF;`;
   return `
 BEGIN${refuseUnsound(table, rules)}${moves}${further}
@@ -67,8 +73,9 @@ const ORDERS_GUARD = guard(
     'delivered has a time': `NEW.status <> 'delivered' OR NEW.delivered_at IS NOT NULL`,
     'delivered has the energy sold': `NEW.status <> 'delivered' OR NEW.delivered_energy >= NEW.energy`,
   },
-  ORDER_TRANSITIONS,
-  `
+  {
+    transitions: ORDER_TRANSITIONS,
+    onMove: `
     IF OLD.settled THEN
       RAISE EXCEPTION 'order %: settled, % may not become %', OLD.id, OLD.status, NEW.status USING ERRCODE = 'check_violation';
     END IF;
@@ -76,6 +83,7 @@ const ORDERS_GUARD = guard(
       SELECT FROM leg WHERE order_id = NEW.id AND status NOT IN ('released', 'reclaimed')) THEN
       RAISE EXCEPTION 'order %: refunded while a leg may still be delivered', OLD.id USING ERRCODE = 'check_violation';
     END IF;`,
+  },
 );
 
 /**
@@ -96,8 +104,9 @@ const LEG_GUARD = guard(
       WHEN 'INSERT' THEN NOT NEW.top_up
       ELSE NEW.top_up = OLD.top_up OR (NEW.top_up AND OLD.status = 'reserved') END`,
   },
-  LEG_TRANSITIONS,
-  `
+  {
+    transitions: LEG_TRANSITIONS,
+    onMove: `
     IF NEW.status = 'released' AND EXISTS (
       SELECT FROM chain_tx WHERE leg_id = NEW.id AND status NOT IN ('dead', 'dropped')) THEN
       RAISE EXCEPTION 'leg %: released while a transaction of it may live', OLD.id USING ERRCODE = 'check_violation';
@@ -107,6 +116,7 @@ const LEG_GUARD = guard(
       SELECT FROM chain_tx WHERE leg_id = NEW.id AND purpose = 'reclaim' AND status NOT IN ('dead', 'dropped'))) THEN
       RAISE EXCEPTION 'leg %: ended without an undelegation, or while one of it may live', OLD.id USING ERRCODE = 'check_violation';
     END IF;`,
+  },
   `
   IF TG_OP = 'UPDATE' AND OLD.top_up IS DISTINCT FROM NEW.top_up THEN
     IF NOT EXISTS (SELECT FROM orders WHERE id = NEW.order_id AND status = 'delivered' AND settled AND kind = 'rental'
@@ -132,11 +142,13 @@ const CHAIN_TX_GUARD = guard(
       OR (NEW.block_number IS NOT NULL AND NEW.block_id IS NOT NULL AND NEW.block_at IS NOT NULL)`,
     'dead has evidence': `NEW.status <> 'dead' OR NEW.evidence IS NOT NULL`,
   },
-  CHAIN_TX_TRANSITIONS,
-  `
+  {
+    transitions: CHAIN_TX_TRANSITIONS,
+    onMove: `
     IF OLD.status IN ('dead', 'dropped') AND NOT EXISTS (SELECT FROM orphan_tx WHERE txid = NEW.txid) THEN
       RAISE EXCEPTION 'chain transaction %: % may not become % unseen on chain', OLD.id, OLD.status, NEW.status USING ERRCODE = 'check_violation';
     END IF;`,
+  },
 );
 
 /** Ledger entries, which are only ever added. */
