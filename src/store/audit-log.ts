@@ -15,7 +15,7 @@ export interface Author {
   readonly reason: string;
 }
 
-/** What somebody did. */
+/** One act of an operator. */
 export interface Act {
   /** Group and act, as `credits.topup`. */
   readonly action: string;
