@@ -70,7 +70,7 @@ it('`verify` names an endpoint whose delivery is due and in nobody’s hands, an
   expect(await verified(id)).toEqual([]);
   await customer.post(`/v1/webhooks/${id}`, { enabled: true });
   await change('due_at = NULL');
-  expect(await verified(id)).toEqual([first!.position.toString()]);
+  expect(await verified(id)).toEqual([second!.position.toString()]);
   await customer.request('DELETE', `/v1/webhooks/${id}`);
   expect(await verified(id)).toEqual([]);
 });
