@@ -1,7 +1,7 @@
 // What the demo shows: one rental from quote to reclaim, made by a merchant over HTTP, every claim checked on chain.
 import { randomUUID } from 'node:crypto';
-import type { Merchant } from './merchant.js';
-import { type MerchantAnswer } from './merchant.js';
+import type { Arrival, DemoReceiver } from './demo-receiver.js';
+import { Merchant, type MerchantAnswer } from './merchant.js';
 import type { Screen } from './screen.js';
 import { until } from './wait.js';
 import type { World } from './world.js';
@@ -27,10 +27,12 @@ const grouped = (value: unknown): string => Number(value).toLocaleString('en').r
 
 export class DemoScenario {
   private readonly key = `demo-${randomUUID()}`;
+  private eventsShown = 0;
 
   constructor(
     private readonly world: World,
     private readonly merchant: Merchant,
+    private readonly receiver: DemoReceiver,
     private readonly screen: Screen,
   ) {}
 
@@ -38,6 +40,7 @@ export class DemoScenario {
     const [sender, recipient] = this.world.accounts;
     check(sender !== undefined && recipient !== undefined, 'the world has test accounts');
     this.screen.title('A merchant is about to send USDT and rents the energy for it');
+    await this.webhook();
     const quote = await this.quote(sender.address);
     const before = await this.world.wallet.energyOf(sender.address);
     const order = await this.order(quote);
@@ -45,9 +48,39 @@ export class DemoScenario {
     const after = await this.world.wallet.energyOf(sender.address);
     this.screen.detail('energy on chain', `${grouped(before.limit)} before, ${grouped(after.limit)} now`);
     check(after.limit - before.limit >= Number(order['energy']), 'the energy arrived', after);
+    await this.events(
+      ['webhook.created', 'order.created', 'order.delivered'],
+      'the merchant’s server gets events, each verified by the public library standardwebhooks',
+    );
     await this.transfer(quote);
     await this.reclaim(delivered);
+    await this.events(['order.delivered', 'order.settled', 'order.ended'], 'and since then');
     await this.ledger();
+  }
+
+  private async webhook(): Promise<void> {
+    this.screen.request(`POST /v1/webhooks  events to ${this.receiver.url}`);
+    // MD5 does not cover a path, so that webhooks are made by HMAC alone.
+    const { baseUrl, id, apiKey } = this.merchant;
+    const answer = await new Merchant(baseUrl, id, apiKey, 'hmac').post('/v1/webhooks', { url: this.receiver.url });
+    check(answer.status === 201, 'a webhook', answer.body);
+    this.receiver.knows(text(answer.body['secret']));
+    await this.tick();
+    this.screen.done('made; its secret is shown once, and the merchant’s server keeps it');
+  }
+
+  /** What has arrived since the last look, once these have. */
+  private async events(types: readonly string[], who: string): Promise<void> {
+    const { arrivals } = this.receiver;
+    const isHere = (): true | undefined => {
+      const unseen = arrivals.slice(this.eventsShown);
+      return types.every((type) => unseen.some((arrival) => arrival.type === type)) ? true : undefined;
+    };
+    await until(isHere, DELIVERY_LIMIT_MS, `the events ${types.join(', ')}`);
+    await this.tick();
+    this.screen.arrived(who);
+    for (const arrival of arrivals.slice(this.eventsShown)) this.screen.detail(arrival.type, arrivalText(arrival));
+    this.eventsShown = arrivals.length;
   }
 
   private async quote(sender: string): Promise<Body> {
@@ -194,4 +227,11 @@ export class DemoScenario {
 /** As much of an entry's key as fits beside its amount. */
 function shortened(key: string): string {
   return key.length > ENTRY_KEY_MAX ? `${key.slice(0, ENTRY_KEY_MAX - 1)}…` : key;
+}
+
+/** How an event came, and what it was answered. */
+export function arrivalText({ lateMs, status, againAfterMs }: Arrival): string {
+  const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
+  if (againAfterMs !== undefined) return `repeated ${seconds(againAfterMs)} later, same id; answered 204`;
+  return `after ${seconds(lateMs)}; answered ${status === 503 ? '503, to see it repeated' : '204'}`;
 }

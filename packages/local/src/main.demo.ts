@@ -6,7 +6,8 @@
 import { rename, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { reasonOf } from '../../../src/domain/errors.js';
-import { DemoScenario } from './demo-scenario.js';
+import { DemoReceiver } from './demo-receiver.js';
+import { DemoScenario, arrivalText } from './demo-scenario.js';
 import { Merchant } from './merchant.js';
 import { freePort } from './ports.js';
 import { Screen } from './screen.js';
@@ -53,8 +54,8 @@ async function portFor(): Promise<number> {
 async function serve(world: World, screen: Screen): Promise<Merchant> {
   const project = await world.cli('project', 'create', '--name', 'Demo merchant', '--credits', String(FIRST_CREDITS));
   screen.step('a project with credits, made by the operator’s CLI');
-  const [api] = await Promise.all([world.startApi(await portFor()), world.startWorker()]);
-  screen.step(`the API serves at ${api.baseUrl}; the worker works beside it`);
+  const [api] = await Promise.all([world.startApi(await portFor()), world.startWorker(), world.startSender()]);
+  screen.step(`the API serves at ${api.baseUrl}; worker and sender work beside it`);
   return new Merchant(api.baseUrl, String(project['merchant']), String(project['api_key']));
 }
 
@@ -95,7 +96,12 @@ function showHowToGoOn(world: World, merchant: Merchant, screen: Screen): void {
   screen.plain(`  TRON node     ${world.fullUrls[0] ?? ''}`);
   screen.plain('\n  A signed quote to paste:\n');
   screen.plain(merchant.curl('/v1/quotes', { receive_address: world.accounts[2]?.address, duration_sec: 600 }));
-  screen.plain('\n  Ctrl-C ends everything.');
+  screen.plain('\n  Its events on a server of your own:\n');
+  screen.plain(`export BASE_URL=${merchant.baseUrl}`);
+  screen.plain(`export MERCHANT=${merchant.id}`);
+  screen.plain(`export API_KEY=${merchant.apiKey}`);
+  screen.plain('npm run -s cli -- listen --forward-to http://localhost:4000/hooks');
+  screen.plain('\n  Ctrl-C ends everything; until then events show here as they arrive.');
 }
 
 async function main(): Promise<number> {
@@ -115,14 +121,21 @@ async function main(): Promise<number> {
     process.on('SIGTERM', end);
   });
   const screen = new Screen();
-  screen.title('Starting Postgres, Redis, a local TRON chain, the API and the worker');
+  screen.title('Starting Postgres, Redis, a local TRON chain, API, worker and sender');
   screen.plain('(left: seconds since the start, then the time of the chain: 3 s a block)');
+  const receiver = await DemoReceiver.start('order.delivered');
   const world = await World.start({
     blockMs: options.blockMs,
     solidLag: 19,
     durable: true,
     databaseUrl: process.env['DATABASE_URL'],
     redisUrl: process.env['REDIS_URL'],
+    // A webhook may go to this machine, and without TLS: of services that others reach neither is right.
+    env: {
+      WEBHOOK_ALLOW_HTTP: 'true',
+      WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8',
+      WEBHOOK_PORTS: receiver.port.toString(),
+    },
     onStep: (what) => {
       screen.step(what);
     },
@@ -136,10 +149,11 @@ async function main(): Promise<number> {
   try {
     const merchant = await serve(world, screen);
     if (options.json !== undefined) await writeWhole(options.json, whereEverythingIs(world, merchant));
-    const scenario = new DemoScenario(world, merchant, screen).run().then(() => 'done' as const);
+    const scenario = new DemoScenario(world, merchant, receiver, screen).run().then(() => 'done' as const);
     if ((await Promise.race([scenario, interrupted])) === undefined) return options.once ? 1 : 0;
     if (options.once) return 0;
     showHowToGoOn(world, merchant, screen);
+    receiver.onArrival = (arrival) => screen.arrived(`${arrival.type}  ${arrivalText(arrival)}`);
     await interrupted;
     return 0;
   } catch (error) {
@@ -147,6 +161,7 @@ async function main(): Promise<number> {
     return 1;
   } finally {
     await world.stop();
+    receiver.close();
     clearInterval(hold);
   }
 }

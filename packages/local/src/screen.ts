@@ -52,6 +52,11 @@ export class Screen {
     console.log(this.event('→', text, CYAN));
   }
 
+  /** What came to the merchant. */
+  arrived(text: string): void {
+    console.log(this.event('←', text, CYAN));
+  }
+
   failure(text: string): void {
     console.error(this.event('✗', text, RED));
   }
