@@ -116,13 +116,18 @@ it('what was done to a project is reported: frozen, unfrozen, and what was given
 
   const order = await buy(customer, 'compensated');
   await world.api.ledger.compensate(BigInt(order['id'] as number), credits(5n), AUTHOR);
+  await world.api.ledger.compensate(BigInt(order['id'] as number), credits(7n), AUTHOR);
   await world.api.ledger.setFrozen(customer.merchant, true, AUTHOR);
   await world.api.ledger.setFrozen(customer.merchant, true, AUTHOR);
   await world.api.ledger.setFrozen(customer.merchant, false, AUTHOR);
   await numberAll();
   const events = await readAll(customer.merchant);
-  expect(typesOf(events)).toEqual(['order.created', 'order.compensated', 'project.frozen', 'project.unfrozen']);
-  expect(events[2]!.data).toEqual({
+  const gifts = ['order.compensated', 'order.compensated'];
+  expect(typesOf(events)).toEqual(['order.created', ...gifts, 'project.frozen', 'project.unfrozen']);
+  // Each as it was when it happened.
+  const given = events.slice(1, 3).map(({ data }) => data.order!['compensations'] as readonly { credits: number }[]);
+  expect(given.map((each) => each.map((one) => one.credits))).toEqual([[5], [5, 7]]);
+  expect(events[3]!.data).toEqual({
     project: { id: customer.merchant, name: expect.any(String) as string, frozen: true },
   });
 });

@@ -336,6 +336,10 @@ it('goes on with what another sender held when that one is gone, and what the ot
   const [delivery] = await claims.due([{ ...held, room: 1, isOldestOnly: false }], []);
   // It holds the endpoint: nobody else sends.
   await other.loop.step();
+  // Also when something new comes meanwhile.
+  await world.happen(customer);
+  await other.loop.step();
+  await other.loop.step();
   expect(at('/fence')).toEqual([]);
   await database.query(
     `UPDATE webhook_state SET lease_until = now() - interval '1 second', due_at = now() WHERE endpoint_id = $1`,

@@ -1,9 +1,14 @@
 // Webhooks as their owner configures them: what is taken and refused, what is shown once, and what becomes a delivery.
 import { Redis } from 'ioredis';
 import { Sealers } from '../../src/base/sealers.js';
+import { Numberer } from '../../src/events/numberer.js';
+import { Metrics } from '../../src/observability/metrics.js';
+import { Database } from '../../src/store/database.js';
+import { aroundStatements } from '../../src/store/statement-hook.js';
 import { expectError } from '../answers.js';
 import { hmacHeaders, send, type Answer, type HmacCustomer } from '../client.js';
 import { AUTHOR, makeCustomer, type TestApi } from '../factory.js';
+import { openLog } from '../log.js';
 import { apiKeysOn } from '../services.js';
 import { openWebhookWorld, URL_OF_SHOP, type WebhookWorld } from '../webhook-world.js';
 
@@ -340,6 +345,24 @@ describe('what is to be sent', () => {
       ['test', 'dropped', 'PROJECT_FROZEN'],
       ['replay', 'dropped', 'PROJECT_FROZEN'],
       ['event', 'pending', undefined],
+    ]);
+  });
+
+  it('is made with the position itself: a numberer that dies right after leaves nothing to be made up for', async () => {
+    const customer = await world.newCustomer();
+    const { id } = await world.newWebhook(customer);
+    await world.freeze(customer);
+    await world.freeze(customer, false);
+    const mortal = new Database(api.database.source);
+    const die = (): never => {
+      throw new Error('killed');
+    };
+    aroundStatements(mortal, ['number_events'], { after: die });
+    await expect(new Numberer(mortal, new Metrics(), openLog('silent')).numberBatch()).rejects.toThrow('killed');
+    expect((await deliveriesOf(customer, id)).map(({ type }) => type)).toEqual([
+      'project.unfrozen',
+      'project.frozen',
+      'webhook.created',
     ]);
   });
 

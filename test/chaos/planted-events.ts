@@ -1,0 +1,177 @@
+// Bugs in what is reported of a change: its position, its content, its delivery, its signature, and where it is sent.
+import { DEATHS, one, SCHEMA, type NamedTest, type PlantedBug } from './planted-bug.js';
+
+const NUMBERER = 'events/numberer.ts';
+const CLAIMS = 'sender/delivery-claims.ts';
+const ATTEMPT = 'sender/attempt.ts';
+
+const events = (title: string): NamedTest => ({ file: 'integration/events.test.ts', title });
+const sender = (title: string): NamedTest => ({ file: 'integration/webhooks-sender.test.ts', title });
+const LATE = events('who commits late comes later: a reader who has read past misses nothing');
+const ALONE = events('while another session numbers nobody else does, and nobody waits');
+const WRITERS = events('a hundred writers and a reader who only asks for more: every event once');
+const AS_IT_WAS = events('an order accepted and refunded is reported as it was at each moment');
+const GIVEN_BACK = events('what was done to a project is reported: frozen, unfrozen, and what was given back');
+const TAKEN_OVER = sender('goes on with what another sender held when that one is gone');
+const ROTATED = sender('signs by both secrets during a rotation, and by the new one alone when the old has expired');
+const REDIRECTED: NamedTest = { file: 'integration/webhooks-attempt.test.ts', title: 'follows no redirect' };
+
+const NEXT_POSITION = '(given.last.get(event.project_id) ?? event.last_position) + 1n';
+
+export const PLANTED_EVENTS: readonly PlantedBug[] = [
+  {
+    name: 'the position of an event is taken from a sequence',
+    changes: one(NUMBERER, NEXT_POSITION, 'event.id'),
+    test: LATE,
+  },
+  {
+    name: 'the positions of all projects are taken from one counter',
+    changes: [
+      { file: NUMBERER, find: NEXT_POSITION, put: `(given.last.get('') ?? event.last_position) + 1n` },
+      {
+        file: NUMBERER,
+        find: 'given.last.set(event.project_id, position);',
+        put: `given.last.set(event.project_id, position).set('', position);`,
+      },
+      {
+        file: NUMBERER,
+        find: 'const projects = [...given.last]',
+        put: `given.last.delete(''); const projects = [...given.last]`,
+      },
+    ],
+    test: WRITERS,
+  },
+  {
+    name: 'two number at once',
+    changes: one('events/numbering-lock.ts', 'return lock?.held === true;', 'return lock !== undefined;'),
+    test: ALONE,
+  },
+  {
+    name: 'an order’s first event is written after its commit',
+    changes: [
+      {
+        file: SCHEMA,
+        find: `  INSERT INTO event (project_id, order_id, type) VALUES (p_project, order_id, 'order.created');\n`,
+        put: '',
+      },
+      {
+        file: 'orders/accept-statement.ts',
+        find: `'take_order answers one row');\n`,
+        put: `'take_order answers one row');
+  if (row.created) await database.query(
+    \`INSERT INTO event (project_id, order_id, type) VALUES ($1, $2, 'order.created')\`, [request.purchase.projectId, row.order_id]);\n`,
+      },
+    ],
+    first: DEATHS,
+  },
+  {
+    name: 'deliveries are made after the commit that numbers',
+    changes: [
+      {
+        file: SCHEMA,
+        find: `      WHERE e.project_id = NEW.project_id AND e.deleted_at IS NULL AND e.disabled_at IS NULL`,
+        put: `      WHERE TG_OP = 'INSERT' AND e.project_id = NEW.project_id AND e.deleted_at IS NULL AND e.disabled_at IS NULL`,
+      },
+      {
+        file: NUMBERER,
+        find: 'const given = this.giveBatch(events);',
+        put: 'const given = this.giveBatch(events); this.lately = given.ids;',
+      },
+      {
+        file: NUMBERER,
+        find: '    this.numbered.inc(numbered);',
+        put: `    await this.database.query(
+      \`INSERT INTO webhook_delivery (endpoint_id, cause, event_id, event_key, type, position)
+       SELECT e.id, 'event', n.id, n.payload::json ->> 'id', n.type, n.position FROM event n
+         JOIN webhook_endpoint e ON e.project_id = n.project_id AND e.deleted_at IS NULL AND e.disabled_at IS NULL
+        WHERE n.id = ANY ($1::bigint[]) AND (e.types IS NULL OR n.type = ANY (e.types))\`, [this.lately ?? []]);
+    this.lately = [];
+    this.numbered.inc(numbered);`,
+      },
+    ],
+    test: {
+      file: 'integration/webhooks.test.ts',
+      title: 'is made with the position itself: a numberer that dies right after leaves nothing to be made up for',
+    },
+  },
+  {
+    name: 'the sender records without its fence',
+    changes: one(
+      CLAIMS,
+      'WHERE s.endpoint_id = $1 AND s.fence = $2 RETURNING',
+      'WHERE s.endpoint_id = $1 AND $2::int > 0 RETURNING',
+    ),
+    test: TAKEN_OVER,
+  },
+  {
+    name: 'who takes an endpoint over leaves its fence as it was',
+    changes: one(CLAIMS, 'ELSE s.fence + 1 END', 'ELSE greatest(s.fence, 1) END'),
+    test: TAKEN_OVER,
+  },
+  {
+    name: 'an endpoint is taken from a living sender when something is new',
+    changes: one(
+      CLAIMS,
+      '\n         AND (lease_until IS NULL OR lease_until < statement_timestamp() OR holder = $1)',
+      '\n         AND (holder IS NULL OR $1::uuid IS NOT NULL)',
+    ),
+    test: TAKEN_OVER,
+  },
+  {
+    name: 'the old secret is dropped as soon as there is a new one',
+    changes: one(
+      CLAIMS,
+      'e.previous_until > clock_timestamp()',
+      `e.previous_until < clock_timestamp() - interval '1 day'`,
+    ),
+    test: ROTATED,
+  },
+  {
+    name: 'the old secret signs for ever',
+    changes: one(CLAIMS, 'WHEN e.previous_until > clock_timestamp()\n', 'WHEN true\n'),
+    test: ROTATED,
+  },
+  {
+    name: 'a redirect is followed',
+    changes: [
+      {
+        file: ATTEMPT,
+        find: `resolve({ status: statusCode, retryAfter: headers['retry-after'],`,
+        put: `resolve({ location: headers.location, status: statusCode, retryAfter: headers['retry-after'],`,
+      },
+      {
+        file: ATTEMPT,
+        find: '    return judge(await response);',
+        put: `    const answer = await response;
+    if (answer.location !== undefined) return this.exchange({ ...message, url: answer.location }, turns, deadline, sockets);
+    return judge(answer);`,
+      },
+    ],
+    test: REDIRECTED,
+  },
+  {
+    name: 'a redirect counts as delivered',
+    changes: one(
+      ATTEMPT,
+      'if (status >= 200 && status < 300) return undefined;',
+      'if (status >= 200 && status < 400) return undefined;',
+    ),
+    test: REDIRECTED,
+  },
+  {
+    name: 'an order’s first event shows what became of it since',
+    changes: one(NUMBERER, `'status', 'reserved',`, `'status', o.status,`),
+    test: AS_IT_WAS,
+  },
+  {
+    name: 'what was given back is read when the event is numbered',
+    changes: one(
+      NUMBERER,
+      'coalesce(e.snapshot, CASE',
+      `coalesce(CASE WHEN e.type = 'order.compensated' THEN json_build_object('order', e.snapshot -> 'order', 'legs', e.snapshot -> 'legs',
+        'compensations', (SELECT json_agg(json_build_object('credits', c.credits, 'at', c.created_at, 'reason', c.reason) ORDER BY c.id)
+          FROM credit_entry c WHERE c.kind = 'compensation' AND c.order_id = e.order_id)) END, e.snapshot, CASE`,
+    ),
+    test: GIVEN_BACK,
+  },
+];
