@@ -21,6 +21,21 @@ interface Got {
   readonly atMs: number;
 }
 
+interface SentEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly data: { readonly order?: { readonly id: number; readonly status: string; readonly settled: boolean } };
+}
+
+/** What an order is at the moment of an event, and no later one. */
+const STATES: Readonly<Record<string, { readonly status: string; readonly settled: boolean }>> = {
+  'order.created': { status: 'reserved', settled: false },
+  'order.delivered': { status: 'delivered', settled: false },
+  'order.settled': { status: 'delivered', settled: true },
+  'order.unresolved': { status: 'unresolved', settled: false },
+  'order.refunded': { status: 'refunded', settled: true },
+};
+
 interface LoggedEvent {
   readonly key: string;
   readonly type: string;
@@ -54,13 +69,19 @@ export class WebhookJudge {
   /** What was wrong with a request when it came. */
   readonly wrongs: string[] = [];
   private readonly got = new Map<string, Map<string, Got>>();
-  private lossAtMs = Number.NEGATIVE_INFINITY;
+  private excusedUntilMs = Number.NEGATIVE_INFINITY;
+
+  /** Events that came, each counted once at each endpoint. */
+  get count(): number {
+    return [...this.got.values()].reduce((sum, events) => sum + events.size, 0);
+  }
 
   /** Judges a request by its endpoint's secret; how often its event has come there with it, 0 when it is not to be trusted. */
   take({ id, secret }: JudgedEndpoint, { headers, body }: Taken): number {
     const key = headers['webhook-id'] ?? '';
+    let event: SentEvent;
     try {
-      const event = new Webhook(secret).verify(body, headers) as { readonly id: string };
+      event = new Webhook(secret).verify(body, headers) as SentEvent;
       if (event.id !== key) throw new Error(`it holds ${event.id}`);
     } catch (error) {
       this.wrongs.push(`webhook ${id} got ${key} unsigned: ${String(error)}`);
@@ -69,6 +90,11 @@ export class WebhookJudge {
     const events = this.got.get(id) ?? new Map<string, Got>();
     this.got.set(id, events);
     const before = events.get(key);
+    const { type, data } = event;
+    const found = data.order === undefined ? undefined : STATES[type];
+    if (found !== undefined && (data.order?.status !== found.status || data.order.settled !== found.settled)) {
+      this.wrongs.push(`webhook ${id} got ${key}, a ${type} of an order that is ${JSON.stringify(data.order)}`);
+    }
     if (before !== undefined && before.body !== body) this.wrongs.push(`webhook ${id} got ${key} in two versions`);
     const one = before ?? { body, times: 0, atMs: performance.now() };
     one.times += 1;
@@ -76,9 +102,9 @@ export class WebhookJudge {
     return one.times;
   }
 
-  /** A failover lost commits: what came before it may be in no log any more. */
-  excuseLoss(): void {
-    this.lossAtMs = performance.now();
+  /** A failover lost commits: what comes until then, by the monotonic clock, may be in no log any more. */
+  excuseUntil(ms: number): void {
+    this.excusedUntilMs = ms;
   }
 
   /** Of one endpoint: what it should have got and did not, and the other way round. Empty when all is well. */
@@ -101,7 +127,7 @@ export class WebhookJudge {
       }
     }
     for (const [key, { atMs }] of got) {
-      if (!byKey.has(key) && atMs > this.lossAtMs)
+      if (!byKey.has(key) && atMs > this.excusedUntilMs)
         wrongs.push(`webhook ${id} got ${key}, which its project’s log has not`);
     }
     wrongs.push(...(await this.missingOf(endpoint, got, read)));
@@ -128,8 +154,8 @@ export class WebhookJudge {
   ): Promise<string[]> {
     const received = new Set(
       [...got.values()].map(({ body }) => {
-        const { type, data } = JSON.parse(body) as { type: string; data: { order?: { id: string } } };
-        return `${data.order?.id ?? ''} ${type}`;
+        const { type, data } = JSON.parse(body) as SentEvent;
+        return `${data.order?.id.toString() ?? ''} ${type}`;
       }),
     );
     const owed = await read<{ id: string; types: readonly string[] }>(OWED, [id, projectId]);

@@ -1,4 +1,4 @@
-// Where the chaos happens: Postgres behind a proxy, Redis, two nodes of one chain, two APIs and two workers, each of
+// Where the chaos happens: Postgres behind a proxy, Redis, two nodes of one chain, two APIs, workers and senders, each of
 // which is started again when it dies. Does what a plan says and counts what took effect; judges nothing.
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -26,6 +26,7 @@ import { openParts } from '../../src/operator/operator.module.js';
 import { Projects } from '../../src/projects/projects.js';
 import { openCommitProxy, type CommitProxy } from './commit-proxy.js';
 import { openExchanges, TRUE_PRICE, type Exchanges } from './exchanges.js';
+import { ChaosReceivers } from './receivers.js';
 import { lossBetween, momentToKeep, recordedBy, Standby, untilMoreIsRecorded, type Loss } from './failover.js';
 
 export interface ArenaOptions {
@@ -178,7 +179,7 @@ export class Actor {
 }
 
 export class Arena {
-  readonly actors: { readonly worker: readonly Actor[]; readonly api: readonly Actor[] };
+  readonly actors: Readonly<Record<'worker' | 'api' | 'sender', readonly Actor[]>>;
   /** The same customer at each API: one with more than enough, one who runs out of credits again and again. */
   readonly rich: readonly Merchant[];
   readonly poor: readonly Merchant[];
@@ -212,6 +213,7 @@ export class Arena {
     },
     projects: { readonly rich: Project; readonly poor: Project; readonly broke: Project },
     readonly exchanges: Exchanges,
+    readonly receivers: ChaosReceivers,
     /** The operator's parts of the service, in this process: as built, without a planted bug. */
     readonly parts: INestApplicationContext,
     log: ArenaOptions['log'],
@@ -240,6 +242,7 @@ export class Arena {
             log,
           ),
       ),
+      sender: [0, 1].map((n) => new Actor(`sender ${n.toString()}`, (env) => world.startSender(env), forget, log)),
     };
     this.adminPorts = [
       ...ports.adminOfApi.map((port) => ({ role: 'api', port }) as const),
@@ -261,7 +264,7 @@ export class Arena {
     const postgres = await startPostgres({ durable: false, dataDir });
     const redis = await startRedis();
     const proxy = await openCommitProxy(postgres);
-    const exchanges = await openExchanges();
+    const [exchanges, receivers] = await Promise.all([openExchanges(), ChaosReceivers.open()]);
     const sql = new pg.Pool({ connectionString: postgres.url, max: 4, connectionTimeoutMillis: 5_000 });
     sql.on('error', () => undefined);
     // Without waiting for the disk, but never without the operating system: a server that is killed keeps its commits.
@@ -275,7 +278,7 @@ export class Arena {
       databaseUrl: proxy.url,
       redisUrl: redis.url,
       poolStakesTrx: WALLETS_TRX,
-      env: { ...SETTINGS, RATE_SOURCE_URLS: exchanges.urls, ...options.env },
+      env: { ...SETTINGS, ...receivers.env, RATE_SOURCE_URLS: exchanges.urls, ...options.env },
       onLine: options.log,
     });
     const parts = await openParts({ ...world.env, DATABASE_URL: postgres.url });
@@ -285,6 +288,8 @@ export class Arena {
       broke: await newProject(parts, 'Broke'),
     };
     await parts.get(Ledger).topUp(projects.rich.id, CREDITS, 'rich', ACT);
+    await receivers.subscribe(parts, projects.rich.id, ['away', 'slow', 'lying']);
+    for (const { id } of [projects.poor, projects.broke]) await receivers.subscribe(parts, id, ['steady']);
     const two = async (): Promise<number[]> => [await freePort(), await freePort()];
     const ports = { api: await two(), adminOfApi: await two(), adminOfWorker: await two() };
     const arena = new Arena(
@@ -297,6 +302,7 @@ export class Arena {
       ports,
       projects,
       exchanges,
+      receivers,
       parts,
       options.log,
     );
@@ -305,7 +311,7 @@ export class Arena {
   }
 
   get all(): readonly Actor[] {
-    return [...this.actors.api, ...this.actors.worker];
+    return [...this.actors.api, ...this.actors.worker, ...this.actors.sender];
   }
 
   /** The environment of a service that does not pass through the proxy. */
@@ -378,6 +384,7 @@ export class Arena {
         const loss = lossBetween(before, after);
         for (const txid of loss.txids) this.lostTxids.add(txid);
         this.onLoss(loss);
+        this.receivers.excuseLoss();
         return loss.orders.size + [...before.sent.keys()].filter((txid) => !after.sent.has(txid)).length;
       } catch (error) {
         if (this.dataDir !== standby.dataDir) {
@@ -450,6 +457,7 @@ export class Arena {
     await this.sql.end();
     await this.proxy.close();
     await this.exchanges.close();
+    await this.receivers.close();
     await this.redis.stop();
     await this.postgres.stop();
     await rm(this.dataDir, { recursive: true, force: true });

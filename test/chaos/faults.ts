@@ -1,6 +1,7 @@
 // What is done to processes and servers, one function for each fault; each returns how often it took effect.
 import { sleep } from '../../src/base/clock.js';
 import { seededRandom } from '../../packages/devnet/src/faults-spec.js';
+import type { CrashPoint, SenderPoint } from '../../src/base/crash-point.js';
 import type { Arena } from './arena.js';
 import { OUTSIDERS } from './outsiders.js';
 import { HOLDING_POINTS, type OtherFault, type PlannedFault } from './plan.js';
@@ -16,19 +17,24 @@ export const START_LIMIT_MS = 30_000;
 
 type Inject = (arena: Arena, fault: PlannedFault, lastsMs: number, over: AbortSignal) => Promise<number>;
 
-async function dieAtPoint(
-  arena: Arena,
-  role: 'api' | 'worker',
-  fault: PlannedFault,
-  over: AbortSignal,
-): Promise<number> {
+type Role = keyof Arena['actors'];
+
+/** A point that every process of the role passes. */
+const EVERYDAY: Readonly<Record<Role, CrashPoint | SenderPoint>> = {
+  api: 'accept.after',
+  worker: 'claim.after',
+  sender: 'webhook-fresh.after',
+};
+
+async function dieAtPoint(arena: Arena, role: Role, fault: PlannedFault, over: AbortSignal): Promise<number> {
   const actor = arena.actors[role][fault.which];
   if (actor === undefined) return 0;
   const before = actor.deathsAtPoint;
-  // A point that this worker does not come to is followed by one that every worker passes.
+  const own = role === 'sender' ? fault.senderPoint : fault.point;
+  // A point that this process does not come to is followed by one that each of them passes.
   for (const [point, limitMs] of [
-    [`${fault.point}:${fault.passing.toString()}`, 12_000],
-    [role === 'api' ? 'accept.after:1' : 'claim.after:1', 30_000],
+    [`${own}:${fault.passing.toString()}`, 12_000],
+    [`${EVERYDAY[role]}:1`, 30_000],
   ] as const) {
     actor.restart({ CRASH_AT: point });
     for (let waitedMs = 0; waitedMs < limitMs && actor.deathsAtPoint === before; waitedMs += 100)
@@ -38,7 +44,7 @@ async function dieAtPoint(
   return actor.deathsAtPoint - before;
 }
 
-async function freeze(arena: Arena, role: 'api' | 'worker', fault: PlannedFault, over: AbortSignal): Promise<number> {
+async function freeze(arena: Arena, role: Role, fault: PlannedFault, over: AbortSignal): Promise<number> {
   const actor = arena.actors[role][fault.which];
   if (actor === undefined || !(await actor.comesUp(START_LIMIT_MS)) || !actor.signal('SIGSTOP')) return 0;
   await sleep(fault.stopMs, over);
@@ -102,6 +108,11 @@ export const FAULTS: Readonly<Record<OtherFault, Inject>> = {
   'API stopped (SIGSTOP)': (arena, fault, _ms, over) => freeze(arena, 'api', fault, over),
   'worker clock shifted': (arena, fault, lastsMs, over) => shift(arena, 'worker', fault, lastsMs, over),
   'API clock shifted': (arena, fault, lastsMs, over) => shift(arena, 'api', fault, lastsMs, over),
+  'sender killed at a point': (arena, fault, _ms, over) => dieAtPoint(arena, 'sender', fault, over),
+  'sender stopped (SIGSTOP)': (arena, fault, _ms, over) => freeze(arena, 'sender', fault, over),
+  'receivers away': (arena, _fault, lastsMs, over) => arena.receivers.misbehave('away', lastsMs, over),
+  'receivers slow': (arena, _fault, lastsMs, over) => arena.receivers.misbehave('slow', lastsMs, over),
+  'receivers that lie': (arena, _fault, lastsMs, over) => arena.receivers.misbehave('lying', lastsMs, over),
   'Redis flushed': async (arena, _fault, _ms, over) => {
     // It may be down just now.
     for (let waitedMs = 0; waitedMs < QUIET_MS && !over.aborted; waitedMs += 500) {

@@ -1,6 +1,6 @@
 // What goes wrong in which round: every fault there is, dealt from a shuffled deck by the seed, so that each comes up
 // again and again whatever the seed is. Pure; does nothing.
-import { CRASH_POINTS, type CrashPoint } from '../../src/base/crash-point.js';
+import { CRASH_POINTS, SENDER_POINTS, type CrashPoint, type SenderPoint } from '../../src/base/crash-point.js';
 import { seededRandom } from '../../packages/devnet/src/faults-spec.js';
 
 /** A rule for the nodes, as their control port takes it. */
@@ -156,6 +156,11 @@ export const OTHER_FAULTS = [
   'poisoned names',
   'spoofed owners',
   'exchanges that collude',
+  'sender killed at a point',
+  'sender stopped (SIGSTOP)',
+  'receivers away',
+  'receivers slow',
+  'receivers that lie',
 ] as const;
 export type OtherFault = (typeof OTHER_FAULTS)[number];
 export type FaultName = NodeFault | OtherFault;
@@ -172,6 +177,7 @@ export interface PlannedFault {
   /** Which of the two processes. */
   readonly which: 0 | 1;
   readonly point: CrashPoint;
+  readonly senderPoint: SenderPoint;
   /** Which passing of the point kills. */
   readonly passing: number;
   readonly shiftMs: number;
@@ -181,7 +187,7 @@ export interface PlannedFault {
 }
 
 /** Faults of one round. Four rounds deal every fault there is. */
-const PER_ROUND = 15;
+const PER_ROUND = 17;
 const HOUR_MS = 3_600_000;
 /** Long enough for the leases to run out; a few are much longer. */
 const STOP_MS = [
@@ -261,5 +267,6 @@ function planned(name: FaultName, index: number, count: number, node: number, ra
     shiftMs: Math.round((random() * 2 - 1) * HOUR_MS),
     stopMs: oneOf(random, STOP_MS),
     seed: random().toString(),
+    senderPoint: oneOf(random, SENDER_POINTS),
   };
 }

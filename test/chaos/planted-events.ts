@@ -95,6 +95,25 @@ export const PLANTED_EVENTS: readonly PlantedBug[] = [
     },
   },
   {
+    name: 'events go to the webhooks of every project',
+    changes: one(
+      SCHEMA,
+      'WHERE e.project_id = NEW.project_id AND e.deleted_at IS NULL AND e.disabled_at IS NULL',
+      'WHERE e.deleted_at IS NULL AND e.disabled_at IS NULL',
+    ),
+    first: ['receivers slow'],
+  },
+  {
+    name: 'a delivery is recorded before it is sent',
+    changes: one(
+      'sender/delivery-attempts.ts',
+      '      const answered = await this.send(\n',
+      `      await this.claims.record(sender, delivery, outcomeOf(delivery, { durationMs: 1 }));
+      const answered = await this.send(\n`,
+    ),
+    first: ['sender killed at a point', 'receivers away'],
+  },
+  {
     name: 'the sender records without its fence',
     changes: one(
       CLAIMS,

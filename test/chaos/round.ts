@@ -8,6 +8,7 @@ import { SalesHold } from '../../src/pool/sales-hold.js';
 import { Database } from '../../src/store/database.js';
 import { findingsOf, type Finding } from '../../src/verify/finding.js';
 import { verifyRecords } from '../../src/verify/verify.js';
+import type { ReadRows } from '../webhook-judge.js';
 import type { Arena } from './arena.js';
 import { Customers } from './customers.js';
 import { TRUE_PRICE } from './exchanges.js';
@@ -46,6 +47,8 @@ export interface RoundOutcome {
 const UNFINISHED_MAX = 40;
 const METRICS_EVERY_MS = 2_000;
 const HISTORIES_MAX = 5;
+/** Twenty a second go to each host, and what failed before is tried again. */
+const SENT_LIMIT_MS = 120_000;
 const VERIFY_TRIES = 4;
 /** What passes of the reconciler must have seen to be over, however long those take here. */
 const GAUGES_PASSES = 6;
@@ -76,6 +79,8 @@ class Round {
   private readonly over = new AbortController();
   private readonly customers: Customers;
   private readonly violations: string[] = [];
+  private readonly read: ReadRows = async <Row extends object>(text: string, params: unknown[]) =>
+    (await this.arena.sql.query<Row>(text, params)).rows;
 
   constructor(
     private readonly arena: Arena,
@@ -111,6 +116,7 @@ class Round {
     const unanswered = await this.customers.settle(options.healLimitMs);
     if (unanswered > 0) this.violations.push(`I11 ${unanswered.toString()} purchases never got an answer`);
     await this.waitUntilOver(healedAt);
+    await this.waitUntilSent();
     const healedMs = performance.now() - healedAt;
     await this.judge();
     if (this.violations.length === 0) await this.judgeGauges();
@@ -247,6 +253,7 @@ class Round {
     await this.arena.control('faults/clear');
     this.arena.proxy.arm(0, () => 1);
     for (const actor of this.arena.all) actor.heal();
+    this.arena.receivers.heal();
     this.options.log('chaos', 'healed');
   }
 
@@ -263,8 +270,23 @@ class Round {
     for (const history of await this.histories()) this.options.log('history', history);
   }
 
+  /** What failed is sent again at once, as its owner would, instead of minutes later by the schedule. */
+  private async waitUntilSent(): Promise<void> {
+    let left = -1;
+    for (const endsAt = performance.now() + SENT_LIMIT_MS; performance.now() < endsAt; await sleep(500)) {
+      left = await this.arena.receivers.hurry(this.arena.parts, this.read).catch(() => -1);
+      if (left === 0) break;
+    }
+    this.options.log('chaos', `${this.arena.receivers.count.toString()} events have come to receivers`);
+    if (left === 0) return;
+    this.violations.push(
+      `I10 ${left.toString()} events or deliveries wait ${SENT_LIMIT_MS.toString()} ms after all was over`,
+    );
+  }
+
   private async judge(): Promise<void> {
     this.violations.push(...this.customers.wrongs);
+    for (const wrong of await this.arena.receivers.violations(this.read)) this.violations.push(`I10 ${wrong}`);
     await this.checkAnswers();
     await this.checkBalances();
     await this.checkBlocks();
