@@ -113,7 +113,7 @@ export class ChaosReceivers {
     }
   }
 
-  /** Misbehaves for so long, and longer while nobody noticed; how often somebody did. */
+  /** Misbehaves for so long, and longer while no request met it; how many did. */
   async misbehave(manner: Manner, lastsMs: number, over: AbortSignal): Promise<number> {
     const before = this.times[manner];
     this.misbehaving.add(manner);
