@@ -273,9 +273,11 @@ class Round {
   /** What failed is sent again at once, as its owner would, instead of minutes later by the schedule. */
   private async waitUntilSent(): Promise<void> {
     let left = -1;
-    for (const endsAt = performance.now() + SENT_LIMIT_MS; performance.now() < endsAt; await sleep(500)) {
+    const endsAt = performance.now() + SENT_LIMIT_MS;
+    while (performance.now() < endsAt) {
       left = await this.arena.receivers.hurry(this.arena.parts, this.read).catch(() => -1);
       if (left === 0) break;
+      await sleep(500);
     }
     this.options.log('chaos', `${this.arena.receivers.count.toString()} events have come to receivers`);
     if (left === 0) return;
