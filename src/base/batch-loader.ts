@@ -1,6 +1,6 @@
 /**
- * What many ask for one by one, found together: what is asked for within one turn of the event loop, or while earlier
- * look-ups run, travels in one. Each is looked up after it was asked for, never before, so a caller sees all that was
+ * What many ask for one by one, found together: what is asked for within one turn of the event loop, or in a time given,
+ * or while earlier look-ups run, travels in one. Each is looked up after it was asked for, never before, so a caller sees all that was
  * true by then.
  */
 import { monotonicMs } from './clock.js';
@@ -13,6 +13,8 @@ interface Limits {
   readonly keys: number;
   /** Who has waited this long when a look-up may start is refused, ms. */
   readonly waitMs: number;
+  /** How long a look-up waits for more to gather, ms; without it, what one turn of the event loop brings. */
+  readonly gatherMs?: number;
 }
 
 interface Wanted<R> {
@@ -51,11 +53,13 @@ export class Batched<R> {
   private plan(): void {
     if (this.isPlanned || this.running >= this.limits.atOnce || this.waiting.size === 0) return;
     this.isPlanned = true;
-    setImmediate(() => {
+    const start = (): void => {
       this.isPlanned = false;
       void this.send();
       this.plan();
-    });
+    };
+    if (this.limits.gatherMs === undefined) setImmediate(start);
+    else setTimeout(start, this.limits.gatherMs);
   }
 
   private async send(): Promise<void> {

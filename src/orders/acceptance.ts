@@ -156,7 +156,7 @@ export class Acceptance {
   private async createOrReplay(purchase: Purchase, key: string, prepared: Prepared): Promise<Accepted> {
     const { row: result, isRecovered } = await this.acceptUntilKnown(purchase, key, prepared);
     if (result.refusal !== null) {
-      this.refusedLately.note(purchase.projectId);
+      this.refusedLately.note(purchase.apiKeyId);
       throw refusalNamed(result.refusal, prepared.refusal);
     }
     if (result.created) {

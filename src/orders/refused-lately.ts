@@ -1,7 +1,7 @@
 /**
- * Projects whose orders were refused lately are asked about together before any of them gets its turn: one statement for
- * all that wait, and one at a time. So callers without credits, who try again all day, cost the paying ones little. Decides
- * no acceptance, and remembers no balance: every refusal was true after its request came.
+ * API keys whose orders were refused lately are asked about together before any of them gets its turn: one statement for
+ * all that came within some milliseconds, and one at a time. So callers without credits, who try again all day, cost the
+ * paying ones little. Decides no acceptance, and remembers no balance: every refusal was true after its request came.
  */
 import { Injectable } from '@nestjs/common';
 import { Batched } from '../base/batch-loader.js';
@@ -10,11 +10,11 @@ import { Database } from '../store/database.js';
 import { LOCK_WAIT_MS } from '../store/functions/accept-order.js';
 import type { Prepared, Purchase } from './purchase.js';
 
-/** After this long without a refusal a project's orders get their turns at once again. */
+/** So long after it was found to be refused a key's orders get their turns at once again. */
 const KEPT_MS = 60_000;
-const PROJECTS_MAX = 10_000;
-/** Whoever waits longer takes a turn like everybody else. */
-const LIMITS = { atOnce: 1, keys: 100, waitMs: 2000 };
+const KEYS_MAX = 10_000;
+/** Whoever waits longer takes a turn like everybody else. Our choice: 20 ms are much to the others and little to them. */
+const LIMITS = { atOnce: 1, keys: 100, waitMs: 2000, gatherMs: 20 };
 
 const REFUSALS = {
   name: 'order-refusals',
@@ -23,8 +23,8 @@ const REFUSALS = {
 
 @Injectable()
 export class RefusedLately {
-  /** When each was refused last (monotonic ms), the oldest first. */
-  private readonly projects = new Map<string, number>();
+  /** When each was noted (monotonic ms), the oldest first. */
+  private readonly keys = new Map<string, number>();
   private readonly asked: Batched<string>;
 
   constructor(database: Database) {
@@ -38,25 +38,27 @@ export class RefusedLately {
     });
   }
 
-  /** An order of the project was refused without a turn of its own being needed for it. */
-  note(projectId: string): void {
-    this.projects.delete(projectId);
-    if (this.projects.size >= PROJECTS_MAX) this.projects.delete(this.projects.keys().next().value ?? '');
-    this.projects.set(projectId, monotonicMs());
+  /** An order of the API key was refused for what could be seen without a turn. */
+  note(apiKeyId: string): void {
+    this.keys.delete(apiKeyId);
+    if (this.keys.size >= KEYS_MAX) this.keys.delete(this.keys.keys().next().value ?? '');
+    this.keys.set(apiKeyId, monotonicMs());
   }
 
-  /** The code of the refusal; undefined where nothing speaks against taking the order, and for any other project. */
+  /** The code of the refusal; undefined where nothing speaks against taking the order, and for any other key. */
   async refusalOf(purchase: Purchase, key: string, { terms, refusal }: Prepared): Promise<string | undefined> {
     const { projectId, apiKeyId } = purchase;
-    const notedMs = this.projects.get(projectId);
+    const notedMs = this.keys.get(apiKeyId);
     // What a quote was used for, and when it ended, is judged before all else, under locks.
     if (notedMs === undefined || terms?.quote !== undefined) return undefined;
-    if (monotonicMs() - notedMs > KEPT_MS) {
-      this.projects.delete(projectId);
-      return undefined;
-    }
+    const found = await this.ask(projectId, apiKeyId, key, (terms?.credits ?? 1n).toString(), refusal?.code ?? '');
+    if (found === undefined || monotonicMs() - notedMs > KEPT_MS) this.keys.delete(apiKeyId);
+    return found;
+  }
+
+  private async ask(...order: readonly string[]): Promise<string | undefined> {
     try {
-      return await this.asked.find(projectId, apiKeyId, key, (terms?.credits ?? 1n).toString(), refusal?.code ?? '');
+      return await this.asked.find(...order);
     } catch {
       // Whatever is wrong, its turn will show.
       return undefined;
