@@ -26,6 +26,25 @@ const orders = (title: string): { readonly file: string; readonly title: string 
 
 export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
   {
+    name: 'orders of one key are refused together beside the first of theirs',
+    changes: one(
+      SCHEMA,
+      `RETURN NEXT CASE WHEN pg_try_advisory_xact_lock(1, hashtext(p_projects[i] || p_keys[i]))
+      THEN order_refusal(p_projects[i], p_api_keys[i], p_keys[i], p_credits[i], p_refusals[i]) END;`,
+      'RETURN NEXT order_refusal(p_projects[i], p_api_keys[i], p_keys[i], p_credits[i], p_refusals[i]);',
+    ),
+    test: orders('none of a project that was refused lately'),
+  },
+  {
+    name: 'credits are as they were when an order was refused',
+    changes: one(
+      'orders/refused-lately.ts',
+      'const found = await this.ask(',
+      "const found = notedMs > 0 ? 'INSUFFICIENT_CREDITS' : await this.ask(",
+    ),
+    test: orders('judged together, by what is so after they came'),
+  },
+  {
     name: 'a reverted return counts as returned',
     changes: one(
       INCLUSION,
