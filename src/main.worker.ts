@@ -7,6 +7,7 @@ import { NestFactory } from '@nestjs/core';
 import { withDeadline } from './base/clock.js';
 import { ADMIN_PORTS, readConfig } from './config/config.js';
 import { trapDeposits } from './deposits/crash-places.js';
+import { DepositGauges } from './deposits/deposit-gauges.js';
 import { DepositFollower } from './deposits/deposit-follower.js';
 import { crashTrapOf } from './base/crash-point.js';
 import { failStart } from './base/fatal.js';
@@ -63,6 +64,7 @@ async function start(): Promise<void> {
   });
   await app.get(WorkerLoops).start();
   app.get(DepositFollower).start();
+  app.get(DepositGauges).start();
   log.info({ admin: admin.address() }, 'working');
   // Work that is not over in time is left as it is by the end of the process, connections and all, as in a crash.
   stopping.onSignal(() => withDeadline(app.close(), config.worker.stopSec * 1000, 'the stop'));

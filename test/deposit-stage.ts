@@ -5,6 +5,8 @@ import { pbkdf2Sync } from 'node:crypto';
 import { Module, type DynamicModule, type INestApplicationContext, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { HDKey } from '@scure/bip32';
+import { signWithKey } from '../src/chain/keys.js';
+import { signedTransactionHex } from '../src/chain/signed-transaction.js';
 import { solidHeadOf, TronClient } from '../src/chain/tron.client.js';
 import { readConfig } from '../src/config/config.js';
 import { DepositAddresses } from '../src/deposits/deposit-addresses.js';
@@ -34,9 +36,9 @@ export const BLOCK = 'walletsolidity/getblockbynum';
 export const MINUTE_MS = 60_000;
 /** The chain's time is hours behind ours, so that no rule can mix the two up. */
 export const GENESIS_MS = Math.floor((Date.now() - 5 * 3_600_000) / MINUTE_MS) * MINUTE_MS;
-export const XPUB = HDKey.fromMasterSeed(pbkdf2Sync('deposits of a test', 'mnemonic', 2048, 64, 'sha512')).derive(
-  "m/44'/195'/3'",
-).publicExtendedKey;
+/** The account as the offline machine has it. */
+const ROOT = HDKey.fromMasterSeed(pbkdf2Sync('deposits of a test', 'mnemonic', 2048, 64, 'sha512'));
+export const XPUB = ROOT.derive("m/44'/195'/3'").publicExtendedKey;
 
 export const payer = newChainAccount();
 const token = newChainAccount().address;
@@ -175,6 +177,26 @@ export async function payToken(to: Shop, amount: bigint, contract = token): Prom
 }
 
 const pending = async (): Promise<number> => ((await chain.control('status')) as { pending: number }).pending;
+
+/** Signs on the offline machine what was planned, and sends it. */
+export async function signAndSend(planned: { readonly path: string; readonly rawDataHex: string }): Promise<void> {
+  const key = Buffer.from(ROOT.derive(planned.path).privateKey!);
+  const rawData = Buffer.from(planned.rawDataHex, 'hex');
+  const hex = signedTransactionHex(rawData, signWithKey(rawData, key));
+  const sent = await wallet().post('wallet/broadcasthex', { transaction: hex });
+  if (sent['result'] !== true) throw new Error(JSON.stringify(sent));
+}
+
+/** Without the last transaction of every block that has several, and its receipt. */
+export function hideLast(path: string, answer: unknown): unknown {
+  if (path === INFOS) {
+    const infos = infosOf(answer);
+    return infos.length < 2 ? infos : infos.slice(0, -1);
+  }
+  const block = answer as Json;
+  const transactions = (block['transactions'] ?? []) as Json[];
+  return transactions.length < 2 ? block : { ...block, transactions: transactions.slice(0, -1) };
+}
 
 /** Blocks until everything that was sent is solid. */
 export const settle = () => mine(3);

@@ -151,6 +151,30 @@ export class Ledger {
     invariant(written !== undefined, 'a deposit is entered once');
   }
 
+  /**
+   * Takes the credits of a deposit off again that is given back, in the transaction that notes it. Throws
+   * INSUFFICIENT_CREDITS when they are spent.
+   */
+  async withdrawDeposit(
+    tx: Queryable,
+    entry: {
+      readonly entryKey: string;
+      readonly projectId: string;
+      readonly credits: Credits;
+      readonly author: Author;
+    },
+  ): Promise<void> {
+    const { entryKey, projectId, credits, author } = entry;
+    const moved = 0n - (credits as bigint);
+    const params = [entryKey, projectId, 'adjustments', 'adjustment', moved, author.actor, author.reason];
+    const [written] = await tx.query(sql.INSERT_ENTRY, params);
+    invariant(written !== undefined, 'a deposit is given back once');
+    const accounts = await tx.query(sql.MOVE_BALANCE, [projectId, moved]);
+    if (accounts.length === 0) {
+      throw new ApiError('INSUFFICIENT_CREDITS', 'The project has spent them: its balance does not cover the deposit.');
+    }
+  }
+
   /** Moves balances by entries of this transaction, as its last statements and in one order for everybody. */
   async moveBalances(tx: Queryable, sums: ReadonlyMap<string, bigint>): Promise<void> {
     for (const [projectId, credits] of [...sums].sort(([a], [b]) => (a < b ? -1 : 1))) {

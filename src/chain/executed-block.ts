@@ -12,6 +12,10 @@ import { transfersOf, type Transfer } from './transfers.js';
 export interface ExecutedTransaction {
   readonly txid: string;
   readonly transfers: readonly Transfer[];
+  /** Who made it, where it is of a type that moves something. */
+  readonly owner: string | undefined;
+  /** What it burnt of its owner's TRX, in sun. */
+  readonly feeSun: bigint;
 }
 
 export interface ExecutedBlock extends BlockHeader {
@@ -87,12 +91,14 @@ async function executed(
   if (receipt === undefined) throw new NodeError(node.name, 'nonsense', `no receipt of ${txid}`);
   receipts.delete(txid);
   const result = objectsOf(transaction['ret'])[0]?.['contractRet'];
-  const { transfers, isInexact } = transfersOf(rawData, result, receipt);
-  if (!isInexact) return { txid, transfers };
+  const { owner, transfers, isInexact } = transfersOf(rawData, result, receipt);
+  const feeSun = receipt['fee'] === undefined ? 0n : int64(receipt['fee']);
+  if (feeSun === undefined || feeSun < 0n) throw new NodeError(node.name, 'nonsense', `a receipt with another fee`);
+  if (!isInexact) return { txid, owner, feeSun, transfers };
   // More than 2^53 sun in one internal transaction: answers about one transaction are read digit by digit.
   const exact = await (port === 'solid'
     ? node.solid('walletsolidity/gettransactioninfobyid', { value: txid })
     : node.full('wallet/gettransactioninfobyid', { value: txid }));
   if (exact['id'] !== txid) throw new NodeError(node.name, 'nonsense', 'information on another transaction');
-  return { txid, transfers: transfersOf(rawData, result, exact).transfers };
+  return { txid, owner, feeSun, transfers: transfersOf(rawData, result, exact).transfers };
 }

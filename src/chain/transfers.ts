@@ -24,6 +24,8 @@ export interface Transfer {
 }
 
 export interface TransactionTransfers {
+  /** Who made it and pays its fee; undefined of types that move nothing. */
+  readonly owner: string | undefined;
   readonly transfers: readonly Transfer[];
   /** Entries that move something, but not how much exactly can be read here: the receipt is to be read another way. */
   readonly isInexact: boolean;
@@ -37,8 +39,8 @@ const CALL_TYPE = 31;
 /** TRON (balance_contract.proto, smart_contract.proto). */
 const SHAPES: Readonly<Record<number, ContractShape>> = {
   [TRANSFER_TYPE]: { name: 'protocol.TransferContract', fields: { 1: 'bytes', 2: 'bytes', 3: 'varint' } },
-  [DEPLOY_TYPE]: { name: 'protocol.CreateSmartContract', fields: {} },
-  [CALL_TYPE]: { name: 'protocol.TriggerSmartContract', fields: {} },
+  [DEPLOY_TYPE]: { name: 'protocol.CreateSmartContract', fields: { 1: 'bytes' } },
+  [CALL_TYPE]: { name: 'protocol.TriggerSmartContract', fields: { 1: 'bytes' } },
 };
 
 const SUCCESS = 'SUCCESS';
@@ -52,29 +54,32 @@ const WORD = /^[0-9a-f]{64}$/;
 const LOG_ADDRESS = /^(?:41)?([0-9a-f]{40})$/;
 const ADDRESS = /^41[0-9a-f]{40}$/;
 
-const NONE: TransactionTransfers = { transfers: [], isInexact: false };
+const NONE: TransactionTransfers = { owner: undefined, transfers: [], isInexact: false };
 
 /**
  * All transfers of one transaction. `result`: `contractRet` beside it in its block; `info`: what the node says of its
  * execution. Only what succeeded moved anything.
  */
 export function transfersOf(rawData: Uint8Array, result: unknown, info: JsonObject): TransactionTransfers {
-  if (result !== SUCCESS || info['result'] === 'FAILED') return NONE;
   const contract = contractIn(rawData, SHAPES);
   if (contract === undefined) return NONE;
+  const owner = addressIn(contract.message.bytes(1));
+  const none = { ...NONE, owner };
+  if (result !== SUCCESS || info['result'] === 'FAILED') return none;
   if (contract.type === TRANSFER_TYPE) {
     const [from, to] = [addressIn(contract.message.bytes(1)), addressIn(contract.message.bytes(2))];
     const amount = contract.message.int64(3);
-    if (from === undefined || to === undefined || amount <= 0n) return NONE;
-    return { transfers: [{ kind: 'native', position: 0, contract: undefined, from, to, amount }], isInexact: false };
+    if (from === undefined || to === undefined || amount <= 0n) return none;
+    return { ...none, transfers: [{ kind: 'native', position: 0, contract: undefined, from, to, amount }] };
   }
   const receipt = info['receipt'];
-  if (!isJsonObject(receipt) || receipt['result'] !== SUCCESS) return NONE;
+  if (!isJsonObject(receipt) || receipt['result'] !== SUCCESS) return none;
   const logged = placesOf(info['log']).flatMap(([entry, position]) => loggedTransfer(entry, position) ?? []);
   const internal = placesOf(info['internal_transactions']).map(([entry, position]) =>
     internalTransfer(entry, position),
   );
   return {
+    owner,
     transfers: [...logged, ...internal.flatMap((each) => (each === 'inexact' ? [] : (each ?? [])))],
     isInexact: internal.includes('inexact'),
   };

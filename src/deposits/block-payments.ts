@@ -1,7 +1,10 @@
-/** Which transfers of a block pay a project: to an address of ours, from none of our own, in what is accepted. */
+/**
+ * Which transfers of a block pay a project: to an address of ours, from none of our own, in what is accepted. And what
+ * else moves at these addresses: what they send and burn, and what our own send there.
+ */
 import type { DepositAsset } from '../domain/deposit-state.js';
 import type { Transaction } from '../store/database.js';
-import { ADDRESSES_AMONG, OWN_SENDERS } from './deposit-sql.js';
+import { ADDRESSES_AMONG, INSERT_MOVEMENTS, OWN_SENDERS } from './deposit-sql.js';
 import type { Payment, WitnessedBlock } from './witnessed-blocks.js';
 
 /** A payment that counts. */
@@ -15,35 +18,79 @@ export interface BlockPayments {
   readonly counting: readonly ProjectPayment[];
   /** In tokens that are not accepted. */
   readonly ignored: readonly Payment[];
+  readonly movements: readonly Movement[];
+}
+
+export interface Movement {
+  readonly txid: string;
+  readonly kind: Payment['kind'] | 'fee';
+  readonly position: number;
+  readonly address: string;
+  readonly asset: DepositAsset;
+  /** Negative when it left the address. */
+  readonly amount: bigint;
+  readonly counterparty: string | null;
 }
 
 export async function paymentsIn(
   tx: Transaction,
-  { payments }: WitnessedBlock,
+  { payments, fees }: WitnessedBlock,
   tokenContract: string,
 ): Promise<BlockPayments> {
   const unique = (addresses: readonly string[]): string[] => [...new Set(addresses)];
   const owners = new Map(
     (
-      await tx.query<{ address: string; project_id: string }>(ADDRESSES_AMONG, [unique(payments.map(({ to }) => to))])
+      await tx.query<{ address: string; project_id: string }>(ADDRESSES_AMONG, [
+        unique(payments.flatMap(({ to, from }) => [to, from])),
+      ])
     ).map((row) => [row.address, row.project_id]),
   );
   const senders = unique(payments.map(({ from }) => from));
   const own = new Set((await tx.query<{ address: string }>(OWN_SENDERS, [senders])).map(({ address }) => address));
   const counting: ProjectPayment[] = [];
   const ignored: Payment[] = [];
+  const movements: Movement[] = fees.map(({ txid, address, amount }) => {
+    return { txid, kind: 'fee', position: 0, address, asset: 'TRX', amount: -amount, counterparty: null };
+  });
   for (const payment of payments) {
-    const projectId = owners.get(payment.to);
-    if (projectId === undefined || own.has(payment.from)) continue;
+    const { to, from, amount } = payment;
+    const projectId = owners.get(to);
     const asset = assetOf(payment, tokenContract);
-    if (asset === undefined) ignored.push(payment);
-    else counting.push({ payment, projectId, asset });
+    if (asset === undefined) {
+      if (projectId !== undefined && !own.has(from)) ignored.push(payment);
+      continue;
+    }
+    const isOurs = own.has(from);
+    if (projectId !== undefined && !isOurs) counting.push({ payment, projectId, asset });
+    if (from === to || !payment.isAgreed) continue;
+    const moved = { txid: payment.txid, kind: payment.kind, position: payment.position, asset };
+    if (owners.has(from)) movements.push({ ...moved, address: from, amount: -amount, counterparty: to });
+    if (projectId !== undefined && isOurs) movements.push({ ...moved, address: to, amount, counterparty: from });
   }
-  return { counting, ignored };
+  return { counting, ignored, movements };
 }
 
 /** The asset that a transfer pays in; undefined of a token that is none. */
 function assetOf({ kind, contract }: Payment, tokenContract: string): DepositAsset | undefined {
   if (kind !== 'log') return 'TRX';
   return contract === tokenContract ? 'USDT' : undefined;
+}
+
+export async function insertMovements(
+  tx: Transaction,
+  block: Pick<WitnessedBlock, 'number' | 'timestampMs'>,
+  movements: readonly Movement[],
+): Promise<void> {
+  if (movements.length === 0) return;
+  await tx.query(INSERT_MOVEMENTS, [
+    block.number,
+    new Date(block.timestampMs),
+    movements.map(({ txid }) => Buffer.from(txid, 'hex')),
+    movements.map(({ kind }) => kind),
+    movements.map(({ position }) => position),
+    movements.map(({ address }) => address),
+    movements.map(({ asset }) => asset),
+    movements.map(({ amount }) => amount),
+    movements.map(({ counterparty }) => counterparty),
+  ]);
 }

@@ -12,7 +12,7 @@ import { CREDITS_PER_USD, credits as creditsFrom, type Credits } from '../domain
 import { OperatorError } from '../domain/operator-error.js';
 import { recordAct, type Author } from '../store/audit-log.js';
 import { Database, type Transaction } from '../store/database.js';
-import { paymentsIn, type ProjectPayment } from './block-payments.js';
+import { insertMovements, paymentsIn, type ProjectPayment } from './block-payments.js';
 import { insertDeposits, type Outcome } from './deposit-rows.js';
 import { creditsOfWorth, judge, type Judgement, type MinuteRate } from './judgement.js';
 import * as sql from './deposit-sql.js';
@@ -93,10 +93,23 @@ export class DepositBook {
         block.hasInternal,
       ]);
       if (moved === undefined) return false;
-      if (block.payments.length > 0) await this.record(tx, block);
+      if (block.payments.length > 0 || block.fees.length > 0) await this.record(tx, block);
       // Whatever of this block, or before it, stands in no solid one.
       await tx.query(sql.DROP_REVERTED, [block.number]);
       return true;
+    });
+  }
+
+  /**
+   * Takes in what is missing of a block that was read before, in its turn beside whoever reads on. Returns how many
+   * deposits were missing. A block that is not read yet is left to its turn.
+   */
+  async takeInAgain(block: WitnessedBlock): Promise<number> {
+    if (block.payments.length === 0 && block.fees.length === 0) return 0;
+    return this.database.transaction(async (tx) => {
+      const [cursor] = await tx.query<{ block_number: bigint }>(sql.TAKE_TURN);
+      if (cursor === undefined || cursor.block_number < BigInt(block.number)) return 0;
+      return this.record(tx, block, true);
     });
   }
 
@@ -154,9 +167,10 @@ export class DepositBook {
     });
   }
 
-  private async record(tx: Transaction, block: WitnessedBlock): Promise<void> {
-    const { counting, ignored } = await paymentsIn(tx, block, this.config.chain.tokenContract);
-    await countIgnored(tx, block, ignored);
+  /** Returns how many deposits were not known before. Of a rescan what was counted before is not counted again. */
+  private async record(tx: Transaction, block: WitnessedBlock, isRescan = false): Promise<number> {
+    const { counting, ignored, movements } = await paymentsIn(tx, block, this.config.chain.tokenContract);
+    if (!isRescan) await countIgnored(tx, block, ignored);
     const takings = new Takings();
     const rows: (ProjectPayment & { readonly outcome: Decision })[] = [];
     for (const each of await unknownOf(tx, counting)) {
@@ -174,7 +188,9 @@ export class DepositBook {
       rows.push({ ...each, outcome });
     }
     await insertDeposits(tx, block, rows);
+    await insertMovements(tx, block, movements);
     await this.ledger.moveBalances(tx, takings.balances);
+    return rows.length;
   }
 
   /** Judges a transfer with what waits beside it. Remembers in `takings` what later ones of the same turn build upon. */

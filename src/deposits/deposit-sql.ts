@@ -1,6 +1,13 @@
 // The statements on deposits and on how far blocks were read for them, and the shapes of their rows.
 import type { DepositAsset, DepositStatus } from '../domain/deposit-state.js';
 
+/** Only seen at the head: its solid block says what it is. */
+const UNSOLID = `d.status = 'dropped' OR d.status = 'pending' AND d.reason = 'not_solid'`;
+
+/** All that moved at deposit addresses in solid blocks. */
+export const EVERY_MOVEMENT = `SELECT d.address, d.asset, d.amount, d.block_number FROM deposit d WHERE NOT (${UNSOLID})
+  UNION ALL SELECT address, asset, amount, block_number FROM deposit_movement`;
+
 export const START_CURSOR = `INSERT INTO deposit_cursor (block_number, block_id, block_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`;
 
 /** One reader at a time; $1 seconds, $2 the fence of whoever asks, which may go on before its lease has ended. */
@@ -30,8 +37,11 @@ export const HOLD_CURSOR = {
   text: `SELECT block_number FROM deposit_cursor WHERE fence = $1 FOR NO KEY UPDATE`,
 };
 
-/** Only seen at the head: its solid block says what it is. */
-const UNSOLID = `d.status = 'dropped' OR d.status = 'pending' AND d.reason = 'not_solid'`;
+/** Beside whoever reads on: what is read and decided there waits meanwhile. */
+export const TAKE_TURN = {
+  name: 'take_deposit_turn',
+  text: `SELECT block_number FROM deposit_cursor FOR NO KEY UPDATE`,
+};
 
 /** Every address of ours that deposits can come to. */
 export const ADDRESSES = { name: 'deposit_addresses', text: `SELECT address FROM deposit_address` };
@@ -45,7 +55,20 @@ export const ADDRESSES_AMONG = {
 export const OWN_SENDERS = {
   name: 'deposit_own_senders',
   text: `SELECT address FROM deposit_address WHERE address = ANY ($1::text[])
-    UNION SELECT address FROM pool_wallet WHERE address = ANY ($1::text[])`,
+    UNION SELECT address FROM pool_wallet WHERE address = ANY ($1::text[])
+    UNION SELECT address FROM deposit_sweep_address WHERE address = ANY ($1::text[])`,
+};
+
+/** What came before its sender was known as ours is a deposit, and stays one. */
+export const INSERT_MOVEMENTS = {
+  name: 'insert_deposit_movements',
+  text: `INSERT INTO deposit_movement (txid, kind, place, address, asset, amount, counterparty, block_number, block_at)
+    SELECT v.txid, v.kind, v.place, v.address, v.asset, v.amount, v.counterparty, $1, $2
+      FROM unnest($3::bytea[], $4::text[], $5::integer[], $6::text[], $7::text[], $8::numeric[], $9::text[])
+        AS v(txid, kind, place, address, asset, amount, counterparty)
+     WHERE v.amount < 0 OR NOT EXISTS (SELECT FROM deposit d
+       WHERE d.txid = v.txid AND d.kind = v.kind AND d.place = v.place AND NOT (${UNSOLID}))
+    ON CONFLICT DO NOTHING`,
 };
 
 /** Those that were taken in from a solid block. */

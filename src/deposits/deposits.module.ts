@@ -4,6 +4,11 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { BillingModule } from '../billing/billing.module.js';
 import { DepositAddress } from '../store/entities/deposit-account.entity.js';
 import { Deposit } from '../store/entities/deposit.entity.js';
+import { DepositAudit } from './deposit-audit.js';
+import { DepositReturns } from './deposit-returns.js';
+import { Holdings } from './holdings.js';
+import { Rescan } from './rescan.js';
+import { Sweeps } from './sweeps.js';
 import { DepositAddresses } from './deposit-addresses.js';
 import { DepositBook } from './deposit-book.js';
 import { DepositList } from './deposit-list.js';
@@ -13,7 +18,19 @@ import { WitnessedBlocks } from './witnessed-blocks.js';
 
 @Module({
   imports: [BillingModule, TypeOrmModule.forFeature([Deposit, DepositAddress])],
-  providers: [DepositAddresses, DepositBook, DepositList, DepositTerms, RateHistory, WitnessedBlocks],
-  exports: [DepositAddresses, DepositBook, DepositList, DepositTerms],
+  providers: [
+    DepositAddresses,
+    DepositAudit,
+    DepositBook,
+    DepositList,
+    DepositReturns,
+    DepositTerms,
+    Holdings,
+    RateHistory,
+    Rescan,
+    Sweeps,
+    WitnessedBlocks,
+  ],
+  exports: [DepositAddresses, DepositAudit, DepositBook, DepositList, DepositReturns, DepositTerms, Rescan, Sweeps],
 })
 export class DepositsModule {}

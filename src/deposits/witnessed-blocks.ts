@@ -18,12 +18,21 @@ export interface Payment extends Transfer {
   readonly isAgreed: boolean;
 }
 
+/** What a transaction burnt of an address of ours. */
+export interface Fee {
+  readonly txid: string;
+  readonly address: string;
+  readonly amount: bigint;
+}
+
 export interface WitnessedBlock {
   readonly number: number;
   readonly id: string;
   readonly parentId: string;
   readonly timestampMs: number;
+  /** To an address that is wanted, or from one. */
   readonly payments: readonly Payment[];
+  readonly fees: readonly Fee[];
   /** Whether enough nodes have kept internal transactions of it, whoever they are of. */
   readonly hasInternal: boolean;
 }
@@ -58,7 +67,7 @@ export class WitnessedBlocks {
     return heads.sort((a, b) => b - a)[this.isByOneNode ? 0 : 1] ?? 0;
   }
 
-  /** The block at a height, and the transfers in it to addresses that are `wanted`. Throws ChainUnavailableError. */
+  /** The block at a height, and what addresses that are `wanted` were sent, sent and burnt in it. Throws ChainUnavailableError. */
   async read(number: number, wanted: (address: string) => boolean, port: PortName = 'solid'): Promise<WitnessedBlock> {
     const what = `the ${port} block ${number.toString()}`;
     const testimonies = await this.each(what, (node) => testify(node, number, port, wanted));
@@ -113,13 +122,19 @@ async function testify(
 ): Promise<Testimony> {
   const { id, parentId, timestampMs, transactions, hasInternal } = await executedBlockOf(node, number, port);
   const payments = transactions.flatMap(({ txid, transfers }) =>
-    transfers.flatMap((transfer): Seen[] => (wanted(transfer.to) ? [{ ...transfer, txid }] : [])),
+    transfers.flatMap((transfer): Seen[] =>
+      wanted(transfer.to) || wanted(transfer.from) ? [{ ...transfer, txid }] : [],
+    ),
+  );
+  const fees = transactions.flatMap(({ txid, owner, feeSun }): Fee[] =>
+    owner !== undefined && feeSun > 0n && wanted(owner) ? [{ txid, address: owner, amount: feeSun }] : [],
   );
   const always = payments.filter(({ kind }) => kind !== 'internal').map(keyOf);
-  const says = [id, parentId, timestampMs.toString(), ...always.sort()].join('\n');
+  const burnt = fees.map(({ txid, amount }) => `${txid} burnt ${amount.toString()}`);
+  const says = [id, parentId, timestampMs.toString(), ...always.sort(), ...burnt.sort()].join('\n');
   return {
     node,
-    block: { number, id, parentId, timestampMs },
+    block: { number, id, parentId, timestampMs, fees },
     payments,
     hasInternal,
     says: createHash('sha256').update(says).digest('hex'),

@@ -8,6 +8,7 @@ import { trxOf } from '../domain/conversion.js';
 import { OperatorError } from '../domain/operator-error.js';
 import { choiceArg, integerArg, merchantArg } from './arguments.js';
 import type { CliContext } from './cli-context.js';
+import { addDepositsChainCommands } from './deposits-chain.command.js';
 import { creditsText, table } from './format.js';
 
 const limitArg = integerArg(1n, 1000n);
@@ -18,6 +19,7 @@ const statusArg = choiceArg(STATUSES);
 export function addDepositsCommands(program: Command, context: CliContext): void {
   const deposits = program.command('deposits').description('what projects pay in on chain');
   addAddresses(deposits, context);
+  addDepositsChainCommands(deposits, context);
   deposits
     .command('list')
     .description('deposits, newest first')
@@ -71,8 +73,7 @@ function addAddresses(deposits: Command, context: CliContext): void {
   deposits
     .command('use-account')
     .description(
-      'begin to use the account of DEPOSIT_XPUB: every project gets an address, blocks are read from now on. ' +
-        'Not for real money yet: no rescan, no audit, no sweeps, and verify does not hold deposits against the chain',
+      'begin to use the account of DEPOSIT_XPUB: every project gets an address, blocks are read from now on (docs/deposits.md)',
     )
     .action(async () => {
       const act = context.actor('deposits begin');

@@ -20,7 +20,9 @@ import {
   lookAtSigner,
   lookAtWork,
 } from '../diagnostics/doctor-service.js';
+import { lookAtDeposits } from '../diagnostics/doctor-deposits.js';
 import { lookAtDatabase, lookAtRedis } from '../diagnostics/doctor-stores.js';
+import { DepositAddresses } from '../deposits/deposit-addresses.js';
 import { OperatorError } from '../domain/operator-error.js';
 import { fault, warning, type DoctorFinding } from '../diagnostics/doctor-finding.js';
 import { KeyRewrap } from './key-rewrap.js';
@@ -91,6 +93,7 @@ async function lookInside(parts: INestApplicationContext): Promise<DoctorFinding
     ...(await lookAtHeldRate(parts.get(HeldRates))),
     ...(await lookAtSignatures(parts.get(Database))),
     ...(await lookAtWork(parts.get(Database))),
+    ...(await lookAtDeposits(parts.get(Database), parts.get(DepositAddresses), tron)),
   ];
 }
 

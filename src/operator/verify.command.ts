@@ -1,9 +1,13 @@
 /** `verify`: the proof that the records are true, on the live system, without writing anything. */
 import { Option, type Command } from 'commander';
+import type { INestApplicationContext } from '@nestjs/common';
+import { ChainUnavailableError } from '../chain/errors.js';
 import { TronClient } from '../chain/tron.client.js';
+import { DepositAudit } from '../deposits/deposit-audit.js';
 import { Database } from '../store/database.js';
 import { SalesHold } from '../pool/sales-hold.js';
 import { countOf, type CheckResult, type Finding, type Report } from '../verify/finding.js';
+import { holdingsCheck } from '../verify/deposit-checks.js';
 import { verifyRecords } from '../verify/verify.js';
 import { integerArg } from './arguments.js';
 import type { CliContext } from './cli-context.js';
@@ -65,6 +69,7 @@ export function addVerifyCommands(program: Command, context: CliContext): void {
           ...(options.blocks !== undefined && { blocksMax: Number(options.blocks) }),
           ...(options.scan !== undefined && { scanBlocks: Number(options.scan) }),
         });
+        if (options.chain && options.full === true) await addHoldings(report, parts);
         progress.end();
         const unmade = options.chain ? report.unmade : [];
         const isTrue = countOf(report) === 0 && unmade.length === 0;
@@ -99,6 +104,18 @@ export function addVerifyCommands(program: Command, context: CliContext): void {
     .command('withdraw <fingerprints...>')
     .description('take explanations back; what still disagrees stops sales again')
     .action((fingerprints: string[]) => withdraw(context, fingerprints));
+}
+
+/** What deposit addresses hold, where deposits are in use. */
+async function addHoldings(report: Report, parts: INestApplicationContext): Promise<void> {
+  const [cursor] = await parts.get(Database).query(`SELECT FROM deposit_cursor`);
+  if (cursor === undefined) return;
+  try {
+    report.checks.push(holdingsCheck(await parts.get(DepositAudit).run()));
+  } catch (error) {
+    if (!(error instanceof ChainUnavailableError || error instanceof OperatorError)) throw error;
+    report.unmade.push({ check: 'deposit-holdings', why: error.message });
+  }
 }
 
 async function explain(context: CliContext, fingerprints: readonly string[], options: ExplainOptions): Promise<void> {

@@ -9,6 +9,7 @@ import { AssetRate } from './entities/asset-rate.entity.js';
 import { CreditAccount } from './entities/credit-account.entity.js';
 import { CreditEntry } from './entities/credit-entry.entity.js';
 import { DepositAccount, DepositAddress } from './entities/deposit-account.entity.js';
+import { DepositMovement, DepositReturn, DepositSweepAddress } from './entities/deposit-movement.entity.js';
 import { Deposit, DepositCursor, IgnoredTransfer } from './entities/deposit.entity.js';
 import { EventNumbering, EventPosition } from './entities/event-position.entity.js';
 import { Event } from './entities/event.entity.js';
@@ -54,6 +55,7 @@ import { Deposits1760000000031 } from './migrations/0031-deposits.js';
 import { RefusedTogether1760000000032 } from './migrations/0032-refused-together.js';
 import { LowBalance1760000000035 } from './migrations/0035-low-balance.js';
 import { UnsolidDeposits1760000000036 } from './migrations/0036-unsolid-deposits.js';
+import { DepositMovements1760000000037 } from './migrations/0037-deposit-movements.js';
 
 /** Every table as an entity without relations, for plain reads and writes; money and state are written by SQL alone. */
 const ENTITIES = [
@@ -69,6 +71,9 @@ const ENTITIES = [
   DepositAccount,
   DepositAddress,
   DepositCursor,
+  DepositMovement,
+  DepositReturn,
+  DepositSweepAddress,
   Event,
   EventNumbering,
   EventPosition,
@@ -120,6 +125,7 @@ const MIGRATIONS: readonly (new () => MigrationInterface & { readonly name: stri
   RefusedTogether1760000000032,
   LowBalance1760000000035,
   UnsolidDeposits1760000000036,
+  DepositMovements1760000000037,
 ];
 
 /** What the table `migrations` holds when the schema is this version's. */

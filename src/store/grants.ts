@@ -116,7 +116,8 @@ export const TABLE_GRANTS: Readonly<Record<string, Readonly<Partial<Record<Role,
   deposit: {
     api: READ,
     worker: { select: 'all', insert: 'all', update: { only: [...DEPOSIT_DECISION, ...DEPOSIT_TERMS] } },
-    cli: { select: 'all', update: { only: DEPOSIT_DECISION } },
+    // A rescan takes in what was missed.
+    cli: { select: 'all', insert: 'all', update: { only: [...DEPOSIT_DECISION, ...DEPOSIT_TERMS] } },
     console_operator: READ,
     reports: READ,
   },
@@ -138,6 +139,25 @@ export const TABLE_GRANTS: Readonly<Record<string, Readonly<Partial<Record<Role,
   deposit_cursor: {
     api: READ,
     worker: { select: 'all', update: { but: ['id'] } },
+    // A rescan takes its turn beside the worker by locking the row; one row there is, and its id is 1.
+    cli: { select: 'all', insert: 'all', update: LOCK_ONLY },
+    console_operator: READ,
+    reports: READ,
+  },
+  deposit_movement: {
+    worker: { select: 'all', insert: 'all' },
+    cli: { select: 'all', insert: 'all' },
+    console_operator: READ,
+    reports: READ,
+  },
+  deposit_return: {
+    worker: READ,
+    cli: { select: 'all', insert: 'all', update: { only: ['txid', 'expires_at'] } },
+    console_operator: READ,
+    reports: READ,
+  },
+  deposit_sweep_address: {
+    worker: READ,
     cli: { select: 'all', insert: 'all' },
     console_operator: READ,
     reports: READ,

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 
 /** The rules of the records by their number, as they are reported. */
-export type RuleId = 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I8' | 'I9' | 'I10' | 'I11' | 'I13';
+export type RuleId = 'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I8' | 'I9' | 'I10' | 'I11' | 'I13' | 'I14';
 
 export type Fact = string | number | boolean | null;
 
@@ -67,9 +67,9 @@ export interface Report {
   readonly tookMs: number;
   /** What of it the database judged the records in; the rest went to nodes, or waited. */
   readonly recordsMs: number;
-  readonly checks: readonly CheckResult[];
+  readonly checks: CheckResult[];
   /** Checks that could not be made, and why. */
-  readonly unmade: readonly { readonly check: string; readonly why: string }[];
+  readonly unmade: { readonly check: string; readonly why: string }[];
   /** Absent when everything was judged. */
   readonly judged?: Judged;
 }

@@ -11,6 +11,7 @@ import type { TronClient } from '../chain/tron.client.js';
 import { runRecordCheck, runOrderCheck, type RecordCheck, type RecordTerms, type TryCheck } from './record-check.js';
 import { covers, FINDINGS_MAX, type CheckResult, type Judged, type Report } from './finding.js';
 import { DELIVERIES_ATTEMPTED } from './delivery-checks.js';
+import { DEPOSIT_CHECKS, NEWER_DEPOSIT_CHECKS } from './deposit-checks.js';
 import { EVENT_POSITIONS } from './event-checks.js';
 import { GUARD_CHECKS } from './guard-checks.js';
 import { LEDGER_CHECKS } from './ledger-checks.js';
@@ -58,6 +59,7 @@ const STANDING_CHECKS: readonly RecordCheck[] = [...POOL_CHECKS, ...GUARD_CHECKS
 const WHOLE_CHECKS: readonly RecordCheck[] = [
   ...LEDGER_CHECKS,
   ...DOUBLE_CHECKS,
+  ...DEPOSIT_CHECKS,
   EVENT_POSITIONS,
   DELIVERIES_ATTEMPTED,
   ...STANDING_CHECKS,
@@ -167,7 +169,9 @@ async function readEverything(
 }
 
 async function readNewer(tx: Queryable, tryCheck: TryCheck, outcome: Outcome, terms: RecordTerms): Promise<void> {
-  for (const check of STANDING_CHECKS) await tryCheck(check.check, () => runRecordCheck(tx, check, terms));
+  for (const check of [...STANDING_CHECKS, ...NEWER_DEPOSIT_CHECKS]) {
+    await tryCheck(check.check, () => runRecordCheck(tx, check, terms));
+  }
   outcome.judged = await new NewerRecords(tx, tryCheck, terms).judge();
 }
 

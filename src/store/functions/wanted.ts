@@ -70,6 +70,12 @@ export const TRIGGERS: readonly string[] = [
   `CREATE TRIGGER deposit_kept BEFORE DELETE ON deposit FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER deposit_no_truncate BEFORE TRUNCATE ON deposit FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
   // A row gets its position and its payload once; what is too old to be read loses the payload, and stays.
+  `CREATE TRIGGER deposit_movement_kept BEFORE DELETE OR UPDATE ON deposit_movement FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
+  `CREATE TRIGGER deposit_movement_no_truncate BEFORE TRUNCATE ON deposit_movement FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
+  `CREATE TRIGGER deposit_return_kept BEFORE DELETE ON deposit_return FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
+  `CREATE TRIGGER deposit_return_no_truncate BEFORE TRUNCATE ON deposit_return FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
+  `CREATE TRIGGER deposit_sweep_address_kept BEFORE DELETE OR UPDATE ON deposit_sweep_address FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
+  `CREATE TRIGGER deposit_sweep_address_no_truncate BEFORE TRUNCATE ON deposit_sweep_address FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER event_changes BEFORE UPDATE ON event FOR EACH ROW WHEN (NOT (old.id = new.id AND NOT old.order_id IS DISTINCT FROM new.order_id AND NOT old.from_status IS DISTINCT FROM new.from_status AND NOT old.to_status IS DISTINCT FROM new.to_status AND old.at = new.at AND NOT old.chain_at IS DISTINCT FROM new.chain_at AND NOT old.project_id IS DISTINCT FROM new.project_id AND NOT old.type IS DISTINCT FROM new.type AND new.snapshot IS NULL AND (old."position" IS NULL AND old.type IS NOT NULL AND new."position" IS NOT NULL AND new.payload IS NOT NULL OR old."position" IS NOT NULL AND NOT old."position" IS DISTINCT FROM new."position" AND new.payload IS NULL))) EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER event_first BEFORE INSERT ON event FOR EACH ROW WHEN ((new."position" IS NOT NULL OR new.payload IS NOT NULL) AND new.type IS DISTINCT FROM 'log.restarted'::text) EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER event_kept BEFORE DELETE ON event FOR EACH ROW EXECUTE FUNCTION refuse_change()`,

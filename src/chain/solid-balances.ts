@@ -1,0 +1,36 @@
+/** What an address holds by one node's solid state, of TRX and of one TRC20 token. */
+import { addressToHex } from './address.js';
+import { readCallOutcome } from './contract-call.js';
+import { NodeError } from './errors.js';
+import { int64 } from './json.js';
+import type { TronNode } from './node.js';
+
+export interface SolidBalances {
+  readonly trxSun: bigint;
+  readonly token: bigint;
+}
+
+const WORD = /^[0-9a-f]{64}$/;
+
+/** Throws NodeError. An account that is not on chain holds no TRX, and may hold the token. */
+export async function solidBalancesOf(node: TronNode, address: string, tokenContract: string): Promise<SolidBalances> {
+  const account = await node.solid('walletsolidity/getaccount', { address, visible: true });
+  const trxSun = int64(account['balance']);
+  if (trxSun === undefined || trxSun < 0n) throw new NodeError(node.name, 'nonsense', 'an account with no balance');
+  if (Object.keys(account).length > 0 && account['address'] !== address) {
+    throw new NodeError(node.name, 'nonsense', 'another account than was asked for');
+  }
+  const answer = await node.solid('walletsolidity/triggerconstantcontract', {
+    // Of the token itself: an address that never paid has no account to call from.
+    owner_address: tokenContract,
+    contract_address: tokenContract,
+    function_selector: 'balanceOf(address)',
+    parameter: addressToHex(address).slice(2).padStart(64, '0'),
+    visible: true,
+  });
+  const outcome = readCallOutcome(node.name, answer);
+  if (outcome.kind !== 'success' || !WORD.test(outcome.result)) {
+    throw new NodeError(node.name, 'nonsense', `no balance of the token: ${outcome.kind}`);
+  }
+  return { trxSun, token: BigInt(`0x${outcome.result}`) };
+}

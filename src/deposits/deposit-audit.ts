@@ -1,0 +1,94 @@
+/** Whether deposit addresses hold on chain what came to them and left them by the records. Reads only. */
+import { Injectable } from '@nestjs/common';
+import { monotonicMs, sleep } from '../base/clock.js';
+import { DEPOSIT_ASSETS, type DepositAsset } from '../domain/deposit-state.js';
+import { OperatorError } from '../domain/operator-error.js';
+import { Database } from '../store/database.js';
+import { Holdings, type Amounts } from './holdings.js';
+
+/** An address that holds something else than the records say. */
+export interface Unexplained {
+  readonly address: string;
+  readonly projectId: string;
+  readonly asset: DepositAsset;
+  readonly onChain: bigint;
+  readonly recorded: bigint;
+}
+
+export interface AuditReport {
+  readonly addresses: number;
+  readonly unexplained: readonly Unexplained[];
+}
+
+const BATCH = 100;
+/** How long whoever reads blocks may take to come to the block that was asked at. */
+const READER_LIMIT_MS = 60_000;
+const READER_LOOK_MS = 500;
+
+@Injectable()
+export class DepositAudit {
+  constructor(
+    private readonly holdings: Holdings,
+    private readonly database: Database,
+  ) {}
+
+  /**
+   * Every address. Throws ChainUnavailableError, and OperatorError when blocks are not read up to
+   * where the chain is.
+   */
+  async run(onProgress: (addresses: number) => void = () => undefined): Promise<AuditReport> {
+    const unexplained: Unexplained[] = [];
+    let addresses = 0;
+    let after = '';
+    for (;;) {
+      const places = await this.holdings.places(after, BATCH);
+      const last = places.at(-1);
+      if (last === undefined) return { addresses, unexplained };
+      const owners = new Map(places.map(({ address, project_id: projectId }) => [address, projectId]));
+      unexplained.push(...(await this.judge(owners)));
+      addresses += places.length;
+      after = last.address;
+      onProgress(addresses);
+    }
+  }
+
+  private async judge(owners: ReadonlyMap<string, string>): Promise<Unexplained[]> {
+    const addresses = [...owners.keys()];
+    const read = await this.holdings.read(addresses);
+    await this.waitForReader(read.toBlock);
+    const states = await this.holdings.recordedBetween(addresses, read);
+    return addresses.flatMap((address) => {
+      const held = read.held.get(address);
+      const recorded = states.get(address) ?? [];
+      const onChain: Amounts = { TRX: held?.trxSun ?? 0n, USDT: held?.token ?? 0n };
+      return DEPOSIT_ASSETS.flatMap((asset) =>
+        recorded.some((state) => state[asset] === onChain[asset])
+          ? []
+          : [
+              {
+                address,
+                projectId: owners.get(address) ?? '',
+                asset,
+                onChain: onChain[asset],
+                recorded: recorded.at(-1)?.[asset] ?? 0n,
+              },
+            ],
+      );
+    });
+  }
+
+  private async waitForReader(block: number): Promise<void> {
+    const endMs = monotonicMs() + READER_LIMIT_MS;
+    for (;;) {
+      const [cursor] = await this.database.query<{ block_number: bigint }>(`SELECT block_number FROM deposit_cursor`);
+      if (cursor === undefined) throw new OperatorError('Deposits are not in use: `deposits use-account` begins them.');
+      if (cursor.block_number >= BigInt(block)) return;
+      if (monotonicMs() > endMs) {
+        throw new OperatorError(
+          `Blocks are read for deposits up to ${cursor.block_number.toString()} only, and the chain is at ${block.toString()}: does a worker run?`,
+        );
+      }
+      await sleep(READER_LOOK_MS);
+    }
+  }
+}

@@ -1,0 +1,123 @@
+/**
+ * Gives a deposit back: its credits are taken off the ledger first, then an unsigned transaction is made that pays it. One
+ * transaction at a time, so that nothing is paid twice. The only writer of deposit_return.
+ */
+import { Injectable } from '@nestjs/common';
+import { Ledger } from '../billing/ledger.js';
+import { isAddress } from '../chain/address.js';
+import type { DepositAsset, DepositStatus } from '../domain/deposit-state.js';
+import { OperatorError } from '../domain/operator-error.js';
+import type { Credits } from '../domain/units.js';
+import { recordAct, type Author } from '../store/audit-log.js';
+import { Database, type Transaction } from '../store/database.js';
+import { Holdings } from './holdings.js';
+import { Sweeps, type PlannedTransfer } from './sweeps.js';
+
+interface ReturnedRow {
+  readonly id: bigint;
+  readonly project_id: string;
+  readonly address: string;
+  readonly account: bigint;
+  readonly place: bigint;
+  readonly asset: DepositAsset;
+  readonly amount: string;
+  readonly status: DepositStatus;
+  readonly reason: string | null;
+  readonly credits: bigint | null;
+  readonly returned_to: string | null;
+  /** Whether the transaction that was made before can no longer come, and has not. */
+  readonly is_lost: boolean | null;
+  readonly is_paid: boolean;
+}
+
+const FIND = {
+  name: 'find_deposit_to_return',
+  text: `SELECT d.id, d.project_id, d.address, a.account, a.place, d.asset, d.amount::text, d.status, d.reason, d.credits,
+      r.to_address AS returned_to, c.block_at > r.expires_at AS is_lost,
+      EXISTS (SELECT FROM deposit_movement m WHERE m.txid = r.txid) AS is_paid
+    FROM deposit d JOIN deposit_address a ON a.address = d.address LEFT JOIN deposit_return r ON r.deposit_id = d.id
+    CROSS JOIN deposit_cursor c WHERE d.id = $1 FOR UPDATE OF d`,
+};
+const BEGIN = `INSERT INTO deposit_return (deposit_id, to_address, entry_key, txid, expires_at) VALUES ($1, $2, $3, $4, $5)`;
+const AGAIN = `UPDATE deposit_return SET txid = $2, expires_at = $3 WHERE deposit_id = $1`;
+
+export interface ReturnedDeposit {
+  readonly transfer: PlannedTransfer;
+  /** Taken off the ledger by this return, now or before. */
+  readonly credits: Credits | undefined;
+  /** Whether it was booked before, and this is another transaction for it. */
+  readonly isAgain: boolean;
+}
+
+@Injectable()
+export class DepositReturns {
+  constructor(
+    private readonly database: Database,
+    private readonly ledger: Ledger,
+    private readonly holdings: Holdings,
+    private readonly sweeps: Sweeps,
+  ) {}
+
+  /** Throws OperatorError, ApiError INSUFFICIENT_CREDITS when they are spent, ChainUnavailableError. */
+  async give(id: bigint, to: string, author: Author): Promise<ReturnedDeposit> {
+    if (!isAddress(to)) throw new OperatorError(`${to} is no address of TRON.`, 2);
+    const terms = await this.sweeps.buildTerms();
+    const address = await this.addressOf(id);
+    const { held } = await this.holdings.read([address]);
+    return this.database.transaction(async (tx) => {
+      const row = await find(tx, id);
+      assertReturnable(row, to);
+      const amount = BigInt(row.amount);
+      const holds = (row.asset === 'TRX' ? held.get(address)?.trxSun : held.get(address)?.token) ?? 0n;
+      if (holds < amount) {
+        throw new OperatorError(
+          `${address} holds less than that by now: send what is missing there from a sweep address first.`,
+        );
+      }
+      const transfer = this.sweeps.build(row, { to, asset: row.asset, amount }, terms);
+      const taken = { transfer, credits: (row.credits ?? undefined) as Credits | undefined };
+      const made = [Buffer.from(transfer.txid, 'hex'), transfer.expiresAt];
+      const act = { subject: id.toString(), detail: { to, txid: transfer.txid, credits: row.credits } };
+      if (row.returned_to !== null) {
+        await tx.query(AGAIN, [id, ...made]);
+        await recordAct(tx, author, { ...act, action: 'deposits.return-again' });
+        return { ...taken, isAgain: true };
+      }
+      const entryKey = row.credits === null ? null : `adjustment:deposit-${id.toString()}-returned`;
+      await recordAct(tx, author, { ...act, action: 'deposits.return' });
+      await tx.query(BEGIN, [id, to, entryKey, ...made]);
+      if (entryKey !== null && taken.credits !== undefined) {
+        await this.ledger.withdrawDeposit(tx, { entryKey, projectId: row.project_id, credits: taken.credits, author });
+      }
+      return { ...taken, isAgain: false };
+    });
+  }
+
+  private async addressOf(id: bigint): Promise<string> {
+    return this.database.transaction(async (tx) => (await find(tx, id)).address);
+  }
+}
+
+async function find(tx: Transaction, id: bigint): Promise<ReturnedRow> {
+  const [row] = await tx.query<ReturnedRow>(FIND, [id]);
+  if (row === undefined) throw new OperatorError(`There is no deposit ${id.toString()}.`, 1, 'NOT_FOUND');
+  return row;
+}
+
+function assertReturnable(row: ReturnedRow, to: string): void {
+  const name = `Deposit ${row.id.toString()}`;
+  if (row.status !== 'credited' && row.status !== 'ignored') {
+    throw new OperatorError(`${name} is ${row.status}: \`deposits resolve\` decides on it first.`);
+  }
+  if (row.status === 'credited' && row.credits === null) {
+    throw new OperatorError(`${name} was credited together with others, in one entry: it cannot be given back alone.`);
+  }
+  if (row.returned_to === null) return;
+  if (row.returned_to !== to) throw new OperatorError(`${name} is being given back to ${row.returned_to}.`);
+  if (row.is_paid) throw new OperatorError(`${name} was given back; the transaction is on chain.`);
+  if (row.is_lost !== true) {
+    throw new OperatorError(
+      `${name} has an unsigned transaction that may still be sent; another one is made after it expired.`,
+    );
+  }
+}

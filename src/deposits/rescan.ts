@@ -1,0 +1,62 @@
+/**
+ * Reads solid blocks again, beside live traffic, and takes in what is missing. Harmless however often it is done: a
+ * deposit is known by its key for ever.
+ */
+import { Injectable } from '@nestjs/common';
+import { OperatorError } from '../domain/operator-error.js';
+import { Database } from '../store/database.js';
+import { ADDRESSES } from './deposit-sql.js';
+import { DepositBook } from './deposit-book.js';
+import { WitnessedBlocks, type WitnessedBlock } from './witnessed-blocks.js';
+
+/** A month and a day of blocks every three seconds. */
+const RESCAN_BLOCKS_MAX = 31 * 28_800;
+/** Read at once: what nodes may be asked is shared with the workers. */
+const BLOCKS_AT_ONCE = 4;
+
+export interface RescanReport {
+  readonly blocks: number;
+  /** Deposits that were missing. */
+  readonly found: number;
+}
+
+@Injectable()
+export class Rescan {
+  constructor(
+    private readonly database: Database,
+    private readonly blocks: WitnessedBlocks,
+    private readonly book: DepositBook,
+  ) {}
+
+  /**
+   * From one block to another, both included. `onProgress` is called with each block up to which all is done; ends with
+   * `signal`. Throws OperatorError, ChainUnavailableError; what was done by then stays.
+   */
+  async run(
+    { from, to }: { readonly from: number; readonly to: number },
+    onProgress: (block: number, found: number) => void = () => undefined,
+    signal?: AbortSignal,
+  ): Promise<RescanReport> {
+    if (to < from || to - from >= RESCAN_BLOCKS_MAX) {
+      throw new OperatorError(`From one block to a later one, at most ${RESCAN_BLOCKS_MAX.toString()} of them.`, 2);
+    }
+    const [cursor] = await this.database.query<{ block_number: bigint }>(`SELECT block_number FROM deposit_cursor`);
+    if (cursor === undefined) throw new OperatorError('Deposits are not in use: `deposits use-account` begins them.');
+    const last = Math.min(to, Number(cursor.block_number));
+    const rows = await this.database.query<{ address: string }>(ADDRESSES);
+    const addresses = new Set(rows.map(({ address }) => address));
+    let found = 0;
+    let next = from;
+    while (next <= last && signal?.aborted !== true) {
+      const count = Math.min(BLOCKS_AT_ONCE, last - next + 1);
+      const reading = Array.from({ length: count }, (_, index) =>
+        this.blocks.read(next + index, (address) => addresses.has(address)),
+      );
+      const read: readonly WitnessedBlock[] = await Promise.all(reading);
+      for (const block of read) found += await this.book.takeInAgain(block);
+      next += count;
+      onProgress(next - 1, found);
+    }
+    return { blocks: next - from, found };
+  }
+}

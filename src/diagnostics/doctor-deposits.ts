@@ -1,0 +1,86 @@
+/** The doctor's look at deposits: the key, whether nodes keep internal transactions, and whoever reads blocks. */
+import { messageOf } from '../domain/errors.js';
+import { executedBlockOf } from '../chain/executed-block.js';
+import type { TronNode } from '../chain/node.js';
+import { solidHeadOf, type TronClient } from '../chain/tron.client.js';
+import { durationText } from '../domain/text.js';
+import type { Database } from '../store/database.js';
+import { fault, ok, warning, type DoctorFinding } from './doctor-finding.js';
+
+/** On the main network nearly every block has an internal transaction: so many without one are no accident. */
+const BLOCKS_PROBED = 20;
+const BEHIND_SEC = 120;
+
+/** Addresses that a key must give again. */
+interface DerivedAddresses {
+  readonly wrong: () => Promise<readonly unknown[]>;
+}
+
+interface CursorLook {
+  readonly behind_sec: number;
+  readonly held: number;
+}
+
+const LOOK = `SELECT coalesce(extract(epoch FROM clock_timestamp() - read_at), 0)::float8 AS behind_sec,
+    (SELECT count(*)::integer FROM deposit WHERE status = 'held') AS held FROM deposit_cursor`;
+
+/** Nothing where deposits are not in use. */
+export async function lookAtDeposits(
+  database: Database,
+  addresses: DerivedAddresses,
+  { pool }: TronClient,
+): Promise<DoctorFinding[]> {
+  const [cursor] = await database.query<CursorLook>(LOOK);
+  if (cursor === undefined) return [];
+  const probes = await Promise.all(pool.agreement.witnesses.map(probe));
+  return [await lookAtKey(addresses), ...lookAtReader(cursor), ...probes];
+}
+
+async function lookAtKey(addresses: DerivedAddresses): Promise<DoctorFinding> {
+  try {
+    const wrong = await addresses.wrong();
+    if (wrong.length === 0) return ok('deposit key', 'It gives every address that was assigned.');
+    const says = `It gives others than ${wrong.length.toString()} of the addresses that were assigned.`;
+    return fault(
+      'deposit key',
+      says,
+      'Nothing may be paid there: `deposits addresses --check` lists them. Set the key that began the account.',
+    );
+  } catch (error) {
+    const todo = 'Set DEPOSIT_XPUB to the key of the account; until then the API names no address.';
+    return fault('deposit key', `It cannot be compared: ${messageOf(error)}`, todo);
+  }
+}
+
+function lookAtReader({ behind_sec: seconds, held }: CursorLook): DoctorFinding[] {
+  const findings: DoctorFinding[] = [];
+  if (seconds > BEHIND_SEC) {
+    const says = `No block was read for ${durationText(Math.round(seconds))}.`;
+    findings.push(
+      fault('deposits', says, 'Start a worker, or look at its log: both nodes must name the same payments.'),
+    );
+  } else findings.push(ok('deposits', 'Blocks are read.'));
+  if (held > 0) {
+    const says = `${held.toString()} are held.`;
+    findings.push(warning('deposits', says, '`deposits list --status held`, then `deposits resolve`.'));
+  }
+  return findings;
+}
+
+/** By its newest solid blocks: no node says of itself whether vm.saveInternalTx is on. */
+async function probe(node: TronNode): Promise<DoctorFinding> {
+  const check = `internal ${node.name}`;
+  try {
+    const head = await solidHeadOf(node);
+    for (let back = 0; back < Math.min(BLOCKS_PROBED, head.number); back += 1) {
+      if ((await executedBlockOf(node, head.number - back)).hasInternal)
+        return ok(check, 'It keeps internal transactions.');
+    }
+    const says = `None of its newest ${BLOCKS_PROBED.toString()} blocks has an internal transaction.`;
+    const todo =
+      'On the main network: set vm.saveInternalTx = true, or TRX that contracts pay is seen by `deposits audit` alone.';
+    return warning(check, says, todo);
+  } catch (error) {
+    return warning(check, `It could not be read: ${messageOf(error)}.`, 'Set the nodes right first.');
+  }
+}

@@ -1,0 +1,70 @@
+/** What moves at deposit addresses beside deposits, where sweeps go to, and what was given back. Of `deposits` alone. */
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { DepositAsset } from '../../domain/deposit-state.js';
+import { BIGINT, TIMESTAMPTZ } from '../columns.js';
+
+/** What left a deposit address or was burnt there, and what our own addresses sent to it. Never changed. */
+@Entity('deposit_movement')
+export class DepositMovement {
+  @PrimaryColumn({ type: 'bytea' })
+  txid!: Buffer;
+
+  @PrimaryColumn({ type: 'text' })
+  kind!: 'native' | 'log' | 'internal' | 'fee';
+
+  @PrimaryColumn({ type: 'integer' })
+  place!: number;
+
+  @PrimaryColumn({ type: 'text' })
+  address!: string;
+
+  @Column({ type: 'text' })
+  asset!: DepositAsset;
+
+  /** Negative when it left; as text, since a log's value has 256 bits. */
+  @Column({ type: 'numeric' })
+  amount!: string;
+
+  /** Nobody's of what was burnt. */
+  @Column({ type: 'text', nullable: true })
+  counterparty!: string | null;
+
+  @Column({ ...BIGINT, name: 'block_number' })
+  blockNumber!: bigint;
+
+  @Column({ ...TIMESTAMPTZ, name: 'block_at' })
+  blockAt!: Date;
+}
+
+/** An address that sweeps went to: what it sends is no deposit. */
+@Entity('deposit_sweep_address')
+export class DepositSweepAddress {
+  @PrimaryColumn({ type: 'text' })
+  address!: string;
+
+  @Column({ ...TIMESTAMPTZ, name: 'created_at' })
+  createdAt!: Date;
+}
+
+/** A deposit that is given back: booked first, then paid by a transaction that is signed elsewhere. */
+@Entity('deposit_return')
+export class DepositReturn {
+  @PrimaryColumn({ ...BIGINT, name: 'deposit_id' })
+  depositId!: bigint;
+
+  @Column({ type: 'text', name: 'to_address' })
+  toAddress!: string;
+
+  @Column({ type: 'text', name: 'entry_key', nullable: true })
+  entryKey!: string | null;
+
+  @Column({ ...TIMESTAMPTZ, name: 'created_at' })
+  createdAt!: Date;
+
+  /** Of the newest unsigned transaction. */
+  @Column({ type: 'bytea' })
+  txid!: Buffer;
+
+  @Column({ ...TIMESTAMPTZ, name: 'expires_at' })
+  expiresAt!: Date;
+}

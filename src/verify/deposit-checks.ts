@@ -1,0 +1,82 @@
+/** Rules of deposits (I14): what is credited is what was paid, to whom it was paid. */
+import { FINDINGS_MAX, findingOf, type CheckResult } from './finding.js';
+import type { RecordCheck } from './record-check.js';
+
+/** Credits for the sum of amounts times rates of eight digits, both assets having six; rounded down. */
+const WORTH = `div(sum(d.amount * d.rate_e8) * 10000000, 100000000000000)`;
+
+const ENTRY: Omit<RecordCheck, 'text'> = {
+  check: 'deposit-credits',
+  rule: 'I14',
+  says: 'Every deposit that is credited is in one entry of its project, worth all that it holds.',
+  stops: 'everything',
+};
+
+const ENTRIES = `SELECT 'deposit ' || min(d.id) AS subject, d.entry_key, max(e.credits) AS credits, ${WORTH}::text AS worth
+  FROM deposit d LEFT JOIN credit_entry e ON e.entry_key = d.entry_key AND e.project_id = d.project_id
+ WHERE d.status = 'credited'`;
+const NEWER = ` AND d.entry_key IN (SELECT entry_key FROM deposit WHERE status = 'credited' AND credits IS NOT NULL
+      AND changed_at >= clock_timestamp() - interval '2 days')`;
+const DIFFER = ` GROUP BY d.entry_key, d.project_id HAVING max(e.credits) IS DISTINCT FROM ${WORTH}::bigint`;
+
+const ADDRESS: RecordCheck = {
+  check: 'deposit-address',
+  rule: 'I14',
+  says: 'Every deposit that waits or is held was paid to an address of its project.',
+  stops: 'everything',
+  text: `SELECT 'deposit ' || d.id AS subject, d.address, a.project_id::text AS of_project, d.project_id::text AS credited_to
+      FROM deposit d JOIN deposit_address a ON a.address = d.address
+     WHERE a.project_id <> d.project_id AND d.status IN ('pending', 'held')`,
+};
+
+/** Over all deposits. */
+export const DEPOSIT_CHECKS: readonly RecordCheck[] = [
+  { ...ENTRY, text: [ENTRIES, DIFFER].join('') },
+  {
+    ...ADDRESS,
+    says: 'Every deposit was paid to an address of its project.',
+    text: ADDRESS.text.replace(` AND d.status IN ('pending', 'held')`, ''),
+  },
+];
+
+/** Over those that were credited in the last two days, and those that are open. */
+export const NEWER_DEPOSIT_CHECKS: readonly RecordCheck[] = [
+  {
+    ...ENTRY,
+    text: [ENTRIES, NEWER, DIFFER].join(''),
+  },
+  ADDRESS,
+];
+
+/** What an audit of deposit addresses found. */
+interface HoldingsReport {
+  readonly addresses: number;
+  readonly unexplained: readonly {
+    readonly address: string;
+    readonly projectId: string;
+    readonly asset: string;
+    readonly onChain: bigint;
+    readonly recorded: bigint;
+  }[];
+}
+
+/** Holdings and what was swept are what was paid in: what the addresses hold on chain, as a check. */
+export function holdingsCheck({ addresses, unexplained }: HoldingsReport): CheckResult {
+  const findings = unexplained.map(({ address, projectId, asset, onChain, recorded }) =>
+    findingOf({
+      check: 'deposit-holdings',
+      rule: 'I14',
+      subject: `${address} ${asset}`,
+      facts: { project: projectId, onChain, recorded },
+    }),
+  );
+  return {
+    check: 'deposit-holdings',
+    rule: 'I14',
+    says: 'Deposit addresses hold on chain what came to them and left them.',
+    stops: 'nothing',
+    count: findings.length,
+    findings: findings.slice(0, FINDINGS_MAX),
+    covered: `${addresses.toString()} addresses`,
+  };
+}

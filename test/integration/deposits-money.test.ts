@@ -1,0 +1,312 @@
+// What deposit addresses hold is what came to them and left them; what was missed is found; and it is swept and given
+// back by transactions that are signed elsewhere.
+import 'reflect-metadata';
+import { solidHeadOf, TronClient } from '../../src/chain/tron.client.js';
+import { Ledger } from '../../src/billing/ledger.js';
+import { DepositAddresses } from '../../src/deposits/deposit-addresses.js';
+import { DepositAudit, type Unexplained } from '../../src/deposits/deposit-audit.js';
+import { DepositReturns } from '../../src/deposits/deposit-returns.js';
+import { Rescan } from '../../src/deposits/rescan.js';
+import { Sweeps } from '../../src/deposits/sweeps.js';
+import { credits } from '../../src/domain/units.js';
+import { newChainAccount } from '../../packages/local/src/chain-account.js';
+import { findingsOf } from '../../src/verify/finding.js';
+import { verifyRecords } from '../../src/verify/verify.js';
+import { AUTHOR } from '../factory.js';
+import { cliWith } from '../operator.js';
+import {
+  START_LIMIT_MS,
+  type Shop,
+  calm,
+  closeStage,
+  creditedTo,
+  database,
+  depositsOf,
+  env,
+  follow,
+  hideLast,
+  meddle,
+  mine,
+  openStage,
+  operator,
+  otherToken,
+  payToken,
+  payTrx,
+  payer,
+  rates,
+  settle,
+  shop,
+  signAndSend,
+  spies,
+  wallet,
+} from '../deposit-stage.js';
+
+beforeAll(openStage, START_LIMIT_MS);
+beforeEach(calm);
+afterAll(closeStage, START_LIMIT_MS);
+
+const solid = async (): Promise<number> => (await solidHeadOf(operator.get(TronClient).pool.nodes[0]!)).number;
+
+async function unexplained(): Promise<readonly Unexplained[]> {
+  await follow();
+  return (await operator.get(DepositAudit).run()).unexplained;
+}
+
+const idOf = async ({ id }: Shop): Promise<bigint> =>
+  (await database.query<{ id: bigint }>(`SELECT id FROM deposit WHERE project_id = $1 ORDER BY id LIMIT 1`, [id]))[0]!
+    .id;
+
+const movementsOf = ({ address }: Shop) =>
+  database.query<{ kind: string; asset: string; amount: string }>(
+    `SELECT kind, asset, amount::text FROM deposit_movement WHERE address = $1 ORDER BY block_number, kind`,
+    [address],
+  );
+
+describe('a sweep', () => {
+  it('is signed elsewhere, and what it moved and burnt explains what is left', async () => {
+    const [to, empty] = [await shop(), await shop()];
+    const treasury = newChainAccount();
+    await payTrx(to, 50_000_000);
+    await payToken(to, 20_000_000n);
+    await settle();
+    expect(await unexplained()).toEqual([]);
+    const plan = await operator.get(Sweeps).plan({ to: treasury.address, keepSun: 30_000_000n, limit: 10 }, AUTHOR);
+    const mineOf = plan.filter(({ from }) => from === to.address);
+    expect(mineOf).toMatchObject([
+      { asset: 'USDT', amount: 20_000_000n, to: treasury.address },
+      { asset: 'TRX', amount: 20_000_000n, to: treasury.address },
+    ]);
+    expect(plan.filter(({ from }) => from === empty.address)).toEqual([]);
+    for (const planned of mineOf) {
+      await signAndSend(planned);
+      await mine(1);
+    }
+    await settle();
+    expect(await unexplained()).toEqual([]);
+    const moved = await movementsOf(to);
+    expect(moved).toEqual(
+      expect.arrayContaining([
+        { kind: 'log', asset: 'USDT', amount: '-20000000' },
+        { kind: 'native', asset: 'TRX', amount: '-20000000' },
+        { kind: 'fee', asset: 'TRX', amount: expect.stringMatching(/^-\d+$/) },
+      ]),
+    );
+    // What comes back from there is no deposit.
+    const credited = await creditedTo(to);
+    await wallet().send(
+      'createtransaction',
+      { owner_address: treasury.address, to_address: to.address, amount: 11_000_000 },
+      treasury,
+    );
+    await settle();
+    expect(await unexplained()).toEqual([]);
+    expect(await creditedTo(to)).toBe(credited);
+    expect(await depositsOf(to)).toHaveLength(2);
+    expect(await movementsOf(to)).toContainEqual({ kind: 'native', asset: 'TRX', amount: '11000000' });
+  });
+
+  it('goes to no deposit address, and from one to another it is a deposit of nobody', async () => {
+    const [one, other] = [await shop(), await shop()];
+    await expect(operator.get(Sweeps).plan({ to: other.address, keepSun: 0n, limit: 10 }, AUTHOR)).rejects.toThrow(
+      'is the deposit address of a project',
+    );
+    await payTrx(one, 30_000_000);
+    await settle();
+    await follow();
+    const [place] = await operator
+      .get(DepositAddresses)
+      .list()
+      .then((list) => list.filter(({ address }) => address === one.address));
+    const sweeps = operator.get(Sweeps);
+    const from = { address: one.address, project_id: one.id, account: place!.account, place: place!.place };
+    await signAndSend(
+      sweeps.build(from, { to: other.address, asset: 'TRX', amount: 20_000_000n }, await sweeps.buildTerms()),
+    );
+    await settle();
+    expect(await unexplained()).toEqual([]);
+    expect(await creditedTo(other)).toBe(0n);
+    expect(await movementsOf(other)).toEqual([{ kind: 'native', asset: 'TRX', amount: '20000000' }]);
+  });
+});
+
+describe('what was missed', () => {
+  it('is reported by an audit and taken in by a rescan, at the rate of its own minute, once', async () => {
+    const [seen, missed] = [await shop(), await shop()];
+    const from = (await solid()) + 1;
+    await payToken(seen, 7_000_000n, otherToken);
+    await payTrx(seen, 10_000_000);
+    await payTrx(missed, 20_000_000);
+    await settle();
+    meddle(spies, hideLast);
+    await follow();
+    for (const spy of spies) spy.rest();
+    const before = await unexplained();
+    expect(before).toEqual([
+      { address: missed.address, projectId: missed.id, asset: 'TRX', onChain: 20_000_000n, recorded: 0n },
+    ]);
+    expect(await depositsOf(missed)).toEqual([]);
+    // By now another rate holds.
+    await mine(40);
+    await follow();
+    const to = await solid();
+    const report = await operator.get(Rescan).run({ from, to });
+    expect(report).toEqual({ blocks: to - from + 1, found: 1 });
+    expect(await creditedTo(missed)).toBe(60_000_000n);
+    expect(await creditedTo(seen)).toBe(30_000_000n);
+    expect(await operator.get(Rescan).run({ from, to })).toMatchObject({ found: 0 });
+    const [ignored] = await database.query(`SELECT transfers FROM ignored_transfer WHERE address = $1`, [seen.address]);
+    expect(ignored).toEqual({ transfers: 1n });
+    expect(await unexplained()).toEqual([]);
+  });
+
+  it('is looked for beside live traffic, and neither doubles the other', async () => {
+    const shops = [await shop(), await shop()];
+    const from = (await solid()) + 1;
+    for (let round = 0; round < 8; round += 1) {
+      for (const to of shops) {
+        await payTrx(to, 12_000_000);
+        await payTrx(to, 4_000_001);
+      }
+      await mine(1);
+    }
+    await settle();
+    const scan = async (): Promise<void> => {
+      for (let turn = 0; turn < 5; turn += 1) await operator.get(Rescan).run({ from, to: from + 20 });
+    };
+    await Promise.all([follow(), scan(), scan()]);
+    await scan();
+    for (const to of shops) {
+      expect(await depositsOf(to)).toHaveLength(16);
+      // 96 TRX, and 32.000008 in small ones of which some may still wait.
+      const waiting = (await depositsOf(to)).filter(({ status }) => status === 'pending');
+      const left = waiting.reduce((sum, { amount }) => sum + BigInt(amount), 0n);
+      expect(await creditedTo(to)).toBe((128_000_008n - left) * 3n);
+    }
+    expect(await unexplained()).toEqual([]);
+  });
+
+  it('beyond a month of blocks, or backwards, is refused', async () => {
+    const rescan = operator.get(Rescan);
+    await expect(rescan.run({ from: 0, to: 31 * 28_800 })).rejects.toThrow('at most');
+    await expect(rescan.run({ from: 5, to: 4 })).rejects.toThrow('to a later one');
+  });
+});
+
+describe('a return', () => {
+  const returns = () => operator.get(DepositReturns);
+
+  it('takes the credits off first, is paid once, and another transaction is made only when the first can no longer come', async () => {
+    const to = await shop();
+    // On chain already: to make an account costs whoever sends first.
+    const customer = payer.address;
+    await payTrx(to, 40_000_000);
+    await settle();
+    await follow();
+    const id = await idOf(to);
+    const first = await returns().give(id, customer, AUTHOR);
+    expect(first).toMatchObject({
+      isAgain: false,
+      credits: 120_000_000n,
+      transfer: { amount: 40_000_000n, to: customer },
+    });
+    expect(await creditedTo(to)).toBe(0n);
+    await expect(returns().give(id, customer, AUTHOR)).rejects.toThrow('may still be sent');
+    await expect(returns().give(id, newChainAccount().address, AUTHOR)).rejects.toThrow('is being given back to');
+    // Nobody sent it; by the chain's time it is over.
+    await mine(1);
+    await database.query(`UPDATE deposit_return SET expires_at = '2000-01-01' WHERE deposit_id = $1`, [id]);
+    const second = await returns().give(id, customer, AUTHOR);
+    expect(second).toMatchObject({ isAgain: true });
+    expect(second.transfer.txid).not.toBe(first.transfer.txid);
+    expect(await creditedTo(to)).toBe(0n);
+    await signAndSend(second.transfer);
+    await settle();
+    expect(await unexplained()).toEqual([]);
+    await database.query(`UPDATE deposit_return SET expires_at = '2000-01-01' WHERE deposit_id = $1`, [id]);
+    await expect(returns().give(id, customer, AUTHOR)).rejects.toThrow(/on chain|holds less/);
+    expect(findingsOf(await verifyRecords(database))).toEqual([]);
+  });
+
+  it('of credits that are spent is refused, and nothing is booked', async () => {
+    const to = await shop();
+    await payTrx(to, 40_000_000);
+    await settle();
+    await follow();
+    await operator.get(Ledger).adjust(to.id, credits(-1n), 'spent', AUTHOR);
+    const id = await idOf(to);
+    await expect(returns().give(id, newChainAccount().address, AUTHOR)).rejects.toThrow('has spent them');
+    expect(await creditedTo(to)).toBe(119_999_999n);
+    expect(await database.query(`SELECT FROM deposit_return WHERE deposit_id = $1`, [id])).toEqual([]);
+  });
+
+  it('of what waits, or was credited with others, is refused; of what was ignored it books nothing', async () => {
+    const [small, odd] = [await shop(), await shop()];
+    await payTrx(small, 4_000_000);
+    const minute = Math.floor(((await wallet().headTime()) + 3000) / 60_000);
+    await settle();
+    await follow();
+    await expect(returns().give(await idOf(small), newChainAccount().address, AUTHOR)).rejects.toThrow('is pending');
+    await payTrx(small, 7_000_000);
+    await settle();
+    await follow();
+    await expect(returns().give(await idOf(small), newChainAccount().address, AUTHOR)).rejects.toThrow('with others');
+    expect(minute).toBeGreaterThan(0);
+    await payTrx(odd, 20_000_000);
+    await settle();
+    await rates(
+      () => undefined,
+      () => undefined,
+    );
+    await database.query(`DELETE FROM asset_rate`);
+    await follow();
+    await database.query(`UPDATE deposit SET status = 'ignored', reason = 'not ours' WHERE project_id = $1`, [odd.id]);
+    const given = await returns().give(await idOf(odd), newChainAccount().address, AUTHOR);
+    expect(given).toMatchObject({ credits: undefined, transfer: { amount: 20_000_000n } });
+    expect(await creditedTo(odd)).toBe(0n);
+  });
+});
+
+it('verify finds a deposit that is credited with more than it is worth', async () => {
+  const to = await shop();
+  await payTrx(to, 10_000_000);
+  await settle();
+  await follow();
+  const change = async (by: number): Promise<void> => {
+    await database.query(`ALTER TABLE deposit DISABLE TRIGGER USER`);
+    await database.query(`UPDATE deposit SET amount = amount + $2 WHERE project_id = $1`, [to.id, by]);
+    await database.query(`ALTER TABLE deposit ENABLE TRIGGER USER`);
+  };
+  expect(findingsOf(await verifyRecords(database))).toEqual([]);
+  await change(-1);
+  for (const depth of ['everything', 'newer'] as const) {
+    const found = findingsOf(await verifyRecords(database, { depth }));
+    expect(found.map(({ check, facts }) => [check, facts['credits'], facts['worth']])).toEqual([
+      ['deposit-credits', '30000000', '29999997'],
+    ]);
+  }
+  await change(1);
+});
+
+it('the commands say the same', async () => {
+  const run = async (...args: string[]) =>
+    cliWith({ ...env, USER: 'tester' })('--json', '--yes', '--reason', 'a test', ...args);
+  const to = await shop();
+  const from = (await solid()) + 1;
+  await payTrx(to, 15_000_000);
+  await settle();
+  await follow();
+  const ended = (await solid()).toString();
+  expect((await run('deposits', 'rescan', '--from', from.toString(), '--to', ended)).json()).toMatchObject({
+    found: 0,
+  });
+  expect(await run('deposits', 'audit')).toMatchObject({ code: 0 });
+  const plan = await run('deposits', 'sweep-plan', '--to', newChainAccount().address, '--keep-sun', '0');
+  expect((plan.json() as { transactions: object[] }).transactions).toContainEqual(
+    expect.objectContaining({ from: to.address, asset: 'TRX', amount: 15_000_000 }),
+  );
+  const id = (await idOf(to)).toString();
+  expect((await run('deposits', 'return', id, '--to', newChainAccount().address)).json()).toMatchObject({
+    credits: 45_000_000,
+  });
+  expect(await run('verify', '--full', '--settle-within', '0')).toMatchObject({ code: 0 });
+});
