@@ -1,5 +1,6 @@
 // What the bench uses of the built service: the very code that runs, loaded from dist.
 import type { INestApplicationContext } from '@nestjs/common';
+import type * as sealers from '../src/base/sealers.js';
 import type * as ledger from '../src/billing/ledger.js';
 import type * as signed from '../src/chain/signed-transaction.js';
 import type * as config from '../src/config/config.js';
@@ -16,6 +17,7 @@ const load = async <T>(path: string): Promise<T> =>
 
 await import('reflect-metadata');
 export const { openParts } = await load<typeof operator>('operator/operator.module.js');
+export const { Sealers } = await load<typeof sealers>('base/sealers.js');
 export const { Projects } = await load<typeof projects>('projects/projects.js');
 export const { Ledger } = await load<typeof ledger>('billing/ledger.js');
 export const { Database } = await load<typeof database>('store/database.js');

@@ -6,7 +6,9 @@ import { keepFigures, measuredCode, tableOf, type Figure } from './figures.js';
 import type { Row } from './measure.js';
 import { figure } from './measure.js';
 import { millionRows } from './million.js';
+import { eventRows } from './rows-events.js';
 import { followRows } from './rows-follow.js';
+import { webhookRows } from './rows-webhooks.js';
 import { HttpRows, type Pace } from './rows-http.js';
 import { fairnessRows } from './rows-fairness.js';
 import { signatureRows } from './rows-signatures.js';
@@ -19,7 +21,7 @@ const HELP = `npm run bench -- [--only REGEX] [--million] [--quick]
 npm run bench -- --soak [--minutes N] [--rate N]
 
   --only REGEX  parts whose name matches: http, signatures, fairness,
-                worker, follow, latency
+                worker, follow, events, webhooks, latency
   --million     two services in turn, one with 1 000 000 ended orders;
                 --only history: the worker alone, --only none: no other part
   --soak        ten minutes of the whole machine: --minutes N, --rate N a second
@@ -140,6 +142,17 @@ if (options.soak) {
   if (only.test('follow')) {
     console.error('\nfull blocks');
     add('--only follow', ...(await followRows(options.quick ? 30 : 90)));
+  }
+  if (only.test('events')) {
+    console.error('\nwith events and without');
+    const rounds = options.quick
+      ? { rounds: 1, accepted: 300, seconds: 5 }
+      : { rounds: 6, accepted: 1500, seconds: 12 };
+    add('--only events', ...(await eventRows(rounds)));
+  }
+  if (only.test('webhooks')) {
+    console.error('\nwebhooks');
+    add('--only webhooks', ...(await webhookRows({ blockMs: 1000, solidLag: 4 }, options.quick ? 10 : 60)));
   }
   if (only.test('latency')) {
     await withStage('latency', { blockMs: 3000, solidLag: 3 }, async (stage) => {

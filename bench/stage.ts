@@ -28,6 +28,8 @@ export interface StageOptions {
   /** On whose server to measure, instead of that of DATABASE_URL or one of its own. */
   readonly databaseUrl?: string;
   readonly env?: NodeJS.ProcessEnv;
+  /** The folder of another build, instead of the repository's. */
+  readonly build?: string;
 }
 
 /** A database and a Redis prefix of a stage's own on servers that were given: what others have there is left alone. */
@@ -89,6 +91,7 @@ export class Stage {
 
   private static async openOn(stores: Stores, options: StageOptions): Promise<Stage> {
     const world = await World.start({
+      ...(options.build === undefined ? {} : { build: options.build }),
       blockMs: options.blockMs,
       solidLag: options.solidLag,
       durable: true,

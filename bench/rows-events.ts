@@ -1,0 +1,251 @@
+// What events cost: CPU of the same service, with them and without, in turn. The service without them is a copy of the
+// build in which orders keep the history of their moves, but no event is written and nobody numbers; what `verify` expects
+// of the database is changed with it, in the copy alone.
+import { readdir, readFile } from 'node:fs/promises';
+import { plant } from '../test/chaos/planted.js';
+import { SCHEMA, type PlantedBug } from '../test/chaos/planted-bug.js';
+import { bindBuild, copyOfBuild } from '../test/chaos/workshop.js';
+import { median, type Row } from './measure.js';
+import { Stage } from './stage.js';
+
+const WITHOUT_EVENTS: PlantedBug = {
+  name: 'without events',
+  changes: [
+    {
+      file: SCHEMA,
+      find: `  INSERT INTO event (project_id, order_id, type) VALUES (p_project, order_id, 'order.created');\n`,
+      put: '',
+    },
+    {
+      file: SCHEMA,
+      find: '     v_type text := CASE\n       WHEN NEW.project_id',
+      put: '     v_type text := CASE\n       WHEN true THEN NULL\n       WHEN NEW.project_id',
+    },
+    {
+      file: 'events/numberer.ts',
+      find: '  start(): void {\n    void this.repeater.start();\n  }',
+      put: '  start(): void {}',
+    },
+  ],
+};
+
+const RENTAL_SEC = 60;
+/** Rentals of a minute are over within seconds. */
+const CHAIN = { blockMs: 200, solidLag: 6, env: { DURATION_MIN_SEC: RENTAL_SEC.toString() } };
+const TICK_MS = 10;
+const IDLE_MS = 5000;
+const CALLERS = 8;
+/** Orders a second of whole lives: what all USDT transfers of TRON are. */
+const LIVES_PER_SEC = 30;
+const LIMIT_MS = 120_000;
+
+export interface EventPace {
+  readonly rounds: number;
+  /** Orders of a round that are only accepted. */
+  readonly accepted: number;
+  /** Seconds in which orders of whole lives are bought. */
+  readonly seconds: number;
+}
+
+/** CPU of one order, in ms, by who spends it. */
+interface Spent {
+  readonly api: number;
+  readonly worker: number;
+  readonly postgres: number;
+}
+
+export async function eventRows(pace: EventPace): Promise<Row[]> {
+  const copy = await copyOfBuild();
+  const stages: Stage[] = [];
+  try {
+    await plant(copy.dist, WITHOUT_EVENTS);
+    await bindBuild(copy.dist);
+    for (const build of [undefined, copy.root]) {
+      stages.push(await Stage.open({ ...CHAIN, ...(build === undefined ? {} : { build }) }));
+    }
+    const [ours, bare] = await Promise.all(stages.map((stage) => Meter.of(stage)));
+    if (ours === undefined || bare === undefined) throw new Error('two services are measured');
+    const accepting = await inTurn(pace.rounds, ours, bare, (meter) => meter.accept(pace.accepted));
+    await Promise.all([ours.startWorker(), bare.startWorker()]);
+    // What was accepted before is advanced first.
+    for (const meter of [ours, bare]) await meter.live(1);
+    const living = await inTurn(pace.rounds, ours, bare, (meter) => meter.live(pace.seconds));
+    return [
+      rowOf('CPU of accepting an order, API and Postgres', 'ratio ≤ 1.05', accepting),
+      rowOf('CPU of an order’s whole life, numberer included', 'ratio ≤ 1.10', living),
+    ];
+  } finally {
+    for (const stage of stages) await stage.close();
+    await copy.remove();
+  }
+}
+
+interface Turns {
+  readonly ours: readonly Spent[];
+  readonly bare: readonly Spent[];
+}
+
+async function inTurn(
+  rounds: number,
+  ours: Meter,
+  bare: Meter,
+  measure: (meter: Meter) => Promise<Spent>,
+): Promise<Turns> {
+  const turns: { ours: Spent[]; bare: Spent[] } = { ours: [], bare: [] };
+  for (const meter of [ours, bare]) await measure(meter);
+  for (let round = 0; round < rounds; round += 1) {
+    // Who is first alternates, since what runs second finds the machine warmer.
+    const order = [
+      ['ours', ours],
+      ['bare', bare],
+    ] as const;
+    for (const [name, meter] of round % 2 === 0 ? order : [...order].reverse()) turns[name].push(await measure(meter));
+  }
+  return turns;
+}
+
+const sumOf = ({ api, worker, postgres }: Spent): number => api + worker + postgres;
+
+function rowOf(what: string, goal: string, { ours, bare }: Turns): Row {
+  const ratios = ours.map((spent, index) => sumOf(spent) / sumOf(bare[index] ?? { api: 0, worker: 0, postgres: 0 }));
+  const share = (of: keyof Spent): string =>
+    `${of} ${median(ours.map((each) => each[of])).toFixed(3)} beside ${median(bare.map((each) => each[of])).toFixed(3)}`;
+  return {
+    what,
+    against: 'the same without events, moves of orders kept',
+    unit: 'ms',
+    ours: median(ours.map(sumOf)),
+    limit: median(bare.map(sumOf)),
+    ratio: median(ratios),
+    goal,
+    spread: [Math.min(...ratios), Math.max(...ratios)],
+    note: (['api', 'worker', 'postgres'] as const).map(share).join(', '),
+  };
+}
+
+/** One service and the processes whose CPU is its. */
+class Meter {
+  private worker: number | undefined;
+  private bought = 0;
+
+  private constructor(
+    private readonly stage: Stage,
+    private readonly postmaster: number,
+  ) {}
+
+  static async of(stage: Stage): Promise<Meter> {
+    const [row] = await stage.database.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+    const { ppid } = (await statOf(row?.pid ?? 0)) ?? { ppid: 0 };
+    if (ppid === 0) throw new Error('Postgres must run on this machine');
+    return new Meter(stage, ppid);
+  }
+
+  async startWorker(): Promise<void> {
+    this.worker = (await this.stage.world.startWorker({ LOG_LEVEL: 'info' })).pid;
+  }
+
+  /** Orders that nobody advances. */
+  async accept(count: number): Promise<Spent> {
+    return this.spend(count, async () => {
+      let left = count;
+      const buySome = async (): Promise<void> => {
+        for (; left > 0;) {
+          left -= 1;
+          await this.buy(3600);
+        }
+      };
+      await Promise.all(Array.from({ length: CALLERS }, buySome));
+    });
+  }
+
+  /** Orders bought at a rate, until each is reclaimed, and its events, if there are any, have their positions. */
+  async live(seconds: number): Promise<Spent> {
+    const count = seconds * LIVES_PER_SEC;
+    return this.spend(count, async () => {
+      const orders: Promise<void>[] = [];
+      for (let n = 0; n < count; n += 1) {
+        orders.push(this.buy(RENTAL_SEC));
+        await pause(1000 / LIVES_PER_SEC);
+      }
+      await Promise.all(orders);
+      for (const endsAt = performance.now() + LIMIT_MS; !(await this.areOver()); await pause(100)) {
+        if (performance.now() > endsAt) throw new Error('the orders are not over');
+      }
+    });
+  }
+
+  private async areOver(): Promise<boolean> {
+    const [row] = await this.stage.database.query<{ open: bigint }>(
+      `SELECT (SELECT count(*) FROM orders WHERE duration_sec = ${RENTAL_SEC.toString()} AND (NOT settled OR EXISTS (
+          SELECT FROM leg l WHERE l.order_id = orders.id AND l.status <> 'reclaimed')))
+        + (SELECT count(*) FROM event WHERE position IS NULL AND type IS NOT NULL) AS open`,
+    );
+    return row?.open === 0n;
+  }
+
+  private async buy(durationSec: number): Promise<void> {
+    this.bought += 1;
+    const body = { receive_address: this.stage.sender, energy: 65_000, duration_sec: durationSec };
+    const { status, text } = await this.stage.send(
+      this.stage.request(this.stage.tenant(this.bought), 'POST', '/v1/orders', body),
+    );
+    if (status !== 202 && status !== 200) throw new Error(`an order was answered ${status.toString()}: ${text}`);
+  }
+
+  /** What the work took beyond what the same time takes without any. */
+  private async spend(count: number, work: () => Promise<void>): Promise<Spent> {
+    const idleFrom = await this.read();
+    await pause(IDLE_MS);
+    const idleTo = await this.read();
+    await work();
+    const end = await this.read();
+    const ms = end.atMs - idleTo.atMs;
+    const of = (name: keyof Spent): number =>
+      (end[name] - idleTo[name] - ((idleTo[name] - idleFrom[name]) * ms) / (idleTo.atMs - idleFrom.atMs)) / count;
+    return { api: of('api'), worker: of('worker'), postgres: of('postgres') };
+  }
+
+  private async read(): Promise<Spent & { readonly atMs: number }> {
+    const [api, worker, postgres] = await Promise.all([
+      ownMs(this.stage.apiPid),
+      this.worker === undefined ? 0 : ownMs(this.worker),
+      serverMs(this.postmaster),
+    ]);
+    return { atMs: performance.now(), api, worker, postgres };
+  }
+}
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+interface ProcessStat {
+  readonly ppid: number;
+  readonly ownMs: number;
+  /** Of children that have ended. */
+  readonly endedMs: number;
+}
+
+/** From /proc; undefined where the process is no more. */
+async function statOf(pid: number): Promise<ProcessStat | undefined> {
+  const stat = await readFile(`/proc/${pid.toString()}/stat`, 'utf8').catch(() => undefined);
+  if (stat === undefined) return undefined;
+  // Counted behind the command's name, which may hold spaces: state, parent, …, user, system, and those of ended children.
+  const fields = stat
+    .slice(stat.lastIndexOf(')') + 2)
+    .split(' ')
+    .map(Number);
+  const at = (index: number): number => fields[index] ?? 0;
+  return { ppid: at(1), ownMs: (at(11) + at(12)) * TICK_MS, endedMs: (at(13) + at(14)) * TICK_MS };
+}
+
+async function ownMs(pid: number): Promise<number> {
+  return (await statOf(pid))?.ownMs ?? 0;
+}
+
+/** Of a server with every process it ever began. */
+async function serverMs(postmaster: number): Promise<number> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
+  const stats = await Promise.all(pids.map(statOf));
+  const children = stats.filter((stat) => stat?.ppid === postmaster);
+  const own = await statOf(postmaster);
+  return children.reduce((sum, stat) => sum + (stat?.ownMs ?? 0), (own?.ownMs ?? 0) + (own?.endedMs ?? 0));
+}
