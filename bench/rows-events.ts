@@ -168,8 +168,10 @@ class Meter {
         await pause(1000 / LIVES_PER_SEC);
       }
       await Promise.all(orders);
-      for (const endsAt = performance.now() + LIMIT_MS; !(await this.areOver()); await pause(100)) {
+      const endsAt = performance.now() + LIMIT_MS;
+      while (!(await this.areOver())) {
         if (performance.now() > endsAt) throw new Error('the orders are not over');
+        await pause(100);
       }
     });
   }
