@@ -114,15 +114,20 @@ export class Stage {
       await parts.get(Ledger).topUp(id, CREDITS, `bench-${id}`, AUTHOR);
       tenants.push({ id, apiKey });
     }
-    // The rows of requests have no worker that goes on reading the wallets.
-    await parts.get(Database).query(`UPDATE pool_wallet SET sells_until = clock_timestamp() + interval '1 day'`);
     // Info: the line that says where it listens is one.
     const api = await world.startApi(await freePort(), { LOG_LEVEL: 'info' });
-    return new Stage(world, parts, tenants, api.baseUrl, api.process.pid, stores);
+    const stage = new Stage(world, parts, tenants, api.baseUrl, api.process.pid, stores);
+    await stage.sellWithoutWorker();
+    return stage;
   }
 
   get database(): InstanceType<typeof Database> {
     return this.parts.get(Database);
+  }
+
+  /** The rows of requests have no worker that goes on reading the wallets. */
+  async sellWithoutWorker(): Promise<void> {
+    await this.database.query(`UPDATE pool_wallet SET sells_until = clock_timestamp() + interval '1 day'`);
   }
 
   get sender(): string {
