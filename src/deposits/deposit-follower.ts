@@ -105,9 +105,15 @@ export class DepositFollower implements BeforeApplicationShutdown {
     await this.loadAddresses();
     if (to < from) return false;
     const reading = Array.from({ length: to - from + 1 }, (_, index) => this.readBlock(from + index));
+    let before = turn.block_id;
     for (const block of reading) {
       const read = await block;
       if (read instanceof Error) throw read;
+      // A final block is never reverted: the nodes are of another chain than those it was read from.
+      if (read.parentId !== before) {
+        throw new ChainUnavailableError(`a solid block ${read.number.toString()} after ${before}`, []);
+      }
+      before = read.id;
       if (!(await this.book.takeIn(read, turn.fence, LEASE_SEC))) return false;
       this.behind -= 1;
       this.turn = { fence: turn.fence, solid: read.number };
