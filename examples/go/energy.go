@@ -5,6 +5,7 @@
 //	go run energy.go order QUOTE_REF IDEMPOTENCY_KEY
 //	go run energy.go get IDEMPOTENCY_KEY
 //	go run energy.go balance
+//	go run energy.go call METHOD PATH [BODY]      any request; BODY as JSON
 //
 // Signed by HMAC; SIGNATURES=md5 signs as the first clients did.
 package main
@@ -138,15 +139,28 @@ func quote(args []string) (int, string, error) {
 	return call("POST", "/v1/quotes", body, "")
 }
 
+func anyCall(args []string) (int, string, error) {
+	var body map[string]any
+	if len(args) > 2 {
+		decoder := json.NewDecoder(strings.NewReader(args[2]))
+		// Numbers stay as they were written.
+		decoder.UseNumber()
+		if err := decoder.Decode(&body); err != nil {
+			return 0, "", err
+		}
+	}
+	return call(args[0], args[1], body, "")
+}
+
 func main() {
-	wanted := map[string]int{"quote": 1, "order": 2, "get": 1, "balance": 0}
+	wanted := map[string]int{"quote": 1, "order": 2, "get": 1, "balance": 0, "call": 2}
 	if len(os.Args) < 2 {
 		os.Args = append(os.Args, "")
 	}
 	count, isKnown := wanted[os.Args[1]]
 	args := os.Args[2:]
 	if !isKnown || len(args) < count {
-		fmt.Fprintln(os.Stderr, "Name one of: quote RECEIVER, order QUOTE_REF KEY, get KEY, balance.")
+		fmt.Fprintln(os.Stderr, "Name one of: quote RECEIVER, order QUOTE_REF KEY, get KEY, balance, call METHOD PATH [BODY].")
 		os.Exit(2)
 	}
 	var status int
@@ -161,6 +175,8 @@ func main() {
 		status, answer, err = call("GET", "/v1/orders/"+url.PathEscape(args[0]), nil, "")
 	case "balance":
 		status, answer, err = call("GET", "/v1/balance", nil, "")
+	case "call":
+		status, answer, err = anyCall(args)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

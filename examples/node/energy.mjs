@@ -5,10 +5,12 @@
 //   node energy.mjs order QUOTE_REF IDEMPOTENCY_KEY
 //   node energy.mjs get IDEMPOTENCY_KEY
 //   node energy.mjs balance
+//   node energy.mjs call METHOD PATH [BODY]      any request; BODY as JSON
 //
 // Signed by HMAC; SIGNATURES=md5 signs as the first clients did.
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
 
 const { BASE_URL, MERCHANT, API_KEY, SIGNATURES = 'hmac' } = process.env;
 
@@ -76,13 +78,17 @@ const commands = {
   order: (quoteRef, key) => call('POST', '/v1/orders', { quote_ref: quoteRef }, { 'Idempotency-Key': key }),
   get: (key) => call('GET', `/v1/orders/${encodeURIComponent(key)}`),
   balance: () => call('GET', '/v1/balance'),
+  call: (method, path, text) => call(method, path, text === undefined ? undefined : JSON.parse(text)),
 };
 
-const [name, ...args] = process.argv.slice(2);
-if (!BASE_URL || !MERCHANT || !API_KEY || !Object.hasOwn(commands, name ?? '')) {
-  console.error('Set BASE_URL, MERCHANT and API_KEY, and name one of: quote, order, get, balance.');
-  process.exit(2);
+// Another program may take `call` from here.
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const [name, ...args] = process.argv.slice(2);
+  if (!BASE_URL || !MERCHANT || !API_KEY || !Object.hasOwn(commands, name ?? '')) {
+    console.error('Set BASE_URL, MERCHANT and API_KEY, and name one of: quote, order, get, balance, call.');
+    process.exit(2);
+  }
+  const { status, body } = await commands[name](...args);
+  console.log(JSON.stringify(body));
+  process.exit(status < 300 ? 0 : 1);
 }
-const { status, body } = await commands[name](...args);
-console.log(JSON.stringify(body));
-process.exit(status < 300 ? 0 : 1);

@@ -6,6 +6,7 @@ python3 energy.py quote T... [ENERGY] [DURATION_SEC]
 python3 energy.py order QUOTE_REF IDEMPOTENCY_KEY
 python3 energy.py get IDEMPOTENCY_KEY
 python3 energy.py balance
+python3 energy.py call METHOD PATH [BODY]      any request; BODY as JSON
 
 Signed by HMAC; SIGNATURES=md5 signs as the first clients did.
 """
@@ -101,7 +102,11 @@ def balance():
     return call("GET", "/v1/balance")
 
 
-COMMANDS = {"quote": quote, "order": order, "get": get, "balance": balance}
+def any_call(method, path, text=None):
+    return call(method, path, None if text is None else json.loads(text))
+
+
+COMMANDS = {"quote": quote, "order": order, "get": get, "balance": balance, "call": any_call}
 
 if __name__ == "__main__":
     if len(sys.argv) < 2 or sys.argv[1] not in COMMANDS:

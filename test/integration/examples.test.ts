@@ -89,7 +89,7 @@ it.each(RUNS)('%s, signed by %s, buys by a quote, once, and reads what it bought
   const example = (of: string, args: readonly string[], env: Record<string, string> = {}) =>
     run(of, args, { SIGNATURES: scheme, ...env });
   const quoted = await example(language, ['quote', receiver, '65000', String(RENTAL_SEC)]);
-  expect([quoted.code, quoted.err]).toEqual([0, '']);
+  expect([quoted.code, quoted.err, quoted.body['error']]).toEqual([0, '', undefined]);
   expect(quoted.body).toMatchObject({ receive_address: receiver, energy: 65_000, duration_sec: RENTAL_SEC });
   const sized = await example(language, ['quote', receiver]);
   expect(sized.body).toMatchObject({ duration_sec: 3600, recipient_state: 'cold' });
@@ -105,6 +105,10 @@ it.each(RUNS)('%s, signed by %s, buys by a quote, once, and reads what it bought
     { id: bought.body['id'] },
   );
 
+  const listed = await example(language, ['call', 'GET', '/v1/orders?limit=1']);
+  expect([listed.code, listed.body['items']]).toMatchObject([0, [{ id: bought.body['id'] }]]);
+  const called = JSON.stringify({ duration_sec: RENTAL_SEC, energy: 65_000, receive_address: receiver });
+  expect((await example(language, ['call', 'POST', '/v1/quotes', called])).body).toMatchObject({ energy: 65_000 });
   const refused = await example(language, ['order', String(quoted.body['ref']), 'another key']);
   expect([refused.code, refused.body['error']]).toEqual([1, 'QUOTE_ALREADY_USED']);
   const unsigned = await example(language, ['balance'], { API_KEY: 'not the key' });

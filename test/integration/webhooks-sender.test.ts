@@ -1,19 +1,12 @@
 // The sender on a real database, against receivers of the test's own: nothing lost, nothing reversed, nobody held up.
 import type { INestApplicationContext } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
 import { Webhook } from 'standardwebhooks';
-import { until } from '../../packages/local/src/wait.js';
-import { deriveSettings } from '../../src/config/config.js';
-import { readSenderConfig } from '../../src/config/sender-config.js';
-import { SenderModule } from '../../src/sender.module.js';
 import { DeliveryClaims } from '../../src/sender/delivery-claims.js';
 import { EndpointWatch } from '../../src/sender/endpoint-watch.js';
-import { SenderLoop } from '../../src/sender/sender-loop.js';
 import type { Database } from '../../src/store/database.js';
 import type { HmacCustomer } from '../client.js';
-import { openLog } from '../log.js';
-import { envAs } from '../setup/roles.js';
 import { openReceivers, type Answer, type Receivers, type Taken } from '../webhook-receivers.js';
+import { openSender as openSenderOn, type TestSender } from '../webhook-sender.js';
 import { openWebhookWorld, type WebhookWorld } from '../webhook-world.js';
 
 let world: WebhookWorld;
@@ -23,8 +16,6 @@ let port: number;
 let taken: Taken[];
 let answers: Receivers['answers'];
 const senders: INestApplicationContext[] = [];
-
-const LIMIT_MS = 20_000;
 
 beforeAll(async () => {
   receivers = await openReceivers();
@@ -52,43 +43,10 @@ afterAll(async () => {
   await receivers.close();
 });
 
-interface Sender {
-  readonly app: INestApplicationContext;
-  readonly loop: SenderLoop;
-  /** Steps until `isDone`. */
-  readonly run: (isDone: () => boolean | Promise<boolean>) => Promise<void>;
-}
-
-/** A sender in its role of the database, with its one key. */
-async function openSender(extra: Record<string, string> = {}): Promise<Sender> {
-  const [line] = deriveSettings(world.env, 'sender');
-  const { DATABASE_URL: url, WEBHOOK_PORTS, WEBHOOK_ALLOW_HTTP, WEBHOOK_ALLOW_NETWORKS } = world.env;
-  const env = envAs(
-    {
-      ...{ DATABASE_URL: url!, WEBHOOK_PORTS: WEBHOOK_PORTS!, WEBHOOK_ALLOW_HTTP: WEBHOOK_ALLOW_HTTP! },
-      ...{ WEBHOOK_ALLOW_NETWORKS: WEBHOOK_ALLOW_NETWORKS!, [line!.name]: line!.value, DATABASE_POOL_MAX: '8' },
-      ...receivers.env,
-      ...extra,
-    },
-    'sender',
-  );
-  const config = readSenderConfig(env);
-  const app = await NestFactory.createApplicationContext(SenderModule.for(config, openLog('silent')), {
-    logger: false,
-  });
-  senders.push(app);
-  const loop = app.get(SenderLoop);
-  const run = (isDone: () => boolean | Promise<boolean>): Promise<void> =>
-    until(
-      async () => {
-        await loop.step();
-        return (await isDone()) ? true : undefined;
-      },
-      LIMIT_MS,
-      'the sender being done',
-      20,
-    ).then(() => undefined);
-  return { app, loop, run };
+async function openSender(extra: Record<string, string> = {}): Promise<TestSender> {
+  const sender = await openSenderOn(world.env, { ...receivers.env, ...extra });
+  senders.push(sender.app);
+  return sender;
 }
 
 /** An endpoint on an address of its own, so that no test waits for the turns of another. */

@@ -1,0 +1,111 @@
+// Knows what became of every order and misses none: by webhooks, by the log of events, and by the orders themselves. Node 18
+// or newer; no packages. docs/never-miss-an-order.md explains it.
+//
+//   export BASE_URL=http://127.0.0.1:3000 MERCHANT=<Merchant ID> API_KEY=<API key>
+//   node orders.mjs follow [--once]     events from the log into INBOX; --once: up to now
+//   node orders.mjs work                from INBOX, where receive.mjs writes too, into STATE/orders.json
+//   node orders.mjs reconcile           every order of the service against STATE/orders.json; exit code 1 if one differed
+//
+// INBOX is ./inbox and STATE is ./state unless set.
+import { mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { call } from './energy.mjs';
+import { keep, replace } from './inbox.mjs';
+
+const { INBOX = './inbox', STATE = './state' } = process.env;
+const WAIT_SEC = 30;
+const RETRY_MS = 5000;
+
+function read(name) {
+  try {
+    return readFileSync(join(STATE, name), 'utf8');
+  } catch (error) {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** Everything after the position that was kept last. The position is kept after the events: twice is harmless, never is not. */
+async function readOn(query) {
+  const after = read('position');
+  const { status, body } = await call(
+    'GET',
+    `/v1/events?limit=100${query}${after === undefined ? '' : `&after=${after}`}`,
+  );
+  if (status === 410) {
+    console.error(`What came between ${after} and ${body.oldest_position} is not kept any more: reconcile.`);
+    replace(STATE, 'position', String(body.oldest_position - 1));
+    return true;
+  }
+  if (status !== 200) throw new Error(`${status} ${body.msg}`);
+  for (const event of body.items) {
+    if (event.type === 'log.restarted') console.error('The service was restored from a copy: reconcile.');
+    console.log(keep(INBOX, event.id, JSON.stringify(event)) ? `${event.type} ${event.id}` : `again ${event.id}`);
+  }
+  replace(STATE, 'position', String(body.last_position));
+  return String(body.last_position) !== after;
+}
+
+async function follow(option) {
+  if (option === '--once') {
+    while (await readOn(''));
+    return;
+  }
+  for (;;) {
+    await readOn(`&wait=${WAIT_SEC}`).catch(async (error) => {
+      console.error(`${error.message}; trying again.`);
+      await sleep(RETRY_MS);
+    });
+  }
+}
+
+/** What is known of an order: events of one order may arrive out of turn, and the latest position counts. */
+function work() {
+  mkdirSync(join(INBOX, 'done'), { recursive: true });
+  const names = readdirSync(INBOX).filter((name) => /^\w.*\.json$/.test(name));
+  const orders = JSON.parse(read('orders.json') ?? '{}');
+  for (const name of names) {
+    const { position, data } = JSON.parse(readFileSync(join(INBOX, name), 'utf8'));
+    const order = data?.order;
+    if (order === undefined || (orders[order.key]?.position ?? 0) >= position) continue;
+    orders[order.key] = { position, order };
+    console.log(`${order.key} is ${order.status}`);
+  }
+  replace(STATE, 'orders.json', JSON.stringify(orders, null, 2));
+  for (const name of names) renameSync(join(INBOX, name), join(INBOX, 'done', name));
+}
+
+/** What an order has come to. */
+const gist = (order) => JSON.stringify([order?.status, order?.settled, order?.reclaimed_at, order?.ended_early_by]);
+
+async function reconcile() {
+  const orders = JSON.parse(read('orders.json') ?? '{}');
+  const unseen = new Set(Object.keys(orders));
+  let differing = 0;
+  for (let cursor = ''; cursor !== undefined;) {
+    const { status, body } = await call('GET', `/v1/orders?limit=100${cursor}`);
+    if (status !== 200) throw new Error(`${status} ${body.msg}`);
+    for (const order of body.items) {
+      unseen.delete(order.key);
+      const known = orders[order.key];
+      if (gist(known?.order) === gist(order)) continue;
+      differing += 1;
+      console.log(`${order.key} was ${known?.order.status ?? 'unknown'}, is ${order.status}`);
+      orders[order.key] = { position: known?.position ?? 0, order };
+    }
+    cursor = body.next_cursor === undefined ? undefined : `&cursor=${body.next_cursor}`;
+  }
+  for (const key of unseen) console.log(`${key} is unknown to the service`);
+  replace(STATE, 'orders.json', JSON.stringify(orders, null, 2));
+  console.log(`${Object.keys(orders).length} orders, ${differing + unseen.size} differed`);
+  process.exitCode = differing + unseen.size > 0 ? 1 : 0;
+}
+
+const commands = { follow, work, reconcile };
+const [name, option] = process.argv.slice(2);
+if (!Object.hasOwn(commands, name ?? '')) {
+  console.error('Name one of: follow [--once], work, reconcile.');
+  process.exit(2);
+}
+await commands[name](option);

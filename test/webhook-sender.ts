@@ -1,0 +1,52 @@
+// A sender inside the test: in its role of the database, with its one key, stepping when it is told to.
+import type { INestApplicationContext } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { until } from '../packages/local/src/wait.js';
+import { deriveSettings } from '../src/config/config.js';
+import { readSenderConfig } from '../src/config/sender-config.js';
+import { SenderModule } from '../src/sender.module.js';
+import { SenderLoop } from '../src/sender/sender-loop.js';
+import { openLog } from './log.js';
+import { envAs } from './setup/roles.js';
+
+const LIMIT_MS = 20_000;
+
+export interface TestSender {
+  readonly app: INestApplicationContext;
+  readonly loop: SenderLoop;
+  /** Steps until `isDone`. */
+  readonly run: (isDone: () => boolean | Promise<boolean>) => Promise<void>;
+}
+
+/** `world`: the settings of the service, whose master key and `WEBHOOK_` settings it goes by. */
+export async function openSender(
+  world: Readonly<Record<string, string>>,
+  extra: Readonly<Record<string, string>> = {},
+): Promise<TestSender> {
+  const [line] = deriveSettings(world, 'sender');
+  const { DATABASE_URL: url, WEBHOOK_PORTS, WEBHOOK_ALLOW_HTTP, WEBHOOK_ALLOW_NETWORKS } = world;
+  const env = envAs(
+    {
+      ...{ DATABASE_URL: url!, WEBHOOK_PORTS: WEBHOOK_PORTS!, WEBHOOK_ALLOW_HTTP: WEBHOOK_ALLOW_HTTP! },
+      ...{ WEBHOOK_ALLOW_NETWORKS: WEBHOOK_ALLOW_NETWORKS!, [line!.name]: line!.value, DATABASE_POOL_MAX: '8' },
+      ...extra,
+    },
+    'sender',
+  );
+  const config = readSenderConfig(env);
+  const app = await NestFactory.createApplicationContext(SenderModule.for(config, openLog('silent')), {
+    logger: false,
+  });
+  const loop = app.get(SenderLoop);
+  const run = (isDone: () => boolean | Promise<boolean>): Promise<void> =>
+    until(
+      async () => {
+        await loop.step();
+        return (await isDone()) ? true : undefined;
+      },
+      LIMIT_MS,
+      'the sender being done',
+      20,
+    ).then(() => undefined);
+  return { app, loop, run };
+}
