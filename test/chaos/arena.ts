@@ -24,7 +24,10 @@ import { openParts } from '../../src/operator/operator.module.js';
 import { Projects } from '../../src/projects/projects.js';
 import { Actor, type Service } from './actor.js';
 import { openCommitProxy, type CommitProxy } from './commit-proxy.js';
+import { XPUB } from '../deposits-on-chain.js';
+import type { ReadRows } from '../webhook-judge.js';
 import { openExchanges, TRUE_PRICE, type Exchanges } from './exchanges.js';
+import { Depositors } from './depositors.js';
 import { ChaosReceivers } from './receivers.js';
 import { lossBetween, momentToKeep, recordedBy, Standby, untilMoreIsRecorded, type Loss } from './failover.js';
 
@@ -69,6 +72,7 @@ const SETTINGS = {
   TRON_BROADCAST_TIMEOUT_MS: '1500',
   TRON_HEAD_STALL_SEC: '5',
   UNRESOLVED_AFTER_SEC: '20',
+  DEPOSIT_XPUB: XPUB,
 };
 
 export class Arena {
@@ -107,6 +111,7 @@ export class Arena {
     projects: { readonly rich: Project; readonly poor: Project; readonly broke: Project },
     readonly exchanges: Exchanges,
     readonly receivers: ChaosReceivers,
+    readonly depositors: Depositors,
     /** The operator's parts of the service, in this process: as built, without a planted bug. */
     readonly parts: INestApplicationContext,
     log: ArenaOptions['log'],
@@ -183,6 +188,9 @@ export class Arena {
     await parts.get(Ledger).topUp(projects.rich.id, CREDITS, 'rich', ACT);
     await receivers.subscribe(parts, projects.rich.id, ['away', 'slow', 'lying']);
     for (const { id } of [projects.poor, projects.broke]) await receivers.subscribe(parts, id, ['steady']);
+    const read: ReadRows = async <Row extends object>(text: string, params: unknown[]) =>
+      (await sql.query<Row>(text, params)).rows;
+    const depositors = await Depositors.begin(parts, world, new Wallet(world.controlUrl), read);
     const two = async (): Promise<number[]> => [await freePort(), await freePort()];
     const ports = { api: await two(), adminOfApi: await two(), adminOfWorker: await two() };
     const arena = new Arena(
@@ -196,6 +204,7 @@ export class Arena {
       projects,
       exchanges,
       receivers,
+      depositors,
       parts,
       options.log,
     );

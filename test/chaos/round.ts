@@ -49,6 +49,8 @@ const METRICS_EVERY_MS = 2_000;
 const HISTORIES_MAX = 5;
 /** Twenty a second go to each host, and what failed before is tried again. */
 const SENT_LIMIT_MS = 120_000;
+/** A reader that died keeps its turn for 20 s. */
+const DEPOSITED_LIMIT_MS = 90_000;
 const VERIFY_TRIES = 4;
 /** What passes of the reconciler must have seen to be over, however long those take here. */
 const GAUGES_PASSES = 6;
@@ -103,16 +105,18 @@ class Round {
     await resumeWallets(arena);
     await this.waitForService();
     const buying = this.customers.keepBuying(this.over.signal, async () => (await arena.unfinished()) < UNFINISHED_MAX);
+    const paying = arena.depositors.keepPaying(this.over.signal);
     const watching = this.watchMetrics();
     const doing = Promise.all(options.plan.map(async (fault) => this.perform(fault)));
     if (options.hunt !== undefined) await this.watch(options.hunt.judgesCapacity);
     else await sleep(options.lengthMs);
-    if (this.violations.length > 0 || this.customers.wrongs.length > 0) return this.found(buying, doing);
+    if (this.violations.length > 0 || this.customers.wrongs.length > 0)
+      return this.found(Promise.all([buying, paying]), doing);
     await doing;
     this.over.abort();
     await this.heal();
     const healedAt = performance.now();
-    await Promise.all([buying, watching]);
+    await Promise.all([buying, paying, watching]);
     const unanswered = await this.customers.settle(options.healLimitMs);
     if (unanswered > 0) this.violations.push(`I11 ${unanswered.toString()} purchases never got an answer`);
     await this.waitUntilOver(healedAt);
@@ -161,7 +165,7 @@ class Round {
   }
 
   /** What was found while things went wrong is enough: nothing is healed any more. */
-  private async found(buying: Promise<void>, doing: Promise<unknown>): Promise<RoundOutcome> {
+  private async found(buying: Promise<unknown>, doing: Promise<unknown>): Promise<RoundOutcome> {
     this.violations.push(...this.customers.wrongs);
     this.over.abort();
     await Promise.all([buying, doing]);
@@ -293,6 +297,10 @@ class Round {
     await this.checkBalances();
     await this.checkBlocks();
     await this.checkRates();
+    for (const wrong of await this.arena.depositors.violations(this.read, DEPOSITED_LIMIT_MS)) {
+      this.violations.push(`I14 ${wrong}`);
+    }
+    this.options.log('chaos', `${this.arena.depositors.payments.toString()} deposits were paid`);
     const parts = await openParts(this.arena.directEnv);
     try {
       const chain = parts.get(TronClient, { strict: false });

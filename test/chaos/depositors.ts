@@ -1,0 +1,79 @@
+// Projects that are paid on chain while everything goes wrong; in the end the ledger has what the chain has, once.
+import { sleep } from '../../src/base/clock.js';
+import { solidHeadOf, TronClient } from '../../src/chain/tron.client.js';
+import { DepositAddresses } from '../../src/deposits/deposit-addresses.js';
+import { Projects } from '../../src/projects/projects.js';
+import type { INestApplicationContext } from '@nestjs/common';
+import type { World } from '../../packages/local/src/world.js';
+import type { Wallet } from '../../packages/local/src/chain-account.js';
+import { FAR_RATES, unlikeChain, WRONG_IN_LEDGER, type DepositPlace } from '../deposits-on-chain.js';
+import type { ReadRows } from '../webhook-judge.js';
+
+const ACT = { actor: 'chaos', reason: 'a round of chaos' };
+const PROJECTS = 3;
+const FEE_LIMIT = 100_000_000;
+const PAY_MS = 700;
+const LOOK_MS = 1000;
+
+export class Depositors {
+  /** Sent so far, reverted ones among them. */
+  payments = 0;
+
+  private constructor(
+    private readonly world: World,
+    /** The chain past every fault. */
+    private readonly hand: Wallet,
+    private readonly places: readonly DepositPlace[],
+  ) {}
+
+  /** Deposits come into use, and some projects get addresses. */
+  static async begin(parts: INestApplicationContext, world: World, hand: Wallet, read: ReadRows): Promise<Depositors> {
+    const [node] = parts.get(TronClient, { strict: false }).pool.nodes;
+    const addresses = parts.get(DepositAddresses, { strict: false });
+    await addresses.useAccount(await solidHeadOf(node!), ACT);
+    while ((await addresses.assignMissing()) > 0);
+    const projects = parts.get(Projects, { strict: false });
+    const ids: string[] = [];
+    for (let made = 0; made < PROJECTS; made += 1)
+      ids.push((await projects.create('Paid', { kind: 'prepaid' }, ACT)).id);
+    await read(FAR_RATES, []);
+    const places = await read<DepositPlace>(
+      `SELECT project_id, address FROM deposit_address WHERE project_id = ANY ($1)`,
+      [ids],
+    );
+    return new Depositors(world, hand, places);
+  }
+
+  /** Pays in until told to stop: enough by itself, too little, and tokens. */
+  async keepPaying(signal: AbortSignal): Promise<void> {
+    const { world, hand } = this;
+    for (let turn = 0; !signal.aborted; turn += 1) {
+      const place = this.places[turn % this.places.length]!;
+      const body = { owner_address: world.bank.address, to_address: place.address };
+      const sent = [
+        hand.send('createtransaction', { ...body, amount: 12_000_000 + turn }, world.bank),
+        hand.send('createtransaction', { ...body, amount: 3_000_001 + turn }, world.bank),
+        ...(turn % 3 === 0
+          ? [hand.transferToken(world.token, world.accounts[0]!, place.address, 6_000_000n, FEE_LIMIT)]
+          : []),
+      ];
+      // A fork may take one of them with it, or leave its reference in no chain.
+      const outcomes = await Promise.allSettled(sent);
+      this.payments += outcomes.filter(({ status }) => status === 'fulfilled').length;
+      await sleep(PAY_MS, signal);
+    }
+  }
+
+  /** What is not in the ledger as it is on chain, `limitMs` after everything was healed. */
+  async violations(read: ReadRows, limitMs: number): Promise<string[]> {
+    const endMs = performance.now() + limitMs;
+    const look = () => unlikeChain({ wallet: this.hand, token: this.world.token, places: this.places, read });
+    let wrong = await look();
+    while (wrong.length > 0 && performance.now() < endMs) {
+      await sleep(LOOK_MS);
+      wrong = await look();
+    }
+    const ledger = await read(WRONG_IN_LEDGER, []);
+    return [...wrong, ...ledger.map((row) => JSON.stringify(row))];
+  }
+}

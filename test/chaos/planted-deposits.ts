@@ -1,0 +1,112 @@
+// Bugs in what is believed of payments on chain, and in how they come to the ledger once.
+import { one, type NamedTest, type PlantedBug } from './planted-bug.js';
+
+const BOOK = 'deposits/deposit-book.ts';
+const DEPOSIT_SQL = 'deposits/deposit-sql.ts';
+const BLOCKS = 'deposits/witnessed-blocks.ts';
+const EXECUTED = 'chain/executed-block.ts';
+const TRANSFERS = 'chain/transfers.ts';
+const RETURNS = 'deposits/deposit-returns.ts';
+
+const deposits = (title: string): NamedTest => ({ file: 'integration/deposits.test.ts', title });
+const money = (title: string): NamedTest => ({ file: 'integration/deposits-money.test.ts', title });
+const worst = (title: string): NamedTest => ({ file: 'integration/deposits-worst.test.ts', title });
+const transfers = (title: string): NamedTest => ({ file: 'unit/transfers.test.ts', title });
+
+export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
+  {
+    name: 'deposits are read at the head instead of from solid blocks',
+    changes: [
+      { file: BLOCKS, find: "async height(port: PortName = 'solid')", put: "async height(port: PortName = 'full')" },
+      { file: BLOCKS, find: "boolean, port: PortName = 'solid')", put: "boolean, port: PortName = 'full')" },
+    ],
+    test: deposits('in TRX and one in USDT are credited when their block is solid, and once'),
+  },
+  {
+    name: 'deposits are known by their transaction alone',
+    changes: one(BOOK, 'return `deposit:${txid}:${kind}:${place.toString()}`;', 'return `deposit:${txid}:${kind}:0`;'),
+    test: worst('two transfers to one address in one transaction, and one to another project, are all credited'),
+  },
+  {
+    name: 'an empty list of receipts is taken as a block in which nothing moved',
+    changes: one(
+      EXECUTED,
+      "if (receipt === undefined) throw new NodeError(node.name, 'nonsense', `no receipt of ${txid}`);",
+      'if (receipt === undefined) return { txid, owner: undefined, feeSun: 0n, transfers: [] };',
+    ),
+    test: worst('nothing is passed while both nodes answer'),
+  },
+  {
+    name: 'the cursor moves apart from the credit',
+    changes: one(BOOK, 'await tx.query(sql.MOVE_CURSOR, [', 'await this.database.query(sql.MOVE_CURSOR, ['),
+    test: {
+      file: 'integration/deposit-faults.test.ts',
+      title: 'leaves nothing, and the next one credits it once',
+    },
+  },
+  {
+    name: "any contract's event is a payment in USDT",
+    changes: one(
+      'deposits/block-payments.ts',
+      "return contract === tokenContract ? 'USDT' : undefined;",
+      "return contract === tokenContract ? 'USDT' : 'USDT';",
+    ),
+    test: deposits('of another token is counted by day, without an event'),
+  },
+  {
+    name: 'a delegation by a contract is a payment',
+    changes: one(TRANSFERS, ' || !MOVING_NOTES.has(note)) return undefined;', ') return undefined;'),
+    test: transfers('an entry'),
+  },
+  {
+    name: 'an internal transfer that was rejected is a payment',
+    changes: one(TRANSFERS, '(rejected !== undefined && rejected !== false) || ', ''),
+    test: transfers('an entry'),
+  },
+  {
+    name: 'deposits are credited at the rate of the moment',
+    changes: one(BOOK, 'await this.rates.find(tx, asset, at)', 'await this.rates.find(tx, asset, new Date())'),
+    test: deposits('is that of the minute of the block, whenever it is read'),
+  },
+  {
+    name: 'what our own addresses send is a deposit',
+    changes: one('deposits/block-payments.ts', 'const isOurs = own.has(from);', 'const isOurs = false;'),
+    test: money('goes to no deposit address, and from one to another it is a deposit of nobody'),
+  },
+  {
+    name: 'what leaves a deposit address is not recorded',
+    changes: one(BOOK, 'await insertMovements(tx, block, movements);', 'await insertMovements(tx, block, []);'),
+    test: money('is signed elsewhere, and what it moved and burnt explains what is left'),
+  },
+  {
+    name: 'a deposit is given back by two transactions',
+    changes: one(RETURNS, 'if (row.is_lost !== true) {', 'if (row.is_lost === null) {'),
+    test: money(
+      'takes the credits off first, is paid once, and another transaction is made only when the first can no longer come',
+    ),
+  },
+  {
+    name: 'what was reverted stays pending',
+    changes: one(
+      DEPOSIT_SQL,
+      "AND reason = 'not_solid' AND block_number <= $1`",
+      "AND reason = 'not_solid' AND block_number < 0 * $1::bigint`",
+    ),
+    test: {
+      file: 'integration/deposits-head.test.ts',
+      title: 'whose block is reverted for good is dropped, and never credited',
+    },
+  },
+  {
+    name: 'an address is given out that the key does not give',
+    changes: one(
+      'deposits/deposit-addresses.ts',
+      'if (key.addressAt(Number(row.place)) !== row.address) {',
+      'if (row.address === key.addressAt(0).slice(1)) {',
+    ),
+    test: {
+      file: 'integration/deposits-api.test.ts',
+      title: 'is refused when the key gives another one than was assigned',
+    },
+  },
+];
