@@ -147,7 +147,7 @@ if (options.soak) {
     console.error('\nwith events and without');
     const rounds = options.quick
       ? { rounds: 1, accepted: 300, seconds: 5 }
-      : { rounds: 6, accepted: 1500, seconds: 12 };
+      : { rounds: 4, accepted: 1000, seconds: 10 };
     add('--only events', ...(await eventRows(rounds)));
   }
   if (only.test('webhooks')) {
