@@ -4,7 +4,7 @@
  * balancer has noticed, then stops accepting, finishes what is in flight, closes.
  */
 import 'reflect-metadata';
-import { trapApi } from './api-crash-places.js';
+import { API_PLACES } from './api-crash-places.js';
 import { ApiModule } from './api.module.js';
 import { ADMIN_PORTS, readConfig } from './config/config.js';
 import { watchPrices } from './api-gauges.js';
@@ -22,6 +22,7 @@ import { Sealers } from './base/sealers.js';
 import { Database } from './store/database.js';
 import { checkUsable } from './store/database-checks.js';
 import { watchDatabase } from './store/database-gauges.js';
+import { setTrap } from './store/crash-places.js';
 
 /** How long requests in flight may take to finish after SIGTERM. */
 const DRAIN_MS = 20_000;
@@ -32,7 +33,7 @@ async function start(): Promise<void> {
   const log = createLogger(config);
   const stopping = new Stopping(log);
   const app = await createHttpApp(ApiModule.for(config, log), config);
-  trapApi(app, trap);
+  setTrap(API_PLACES, app, trap);
   const metrics = app.get(Metrics);
   metrics.collectDefaults();
   const server = serverOf(app);

@@ -14,12 +14,13 @@ import { createLogger } from './observability/logger.js';
 import { Metrics } from './observability/metrics.js';
 import { Stopping } from './observability/shutdown.js';
 import { SenderModule } from './sender.module.js';
-import { trapSender } from './sender/crash-places.js';
+import { SENDER_PLACES } from './sender/crash-places.js';
 import { EndpointWatch } from './sender/endpoint-watch.js';
 import { SenderLoop } from './sender/sender-loop.js';
 import { Database } from './store/database.js';
 import { checkUsable } from './store/database-checks.js';
 import { watchDatabase } from './store/database-gauges.js';
+import { setTrap } from './store/crash-places.js';
 
 /** A look older than this means that the sender is stuck, whatever it says of itself. */
 const LOOK_AGE_MAX_SEC = 10;
@@ -33,7 +34,7 @@ async function start(): Promise<void> {
     logger: false,
     abortOnError: false,
   });
-  trapSender(app, trap);
+  setTrap(SENDER_PLACES, app, trap);
   const loop = app.get(SenderLoop);
   const database = app.get(Database);
   const { held } = app.get(Sealers);

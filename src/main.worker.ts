@@ -6,12 +6,12 @@ import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import { withDeadline } from './base/clock.js';
 import { ADMIN_PORTS, readConfig } from './config/config.js';
-import { trapDeposits } from './deposits/crash-places.js';
+import { DEPOSIT_PLACES } from './deposits/crash-places.js';
 import { DepositGauges } from './deposits/deposit-gauges.js';
 import { DepositFollower } from './deposits/deposit-follower.js';
 import { crashTrapOf } from './base/crash-point.js';
 import { failStart } from './base/fatal.js';
-import { trapWorker } from './fulfilment/crash-places.js';
+import { WORKER_PLACES } from './fulfilment/crash-places.js';
 import { FulfilmentLoop } from './fulfilment/loop/fulfilment-loop.js';
 import { WorkerLoops } from './fulfilment/worker-loops.js';
 import { openAdmin } from './observability/admin.js';
@@ -23,6 +23,7 @@ import { Database } from './store/database.js';
 import { checkUsable } from './store/database-checks.js';
 import { watchDatabase } from './store/database-gauges.js';
 import { WorkerModule } from './worker.module.js';
+import { setTrap } from './store/crash-places.js';
 
 /** A sweep older than this means that the worker is stuck, whatever it says of itself. */
 const SWEEP_AGE_MAX_SEC = 10;
@@ -36,8 +37,7 @@ async function start(): Promise<void> {
     logger: false,
     abortOnError: false,
   });
-  trapWorker(app, trap);
-  trapDeposits(app, trap);
+  setTrap({ ...WORKER_PLACES, ...DEPOSIT_PLACES }, app, trap);
   const fulfilment = app.get(FulfilmentLoop);
   const database = app.get(Database);
   const { held } = app.get(Sealers);

@@ -1,13 +1,12 @@
 /** Where each crash point of the worker lies: around the methods of its parts, its statements, and what nodes are asked. */
 import type { INestApplicationContext } from '@nestjs/common';
-import { around, type ArgsOf, type CrashPoint, type CrashTrap, type MethodName } from '../base/crash-point.js';
+import { around, type CrashPoint } from '../base/crash-point.js';
 import { Signer } from '../chain/keys.js';
 import type { PortName } from '../chain/node-blocks.js';
 import { TronClient } from '../chain/tron.client.js';
 import { Numberer } from '../events/numberer.js';
 import { WALLET_FIGURES } from '../pool/pool-sync.js';
-import { Database } from '../store/database.js';
-import { aroundStatements } from '../store/statement-hook.js';
+import { each, method, statement, type Place, type Side } from '../store/crash-places.js';
 import { ChainView } from './follow/chain-view.js';
 import { Follower } from './follow/follower.js';
 import { Settlement } from './follow/settlement.js';
@@ -16,34 +15,10 @@ import { OrderClaims } from './loop/order-claims.js';
 import { Proofs } from './send/proof.js';
 import { TransactionLog } from './send/transaction-log.js';
 
-type Place = (app: INestApplicationContext, pass: () => void) => void;
-type Side = 'before' | 'after';
 /** The others are the API's. */
 export type WorkerPoint = Exclude<CrashPoint, `accept.${string}` | `wake.${string}` | `answer.${string}`>;
 
 const nodes = (app: INestApplicationContext) => app.get(TronClient, { strict: false }).pool.nodes;
-
-/** A method of one part of the process; `isMeant` says of which calls. */
-const method =
-  <T extends object, K extends MethodName<T>>(
-    side: Side,
-    part: abstract new (...args: never[]) => T,
-    name: K,
-    isMeant: (...args: ArgsOf<T, K>) => boolean = () => true,
-  ): Place =>
-  (app, pass) => {
-    const call = (...args: ArgsOf<T, K>): void => {
-      if (isMeant(...args)) pass();
-    };
-    around(app.get(part, { strict: false }), name, { [side]: call });
-  };
-
-/** Statements by name; after they are committed. */
-const statement =
-  (side: Side, ...names: readonly string[]): Place =>
-  (app, pass) => {
-    aroundStatements(app.get(Database, { strict: false }), names, { [side]: pass });
-  };
 
 /** A question to whichever node answers it, by what it is about. */
 const question =
@@ -63,12 +38,6 @@ const header =
       if (port === 'full') pass();
     };
     for (const node of nodes(app)) around(node.blocks, 'header', { [side]: call });
-  };
-
-const each =
-  (...places: readonly Place[]): Place =>
-  (app, pass) => {
-    for (const place of places) place(app, pass);
   };
 
 const isSome = (items: readonly unknown[]): boolean => items.length > 0;
@@ -146,9 +115,3 @@ export const WORKER_PLACES: Readonly<Record<WorkerPoint, Place>> = {
   'number-events.before': statement('before', 'number_events'),
   'number.after': method('after', Numberer, 'numberBatch'),
 };
-
-/** Sets the trap where its point lies, if that is one of the worker's. */
-export function trapWorker(app: INestApplicationContext, trap: CrashTrap | undefined): void {
-  if (trap === undefined) return;
-  (WORKER_PLACES as Readonly<Partial<Record<string, Place>>>)[trap.point]?.(app, trap.pass);
-}

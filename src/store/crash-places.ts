@@ -1,0 +1,46 @@
+/** What the crash places of every process are made of: methods of its parts, its statements, and the trap that is set. */
+import type { INestApplicationContext } from '@nestjs/common';
+import { around, type ArgsOf, type CrashTrap, type MethodName } from '../base/crash-point.js';
+import { Database } from './database.js';
+import { aroundStatements } from './statement-hook.js';
+
+/** Calls `pass` whenever the process comes by. */
+export type Place = (app: INestApplicationContext, pass: () => void) => void;
+export type Side = 'before' | 'after';
+
+/** A method of one part of the process; `isMeant` says of which calls. */
+export const method =
+  <T extends object, K extends MethodName<T>>(
+    side: Side,
+    part: abstract new (...args: never[]) => T,
+    name: K,
+    isMeant: (...args: ArgsOf<T, K>) => boolean = () => true,
+  ): Place =>
+  (app, pass) => {
+    const call = (...args: ArgsOf<T, K>): void => {
+      if (isMeant(...args)) pass();
+    };
+    around(app.get(part, { strict: false }), name, { [side]: call });
+  };
+
+/** Statements by name; after they are committed. */
+export const statement =
+  (side: Side, ...names: readonly string[]): Place =>
+  (app, pass) => {
+    aroundStatements(app.get(Database, { strict: false }), names, { [side]: pass });
+  };
+
+export const each =
+  (...places: readonly Place[]): Place =>
+  (app, pass) => {
+    for (const place of places) place(app, pass);
+  };
+
+/** Sets the trap where its point lies, if that is one of `places`. */
+export function setTrap(
+  places: Readonly<Record<string, Place>>,
+  app: INestApplicationContext,
+  trap: CrashTrap | undefined,
+): void {
+  if (trap !== undefined) places[trap.point]?.(app, trap.pass);
+}
