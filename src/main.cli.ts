@@ -19,6 +19,13 @@ function interrupted(): AbortSignal {
   return stop.signal;
 }
 
+// Whoever reads may stop, as `head` does; what the command is to do is done all the same.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+  });
+}
+
 process.exitCode = await runCli(process.argv.slice(2), {
   env: process.env,
   user: systemUser(),

@@ -1,6 +1,7 @@
 // The operator's commands end to end on a real database: what they answer, what they refuse, what they leave behind.
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { promisify } from 'node:util';
 import { Sealer, sealKey } from '../../src/base/seal.js';
 import { asAdmin, databaseUrl, fromSetup } from '../setup/admin.js';
@@ -96,6 +97,24 @@ describe('the process', () => {
       (error: unknown) => error as { code: number; stdout: string; stderr: string },
     );
   }
+
+  it('does its work to the end though nobody reads on, as behind `| head`', async () => {
+    const { merchant } = await newProject();
+    const args = ['dist/bundle/main.cli.js', 'credits', 'topup', merchant, '--credits', '5', '--ref', 'unread'];
+    const child = spawn(process.execPath, [...args, '--reason', 'unread'], {
+      env: { PATH: process.env['PATH'], ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: 30_000,
+    });
+    child.stdout.destroy();
+    let said = '';
+    child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    const [code] = await once(child, 'close');
+    expect([code, said]).toEqual([0, '']);
+    expect(await rows('SELECT credits::int FROM credit_entry WHERE project_id = $1', [merchant])).toEqual([
+      { credits: 5 },
+    ]);
+  });
 
   it('prints the answer and nothing else, and ends by itself with its code', async () => {
     const listed = await shell('project', 'list', '--json');
