@@ -74,7 +74,9 @@ export class DeliveryAttempts {
         { ...delivery, payload },
         {
           onAddress: async (address) => this.takeTurn(`address ${address}`),
-          beforeWriting: async () => place?.turn(),
+          beforeWriting: async () => {
+            if (place !== undefined && !(await place.turn())) throw new DestinationBusy();
+          },
           onWritten: () => place?.written(),
         },
       );
@@ -82,6 +84,9 @@ export class DeliveryAttempts {
       // First, so that a crash between the two has it said again.
       if (answered.fault === 'GONE') await this.claims.disableGone(sender.id);
       await this.claims.record(sender, delivery, outcomeOf(delivery, answered));
+    } catch (error) {
+      if (error instanceof DestinationBusy) place?.postponed();
+      throw error;
     } finally {
       place?.written();
     }

@@ -13,7 +13,9 @@ export class EndpointSender implements Claimed {
   isWanting = true;
   /** By the monotonic clock: nothing is sent before. */
   restUntilMs = 0;
-  private lastWritten: Promise<void> = Promise.resolve();
+  /** Of the last place: whether the next may be written. */
+  private lastEnd: Promise<boolean> = Promise.resolve(true);
+  private isPostponed = false;
 
   constructor(
     readonly id: string,
@@ -26,17 +28,34 @@ export class EndpointSender implements Claimed {
   }
 
   /** The place of a first attempt among those to this endpoint: it is written after all that were queued before it. */
-  nextPlace(): { readonly turn: () => Promise<void>; readonly written: () => void } {
-    const before = this.lastWritten;
-    let written: () => void = () => undefined;
-    this.lastWritten = new Promise((resolve) => (written = resolve));
+  nextPlace(): Place {
+    // What was postponed comes again before this one, which is behind it in what is due.
+    const before = this.isPostponed ? Promise.resolve(true) : this.lastEnd;
+    this.isPostponed = false;
+    let end: (mayFollow: boolean) => void = () => undefined;
+    this.lastEnd = new Promise((resolve) => (end = resolve));
     return {
       turn: async () => {
         const over = new AbortController();
-        await Promise.race([before, sleep(ORDER_WAIT_MS, over.signal)]);
+        const mayFollow = await Promise.race([before, sleep(ORDER_WAIT_MS, over.signal).then(() => true)]);
         over.abort();
+        return mayFollow;
       },
-      written: () => written(),
+      written: () => end(true),
+      postponed: () => {
+        this.isPostponed = true;
+        end(false);
+      },
     };
   }
+}
+
+/** Of the calls that end it the first counts. */
+export interface Place {
+  /** Resolves when it is its turn: true, or false when the one before it comes again later, so that this one must too. */
+  readonly turn: () => Promise<boolean>;
+  /** It was written, or never will be: the next one may. */
+  readonly written: () => void;
+  /** It comes again later. */
+  readonly postponed: () => void;
 }

@@ -1,6 +1,7 @@
 // The sender on a real database, against receivers of the test's own: nothing lost, nothing reversed, nobody held up.
 import type { INestApplicationContext } from '@nestjs/common';
 import { Webhook } from 'standardwebhooks';
+import { until } from '../../packages/local/src/wait.js';
 import { DeliveryClaims } from '../../src/sender/delivery-claims.js';
 import { EndpointWatch } from '../../src/sender/endpoint-watch.js';
 import type { Database } from '../../src/store/database.js';
@@ -141,6 +142,26 @@ it('sends in order of position, ten at once at most', async () => {
   expect(positions).toEqual([...positions].sort((one, other) => one - other));
   expect(positions).toHaveLength(20);
   expect(most).toBeLessThanOrEqual(10);
+});
+
+it('an event whose host is busy is not overtaken by the next one', async () => {
+  const { customer, id } = await setUp('/postponed');
+  await world.happen(customer);
+  const sender = await openSender();
+  const claims = sender.app.get(DeliveryClaims);
+  const takeTurn = claims.takeTurn.bind(claims);
+  let asked = 0;
+  // The first to ask finds its host busy, when the next one has both of its turns.
+  claims.takeTurn = async (name) => {
+    asked += 1;
+    if (asked > 1) return takeTurn(name);
+    await until(() => (asked >= 3 ? true : undefined), 20_000, 'the turns of the next one', 5);
+    return undefined;
+  };
+  await sender.run(() => areAll(id, 'delivered'));
+  const positions = at('/postponed').map(({ body }) => (JSON.parse(body) as { position: number }).position);
+  expect(positions).toEqual([...positions].sort((one, other) => one - other));
+  expect(positions).toHaveLength(2);
 });
 
 it('repeats a failed event by its own schedule, and holds up no other by it', async () => {
