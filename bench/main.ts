@@ -7,6 +7,7 @@ import type { Row } from './measure.js';
 import { figure } from './measure.js';
 import { millionRows } from './million.js';
 import { eventRows } from './rows-events.js';
+import { depositRows } from './rows-deposits.js';
 import { followRows } from './rows-follow.js';
 import { webhookRows } from './rows-webhooks.js';
 import { HttpRows, type Pace } from './rows-http.js';
@@ -153,6 +154,11 @@ if (options.soak) {
   if (only.test('webhooks')) {
     console.error('\nwebhooks');
     add('--only webhooks', ...(await webhookRows({ blockMs: 1000, solidLag: 4 }, options.quick ? 10 : 60)));
+  }
+  if (only.test('deposits')) {
+    await withStage('deposits', { blockMs: 1000, solidLag: 3 }, async (stage) => {
+      add('--only deposits', ...(await depositRows(stage, options.quick ? 200 : 1000)));
+    });
   }
   if (only.test('latency')) {
     await withStage('latency', { blockMs: 3000, solidLag: 3 }, async (stage) => {
