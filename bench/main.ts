@@ -22,7 +22,8 @@ const HELP = `npm run bench -- [--only REGEX] [--million] [--quick]
 npm run bench -- --soak [--minutes N] [--rate N]
 
   --only REGEX  parts whose name matches: http, signatures, fairness,
-                worker, follow, events, webhooks, latency
+                worker, follow, events, webhooks, deposits,
+                latency
   --million     two services in turn, one with 1 000 000 ended orders;
                 --only history: the worker alone, --only none: no other part
   --soak        ten minutes of the whole machine: --minutes N, --rate N a second
