@@ -5,7 +5,7 @@
  */
 import { Injectable } from '@nestjs/common';
 import { Batched } from '../base/batch-loader.js';
-import { monotonicMs } from '../base/clock.js';
+import { monotonicMs, withDeadline } from '../base/clock.js';
 import { Database } from '../store/database.js';
 import { LOCK_WAIT_MS } from '../store/functions/accept-order.js';
 import type { Prepared, Purchase } from './purchase.js';
@@ -15,6 +15,8 @@ const KEPT_MS = 60_000;
 const KEYS_MAX = 10_000;
 /** Whoever waits longer takes a turn like everybody else. Our choice: 20 ms are much to the others and little to them. */
 const LIMITS = { atOnce: 1, keys: 100, waitMs: 2000, gatherMs: 20 };
+/** Of one statement: longer than its own limits, for a connection that went silent. */
+const STATEMENT_LIMIT_MS = 5000;
 
 const REFUSALS = {
   name: 'order-refusals',
@@ -30,10 +32,11 @@ export class RefusedLately {
   constructor(database: Database) {
     this.asked = new Batched(LIMITS, async (orders) => {
       const column = (at: number): (string | undefined)[] => orders.map((order) => order[at]);
-      const rows = await database.query<{ refusal: string | null }>(REFUSALS, [
+      const statement = database.query<{ refusal: string | null }>(REFUSALS, [
         ...[0, 1, 2, 3].map(column),
         column(4).map((refusal) => (refusal === '' ? null : refusal)),
       ]);
+      const rows = await withDeadline(statement, STATEMENT_LIMIT_MS, 'judging orders together');
       return rows.map(({ refusal }) => refusal ?? undefined);
     });
   }
