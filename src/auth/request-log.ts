@@ -77,6 +77,8 @@ interface Noted {
 export class RequestLog implements BeforeApplicationShutdown {
   private pending: Noted[] = [];
   private readonly budgets = new Map<string, ProjectBudget>();
+  /** Of requests that name no project there is. */
+  private readonly nobody = new ProjectBudget();
   private readonly trustedProxies: AddressList;
   private timer: NodeJS.Timeout | undefined;
   private writing: Promise<void> | undefined;
@@ -98,11 +100,11 @@ export class RequestLog implements BeforeApplicationShutdown {
     });
     this.dropped = new Counter({
       name: 'request_log_dropped_total',
-      help: 'Refused requests left out of the request logs: sampled in a flood of one project, full, or not writable.',
+      help: 'Refused requests left out of the request logs: sampled in a flood of one project or of nobody’s, full, or not writable.',
       labelNames: ['cause'],
       registers: [metrics.registry],
     });
-    for (const cause of ['sampled', 'full', 'failed']) this.dropped.inc({ cause }, 0);
+    for (const cause of ['sampled', 'nobody', 'full', 'failed']) this.dropped.inc({ cause }, 0);
   }
 
   /** The request was refused with `error`, and its answer is out. */
@@ -110,12 +112,13 @@ export class RequestLog implements BeforeApplicationShutdown {
     if (error.status !== 400 && error.status !== 401) return;
     const { caller, requestId } = requestContext;
     const projectId = caller?.project.id ?? this.claimedProject(request);
-    if (projectId === undefined) return;
-    const budget = this.budgetOf(projectId);
+    // Nobody has a budget too: how long a refusal takes must not show whether there is such a project.
+    const budget = projectId === undefined ? this.nobody : this.budgetOf(projectId);
     if (!budget.take(caller === undefined ? 'unproven' : 'proven')) {
-      this.dropped.inc({ cause: 'sampled' });
+      this.dropped.inc({ cause: projectId === undefined ? 'nobody' : 'sampled' });
       return;
     }
+    if (projectId === undefined) return;
     if (this.pending.length >= PENDING_MAX) {
       this.dropped.inc({ cause: 'full' });
       return;

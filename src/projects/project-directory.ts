@@ -20,7 +20,7 @@ const ENTRIES_MAX = 10_000;
 /** Ids of projects, 36 characters each. */
 const KNOWN_IDS_MAX = 100_000;
 /** Reads that callers cause who have not proven anything: per project, and per process and kind of id. */
-const REREAD_INTERVAL_MS = 1000;
+const PROJECT_REREADS_PER_SEC = 10;
 const READS_PER_SEC = 100;
 
 /** An API key, by what it may do. */
@@ -56,6 +56,8 @@ export interface Entry {
   /** The primary key's secret and the one before it, which alone verify MD5. */
   readonly primary: readonly Secret[];
   readonly readMs: number;
+  /** How often it may be read because it verified nothing; of all entries that follow each other so. */
+  readonly rereads: ReadBudget;
 }
 
 @Injectable()
@@ -73,7 +75,7 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
   private changes = 0;
   private readonly listeners: ((projectId: string | undefined) => void)[] = [];
   /** Apart: whoever makes up ids takes no read from the projects there are. */
-  private readonly reads = { known: new ReadBudget(), unknown: new ReadBudget() };
+  private readonly reads = { known: new ReadBudget(READS_PER_SEC), unknown: new ReadBudget(READS_PER_SEC) };
 
   constructor(
     config: Config,
@@ -115,27 +117,21 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
 
   /** Reads the entry, once for all who ask at the same time. Throws 503 AUTH_UNAVAILABLE. */
   async load(id: string): Promise<Entry> {
-    const running = this.loads.get(id);
-    if (running !== undefined) return running;
-    const load = this.read(id).finally(() => {
-      // A change may have put a newer read in this one's place.
-      if (this.loads.get(id) === load) this.loads.delete(id);
-    });
-    this.loads.set(id, load);
-    return load;
+    return this.loads.get(id) ?? this.begin(id, new ReadBudget(PROJECT_REREADS_PER_SEC));
   }
 
   /**
-   * Reads the entry again after it did not verify a signature; undefined when it was read too recently for that, or
-   * too many others of its kind were.
+   * Reads the entry again after it did not verify a signature; undefined when this was done too often within a second,
+   * for it or for others of its kind. However lately it was read, a key may be newer.
    * Throws 503 AUTH_UNAVAILABLE while the database is away, whether or not there is a budget: an unknown project, which
    * cannot be read then either, must look the same.
    */
   async reread(entry: Entry): Promise<Entry | undefined> {
     if (!this.feed.isConnected) throw unavailable();
-    if (monotonicMs() - entry.readMs < REREAD_INTERVAL_MS) return undefined;
+    const running = this.loads.get(entry.id);
+    if (running !== undefined) return running;
     const budget = this.knownIds.has(entry.id) ? this.reads.known : this.reads.unknown;
-    return budget.take() ? this.load(entry.id) : undefined;
+    return entry.rereads.take() && budget.take() ? this.begin(entry.id, entry.rereads) : undefined;
   }
 
   /** Whether this id is known to be a project’s; no I/O. */
@@ -151,7 +147,16 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
     return this.knownIds.has(id) || this.reads.unknown.take();
   }
 
-  private async read(id: string): Promise<Entry> {
+  private begin(id: string, rereads: ReadBudget): Promise<Entry> {
+    const load = this.read(id, rereads).finally(() => {
+      // A change may have put a newer read in this one's place.
+      if (this.loads.get(id) === load) this.loads.delete(id);
+    });
+    this.loads.set(id, load);
+    return load;
+  }
+
+  private async read(id: string, rereads: ReadBudget): Promise<Entry> {
     const changes = this.changes;
     // The age counts from before the read: the row may have changed right after it was read.
     const readMs = monotonicMs();
@@ -161,7 +166,7 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
     } catch (cause) {
       throw unavailable(cause);
     }
-    const entry = { id, ...this.open(row, readMs), readMs };
+    const entry = { id, ...this.open(row, readMs), readMs, rereads };
     if (changes === this.changes) this.keep(entry);
     return entry;
   }
@@ -182,7 +187,8 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
     return {
       project: { record: recordOf(row), sources: this.sourcesOf(row.id, row.allowed_sources) },
       secrets,
-      primary: keys[0]?.id === row.id ? secrets.slice(0, 2) : [UNKNOWN_SECRET, UNKNOWN_SECRET],
+      primary:
+        keys[0]?.id === row.id ? secrets.slice(0, 2) : [nobodysSecrets.next().value, nobodysSecrets.next().value],
     };
   }
 
@@ -194,7 +200,7 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
   private secretOf(sealed: string | null | undefined, key: KnownKey | undefined, expiresMs: number): Secret {
     if (typeof sealed !== 'string' || key === undefined) {
       this.sealers.apiKey.open(this.sealedDummy, DUMMY_ID);
-      return UNKNOWN_SECRET;
+      return nobodysSecrets.next().value;
     }
     const opened = this.sealers.apiKey.open(Buffer.from(sealed, 'hex'), key.id);
     if (opened === undefined) {
@@ -256,6 +262,8 @@ class ReadBudget {
   private sinceMs = Number.NEGATIVE_INFINITY;
   private count = 0;
 
+  constructor(private readonly perSec: number) {}
+
   take(): boolean {
     const now = monotonicMs();
     if (now - this.sinceMs >= 1000) {
@@ -263,14 +271,20 @@ class ReadBudget {
       this.count = 0;
     }
     this.count += 1;
-    return this.count <= READS_PER_SEC;
+    return this.count <= this.perSec;
   }
 }
 
 const DUMMY_ID = '00000000-0000-0000-0000-000000000000';
 /** Signatures of unknown projects are checked against this; the answer is no, whatever comes of it. As long as ours. */
 export const DUMMY_KEY = randomBytes(24).toString('hex');
-const UNKNOWN_SECRET = secretFor(DUMMY_KEY, undefined, Number.POSITIVE_INFINITY);
+/** So many that those of one entry are as seldom at hand as keys that are there: one for all would be checked faster. */
+const NOBODYS_SECRETS = Array.from({ length: 1000 }, () => secretFor(DUMMY_KEY, undefined, Number.POSITIVE_INFINITY));
+const nobodysSecrets = inTurns(NOBODYS_SECRETS);
+
+function* inTurns<T>(each: readonly T[]): Generator<T, never> {
+  for (;;) yield* each;
+}
 
 function secretFor(text: string, key: KnownKey | undefined, expiresMs: number): Secret {
   return { text, hmac: createSecretKey(text, 'utf8'), key, expiresMs };

@@ -83,13 +83,20 @@ describe('changes of a project', () => {
   test('a new key whose announcement was lost works at once, since a mismatch is read again', async () => {
     const customer = await near.customer('unheard key');
     await cache(customer);
-    let newKey = '';
-    await unannounced(async () => {
-      newKey = await near.projects.rotateKey(customer.merchant, AUTHOR);
-    });
-    // Not more often than once a second, so it may take that long.
-    await becomes(customer.withKey(newKey), 'OK');
-    expect(await ask(customer)).toBe('INVALID_SIGNATURE');
+    const rotate = async (): Promise<Customer> => {
+      let newKey = '';
+      await unannounced(async () => {
+        newKey = await near.projects.rotateKey(customer.merchant, AUTHOR);
+      });
+      return customer.withKey(newKey);
+    };
+    for (const _ of [1, 2, 3]) {
+      expect(await ask(await rotate())).toBe('OK');
+      expect(await ask(customer)).toBe('INVALID_SIGNATURE');
+    }
+    // Not more often than ten times a second, so the next one may take that long.
+    for (let asked = 0; asked < 30; asked += 1) expect(await ask(customer)).toBe('INVALID_SIGNATURE');
+    await becomes(await rotate(), 'OK');
   });
 
   test('a project made after its id was refused is known at once', async () => {
