@@ -1,0 +1,64 @@
+import fc from 'fast-check';
+import { csvLine } from '../../src/base/csv.js';
+
+it('a text that begins like a formula is marked as text; a number never is', () => {
+  const texts = ['=1+1', '+1', '-1', '@SUM(A1)', '\tx', '\rx'];
+  for (const text of texts) expect(csvLine([text])).toContain(`'${text}`);
+  expect(csvLine(['a=1', ' =1', '5-3'])).toBe('a=1, =1,5-3\r\n');
+  expect(csvLine([-1, -2n, { decimal: '-3.50' }])).toBe('-1,-2,-3.50\r\n');
+});
+
+it('a text with a comma, a quote or an end of line stands in quotes, its own quotes doubled', () => {
+  expect(csvLine(['a,b', 'say "so"', 'one\ntwo', 'one\r\ntwo', 'plain'])).toBe(
+    '"a,b","say ""so""","one\ntwo","one\r\ntwo",plain\r\n',
+  );
+  expect(csvLine(['=HYPERLINK("x","y")'])).toBe(`"'=HYPERLINK(""x"",""y"")"\r\n`);
+});
+
+it('absent values are empty, times are UTC, and what is said to be digits must be digits', () => {
+  expect(csvLine([undefined, null, '', true, new Date('2026-11-23T01:02:03.004Z')])).toBe(
+    ',,,true,2026-11-23T01:02:03.004Z\r\n',
+  );
+  expect(() => csvLine([{ decimal: '=1' }])).toThrow('a decimal is digits');
+});
+
+it('whatever the texts are, a reader of RFC 4180 gets them back, and none as a formula', () => {
+  const texts = fc.array(fc.string({ unit: fc.constantFrom('a', '"', ',', '\r', '\n', '=', '-', '\t', 'ü') }), {
+    minLength: 1,
+  });
+  fc.assert(
+    fc.property(fc.array(texts, { minLength: 1 }), (records) => {
+      const read = recordsOf(records.map(csvLine).join(''));
+      expect(read.map((cells) => cells.map((cell) => cell.replace(/^'(?=[=+\-@\t\r])/, '')))).toEqual(records);
+      expect(read.flat().filter((cell) => /^[=+\-@\t\r]/.test(cell))).toEqual([]);
+    }),
+  );
+});
+
+/** The records of a file, by RFC 4180 alone. */
+function recordsOf(file: string): string[][] {
+  const records: string[][] = [];
+  let cells: string[] = [];
+  for (let at = 0; at < file.length;) {
+    let cell = '';
+    if (file[at] === '"') {
+      for (at += 1; file[at] !== '"' || file[at + 1] === '"'; at += 1) {
+        cell += file[at] ?? '';
+        if (file[at] === '"') at += 1;
+      }
+      at += 1;
+    } else {
+      const end = file.slice(at).search(/,|\r\n/);
+      cell = file.slice(at, at + end);
+      at += end;
+    }
+    cells.push(cell);
+    if (file[at] === ',') at += 1;
+    else {
+      records.push(cells);
+      cells = [];
+      at += 2;
+    }
+  }
+  return records;
+}
