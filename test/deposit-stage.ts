@@ -75,7 +75,8 @@ export async function open(
 
 export const openWorker = (more: object = {}) => open('worker', [DepositsWorkerModule, EventsModule], more);
 
-export async function openStage(): Promise<void> {
+/** `genesisMs` is the time of the chain's first block. */
+export async function openStage(genesisMs = GENESIS_MS): Promise<void> {
   const contract = { origin: payer.address, name: 'T', bytecode: TEST_TOKEN_BYTECODE, abi: TEST_TOKEN_ABI };
   [store, redis, chain] = await Promise.all([
     createTestDatabase(),
@@ -85,7 +86,7 @@ export async function openStage(): Promise<void> {
       solidLag: 2,
       second: { behind: 0, solidLag: 2 },
       genesis: {
-        timestamp: GENESIS_MS,
+        timestamp: genesisMs,
         accounts: [{ address: payer.address, balance: '9000000000000000' }],
         contracts: [
           { ...contract, address: token },

@@ -8,11 +8,14 @@ import { rateE8, type RateE8 } from '../domain/units.js';
 import { Database, type Queryable } from '../store/database.js';
 import type { MinuteRate } from './judgement.js';
 
-/** The first of a minute stays: what was credited by it must not change under later deposits of the same minute. */
+/**
+ * The first of a minute stays: what was credited by it must not change under later deposits of the same minute. The
+ * database's clock says which minute it is, but where a chain is ahead of it ($3).
+ */
 const KEEP = {
   name: 'keep_asset_rate',
-  text: `INSERT INTO asset_rate (asset, minute, rate_e8) VALUES ($1, date_trunc('minute', clock_timestamp()), $2)
-    ON CONFLICT DO NOTHING`,
+  text: `INSERT INTO asset_rate (asset, minute, rate_e8)
+    VALUES ($1, date_trunc('minute', greatest(clock_timestamp(), $3::timestamptz)), $2) ON CONFLICT DO NOTHING`,
 };
 
 /** $1 asset, $2 a moment. The median of the day before the minute found, with that minute. */
@@ -27,9 +30,9 @@ const FIND = {
 export class RateHistory {
   constructor(private readonly database: Database) {}
 
-  /** Keeps the rate of this minute, unless there is one. */
-  async keep(asset: DepositAsset, rate: RateE8): Promise<void> {
-    await this.database.query(KEEP, [asset, rate]);
+  /** Keeps the rate of this minute, or of that of `aheadAt` if it is later, unless there is one. */
+  async keep(asset: DepositAsset, rate: RateE8, aheadAt?: Date): Promise<void> {
+    await this.database.query(KEEP, [asset, rate, aheadAt]);
   }
 
   /** The rate at the minute of `at`, or the first one after it; undefined while there is none. */

@@ -1,12 +1,13 @@
 /**
  * Keeps the rates of each minute as it passes: TRX as quotes have it, USDT as the exchanges that trade it against dollars
- * agree on it. A rate that the operator set by hand counts on other networks than the main one alone.
+ * agree on it. A rate that the operator set by hand counts on other networks than the main one alone, for the minute that
+ * it is on the chain.
  */
 import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import { Rates } from '../billing/rates.js';
 import { agreedRate, askSource, pegSources, rateQuorum } from '../billing/rate-sources.js';
 import { nowMs } from '../base/clock.js';
-import { solidHeaderOf, TronClient } from '../chain/tron.client.js';
+import { solidHeaderOf, solidHeadOf, TronClient } from '../chain/tron.client.js';
 import { Config } from '../config/config.js';
 import { RATE_SCALE, rateE8 } from '../domain/units.js';
 import { Log } from '../observability/logger.js';
@@ -47,20 +48,27 @@ export class RateRecorder implements BeforeApplicationShutdown {
 
   /** Keeps what is known of this minute. An exchange that does not answer is retried in the next one. */
   async record(): Promise<void> {
-    const minute = Math.floor(nowMs() / MINUTE_MS);
     const isStatic = this.config.rates.sources.includes(STATIC);
     if (isStatic && (await this.onMainNetwork())) return;
+    const aheadMs = isStatic ? await this.solidMs() : 0;
+    const minute = Math.floor(Math.max(nowMs(), aheadMs) / MINUTE_MS);
+    const aheadAt = isStatic ? new Date(aheadMs) : undefined;
     if (!this.isAsking) await this.rates.onModuleInit();
     this.isAsking = true;
     const { rate, fresh } = this.rates.current();
     if (fresh && this.trxMinute !== minute) {
-      await this.history.keep('TRX', rate);
+      await this.history.keep('TRX', rate, aheadAt);
       this.trxMinute = minute;
     }
     if (this.usdtMinute === minute) return;
     this.usdtMinute = minute;
     const usdt = isStatic ? rateE8(RATE_SCALE) : await this.askForPeg();
-    if (usdt !== undefined) await this.history.keep('USDT', usdt);
+    if (usdt !== undefined) await this.history.keep('USDT', usdt, aheadAt);
+  }
+
+  /** What time it is on the chain: on a network for tests it may pass faster than ours. */
+  private async solidMs(): Promise<number> {
+    return this.client.pool.ask('the time', async (node) => (await solidHeadOf(node)).timestampMs);
   }
 
   private async askForPeg() {

@@ -10,6 +10,7 @@ const DELIVERY_LIMIT_MS = 60_000;
 const RENTAL_SEC = 300;
 const FEE_LIMIT_SUN = 100_000_000;
 const TOKENS = 25_000_000n;
+const PAID_IN = 40_000_000n;
 
 type Body = MerchantAnswer['body'];
 
@@ -27,7 +28,7 @@ const grouped = (value: unknown): string => Number(value).toLocaleString('en').r
 
 export class DemoScenario {
   private readonly key = `demo-${randomUUID()}`;
-  private eventsShown = 0;
+  private readonly shown = new Set<Arrival>();
 
   constructor(
     private readonly world: World,
@@ -53,34 +54,40 @@ export class DemoScenario {
       'the merchant’s server gets events, each verified by the public library standardwebhooks',
     );
     await this.transfer(quote);
+    await this.deposit();
     await this.reclaim(delivered);
     await this.events(['order.delivered', 'order.settled', 'order.ended'], 'and since then');
     await this.ledger();
   }
 
+  /** MD5 does not cover a path, so that the newer calls are made by HMAC alone. */
+  private hmac(): Merchant {
+    const { baseUrl, id, apiKey } = this.merchant;
+    return new Merchant(baseUrl, id, apiKey, 'hmac');
+  }
+
   private async webhook(): Promise<void> {
     this.screen.request(`POST /v1/webhooks  events to ${this.receiver.url}`);
-    // MD5 does not cover a path, so that webhooks are made by HMAC alone.
-    const { baseUrl, id, apiKey } = this.merchant;
-    const answer = await new Merchant(baseUrl, id, apiKey, 'hmac').post('/v1/webhooks', { url: this.receiver.url });
+    const answer = await this.hmac().post('/v1/webhooks', { url: this.receiver.url });
     check(answer.status === 201, 'a webhook', answer.body);
     this.receiver.knows(text(answer.body['secret']));
     await this.tick();
     this.screen.done('made; its secret is shown once, and the merchant’s server keeps it');
   }
 
-  /** What has arrived since the last look, once these have. */
+  /** Those of `types` that have not been shown, once there is one of each. */
   private async events(types: readonly string[], who: string): Promise<void> {
-    const { arrivals } = this.receiver;
-    const isHere = (): true | undefined => {
-      const unseen = arrivals.slice(this.eventsShown);
-      return types.every((type) => unseen.some((arrival) => arrival.type === type)) ? true : undefined;
-    };
-    await until(isHere, DELIVERY_LIMIT_MS, `the events ${types.join(', ')}`);
+    const unseen = (): readonly Arrival[] =>
+      this.receiver.arrivals.filter((arrival) => types.includes(arrival.type) && !this.shown.has(arrival));
+    const areHere = (): true | undefined =>
+      types.every((type) => unseen().some((arrival) => arrival.type === type)) ? true : undefined;
+    await until(areHere, DELIVERY_LIMIT_MS, `the events ${types.join(', ')}`);
     await this.tick();
     this.screen.arrived(who);
-    for (const arrival of arrivals.slice(this.eventsShown)) this.screen.detail(arrival.type, arrivalText(arrival));
-    this.eventsShown = arrivals.length;
+    for (const arrival of unseen()) {
+      this.screen.detail(arrival.type, arrivalText(arrival));
+      this.shown.add(arrival);
+    }
   }
 
   private async quote(sender: string): Promise<Body> {
@@ -171,6 +178,41 @@ export class DemoScenario {
     this.screen.done(
       `${grouped(used)} energy used, 0 TRX burnt for energy (without the rental: ${((used * feeSun) / 1e6).toFixed(3)} TRX)`,
     );
+  }
+
+  /** The merchant buys credits while the rental runs. */
+  private async deposit(): Promise<void> {
+    const [payer] = this.world.accounts;
+    check(payer !== undefined, 'the world has test accounts');
+    const merchant = this.hmac();
+    this.screen.request('GET /v1/deposits/address  to buy credits on chain');
+    const { status, body } = await merchant.get('/v1/deposits/address');
+    check(status === 200, 'an address to pay to', body);
+    const address = text(body['address']);
+    await this.tick();
+    this.screen.done(`${address}, which belongs to this project alone`);
+    for (const each of body['accepts'] as readonly Body[]) {
+      this.screen.detail('accepts', `${text(each['asset'])}, at least ${text(each['minimum'])}`);
+    }
+    this.screen.request('the merchant pays 40 USDT to it on chain');
+    const receipt = await this.world.wallet.transferToken(this.world.token, payer, address, PAID_IN, FEE_LIMIT_SUN);
+    await this.tick();
+    this.screen.done(`paid, in block ${text(receipt['blockNumber'])}; it counts once the block is final`);
+    const credited = await until(
+      async () => {
+        const { body: page } = await merchant.get('/v1/deposits');
+        const [newest] = (page['items'] ?? []) as readonly Body[];
+        return newest?.['status'] === 'credited' ? newest : undefined;
+      },
+      DELIVERY_LIMIT_MS,
+      'the credits of the deposit',
+      200,
+    );
+    await this.tick();
+    this.screen.done(
+      `${grouped(credited['credits'])} credits for ${text(credited['amount'])} ${text(credited['asset'])}`,
+    );
+    await this.events(['deposit.pending', 'deposit.credited'], 'the merchant’s server receives');
   }
 
   private async reclaim(delivered: Body): Promise<void> {

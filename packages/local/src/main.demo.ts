@@ -11,7 +11,7 @@ import { DemoScenario, arrivalText } from './demo-scenario.js';
 import { Merchant } from './merchant.js';
 import { freePort } from './ports.js';
 import { Screen } from './screen.js';
-import { World } from './world.js';
+import { localDepositXpub, World } from './world.js';
 
 const FIRST_CREDITS = 1_000_000_000;
 /** Where the documents have a merchant's own receiver listen. */
@@ -56,7 +56,12 @@ async function portFor(): Promise<number> {
 async function serve(world: World, screen: Screen): Promise<Merchant> {
   const project = await world.cli('project', 'create', '--name', 'Demo merchant', '--credits', String(FIRST_CREDITS));
   screen.step('a project with credits, made by the operator’s CLI');
-  const [api] = await Promise.all([world.startApi(await portFor()), world.startWorker(), world.startSender()]);
+  const [api] = await Promise.all([
+    world.startApi(await portFor()),
+    world.startWorker(),
+    world.startSender(),
+    world.cli('deposits', 'use-account'),
+  ]);
   screen.step(`the API serves at ${api.baseUrl}; worker and sender work beside it`);
   return new Merchant(api.baseUrl, String(project['merchant']), String(project['api_key']));
 }
@@ -134,6 +139,7 @@ async function main(): Promise<number> {
     redisUrl: process.env['REDIS_URL'],
     // A webhook may go to this machine, and without TLS: of services that others reach neither is right.
     env: {
+      DEPOSIT_XPUB: localDepositXpub(),
       WEBHOOK_ALLOW_HTTP: 'true',
       WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8',
       WEBHOOK_PORTS: [receiver.port, ...TRIED_PORTS].join(','),

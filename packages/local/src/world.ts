@@ -1,12 +1,13 @@
 // A whole service on this machine: Postgres, Redis, a local chain with a staked pool, and the API and worker as
 // processes of their own. The demo, the tests and the benches all start from here.
 import { execFile } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { HDKey } from '@scure/bip32';
 import { namedChainAccount, newChainAccount, Wallet, type ChainAccount } from './chain-account.js';
 import { startNode, type NodeProcess } from './processes.js';
 import { startPostgres } from './postgres.js';
@@ -86,6 +87,12 @@ function saidBy(error: unknown): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** The account that deposits of a local world are paid to, which nobody has the private key of outside this machine. */
+export function localDepositXpub(): string {
+  const seed = createHash('sha512').update('local-deposits').digest();
+  return HDKey.fromMasterSeed(seed).derive("m/44'/195'/0'").publicExtendedKey;
 }
 
 /** Started by `World.start`; `stop` ends everything it started, and the guards do when this process dies. */

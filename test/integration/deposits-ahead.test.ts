@@ -1,0 +1,15 @@
+// A chain for tests whose time passes faster than ours: what is paid there is credited without waiting for our clock.
+import { closeStage, depositsOf, follow, openStage, payTrx, settle, shop, START_LIMIT_MS } from '../deposit-stage.js';
+
+const AHEAD_MS = 3_600_000;
+
+beforeAll(() => openStage(Date.now() + AHEAD_MS), START_LIMIT_MS);
+afterAll(closeStage);
+
+test('a deposit of a chain whose clock is an hour ahead is credited by the rate set by hand, once it is solid', async () => {
+  const paid = await shop();
+  await payTrx(paid, 20_000_000);
+  await settle();
+  await follow();
+  expect(await depositsOf(paid)).toMatchObject([{ status: 'credited', asset: 'TRX', amount: '20000000' }]);
+});
