@@ -12,6 +12,7 @@ import { OrdersModule } from './orders/orders.module.js';
 import { PlatformModule } from './platform.module.js';
 import { RequestsModule } from './requests/requests.module.js';
 import { QuotesModule } from './quotes/quotes.module.js';
+import { StatementsApiModule } from './statements/statements-api.module.js';
 import { WebhooksModule } from './webhooks/webhooks.module.js';
 import { SimulationModule } from './simulation/simulation.module.js';
 
@@ -33,6 +34,7 @@ export class ApiModule {
         EventReadingModule,
         WebhooksModule,
         DepositsApiModule,
+        StatementsApiModule,
         RequestsModule,
         OpenApiModule,
       ],

@@ -37,7 +37,7 @@ export interface Booking {
 
 const REFERENCE = /^[\x21-\x7e]+(?: +[\x21-\x7e]+)*$/;
 const REFERENCE_LENGTH_MAX = 200;
-const STATEMENT_MAX = 1000;
+const HISTORY_MAX = 1000;
 
 interface Booked {
   readonly kind: 'topup' | 'adjustment';
@@ -236,11 +236,11 @@ export class Ledger {
   }
 
   /** A project's entries, newest first; `beforeId` continues a page. At most 1 000 at once. */
-  async statement(projectId: string, limit = 100, beforeId?: bigint): Promise<CreditEntry[]> {
+  async history(projectId: string, limit = 100, beforeId?: bigint): Promise<CreditEntry[]> {
     return this.entries.find({
       where: { projectId, ...(beforeId !== undefined && { id: LessThan(beforeId) }) },
       order: { id: 'DESC' },
-      take: Math.min(limit, STATEMENT_MAX),
+      take: Math.min(limit, HISTORY_MAX),
     });
   }
 

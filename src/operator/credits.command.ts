@@ -73,7 +73,7 @@ function printBooking(
 async function statement(context: CliContext, id: string, options: { limit: bigint; before?: bigint }): Promise<void> {
   await context.operate(async (parts) => {
     const view = await parts.get(Projects).get(id);
-    const entries = await parts.get(Ledger).statement(id, Number(options.limit), options.before);
+    const entries = await parts.get(Ledger).history(id, Number(options.limit), options.before);
     const human = table(
       ['entry', 'at', 'kind', 'credits', 'USD', 'order', 'by', 'reason'],
       entries.map((entry) => [

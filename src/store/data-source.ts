@@ -56,6 +56,7 @@ import { RefusedTogether1760000000032 } from './migrations/0032-refused-together
 import { LowBalance1760000000035 } from './migrations/0035-low-balance.js';
 import { UnsolidDeposits1760000000036 } from './migrations/0036-unsolid-deposits.js';
 import { DepositMovements1760000000037 } from './migrations/0037-deposit-movements.js';
+import { LedgerTime1760000000039 } from './migrations/0039-ledger-time.js';
 
 /** Every table as an entity without relations, for plain reads and writes; money and state are written by SQL alone. */
 const ENTITIES = [
@@ -126,6 +127,7 @@ const MIGRATIONS: readonly (new () => MigrationInterface & { readonly name: stri
   LowBalance1760000000035,
   UnsolidDeposits1760000000036,
   DepositMovements1760000000037,
+  LedgerTime1760000000039,
 ];
 
 /** What the table `migrations` holds when the schema is this version's. */

@@ -151,6 +151,8 @@ export const TABLE_GRANTS: Readonly<Record<string, Readonly<Partial<Record<Role,
     reports: READ,
   },
   deposit_return: {
+    // Which entries of the ledger are of deposits that were given back.
+    api: { select: { only: ['deposit_id', 'entry_key'] } },
     worker: READ,
     cli: { select: 'all', insert: 'all', update: { only: ['txid', 'expires_at'] } },
     console_operator: READ,

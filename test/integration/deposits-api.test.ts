@@ -140,6 +140,14 @@ describe('the list', () => {
     const second = await customer.get(`/v1/deposits?limit=2&cursor=${first.body.next_cursor as string}`);
     expect(second.body).toEqual({ items: body.items.slice(2) });
     expect((await customer.get('/v1/deposits?status=pending')).body).toEqual({ items: [body.items[1]] });
+    const ledger = await customer.get('/v1/ledger');
+    const [token, , trx] = body.items;
+    expect(ledger.body.items).toMatchObject(
+      [token, trx].map(({ id, asset, amount, usd_rate, credits, txid }) => ({
+        ...{ kind: 'deposit', description: `Deposit of ${amount as string} ${asset as string}`, deposit: id },
+        ...{ asset, amount, usd_rate, credits, txids: [txid] },
+      })),
+    );
     expectError(await customer.get('/v1/deposits?cursor=bm8'), 'INVALID_REQUEST');
     expectError(await customer.get('/v1/deposits?status=lost'), 'INVALID_REQUEST');
   });

@@ -130,7 +130,7 @@ describe('options and terms', () => {
     await expect(api.ledger.adjust(customer.merchant, credits(-301), randomUUID(), AUTHOR)).rejects.toThrow('below');
     await api.ledger.setTerms(customer.merchant, { kind: 'postpaid', debtLimitCredits: credits(5) }, AUTHOR);
     expect((await api.ledger.balanceOf(customer.merchant))?.balanceCredits).toBe(300n);
-    const statement = await api.ledger.statement(customer.merchant);
+    const statement = await api.ledger.history(customer.merchant);
     expect(statement.map(({ kind, credits: amount }) => [kind, amount])).toEqual([
       ['adjustment', -200n],
       ['topup', 500n],

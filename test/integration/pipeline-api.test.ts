@@ -26,6 +26,7 @@ const ENDPOINTS = [
   'GET /v1/deposits/address',
   'GET /v1/events',
   'GET /v1/events/stream',
+  'GET /v1/ledger',
   'GET /v1/orders',
   'GET /v1/orders/:key',
   'GET /v1/requests',

@@ -35,7 +35,7 @@ const TAGS = {
   Simulation: 'What a contract call would need.',
   Orders: 'Rentals: bought, read, listed.',
   Events: 'What happened, in order, and none of it missed.',
-  Accounts: 'Activation of accounts, and the balance.',
+  Accounts: 'Activation of accounts, the balance and its ledger.',
   Deposits: 'Credits bought on chain: where to pay in, and what was paid.',
   Webhooks: 'Where events are sent, and every delivery of one.',
   Requests: 'What was refused to a project, and why.',

@@ -1,0 +1,113 @@
+/** Entries of the ledger as the interface has them (docs/interface.md §29). */
+import { rateText, trxOf } from '../domain/conversion.js';
+import type { DepositAsset } from '../domain/deposit-state.js';
+import { rateE8, toJsonInteger } from '../domain/units.js';
+import { Parameter } from '../http/body/member-rules.js';
+import { PageQuery } from '../http/body/page-query.js';
+import type { EntryRow } from './entry-rows.js';
+import { momentOf } from './moment.js';
+
+/** What an entry may be, with what it is in a plain sentence. */
+export const ENTRY_KINDS = {
+  charge: 'An order was paid for.',
+  refund: 'An order that could not be fulfilled was given back, all of it.',
+  compensation: 'Something was given back for an order that was not what was sold.',
+  deposit: 'Credits were bought on chain.',
+  topup: 'The operator added credits that were paid for.',
+  adjustment: 'The operator corrected the balance, or gave a deposit back.',
+} as const;
+export type EntryKind = keyof typeof ENTRY_KINDS;
+
+const timeParameter = (description: string) =>
+  Parameter({
+    name: 'isMoment',
+    faultOf: (value) =>
+      momentOf(String(value)) === undefined
+        ? 'must be a UTC time such as 2026-11-01 or 2026-11-01T12:00:00Z'
+        : undefined,
+    openApi: () => ({ type: 'string', examples: ['2026-11-01'], description }),
+  });
+
+export class LedgerQuery extends PageQuery {
+  @timeParameter('Only entries of this time or later: a UTC day, or a time in UTC ending in Z.')
+  declare readonly from?: string;
+
+  @timeParameter('Only entries before this time.')
+  declare readonly to?: string;
+}
+
+/** What does not apply is absent, never null. */
+export interface EntryBody {
+  readonly id: string;
+  readonly kind: EntryKind;
+  readonly description: string;
+  readonly credits: number;
+  readonly created_at: string;
+  readonly order_key?: string;
+  readonly deposit?: string;
+  readonly asset?: DepositAsset;
+  readonly amount?: string;
+  readonly usd_rate?: string;
+  readonly txids?: readonly string[];
+  readonly reference?: string;
+}
+
+export interface EntryPageBody {
+  readonly items: readonly EntryBody[];
+  readonly next_cursor?: string;
+}
+
+export function entryBody(row: EntryRow): EntryBody {
+  const { order_key: orderKey, amount, txids } = row;
+  const deposit = row.deposit_id ?? row.returned_id;
+  const rate = row.rate_e8 ?? row.trx_usd_e8;
+  const reference = referenceOf(row);
+  return {
+    id: `ent_${row.id.toString()}`,
+    kind: kindOf(row),
+    description: descriptionOf(row),
+    credits: toJsonInteger(row.credits),
+    created_at: new Date(row.at).toISOString(),
+    ...(orderKey !== null && { order_key: orderKey }),
+    ...(deposit !== null && { deposit: depositName(deposit) }),
+    ...(rate !== null && { asset: row.asset ?? 'TRX', usd_rate: rateText(rateE8(rate)) }),
+    ...(amount !== null && { amount: trxOf(BigInt(amount)) }),
+    ...(txids !== null && { txids }),
+    ...(reference !== undefined && { reference }),
+  };
+}
+
+function kindOf({ kind, deposit_id: depositId }: EntryRow): EntryKind {
+  return depositId === null ? kind : 'deposit';
+}
+
+/** What the operator booked it under; of what has a name of its own there is none. */
+function referenceOf({ kind, entry_key: key, deposit_id: deposit, returned_id: returned }: EntryRow) {
+  const isBooked = (kind === 'topup' && deposit === null) || (kind === 'adjustment' && returned === null);
+  return isBooked ? key.slice(kind.length + 1) : undefined;
+}
+
+function descriptionOf(row: EntryRow): string {
+  const { kind, deposit_id: deposit, returned_id: returned, asset, amount } = row;
+  switch (kind) {
+    case 'charge':
+      return capitalised(soldBy(row));
+    case 'refund':
+      return `Refund of the ${soldBy(row)}`;
+    case 'compensation':
+      return `Compensation for the ${soldBy(row)}`;
+    case 'topup':
+      return deposit === null ? 'Top-up' : `Deposit of ${trxOf(BigInt(amount ?? '0'))} ${asset ?? ''}`;
+    case 'adjustment':
+      return returned === null ? 'Adjustment' : `Deposit ${depositName(returned)} given back`;
+  }
+}
+
+function soldBy({ order_kind: kind, energy, duration_sec: duration, receive_address: receiver }: EntryRow): string {
+  if (kind === 'activation') return `activation of ${receiver ?? ''}`;
+  return `rental of ${energy?.toString() ?? ''} energy for ${duration?.toString() ?? ''} s to ${receiver ?? ''}`;
+}
+
+const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+const depositName = (id: bigint): string => `dep_${id.toString()}`;

@@ -1,0 +1,72 @@
+/** The ledger of one project, newest first, page by page; what a page costs depends on its length alone. */
+import { Injectable } from '@nestjs/common';
+import { invalidField } from '../domain/errors.js';
+import { Database } from '../store/database.js';
+import { ENTRIES, OF_WHAT, type EntryRow } from './entry-rows.js';
+import { momentOf } from './moment.js';
+
+export interface LedgerFilter {
+  /** Moments of `momentOf`; from the first on, before the second. */
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+}
+
+export interface EntryPage {
+  readonly items: readonly EntryRow[];
+  /** Undefined on the last page. */
+  readonly nextCursor: string | undefined;
+}
+
+/** Behind which entry a page begins. */
+interface Place {
+  readonly at: string;
+  readonly id: bigint;
+}
+
+/** One range of the index (project_id, created_at, id), read backwards. */
+export const LEDGER_PAGE = {
+  name: 'ledger_page',
+  text: `${ENTRIES} (
+      SELECT * FROM credit_entry
+       WHERE project_id = $1 AND created_at >= $2::timestamptz AND (created_at, id) < ($3::timestamptz, $4::bigint)
+       ORDER BY created_at DESC, id DESC LIMIT $5) ${OF_WHAT}
+    ORDER BY e.created_at DESC, e.id DESC`,
+};
+
+@Injectable()
+export class LedgerList {
+  constructor(private readonly database: Database) {}
+
+  /** The newest of a project, after the page that `cursor` ended. Throws 400 INVALID_REQUEST for another cursor. */
+  async page(
+    projectId: string,
+    { from, to }: LedgerFilter,
+    limit: number,
+    cursor: string | undefined,
+  ): Promise<EntryPage> {
+    const end: Place = { at: to ?? 'infinity', id: 0n };
+    const place = cursor === undefined ? end : earlier(readCursor(cursor), end);
+    const params = [projectId, from ?? '-infinity', place.at, place.id, limit + 1];
+    const rows = await this.database.query<EntryRow>(LEDGER_PAGE, params);
+    const items = rows.slice(0, limit);
+    const last = items.at(-1);
+    return { items, nextCursor: rows.length > limit && last !== undefined ? cursorAfter(last) : undefined };
+  }
+}
+
+/** No digit comes after a letter: any moment is before `infinity`. */
+function earlier(one: Place, other: Place): Place {
+  return one.at < other.at ? one : other;
+}
+
+/** No caller can make sense of it, so none depends on what is inside. */
+function cursorAfter({ at, id }: Place): string {
+  return Buffer.from(`l${at} ${id.toString()}`, 'latin1').toString('base64url');
+}
+
+function readCursor(cursor: string): Place {
+  const [, at = '', id = '0'] =
+    /^l(\S+) ([1-9]\d{0,17})$/.exec(Buffer.from(cursor, 'base64url').toString('latin1')) ?? [];
+  if (momentOf(at) !== at) throw invalidField('cursor', 'is not one that a page of the ledger returned');
+  return { at, id: BigInt(id) };
+}

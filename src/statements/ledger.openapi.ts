@@ -1,0 +1,92 @@
+/** The ledger as GET /openapi.json describes it. */
+import { DEPOSIT_ASSETS } from '../domain/deposit-state.js';
+import {
+  always,
+  answerSchema,
+  decimalSchema,
+  integerSchema,
+  sometimes,
+  textSchema,
+  timeSchema,
+  type Operation,
+} from '../http/openapi/openapi.js';
+import { ENTRY_KINDS, LedgerQuery, type EntryBody, type EntryPageBody } from './entries.dto.js';
+
+const KINDS = Object.entries(ENTRY_KINDS)
+  .map(([kind, meaning]) => `\`${kind}\`: ${meaning}`)
+  .join(' ');
+
+const CHARGE: EntryBody = {
+  id: 'ent_4812',
+  kind: 'charge',
+  description: 'Rental of 65000 energy for 3600 s to TF7RPRmabfQBcX92MHUPb9HSNcHNMwjyrF',
+  credits: -8_190_000,
+  created_at: '2026-11-20T12:00:00.118Z',
+  order_key: 'payout-2026-11-20-17',
+  asset: 'TRX',
+  usd_rate: '0.30000000',
+  txids: ['d4b43b698d65cd3efe66ca5bcf72bd8b593a124f062a2b88da7e54b03f416b91'],
+};
+
+const DEPOSIT: EntryBody = {
+  id: 'ent_4790',
+  kind: 'deposit',
+  description: 'Deposit of 12.345678 TRX',
+  credits: 37_037_034,
+  created_at: '2026-11-20T11:58:41.902Z',
+  deposit: 'dep_17',
+  asset: 'TRX',
+  usd_rate: '0.30000000',
+  amount: '12.345678',
+  txids: ['5f0c1e6a2b7d4c8e9f3a1b5d7c2e4f6a8b0c1d3e5f7a9b2c4d6e8f0a1b3c5d7e'],
+};
+
+const ENTRY_ANSWER = answerSchema<EntryBody>({
+  id: always(textSchema('The entry.', CHARGE.id)),
+  kind: always({ type: 'string', enum: Object.keys(ENTRY_KINDS), description: KINDS }),
+  description: always(textSchema('What it is of, for people.', CHARGE.description)),
+  credits: always(integerSchema('What the balance moved by; negative when it was paid.', CHARGE.credits)),
+  created_at: always(timeSchema('When it was entered.')),
+  order_key: sometimes(textSchema('The key of the order that it is of.', 'payout-2026-11-20-17')),
+  deposit: sometimes(textSchema('The deposit that it is of.', 'dep_17')),
+  asset: sometimes({ type: 'string', enum: DEPOSIT_ASSETS, description: 'What `usd_rate` is the rate of.' }),
+  amount: sometimes(decimalSchema('Of a deposit: how much was paid in, in whole units of the asset.', 6, '12.345678')),
+  usd_rate: sometimes(
+    decimalSchema('Dollars for one whole unit of the asset, as it was charged or credited.', 8, '0.30000000'),
+  ),
+  txids: sometimes({
+    type: 'array',
+    items: { type: 'string' },
+    description: 'The transactions that delivered what was charged, once they are final; that which paid a deposit.',
+  }),
+  reference: sometimes(textSchema('What the operator booked it under.', 'invoice-2026-118')),
+});
+
+export function describeLedger(): Operation {
+  return {
+    operationId: 'listLedger',
+    tag: 'Accounts',
+    summary: 'List the entries of the ledger, newest first',
+    description:
+      'Every movement of the balance, which is the sum of them all. An entry never changes. `from` and `to` choose a ' +
+      'part by time; for whole months there are statements.',
+    query: LedgerQuery,
+    answers: {
+      200: {
+        description: 'A page.',
+        schemaName: 'LedgerPage',
+        schema: answerSchema<EntryPageBody>({
+          items: always({ type: 'array', items: ENTRY_ANSWER }),
+          next_cursor: sometimes(
+            textSchema(
+              'Pass it as cursor for the next page, with the same `from` and `to`; absent on the last.',
+              'bDIwMjYtMTEtMjBUMTE6NTg6NDEuOTAyMTE3WiA0Nzkw',
+            ),
+          ),
+        }),
+        examples: { page: { items: [CHARGE, DEPOSIT] }, none: { items: [] } },
+      },
+    },
+    errors: [],
+  };
+}
