@@ -4,6 +4,7 @@
 import { sleep } from '../../src/base/clock.js';
 import { addressToHex } from '../../src/chain/address.js';
 import { signWithKey } from '../../src/chain/keys.js';
+import { messageOf } from '../../src/domain/errors.js';
 import { seededRandom } from '../../packages/devnet/src/faults-spec.js';
 import { newChainAccount, type ChainAccount } from '../../packages/local/src/chain-account.js';
 import { POOL_OPERATIONS, type PoolWallet } from '../../packages/local/src/world.js';
@@ -261,8 +262,9 @@ async function spoof(arena: Arena, fault: PlannedFault, lastsMs: number, over: A
   const [alice, bob] = arena.world.accounts;
   if (alice === undefined || bob === undefined) return 0;
   const ours = walletOf(arena, fault);
-  const stake = { owner_address: alice.address, frozen_balance: 200 * SUN, resource: 'ENERGY' };
-  await arena.hand.sendUntilIncluded('freezebalancev2', stake, alice);
+  const operation = { owner_address: alice.address, frozen_balance: 200 * SUN, resource: 'ENERGY' };
+  const stake = () => arena.hand.sendUntilIncluded('freezebalancev2', operation, alice);
+  await stake();
   return again(lastsMs, over, async (n) => {
     const [, second] = SECOND_OWNERS[n % SECOND_OWNERS.length] ?? [];
     if (second === undefined) return;
@@ -273,7 +275,14 @@ async function spoof(arena: Arena, fault: PlannedFault, lastsMs: number, over: A
       wire.number(3, BigInt(SUN + n)),
       wire.bytes(4, addressBytes(bob.address)),
     ]);
-    await sendBytes(arena, alice, DELEGATE, 'type.googleapis.com/protocol.DelegateResourceContract', value);
+    const send = () =>
+      sendBytes(arena, alice, DELEGATE, 'type.googleapis.com/protocol.DelegateResourceContract', value);
+    await send().catch(async (error: unknown) => {
+      if (!messageOf(error).includes('FreezeEnergyV2')) throw error;
+      // The block of the stake was on the other side of a fork.
+      await stake();
+      await send();
+    });
   });
 }
 

@@ -5,11 +5,11 @@
  */
 import { Injectable } from '@nestjs/common';
 import { Redis } from 'ioredis';
-import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes, type RateLimiterAbstract } from 'rate-limiter-flexible';
-import { withDeadline } from '../../base/clock.js';
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { Config } from '../../config/config.js';
 import { Metrics } from '../../observability/metrics.js';
 import type { BudgetName } from './route-options.js';
+import { WindowCounts, type Count } from './window-counts.js';
 
 const WINDOW_SEC = 60;
 /** A Redis that hangs must not hold up a quote: after this the local limiter decides. */
@@ -23,63 +23,56 @@ export interface Budget {
   readonly resetSec: number;
 }
 
-interface Limiters {
-  readonly shared: RateLimiterRedis;
+interface Limited {
+  readonly points: number;
+  readonly keyPrefix: string;
   /** While Redis is away each process counts for itself: too generous then, but never open. */
   readonly local: RateLimiterMemory;
 }
 
 @Injectable()
 export class RateLimit {
-  private readonly limiters: Readonly<Record<BudgetName, Limiters>>;
+  private readonly counts: WindowCounts;
+  private readonly limits: Readonly<Record<BudgetName, Limited>>;
 
   constructor(
     config: Config,
     redis: Redis,
     private readonly metrics: Metrics,
   ) {
+    this.counts = new WindowCounts(redis, { windowMs: WINDOW_SEC * 1000, limitMs: REDIS_LIMIT_MS });
     const { rateLimitPerMinute, generalRateLimitPerMinute } = config.http;
-    const limiters = (points: number, name: string): Limiters => {
-      const options = { points, duration: WINDOW_SEC, keyPrefix: `${config.redis.prefix}:${name}` };
-      return {
-        shared: new RateLimiterRedis({ ...options, storeClient: redis, rejectIfRedisNotReady: true }),
-        local: new RateLimiterMemory(options),
-      };
+    const limited = (points: number, name: string): Limited => {
+      const keyPrefix = `${config.redis.prefix}:${name}`;
+      return { points, keyPrefix, local: new RateLimiterMemory({ points, duration: WINDOW_SEC, keyPrefix }) };
     };
-    this.limiters = {
-      quotes: limiters(rateLimitPerMinute, 'rate'),
-      general: limiters(generalRateLimitPerMinute, 'rate-general'),
+    this.limits = {
+      quotes: limited(rateLimitPerMinute, 'rate'),
+      general: limited(generalRateLimitPerMinute, 'rate-general'),
     };
   }
 
   /** Takes one from a budget of the project, if there is one left. */
   async take(name: BudgetName, projectId: string): Promise<Budget> {
-    const { shared, local } = this.limiters[name];
-    try {
-      return await takeFrom(shared, projectId);
-    } catch {
+    const { points, keyPrefix, local } = this.limits[name];
+    const { taken, leftMs } = await this.counts.add(`${keyPrefix}:${projectId}`).catch(() => {
       this.metrics.rateLimitFallbacks.inc();
-      return takeFrom(local, projectId);
-    }
+      return countLocally(local, projectId);
+    });
+    return {
+      isSpent: taken > points,
+      limit: points,
+      remaining: Math.max(0, points - taken),
+      resetSec: Math.max(1, Math.ceil(leftMs / 1000)),
+    };
   }
 }
 
-async function takeFrom(limiter: RateLimiterAbstract, projectId: string): Promise<Budget> {
-  const taken = await withDeadline(refusalAsResult(limiter.consume(projectId)), REDIS_LIMIT_MS, 'the rate limiter');
-  return {
-    isSpent: taken.consumedPoints > limiter.points,
-    limit: limiter.points,
-    remaining: taken.remainingPoints,
-    resetSec: Math.max(1, Math.ceil(taken.msBeforeNext / 1000)),
-  };
-}
-
-/** The library rejects with its result when the budget is spent, and with an Error when Redis failed. */
-async function refusalAsResult(consumption: Promise<RateLimiterRes>): Promise<RateLimiterRes> {
-  try {
-    return await consumption;
-  } catch (thrown) {
+/** The library rejects with its result when the budget is spent. */
+async function countLocally(limiter: RateLimiterMemory, key: string): Promise<Count> {
+  const result = await limiter.consume(key).catch((thrown: unknown) => {
     if (thrown instanceof RateLimiterRes) return thrown;
     throw thrown;
-  }
+  });
+  return { taken: result.consumedPoints, leftMs: result.msBeforeNext };
 }
