@@ -1,0 +1,80 @@
+/**
+ * Counts that all processes share, in Redis: each begins with the first that is counted, and ends a window later. What is
+ * counted within one turn of the event loop travels in one command.
+ */
+import type { Redis } from 'ioredis';
+import { withDeadline } from '../../base/clock.js';
+
+/** KEYS: what is counted; ARGV: the window in ms, then how much is added to each. Two numbers for each key. */
+const COUNT = `
+local counts = {}
+for index, key in ipairs(KEYS) do
+  counts[2 * index - 1] = redis.call('INCRBY', key, ARGV[index + 1])
+  local left = redis.call('PTTL', key)
+  if left < 0 then
+    redis.call('PEXPIRE', key, ARGV[1])
+    left = tonumber(ARGV[1])
+  end
+  counts[2 * index] = left
+end
+return counts`;
+
+type Counting = Redis & {
+  countInWindows(keys: number, ...keysThenArguments: (string | number)[]): Promise<number[]>;
+};
+
+export interface Count {
+  /** With this one. */
+  readonly taken: number;
+  /** Until the window ends, ms. */
+  readonly leftMs: number;
+}
+
+/** What one turn of the event loop counts. */
+interface Turn {
+  /** By key, with its place in the command. */
+  readonly added: Map<string, { readonly place: number; count: number }>;
+  readonly counted: Promise<readonly number[]>;
+}
+
+export class WindowCounts {
+  private turn: Turn | undefined;
+
+  constructor(
+    private readonly redis: Redis,
+    private readonly options: { readonly windowMs: number; readonly limitMs: number },
+  ) {
+    redis.defineCommand('countInWindows', { lua: COUNT });
+  }
+
+  /** Counts one. Rejects when Redis is away, or has not answered after the limit. */
+  async add(key: string): Promise<Count> {
+    this.turn ??= this.begin();
+    const { added, counted } = this.turn;
+    const own = added.get(key) ?? { place: added.size, count: 0 };
+    added.set(key, own);
+    own.count += 1;
+    const ordinal = own.count;
+    const answer = await counted;
+    const total = answer[2 * own.place] ?? 0;
+    return { taken: total - own.count + ordinal, leftMs: answer[2 * own.place + 1] ?? 0 };
+  }
+
+  private begin(): Turn {
+    const added: Turn['added'] = new Map();
+    const counted = new Promise<readonly number[]>((resolve, reject) => {
+      setImmediate(() => {
+        this.turn = undefined;
+        this.send(added).then(resolve, reject);
+      });
+    });
+    return { added, counted };
+  }
+
+  private async send(added: Turn['added']): Promise<readonly number[]> {
+    const counts = [...added.values()].map(({ count }) => count);
+    const { windowMs, limitMs } = this.options;
+    const answer = (this.redis as Counting).countInWindows(added.size, ...added.keys(), windowMs, ...counts);
+    return withDeadline(answer, limitMs, 'Redis');
+  }
+}
