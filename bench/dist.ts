@@ -5,7 +5,7 @@ import type * as ledger from '../src/billing/ledger.js';
 import type * as signed from '../src/chain/signed-transaction.js';
 import type * as config from '../src/config/config.js';
 import type * as depositAddresses from '../src/deposits/deposit-addresses.js';
-import type * as depositFollower from '../src/deposits/deposit-follower.js';
+import type * as blockFollower from '../src/blocks/block-follower.js';
 import type * as reconciler from '../src/reconciliation/reconciler.js';
 import type * as logger from '../src/observability/logger.js';
 import type * as operator from '../src/operator/operator.module.js';
@@ -26,7 +26,7 @@ export const { Database } = await load<typeof database>('store/database.js');
 export const { buildTransaction } = await load<typeof signed>('chain/signed-transaction.js');
 export const { Reconciler } = await load<typeof reconciler>('reconciliation/reconciler.js');
 export const { DepositAddresses } = await load<typeof depositAddresses>('deposits/deposit-addresses.js');
-export const { DepositFollower } = await load<typeof depositFollower>('deposits/deposit-follower.js');
+export const { BlockFollower } = await load<typeof blockFollower>('blocks/block-follower.js');
 export const { PoolSync } = await load<typeof sync>('pool/pool-sync.js');
 
 /** A worker's parts in this process; nothing of it runs by itself. */

@@ -5,7 +5,7 @@ import { pbkdf2Sync } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { HDKey } from '@scure/bip32';
 import { newChainAccount } from '../packages/local/src/chain-account.js';
-import { DepositAddresses, DepositFollower, openParts, openWorker } from './dist.js';
+import { DepositAddresses, BlockFollower, openParts, openWorker } from './dist.js';
 import type { Row } from './measure.js';
 import type { Stage } from './stage.js';
 
@@ -57,7 +57,7 @@ export async function depositRows(stage: Stage, blocks: number): Promise<Row[]> 
     try {
       const before = process.cpuUsage();
       const startedMs = performance.now();
-      while (await worker.get(DepositFollower).pass());
+      while (await worker.get(BlockFollower).pass());
       const seconds = (performance.now() - startedMs) / 1000;
       const { user, system } = process.cpuUsage(before);
       const [read] = await stage.database.query<{ block_number: bigint; deposits: number }>(

@@ -6,9 +6,9 @@ import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import { withDeadline } from './base/clock.js';
 import { ADMIN_PORTS, readConfig } from './config/config.js';
+import { BlockFollower } from './blocks/block-follower.js';
 import { DEPOSIT_PLACES } from './deposits/crash-places.js';
 import { DepositGauges } from './deposits/deposit-gauges.js';
-import { DepositFollower } from './deposits/deposit-follower.js';
 import { crashTrapOf } from './base/crash-point.js';
 import { failStart } from './base/fatal.js';
 import { WORKER_PLACES } from './fulfilment/crash-places.js';
@@ -63,7 +63,7 @@ async function start(): Promise<void> {
     log,
   });
   await app.get(WorkerLoops).start();
-  app.get(DepositFollower).start();
+  app.get(BlockFollower).start();
   app.get(DepositGauges).start();
   log.info({ admin: admin.address() }, 'working');
   // Work that is not over in time is left as it is by the end of the process, connections and all, as in a crash.

@@ -1,7 +1,7 @@
 /** The worker process: fulfilment and the pool on the platform. Serves no HTTP but its probes. */
 import { Module, type DynamicModule } from '@nestjs/common';
+import { BlockFollowingModule } from './block-following.module.js';
 import type { Config } from './config/config.js';
-import { DepositsWorkerModule } from './deposits/deposits-worker.module.js';
 import { FulfilmentModule } from './fulfilment/fulfilment.module.js';
 import type { Log } from './observability/logger.js';
 import { PlatformModule } from './platform.module.js';
@@ -12,7 +12,7 @@ export class WorkerModule {
   static for(config: Config, log: Log): DynamicModule {
     return {
       module: WorkerModule,
-      imports: [PlatformModule.for('worker', config, log), PoolModule, FulfilmentModule, DepositsWorkerModule],
+      imports: [PlatformModule.for('worker', config, log), PoolModule, FulfilmentModule, BlockFollowingModule],
     };
   }
 }

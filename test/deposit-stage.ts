@@ -10,9 +10,9 @@ import { signedTransactionHex } from '../src/chain/signed-transaction.js';
 import { solidHeadOf, TronClient } from '../src/chain/tron.client.js';
 import { readConfig } from '../src/config/config.js';
 import { DepositAddresses } from '../src/deposits/deposit-addresses.js';
-import { DepositFollower } from '../src/deposits/deposit-follower.js';
+import { BlockFollower } from '../src/blocks/block-follower.js';
 import { DepositsModule } from '../src/deposits/deposits.module.js';
-import { DepositsWorkerModule } from '../src/deposits/deposits-worker.module.js';
+import { BlockFollowingModule } from '../src/block-following.module.js';
 import { EventsModule } from '../src/events/events.module.js';
 import { PlatformModule } from '../src/platform.module.js';
 import { Projects } from '../src/projects/projects.js';
@@ -73,7 +73,7 @@ export async function open(
   return app;
 }
 
-export const openWorker = (more: object = {}) => open('worker', [DepositsWorkerModule, EventsModule], more);
+export const openWorker = (more: object = {}) => open('worker', [BlockFollowingModule, EventsModule], more);
 
 /** `genesisMs` is the time of the chain's first block. */
 export async function openStage(genesisMs = GENESIS_MS): Promise<void> {
@@ -204,7 +204,7 @@ export const settle = () => mine(3);
 
 /** Reads on until nothing is left to read. */
 export async function follow(app = worker): Promise<void> {
-  while (await app.get(DepositFollower).pass());
+  while (await app.get(BlockFollower).pass());
 }
 
 interface Seen {

@@ -3,6 +3,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { Sealers } from '../src/base/sealers.js';
 import { Ledger } from '../src/billing/ledger.js';
 import { TronClient } from '../src/chain/tron.client.js';
+import { BlockCursor } from '../src/blocks/block-cursor.js';
 import { Config } from '../src/config/config.js';
 import { DepositAddresses } from '../src/deposits/deposit-addresses.js';
 import { PoolWallets } from '../src/pool/pool-wallets.js';
@@ -29,7 +30,12 @@ export const projectsOn = (database: Database, app: INestApplicationContext): Pr
 
 /** Without a key in its settings it assigns nothing. */
 const depositsOn = (database: Database, app: INestApplicationContext): DepositAddresses =>
-  new DepositAddresses(database, app.get(Config), database.source.getRepository(DepositAddress));
+  new DepositAddresses(
+    database,
+    new BlockCursor(database),
+    app.get(Config),
+    database.source.getRepository(DepositAddress),
+  );
 
 export const apiKeysOn = (database: Database, app: INestApplicationContext): ApiKeys =>
   new ApiKeys(database, app.get(Sealers), database.source.getRepository(ApiKey));

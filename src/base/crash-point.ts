@@ -58,6 +58,9 @@ export const CRASH_POINTS = [
   'solid.after',
   'record-solid.before',
   'record-solid.after',
+  // What it burnt.
+  'record-cost.before',
+  'record-cost.after',
   // Proof of death and its consequences.
   'proof-head.after',
   'proof-absence.after',

@@ -7,12 +7,13 @@ import { NodeError } from './errors.js';
 import { int64, isJsonObject, objectsOf, type JsonObject } from './json.js';
 import type { PortName } from './node-blocks.js';
 import type { TronNode } from './node.js';
+import { actOf } from './transaction-owner.js';
 import { transfersOf, type Transfer } from './transfers.js';
 
 export interface ExecutedTransaction {
   readonly txid: string;
   readonly transfers: readonly Transfer[];
-  /** Who made it, where it is of a type that moves something. */
+  /** Who made it, where it is of a type that moves something, or that our wallets make. */
   readonly owner: string | undefined;
   /** What it burnt of its owner's TRX, in sun. */
   readonly feeSun: bigint;
@@ -91,7 +92,8 @@ async function executed(
   if (receipt === undefined) throw new NodeError(node.name, 'nonsense', `no receipt of ${txid}`);
   receipts.delete(txid);
   const result = objectsOf(transaction['ret'])[0]?.['contractRet'];
-  const { owner, transfers, isInexact } = transfersOf(rawData, result, receipt);
+  const { owner: mover, transfers, isInexact } = transfersOf(rawData, result, receipt);
+  const owner = mover ?? actOf(rawData)?.owner;
   const feeSun = receipt['fee'] === undefined ? 0n : int64(receipt['fee']);
   if (feeSun === undefined || feeSun < 0n) throw new NodeError(node.name, 'nonsense', `a receipt with another fee`);
   if (!isInexact) return { txid, owner, feeSun, transfers };

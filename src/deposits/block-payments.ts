@@ -5,7 +5,7 @@
 import type { DepositAsset } from '../domain/deposit-state.js';
 import type { Transaction } from '../store/database.js';
 import { ADDRESSES_AMONG, INSERT_MOVEMENTS, OWN_SENDERS } from './deposit-sql.js';
-import type { Payment, WitnessedBlock } from './witnessed-blocks.js';
+import type { Payment, WitnessedBlock } from '../blocks/witnessed-blocks.js';
 
 /** A payment that counts. */
 export interface ProjectPayment {

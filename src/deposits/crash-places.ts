@@ -1,7 +1,7 @@
 /** Where each crash point of reading deposits lies: around its statements and the blocks it reads. */
 import type { DepositPoint } from '../base/crash-point.js';
 import { method, statement, type Place } from '../store/crash-places.js';
-import { WitnessedBlocks } from './witnessed-blocks.js';
+import { WitnessedBlocks } from '../blocks/witnessed-blocks.js';
 
 export const DEPOSIT_PLACES: Readonly<Record<DepositPoint, Place>> = {
   'deposit-claim.before': statement('before', 'claim_deposit_cursor'),

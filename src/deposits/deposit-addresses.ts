@@ -8,15 +8,17 @@ import { Repository } from 'typeorm';
 import type { BlockHead } from '../chain/block.js';
 import { Config } from '../config/config.js';
 import { OperatorError } from '../domain/operator-error.js';
+import { BlockCursor } from '../blocks/block-cursor.js';
 import { recordAct, type Author } from '../store/audit-log.js';
 import { Database, type Transaction } from '../store/database.js';
 import { DepositAccount, DepositAddress } from '../store/entities/deposit-account.entity.js';
 import { AccountKey } from './account-key.js';
-import { START_CURSOR } from './deposit-sql.js';
 
 /** Assigned in one transaction; projects that are made meanwhile wait for it. */
 const BATCH = 200;
 const ADDRESSES_MAX = 1_000_000;
+
+const COUNT_ACCOUNTS = `SELECT count(*)::integer AS count FROM deposit_account`;
 
 const INSERT_ACCOUNT = `INSERT INTO deposit_account (account, first_address) VALUES ($1, $2) ON CONFLICT (account) DO NOTHING RETURNING account`;
 
@@ -40,6 +42,7 @@ export class DepositAddresses {
 
   constructor(
     private readonly database: Database,
+    private readonly cursor: BlockCursor,
     config: Config,
     @InjectRepository(DepositAddress) private readonly addresses: Repository<DepositAddress>,
   ) {
@@ -48,15 +51,16 @@ export class DepositAddresses {
   }
 
   /**
-   * Begins to use the account of the key. Blocks are read for deposits from `head` on, if they are not yet. False when
-   * the account was in use before. Throws OperatorError.
+   * Begins to use the account of the key. Of the first one, blocks are read for deposits from `head` on. False when the
+   * account was in use before. Throws OperatorError.
    */
   async useAccount(head: BlockHead, author: Author): Promise<{ readonly account: number; readonly isNew: boolean }> {
     const key = this.needKey();
     return this.database.transaction(async (tx) => {
       const [added] = await tx.query(INSERT_ACCOUNT, [key.account, key.addressAt(0)]);
       await this.lock(tx, key);
-      await tx.query(START_CURSOR, [head.number, Buffer.from(head.id, 'hex'), new Date(head.timestampMs)]);
+      const [accounts] = await tx.query<{ count: number }>(COUNT_ACCOUNTS);
+      if (added !== undefined && accounts?.count === 1) await this.cursor.startAnew(tx, head);
       if (added === undefined) return { account: key.account, isNew: false };
       await recordAct(tx, author, {
         action: 'deposits.account',

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { monotonicMs, sleep } from '../base/clock.js';
 import { DEPOSIT_ASSETS, type DepositAsset } from '../domain/deposit-state.js';
 import { OperatorError } from '../domain/operator-error.js';
-import { Database } from '../store/database.js';
+import { DepositTerms } from './deposit-terms.js';
 import { Holdings, type Amounts } from './holdings.js';
 
 /** An address that holds something else than the records say. */
@@ -29,7 +29,7 @@ const READER_LOOK_MS = 500;
 export class DepositAudit {
   constructor(
     private readonly holdings: Holdings,
-    private readonly database: Database,
+    private readonly terms: DepositTerms,
   ) {}
 
   /**
@@ -80,12 +80,11 @@ export class DepositAudit {
   private async waitForReader(block: number): Promise<void> {
     const endMs = monotonicMs() + READER_LIMIT_MS;
     for (;;) {
-      const [cursor] = await this.database.query<{ block_number: bigint }>(`SELECT block_number FROM deposit_cursor`);
-      if (cursor === undefined) throw new OperatorError('Deposits are not in use: `deposits use-account` begins them.');
-      if (cursor.block_number >= BigInt(block)) return;
+      const readTo = await this.terms.needReadTo();
+      if (readTo >= BigInt(block)) return;
       if (monotonicMs() > endMs) {
         throw new OperatorError(
-          `Blocks are read for deposits up to ${cursor.block_number.toString()} only, and the chain is at ${block.toString()}: does a worker run?`,
+          `Blocks are read for deposits up to ${readTo.toString()} only, and the chain is at ${block.toString()}: does a worker run?`,
         );
       }
       await sleep(READER_LOOK_MS);

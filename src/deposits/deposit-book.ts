@@ -4,6 +4,8 @@
  */
 import { Injectable } from '@nestjs/common';
 import { Ledger } from '../billing/ledger.js';
+import { BlockCursor } from '../blocks/block-cursor.js';
+import { WitnessedBlocks, type Payment, type WitnessedBlock } from '../blocks/witnessed-blocks.js';
 import { Config } from '../config/config.js';
 import type { DepositAsset } from '../domain/deposit-state.js';
 import { trxOf } from '../domain/conversion.js';
@@ -18,7 +20,6 @@ import { creditsOfWorth, judge, type Judgement, type MinuteRate } from './judgem
 import * as sql from './deposit-sql.js';
 import { DepositTerms } from './deposit-terms.js';
 import { RateHistory } from './rate-history.js';
-import { WitnessedBlocks, type Payment, type WitnessedBlock } from './witnessed-blocks.js';
 
 /** A small one may still be credited with one that comes after it. */
 interface Decision extends Outcome {
@@ -69,35 +70,17 @@ export class DepositBook {
     private readonly database: Database,
     private readonly ledger: Ledger,
     private readonly rates: RateHistory,
+    private readonly cursor: BlockCursor,
     private readonly blocks: WitnessedBlocks,
     private readonly terms: DepositTerms,
     private readonly config: Config,
   ) {}
 
-  /** Takes the turn to read, or keeps it; undefined while another worker has it, or deposits are not in use. */
-  async claim(fence: bigint, leaseSec: number): Promise<sql.CursorRow | undefined> {
-    const [row] = await this.database.query<sql.CursorRow>(sql.CLAIM_CURSOR, [leaseSec, fence]);
-    return row;
-  }
-
-  /** Takes in the next block. False when the turn was lost: nothing has changed then. */
-  async takeIn(block: WitnessedBlock, fence: bigint, leaseSec: number): Promise<boolean> {
-    return this.database.transaction(async (tx) => {
-      const [moved] = await tx.query(sql.MOVE_CURSOR, [
-        block.number,
-        Buffer.from(block.id, 'hex'),
-        new Date(block.timestampMs),
-        fence,
-        Buffer.from(block.parentId, 'hex'),
-        leaseSec,
-        block.hasInternal,
-      ]);
-      if (moved === undefined) return false;
-      if (block.payments.length > 0 || block.fees.length > 0) await this.record(tx, block);
-      // Whatever of this block, or before it, stands in no solid one.
-      await tx.query(sql.DROP_REVERTED, [block.number]);
-      return true;
-    });
+  /** Takes in what is paid in the next block, in the transaction that moves the cursor past it. */
+  async takeIn(tx: Transaction, block: WitnessedBlock): Promise<void> {
+    if (block.payments.length > 0 || block.fees.length > 0) await this.record(tx, block);
+    // Whatever of this block, or before it, stands in no solid one.
+    await tx.query(sql.DROP_REVERTED, [block.number]);
   }
 
   /**
@@ -107,8 +90,8 @@ export class DepositBook {
   async takeInAgain(block: WitnessedBlock): Promise<number> {
     if (block.payments.length === 0 && block.fees.length === 0) return 0;
     return this.database.transaction(async (tx) => {
-      const [cursor] = await tx.query<{ block_number: bigint }>(sql.TAKE_TURN);
-      if (cursor === undefined || cursor.block_number < BigInt(block.number)) return 0;
+      const readTo = await this.cursor.holdBeside(tx);
+      if (readTo === undefined || readTo < BigInt(block.number)) return 0;
       return this.record(tx, block, true);
     });
   }
@@ -116,8 +99,7 @@ export class DepositBook {
   /** Decides on what waited for a rate. Returns how many waited. */
   async decideWaiting(fence: bigint): Promise<number> {
     return this.database.transaction(async (tx) => {
-      const [held] = await tx.query(sql.HOLD_CURSOR, [fence]);
-      if (held === undefined) return 0;
+      if ((await this.cursor.hold(tx, fence)) === undefined) return 0;
       const rows = await tx.query<sql.DepositRow>(sql.WAITING, [WAITING_AT_ONCE]);
       const takings = new Takings();
       for (const row of rows) {

@@ -12,7 +12,8 @@ const SAMPLE_MS = 10_000;
 /** By the index of what waits, and the one row of the cursor. */
 const SAMPLE = {
   name: 'gauges_deposits',
-  text: `SELECT coalesce((SELECT extract(epoch FROM clock_timestamp() - coalesce(read_at, clock_timestamp())) FROM deposit_cursor), 0)::float8 AS age_sec,
+  text: `SELECT coalesce((SELECT extract(epoch FROM clock_timestamp() - coalesce(read_at, clock_timestamp())) FROM deposit_cursor
+        WHERE EXISTS (SELECT FROM deposit_account)), 0)::float8 AS age_sec,
       (SELECT count(*) FROM deposit WHERE status = 'held')::integer AS held,
       (SELECT count(*) FROM deposit WHERE status = 'pending' AND reason IN ('no_rate', 'below_peg'))::integer AS without_rate`,
 };

@@ -2,7 +2,7 @@
 import type { Transaction } from '../store/database.js';
 import type { ProjectPayment } from './block-payments.js';
 import { INSERT } from './deposit-sql.js';
-import type { WitnessedBlock } from './witnessed-blocks.js';
+import type { WitnessedBlock } from '../blocks/witnessed-blocks.js';
 
 /** What one transfer came to; a small one may still be credited with one that comes after it. */
 export interface Outcome {

@@ -8,41 +8,6 @@ const UNSOLID = `d.status = 'dropped' OR d.status = 'pending' AND d.reason = 'no
 export const EVERY_MOVEMENT = `SELECT d.address, d.asset, d.amount, d.block_number FROM deposit d WHERE NOT (${UNSOLID})
   UNION ALL SELECT address, asset, amount, block_number FROM deposit_movement`;
 
-export const START_CURSOR = `INSERT INTO deposit_cursor (block_number, block_id, block_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`;
-
-/** One reader at a time; $1 seconds, $2 the fence of whoever asks, which may go on before its lease has ended. */
-export const CLAIM_CURSOR = {
-  name: 'claim_deposit_cursor',
-  text: `UPDATE deposit_cursor SET fence = fence + 1, lease_until = clock_timestamp() + $1 * interval '1 second'
-    WHERE coalesce(lease_until < clock_timestamp(), true) OR fence = $2
-    RETURNING fence, block_number, encode(block_id, 'hex') AS block_id`,
-};
-
-export interface CursorRow {
-  readonly fence: bigint;
-  readonly block_number: bigint;
-  readonly block_id: string;
-}
-
-/** On to the very next block, whose parent is the one before. Who lost the turn moves nothing. */
-export const MOVE_CURSOR = {
-  name: 'move_deposit_cursor',
-  text: `UPDATE deposit_cursor SET block_number = $1, block_id = $2, block_at = $3, read_at = clock_timestamp(),
-      lease_until = clock_timestamp() + $6 * interval '1 second', internal_at = CASE WHEN $7 THEN $3 ELSE internal_at END
-    WHERE fence = $4 AND block_number = $1::bigint - 1 AND block_id = $5 RETURNING true AS moved`,
-};
-
-export const HOLD_CURSOR = {
-  name: 'hold_deposit_cursor',
-  text: `SELECT block_number FROM deposit_cursor WHERE fence = $1 FOR NO KEY UPDATE`,
-};
-
-/** Beside whoever reads on: what is read and decided there waits meanwhile. */
-export const TAKE_TURN = {
-  name: 'take_deposit_turn',
-  text: `SELECT block_number FROM deposit_cursor FOR NO KEY UPDATE`,
-};
-
 /** Every address of ours that deposits can come to. */
 export const ADDRESSES = { name: 'deposit_addresses', text: `SELECT address FROM deposit_address` };
 

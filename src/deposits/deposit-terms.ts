@@ -4,6 +4,7 @@ import { Config } from '../config/config.js';
 import { trxOf } from '../domain/conversion.js';
 import type { DepositAsset } from '../domain/deposit-state.js';
 import { SUN_PER_TRX } from '../domain/units.js';
+import { OperatorError } from '../domain/operator-error.js';
 import { Database } from '../store/database.js';
 import type { AcceptedAsset } from './deposits.dto.js';
 
@@ -14,6 +15,11 @@ import type { AcceptedAsset } from './deposits.dto.js';
 const SEES_INTERNAL = {
   name: 'sees_internal_transactions',
   text: `SELECT coalesce(internal_at >= block_at - interval '1 hour', false) AS sees FROM deposit_cursor`,
+};
+
+const READ_TO = {
+  name: 'deposits_read_to',
+  text: `SELECT block_number FROM deposit_cursor WHERE EXISTS (SELECT FROM deposit_account)`,
 };
 
 @Injectable()
@@ -27,6 +33,13 @@ export class DepositTerms {
   minimumOf(asset: DepositAsset): bigint {
     const { minTrx, minUsdt } = this.config.deposits;
     return BigInt(asset === 'TRX' ? minTrx : minUsdt) * SUN_PER_TRX;
+  }
+
+  /** Up to which block deposits are read. Throws OperatorError where they are not in use. */
+  async needReadTo(): Promise<bigint> {
+    const [row] = await this.database.query<{ block_number: bigint }>(READ_TO);
+    if (row === undefined) throw new OperatorError('Deposits are not in use: `deposits use-account` begins them.');
+    return row.block_number;
   }
 
   async accepted(): Promise<AcceptedAsset[]> {

@@ -1,27 +1,18 @@
-/** Wires what reads blocks for deposits, for workers. */
+/** Wires what takes deposits from solid blocks, for workers. */
 import { Module } from '@nestjs/common';
 import { BillingModule } from '../billing/billing.module.js';
+import { BlocksModule } from '../blocks/blocks.module.js';
 import { DepositBook } from './deposit-book.js';
-import { DepositFollower } from './deposit-follower.js';
 import { DepositGauges } from './deposit-gauges.js';
+import { DepositReader } from './deposit-reader.js';
 import { DepositTerms } from './deposit-terms.js';
 import { HeadSightings } from './head-sightings.js';
 import { RateHistory } from './rate-history.js';
 import { RateRecorder } from './rate-recorder.js';
-import { WitnessedBlocks } from './witnessed-blocks.js';
 
 @Module({
-  imports: [BillingModule],
-  providers: [
-    DepositBook,
-    DepositFollower,
-    DepositGauges,
-    DepositTerms,
-    HeadSightings,
-    RateHistory,
-    RateRecorder,
-    WitnessedBlocks,
-  ],
-  exports: [DepositFollower, DepositGauges],
+  imports: [BillingModule, BlocksModule],
+  providers: [DepositBook, DepositGauges, DepositReader, DepositTerms, HeadSightings, RateHistory, RateRecorder],
+  exports: [DepositGauges, DepositReader],
 })
 export class DepositsWorkerModule {}

@@ -2,6 +2,7 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { BillingModule } from '../billing/billing.module.js';
+import { BlocksModule } from '../blocks/blocks.module.js';
 import { DepositAddress } from '../store/entities/deposit-account.entity.js';
 import { Deposit } from '../store/entities/deposit.entity.js';
 import { DepositAudit } from './deposit-audit.js';
@@ -14,10 +15,9 @@ import { DepositBook } from './deposit-book.js';
 import { DepositList } from './deposit-list.js';
 import { DepositTerms } from './deposit-terms.js';
 import { RateHistory } from './rate-history.js';
-import { WitnessedBlocks } from './witnessed-blocks.js';
 
 @Module({
-  imports: [BillingModule, TypeOrmModule.forFeature([Deposit, DepositAddress])],
+  imports: [BillingModule, BlocksModule, TypeOrmModule.forFeature([Deposit, DepositAddress])],
   providers: [
     DepositAddresses,
     DepositAudit,
@@ -29,7 +29,6 @@ import { WitnessedBlocks } from './witnessed-blocks.js';
     RateHistory,
     Rescan,
     Sweeps,
-    WitnessedBlocks,
   ],
   exports: [DepositAddresses, DepositAudit, DepositBook, DepositList, DepositReturns, DepositTerms, Rescan, Sweeps],
 })

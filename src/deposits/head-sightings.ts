@@ -3,13 +3,13 @@
  * block says what was paid, and whatever it does not say is dropped. Writes `deposit` beside the book, under its turn.
  */
 import { Injectable } from '@nestjs/common';
+import { BlockCursor } from '../blocks/block-cursor.js';
+import { WitnessedBlocks, type WitnessedBlock } from '../blocks/witnessed-blocks.js';
 import { Config } from '../config/config.js';
 import { Database } from '../store/database.js';
 import { paymentsIn } from './block-payments.js';
 import { insertDeposits, type Outcome } from './deposit-rows.js';
-import { HOLD_CURSOR } from './deposit-sql.js';
 import { DepositTerms } from './deposit-terms.js';
-import { WitnessedBlocks, type WitnessedBlock } from './witnessed-blocks.js';
 
 /** TRON: a block is solid after 19 others; with more than this between them the chain stands, and nothing is to be seen. */
 const BLOCKS_MAX = 60;
@@ -22,6 +22,7 @@ export class HeadSightings {
 
   constructor(
     private readonly database: Database,
+    private readonly cursor: BlockCursor,
     private readonly blocks: WitnessedBlocks,
     private readonly terms: DepositTerms,
     private readonly config: Config,
@@ -37,7 +38,7 @@ export class HeadSightings {
     if (height - solid > BLOCKS_MAX) return;
     for (let number = solid + 1; number <= height; number += 1) {
       if (this.read.has(number)) continue;
-      const block = await this.blocks.read(number, wanted, 'full');
+      const block = await this.blocks.read(number, { payments: wanted }, 'full');
       const parent = this.read.get(number - 1);
       if (parent !== undefined && parent !== block.parentId) {
         // Another branch: all of it is read in the next look.
@@ -52,10 +53,10 @@ export class HeadSightings {
   /** False when the turn was lost. What would only wait for more is not noted before it is solid. */
   private async note(block: WitnessedBlock, fence: bigint): Promise<boolean> {
     return this.database.transaction(async (tx) => {
-      const [cursor] = await tx.query<{ block_number: bigint }>(HOLD_CURSOR, [fence]);
-      if (cursor === undefined) return false;
+      const readTo = await this.cursor.hold(tx, fence);
+      if (readTo === undefined) return false;
       // Taken in as a solid one meanwhile.
-      if (cursor.block_number >= BigInt(block.number)) return true;
+      if (readTo >= BigInt(block.number)) return true;
       const { counting } = await paymentsIn(tx, block, this.config.chain.tokenContract);
       const large = counting.filter(({ asset, payment }) => payment.amount >= this.terms.minimumOf(asset));
       await insertDeposits(

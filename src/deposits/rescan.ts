@@ -3,11 +3,12 @@
  * deposit is known by its key for ever.
  */
 import { Injectable } from '@nestjs/common';
+import { WitnessedBlocks, type WitnessedBlock } from '../blocks/witnessed-blocks.js';
 import { OperatorError } from '../domain/operator-error.js';
 import { Database } from '../store/database.js';
 import { ADDRESSES } from './deposit-sql.js';
 import { DepositBook } from './deposit-book.js';
-import { WitnessedBlocks, type WitnessedBlock } from './witnessed-blocks.js';
+import { DepositTerms } from './deposit-terms.js';
 
 /** A month and a day of blocks every three seconds. */
 const RESCAN_BLOCKS_MAX = 31 * 28_800;
@@ -24,6 +25,7 @@ export interface RescanReport {
 export class Rescan {
   constructor(
     private readonly database: Database,
+    private readonly terms: DepositTerms,
     private readonly blocks: WitnessedBlocks,
     private readonly book: DepositBook,
   ) {}
@@ -40,9 +42,8 @@ export class Rescan {
     if (to < from || to - from >= RESCAN_BLOCKS_MAX) {
       throw new OperatorError(`From one block to a later one, at most ${RESCAN_BLOCKS_MAX.toString()} of them.`, 2);
     }
-    const [cursor] = await this.database.query<{ block_number: bigint }>(`SELECT block_number FROM deposit_cursor`);
-    if (cursor === undefined) throw new OperatorError('Deposits are not in use: `deposits use-account` begins them.');
-    const last = Math.min(to, Number(cursor.block_number));
+    const readTo = await this.terms.needReadTo();
+    const last = Math.min(to, Number(readTo));
     const rows = await this.database.query<{ address: string }>(ADDRESSES);
     const addresses = new Set(rows.map(({ address }) => address));
     let found = 0;
@@ -50,7 +51,7 @@ export class Rescan {
     while (next <= last && signal?.aborted !== true) {
       const count = Math.min(BLOCKS_AT_ONCE, last - next + 1);
       const reading = Array.from({ length: count }, (_, index) =>
-        this.blocks.read(next + index, (address) => addresses.has(address)),
+        this.blocks.read(next + index, { payments: (address) => addresses.has(address) }),
       );
       const read: readonly WitnessedBlock[] = await Promise.all(reading);
       for (const block of read) found += await this.book.takeInAgain(block);

@@ -22,7 +22,8 @@ interface CursorLook {
 }
 
 const LOOK = `SELECT coalesce(extract(epoch FROM clock_timestamp() - read_at), 0)::float8 AS behind_sec,
-    (SELECT count(*)::integer FROM deposit WHERE status = 'held') AS held FROM deposit_cursor`;
+    (SELECT count(*)::integer FROM deposit WHERE status = 'held') AS held FROM deposit_cursor
+   WHERE EXISTS (SELECT FROM deposit_account)`;
 
 /** Nothing where deposits are not in use. */
 export async function lookAtDeposits(

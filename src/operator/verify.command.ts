@@ -108,8 +108,8 @@ export function addVerifyCommands(program: Command, context: CliContext): void {
 
 /** What deposit addresses hold, where deposits are in use. */
 async function addHoldings(report: Report, parts: INestApplicationContext): Promise<void> {
-  const [cursor] = await parts.get(Database).query(`SELECT FROM deposit_cursor`);
-  if (cursor === undefined) return;
+  const accounts = await parts.get(Database).query(`SELECT FROM deposit_account LIMIT 1`);
+  if (accounts.length === 0) return;
   try {
     report.checks.push(holdingsCheck(await parts.get(DepositAudit).run()));
   } catch (error) {

@@ -23,6 +23,7 @@ import {
   transactionsPaidFor,
   type OpenLegs,
 } from './bandwidth.js';
+import { addToDay } from './wallet-days.js';
 import { judgePermission, type WalletRole } from './wallet-permission.js';
 
 /** Takes a wallet's turn: one process per wallet and interval. */
@@ -232,6 +233,11 @@ export class PoolSync {
       shares,
       transactionShares(transactions, slots.length),
     ]);
+    const recoveringSun = recovering(turn, account, free);
+    if (turn.role === 'pool' && resources !== undefined) {
+      const [walletId, readAt, everySec] = [turn.id, turn.started_at, this.config.pool.syncSec];
+      await addToDay(tx, { walletId, readAt, idleSun: sellable, recoveringSun, ratio: resources, everySec });
+    }
     await tx.query(SET_WALLET, [
       turn.id,
       account?.stakedForEnergySun ?? 0n,
@@ -239,7 +245,7 @@ export class PoolSync {
       sellable,
       account?.balanceSun ?? 0n,
       this.faultOf(turn, reading, paidFor) ?? null,
-      recovering(turn, account, free),
+      recoveringSun,
       paidFor,
       resources?.netLimit ?? 0n,
       resources?.netUsed ?? 0n,

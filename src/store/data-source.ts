@@ -22,6 +22,7 @@ import { Order } from './entities/order.entity.js';
 import { OrphanTx } from './entities/orphan-tx.entity.js';
 import { PoolSlot } from './entities/pool-slot.entity.js';
 import { PoolWallet } from './entities/pool-wallet.entity.js';
+import { PoolWalletDay } from './entities/pool-wallet-day.entity.js';
 import { PriceRow } from './entities/price-row.entity.js';
 import { Project } from './entities/project.entity.js';
 import { ReconcileState } from './entities/reconcile-state.entity.js';
@@ -56,6 +57,7 @@ import { RefusedTogether1760000000032 } from './migrations/0032-refused-together
 import { LowBalance1760000000035 } from './migrations/0035-low-balance.js';
 import { UnsolidDeposits1760000000036 } from './migrations/0036-unsolid-deposits.js';
 import { DepositMovements1760000000037 } from './migrations/0037-deposit-movements.js';
+import { ChainCosts1760000000038 } from './migrations/0038-chain-costs.js';
 import { LedgerTime1760000000039 } from './migrations/0039-ledger-time.js';
 
 /** Every table as an entity without relations, for plain reads and writes; money and state are written by SQL alone. */
@@ -89,6 +91,7 @@ const ENTITIES = [
   OrphanTx,
   PoolSlot,
   PoolWallet,
+  PoolWalletDay,
   PriceRow,
   Project,
   ReconcileState,
@@ -127,6 +130,7 @@ const MIGRATIONS: readonly (new () => MigrationInterface & { readonly name: stri
   LowBalance1760000000035,
   UnsolidDeposits1760000000036,
   DepositMovements1760000000037,
+  ChainCosts1760000000038,
   LedgerTime1760000000039,
 ];
 

@@ -138,9 +138,9 @@ export const TABLE_GRANTS: Readonly<Record<string, Readonly<Partial<Record<Role,
   },
   deposit_cursor: {
     api: READ,
-    worker: { select: 'all', update: { but: ['id'] } },
-    // A rescan takes its turn beside the worker by locking the row; one row there is, and its id is 1.
-    cli: { select: 'all', insert: 'all', update: LOCK_ONLY },
+    worker: { select: 'all', insert: 'all', update: { but: ['id'] } },
+    // A rescan takes its turn beside the worker by locking the row; the first account of deposits sets it to the block it begins at.
+    cli: { select: 'all', insert: 'all', update: { only: ['block_number', 'block_id', 'block_at', 'fence'] } },
     console_operator: READ,
     reports: READ,
   },
@@ -276,6 +276,13 @@ export const TABLE_GRANTS: Readonly<Record<string, Readonly<Partial<Record<Role,
     cli: { select: 'all', insert: 'all', update: { but: ['id', 'address', 'role', 'created_at'] } },
     console_operator: { select: { but: ['key_sealed'] } },
     reports: { select: { but: ['key_sealed'] } },
+  },
+  pool_wallet_day: {
+    // Who reads a wallet adds to its day; a month of days that are years old is deleted at a time.
+    worker: { select: 'all', insert: 'all', update: { but: ['wallet_id', 'day'] }, delete: 'all' },
+    cli: { select: 'all', insert: 'all', update: { but: ['wallet_id', 'day'] } },
+    console_operator: READ,
+    reports: READ,
   },
   price_row: {
     api: READ,

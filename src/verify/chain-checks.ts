@@ -5,6 +5,7 @@ import { solidBlockOf, solidHeaderOf, solidHeadOf, solidPlaceOf, type TronClient
 import { messageOf } from '../domain/errors.js';
 import type { Database } from '../store/database.js';
 import { CHECK_LIMIT_MS } from './record-check.js';
+import { checkCosts } from './cost-checks.js';
 import { DelegationCheck, type PairDepth } from './delegation-check.js';
 import { FINDINGS_MAX, findingOf, type CheckResult, type Finding, type RuleId, type Stops } from './finding.js';
 import { forEachConcurrently } from '../base/concurrency.js';
@@ -39,6 +40,11 @@ export const CHAIN_CHECK_NAMES = [
   'reclaim-late',
 ] as const;
 
+/** Only where everything is judged: the newest receipts. */
+const EVERYTHING_CHECK_NAMES = ['chain-costs-receipts'] as const;
+
+type ChainCheckName = (typeof CHAIN_CHECK_NAMES | typeof EVERYTHING_CHECK_NAMES)[number];
+
 const DEFAULTS: ChainTerms = {
   pairs: 'every',
   pairsMax: 20_000,
@@ -65,7 +71,9 @@ export async function checkChain(database: Database, client: TronClient, given: 
   const terms = { ...DEFAULTS, ...given };
   const wallets = await database.query<OwnWallet>(OWN_WALLETS);
   const outcome: Outcome = { checks: [], unmade: [], blocksTo: undefined };
-  const checks: Readonly<Record<(typeof CHAIN_CHECK_NAMES)[number], () => Promise<CheckResult>>> = {
+  const isWhole = terms.ofOrders === undefined;
+  const names = isWhole ? [...CHAIN_CHECK_NAMES, ...EVERYTHING_CHECK_NAMES] : CHAIN_CHECK_NAMES;
+  const checks: Readonly<Record<ChainCheckName, () => Promise<CheckResult>>> = {
     'open-delegations': () =>
       new DelegationCheck(database, client, terms.pairs, terms.findingsMax, terms.pairsMax).run(wallets),
     'solid-transactions': async () => {
@@ -76,9 +84,10 @@ export async function checkChain(database: Database, client: TronClient, given: 
     'dead-transactions': () => checkDead(database, client, terms),
     'unknown-transactions': () => checkUnknown(database, client, terms, wallets),
     'reclaim-late': () => checkLate(database, client, terms),
+    'chain-costs-receipts': () => checkCosts(database, client, terms.findingsMax),
   };
-  for (const [index, check] of CHAIN_CHECK_NAMES.entries()) {
-    terms.onProgress?.(check, index, CHAIN_CHECK_NAMES.length);
+  for (const [index, check] of names.entries()) {
+    terms.onProgress?.(check, index, names.length);
     try {
       outcome.checks.push(await checks[check]());
     } catch (error) {

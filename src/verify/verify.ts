@@ -11,6 +11,7 @@ import type { TronClient } from '../chain/tron.client.js';
 import { runRecordCheck, runOrderCheck, type RecordCheck, type RecordTerms, type TryCheck } from './record-check.js';
 import { covers, FINDINGS_MAX, type CheckResult, type Judged, type Report } from './finding.js';
 import { DELIVERIES_ATTEMPTED } from './delivery-checks.js';
+import { COSTS_RECORDED } from './cost-checks.js';
 import { DEPOSIT_CHECKS, NEWER_DEPOSIT_CHECKS } from './deposit-checks.js';
 import { EVENT_POSITIONS } from './event-checks.js';
 import { GUARD_CHECKS } from './guard-checks.js';
@@ -60,6 +61,7 @@ const WHOLE_CHECKS: readonly RecordCheck[] = [
   ...LEDGER_CHECKS,
   ...DOUBLE_CHECKS,
   ...DEPOSIT_CHECKS,
+  COSTS_RECORDED,
   EVENT_POSITIONS,
   DELIVERIES_ATTEMPTED,
   ...STANDING_CHECKS,

@@ -3,7 +3,7 @@ import { one, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const BOOK = 'deposits/deposit-book.ts';
 const DEPOSIT_SQL = 'deposits/deposit-sql.ts';
-const BLOCKS = 'deposits/witnessed-blocks.ts';
+const BLOCKS = 'blocks/witnessed-blocks.ts';
 const EXECUTED = 'chain/executed-block.ts';
 const TRANSFERS = 'chain/transfers.ts';
 const RETURNS = 'deposits/deposit-returns.ts';
@@ -18,7 +18,11 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
     name: 'deposits are read at the head instead of from solid blocks',
     changes: [
       { file: BLOCKS, find: "async height(port: PortName = 'solid')", put: "async height(port: PortName = 'full')" },
-      { file: BLOCKS, find: "boolean, port: PortName = 'solid')", put: "boolean, port: PortName = 'full')" },
+      {
+        file: BLOCKS,
+        find: "watched: Watched, port: PortName = 'solid')",
+        put: "watched: Watched, port: PortName = 'full')",
+      },
     ],
     test: deposits('in TRX and one in USDT are credited when their block is solid, and once'),
   },
@@ -38,7 +42,11 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
   },
   {
     name: 'the cursor moves apart from the credit',
-    changes: one(BOOK, 'await tx.query(sql.MOVE_CURSOR, [', 'await this.database.query(sql.MOVE_CURSOR, ['),
+    changes: one(
+      'blocks/block-follower.ts',
+      'if (!(await this.cursor.move(tx, block, fence))) return undefined;',
+      'if (!(await this.cursor.move(this.database as never, block, fence))) return undefined;',
+    ),
     test: {
       file: 'integration/deposit-faults.test.ts',
       title: 'leaves nothing, and the next one credits it once',

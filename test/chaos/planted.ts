@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import { PLANTED_DEFENCES } from './planted-defences.js';
 import { PLANTED_EVENTS } from './planted-events.js';
+import { PLANTED_COSTS } from './planted-costs.js';
 import { PLANTED_DEPOSITS } from './planted-deposits.js';
 import { PLANTED_IN_RECORDS } from './planted-in-records.js';
 import { PLANTED_IN_TESTS } from './planted-in-tests.js';
@@ -23,6 +24,7 @@ export const PLANTED: readonly PlantedBug[] = [
   ...PLANTED_SIGNATURES,
   ...PLANTED_EVENTS,
   ...PLANTED_DEPOSITS,
+  ...PLANTED_COSTS,
 ];
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));

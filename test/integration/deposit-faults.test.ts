@@ -1,7 +1,7 @@
 // Deposits while nodes lie or are away and workers die: each credited once, none missed, none invented.
 import 'reflect-metadata';
 import { addressBytes } from '../../src/chain/address.js';
-import { DepositFollower } from '../../src/deposits/deposit-follower.js';
+import { BlockFollower } from '../../src/blocks/block-follower.js';
 import { Database } from '../../src/store/database.js';
 import { aroundStatements } from '../../src/store/statement-hook.js';
 import {
@@ -166,7 +166,7 @@ describe('workers', () => {
       await follow(second);
       return undefined;
     };
-    await worker.get(DepositFollower).pass();
+    await worker.get(BlockFollower).pass();
     expect(isTaken).toBe(true);
     expect(await creditedTo(to)).toBe(30_000_000n);
     await freeTurn();

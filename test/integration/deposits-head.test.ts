@@ -1,7 +1,7 @@
 // What is paid in a block that is not solid yet is shown at once, and credited or dropped by what its solid block says.
 import 'reflect-metadata';
 import { addressBytes } from '../../src/chain/address.js';
-import { DepositFollower } from '../../src/deposits/deposit-follower.js';
+import { BlockFollower } from '../../src/blocks/block-follower.js';
 import { Numberer } from '../../src/events/numberer.js';
 import {
   INFOS,
@@ -32,7 +32,7 @@ afterAll(closeStage, START_LIMIT_MS);
 /** Reads what is solid, then what is above. */
 async function look(): Promise<void> {
   await follow();
-  await worker.get(DepositFollower).lookAhead();
+  await worker.get(BlockFollower).rest();
 }
 
 async function eventsOf({ id }: Shop): Promise<string[]> {

@@ -150,6 +150,7 @@ const SHIPPED: Readonly<Record<string, string>> = {
   LowBalance1760000000035: 'b18506d2c5035ec2',
   UnsolidDeposits1760000000036: '953d51444aa66400',
   DepositMovements1760000000037: '4f7ff5715887c455',
+  ChainCosts1760000000038: '3d924e006e3b6dc9',
   LedgerTime1760000000039: 'e7808890426db743',
 };
 

@@ -91,7 +91,8 @@ const LOCK_INCLUDED = {
 
 const MARK_REVERTED = {
   name: 'mark_reverted',
-  text: `UPDATE chain_tx t SET status = 'sending', block_number = NULL, block_id = NULL, block_at = NULL
+  text: `UPDATE chain_tx t SET status = 'sending', block_number = NULL, block_id = NULL, block_at = NULL,
+      fee_sun = NULL
     FROM unnest($1::bigint[], $2::bytea[]) AS v(id, block_id)
     WHERE t.id = v.id AND t.status = 'included' AND t.block_id = v.block_id
     RETURNING t.id, t.leg_id, t.order_id, t.purpose, t.attempt, t.txid`,

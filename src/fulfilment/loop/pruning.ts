@@ -1,7 +1,7 @@
 /**
- * Deletes what only people read once it is old, what nodes said to broadcasts and refused requests, and ends the logs of events at their
- * oldest. A little at a time, oldest first. Never touches money, orders, their moves, legs or chain transactions: those
- * are kept for ever.
+ * Deletes what only people read once it is old (what nodes said to broadcasts, refused requests, what wallets had idle
+ * years ago), and ends the logs of events at their oldest. A little at a time, oldest first. Never touches money, orders,
+ * their moves, legs or chain transactions: those are kept for ever.
  */
 import { Injectable } from '@nestjs/common';
 import { Counter } from 'prom-client';
@@ -9,6 +9,7 @@ import { Config } from '../../config/config.js';
 import { messageOf } from '../../domain/errors.js';
 import { Log } from '../../observability/logger.js';
 import { pruneEvents } from '../../events/retention.js';
+import { pruneWalletDays } from '../../pool/wallet-days.js';
 import { pruneRequests } from '../../requests/retention.js';
 import { Metrics } from '../../observability/metrics.js';
 import { Repeater } from '../../base/repeat.js';
@@ -74,6 +75,8 @@ export class Pruning {
     this.pruned.inc({ table: 'event' }, events);
     const requests = await pruneRequests(this.database, BATCH);
     this.pruned.inc({ table: 'refused_request' }, requests);
-    return Math.max(broadcasts, events, requests);
+    const days = await pruneWalletDays(this.database, BATCH);
+    this.pruned.inc({ table: 'pool_wallet_day' }, days);
+    return Math.max(broadcasts, events, requests, days);
   }
 }

@@ -50,6 +50,10 @@ export class ChainTx {
   @Column({ ...TIMESTAMPTZ, name: 'block_at', nullable: true })
   blockAt!: Date | null;
 
+  /** TRX that it burnt, by the receipt of its solid block; null until that is read. */
+  @Column({ ...BIGINT, name: 'fee_sun', nullable: true })
+  feeSun!: bigint | null;
+
   @Column({ type: 'integer' })
   sends!: number;
 

@@ -22,7 +22,7 @@ CREATE OR REPLACE FUNCTION leg_final() RETURNS trigger LANGUAGE plpgsql AS $$
      RETURN NEW;
    END $$`;
 
-/** How often bytes were sent is no part of what they came to. */
+/** How often bytes were sent is no part of what they came to; what they burnt is learned later, and once. */
 const CHAIN_TX_FINAL_SQL = `
 CREATE OR REPLACE FUNCTION chain_tx_final() RETURNS trigger LANGUAGE plpgsql AS $$
    BEGIN
@@ -32,6 +32,9 @@ CREATE OR REPLACE FUNCTION chain_tx_final() RETURNS trigger LANGUAGE plpgsql AS 
      END IF;
      OLD.sends := NEW.sends;
      OLD.sent_at := NEW.sent_at;
+     IF OLD.status = 'solid' AND OLD.fee_sun IS NULL THEN
+       OLD.fee_sun := NEW.fee_sun;
+     END IF;
      IF OLD IS DISTINCT FROM NEW THEN
        RAISE EXCEPTION 'chain transaction %: final, never changed', OLD.id USING ERRCODE = 'check_violation';
      END IF;

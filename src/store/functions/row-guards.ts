@@ -141,6 +141,7 @@ const CHAIN_TX_GUARD = guard(
     'included has a block': `NEW.status NOT IN ('included', 'solid')
       OR (NEW.block_number IS NOT NULL AND NEW.block_id IS NOT NULL AND NEW.block_at IS NOT NULL)`,
     'dead has evidence': `NEW.status <> 'dead' OR NEW.evidence IS NOT NULL`,
+    'a cost is of what stands in a block, and not negative': `NEW.fee_sun IS NULL OR (NEW.fee_sun >= 0 AND NEW.block_number IS NOT NULL)`,
   },
   {
     transitions: CHAIN_TX_TRANSITIONS,

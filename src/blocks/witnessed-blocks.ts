@@ -1,16 +1,18 @@
 /**
  * Blocks with the payments in them, by the word of enough nodes. A receipt is vouched for by no block id, so that
- * two nodes must name the same payments where two are configured; with one of two away, nobody reads on.
+ * two nodes must name the same payments where two are configured; with one of two away, nobody reads on. What
+ * transactions cost us is one node's word: a wrong one costs nobody money.
  */
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { majorityOf } from '../chain/agreement.js';
 import { ChainUnavailableError, NodeError } from '../chain/errors.js';
+import type { BlockHead } from '../chain/block.js';
 import { executedBlockOf } from '../chain/executed-block.js';
 import type { PortName } from '../chain/node-blocks.js';
 import type { TronNode } from '../chain/node.js';
 import type { Transfer } from '../chain/transfers.js';
-import { TronClient } from '../chain/tron.client.js';
+import { solidHeadOf, TronClient } from '../chain/tron.client.js';
 
 export interface Payment extends Transfer {
   readonly txid: string;
@@ -25,6 +27,14 @@ export interface Fee {
   readonly amount: bigint;
 }
 
+/** Of whom anything is to be seen in a block. */
+export interface Watched {
+  /** What an address was sent, sent and burnt. */
+  readonly payments: (address: string) => boolean;
+  /** What each transaction of an address burnt, which may be nothing. */
+  readonly costs?: (address: string) => boolean;
+}
+
 export interface WitnessedBlock {
   readonly number: number;
   readonly id: string;
@@ -33,6 +43,8 @@ export interface WitnessedBlock {
   /** To an address that is wanted, or from one. */
   readonly payments: readonly Payment[];
   readonly fees: readonly Fee[];
+  /** By the word of one node. */
+  readonly costs: readonly Fee[];
   /** Whether enough nodes have kept internal transactions of it, whoever they are of. */
   readonly hasInternal: boolean;
 }
@@ -67,10 +79,23 @@ export class WitnessedBlocks {
     return heads.sort((a, b) => b - a)[this.isByOneNode ? 0 : 1] ?? 0;
   }
 
-  /** The block at a height, and what addresses that are `wanted` were sent, sent and burnt in it. Throws ChainUnavailableError. */
-  async read(number: number, wanted: (address: string) => boolean, port: PortName = 'solid'): Promise<WitnessedBlock> {
+  /** The solid head of whichever node answers. Throws ChainUnavailableError. */
+  async headByOne(): Promise<BlockHead> {
+    return this.client.pool.ask('the solid head', (node) => solidHeadOf(node));
+  }
+
+  /** The solid block at a height as one node has it; no payment in it is agreed. Throws ChainUnavailableError. */
+  async readByOne(number: number, watched: Watched): Promise<WitnessedBlock> {
+    const what = `the solid block ${number.toString()}`;
+    const testimony = await this.client.pool.ask(what, (node) => testify(node, number, 'solid', watched));
+    const { block, payments, hasInternal } = testimony;
+    return { ...block, payments: payments.map((seen) => ({ ...seen, isAgreed: false })), hasInternal };
+  }
+
+  /** The block at a height, and what is `watched` of it. Throws ChainUnavailableError. */
+  async read(number: number, watched: Watched, port: PortName = 'solid'): Promise<WitnessedBlock> {
     const what = `the ${port} block ${number.toString()}`;
-    const testimonies = await this.each(what, (node) => testify(node, number, port, wanted));
+    const testimonies = await this.each(what, (node) => testify(node, number, port, watched));
     const [first] = testimonies;
     const agreed = this.isByOneNode ? first?.says : majorityOf(testimonies);
     const agreeing = testimonies.filter(({ says }) => says === agreed);
@@ -118,7 +143,7 @@ async function testify(
   node: TronNode,
   number: number,
   port: PortName,
-  wanted: (address: string) => boolean,
+  { payments: wanted, costs: isOurs = () => false }: Watched,
 ): Promise<Testimony> {
   const { id, parentId, timestampMs, transactions, hasInternal } = await executedBlockOf(node, number, port);
   const payments = transactions.flatMap(({ txid, transfers }) =>
@@ -129,12 +154,15 @@ async function testify(
   const fees = transactions.flatMap(({ txid, owner, feeSun }): Fee[] =>
     owner !== undefined && feeSun > 0n && wanted(owner) ? [{ txid, address: owner, amount: feeSun }] : [],
   );
+  const costs = transactions.flatMap(({ txid, owner, feeSun }): Fee[] =>
+    owner !== undefined && isOurs(owner) ? [{ txid, address: owner, amount: feeSun }] : [],
+  );
   const always = payments.filter(({ kind }) => kind !== 'internal').map(keyOf);
   const burnt = fees.map(({ txid, amount }) => `${txid} burnt ${amount.toString()}`);
   const says = [id, parentId, timestampMs.toString(), ...always.sort(), ...burnt.sort()].join('\n');
   return {
     node,
-    block: { number, id, parentId, timestampMs, fees },
+    block: { number, id, parentId, timestampMs, fees, costs },
     payments,
     hasInternal,
     says: createHash('sha256').update(says).digest('hex'),

@@ -1,0 +1,24 @@
+/** Wires the one follower of solid blocks with all that takes something from them. */
+import { Module } from '@nestjs/common';
+import { BLOCK_CONSUMERS, type BlockConsumer } from './blocks/block-consumer.js';
+import { BlockFollower } from './blocks/block-follower.js';
+import { BlocksModule } from './blocks/blocks.module.js';
+import { CostRecorder } from './costs/cost-recorder.js';
+import { CostsModule } from './costs/costs.module.js';
+import { DepositReader } from './deposits/deposit-reader.js';
+import { DepositsWorkerModule } from './deposits/deposits-worker.module.js';
+
+@Module({
+  imports: [BlocksModule, CostsModule, DepositsWorkerModule],
+  providers: [
+    BlockFollower,
+    {
+      provide: BLOCK_CONSUMERS,
+      // Balances are locked last: deposits come after costs.
+      useFactory: (costs: CostRecorder, deposits: DepositReader): readonly BlockConsumer[] => [costs, deposits],
+      inject: [CostRecorder, DepositReader],
+    },
+  ],
+  exports: [BlockFollower, DepositsWorkerModule],
+})
+export class BlockFollowingModule {}

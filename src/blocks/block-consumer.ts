@@ -1,0 +1,32 @@
+/** What a part of the worker does with the solid blocks that the follower reads. */
+import type { Transaction } from '../store/database.js';
+import type { WitnessedBlock } from './witnessed-blocks.js';
+
+/** Injects them all, in the order in which they take a block in. */
+export const BLOCK_CONSUMERS = Symbol('what takes something from solid blocks');
+
+export interface BlockConsumer {
+  /** Whether enough nodes must say what it takes from blocks; else one node's word is enough. */
+  readonly needsWitnesses: boolean;
+
+  /** Under the turn of `fence`, before it is known how far blocks can be read. */
+  prepare(fence: bigint): Promise<void>;
+
+  /** Loads which accounts it watches, once it is known how far blocks can be read. */
+  watch(): Promise<void>;
+
+  /** Whether it wants to see what an address was sent, sent and burnt. */
+  watchesPayments(address: string): boolean;
+
+  /** Whether it wants to see what each transaction of an address burnt. */
+  watchesCosts(address: string): boolean;
+
+  /**
+   * Takes in what it wants of the next block, in the transaction that moves the cursor past it. Returns what there is to
+   * do once that is committed.
+   */
+  takeIn(tx: Transaction, block: WitnessedBlock): Promise<() => void>;
+
+  /** When nothing is left to read. Throws ChainUnavailableError. */
+  rest(fence: bigint, solid: number): Promise<void>;
+}

@@ -1,0 +1,192 @@
+/**
+ * Reads each solid block once, one after the other, in the one worker that has the turn, and hands it to its consumers in
+ * the transaction that moves the cursor. Blocks are read side by side and taken in in their order; a block that cannot be
+ * read whole, or on which nodes differ, is waited for.
+ */
+import { Inject, Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
+import { Counter, Gauge } from 'prom-client';
+import { Repeater } from '../base/repeat.js';
+import { ChainUnavailableError } from '../chain/errors.js';
+import { messageOf } from '../domain/errors.js';
+import { Log } from '../observability/logger.js';
+import { Metrics } from '../observability/metrics.js';
+import { Database } from '../store/database.js';
+import { BLOCK_CONSUMERS, type BlockConsumer } from './block-consumer.js';
+import { BlockCursor, type Turn } from './block-cursor.js';
+import { WitnessedBlocks, type WitnessedBlock } from './witnessed-blocks.js';
+
+/** A solid block comes every three seconds; who waits for a payment waits for no more than one of them. */
+const REST_MS = 1000;
+const REST_BY_ONE_MS = 3000;
+const RETRY_MS = 2000;
+/** Read at once while it catches up. */
+const BLOCKS_AT_ONCE = 8;
+/** So far behind, an hour, blocks that no consumer must have seen are not read any more. */
+const BEHIND_MAX = 1200;
+
+@Injectable()
+export class BlockFollower implements BeforeApplicationShutdown {
+  private readonly repeater: Repeater;
+  private readonly read: Counter;
+  private fence = -1n;
+  private behind = 0;
+  /** Whose turn it was in the last pass, if ours, and how far solid blocks are read. */
+  private turn: { readonly fence: bigint; readonly solid: number } | undefined;
+
+  /** `consumers`: in this order within a block's transaction; what locks balances last. */
+  constructor(
+    private readonly cursor: BlockCursor,
+    private readonly blocks: WitnessedBlocks,
+    private readonly database: Database,
+    @Inject(BLOCK_CONSUMERS) private readonly consumers: readonly BlockConsumer[],
+    metrics: Metrics,
+    private readonly log: Log,
+  ) {
+    const behind = (): number => this.behind;
+    new Gauge({
+      name: 'deposit_blocks_behind',
+      help: 'Solid blocks that are not read yet, as the worker that reads them last saw; 0 in the others.',
+      registers: [metrics.registry],
+      collect() {
+        this.set(behind());
+      },
+    });
+    this.read = new Counter({
+      name: 'deposit_blocks_read_total',
+      help: 'Solid blocks that this worker read, for deposits and chain costs.',
+      registers: [metrics.registry],
+    });
+    this.repeater = new Repeater({
+      run: async () => {
+        if (await this.pass()) return 0;
+        await this.rest().catch((error: unknown) => {
+          if (!(error instanceof ChainUnavailableError)) throw error;
+          log.debug({ fault: messageOf(error) }, 'what is done between blocks has to wait for the nodes');
+        });
+        return this.needsWitnesses ? REST_MS : REST_BY_ONE_MS;
+      },
+      retryMs: RETRY_MS,
+      onFailure: (error) => {
+        if (error instanceof ChainUnavailableError)
+          log.warn({ fault: messageOf(error) }, 'solid blocks wait for the nodes');
+        else log.error({ err: error }, 'solid blocks could not be taken in');
+      },
+    });
+  }
+
+  start(): void {
+    void this.repeater.start();
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.repeater.stop();
+  }
+
+  /**
+   * Takes in the blocks that are solid by now, up to a few at once. True when there are more. Throws
+   * ChainUnavailableError; what was taken in by then stays.
+   */
+  async pass(): Promise<boolean> {
+    const turn = await this.takeTurn();
+    if (turn === undefined) return false;
+    for (const consumer of this.consumers) await consumer.prepare(turn.fence);
+    const height = this.needsWitnesses ? await this.blocks.height() : (await this.blocks.headByOne()).number;
+    const from = Number(turn.block_number) + 1;
+    this.behind = Math.max(0, height - from + 1);
+    // After the height: whoever was paid in a block that is solid by now was watched before.
+    for (const consumer of this.consumers) await consumer.watch();
+    if (this.needsWitnesses) return this.readOn(turn, height);
+    if (this.behind <= BEHIND_MAX) {
+      try {
+        return await this.readOn(turn, height);
+      } catch (error) {
+        // Where one node's word was enough, it may have been wrong.
+        if (!(error instanceof OtherChainError)) throw error;
+      }
+    }
+    await this.skip(turn.fence);
+    return false;
+  }
+
+  /** What consumers do while no block is left to read. Throws ChainUnavailableError. */
+  async rest(): Promise<void> {
+    if (this.turn === undefined || this.behind > 0) return;
+    const { fence, solid } = this.turn;
+    for (const consumer of this.consumers) await consumer.rest(fence, solid);
+  }
+
+  private get needsWitnesses(): boolean {
+    return this.consumers.some((consumer) => consumer.needsWitnesses);
+  }
+
+  private async takeTurn(): Promise<Turn | undefined> {
+    let turn = await this.cursor.claim(this.fence);
+    if (turn === undefined && (await this.cursor.height()) === undefined) {
+      await this.cursor.start(await this.blocks.headByOne());
+      turn = await this.cursor.claim(this.fence);
+    }
+    this.turn = turn && { fence: turn.fence, solid: Number(turn.block_number) };
+    if (turn === undefined) this.behind = 0;
+    else this.fence = turn.fence;
+    return turn;
+  }
+
+  private async readOn(turn: Turn, height: number): Promise<boolean> {
+    const from = Number(turn.block_number) + 1;
+    const to = Math.min(height, from + BLOCKS_AT_ONCE - 1);
+    if (to < from) return false;
+    const reading = Array.from({ length: to - from + 1 }, (_, index) => this.readBlock(from + index));
+    let before = turn.block_id;
+    for (const block of reading) {
+      const read = await block;
+      if (read instanceof Error) throw read;
+      // A final block is never reverted: the nodes are of another chain than those it was read from.
+      if (read.parentId !== before) throw new OtherChainError(read.number, before);
+      before = read.id;
+      if (!(await this.takeIn(read, turn.fence))) return false;
+      this.behind -= 1;
+      this.turn = { fence: turn.fence, solid: read.number };
+      this.read.inc();
+    }
+    return to < height;
+  }
+
+  /** False when the turn was lost: nothing has changed then. */
+  private async takeIn(block: WitnessedBlock, fence: bigint): Promise<boolean> {
+    const committed = await this.database.transaction(async (tx) => {
+      if (!(await this.cursor.move(tx, block, fence))) return undefined;
+      const done: (() => void)[] = [];
+      for (const consumer of this.consumers) done.push(await consumer.takeIn(tx, block));
+      return done;
+    });
+    for (const after of committed ?? []) after();
+    return committed !== undefined;
+  }
+
+  /** Errors as values: those of later blocks may come before anybody waits for them. */
+  private async readBlock(number: number): Promise<WitnessedBlock | Error> {
+    const watched = {
+      payments: (address: string) => this.consumers.some((consumer) => consumer.watchesPayments(address)),
+      costs: (address: string) => this.consumers.some((consumer) => consumer.watchesCosts(address)),
+    };
+    try {
+      return await (this.needsWitnesses ? this.blocks.read(number, watched) : this.blocks.readByOne(number, watched));
+    } catch (error) {
+      return error instanceof Error ? error : new Error(messageOf(error));
+    }
+  }
+
+  private async skip(fence: bigint): Promise<void> {
+    const head = await this.blocks.headByOne();
+    this.log.warn({ block: head.number, behind: this.behind }, 'solid blocks are passed unread');
+    await this.cursor.skipTo(head, fence);
+    this.behind = 0;
+  }
+}
+
+/** What was read before is no parent of what nodes have now. */
+class OtherChainError extends ChainUnavailableError {
+  constructor(number: number, before: string) {
+    super(`a solid block ${number.toString()} after ${before}`, []);
+  }
+}

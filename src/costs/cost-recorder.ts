@@ -1,0 +1,141 @@
+/**
+ * Keeps in each chain transaction's row what it burnt, by the receipt in its solid block: as the block is read, and of
+ * what was not recorded so then (settled later, found later, locked by another session) by asking for its receipt. The
+ * only writer of chain_tx.fee_sun but for reverted blocks.
+ */
+import { Injectable } from '@nestjs/common';
+import { Counter, Gauge } from 'prom-client';
+import { forEachConcurrently } from '../base/concurrency.js';
+import type { BlockConsumer } from '../blocks/block-consumer.js';
+import type { WitnessedBlock } from '../blocks/witnessed-blocks.js';
+import { solidPlaceOf, TronClient } from '../chain/tron.client.js';
+import { Metrics } from '../observability/metrics.js';
+import { Database, type Queryable, type Transaction } from '../store/database.js';
+
+/**
+ * Once for each, of what stands in this very block by the records. Rows that another session holds are left to the
+ * look-up: nobody waits here for an order.
+ */
+const RECORD = {
+  name: 'record_costs',
+  text: `WITH seen AS (
+      SELECT t.id, v.fee_sun FROM unnest($1::text[], $2::bigint[]) AS v(txid, fee_sun)
+        JOIN chain_tx t ON t.txid = decode(v.txid, 'hex')
+       WHERE t.fee_sun IS NULL AND t.status IN ('included', 'solid') AND t.block_number = $3
+       ORDER BY t.id FOR NO KEY UPDATE OF t SKIP LOCKED)
+    UPDATE chain_tx t SET fee_sun = seen.fee_sun FROM seen, pool_wallet w
+     WHERE t.id = seen.id AND w.id = t.wallet_id RETURNING t.purpose, w.address AS wallet, t.fee_sun`,
+};
+
+/** After an id, in turns: one whose receipt no node has does not keep the others from theirs. */
+const MISSING = {
+  name: 'missing_costs',
+  text: `SELECT id, encode(txid, 'hex') AS txid, block_number FROM chain_tx
+    WHERE status = 'solid' AND fee_sun IS NULL AND id > $1 AND block_number <= $2 ORDER BY id LIMIT $3`,
+};
+
+const COUNT_MISSING = {
+  name: 'count_missing_costs',
+  text: `SELECT count(*)::integer AS count FROM (
+    SELECT FROM chain_tx WHERE status = 'solid' AND fee_sun IS NULL AND block_number <= $1 LIMIT $2) missing`,
+};
+
+const WALLETS = { name: 'wallets_with_costs', text: `SELECT address FROM pool_wallet` };
+
+/** A look; after an upgrade there is a history to ask for, and nodes have more urgent things to answer. */
+const LOOK_UPS = 10;
+const LOOK_UPS_AT_ONCE = 4;
+const COUNTED_MAX = 1000;
+
+interface Cost {
+  readonly purpose: string;
+  readonly wallet: string;
+  readonly fee_sun: bigint;
+}
+
+interface Missing {
+  readonly id: bigint;
+  readonly txid: string;
+  readonly block_number: bigint;
+}
+
+@Injectable()
+export class CostRecorder implements BlockConsumer {
+  readonly needsWitnesses = false;
+  private wallets: ReadonlySet<string> = new Set();
+  private readonly burnt: Counter<'purpose' | 'wallet'>;
+  private readonly missing: Gauge;
+  private afterId = 0n;
+
+  constructor(
+    private readonly database: Database,
+    private readonly client: TronClient,
+    metrics: Metrics,
+  ) {
+    this.burnt = new Counter({
+      name: 'chain_cost_sun_total',
+      help: 'TRX in sun that transactions of ours burnt, as this worker recorded it from solid receipts.',
+      labelNames: ['purpose', 'wallet'] as const,
+      registers: [metrics.registry],
+    });
+    this.missing = new Gauge({
+      name: 'chain_costs_missing',
+      help: 'Final transactions in blocks that were read whose cost is not recorded yet, at most 1000; 0 in workers that read no blocks.',
+      registers: [metrics.registry],
+    });
+  }
+
+  async prepare(): Promise<void> {
+    // What is watched depends on the height alone.
+  }
+
+  async watch(): Promise<void> {
+    const rows = await this.database.query<{ address: string }>(WALLETS);
+    this.wallets = new Set(rows.map(({ address }) => address));
+  }
+
+  watchesPayments(): boolean {
+    return false;
+  }
+
+  watchesCosts(address: string): boolean {
+    return this.wallets.has(address);
+  }
+
+  async takeIn(tx: Transaction, { number, costs }: WitnessedBlock): Promise<() => void> {
+    const recorded = await record(
+      tx,
+      number,
+      costs.map(({ txid, amount }) => ({ txid, feeSun: amount })),
+    );
+    return () => {
+      this.count(recorded);
+    };
+  }
+
+  /** Asks for receipts that are missing, a few at a time. Throws ChainUnavailableError. */
+  async rest(_fence: bigint, solid: number): Promise<void> {
+    const rows = await this.database.query<Missing>(MISSING, [this.afterId, solid, LOOK_UPS]);
+    await forEachConcurrently(rows, LOOK_UPS_AT_ONCE, async ({ txid, block_number: block }) => {
+      const place = await this.client.pool.ask('a final transaction', (node) => solidPlaceOf(node, txid));
+      if (place?.blockNumber !== Number(block)) return;
+      this.count(await record(this.database, place.blockNumber, [{ txid, feeSun: place.feeSun }]));
+    });
+    this.afterId = rows.length < LOOK_UPS ? 0n : (rows.at(-1)?.id ?? 0n);
+    const [row] = await this.database.query<{ count: number }>(COUNT_MISSING, [solid, COUNTED_MAX]);
+    this.missing.set(row?.count ?? 0);
+  }
+
+  private count(costs: readonly Cost[]): void {
+    for (const { purpose, wallet, fee_sun: feeSun } of costs) this.burnt.inc({ purpose, wallet }, Number(feeSun));
+  }
+}
+
+async function record(
+  queryable: Queryable,
+  block: number,
+  costs: readonly { readonly txid: string; readonly feeSun: bigint }[],
+): Promise<Cost[]> {
+  if (costs.length === 0) return [];
+  return queryable.query<Cost>(RECORD, [costs.map(({ txid }) => txid), costs.map(({ feeSun }) => feeSun), block]);
+}

@@ -1,0 +1,6 @@
+/** Wires what chain transactions cost, for workers. */
+import { Module } from '@nestjs/common';
+import { CostRecorder } from './cost-recorder.js';
+
+@Module({ providers: [CostRecorder], exports: [CostRecorder] })
+export class CostsModule {}

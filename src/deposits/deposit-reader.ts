@@ -1,0 +1,65 @@
+/** What deposits take from solid blocks, and what they do between them: rates, what waits for one, what the head shows. */
+import { Injectable } from '@nestjs/common';
+import type { BlockConsumer } from '../blocks/block-consumer.js';
+import type { WitnessedBlock } from '../blocks/witnessed-blocks.js';
+import { Database, type Transaction } from '../store/database.js';
+import { DepositBook } from './deposit-book.js';
+import { ADDRESSES } from './deposit-sql.js';
+import { HeadSightings } from './head-sightings.js';
+import { RateRecorder } from './rate-recorder.js';
+
+@Injectable()
+export class DepositReader implements BlockConsumer {
+  private isInUse = false;
+  private addresses: ReadonlySet<string> = new Set();
+
+  constructor(
+    private readonly book: DepositBook,
+    private readonly sightings: HeadSightings,
+    private readonly rates: RateRecorder,
+    private readonly database: Database,
+  ) {}
+
+  get needsWitnesses(): boolean {
+    return this.isInUse;
+  }
+
+  async prepare(fence: bigint): Promise<void> {
+    await this.watch();
+    if (!this.isInUse) return;
+    await this.rates.record();
+    await this.book.decideWaiting(fence);
+  }
+
+  /** All addresses, when there are more than before: they are only ever added. */
+  async watch(): Promise<void> {
+    const [row] = await this.database.query<{ in_use: boolean; count: number }>(COUNT_ADDRESSES);
+    this.isInUse = row?.in_use ?? false;
+    if (row?.count === this.addresses.size) return;
+    const rows = await this.database.query<{ address: string }>(ADDRESSES);
+    this.addresses = new Set(rows.map(({ address }) => address));
+  }
+
+  watchesPayments(address: string): boolean {
+    return this.addresses.has(address);
+  }
+
+  watchesCosts(): boolean {
+    return false;
+  }
+
+  async takeIn(tx: Transaction, block: WitnessedBlock): Promise<() => void> {
+    if (this.isInUse) await this.book.takeIn(tx, block);
+    return () => undefined;
+  }
+
+  /** Notes what is paid in blocks that are not solid yet. Throws ChainUnavailableError. */
+  async rest(fence: bigint, solid: number): Promise<void> {
+    if (this.isInUse) await this.sightings.look(fence, solid, (address) => this.addresses.has(address));
+  }
+}
+
+const COUNT_ADDRESSES = {
+  name: 'count_deposit_addresses',
+  text: `SELECT EXISTS (SELECT FROM deposit_account) AS in_use, (SELECT count(*)::integer FROM deposit_address) AS count`,
+};

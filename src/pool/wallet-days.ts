@@ -1,0 +1,61 @@
+/**
+ * What of each wallet's stake was idle and what was recovering, added up by UTC day as the wallet is read: a row a wallet
+ * and day, whatever is sold. The only writer of pool_wallet_day.
+ */
+import { sun } from '../domain/units.js';
+import type { Queryable } from '../store/database.js';
+import { energyOfSun, type EnergyRatio } from './energy-ratio.js';
+
+/**
+ * What the reading shows counts for the time since the one before, in the day it ends in. A longer gap is no round but an
+ * outage, and nobody knows what was idle in it. $5: that gap in ms.
+ */
+const ADD = {
+  name: 'pool_add_wallet_day',
+  text: `INSERT INTO pool_wallet_day AS d (wallet_id, day, measured_ms, idle_energy_ms, recovering_energy_ms)
+    SELECT w.id, ($2::timestamptz AT TIME ZONE 'UTC')::date, p.ms, $3::numeric * p.ms, $4::numeric * p.ms
+      FROM pool_wallet w
+      CROSS JOIN LATERAL (SELECT floor(extract(epoch FROM $2::timestamptz - w.read_at) * 1000)::bigint AS ms) p
+     WHERE w.id = $1 AND p.ms > 0 AND p.ms <= $5::bigint
+    ON CONFLICT (day, wallet_id) DO UPDATE SET measured_ms = d.measured_ms + excluded.measured_ms,
+      idle_energy_ms = d.idle_energy_ms + excluded.idle_energy_ms,
+      recovering_energy_ms = d.recovering_energy_ms + excluded.recovering_energy_ms`,
+};
+
+/** Three years, for reports over one against the years before. */
+const KEPT_DAYS = 1100;
+
+const PRUNE = {
+  name: 'pool_prune_wallet_days',
+  text: `WITH oldest AS (SELECT day, wallet_id FROM pool_wallet_day
+      WHERE day < (clock_timestamp() AT TIME ZONE 'UTC')::date - ${KEPT_DAYS.toString()}
+      ORDER BY day, wallet_id LIMIT $1 FOR UPDATE SKIP LOCKED)
+    DELETE FROM pool_wallet_day d USING oldest WHERE d.day = oldest.day AND d.wallet_id = oldest.wallet_id
+    RETURNING d.day`,
+};
+
+const GAP_MIN_SEC = 300;
+
+export interface WalletReading {
+  readonly walletId: number;
+  readonly readAt: Date;
+  readonly idleSun: bigint;
+  readonly recoveringSun: bigint;
+  readonly ratio: EnergyRatio;
+  /** How often wallets are read. */
+  readonly everySec: number;
+}
+
+/** Adds a reading to its day, before the wallet's row has it. */
+export async function addToDay(tx: Queryable, reading: WalletReading): Promise<void> {
+  const { walletId, readAt, idleSun, recoveringSun, ratio, everySec } = reading;
+  if (ratio.totalEnergyWeight === 0n) return;
+  const energy = (amount: bigint) => energyOfSun(sun(amount), ratio);
+  const gapMs = Math.max(GAP_MIN_SEC, 3 * everySec) * 1000;
+  await tx.query(ADD, [walletId, readAt, energy(idleSun), energy(recoveringSun), gapMs]);
+}
+
+/** Deletes the oldest days beyond three years, at most `limit` rows; how many. */
+export async function pruneWalletDays(database: Queryable, limit: number): Promise<number> {
+  return (await database.query(PRUNE, [limit])).length;
+}

@@ -1,0 +1,48 @@
+/** Rules of chain costs (I15): what a final transaction burnt is recorded, and is what its receipt says. */
+import { forEachConcurrently } from '../base/concurrency.js';
+import { solidPlaceOf, type TronClient } from '../chain/tron.client.js';
+import type { Database } from '../store/database.js';
+import { findingOf, type CheckResult, type Finding } from './finding.js';
+import type { RecordCheck } from './record-check.js';
+
+/** By the chain's own time, and only where blocks are read; what is missing is in an index of its own. */
+export const COSTS_RECORDED: RecordCheck = {
+  check: 'chain-costs',
+  rule: 'I15',
+  says: 'Every transaction that was final an hour ago has what it burnt.',
+  stops: 'nothing',
+  text: `SELECT 'transaction ' || encode(t.txid, 'hex') AS subject, t.order_id AS of_order, t.block_number, t.block_at
+      FROM chain_tx t CROSS JOIN deposit_cursor c
+     WHERE t.status = 'solid' AND t.fee_sun IS NULL AND t.block_at < c.block_at - interval '1 hour'`,
+};
+
+const COSTS_ON_CHAIN = {
+  check: 'chain-costs-receipts',
+  rule: 'I15',
+  says: 'What a final transaction burnt is what its receipt says.',
+  stops: 'nothing',
+} as const;
+
+/** Of the last ones made: one question for each. */
+const RECEIPTS_MAX = 200;
+const LOOK_UPS_AT_ONCE = 4;
+
+const NEWEST_COSTS = `SELECT encode(txid, 'hex') AS txid, order_id, fee_sun
+    FROM (SELECT id, txid, order_id, fee_sun, status FROM chain_tx ORDER BY id DESC LIMIT 5000) t
+   WHERE status = 'solid' AND fee_sun IS NOT NULL ORDER BY id DESC LIMIT $1`;
+
+/** Holds the newest costs against the receipts of whichever node answers. Throws ChainUnavailableError. */
+export async function checkCosts(database: Database, client: TronClient, findingsMax: number): Promise<CheckResult> {
+  const rows = await database.query<{ txid: string; order_id: bigint; fee_sun: bigint }>(NEWEST_COSTS, [RECEIPTS_MAX]);
+  const findings: Finding[] = [];
+  const { check, rule } = COSTS_ON_CHAIN;
+  await forEachConcurrently(rows, LOOK_UPS_AT_ONCE, async ({ txid, order_id: orderId, fee_sun: recorded }) => {
+    const place = await client.pool.ask('a final transaction', (node) => solidPlaceOf(node, txid));
+    // That it is in no block is another rule's finding.
+    if (place === undefined || place.feeSun === recorded) return;
+    const facts = { recorded_sun: recorded, receipt_sun: place.feeSun };
+    findings.push(findingOf({ check, rule, subject: `transaction ${txid}`, facts, orderId }));
+  });
+  const covered = `${rows.length.toString()} transactions, newest first`;
+  return { ...COSTS_ON_CHAIN, count: findings.length, findings: findings.slice(0, findingsMax), covered };
+}

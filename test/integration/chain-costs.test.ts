@@ -1,0 +1,160 @@
+// What transactions of ours burnt comes from the receipts of solid blocks into their rows, once, whoever holds the rows
+// and wherever the reading was begun.
+import pg from 'pg';
+import { BlockFollower } from '../../src/blocks/block-follower.js';
+import { CostRecorder } from '../../src/costs/cost-recorder.js';
+import { newChainAccount } from '../../packages/local/src/chain-account.js';
+import { until } from '../../packages/local/src/wait.js';
+import { namesOf, ReconcileWorld } from '../reconcile-world.js';
+
+const LIMIT_MS = 30_000;
+
+interface CostRow {
+  readonly txid: string;
+  readonly purpose: string;
+  readonly fee_sun: bigint | null;
+  readonly block_number: bigint;
+}
+
+let world: ReconcileWorld;
+const receiver = (index: number): string => world.world.accounts[index]!.address;
+
+beforeAll(async () => {
+  world = await ReconcileWorld.open();
+  await world.syncAll();
+  // The cursor begins at the solid head of now.
+  await readAll();
+  await world.rent(receiver(0));
+  await world.rent(receiver(1));
+  await readPast(await rows());
+});
+
+afterAll(() => world.close());
+
+/** Reads every solid block of now; asks for no receipt alone. */
+async function readAll(): Promise<void> {
+  while (await world.worker.get(BlockFollower).pass());
+}
+
+const rows = () =>
+  world.database.query<CostRow>(
+    `SELECT encode(txid, 'hex') AS txid, purpose, fee_sun, block_number FROM chain_tx WHERE status = 'solid' ORDER BY id`,
+  );
+
+async function readTo(): Promise<bigint> {
+  const [row] = await world.database.query<{ block_number: bigint }>(`SELECT block_number FROM deposit_cursor`);
+  return row!.block_number;
+}
+
+/** Reads until the blocks of everything that is final by now are read. */
+async function readPast(found: readonly CostRow[]): Promise<void> {
+  const last = found.map((row) => row.block_number).sort((a, b) => (a < b ? 1 : -1))[0]!;
+  await until(
+    async () => {
+      await readAll();
+      return (await readTo()) >= last ? true : undefined;
+    },
+    LIMIT_MS,
+    'the reading of their blocks',
+  );
+}
+
+/** What the node itself says; a receipt without a fee burnt nothing. */
+async function receiptFee(txid: string): Promise<bigint> {
+  const answer = await world.world.wallet.post('wallet/gettransactioninfobyid', { value: txid });
+  expect(answer['id']).toBe(txid);
+  return BigInt((answer['fee'] as number | undefined) ?? 0);
+}
+
+async function expectReceipts(found: readonly CostRow[]): Promise<void> {
+  for (const row of found)
+    expect({ ...row, fee_sun: row.fee_sun }).toEqual({ ...row, fee_sun: await receiptFee(row.txid) });
+}
+
+async function burnt(): Promise<bigint> {
+  const lines = await world.metric('chain_cost_sun_total');
+  return lines.map((line) => BigInt(line.split(' ').at(-1) ?? 0)).reduce((sum, each) => sum + each, 0n);
+}
+
+const sumOf = (found: readonly CostRow[]): bigint => found.reduce((sum, { fee_sun: fee }) => sum + (fee ?? 0n), 0n);
+
+it('each delegation and each activation has what its receipt says, also where no deposits are in use', async () => {
+  const answer = await world.customer.post('/v1/activate', { address: newChainAccount().address });
+  expect(answer.status).toBe(202);
+  await until(
+    async () => ((await rows()).some(({ purpose }) => purpose === 'activate') ? true : undefined),
+    LIMIT_MS,
+    'the activation',
+  );
+  await readPast(await rows());
+  const found = await rows();
+  expect(found.map(({ purpose }) => purpose).sort()).toEqual(['activate', 'delegate', 'delegate']);
+  await expectReceipts(found);
+  // An activation burns a TRX at least.
+  expect(found.find(({ purpose }) => purpose === 'activate')!.fee_sun).toBeGreaterThanOrEqual(1_000_000n);
+  expect(await burnt()).toBe(sumOf(found));
+});
+
+it('a row that another session holds while its block is read is looked up later, and nothing is counted twice', async () => {
+  await world.rent(receiver(2));
+  const before = await rows();
+  const held = before.at(-1)!;
+  const client = new pg.Client({ connectionString: world.world.databaseUrl });
+  await client.connect();
+  try {
+    await client.query('BEGIN');
+    await client.query(`SELECT FROM chain_tx WHERE txid = decode($1, 'hex') FOR UPDATE`, [held.txid]);
+    await readPast(before);
+  } finally {
+    await client.query('ROLLBACK');
+    await client.end();
+  }
+  expect((await rows()).find(({ txid }) => txid === held.txid)!.fee_sun).toBeNull();
+  await world.worker.get(BlockFollower).rest();
+  await expectReceipts(await rows());
+  await world.worker.get(BlockFollower).rest();
+  expect(await burnt()).toBe(sumOf(await rows()));
+  expect(await world.metric('chain_costs_missing')).toEqual(['chain_costs_missing 0']);
+});
+
+it('what is recorded of a cost is never changed', async () => {
+  const [first] = await rows();
+  await expect(
+    world.database.query(`UPDATE chain_tx SET fee_sun = fee_sun + 1 WHERE txid = decode($1, 'hex')`, [first!.txid]),
+  ).rejects.toThrow('final, never changed');
+  await expect(
+    world.database.query(`UPDATE chain_tx SET fee_sun = NULL WHERE txid = decode($1, 'hex')`, [first!.txid]),
+  ).rejects.toThrow('final, never changed');
+});
+
+it('a cursor that one node led to another chain begins anew, and what was passed is looked up', async () => {
+  await world.rent(receiver(0));
+  const found = await rows();
+  await world.database.query(`UPDATE deposit_cursor SET block_id = $1`, [Buffer.alloc(32, 7)]);
+  await readAll();
+  const [anew] = await world.database.query<{ block_id: Buffer }>(`SELECT block_id FROM deposit_cursor`);
+  expect(anew!.block_id).not.toEqual(Buffer.alloc(32, 7));
+  await readPast(found);
+  await world.worker.get(BlockFollower).rest();
+  await expectReceipts(await rows());
+});
+
+it('verify names a cost that is missing for long, and one that is not what the receipt says', async () => {
+  await readPast(await rows());
+  await world.worker.get(BlockFollower).rest();
+  expect(namesOf(await world.verify())).toEqual([]);
+  const [first, second] = await rows();
+  await world.byHand(
+    `UPDATE chain_tx SET fee_sun = fee_sun + 1 WHERE txid = decode('${first!.txid}', 'hex')`,
+    `UPDATE chain_tx SET fee_sun = NULL, block_at = block_at - interval '2 hours' WHERE txid = decode('${second!.txid}', 'hex')`,
+  );
+  const found = namesOf(await world.verify());
+  expect(found).toContain('chain-costs');
+  expect(found).toContain('chain-costs-receipts');
+  await world.byHand(
+    `UPDATE chain_tx SET fee_sun = fee_sun - 1 WHERE txid = decode('${first!.txid}', 'hex')`,
+    `UPDATE chain_tx SET block_at = block_at + interval '2 hours' WHERE txid = decode('${second!.txid}', 'hex')`,
+  );
+  await world.worker.get(CostRecorder).rest(0n, Number(await readTo()));
+  await expectReceipts(await rows());
+});
