@@ -5,8 +5,8 @@ import type { DepositAsset, DepositStatus } from '../domain/deposit-state.js';
 const UNSOLID = `d.status = 'dropped' OR d.status = 'pending' AND d.reason = 'not_solid'`;
 
 /** All that moved at deposit addresses in solid blocks. */
-export const EVERY_MOVEMENT = `SELECT d.address, d.asset, d.amount, d.block_number FROM deposit d WHERE NOT (${UNSOLID})
-  UNION ALL SELECT address, asset, amount, block_number FROM deposit_movement`;
+export const EVERY_MOVEMENT = `SELECT d.address, d.asset, d.amount, d.block_number, d.block_at FROM deposit d WHERE NOT (${UNSOLID})
+  UNION ALL SELECT address, asset, amount, block_number, block_at FROM deposit_movement`;
 
 /** Every address of ours that deposits can come to. */
 export const ADDRESSES = { name: 'deposit_addresses', text: `SELECT address FROM deposit_address` };
