@@ -5,7 +5,7 @@
 //   fulfilment/  reconciliation/                    the worker's alone
 //   diagnostics/                                    → pool, quotes, billing, projects, signer's settings
 //   auth → projects   projects → billing, deposits   deposits → billing, blocks   costs → blocks   blocks   billing   pool   verify → pool
-//   quotes → billing, pool   simulation → quotes, billing   orders → quotes, billing, pool   accounts, energy → orders, billing, quotes   events → orders, auth   webhooks → auth, events   requests
+//   quotes → billing, pool   simulation → quotes, billing   orders → quotes, billing, pool   accounts, energy → orders, billing, quotes   events → orders, auth, deposits, statements   webhooks → auth, events   requests   statements
 //   platform.module                                 makes what follows, once for a process
 //   http/ {pipeline, body, openapi}   store/   queue/   chain/
 //   observability/                                  logger, metrics, admin port, shutdown
@@ -19,7 +19,7 @@ const layers = ['domain', 'base', 'config', 'observability', '(store|queue|chain
 const pure = '^src/(domain|base)/';
 const outside = '^src/(config|observability|store|queue|chain|http)/|^src/platform\\.module\\.ts$';
 const features =
-  '^src/(auth|projects|billing|pool|verify|quotes|simulation|orders|accounts|energy|events|webhooks|requests|deposits|blocks|costs)/';
+  '^src/(auth|projects|billing|pool|verify|quotes|simulation|orders|accounts|energy|events|webhooks|requests|deposits|blocks|costs|statements)/';
 
 /** Of the lower layers each imports itself and those before it. */
 const layerRules = layers.map((layer, index) => ({
@@ -44,10 +44,11 @@ const arrows = {
   simulation: ['quotes', 'billing'],
   orders: ['quotes', 'billing', 'pool'],
   accounts: ['orders', 'billing', 'quotes'],
-  events: ['orders', 'auth', 'deposits'],
+  events: ['orders', 'auth', 'deposits', 'statements'],
   energy: ['orders', 'billing', 'quotes'],
   webhooks: ['auth', 'events', 'orders'],
   requests: [],
+  statements: [],
   diagnostics: ['verify', 'quotes', 'billing', 'pool', 'projects'],
 };
 

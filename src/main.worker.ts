@@ -21,6 +21,7 @@ import { Stopping } from './observability/shutdown.js';
 import { Sealers } from './base/sealers.js';
 import { Database } from './store/database.js';
 import { checkUsable } from './store/database-checks.js';
+import { StatementClosing } from './statements/statement-closing.js';
 import { watchDatabase } from './store/database-gauges.js';
 import { WorkerModule } from './worker.module.js';
 import { setTrap } from './store/crash-places.js';
@@ -65,6 +66,7 @@ async function start(): Promise<void> {
   await app.get(WorkerLoops).start();
   app.get(BlockFollower).start();
   app.get(DepositGauges).start();
+  app.get(StatementClosing).start();
   log.info({ admin: admin.address() }, 'working');
   // Work that is not over in time is left as it is by the end of the process, connections and all, as in a crash.
   stopping.onSignal(() => withDeadline(app.close(), config.worker.stopSec * 1000, 'the stop'));

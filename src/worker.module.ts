@@ -6,13 +6,20 @@ import { FulfilmentModule } from './fulfilment/fulfilment.module.js';
 import type { Log } from './observability/logger.js';
 import { PlatformModule } from './platform.module.js';
 import { PoolModule } from './pool/pool.module.js';
+import { StatementsWorkerModule } from './statements/statements-worker.module.js';
 
 @Module({})
 export class WorkerModule {
   static for(config: Config, log: Log): DynamicModule {
     return {
       module: WorkerModule,
-      imports: [PlatformModule.for('worker', config, log), PoolModule, FulfilmentModule, BlockFollowingModule],
+      imports: [
+        PlatformModule.for('worker', config, log),
+        PoolModule,
+        FulfilmentModule,
+        BlockFollowingModule,
+        StatementsWorkerModule,
+      ],
     };
   }
 }

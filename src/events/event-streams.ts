@@ -8,6 +8,7 @@ import { Counter } from 'prom-client';
 import { monotonicMs, sleep } from '../base/clock.js';
 import { Config } from '../config/config.js';
 import { ApiError } from '../domain/errors.js';
+import { drained } from '../http/pipeline/drained.js';
 import type { Caller } from '../http/pipeline/request-context.js';
 import { Log } from '../observability/logger.js';
 import { Metrics } from '../observability/metrics.js';
@@ -153,22 +154,4 @@ function textOf(items: readonly EventItem[], lastPosition: bigint): string {
   const events = items.map(({ position, payload }) => `id: ${position.toString()}\ndata: ${payload}\n\n`);
   if (items.at(-1)?.position !== lastPosition) events.push(`:\nid: ${lastPosition.toString()}\n\n`);
   return events.join('');
-}
-
-/** Whether all that was written has left this process, within `ms`; false too once `signal` aborts. */
-async function drained(response: ServerResponse, ms: number, signal: AbortSignal): Promise<boolean> {
-  return new Promise((resolve) => {
-    const settle = (isDrained: boolean) => (): void => {
-      clearTimeout(timer);
-      response.off('drain', onDrain);
-      signal.removeEventListener('abort', onEnd);
-      resolve(isDrained);
-    };
-    const onDrain = settle(true);
-    const onEnd = settle(false);
-    const timer = setTimeout(onEnd, ms);
-    response.on('drain', onDrain);
-    signal.addEventListener('abort', onEnd);
-    if (signal.aborted) onEnd();
-  });
 }

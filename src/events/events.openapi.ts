@@ -60,6 +60,7 @@ const EVENT_ANSWER = answerSchema<EventBody>({
           low_balance_credits: always(integerSchema('What it fell below.', 50_000_000)),
         }),
       ),
+      statement: sometimes({ $ref: '#/components/schemas/Statement' }),
       webhook: sometimes(
         answerSchema<WebhookBody>({
           id: always(textSchema('The webhook.', 'wh_6c2f0b8a1d')),

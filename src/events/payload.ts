@@ -8,6 +8,7 @@ import type { Scope } from '../domain/scopes.js';
 import { toJsonInteger, type Credits } from '../domain/units.js';
 import { depositBody, type DepositBody, type DepositJson } from '../deposits/deposits.dto.js';
 import { orderBody, type OrderBody } from '../orders/orders.dto.js';
+import { statementBody, type StatementBody, type StatementJson } from '../statements/statements.dto.js';
 import type { CompensationRow, LegRow, OrderRow } from '../orders/order-rows.js';
 
 /** Every type that is written today. */
@@ -27,6 +28,7 @@ export const EVENT_TYPES = [
   'deposit.ignored',
   'deposit.dropped',
   'balance.low',
+  'statement.ready',
   'key.created',
   'key.rotated',
   'key.revoked',
@@ -108,6 +110,11 @@ export interface BalanceSnapshot {
   readonly balance: { readonly credits: string; readonly low_balance_credits: string };
 }
 
+/** As the database writes it (store/functions/statement-functions.ts). */
+export interface StatementSnapshot {
+  readonly statement: StatementJson;
+}
+
 /** A balance that fell below its threshold. */
 export interface LowBalanceBody {
   /** Negative in debt. */
@@ -121,6 +128,7 @@ export interface EventData extends Partial<ProjectSnapshot> {
   readonly order?: OrderBody;
   readonly deposit?: DepositBody;
   readonly balance?: LowBalanceBody;
+  readonly statement?: StatementBody;
   readonly key?: KeyBody;
   readonly webhook?: WebhookBody;
 }
@@ -132,7 +140,14 @@ export interface WrittenEvent {
   readonly at: Date;
   readonly chain_at: Date | null;
   readonly snapshot:
-    OrderSnapshot | DepositSnapshot | BalanceSnapshot | KeySnapshot | ProjectSnapshot | WebhookSnapshot | null;
+    | OrderSnapshot
+    | DepositSnapshot
+    | BalanceSnapshot
+    | StatementSnapshot
+    | KeySnapshot
+    | ProjectSnapshot
+    | WebhookSnapshot
+    | null;
 }
 
 export interface EventBody {
@@ -189,6 +204,7 @@ function dataOf(snapshot: WrittenEvent['snapshot']): EventBody['data'] {
   if (snapshot === null) return {};
   if ('order' in snapshot) return { order: orderBody(orderRow(snapshot)) };
   if ('deposit' in snapshot) return { deposit: depositBody(snapshot.deposit) };
+  if ('statement' in snapshot) return { statement: statementBody(snapshot.statement) };
   if ('balance' in snapshot) return { balance: lowBalanceBody(snapshot) };
   if ('webhook' in snapshot) return { webhook: webhookBody(snapshot) };
   return 'key' in snapshot ? { key: keyBody(snapshot) } : { project: snapshot.project };

@@ -16,6 +16,7 @@ import { addPriceCommands } from './price.command.js';
 import { addProjectCommands } from './project.command.js';
 import { addSecretsCommands } from './secrets.command.js';
 import { addSignatureCommands } from './signature.command.js';
+import { addStatementsCommands } from './statements.command.js';
 import { addVerifyCommands } from './verify.command.js';
 import { addWebhookCommands } from './webhooks.command.js';
 
@@ -41,6 +42,7 @@ function buildProgram(context: CliContext): Command {
   addProjectCommands(program, context);
   addCreditsCommands(program, context);
   addDepositsCommands(program, context);
+  addStatementsCommands(program, context);
   addPriceCommands(program, context);
   addPoolCommands(program, context);
   addOrdersCommands(program, context);

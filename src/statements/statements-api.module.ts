@@ -1,7 +1,8 @@
-/** Wires the paths of the ledger. */
+/** Wires the paths of the ledger and of its statements. */
 import { Module } from '@nestjs/common';
 import { LedgerController } from './ledger.controller.js';
+import { StatementsController } from './statements.controller.js';
 import { StatementsModule } from './statements.module.js';
 
-@Module({ imports: [StatementsModule], controllers: [LedgerController] })
+@Module({ imports: [StatementsModule], controllers: [LedgerController, StatementsController] })
 export class StatementsApiModule {}

@@ -1,6 +1,14 @@
-/** Wires the reading of the ledger. */
+/** Wires the reading of the ledger and of its statements. */
 import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { LedgerStatement } from '../store/entities/statement.entity.js';
 import { LedgerList } from './ledger-list.js';
+import { StatementCsv } from './statement-csv.js';
+import { StatementList } from './statement-list.js';
 
-@Module({ providers: [LedgerList], exports: [LedgerList] })
+@Module({
+  imports: [TypeOrmModule.forFeature([LedgerStatement])],
+  providers: [LedgerList, StatementCsv, StatementList],
+  exports: [LedgerList, StatementCsv, StatementList],
+})
 export class StatementsModule {}

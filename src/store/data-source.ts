@@ -29,6 +29,7 @@ import { ReconcileState } from './entities/reconcile-state.entity.js';
 import { RefusedRequest } from './entities/refused-request.entity.js';
 import { RequestNonce } from './entities/request-nonce.entity.js';
 import { SalesStop } from './entities/sales-stop.entity.js';
+import { LedgerStatement, StatementMonth } from './entities/statement.entity.js';
 import { UnsearchedBlock } from './entities/unsearched-block.entity.js';
 import { WebhookDelivery } from './entities/webhook-delivery.entity.js';
 import { WebhookDestination } from './entities/webhook-destination.entity.js';
@@ -59,6 +60,7 @@ import { UnsolidDeposits1760000000036 } from './migrations/0036-unsolid-deposits
 import { DepositMovements1760000000037 } from './migrations/0037-deposit-movements.js';
 import { ChainCosts1760000000038 } from './migrations/0038-chain-costs.js';
 import { LedgerTime1760000000039 } from './migrations/0039-ledger-time.js';
+import { Statements1760000000040 } from './migrations/0040-statements.js';
 
 /** Every table as an entity without relations, for plain reads and writes; money and state are written by SQL alone. */
 const ENTITIES = [
@@ -85,6 +87,7 @@ const ENTITIES = [
   IgnoredTransfer,
   JudgedCredits,
   JudgedEntries,
+  LedgerStatement,
   Leg,
   MarketState,
   Order,
@@ -98,6 +101,7 @@ const ENTITIES = [
   RefusedRequest,
   RequestNonce,
   SalesStop,
+  StatementMonth,
   UnsearchedBlock,
   WebhookDelivery,
   WebhookDestination,
@@ -132,6 +136,7 @@ const MIGRATIONS: readonly (new () => MigrationInterface & { readonly name: stri
   DepositMovements1760000000037,
   ChainCosts1760000000038,
   LedgerTime1760000000039,
+  Statements1760000000040,
 ];
 
 /** What the table `migrations` holds when the schema is this version's. */

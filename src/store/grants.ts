@@ -326,6 +326,19 @@ export const TABLE_GRANTS: Readonly<Record<string, Readonly<Partial<Record<Role,
     console_operator: READ,
     reports: READ,
   },
+  statement: {
+    api: READ,
+    worker: { select: 'all', insert: 'all' },
+    cli: READ,
+    console_operator: READ,
+    reports: READ,
+  },
+  statement_month: {
+    worker: { select: 'all', insert: 'all', update: { only: ['projects_after', 'skipped', 'closed_at'] } },
+    cli: READ,
+    console_operator: READ,
+    reports: READ,
+  },
   unsearched_block: {
     // A block that a node answers at last is no longer unsearched.
     worker: { select: 'all', insert: 'all', update: { only: ['tries'] }, delete: 'all' },
@@ -402,6 +415,8 @@ export const FUNCTION_GRANTS: Readonly<Record<string, readonly Role[]>> = {
   refuse_change: [],
   sales_stop_reaches_wallets: [],
   stamp_audit_entry: [],
+  statement_closed: [],
+  statement_guard: [],
   webhook_changed: [],
   webhook_fan_out: [],
   webhook_project_frozen: [],

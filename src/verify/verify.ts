@@ -18,6 +18,7 @@ import { GUARD_CHECKS } from './guard-checks.js';
 import { LEDGER_CHECKS } from './ledger-checks.js';
 import { NewerRecords } from './newer-records.js';
 import { DOUBLE_CHECKS, ORDER_CHECKS } from './order-checks.js';
+import { NEWER_STATEMENT_CHECKS, STATEMENT_CHECKS } from './statement-checks.js';
 import { POOL_CHECKS } from './pool-checks.js';
 import { checkChain, CHAIN_CHECK_NAMES, type ChainTerms } from './chain-checks.js';
 
@@ -62,6 +63,7 @@ const WHOLE_CHECKS: readonly RecordCheck[] = [
   ...DOUBLE_CHECKS,
   ...DEPOSIT_CHECKS,
   COSTS_RECORDED,
+  ...STATEMENT_CHECKS,
   EVENT_POSITIONS,
   DELIVERIES_ATTEMPTED,
   ...STANDING_CHECKS,
@@ -171,7 +173,7 @@ async function readEverything(
 }
 
 async function readNewer(tx: Queryable, tryCheck: TryCheck, outcome: Outcome, terms: RecordTerms): Promise<void> {
-  for (const check of [...STANDING_CHECKS, ...NEWER_DEPOSIT_CHECKS]) {
+  for (const check of [...STANDING_CHECKS, ...NEWER_DEPOSIT_CHECKS, ...NEWER_STATEMENT_CHECKS]) {
     await tryCheck(check.check, () => runRecordCheck(tx, check, terms));
   }
   outcome.judged = await new NewerRecords(tx, tryCheck, terms).judge();

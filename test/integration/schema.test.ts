@@ -152,6 +152,7 @@ const SHIPPED: Readonly<Record<string, string>> = {
   DepositMovements1760000000037: '4f7ff5715887c455',
   ChainCosts1760000000038: '3d924e006e3b6dc9',
   LedgerTime1760000000039: 'e7808890426db743',
+  Statements1760000000040: '0e50552feda144de',
 };
 
 it('a migration runs what it ran on the day it came', async () => {

@@ -40,6 +40,8 @@ const WRITERS: Readonly<Record<string, readonly string[]>> = {
   refused_request: ['auth', 'requests'],
   request_nonce: ['auth'],
   sales_stop: ['pool'],
+  statement: ['statements'],
+  statement_month: ['statements'],
   unsearched_block: ['reconciliation'],
   webhook_delivery: ['sender', 'store/functions', 'webhooks'],
   webhook_destination: ['sender'],

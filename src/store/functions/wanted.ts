@@ -10,6 +10,7 @@ import { ROW_GUARDS } from './row-guards.js';
 import { MARK_FUNCTIONS } from './server-mark.js';
 import { ORDER_REFUSAL_SQL, ORDER_REFUSALS_SQL, REFUSE_OR_ACCEPT_ORDER_SQL, TAKE_ORDER_SQL } from './take-order.js';
 import { TRIGGER_FUNCTIONS } from './trigger-functions.js';
+import { STATEMENT_FUNCTIONS } from './statement-functions.js';
 import { WEBHOOK_FUNCTIONS } from './webhook-functions.js';
 
 /** The statement that makes each function, by the function's name. */
@@ -28,6 +29,7 @@ export const FUNCTIONS: Readonly<Record<string, string>> = {
   ...MARK_FUNCTIONS,
   ...EVENT_WRITERS,
   ...DEPOSIT_FUNCTIONS,
+  ...STATEMENT_FUNCTIONS,
   ...WEBHOOK_FUNCTIONS,
 };
 
@@ -103,6 +105,13 @@ export const TRIGGERS: readonly string[] = [
   `CREATE TRIGGER project_primary_key AFTER INSERT OR UPDATE OF api_key_sealed ON project FOR EACH ROW EXECUTE FUNCTION project_primary_key()`,
   `CREATE TRIGGER project_no_truncate BEFORE TRUNCATE ON project FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER sales_stop_reaches_wallets AFTER INSERT OR DELETE OR UPDATE ON sales_stop FOR EACH STATEMENT EXECUTE FUNCTION sales_stop_reaches_wallets()`,
+  `CREATE TRIGGER statement_closed AFTER INSERT ON statement FOR EACH ROW EXECUTE FUNCTION statement_closed()`,
+  `CREATE TRIGGER statement_guard BEFORE INSERT ON statement FOR EACH ROW EXECUTE FUNCTION statement_guard()`,
+  `CREATE TRIGGER statement_kept BEFORE DELETE OR UPDATE ON statement FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
+  `CREATE TRIGGER statement_month_final BEFORE UPDATE ON statement_month FOR EACH ROW WHEN (old.closed_at IS NOT NULL OR old.month <> new.month OR old.ends_at <> new.ends_at OR old.entries_to <> new.entries_to OR old.cut_at <> new.cut_at) EXECUTE FUNCTION refuse_change()`,
+  `CREATE TRIGGER statement_month_kept BEFORE DELETE ON statement_month FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
+  `CREATE TRIGGER statement_month_no_truncate BEFORE TRUNCATE ON statement_month FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
+  `CREATE TRIGGER statement_no_truncate BEFORE TRUNCATE ON statement FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER webhook_delivery_no_truncate BEFORE TRUNCATE ON webhook_delivery FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER webhook_endpoint_changed AFTER INSERT OR UPDATE ON webhook_endpoint FOR EACH ROW EXECUTE FUNCTION webhook_changed()`,
   `CREATE TRIGGER webhook_endpoint_kept BEFORE DELETE ON webhook_endpoint FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
@@ -118,5 +127,7 @@ export const REFEREES: Readonly<Record<string, string>> = {
   credit_entry_entry_key_key: `CREATE UNIQUE INDEX credit_entry_entry_key_key ON public.credit_entry USING btree (entry_key)`,
   chain_tx_leg_id_purpose_attempt_key: `CREATE UNIQUE INDEX chain_tx_leg_id_purpose_attempt_key ON public.chain_tx USING btree (leg_id, purpose, attempt)`,
   deposit_txid_kind_place_key: `CREATE UNIQUE INDEX deposit_txid_kind_place_key ON public.deposit USING btree (txid, kind, place)`,
+  statement_pkey: `CREATE UNIQUE INDEX statement_pkey ON public.statement USING btree (project_id, number)`,
+  statement_project_id_month_key: `CREATE UNIQUE INDEX statement_project_id_month_key ON public.statement USING btree (project_id, month)`,
   leg_order_id_leg_no_key: `CREATE UNIQUE INDEX leg_order_id_leg_no_key ON public.leg USING btree (order_id, leg_no)`,
 };

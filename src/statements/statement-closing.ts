@@ -1,0 +1,181 @@
+/**
+ * Closes the ledger's months, each when it is over: first the month is cut off at an entry behind which nothing of
+ * it can appear any more, then one project after the other gets its statement, each in a transaction of its own. An entry is in
+ * the first statement that is closed behind it and whose month it is not after, and in no other. The only writer of statements.
+ */
+import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
+import { Counter, Gauge } from 'prom-client';
+import { Repeater } from '../base/repeat.js';
+import { invariant, messageOf } from '../domain/errors.js';
+import { Log } from '../observability/logger.js';
+import { Metrics } from '../observability/metrics.js';
+import { Database, isRowFault, type Queryable } from '../store/database.js';
+import * as sql from './closing-sql.js';
+
+/** How long a look that found nothing to do is good for. */
+const IDLE_MS = 60_000;
+/** How often it is checked whether those who were writing are done. */
+const WAIT_MS = 1000;
+/** A project with a hundred thousand entries takes a second; the connection's own limit is for requests. */
+const LIMIT = `SET LOCAL statement_timeout = '300s'`;
+const LIMIT_MS = 310_000;
+
+/** What came of one step: more is to be done, or is waited for, or nothing is to be done. */
+export type ClosingStep = 'more' | 'waits' | 'idle';
+
+/** A month that is to be cut off once nobody is writing any more who was when its last entry was read. */
+interface Cut {
+  readonly month: string;
+  readonly entriesTo: bigint;
+  readonly serverMark: string;
+  readonly writers: ReadonlySet<string>;
+}
+
+/** A project's month cannot be closed as its entries are. */
+class NotClosedError extends Error {
+  override readonly name = 'NotClosedError';
+  constructor(
+    readonly projectId: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+@Injectable()
+export class StatementClosing implements BeforeApplicationShutdown {
+  private readonly closed: Counter;
+  private readonly unproven: Gauge;
+  private readonly overdue: Gauge;
+  private readonly repeater: Repeater;
+  private cut: Cut | undefined;
+  private skipped = 0;
+
+  constructor(
+    private readonly database: Database,
+    metrics: Metrics,
+    private readonly log: Log,
+  ) {
+    const registers = [metrics.registry];
+    this.closed = new Counter({
+      name: 'statements_closed_total',
+      help: 'Monthly statements that this worker closed.',
+      registers,
+    });
+    this.unproven = new Gauge({
+      name: 'statements_unproven',
+      help: 'Projects whose month this worker could not close in its newest pass, because the ledger does not add up.',
+      registers,
+    });
+    this.overdue = new Gauge({
+      name: 'statement_closing_overdue_seconds',
+      help: 'For how long the oldest month that is not closed could have been; 0 when there is none.',
+      registers,
+    });
+    this.repeater = new Repeater({
+      run: async () => ({ more: 0, waits: WAIT_MS, idle: IDLE_MS })[await this.step()],
+      retryMs: IDLE_MS,
+      onFailure: (error) => {
+        log.warn({ fault: messageOf(error) }, 'a month could not be closed');
+      },
+    });
+  }
+
+  start(): void {
+    void this.repeater.start();
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.repeater.stop();
+  }
+
+  /** Cuts a month off, or closes it for one project. */
+  async step(): Promise<ClosingStep> {
+    const [open] = await this.database.query<sql.OpenMonthRow>(sql.OPEN_MONTH);
+    this.overdue.set(open?.overdue_sec ?? 0);
+    if (open === undefined) return 'idle';
+    return open.entries_to === null ? this.cutOff(open.month) : this.closeNext(open.month);
+  }
+
+  private async cutOff(month: string): Promise<ClosingStep> {
+    this.cut = await this.withoutEnded(this.cut?.month === month ? this.cut : await this.beginCut(month));
+    const { entriesTo, serverMark, writers } = this.cut;
+    if (writers.size > 0) return 'waits';
+    await this.database.query(sql.CUT, [month, entriesTo, serverMark]);
+    this.cut = undefined;
+    return 'more';
+  }
+
+  private async beginCut(month: string): Promise<Cut> {
+    const [last] = await this.database.query<{ id: bigint; mark: string }>(sql.LAST_ENTRY);
+    invariant(last !== undefined, 'an aggregate is a row');
+    return { month, entriesTo: last.id, serverMark: last.mark, writers: await this.writers() };
+  }
+
+  /** Who writes and did so when the last entry was read. */
+  private async withoutEnded(cut: Cut): Promise<Cut> {
+    if (cut.writers.size === 0) return cut;
+    const now = await this.writers();
+    return { ...cut, writers: new Set([...cut.writers].filter((writer) => now.has(writer))) };
+  }
+
+  private async writers(): Promise<ReadonlySet<string>> {
+    const rows = await this.database.query<{ writer: string }>(sql.WRITERS);
+    return new Set(rows.map(({ writer }) => writer));
+  }
+
+  private async closeNext(month: string): Promise<ClosingStep> {
+    try {
+      const step = await this.database.transaction(async (tx) => {
+        const [lock] = await tx.query<{ held: boolean }>(sql.HOLD);
+        if (lock?.held !== true) return 'idle';
+        await tx.query(LIMIT);
+        const [next] = await tx.query<sql.NextProjectRow>({ ...sql.NEXT_PROJECT, query_timeout: LIMIT_MS }, [month]);
+        if (next === undefined) return 'more';
+        if (next.id === null) return this.endPass(tx, month, next.skipped);
+        await closeProject(tx, month, next.id, next);
+        await tx.query(sql.PASS_PROJECT, [month, next.id, false]);
+        return 'closed';
+      });
+      if (step !== 'closed') return step;
+      this.closed.inc();
+    } catch (error) {
+      if (!(error instanceof NotClosedError)) throw error;
+      // Others do not wait for it.
+      this.log.error({ project: error.projectId, month, fault: error.message }, 'a statement could not be closed');
+      this.skipped += 1;
+      await this.database.query(sql.PASS_PROJECT, [month, error.projectId, true]);
+    }
+    return 'more';
+  }
+
+  /** All projects were gone through: the month is closed, unless there are some to come back to. */
+  private async endPass(tx: Queryable, month: string, hasSkipped: boolean): Promise<ClosingStep> {
+    this.unproven.set(this.skipped);
+    this.skipped = 0;
+    if (hasSkipped) {
+      await tx.query(sql.BEGIN_AGAIN, [month]);
+      return 'idle';
+    }
+    await tx.query(sql.END_MONTH, [month]);
+    return 'more';
+  }
+}
+
+/** Throws NotClosedError when its statements and the entries after them do not come to its balance. */
+async function closeProject(tx: Queryable, month: string, id: string, next: sql.NextProjectRow): Promise<void> {
+  const before = next.before_ends_at instanceof Date ? next.before_ends_at : '-infinity';
+  const params = [
+    ...[id, month, next.ends_at, next.entries_to, next.number, next.closing_credits],
+    ...[before, next.before_entries_to, next.rest_from],
+  ];
+  const rows = tx.query<sql.ClosedRow>({ ...sql.CLOSE, query_timeout: LIMIT_MS }, params);
+  const [closed] = await rows.catch((error: unknown) => {
+    throw isRowFault(error) ? new NotClosedError(id, messageOf(error)) : error;
+  });
+  invariant(closed !== undefined, 'a project with entries has an account');
+  const { closing_credits: closing, rest, balance_credits: balance, is_explained: isExplained } = closed;
+  if (closing + rest === balance || isExplained) return;
+  const sums = `it closes with ${closing.toString()}, ${rest.toString()} came after it`;
+  throw new NotClosedError(id, `${sums}, and the balance is ${balance.toString()}`);
+}

@@ -1,0 +1,76 @@
+/** The lines of a statement as CSV, read and written page by page: no more than one of them is in memory. */
+import { Injectable } from '@nestjs/common';
+import { csvLine, type CsvCell } from '../base/csv.js';
+import { decimal } from '../domain/conversion.js';
+import { Database } from '../store/database.js';
+import type { LedgerStatement } from '../store/entities/statement.entity.js';
+import { entryBody } from './entries.dto.js';
+import { ENTRIES, OF_WHAT, type EntryRow } from './entry-rows.js';
+import { StatementList } from './statement-list.js';
+
+const PAGE_LINES = 1000;
+/** 10 000 000 credits are a dollar. */
+const USD_DIGITS = 7;
+
+export const CSV_COLUMNS = [
+  ...['entry', 'time', 'kind', 'description', 'credits', 'usd', 'balance_credits', 'asset', 'amount', 'usd_rate'],
+  ...['order_key', 'deposit', 'reference', 'txids'],
+] as const;
+
+/** $2 and $3: behind which line; $4 and $5 how far it goes, and $6 and $7 how far the statement before went. */
+const LINES = {
+  name: 'statement_lines',
+  text: `${ENTRIES} (
+      SELECT * FROM credit_entry
+       WHERE project_id = $1 AND (created_at, id) > ($2::timestamptz, $3::bigint) AND created_at < $4::timestamptz
+         AND id <= $5::bigint AND (id > $7::bigint OR created_at >= $6::timestamptz)
+       ORDER BY created_at, id LIMIT $8) ${OF_WHAT}
+    ORDER BY e.created_at, e.id`,
+};
+
+/** Runs a read of one page in its turn among others. */
+export type PageTurn = <T>(read: () => Promise<T>) => Promise<T>;
+
+@Injectable()
+export class StatementCsv {
+  constructor(
+    private readonly database: Database,
+    private readonly statements: StatementList,
+  ) {}
+
+  /** The heading with the first lines, then the next ones, in the order of time. */
+  async *pages(statement: LedgerStatement, inTurn: PageTurn): AsyncGenerator<string, void, undefined> {
+    const before = await this.statements.before(statement);
+    const range = [
+      ...[statement.endsAt, statement.entriesTo],
+      ...[before?.endsAt ?? '-infinity', before?.entriesTo ?? 0n],
+    ];
+    let text = csvLine(CSV_COLUMNS);
+    let balance = statement.openingCredits;
+    // Nothing has the id 0. A moment of the database has more digits than a Date.
+    let last: { readonly at: string | Date; readonly id: bigint } = { at: statement.firstAt, id: 0n };
+    for (;;) {
+      const params = [statement.projectId, last.at, last.id, ...range, PAGE_LINES];
+      const rows = await inTurn(() => this.database.query<EntryRow>(LINES, params));
+      for (const row of rows) {
+        balance += row.credits;
+        text += csvLine(cellsOf(row, balance));
+      }
+      yield text;
+      text = '';
+      const end = rows.at(-1);
+      if (end === undefined || rows.length < PAGE_LINES) return;
+      last = end;
+    }
+  }
+}
+
+function cellsOf(row: EntryRow, balance: bigint): readonly CsvCell[] {
+  const body = entryBody(row);
+  const number = (text: string | undefined): CsvCell => (text === undefined ? undefined : { decimal: text });
+  return [
+    ...[body.id, new Date(row.at), body.kind, body.description, row.credits],
+    ...[{ decimal: decimal(row.credits, USD_DIGITS) }, balance, body.asset, number(body.amount)],
+    ...[number(body.usd_rate), body.order_key, body.deposit, body.reference, body.txids?.join(' ')],
+  ];
+}

@@ -1,0 +1,58 @@
+/** Statements of a project as they are listed, newest first, and one of them. */
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { LessThan, Repository } from 'typeorm';
+import { invalidField } from '../domain/errors.js';
+import { LedgerStatement } from '../store/entities/statement.entity.js';
+
+export interface StatementPage {
+  readonly items: readonly LedgerStatement[];
+  /** Undefined on the last page. */
+  readonly nextCursor: string | undefined;
+}
+
+@Injectable()
+export class StatementList {
+  constructor(@InjectRepository(LedgerStatement) private readonly statements: Repository<LedgerStatement>) {}
+
+  /** The newest closed, of one project or of all. */
+  async newest(projectId: string | undefined, limit: number): Promise<LedgerStatement[]> {
+    const where = projectId === undefined ? {} : { projectId };
+    return this.statements.find({ where, order: { closedAt: 'DESC', projectId: 'ASC', number: 'DESC' }, take: limit });
+  }
+
+  /** The newest of a project, after the page that `cursor` ended. Throws 400 INVALID_REQUEST for another cursor. */
+  async page(projectId: string, limit: number, cursor: string | undefined): Promise<StatementPage> {
+    const before = cursor === undefined ? {} : { number: LessThan(readCursor(cursor)) };
+    const rows = await this.statements.find({
+      where: { projectId, ...before },
+      order: { number: 'DESC' },
+      take: limit + 1,
+    });
+    const items = rows.slice(0, limit);
+    const last = items.at(-1);
+    return { items, nextCursor: rows.length > limit && last !== undefined ? cursorAfter(last.number) : undefined };
+  }
+
+  /** `number`: as a path has it. */
+  async find(projectId: string, number: string): Promise<LedgerStatement | undefined> {
+    if (!/^[1-9]\d{0,8}$/.test(number)) return undefined;
+    return (await this.statements.findOneBy({ projectId, number: Number(number) })) ?? undefined;
+  }
+
+  /** The one before it; undefined of the first. */
+  async before({ projectId, number }: LedgerStatement): Promise<LedgerStatement | undefined> {
+    return (await this.statements.findOneBy({ projectId, number: number - 1 })) ?? undefined;
+  }
+}
+
+/** No caller can make sense of it, so none depends on what is inside. */
+function cursorAfter(number: number): string {
+  return Buffer.from(`s${number.toString()}`, 'latin1').toString('base64url');
+}
+
+function readCursor(cursor: string): number {
+  const number = /^s([1-9]\d{0,8})$/.exec(Buffer.from(cursor, 'base64url').toString('latin1'))?.[1];
+  if (number === undefined) throw invalidField('cursor', 'is not one that a page of statements returned');
+  return Number(number);
+}

@@ -1,0 +1,6 @@
+/** Wires what closes months, for workers. */
+import { Module } from '@nestjs/common';
+import { StatementClosing } from './statement-closing.js';
+
+@Module({ providers: [StatementClosing], exports: [StatementClosing] })
+export class StatementsWorkerModule {}

@@ -1,0 +1,90 @@
+// Months that are over: entries that services made now, moved to where a test wants them, and a worker's closing.
+import { credits } from '../src/domain/units.js';
+import { Metrics } from '../src/observability/metrics.js';
+import { StatementClosing } from '../src/statements/statement-closing.js';
+import type { Database } from '../src/store/database.js';
+import { AUTHOR, openAsOwner } from './factory.js';
+import { openLog } from './log.js';
+import type { OrderWorld } from './order-world.js';
+import { asRole } from './setup/roles.js';
+
+export interface StatementRow {
+  readonly number: number;
+  readonly month: string;
+  readonly lines: bigint;
+  readonly opening_credits: bigint;
+  readonly closing_credits: bigint;
+}
+
+let booked = 0;
+
+export class ClosingStage {
+  private constructor(
+    private readonly world: OrderWorld,
+    /** With a worker's rights. */
+    readonly worker: Database,
+    readonly metrics: Metrics,
+    readonly closing: StatementClosing,
+  ) {}
+
+  static async open(world: OrderWorld): Promise<ClosingStage> {
+    const worker = await openAsOwner(asRole(world.env['DATABASE_URL']!, 'worker'));
+    const metrics = new Metrics();
+    return new ClosingStage(world, worker, metrics, new StatementClosing(worker, metrics, openLog('silent')));
+  }
+
+  async close(): Promise<void> {
+    await this.worker.source.destroy();
+  }
+
+  private get owner(): Database {
+    return this.world.api.database;
+  }
+
+  /** Adds credits, or takes some off, as of `at`. */
+  async book(projectId: string, amount: bigint, at: string, reference?: string): Promise<void> {
+    booked += 1;
+    const name = reference ?? `booked-${booked.toString()}`;
+    if (amount > 0n) await this.world.api.ledger.topUp(projectId, credits(amount), name, AUTHOR);
+    else await this.world.api.ledger.adjust(projectId, amount as ReturnType<typeof credits>, name, AUTHOR);
+    await this.moveNewest(projectId, at);
+  }
+
+  /** As if the newest entry of a project had been made at `at`. */
+  async moveNewest(projectId: string, at: string): Promise<void> {
+    await this.pastGuards('credit_entry', [
+      `UPDATE credit_entry SET created_at = $2::timestamptz WHERE id = (SELECT max(id) FROM credit_entry WHERE project_id = $1)`,
+      [projectId, at],
+    ]);
+  }
+
+  /** What the owner of the database can do, and nobody else. */
+  async pastGuards(table: string, ...changes: readonly (string | readonly unknown[])[][]): Promise<void> {
+    await this.owner.transaction(async (tx) => {
+      await tx.query(`ALTER TABLE ${table} DISABLE TRIGGER USER`);
+      for (const [text, params] of changes) await tx.query(text as string, (params ?? []) as unknown[]);
+      await tx.query(`ALTER TABLE ${table} ENABLE TRIGGER USER`);
+    });
+  }
+
+  /** Closes months until this one is. */
+  async closeUpTo(month: string, closing = this.closing): Promise<void> {
+    while (!(await this.isClosed(month))) await closing.step();
+  }
+
+  async isClosed(month: string): Promise<boolean> {
+    const rows = await this.owner.query(
+      `SELECT FROM statement_month WHERE month = $1::date AND closed_at IS NOT NULL`,
+      [`${month}-01`],
+    );
+    return rows.length === 1;
+  }
+
+  async statements(projectId: string): Promise<StatementRow[]> {
+    return this.owner.query<StatementRow>(
+      `SELECT number, to_char(month, 'YYYY-MM') AS month, lines, opening_credits, closing_credits
+         FROM statement WHERE project_id = $1 ORDER BY number`,
+      [projectId],
+    );
+  }
+}

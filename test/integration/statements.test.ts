@@ -1,0 +1,418 @@
+// Monthly statements: every entry in one, once, whoever commits late and whoever dies; closed for ever.
+import { connect, type Socket } from 'node:net';
+import pg from 'pg';
+import { Numberer } from '../../src/events/numberer.js';
+import { EventLog, type EventPage } from '../../src/events/event-log.js';
+import { Metrics } from '../../src/observability/metrics.js';
+import { CSV_COLUMNS, StatementCsv } from '../../src/statements/statement-csv.js';
+import { StatementClosing } from '../../src/statements/statement-closing.js';
+import { StatementList } from '../../src/statements/statement-list.js';
+import type { Database } from '../../src/store/database.js';
+import { LedgerStatement } from '../../src/store/entities/statement.entity.js';
+import { aroundStatements } from '../../src/store/statement-hook.js';
+import { credits } from '../../src/domain/units.js';
+import { serverOf } from '../../src/http/pipeline/server.js';
+import { verifyRecords } from '../../src/verify/verify.js';
+import { expectError } from '../answers.js';
+import { Customer, HmacCustomer, hmacHeaders } from '../client.js';
+import { ClosingStage } from '../closing-stage.js';
+import { AUTHOR, makeCustomer, openAsOwner } from '../factory.js';
+import { openLog } from '../log.js';
+import { openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
+import { apiKeysOn } from '../services.js';
+import { asRole } from '../setup/roles.js';
+
+const LIMIT_MS = 120_000;
+let world: OrderWorld;
+let database: Database;
+let stage: ClosingStage;
+
+beforeAll(async () => {
+  world = await openOrderWorld({ STREAM_SLOW_SEC: '1' });
+  ({ database } = world.api);
+  stage = await ClosingStage.open(world);
+  // The first entry there is says which month is the first.
+  await stage.book((await project()).merchant, 1n, '2024-06-15');
+  await stage.closeUpTo('2024-06');
+}, LIMIT_MS);
+
+afterAll(async () => {
+  await stage.close();
+  await world.close();
+}, LIMIT_MS);
+
+async function project(): Promise<HmacCustomer> {
+  const { merchant, apiKey } = await makeCustomer(world.api, 0n);
+  return new HmacCustomer(world.api.baseUrl, merchant, apiKey);
+}
+
+const rowsOf = async ({ merchant }: Customer) =>
+  (await stage.statements(merchant)).map(({ number, month, lines, opening_credits, closing_credits }) => [
+    ...[number, month, Number(lines), Number(opening_credits), Number(closing_credits)],
+  ]);
+
+/** The references of a statement's lines as a spreadsheet shows them, in their order. */
+async function referencesIn(customer: Customer, number: number): Promise<string[]> {
+  const { status, text } = await customer.get(`/v1/statements/${number.toString()}/lines.csv`);
+  expect(status).toBe(200);
+  const place = CSV_COLUMNS.indexOf('reference');
+  return text
+    .trimEnd()
+    .split('\r\n')
+    .slice(1)
+    .map((line) => line.split(',')[place]!);
+}
+
+async function session(): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: world.env['DATABASE_URL']! });
+  client.on('error', () => undefined);
+  await client.connect();
+  return client;
+}
+
+const ENTER = `INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, actor, reason, created_at)
+  VALUES ('topup:' || $2, $1, 'funding', 'topup', $3, 'test', 'a test', $4)`;
+const MOVE = `UPDATE credit_account SET balance_credits = balance_credits + $2 WHERE project_id = $1`;
+
+it('several workers at once close each month once, beside who goes on paying', async () => {
+  const customers = await Promise.all(Array.from({ length: 12 }, project));
+  for (const { merchant } of customers) await stage.book(merchant, 3n, '2024-07-09');
+  const paying = new AbortController();
+  const paid = (async () => {
+    for (let n = 0; !paying.signal.aborted; n += 1) {
+      const { merchant } = customers[n % customers.length]!;
+      await world.api.ledger.topUp(merchant, credits(1n), `beside-${n.toString()}`, AUTHOR);
+    }
+  })();
+  const workers = Array.from({ length: 3 }, () => new StatementClosing(stage.worker, new Metrics(), openLog('silent')));
+  await Promise.all(workers.map((closing) => stage.closeUpTo('2024-07', closing)));
+  paying.abort();
+  await paid;
+  for (const customer of customers) expect(await rowsOf(customer)).toEqual([[1, '2024-07', 1, 0, 3]]);
+});
+
+it('closes each month with all that moved the balance, opening with what the one before closed with, and says so', async () => {
+  const customer = await project();
+  const { merchant } = customer;
+  await stage.book(merchant, 100_000_000n, '2025-01-01T00:00:00Z', 'paid');
+  const order = { receive_address: world.receiver(), energy: 65_000, duration_sec: 3600 };
+  for (const [key, at] of [
+    ['kept', '2025-01-10T08:00:00.5Z'],
+    ['lost', '2025-01-11'],
+  ] as const) {
+    expect((await customer.post('/v1/orders', order, withKey(key))).status).toBe(202);
+    await stage.moveNewest(merchant, at);
+  }
+  await world.refund(customer, 'lost');
+  await stage.moveNewest(merchant, '2025-01-11T00:05:00Z');
+  await stage.book(merchant, -77n, '2025-01-31T23:59:59.999999Z', '=cmd()');
+  // Not of this month by a moment.
+  await stage.book(merchant, 5n, '2025-02-01T00:00:00Z', 'february');
+  await stage.closeUpTo('2025-01');
+  const [charge] = await database.query<{ credits: bigint }>(
+    `SELECT credits FROM credit_entry WHERE project_id = $1 AND kind = 'refund'`,
+    [merchant],
+  );
+  const price = Number(charge!.credits);
+  const { status, body } = await customer.get('/v1/statements/1');
+  expect(status).toBe(200);
+  expect(body).toEqual({
+    ...{ number: 1, month: '2025-01', from: '2025-01-01T00:00:00.000Z', to: '2025-02-01T00:00:00.000Z' },
+    ...{ opening_credits: 0, closing_credits: 100_000_000 - price - 77, entries: 5 },
+    totals: { charge: -2 * price, refund: price, compensation: 0, deposit: 0, topup: 100_000_000, adjustment: -77 },
+    closed_at: expect.stringMatching(/Z$/) as string,
+  });
+  await stage.closeUpTo('2025-02');
+  expect((await customer.get('/v1/statements')).body.items).toMatchObject([
+    {
+      number: 2,
+      month: '2025-02',
+      opening_credits: body.closing_credits,
+      closing_credits: (body.closing_credits as number) + 5,
+    },
+    body,
+  ]);
+  const numberer = new Numberer(database, new Metrics(), openLog('silent'));
+  while ((await numberer.numberBatch()) > 0);
+  const { items } = (await new EventLog(database).read(merchant, undefined, ['statement.ready'], 9)) as EventPage;
+  const reported = items.map(({ payload }) => (JSON.parse(payload) as { data: unknown }).data);
+  expect(reported).toEqual([{ statement: body }, { statement: (await customer.get('/v1/statements/2')).body }]);
+});
+
+it('the lines are CSV that no spreadsheet program takes for formulas, with rate, transaction and running balance', async () => {
+  const customer = await project();
+  await stage.book(customer.merchant, 9_000_000n, '2025-03-01T00:00:00.123456Z', '@SUM(A1),"b"');
+  const order = { receive_address: world.receiver(), energy: 65_000, duration_sec: 3600 };
+  const bought = await customer.post('/v1/orders', order, withKey('=1+1'));
+  await stage.moveNewest(customer.merchant, '2025-03-02T10:00:00Z');
+  await stage.closeUpTo('2025-03');
+  const { status, headers, text } = await customer.get('/v1/statements/1/lines.csv');
+  const price = bought.body.credits as number;
+  const paid = (price / 10_000_000).toFixed(7);
+  const left = (9_000_000 - price).toString();
+  const sold = `Rental of 65000 energy for 3600 s to ${world.receiver()}`;
+  const ids = [...text.matchAll(/^ent_\d+/gm)].map(([id]) => id);
+  expect(text.split('\r\n')).toEqual([
+    'entry,time,kind,description,credits,usd,balance_credits,asset,amount,usd_rate,order_key,deposit,reference,txids',
+    `${ids[0]!},2025-03-01T00:00:00.123Z,topup,Top-up,9000000,0.9000000,9000000,,,,,,"'@SUM(A1),""b""",`,
+    `${ids[1]!},2025-03-02T10:00:00.000Z,charge,${sold},-${price.toString()},-${paid},${left},TRX,,${bought.body.trx_usd as string},'=1+1,,,`,
+    '',
+  ]);
+  expect([status, headers['content-type'], headers['content-disposition']]).toEqual([
+    ...[200, 'text/csv; charset=utf-8; header=present', 'attachment; filename="statement-2025-03.csv"'],
+  ]);
+});
+
+it('an entry whose id is out of the order of time is in the one statement of its month', async () => {
+  const customer = await project();
+  const times = ['2025-04-05', '2025-05-01', '2025-04-30T23:59:59.999999Z', '2025-05-03', '2025-04-06'];
+  for (const [place, at] of times.entries()) await stage.book(customer.merchant, 1n, at, `o${place.toString()}`);
+  await stage.closeUpTo('2025-05');
+  expect(await rowsOf(customer)).toEqual([
+    [1, '2025-04', 3, 0, 3],
+    [2, '2025-05', 2, 3, 5],
+  ]);
+  expect(await referencesIn(customer, 1)).toEqual(['o0', 'o4', 'o2']);
+  expect(await referencesIn(customer, 2)).toEqual(['o1', 'o3']);
+});
+
+it('a month waits for who was writing when it was cut off, and what they commit is in it', async () => {
+  const customer = await project();
+  const { merchant } = customer;
+  const late = await session();
+  try {
+    await late.query('BEGIN');
+    await late.query(ENTER, [merchant, 'late', 1, '2025-06-30T23:59:59Z']);
+    // Ids are drawn before, and committed after, those of others.
+    const other = await project();
+    await database.query(ENTER, [other.merchant, 'other', 4, '2025-06-29']);
+    await database.query(MOVE, [other.merchant, 4]);
+    expect(await stage.closing.step()).toBe('waits');
+    expect(await stage.closing.step()).toBe('waits');
+    // Whoever begins now is not waited for.
+    const next = await session();
+    await next.query('BEGIN');
+    await next.query(ENTER, [merchant, 'later', 2, '2025-06-30T23:59:58Z']);
+    await late.query(MOVE, [merchant, 1]);
+    await late.query('COMMIT');
+    await stage.closeUpTo('2025-06');
+    expect(await rowsOf(customer)).toEqual([[1, '2025-06', 1, 0, 1]]);
+    // It came after its month was closed: it is in the next one, and in no other.
+    await next.query(MOVE, [merchant, 2]);
+    await next.query('COMMIT');
+    await next.end();
+    await stage.book(merchant, 4n, '2025-07-02', 'july');
+    await stage.closeUpTo('2025-08');
+    expect(await rowsOf(customer)).toEqual([
+      [1, '2025-06', 1, 0, 1],
+      [2, '2025-07', 2, 1, 7],
+    ]);
+    expect(await referencesIn(customer, 2)).toEqual(['later', 'july']);
+  } finally {
+    await late.end();
+  }
+});
+
+it('a month without entries has no statement, and numbers have no gap', async () => {
+  const customer = await project();
+  await stage.book(customer.merchant, 3n, '2025-09-09');
+  await stage.book(customer.merchant, 4n, '2025-11-09');
+  await stage.closeUpTo('2025-12');
+  expect(await rowsOf(customer)).toEqual([
+    [1, '2025-09', 1, 0, 3],
+    [2, '2025-11', 1, 3, 7],
+  ]);
+});
+
+describe('a worker that dies', () => {
+  const die = (): never => {
+    throw new Error('killed');
+  };
+  const NAMES = ['cut_statement_month', 'close_statement', 'pass_statement_project', 'end_statement_month'];
+  it('at any of its statements, before or after, leaves each month closed once by the next one', async () => {
+    const customers = [await project(), await project()];
+    for (const { merchant } of customers) await stage.book(merchant, 3n, '2026-01-09');
+    for (const name of NAMES) {
+      for (const side of ['before', 'after'] as const) {
+        const dying = await openAsOwner(asRole(world.env['DATABASE_URL']!, 'worker'));
+        aroundStatements(dying, [name], { [side]: die });
+        const closing = new StatementClosing(dying, new Metrics(), openLog('silent'));
+        await expect(stage.closeUpTo('2026-01', closing)).rejects.toThrow('killed');
+        await dying.source.destroy();
+        if (await stage.isClosed('2026-01')) break;
+      }
+    }
+    await stage.closeUpTo('2026-01');
+    for (const customer of customers) expect(await rowsOf(customer)).toEqual([[1, '2026-01', 1, 0, 3]]);
+  });
+});
+
+it('a project whose ledger does not add up is not closed and holds up no other, until it is set right', async () => {
+  const [wrong, right] = [await project(), await project()];
+  for (const { merchant } of [wrong, right]) await stage.book(merchant, 3n, '2026-03-09');
+  await database.query(MOVE, [wrong.merchant, 1]);
+  const unproven = async (): Promise<number> =>
+    (await stage.metrics.registry.getSingleMetric('statements_unproven')!.get()).values[0]!.value;
+  while ((await unproven()) === 0) await stage.closing.step();
+  expect([await rowsOf(wrong), await rowsOf(right)]).toEqual([[], [[1, '2026-03', 1, 0, 3]]]);
+  expect(await stage.isClosed('2026-03')).toBe(false);
+  await database.query(MOVE, [wrong.merchant, -1]);
+  await stage.closeUpTo('2026-03');
+  expect([await rowsOf(wrong), await unproven()]).toEqual([[[1, '2026-03', 1, 0, 3]], 0]);
+});
+
+it('nothing of a closed statement can be changed, and none can be put in beside', async () => {
+  const { merchant } = await project();
+  await stage.book(merchant, 3n, '2026-04-09');
+  await stage.closeUpTo('2026-04');
+  const again = (number: number, month: string, opening: number): string =>
+    `INSERT INTO statement (project_id, number, month, ends_at, entries_to, rest_from, first_at, lines, opening_credits,
+       charge_credits, refund_credits, compensation_credits, deposit_credits, topup_credits, adjustment_credits, closing_credits)
+     SELECT project_id, ${number.toString()}, '${month}', ends_at, entries_to, rest_from, first_at, 1, ${opening.toString()}, 0, 0, 0, 0, 1, 0, ${(opening + 1).toString()}
+       FROM statement WHERE project_id = '${merchant}'`;
+  for (const change of [
+    `UPDATE statement SET lines = lines`,
+    `DELETE FROM statement WHERE project_id = '${merchant}'`,
+    `TRUNCATE statement`,
+    `UPDATE statement_month SET closed_at = NULL`,
+    `UPDATE statement_month SET entries_to = entries_to + 1 WHERE closed_at IS NULL OR true`,
+    `DELETE FROM statement_month`,
+    again(3, '2026-04-01', 3),
+    again(2, '2026-04-01', 3),
+    again(2, '2026-04-01', 4),
+  ])
+    await expect(database.query(change)).rejects.toThrow(/append-only|does not follow|not being closed/);
+});
+
+describe('verify', () => {
+  const named = async (depth?: 'newer'): Promise<string[]> => {
+    const { checks } = await verifyRecords(database, depth === undefined ? {} : { depth });
+    return checks.filter(({ check, count }) => check.startsWith('statement-') && count > 0).map(({ check }) => check);
+  };
+
+  it('finds nothing in what was closed, however late entries came', async () => {
+    expect([await named(), await named('newer')]).toEqual([[], []]);
+  });
+
+  const HANDS: readonly (readonly [string, string, string, readonly string[]])[] = [
+    [
+      'an entry in two statements',
+      `UPDATE statement SET lines = lines + 1, topup_credits = topup_credits + 3, closing_credits = closing_credits + 3 WHERE project_id = $1 AND number = 2`,
+      `UPDATE statement SET lines = lines - 1, topup_credits = topup_credits - 3, closing_credits = closing_credits - 3 WHERE project_id = $1 AND number = 2`,
+      ['statement-sums', 'statement-complete'],
+    ],
+    [
+      'an entry in the statement of another month',
+      `UPDATE statement SET lines = 3 - lines WHERE project_id = $1`,
+      `UPDATE statement SET lines = 3 - lines WHERE project_id = $1`,
+      ['statement-sums'],
+    ],
+    [
+      'a sum under the wrong kind',
+      `UPDATE statement SET topup_credits = topup_credits - 1, adjustment_credits = 1 WHERE project_id = $1 AND number = 1`,
+      `UPDATE statement SET topup_credits = topup_credits + 1, adjustment_credits = 0 WHERE project_id = $1 AND number = 1`,
+      ['statement-sums'],
+    ],
+    [
+      'a number left out',
+      `UPDATE statement SET number = 3 WHERE project_id = $1 AND number = 2`,
+      `UPDATE statement SET number = 2 WHERE project_id = $1 AND number = 3`,
+      ['statement-numbers'],
+    ],
+    [
+      'an entry that no statement has',
+      `UPDATE statement SET first_at = first_at + interval '1 second', lines = 1, topup_credits = 3, closing_credits = 6
+        WHERE project_id = $1 AND number = 2`,
+      `UPDATE statement SET first_at = '2026-06-10', lines = 2, topup_credits = 6, closing_credits = 9 WHERE project_id = $1 AND number = 2`,
+      ['statement-complete'],
+    ],
+  ];
+  it('names what a hand past the guards does', async () => {
+    const { merchant } = await project();
+    for (const at of ['2026-05-09', '2026-06-10', '2026-06-11']) await stage.book(merchant, 3n, at);
+    await stage.closeUpTo('2026-06');
+    for (const [what, change, back, checks] of HANDS) {
+      await stage.pastGuards('statement', [change, [merchant]]);
+      expect([what, ...(await named())]).toEqual([what, ...checks]);
+      if (checks.includes('statement-sums'))
+        expect([what, ...(await named('newer'))]).toEqual([what, 'statement-sums']);
+      await stage.pastGuards('statement', [back, [merchant]]);
+      expect([what, ...(await named())]).toEqual([what]);
+    }
+  });
+});
+
+describe('over HTTP', () => {
+  it('statements take HMAC alone, and a key that may read; nobody reads those of another project', async () => {
+    const customer = await project();
+    const { merchant, apiKey } = customer;
+    for (const month of ['07', '08', '09']) await stage.book(merchant, 3n, `2026-${month}-09`);
+    await stage.closeUpTo('2026-09');
+    const keys = apiKeysOn(database, world.api.app);
+    const reader = await keys.create(merchant, { name: 'r', scopes: ['read'] }, AUTHOR);
+    const buyer = await keys.create(merchant, { name: 'o', scopes: ['order', 'quote', 'manage'] }, AUTHOR);
+    const other = await project();
+    for (const path of ['/v1/statements', '/v1/statements/1', '/v1/statements/1/lines.csv']) {
+      expectError(await new Customer(world.api.baseUrl, merchant, apiKey).get(path), 'HMAC_REQUIRED');
+      const { status, headers } = await customer.withKey(reader.apiKey).get(path);
+      expect([status, headers['ratelimit-limit']]).toEqual([200, '600']);
+      expectError(await customer.withKey(buyer.apiKey).get(path), 'KEY_SCOPE');
+      if (path !== '/v1/statements') expectError(await other.get(path), 'NOT_FOUND');
+    }
+    expect((await other.get('/v1/statements')).body).toEqual({ items: [] });
+    for (const none of ['4', '0', '01', '-1', 'x', '99999999999'])
+      expectError(await customer.get(`/v1/statements/${none}`), 'NOT_FOUND');
+    const first = (await customer.get('/v1/statements?limit=2')).body;
+    expect(first.items.map(({ number }: { number: number }) => number)).toEqual([3, 2]);
+    const second = (await customer.get(`/v1/statements?limit=2&cursor=${first.next_cursor as string}`)).body;
+    expect([second.items.length, second.items[0].number, second.next_cursor]).toEqual([1, 1, undefined]);
+    expectError(await customer.get('/v1/statements?cursor=bm8'), 'INVALID_REQUEST');
+  });
+
+  it('a hundred thousand lines come page by page, and who takes none of them is cut off', async () => {
+    const customer = await project();
+    const { merchant, apiKey } = customer;
+    const count = 100_000;
+    await database.query(
+      `INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, actor, reason, created_at)
+       SELECT 'topup:' || $1 || n, $1::uuid, 'funding', 'topup', 1, 'test', 'a test', '2026-10-01Z'::timestamptz + n * interval '1 second'
+         FROM generate_series(1, $2::integer) n`,
+      [merchant, count],
+    );
+    await database.query(MOVE, [merchant, count]);
+    await stage.closeUpTo('2026-10');
+    const statements = new StatementList(database.source.getRepository(LedgerStatement));
+    const statement = (await statements.find(merchant, '1'))!;
+    expect([statement.lines, statement.closingCredits]).toEqual([BigInt(count), BigInt(count)]);
+    let lines = 0;
+    for await (const page of new StatementCsv(database, statements).pages(statement, async (read) => read())) {
+      const here = page.split('\r\n').length - 1;
+      expect(here).toBeLessThanOrEqual(1001);
+      lines += here;
+    }
+    expect(lines).toBe(count + 1);
+    const { text } = await customer.get('/v1/statements/1/lines.csv');
+    const all = text.trimEnd().split('\r\n').slice(1);
+    expect([all.length, new Set(all.map((line) => line.split(',')[0])).size]).toEqual([count, count]);
+    expect(all.at(-1)).toContain(`,1,0.0000001,${count.toString()},`);
+    const path = '/v1/statements/1/lines.csv';
+    const cut = new Promise<Socket>((resolve) => {
+      const { port } = new URL(world.api.baseUrl);
+      const socket = connect(Number(port), '127.0.0.1', () => {
+        const headers = Object.entries(hmacHeaders(merchant, apiKey, { method: 'GET', path }));
+        const lines = [`GET ${path} HTTP/1.1`, 'Host: x', ...headers.map(([name, value]) => `${name}: ${value}`)];
+        socket.write(`${lines.join('\r\n')}\r\n\r\n`);
+      }).pause();
+      serverOf(world.api.app).on('connection', (theirs: Socket) => {
+        if (theirs.remotePort === socket.localPort) theirs.once('close', () => resolve(socket));
+      });
+    });
+    // What was on its way still comes, and no end with it.
+    const received: Buffer[] = [];
+    const socket = await cut;
+    socket.on('data', (chunk) => received.push(chunk)).on('error', () => undefined);
+    await new Promise((resolve) => socket.once('close', resolve).resume());
+    const part = Buffer.concat(received).toString('latin1');
+    expect([part.startsWith('HTTP/1.1 200'), part.endsWith('0\r\n\r\n')]).toEqual([true, false]);
+  }, 120_000);
+});
