@@ -4,7 +4,7 @@
 //   api.module  worker.module  operator/            commands and wiring
 //   fulfilment/  reconciliation/                    the worker's alone
 //   diagnostics/                                    → pool, quotes, billing, projects, signer's settings
-//   auth → projects   projects → billing, deposits   deposits → billing, blocks   costs → blocks   blocks   billing   pool   verify → pool
+//   auth → projects   projects → billing, deposits   deposits → billing, blocks   costs → blocks   reports → deposits, verify   blocks   billing   pool   verify → pool
 //   quotes → billing, pool   simulation → quotes, billing   orders → quotes, billing, pool   accounts, energy → orders, billing, quotes   events → orders, auth, deposits, statements   webhooks → auth, events   requests   statements
 //   platform.module                                 makes what follows, once for a process
 //   http/ {pipeline, body, openapi}   store/   queue/   chain/
@@ -19,7 +19,7 @@ const layers = ['domain', 'base', 'config', 'observability', '(store|queue|chain
 const pure = '^src/(domain|base)/';
 const outside = '^src/(config|observability|store|queue|chain|http)/|^src/platform\\.module\\.ts$';
 const features =
-  '^src/(auth|projects|billing|pool|verify|quotes|simulation|orders|accounts|energy|events|webhooks|requests|deposits|blocks|costs|statements)/';
+  '^src/(auth|projects|billing|pool|verify|quotes|simulation|orders|accounts|energy|events|webhooks|requests|deposits|blocks|costs|statements|reports)/';
 
 /** Of the lower layers each imports itself and those before it. */
 const layerRules = layers.map((layer, index) => ({
@@ -38,6 +38,7 @@ const arrows = {
   blocks: [],
   costs: ['blocks'],
   deposits: ['billing', 'blocks'],
+  reports: ['deposits', 'verify'],
   pool: [],
   verify: ['pool'],
   quotes: ['billing', 'pool'],

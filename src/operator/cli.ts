@@ -14,6 +14,7 @@ import { addOrdersCommands } from './orders.command.js';
 import { addPoolCommands } from './pool.command.js';
 import { addPriceCommands } from './price.command.js';
 import { addProjectCommands } from './project.command.js';
+import { addReportCommand } from './report.command.js';
 import { addSecretsCommands } from './secrets.command.js';
 import { addSignatureCommands } from './signature.command.js';
 import { addStatementsCommands } from './statements.command.js';
@@ -46,6 +47,7 @@ function buildProgram(context: CliContext): Command {
   addPriceCommands(program, context);
   addPoolCommands(program, context);
   addOrdersCommands(program, context);
+  addReportCommand(program, context);
   addKeysCommands(program, context);
   addSecretsCommands(program, context);
   addSignatureCommands(program, context);

@@ -11,6 +11,7 @@ import { PoolModule } from '../pool/pool.module.js';
 import { ProjectsModule } from '../projects/projects.module.js';
 import { PricesModule } from '../quotes/prices.module.js';
 import { RequestHistoryModule } from '../requests/request-history.module.js';
+import { ReportsModule } from '../reports/reports.module.js';
 import { StatementsModule } from '../statements/statements.module.js';
 import { AuditModule } from '../store/audit.module.js';
 import { WebhooksModule } from '../webhooks/webhooks.module.js';
@@ -33,6 +34,7 @@ export class OperatorModule {
         ProjectsModule,
         WebhooksModule,
         RequestHistoryModule,
+        ReportsModule,
         StatementsModule,
       ],
       providers: [KeyRewrap],

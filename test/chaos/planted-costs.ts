@@ -3,6 +3,8 @@ import { one, SCHEMA, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const costs = (title: string): NamedTest => ({ file: 'integration/chain-costs.test.ts', title });
 
+const reports = (title: string): NamedTest => ({ file: 'integration/reports.test.ts', title });
+
 export const PLANTED_COSTS: readonly PlantedBug[] = [
   {
     name: 'an activation costs its bandwidth alone',
@@ -32,5 +34,42 @@ export const PLANTED_COSTS: readonly PlantedBug[] = [
     name: 'verify takes every recorded cost for that of the receipt',
     changes: one('verify/cost-checks.ts', 'place.feeSun === recorded', 'place.feeSun >= 0n'),
     test: costs('verify names a cost that is missing for long, and one that is not what the receipt says'),
+  },
+  {
+    name: 'a report takes the last day with the first moment of the next',
+    changes: one(
+      'reports/report-sql.ts',
+      'e.created_at >= $1 AND e.created_at < $2',
+      'e.created_at >= $1 AND e.created_at <= $2',
+    ),
+    test: reports('by day, project and wallet each amount is that of the ledger, to the last unit'),
+  },
+  {
+    name: 'a report loses what the division of an order among its wallets leaves over',
+    changes: one(
+      'reports/report-sql.ts',
+      'CASE WHEN p.place = 1 THEN p.credits - sum(p.credits_part) OVER entry ELSE 0 END AS credits',
+      '0 AS credits',
+    ),
+    test: reports('by day, project and wallet each amount is that of the ledger, to the last unit'),
+  },
+  {
+    name: 'a report counts costs of blocks that may still be reverted',
+    changes: one('reports/report-sql.ts', " AND t.block_at < $2 AND t.status = 'solid'", ' AND t.block_at < $2'),
+    test: reports('by day, project and wallet each amount is that of the ledger, to the last unit'),
+  },
+  {
+    name: 'a report of the past says what is owed now',
+    changes: one(
+      'reports/report-sql.ts',
+      'a.balance_credits - coalesce(since.credits, 0)',
+      'a.balance_credits - 0 * coalesce(since.credits, 0)',
+    ),
+    test: reports('what is owed at the end of a day is what balances were then'),
+  },
+  {
+    name: 'an outage counts as idle stake',
+    changes: one('pool/wallet-days.ts', 'AND p.ms > 0 AND p.ms <= $5::bigint', 'AND p.ms > 0 AND $5::bigint > 0'),
+    test: reports('what a wallet has idle and recovering is added up by day as it is read, an outage apart'),
   },
 ];

@@ -1,0 +1,190 @@
+/** A report as tables of 80 columns, as CSV, and as JSON. */
+import { csvLine, type CsvCell } from '../base/csv.js';
+import { decimal, usdBalanceOf, trxOf } from '../domain/conversion.js';
+import { divHalfUp, type Credits } from '../domain/units.js';
+import {
+  marginSun,
+  marginUsdE14,
+  netCreditsOf,
+  type Figures,
+  type Report,
+  type ReportBy,
+  type ReportRow,
+} from '../reports/report-service.js';
+import { creditsText, fields, grouped, table } from './format.js';
+
+const HOUR_SEC = 3600n;
+const HOUR_MS = 3_600_000n;
+const NAME_MAX = 15;
+const OF_NONE: Readonly<Record<ReportBy, string>> = { day: '–', project: 'no project', wallet: 'no wallet' };
+
+export function reportText(report: Report, from: string, to: string): string {
+  const { by, rows, total, standing } = report;
+  const shown = rows.filter(({ figures }) => isShown(figures));
+  if (shown.length === 0) return [`Nothing from ${from} to ${to}, UTC.`, '', ...standingLines(standing)].join('\n');
+  const all: (readonly [string, Figures])[] = [
+    ...shown.map((row) => [nameOf(row, by), row.figures] as const),
+    ...(shown.length > 1 ? [['total', total] as const] : []),
+  ];
+  return [
+    `From ${from} to ${to}, UTC. In dollars, where no TRX is named:`,
+    '',
+    table(
+      [by, 'revenue', 'refunds', 'compens.', 'burnt TRX', 'margin', 'margin TRX'],
+      all.map(([name, each]) => [
+        name,
+        usd(each.revenueCredits),
+        usd(each.refundsCredits),
+        usd(each.compensationsCredits),
+        amount(each.chainCostSun, 1_000_000n),
+        amount(marginUsdE14(each), 100_000_000_000_000n),
+        amount(marginSun(each), 1_000_000n),
+      ]),
+    ),
+    '',
+    'In energy-hours:',
+    '',
+    by === 'project'
+      ? table(
+          [by, 'sold'],
+          all.map(([name, each]) => [name, hours(each.energySec, HOUR_SEC)]),
+        )
+      : table(
+          [by, 'sold', 'idle', 'recovering', 'hours read'],
+          all.map(([name, each]) => [
+            name,
+            hours(each.energySec, HOUR_SEC),
+            hours(each.idleEnergyMs, HOUR_MS),
+            hours(each.recoveringEnergyMs, HOUR_MS),
+            amountText(decimal(divHalfUp(each.measuredMs * 10n, HOUR_MS), 1)),
+          ]),
+        ),
+    '',
+    ...remarks(total),
+    ...standingLines(standing),
+  ].join('\n');
+}
+
+/** One record for each row, amounts exact; ends of lines are CRLF. */
+export function reportCsv({ by, rows }: Report): string {
+  const heading = ['name', ...Object.keys(plainOf(NO_FIGURES))];
+  const lines = rows.map((row) => [
+    ...[row.key ?? '', row.name ?? ''],
+    ...Object.values(plainOf(row.figures)).map((cell): CsvCell =>
+      typeof cell === 'string' ? { decimal: cell } : cell,
+    ),
+  ]);
+  return [[by, ...heading], ...lines].map(csvLine).join('');
+}
+
+export function reportJson(report: Report, from: string, to: string): Record<string, unknown> {
+  const { by, rows, total, standing } = report;
+  return {
+    from,
+    to,
+    by,
+    rows: rows.map(({ key, name, figures }) => ({
+      [by]: key,
+      ...(by === 'project' && { name: name ?? null }),
+      ...plainOf(figures),
+    })),
+    total: plainOf(total),
+    owed_credits: standing.owedCredits,
+    debts_credits: standing.debtsCredits,
+    deposits_held: standing.held.map(({ asset, amount: units, rateE8 }) => ({
+      asset,
+      amount: trxOf(units),
+      usd: rateE8 === undefined ? null : worth(units, asset, rateE8),
+    })),
+  };
+}
+
+/** By the names they are published with; what is no whole number is a text. */
+function plainOf(figures: Figures): Record<string, bigint | string> {
+  return {
+    revenue_credits: figures.revenueCredits,
+    refunds_credits: figures.refundsCredits,
+    compensations_credits: figures.compensationsCredits,
+    net_credits: netCreditsOf(figures),
+    topups_credits: figures.topupsCredits,
+    adjustments_credits: figures.adjustmentsCredits,
+    net_sun: figures.netSun,
+    chain_cost_sun: figures.chainCostSun,
+    chain_cost_unrated_sun: figures.unratedCostSun,
+    chain_cost_usd: decimal(figures.chainCostUsdE14, 14),
+    margin_sun: marginSun(figures),
+    margin_usd: decimal(marginUsdE14(figures), 14),
+    transactions: figures.transactions,
+    transactions_without_cost: figures.transactionsWithoutCost,
+    energy_seconds_sold: figures.energySec,
+    energy_milliseconds_idle: figures.idleEnergyMs,
+    energy_milliseconds_recovering: figures.recoveringEnergyMs,
+    milliseconds_measured: figures.measuredMs,
+  };
+}
+
+const NO_FIGURES: Figures = {
+  ...{ revenueCredits: 0n, refundsCredits: 0n, compensationsCredits: 0n, topupsCredits: 0n, adjustmentsCredits: 0n },
+  ...{ netSun: 0n, chainCostSun: 0n, unratedCostSun: 0n, chainCostUsdE14: 0n, transactions: 0n },
+  ...{ transactionsWithoutCost: 0n, energySec: 0n, idleEnergyMs: 0n, recoveringEnergyMs: 0n, measuredMs: 0n },
+};
+
+function standingLines({ owedCredits, debtsCredits, held }: Report['standing']): string[] {
+  return [
+    fields([
+      ['Owed to customers', creditsText(owedCredits as Credits)],
+      ['Owed by customers', debtsCredits === 0n ? null : creditsText(debtsCredits as Credits)],
+      ...held.map(({ asset, amount: units, rateE8 }): [string, string] => [
+        `Deposits held, ${asset}`,
+        `${amount(units, 1_000_000n)}${rateE8 === undefined ? '' : ` (${worth(units, asset, rateE8)} USD)`}`,
+      ]),
+    ]),
+  ];
+}
+
+function remarks({ transactionsWithoutCost, unratedCostSun }: Figures): string[] {
+  const lines = [
+    ...(transactionsWithoutCost === 0n
+      ? []
+      : [`Final transactions whose cost is not known yet: ${grouped(transactionsWithoutCost)}.`]),
+    ...(unratedCostSun === 0n
+      ? []
+      : [`Burnt for what was never sold, in no margin in dollars: ${trxOf(unratedCostSun)} TRX.`]),
+  ];
+  return lines.length === 0 ? [] : [...lines, ''];
+}
+
+/** Whether any column of the tables has something to say of it. */
+function isShown({ topupsCredits: _topups, adjustmentsCredits: _adjustments, ...rest }: Figures): boolean {
+  return Object.values(rest).some((figure) => figure !== 0n);
+}
+
+/** Energy times so many units of time, in energy-hours. */
+const hours = (energyTime: bigint, hour: bigint): string => grouped(divHalfUp(energyTime, hour));
+
+/** A day as it is; names and addresses shortened, which CSV and JSON have whole. */
+function nameOf({ key, name }: ReportRow, by: ReportBy): string {
+  if (key === null) return OF_NONE[by];
+  if (by === 'day') return key;
+  if (by === 'wallet') return `${key.slice(0, 6)}…${key.slice(-6)}`;
+  const shown = (name ?? key).replaceAll(/[\p{Cc}\p{Cf}]/gu, ' ');
+  return shown.length > NAME_MAX ? `${shown.slice(0, NAME_MAX - 1)}…` : shown;
+}
+
+const usd = (credits: bigint): string => amountText(usdBalanceOf(credits as Credits));
+
+/** With two digits, half away from zero, thousands apart. */
+function amount(value: bigint, one: bigint): string {
+  return amountText(decimal(divHalfUp(value * 100n, one), 2));
+}
+
+function amountText(text: string): string {
+  const [whole = '', digits = ''] = text.split('.');
+  return `${whole.startsWith('-') ? '-' : ''}${grouped(BigInt(whole.replace('-', '')))}.${digits}`;
+}
+
+/** USDT counts at most as a dollar. */
+function worth(units: bigint, asset: 'TRX' | 'USDT', rateE8: bigint): string {
+  const rate = asset === 'USDT' && rateE8 > 100_000_000n ? 100_000_000n : rateE8;
+  return amount(units * rate, 100_000_000_000_000n);
+}

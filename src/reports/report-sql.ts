@@ -1,0 +1,140 @@
+// The statements of reports, each one aggregate over a time, and the shapes of their rows. $1 and $2: from and before
+// when. Sums come as texts: they have no bound.
+import { EVERY_MOVEMENT } from '../deposits/deposit-sql.js';
+import { RECOVERY_PROJECT } from '../verify/recovery.js';
+
+/** What the rows of a report are of. */
+export type ReportBy = 'day' | 'project' | 'wallet';
+
+export interface EntriesRow {
+  readonly key: string | null;
+  readonly revenue: string;
+  readonly refunds: string;
+  readonly compensations: string;
+  readonly topups: string;
+  readonly adjustments: string;
+  readonly net_sun: string;
+  readonly energy_sec: string;
+}
+
+export interface CostsRow {
+  readonly key: string | null;
+  readonly transactions: string;
+  readonly missing: string;
+  readonly cost_sun: string;
+  readonly unrated_sun: string;
+  readonly cost_usd_e14: string;
+}
+
+export interface CapacityRow {
+  readonly key: string | null;
+  readonly measured_ms: string;
+  readonly idle_energy_ms: string;
+  readonly recovering_energy_ms: string;
+}
+
+export interface StandingRow {
+  readonly owed: string;
+  readonly debts: string;
+}
+
+export interface HeldRow {
+  readonly asset: 'TRX' | 'USDT';
+  readonly amount: string;
+  readonly rate_e8: bigint | null;
+}
+
+/** Postpaid and prepaid alike: what was charged in the time, whenever it is paid. */
+const SUMS = `coalesce(-sum(x.credits) FILTER (WHERE x.kind = 'charge'), 0)::text AS revenue,
+    coalesce(sum(x.credits) FILTER (WHERE x.kind = 'refund'), 0)::text AS refunds,
+    coalesce(sum(x.credits) FILTER (WHERE x.kind = 'compensation'), 0)::text AS compensations,
+    coalesce(sum(x.credits) FILTER (WHERE x.kind = 'topup'), 0)::text AS topups,
+    coalesce(sum(x.credits) FILTER (WHERE x.kind = 'adjustment'), 0)::text AS adjustments,
+    coalesce(sum(x.sun), 0)::text AS net_sun, coalesce(sum(x.energy_sec), 0)::text AS energy_sec`;
+
+/**
+ * Entries with what they are worth in TRX by their order's own price and rate (a compensation has no price: its credits
+ * at the rate of the order, cut to whole sun), and the energy times seconds that they sold or gave back.
+ */
+const ENTRIES = `SELECT e.id, e.project_id, e.order_id, e.created_at, e.kind, e.credits,
+      CASE e.kind WHEN 'charge' THEN o.price_sun WHEN 'refund' THEN -o.price_sun
+        WHEN 'compensation' THEN -div(e.credits::numeric * 10000000, o.trx_usd_e8) END::numeric AS sun,
+      CASE e.kind WHEN 'charge' THEN 1 WHEN 'refund' THEN -1 END * o.energy::numeric * o.duration_sec AS energy_sec
+    FROM credit_entry e LEFT JOIN orders o ON o.id = e.order_id
+   WHERE e.created_at >= $1 AND e.created_at < $2`;
+
+const ENTRY_DAY = `(x.created_at AT TIME ZONE 'UTC')::date::text`;
+const BLOCK_DAY = `(x.block_at AT TIME ZONE 'UTC')::date::text`;
+
+/**
+ * Each entry of an order in parts, by the sun of the legs that bear it: those that were not given up, or all where none
+ * is left; top-ups bear nothing. What a division leaves over is the first leg's, so that parts add up to the entry.
+ */
+const PARTS = `SELECT p.wallet_id, p.kind,
+      p.credits_part + CASE WHEN p.place = 1 THEN p.credits - sum(p.credits_part) OVER entry ELSE 0 END AS credits,
+      p.sun_part + CASE WHEN p.place = 1 THEN p.sun - sum(p.sun_part) OVER entry ELSE 0 END AS sun,
+      p.energy_part + CASE WHEN p.place = 1 THEN p.energy_sec - sum(p.energy_part) OVER entry ELSE 0 END AS energy_sec
+    FROM (
+      SELECT e.*, l.wallet_id, coalesce(l.place, 1) AS place,
+          CASE WHEN l.total > 0 THEN div(e.credits * l.share, l.total) ELSE e.credits END AS credits_part,
+          CASE WHEN l.total > 0 THEN div(e.sun * l.share, l.total) ELSE e.sun END AS sun_part,
+          CASE WHEN l.total > 0 THEN div(e.energy_sec * l.share, l.total) ELSE e.energy_sec END AS energy_part
+        FROM (${ENTRIES}) e LEFT JOIN LATERAL (
+          SELECT b.wallet_id, b.share, sum(b.share) OVER () AS total, row_number() OVER (ORDER BY b.leg_no) AS place
+            FROM (SELECT g.wallet_id, g.leg_no, g.amount_sun::numeric AS share, g.status = 'released' AS given_up,
+                bool_and(g.status = 'released') OVER () AS all_given_up
+              FROM leg g WHERE g.order_id = e.order_id AND NOT g.top_up) b
+           WHERE b.all_given_up OR NOT b.given_up) l ON true) p
+  WINDOW entry AS (PARTITION BY p.id)`;
+
+const WALLET = `(SELECT w.address FROM pool_wallet w WHERE w.id = x.wallet_id)`;
+
+export const ENTRIES_BY: Readonly<Record<ReportBy, string>> = {
+  day: `SELECT ${ENTRY_DAY} AS key, ${SUMS} FROM (${ENTRIES}) x GROUP BY 1`,
+  project: `SELECT x.project_id::text AS key, ${SUMS} FROM (${ENTRIES}) x GROUP BY x.project_id`,
+  wallet: `SELECT ${WALLET} AS key, ${SUMS} FROM (${PARTS}) x GROUP BY x.wallet_id`,
+};
+
+/** What burnt is worth by the rate that its order was sold at; what reclaims an orphan was never sold. */
+const COSTS = `SELECT t.block_at, t.wallet_id, o.project_id, t.fee_sun::numeric AS fee_sun,
+      CASE WHEN o.project_id <> '${RECOVERY_PROJECT}' THEN o.trx_usd_e8 END AS rate_e8
+    FROM chain_tx t JOIN orders o ON o.id = t.order_id
+   WHERE t.block_at >= $1 AND t.block_at < $2 AND t.status = 'solid'`;
+
+const COST_SUMS = `count(*)::text AS transactions, (count(*) FILTER (WHERE x.fee_sun IS NULL))::text AS missing,
+    coalesce(sum(x.fee_sun), 0)::text AS cost_sun,
+    coalesce(sum(x.fee_sun) FILTER (WHERE x.rate_e8 IS NULL), 0)::text AS unrated_sun,
+    coalesce(sum(x.fee_sun * x.rate_e8), 0)::text AS cost_usd_e14`;
+
+export const COSTS_BY: Readonly<Record<ReportBy, string>> = {
+  day: `SELECT ${BLOCK_DAY} AS key, ${COST_SUMS} FROM (${COSTS}) x GROUP BY 1`,
+  project: `SELECT nullif(x.project_id, '${RECOVERY_PROJECT}')::text AS key, ${COST_SUMS} FROM (${COSTS}) x GROUP BY 1`,
+  wallet: `SELECT ${WALLET} AS key, ${COST_SUMS} FROM (${COSTS}) x GROUP BY x.wallet_id`,
+};
+
+const CAPACITY_SUMS = `coalesce(sum(x.measured_ms), 0)::text AS measured_ms,
+    coalesce(sum(x.idle_energy_ms), 0)::text AS idle_energy_ms,
+    coalesce(sum(x.recovering_energy_ms), 0)::text AS recovering_energy_ms`;
+const CAPACITY = `FROM pool_wallet_day x WHERE x.day >= ($1::timestamptz AT TIME ZONE 'UTC')::date
+    AND x.day < ($2::timestamptz AT TIME ZONE 'UTC')::date`;
+
+/** Stake that stands idle is nobody's: of projects there is but the whole. */
+export const CAPACITY_BY: Readonly<Record<ReportBy, string>> = {
+  day: `SELECT x.day::text AS key, ${CAPACITY_SUMS} ${CAPACITY} GROUP BY 1`,
+  project: `SELECT NULL AS key, ${CAPACITY_SUMS} ${CAPACITY}`,
+  wallet: `SELECT ${WALLET} AS key, ${CAPACITY_SUMS} ${CAPACITY} GROUP BY x.wallet_id`,
+};
+
+/** Balances as they were before $1: those of now without what was entered since. */
+export const OWED = `SELECT coalesce(sum(b.credits) FILTER (WHERE b.credits > 0), 0)::text AS owed,
+    coalesce(-sum(b.credits) FILTER (WHERE b.credits < 0), 0)::text AS debts
+  FROM (SELECT a.balance_credits - coalesce(since.credits, 0) AS credits FROM credit_account a
+    LEFT JOIN (SELECT project_id, sum(credits) AS credits FROM credit_entry WHERE created_at >= $1 GROUP BY project_id) since
+      ON since.project_id = a.project_id) b`;
+
+/** What deposit addresses held before $1, at the newest rates that were known then. */
+export const HELD = `SELECT m.asset, sum(m.amount)::text AS amount,
+    (SELECT r.rate_e8 FROM asset_rate r WHERE r.asset = m.asset AND r.minute < $1 ORDER BY r.minute DESC LIMIT 1) AS rate_e8
+  FROM (${EVERY_MOVEMENT}) m WHERE m.block_at < $1 GROUP BY m.asset ORDER BY m.asset`;
+
+export const PROJECT_NAMES = `SELECT id::text AS id, name FROM project WHERE id = ANY ($1::uuid[])`;

@@ -1,0 +1,6 @@
+/** Wires reports for whoever shows them. */
+import { Module } from '@nestjs/common';
+import { Reports } from './report-service.js';
+
+@Module({ providers: [Reports], exports: [Reports] })
+export class ReportsModule {}
