@@ -1,14 +1,15 @@
-// Two nodes in a process of their own that have blocks of 100 transactions: half of them payments in TRX, half calls of
-// tokens with the events they wrote, as the main network's are. One block in ten pays a deposit.
+// Two nodes in a process of their own that have blocks of so many transactions: half of them payments in TRX, half calls
+// of tokens with the events they wrote, as the main network's are. One block in ten pays a deposit. A message says which
+// block is the newest.
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 import { buildTransfer } from '../dist/chain/transfer-transaction.js';
 import { addressToHex } from '../dist/chain/address.js';
 
-const { TOKEN, PAYER, PAID, FIRST, COUNT } = process.env;
+const { TOKEN, PAYER, PAID, FIRST, COUNT, NEWEST, TRANSACTIONS } = process.env;
 const [first, count] = [Number(FIRST), Number(COUNT)];
 const GENESIS_MS = 1_700_000_000_000;
-const [TRANSACTIONS, PAYS_EACH] = [100, 10];
+const PAYS_EACH = 10;
 const OTHERS = JSON.parse(process.env.OTHERS);
 const TRANSFER = 'ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef';
 
@@ -57,11 +58,20 @@ const headerOf = (number) => ({
   },
 });
 
+let newest = Number(NEWEST);
+process.on('message', (number) => (newest = number));
+
 const blocks = new Map();
 for (let number = first + 1; number <= first + count; number += 1) {
-  const made = Array.from({ length: TRANSACTIONS }, (_, index) => {
+  const made = Array.from({ length: Number(TRANSACTIONS) }, (_, index) => {
     const isPaying = index === 0 && number % PAYS_EACH === 0;
-    return transactionOf(PAYER, isPaying ? PAID : OTHERS[index], BigInt(20_000_000 + index), number, index % 2 === 1);
+    return transactionOf(
+      PAYER,
+      isPaying ? PAID : OTHERS[index % OTHERS.length],
+      BigInt(20_000_000 + index),
+      number,
+      index % 2 === 1,
+    );
   });
   blocks.set(number, {
     block: JSON.stringify({ ...headerOf(number), transactions: made.map(({ transaction }) => transaction) }),
@@ -76,7 +86,7 @@ function serve() {
       request.on('data', (chunk) => (body += chunk));
       request.on('end', () => {
         const asked = JSON.parse(body || '{}');
-        const number = Number(asked.id_or_num ?? asked.num ?? first + count);
+        const number = Number(asked.id_or_num ?? asked.num ?? newest);
         const known = blocks.get(number);
         const path = request.url;
         const text = path.endsWith('gettransactioninfobyblocknum')

@@ -4,6 +4,8 @@ import type * as sealers from '../src/base/sealers.js';
 import type * as ledger from '../src/billing/ledger.js';
 import type * as signed from '../src/chain/signed-transaction.js';
 import type * as config from '../src/config/config.js';
+import type * as depositTerms from '../src/deposits/deposit-terms.js';
+import type * as rescan from '../src/deposits/rescan.js';
 import type * as depositAddresses from '../src/deposits/deposit-addresses.js';
 import type * as blockFollower from '../src/blocks/block-follower.js';
 import type * as reconciler from '../src/reconciliation/reconciler.js';
@@ -26,6 +28,8 @@ export const { Database } = await load<typeof database>('store/database.js');
 export const { buildTransaction } = await load<typeof signed>('chain/signed-transaction.js');
 export const { Reconciler } = await load<typeof reconciler>('reconciliation/reconciler.js');
 export const { DepositAddresses } = await load<typeof depositAddresses>('deposits/deposit-addresses.js');
+export const { DepositTerms } = await load<typeof depositTerms>('deposits/deposit-terms.js');
+export const { Rescan } = await load<typeof rescan>('deposits/rescan.js');
 export const { BlockFollower } = await load<typeof blockFollower>('blocks/block-follower.js');
 export const { PoolSync } = await load<typeof sync>('pool/pool-sync.js');
 
