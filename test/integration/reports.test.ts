@@ -194,6 +194,8 @@ it('whatever happened, by day, project and wallet each amount is that of the led
       const [low, high] = [Math.min(...range), Math.max(...range) + 1];
       for (const by of ['day', 'project', 'wallet'] as const) {
         await expectSums(by, new Date(FIRST + low * DAY_MS), new Date(FIRST + high * DAY_MS));
+        for (let day = 0; day < DAYS; day += 1)
+          await expectSums(by, new Date(FIRST + day * DAY_MS), new Date(FIRST + (day + 1) * DAY_MS));
         await expectSums(by, new Date(0), new Date(Date.UTC(2200, 0, 1)));
       }
     }),
