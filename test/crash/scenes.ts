@@ -39,6 +39,14 @@ async function keepForking(stage: Stage, over: AbortSignal): Promise<void> {
   }
 }
 
+/** Whoever died keeps the turn to read blocks until its lease is over, which is longer than a scene. */
+async function keepFreeingTheTurn(stage: Stage, over: AbortSignal): Promise<void> {
+  while (!over.aborted) {
+    await stage.database.query(`UPDATE deposit_cursor SET lease_until = NULL`);
+    await sleep(1000, over);
+  }
+}
+
 const UNSENT_DELIVERIES = `SELECT 1 FROM chain_tx t JOIN orders o ON o.id = t.order_id
   WHERE t.status = 'sending' AND t.purpose <> 'reclaim' AND o.status = 'placed' LIMIT 1`;
 const PREPARATIONS_MAX = 4;
@@ -94,6 +102,11 @@ export const SCENES: readonly Scene[] = [
     },
   },
   { points: ['fall-away.before', 'fall-away.after'], provoke: keepForking },
+  {
+    points: ['record-cost.before', 'record-cost.after'],
+    prepare: (stage) => stage.volley(),
+    provoke: keepFreeingTheTurn,
+  },
   {
     points: ['drop.before', 'drop.after'],
     prepare: async (stage) => {
