@@ -13,6 +13,7 @@ import { PLANTED_DEPOSITS } from './planted-deposits.js';
 import { PLANTED_IN_RECORDS } from './planted-in-records.js';
 import { PLANTED_IN_TESTS } from './planted-in-tests.js';
 import { PLANTED_ON_CHAIN } from './planted-on-chain.js';
+import { PLANTED_STATEMENTS } from './planted-statements.js';
 import { PLANTED_SIGNATURES } from './planted-signatures.js';
 import { SCHEMA, type PlantedBug } from './planted-bug.js';
 
@@ -25,6 +26,7 @@ export const PLANTED: readonly PlantedBug[] = [
   ...PLANTED_EVENTS,
   ...PLANTED_DEPOSITS,
   ...PLANTED_COSTS,
+  ...PLANTED_STATEMENTS,
 ];
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));

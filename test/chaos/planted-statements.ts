@@ -1,0 +1,103 @@
+// Bugs in how the ledger is read and how its months are closed.
+import { one, type NamedTest, type PlantedBug } from './planted-bug.js';
+
+const CLOSING = 'statements/statement-closing.ts';
+const CLOSING_SQL = 'statements/closing-sql.ts';
+const CSV = 'statements/statement-csv.ts';
+
+const statements = (title: string): NamedTest => ({ file: 'integration/statements.test.ts', title });
+const VERIFIED: NamedTest = {
+  file: 'integration/statements-verify.test.ts',
+  title: 'names what a hand past the guards does',
+};
+const ledger = (title: string): NamedTest => ({ file: 'integration/ledger.test.ts', title });
+
+export const PLANTED_STATEMENTS: readonly PlantedBug[] = [
+  {
+    name: 'an entry is in two statements',
+    changes: one(
+      CLOSING_SQL,
+      'AND id >= $9::bigint AND (id > $8::bigint OR created_at >= $7::timestamptz)),',
+      'AND id >= $9::bigint AND (id > $8::bigint OR created_at >= $7::timestamptz OR true)),',
+    ),
+    test: statements('an entry whose id is out of the order of time is in the one statement of its month'),
+  },
+  {
+    name: 'a month is cut off beside who is still writing in it',
+    changes: one(CLOSING, "if (writers.size > 0) return 'waits';", "if (writers.size > 1000) return 'waits';"),
+    test: statements('a month waits for who was writing when it was cut off, and what they commit is in it'),
+  },
+  {
+    name: 'an entry is in no statement when it comes behind one of the next month',
+    changes: one(
+      CLOSING_SQL,
+      'coalesce(min(id) FILTER (WHERE NOT is_due AND id <= $4::bigint), $4::bigint + 1) AS rest_from,',
+      '$4::bigint + 1 AS rest_from,',
+    ),
+    test: statements('an entry whose id is out of the order of time is in the one statement of its month'),
+  },
+  {
+    name: 'a statement closes without its refunds',
+    changes: one(
+      CLOSING_SQL,
+      'coalesce(sum(credits) FILTER (WHERE is_due), 0)::bigint AS moved,',
+      "coalesce(sum(credits) FILTER (WHERE is_due AND kind <> 'refund'), 0)::bigint AS moved,",
+    ),
+    test: statements(
+      'closes each month with all that moved the balance, opening with what the one before closed with, and says so',
+    ),
+  },
+  {
+    name: 'a statement is closed that the ledger does not prove',
+    changes: one(
+      CLOSING,
+      'if (closing + rest === balance || isExplained) return;',
+      'if (closing + rest !== balance + 1000n || isExplained) return;',
+    ),
+    test: statements(
+      'a project whose ledger does not add up is not closed and holds up no other, until it is set right',
+    ),
+  },
+  {
+    name: 'a month is closed though a project in it is not',
+    changes: one(CLOSING, 'if (hasSkipped) {', 'if (hasSkipped && this.skipped > 0) {'),
+    test: statements(
+      'a project whose ledger does not add up is not closed and holds up no other, until it is set right',
+    ),
+  },
+  {
+    name: 'a cell of a statement is a formula',
+    changes: one('base/csv.ts', 'FORMULA.test(cell) ?', 'FORMULA.test(`,${cell}`) ?'),
+    test: statements(
+      'the lines are CSV that no spreadsheet program takes for formulas, with rate, transaction and running balance',
+    ),
+  },
+  {
+    name: 'a statement is in memory as a whole',
+    changes: one(CSV, 'const PAGE_LINES = 1000;', 'const PAGE_LINES = 1_000_000;'),
+    test: statements('a hundred thousand lines come page by page, and who takes none of them is cut off'),
+  },
+  {
+    name: 'a page of the ledger begins behind a millisecond',
+    changes: one('statements/entry-rows.ts', 'HH24:MI:SS.US"Z"', 'HH24:MI:SS.MS"000Z"'),
+    test: ledger('is read page by page, each entry once, also of one microsecond, and between two times'),
+  },
+  {
+    name: 'verify does not see that the number of a statement is missing',
+    changes: one(
+      'verify/statement-checks.ts',
+      'WHERE number <> coalesce(before, 0) + 1 OR opening_credits',
+      'WHERE opening_credits',
+    ),
+    test: VERIFIED,
+  },
+  {
+    name: 'verify does not see that an entry is in no statement',
+    changes: one(
+      'verify/statement-checks.ts',
+      'WHERE (e.entries, e.credits) IS DISTINCT FROM (s.lines, s.closing_credits)',
+      'WHERE (e.entries, e.credits) IS DISTINCT FROM (e.entries, e.credits)',
+    ),
+    test: VERIFIED,
+  },
+];
