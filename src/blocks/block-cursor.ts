@@ -10,10 +10,13 @@ import type { WitnessedBlock } from './witnessed-blocks.js';
 /** Where nothing was read yet. */
 const START = `INSERT INTO deposit_cursor (block_number, block_id, block_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`;
 
-/** What one node said of blocks was enough until now: from here on all is by two. Whoever reads just now has lost the turn. */
+/**
+ * What one node said of blocks was enough until now: from here on all is by two. Whoever reads just now has lost the turn,
+ * and anybody may take it.
+ */
 const START_ANEW = `INSERT INTO deposit_cursor (block_number, block_id, block_at) VALUES ($1, $2, $3)
   ON CONFLICT (id) DO UPDATE SET block_number = excluded.block_number, block_id = excluded.block_id,
-    block_at = excluded.block_at, fence = deposit_cursor.fence + 1`;
+    block_at = excluded.block_at, fence = deposit_cursor.fence + 1, lease_until = NULL`;
 
 /** One reader at a time; $1 seconds, $2 the fence of whoever asks, which may go on before its lease has ended. */
 const CLAIM = {

@@ -1,6 +1,7 @@
 // What transactions of ours burnt comes from the receipts of solid blocks into their rows, once, whoever holds the rows
 // and wherever the reading was begun.
 import pg from 'pg';
+import { BlockCursor } from '../../src/blocks/block-cursor.js';
 import { BlockFollower } from '../../src/blocks/block-follower.js';
 import { CostRecorder } from '../../src/costs/cost-recorder.js';
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
@@ -137,6 +138,20 @@ it('a cursor that one node led to another chain begins anew, and what was passed
   await readPast(found);
   await world.worker.get(BlockFollower).rest();
   await expectReceipts(await rows());
+});
+
+it('who begins the cursor anew leaves the turn to whoever asks first', async () => {
+  const { database, worker } = world;
+  const cursor = worker.get(BlockCursor);
+  await readAll();
+  expect(await cursor.claim(-1n)).toBeUndefined();
+  const [place] = await database.query<{ number: bigint; id: string; at: Date }>(
+    `SELECT block_number AS number, encode(block_id, 'hex') AS id, block_at AS at FROM deposit_cursor`,
+  );
+  const head = { number: Number(place!.number), id: place!.id, timestampMs: place!.at.getTime() };
+  await database.transaction((tx) => cursor.startAnew(tx, head));
+  expect(await cursor.claim(-1n)).toMatchObject({ block_number: place!.number, block_id: place!.id });
+  await database.query(`UPDATE deposit_cursor SET lease_until = NULL`);
 });
 
 it('verify names a cost that is missing for long, and one that is not what the receipt says', async () => {

@@ -75,10 +75,11 @@ export class DemoScenario {
     this.screen.done('made; its secret is shown once, and the merchant’s server keeps it');
   }
 
-  /** Those of `types` that have not been shown, once there is one of each. */
-  private async events(types: readonly string[], who: string): Promise<void> {
+  /** Those of `types` and of `before` that have not been shown, once there is one of each of `types`. */
+  private async events(types: readonly string[], who: string, before: readonly string[] = []): Promise<void> {
+    const isOurs = ({ type }: Arrival): boolean => types.includes(type) || before.includes(type);
     const unseen = (): readonly Arrival[] =>
-      this.receiver.arrivals.filter((arrival) => types.includes(arrival.type) && !this.shown.has(arrival));
+      this.receiver.arrivals.filter((arrival) => isOurs(arrival) && !this.shown.has(arrival));
     const areHere = (): true | undefined =>
       types.every((type) => unseen().some((arrival) => arrival.type === type)) ? true : undefined;
     await until(areHere, DELIVERY_LIMIT_MS, `the events ${types.join(', ')}`);
@@ -212,7 +213,8 @@ export class DemoScenario {
     this.screen.done(
       `${grouped(credited['credits'])} credits for ${text(credited['amount'])} ${text(credited['asset'])}`,
     );
-    await this.events(['deposit.pending', 'deposit.credited'], 'the merchant’s server receives');
+    // Of a deposit that is final when it is first seen there is no other event.
+    await this.events(['deposit.credited'], 'the merchant’s server receives', ['deposit.pending']);
   }
 
   private async reclaim(delivered: Body): Promise<void> {
