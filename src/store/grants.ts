@@ -140,7 +140,11 @@ export const TABLE_GRANTS: Readonly<Record<string, Readonly<Partial<Record<Role,
     api: READ,
     worker: { select: 'all', insert: 'all', update: { but: ['id'] } },
     // A rescan takes its turn beside the worker by locking the row; the first account of deposits sets it to the block it begins at.
-    cli: { select: 'all', insert: 'all', update: { only: ['block_number', 'block_id', 'block_at', 'fence'] } },
+    cli: {
+      select: 'all',
+      insert: 'all',
+      update: { only: ['block_number', 'block_id', 'block_at', 'fence', 'lease_until'] },
+    },
     console_operator: READ,
     reports: READ,
   },

@@ -58,6 +58,7 @@ export class DemoScenario {
     await this.reclaim(delivered);
     await this.events(['order.delivered', 'order.settled', 'order.ended'], 'and since then');
     await this.ledger();
+    await this.report();
   }
 
   /** MD5 does not cover a path, so that the newer calls are made by HMAC alone. */
@@ -248,6 +249,25 @@ export class DemoScenario {
     }
     check(entries.length > 0, 'the ledger has entries', statement);
     check(sum === Number(body['credits_balance']), 'the balance is the sum of its entries', statement);
+  }
+
+  /** What the operator earned, by then. */
+  private async report(): Promise<void> {
+    const today = new Date().toISOString().slice(0, 10);
+    this.screen.request(`cli report --from ${today} --to ${today}  what the operator earned`);
+    const report = await this.world.cli('report', '--from', today, '--to', today);
+    const total = report['total'] as Body;
+    check(Number(total['revenue_credits']) > 0, 'the report has what was sold', report);
+    await this.tick();
+    const trx = (sun: unknown): string => `${(Number(sun) / 1e6).toFixed(6)} TRX`;
+    this.screen.done(
+      `revenue ${grouped(total['revenue_credits'])} credits, burnt on chain ${trx(total['chain_cost_sun'])}`,
+    );
+    this.screen.detail('margin', `${trx(total['margin_sun'])} ($${Number(total['margin_usd']).toFixed(3)})`);
+    this.screen.detail('still owed', `${grouped(report['owed_credits'])} credits`);
+    for (const held of report['deposits_held'] as readonly Body[]) {
+      this.screen.detail('deposits held', `${text(held['amount'])} ${text(held['asset'])}`);
+    }
   }
 
   private async poll(isDone: (order: Body) => boolean, limitSec = DELIVERY_LIMIT_MS / 1000): Promise<Body> {
