@@ -26,6 +26,24 @@ export const PLANTED_COSTS: readonly PlantedBug[] = [
     test: costs('what is recorded of a cost is never changed'),
   },
   {
+    name: 'deposits are read on from where one node had led the cursor',
+    changes: one(
+      'deposits/deposit-addresses.ts',
+      'if (added !== undefined && accounts?.count === 1) await this.cursor.startAnew(tx, head);',
+      'if (added !== undefined && accounts?.count === 0) await this.cursor.startAnew(tx, head);',
+    ),
+    test: costs('the first account of deposits begins the cursor anew, wherever one node had led it'),
+  },
+  {
+    name: 'blocks are passed unread while deposits are in use',
+    changes: one(
+      'blocks/block-follower.ts',
+      'if (this.needsWitnesses) return this.readOn(turn, height);',
+      'if (this.needsWitnesses && height < 0) return this.readOn(turn, height);',
+    ),
+    test: costs('the first account of deposits begins the cursor anew, wherever one node had led it'),
+  },
+  {
     name: 'verify does not see that a cost is missing',
     changes: one('verify/cost-checks.ts', 'AND t.fee_sun IS NULL AND', 'AND t.fee_sun < 0 AND'),
     test: costs('verify names a cost that is missing for long, and one that is not what the receipt says'),

@@ -5,6 +5,7 @@ import { BlockCursor } from '../../src/blocks/block-cursor.js';
 import { BlockFollower } from '../../src/blocks/block-follower.js';
 import { CostRecorder } from '../../src/costs/cost-recorder.js';
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
+import { XPUB } from '../deposits-on-chain.js';
 import { until } from '../../packages/local/src/wait.js';
 import { namesOf, ReconcileWorld } from '../reconcile-world.js';
 
@@ -21,7 +22,8 @@ let world: ReconcileWorld;
 const receiver = (index: number): string => world.world.accounts[index]!.address;
 
 beforeAll(async () => {
-  world = await ReconcileWorld.open();
+  // Not in use before a command says so.
+  world = await ReconcileWorld.open({ DEPOSIT_XPUB: XPUB });
   await world.syncAll();
   // The cursor begins at the solid head of now.
   await readAll();
@@ -154,6 +156,18 @@ it('who begins the cursor anew leaves the turn to whoever asks first', async () 
   await database.query(`UPDATE deposit_cursor SET lease_until = NULL`);
 });
 
+it('a cursor that is hours behind begins anew at the head, and the costs that were passed are looked up', async () => {
+  await world.rent(receiver(1));
+  const found = await rows();
+  await world.database.query(`UPDATE deposit_cursor SET block_number = block_number - 5000`);
+  const before = await readTo();
+  await readAll();
+  expect((await readTo()) - before).toBeGreaterThanOrEqual(5000n);
+  await readPast(found);
+  await world.worker.get(BlockFollower).rest();
+  await expectReceipts(await rows());
+});
+
 it('verify names a cost that is missing for long, and one that is not what the receipt says', async () => {
   await readPast(await rows());
   await world.worker.get(BlockFollower).rest();
@@ -172,4 +186,22 @@ it('verify names a cost that is missing for long, and one that is not what the r
   );
   await world.worker.get(CostRecorder).rest(0n, Number(await readTo()));
   await expectReceipts(await rows());
+});
+
+it('the first account of deposits begins the cursor anew, wherever one node had led it; costs go on', async () => {
+  await world.database.query(`UPDATE deposit_cursor SET block_id = $1, block_number = block_number - 5000`, [
+    Buffer.alloc(32, 7),
+  ]);
+  expect(await world.cli('deposits', 'use-account', '--yes', '--reason', 'a test')).toMatchObject({ code: 0 });
+  const begun = await readTo();
+  expect(begun).toBeGreaterThan(0n);
+  await world.rent(receiver(2));
+  await readPast(await rows());
+  // In use, a block is never passed unread: what does not follow is waited for.
+  await world.database.query(`UPDATE deposit_cursor SET block_id = $1`, [Buffer.alloc(32, 7)]);
+  await world.rent(receiver(0));
+  await expect(readAll()).rejects.toThrow(/a solid block/);
+  expect(await world.cli('deposits', 'use-account', '--yes', '--reason', 'a test')).toMatchObject({ code: 0 });
+  const [cursor] = await world.database.query<{ block_id: Buffer }>(`SELECT block_id FROM deposit_cursor`);
+  expect(cursor!.block_id).toEqual(Buffer.alloc(32, 7));
 });
