@@ -21,6 +21,7 @@ import { Stopping } from './observability/shutdown.js';
 import { Sealers } from './base/sealers.js';
 import { Database } from './store/database.js';
 import { checkUsable } from './store/database-checks.js';
+import { STATEMENT_PLACES } from './statements/crash-places.js';
 import { StatementClosing } from './statements/statement-closing.js';
 import { watchDatabase } from './store/database-gauges.js';
 import { WorkerModule } from './worker.module.js';
@@ -38,7 +39,7 @@ async function start(): Promise<void> {
     logger: false,
     abortOnError: false,
   });
-  setTrap({ ...WORKER_PLACES, ...DEPOSIT_PLACES }, app, trap);
+  setTrap({ ...WORKER_PLACES, ...DEPOSIT_PLACES, ...STATEMENT_PLACES }, app, trap);
   const fulfilment = app.get(FulfilmentLoop);
   const database = app.get(Database);
   const { held } = app.get(Sealers);

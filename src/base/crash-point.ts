@@ -124,11 +124,25 @@ export const DEPOSIT_POINTS = [
 ] as const;
 export type DepositPoint = (typeof DEPOSIT_POINTS)[number];
 
+/** Of a worker that closes months. */
+export const STATEMENT_POINTS = [
+  'statement-cut.before',
+  'statement-cut.after',
+  // Within the transaction that closes a month for one project.
+  'statement-close.before',
+  'statement-pass.before',
+  // When it is committed.
+  'statement-close.after',
+  'statement-end.before',
+  'statement-end.after',
+] as const;
+export type StatementPoint = (typeof STATEMENT_POINTS)[number];
+
 export type CrashPoint = (typeof CRASH_POINTS)[number];
 
 /** The armed point: `pass` is called each time the process comes to it. */
 export interface CrashTrap {
-  readonly point: CrashPoint | SenderPoint | DepositPoint;
+  readonly point: CrashPoint | SenderPoint | DepositPoint | StatementPoint;
   readonly pass: () => void;
 }
 
@@ -139,7 +153,9 @@ export interface CrashTrap {
 export function crashTrapOf(setting: string | undefined): CrashTrap | undefined {
   if (setting === undefined) return undefined;
   const match = /^([a-z-]+\.[a-z]+)(?::(\d{1,6})(:stop)?)?$/.exec(setting);
-  const point = [...CRASH_POINTS, ...SENDER_POINTS, ...DEPOSIT_POINTS].find((name) => name === match?.[1]);
+  const point = [...CRASH_POINTS, ...SENDER_POINTS, ...DEPOSIT_POINTS, ...STATEMENT_POINTS].find(
+    (name) => name === match?.[1],
+  );
   let remaining = Number.parseInt(match?.[2] ?? '1', 10);
   if (point === undefined || remaining < 1)
     throw new StartError('CONFIGURATION', 'CRASH_AT names no crash point: unset it; it is for tests.');

@@ -1,6 +1,7 @@
 // `npm run crash`: kill -9 at every named point, a table of how often each was hit, exit code 1 on any violation.
 import { parseArgs } from 'node:util';
 import { depositPointsNamed, runDepositProgramme } from './deposit-programme.js';
+import { runStatementProgramme, statementPointsNamed } from './statement-programme.js';
 import { crashProgramme, pointsNamed } from './programme.js';
 
 const HELP = `npm run crash -- [--times N] [--points a.before,b.after] [--verbose]
@@ -29,6 +30,14 @@ export async function main(args: readonly string[]): Promise<number> {
   const depositPoints = depositPointsNamed(values.points);
   if (depositPoints.length > 0) {
     const isRight = await runDepositProgramme({ points: depositPoints, times: Number(values.times) }, values.verbose);
+    if (!isRight) return 1;
+  }
+  const statementPoints = statementPointsNamed(values.points);
+  if (statementPoints.length > 0) {
+    const isRight = await runStatementProgramme(
+      { points: statementPoints, times: Number(values.times) },
+      values.verbose,
+    );
     if (!isRight) return 1;
   }
   const points = pointsNamed(values.points);

@@ -3,7 +3,7 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { TronClient } from '../../src/chain/tron.client.js';
 import { sleep } from '../../src/base/clock.js';
-import type { CrashPoint, DepositPoint, SenderPoint } from '../../src/base/crash-point.js';
+import type { CrashPoint, DepositPoint, SenderPoint, StatementPoint } from '../../src/base/crash-point.js';
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
 import { Merchant, type MerchantAnswer } from '../../packages/local/src/merchant.js';
 import { freePort } from '../../packages/local/src/ports.js';
@@ -162,7 +162,7 @@ export class Stage {
 
   /** Starts a worker that dies when it passes `point` the n-th time, and says whether it did. */
   async killWorkerAt(
-    point: CrashPoint | DepositPoint,
+    point: CrashPoint | DepositPoint | StatementPoint,
     n: number,
     limitMs = DEATH_LIMIT_MS,
     env: NodeJS.ProcessEnv = {},

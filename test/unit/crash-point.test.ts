@@ -2,8 +2,16 @@
 // says: before, or after what succeeded, and of a statement only once it is committed.
 import 'reflect-metadata';
 import { API_PLACES } from '../../src/api-crash-places.js';
-import { around, CRASH_POINTS, crashTrapOf, DEPOSIT_POINTS, SENDER_POINTS } from '../../src/base/crash-point.js';
+import {
+  around,
+  CRASH_POINTS,
+  crashTrapOf,
+  DEPOSIT_POINTS,
+  SENDER_POINTS,
+  STATEMENT_POINTS,
+} from '../../src/base/crash-point.js';
 import { DEPOSIT_PLACES } from '../../src/deposits/crash-places.js';
+import { STATEMENT_PLACES } from '../../src/statements/crash-places.js';
 import { SENDER_PLACES } from '../../src/sender/crash-places.js';
 import { WORKER_PLACES } from '../../src/fulfilment/crash-places.js';
 import type { Database, Transaction } from '../../src/store/database.js';
@@ -16,6 +24,7 @@ describe('crash points', () => {
     expect([...Object.keys(API_PLACES), ...Object.keys(WORKER_PLACES)].sort()).toEqual([...CRASH_POINTS].sort());
     expect(Object.keys(SENDER_PLACES).sort()).toEqual([...SENDER_POINTS].sort());
     expect(Object.keys(DEPOSIT_PLACES).sort()).toEqual([...DEPOSIT_POINTS].sort());
+    expect(Object.keys(STATEMENT_PLACES).sort()).toEqual([...STATEMENT_POINTS].sort());
   });
 
   it('that are unknown, or counted from zero, are refused: no run is silently quiet', () => {

@@ -1,0 +1,13 @@
+/** Where each crash point of closing months lies: around its statements. */
+import type { StatementPoint } from '../base/crash-point.js';
+import { statement, type Place } from '../store/crash-places.js';
+
+export const STATEMENT_PLACES: Readonly<Record<StatementPoint, Place>> = {
+  'statement-cut.before': statement('before', 'cut_statement_month'),
+  'statement-cut.after': statement('after', 'cut_statement_month'),
+  'statement-close.before': statement('before', 'close_statement'),
+  'statement-pass.before': statement('before', 'pass_statement_project'),
+  'statement-close.after': statement('after', 'close_statement'),
+  'statement-end.before': statement('before', 'end_statement_month'),
+  'statement-end.after': statement('after', 'end_statement_month'),
+};

@@ -1,0 +1,123 @@
+// Kills a worker at every point of closing months; at the end every month of every project is closed once, with all its
+// entries, and its event is there once.
+import { STATEMENT_POINTS, type StatementPoint } from '../../src/base/crash-point.js';
+import { sleep } from '../../src/base/clock.js';
+import { findingsOf } from '../../src/verify/finding.js';
+import { verifyRecords } from '../../src/verify/verify.js';
+import { Stage, type Death, type StageOptions } from './stage.js';
+
+export interface StatementProgrammeOptions extends StageOptions {
+  readonly points: readonly StatementPoint[];
+  readonly times: number;
+  readonly finishLimitMs: number;
+  readonly onDeath?: (point: StatementPoint, n: number, death: Death) => void;
+}
+
+export interface StatementOutcome {
+  readonly hits: ReadonlyMap<StatementPoint, number>;
+  readonly violations: readonly string[];
+  readonly statements: number;
+}
+
+const PROJECTS = 3;
+const FIRST_MONTH = '2006-01-01';
+const MONTHS = 220;
+const PASSINGS = [1, 2, 1, 3, 2];
+const DEATH_LIMIT_MS = 15_000;
+
+/** The first entry there is, which is of now, comes before all of those. */
+const MOVE_FIRST = [
+  `ALTER TABLE credit_entry DISABLE TRIGGER credit_entry_append_only`,
+  `UPDATE credit_entry SET created_at = '${FIRST_MONTH}Z' WHERE id = (SELECT min(id) FROM credit_entry)`,
+  `ALTER TABLE credit_entry ENABLE TRIGGER credit_entry_append_only`,
+];
+
+/** Two entries of each project in each month, whose ids are not in the order of time. */
+const ENTER = `INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, actor, reason, created_at)
+  SELECT 'topup:crash-' || p.id || '-' || n, p.id, 'funding', 'topup', 1 + n, 'crash', 'a month',
+         (timestamp '${FIRST_MONTH}' + (n / 2) * interval '1 month' + (n % 2) * interval '20 days') AT TIME ZONE 'UTC'
+    FROM (SELECT id FROM project WHERE name = 'closed') p CROSS JOIN generate_series(0, $1::integer * 2 - 1) n ORDER BY n % 7, n`;
+const BALANCES = `UPDATE credit_account a SET balance_credits = (SELECT coalesce(sum(credits), 0) FROM credit_entry e WHERE e.project_id = a.project_id)`;
+
+const WRONG = `SELECT p.id, s.statements, s.lines, e.events FROM project p
+    LEFT JOIN (SELECT project_id, count(*)::integer AS statements, sum(lines)::integer AS lines FROM statement GROUP BY project_id) s ON s.project_id = p.id
+    LEFT JOIN (SELECT project_id, count(*)::integer AS events FROM event WHERE type = 'statement.ready' GROUP BY project_id) e ON e.project_id = p.id
+   WHERE p.name = 'closed' AND (s.statements, s.lines, e.events) IS DISTINCT FROM ($1::integer, $1::integer * 2, $1::integer)`;
+const OPEN = `SELECT FROM (SELECT max(month) AS month FROM statement_month WHERE closed_at IS NOT NULL) m
+  WHERE (m.month + interval '1 month') AT TIME ZONE 'UTC' < date_trunc('month', clock_timestamp() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC' OR m.month IS NULL`;
+
+export async function statementProgramme(options: StatementProgrammeOptions): Promise<StatementOutcome> {
+  const stage = await Stage.open({ ...options, walletsTrx: [90_000] });
+  try {
+    for (let made = 0; made < PROJECTS; made += 1) await stage.world.cli('project', 'create', '--name', 'closed');
+    for (const statement of MOVE_FIRST) await stage.database.query(statement);
+    await stage.database.query(ENTER, [MONTHS]);
+    await stage.database.query(BALANCES);
+    const hits = new Map<StatementPoint, number>();
+    for (let round = 0; round < options.times; round += 1) {
+      for (const point of options.points) {
+        const n = PASSINGS[round % PASSINGS.length] ?? 1;
+        const death = await stage.killWorkerAt(point, n, DEATH_LIMIT_MS);
+        options.onDeath?.(point, n, death);
+        if (death === 'killed') hits.set(point, (hits.get(point) ?? 0) + 1);
+        await check(stage, `after ${point}:${n.toString()}`);
+      }
+    }
+    await finish(stage, options.finishLimitMs);
+    for (const point of options.points) {
+      const count = hits.get(point) ?? 0;
+      if (count < options.times) stage.violations.push(`${point} was hit ${count.toString()} times`);
+    }
+    return { hits, violations: stage.violations, statements: PROJECTS * MONTHS };
+  } finally {
+    await stage.close();
+  }
+}
+
+/** What is closed is right at any moment. */
+async function check(stage: Stage, when: string): Promise<void> {
+  const found = findingsOf(await verifyRecords(stage.database)).filter(({ rule }) => ['I1', 'I16'].includes(rule));
+  stage.violations.push(...found.slice(0, 5).map((finding) => `${when}: ${JSON.stringify(finding, textOf)}`));
+}
+
+/** Lets a worker that nobody kills close what is left. */
+async function finish(stage: Stage, limitMs: number): Promise<void> {
+  const worker = await stage.world.startWorker();
+  const deadline = performance.now() + limitMs;
+  while (performance.now() < deadline && (await stage.database.query(OPEN)).length > 0) await sleep(200);
+  await stage.stopAndForget(worker);
+  const wrong = await stage.database.query(WRONG, [MONTHS]);
+  stage.violations.push(...wrong.map((row) => `at the end: ${JSON.stringify(row, textOf)}`));
+  await check(stage, 'at the end');
+}
+
+const textOf = (_: string, value: unknown): unknown => (typeof value === 'bigint' ? value.toString() : value);
+
+/** The points of this list that are ours, or all of them. */
+export function statementPointsNamed(list: string | undefined): readonly StatementPoint[] {
+  if (list === undefined) return STATEMENT_POINTS;
+  const names = list.split(',');
+  return STATEMENT_POINTS.filter((point) => names.includes(point));
+}
+
+const FINISH_LIMIT_MS = 300_000;
+
+/** Runs it from the command line, with a table of the deaths. False when anything was wrong. */
+export async function runStatementProgramme(
+  { points, times }: Pick<StatementProgrammeOptions, 'points' | 'times'>,
+  isVerbose: boolean,
+): Promise<boolean> {
+  const { hits, violations, statements } = await statementProgramme({
+    points,
+    times,
+    finishLimitMs: FINISH_LIMIT_MS,
+    onDeath: (point, n, death) => {
+      if (isVerbose) console.log(`${point}:${n.toString()}  ${death}`);
+    },
+  });
+  console.log('\npoint of statements       deaths');
+  for (const point of points) console.log(`${point.padEnd(24)} ${String(hits.get(point) ?? 0).padStart(8)}`);
+  for (const violation of violations) console.log(`VIOLATION ${violation}`);
+  console.log(`${statements.toString()} statements, ${violations.length.toString()} violations`);
+  return violations.length === 0;
+}
