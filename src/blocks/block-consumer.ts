@@ -27,6 +27,9 @@ export interface BlockConsumer {
    */
   takeIn(tx: Transaction, block: WitnessedBlock): Promise<() => void>;
 
+  /** When another worker reads: whatever is shown of the reading is that one's to show. */
+  loseTurn(): void;
+
   /** When nothing is left to read. Throws ChainUnavailableError. */
   rest(fence: bigint, solid: number): Promise<void>;
 }

@@ -126,8 +126,11 @@ export class BlockFollower implements BeforeApplicationShutdown {
       turn = await this.cursor.claim(this.fence);
     }
     this.turn = turn && { fence: turn.fence, solid: Number(turn.block_number) };
-    if (turn === undefined) this.behind = 0;
-    else this.fence = turn.fence;
+    if (turn !== undefined) this.fence = turn.fence;
+    else {
+      this.behind = 0;
+      for (const consumer of this.consumers) consumer.loseTurn();
+    }
     return turn;
   }
 

@@ -113,6 +113,10 @@ export class CostRecorder implements BlockConsumer {
     };
   }
 
+  loseTurn(): void {
+    this.missing.set(0);
+  }
+
   /** Asks for receipts that are missing, a few at a time. Throws ChainUnavailableError. */
   async rest(_fence: bigint, solid: number): Promise<void> {
     const rows = await this.database.query<Missing>(MISSING, [this.afterId, solid, LOOK_UPS]);

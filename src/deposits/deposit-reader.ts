@@ -53,6 +53,10 @@ export class DepositReader implements BlockConsumer {
     return () => undefined;
   }
 
+  loseTurn(): void {
+    // Its gauges are read from the database, by every worker.
+  }
+
   /** Notes what is paid in blocks that are not solid yet. Throws ChainUnavailableError. */
   async rest(fence: bigint, solid: number): Promise<void> {
     if (this.isInUse) await this.sightings.look(fence, solid, (address) => this.addresses.has(address));

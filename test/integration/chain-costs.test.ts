@@ -188,6 +188,30 @@ it('verify names a cost that is missing for long, and one that is not what the r
   await expectReceipts(await rows());
 });
 
+it('a worker that has lost the turn shows no missing costs: whoever reads does', async () => {
+  await readPast(await rows());
+  const [row] = await rows();
+  const changed = (fee: string, block: bigint) =>
+    world.byHand(
+      `UPDATE chain_tx SET fee_sun = ${fee}, block_number = ${block.toString()} WHERE txid = '\\x${row!.txid}'`,
+    );
+  // Its receipt is of another block than its row: no look-up finds it.
+  await changed('NULL', row!.block_number - 1n);
+  await world.worker.get(BlockFollower).rest();
+  expect(await world.metric('chain_costs_missing')).toEqual(['chain_costs_missing 1']);
+  const other = await world.openWorker();
+  try {
+    await world.database.query(`UPDATE deposit_cursor SET lease_until = NULL`);
+    while (await other.get(BlockFollower).pass());
+    expect(await world.worker.get(BlockFollower).pass()).toBe(false);
+    expect(await world.metric('chain_costs_missing')).toEqual(['chain_costs_missing 0']);
+  } finally {
+    await other.close();
+    await changed(row!.fee_sun!.toString(), row!.block_number);
+    await world.database.query(`UPDATE deposit_cursor SET lease_until = NULL`);
+  }
+});
+
 it('the first account of deposits begins the cursor anew, wherever one node had led it; costs go on', async () => {
   await world.database.query(`UPDATE deposit_cursor SET block_id = $1, block_number = block_number - 5000`, [
     Buffer.alloc(32, 7),
