@@ -21,16 +21,18 @@ const STEPS_MAX = 3000;
 
 let booked = 0;
 
+type ClosingWorld = Pick<OrderWorld, 'api' | 'env'>;
+
 export class ClosingStage {
   private constructor(
-    private readonly world: OrderWorld,
+    private readonly world: ClosingWorld,
     /** With a worker's rights. */
     readonly worker: Database,
     readonly metrics: Metrics,
     readonly closing: StatementClosing,
   ) {}
 
-  static async open(world: OrderWorld): Promise<ClosingStage> {
+  static async open(world: ClosingWorld): Promise<ClosingStage> {
     const worker = await openAsOwner(asRole(world.env['DATABASE_URL']!, 'worker'));
     const metrics = new Metrics();
     return new ClosingStage(world, worker, metrics, new StatementClosing(worker, metrics, openLog('silent')));

@@ -18,7 +18,7 @@ export function addCreditsCommands(program: Command, context: CliContext): void 
     .command('topup <merchant>')
     .description('add paid-in credits; the same --ref is booked once, however often it is repeated')
     .requiredOption('--credits <credits>', '10 000 000 = 1 USD', creditsArg)
-    .option('--ref <reference>', 'the payment’s own reference (default: a new one each time)')
+    .option('--ref <reference>', 'the payment’s own reference, which the project reads (default: a new one each time)')
     .action(async (merchant: string, options: { credits: Credits; ref?: string }) => {
       const id = merchantArg(merchant);
       const act = context.actor('top-up');
@@ -32,7 +32,10 @@ export function addCreditsCommands(program: Command, context: CliContext): void 
     .command('adjust <merchant>')
     .description('correct a balance up or down; wants a --reason')
     .requiredOption('--credits <credits>', 'added to the balance; negative takes away', signedCreditsArg)
-    .option('--ref <reference>', 'the correction’s own reference (default: a new one each time)')
+    .option(
+      '--ref <reference>',
+      'the correction’s own reference, which the project reads (default: a new one each time)',
+    )
     .action(async (merchant: string, options: { credits: Credits; ref?: string }) => {
       const id = merchantArg(merchant);
       const act = context.actor();

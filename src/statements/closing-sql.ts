@@ -119,7 +119,8 @@ export const CLOSE = {
              charges, refunds, compensations, deposits, topups, adjustments, $6::bigint + moved
         FROM sums RETURNING number, closing_credits)
     SELECT c.number, c.closing_credits, s.rest, a.balance_credits,
-           EXISTS (SELECT FROM explained_finding WHERE check_name = 'ledger-balance' AND subject = 'project ' || $1::text) AS is_explained
+           (SELECT amount::bigint FROM explained_finding
+             WHERE check_name = 'ledger-balance' AND subject = 'project ' || $1::text) AS explained_credits
       FROM closed c CROSS JOIN sums s JOIN credit_account a ON a.project_id = $1`,
 };
 export interface ClosedRow {
@@ -127,8 +128,8 @@ export interface ClosedRow {
   readonly closing_credits: bigint;
   readonly rest: bigint;
   readonly balance_credits: bigint;
-  /** The operator knows that the balance is not the sum of its entries. */
-  readonly is_explained: boolean;
+  /** By how much the operator knows the balance to be more than its entries, or less. */
+  readonly explained_credits: bigint | null;
 }
 
 /** $2 the project that was closed; $3 whether it was not, and is to be come back to. */

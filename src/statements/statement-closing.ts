@@ -177,8 +177,8 @@ async function closeProject(tx: Queryable, month: string, id: string, next: sql.
     throw isRowFault(error) ? new NotClosedError(id, messageOf(error)) : error;
   });
   invariant(closed !== undefined, 'a project with entries has an account');
-  const { closing_credits: closing, rest, balance_credits: balance, is_explained: isExplained } = closed;
-  if (closing + rest === balance || isExplained) return;
+  const { closing_credits: closing, rest, balance_credits: balance, explained_credits: explained } = closed;
+  if (closing + rest === balance || closing + rest + (explained ?? 0n) === balance) return;
   const sums = `it closes with ${closing.toString()}, ${rest.toString()} came after it`;
   throw new NotClosedError(id, `${sums}, and the balance is ${balance.toString()}`);
 }

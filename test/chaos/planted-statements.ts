@@ -51,8 +51,8 @@ export const PLANTED_STATEMENTS: readonly PlantedBug[] = [
     name: 'a statement is closed that the ledger does not prove',
     changes: one(
       CLOSING,
-      'if (closing + rest === balance || isExplained) return;',
-      'if (closing + rest !== balance + 1000n || isExplained) return;',
+      'if (closing + rest === balance || closing + rest + (explained ?? 0n) === balance) return;',
+      'if (closing + rest !== balance + 1000n) return;',
     ),
     test: statements(
       'a project whose ledger does not add up is not closed and holds up no other, until it is set right',

@@ -2,6 +2,7 @@
 import 'reflect-metadata';
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
 import { expectError } from '../answers.js';
+import { ClosingStage } from '../closing-stage.js';
 import { Customer, HmacCustomer } from '../client.js';
 import { AUTHOR, makeCustomer, openApi, type TestApi } from '../factory.js';
 import { apiKeysOn } from '../services.js';
@@ -151,6 +152,28 @@ describe('the list', () => {
     expectError(await customer.get('/v1/deposits?cursor=bm8'), 'INVALID_REQUEST');
     expectError(await customer.get('/v1/deposits?status=lost'), 'INVALID_REQUEST');
   });
+});
+
+it('a deposit is in the statement of its month, with its rate and transaction', async () => {
+  const customer = await project();
+  await payTrx(await shopOf(customer), 12_345_678);
+  await settle();
+  await follow();
+  const stage = await ClosingStage.open({ api, env });
+  try {
+    await stage.pastGuards('credit_entry', [`UPDATE credit_entry SET created_at = '2026-10-05Z'`]);
+    await stage.closeUpTo('2026-10');
+  } finally {
+    await stage.close();
+  }
+  const [deposit] = (await customer.get('/v1/deposits')).body.items;
+  const { body } = await customer.get('/v1/statements/1');
+  expect(body.totals).toEqual({ charge: 0, refund: 0, compensation: 0, deposit: 37_037_034, topup: 0, adjustment: 0 });
+  const { text } = await customer.get('/v1/statements/1/lines.csv');
+  const line = text.split('\r\n')[1]!;
+  expect(line).toContain(
+    `,deposit,Deposit of 12.345678 TRX,37037034,3.7037034,37037034,TRX,12.345678,0.30000000,,${deposit.id as string},,${deposit.txid as string}`,
+  );
 });
 
 it('both take HMAC alone, and a key that may read', async () => {
