@@ -5,7 +5,10 @@ import type { Database } from '../store/database.js';
 import { findingOf, type CheckResult, type Finding } from './finding.js';
 import type { RecordCheck } from './record-check.js';
 
-/** By the chain's own time, and only where blocks are read; what is missing is in an index of its own. */
+/**
+ * By the chain's time and by the database's, each against itself: neither a chain nor a clock that was set forth makes an
+ * hour. What is missing is in an index of its own.
+ */
 export const COSTS_RECORDED: RecordCheck = {
   check: 'chain-costs',
   rule: 'I15',
@@ -13,7 +16,8 @@ export const COSTS_RECORDED: RecordCheck = {
   stops: 'nothing',
   text: `SELECT 'transaction ' || encode(t.txid, 'hex') AS subject, t.order_id AS of_order, t.block_number, t.block_at
       FROM chain_tx t CROSS JOIN deposit_cursor c
-     WHERE t.status = 'solid' AND t.fee_sun IS NULL AND t.block_at < c.block_at - interval '1 hour'`,
+     WHERE t.status = 'solid' AND t.fee_sun IS NULL AND t.block_at < c.block_at - interval '1 hour'
+       AND t.created_at < clock_timestamp() - interval '1 hour'`,
 };
 
 const COSTS_ON_CHAIN = {

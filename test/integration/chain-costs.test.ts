@@ -175,14 +175,16 @@ it('verify names a cost that is missing for long, and one that is not what the r
   const [first, second] = await rows();
   await world.byHand(
     `UPDATE chain_tx SET fee_sun = fee_sun + 1 WHERE txid = decode('${first!.txid}', 'hex')`,
-    `UPDATE chain_tx SET fee_sun = NULL, block_at = block_at - interval '2 hours' WHERE txid = decode('${second!.txid}', 'hex')`,
+    `UPDATE chain_tx SET fee_sun = NULL, block_at = block_at - interval '2 hours',
+      created_at = created_at - interval '2 hours' WHERE txid = decode('${second!.txid}', 'hex')`,
   );
   const found = namesOf(await world.verify());
   expect(found).toContain('chain-costs');
   expect(found).toContain('chain-costs-receipts');
   await world.byHand(
     `UPDATE chain_tx SET fee_sun = fee_sun - 1 WHERE txid = decode('${first!.txid}', 'hex')`,
-    `UPDATE chain_tx SET block_at = block_at + interval '2 hours' WHERE txid = decode('${second!.txid}', 'hex')`,
+    `UPDATE chain_tx SET block_at = block_at + interval '2 hours',
+      created_at = created_at + interval '2 hours' WHERE txid = decode('${second!.txid}', 'hex')`,
   );
   await world.worker.get(CostRecorder).rest(0n, Number(await readTo()));
   await expectReceipts(await rows());
