@@ -10,6 +10,12 @@ import type { Stage } from './stage.js';
 const PROJECTS = 3;
 const FEE_LIMIT = 100_000_000;
 
+const NO_RATES = [
+  `CREATE OR REPLACE FUNCTION no_rates() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'`,
+  `CREATE OR REPLACE TRIGGER no_rates BEFORE INSERT ON asset_rate FOR EACH ROW EXECUTE FUNCTION no_rates()`,
+  `DELETE FROM asset_rate`,
+];
+
 export class DepositsOnChain {
   static readonly settings = { DEPOSIT_XPUB: XPUB, DEPOSIT_AUTO_MAX_USD: '100000000' };
   /** Sent so far, reverted ones among them. */
@@ -35,11 +41,13 @@ export class DepositsOnChain {
   }
 
   async withRates(): Promise<void> {
+    await this.stage.database.query(`DROP TRIGGER IF EXISTS no_rates ON asset_rate`);
     await this.stage.database.query(FAR_RATES);
   }
 
+  /** None is kept either. */
   async withoutRates(): Promise<void> {
-    await this.stage.database.query(`DELETE FROM asset_rate`);
+    for (const statement of NO_RATES) await this.stage.database.query(statement);
   }
 
   async isWaiting(): Promise<boolean> {
