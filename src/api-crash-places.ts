@@ -1,6 +1,7 @@
-/** Where each crash point of the API lies: around the statement that takes an order, the wake-up and the answer. */
+/** Where each crash point of the API lies: around the statements that take an order or extend one, the wake-up and the answer. */
 import { ActivationService } from './accounts/activation.service.js';
 import type { CrashPoint } from './base/crash-point.js';
+import { ExtensionsService } from './orders/extensions.service.js';
 import { OrdersService } from './orders/orders.service.js';
 import { WakeUps } from './queue/jobs.js';
 import { each, method, statement, type Place } from './store/crash-places.js';
@@ -8,9 +9,13 @@ import { each, method, statement, type Place } from './store/crash-places.js';
 export type ApiPoint = Extract<CrashPoint, `accept.${string}` | `wake.${string}` | `answer.${string}`>;
 
 export const API_PLACES: Readonly<Record<ApiPoint, Place>> = {
-  'accept.before': statement('before', 'accept-order'),
-  'accept.after': statement('after', 'accept-order'),
+  'accept.before': statement('before', 'accept-order', 'extend-order'),
+  'accept.after': statement('after', 'accept-order', 'extend-order'),
   'wake.before': method('before', WakeUps, 'wake'),
   'wake.after': method('after', WakeUps, 'wake'),
-  'answer.before': each(method('after', OrdersService, 'create'), method('after', ActivationService, 'create')),
+  'answer.before': each(
+    method('after', OrdersService, 'create'),
+    method('after', ActivationService, 'create'),
+    method('after', ExtensionsService, 'extend'),
+  ),
 };

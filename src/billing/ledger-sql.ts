@@ -66,12 +66,14 @@ export const LOCK_ORDER = {
   text: `SELECT project_id FROM orders WHERE id = $1 FOR NO KEY UPDATE`,
 };
 
-/** What may still be given for an order, and how often something was. */
+/** What may still be given for an order and its extensions, and how often something was. */
 export const COMPENSATED = {
   name: 'ledger-compensated',
   text: `SELECT coalesce(-sum(credits), 0)::bigint AS left_credits, count(*) FILTER (WHERE kind = 'compensation')::integer AS count
     FROM credit_entry
-   WHERE entry_key IN ('charge:' || $1::bigint, 'refund:' || $1::bigint) OR (kind = 'compensation' AND order_id = $1::bigint)`,
+   WHERE entry_key = ANY (ARRAY['charge:' || $1::bigint, 'refund:' || $1::bigint] || ARRAY(
+           SELECT 'charge:' || order_id || ':ext:' || number FROM order_extension WHERE order_id = $1::bigint))
+      OR (kind = 'compensation' AND order_id = $1::bigint)`,
 };
 
 export const INSERT_COMPENSATION = {

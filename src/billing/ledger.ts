@@ -96,7 +96,8 @@ export class Ledger {
   }
 
   /**
-   * Gives credits for an order that was not what was sold. Together with a refund never more than the order's charges:
+   * Gives credits for an order that was not what was sold. Together with a refund never more than its charges, those of its
+   * extensions included:
    * INVALID_REQUEST. Returns which compensation of the order it is, and the balance.
    */
   async compensate(
@@ -244,10 +245,12 @@ export class Ledger {
     });
   }
 
-  /** What one order cost and gave back, oldest first. */
-  async entriesOf(orderId: bigint): Promise<CreditEntry[]> {
-    // Charge and refund by their keys, which are indexed.
-    const entryKey = In([`charge:${orderId.toString()}`, `refund:${orderId.toString()}`]);
+  /** What one order with so many extensions cost and gave back, oldest first. */
+  async entriesOf(orderId: bigint, extensions: number): Promise<CreditEntry[]> {
+    const charge = `charge:${orderId.toString()}`;
+    const further = Array.from({ length: extensions }, (_, index) => `${charge}:ext:${(index + 1).toString()}`);
+    // Charges and refund by their keys, which are indexed.
+    const entryKey = In([charge, `refund:${orderId.toString()}`, ...further]);
     return this.entries.find({ where: [{ entryKey }, { kind: 'compensation', orderId }], order: { id: 'ASC' } });
   }
 

@@ -6,6 +6,9 @@
 /** The most wallets one order is spread over; a larger need is refused as beyond capacity. */
 export const LEGS_MAX = 20;
 
+/** How often one rental may be extended. */
+export const EXTENSIONS_MAX = 100;
+
 /** Order states (docs/interface.md §11) and where each may go. A settled order leaves `delivered` no more. */
 export const ORDER_TRANSITIONS = {
   /** Charged, capacity held, nothing sent. */

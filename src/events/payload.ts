@@ -9,7 +9,7 @@ import { toJsonInteger, type Credits } from '../domain/units.js';
 import { depositBody, type DepositBody, type DepositJson } from '../deposits/deposits.dto.js';
 import { orderBody, type OrderBody } from '../orders/orders.dto.js';
 import { statementBody, type StatementBody, type StatementJson } from '../statements/statements.dto.js';
-import type { CompensationRow, LegRow, OrderRow } from '../orders/order-rows.js';
+import type { CompensationRow, ExtensionRow, LegRow, OrderRow } from '../orders/order-rows.js';
 
 /** Every type that is written today. */
 export const EVENT_TYPES = [
@@ -19,6 +19,7 @@ export const EVENT_TYPES = [
   'order.unresolved',
   'order.refunded',
   'order.reverted',
+  'order.extended',
   'order.ended',
   'order.ended_early',
   'order.compensated',
@@ -52,6 +53,8 @@ export interface OrderSnapshot {
   readonly order: OrderJson;
   readonly legs: readonly LegRow[] | null;
   readonly compensations: readonly CompensationRow[] | null;
+  /** Absent from what was written before there were extensions. */
+  readonly extensions?: readonly ExtensionRow[] | null;
 }
 
 export interface ProjectSnapshot {
@@ -174,7 +177,7 @@ const moment = (value: unknown): Date => new Date(value as string);
 const momentOrNull = (value: unknown): Date | null => (value === null ? null : moment(value));
 
 /** The row that an answer would have been made from at that moment. */
-function orderRow({ order, legs, compensations }: OrderSnapshot): OrderRow {
+function orderRow({ order, legs, compensations, extensions = null }: OrderSnapshot): OrderRow {
   return {
     id: amount(order.id),
     key: order.key as string,
@@ -197,6 +200,7 @@ function orderRow({ order, legs, compensations }: OrderSnapshot): OrderRow {
     reclaimed_at: momentOrNull(order.reclaimed_at),
     legs: order.status === 'reserved' ? null : legs,
     compensations,
+    extensions,
   };
 }
 

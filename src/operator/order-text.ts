@@ -78,6 +78,7 @@ export function detailsText(history: OrderDetails): string {
       ['Energy', order.energy === null ? null : `${grouped(order.energy)} for ${durationText(order.durationSec ?? 0)}`],
       ['Price', `${trxText(order.priceSun)} at ${rateText(order.trxUsdE8 as RateE8)} USD/TRX`],
       ['Charged', creditsText(order.credits as Credits)],
+      ['Extended', extendedText(history)],
       [
         'Status',
         `${order.status}${order.settled ? ', settled' : ''}${order.needsAttention ? ', needs attention' : ''}`,
@@ -96,6 +97,14 @@ export function detailsText(history: OrderDetails): string {
     'What happened (database time)',
     timeline(history),
   ].join('\n');
+}
+
+function extendedText({ order, extensions }: OrderDetails): string | null {
+  if (extensions.length === 0) return null;
+  const seconds = extensions.reduce((sum, { durationSec }) => sum + durationSec, 0);
+  const credits = extensions.reduce((sum, extension) => sum + extension.credits, 0n);
+  const times = extensions.length === 1 ? 'once' : `${extensions.length.toString()} times`;
+  return `${times}, by ${durationText(seconds)} to ${at(order.endsAt)} of the chain, for ${creditsText(credits as Credits)}`;
 }
 
 function dueText({ order, readAt }: OrderDetails): string {
@@ -155,6 +164,10 @@ function timeline(history: OrderDetails): string {
       at: entry.createdAt,
       text: `${entry.kind} of ${grouped(entry.credits)} credits`,
     })),
+    ...history.extensions.map((extension) => ({
+      at: extension.createdAt,
+      text: `extended by ${durationText(extension.durationSec)} under key ${extension.key}`,
+    })),
     ...history.transactions.map((transaction) => ({ at: transaction.createdAt, text: `built ${nameOf(transaction)}` })),
     ...history.broadcasts.map((sent) => ({
       at: sent.sentAt,
@@ -171,9 +184,9 @@ function timeline(history: OrderDetails): string {
     .join('\n');
 }
 
-/** The order's acceptance and what was given back for it are shown by the order and its credits. */
+/** The order's acceptance, its extensions and what was given back for it are shown by their own records. */
 function isShown({ type }: OrderMoment): boolean {
-  return type !== 'order.created' && type !== 'order.compensated';
+  return type !== 'order.created' && type !== 'order.compensated' && type !== 'order.extended';
 }
 
 function momentText({ type, fromStatus, toStatus }: OrderMoment): string {
@@ -186,7 +199,7 @@ function nameOf(transaction: ChainTx): string {
 
 /** The same for a program. Signatures stay out: with the bytes beside them they are what a node takes. */
 export function detailsJson(history: OrderDetails): Record<string, unknown> {
-  const { order, legs, transactions, broadcasts, events, credits, wallets } = history;
+  const { order, legs, transactions, broadcasts, events, extensions, credits, wallets } = history;
   return {
     standing: standing(history),
     order,
@@ -194,6 +207,7 @@ export function detailsJson(history: OrderDetails): Record<string, unknown> {
     transactions: transactions.map(({ signature: _signature, ...transaction }) => transaction),
     broadcasts,
     events,
+    extensions: extensions.map(({ requestHash: _hash, ...extension }) => extension),
     credits: credits.map(({ kind, credits: moved, createdAt }) => ({ kind, credits: moved, createdAt })),
   };
 }

@@ -4,61 +4,24 @@
  * Postgres referees keys and quotes; an answer that was lost on the way is asked for again, never called a failure.
  */
 import { Injectable } from '@nestjs/common';
-import { Counter } from 'prom-client';
-import { monotonicMs, sleep, withDeadline, DeadlineError } from '../base/clock.js';
-import { Config } from '../config/config.js';
-import { ApiError, invariant, isErrorCode, messageOf } from '../domain/errors.js';
-import { FairQueue } from '../base/fair-queue.js';
+import { withDeadline } from '../base/clock.js';
+import { invariant, messageOf } from '../domain/errors.js';
 import { Log } from '../observability/logger.js';
-import { Metrics } from '../observability/metrics.js';
 import { WakeUps } from '../queue/jobs.js';
-import {
-  Database,
-  isConnectionFault,
-  isDatabaseAway,
-  isLockTimeout,
-  isRefusal,
-  isRetryable,
-  isTooSlow,
-} from '../store/database.js';
+import { Database, isRefusal } from '../store/database.js';
 import { acceptOrder, type AcceptRow } from './accept-statement.js';
 import { KeyCache } from './key-cache.js';
-import { LockWait } from './lock-wait.js';
 import { OrdersByKey, type OrderRow } from './order-rows.js';
 import type { OrderKind } from '../domain/order-state.js';
+import { PurchaseTurns, WAIT_MS, type Known } from './purchase-turns.js';
 import type { Accepted, OrderTerms, Prepared, Purchase } from './purchase.js';
 import { RefusedLately } from './refused-lately.js';
-import { refusalOf } from './refusals.js';
-
-/** How long a request waits for the first one of its key, and for its turn (docs/interface.md §10). */
-const WAIT_MS = 10_000;
-/** How long a lost answer is read again before the caller is asked to. */
-const RECOVERY_MS = 8000;
-const RECOVERY_STEP_MS = 50;
-const RECOVERY_STEP_MS_MAX = 500;
-/** Connections that orders never take, for reads and balances. */
-const CONNECTIONS_KEPT_FREE = 2;
-/** More would only queue on the project's balance row, holding connections. */
-const PER_PROJECT_MAX = 8;
-const WAITING_MAX = 20_000;
-const WAITING_PER_PROJECT = 10_000;
-/** Times that a statement is run of which the database says that it may be run again. */
-const RETRIES_MAX = 3;
-
-interface Outcome {
-  readonly row: AcceptRow;
-  /** Whether an answer was lost on the way, so that an order found may be one that this request made. */
-  readonly isRecovered: boolean;
-}
+import { keyReused, refusalNamed } from './refusals.js';
 
 @Injectable()
 export class Acceptance {
-  /** Orders are never refused for their rate (docs/interface.md §4): a burst waits here, without a connection. */
-  private readonly queue: FairQueue;
-  private readonly lockWait = new LockWait();
   /** Requests of this process whose key is being worked on; the same request again waits for the first. */
   private readonly inFlight = new Map<string, { readonly hash: Buffer; readonly outcome: Promise<Accepted> }>();
-  private readonly accepted: Counter<'kind' | 'outcome'>;
 
   constructor(
     private readonly database: Database,
@@ -66,26 +29,9 @@ export class Acceptance {
     private readonly keys: KeyCache,
     private readonly refusedLately: RefusedLately,
     private readonly wakeUps: WakeUps,
-    config: Config,
-    metrics: Metrics,
+    private readonly turns: PurchaseTurns,
     private readonly log: Log,
-  ) {
-    const total = Math.max(1, config.database.poolMax - CONNECTIONS_KEPT_FREE);
-    const perProject = Math.min(total, PER_PROJECT_MAX);
-    this.queue = new FairQueue({
-      total,
-      perProject,
-      waitingMax: WAITING_MAX,
-      waitingPerProject: WAITING_PER_PROJECT,
-      waitMs: WAIT_MS,
-    });
-    this.accepted = new Counter({
-      name: 'order_requests_total',
-      help: 'Purchases by what became of them: created, replayed, conflict (key reused), or the refusal.',
-      labelNames: ['kind', 'outcome'],
-      registers: [metrics.registry],
-    });
-  }
+  ) {}
 
   /**
    * Creates the order or replays the one its key already has. Every refusal leaves nothing behind. Of a 503 the
@@ -93,15 +39,7 @@ export class Acceptance {
    */
   async take(purchase: Purchase): Promise<Accepted> {
     const key = purchase.key.value;
-    try {
-      const result = await this.waitForFirstOfKey(purchase, key);
-      this.accepted.inc({ kind: purchase.kind, outcome: result.isReplay ? 'replayed' : 'created' });
-      return result;
-    } catch (error) {
-      const refusal = asRefusal(error, key);
-      this.accepted.inc({ kind: purchase.kind, outcome: refusal.code });
-      throw refusal;
-    }
+    return this.turns.counted(purchase.kind, key, () => this.waitForFirstOfKey(purchase, key));
   }
 
   /** The same request again, while this process works on the first, gets the outcome of the first as its replay. */
@@ -141,7 +79,7 @@ export class Acceptance {
     }
     const refusal = await this.refusedLately.refusalOf(purchase, key, prepared);
     if (refusal !== undefined) throw refusalNamed(refusal, prepared.refusal);
-    return this.queue.run(purchase.projectId, () => this.createOrReplay(purchase, key, prepared));
+    return this.turns.run(purchase.projectId, () => this.createOrReplay(purchase, key, prepared));
   }
 
   /** The order of this key, if there is one; 422 when it was another request's. */
@@ -182,42 +120,15 @@ export class Acceptance {
     if (isGiven) this.keys.remember(projectId, key, orderId);
   }
 
-  /**
-   * Runs the statement until its outcome is known. When the connection breaks, the commit may or may not have
-   * happened; the same call shows it, because it finds the order by its key or takes it now.
-   */
-  private async acceptUntilKnown(purchase: Purchase, key: string, prepared: Prepared): Promise<Outcome> {
-    const deadlineMs = monotonicMs() + RECOVERY_MS;
-    let isRecovered = false;
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        const request = { purchase, key, prepared, lockWaitMs: this.lockWait.ms };
-        return { row: await acceptOrder(this.database, request), isRecovered };
-      } catch (error) {
-        if (isRefusal(error)) throw refusalNamed(messageOf(error), prepared.refusal);
-        if (isLockTimeout(error)) this.lockWait.failed();
-        const isLost = isConnectionFault(error);
-        isRecovered ||= isLost;
-        const mayRetry = isLost ? monotonicMs() < deadlineMs : isRetryable(error) && attempt < RETRIES_MAX;
-        if (!mayRetry) throw error;
-        await sleep(Math.min(RECOVERY_STEP_MS * attempt, RECOVERY_STEP_MS_MAX) * (0.5 + Math.random()));
-      }
+  private async acceptUntilKnown(purchase: Purchase, key: string, prepared: Prepared): Promise<Known<AcceptRow>> {
+    try {
+      return await this.turns.untilKnown((lockWaitMs) =>
+        acceptOrder(this.database, { purchase, key, prepared, lockWaitMs }),
+      );
+    } catch (error) {
+      throw isRefusal(error) ? refusalNamed(messageOf(error), prepared.refusal) : error;
     }
   }
-}
-
-function keyReused(): ApiError {
-  return new ApiError(
-    'IDEMPOTENCY_KEY_REUSED',
-    'This Idempotency-Key belongs to another request, whose order stands; GET /v1/orders/{key} shows it.',
-  );
-}
-
-/** The refusal the database decided for; what was known before comes back with its own words. */
-function refusalNamed(code: string, known: ApiError | undefined): ApiError {
-  if (known?.code === code) return known;
-  invariant(isErrorCode(code), 'an order is refused with a code of the interface');
-  return refusalOf(code);
 }
 
 /** A new order as its row was written, without reading it again. */
@@ -244,21 +155,6 @@ function newRow(kind: OrderKind, key: string, result: AcceptRow, terms: OrderTer
     reclaimed_at: null,
     legs: null,
     compensations: null,
+    extensions: null,
   };
-}
-
-/** What the caller learns of a failure. While its outcome may be unknown, the key to ask with is among it. */
-function asRefusal(error: unknown, key: string): ApiError {
-  if (error instanceof ApiError) {
-    if (error.code !== 'SERVICE_UNAVAILABLE') return error;
-    const { cause, headers, retryAfterSec = 1 } = error;
-    return new ApiError(error.code, error.message, { headers, cause, retryAfterSec, key });
-  }
-  const again = `repeat the request with Idempotency-Key ${key}`;
-  if (error instanceof DeadlineError || isDatabaseAway(error) || isTooSlow(error)) {
-    const words = `It is not known yet whether the order was taken; ${again} to find out, or to have it taken once.`;
-    return new ApiError('SERVICE_UNAVAILABLE', words, { key, cause: error, retryAfterSec: 2 });
-  }
-  const words = `Something went wrong on our side; to ${again} is safe, and takes the order at most once.`;
-  return new ApiError('INTERNAL_ERROR', words, { key, cause: error });
 }

@@ -9,6 +9,7 @@ import { Broadcast } from '../store/entities/broadcast.entity.js';
 import { ChainTx } from '../store/entities/chain-tx.entity.js';
 import { Event } from '../store/entities/event.entity.js';
 import { Leg } from '../store/entities/leg.entity.js';
+import { OrderExtension } from '../store/entities/order-extension.entity.js';
 import { Order } from '../store/entities/order.entity.js';
 import { PoolWallet } from '../store/entities/pool-wallet.entity.js';
 import type { OrderStatus } from '../domain/order-state.js';
@@ -32,6 +33,7 @@ export interface OrderDetails {
   readonly transactions: readonly ChainTx[];
   readonly broadcasts: readonly Broadcast[];
   readonly events: readonly OrderMoment[];
+  readonly extensions: readonly OrderExtension[];
   readonly credits: Awaited<ReturnType<Ledger['entriesOf']>>;
   /** Addresses by wallet id. */
   readonly wallets: ReadonlyMap<number, string>;
@@ -50,6 +52,7 @@ export class OrderHistory {
     @InjectRepository(ChainTx) private readonly transactions: Repository<ChainTx>,
     @InjectRepository(Broadcast) private readonly broadcasts: Repository<Broadcast>,
     @InjectRepository(Event) private readonly events: Repository<Event>,
+    @InjectRepository(OrderExtension) private readonly extensions: Repository<OrderExtension>,
     @InjectRepository(PoolWallet) private readonly wallets: Repository<PoolWallet>,
     private readonly ledger: Ledger,
     private readonly database: Database,
@@ -90,7 +93,8 @@ export class OrderHistory {
       take: BROADCASTS_MAX,
     });
     const events = await this.events.find({ select: OF_MOMENT, where: { orderId }, order: { id: 'ASC' } });
-    const credits = await this.ledger.entriesOf(orderId);
+    const extensions = await this.extensions.find({ where: { orderId }, order: { number: 'ASC' } });
+    const credits = await this.ledger.entriesOf(orderId, extensions.length);
     const wallets = await this.wallets.find({ select: { id: true, address: true } });
     const [clock] = await this.database.query<{ now: Date }>(`SELECT clock_timestamp() AS now`);
     return {
@@ -99,6 +103,7 @@ export class OrderHistory {
       transactions,
       broadcasts: broadcasts.reverse(),
       events,
+      extensions,
       credits,
       wallets: new Map(wallets.map((wallet) => [wallet.id, wallet.address])),
       readAt: clock?.now ?? order.createdAt,

@@ -2,7 +2,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Batched } from '../base/batch-loader.js';
 import { Database, type Statement } from '../store/database.js';
-import { compensationsOf, legsOf } from '../store/functions/event-writers.js';
+import { compensationsOf, extensionsOf, legsOf } from '../store/functions/event-writers.js';
 import { rowsByKey } from '../store/rows-by-key.js';
 import type { OrderKind, OrderStatus } from '../domain/order-state.js';
 
@@ -23,6 +23,14 @@ export interface CompensationRow {
   readonly credits: number;
   readonly at: string;
   readonly reason: string;
+}
+
+/** Time that was bought while the rental ran. */
+export interface ExtensionRow {
+  readonly key: string;
+  readonly duration_sec: number;
+  readonly credits: number;
+  readonly at: string;
 }
 
 export interface OrderRow {
@@ -47,6 +55,7 @@ export interface OrderRow {
   readonly reclaimed_at: Date | null;
   readonly legs: readonly LegRow[] | null;
   readonly compensations: readonly CompensationRow[] | null;
+  readonly extensions: readonly ExtensionRow[] | null;
 }
 
 /** A row found by its key, with what a replay compares. */
@@ -64,9 +73,12 @@ const LEGS = `CASE WHEN o.status <> 'reserved' THEN ${legsOf('o')} END AS legs`;
 /** Few orders have any; the partial index says so at once. A new order has none. */
 const COMPENSATIONS = `CASE WHEN o.status NOT IN ('reserved', 'placed') THEN ${compensationsOf('o')} END AS compensations`;
 
+/** The row counts them, so that others cost no look. */
+const EXTENSIONS = `CASE WHEN o.extensions > 0 THEN ${extensionsOf('o')} END AS extensions`;
+
 const COLUMNS = `o.id, o.key, o.kind, o.status, o.receive_address, o.energy, o.duration_sec, o.price_sun, o.credits,
   o.trx_usd_e8, o.delivered_energy, o.settled, o.needs_attention, o.error_code, o.error, o.created_at, o.delivered_at,
-  o.ends_at, o.reclaimed_at, ${LEGS}, ${COMPENSATIONS}`;
+  o.ends_at, o.reclaimed_at, ${LEGS}, ${COMPENSATIONS}, ${EXTENSIONS}`;
 
 /**
  * $1 projects, $2 keys, of the same length. Index orders_key: `LIMIT` keeps each a look-up, whatever the planner thinks
@@ -81,6 +93,8 @@ const FIND_BY_KEYS: Statement = {
               WHERE o.project_id = wanted.project_id AND o.key = wanted.key LIMIT 1) found`,
 };
 
+const KEY = /^[\x20-\x7e]{1,255}$/;
+
 /** Orders by their keys, for polls and replays. */
 @Injectable()
 export class OrdersByKey {
@@ -92,7 +106,8 @@ export class OrdersByKey {
 
   /** The project's order of this key; undefined when there is none or it is another project's. */
   async find(projectId: string, key: string): Promise<KeyedOrderRow | undefined> {
-    return this.reads.find(projectId, key);
+    // What no key can look like is not looked up: Postgres refuses some of it (U+0000) as no text at all.
+    return KEY.test(key) ? this.reads.find(projectId, key) : undefined;
   }
 }
 

@@ -16,7 +16,14 @@ import {
   type Parameter,
 } from '../http/openapi/openapi.js';
 import type { JsonSchema } from '../http/body/member-rules.js';
-import { OrderListQuery, OrderRequest, type Compensation, type Delegation, type OrderBody } from './orders.dto.js';
+import {
+  OrderListQuery,
+  OrderRequest,
+  type Compensation,
+  type Delegation,
+  type Extension,
+  type OrderBody,
+} from './orders.dto.js';
 import type { OrderPage } from './orders.service.js';
 import { ORDER_STATUSES } from '../domain/order-state.js';
 
@@ -38,6 +45,13 @@ const COMPENSATION = answerSchema<Compensation>({
   credits: always(integerSchema('Credits given back.', 1_000_000)),
   at: always(timeSchema('When, by the clock of the service.')),
   reason: always(textSchema('Why.', 'The energy was reclaimed ten minutes early.')),
+});
+
+const EXTENSION = answerSchema<Extension>({
+  key: always(textSchema('The Idempotency-Key it was bought under.', 'payout-2026-11-20-17-longer')),
+  duration_sec: always(integerSchema('Seconds that the rental became longer by.', 3600)),
+  credits: always(integerSchema('Credits charged for it.', 8_775_000)),
+  at: always(timeSchema('When it was charged, by the clock of the service.')),
 });
 
 /** Every member of an order; other forms of one describe their members by these. */
@@ -86,9 +100,15 @@ export const ORDER_MEMBERS = {
   ended_early_by: sometimes(
     txidSchema('The transaction of another party that ended a delegation of the order before its end.'),
   ),
+  extensions: sometimes({
+    type: 'array',
+    description: 'Time that was bought while the rental ran; price and credits of the order are of its first purchase.',
+    items: EXTENSION,
+  }),
   compensations: sometimes({
     type: 'array',
-    description: 'What was given back for an order that was not what was sold; together at most what it cost.',
+    description:
+      'What was given back for an order that was not what was sold; together at most what it and its extensions cost.',
     items: COMPENSATION,
   }),
   delegations: sometimes({
@@ -98,7 +118,7 @@ export const ORDER_MEMBERS = {
   }),
   txid: sometimes(txidSchema('Of an activation: its transaction, once known.')),
 } satisfies Members<OrderBody>;
-const ORDER_ANSWER = answerSchema<OrderBody>(ORDER_MEMBERS);
+export const ORDER_ANSWER = answerSchema<OrderBody>(ORDER_MEMBERS);
 
 /** An order as it is shown: `satisfies`, so that what it has is known to who makes others of it. */
 export const RENTAL = {

@@ -4,7 +4,7 @@ import { PageQuery } from '../http/body/page-query.js';
 import { rateText, trxOf, usdOfCredits } from '../domain/conversion.js';
 import { toJsonInteger, type Credits, type RateE8 } from '../domain/units.js';
 import { IsDuration, IsEnergy } from '../quotes/quote.dto.js';
-import type { CompensationRow, LegRow, OrderRow } from './order-rows.js';
+import type { CompensationRow, ExtensionRow, LegRow, OrderRow } from './order-rows.js';
 import { ORDER_STATUSES, type OrderKind, type OrderStatus } from '../domain/order-state.js';
 
 export class OrderRequest {
@@ -50,6 +50,13 @@ export interface Compensation {
   readonly reason: string;
 }
 
+export interface Extension {
+  readonly key: string;
+  readonly duration_sec: number;
+  readonly credits: number;
+  readonly at: string;
+}
+
 /** An order as it is answered: what does not apply is absent, never null. */
 export interface OrderBody {
   readonly id: number;
@@ -75,6 +82,7 @@ export interface OrderBody {
   readonly ends_at?: string;
   readonly reclaimed_at?: string;
   readonly ended_early_by?: string;
+  readonly extensions?: readonly Extension[];
   readonly compensations?: readonly Compensation[];
   readonly delegations?: readonly Delegation[];
   readonly txid?: string;
@@ -95,6 +103,7 @@ export function orderBody(row: OrderRow): OrderBody {
   const isDelivered = row.status === 'delivered';
   const legs = row.legs ?? [];
   const compensations = row.compensations ?? [];
+  const extensions = row.extensions ?? [];
   const endedEarlyBy = legs.find((leg) => leg.ended_early_by !== null)?.ended_early_by ?? undefined;
   return {
     id: toJsonInteger(row.id),
@@ -119,10 +128,15 @@ export function orderBody(row: OrderRow): OrderBody {
     ...(isDelivered && row.ends_at !== null && { ends_at: row.ends_at.toISOString() }),
     ...(isDelivered && row.reclaimed_at !== null && { reclaimed_at: row.reclaimed_at.toISOString() }),
     ...(endedEarlyBy !== undefined && { ended_early_by: endedEarlyBy }),
+    ...(extensions.length > 0 && { extensions: extensions.map(extensionBody) }),
     ...(compensations.length > 0 && { compensations: compensations.map(compensationBody) }),
     ...(row.kind === 'rental' && { delegations: legs.map(delegationBody) }),
     ...(row.kind === 'activation' && legs[0] !== undefined && { txid: legs[0].txid }),
   };
+}
+
+function extensionBody({ key, duration_sec, credits, at }: ExtensionRow): Extension {
+  return { key, duration_sec, credits, at: new Date(at).toISOString() };
 }
 
 function compensationBody({ credits, at, reason }: CompensationRow): Compensation {

@@ -32,8 +32,6 @@ export interface OrderPage {
   readonly next_cursor?: string;
 }
 
-const KEY = /^[\x20-\x7e]{1,255}$/;
-
 type Sized = Pick<OrderTerms, 'amountSun' | 'legSlackSun' | 'legsMax'>;
 
 /** What decides how much the pool must hold for a sale, and in how many parts. */
@@ -96,8 +94,7 @@ export class OrdersService {
 
   /** The project's order of this key; undefined when there is none or it is another project's. */
   async find(projectId: string, key: string): Promise<OrderBody | undefined> {
-    // What no key can look like is not looked up: Postgres refuses some of it (U+0000) as no text at all.
-    const row = KEY.test(key) ? await this.orders.find(projectId, key) : undefined;
+    const row = await this.orders.find(projectId, key);
     return row === undefined ? undefined : orderBody(row);
   }
 
@@ -122,7 +119,7 @@ export class OrdersService {
     };
   }
 
-  private termsOf(request: OrderRequest): Exclude<RequestTerms, { kind: 'activation' }> {
+  private termsOf(request: OrderRequest): Extract<RequestTerms, { kind: 'quoted' | 'direct' }> {
     if (request.quote_ref !== undefined) return { kind: 'quoted', ref: request.quote_ref };
     if (request.receive_address === undefined) throw invalidField('receive_address', 'is required without a quote_ref');
     return {

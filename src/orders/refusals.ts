@@ -1,5 +1,5 @@
 /** What is said for each refusal that the database decides. */
-import { ApiError, type ErrorCode } from '../domain/errors.js';
+import { ApiError, invariant, isErrorCode, type ErrorCode } from '../domain/errors.js';
 
 const WORDS: Readonly<Partial<Record<ErrorCode, string>>> = {
   QUOTE_ALREADY_USED: 'This quote has become an order already; repeat that order with its Idempotency-Key to see it.',
@@ -8,6 +8,9 @@ const WORDS: Readonly<Partial<Record<ErrorCode, string>>> = {
   INVALID_SIGNATURE: 'The API key of this request is revoked.',
   PROJECT_FROZEN: 'This project is frozen; unfreeze it on the platform.',
   SPEND_CAP_REACHED: 'The charge would pass the daily spend cap of this project or of its API key.',
+  NOT_FOUND: 'This project has no order with this key.',
+  NOT_EXTENDABLE:
+    'Only a settled rental that runs and is not being reclaimed can be extended, a hundred times at most; order anew.',
   CAPACITY_UNAVAILABLE: 'The pool cannot deliver this amount just now; try again shortly or order less.',
 };
 
@@ -15,7 +18,22 @@ const WORDS: Readonly<Partial<Record<ErrorCode, string>>> = {
 const CAPACITY_RETRY_SEC = 10;
 
 /** The refusal for a code that the database answered or raised. */
-export function refusalOf(code: ErrorCode): ApiError {
+function refusalOf(code: ErrorCode): ApiError {
+  if (code === 'IDEMPOTENCY_KEY_REUSED') return keyReused();
   const retry = code === 'CAPACITY_UNAVAILABLE' ? { retryAfterSec: CAPACITY_RETRY_SEC } : {};
   return new ApiError(code, WORDS[code] ?? 'The order was refused.', retry);
+}
+
+/** The refusal the database decided for; what was known before comes back with its own words. */
+export function refusalNamed(code: string, known: ApiError | undefined): ApiError {
+  if (known?.code === code) return known;
+  invariant(isErrorCode(code), 'a purchase is refused with a code of the interface');
+  return refusalOf(code);
+}
+
+export function keyReused(): ApiError {
+  return new ApiError(
+    'IDEMPOTENCY_KEY_REUSED',
+    'This Idempotency-Key belongs to another request, whose order stands, or extension; GET /v1/orders/{key} shows an order.',
+  );
 }

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { Energy } from '../domain/units.js';
 
-/** What an order was asked for, after its defaults. */
+/** What an order or an extension was asked for, after its defaults. */
 export type RequestTerms =
   | { readonly kind: 'quoted'; readonly ref: string }
   | {
@@ -11,9 +11,13 @@ export type RequestTerms =
       readonly energy: Energy | undefined;
       readonly durationSec: number;
     }
-  | { readonly kind: 'activation'; readonly receiveAddress: string };
+  | { readonly kind: 'activation'; readonly receiveAddress: string }
+  | { readonly kind: 'extension'; readonly orderKey: string; readonly durationSec: number };
 
-/** 32 bytes, over the quote's ref alone, or address, energy or its absence, and duration (docs/interface.md §10). */
+/**
+ * 32 bytes, over the quote's ref alone, or address, energy or its absence, and duration, or the order that is extended and
+ * by how much (docs/interface.md §10).
+ */
 export function requestHash(terms: RequestTerms): Buffer {
   return createHash('sha256')
     .update(JSON.stringify(membersOf(terms)))
@@ -28,5 +32,7 @@ function membersOf(terms: RequestTerms): readonly (string | number | null)[] {
       return ['orders', 'direct', terms.receiveAddress, terms.energy?.toString() ?? null, terms.durationSec];
     case 'activation':
       return ['activate', terms.receiveAddress];
+    case 'extension':
+      return ['extensions', terms.orderKey, terms.durationSec];
   }
 }

@@ -14,7 +14,7 @@ export const IsEnergy = (description: string) =>
  * Seconds of rental, from the setting to the longest price row of the moment. `isLongJudged` false leaves what is too
  * long to the pricing: a replay comes before it, and the table may have been longer then.
  */
-export const IsDuration = ({ isLongJudged = true } = {}) =>
+export const IsDuration = ({ isLongJudged = true, isDefaulted = true } = {}) =>
   Member({
     name: 'isDuration',
     faultOf: (value, { sales: { durationMinSec }, sale: { longestSec } }) => {
@@ -28,7 +28,7 @@ export const IsDuration = ({ isLongJudged = true } = {}) =>
       format: 'int32',
       minimum: durationMinSec,
       ...(longestSec !== undefined && { maximum: longestSec }),
-      default: DEFAULT_DURATION_SEC,
+      ...(isDefaulted && { default: DEFAULT_DURATION_SEC }),
       description: 'Seconds of rental, at most the longest that is on sale.',
       examples: [3600],
     }),

@@ -7,7 +7,7 @@ import { Rates } from '../billing/rates.js';
 import { Config } from '../config/config.js';
 import { ApiError, invalidField } from '../domain/errors.js';
 import { burnPrice, creditsOf } from '../domain/conversion.js';
-import type { Credits, Energy, Sun } from '../domain/units.js';
+import { sun, type Credits, type Energy, type RateE8, type Sun } from '../domain/units.js';
 import { Sealers } from '../base/sealers.js';
 import { priceFloor } from '../pool/bandwidth.js';
 import { marginFor, sunForEnergy } from '../pool/energy-ratio.js';
@@ -52,6 +52,16 @@ export interface IssuedQuote {
 }
 
 const NOBODY_LOOKED: Recipient = { state: 'unknown', needsActivation: false };
+
+export interface PricedTime {
+  readonly priceSun: Sun;
+  readonly credits: Credits;
+  readonly rate: RateE8;
+  /** The longest rental on sale, which what is left of any may not pass. */
+  readonly longestSec: number;
+}
+
+const NO_FLOOR = sun(0);
 
 /** What a rental is priced by. */
 interface Asked {
@@ -105,6 +115,21 @@ export class QuotesService {
       market: this.market.current(),
       recipient: NOBODY_LOOKED,
     });
+  }
+
+  /**
+   * The price of time for a rental that stands: a direct order's without the floor, which pays for transactions. Throws
+   * ApiError INVALID_REQUEST, CHAIN_UNAVAILABLE, NOT_WORTH_RENTING.
+   */
+  priceTime(amount: Energy, durationSec: number): PricedTime {
+    const row = this.rowOf(durationSec);
+    const { energyFeeSun } = this.market.current();
+    const priceSun = rentalPrice(amount, row, NO_FLOOR);
+    if (!isWorthRenting(priceSun, burnPrice(amount, energyFeeSun))) {
+      throw notWorthRenting(leastWorthRenting(row, NO_FLOOR, energyFeeSun), this.config.sales);
+    }
+    const { rate } = this.rates.current();
+    return { priceSun, credits: creditsOf(priceSun, rate), rate, longestSec: longestDurationSec(this.terms.priceRows) };
   }
 
   /** Holds the price for a project: a ref that one order can be made of, until it expires. */

@@ -53,14 +53,16 @@ const SUMS = `coalesce(-sum(x.credits) FILTER (WHERE x.kind = 'charge'), 0)::tex
     coalesce(sum(x.sun), 0)::text AS net_sun, coalesce(sum(x.energy_sec), 0)::text AS energy_sec`;
 
 /**
- * Entries with what they are worth in TRX by their order's own price and rate (a compensation has no price: its credits
+ * Entries with what they are worth in TRX by the price and rate of their order, or of its extension (a compensation has no price: its credits
  * at the rate of the order, cut to whole sun), and the energy times seconds that they sold or gave back.
  */
 const ENTRIES = `SELECT e.id, e.project_id, e.order_id, e.created_at, e.kind, e.credits,
-      CASE e.kind WHEN 'charge' THEN o.price_sun WHEN 'refund' THEN -o.price_sun
+      CASE e.kind WHEN 'charge' THEN coalesce(x.price_sun, o.price_sun) WHEN 'refund' THEN -o.price_sun
         WHEN 'compensation' THEN -div(e.credits::numeric * 10000000, o.trx_usd_e8) END::numeric AS sun,
-      CASE e.kind WHEN 'charge' THEN 1 WHEN 'refund' THEN -1 END * o.energy::numeric * o.duration_sec AS energy_sec
+      CASE e.kind WHEN 'charge' THEN 1 WHEN 'refund' THEN -1 END * o.energy::numeric * coalesce(x.duration_sec, o.duration_sec) AS energy_sec
     FROM credit_entry e LEFT JOIN orders o ON o.id = e.order_id
+    LEFT JOIN order_extension x ON x.order_id = e.order_id AND x.number = CASE WHEN e.kind = 'charge'
+      AND e.entry_key LIKE 'charge:%:ext:%' THEN split_part(e.entry_key, ':', 4)::smallint END
    WHERE e.created_at >= $1 AND e.created_at < $2`;
 
 const ENTRY_DAY = `(x.created_at AT TIME ZONE 'UTC')::date::text`;

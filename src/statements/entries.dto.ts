@@ -9,7 +9,7 @@ import { momentOf } from './moment.js';
 
 /** What an entry may be, with what it is in a plain sentence. */
 export const ENTRY_KINDS = {
-  charge: 'An order was paid for.',
+  charge: 'An order or an extension of one was paid for.',
   refund: 'An order that could not be fulfilled was given back, all of it.',
   compensation: 'Something was given back for an order that was not what was sold.',
   deposit: 'Credits were bought on chain.',
@@ -103,9 +103,10 @@ function descriptionOf(row: EntryRow): string {
   }
 }
 
-function soldBy({ order_kind: kind, energy, duration_sec: duration, receive_address: receiver }: EntryRow): string {
+function soldBy(row: EntryRow): string {
+  const { order_kind: kind, energy, duration_sec: duration, receive_address: receiver } = row;
   if (kind === 'activation') return `activation of ${receiver ?? ''}`;
-  return `rental of ${energy?.toString() ?? ''} energy for ${duration?.toString() ?? ''} s to ${receiver ?? ''}`;
+  return `${row.is_extension ? 'extension' : 'rental'} of ${energy?.toString() ?? ''} energy for ${duration?.toString() ?? ''} s to ${receiver ?? ''}`;
 }
 
 const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);

@@ -19,6 +19,7 @@ import { JudgedCredits, JudgedEntries } from './entities/judged.entity.js';
 import { Leg } from './entities/leg.entity.js';
 import { MarketState } from './entities/market-state.entity.js';
 import { Order } from './entities/order.entity.js';
+import { OrderExtension, OrderKey } from './entities/order-extension.entity.js';
 import { OrphanTx } from './entities/orphan-tx.entity.js';
 import { PoolSlot } from './entities/pool-slot.entity.js';
 import { PoolWallet } from './entities/pool-wallet.entity.js';
@@ -61,6 +62,8 @@ import { DepositMovements1760000000037 } from './migrations/0037-deposit-movemen
 import { ChainCosts1760000000038 } from './migrations/0038-chain-costs.js';
 import { LedgerTime1760000000039 } from './migrations/0039-ledger-time.js';
 import { Statements1760000000040 } from './migrations/0040-statements.js';
+import { Extensions1760000000041 } from './migrations/0041-extensions.js';
+import { OrderKeys1760000000042 } from './migrations/0042-order-keys.js';
 
 /** Every table as an entity without relations, for plain reads and writes; money and state are written by SQL alone. */
 const ENTITIES = [
@@ -91,6 +94,8 @@ const ENTITIES = [
   Leg,
   MarketState,
   Order,
+  OrderExtension,
+  OrderKey,
   OrphanTx,
   PoolSlot,
   PoolWallet,
@@ -137,6 +142,8 @@ const MIGRATIONS: readonly (new () => MigrationInterface & { readonly name: stri
   ChainCosts1760000000038,
   LedgerTime1760000000039,
   Statements1760000000040,
+  Extensions1760000000041,
+  OrderKeys1760000000042,
 ];
 
 /** What the table `migrations` holds when the schema is this version's. */

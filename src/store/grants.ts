@@ -24,7 +24,7 @@ const LOCK_ONLY = { only: ['id'] } as const;
 
 const ORDER_TERMS = [
   ...['id', 'project_id', 'key', 'request_hash', 'quote_id', 'kind', 'receive_address', 'energy', 'duration_sec'],
-  ...['price_sun', 'credits', 'trx_usd_e8', 'request_id', 'created_at'],
+  ...['price_sun', 'credits', 'trx_usd_e8', 'request_id', 'created_at', 'extensions'],
 ] as const;
 const LEG_TERMS = ['id', 'order_id', 'leg_no', 'kind', 'wallet_id', 'receive_address', 'amount_sun'] as const;
 /** What an event has before it is numbered. */
@@ -250,6 +250,9 @@ export const TABLE_GRANTS: Readonly<Record<string, Readonly<Partial<Record<Role,
     console_operator: READ,
     reports: READ,
   },
+  // Both written by the database's own functions alone.
+  order_extension: { api: READ, worker: READ, cli: READ, console_operator: READ, reports: READ },
+  order_key: { api: READ, worker: READ, cli: READ, console_operator: READ, reports: READ },
   orders: {
     api: READ,
     worker: { select: 'all', insert: 'all', update: { but: ORDER_TERMS } },
@@ -391,6 +394,8 @@ export const FUNCTION_GRANTS: Readonly<Record<string, readonly Role[]>> = {
   // In front of it, with the rights of whoever calls.
   take_order: ['api'],
   order_refusal: ['api'],
+  // As accept_order, for the time that a rental is extended by.
+  extend_order: ['api'],
   order_refusals: ['api'],
   // Of the version before.
   refuse_or_accept_order: ['api'],
@@ -407,6 +412,7 @@ export const FUNCTION_GRANTS: Readonly<Record<string, readonly Role[]>> = {
   deposit_changed: [],
   deposit_guard: [],
   keep_moves: [],
+  keep_order_key: [],
   leg_final: [],
   leg_guard: [],
   order_changed: [],

@@ -37,6 +37,10 @@ const HAS_DEPOSIT = `EXISTS (SELECT FROM deposit d WHERE d.txid = decode(split_p
     AND d.kind = split_part(e.entry_key, ':', 3) AND d.place = split_part(e.entry_key, ':', 4)::integer
     AND d.status = 'credited' AND d.project_id = e.project_id AND d.credits = e.credits)`;
 
+/** The extension that an entry under this key pays for. */
+const IS_EXTENSION = `EXISTS (SELECT FROM order_extension x WHERE x.order_id = e.order_id
+    AND e.entry_key = 'charge:' || x.order_id || ':ext:' || x.number AND x.credits = -e.credits)`;
+
 const ENTRY: RecordCheck = {
   check: 'ledger-entry',
   rule: 'I2',
@@ -46,7 +50,7 @@ const ENTRY: RecordCheck = {
     FROM credit_entry e LEFT JOIN orders o ON o.id = e.order_id LEFT JOIN project p ON p.id = e.project_id
     WHERE e.id > $1::bigint AND (p.id IS NULL OR (e.order_id IS NOT NULL AND o.id IS NULL)
        OR (e.order_id IS NOT NULL AND e.project_id <> o.project_id)
-       OR (e.kind IN ('charge', 'refund') AND e.entry_key <> e.kind || ':' || e.order_id)
+       OR (e.kind IN ('charge', 'refund') AND e.entry_key <> e.kind || ':' || e.order_id AND NOT (e.kind = 'charge' AND ${IS_EXTENSION}))
        OR (e.kind = 'compensation' AND e.entry_key NOT LIKE 'compensation:' || e.order_id || ':%')
        OR (e.kind = 'adjustment' AND e.entry_key NOT LIKE 'adjustment:%')
        OR (e.kind = 'topup' AND e.entry_key NOT LIKE 'topup:%'

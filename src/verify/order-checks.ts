@@ -35,7 +35,8 @@ const DELIVERY_CHECKS: readonly OrderCheck[] = [
          OR (o.status = 'delivered' AND (l.open OR l.standing = 0
               OR o.delivered_at IS DISTINCT FROM l.active_at
               OR (o.kind = 'rental' AND (coalesce(l.energy, 0) < o.energy OR o.delivered_energy <> l.energy
-                   OR o.ends_at IS DISTINCT FROM o.delivered_at + o.duration_sec * interval '1 second'))))
+                   OR o.ends_at IS DISTINCT FROM o.delivered_at + (o.duration_sec + coalesce((
+                     SELECT sum(x.duration_sec) FROM the_extensions x WHERE x.order_id = o.id), 0)) * interval '1 second'))))
          OR (o.settled AND o.status NOT IN ('delivered', 'refunded')) OR (o.status = 'refunded' AND NOT o.settled)`,
   },
   {
@@ -204,6 +205,9 @@ const TIME_CHECKS: readonly OrderCheck[] = [
   },
 ];
 
+/** Of an entry of an order: not under the key of an extension. */
+const NOT_EXTENDING = `entry_key NOT LIKE 'charge:%:ext:%'`;
+
 const CHARGE_CHECKS: readonly OrderCheck[] = [
   {
     check: 'order-charge',
@@ -213,8 +217,8 @@ const CHARGE_CHECKS: readonly OrderCheck[] = [
     text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, o.status, o.credits, coalesce(e.charges, 0) AS charges, e.charged,
         coalesce(e.refunds, 0) AS refunds, e.refunded
       FROM the_orders o LEFT JOIN (
-        SELECT order_id, count(*) FILTER (WHERE kind = 'charge') AS charges,
-               -sum(credits) FILTER (WHERE kind = 'charge') AS charged,
+        SELECT order_id, count(*) FILTER (WHERE kind = 'charge' AND ${NOT_EXTENDING}) AS charges,
+               -sum(credits) FILTER (WHERE kind = 'charge' AND ${NOT_EXTENDING}) AS charged,
                count(*) FILTER (WHERE kind = 'refund') AS refunds,
                coalesce(sum(credits) FILTER (WHERE kind = 'refund'), 0) AS refunded
           FROM the_entries each WHERE order_id IS NOT NULL GROUP BY order_id) e ON e.order_id = o.id
@@ -223,9 +227,29 @@ const CHARGE_CHECKS: readonly OrderCheck[] = [
          OR e.refunded <> CASE WHEN o.status = 'refunded' THEN o.credits ELSE 0 END)`,
   },
   {
+    check: 'order-extensions',
+    rule: 'I2',
+    says: 'Every extension is charged once, exactly its credits, has its key, and moved the end of a delivered rental on.',
+    stops: 'everything',
+    text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, o.status, o.extensions, x.extensions AS recorded, o.ends_at,
+        x.ends_at AS extended_to, x.credits, coalesce(e.charges, 0) AS charges, e.charged
+      FROM the_orders o
+      LEFT JOIN (
+        SELECT x.order_id, count(*) AS extensions, max(x.number) AS last, max(x.ends_at) AS ends_at, sum(x.credits) AS credits,
+               bool_and(k.order_id = x.order_id AND k.extension = x.number) AS has_keys
+          FROM the_extensions x LEFT JOIN order_key k ON k.project_id = x.project_id AND k.key = x.key
+         GROUP BY x.order_id) x ON x.order_id = o.id
+      LEFT JOIN (
+        SELECT order_id, count(*) AS charges, -sum(credits) AS charged
+          FROM the_entries each WHERE kind = 'charge' AND NOT ${NOT_EXTENDING} GROUP BY order_id) e ON e.order_id = o.id
+      WHERE o.extensions <> coalesce(x.extensions, 0) OR coalesce(e.charges, 0) <> o.extensions
+         OR (o.extensions > 0 AND NOT coalesce(x.last = o.extensions AND x.has_keys AND e.charged = x.credits
+              AND o.status = 'delivered' AND o.settled AND o.ends_at = x.ends_at, false))`,
+  },
+  {
     check: 'order-compensation',
     rule: 'I2',
-    says: 'What was given back for an order, its refund included, is at most what it was charged.',
+    says: 'What was given back for an order, its refund included, is at most what it and its extensions were charged.',
     stops: 'everything',
     size: 'beyond',
     text: `SELECT 'order ' || order_id AS subject, order_id AS of_order, -sum(credits) FILTER (WHERE kind = 'charge') AS charged,
@@ -242,10 +266,14 @@ export const DOUBLE_CHECKS: readonly RecordCheck[] = [
   {
     check: 'order-twice',
     rule: 'I9',
-    says: 'One order per key of a project, one order per quote.',
+    says: 'One order or extension per key of a project, and every order under its key; one order per quote.',
     stops: 'everything',
     text: `SELECT 'key ' || key || ' of project ' || project_id AS subject, count(*) AS orders
         FROM orders GROUP BY project_id, key HAVING count(*) > 1
+      UNION ALL
+      SELECT 'key ' || o.key || ' of project ' || o.project_id, count(k.key) FROM orders o
+        LEFT JOIN order_key k ON k.project_id = o.project_id AND k.key = o.key AND k.order_id = o.id AND k.extension IS NULL
+       GROUP BY o.project_id, o.key HAVING count(k.key) <> 1 AND count(*) = 1
       UNION ALL
       SELECT 'quote ' || quote_id, count(*) FROM orders WHERE quote_id IS NOT NULL GROUP BY quote_id HAVING count(*) > 1`,
   },

@@ -37,8 +37,8 @@ export type OrderScope =
   | { readonly kind: 'between'; readonly after: bigint; readonly upTo: bigint };
 
 /**
- * A check of orders one by one. It reads from `the_orders`, `the_legs`, `the_transactions`, `the_moves`, `the_events`, `the_entries`
- * (charges, refunds and compensations), which are those of a scope. A column `of_order` of its rows names the order.
+ * A check of orders one by one. It reads from `the_orders`, `the_legs`, `the_transactions`, `the_moves`, `the_events`,
+ * `the_extensions`, `the_entries` (charges, refunds and compensations), which are those of a scope. A column `of_order` of its rows names the order.
  */
 export type OrderCheck = RecordCheck;
 
@@ -48,6 +48,7 @@ const ALL_ROWS = {
   the_transactions: 'SELECT * FROM chain_tx',
   the_moves: 'SELECT * FROM (SELECT * FROM event WHERE to_status IS NOT NULL) moves',
   the_events: 'SELECT * FROM event',
+  the_extensions: 'SELECT * FROM order_extension',
   the_entries: 'SELECT * FROM credit_entry',
 };
 
@@ -55,7 +56,9 @@ const ALL_ROWS = {
 const ENTRIES_BEGIN = 'SELECT e.* FROM (SELECT id FROM orders WHERE ';
 const ENTRIES_END = `) i CROSS JOIN LATERAL (
       SELECT * FROM credit_entry WHERE entry_key IN ('charge:' || i.id, 'refund:' || i.id) AND order_id = i.id
-      UNION ALL SELECT * FROM credit_entry WHERE kind = 'compensation' AND order_id = i.id) e`;
+      UNION ALL SELECT * FROM credit_entry WHERE kind = 'compensation' AND order_id = i.id
+      UNION ALL SELECT c.* FROM order_extension x JOIN credit_entry c ON c.entry_key = 'charge:' || x.order_id || ':ext:' || x.number
+       WHERE x.order_id = i.id AND c.order_id = i.id) e`;
 
 /** What makes the rows of `scope` known to a statement by their names; its parameters follow the first `given` ones. */
 export function rowsOf(

@@ -100,6 +100,12 @@ const addWebhook = (caller: Customer, url: string): Promise<Answer> =>
 
 const PROVOKED: Record<ErrorCode, () => Promise<Answer>> = {
   ADDRESS_NOT_ALLOWED: () => addWebhook(customer, 'https://169.254.169.254/latest'),
+  NOT_EXTENDABLE: async () => {
+    const key = 'nothing-of-it-is-delivered-yet';
+    const caller = new HmacCustomer(world.api.baseUrl, customer.merchant, customer.apiKey);
+    expect((await buy(caller, order(), withKey(key))).status).toBe(202);
+    return caller.post(`/v1/orders/${key}/extensions`, { duration_sec: 300 }, withKey('longer'));
+  },
   LIMIT_REACHED: async () => {
     const many = await makeCustomer(world.api);
     for (let made = 0; made < 10; made += 1) await addWebhook(many, 'https://shop.example.com/');

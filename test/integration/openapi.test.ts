@@ -41,6 +41,7 @@ const SCOPES: Readonly<Record<string, string>> = {
   'POST /v1/quotes': 'quote',
   'POST /v1/simulate': 'quote',
   'POST /v1/orders': 'order',
+  'POST /v1/orders/:key/extensions': 'order',
   'GET /v1/orders': 'read',
   'GET /v1/orders/:key': 'read',
   'POST /v1/activate': 'order',
@@ -220,6 +221,7 @@ describe('the document', () => {
       'POST /v1/energy/quote',
       'POST /v1/energy/rent',
       'POST /v1/orders',
+      'POST /v1/orders/{key}/extensions',
       'POST /v1/quotes',
       'POST /v1/simulate',
     ]);

@@ -131,7 +131,10 @@ describe('what a migrated database grants', () => {
       `SELECT proname::text AS name, proconfig AS settings FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND prosecdef`,
     );
     const settings = ['search_path=public, pg_temp'];
-    const names = ['accept_order', 'charge_api_key', 'webhook_changed', 'webhook_fan_out', 'webhook_project_frozen'];
+    const names = [
+      ...['accept_order', 'charge_api_key', 'extend_order', 'keep_order_key'],
+      ...['webhook_changed', 'webhook_fan_out', 'webhook_project_frozen'],
+    ];
     expect(definers).toHaveLength(names.length);
     expect(definers).toEqual(expect.arrayContaining(names.map((name) => ({ name, settings }))));
   });

@@ -153,6 +153,8 @@ const SHIPPED: Readonly<Record<string, string>> = {
   ChainCosts1760000000038: '3d924e006e3b6dc9',
   LedgerTime1760000000039: 'e7808890426db743',
   Statements1760000000040: '0e50552feda144de',
+  Extensions1760000000041: '6a90773a00c6fa0d',
+  OrderKeys1760000000042: '988bee213c80b3f0',
 };
 
 it('a migration runs what it ran on the day it came', async () => {

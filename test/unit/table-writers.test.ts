@@ -29,6 +29,8 @@ const WRITERS: Readonly<Record<string, readonly string[]>> = {
   leg: ['fulfilment', 'orders', 'pool', 'reconciliation', 'store/functions'],
   market_state: ['billing', 'store'],
   order_event: [],
+  order_extension: ['store/functions'],
+  order_key: ['store/functions'],
   orders: ['fulfilment', 'orders', 'pool', 'reconciliation', 'store/functions'],
   orphan_tx: ['pool', 'reconciliation'],
   pool_slot: ['fulfilment', 'pool', 'store/functions'],

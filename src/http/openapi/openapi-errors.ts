@@ -28,6 +28,8 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   QUOTE_ALREADY_USED: 'The quote became an order already; retry that order with its Idempotency-Key',
   QUOTE_MISMATCH: 'The order also names an address, energy or duration, and it differs from the quote',
   LIMIT_REACHED: 'The project has as many webhooks as it may, or a replay of this one is under way',
+  NOT_EXTENDABLE:
+    'Not a settled rental that runs, or it is being reclaimed; a rental is extended a hundred times at most',
   RECEIVER_NOT_ACTIVATED: 'The receiver is not on chain yet; activate it first',
   ALREADY_ACTIVATED: 'The account exists on chain already',
   EVENTS_EXPIRED: 'Events after this position are not kept any more; oldest_position is that of the oldest one',

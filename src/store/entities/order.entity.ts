@@ -80,6 +80,10 @@ export class Order {
   @Column({ ...TIMESTAMPTZ, name: 'placed_at', nullable: true })
   placedAt!: Date | null;
 
+  /** How many times the end was moved by an extension. */
+  @Column({ type: 'smallint' })
+  extensions!: number;
+
   /** Sun delegated for each energy sold, × 10^6: what a drifting ratio is held against while the rental runs. */
   @Column({ ...BIGINT, name: 'sun_per_energy_e6', nullable: true })
   sunPerEnergyE6!: bigint | null;

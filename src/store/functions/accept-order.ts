@@ -12,6 +12,37 @@ export const REFUSAL_SQLSTATE = 'ER001';
 export const LOCK_WAIT_MS = 2000;
 
 /**
+ * The end of whatever charges a project p_credits: its balance and its daily cap, in the one row that everybody locks
+ * last. Wants v_today, v_counted_on, v_charged_on (dates) and v_refusal.
+ */
+export const CHARGE_BALANCE = `  LOOP
+    v_today := (clock_timestamp() AT TIME ZONE 'UTC')::date;
+    UPDATE credit_account a
+       SET balance_credits = a.balance_credits - p_credits,
+           spent_credits = CASE WHEN a.spent_on >= v_today THEN a.spent_credits ELSE 0 END + p_credits,
+           spent_on = greatest(a.spent_on, v_today)
+     WHERE a.project_id = p_project AND NOT a.frozen
+       AND (a.floor_credits IS NULL OR a.balance_credits - p_credits >= a.floor_credits)
+       AND (a.daily_cap_credits IS NULL OR
+            CASE WHEN a.spent_on >= v_today THEN a.spent_credits ELSE 0 END + p_credits <= a.daily_cap_credits)
+    RETURNING a.spent_on, (clock_timestamp() AT TIME ZONE 'UTC')::date INTO v_counted_on, v_charged_on;
+    IF FOUND THEN
+      -- The wait for the row's lock lasted into the next day, which begins with this charge.
+      IF v_charged_on > v_counted_on THEN
+        UPDATE credit_account SET spent_on = v_charged_on, spent_credits = p_credits WHERE project_id = p_project;
+      END IF;
+      EXIT;
+    END IF;
+    CONTINUE WHEN (clock_timestamp() AT TIME ZONE 'UTC')::date > v_today;
+    SELECT CASE
+        WHEN a.frozen THEN 'PROJECT_FROZEN'
+        WHEN a.floor_credits IS NOT NULL AND a.balance_credits - p_credits < a.floor_credits THEN 'INSUFFICIENT_CREDITS'
+        ELSE 'SPEND_CAP_REACHED' END
+      INTO v_refusal FROM credit_account a WHERE a.project_id = p_project;
+    RAISE EXCEPTION '%', coalesce(v_refusal, 'INSUFFICIENT_CREDITS') USING ERRCODE = '${REFUSAL_SQLSTATE}';
+  END LOOP;`;
+
+/**
  * p_refusal: what the caller already knows against the order (mismatch, receiver, worth, chain), judged only after
  * replay, used and expired quote. p_amount: sun to delegate (rental) or to spend (activation).
  * p_leg_slack: sun worth one energy, added for each further leg since each leg's energy rounds down.
@@ -69,32 +100,7 @@ BEGIN
   -- What is told of it are its terms, which never change; no copy of them is kept here.
   INSERT INTO event (project_id, order_id, type) VALUES (p_project, order_id, 'order.created');
 
-  LOOP
-    v_today := (clock_timestamp() AT TIME ZONE 'UTC')::date;
-    UPDATE credit_account a
-       SET balance_credits = a.balance_credits - p_credits,
-           spent_credits = CASE WHEN a.spent_on >= v_today THEN a.spent_credits ELSE 0 END + p_credits,
-           spent_on = greatest(a.spent_on, v_today)
-     WHERE a.project_id = p_project AND NOT a.frozen
-       AND (a.floor_credits IS NULL OR a.balance_credits - p_credits >= a.floor_credits)
-       AND (a.daily_cap_credits IS NULL OR
-            CASE WHEN a.spent_on >= v_today THEN a.spent_credits ELSE 0 END + p_credits <= a.daily_cap_credits)
-    RETURNING a.spent_on, (clock_timestamp() AT TIME ZONE 'UTC')::date INTO v_counted_on, v_charged_on;
-    IF FOUND THEN
-      -- The wait for the row's lock lasted into the next day, which begins with this charge.
-      IF v_charged_on > v_counted_on THEN
-        UPDATE credit_account SET spent_on = v_charged_on, spent_credits = p_credits WHERE project_id = p_project;
-      END IF;
-      EXIT;
-    END IF;
-    CONTINUE WHEN (clock_timestamp() AT TIME ZONE 'UTC')::date > v_today;
-    SELECT CASE
-        WHEN a.frozen THEN 'PROJECT_FROZEN'
-        WHEN a.floor_credits IS NOT NULL AND a.balance_credits - p_credits < a.floor_credits THEN 'INSUFFICIENT_CREDITS'
-        ELSE 'SPEND_CAP_REACHED' END
-      INTO v_refusal FROM credit_account a WHERE a.project_id = p_project;
-    RAISE EXCEPTION '%', coalesce(v_refusal, 'INSUFFICIENT_CREDITS') USING ERRCODE = '${REFUSAL_SQLSTATE}';
-  END LOOP;
+${CHARGE_BALANCE}
   created := true;
   order_created_at := v_now;
   same_request := true;

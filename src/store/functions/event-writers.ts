@@ -25,16 +25,23 @@ export const compensationsOf = (order: string): string => `(
        SELECT json_agg(json_build_object('credits', e.credits, 'at', e.created_at, 'reason', e.reason) ORDER BY e.id)
          FROM credit_entry e WHERE e.kind = 'compensation' AND e.order_id = ${order}.id)`;
 
+/** What was bought beyond an order's own time, oldest first. */
+export const extensionsOf = (order: string): string => `(
+       SELECT json_agg(json_build_object('key', x.key, 'duration_sec', x.duration_sec, 'credits', x.credits, 'at', x.created_at)
+                ORDER BY x.number)
+         FROM order_extension x WHERE x.order_id = ${order}.id)`;
+
 /** What an event keeps of an order: its row, and what an answer shows beside it. */
 const snapshotOf = (order: string): string => `json_build_object('order', row_to_json(${order}),
        'legs', ${legsOf(order)},
-       'compensations', ${compensationsOf(order)})`;
+       'compensations', ${compensationsOf(order)},
+       'extensions', CASE WHEN ${order}.extensions > 0 THEN ${extensionsOf(order)} END)`;
 
 const AS_CHANGED = snapshotOf('NEW');
 const AS_FOUND = snapshotOf('o');
 
 /**
- * After an update of an order's status, of its being settled, or of the end of its rental. Taking an order back, which
+ * After an update of an order's status, of its being settled, of its extensions, or of the end of its rental. Taking an order back, which
  * ends in a refund, is told by the refund alone.
  */
 const ORDER_CHANGED_SQL = `
@@ -50,6 +57,7 @@ CREATE OR REPLACE FUNCTION order_changed() RETURNS trigger LANGUAGE plpgsql AS $
          WHEN 'placed' THEN CASE OLD.status WHEN 'delivered' THEN 'order.reverted' END END
        WHEN NEW.status <> 'delivered' THEN NULL
        WHEN NEW.settled AND NOT OLD.settled THEN 'order.settled'
+       WHEN NEW.extensions > OLD.extensions THEN 'order.extended'
        WHEN NEW.undoing OR OLD.reclaimed_at IS NOT DISTINCT FROM NEW.reclaimed_at THEN NULL
        WHEN NEW.reclaimed_at IS NULL THEN 'order.reverted'
        WHEN NEW.reclaimed_at < NEW.ends_at THEN 'order.ended_early'

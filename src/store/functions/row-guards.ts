@@ -58,7 +58,10 @@ BEGIN${refuseUnsound(table, rules)}${moves}${further}
 END`;
 }
 
-/** Orders: legal moves only; a settled order stays; a refund needs every leg ended. */
+/**
+ * Orders: legal moves only; a settled order stays; a refund needs every leg ended. The end of a settled rental moves by its
+ * next extension alone, under a new fence, and only while no reclaim of it is on record.
+ */
 const ORDERS_GUARD = guard(
   'order',
   {
@@ -84,6 +87,16 @@ const ORDERS_GUARD = guard(
       RAISE EXCEPTION 'order %: refunded while a leg may still be delivered', OLD.id USING ERRCODE = 'check_violation';
     END IF;`,
   },
+  `
+  IF TG_OP = 'UPDATE' AND (OLD.extensions <> NEW.extensions OR (OLD.settled AND OLD.ends_at IS DISTINCT FROM NEW.ends_at)) THEN
+    IF NOT (OLD.settled AND NEW.settled AND NEW.status = 'delivered' AND NEW.kind = 'rental' AND NOT NEW.undoing
+        AND NEW.reclaimed_at IS NULL AND NEW.extensions = OLD.extensions + 1 AND NEW.fence > OLD.fence)
+       OR NOT EXISTS (SELECT FROM order_extension x WHERE x.order_id = NEW.id AND x.number = NEW.extensions
+            AND x.ends_at = NEW.ends_at AND x.ends_at = OLD.ends_at + x.duration_sec * interval '1 second')
+       OR EXISTS (SELECT FROM chain_tx t WHERE t.order_id = NEW.id AND t.purpose = 'reclaim') THEN
+      RAISE EXCEPTION 'order %: its end moves by an extension of a running rental alone', OLD.id USING ERRCODE = 'check_violation';
+    END IF;
+  END IF;`,
 );
 
 /**

@@ -3,7 +3,7 @@
  * accepts an order.
  */
 
-/** Why an order without a quote would be refused; null where it may be accepted, or where one of this key exists. */
+/** Why an order without a quote would be refused; null where it may be accepted, or where the key was taken before. */
 export const ORDER_REFUSAL_SQL = `
 CREATE OR REPLACE FUNCTION order_refusal(
   p_project uuid, p_api_key uuid, p_key text, p_credits bigint, p_refusal text
@@ -22,7 +22,7 @@ BEGIN
         THEN 'SPEND_CAP_REACHED' END
     INTO v_refusal FROM credit_account a JOIN api_key k ON k.id = p_api_key
    WHERE a.project_id = p_project
-     AND NOT EXISTS (SELECT FROM orders o WHERE o.project_id = p_project AND o.key = p_key);
+     AND NOT EXISTS (SELECT FROM order_key o WHERE o.project_id = p_project AND o.key = p_key);
   RETURN v_refusal;
 END $$`;
 

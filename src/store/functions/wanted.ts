@@ -5,6 +5,7 @@
 import { ACCEPT_ORDER_SQL, RESERVE_CAPACITY_SQL, SPLIT_CAPACITY_SQL, TAKE_FROM_SLOTS_SQL } from './accept-order.js';
 import { DEPOSIT_FUNCTIONS } from './deposit-functions.js';
 import { EVENT_WRITERS } from './event-writers.js';
+import { EXTENSION_FUNCTIONS } from './extend-order.js';
 import { FINAL_ROWS } from './final-rows.js';
 import { ROW_GUARDS } from './row-guards.js';
 import { MARK_FUNCTIONS } from './server-mark.js';
@@ -23,6 +24,7 @@ export const FUNCTIONS: Readonly<Record<string, string>> = {
   reserve_capacity: RESERVE_CAPACITY_SQL,
   split_capacity: SPLIT_CAPACITY_SQL,
   take_from_slots: TAKE_FROM_SLOTS_SQL,
+  ...EXTENSION_FUNCTIONS,
   ...ROW_GUARDS,
   ...FINAL_ROWS,
   ...TRIGGER_FUNCTIONS,
@@ -90,9 +92,14 @@ export const TRIGGERS: readonly string[] = [
   `CREATE TRIGGER leg_no_truncate BEFORE TRUNCATE ON leg FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
   // Under the name that the version before looks for.
   `CREATE TRIGGER order_event_no_truncate INSTEAD OF DELETE ON order_event FOR EACH ROW EXECUTE FUNCTION keep_moves()`,
-  `CREATE TRIGGER orders_changed AFTER UPDATE ON orders FOR EACH ROW WHEN (old.status IS DISTINCT FROM new.status OR old.settled IS DISTINCT FROM new.settled OR old.reclaimed_at IS DISTINCT FROM new.reclaimed_at) EXECUTE FUNCTION order_changed()`,
+  `CREATE TRIGGER order_extension_kept BEFORE DELETE OR UPDATE ON order_extension FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
+  `CREATE TRIGGER order_extension_no_truncate BEFORE TRUNCATE ON order_extension FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
+  `CREATE TRIGGER order_key_kept BEFORE DELETE OR UPDATE ON order_key FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
+  `CREATE TRIGGER order_key_no_truncate BEFORE TRUNCATE ON order_key FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
+  `CREATE TRIGGER orders_changed AFTER UPDATE ON orders FOR EACH ROW WHEN (old.status IS DISTINCT FROM new.status OR old.settled IS DISTINCT FROM new.settled OR old.reclaimed_at IS DISTINCT FROM new.reclaimed_at OR old.extensions IS DISTINCT FROM new.extensions) EXECUTE FUNCTION order_changed()`,
   `CREATE TRIGGER orders_guard BEFORE INSERT OR UPDATE ON orders FOR EACH ROW EXECUTE FUNCTION orders_guard()`,
   `CREATE TRIGGER orders_judged BEFORE INSERT OR UPDATE ON orders FOR EACH ROW WHEN (new.judged) EXECUTE FUNCTION orders_judged()`,
+  `CREATE TRIGGER orders_keyed AFTER INSERT ON orders FOR EACH ROW EXECUTE FUNCTION keep_order_key()`,
   `CREATE TRIGGER orders_kept BEFORE DELETE ON orders FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER orders_no_truncate BEFORE TRUNCATE ON orders FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER orphan_tx_kept BEFORE DELETE ON orphan_tx FOR EACH ROW EXECUTE FUNCTION refuse_change()`,
@@ -121,6 +128,8 @@ export const TRIGGERS: readonly string[] = [
 /** The unique indexes that referee keys, quotes, ledger entries, ids and live transactions, as `pg_get_indexdef` writes them. */
 export const REFEREES: Readonly<Record<string, string>> = {
   orders_key: `CREATE UNIQUE INDEX orders_key ON public.orders USING btree (project_id, key)`,
+  order_key_pkey: `CREATE UNIQUE INDEX order_key_pkey ON public.order_key USING btree (project_id, key)`,
+  order_extension_pkey: `CREATE UNIQUE INDEX order_extension_pkey ON public.order_extension USING btree (order_id, number)`,
   orders_quote: `CREATE UNIQUE INDEX orders_quote ON public.orders USING btree (quote_id) WHERE (quote_id IS NOT NULL)`,
   chain_tx_live: `CREATE UNIQUE INDEX chain_tx_live ON public.chain_tx USING btree (leg_id, purpose) WHERE (status <> ALL (ARRAY['dead'::text, 'dropped'::text]))`,
   chain_tx_txid_key: `CREATE UNIQUE INDEX chain_tx_txid_key ON public.chain_tx USING btree (txid)`,

@@ -1,0 +1,76 @@
+/** The statement that extends a rental: charges and moves its end, or leaves nothing (extend_order). */
+import { withDeadline } from '../base/clock.js';
+import { invariant } from '../domain/errors.js';
+import type { ApiError } from '../domain/errors.js';
+import type { PricedTime } from '../quotes/quotes.service.js';
+import type { Database } from '../store/database.js';
+
+export interface ExtendRow {
+  readonly created: boolean;
+  readonly same_request: boolean;
+  /** The request that made the extension of this key. */
+  readonly made_by: string | null;
+}
+
+/** What is charged, and the time of the chain's head that the rental's end is judged by; or what is known against it. */
+export type PreparedTime =
+  { readonly terms: PricedTime & { readonly headAtMs: number } } | { readonly refusal: ApiError };
+
+export interface ExtendRequest {
+  readonly projectId: string;
+  readonly apiKeyId: string;
+  readonly key: string;
+  readonly hash: Buffer;
+  readonly orderId: bigint;
+  readonly durationSec: number;
+  readonly requestId: string;
+  readonly prepared: PreparedTime;
+  readonly lockWaitMs: number;
+}
+
+type Value = (request: ExtendRequest) => unknown;
+
+const termsOf = ({ prepared }: ExtendRequest) => ('terms' in prepared ? prepared.terms : undefined);
+
+/** The function's arguments by name. */
+const ARGUMENTS: Readonly<Record<string, Value>> = {
+  p_project: ({ projectId }) => projectId,
+  p_api_key: ({ apiKeyId }) => apiKeyId,
+  p_key: ({ key }) => key,
+  p_hash: ({ hash }) => hash,
+  p_order: ({ orderId }) => orderId,
+  p_duration: ({ durationSec }) => durationSec,
+  p_price: (request) => termsOf(request)?.priceSun ?? null,
+  p_credits: (request) => termsOf(request)?.credits ?? null,
+  p_rate: (request) => termsOf(request)?.rate ?? null,
+  p_head: (request) => {
+    const terms = termsOf(request);
+    return terms === undefined ? null : new Date(terms.headAtMs).toISOString();
+  },
+  p_longest: (request) => termsOf(request)?.longestSec ?? null,
+  p_refusal: ({ prepared }) => ('refusal' in prepared ? prepared.refusal.code : null),
+  p_request_id: ({ requestId }) => requestId,
+  p_lock_ms: ({ lockWaitMs }) => lockWaitMs,
+};
+
+const NAMED = Object.keys(ARGUMENTS).map((name, index) => `${name} => $${(index + 1).toString()}`);
+const VALUES = Object.values(ARGUMENTS);
+
+const EXTEND = {
+  name: 'extend-order',
+  text: `SELECT created, same_request, made_by FROM extend_order(${NAMED.join(', ')})`,
+};
+
+/** The longest one statement may hold a request: longer than its own limits, for a connection that went silent. */
+const STATEMENT_LIMIT_MS = 13_000;
+
+/** Runs the statement once. Throws what the database does, and DeadlineError when nothing comes back. */
+export async function extendOrder(database: Database, request: ExtendRequest): Promise<ExtendRow> {
+  const statement = database.query<ExtendRow>(
+    EXTEND,
+    VALUES.map((valueOf) => valueOf(request)),
+  );
+  const [row] = await withDeadline(statement, STATEMENT_LIMIT_MS, 'extending an order');
+  invariant(row !== undefined, 'extend_order answers one row');
+  return row;
+}

@@ -1,0 +1,35 @@
+/** The path of extensions. No logic: reads the request, asks the service, sets the headers. */
+import { Body, Controller, HttpCode, Param, Post, Res } from '@nestjs/common';
+import type { Response } from 'express';
+import { Describe } from '../http/openapi/openapi.js';
+import { requirePurchaseKey } from '../http/pipeline/idempotency-key.js';
+import { Caller } from '../http/pipeline/request-context.js';
+import { RouteOptionsOf } from '../http/pipeline/route-options.js';
+import { ExtensionRequest } from './extensions.dto.js';
+import { describeExtension } from './extensions.openapi.js';
+import { ExtensionsService } from './extensions.service.js';
+import { markReplay } from './order-answer.js';
+import type { OrderBody } from './orders.dto.js';
+
+@Controller('v1/orders')
+export class ExtensionsController {
+  constructor(private readonly extensions: ExtensionsService) {}
+
+  @Post(':key/extensions')
+  @Describe(describeExtension)
+  @RouteOptionsOf({ isPurchase: true, scope: 'order' })
+  @HttpCode(200)
+  async extend(
+    @Caller() caller: Caller,
+    @Param('key') orderKey: string,
+    @Body() { duration_sec: durationSec }: ExtensionRequest,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<OrderBody> {
+    const { project, keyId: apiKeyId, requestId } = caller;
+    const key = requirePurchaseKey(caller, response);
+    const context = { project, apiKeyId, key, requestId, waitSec: 0 };
+    const { body, isReplay } = await this.extensions.extend(orderKey, durationSec, context);
+    if (isReplay) markReplay(response);
+    return body;
+  }
+}

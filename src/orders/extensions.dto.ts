@@ -1,0 +1,7 @@
+/** What an extension is asked for (docs/interface.md §30). */
+import { IsDuration } from '../quotes/quote.dto.js';
+
+export class ExtensionRequest {
+  @IsDuration({ isLongJudged: false, isDefaulted: false })
+  declare readonly duration_sec: number;
+}

@@ -1,0 +1,91 @@
+/** Extends rentals that run, exactly once for each key: priced here, before any transaction, and taken by extend_order. */
+import { Injectable } from '@nestjs/common';
+import { ChainUnavailableError } from '../chain/errors.js';
+import { TronClient } from '../chain/tron.client.js';
+import { ApiError, invalidField, messageOf } from '../domain/errors.js';
+import { energy } from '../domain/units.js';
+import { QuotesService } from '../quotes/quotes.service.js';
+import { Database, isRefusal } from '../store/database.js';
+import { extendOrder, type ExtendRow, type PreparedTime } from './extend-statement.js';
+import { OrdersByKey, type KeyedOrderRow } from './order-rows.js';
+import { orderBody } from './orders.dto.js';
+import type { OrderAnswer } from './orders.service.js';
+import { PurchaseTurns, type Known } from './purchase-turns.js';
+import type { PurchaseContext } from './purchase.js';
+import { keyReused, refusalNamed } from './refusals.js';
+import { chainAway } from './receiver.js';
+import { requestHash } from './request-hash.js';
+
+@Injectable()
+export class ExtensionsService {
+  constructor(
+    private readonly orders: OrdersByKey,
+    private readonly quotes: QuotesService,
+    private readonly turns: PurchaseTurns,
+    private readonly chain: TronClient,
+    private readonly database: Database,
+  ) {}
+
+  /**
+   * Moves the end of the project's rental `orderKey` by so many seconds, at the price of this moment. Throws ApiError
+   * NOT_FOUND, NOT_EXTENDABLE, and what a direct order throws but for its receiver; of those nothing stays behind.
+   */
+  async extend(orderKey: string, durationSec: number, context: PurchaseContext): Promise<OrderAnswer> {
+    const key = context.key.value;
+    return this.turns.counted('extension', key, async () => {
+      const order = await this.find(context.project.id, orderKey);
+      const { row: made, isRecovered } = await this.take(order, durationSec, context);
+      if (!made.same_request) throw keyReused();
+      const isOwn = made.created || (isRecovered && made.made_by === context.requestId);
+      return { body: orderBody(await this.find(context.project.id, orderKey)), isReplay: !isOwn };
+    });
+  }
+
+  private async find(projectId: string, orderKey: string): Promise<KeyedOrderRow> {
+    const order = await this.orders.find(projectId, orderKey);
+    if (order === undefined) throw refusalNamed('NOT_FOUND', undefined);
+    return order;
+  }
+
+  private async take(
+    order: KeyedOrderRow,
+    durationSec: number,
+    { project, apiKeyId, key, requestId }: PurchaseContext,
+  ): Promise<Known<ExtendRow>> {
+    const prepared = await this.prepare(order, durationSec);
+    const hash = requestHash({ kind: 'extension', orderKey: order.key, durationSec });
+    const request = { projectId: project.id, apiKeyId, key: key.value, hash, orderId: order.id };
+    try {
+      return await this.turns.run(project.id, () =>
+        this.turns.untilKnown((lockWaitMs) =>
+          extendOrder(this.database, { ...request, durationSec, requestId, prepared, lockWaitMs }),
+        ),
+      );
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      const code = messageOf(error);
+      if (code === 'INVALID_REQUEST' && 'terms' in prepared) throw tooLong(prepared.terms.longestSec);
+      throw refusalNamed(code, 'refusal' in prepared ? prepared.refusal : undefined);
+    }
+  }
+
+  /** A refusal is a result here, since a replay comes before it. */
+  private async prepare(order: KeyedOrderRow, durationSec: number): Promise<PreparedTime> {
+    // What is no rental has no price either.
+    if (order.energy === null) return { refusal: refusalNamed('NOT_EXTENDABLE', undefined) };
+    try {
+      this.chain.pool.assertAgreed();
+      const terms = this.quotes.priceTime(energy(order.energy), durationSec);
+      const { timestampMs: headAtMs } = await this.chain.head();
+      return { terms: { ...terms, headAtMs } };
+    } catch (error) {
+      if (error instanceof ApiError) return { refusal: error };
+      if (error instanceof ChainUnavailableError) return { refusal: chainAway(error) };
+      throw error;
+    }
+  }
+}
+
+function tooLong(longestSec: number): ApiError {
+  return invalidField('duration_sec', `must leave the rental at most ${longestSec.toString()} seconds from now`);
+}

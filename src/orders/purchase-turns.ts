@@ -1,0 +1,127 @@
+/**
+ * What orders and extensions share on their way into the database: the turns of projects, patience for locks, a statement
+ * that is run until its outcome is known, and the count of what became of them.
+ */
+import { Injectable } from '@nestjs/common';
+import { Counter } from 'prom-client';
+import { DeadlineError, monotonicMs, sleep } from '../base/clock.js';
+import { FairQueue } from '../base/fair-queue.js';
+import { Config } from '../config/config.js';
+import { ApiError } from '../domain/errors.js';
+import type { OrderKind } from '../domain/order-state.js';
+import { Metrics } from '../observability/metrics.js';
+import {
+  isConnectionFault,
+  isDatabaseAway,
+  isLockTimeout,
+  isRefusal,
+  isRetryable,
+  isTooSlow,
+} from '../store/database.js';
+import { LockWait } from './lock-wait.js';
+
+/** How long a request waits for the first one of its key, and for its turn (docs/interface.md §10). */
+export const WAIT_MS = 10_000;
+/** How long a lost answer is read again before the caller is asked to. */
+const RECOVERY_MS = 8000;
+const RECOVERY_STEP_MS = 50;
+const RECOVERY_STEP_MS_MAX = 500;
+/** Connections that purchases never take, for reads and balances. */
+const CONNECTIONS_KEPT_FREE = 2;
+/** More would only queue on the project's balance row, holding connections. */
+const PER_PROJECT_MAX = 8;
+const WAITING_MAX = 20_000;
+const WAITING_PER_PROJECT = 10_000;
+/** Times that a statement is run of which the database says that it may be run again. */
+const RETRIES_MAX = 3;
+
+export interface Known<T> {
+  readonly row: T;
+  /** Whether an answer was lost on the way, so that what was found may be what this request made. */
+  readonly isRecovered: boolean;
+}
+
+@Injectable()
+export class PurchaseTurns {
+  /** Purchases are never refused for their rate (docs/interface.md §4): a burst waits here, without a connection. */
+  private readonly queue: FairQueue;
+  private readonly lockWait = new LockWait();
+  private readonly requests: Counter<'kind' | 'outcome'>;
+
+  constructor(config: Config, metrics: Metrics) {
+    const total = Math.max(1, config.database.poolMax - CONNECTIONS_KEPT_FREE);
+    this.queue = new FairQueue({
+      total,
+      perProject: Math.min(total, PER_PROJECT_MAX),
+      waitingMax: WAITING_MAX,
+      waitingPerProject: WAITING_PER_PROJECT,
+      waitMs: WAIT_MS,
+    });
+    this.requests = new Counter({
+      name: 'order_requests_total',
+      help: 'Purchases by what became of them: created, replayed, conflict (key reused), or the refusal.',
+      labelNames: ['kind', 'outcome'],
+      registers: [metrics.registry],
+    });
+  }
+
+  /** Runs `work` when it is the project's turn. */
+  async run<T>(projectId: string, work: () => Promise<T>): Promise<T> {
+    return this.queue.run(projectId, work);
+  }
+
+  /** Counts what becomes of a purchase; what it throws is a refusal that names the key where the outcome is unknown. */
+  async counted<T extends { readonly isReplay: boolean }>(
+    kind: OrderKind | 'extension',
+    key: string,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    try {
+      const result = await work();
+      this.requests.inc({ kind, outcome: result.isReplay ? 'replayed' : 'created' });
+      return result;
+    } catch (error) {
+      const refusal = asRefusal(error, key);
+      this.requests.inc({ kind, outcome: refusal.code });
+      throw refusal;
+    }
+  }
+
+  /**
+   * Runs a statement until its outcome is known. When the connection breaks, the commit may or may not have happened;
+   * the same call shows it, because it finds what it made by its key or makes it now. Refusals of the database pass.
+   */
+  async untilKnown<T>(run: (lockWaitMs: number) => Promise<T>): Promise<Known<T>> {
+    const deadlineMs = monotonicMs() + RECOVERY_MS;
+    let isRecovered = false;
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return { row: await run(this.lockWait.ms), isRecovered };
+      } catch (error) {
+        if (isRefusal(error)) throw error;
+        if (isLockTimeout(error)) this.lockWait.failed();
+        const isLost = isConnectionFault(error);
+        isRecovered ||= isLost;
+        const mayRetry = isLost ? monotonicMs() < deadlineMs : isRetryable(error) && attempt < RETRIES_MAX;
+        if (!mayRetry) throw error;
+        await sleep(Math.min(RECOVERY_STEP_MS * attempt, RECOVERY_STEP_MS_MAX) * (0.5 + Math.random()));
+      }
+    }
+  }
+}
+
+/** What the caller learns of a failure. While its outcome may be unknown, the key to ask with is among it. */
+function asRefusal(error: unknown, key: string): ApiError {
+  if (error instanceof ApiError) {
+    if (error.code !== 'SERVICE_UNAVAILABLE') return error;
+    const { cause, headers, retryAfterSec = 1 } = error;
+    return new ApiError(error.code, error.message, { headers, cause, retryAfterSec, key });
+  }
+  const again = `repeat the request with Idempotency-Key ${key}`;
+  if (error instanceof DeadlineError || isDatabaseAway(error) || isTooSlow(error)) {
+    const words = `It is not known yet whether this was taken; ${again} to find out, or to have it taken once.`;
+    return new ApiError('SERVICE_UNAVAILABLE', words, { key, cause: error, retryAfterSec: 2 });
+  }
+  const words = `Something went wrong on our side; to ${again} is safe, and takes it at most once.`;
+  return new ApiError('INTERNAL_ERROR', words, { key, cause: error });
+}

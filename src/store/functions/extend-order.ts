@@ -1,0 +1,113 @@
+/**
+ * The one transaction that extends a rental, beside accept_order and with its order of locks: key → order → ledger entry →
+ * key cap → balance row last. Refusals are raised, so nothing stays behind.
+ */
+import { EXTENSIONS_MAX } from '../../domain/order-state.js';
+import { CHARGE_BALANCE, LOCK_WAIT_MS, REFUSAL_SQLSTATE } from './accept-order.js';
+
+const refuse = (code: string): string => `RAISE EXCEPTION '${code}' USING ERRCODE = '${REFUSAL_SQLSTATE}';`;
+
+/**
+ * Every order's key, in the statement that takes it, whoever does; an extension's key is written by extend_order. Where
+ * the key is an extension's, the order is refused.
+ */
+const KEEP_ORDER_KEY_SQL = `
+CREATE OR REPLACE FUNCTION keep_order_key() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+   BEGIN
+     INSERT INTO order_key (project_id, key, order_id) VALUES (NEW.project_id, NEW.key, NEW.id) ON CONFLICT DO NOTHING;
+     IF NOT FOUND THEN
+       ${refuse('IDEMPOTENCY_KEY_REUSED')}
+     END IF;
+     RETURN NULL;
+   END $$`;
+
+/**
+ * p_refusal: what the caller already knows against it (duration, worth, chain), judged after a replay. p_head: the time of
+ * the chain's head, by which alone the end of a rental is judged; p_longest: the longest rental on sale, which what is
+ * left of this one may not pass. made_by: the request that made the extension of this key.
+ * What has a transaction of its reclaim on record, whatever became of it, is not extended: of the rental's legs it may be
+ * the one that is on its way, and a leg that was being reclaimed is reclaimed in the end. Nor is what an operator is to
+ * look at. Whoever holds the order under the old fence had read the old end, and records nothing more.
+ */
+const EXTEND_ORDER_SQL = `
+CREATE OR REPLACE FUNCTION extend_order(
+  p_project uuid, p_api_key uuid, p_key text, p_hash bytea, p_order bigint, p_duration integer,
+  p_price bigint, p_credits bigint, p_rate bigint, p_head timestamptz, p_longest integer,
+  p_refusal text, p_request_id text, p_lock_ms integer DEFAULT ${LOCK_WAIT_MS.toString()},
+  OUT created boolean, OUT same_request boolean, OUT made_by text
+) LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+  v_order orders;
+  v_known order_key;
+  v_number smallint;
+  v_ends_at timestamptz;
+  v_today date;
+  v_counted_on date;
+  v_charged_on date;
+  v_refusal text;
+BEGIN
+  -- The ledger entry of the charge is made under it.
+  PERFORM set_config('energy.api_key', p_api_key::text, true);
+  -- The first request of the same key is waited for here, as an order's is.
+  PERFORM pg_advisory_xact_lock(1, hashtext(p_project || p_key));
+  PERFORM set_config('lock_timeout', p_lock_ms || 'ms', true);
+  SELECT * INTO v_known FROM order_key k WHERE k.project_id = p_project AND k.key = p_key;
+  IF FOUND THEN
+    created := false;
+    SELECT x.request_hash = p_hash, x.request_id INTO same_request, made_by
+      FROM order_extension x WHERE x.order_id = v_known.order_id AND x.number = v_known.extension;
+    same_request := coalesce(same_request, false);
+    RETURN;
+  END IF;
+  IF p_refusal IS NOT NULL THEN
+    RAISE EXCEPTION '%', p_refusal USING ERRCODE = '${REFUSAL_SQLSTATE}';
+  END IF;
+
+  SELECT * INTO v_order FROM orders o WHERE o.id = p_order AND o.project_id = p_project FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    ${refuse('NOT_FOUND')}
+  END IF;
+  v_ends_at := v_order.ends_at + p_duration * interval '1 second';
+  IF v_order.kind <> 'rental' OR v_order.status <> 'delivered' OR NOT v_order.settled OR v_order.undoing
+     OR v_order.reclaimed_at IS NOT NULL OR v_order.needs_attention OR v_order.extensions >= ${EXTENSIONS_MAX.toString()}
+     OR v_ends_at <= p_head
+     OR EXISTS (SELECT FROM leg l WHERE l.order_id = p_order AND l.status IN ('reclaiming', 'reclaimed'))
+     OR EXISTS (SELECT FROM chain_tx t WHERE t.order_id = p_order AND t.purpose = 'reclaim') THEN
+    ${refuse('NOT_EXTENDABLE')}
+  END IF;
+  IF v_ends_at > p_head + p_longest * interval '1 second' THEN
+    ${refuse('INVALID_REQUEST')}
+  END IF;
+  -- A wallet that may not sell sells no more time either, and on records that may have lost commits nobody knows what runs.
+  IF EXISTS (SELECT FROM leg l JOIN pool_wallet w ON w.id = l.wallet_id
+              WHERE l.order_id = p_order AND l.status <> 'released' AND w.status <> 'active')
+     OR NOT coalesce((SELECT coalesce(s.server_mark = server_mark(), true) AND s.search_until IS NULL
+                        FROM reconcile_state s), false) THEN
+    ${refuse('CAPACITY_UNAVAILABLE')}
+  END IF;
+
+  v_number := v_order.extensions + 1;
+  INSERT INTO order_key (project_id, key, order_id, extension) VALUES (p_project, p_key, p_order, v_number);
+  INSERT INTO order_extension (order_id, number, project_id, key, request_hash, duration_sec, price_sun, credits, trx_usd_e8,
+                               ends_at, request_id, created_at)
+  VALUES (p_order, v_number, p_project, p_key, p_hash, p_duration, p_price, p_credits, p_rate, v_ends_at, p_request_id,
+          clock_timestamp());
+  -- It rests until the new end, but for a top-up that is on its way.
+  UPDATE orders o SET ends_at = v_ends_at, extensions = v_number, fence = o.fence + 1, lease_until = NULL,
+      next_run_at = CASE WHEN EXISTS (
+        SELECT FROM leg l WHERE l.order_id = o.id AND l.status IN ('reserved', 'placed')) THEN clock_timestamp() END
+    WHERE o.id = p_order;
+
+  INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, order_id)
+  VALUES ('charge:' || p_order || ':ext:' || v_number, p_project, 'revenue', 'charge', -p_credits, p_order);
+
+${CHARGE_BALANCE}
+  created := true;
+  same_request := true;
+  made_by := p_request_id;
+END $$`;
+
+export const EXTENSION_FUNCTIONS: Readonly<Record<string, string>> = {
+  keep_order_key: KEEP_ORDER_KEY_SQL,
+  extend_order: EXTEND_ORDER_SQL,
+};

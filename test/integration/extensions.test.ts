@@ -1,0 +1,413 @@
+// Rentals that are extended while they run: once for each key, charged once, only as far as the rules go, and against a
+// worker that reclaims exactly one of the two. The chain makes a block only when asked.
+import { jest } from '@jest/globals';
+import { until } from '../../packages/local/src/wait.js';
+import { aroundStatements } from '../../src/store/statement-hook.js';
+import { credits } from '../../src/domain/units.js';
+import { Numberer } from '../../src/events/numberer.js';
+import { Database } from '../../src/store/database.js';
+import { verifyRecords } from '../../src/verify/verify.js';
+import { HmacCustomer, type Answer } from '../client.js';
+import { AUTHOR, makeCustomer } from '../factory.js';
+import { expectRefusal, withKey } from '../order-world.js';
+import { apiKeysOn, walletsOn } from '../services.js';
+import {
+  api,
+  clearStage,
+  closeStage,
+  customer,
+  Hand,
+  mine,
+  openStageWith,
+  orderOf,
+  pool,
+  receivers,
+  rent,
+  sentOrder,
+  settledOrder,
+  SOLID_LAG,
+  START_LIMIT_MS,
+  statusesOf,
+} from '../protocol-stage.js';
+
+const EXTENDED_SEC = 300;
+/** 50 000 energy at 38 sun each, at the fallback rate of 0.30 USD. */
+const PRICE = 5_700_000;
+/** The longest row of the price table. */
+const LONGEST_SEC = 604_800;
+
+let caller: HmacCustomer;
+let extended = 0;
+
+beforeAll(async () => {
+  await openStageWith({ DATABASE_POOL_MAX: '12' });
+  caller = hmac();
+}, START_LIMIT_MS);
+afterEach(clearStage, START_LIMIT_MS);
+afterAll(closeStage, START_LIMIT_MS);
+
+const hmac = ({ merchant, apiKey } = customer): HmacCustomer => new HmacCustomer(api.baseUrl, merchant, apiKey);
+
+const nextKey = (): string => `longer-${String((extended += 1))}`;
+
+/** Asks for more time for the order, under a new key unless said. */
+const extend = async (
+  key: string,
+  { by = EXTENDED_SEC, under = nextKey(), as = caller }: { by?: number; under?: string; as?: HmacCustomer } = {},
+): Promise<Answer> => as.post(`/v1/orders/${key}/extensions`, { duration_sec: by }, withKey(under));
+
+const read = async (key: string): Promise<Answer['body']> => (await caller.get(`/v1/orders/${key}`)).body;
+const endOf = async (key: string): Promise<number> => Date.parse(String((await read(key)).ends_at));
+const balanceOf = async (of = caller): Promise<number> => Number((await of.get('/v1/balance')).body.credits_balance);
+
+async function chargesOf(key: string): Promise<{ entry: string; credits: bigint }[]> {
+  return api.database.query(
+    `SELECT regexp_replace(e.entry_key, '^charge:\\d+', 'charge:ID') AS entry, e.credits FROM credit_entry e JOIN orders o ON o.id = e.order_id
+      WHERE o.key = $1 ORDER BY e.id`,
+    [key],
+  );
+}
+
+async function foundByVerify(): Promise<string[]> {
+  const { checks } = await verifyRecords(api.database);
+  return checks.filter(({ count }) => count > 0).map(({ check }) => check);
+}
+
+describe('an extension', () => {
+  it('moves the end, charges without the price floor, and is shown by the order, its events and its ledger from then on', async () => {
+    const hand = await Hand.open();
+    // So little that the price floor is what it costs to deliver it.
+    const { msg } = (
+      await customer.post('/v1/orders', { receive_address: receivers[0]!, energy: 1000, duration_sec: 60 })
+    ).body;
+    const least = Number(/is (\d+) energy/.exec(msg as string)![1]);
+    const key = await rent(receivers[0]!, least);
+    await mine();
+    await hand.look();
+    await hand.advance();
+    await mine(SOLID_LAG + 1);
+    await hand.look();
+    const before = await read(key);
+    expect(before.extensions).toBeUndefined();
+    const answer = await extend(key, { under: 'an-hour-more' });
+    expect(answer.status).toBe(200);
+    expect(answer.headers['idempotency-key']).toBe('an-hour-more');
+    expect(answer.headers['idempotency-replayed']).toBeUndefined();
+    const [extension] = answer.body.extensions;
+    expect(extension).toEqual({
+      key: 'an-hour-more',
+      duration_sec: EXTENDED_SEC,
+      credits: least * 38 * 3,
+      at: expect.stringMatching(/Z$/),
+    });
+    expect(before.credits).toBeGreaterThan(extension.credits);
+    const ends = new Date(Date.parse(before.ends_at as string) + EXTENDED_SEC * 1000).toISOString();
+    expect(answer.body).toEqual({ ...before, ends_at: ends, extensions: [extension] });
+    expect(await read(key)).toEqual(answer.body);
+    expect((await caller.get('/v1/orders?limit=1')).body.items).toEqual([answer.body]);
+    expect(await chargesOf(key)).toEqual([
+      { entry: 'charge:ID', credits: BigInt(-before.credits) },
+      { entry: 'charge:ID:ext:1', credits: BigInt(-extension.credits) },
+    ]);
+    await hand.part(Numberer).numberBatch();
+    const { items } = (await caller.get('/v1/events?types=order.extended,order.settled')).body;
+    expect(items.map(({ type }: { type: string }) => type)).toEqual(['order.settled', 'order.extended']);
+    expect(items[0].data.order.extensions).toBeUndefined();
+    expect(items[1].data.order).toEqual(answer.body);
+    const [entry] = (await caller.get('/v1/ledger?limit=1')).body.items;
+    expect(entry).toMatchObject({
+      kind: 'charge',
+      credits: -extension.credits,
+      order_key: key,
+      description: `Extension of ${least.toString()} energy for 300 s to ${receivers[0]!}`,
+    });
+    expect(await foundByVerify()).toEqual([]);
+  });
+
+  it('is reclaimed at its new end, never at the old one', async () => {
+    const hand = await Hand.open();
+    const key = await settledOrder(hand);
+    expect((await extend(key)).status).toBe(200);
+    await mine(25);
+    await hand.look();
+    expect(await hand.end()).toBe(0);
+    await mine(100);
+    await hand.look();
+    expect(await hand.end()).toBe(1);
+    await mine(SOLID_LAG + 1);
+    await hand.look();
+    const { reclaimed_at: reclaimed, ends_at: ends, ...order } = await read(key);
+    expect(Date.parse(reclaimed as string)).toBeGreaterThanOrEqual(Date.parse(ends as string));
+    expect(order.ended_early_by).toBeUndefined();
+    expect(await foundByVerify()).toEqual([]);
+  });
+
+  it('of fifty requests at once under one key is made and charged once, and each is answered the same bytes', async () => {
+    const key = await settledOrder(await Hand.open());
+    const before = await balanceOf();
+    const answers = await Promise.all(Array.from({ length: 50 }, () => extend(key, { under: 'fifty' })));
+    answers.push(await extend(key, { under: 'fifty' }));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+    expect(answers.filter(({ headers }) => headers['idempotency-replayed'] === undefined)).toHaveLength(1);
+    expect(before - (await balanceOf())).toBe(PRICE);
+    expect((await read(key)).extensions).toHaveLength(1);
+  });
+
+  it('shares its keys with orders: another request under a key that was used is refused, of either kind', async () => {
+    const hand = await Hand.open();
+    const key = await settledOrder(hand);
+    const other = await settledOrder(hand, receivers[1]);
+    const body = { receive_address: receivers[2]!, energy: 50_000, duration_sec: 60 };
+    expect((await extend(key, { under: 'shared' })).status).toBe(200);
+    const before = await balanceOf();
+    for (const answer of [
+      await extend(key, { under: 'shared', by: 600 }),
+      await extend(other, { under: 'shared' }),
+      await extend(key, { under: other }),
+      await caller.post('/v1/orders', body, withKey('shared')),
+      await customer.post('/v1/orders', { ...body, energy: 90_000_000 }, withKey('shared')),
+    ]) {
+      expectRefusal(answer, 422, 'IDEMPOTENCY_KEY_REUSED');
+    }
+    expect(await balanceOf()).toBe(before);
+    // Beside each other, too: whoever comes first has the key.
+    for (let round = 0; round < 20; round += 1) {
+      const under = `race-${round.toString()}`;
+      const both = await Promise.all([extend(key, { under, by: 1 }), caller.post('/v1/orders', body, withKey(under))]);
+      expect(both.map(({ status }) => Math.floor(status / 100)).sort()).toEqual([2, 4]);
+    }
+    expect(await foundByVerify()).toEqual([]);
+  });
+
+  it('wants a key of its own, HMAC, the scope of orders, and an order of the project', async () => {
+    const key = await settledOrder(await Hand.open());
+    const path = `/v1/orders/${key}/extensions`;
+    const body = { duration_sec: EXTENDED_SEC };
+    expectRefusal(await caller.post(path, body), 400, 'IDEMPOTENCY_KEY_REQUIRED');
+    expectRefusal(await caller.post(path, {}, withKey('x')), 400, 'INVALID_REQUEST');
+    expectRefusal(await customer.post(path, body, withKey('x')), 403, 'HMAC_REQUIRED');
+    const keys = apiKeysOn(api.database, api.app);
+    const reader = await keys.create(caller.merchant, { name: 'reader', scopes: ['read', 'quote'] }, AUTHOR);
+    expectRefusal(await extend(key, { as: caller.withKey(reader.apiKey) }), 403, 'KEY_SCOPE');
+    expectRefusal(await extend(key, { as: hmac(await makeCustomer(api, 1_000_000_000n)) }), 404, 'NOT_FOUND');
+    expectRefusal(await extend('there-is-none'), 404, 'NOT_FOUND');
+    const orders = await keys.create(caller.merchant, { name: 'orders', scopes: ['order'] }, AUTHOR);
+    const buyer = caller.withKey(orders.apiKey);
+    expect((await extend(key, { as: buyer, under: 'by-another' })).status).toBe(200);
+    // The key that it was bought with is rotated, then revoked: what was bought stays, and by another key it is replayed.
+    const rotated = await keys.rotate(orders.id, 0, AUTHOR);
+    expectRefusal(await extend(key, { as: buyer }), 401, 'INVALID_SIGNATURE');
+    const renewed = caller.withKey(rotated);
+    expect((await extend(key, { as: renewed, under: 'by-another' })).headers['idempotency-replayed']).toBe('true');
+    await keys.revoke(orders.id, AUTHOR);
+    expectRefusal(await extend(key, { as: renewed }), 401, 'INVALID_SIGNATURE');
+    expect((await extend(key, { under: 'by-another' })).headers['idempotency-replayed']).toBe('true');
+    expect((await read(key)).extensions).toHaveLength(1);
+  });
+
+  it('is possible a hundred times for one order, which is reclaimed after the last end', async () => {
+    const hand = await Hand.open();
+    const key = await settledOrder(hand);
+    const first = await endOf(key);
+    const answers = await Promise.all(Array.from({ length: 101 }, () => extend(key, { by: 3 })));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(100);
+    expectRefusal(
+      answers.find(({ status }) => status !== 200)!,
+      409,
+      'NOT_EXTENDABLE',
+    );
+    expect((await endOf(key)) - first).toBe(300_000);
+    const { extensions } = (await read(key)) as { extensions: { at: string; credits: number }[] };
+    expect(extensions).toHaveLength(100);
+    expect(await chargesOf(key)).toHaveLength(101);
+    expect(extensions.map(({ at }) => at)).toEqual(extensions.map(({ at }) => at).sort());
+    expect(await foundByVerify()).toEqual([]);
+    await mine(100);
+    await hand.look();
+    expect(await hand.end()).toBe(0);
+    await mine(30);
+    await hand.look();
+    expect(await hand.end()).toBe(1);
+  });
+
+  it('leaves at most the longest duration on sale, counted by the chain’s clock', async () => {
+    const key = await settledOrder(await Hand.open());
+    const answer = await extend(key, { by: LONGEST_SEC });
+    expectRefusal(answer, 400, 'INVALID_REQUEST');
+    expect(answer.body.details).toEqual([
+      { field: 'duration_sec', msg: expect.stringContaining(LONGEST_SEC.toString()) },
+    ]);
+    expectRefusal(await extend(key, { by: LONGEST_SEC + 1 }), 400, 'INVALID_REQUEST');
+    expect((await extend(key, { by: LONGEST_SEC - 60 })).status).toBe(200);
+    expectRefusal(await extend(key, { by: 60 }), 400, 'INVALID_REQUEST');
+  });
+
+  it('is refused whole for credits, the caps of project and key, and a frozen project', async () => {
+    const hand = await Hand.open();
+    const key = await settledOrder(hand);
+    const before = { order: await read(key), balance: await balanceOf() };
+    const keys = apiKeysOn(api.database, api.app);
+    const options = { name: 'small', scopes: ['order'], dailyCapCredits: credits(PRICE - 1) } as const;
+    const small = await keys.create(caller.merchant, options, AUTHOR);
+    expectRefusal(await extend(key, { as: caller.withKey(small.apiKey), under: 'refused' }), 402, 'SPEND_CAP_REACHED');
+    const { merchant } = caller;
+    await api.ledger.setDailyCap(merchant, credits(1), AUTHOR);
+    expectRefusal(await extend(key, { under: 'refused' }), 402, 'SPEND_CAP_REACHED');
+    await api.ledger.setDailyCap(merchant, undefined, AUTHOR);
+    await api.ledger.adjust(merchant, credits(-before.balance + 1), 'taken', AUTHOR);
+    expectRefusal(await extend(key, { under: 'refused' }), 402, 'INSUFFICIENT_CREDITS');
+    await api.ledger.adjust(merchant, credits(before.balance - 1), 'given', AUTHOR);
+    await api.ledger.setFrozen(merchant, true, AUTHOR);
+    expectRefusal(await extend(key, { under: 'refused' }), 403, 'PROJECT_FROZEN');
+    // As it is judged under the lock of the balance, whatever the API knows of it.
+    const { id } = await orderOf(key);
+    const statement = `SELECT * FROM extend_order($1, $1, 'refused', sha256('x'), $2, 300, 1, 1, 1, '2020-01-01', 2592000, NULL, NULL)`;
+    await expect(api.database.query(statement, [merchant, id])).rejects.toThrow('PROJECT_FROZEN');
+    await api.ledger.setFrozen(merchant, false, AUTHOR);
+    await until(
+      async () => ((await caller.get('/v1/balance')).status === 200 ? true : undefined),
+      10_000,
+      'unfreezing',
+    );
+    expect({ order: await read(key), balance: await balanceOf() }).toEqual(before);
+    // The key that was refused is free.
+    expect((await extend(key, { under: 'refused' })).status).toBe(200);
+  });
+
+  it('is refused of what is not delivered for good, is no rental, or is sold by a wallet that sells nothing', async () => {
+    const hand = await Hand.open();
+    const key = await sentOrder(hand);
+    expectRefusal(await extend(key), 409, 'NOT_EXTENDABLE');
+    await mine();
+    await hand.look();
+    expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: false });
+    expectRefusal(await extend(key), 409, 'NOT_EXTENDABLE');
+    await mine(SOLID_LAG);
+    await hand.look();
+    const wallets = walletsOn(api.database, api.app);
+    await wallets.setStatus(pool.address, 'paused', AUTHOR);
+    expectRefusal(await extend(key), 503, 'CAPACITY_UNAVAILABLE');
+    await wallets.setStatus(pool.address, 'active', AUTHOR);
+    expect((await extend(key)).status).toBe(200);
+  });
+
+  it('may be compensated for with the order, and together they get no more than they cost', async () => {
+    const key = await settledOrder(await Hand.open());
+    const { credits: price } = (await read(key)) as { credits: number };
+    expect((await extend(key)).status).toBe(200);
+    const { id } = await orderOf(key);
+    await expect(api.ledger.compensate(id, credits(price + PRICE + 1), AUTHOR)).rejects.toThrow('at most');
+    await api.ledger.compensate(id, credits(price + PRICE), AUTHOR);
+    await expect(api.ledger.compensate(id, credits(1), AUTHOR)).rejects.toThrow('nothing');
+    expect(await foundByVerify()).toEqual([]);
+  });
+
+  it('whose answer was lost after it was made is answered as made, and by its key once', async () => {
+    const key = await settledOrder(await Hand.open());
+    const before = await balanceOf();
+    const database = api.app.get(Database, { strict: false });
+    let lost = 0;
+    aroundStatements(database, ['extend-order'], {
+      after: () => {
+        lost += 1;
+        if (lost === 1) throw Object.assign(new Error('Connection terminated unexpectedly'), { code: '08006' });
+      },
+    });
+    const answer = await extend(key, { under: 'lost' });
+    expect(answer.status).toBe(200);
+    expect(answer.headers['idempotency-replayed']).toBeUndefined();
+    expect(lost).toBe(2);
+    expect((await extend(key, { under: 'lost' })).text).toBe(answer.text);
+    expect(before - (await balanceOf())).toBe(PRICE);
+  });
+});
+
+describe('against the reclaim', () => {
+  it('a worker that read the old end records nothing more, and the rental goes on', async () => {
+    const hand = await Hand.open();
+    const key = await settledOrder(hand);
+    await mine(25);
+    await hand.look();
+    const [claimed] = await hand.work().claimEnding(Date.parse((await read(key)).ends_at as string) + 1, 1);
+    expect((await extend(key)).status).toBe(200);
+    await hand.advancer().advance([claimed!]);
+    expect(await statusesOf(key, 'reclaim')).toEqual([]);
+    const [row] = await api.database.query(
+      'SELECT lease_until, next_run_at, fence > $2 AS is_newer FROM orders WHERE key = $1',
+      [key, claimed!.fence],
+    );
+    expect(row).toEqual({ lease_until: null, next_run_at: null, is_newer: true });
+  });
+
+  it('what is recorded, sent, included, reclaimed or was given up is not extended any more', async () => {
+    const hand = await Hand.open();
+    const key = await settledOrder(hand);
+    await mine(25);
+    await hand.look();
+    const built = jest.spyOn(hand.log(), 'recordSigned').mockRejectedValueOnce(new Error('died'));
+    await expect(hand.end()).rejects.toThrow('died');
+    built.mockRestore();
+    expect(await statusesOf(key, 'reclaim')).toEqual(['built']);
+    expectRefusal(await extend(key), 409, 'NOT_EXTENDABLE');
+    await hand.log().recordDropped([]);
+    await api.database.query(`UPDATE orders SET lease_until = NULL WHERE key = $1`, [key]);
+    await hand.advance();
+    expect(await statusesOf(key, 'reclaim')).toEqual(['sending']);
+    expectRefusal(await extend(key), 409, 'NOT_EXTENDABLE');
+    await mine();
+    await hand.look();
+    expectRefusal(await extend(key), 409, 'NOT_EXTENDABLE');
+    await mine(SOLID_LAG);
+    await hand.look();
+    expectRefusal(await extend(key), 409, 'NOT_EXTENDABLE');
+    expect((await read(key)).reclaimed_at).toBeDefined();
+  });
+
+  it('of 200 extensions in the second of the end exactly one of the two wins each, and both answers are true', async () => {
+    const hand = await Hand.open();
+    const won = { extended: 0, reclaimed: 0 };
+    for (let batch = 0; batch < 20; batch += 1) {
+      const keys: string[] = [];
+      for (let place = 0; place < 10; place += 1) keys.push(await rent(receivers[place % receivers.length]!));
+      await mine();
+      await hand.look();
+      await hand.advance();
+      await mine(SOLID_LAG + 1);
+      await hand.look();
+      await mine(25);
+      await hand.look();
+      const ends = new Map(await Promise.all(keys.map(async (key) => [key, await endOf(key)] as const)));
+      const [answers] = await Promise.all([
+        Promise.all(
+          keys.map(async (key) => {
+            await new Promise((resolve) => setTimeout(resolve, Math.random() * 25));
+            return extend(key, { by: 60 });
+          }),
+        ),
+        hand.end(),
+      ]);
+      for (const [at, key] of keys.entries()) {
+        const isExtended = answers[at]!.status === 200;
+        if (!isExtended) expectRefusal(answers[at]!, 409, 'NOT_EXTENDABLE');
+        expect({ key, reclaims: await statusesOf(key, 'reclaim') }).toEqual({
+          key,
+          reclaims: isExtended ? [] : ['sending'],
+        });
+        expect((await endOf(key)) - ends.get(key)!).toBe(isExtended ? 60_000 : 0);
+        won[isExtended ? 'extended' : 'reclaimed'] += 1;
+      }
+      await mine(PAST_THE_END);
+      await hand.look();
+      await hand.end();
+      await mine(SOLID_LAG + 1);
+      await hand.look();
+    }
+    expect(won.extended + won.reclaimed).toBe(200);
+    expect(won.extended).toBeGreaterThan(0);
+    expect(won.reclaimed).toBeGreaterThan(0);
+    expect(await foundByVerify()).toEqual([]);
+  }, 180_000);
+});
+
+const PAST_THE_END = 22;
