@@ -5,8 +5,6 @@
 import { EXTENSIONS_MAX } from '../../domain/order-state.js';
 import { CHARGE_BALANCE, LOCK_WAIT_MS, REFUSAL_SQLSTATE } from './accept-order.js';
 
-const refuse = (code: string): string => `RAISE EXCEPTION '${code}' USING ERRCODE = '${REFUSAL_SQLSTATE}';`;
-
 /**
  * Every order's key, in the statement that takes it, whoever does; an extension's key is written by extend_order. Where
  * the key is an extension's, the order is refused.
@@ -16,7 +14,7 @@ CREATE OR REPLACE FUNCTION keep_order_key() RETURNS trigger LANGUAGE plpgsql SEC
    BEGIN
      INSERT INTO order_key (project_id, key, order_id) VALUES (NEW.project_id, NEW.key, NEW.id) ON CONFLICT DO NOTHING;
      IF NOT FOUND THEN
-       ${refuse('IDEMPOTENCY_KEY_REUSED')}
+       RAISE EXCEPTION 'IDEMPOTENCY_KEY_REUSED' USING ERRCODE = '${REFUSAL_SQLSTATE}';
      END IF;
      RETURN NULL;
    END $$`;
@@ -65,7 +63,7 @@ BEGIN
 
   SELECT * INTO v_order FROM orders o WHERE o.id = p_order AND o.project_id = p_project FOR NO KEY UPDATE;
   IF NOT FOUND THEN
-    ${refuse('NOT_FOUND')}
+    RAISE EXCEPTION 'NOT_FOUND' USING ERRCODE = '${REFUSAL_SQLSTATE}';
   END IF;
   v_ends_at := v_order.ends_at + p_duration * interval '1 second';
   IF v_order.kind <> 'rental' OR v_order.status <> 'delivered' OR NOT v_order.settled OR v_order.undoing
@@ -73,17 +71,17 @@ BEGIN
      OR v_ends_at <= p_head
      OR EXISTS (SELECT FROM leg l WHERE l.order_id = p_order AND l.status IN ('reclaiming', 'reclaimed'))
      OR EXISTS (SELECT FROM chain_tx t WHERE t.order_id = p_order AND t.purpose = 'reclaim') THEN
-    ${refuse('NOT_EXTENDABLE')}
+    RAISE EXCEPTION 'NOT_EXTENDABLE' USING ERRCODE = '${REFUSAL_SQLSTATE}';
   END IF;
   IF v_ends_at > p_head + p_longest * interval '1 second' THEN
-    ${refuse('INVALID_REQUEST')}
+    RAISE EXCEPTION 'INVALID_REQUEST' USING ERRCODE = '${REFUSAL_SQLSTATE}';
   END IF;
   -- A wallet that may not sell sells no more time either, and on records that may have lost commits nobody knows what runs.
   IF EXISTS (SELECT FROM leg l JOIN pool_wallet w ON w.id = l.wallet_id
               WHERE l.order_id = p_order AND l.status <> 'released' AND w.status <> 'active')
      OR NOT coalesce((SELECT coalesce(s.server_mark = server_mark(), true) AND s.search_until IS NULL
                         FROM reconcile_state s), false) THEN
-    ${refuse('CAPACITY_UNAVAILABLE')}
+    RAISE EXCEPTION 'CAPACITY_UNAVAILABLE' USING ERRCODE = '${REFUSAL_SQLSTATE}';
   END IF;
 
   v_number := v_order.extensions + 1;
