@@ -85,15 +85,16 @@ export class GuardedProcess {
     readonly pid: number,
     private readonly guard: ChildProcess,
     private readonly options: GuardOptions,
-    exitLine: Promise<number>,
+    control: ControlLines,
   ) {
     this.guardEnded = new Promise((resolve) => {
       guard.once('exit', () => {
         resolve();
       });
     });
-    const guardKilled = this.guardEnded.then(() => -1);
-    this.exited = Promise.race([exitLine, guardKilled]).then((code) => {
+    // Not by the guard's end: what it said last may still be on its way then.
+    const guardKilled = control.closed.then(() => -1);
+    this.exited = Promise.race([control.exit, guardKilled]).then((code) => {
       // The child of a killed guard has nobody left to end it but us.
       if (code === -1) this.signal('SIGKILL');
       this.ended = true;
@@ -124,7 +125,7 @@ export class GuardedProcess {
     guard.stdin.on('error', () => undefined);
     const control = controlLines(guard.stdio[3] as Readable);
     const pid = await limited(Promise.race([control.pid, failed]), START_LIMIT_MS, `starting ${options.name}`);
-    const started = new GuardedProcess(options.name, pid, guard, options, control.exit);
+    const started = new GuardedProcess(options.name, pid, guard, options, control);
     started.listen('stdout', guard.stdout);
     started.listen('stderr', guard.stderr);
     doNotWaitFor(guard);
@@ -196,8 +197,14 @@ export async function guardDirectory(dir: string): Promise<GuardedProcess> {
   });
 }
 
-/** The guard's words as two promises: the child's id, and later its exit code. */
-function controlLines(from: Readable): { pid: Promise<number>; exit: Promise<number> } {
+/** The guard's words: the child's id, later its exit code, and that nothing more comes. */
+interface ControlLines {
+  readonly pid: Promise<number>;
+  readonly exit: Promise<number>;
+  readonly closed: Promise<void>;
+}
+
+function controlLines(from: Readable): ControlLines {
   const lines = createInterface({ input: from });
   const word = (name: string, whenClosed?: Error): Promise<number> =>
     new Promise((resolve, reject) => {
@@ -210,7 +217,11 @@ function controlLines(from: Readable): { pid: Promise<number>; exit: Promise<num
           reject(whenClosed);
         });
     });
-  return { pid: word('pid', new Error('the guard ended before it started anything')), exit: word('exit') };
+  return {
+    pid: word('pid', new Error('the guard ended before it started anything')),
+    exit: word('exit'),
+    closed: new Promise((resolve) => lines.once('close', resolve)),
+  };
 }
 
 /** Lets our event loop end while the child lives; its end follows from ours. */
