@@ -4,6 +4,7 @@
 //   node energy.mjs quote T… [ENERGY] [DURATION_SEC]
 //   node energy.mjs order QUOTE_REF IDEMPOTENCY_KEY
 //   node energy.mjs get IDEMPOTENCY_KEY
+//   node energy.mjs extend ORDER SECONDS IDEMPOTENCY_KEY      ORDER: the key of the order
 //   node energy.mjs balance
 //   node energy.mjs call METHOD PATH [BODY]      any request; BODY as JSON
 //
@@ -76,6 +77,13 @@ const commands = {
       ...(duration === undefined ? {} : { duration_sec: Number(duration) }),
     }),
   order: (quoteRef, key) => call('POST', '/v1/orders', { quote_ref: quoteRef }, { 'Idempotency-Key': key }),
+  extend: (order, seconds, key) =>
+    call(
+      'POST',
+      `/v1/orders/${encodeURIComponent(order)}/extensions`,
+      { duration_sec: Number(seconds) },
+      { 'Idempotency-Key': key },
+    ),
   get: (key) => call('GET', `/v1/orders/${encodeURIComponent(key)}`),
   balance: () => call('GET', '/v1/balance'),
   call: (method, path, text) => call(method, path, text === undefined ? undefined : JSON.parse(text)),
@@ -85,7 +93,7 @@ const commands = {
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const [name, ...args] = process.argv.slice(2);
   if (!BASE_URL || !MERCHANT || !API_KEY || !Object.hasOwn(commands, name ?? '')) {
-    console.error('Set BASE_URL, MERCHANT and API_KEY, and name one of: quote, order, get, balance, call.');
+    console.error('Set BASE_URL, MERCHANT and API_KEY, and name one of: quote, order, get, extend, balance, call.');
     process.exit(2);
   }
   const { status, body } = await commands[name](...args);

@@ -10,6 +10,7 @@ import { PLANTED_DEFENCES } from './planted-defences.js';
 import { PLANTED_EVENTS } from './planted-events.js';
 import { PLANTED_COSTS } from './planted-costs.js';
 import { PLANTED_DEPOSITS } from './planted-deposits.js';
+import { PLANTED_EXTENSIONS } from './planted-extensions.js';
 import { PLANTED_IN_RECORDS } from './planted-in-records.js';
 import { PLANTED_IN_TESTS } from './planted-in-tests.js';
 import { PLANTED_ON_CHAIN } from './planted-on-chain.js';
@@ -25,6 +26,7 @@ export const PLANTED: readonly PlantedBug[] = [
   ...PLANTED_SIGNATURES,
   ...PLANTED_EVENTS,
   ...PLANTED_DEPOSITS,
+  ...PLANTED_EXTENSIONS,
   ...PLANTED_COSTS,
   ...PLANTED_STATEMENTS,
 ];

@@ -116,6 +116,20 @@ it.each(RUNS)('%s, signed by %s, buys by a quote, once, and reads what it bought
   expect((await example(language, ['steal'])).code).toBe(2);
 });
 
+it('Node extends a rental once it is settled, once for each key', async () => {
+  await world.api.projects.setOptions(customer.merchant, { signatureSchemes: 'hmac' }, AUTHOR);
+  const quoted = await run('node', ['quote', world.receiver(3), '65000', '3600']);
+  const { body: bought } = await run('node', ['order', String(quoted.body['ref']), 'long']);
+  const read = async () => (await run('node', ['get', 'long'])).body;
+  const { body: settled } = await until(read, (order) => order['settled'] === true);
+  const extended = await run('node', ['extend', 'long', '600', 'long, and longer']);
+  expect([extended.code, extended.err, extended.body['id']]).toEqual([0, '', bought['id']]);
+  expect(extended.body['extensions']).toMatchObject([{ key: 'long, and longer', duration_sec: 600 }]);
+  const moved = Date.parse(String(extended.body['ends_at'])) - Date.parse(String((settled as Ran['body'])['ends_at']));
+  expect(moved).toBe(600_000);
+  expect((await run('node', ['extend', 'long', '600', 'long, and longer'])).body).toEqual(extended.body);
+});
+
 it('the merchant of the demo signs by HMAC too', async () => {
   await world.api.projects.setOptions(customer.merchant, { signatureSchemes: 'hmac' }, AUTHOR);
   const merchant = new Merchant(world.api.baseUrl, customer.merchant, customer.apiKey, 'hmac');

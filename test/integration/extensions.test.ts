@@ -6,10 +6,10 @@ import { aroundStatements } from '../../src/store/statement-hook.js';
 import { credits } from '../../src/domain/units.js';
 import { Numberer } from '../../src/events/numberer.js';
 import { Database } from '../../src/store/database.js';
-import { verifyRecords } from '../../src/verify/verify.js';
 import { HmacCustomer, type Answer } from '../client.js';
 import { AUTHOR, makeCustomer } from '../factory.js';
 import { expectRefusal, withKey } from '../order-world.js';
+import { byHand, chargesOf, foundByVerify } from '../extension-records.js';
 import { apiKeysOn, walletsOn } from '../services.js';
 import {
   api,
@@ -59,19 +59,6 @@ const extend = async (
 const read = async (key: string): Promise<Answer['body']> => (await caller.get(`/v1/orders/${key}`)).body;
 const endOf = async (key: string): Promise<number> => Date.parse(String((await read(key)).ends_at));
 const balanceOf = async (of = caller): Promise<number> => Number((await of.get('/v1/balance')).body.credits_balance);
-
-async function chargesOf(key: string): Promise<{ entry: string; credits: bigint }[]> {
-  return api.database.query(
-    `SELECT regexp_replace(e.entry_key, '^charge:\\d+', 'charge:ID') AS entry, e.credits FROM credit_entry e JOIN orders o ON o.id = e.order_id
-      WHERE o.key = $1 ORDER BY e.id`,
-    [key],
-  );
-}
-
-async function foundByVerify(): Promise<string[]> {
-  const { checks } = await verifyRecords(api.database);
-  return checks.filter(({ count }) => count > 0).map(({ check }) => check);
-}
 
 describe('an extension', () => {
   it('moves the end, charges without the price floor, and is shown by the order, its events and its ledger from then on', async () => {
@@ -300,6 +287,23 @@ describe('an extension', () => {
     await expect(api.ledger.compensate(id, credits(price + PRICE + 1), AUTHOR)).rejects.toThrow('at most');
     await api.ledger.compensate(id, credits(price + PRICE), AUTHOR);
     await expect(api.ledger.compensate(id, credits(1), AUTHOR)).rejects.toThrow('nothing');
+    expect(await foundByVerify()).toEqual([]);
+  });
+
+  it('verify names an extension that was not charged, and an end that none moved', async () => {
+    const key = await settledOrder(await Hand.open());
+    expect((await extend(key)).status).toBe(200);
+    const later = `UPDATE orders SET ends_at = ends_at + $2::integer * interval '1 second', fence = fence + 1 WHERE key = $1`;
+    await expect(api.database.query(later, [key, 3600])).rejects.toThrow('by an extension of a running rental alone');
+    await byHand(later, [key, 3600]);
+    expect((await foundByVerify()).sort()).toEqual(['order-extensions', 'order-legs']);
+    await byHand(later, [key, -3600]);
+    const { id } = await orderOf(key);
+    const rename = `UPDATE credit_entry SET entry_key = $2 WHERE entry_key = $1`;
+    const [charge, other] = [`charge:${id.toString()}:ext:1`, `charge:${id.toString()}:other`];
+    await byHand(rename, [charge, other]);
+    expect(await foundByVerify()).toContain('order-extensions');
+    await byHand(rename, [other, charge]);
     expect(await foundByVerify()).toEqual([]);
   });
 

@@ -1,0 +1,85 @@
+// Planted bugs of extensions, each with the test that must catch it.
+import { one, SCHEMA, type NamedTest, type PlantedBug } from './planted-bug.js';
+
+const extensions = (title: string): NamedTest => ({ file: 'integration/extensions.test.ts', title });
+
+const AGAINST_ITS_RECLAIM = 'exactly one of the two wins each, and both answers are true';
+
+export const PLANTED_EXTENSIONS: readonly PlantedBug[] = [
+  {
+    name: 'a rental that is being reclaimed is extended',
+    changes: [
+      ...one(
+        SCHEMA,
+        `OR EXISTS (SELECT FROM chain_tx t WHERE t.order_id = p_order AND t.purpose = 'reclaim') THEN`,
+        'OR false THEN',
+      ),
+      ...one(
+        SCHEMA,
+        `OR EXISTS (SELECT FROM leg l WHERE l.order_id = p_order AND l.status IN ('reclaiming', 'reclaimed'))`,
+        'OR false',
+      ),
+      ...one(
+        SCHEMA,
+        `OR EXISTS (SELECT FROM chain_tx t WHERE t.order_id = NEW.id AND t.purpose = 'reclaim') THEN`,
+        'OR false THEN',
+      ),
+    ],
+    test: extensions(AGAINST_ITS_RECLAIM),
+  },
+  {
+    name: 'an extension leaves the order to whoever had read its old end',
+    changes: [
+      ...one(SCHEMA, 'extensions = v_number, fence = o.fence + 1, lease_until = NULL,', 'extensions = v_number,'),
+      ...one(SCHEMA, ' AND NEW.fence > OLD.fence)', ')'),
+    ],
+    test: extensions('a worker that read the old end records nothing more, and the rental goes on'),
+  },
+  {
+    name: 'the key of an extension may be an order’s too',
+    changes: [
+      ...one(
+        SCHEMA,
+        'INSERT INTO order_key (project_id, key, order_id, extension) VALUES (p_project, p_key, p_order, v_number);',
+        '',
+      ),
+    ],
+    test: extensions('another request under a key that was used is refused, of either kind'),
+  },
+  {
+    name: 'an extension counts against no cap of a key',
+    changes: one(
+      SCHEMA,
+      'WHERE k.id = v_key AND k.project_id = NEW.project_id AND k.revoked_at IS NULL\n          AND (k.daily_cap_credits IS NULL OR',
+      "WHERE k.id = v_key AND k.project_id = NEW.project_id AND k.revoked_at IS NULL\n          AND (NEW.entry_key LIKE '%:ext:%' OR k.daily_cap_credits IS NULL OR",
+    ),
+    test: extensions('is refused whole for credits, the caps of project and key, and a frozen project'),
+  },
+  {
+    name: 'an extension costs the price floor',
+    changes: one('quotes/quotes.service.ts', 'const NO_FLOOR = sun(0);', 'const NO_FLOOR = sun(600_000);'),
+    test: extensions('charges without the price floor'),
+  },
+  {
+    name: 'an extension is paid for without end',
+    changes: one(SCHEMA, 'IF v_ends_at > p_head +', 'IF false AND v_ends_at > p_head +'),
+    test: extensions('leaves at most the longest duration on sale, counted by the chain’s clock'),
+  },
+  {
+    name: 'operators give back no more than the first purchase',
+    changes: one(
+      'billing/ledger-sql.ts',
+      'FROM order_extension WHERE order_id = $1::bigint',
+      'FROM order_extension WHERE order_id = -$1::bigint',
+    ),
+    test: extensions('may be compensated for with the order, and together they get no more than they cost'),
+  },
+  {
+    name: 'verify does not see an extension that was not charged',
+    changes: [
+      ...one('verify/order-checks.ts', ' OR coalesce(e.charges, 0) <> o.extensions', ''),
+      ...one('verify/order-checks.ts', ' AND e.charged = x.credits', ''),
+    ],
+    test: extensions('verify names an extension that was not charged, and an end that none moved'),
+  },
+];
