@@ -73,7 +73,8 @@ export class SignatureGuard implements CanActivate {
     const claim = await readClaim(request, limits);
     attempt.claim = claim;
     const source = sourceAddressOf(request, this.trustedProxies);
-    const identity = await this.identify(claim, source);
+    const asked = { route, source };
+    const identity = await this.identify(claim, asked);
     const { project, secret } = identity;
     if (claim.nonce === undefined) requireMd5(project, route);
     else await this.nonces.use(project.record.id, claim.nonce.value, claim.nonce.timestampSec);
@@ -87,17 +88,18 @@ export class SignatureGuard implements CanActivate {
       nonce: claim.nonce?.value,
       sourceAddress: source,
       rawHeaders: request.rawHeaders,
-      judgeAgain: this.judgeOf(identity, claim.nonce !== undefined, { route, source }),
+      judgeAgain: this.judgeOf(identity, claim.nonce !== undefined, asked),
     };
     if (body !== undefined) request.body = plainOf(body.root);
-    requireAllowed(identity, { route, source });
+    requireAllowed(identity, asked);
     if (route.budget !== undefined)
       await this.spend(route.budget, project, context.switchToHttp().getResponse<Response>());
     return true;
   }
 
   /** The project and the key of it that made the signature. Throws 401, 429 or 503; the same, and as slowly, for unknown ones. */
-  private async identify(claim: Claim, source: string): Promise<Identity> {
+  private async identify(claim: Claim, asked: Asked): Promise<Identity> {
+    const { source } = asked;
     const blockedSec = this.badSignatures.blockedSec(source);
     if (!UUID.test(claim.merchant)) throw this.refuse(source);
     let entry = this.directory.cached(claim.merchant);
@@ -107,14 +109,26 @@ export class SignatureGuard implements CanActivate {
       entry = await this.directory.load(claim.merchant);
     }
     const identity = identityIn(entry, claim);
-    if (identity !== undefined) return identity;
-    // The cache may be behind: a new project or a new key works at once, even when its announcement was lost.
+    // The cache may be behind: a new project, a new key or a right just given works at once, even when its announcement
+    // was lost.
+    if (identity !== undefined) return isFresh ? identity : this.newest(identity, entry, claim, asked);
     if (!isFresh && blockedSec === 0) {
       const again = await this.directory.reread(entry);
       const found = again === undefined ? undefined : identityIn(again, claim);
       if (found !== undefined) return found;
     }
     throw this.refuse(source);
+  }
+
+  /** Of who would be refused by what is known, what is known anew; while the database is away that is the same. */
+  private async newest(identity: Identity, entry: Entry, claim: Claim, asked: Asked): Promise<Identity> {
+    const isMd5 = claim.nonce === undefined;
+    const { project } = identity;
+    if (refusalOf(identity, asked) === undefined && (!isMd5 || refusalOfMd5(project, asked.route) === undefined)) {
+      return identity;
+    }
+    const again = await this.directory.reread(entry).catch(() => undefined);
+    return (again === undefined ? undefined : identityIn(again, claim)) ?? identity;
   }
 
   /** Of a request that is held open; keeps no more of it than that needs. */
@@ -160,24 +174,38 @@ function identityOf({ project }: Entry, secret: KnownSecret | undefined, isHmac:
   return { project, secret };
 }
 
-/** Throws 403 unless the project and the key may ask for this, from there. */
-function requireAllowed({ project, secret: { key } }: Identity, { route, source }: Asked): void {
+/** Why the project or the key may not ask for this, from there: 403. */
+function refusalOf({ project, secret: { key } }: Identity, { route, source }: Asked): ApiError | undefined {
   if (project.record.isFrozen) {
-    throw new ApiError('PROJECT_FROZEN', 'This project is frozen; unfreeze it on the platform.');
+    return new ApiError('PROJECT_FROZEN', 'This project is frozen; unfreeze it on the platform.');
   }
   if (!key.scopes.has(route.scope)) {
-    throw new ApiError('KEY_SCOPE', `This API key may not do this: it lacks the scope ${route.scope}.`);
+    return new ApiError('KEY_SCOPE', `This API key may not do this: it lacks the scope ${route.scope}.`);
   }
   if (project.sources?.has(source) === false || key.sources?.has(source) === false) {
-    throw new ApiError('SOURCE_NOT_ALLOWED', 'This project, or this API key of it, may not be used from this address.');
+    return new ApiError(
+      'SOURCE_NOT_ALLOWED',
+      'This project, or this API key of it, may not be used from this address.',
+    );
   }
+  return undefined;
+}
+
+function requireAllowed(identity: Identity, asked: Asked): void {
+  const refusal = refusalOf(identity, asked);
+  if (refusal !== undefined) throw refusal;
 }
 
 /** MD5 covers neither path nor method: it is taken where it always was, and for projects that allow it. */
-function requireMd5({ record }: KnownProject, route: Route): void {
-  if (route.acceptsMd5 && record.signatureSchemes !== 'hmac') return;
+function refusalOfMd5({ record }: KnownProject, route: Route): ApiError | undefined {
+  if (route.acceptsMd5 && record.signatureSchemes !== 'hmac') return undefined;
   const what = route.acceptsMd5 ? 'This project' : 'This path';
-  throw new ApiError('HMAC_REQUIRED', `${what} takes requests signed by HMAC only: send X-CC-Signature.`);
+  return new ApiError('HMAC_REQUIRED', `${what} takes requests signed by HMAC only: send X-CC-Signature.`);
+}
+
+function requireMd5(project: KnownProject, route: Route): void {
+  const refusal = refusalOfMd5(project, route);
+  if (refusal !== undefined) throw refusal;
 }
 
 function invalidSignature(): ApiError {

@@ -43,6 +43,7 @@ const ENDPOINTS = [
   'POST /v1/energy/quote',
   'POST /v1/energy/rent',
   'POST /v1/orders',
+  'POST /v1/orders/:key/extensions',
   'POST /v1/quotes',
   'POST /v1/simulate',
   'POST /v1/webhooks',

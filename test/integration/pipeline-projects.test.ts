@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { KEYS_MAX } from '../../src/domain/scopes.js';
+import type { ProjectOptions } from '../../src/projects/projects.js';
 import { DUMMY_KEY } from '../../src/projects/project-directory.js';
 import { ProjectFeed } from '../../src/projects/project-feed.js';
 import { until } from '../../packages/local/src/wait.js';
@@ -97,6 +98,25 @@ describe('changes of a project', () => {
     // Not more often than ten times a second, so the next one may take that long.
     for (let asked = 0; asked < 30; asked += 1) expect(await ask(customer)).toBe('INVALID_SIGNATURE');
     await becomes(await rotate(), 'OK');
+  });
+
+  test('a right whose announcement was lost works at once, since a refusal by what is known is judged anew', async () => {
+    const customer = await near.customer('unheard right');
+    const { merchant } = customer;
+    const rights: readonly (readonly [ProjectOptions, ProjectOptions, string])[] = [
+      [{ signatureSchemes: 'hmac' }, { signatureSchemes: 'either' }, 'HMAC_REQUIRED'],
+      [{ allowedSources: ['10.0.0.0/8'] }, { allowedSources: [] }, 'SOURCE_NOT_ALLOWED'],
+    ];
+    for (const [narrow, wide, code] of rights) {
+      await near.projects.setOptions(merchant, narrow, AUTHOR);
+      await becomes(customer, code);
+      await unannounced(() => near.projects.setOptions(merchant, wide, AUTHOR));
+      expect(await ask(customer)).toBe('OK');
+    }
+    await near.ledger.setFrozen(merchant, true, AUTHOR);
+    await becomes(customer, 'PROJECT_FROZEN');
+    await unannounced(() => near.ledger.setFrozen(merchant, false, AUTHOR));
+    expect(await ask(customer)).toBe('OK');
   });
 
   test('a project made after its id was refused is known at once', async () => {
