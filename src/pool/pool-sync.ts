@@ -80,26 +80,35 @@ const SPOKEN_FOR = {
               SELECT FROM chain_tx t WHERE t.leg_id = l.id AND t.purpose = 'reclaim' AND t.status IN ('built', 'signed', 'sending'))))`,
 };
 
+/** Longer than any transaction lasts: what became a delegation before that is one for every statement of this reading. */
+const LATELY = `interval '1 minute'`;
+
 /**
- * Delegated legs, whose reclaims the wallet must still pay for, by whether they end within a day. Counted before the
- * slots are locked: what moves on meanwhile is counted as it was, or as unsent. A rental that is not settled may be
- * undone at any time.
+ * Delegated legs, whose reclaims the wallet must still pay for, by whether they end within a day; the few that lately
+ * became so are left to OPEN_LEGS. Counted before the slots are locked, since they are many: what moves on meanwhile is
+ * counted as it was, or once more. A rental that is not settled may be undone at any time.
  */
 const DELEGATED_LEGS = {
   name: 'pool_delegated_legs',
   text: `SELECT count(*) FILTER (WHERE NOT later) AS ending_soon, count(*) FILTER (WHERE later) AS ending_later
     FROM (SELECT o.settled AND o.ends_at > $3 AND l.status = 'active' AS later FROM leg l JOIN orders o ON o.id = l.order_id
-           WHERE l.wallet_id = $1 AND l.status IN ('active', 'reclaiming') AND l.changed_at < $2) open`,
+           WHERE l.wallet_id = $1 AND l.status IN ('active', 'reclaiming') AND l.changed_at < $2::timestamptz - ${LATELY}) open`,
 };
 
-const UNSENT_LEGS = {
-  name: 'pool_unsent_legs',
-  text: `SELECT count(*) AS unsent FROM leg l WHERE l.wallet_id = $1
-      AND l.status IN ('reserved', 'placed', 'active', 'reclaiming')
-      AND (l.status IN ('reserved', 'placed') OR l.changed_at >= $2
-        OR (l.status = 'active' AND l.changed_at >= $2 - interval '1 hour' AND EXISTS (
-              SELECT FROM chain_tx t WHERE t.leg_id = l.id AND t.purpose <> 'reclaim'
-                AND t.status NOT IN ('dead', 'dropped') AND t.block_number > $3)))`,
+/** Those of which no transaction is known to the answer, and the others that lately became delegations: by one look. */
+const OPEN_LEGS = {
+  name: 'pool_open_legs',
+  text: `SELECT count(*) FILTER (WHERE is_unsent) AS unsent,
+      count(*) FILTER (WHERE is_late AND NOT later) AS ending_soon, count(*) FILTER (WHERE is_late AND later) AS ending_later
+    FROM (SELECT l.status IN ('reserved', 'placed') OR l.changed_at >= $2
+          OR (l.status = 'active' AND EXISTS (
+                SELECT FROM chain_tx t WHERE t.leg_id = l.id AND t.purpose <> 'reclaim'
+                  AND t.status NOT IN ('dead', 'dropped') AND t.block_number > $3)) AS is_unsent,
+        l.status IN ('active', 'reclaiming') AND l.changed_at < $2 AND l.changed_at >= $2::timestamptz - ${LATELY} AS is_late,
+        o.settled AND o.ends_at > $4 AND l.status = 'active' AS later
+      FROM leg l JOIN orders o ON o.id = l.order_id
+     WHERE l.wallet_id = $1 AND (l.status IN ('reserved', 'placed')
+        OR (l.status IN ('active', 'reclaiming') AND l.changed_at >= $2::timestamptz - interval '1 hour'))) open`,
 };
 
 const SET_SLOTS = {
@@ -218,13 +227,17 @@ export class PoolSync {
     const delegated = await this.delegatedLegs(tx, turn, countedTo);
     const slots = await tx.query<{ slot_no: number }>(LOCK_SLOTS, [turn.id]);
     const [spokenFor] = await tx.query<{ sun: bigint }>(SPOKEN_FOR, [turn.id, turn.started_at, headNumber]);
-    const [unsent] = await tx.query<{ unsent: bigint }>(UNSENT_LEGS, [turn.id, turn.started_at, headNumber]);
+    const open = await this.openLegs(tx, turn, headNumber, countedTo);
     const left = free - (spokenFor?.sun ?? 0n);
     const sellable = left > 0n ? left : 0n;
     const paidFor = this.paidFor(turn, reading);
     const transactions =
       turn.role === 'pool'
-        ? freeTransactions(paidFor, resources?.netLimit ?? 0n, { ...delegated, unsent: unsent?.unsent ?? 0n })
+        ? freeTransactions(paidFor, resources?.netLimit ?? 0n, {
+            unsent: open.unsent,
+            endingSoon: delegated.endingSoon + open.endingSoon,
+            endingLater: delegated.endingLater + open.endingLater,
+          })
         : 0n;
     const shares = slots.map((_, index) => shareOf(sellable, slots.length, index));
     await tx.query(SET_SLOTS, [
@@ -264,6 +277,17 @@ export class PoolSync {
       countedTo,
     ]);
     return { endingSoon: row?.ending_soon ?? 0n, endingLater: row?.ending_later ?? 0n };
+  }
+
+  private async openLegs(tx: Queryable, turn: Turn, headNumber: number, countedTo: Date): Promise<OpenLegs> {
+    if (turn.role !== 'pool') return { unsent: 0n, endingSoon: 0n, endingLater: 0n };
+    const [row] = await tx.query<{ unsent: bigint; ending_soon: bigint; ending_later: bigint }>(OPEN_LEGS, [
+      turn.id,
+      turn.started_at,
+      headNumber,
+      countedTo,
+    ]);
+    return { unsent: row?.unsent ?? 0n, endingSoon: row?.ending_soon ?? 0n, endingLater: row?.ending_later ?? 0n };
   }
 
   private get reserveSun(): bigint {

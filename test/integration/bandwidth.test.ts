@@ -4,6 +4,7 @@ import 'reflect-metadata';
 import { sun } from '../../src/domain/units.js';
 import { findingsOf } from '../../src/verify/finding.js';
 import { verifyRecords } from '../../src/verify/verify.js';
+import { until } from '../../packages/local/src/wait.js';
 import {
   api,
   clearStage,
@@ -103,6 +104,45 @@ it('sixty small orders: what the wallet can pay for is taken, delivered and recl
     })
   ).json()) as { balance: number };
   expect(left).toBe((sun(account.balance) - 5_000_000n) / 282_000n);
+});
+
+it('a leg whose delegation is recorded while the wallet is read keeps what it needs, whenever that is committed', async () => {
+  const hand = await Hand.open();
+  expect((await customer.post('/v1/orders', order(0))).status).toBe(202);
+  const gate = () => {
+    let open: () => void = () => undefined;
+    const opened = new Promise<void>((resolve) => (open = resolve));
+    return { open, opened };
+  };
+  const [recorded, record, locked, unlock] = [gate(), gate(), gate(), gate()];
+  // As a worker that is slow between its write and its commit.
+  const recording = api.database.transaction(async (tx) => {
+    await tx.query(`SET LOCAL session_replication_role = replica`);
+    await tx.query(`UPDATE leg SET status = 'active', changed_at = clock_timestamp() WHERE status = 'reserved'`);
+    recorded.open();
+    await record.opened;
+  });
+  await recorded.opened;
+  const buying = api.database.transaction(async (tx) => {
+    await tx.query(`SELECT FROM pool_slot FOR UPDATE`);
+    locked.open();
+    await unlock.opened;
+  });
+  await locked.opened;
+  const reading = hand.poolSync().syncWallet(pool.address);
+  const isWaiting = async (): Promise<true | undefined> => {
+    const waiting = await api.database.query(
+      `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%pool_slot%'`,
+    );
+    return waiting.length > 0 ? true : undefined;
+  };
+  await until(isWaiting, 10_000, 'the reading that waits for the slots', 10);
+  record.open();
+  await recording;
+  unlock.open();
+  await Promise.all([buying, reading]);
+  // Of bandwidth: no chain knows of this delegation, so that its stake counts as free.
+  expect((await keepsItsRules()).filter(({ check }) => check === 'bandwidth')).toEqual([]);
 });
 
 it('a wallet that was not read successfully for a minute is no candidate, however often that was tried', async () => {
