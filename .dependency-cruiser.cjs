@@ -1,11 +1,12 @@
 // The layers of src/ and packages/: every import goes down, never up or round. Types count as imports too.
 //
 //   main.*.ts                                       know everything
-//   api.module  worker.module  operator/            commands and wiring
+//   api.module  worker.module  console.module  operator/  console/   commands, routes of the consoles, and wiring
 //   fulfilment/  reconciliation/                    the worker's alone
-//   diagnostics/                                    → pool, quotes, billing, projects, signer's settings
-//   auth → projects   projects → billing, deposits   deposits → billing, blocks   costs → blocks   reports → deposits, verify   blocks   billing   pool   verify → pool
-//   quotes → billing, pool   simulation → quotes, billing   orders → quotes, billing, pool   accounts, energy → orders, billing, quotes   events → orders, auth, deposits, statements   webhooks → auth, events   requests   statements
+//   diagnostics/                                    → pool, quotes, billing, projects, requests, webhooks, signer's settings
+//   auth → projects   projects → billing, deposits   deposits → billing, blocks   costs → blocks   auto-delegations → auth, blocks, orders, quotes, pool   reports → deposits, verify   blocks   billing   pool   verify → pool
+//   quotes → billing, pool   simulation → quotes, billing   orders → quotes, billing, pool   accounts, energy → orders, billing, quotes   events → orders, auth, deposits, auto-delegations, statements   webhooks → auth, events   requests   statements   people
+//   test-projects → billing (played by the worker)
 //   platform.module                                 makes what follows, once for a process
 //   http/ {pipeline, body, openapi}   store/   queue/   chain/
 //   observability/                                  logger, metrics, admin port, shutdown
@@ -14,12 +15,13 @@
 //   domain/                                         pure: errors, units, money, order states, prices
 //   apart: signer/ (holds the keys in a process of its own; knows chain/, base/ and domain/)
 //   packages/ (for the demo, tests and benches; src/ imports nothing of them)
-//          devnet/ (spoken to over HTTP)   local/ (embedded servers; knows chain/, base/ and domain/)
+//          devnet/ (spoken to over HTTP)   local/ (embedded servers; knows chain/, base/, domain/ and sdk/)
+//          sdk/ (for merchants: knows nothing else)   console/ (pages; knows domain/ and the shapes of src/console as types)
 const layers = ['domain', 'base', 'config', 'observability', '(store|queue|chain|http)'];
 const pure = '^src/(domain|base)/';
 const outside = '^src/(config|observability|store|queue|chain|http)/|^src/platform\\.module\\.ts$';
 const features =
-  '^src/(auth|projects|billing|pool|verify|quotes|simulation|orders|accounts|energy|events|webhooks|requests|deposits|blocks|costs|statements|reports)/';
+  '^src/(auth|auto-delegations|projects|billing|pool|verify|quotes|simulation|orders|accounts|energy|events|webhooks|requests|deposits|blocks|costs|statements|reports|people|test-projects)/';
 
 /** Of the lower layers each imports itself and those before it. */
 const layerRules = layers.map((layer, index) => ({
@@ -33,6 +35,7 @@ const layerRules = layers.map((layer, index) => ({
 /** A feature imports itself, the layers below, and the features named here. */
 const arrows = {
   auth: ['projects'],
+  'auto-delegations': ['auth', 'blocks', 'orders', 'quotes', 'pool'],
   projects: ['billing', 'deposits'],
   billing: [],
   blocks: [],
@@ -45,12 +48,14 @@ const arrows = {
   simulation: ['quotes', 'billing'],
   orders: ['quotes', 'billing', 'pool'],
   accounts: ['orders', 'billing', 'quotes'],
-  events: ['orders', 'auth', 'deposits', 'statements'],
+  events: ['orders', 'auth', 'deposits', 'auto-delegations', 'statements'],
   energy: ['orders', 'billing', 'quotes'],
   webhooks: ['auth', 'events', 'orders'],
   requests: [],
   statements: [],
-  diagnostics: ['verify', 'quotes', 'billing', 'pool', 'projects'],
+  people: [],
+  'test-projects': ['billing'],
+  diagnostics: ['verify', 'quotes', 'billing', 'pool', 'projects', 'requests', 'webhooks'],
 };
 
 const arrowRules = Object.entries(arrows).map(([feature, below]) => ({
@@ -81,7 +86,7 @@ module.exports = {
       name: 'no-dev-dependency-in-src',
       comment: 'src runs after npm ci --omit=dev --workspaces=false; a package declares what it needs itself.',
       severity: 'error',
-      from: { path: '^(src|packages)/' },
+      from: { path: '^(src|packages/[^/]+/src)/' },
       to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['type-only'] },
     },
     {
@@ -102,8 +107,8 @@ module.exports = {
       name: 'roots-stay-apart',
       comment: 'Nobody imports a main or the wiring of a process.',
       severity: 'error',
-      from: { path: '^src/((api|worker)\\.module\\.ts$|operator/)' },
-      to: { path: '^src/(main\\.|(api|worker)\\.module\\.ts$)' },
+      from: { path: '^src/((api|worker|console)\\.module\\.ts$|operator/|console/)' },
+      to: { path: '^src/(main\\.|(api|worker|console)\\.module\\.ts$)' },
     },
     {
       name: 'migrations-import-nothing',
@@ -124,6 +129,19 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/', pathNot: '^src/(fulfilment/|reconciliation/|worker\\.module\\.ts$|main\\.)' },
       to: { path: '^src/(fulfilment|reconciliation)/' },
+    },
+    {
+      name: 'console-never-fulfils',
+      comment: 'No session reaches what signs, sends, or opens the signed API.',
+      severity: 'error',
+      from: { path: '^src/main\\.console\\.ts$' },
+      to: { path: '^src/(fulfilment|reconciliation|sender|signer)/', reachable: true },
+    },
+    {
+      name: 'only-the-console-serves-pages',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/(console/|console\\.module\\.ts$|main\\.)' },
+      to: { path: '^src/console/' },
     },
     {
       name: 'sender-knows-webhooks-alone',
@@ -173,7 +191,30 @@ module.exports = {
         'The supervisor of processes must not load the processes it starts; the chain it speaks to as anybody may.',
       severity: 'error',
       from: { path: '^packages/local/' },
-      to: { path: '^(src|packages)/', pathNot: [pure, '^src/chain/', '^packages/local/'] },
+      to: { path: '^(src|packages)/', pathNot: [pure, '^src/chain/', '^packages/(local|sdk)/'] },
+    },
+    {
+      name: 'sdk-stands-alone',
+      comment: 'What a merchant installs is the package alone, without dependencies.',
+      severity: 'error',
+      from: { path: '^packages/sdk/src/' },
+      to: { pathNot: '^packages/sdk/src/', dependencyTypesNot: ['core'] },
+    },
+    {
+      name: 'pages-know-shapes-alone',
+      comment: 'What a browser loads: pure code, and of the process the types of what it answers.',
+      severity: 'error',
+      from: { path: '^packages/console/src/' },
+      to: {
+        path: '^(src|packages)/',
+        pathNot: ['^src/domain/', '^src/console/[a-z-]+-shapes\\.ts$', '^packages/console/'],
+      },
+    },
+    {
+      name: 'of-shapes-types-alone',
+      severity: 'error',
+      from: { path: '^packages/console/src/' },
+      to: { path: '^src/console/', dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'signer-knows-the-chain-alone',

@@ -17,6 +17,10 @@ const inputs = [
   'src',
   ...packages.flatMap((name) => [`packages/${name}/src`, `packages/${name}/package.json`]),
   'bundle.mjs',
+  'packages/sdk/build.mjs',
+  ...['build.mjs', 'vite.config.mjs', 'tsconfig.json', 'index.html', 'public'].map(
+    (name) => `packages/console/${name}`,
+  ),
   'package.json',
   'package-lock.json',
   'tsconfig.json',
@@ -59,6 +63,12 @@ function killGroup(pid, signal) {
 }
 
 // A file of each folder of bundles, which is there only when the whole of its folder is.
-const outputs = ['dist/bundle/main.api.js', 'packages/devnet/dist/main.devnet.js', 'packages/local/dist/main.demo.js'];
+const outputs = [
+  'dist/bundle/main.api.js',
+  'packages/devnet/dist/main.devnet.js',
+  'packages/local/dist/main.demo.js',
+  'packages/sdk/dist/index.js',
+  'packages/console/dist/index.html',
+];
 const builtAt = Math.min(...outputs.map((name) => newest(root + name)));
 if (Math.max(...inputs.map((name) => newest(root + name))) > builtAt) build();

@@ -7,7 +7,7 @@ import { basename, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
-const PROGRAMS = ['main.api', 'main.worker', 'main.cli', 'main.signer', 'main.sender'];
+const PROGRAMS = ['main.api', 'main.worker', 'main.cli', 'main.signer', 'main.sender', 'main.console'];
 const OF_PACKAGES = { devnet: 'main.devnet', local: 'main.demo' };
 /** Native code, found at run time. */
 const APART = ['secp256k1'];

@@ -1,9 +1,11 @@
-// Every test, on embedded Postgres and Redis unless DATABASE_URL / REDIS_URL name others.
+// The tests but those of test/long, on embedded Postgres and Redis unless DATABASE_URL / REDIS_URL name others.
 /** @type {import('jest').Config} */
 export default {
   testEnvironment: '<rootDir>/test/setup/environment.mjs',
   roots: ['<rootDir>/test'],
   testMatch: ['**/*.test.ts'],
+  // Those in a browser run by themselves: npm run test:console; and those that take long: npm run test:long.
+  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/console/', '<rootDir>/test/long/'],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },
   transform: {
@@ -25,6 +27,6 @@ export default {
   globalTeardown: '<rootDir>/test/setup/global-teardown.mjs',
   // A leaked connection, timer or child process is a bug of ours: Jest must be able to end by itself.
   forceExit: false,
-  testTimeout: 60_000,
+  testTimeout: 180_000,
   workerIdleMemoryLimit: '300MB',
 };

@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { keepFigures, measuredCode, tableOf, type Figure } from './figures.js';
 import type { Row } from './measure.js';
 import { figure } from './measure.js';
+import { autoDelegationRows, refillRow } from './rows-auto-delegations.js';
 import { millionRows } from './million.js';
 import { eventRows } from './rows-events.js';
 import { depositRows } from './rows-deposits.js';
@@ -23,7 +24,7 @@ npm run bench -- --soak [--minutes N] [--rate N]
 
   --only REGEX  parts whose name matches: http, signatures, fairness,
                 worker, follow, events, webhooks, deposits,
-                latency
+                auto-delegations, refills, latency
   --million     two services in turn, one with 1 000 000 ended orders;
                 --only history: the worker alone, --only none: no other part
   --soak        ten minutes of the whole machine: --minutes N, --rate N a second
@@ -159,6 +160,17 @@ if (options.soak) {
   if (only.test('deposits')) {
     await withStage('deposits', { blockMs: 1000, solidLag: 3 }, async (stage) => {
       add('--only deposits', ...(await depositRows(stage, options.quick ? 200 : 1000)));
+    });
+  }
+  if (only.test('auto-delegations')) {
+    await withStage('auto-delegations by their number', { blockMs: 3000, solidLag: 3 }, async (stage) => {
+      const [rounds, blocks] = options.quick ? [1, 3] : [2, 12];
+      add('--only auto-delegations', ...(await autoDelegationRows(stage, rounds, blocks)));
+    });
+  }
+  if (only.test('refills')) {
+    await withStage('five hundred uses in a block', { blockMs: 3000, solidLag: 3 }, async (stage) => {
+      add('--only refills', await refillRow(stage, options.quick ? 1 : 3));
     });
   }
   if (only.test('latency')) {

@@ -85,7 +85,7 @@ node --input-type=module -e '
 ' "$dir/compose"
 compose() {
   docker-compose --project-directory "$dir/compose" -f "$dir/compose/compose.json" \
-    --profile cli --profile tls --profile watch --profile backup --profile signer --profile devnet config -q
+    --profile cli --profile tls --profile watch --profile backup --profile signer --profile webhooks --profile consoles --profile devnet config -q
 }
 required=(POSTGRES_PASSWORD REDIS_PASSWORD DATABASE_PASSWORD_API DATABASE_PASSWORD_WORKER DATABASE_PASSWORD_CLI)
 with_settings() { # all but one, command...

@@ -1,4 +1,4 @@
-// `api`, `worker`, `sender`, `signer`, `devnet …` or `cli …`: loads that program into this very process, so that signals reach
+// `api`, `worker`, `sender`, `console`, `signer`, `devnet …` or `cli …`: loads that program into this very process, so that signals reach
 // it and its exit code is the container's.
 import { constants } from 'node:os';
 
@@ -6,6 +6,7 @@ const PROGRAMS = {
   api: 'dist/bundle/main.api.js',
   worker: 'dist/bundle/main.worker.js',
   sender: 'dist/bundle/main.sender.js',
+  console: 'dist/bundle/main.console.js',
   cli: 'dist/bundle/main.cli.js',
   signer: 'dist/bundle/main.signer.js',
   // Only in the image of the target `devnet`.

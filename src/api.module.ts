@@ -2,6 +2,7 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { AccountsModule } from './accounts/accounts.module.js';
 import { AuthModule } from './auth/auth.module.js';
+import { AutoDelegationsApiModule } from './auto-delegations/auto-delegations-api.module.js';
 import type { Config } from './config/config.js';
 import { DepositsApiModule } from './deposits/deposits-api.module.js';
 import type { Log } from './observability/logger.js';
@@ -34,6 +35,7 @@ export class ApiModule {
         EventReadingModule,
         WebhooksModule,
         DepositsApiModule,
+        AutoDelegationsApiModule,
         StatementsApiModule,
         RequestsModule,
         OpenApiModule,

@@ -1,5 +1,7 @@
 /** Wires the one follower of solid blocks with all that takes something from them. */
 import { Module } from '@nestjs/common';
+import { AutoDelegationsWorkerModule } from './auto-delegations/auto-delegations-worker.module.js';
+import { UseObserver } from './auto-delegations/use-observer.js';
 import { BLOCK_CONSUMERS, type BlockConsumer } from './blocks/block-consumer.js';
 import { BlockFollower } from './blocks/block-follower.js';
 import { BlocksModule } from './blocks/blocks.module.js';
@@ -9,14 +11,14 @@ import { DepositReader } from './deposits/deposit-reader.js';
 import { DepositsWorkerModule } from './deposits/deposits-worker.module.js';
 
 @Module({
-  imports: [BlocksModule, CostsModule, DepositsWorkerModule],
+  imports: [AutoDelegationsWorkerModule, BlocksModule, CostsModule, DepositsWorkerModule],
   providers: [
     BlockFollower,
     {
       provide: BLOCK_CONSUMERS,
       // Balances are locked last: deposits come after costs.
-      useFactory: (costs: CostRecorder, deposits: DepositReader): readonly BlockConsumer[] => [costs, deposits],
-      inject: [CostRecorder, DepositReader],
+      useFactory: (...consumers: readonly BlockConsumer[]) => consumers,
+      inject: [CostRecorder, UseObserver, DepositReader],
     },
   ],
   exports: [BlockFollower, DepositsWorkerModule],

@@ -20,7 +20,7 @@ import { Stopping } from './observability/shutdown.js';
 import { OrderWaits } from './orders/waits.js';
 import { Sealers } from './base/sealers.js';
 import { Database } from './store/database.js';
-import { checkUsable } from './store/database-checks.js';
+import { aboutDatabase, checkUsable } from './store/database-checks.js';
 import { watchDatabase } from './store/database-gauges.js';
 import { setTrap } from './store/crash-places.js';
 
@@ -60,6 +60,7 @@ async function start(): Promise<void> {
     metrics,
     // Neither Redis nor the chain: orders are accepted, and quotes priced from what is known, without them.
     checks: { database: () => checkUsable(database, held), serving: stopping.check },
+    about: () => aboutDatabase(database),
     log,
   });
   log.info({ address: server.address(), admin: admin.address() }, 'listening');

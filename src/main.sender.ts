@@ -18,7 +18,7 @@ import { SENDER_PLACES } from './sender/crash-places.js';
 import { EndpointWatch } from './sender/endpoint-watch.js';
 import { SenderLoop } from './sender/sender-loop.js';
 import { Database } from './store/database.js';
-import { checkUsable } from './store/database-checks.js';
+import { aboutDatabase, checkUsable } from './store/database-checks.js';
 import { watchDatabase } from './store/database-gauges.js';
 import { setTrap } from './store/crash-places.js';
 
@@ -53,6 +53,7 @@ async function start(): Promise<void> {
         return Promise.resolve();
       },
     },
+    about: () => aboutDatabase(database),
     log,
   });
   loop.start();

@@ -6,6 +6,8 @@ import 'reflect-metadata';
 import { NestFactory } from '@nestjs/core';
 import { withDeadline } from './base/clock.js';
 import { ADMIN_PORTS, readConfig } from './config/config.js';
+import { REFILL_PLACES } from './auto-delegations/crash-places.js';
+import { Refills } from './auto-delegations/refills.js';
 import { BlockFollower } from './blocks/block-follower.js';
 import { DEPOSIT_PLACES } from './deposits/crash-places.js';
 import { DepositGauges } from './deposits/deposit-gauges.js';
@@ -20,15 +22,22 @@ import { Metrics } from './observability/metrics.js';
 import { Stopping } from './observability/shutdown.js';
 import { Sealers } from './base/sealers.js';
 import { Database } from './store/database.js';
-import { checkUsable } from './store/database-checks.js';
+import { aboutDatabase, checkUsable } from './store/database-checks.js';
 import { STATEMENT_PLACES } from './statements/crash-places.js';
 import { StatementClosing } from './statements/statement-closing.js';
 import { watchDatabase } from './store/database-gauges.js';
+import { TEST_ORDER_PLACES } from './test-projects/crash-places.js';
+import { TestOrders } from './test-projects/test-orders.js';
 import { WorkerModule } from './worker.module.js';
 import { setTrap } from './store/crash-places.js';
 
 /** A sweep older than this means that the worker is stuck, whatever it says of itself. */
 const SWEEP_AGE_MAX_SEC = 10;
+
+const PLACES = {
+  ...{ ...WORKER_PLACES, ...DEPOSIT_PLACES, ...STATEMENT_PLACES },
+  ...{ ...REFILL_PLACES, ...TEST_ORDER_PLACES },
+};
 
 async function start(): Promise<void> {
   const config = readConfig(process.env, 'worker');
@@ -39,7 +48,7 @@ async function start(): Promise<void> {
     logger: false,
     abortOnError: false,
   });
-  setTrap({ ...WORKER_PLACES, ...DEPOSIT_PLACES, ...STATEMENT_PLACES }, app, trap);
+  setTrap(PLACES, app, trap);
   const fulfilment = app.get(FulfilmentLoop);
   const database = app.get(Database);
   const { held } = app.get(Sealers);
@@ -62,12 +71,15 @@ async function start(): Promise<void> {
         return Promise.resolve();
       },
     },
+    about: () => aboutDatabase(database),
     log,
   });
   await app.get(WorkerLoops).start();
   app.get(BlockFollower).start();
+  app.get(Refills).start();
   app.get(DepositGauges).start();
   app.get(StatementClosing).start();
+  app.get(TestOrders).start();
   log.info({ admin: admin.address() }, 'working');
   // Work that is not over in time is left as it is by the end of the process, connections and all, as in a crash.
   stopping.onSignal(() => withDeadline(app.close(), config.worker.stopSec * 1000, 'the stop'));

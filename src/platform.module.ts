@@ -23,6 +23,7 @@ import { Log, createLogger } from './observability/logger.js';
 import { Metrics } from './observability/metrics.js';
 import { createProducerConnection } from './queue/connections.js';
 import { WakeUps } from './queue/jobs.js';
+import { timelineRecord } from './queue/timeline-record.js';
 import { Sealers } from './base/sealers.js';
 import { Database } from './store/database.js';
 import { openDatabase } from './store/open-database.js';
@@ -96,6 +97,7 @@ export class PlatformModule implements OnApplicationBootstrap, OnApplicationShut
               role,
               sealers,
               log,
+              record: timelineRecord(config.redis),
               ...(role === 'worker' && { lockTimeoutMs: WORKER_LOCK_TIMEOUT_MS }),
             }),
         }),

@@ -7,6 +7,7 @@ import type { Log } from './observability/logger.js';
 import { PlatformModule } from './platform.module.js';
 import { PoolModule } from './pool/pool.module.js';
 import { StatementsWorkerModule } from './statements/statements-worker.module.js';
+import { TestProjectsWorkerModule } from './test-projects/test-projects-worker.module.js';
 
 @Module({})
 export class WorkerModule {
@@ -19,6 +20,7 @@ export class WorkerModule {
         FulfilmentModule,
         BlockFollowingModule,
         StatementsWorkerModule,
+        TestProjectsWorkerModule,
       ],
     };
   }

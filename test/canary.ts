@@ -2,6 +2,8 @@
 
 /** Shorter than any key or signature, and long enough that nothing else begins so. */
 const BEGINNING_CHARS = 16;
+/** Of a text before a find, in a report. */
+const BEFORE_CHARS = 120;
 /** What secrets and their base64 and hex forms consist of. */
 const RUNS = /[A-Za-z0-9+/_-]{16,}/g;
 
@@ -24,14 +26,27 @@ export class Canary {
 
   /** The labels of the secrets that `text` holds, each once. */
   findIn(text: string): string[] {
-    const found = new Set<string>();
+    return [...new Set([...this.matches(text)].map(({ label }) => label))];
+  }
+
+  /** Each label once, with what stands before the first of its secrets: where to look for whoever let it out. */
+  placesIn(text: string): Map<string, string> {
+    const places = new Map<string, string>();
+    for (const { label, at } of this.matches(text)) {
+      // What looks like a secret itself is left out, so that a report of a find is none.
+      const before = text.slice(Math.max(0, at - BEFORE_CHARS), at).replaceAll(RUNS, '…');
+      if (!places.has(label)) places.set(label, before);
+    }
+    return places;
+  }
+
+  private *matches(text: string): Generator<{ label: string; at: number }> {
     for (const { 0: run, index } of text.matchAll(RUNS)) {
       for (let at = 0; at + BEGINNING_CHARS <= run.length; at += 1) {
         for (const [form, label] of this.forms.get(run.slice(at, at + BEGINNING_CHARS)) ?? []) {
-          if (text.startsWith(form, index + at)) found.add(label);
+          if (text.startsWith(form, index + at)) yield { label, at: index + at };
         }
       }
     }
-    return [...found];
   }
 }

@@ -19,6 +19,7 @@ import { openLog } from './log.js';
 import { TEST_MASTER_KEY } from './operator.js';
 import type { OrderChain, Owner } from './order-chain.js';
 import { keepSaid, noteKeysOf } from './setup/canary.js';
+import { databaseEnv } from './setup/pooler.js';
 import { envAs } from './setup/roles.js';
 import { ledgerOn, projectsOn, walletsOn } from './services.js';
 
@@ -41,7 +42,7 @@ export interface TestApi {
 export function serviceEnv(databaseUrl: string, redisUrl: string, chain: OrderChain): Record<string, string> {
   return {
     ...chain.env,
-    DATABASE_URL: databaseUrl,
+    ...databaseEnv(databaseUrl),
     DATABASE_POOL_MAX: '8',
     REDIS_URL: redisUrl,
     MASTER_KEY: TEST_MASTER_KEY,
@@ -62,7 +63,7 @@ export async function openApi(env: Record<string, string>): Promise<TestApi> {
   await app.listen(0, '127.0.0.1');
   const address = serverOf(app).address();
   if (address === null || typeof address === 'string') throw new Error('the API has no port');
-  const database = await openAsOwner(env['DATABASE_URL']!);
+  const database = await openAsOwner(env['DATABASE_DIRECT_URL'] ?? env['DATABASE_URL']!);
   const ledger = ledgerOn(database);
   return {
     baseUrl: `http://127.0.0.1:${address.port.toString()}`,
@@ -138,9 +139,10 @@ export async function makeCustomer(
   api: Pick<TestApi, 'baseUrl' | 'ledger' | 'projects'>,
   balance = 1_000_000_000n,
   terms: BillingTerms = PREPAID,
+  isTest = false,
 ): Promise<Customer> {
   made += 1;
-  const { id, apiKey } = await api.projects.create(`project ${made.toString()}`, terms, AUTHOR);
+  const { id, apiKey } = await api.projects.create(`project ${made.toString()}`, terms, AUTHOR, isTest);
   if (balance > 0n) await api.ledger.topUp(id, credits(balance), `first-${id}`, AUTHOR);
   return new Customer(api.baseUrl, id, apiKey);
 }

@@ -5,6 +5,7 @@ import type { BillingTerms } from '../src/billing/ledger.js';
 import { ApiError } from '../src/domain/errors.js';
 import { credits, energy } from '../src/domain/units.js';
 import type { ProjectRecord } from '../src/http/pipeline/request-context.js';
+import { NO_LABELS } from '../src/orders/order-labels.js';
 import type { OrderRequest } from '../src/orders/orders.dto.js';
 import type { OrdersService } from '../src/orders/orders.service.js';
 import type { QuotesService } from '../src/quotes/quotes.service.js';
@@ -49,6 +50,7 @@ async function place(real: Real, request: OrderRequest, key: string | undefined)
     id: real.projectId,
     name: 'model',
     isFrozen: false,
+    isTest: false,
     signatureSchemes: 'either',
     requireIdempotencyKey: false,
     requireQuote: false,
@@ -63,6 +65,7 @@ async function place(real: Real, request: OrderRequest, key: string | undefined)
       apiKeyId: real.projectId,
       key: { value: key ?? randomUUID(), isGiven: key !== undefined },
       requestId: randomUUID(),
+      labels: NO_LABELS,
       waitSec: 0,
     }),
   );
@@ -133,7 +136,7 @@ function quote(amount: bigint, isExpired: boolean): Command {
       real.refs.push(real.seal(made));
       return;
     }
-    const rental = await real.quotes.price({ receiveAddress: real.receiver, energy: energy(amount) });
+    const rental = await real.quotes.quote({ receiveAddress: real.receiver, energy: energy(amount) });
     same('quoted credits', priced.credits, rental.credits);
     const issued = real.quotes.issue(real.projectId, rental);
     const opened = real.quotes.openQuote(issued.ref, real.projectId);

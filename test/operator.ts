@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { runCli } from '../src/operator/cli.js';
 import { keepSaid, keepShown, noteKeysOf, noteSecret } from './setup/canary.js';
+import { databaseEnv } from './setup/pooler.js';
 import { envAs } from './setup/roles.js';
 
 export interface CliResult {
@@ -21,7 +22,7 @@ export const TEST_MASTER_KEY = randomBytes(32).toString('base64');
 /** Settings of a service on `databaseUrl`; a chain nobody answers for unless `extra` names one. */
 export function settings(databaseUrl: string, extra: Record<string, string> = {}): Record<string, string> {
   const all = {
-    DATABASE_URL: databaseUrl,
+    ...databaseEnv(databaseUrl),
     DATABASE_POOL_MAX: '4',
     REDIS_URL: 'redis://127.0.0.1:1',
     TRON_FULL_NODE_URLS: 'http://127.0.0.1:1',
@@ -56,9 +57,12 @@ export function cliWith(env: Record<string, string>, answer?: string, input?: st
     });
     keepSaid('command line', err);
     // Where secrets are shown: a new API key or webhook to the operator who has just made it, and the keys that were derived.
-    const given = /\b[0-9a-f]{48}\b/.exec(args.includes('project') || args.includes('keys') ? out : '')?.[0];
+    const given = /\b(?:test_)?[0-9a-f]{48}\b/.exec(args.includes('project') || args.includes('keys') ? out : '')?.[0];
+    // The link of an invitation is shown once too.
+    const isInviting = args.includes('console') && args.includes('invite');
     const isShowing = args.includes('webhooks') && (args.includes('create') || args.includes('rotate'));
-    if (given === undefined && !args.includes('derive')) (isShowing ? keepShown : keepSaid)('command line', out);
+    if (given === undefined && !args.includes('derive') && !isInviting)
+      (isShowing ? keepShown : keepSaid)('command line', out);
     if (given !== undefined) noteSecret('API key', given);
     return { code, out, err, json: () => JSON.parse(out) };
   };

@@ -105,12 +105,14 @@ export async function stake(url: string, owner: Owner, amount: bigint): Promise<
 /** Has the chain build an operation of `owner`, signs it with the owner's key and sends it. Returns its id. */
 export async function actAs(url: string, owner: Owner, operation: string, body: object): Promise<string> {
   const built = await ask(url, `wallet/${operation}`, { owner_address: owner.address, ...body, visible: true });
-  const raw = built['raw_data_hex'];
+  // A call of a contract comes within an answer of its own.
+  const made = (built['transaction'] ?? built) as Record<string, unknown>;
+  const raw = made['raw_data_hex'];
   if (typeof raw !== 'string') throw new Error(`the chain built no ${operation}: ${JSON.stringify(built)}`);
   const signature = signWithKey(Buffer.from(raw, 'hex'), owner.privateKey).toString('hex');
-  const sent = await ask(url, 'wallet/broadcasttransaction', { ...built, signature: [signature] });
+  const sent = await ask(url, 'wallet/broadcasttransaction', { ...made, signature: [signature] });
   if (sent['result'] !== true) throw new Error(`the chain took no ${operation}: ${JSON.stringify(sent)}`);
-  return String(built['txID']);
+  return String(made['txID']);
 }
 
 /** What `from` has delegated to `to` for energy, by the chain's word. */

@@ -62,6 +62,19 @@ export async function refundOrder(api: TestApi, projectId: string, key: string):
   await ending.refund(order, 'It could not be delivered.');
 }
 
+/** As if it had been delivered, and its block were solid: for tests that have no worker. */
+export async function settleOrder(api: TestApi, orderId: bigint): Promise<void> {
+  await api.database.transaction(async (tx) => {
+    await tx.query(`SET LOCAL session_replication_role = replica`);
+    await tx.query(
+      `UPDATE orders SET status = 'delivered', settled = true, delivered_energy = energy, delivered_at = created_at,
+         ends_at = created_at + duration_sec * interval '1 second', next_run_at = NULL
+        WHERE id = $1 AND status = 'reserved'`,
+      [orderId],
+    );
+  });
+}
+
 export const withKey = (key: string) => ({ 'Idempotency-Key': key });
 
 export async function balanceOf(customer: Customer): Promise<number> {

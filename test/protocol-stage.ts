@@ -1,8 +1,10 @@
 // A worker's parts in this process, a chain that makes a block only when asked, and nodes that can be looked over the
 // shoulder. The chain's clock is years behind ours, so that no rule can mix the two up.
 import 'reflect-metadata';
+import { readFile } from 'node:fs/promises';
 import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { sleep } from '../src/base/clock.js';
 import { TronClient } from '../src/chain/tron.client.js';
 import { readConfig } from '../src/config/config.js';
 import { ChainView } from '../src/fulfilment/follow/chain-view.js';
@@ -21,7 +23,7 @@ import { openLog } from './log.js';
 import { WorkerModule } from '../src/worker.module.js';
 import type { Customer } from './client.js';
 import { addWallet, fillPool, keepSelling, makeCustomer, openApi, serviceEnv, type TestApi } from './factory.js';
-import { newOwner, stake, type OrderChain, type Owner } from './order-chain.js';
+import { actAs, newOwner, stake, type OrderChain, type Owner } from './order-chain.js';
 import { createTestDatabase, type TestDatabase } from './setup/database.js';
 import { startDevnet, type Devnet } from './setup/devnet.js';
 import { createTestRedis, type TestRedis } from './setup/redis.js';
@@ -31,7 +33,7 @@ import { openSpyNode, type SpyNode } from './spy-node.js';
 const YEARS_AGO_MS = Date.UTC(2020, 0, 1);
 const SUN_PER_TRX = 1_000_000;
 const STAKE_SUN = 900_000_000n * 1_000_000n;
-export const START_LIMIT_MS = 60_000;
+export const START_LIMIT_MS = 180_000;
 export const SOLID_LAG = 2;
 /** Sixty seconds of validity in blocks, and on to a solid one beyond. */
 export const PAST_VALIDITY = 20 + SOLID_LAG + 2;
@@ -48,6 +50,9 @@ const workers: INestApplicationContext[] = [];
 export const receivers = Array.from({ length: 4 }, () => newOwner().address);
 /** The pool wallet's own owner, who may act beside the service. */
 export const pool = newOwner();
+/** Accounts that use energy, by calls of a contract; on the chain after `openStageWithCalls`. */
+export const callers = Array.from({ length: 24 }, newOwner);
+const contract = newOwner();
 /** A second pool wallet with less stake, so that orders come to it first; part of the pool after `openStageOfTwo`. */
 export const second = newOwner();
 const SECOND_SUN = 100_000_000n * 1_000_000n;
@@ -186,21 +191,22 @@ export async function dueAgain(hand: Hand, orderId: bigint): Promise<ClaimedOrde
 }
 
 async function stakeNow(owner: Owner, amount: bigint): Promise<void> {
-  const staked = stake(devnet.fullUrl, owner, amount);
-  await new Promise((resolve) => setTimeout(resolve, 300));
-  await mine(SOLID_LAG + 1);
-  await staked;
+  const staked = stake(devnet.fullUrl, owner, amount).then(() => true);
+  // On a busy machine it is sent late, and no block comes by itself.
+  while (!(await Promise.race([staked, sleep(300).then(() => false)]))) await mine(SOLID_LAG + 1);
 }
 
 /** `spareSun`: what the pool wallet holds beside its stake, to burn for bandwidth. */
 export const openStage = (spareSun = SPARE_SUN): Promise<void> => open({ spareSun });
-export const openStageOfTwo = (): Promise<void> => open({ withSecond: true });
+export const openStageOfTwo = (extra: Record<string, string> = {}): Promise<void> => open({ withSecond: true, extra });
 /** With further settings for the API and all workers. */
 export const openStageWith = (extra: Record<string, string>): Promise<void> => open({ extra });
+export const openStageWithCalls = (extra: Record<string, string> = {}): Promise<void> =>
+  open({ extra, withCalls: true });
 
 const SPARE_SUN = 1_000_000_000n;
 
-async function open({ withSecond = false, extra = {}, spareSun = SPARE_SUN } = {}): Promise<void> {
+async function open({ withSecond = false, withCalls = false, extra = {}, spareSun = SPARE_SUN } = {}): Promise<void> {
   [store, redis] = await Promise.all([createTestDatabase(), createTestRedis()]);
   const token = newOwner().address;
   devnet = await startDevnet({
@@ -213,7 +219,13 @@ async function open({ withSecond = false, extra = {}, spareSun = SPARE_SUN } = {
         { address: pool.address, balance: (STAKE_SUN + spareSun).toString() },
         { address: second.address, balance: (SECOND_SUN + 1_000_000_000n).toString() },
         ...[activation.address, token, ...receivers].map((address) => ({ address, balance: 1000 * SUN_PER_TRX })),
+        ...(withCalls ? callers : []).map(({ address }) => ({ address, balance: 100_000 * SUN_PER_TRX })),
       ],
+      ...(withCalls && {
+        contracts: [
+          { address: contract.address, origin: activation.address, name: 'Token', bytecode: await bytecode() },
+        ],
+      }),
     },
   });
   [full, solid] = await Promise.all([openSpyNode(devnet.fullUrl), openSpyNode(devnet.solidUrl)]);
@@ -238,6 +250,20 @@ async function open({ withSecond = false, extra = {}, spareSun = SPARE_SUN } = {
   await fillPool(api, { pool, activation } as OrderChain);
   if (withSecond) await addWallet(api, second, 'pool');
   customer = await makeCustomer(api, 1_000_000_000_000n);
+}
+
+async function bytecode(): Promise<string> {
+  return (JSON.parse(await readFile('test/tron-node/bytecode.json', 'utf8')) as { bytecode: string }).bytecode;
+}
+
+/** Has `caller` use some 5 000 energy so many times in one call, in the next block; returns the transaction's id. */
+export async function useEnergy(caller: Owner, times: number): Promise<string> {
+  return actAs(devnet.fullUrl, caller, 'triggersmartcontract', {
+    contract_address: contract.address,
+    function_selector: 'heavy(uint256)',
+    parameter: times.toString(16).padStart(64, '0'),
+    fee_limit: 1_000_000_000,
+  });
 }
 
 /**

@@ -61,7 +61,7 @@ export async function driftOf(tx: Queryable, wanted: Wanted): Promise<string[]> 
   for (const statement of Object.values(wanted.functions)) await tx.query(statement);
   const made = await functionsOf(tx, 'wanted');
   const undefinedNames = Object.keys(wanted.functions).filter(
-    (name) => !made.some((text) => text.includes(` ${name}(`)),
+    (name) => !made.some((text) => text.includes(` ${name.split(' ')[0]!}(`)),
   );
   return [
     ...undefinedNames.map((name) => `no statement makes the function ${name}`),

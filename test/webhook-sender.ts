@@ -10,6 +10,11 @@ import { openLog } from './log.js';
 import { envAs } from './setup/roles.js';
 
 const LIMIT_MS = 20_000;
+/** Of the service's settings those that a sender has too. */
+const SHARED = [
+  ...['DATABASE_URL', 'DATABASE_DIRECT_URL', 'PG_NAMED_STATEMENTS'],
+  ...['WEBHOOK_PORTS', 'WEBHOOK_ALLOW_HTTP', 'WEBHOOK_ALLOW_NETWORKS'],
+];
 
 export interface TestSender {
   readonly app: INestApplicationContext;
@@ -24,11 +29,10 @@ export async function openSender(
   extra: Readonly<Record<string, string>> = {},
 ): Promise<TestSender> {
   const [line] = deriveSettings(world, 'sender');
-  const { DATABASE_URL: url, WEBHOOK_PORTS, WEBHOOK_ALLOW_HTTP, WEBHOOK_ALLOW_NETWORKS } = world;
   const env = envAs(
     {
-      ...{ DATABASE_URL: url!, WEBHOOK_PORTS: WEBHOOK_PORTS!, WEBHOOK_ALLOW_HTTP: WEBHOOK_ALLOW_HTTP! },
-      ...{ WEBHOOK_ALLOW_NETWORKS: WEBHOOK_ALLOW_NETWORKS!, [line!.name]: line!.value, DATABASE_POOL_MAX: '8' },
+      ...Object.fromEntries(SHARED.filter((name) => name in world).map((name) => [name, world[name]!])),
+      ...{ [line!.name]: line!.value, DATABASE_POOL_MAX: '8' },
       ...extra,
     },
     'sender',

@@ -6,7 +6,7 @@
 #   ./energy.sh order QUOTE_REF IDEMPOTENCY_KEY      buy it; repeat with the same key after any doubt
 #   ./energy.sh get IDEMPOTENCY_KEY                  how the order stands
 #   ./energy.sh balance
-#   ./energy.sh call METHOD PATH [BODY]              any request; BODY as JSON
+#   ./energy.sh call METHOD PATH [BODY] [IDEMPOTENCY_KEY]    any request; BODY as JSON
 #
 # Signed by HMAC; SIGNATURES=md5 signs as the first clients did.
 # Prints the answer. Exit code 0 for a 2xx answer, 1 for any other, 2 when called wrongly.
@@ -77,7 +77,7 @@ case ${1-} in
   order) call POST /v1/orders '{"quote_ref":"'"${2:?quote ref}"'"}' "${3:?idempotency key}" ;;
   get) call GET "/v1/orders/${2:?idempotency key}" ;;
   balance) call GET /v1/balance ;;
-  call) call "${2:?method}" "${3:?path}" "${4-}" ;;
+  call) call "${2:?method}" "${3:?path}" "${4-}" "${5-}" ;;
   *)
     sed -n '4,9s/^# *//p' "$0" >&2
     exit 2

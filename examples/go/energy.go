@@ -5,7 +5,7 @@
 //	go run energy.go order QUOTE_REF IDEMPOTENCY_KEY
 //	go run energy.go get IDEMPOTENCY_KEY
 //	go run energy.go balance
-//	go run energy.go call METHOD PATH [BODY]      any request; BODY as JSON
+//	go run energy.go call METHOD PATH [BODY] [IDEMPOTENCY_KEY]      any request; BODY as JSON
 //
 // Signed by HMAC; SIGNATURES=md5 signs as the first clients did.
 package main
@@ -149,7 +149,11 @@ func anyCall(args []string) (int, string, error) {
 			return 0, "", err
 		}
 	}
-	return call(args[0], args[1], body, "")
+	key := ""
+	if len(args) > 3 {
+		key = args[3]
+	}
+	return call(args[0], args[1], body, key)
 }
 
 func main() {
@@ -160,7 +164,7 @@ func main() {
 	count, isKnown := wanted[os.Args[1]]
 	args := os.Args[2:]
 	if !isKnown || len(args) < count {
-		fmt.Fprintln(os.Stderr, "Name one of: quote RECEIVER, order QUOTE_REF KEY, get KEY, balance, call METHOD PATH [BODY].")
+		fmt.Fprintln(os.Stderr, "Name one of: quote RECEIVER, order QUOTE_REF KEY, get KEY, balance, call METHOD PATH [BODY] [KEY].")
 		os.Exit(2)
 	}
 	var status int

@@ -1,102 +1,64 @@
-// Signed requests with Node 18 or newer; no packages.
+// A merchant's calls by the SDK (packages/sdk), which signs them, and repeats what may be repeated with the same key.
 //
 //   export BASE_URL=http://127.0.0.1:3000 MERCHANT=<Merchant ID> API_KEY=<API key>
 //   node energy.mjs quote T… [ENERGY] [DURATION_SEC]
 //   node energy.mjs order QUOTE_REF IDEMPOTENCY_KEY
 //   node energy.mjs get IDEMPOTENCY_KEY
 //   node energy.mjs extend ORDER SECONDS IDEMPOTENCY_KEY      ORDER: the key of the order
+//   node energy.mjs keep T… ENERGY CREDITS                    keep an address supplied, for so many credits a day at most
 //   node energy.mjs balance
-//   node energy.mjs call METHOD PATH [BODY]      any request; BODY as JSON
+//   node energy.mjs call METHOD PATH [BODY] [IDEMPOTENCY_KEY]      any request; BODY as JSON
 //
 // Signed by HMAC; SIGNATURES=md5 signs as the first clients did.
-import { createHash, createHmac, randomBytes } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
+import { EnergyClient, EnergyError } from '@tron-energy-rental/sdk';
 
 const { BASE_URL, MERCHANT, API_KEY, SIGNATURES = 'hmac' } = process.env;
 
-/** Keys sorted, no spaces: what is signed, and sent exactly so. The interface's bodies are flat. */
-function canonical(body) {
-  return JSON.stringify(Object.fromEntries(Object.entries(body).sort(([a], [b]) => (a < b ? -1 : 1))));
-}
-
-/** Seconds that the service's clock is ahead of ours, once it has said so. */
-let offset = 0;
-
-/** The headers that sign one attempt: by HMAC over nine lines, each attempt with a nonce of its own. */
-function sign(method, path, text, key = '') {
-  if (SIGNATURES === 'md5') return { Signature: md5(Buffer.from(text).toString('base64') + API_KEY) };
-  const timestamp = String(Math.floor(Date.now() / 1000) + offset);
-  const nonce = randomBytes(16).toString('hex');
-  const [route, ...query] = path.split('?');
-  const hash = createHash('sha256').update(text).digest('hex');
-  const lines = [timestamp, nonce, method, decodeURIComponent(route), query.join('?'), MERCHANT, key, hash];
-  const message = ['CC-HMAC-SHA256-REQ-V1', ...lines].join('\n');
-  const signature = createHmac('sha256', API_KEY).update(message).digest('hex');
-  return { 'X-CC-Timestamp': timestamp, 'X-CC-Nonce': nonce, 'X-CC-Signature': `v1=${signature}` };
-}
-
-/** Over the body alone; a GET signs the empty string. */
-function md5(text) {
-  return createHash('md5').update(text).digest('hex');
-}
-
-/** Sends one request; after a lost answer, a 429 or a 503 it is repeated, which an Idempotency-Key makes safe. */
-export async function call(method, path, body, headers = {}) {
-  const text = body === undefined ? '' : canonical(body);
-  for (let attempt = 1; ; attempt += 1) {
-    const answer = await fetch(BASE_URL + path, {
-      method,
-      headers: {
-        Merchant: MERCHANT,
-        ...sign(method, path, text, headers['Idempotency-Key']),
-        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
-        ...headers,
-      },
-      ...(body === undefined ? {} : { body: text }),
-      signal: AbortSignal.timeout(60_000),
-    }).catch((error) => error);
-    const isRepeatable = answer instanceof Error || answer.status === 429 || answer.status === 503;
-    if (!isRepeatable || attempt === 3) {
-      if (answer instanceof Error) throw answer;
-      const said = await answer.json();
-      if (said.error !== 'SIGNATURE_TIMESTAMP_OUT_OF_RANGE' || attempt === 3)
-        return { status: answer.status, body: said };
-      offset = said.server_time - Math.floor(Date.now() / 1000);
-      continue;
-    }
-    await sleep(1000 * Number(answer.headers?.get('Retry-After') ?? attempt));
-  }
-}
+/** Another program may take the client from here. */
+export const connect = () =>
+  new EnergyClient({ baseUrl: BASE_URL, merchant: MERCHANT, apiKey: API_KEY, signature: SIGNATURES });
 
 const commands = {
-  quote: (receiver, energy, duration) =>
-    call('POST', '/v1/quotes', {
+  quote: (client, receiver, energy, duration) =>
+    client.quotes.create({
       receive_address: receiver,
-      ...(Number(energy ?? 0) > 0 ? { energy: Number(energy) } : {}),
-      ...(duration === undefined ? {} : { duration_sec: Number(duration) }),
+      energy: Number(energy ?? 0) > 0 ? Number(energy) : undefined,
+      duration_sec: duration === undefined ? undefined : Number(duration),
     }),
-  order: (quoteRef, key) => call('POST', '/v1/orders', { quote_ref: quoteRef }, { 'Idempotency-Key': key }),
-  extend: (order, seconds, key) =>
-    call(
-      'POST',
-      `/v1/orders/${encodeURIComponent(order)}/extensions`,
-      { duration_sec: Number(seconds) },
-      { 'Idempotency-Key': key },
-    ),
-  get: (key) => call('GET', `/v1/orders/${encodeURIComponent(key)}`),
-  balance: () => call('GET', '/v1/balance'),
-  call: (method, path, text) => call(method, path, text === undefined ? undefined : JSON.parse(text)),
+  order: (client, quoteRef, idempotencyKey) => client.orders.create({ quote_ref: quoteRef }, { idempotencyKey }),
+  extend: (client, order, seconds, idempotencyKey) =>
+    client.orders.extend(order, { duration_sec: Number(seconds) }, { idempotencyKey }),
+  keep: (client, address, energy, dailyCap) =>
+    client.autoDelegations.set(address, { keep_energy: Number(energy), daily_cap_credits: Number(dailyCap) }),
+  get: (client, key) => client.orders.get(key),
+  balance: (client) => client.account.balance(),
+  call: async (client, method, path, text, idempotencyKey) => {
+    const request = {
+      ...{ method, path },
+      ...(text !== undefined && { body: JSON.parse(text) }),
+      ...(idempotencyKey !== undefined && { idempotencyKey }),
+    };
+    return (await client.request(request)).body;
+  },
 };
 
-// Another program may take `call` from here.
+/** What is shown of an error: the answer of the service, or the key to repeat with. */
+const shown = ({ name, message, key, requestId, body }) => body ?? { error: name, msg: message, key, requestId };
+
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const [name, ...args] = process.argv.slice(2);
   if (!BASE_URL || !MERCHANT || !API_KEY || !Object.hasOwn(commands, name ?? '')) {
-    console.error('Set BASE_URL, MERCHANT and API_KEY, and name one of: quote, order, get, extend, balance, call.');
+    console.error(
+      'Set BASE_URL, MERCHANT and API_KEY, and name one of: quote, order, get, extend, keep, balance, call.',
+    );
     process.exit(2);
   }
-  const { status, body } = await commands[name](...args);
-  console.log(JSON.stringify(body));
-  process.exit(status < 300 ? 0 : 1);
+  try {
+    console.log(JSON.stringify(await commands[name](connect(), ...args)));
+  } catch (error) {
+    if (!(error instanceof EnergyError)) throw error;
+    console.log(JSON.stringify(shown(error)));
+    process.exitCode = 1;
+  }
 }

@@ -1,5 +1,5 @@
-// Knows what became of every order and misses none: by webhooks, by the log of events, and by the orders themselves. Node 18
-// or newer; no packages. docs/never-miss-an-order.md explains it.
+// Knows what became of every order and misses none: by webhooks, by the log of events, and by the orders themselves.
+// docs/never-miss-an-order.md explains it.
 //
 //   export BASE_URL=http://127.0.0.1:3000 MERCHANT=<Merchant ID> API_KEY=<API key>
 //   node orders.mjs follow [--once]     events from the log into INBOX; --once: up to now
@@ -10,9 +10,10 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { call } from './energy.mjs';
+import { connect } from './energy.mjs';
 import { keep, replace } from './inbox.mjs';
 
+const client = connect();
 const { INBOX = './inbox', STATE = './state' } = process.env;
 const WAIT_SEC = 30;
 const RETRY_MS = 5000;
@@ -27,33 +28,28 @@ function read(name) {
 }
 
 /** Everything after the position that was kept last. The position is kept after the events: twice is harmless, never is not. */
-async function readOn(query) {
+async function readOn(waitSec) {
   const after = read('position');
-  const { status, body } = await call(
-    'GET',
-    `/v1/events?limit=100${query}${after === undefined ? '' : `&after=${after}`}`,
-  );
-  if (status === 410) {
-    console.error(`What came between ${after} and ${body.oldest_position} is not kept any more: reconcile.`);
-    replace(STATE, 'position', String(body.oldest_position - 1));
-    return true;
-  }
-  if (status !== 200) throw new Error(`${status} ${body.msg}`);
-  for (const event of body.items) {
+  const page = await client.events.poll({ limit: 100, waitSec, after }).catch((error) => {
+    if (error.code !== 'EVENTS_EXPIRED') throw error;
+    console.error(`What came between ${after} and ${error.oldestPosition} is not kept any more: reconcile.`);
+    return { items: [], last_position: error.oldestPosition - 1 };
+  });
+  for (const event of page.items) {
     if (event.type === 'log.restarted') console.error('The service was restored from a copy: reconcile.');
     console.log(keep(INBOX, event.id, JSON.stringify(event)) ? `${event.type} ${event.id}` : `again ${event.id}`);
   }
-  replace(STATE, 'position', String(body.last_position));
-  return String(body.last_position) !== after;
+  replace(STATE, 'position', String(page.last_position));
+  return String(page.last_position) !== after;
 }
 
 async function follow(option) {
   if (option === '--once') {
-    while (await readOn(''));
+    while (await readOn(0));
     return;
   }
   for (;;) {
-    await readOn(`&wait=${WAIT_SEC}`).catch(async (error) => {
+    await readOn(WAIT_SEC).catch(async (error) => {
       console.error(`${error.message}; trying again.`);
       await sleep(RETRY_MS);
     });
@@ -83,18 +79,13 @@ async function reconcile() {
   const orders = JSON.parse(read('orders.json') ?? '{}');
   const unseen = new Set(Object.keys(orders));
   let differing = 0;
-  for (let cursor = ''; cursor !== undefined;) {
-    const { status, body } = await call('GET', `/v1/orders?limit=100${cursor}`);
-    if (status !== 200) throw new Error(`${status} ${body.msg}`);
-    for (const order of body.items) {
-      unseen.delete(order.key);
-      const known = orders[order.key];
-      if (gist(known?.order) === gist(order)) continue;
-      differing += 1;
-      console.log(`${order.key} was ${known?.order.status ?? 'unknown'}, is ${order.status}`);
-      orders[order.key] = { position: known?.position ?? 0, order };
-    }
-    cursor = body.next_cursor === undefined ? undefined : `&cursor=${body.next_cursor}`;
+  for await (const order of client.orders.list({ limit: 100 })) {
+    unseen.delete(order.key);
+    const known = orders[order.key];
+    if (gist(known?.order) === gist(order)) continue;
+    differing += 1;
+    console.log(`${order.key} was ${known?.order.status ?? 'unknown'}, is ${order.status}`);
+    orders[order.key] = { position: known?.position ?? 0, order };
   }
   for (const key of unseen) console.log(`${key} is unknown to the service`);
   replace(STATE, 'orders.json', JSON.stringify(orders, null, 2));

@@ -6,7 +6,7 @@
 //   php energy.php order QUOTE_REF IDEMPOTENCY_KEY
 //   php energy.php get IDEMPOTENCY_KEY
 //   php energy.php balance
-//   php energy.php call METHOD PATH [BODY]      any request; BODY as JSON
+//   php energy.php call METHOD PATH [BODY] [IDEMPOTENCY_KEY]      any request; BODY as JSON
 //
 // Signed by HMAC; SIGNATURES=md5 signs as the first clients did.
 declare(strict_types=1);
@@ -107,7 +107,7 @@ function quote(string $receiver, string $energy = '0', ?string $duration = null)
 $arguments = array_slice($argv, 2);
 $wanted = ['quote' => 1, 'order' => 2, 'get' => 1, 'balance' => 0, 'call' => 2][$argv[1] ?? ''] ?? null;
 if ($wanted === null || count($arguments) < $wanted) {
-    fwrite(STDERR, "Name one of: quote RECEIVER, order QUOTE_REF KEY, get KEY, balance, call METHOD PATH [BODY].\n");
+    fwrite(STDERR, "Name one of: quote RECEIVER, order QUOTE_REF KEY, get KEY, balance, call METHOD PATH [BODY] [KEY].\n");
     exit(2);
 }
 [$status, $answer] = match ($argv[1]) {
@@ -115,7 +115,12 @@ if ($wanted === null || count($arguments) < $wanted) {
     'order' => call('POST', '/v1/orders', ['quote_ref' => $arguments[0]], $arguments[1]),
     'get' => call('GET', '/v1/orders/' . rawurlencode($arguments[0])),
     'balance' => call('GET', '/v1/balance'),
-    'call' => call($arguments[0], $arguments[1], isset($arguments[2]) ? json_decode($arguments[2], true) : null),
+    'call' => call(
+        $arguments[0],
+        $arguments[1],
+        isset($arguments[2]) ? json_decode($arguments[2], true) : null,
+        $arguments[3] ?? '',
+    ),
 };
 echo $answer, "\n";
 exit($status < 300 ? 0 : 1);

@@ -6,7 +6,7 @@ python3 energy.py quote T... [ENERGY] [DURATION_SEC]
 python3 energy.py order QUOTE_REF IDEMPOTENCY_KEY
 python3 energy.py get IDEMPOTENCY_KEY
 python3 energy.py balance
-python3 energy.py call METHOD PATH [BODY]      any request; BODY as JSON
+python3 energy.py call METHOD PATH [BODY] [IDEMPOTENCY_KEY]      any request; BODY as JSON
 
 Signed by HMAC; SIGNATURES=md5 signs as the first clients did.
 """
@@ -66,7 +66,7 @@ def call(method, path, body=None, headers=None):
         pause = attempt
         try:
             with urllib.request.urlopen(request, timeout=60) as answer:
-                return answer.status, json.load(answer)
+                return answer.status, json.loads(answer.read() or "{}")
         except urllib.error.HTTPError as error:
             if error.code not in (429, 503) or attempt == ATTEMPTS_MAX:
                 said = json.load(error)
@@ -102,8 +102,9 @@ def balance():
     return call("GET", "/v1/balance")
 
 
-def any_call(method, path, text=None):
-    return call(method, path, None if text is None else json.loads(text))
+def any_call(method, path, text=None, key=None):
+    headers = None if key is None else {"Idempotency-Key": key}
+    return call(method, path, None if text is None else json.loads(text), headers)
 
 
 COMMANDS = {"quote": quote, "order": order, "get": get, "balance": balance, "call": any_call}

@@ -26,11 +26,11 @@ export class AccountsController {
   @HttpCode(202)
   async activate(
     @Caller() caller: Caller,
-    @Body() { address }: ActivationRequest,
+    @Body() request: ActivationRequest,
     @Res({ passthrough: true }) response: Response,
   ): Promise<OrderBody> {
-    const context = purchaseContextOf(caller, response);
-    return answerOrder(response, await this.activation.create(address, context));
+    const context = purchaseContextOf(caller, request, response);
+    return answerOrder(response, await this.activation.create(request.address, context));
   }
 
   @Get('balance')

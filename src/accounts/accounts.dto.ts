@@ -1,12 +1,22 @@
 /** The bodies of accounts (docs/interface.md §14, §15). */
 import type { Balance } from '../billing/ledger.js';
-import { IsTronAddress } from '../http/body/member-rules.js';
+import { IsTronAddress, Optional } from '../http/body/member-rules.js';
+import type { Entries } from '../http/body/plain-values.js';
+import { IsMetadata, IsReference, type Labelled } from '../orders/order-labels.js';
 import { usdBalanceOf } from '../domain/conversion.js';
 import { toJsonInteger } from '../domain/units.js';
 
-export class ActivationRequest {
+export class ActivationRequest implements Labelled {
   @IsTronAddress('The address to activate.')
   declare readonly address: string;
+
+  @Optional()
+  @IsReference()
+  declare readonly reference?: string;
+
+  @Optional()
+  @IsMetadata()
+  declare readonly metadata?: Entries;
 }
 
 export interface BalanceBody {

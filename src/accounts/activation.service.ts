@@ -12,10 +12,11 @@ import { sun } from '../domain/units.js';
 import { Acceptance } from '../orders/acceptance.js';
 import type { Prepared } from '../orders/purchase.js';
 import { OrdersService, type OrderAnswer } from '../orders/orders.service.js';
-import type { PurchaseContext } from '../orders/purchase.js';
-import { ReceiverCheck, chainAway } from '../orders/receiver.js';
+import type { OrderContext } from '../orders/purchase.js';
+import { ReceiverCheck, chainAway, playedRefusal } from '../orders/receiver.js';
 import { requestHash } from '../orders/request-hash.js';
 import { Market } from '../quotes/market.js';
+import { testAddressRefusal } from '../quotes/test-receivers.js';
 
 @Injectable()
 export class ActivationService {
@@ -29,25 +30,25 @@ export class ActivationService {
   ) {}
 
   /** Buys the activation of `address`. Throws ALREADY_ACTIVATED and, but for those of quotes, what an order throws. */
-  async create(address: string, context: PurchaseContext): Promise<OrderAnswer> {
+  async create(address: string, context: OrderContext): Promise<OrderAnswer> {
     const accepted = await this.acceptance.take({
       projectId: context.project.id,
+      isTest: context.project.isTest,
       apiKeyId: context.apiKeyId,
       kind: 'activation',
       key: context.key,
       hash: requestHash({ kind: 'activation', receiveAddress: address }),
       requestId: context.requestId,
-      prepare: () => this.prepare(address),
+      labels: context.labels,
+      prepare: () => this.prepare(address, context.project.isTest),
     });
     return this.orders.answer(accepted, context);
   }
 
-  private async prepare(address: string): Promise<Prepared> {
+  private async prepare(address: string, isTest: boolean): Promise<Prepared> {
     try {
-      if ((await this.receivers.stateOf(address)) !== 'not-activated') {
-        const refusal = new ApiError('ALREADY_ACTIVATED', 'This address is on chain already; nothing was charged.');
-        return { terms: undefined, refusal };
-      }
+      const refusal = await this.refusalOf(address, isTest);
+      if (refusal !== undefined) return { terms: undefined, refusal };
       const { createAccountFeeSun } = this.market.current();
       const priceSun = sun(createAccountFeeSun + BigInt(this.config.sales.activationMarkupSun));
       const { rate } = this.rates.current();
@@ -71,5 +72,14 @@ export class ActivationService {
       if (error instanceof ChainUnavailableError) return { terms: undefined, refusal: chainAway(error) };
       throw error;
     }
+  }
+
+  /** A test project's is decided by the address alone. Throws ChainUnavailableError. */
+  private async refusalOf(address: string, isTest: boolean): Promise<ApiError | undefined> {
+    if (isTest) return playedRefusal(address, 'activation');
+    const refusal = testAddressRefusal(address, isTest);
+    if (refusal !== undefined) return refusal;
+    if ((await this.receivers.stateOf(address)) === 'not-activated') return undefined;
+    return new ApiError('ALREADY_ACTIVATED', 'This address is on chain already; nothing was charged.');
   }
 }

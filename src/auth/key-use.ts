@@ -1,18 +1,32 @@
-/** When each API key was last used, to the minute: noted in memory and written for all keys at once. */
+/** When each API key was last used, to the minute, and from where: noted in memory and written for all keys at once. */
 import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import { Log } from '../observability/logger.js';
 import { Database } from '../store/database.js';
 
 const WRITE_MS = 60_000;
 const KEYS_NOTED_MAX = 100_000;
+/** Of a key, and kept with it: those seen last, and no longer than this after they were. */
+const SOURCES_MAX = 20;
+const SOURCES_DAYS = 30;
 
-/** A key whose row another transaction has locked, as one that takes an order does, is left out: nothing waits for it. */
-const WRITE = `UPDATE api_key k SET last_used_at = clock_timestamp()
-  FROM (SELECT id FROM api_key WHERE id = ANY ($1::uuid[]) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED) v WHERE k.id = v.id`;
+/**
+ * A key whose row another transaction has locked, as one that takes an order does, is left out: nothing waits for it. Where
+ * it came from: what was seen now, then what was seen before, the newest first.
+ */
+const WRITE = `UPDATE api_key k SET last_used_at = clock_timestamp(), recent_sources = (
+    SELECT coalesce(jsonb_object_agg(s.address, s.at), '{}') FROM (
+      SELECT address, max(at) AS at FROM (
+        SELECT jsonb_array_elements_text(v.sources) AS address, to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') AS at
+        UNION ALL SELECT b.key, b.value FROM jsonb_each_text(k.recent_sources) b
+                   WHERE b.value::timestamptz > clock_timestamp() - interval '${SOURCES_DAYS.toString()} days') seen
+       GROUP BY address ORDER BY 2 DESC, 1 LIMIT ${SOURCES_MAX.toString()}) s)
+  FROM (SELECT l.id, n.sources FROM (SELECT id FROM api_key WHERE id = ANY ($1::uuid[]) ORDER BY id FOR NO KEY UPDATE SKIP LOCKED) l
+          JOIN unnest($1::uuid[], $2::jsonb[]) AS n(id, sources) ON n.id = l.id) v
+  WHERE k.id = v.id`;
 
 @Injectable()
 export class KeyUse implements BeforeApplicationShutdown {
-  private used = new Set<string>();
+  private used = new Map<string, Set<string>>();
   private timer: NodeJS.Timeout | undefined;
 
   constructor(
@@ -22,8 +36,14 @@ export class KeyUse implements BeforeApplicationShutdown {
 
   /** The key signed a request just now. */
   note(keyId: string): void {
-    if (this.used.size < KEYS_NOTED_MAX) this.used.add(keyId);
+    if (this.used.size < KEYS_NOTED_MAX && !this.used.has(keyId)) this.used.set(keyId, new Set());
     this.timer ??= setTimeout(() => void this.write(), WRITE_MS).unref();
+  }
+
+  /** And was taken from this address. */
+  noteSource(keyId: string, source: string): void {
+    const sources = this.used.get(keyId);
+    if (sources !== undefined && sources.size < SOURCES_MAX) sources.add(source);
   }
 
   async beforeApplicationShutdown(): Promise<void> {
@@ -34,10 +54,12 @@ export class KeyUse implements BeforeApplicationShutdown {
   private async write(): Promise<void> {
     clearTimeout(this.timer);
     this.timer = undefined;
-    const keys = [...this.used];
-    this.used = new Set();
-    if (keys.length === 0) return;
-    await this.database.query(WRITE, [keys]).catch((error: unknown) => {
+    const used = [...this.used];
+    this.used = new Map();
+    if (used.length === 0) return;
+    const keys = used.map(([id]) => id);
+    const sources = used.map(([, seen]) => JSON.stringify([...seen]));
+    await this.database.query(WRITE, [keys, sources]).catch((error: unknown) => {
       this.log.warn({ err: error }, 'The last use of API keys could not be written.');
     });
   }

@@ -8,9 +8,11 @@ import { Injectable } from '@nestjs/common';
 import { Redis } from 'ioredis';
 import { monotonicMs, nowMs } from '../base/clock.js';
 import { Config } from '../config/config.js';
-import { ApiError } from '../domain/errors.js';
+import { ApiError, invariant } from '../domain/errors.js';
+import type { Caller } from '../http/pipeline/request-context.js';
 import { Metrics } from '../observability/metrics.js';
-import { Database, type Queryable } from '../store/database.js';
+import type { Witness } from '../store/audit-log.js';
+import { Database } from '../store/database.js';
 import { WINDOW_SEC } from './hmac-signature.js';
 
 /** A nonce matters as long as its timestamp may be accepted: the window both ways. */
@@ -126,9 +128,12 @@ export class Nonces {
  * Uses the nonce of a request that changes something, in the transaction that makes the change: a replay changes nothing,
  * whatever became of the other nonces. Apart from those, which the guard keeps. Throws 401 SIGNATURE_REPLAYED.
  */
-export async function useNonceIn(tx: Queryable, projectId: string, nonce: string): Promise<void> {
-  if ((await tx.query(INSERT, [projectId, `write:${nonce}`])).length === 0) throw replayed();
-  await tx.query(PRUNE_SOME);
+export function nonceOf({ nonce, project }: Caller): Witness {
+  invariant(nonce !== undefined, 'these paths take requests signed by HMAC alone');
+  return async (tx) => {
+    if ((await tx.query(INSERT, [project.id, `write:${nonce}`])).length === 0) throw replayed();
+    await tx.query(PRUNE_SOME);
+  };
 }
 
 /** Refuses a timestamp, and says which one to sign with instead. */

@@ -25,6 +25,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const COUNTED: Readonly<Record<BudgetName, string>> = {
   quotes: 'Quotes and simulations',
   general: 'Requests of this kind',
+  testOrders: 'Orders of a test project',
 };
 
 /** Who signed a request. */
@@ -76,6 +77,7 @@ export class SignatureGuard implements CanActivate {
     const asked = { route, source };
     const identity = await this.identify(claim, asked);
     const { project, secret } = identity;
+    requestContext.isTest = project.record.isTest;
     if (claim.nonce === undefined) requireMd5(project, route);
     else await this.nonces.use(project.record.id, claim.nonce.value, claim.nonce.timestampSec);
     const body = claim.readBody();
@@ -92,8 +94,9 @@ export class SignatureGuard implements CanActivate {
     };
     if (body !== undefined) request.body = plainOf(body.root);
     requireAllowed(identity, asked);
-    if (route.budget !== undefined)
-      await this.spend(route.budget, project, context.switchToHttp().getResponse<Response>());
+    this.keyUse.noteSource(secret.key.id, source);
+    const budget = route.isPurchase && project.record.isTest ? 'testOrders' : route.budget;
+    if (budget !== undefined) await this.spend(budget, project, context.switchToHttp().getResponse<Response>());
     return true;
   }
 

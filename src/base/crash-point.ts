@@ -138,11 +138,42 @@ export const STATEMENT_POINTS = [
 ] as const;
 export type StatementPoint = (typeof STATEMENT_POINTS)[number];
 
+/** Of a worker that keeps addresses supplied. */
+export const REFILL_POINTS = [
+  'use-mark.before',
+  'use-mark.after',
+  'refill-claim.after',
+  'refill-legs.after',
+  'refill-buy.before',
+  'refill-buy.after',
+  'refill-extend.before',
+  'refill-extend.after',
+  'refill-record.before',
+  'refill-record.after',
+] as const;
+export type RefillPoint = (typeof REFILL_POINTS)[number];
+
+/** Of a worker that plays the orders of test projects. */
+export const TEST_ORDER_POINTS = [
+  'test-claim.after',
+  'test-move.before',
+  'test-move.after',
+  // Within the transaction that refunds one, in this order.
+  'test-refund.before',
+  'test-refund-entry.before',
+  'test-refund-balance.before',
+  // When it is committed.
+  'test-refund.after',
+] as const;
+export type TestOrderPoint = (typeof TEST_ORDER_POINTS)[number];
+
 export type CrashPoint = (typeof CRASH_POINTS)[number];
+/** Of what a worker does beside fulfilment. */
+export type WorkerTaskPoint = DepositPoint | StatementPoint | RefillPoint | TestOrderPoint;
 
 /** The armed point: `pass` is called each time the process comes to it. */
 export interface CrashTrap {
-  readonly point: CrashPoint | SenderPoint | DepositPoint | StatementPoint;
+  readonly point: CrashPoint | SenderPoint | WorkerTaskPoint;
   readonly pass: () => void;
 }
 
@@ -153,9 +184,10 @@ export interface CrashTrap {
 export function crashTrapOf(setting: string | undefined): CrashTrap | undefined {
   if (setting === undefined) return undefined;
   const match = /^([a-z-]+\.[a-z]+)(?::(\d{1,6})(:stop)?)?$/.exec(setting);
-  const point = [...CRASH_POINTS, ...SENDER_POINTS, ...DEPOSIT_POINTS, ...STATEMENT_POINTS].find(
-    (name) => name === match?.[1],
-  );
+  const point = [
+    ...[...CRASH_POINTS, ...SENDER_POINTS],
+    ...[...DEPOSIT_POINTS, ...STATEMENT_POINTS, ...REFILL_POINTS, ...TEST_ORDER_POINTS],
+  ].find((name) => name === match?.[1]);
   let remaining = Number.parseInt(match?.[2] ?? '1', 10);
   if (point === undefined || remaining < 1)
     throw new StartError('CONFIGURATION', 'CRASH_AT names no crash point: unset it; it is for tests.');

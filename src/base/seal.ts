@@ -1,11 +1,22 @@
 /**
  * Seals secrets at rest and quotes in flight: AES-256-GCM under keys derived from MASTER_KEY, one per purpose.
- * Two keys may be held for a purpose, so that rotating the master key refuses nothing: the newer seals, both open.
+ * Two keys may be held for a purpose, so that rotating the master key refuses nothing: the newer seals, both open, also
+ * what was sealed to their public halves (sealed-box.ts).
  */
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomFillSync } from 'node:crypto';
+import { BoxOpener, isBox } from './sealed-box.js';
 
-export const SEAL_PURPOSES = ['api-key', 'pool-key', 'quote', 'webhook-secret'] as const;
+export const SEAL_PURPOSES = ['api-key', 'pool-key', 'quote', 'webhook-secret', 'second-factor'] as const;
 export type SealPurpose = (typeof SEAL_PURPOSES)[number];
+
+/** What a console makes without being able to open it: sealed to the public half of the purpose's key. */
+export const BOX_PURPOSES = ['api-key', 'webhook-secret'] as const satisfies readonly SealPurpose[];
+export type BoxPurpose = (typeof BOX_PURPOSES)[number];
+
+/** Whatever seals; what opens is a Sealer. */
+export interface Seals {
+  seal(plain: Buffer, context: string): Buffer;
+}
 
 /** The keys of one purpose, 32 bytes each. */
 export interface SealKeys {
@@ -41,19 +52,30 @@ function nextNonce(): Buffer {
 interface NamedKey {
   readonly id: Buffer;
   readonly key: Buffer;
+  readonly box: BoxOpener;
 }
 
 function named(key: Buffer): NamedKey {
   const id = createHash('sha256').update('key-id').update(key).digest().subarray(0, KEY_ID_BYTES);
-  return { id, key };
+  return { id, key, box: new BoxOpener(key) };
 }
 
 /** Seals and opens bytes for one purpose. `context` is authenticated, not stored: opening needs the same. */
-export class Sealer {
+export class Sealer implements Seals {
   private readonly keys: readonly [NamedKey, ...NamedKey[]];
 
   constructor({ current, previous }: SealKeys) {
     this.keys = previous === undefined ? [named(current)] : [named(current), named(previous)];
+  }
+
+  /** What others seal to, so that this opens it. */
+  get publicKey(): Buffer {
+    return this.keys[0].box.publicKey;
+  }
+
+  /** Whether it is the public half of a key that is held. */
+  isOurs(publicKey: Buffer): boolean {
+    return this.keys.some(({ box }) => box.publicKey.equals(publicKey));
   }
 
   /** format(1) key-id(4) nonce(12) ciphertext tag(16) */
@@ -67,6 +89,7 @@ export class Sealer {
 
   /** The sealed bytes, or undefined when they were altered, sealed for another context, or under an unknown key. */
   open(sealed: Buffer, context: string): Buffer | undefined {
+    if (isBox(sealed)) return this.keys.find(({ box }) => box.isFor(sealed))?.box.open(sealed, context);
     if (sealed.length < OVERHEAD || sealed[0] !== FORMAT) return undefined;
     const id = sealed.subarray(1, 1 + KEY_ID_BYTES);
     const known = this.keys.find((candidate) => candidate.id.equals(id));
@@ -85,6 +108,7 @@ export class Sealer {
 
   /** Whether `sealed` was made under the newer key; `false` asks for a rewrap. */
   isCurrent(sealed: Buffer): boolean {
-    return sealed.subarray(1, 1 + KEY_ID_BYTES).equals(this.keys[0].id);
+    const { id, box } = this.keys[0];
+    return isBox(sealed) ? box.isFor(sealed) : sealed.subarray(1, 1 + KEY_ID_BYTES).equals(id);
   }
 }

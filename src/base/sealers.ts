@@ -1,5 +1,5 @@
 /** The keys of this process, by what they are for. */
-import { Sealer, type SealKeys, type SealPurpose } from './seal.js';
+import { Sealer, type BoxPurpose, type SealKeys, type SealPurpose, type Seals } from './seal.js';
 
 /** The sealers that a process holds, by purpose. */
 export type HeldSealers = ReadonlyMap<SealPurpose, Sealer>;
@@ -11,6 +11,11 @@ export class Sealers {
 
   constructor({ sealKeys }: { readonly sealKeys: ReadonlyMap<SealPurpose, SealKeys> }) {
     this.held = new Map([...sealKeys].map(([purpose, keys]) => [purpose, new Sealer(keys)]));
+  }
+
+  /** What seals a new secret: the key held here; a process that holds none has another way (store/public-sealers.ts). */
+  async sealing(purpose: BoxPurpose): Promise<Seals> {
+    return Promise.resolve(this.of(purpose));
   }
 
   get apiKey(): Sealer {
@@ -27,6 +32,10 @@ export class Sealers {
 
   get webhookSecret(): Sealer {
     return this.of('webhook-secret');
+  }
+
+  get secondFactor(): Sealer {
+    return this.of('second-factor');
   }
 
   private of(purpose: SealPurpose): Sealer {

@@ -1,13 +1,15 @@
-/** Wires the ledger and the rates that are held back. */
+/** Wires the ledger, the requests of credits and the rates that are held back. */
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { CreditEntry } from '../store/entities/credit-entry.entity.js';
+import { CreditRequest } from '../store/entities/credit-request.entity.js';
+import { CreditRequests } from './credit-requests.js';
 import { HeldRates } from './held-rates.js';
 import { Ledger } from './ledger.js';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([CreditEntry])],
-  providers: [Ledger, HeldRates],
-  exports: [Ledger, HeldRates],
+  imports: [TypeOrmModule.forFeature([CreditEntry, CreditRequest])],
+  providers: [CreditRequests, Ledger, HeldRates],
+  exports: [CreditRequests, Ledger, HeldRates],
 })
 export class BillingModule {}

@@ -14,10 +14,12 @@ export const CREATE_ACCOUNT = {
   text: `INSERT INTO credit_account (project_id, is_postpaid, floor_credits) VALUES ($1, $2, $3)`,
 };
 
+/** The other side of an entry of a test project is nobody’s money, whatever it would be ($3) of a live one. */
 export const INSERT_ENTRY = {
   name: 'ledger-insert-entry',
   text: `INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, actor, reason)
-         VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (entry_key) DO NOTHING RETURNING id`,
+         VALUES ($1, $2, CASE WHEN (SELECT p.test FROM project p WHERE p.id = $2) THEN 'test' ELSE $3 END, $4, $5, $6, $7)
+         ON CONFLICT (entry_key) DO NOTHING RETURNING id`,
 };
 
 export const FIND_ENTRY = {
@@ -38,7 +40,7 @@ export const MOVE_BALANCE = {
 export const INSERT_REFUND = {
   name: 'ledger-insert-refund',
   text: `INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, order_id)
-         SELECT 'refund:' || c.order_id, c.project_id, 'revenue', 'refund', -c.credits, c.order_id
+         SELECT 'refund:' || c.order_id, c.project_id, c.contra, 'refund', -c.credits, c.order_id
            FROM credit_entry c
           WHERE c.entry_key = 'charge:' || $1::bigint AND c.project_id = $2 AND c.credits = -$3::bigint
          ON CONFLICT (entry_key) DO NOTHING RETURNING id`,
@@ -63,7 +65,7 @@ export const MOVE_BALANCE_BY_REFUND = {
 /** The order's row stands between two compensations of it. */
 export const LOCK_ORDER = {
   name: 'ledger-lock-order',
-  text: `SELECT project_id FROM orders WHERE id = $1 FOR NO KEY UPDATE`,
+  text: `SELECT project_id, settled FROM orders WHERE id = $1 FOR NO KEY UPDATE`,
 };
 
 /** What may still be given for an order and its extensions, and how often something was. */
@@ -79,7 +81,8 @@ export const COMPENSATED = {
 export const INSERT_COMPENSATION = {
   name: 'ledger-insert-compensation',
   text: `INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, order_id, actor, reason)
-         VALUES ('compensation:' || $1::bigint || ':' || $2::integer, $3, 'revenue', 'compensation', $4, $1, $5, $6)`,
+         SELECT 'compensation:' || c.order_id || ':' || $2::integer, c.project_id, c.contra, 'compensation', $3::bigint,
+                c.order_id, $4, $5 FROM credit_entry c WHERE c.entry_key = 'charge:' || $1::bigint RETURNING id`,
 };
 
 export const SET_TERMS = {

@@ -39,13 +39,18 @@ const REFERENCE = /^[\x21-\x7e]+(?: +[\x21-\x7e]+)*$/;
 const REFERENCE_LENGTH_MAX = 200;
 const HISTORY_MAX = 1000;
 
-interface Booked {
+const CONTRAS = { topup: 'funding', adjustment: 'adjustments' } as const;
+
+/** What an operator books. */
+export interface Booked {
   readonly kind: 'topup' | 'adjustment';
-  readonly contra: 'funding' | 'adjustments';
   readonly projectId: string;
   readonly credits: Credits;
   readonly reference: string;
 }
+
+const STILL_REFUNDABLE =
+  'The order is not settled: its charge may still come back by itself. Compensate for it afterwards. Nothing was booked.';
 
 @Injectable()
 export class Ledger {
@@ -67,7 +72,7 @@ export class Ledger {
   /** Adds paid-in credits. `reference` names the payment and is booked once for ever, whatever is repeated. */
   async topUp(projectId: string, credits: Credits, reference: string, author: Author): Promise<Booking> {
     if (credits <= 0n) throw new ApiError('INVALID_REQUEST', 'A top-up adds a positive number of credits.');
-    return this.book({ kind: 'topup', contra: 'funding', projectId, credits, reference }, author);
+    return this.book({ kind: 'topup', projectId, credits, reference }, author);
   }
 
   /**
@@ -76,7 +81,7 @@ export class Ledger {
    */
   async adjust(projectId: string, credits: Credits, reference: string, author: Author): Promise<Booking> {
     if (credits === 0n) throw new ApiError('INVALID_REQUEST', 'An adjustment changes the balance by something.');
-    return this.book({ kind: 'adjustment', contra: 'adjustments', projectId, credits, reference }, author);
+    return this.book({ kind: 'adjustment', projectId, credits, reference }, author);
   }
 
   /**
@@ -96,9 +101,9 @@ export class Ledger {
   }
 
   /**
-   * Gives credits for an order that was not what was sold. Together with a refund never more than its charges, those of its
-   * extensions included:
-   * INVALID_REQUEST. Returns which compensation of the order it is, and the balance.
+   * Gives credits for an order that was not what was sold, never more than its charges, those of its extensions included,
+   * and only once it is settled, since a refund gives the whole charge back: INVALID_REQUEST. Returns which compensation
+   * of the order it is, and the balance.
    */
   async compensate(
     orderId: bigint,
@@ -107,8 +112,9 @@ export class Ledger {
   ): Promise<{ readonly number: number; readonly balanceCredits: Credits }> {
     if (credits <= 0n) throw new ApiError('INVALID_REQUEST', 'A compensation is a positive number of credits.');
     return this.database.transaction(async (tx) => {
-      const [order] = await tx.query<{ project_id: string }>(sql.LOCK_ORDER, [orderId]);
+      const [order] = await tx.query<{ project_id: string; settled: boolean }>(sql.LOCK_ORDER, [orderId]);
       if (order === undefined) throw new ApiError('NOT_FOUND', 'No order has this number.');
+      if (!order.settled) throw new ApiError('INVALID_REQUEST', STILL_REFUNDABLE);
       const [before] = await tx.query<{ left_credits: bigint; count: number }>(sql.COMPENSATED, [orderId]);
       const left = before?.left_credits ?? 0n;
       if (credits > left) {
@@ -120,7 +126,8 @@ export class Ledger {
       }
       const number = (before?.count ?? 0) + 1;
       const projectId = order.project_id;
-      await tx.query(sql.INSERT_COMPENSATION, [orderId, number, projectId, credits, author.actor, author.reason]);
+      const written = await tx.query(sql.INSERT_COMPENSATION, [orderId, number, credits, author.actor, author.reason]);
+      invariant(written.length === 1, 'only what was charged has something left to give back');
       await recordAct(tx, author, {
         action: 'orders.compensate',
         subject: orderId.toString(),
@@ -254,21 +261,22 @@ export class Ledger {
     return this.entries.find({ where: [{ entryKey }, { kind: 'compensation', orderId }], order: { id: 'ASC' } });
   }
 
+  /** As `topUp` and `adjust`, as the last statements of a transaction: the balance row is locked at their end. */
+  async bookIn(tx: Transaction, entry: Booked, author: Author): Promise<Booking> {
+    const { kind, projectId, credits, reference } = entry;
+    const entryKey = entryKeyOf(entry);
+    const params = [entryKey, projectId, CONTRAS[kind], kind, credits, author.actor, author.reason];
+    const [written] = await tx.query(sql.INSERT_ENTRY, params);
+    if (written === undefined) return this.bookedBefore(tx, entry, entryKey);
+    await recordAct(tx, author, { action: `credits.${kind}`, subject: projectId, detail: { reference, credits } });
+    const [account] = await tx.query<{ balance_credits: bigint }>(sql.MOVE_BALANCE, [projectId, credits]);
+    if (account === undefined) throw await refusedMove(tx, projectId, credits);
+    return { isNew: true, balanceCredits: account.balance_credits as Credits };
+  }
+
   private async book(entry: Booked, author: Author): Promise<Booking> {
-    const { kind, contra, projectId, credits, reference } = entry;
-    if (reference.length > REFERENCE_LENGTH_MAX || !REFERENCE.test(reference)) {
-      throw new ApiError('INVALID_REQUEST', 'A reference is 1 to 200 printable ASCII characters.');
-    }
-    const entryKey = `${kind}:${reference}`;
-    return this.database.transaction(async (tx) => {
-      const params = [entryKey, projectId, contra, kind, credits, author.actor, author.reason];
-      const [written] = await tx.query(sql.INSERT_ENTRY, params);
-      if (written === undefined) return this.bookedBefore(tx, entry, entryKey);
-      await recordAct(tx, author, { action: `credits.${kind}`, subject: projectId, detail: { reference, credits } });
-      const [account] = await tx.query<{ balance_credits: bigint }>(sql.MOVE_BALANCE, [projectId, credits]);
-      if (account === undefined) throw await refusedMove(tx, projectId, credits);
-      return { isNew: true, balanceCredits: account.balance_credits as Credits };
-    });
+    entryKeyOf(entry);
+    return this.database.transaction((tx) => this.bookIn(tx, entry, author));
   }
 
   private async bookedBefore(tx: Queryable, entry: Booked, entryKey: string): Promise<Booking> {
@@ -297,6 +305,14 @@ export class Ledger {
       if (changed.length !== 1) throw unknownProject();
     });
   }
+}
+
+/** What is booked once for ever. Throws INVALID_REQUEST for a reference that is none. */
+export function entryKeyOf({ kind, reference }: Pick<Booked, 'kind' | 'reference'>): string {
+  if (reference.length > REFERENCE_LENGTH_MAX || !REFERENCE.test(reference)) {
+    throw new ApiError('INVALID_REQUEST', 'A reference is 1 to 200 printable ASCII characters.');
+  }
+  return `${kind}:${reference}`;
 }
 
 function unknownProject(): ApiError {

@@ -45,6 +45,8 @@ export interface WitnessedBlock {
   readonly fees: readonly Fee[];
   /** By the word of one node. */
   readonly costs: readonly Fee[];
+  /** Whoever called a contract, by the word of one node: hex of 21 bytes, each once. */
+  readonly callers: readonly string[];
   /** Whether enough nodes have kept internal transactions of it, whoever they are of. */
   readonly hasInternal: boolean;
 }
@@ -157,12 +159,13 @@ async function testify(
   const costs = transactions.flatMap(({ txid, owner, feeSun }): Fee[] =>
     owner !== undefined && isOurs(owner) ? [{ txid, address: owner, amount: feeSun }] : [],
   );
+  const callers = [...new Set(transactions.flatMap(({ caller }) => caller ?? []))];
   const always = payments.filter(({ kind }) => kind !== 'internal').map(keyOf);
   const burnt = fees.map(({ txid, amount }) => `${txid} burnt ${amount.toString()}`);
   const says = [id, parentId, timestampMs.toString(), ...always.sort(), ...burnt.sort()].join('\n');
   return {
     node,
-    block: { number, id, parentId, timestampMs, fees, costs },
+    block: { number, id, parentId, timestampMs, fees, costs, callers },
     payments,
     hasInternal,
     says: createHash('sha256').update(says).digest('hex'),

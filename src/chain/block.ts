@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { idOf } from './block-header.js';
 import { NodeError } from './errors.js';
 import { int64, isJsonObject, objectsOf, type JsonObject } from './json.js';
-import { actOf, type OwnedAct } from './transaction-owner.js';
+import { actOf, callerIn, type OwnedAct } from './transaction-owner.js';
 
 export interface BlockHead {
   readonly number: number;
@@ -33,6 +33,8 @@ export interface BlockTransaction {
   readonly succeeded: boolean;
   /** Of the types that our wallets make; the bytes of all others are not kept. */
   readonly signed: SignedAct | undefined;
+  /** Whoever called a contract by it, as hex of 21 bytes. */
+  readonly caller?: string | undefined;
 }
 
 export interface Block extends BlockHeader {
@@ -67,6 +69,7 @@ function readTransaction(json: JsonObject): BlockTransaction | undefined {
   return {
     txid: txidOf(rawData),
     succeeded: result === 'SUCCESS' || result === undefined,
+    ...(act === undefined && { caller: callerIn(rawData) }),
     signed: act && { act, rawData: apart(rawData), signatures: readSignatures(json['signature']) },
   };
 }

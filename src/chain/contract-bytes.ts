@@ -66,7 +66,11 @@ function nameIn(url: Uint8Array): string | undefined {
   }
 }
 
+export function isAddressBytes(bytes: Uint8Array): boolean {
+  return bytes.length === ADDRESS_BYTES && bytes[0] === ADDRESS_PREFIX;
+}
+
 /** The address in a field of a message; undefined when it holds none. */
 export function addressIn(bytes: Uint8Array): string | undefined {
-  return bytes.length === ADDRESS_BYTES && bytes[0] === ADDRESS_PREFIX ? addressFromBytes(bytes) : undefined;
+  return isAddressBytes(bytes) ? addressFromBytes(bytes) : undefined;
 }

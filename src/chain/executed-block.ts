@@ -7,7 +7,7 @@ import { NodeError } from './errors.js';
 import { int64, isJsonObject, objectsOf, type JsonObject } from './json.js';
 import type { PortName } from './node-blocks.js';
 import type { TronNode } from './node.js';
-import { actOf } from './transaction-owner.js';
+import { actOf, callerIn } from './transaction-owner.js';
 import { transfersOf, type Transfer } from './transfers.js';
 
 export interface ExecutedTransaction {
@@ -15,6 +15,8 @@ export interface ExecutedTransaction {
   readonly transfers: readonly Transfer[];
   /** Who made it, where it is of a type that moves something, or that our wallets make. */
   readonly owner: string | undefined;
+  /** Whoever called a contract by it, as hex of 21 bytes. */
+  readonly caller: string | undefined;
   /** What it burnt of its owner's TRX, in sun. */
   readonly feeSun: bigint;
 }
@@ -96,11 +98,12 @@ async function executed(
   const owner = mover ?? actOf(rawData)?.owner;
   const feeSun = receipt['fee'] === undefined ? 0n : int64(receipt['fee']);
   if (feeSun === undefined || feeSun < 0n) throw new NodeError(node.name, 'nonsense', `a receipt with another fee`);
-  if (!isInexact) return { txid, owner, feeSun, transfers };
+  const caller = callerIn(rawData);
+  if (!isInexact) return { txid, owner, caller, feeSun, transfers };
   // More than 2^53 sun in one internal transaction: answers about one transaction are read digit by digit.
   const exact = await (port === 'solid'
     ? node.solid('walletsolidity/gettransactioninfobyid', { value: txid })
     : node.full('wallet/gettransactioninfobyid', { value: txid }));
   if (exact['id'] !== txid) throw new NodeError(node.name, 'nonsense', 'information on another transaction');
-  return { txid, owner, feeSun, transfers: transfersOf(rawData, result, exact).transfers };
+  return { txid, owner, caller, feeSun, transfers: transfersOf(rawData, result, exact).transfers };
 }

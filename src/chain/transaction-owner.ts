@@ -4,7 +4,7 @@
  * nobody's. Says nothing of who signed: that is the signature's.
  */
 import { sun, type Sun } from '../domain/units.js';
-import { addressIn, contractIn, type ContractShape } from './contract-bytes.js';
+import { addressIn, contractIn, isAddressBytes, type ContractShape } from './contract-bytes.js';
 
 export interface OwnedAct {
   readonly owner: string;
@@ -49,6 +49,18 @@ const SHAPES: Readonly<Record<number, ActShape>> = {
     receiver: 2,
   },
 };
+
+/** TRON (smart_contract.proto): what uses energy. The owner is field 1 of each, and all that is read. */
+const CALLS: Readonly<Record<number, ContractShape>> = {
+  30: { name: 'protocol.CreateSmartContract', fields: { 1: 'bytes' } },
+  31: { name: 'protocol.TriggerSmartContract', fields: { 1: 'bytes' } },
+};
+
+/** The 21 bytes of whoever calls or makes a contract in raw_data, as hex; undefined when it does neither. */
+export function callerIn(rawData: Uint8Array): string | undefined {
+  const owner = contractIn(rawData, CALLS)?.message.bytes(1);
+  return owner !== undefined && isAddressBytes(owner) ? Buffer.from(owner).toString('hex') : undefined;
+}
 
 /** Reads the act in raw_data; undefined when the chain would not take the bytes for such an act. */
 export function actOf(rawData: Uint8Array): OwnedAct | undefined {

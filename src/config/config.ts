@@ -6,7 +6,9 @@ import { StartError } from '../domain/errors.js';
 import { SEAL_PURPOSES, sealKey, type SealKeys, type SealPurpose } from '../base/seal.js';
 import { Key } from './setting.js';
 import {
+  AutoDelegationSettings,
   ChainSettings,
+  ConsoleLinkSettings,
   DatabaseSettings,
   DepositSettings,
   HttpSettings,
@@ -33,18 +35,21 @@ export class ConfigError extends StartError {
 }
 
 /** Where metrics and probes are, by the kind of the process, unless ADMIN_PORT says otherwise. */
-export const ADMIN_PORTS = { api: 9100, worker: 9101, sender: 9102 } as const;
+export const ADMIN_PORTS = { api: 9100, worker: 9101, sender: 9102, merchant: 9103, operator: 9104 } as const;
 
 export type Role = 'api' | 'worker' | 'cli';
-/** The sender has settings of its own, and no Role. */
-export type KeyHolder = Role | 'sender';
+/** Sender and consoles have settings of their own, and no Role. */
+export type KeyHolder = Role | 'sender' | 'console';
 
 /** What each process opens and seals. It needs the keys of these purposes and no other. */
 export const PURPOSES_OF: Readonly<Record<KeyHolder, readonly SealPurpose[]>> = {
   api: ['api-key', 'quote', 'webhook-secret'],
   worker: ['pool-key'],
-  cli: ['api-key', 'pool-key', 'webhook-secret'],
+  cli: ['api-key', 'pool-key', 'webhook-secret', 'second-factor'],
   sender: ['webhook-secret'],
+  // The secrets of the people who sign in to it alone: it shows and seals others that it cannot open, so that a session
+  // that was taken over opens none.
+  console: ['second-factor'],
 };
 
 /** The setting that holds the key of one purpose, in the place of MASTER_KEY; with _PREVIOUS the one before. */
@@ -53,6 +58,7 @@ export const SEAL_KEY_SETTINGS: Readonly<Record<SealPurpose, string>> = {
   'pool-key': 'SEAL_KEY_POOL_KEYS',
   quote: 'SEAL_KEY_QUOTES',
   'webhook-secret': 'SEAL_KEY_WEBHOOKS',
+  'second-factor': 'SEAL_KEY_SECOND_FACTORS',
 };
 
 const previousOf = (name: string): string => `${name}_PREVIOUS`;
@@ -60,6 +66,7 @@ const previousOf = (name: string): string => `${name}_PREVIOUS`;
 /** The secret settings. Each can be given as a file instead, by its name with _FILE. */
 export const SECRET_SETTINGS: ReadonlySet<string> = new Set([
   'DATABASE_URL',
+  'DATABASE_DIRECT_URL',
   'REDIS_URL',
   'TRON_API_KEYS',
   'DEPOSIT_XPUB',
@@ -140,7 +147,7 @@ export function deriveSettings(env: Env, role: KeyHolder): { readonly name: stri
 }
 
 /** One secret setting, for commands that need no more. Throws ConfigError when it cannot be read. */
-export function readSecret(env: Env, name: 'DATABASE_URL'): string | undefined {
+export function readSecret(env: Env, name: 'DATABASE_URL' | 'DATABASE_DIRECT_URL'): string | undefined {
   const r = new SettingsReader(env, SECRET_SETTINGS);
   const value = r.optional(name);
   if (r.faults.length > 0) throw new ConfigError(r.faults);
@@ -166,10 +173,12 @@ export class Config {
   readonly market: MarketSettings & { readonly parameterBounds: ParameterBounds };
   readonly sales: Readonly<SalesSettings>;
   readonly deposits: DepositSettings;
+  readonly autoDelegations: Readonly<AutoDelegationSettings>;
   readonly pool: Readonly<PoolSettings>;
   readonly worker: Readonly<WorkerSettings>;
   readonly retention: Readonly<RetentionSettings>;
   readonly webhooks: Readonly<WebhookSettings>;
+  readonly consoles: Readonly<ConsoleLinkSettings>;
   readonly logLevel: LogSettings['level'];
 
   constructor(r: SettingsReader, role: Role) {
@@ -182,10 +191,12 @@ export class Config {
     this.market = { ...r.read(MarketSettings), parameterBounds: r.read(ParameterBounds) };
     this.sales = r.read(SalesSettings);
     this.deposits = r.read(DepositSettings);
+    this.autoDelegations = r.read(AutoDelegationSettings);
     this.pool = r.read(PoolSettings);
     this.worker = r.read(WorkerSettings);
     this.retention = r.read(RetentionSettings);
     this.webhooks = r.read(WebhookSettings);
+    this.consoles = r.read(ConsoleLinkSettings);
     this.logLevel = r.read(LogSettings).level;
   }
 }

@@ -17,6 +17,7 @@ import {
   type ValidationArguments,
 } from 'class-validator';
 import { parseIpRange } from '../base/ip-range.js';
+import { postgresHosts } from '../base/postgres-url.js';
 import { parseRate } from '../domain/conversion.js';
 
 const DIGITS = /^\d{1,15}$/;
@@ -155,6 +156,52 @@ export function Url(name: string, schemes: readonly string[]): PropertyDecorator
     IsDefined({ message: `${name} is required` }),
     Rule(`${name} must hold URLs starting with ${schemes.join(' or ')}`, (value) => typeof value === 'string'),
   );
+}
+
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[?::1\]?)$/;
+
+/** Whether nobody outside of this machine reaches the host. */
+export const isLoopback = (host: string): boolean => LOOPBACK.test(host);
+
+/** The origin as browsers write it, or undefined for what is none: only with https, or of this machine itself. */
+export function originOf(text: string): string | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol)) return undefined;
+  const isOriginAlone = `${url.protocol}//${url.host}/` === url.href;
+  return isOriginAlone && (url.protocol === 'https:' || isLoopback(url.hostname)) ? url.origin : undefined;
+}
+
+/** An origin that browsers are sent to, or undefined. */
+export function OptionalOrigin(name: string): PropertyDecorator {
+  const message = `${name} must be an origin alone, as https://console.example.com; http:// only for localhost or 127.0.0.1`;
+  return applyDecorators(
+    Setting(name, (text) => (text === undefined ? undefined : (originOf(text) ?? NaN))),
+    IsOptional(),
+    Rule(message, (value) => typeof value === 'string'),
+  );
+}
+
+/** The URL of a Postgres, of one host or several, or undefined. */
+export function OptionalPostgresUrl(name: string): PropertyDecorator {
+  const wrong = (value: unknown): string | undefined => {
+    const hosts = postgresHosts(String(value));
+    return typeof hosts === 'string' ? hosts : undefined;
+  };
+  return applyDecorators(
+    Setting(name, (text) => text?.trim()),
+    ValidateBy({
+      name: 'PostgresUrl',
+      validator: {
+        validate: (value: unknown) => value === undefined || wrong(value) === undefined,
+        defaultMessage: (args?: ValidationArguments) => `${name} ${wrong(args?.value) ?? ''}`,
+      },
+    }),
+  );
+}
+
+/** The same, which must be set. */
+export function PostgresUrl(name: string): PropertyDecorator {
+  return applyDecorators(OptionalPostgresUrl(name), IsDefined({ message: `${name} is required` }));
 }
 
 /** `name=url,name=url` */

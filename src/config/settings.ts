@@ -10,8 +10,11 @@ import {
   List,
   NamedUrls,
   Networks,
+  OptionalOrigin,
+  OptionalPostgresUrl,
   OptionalText,
   Ports,
+  PostgresUrl,
   Range,
   Rate,
   Text,
@@ -98,10 +101,19 @@ export class HttpSettings {
   declare readonly projectCacheSec: number;
 }
 
-/** The one Postgres. */
+/** The one Postgres, on one host or several. */
 export class DatabaseSettings {
-  @Url('DATABASE_URL', ['postgres:', 'postgresql:'])
+  /** One host or several; the one that takes writes serves. */
+  @PostgresUrl('DATABASE_URL')
   declare readonly url: string;
+
+  /** Past a pooler, for what needs a session of its own: connections that listen, and migrations. As `url` unless set. */
+  @OptionalPostgresUrl('DATABASE_DIRECT_URL')
+  declare readonly directUrl: string | undefined;
+
+  /** off: no statement is prepared by its name, for a pooler that gives each transaction another connection. */
+  @Choice('PG_NAMED_STATEMENTS', ['on', 'off'], 'on')
+  declare readonly namedStatements: 'on' | 'off';
 
   @Integer('DATABASE_POOL_MAX', { fallback: 16, min: 1, max: 200 })
   declare readonly poolMax: number;
@@ -265,6 +277,13 @@ export class DepositSettings {
   declare readonly autoMaxUsd: number;
 }
 
+/** Addresses that are kept supplied with energy. */
+export class AutoDelegationSettings {
+  /** Beyond so many a project makes no further one. */
+  @Integer('AUTO_DELEGATIONS_PER_PROJECT', { fallback: 10_000, min: 0, max: 1_000_000 })
+  declare readonly perProjectMax: number;
+}
+
 /** How the pool is kept. */
 export class PoolSettings {
   /** What a delegation is larger than the ratio of the moment asks, in 1/10 000 for each day begun, against the ratio's drift. */
@@ -312,6 +331,10 @@ export class WorkerSettings {
   @Integer('RECONCILE_SEC', { fallback: 60, min: 1, max: 300 })
   declare readonly reconcileSec: number;
 
+  /** How many auto-delegations that nothing happened to are checked in a second, each no sooner than after ten minutes. */
+  @Integer('AUTO_DELEGATION_CHECKS_PER_SEC', { fallback: 5, min: 1, max: 1000 })
+  declare readonly autoDelegationChecksPerSec: number;
+
   /** Test switch: `point:n` kills the process with SIGKILL when the point is passed the n-th time. */
   @OptionalText('CRASH_AT')
   declare readonly crashAt: string | undefined;
@@ -342,6 +365,15 @@ export class WebhookSettings {
 
   @Flag('WEBHOOK_ALLOW_HTTP', false)
   declare readonly allowHttp: boolean;
+}
+
+/** Where people reach the consoles, for the links of invitations: origins, without a slash at their end. */
+export class ConsoleLinkSettings {
+  @OptionalOrigin('CONSOLE_MERCHANT_URL')
+  declare readonly merchant: string | undefined;
+
+  @OptionalOrigin('CONSOLE_OPERATOR_URL')
+  declare readonly operator: string | undefined;
 }
 
 /** Where another process signs, if one does. */

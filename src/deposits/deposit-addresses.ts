@@ -27,7 +27,7 @@ const LOCK_ACCOUNT = `SELECT first_address FROM deposit_account WHERE account = 
 const NEXT_PLACE = `SELECT coalesce(max(place) + 1, 0) AS place FROM deposit_address WHERE account = $1`;
 
 const WITHOUT_ADDRESS = `SELECT p.id FROM project p
-   WHERE p.id <> '00000000-0000-0000-0000-000000000000'
+   WHERE p.id <> '00000000-0000-0000-0000-000000000000' AND NOT p.test
      AND NOT EXISTS (SELECT FROM deposit_address d WHERE d.project_id = p.id AND d.account = $1)
    ORDER BY p.created_at, p.id LIMIT $2`;
 

@@ -9,10 +9,10 @@ import { Database } from '../store/database.js';
 
 const SAMPLE_MS = 10_000;
 
-/** By the index of what waits, and the one row of the cursor. */
+/** By the index of what waits, and the one row of the cursor: a reader that never read has the age of where it begins. */
 const SAMPLE = {
   name: 'gauges_deposits',
-  text: `SELECT coalesce((SELECT extract(epoch FROM clock_timestamp() - coalesce(read_at, clock_timestamp())) FROM deposit_cursor
+  text: `SELECT greatest((SELECT extract(epoch FROM clock_timestamp() - coalesce(read_at, block_at)) FROM deposit_cursor
         WHERE EXISTS (SELECT FROM deposit_account)), 0)::float8 AS age_sec,
       (SELECT count(*) FROM deposit WHERE status = 'held')::integer AS held,
       (SELECT count(*) FROM deposit WHERE status = 'pending' AND reason IN ('no_rate', 'below_peg'))::integer AS without_rate`,

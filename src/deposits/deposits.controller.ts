@@ -25,6 +25,9 @@ export class DepositsController {
   @RouteOptionsOf({ scope: 'read', budget: 'general' })
   @Describe(describeDepositAddress)
   async address(@Caller() { project }: Caller): Promise<DepositAddressBody> {
+    if (project.isTest) {
+      throw new ApiError('TOPUP_NOT_CONFIGURED', 'A test project has no deposit address; its credits are play money.');
+    }
     const address = await this.addresses.addressOf(project.id);
     if (address === undefined) {
       throw new ApiError('TOPUP_NOT_CONFIGURED', 'Nothing can be paid in here; ask whoever runs this service.');

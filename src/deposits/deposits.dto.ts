@@ -99,13 +99,13 @@ export function depositBody(deposit: DepositJson): DepositBody {
 
 export function depositPageBody({ items, nextCursor }: DepositPage): DepositPageBody {
   return {
-    items: items.map((deposit) => depositBody(jsonOf(deposit))),
+    items: items.map((deposit) => depositBody(depositJsonOf(deposit))),
     ...(nextCursor !== undefined && { next_cursor: nextCursor }),
   };
 }
 
 /** A row as an event has it. */
-function jsonOf(row: Deposit): DepositJson {
+export function depositJsonOf(row: Deposit): DepositJson {
   return {
     id: row.id.toString(),
     txid: row.txid.toString('hex'),

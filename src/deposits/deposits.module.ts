@@ -10,26 +10,14 @@ import { DepositReturns } from './deposit-returns.js';
 import { Holdings } from './holdings.js';
 import { Rescan } from './rescan.js';
 import { Sweeps } from './sweeps.js';
-import { DepositAddresses } from './deposit-addresses.js';
+import { DepositAddressesModule } from './deposit-addresses.module.js';
 import { DepositBook } from './deposit-book.js';
 import { DepositList } from './deposit-list.js';
-import { DepositTerms } from './deposit-terms.js';
 import { RateHistory } from './rate-history.js';
 
 @Module({
-  imports: [BillingModule, BlocksModule, TypeOrmModule.forFeature([Deposit, DepositAddress])],
-  providers: [
-    DepositAddresses,
-    DepositAudit,
-    DepositBook,
-    DepositList,
-    DepositReturns,
-    DepositTerms,
-    Holdings,
-    RateHistory,
-    Rescan,
-    Sweeps,
-  ],
-  exports: [DepositAddresses, DepositAudit, DepositBook, DepositList, DepositReturns, DepositTerms, Rescan, Sweeps],
+  imports: [BillingModule, BlocksModule, DepositAddressesModule, TypeOrmModule.forFeature([Deposit, DepositAddress])],
+  providers: [DepositAudit, DepositBook, DepositList, DepositReturns, Holdings, RateHistory, Rescan, Sweeps],
+  exports: [DepositAddressesModule, DepositAudit, DepositBook, DepositList, DepositReturns, Rescan, Sweeps],
 })
 export class DepositsModule {}

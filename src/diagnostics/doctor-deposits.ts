@@ -21,7 +21,7 @@ interface CursorLook {
   readonly held: number;
 }
 
-const LOOK = `SELECT coalesce(extract(epoch FROM clock_timestamp() - read_at), 0)::float8 AS behind_sec,
+const LOOK = `SELECT extract(epoch FROM clock_timestamp() - coalesce(read_at, block_at))::float8 AS behind_sec,
     (SELECT count(*)::integer FROM deposit WHERE status = 'held') AS held FROM deposit_cursor
    WHERE EXISTS (SELECT FROM deposit_account)`;
 

@@ -125,7 +125,7 @@ export async function lookAtSignatures(database: Database): Promise<DoctorFindin
     `SELECT count(*)::integer AS md5,
             (count(*) FILTER (WHERE p.require_quote AND p.allowed_sources <> '{}' AND a.daily_cap_credits IS NOT NULL))::integer AS limited
        FROM project p JOIN credit_account a ON a.project_id = p.id
-      WHERE p.signature_schemes <> 'hmac' AND NOT a.frozen`,
+      WHERE p.signature_schemes <> 'hmac' AND NOT a.frozen AND NOT p.test`,
   );
   const { md5 = 0, limited = 0 } = row ?? {};
   if (md5 === limited) {
@@ -151,7 +151,7 @@ export async function lookAtWork(database: Database): Promise<DoctorFinding[]> {
   }>(
     `SELECT coalesce(extract(epoch FROM clock_timestamp() - min(next_run_at)), 0)::integer AS overdue_sec,
             (count(*) FILTER (WHERE next_run_at <= clock_timestamp()))::integer AS due,
-            (SELECT count(*)::integer FROM orders WHERE needs_attention) AS attention,
+            (SELECT count(*)::integer FROM orders WHERE needs_attention AND NOT test) AS attention,
             (SELECT extract(epoch FROM clock_timestamp() - min(coalesce(read_at, created_at)))::integer
                FROM pool_wallet) AS unsynced_sec
        FROM orders WHERE next_run_at IS NOT NULL`,

@@ -1,9 +1,13 @@
 /** The doctor's look at Postgres and Redis. Reads only. */
 import { Redis } from 'ioredis';
-import pg from 'pg';
+import type pg from 'pg';
 import { nowMs, withDeadline } from '../base/clock.js';
 import type { Config } from '../config/config.js';
+import type { DatabaseSettings } from '../config/settings.js';
 import { reasonOf } from '../domain/errors.js';
+import { DatabaseHosts } from '../store/database-hosts.js';
+import type { HostState } from '../store/host-report.js';
+import { HostsClient } from '../store/hosts-client.js';
 import { pendingMigrations } from '../store/migrate.js';
 import { fault, ok, warning, type DoctorFinding } from './doctor-finding.js';
 
@@ -12,8 +16,9 @@ const CLOCK_SKEW_MAX_MS = 2000;
 
 /** Whether it answers, is migrated, keeps what it confirmed, and agrees with us about the time. */
 export async function lookAtDatabase({ database }: Config): Promise<DoctorFinding[]> {
-  const client = new pg.Client({
-    connectionString: database.url,
+  const hosts = new DatabaseHosts(database.url);
+  const client = new HostsClient({
+    hosts,
     connectionTimeoutMillis: CONNECT_MS,
     query_timeout: CONNECT_MS,
     application_name: 'energy-doctor',
@@ -21,8 +26,12 @@ export async function lookAtDatabase({ database }: Config): Promise<DoctorFindin
   client.on('error', () => undefined);
   try {
     await client.connect();
-    const findings = await readDatabase(client);
-    const pending = await pendingMigrations(database.url);
+    const findings = [
+      ...(await readDatabase(client)),
+      ...hostFindings(hosts),
+      ...(await poolerFindings(client, database)),
+    ];
+    const pending = await pendingMigrations(database.directUrl ?? database.url);
     findings.push(
       pending.length === 0
         ? ok('migrations', 'The schema is that of this version.')
@@ -34,6 +43,59 @@ export async function lookAtDatabase({ database }: Config): Promise<DoctorFindin
     return [fault('database', `Postgres does not let us in: ${reasonOf(error)}.`, todo)];
   } finally {
     await client.end().catch(() => undefined);
+  }
+}
+
+const LIMITS = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'];
+
+/** Behind a pooler: what it cannot take over from the process, and what it would break. */
+async function poolerFindings(
+  client: pg.Client,
+  { directUrl, namedStatements }: DatabaseSettings,
+): Promise<DoctorFinding[]> {
+  if (directUrl === undefined) return [];
+  const { rows } = await client.query<{ name: string }>(
+    `SELECT name FROM pg_settings WHERE name = ANY ($1) AND setting = '0' ORDER BY name`,
+    [LIMITS],
+  );
+  const unlimited = rows.map(({ name }) => name).join(', ');
+  const findings: DoctorFinding[] = [];
+  if (unlimited !== '') {
+    const says = `Through DATABASE_URL nothing is limited by ${unlimited}.`;
+    findings.push(warning('pooler', says, 'Set them for its user by ALTER ROLE … SET (docs/high-availability.md).'));
+  }
+  if (namedStatements === 'on') {
+    const says = 'Statements are prepared by name, and a pooler in transaction mode loses them.';
+    findings.push(warning('pooler', says, 'Set PG_NAMED_STATEMENTS=off.'));
+  }
+  return findings.length > 0
+    ? findings
+    : [ok('pooler', 'Sessions through DATABASE_URL are limited and need no state.')];
+}
+
+/** Of several hosts: which one serves, and what is to be done about the others. */
+function hostFindings(hosts: DatabaseHosts): DoctorFinding[] {
+  if (!hosts.areSeveral) return [];
+  const serving = ok('database hosts', `${hosts.serving ?? 'None'} serves, of timeline ${hosts.timeline.toString()}.`);
+  const others = [...hosts.known].filter(([name]) => name !== hosts.serving);
+  return [serving, ...others.flatMap(([name, state]) => hostFinding(name, state))];
+}
+
+function hostFinding(name: string, { state, reason = '' }: HostState): DoctorFinding[] {
+  const says = `${name} ${reason}.`;
+  switch (state) {
+    case 'standby':
+      return [ok('database host', says)];
+    case 'old':
+    case 'foreign': {
+      const todo = `Nothing is written there, but stop it: make it a standby of the one that serves (docs/high-availability.md).`;
+      return [fault('database host', says, todo)];
+    }
+    case 'away':
+    case 'read_only':
+      return [warning('database host', says, 'Bring it back as a standby: until then nothing takes over.')];
+    default:
+      return [];
   }
 }
 

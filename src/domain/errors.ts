@@ -131,7 +131,8 @@ export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
-export type StartCode = 'CONFIGURATION' | 'DATABASE_UNAVAILABLE' | 'NOT_MIGRATED' | 'PORT_UNAVAILABLE' | 'WRONG_KEY';
+export type StartCode =
+  'CONFIGURATION' | 'DATABASE_UNAVAILABLE' | 'NOT_MIGRATED' | 'PORT_UNAVAILABLE' | 'UNSECURED_ROWS' | 'WRONG_KEY';
 
 /** Why a process cannot start or a command cannot run: the message names the cause and the cure, on one line. */
 export class StartError extends Error {

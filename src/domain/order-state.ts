@@ -9,6 +9,9 @@ export const LEGS_MAX = 20;
 /** How often one rental may be extended. */
 export const EXTENSIONS_MAX = 100;
 
+/** How long before the end of a rental an auto-delegation sees to it that energy stands after it, at most. */
+export const REFILL_LEAD_SEC = 60;
+
 /** Order states (docs/interface.md §11) and where each may go. A settled order leaves `delivered` no more. */
 export const ORDER_TRANSITIONS = {
   /** Charged, capacity held, nothing sent. */

@@ -13,3 +13,11 @@ export function durationText(seconds: number): string {
   if (seconds % 60 === 0) return `${(seconds / 60).toString()} min`;
   return `${seconds.toString()} s`;
 }
+
+/** A moment in UTC, to the second. */
+export function timeText(at: Date): string {
+  return at
+    .toISOString()
+    .replace('T', ' ')
+    .replace(/\.\d+Z$/, 'Z');
+}

@@ -8,7 +8,8 @@ import { Describe } from '../http/openapi/openapi.js';
 import { requirePurchaseKey } from '../http/pipeline/idempotency-key.js';
 import { ArrivedMs, Caller } from '../http/pipeline/request-context.js';
 import { RouteOptionsOf } from '../http/pipeline/route-options.js';
-import { OrderRequest } from '../orders/orders.dto.js';
+import { NO_LABELS } from '../orders/order-labels.js';
+import { UnlabelledOrderRequest } from '../orders/orders.dto.js';
 import { OrdersService } from '../orders/orders.service.js';
 import { QuoteRequest, quoteBody, rentalOf, type QuoteBody } from '../quotes/quote.dto.js';
 import { QuotesService } from '../quotes/quotes.service.js';
@@ -29,7 +30,7 @@ export class EnergyController {
   @HttpCode(200)
   @RouteOptionsOf({ budget: 'quotes', scope: 'quote' })
   async quote(@Caller() { project }: Caller, @Body() body: QuoteRequest): Promise<QuoteBody> {
-    return quoteBody(this.quotes.issue(project.id, await this.quotes.price(rentalOf(body))));
+    return quoteBody(this.quotes.issue(project.id, await this.quotes.quote(rentalOf(body, project.isTest))));
   }
 
   /** The hold counts from the arrival, so that it stays below the minute its clients wait, however long the taking took. */
@@ -40,12 +41,19 @@ export class EnergyController {
   async rent(
     @Caller() caller: Caller,
     @ArrivedMs() arrivedMs: number,
-    @Body() request: OrderRequest,
+    @Body() request: UnlabelledOrderRequest,
     @Res({ passthrough: true }) response: Response,
   ): Promise<EnergyOrderBody> {
     const { project, keyId: apiKeyId, requestId } = caller;
     const key = requirePurchaseKey(caller, response);
-    const taken = await this.orders.create(request, { project, apiKeyId, key, requestId, waitSec: 0 });
+    const taken = await this.orders.create(request, {
+      project,
+      apiKeyId,
+      key,
+      requestId,
+      labels: NO_LABELS,
+      waitSec: 0,
+    });
     const leftSec = this.config.http.rentHoldSec - (monotonicMs() - arrivedMs) / 1000;
     return answerEnergyOrder(response, await this.orders.hold(taken, project.id, leftSec));
   }

@@ -15,7 +15,7 @@ import {
 } from '../http/openapi/openapi.js';
 import type { JsonSchema } from '../http/body/member-rules.js';
 import { describeOrder, ORDER_MEMBERS, PURCHASE_PARAMETERS, RENTAL, REPLAYED } from '../orders/order.openapi.js';
-import { OrderRequest } from '../orders/orders.dto.js';
+import { UnlabelledOrderRequest } from '../orders/orders.dto.js';
 import { describeQuote } from '../quotes/quote.openapi.js';
 import {
   CreditsBalanceRequest,
@@ -110,10 +110,10 @@ export function describeRent(): Operation {
       description: 'Yours, one for each rental: the same key with the same request answers the same order, for ever.',
     })),
     request: {
-      schemaName: 'OrderRequest',
-      type: OrderRequest,
+      schemaName: 'EnergyRentRequest',
+      type: UnlabelledOrderRequest,
       forms: [formSchema('by quote', 'quote_ref'), formSchema('direct', 'receive_address', ['quote_ref'])],
-      examples: request?.examples ?? {},
+      examples: { quoted: request?.examples['quoted'], direct: request?.examples['direct'] },
     },
     answers: {
       200: {

@@ -26,7 +26,8 @@ export class EventsController {
     @Res() response: Response,
   ): Promise<void> {
     const wanted = { after: afterOf(after), types: typesOf(types), limit: Number(limit ?? LIMIT_DEFAULT) };
-    const text = pageText(await this.reading.poll(caller, response, wanted, Number(wait ?? 0)));
+    const page = await this.reading.poll(caller, response, wanted, Number(wait ?? 0));
+    const text = pageText(page, caller.project.isTest);
     response.setHeader('Content-Type', 'application/json; charset=utf-8');
     response.setHeader('Content-Length', Buffer.byteLength(text));
     response.end(text);

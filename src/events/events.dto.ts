@@ -95,7 +95,8 @@ export function resumedAfter(rawHeaders: readonly string[], after: string | unde
   return BigInt(id);
 }
 
-/** The answer, member by member as JSON: the events are JSON already, and never change. */
-export function pageText({ items, lastPosition }: EventPage): string {
-  return `{"items":[${items.map(({ payload }) => payload).join(',')}],"last_position":${lastPosition.toString()}}`;
+/** The answer, member by member as JSON: the events are JSON already, and never change. `isTest`: to a test project. */
+export function pageText({ items, lastPosition }: EventPage, isTest: boolean): string {
+  const events = items.map(({ payload }) => payload).join(',');
+  return `{"items":[${events}],"last_position":${lastPosition.toString()}${isTest ? ',"test":true' : ''}}`;
 }

@@ -31,6 +31,7 @@ const EVENT_ANSWER = answerSchema<EventBody>({
   position: always(integerSchema('Its place in the log of the project; rises, and may leave places out.', 119)),
   timestamp: always(timeSchema('When it happened, by the clock of the service.')),
   chain_timestamp: sometimes(timeSchema('The time of its block, where it has one.')),
+  test: sometimes({ type: 'boolean', const: true, description: 'Present when its project is a test project.' }),
   data: always(
     answerSchema<EventData>({
       order: sometimes({ $ref: '#/components/schemas/Order' }),
@@ -51,6 +52,7 @@ const EVENT_ANSWER = answerSchema<EventBody>({
         }),
       ),
       deposit: sometimes(DEPOSIT_ANSWER),
+      auto_delegation: sometimes({ $ref: '#/components/schemas/AutoDelegation' }),
       balance: sometimes(
         answerSchema<LowBalanceBody>({
           credits_balance: always(

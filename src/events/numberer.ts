@@ -39,7 +39,8 @@ const RAISE_POSITIONS = {
   name: 'raise_positions',
   text: `INSERT INTO event_position AS p (project_id, position) SELECT id, $1::bigint + 1 FROM project ORDER BY id
     ON CONFLICT (project_id) DO UPDATE SET position = p.position + excluded.position
-    RETURNING project_id, position, clock_timestamp() AS at`,
+    RETURNING project_id, position, clock_timestamp() AS at,
+      (SELECT r.test FROM project r WHERE r.id = p.project_id) AS test`,
 };
 
 const INSERT_RESTARTS = {
@@ -56,17 +57,20 @@ const INSERT_RESTARTS = {
 const TAKE = {
   name: 'take_events',
   text: `SELECT n.known, n.mark, e.id, e.project_id, e.type, e.at, e.chain_at, coalesce(p.position, 0) AS last_position,
+      coalesce(r.test, false) AS test,
       coalesce(e.snapshot, CASE WHEN e.type = 'order.created' THEN (
         SELECT json_build_object('order', json_build_object(
             'id', o.id, 'key', o.key, 'kind', o.kind, 'status', 'reserved', 'receive_address', o.receive_address,
             'energy', o.energy, 'duration_sec', o.duration_sec, 'price_sun', o.price_sun, 'credits', o.credits,
             'trx_usd_e8', o.trx_usd_e8, 'delivered_energy', null, 'settled', false, 'needs_attention', false,
-            'error_code', null, 'error', null, 'created_at', o.created_at, 'delivered_at', null, 'ends_at', null,
-            'reclaimed_at', null), 'legs', null, 'compensations', null)
+            'error_code', null, 'error', null, 'reference', o.reference, 'metadata', o.metadata,
+            'created_at', o.created_at, 'delivered_at', null, 'ends_at', null,
+            'reclaimed_at', null, 'test', o.test), 'legs', null, 'compensations', null)
           FROM orders o WHERE o.id = e.order_id) END) AS snapshot
     -- Once, and not for each event.
     FROM (SELECT server_mark AS known, server_mark() AS mark FROM event_numbering OFFSET 0) n
     LEFT JOIN (SELECT * FROM event WHERE position IS NULL AND type IS NOT NULL ORDER BY id LIMIT $1) e ON true
+    LEFT JOIN project r ON r.id = e.project_id
     LEFT JOIN event_position p ON p.project_id = e.project_id ORDER BY e.id`,
 };
 
@@ -179,9 +183,11 @@ export class Numberer {
     // The first numberer ever takes the server for the one that the log began on.
     if (known === null) return 0;
     const step = RESTART_STEP * failoversBetween(known, mark);
-    const logs = await tx.query<{ project_id: string; position: bigint; at: Date }>(RAISE_POSITIONS, [step]);
-    const payloads = logs.map(({ project_id, position, at }) =>
-      renderEvent({ project_id, type: 'log.restarted', at, chain_at: null, snapshot: null }, position),
+    const logs = await tx.query<{ project_id: string; position: bigint; at: Date; test: boolean }>(RAISE_POSITIONS, [
+      step,
+    ]);
+    const payloads = logs.map(({ project_id, position, at, test }) =>
+      renderEvent({ project_id, type: 'log.restarted', at, chain_at: null, test, snapshot: null }, position),
     );
     await tx.query(INSERT_RESTARTS, [
       logs.map((each) => each.project_id),

@@ -3,12 +3,18 @@
  * is now.
  */
 import { createHash } from 'node:crypto';
+import {
+  autoDelegationBody,
+  type AutoDelegationBody,
+  type AutoDelegationJson,
+} from '../auto-delegations/auto-delegations.dto.js';
 import { usdBalanceOf } from '../domain/conversion.js';
 import type { Scope } from '../domain/scopes.js';
 import { toJsonInteger, type Credits } from '../domain/units.js';
 import { depositBody, type DepositBody, type DepositJson } from '../deposits/deposits.dto.js';
 import { orderBody, type OrderBody } from '../orders/orders.dto.js';
 import { statementBody, type StatementBody, type StatementJson } from '../statements/statements.dto.js';
+import type { OrderMetadata } from '../orders/order-labels.js';
 import type { CompensationRow, ExtensionRow, LegRow, OrderRow } from '../orders/order-rows.js';
 
 /** Every type that is written today. */
@@ -29,6 +35,8 @@ export const EVENT_TYPES = [
   'deposit.ignored',
   'deposit.dropped',
   'balance.low',
+  'auto_delegation.paused',
+  'auto_delegation.resumed',
   'statement.ready',
   'key.created',
   'key.rotated',
@@ -118,6 +126,11 @@ export interface StatementSnapshot {
   readonly statement: StatementJson;
 }
 
+/** As the database writes it (store/functions/auto-delegation-functions.ts). */
+export interface AutoDelegationSnapshot {
+  readonly auto_delegation: AutoDelegationJson;
+}
+
 /** A balance that fell below its threshold. */
 export interface LowBalanceBody {
   /** Negative in debt. */
@@ -130,6 +143,7 @@ export interface LowBalanceBody {
 export interface EventData extends Partial<ProjectSnapshot> {
   readonly order?: OrderBody;
   readonly deposit?: DepositBody;
+  readonly auto_delegation?: AutoDelegationBody;
   readonly balance?: LowBalanceBody;
   readonly statement?: StatementBody;
   readonly key?: KeyBody;
@@ -142,9 +156,12 @@ export interface WrittenEvent {
   readonly type: EventType;
   readonly at: Date;
   readonly chain_at: Date | null;
+  /** Whether its project is a test. */
+  readonly test: boolean;
   readonly snapshot:
     | OrderSnapshot
     | DepositSnapshot
+    | AutoDelegationSnapshot
     | BalanceSnapshot
     | StatementSnapshot
     | KeySnapshot
@@ -159,6 +176,7 @@ export interface EventBody {
   readonly position: number;
   readonly timestamp: string;
   readonly chain_timestamp?: string;
+  readonly test?: true;
   readonly data: EventData;
 }
 
@@ -194,20 +212,26 @@ function orderRow({ order, legs, compensations, extensions = null }: OrderSnapsh
     needs_attention: order.needs_attention as boolean,
     error_code: order.error_code as string | null,
     error: order.error as string | null,
+    // Absent from what was written before there were labels.
+    reference: (order.reference ?? null) as string | null,
+    metadata: (order.metadata ?? null) as OrderMetadata | null,
     created_at: moment(order.created_at),
     delivered_at: momentOrNull(order.delivered_at),
     ends_at: momentOrNull(order.ends_at),
     reclaimed_at: momentOrNull(order.reclaimed_at),
+    // Of what was written before there were test projects there is none.
+    test: order.test === true,
     legs: order.status === 'reserved' ? null : legs,
     compensations,
     extensions,
   };
 }
 
-function dataOf(snapshot: WrittenEvent['snapshot']): EventBody['data'] {
+function dataOf({ snapshot, at }: WrittenEvent): EventBody['data'] {
   if (snapshot === null) return {};
   if ('order' in snapshot) return { order: orderBody(orderRow(snapshot)) };
   if ('deposit' in snapshot) return { deposit: depositBody(snapshot.deposit) };
+  if ('auto_delegation' in snapshot) return { auto_delegation: autoDelegationBody(snapshot.auto_delegation, { at }) };
   if ('statement' in snapshot) return { statement: statementBody(snapshot.statement) };
   if ('balance' in snapshot) return { balance: lowBalanceBody(snapshot) };
   if ('webhook' in snapshot) return { webhook: webhookBody(snapshot) };
@@ -239,7 +263,8 @@ export function renderEvent(event: WrittenEvent, position: bigint): string {
     position: Number(position),
     timestamp: event.at.toISOString(),
     ...(event.chain_at !== null && { chain_timestamp: event.chain_at.toISOString() }),
-    data: dataOf(event.snapshot),
+    ...(event.test && { test: true as const }),
+    data: dataOf(event),
   };
   return JSON.stringify(body);
 }

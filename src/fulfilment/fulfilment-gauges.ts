@@ -25,7 +25,7 @@ const REDIS_RETRY_MS = 2000;
 
 /**
  * Every order that is not final is in one of two partial indexes: due work, or running rentals. `returning` is a
- * rental whose end has come, until its energy is back.
+ * rental whose end has come, until its energy is back. Test orders are no work, and run nowhere.
  */
 const OPEN_ORDERS = {
   name: 'gauges_open_orders',
@@ -38,7 +38,7 @@ const OPEN_ORDERS = {
       UNION ALL
       SELECT 'running', needs_attention, 0
         FROM orders WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL
-          AND next_run_at IS NULL) o
+          AND next_run_at IS NULL AND NOT test) o
     GROUP BY state`,
 };
 

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { AutoDelegationsWorkerModule } from '../auto-delegations/auto-delegations-worker.module.js';
 import { EventsModule } from '../events/events.module.js';
 import { BillingModule } from '../billing/billing.module.js';
 import { PoolModule } from '../pool/pool.module.js';
@@ -39,7 +40,7 @@ import { WorkerLoops } from './worker-loops.js';
 import { OrderClaims } from './loop/order-claims.js';
 
 @Module({
-  imports: [BillingModule, EventsModule, PoolModule, SigningModule],
+  imports: [AutoDelegationsWorkerModule, BillingModule, EventsModule, PoolModule, SigningModule],
   providers: [
     ActivationCheck,
     BlockReader,

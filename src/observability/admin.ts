@@ -27,6 +27,8 @@ interface AdminOptions {
   readonly metrics: Metrics;
   /** By name: each resolves when its part can serve, and rejects or takes too long when it cannot. */
   readonly checks: Readonly<Record<string, () => Promise<unknown>>>;
+  /** What `/ready` reports beside, whatever the checks say. */
+  readonly about?: () => Readonly<Record<string, unknown>>;
   readonly log: Log;
 }
 
@@ -37,6 +39,7 @@ export async function openAdmin(options: AdminOptions): Promise<Server> {
   const shared = {
     contentType: registry.contentType,
     metrics: new SharedRuns(METRICS_EVERY_MS, () => registry.metrics()),
+    about: options.about ?? (() => ({})),
     checks: new SharedRuns(CHECKS_EVERY_MS, () => failedChecks(options, logged)),
   };
   const server = createServer((request, response) => {
@@ -59,6 +62,7 @@ export async function openAdmin(options: AdminOptions): Promise<Server> {
 interface Shared {
   readonly contentType: string;
   readonly metrics: SharedRuns<string>;
+  readonly about: () => Readonly<Record<string, unknown>>;
   readonly checks: SharedRuns<Reasons>;
 }
 
@@ -71,7 +75,12 @@ async function respond(shared: Shared, path: string, response: ServerResponse): 
     case '/ready': {
       const reasons = await shared.checks.next();
       const failed = Object.keys(reasons);
-      json(response, failed.length === 0 ? 200 : 503, { ready: failed.length === 0, failed, reasons });
+      json(response, failed.length === 0 ? 200 : 503, {
+        ready: failed.length === 0,
+        failed,
+        reasons,
+        ...shared.about(),
+      });
       return;
     }
     case '/metrics': {

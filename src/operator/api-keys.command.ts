@@ -8,6 +8,7 @@ import { ApiKeys, type KeyOptions, type KeyView } from '../projects/api-keys.js'
 import { choiceArg, creditsArg, integerArg, keyArg, merchantArg, sourceArg } from './arguments.js';
 import type { CliContext } from './cli-context.js';
 import { fields, table } from './format.js';
+import { madeByKey, madeText } from './made-by-key.js';
 
 const NAME_LENGTH_MAX = 100;
 /** Seven days. */
@@ -117,7 +118,9 @@ function addEndings(keys: Command, context: CliContext): void {
           ['Merchant ID', view.project_id],
           ['API key', apiKey],
         ]);
-        context.print(`${shown}\n\n${SHOWN_ONCE}`, { ...keyJson(view), api_key: apiKey });
+        const made = await madeByKey(parts, { projectId: view.project_id, keyId: id });
+        const text = `${shown}\n\n${SHOWN_ONCE}${madeText(made, 'it goes on paying for them')}`;
+        context.print(text, { ...keyJson(view), api_key: apiKey, made });
       });
     });
   // Not confirmed: it is the emergency brake of a key that leaked.
@@ -131,7 +134,9 @@ function addEndings(keys: Command, context: CliContext): void {
         await parts.get(ApiKeys).revoke(id, act);
         const view = await parts.get(ApiKeys).get(id);
         const next = view.is_primary ? ' `project rotate-key` makes a new primary.' : '';
-        context.print(`${view.name} is revoked: requests signed with it are refused.${next}`, keyJson(view));
+        const made = await madeByKey(parts, { projectId: view.project_id, keyId: id });
+        const text = `${view.name} is revoked: requests signed with it are refused.${next}`;
+        context.print(`${text}${madeText(made, 'paused until another key sets them')}`, { ...keyJson(view), made });
       });
     });
 }

@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import { InvalidArgumentError } from 'commander';
 import { isAddress } from '../chain/address.js';
 import { messageOf } from '../domain/errors.js';
+import { momentOf } from '../domain/moment.js';
 import type { Credits } from '../domain/units.js';
 import { parseIpRange } from '../base/ip-range.js';
 import { readSecretFile } from '../base/secret-file.js';
@@ -73,6 +74,13 @@ export function txidArg(text: string): string {
 }
 
 /** `on` or `off`. */
+/** A UTC day, or a time in UTC ending in Z. */
+export function momentArg(text: string): string {
+  const moment = momentOf(text);
+  if (moment === undefined) throw new InvalidArgumentError('A UTC time such as 2026-11-01 or 2026-11-01T12:00:00Z.');
+  return moment;
+}
+
 export function switchArg(text: string): boolean {
   if (text === 'on' || text === 'true') return true;
   if (text === 'off' || text === 'false') return false;

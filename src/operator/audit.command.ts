@@ -5,7 +5,8 @@ import { AuditLog, type AuditFilter } from '../store/audit-log.js';
 import type { AuditEntry } from '../store/entities/audit-entry.entity.js';
 import { integerArg } from './arguments.js';
 import type { CliContext } from './cli-context.js';
-import { entry, timeText } from './format.js';
+import { timeText } from '../domain/text.js';
+import { entry } from './format.js';
 
 const limitArg = integerArg(1n, 1000n);
 const entryArg = integerArg(1n, 2n ** 53n - 1n);

@@ -1,6 +1,7 @@
 /** How a command ends: the exit codes of the CLI, and one plain sentence for whatever went wrong. */
 import { CommanderError } from 'commander';
 import { ChainUnavailableError } from '../chain/errors.js';
+import { ConsoleError } from '../domain/console-error.js';
 import { OperatorError, type ExitCode } from '../domain/operator-error.js';
 import { ApiError, InvariantError, messageOf, reasonOf, StartError } from '../domain/errors.js';
 import { isConnectionFault, sqlStateOf } from '../store/database.js';
@@ -18,6 +19,7 @@ export function failureOf(thrown: unknown): CliFailure {
   }
   if (thrown instanceof CommanderError) return commandLineFault(thrown);
   if (thrown instanceof StartError) return { exitCode: 1, code: thrown.code, message: thrown.message };
+  if (thrown instanceof ConsoleError) return { exitCode: 1, code: thrown.code, message: thrown.message };
   if (thrown instanceof ApiError) return { exitCode: 1, code: thrown.code, message: thrown.message };
   if (thrown instanceof InvariantError) {
     return {

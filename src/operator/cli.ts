@@ -4,6 +4,8 @@ import { CliContext, type GlobalOptions, type Terminal } from './cli-context.js'
 import { type ExitCode } from '../domain/operator-error.js';
 import { failureOf } from './cli-failure.js';
 import { addAuditCommands } from './audit.command.js';
+import { addAutoDelegationCommands } from './auto-delegations.command.js';
+import { addConsoleCommands } from './console.command.js';
 import { addCreditsCommands } from './credits.command.js';
 import { addDepositsCommands } from './deposits.command.js';
 import { addKeysCommands } from './keys.command.js';
@@ -54,6 +56,8 @@ function buildProgram(context: CliContext): Command {
   addVerifyCommands(program, context);
   addAuditCommands(program, context);
   addWebhookCommands(program, context);
+  addAutoDelegationCommands(program, context);
+  addConsoleCommands(program, context);
   addListenCommand(program, context);
   return program;
 }

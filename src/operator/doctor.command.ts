@@ -9,7 +9,7 @@ import { historyFromRecords } from '../verify/final-transactions.js';
 import { integerArg } from './arguments.js';
 import { HeldRates } from '../billing/held-rates.js';
 import type { CliContext } from './cli-context.js';
-import { paragraph } from './format.js';
+import { findingText } from './finding-text.js';
 import { lookAtHistory, lookAtNodes, lookAtToken, lookAtWallets } from '../diagnostics/doctor-chain.js';
 import {
   lookAtHeldRate,
@@ -44,7 +44,10 @@ export function addDoctorCommand(program: Command, context: CliContext): void {
     .action(async ({ patience }: { patience: bigint }) => {
       const findings = await examine(context, Number(patience) * 1000);
       const faults = findings.filter((finding) => finding.state === 'fault').length;
-      context.print(report(findings), { ok: faults === 0, findings });
+      context.print(findings.map((each) => findingText(MARKS[each.state], each)).join('\n'), {
+        ok: faults === 0,
+        findings,
+      });
       if (faults > 0)
         throw new OperatorError(`${faults === 1 ? '1 fault' : `${faults.toString()} faults`}.`, 1, 'FAULTS');
     });
@@ -95,20 +98,4 @@ async function lookInside(parts: INestApplicationContext): Promise<DoctorFinding
     ...(await lookAtWork(parts.get(Database))),
     ...(await lookAtDeposits(parts.get(Database), parts.get(DepositAddresses), tron)),
   ];
-}
-
-/** A longer name, an address in it, stands on a line of its own. */
-const NAME_COLUMNS = 14;
-
-function report(findings: readonly DoctorFinding[]): string {
-  return findings
-    .map(({ check, state, says, todo }) => {
-      const isLong = check.length > NAME_COLUMNS;
-      const indent = ' '.repeat(NAME_COLUMNS + 4);
-      const lines = isLong ? [`${MARKS[state]} ${check}`, paragraph(indent, says)] : [];
-      if (!isLong) lines.push(paragraph(`${MARKS[state]} ${check.padEnd(NAME_COLUMNS)}  `, says));
-      if (todo !== undefined) lines.push(paragraph(`${indent}→ `, todo));
-      return lines.join('\n');
-    })
-    .join('\n');
 }

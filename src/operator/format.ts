@@ -1,5 +1,6 @@
 /** How answers look to the operator: tables and lists of plain text, aligned, numbers to the right. */
 import { decimal, usdBalanceOf } from '../domain/conversion.js';
+import { timeText } from '../domain/text.js';
 import type { Credits } from '../domain/units.js';
 
 type Cell = string | number | bigint | boolean | Date | null | undefined;
@@ -118,12 +119,4 @@ export function creditsText(amount: Credits): string {
 /** A share in percent, one digit. */
 export function percentText(part: bigint, whole: bigint): string {
   return whole <= 0n ? '–' : `${decimal((part * 1000n) / whole, 1)} %`;
-}
-
-/** A moment in UTC, to the second. */
-export function timeText(at: Date): string {
-  return at
-    .toISOString()
-    .replace('T', ' ')
-    .replace(/\.\d+Z$/, 'Z');
 }

@@ -1,6 +1,7 @@
 /** Seals every secret anew under MASTER_KEY, while the service runs; each kind by the service that owns its table. */
 import { Injectable } from '@nestjs/common';
 import { Sealers } from '../base/sealers.js';
+import { SecondFactors } from '../people/second-factors.js';
 import { PoolWallets } from '../pool/pool-wallets.js';
 import { ApiKeys } from '../projects/api-keys.js';
 import { Projects } from '../projects/projects.js';
@@ -19,6 +20,7 @@ export class KeyRewrap {
     private readonly keys: ApiKeys,
     private readonly wallets: PoolWallets,
     private readonly webhooks: Webhooks,
+    private readonly factors: SecondFactors,
   ) {}
 
   async run(act: Author): Promise<KindCount[]> {
@@ -43,6 +45,7 @@ export class KeyRewrap {
       { what: 'api keys', ...addCounts([primary, further]) },
       { what: 'pool keys', ...(await this.wallets.resealKeys(isReplacing)) },
       { what: 'webhook secrets', ...(await this.webhooks.resealSecrets(isReplacing)) },
+      { what: 'second factors', ...(await this.factors.reseal(isReplacing)) },
       { what: 'canaries', ...(await resealCanaries(this.database, this.sealers.held, isReplacing)) },
     ];
   }

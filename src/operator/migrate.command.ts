@@ -3,6 +3,7 @@
  * first command on a new machine.
  */
 import type { Command } from 'commander';
+import { postgresHosts } from '../base/postgres-url.js';
 import { readSealKeys, readSecret } from '../config/config.js';
 import {
   giveRoles,
@@ -118,9 +119,18 @@ function asScript(statements: readonly string[]): string {
 }
 
 function databaseUrl(context: CliContext): string {
-  const url = readSecret(context.terminal.env, 'DATABASE_URL') ?? '';
-  if (!/^postgres(ql)?:\/\//.test(url)) {
-    throw new OperatorError('Configuration: DATABASE_URL is required and starts with postgres://.', 1, 'CONFIGURATION');
+  const { env } = context.terminal;
+  // A lock of the session is held throughout, which a pooler would give to another client.
+  const direct = readSecret(env, 'DATABASE_DIRECT_URL');
+  const url = direct ?? readSecret(env, 'DATABASE_URL') ?? '';
+  const hosts = postgresHosts(url);
+  if (typeof hosts === 'string') {
+    const says = url === '' ? 'is required and starts with postgres://' : hosts;
+    throw new OperatorError(
+      `Configuration: ${direct === undefined ? 'DATABASE_URL' : 'DATABASE_DIRECT_URL'} ${says}.`,
+      1,
+      'CONFIGURATION',
+    );
   }
   return url;
 }

@@ -1,11 +1,13 @@
 /** The parts of the service that the operator's commands use. Nothing here serves requests or sends transactions. */
 import { Module, type DynamicModule, type INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
+import { AutoDelegationsModule } from '../auto-delegations/auto-delegations.module.js';
 import { DepositsModule } from '../deposits/deposits.module.js';
 import { BillingModule } from '../billing/billing.module.js';
 import { readConfig, type Config } from '../config/config.js';
 import { createLogger } from '../observability/logger.js';
 import { OrderHistoryModule } from '../orders/order-history.module.js';
+import { PeopleModule } from '../people/people.module.js';
 import { PlatformModule } from '../platform.module.js';
 import { PoolModule } from '../pool/pool.module.js';
 import { ProjectsModule } from '../projects/projects.module.js';
@@ -26,9 +28,11 @@ export class OperatorModule {
       imports: [
         platform,
         AuditModule,
+        AutoDelegationsModule,
         BillingModule,
         DepositsModule,
         OrderHistoryModule,
+        PeopleModule,
         PoolModule,
         PricesModule,
         ProjectsModule,

@@ -3,9 +3,10 @@ import { rateText, usdOfCredits } from '../domain/conversion.js';
 import type { Credits, RateE8 } from '../domain/units.js';
 import type { ChainTx } from '../store/entities/chain-tx.entity.js';
 import type { Order } from '../store/entities/order.entity.js';
-import { durationText, trxText } from '../domain/text.js';
-import { creditsText, fields, grouped, table, timeText } from './format.js';
+import { durationText, trxText, timeText } from '../domain/text.js';
+import { creditsText, fields, grouped, table } from './format.js';
 import type { OrderDetails, OrderMoment } from '../orders/order-history.js';
+import { standing } from '../orders/order-standing.js';
 
 export function orderTable(orders: readonly Order[]): string {
   return table(
@@ -27,43 +28,15 @@ export function orderTable(orders: readonly Order[]): string {
 
 function notes(order: Order): string {
   return [
+    order.isTest ? 'test' : '',
     order.needsAttention ? 'needs attention' : '',
     order.settled ? 'settled' : '',
     order.reclaimedAt === null ? '' : 'reclaimed',
+    order.reference === null ? '' : `reference ${order.reference}`,
   ]
     .filter((note) => note !== '')
     .join(', ');
 }
-
-/** Where the order stands and what happens next. */
-function standing(details: OrderDetails): string {
-  const { order, transactions } = details;
-  const newest = transactions.at(-1);
-  const expiry =
-    newest === undefined ? '' : ` Its newest transaction expires at ${timeText(newest.expiresAt)} of the chain.`;
-  switch (order.status) {
-    case 'reserved':
-      return 'Charged, capacity held, nothing sent yet: a worker will build and send its transactions.';
-    case 'placed':
-      return `A signed transaction may be on its way: it is looked for, and sent again, until it is found or proven dead.${expiry}`;
-    case 'unresolved':
-      return `No proof either way for long, so the outcome is open. It resolves itself once a node answers.${expiry}`;
-    case 'refunded':
-      return order.settled || order.reclaimedAt !== null
-        ? 'Proven never to have happened, or undone; the charge is back.'
-        : 'Proven never to happen; the charge is back.';
-    case 'delivered':
-      if (order.kind === 'activation') {
-        return order.settled ? 'Activated, for good.' : 'Activated; waiting for its block to become solid.';
-      }
-      if (order.reclaimedAt !== null)
-        return `Delivered and reclaimed at ${timeText(order.reclaimedAt)} of the chain. Finished.`;
-      if (order.settled) return `Delivered, for good. Reclaimed when the chain's head reaches ${at(order.endsAt)}.`;
-      return 'Delivered in a block that is not solid yet; should it be reverted, the same bytes are sent again.';
-  }
-}
-
-const at = (moment: Date | null): string => (moment === null ? 'its end' : timeText(moment));
 
 /** The whole history for the operator. */
 export function detailsText(history: OrderDetails): string {
@@ -84,6 +57,8 @@ export function detailsText(history: OrderDetails): string {
         `${order.status}${order.settled ? ', settled' : ''}${order.needsAttention ? ', needs attention' : ''}`,
       ],
       ['Error', order.error === null ? null : `${order.errorCode ?? ''} ${order.error}`],
+      ['Reference', order.reference],
+      ['Metadata', order.metadata === null ? null : JSON.stringify(order.metadata)],
       ['Request', order.requestId],
       ['Due', dueText(history)],
     ]),
@@ -98,6 +73,8 @@ export function detailsText(history: OrderDetails): string {
     timeline(history),
   ].join('\n');
 }
+
+const at = (moment: Date | null): string => (moment === null ? 'its end' : timeText(moment));
 
 function extendedText({ order, extensions }: OrderDetails): string | null {
   if (extensions.length === 0) return null;

@@ -3,10 +3,10 @@ import { Option, type Command } from 'commander';
 import { Ledger } from '../billing/ledger.js';
 import type { Credits } from '../domain/units.js';
 import { ORDER_STATUSES, type OrderStatus } from '../domain/order-state.js';
-import { choiceArg, creditsArg, integerArg, merchantArg, txidArg } from './arguments.js';
+import { addressArg, choiceArg, creditsArg, integerArg, merchantArg, momentArg, txidArg } from './arguments.js';
 import type { CliContext } from './cli-context.js';
-import { trxText } from '../domain/text.js';
-import { creditsText, timeText } from './format.js';
+import { trxText, timeText } from '../domain/text.js';
+import { creditsText } from './format.js';
 import { LegEnds } from '../pool/leg-ends.js';
 import { OrderHistory } from '../orders/order-history.js';
 import { orderTable, detailsJson, detailsText } from './order-text.js';
@@ -16,6 +16,10 @@ const limitArg = integerArg(1n, 1000n);
 interface ListOptions {
   readonly project?: string;
   readonly status?: OrderStatus;
+  readonly receiver?: string;
+  readonly reference?: string;
+  readonly from?: string;
+  readonly to?: string;
   readonly due?: boolean;
   readonly attention?: boolean;
   readonly limit: bigint;
@@ -28,6 +32,10 @@ export function addOrdersCommands(program: Command, context: CliContext): void {
     .description('orders, newest first')
     .option('--project <merchant>', 'of one project', merchantArg)
     .option('--status <status>', `one of ${ORDER_STATUSES.join(', ')}`, choiceArg(ORDER_STATUSES))
+    .option('--receiver <address>', 'for one address, of one project', addressArg)
+    .option('--reference <reference>', 'of one reference, of one project')
+    .option('--from <time>', 'created then or later, of one project: 2026-11-01 or 2026-11-01T12:00:00Z', momentArg)
+    .option('--to <time>', 'created before, of one project', momentArg)
     .option('--due', 'whose next step is due')
     .option('--attention', 'that need attention')
     .addOption(new Option('--limit <n>', 'how many').argParser(limitArg).default(20n, '20'))
@@ -36,6 +44,10 @@ export function addOrdersCommands(program: Command, context: CliContext): void {
         const found = await parts.get(OrderHistory).list({
           projectId: options.project,
           status: options.status,
+          receiver: options.receiver,
+          reference: options.reference,
+          from: options.from,
+          to: options.to,
           isDue: options.due,
           needsAttention: options.attention,
           limit: Number(options.limit),

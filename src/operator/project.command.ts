@@ -9,6 +9,8 @@ import { SIGNATURE_SCHEMES, type SignatureSchemes } from '../domain/scopes.js';
 import { usageError } from '../domain/operator-error.js';
 import { overlapArg } from './api-keys.command.js';
 import { creditsText, fields, grouped, table } from './format.js';
+import { madeByKey, madeText } from './made-by-key.js';
+import { addProjectCheck } from './project-check.command.js';
 import { RequestHistory } from '../requests/request-history.js';
 import { Projects, type ProjectOptions, type ProjectView } from '../projects/projects.js';
 
@@ -39,6 +41,7 @@ export function addProjectCommands(program: Command, context: CliContext): void 
   addCreate(project, context);
   addReads(project, context);
   addRequests(project, context);
+  addProjectCheck(project, context);
   addFreezing(project, context);
   project
     .command('rotate-key <merchant>')
@@ -50,7 +53,9 @@ export function addProjectCommands(program: Command, context: CliContext): void 
       await context.confirm(`This ends the API key of ${id}: requests signed with it will be refused.`);
       await context.operate(async (parts) => {
         const apiKey = await parts.get(Projects).rotateKey(id, act, Number(options.overlap ?? 0n));
-        context.print(keyText(id, apiKey), { merchant: id, api_key: apiKey });
+        const made = await madeByKey(parts, { projectId: id, keyId: id });
+        const text = `${keyText(id, apiKey)}${madeText(made, 'it goes on paying for them')}`;
+        context.print(text, { merchant: id, api_key: apiKey, made });
       });
     });
   addTerms(project, context);
@@ -63,9 +68,10 @@ function addCreate(project: Command, context: CliContext): void {
     .description('make a project; prints its Merchant ID and, once only, its API key')
     .requiredOption('--name <name>', 'how operators call it')
     .option('--credits <credits>', 'its first credits; 10 000 000 = 1 USD', creditsArg)
+    .option('--test', 'a test project, for ever: its orders are played, its credits are play money')
     .option('--postpaid', 'may go into debt')
     .option('--debt-limit <credits>', 'how far; without it a postpaid project has no limit', creditsArg)
-    .action(async (options: TermsOptions & { name: string; credits?: Credits }) => {
+    .action(async (options: TermsOptions & { name: string; credits?: Credits; test?: boolean }) => {
       const name = options.name.trim();
       if (name === '' || name.length > NAME_LENGTH_MAX) throw usageError('--name takes 1 to 200 characters.');
       const terms = termsOf(options) ?? { kind: 'prepaid' };
@@ -73,7 +79,7 @@ function addCreate(project: Command, context: CliContext): void {
       await context.operate(async (parts) => {
         const projects = parts.get(Projects);
         const ledger = parts.get(Ledger);
-        const { id, apiKey } = await projects.create(name, terms, act);
+        const { id, apiKey } = await projects.create(name, terms, act, options.test === true);
         // Known before the booking: should that fail, the project stands and `credits topup` can follow.
         const credits = options.credits ?? (0n as Credits);
         if (credits > 0n) await ledger.topUp(id, credits, `project-create:${randomUUID()}`, act);
@@ -95,7 +101,7 @@ function addReads(project: Command, context: CliContext): void {
           views.map((view) => [
             view.id,
             view.name,
-            view.frozen ? 'frozen' : 'active',
+            stateText(view),
             termsText(view),
             view.balance_credits,
             view.created_at,
@@ -259,6 +265,10 @@ function termsOf(options: TermsOptions): BillingTerms | undefined {
   return options.prepaid === true ? { kind: 'prepaid' } : undefined;
 }
 
+function stateText({ frozen, test }: ProjectView): string {
+  return `${test ? 'test, ' : ''}${frozen ? 'frozen' : 'active'}`;
+}
+
 function termsText(view: ProjectView): string {
   if (!view.is_postpaid) return 'prepaid';
   if (view.floor_credits === null) return 'postpaid, no limit';
@@ -276,7 +286,7 @@ function projectText(view: ProjectView): string {
   return fields([
     ['Project', view.name],
     ['Merchant ID', view.id],
-    ['State', view.frozen ? 'frozen' : 'active'],
+    ['State', stateText(view)],
     ['Balance', creditsText(view.balance_credits)],
     ['Terms', termsText(view)],
     ['Daily cap', view.daily_cap_credits === null ? 'none' : creditsText(view.daily_cap_credits)],
@@ -294,6 +304,7 @@ function projectJson(view: ProjectView): Record<string, unknown> {
     merchant: view.id,
     name: view.name,
     frozen: view.frozen,
+    test: view.test,
     credits_balance: view.balance_credits,
     is_postpaid: view.is_postpaid,
     debt_limit_credits: view.floor_credits === null ? null : 0n - view.floor_credits,

@@ -3,7 +3,8 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { usageError } from '../domain/operator-error.js';
 import { Reports, type ReportBy } from '../reports/report-service.js';
 import type { CliContext } from './cli-context.js';
-import { reportCsv, reportJson, reportText } from './report-text.js';
+import { reportCsv } from '../reports/report-csv.js';
+import { reportJson, reportText } from './report-text.js';
 
 const DAY_MS = 86_400_000;
 const DAYS_MAX = 3660;

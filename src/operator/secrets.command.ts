@@ -7,9 +7,11 @@ const HELP = `
 The lines are settings, as secret as MASTER_KEY: write them to a file that
 nobody else reads, and give that file to the process in the place of MASTER_KEY.
 A process opens with them what it needs and nothing else.
+Of a console that is second factors alone, and it takes no MASTER_KEY.
   (umask 077; npm run -s cli -- secrets derive --for api > api.env)
   (umask 077; npm run -s cli -- secrets derive --for worker > worker.env)
   (umask 077; npm run -s cli -- secrets derive --for sender > sender.env)
+  (umask 077; npm run -s cli -- secrets derive --for console > console.env)
 Under MASTER_KEY_PREVIOUS the keys before are printed too;
 \`keys rewrap --help\` has the steps of a rotation.`;
 
@@ -23,6 +25,7 @@ export function addSecretsCommands(program: Command, context: CliContext): void 
     .addHelpText('after', HELP)
     .action(({ for: role }: { for: KeyHolder }) => {
       const settings = deriveSettings(context.terminal.env, role);
-      context.print(settings.map(({ name, value }) => `${name}=${value}`).join('\n'), { process: role, settings });
+      const lines = settings.map(({ name, value }) => `${name}=${value}`);
+      context.print(lines.join('\n'), { process: role, settings });
     });
 }

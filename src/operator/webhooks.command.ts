@@ -2,16 +2,10 @@
 import type { Command } from 'commander';
 import { EVENT_TYPES } from '../events/payload.js';
 import { durationText } from '../domain/text.js';
-import { recordAct, type Author } from '../store/audit-log.js';
+import { audited } from '../store/audit-log.js';
 import { DELIVERY_STATUSES, type DeliveryStatus } from '../store/entities/webhook-delivery.entity.js';
 import { WebhookDeliveries, type DeliveryView } from '../webhooks/webhook-deliveries.js';
-import {
-  ROTATION_SEC_MAX,
-  Webhooks,
-  type WebhookOptions,
-  type WebhookView,
-  type Witness,
-} from '../webhooks/webhooks.js';
+import { ROTATION_SEC_MAX, Webhooks, type WebhookOptions, type WebhookView } from '../webhooks/webhooks.js';
 import { choiceArg, integerArg, merchantArg, switchArg, webhookArg } from './arguments.js';
 import type { CliContext } from './cli-context.js';
 import { fields, table } from './format.js';
@@ -213,12 +207,6 @@ function changesOf({ url, type, allTypes, description, enabled }: Options): Webh
     ...(enabled !== undefined && { isEnabled: enabled }),
   };
 }
-
-/** The act, with who and why, in its own transaction. */
-const audited =
-  (act: Author): Witness =>
-  async (tx, action, projectId, detail) =>
-    recordAct(tx, act, { action, subject: projectId, detail });
 
 /** Without what may hold a token. */
 function hostOf(url: string): string {

@@ -60,6 +60,8 @@ const ARGUMENTS: Readonly<Record<string, Value>> = {
   p_request_id: ({ purchase }) => purchase.requestId,
   p_legs_max: ({ terms }) => terms.legsMax,
   p_lock_ms: ({ lockWaitMs }) => lockWaitMs,
+  p_reference: ({ purchase }) => purchase.labels.reference ?? null,
+  p_metadata: ({ purchase: { labels } }) => (labels.metadata === undefined ? null : JSON.stringify(labels.metadata)),
 };
 
 const NAMED = Object.keys(ARGUMENTS).map((name, index) => `${name} => $${(index + 1).toString()}`);

@@ -12,7 +12,6 @@ import { Database, isRefusal } from '../store/database.js';
 import { acceptOrder, type AcceptRow } from './accept-statement.js';
 import { KeyCache } from './key-cache.js';
 import { OrdersByKey, type OrderRow } from './order-rows.js';
-import type { OrderKind } from '../domain/order-state.js';
 import { PurchaseTurns, WAIT_MS, type Known } from './purchase-turns.js';
 import type { Accepted, OrderTerms, Prepared, Purchase } from './purchase.js';
 import { RefusedLately } from './refused-lately.js';
@@ -39,7 +38,8 @@ export class Acceptance {
    */
   async take(purchase: Purchase): Promise<Accepted> {
     const key = purchase.key.value;
-    return this.turns.counted(purchase.kind, key, () => this.waitForFirstOfKey(purchase, key));
+    const { kind, isTest } = purchase;
+    return this.turns.counted({ kind, isTest }, key, () => this.waitForFirstOfKey(purchase, key));
   }
 
   /** The same request again, while this process works on the first, gets the outcome of the first as its replay. */
@@ -100,11 +100,11 @@ export class Acceptance {
     if (result.created) {
       this.announce(purchase, key, result.order_id);
       invariant(prepared.terms !== undefined, 'an order is created from terms');
-      return { row: newRow(purchase.kind, key, result, prepared.terms), isReplay: false };
+      return { row: newRow(purchase, result, prepared.terms), isReplay: false };
     }
     if (!result.same_request) throw keyReused();
     const row = await this.orders.find(purchase.projectId, key);
-    invariant(row !== undefined, 'orders are never deleted');
+    invariant(row !== undefined, 'an order is not deleted while it is taken');
     this.keys.remember(purchase.projectId, key, row.id);
     if (isRecovered) this.wakeUps.wake(row.id);
     return { row, isReplay: !(isRecovered && row.request_id === purchase.requestId) };
@@ -114,8 +114,16 @@ export class Acceptance {
    * After the commit, best effort: the order's row itself is the work that a sweep finds. The log line leads from a
    * request to its order; the worker's lines lead on to the transaction.
    */
-  private announce({ projectId, requestId, kind, key: { isGiven } }: Purchase, key: string, orderId: bigint): void {
-    this.wakeUps.wake(orderId);
+  private announce(purchase: Purchase, key: string, orderId: bigint): void {
+    const {
+      projectId,
+      requestId,
+      kind,
+      isTest,
+      key: { isGiven },
+    } = purchase;
+    // A test order is no work of fulfilment.
+    if (!isTest) this.wakeUps.wake(orderId);
     this.log.info({ orderId: orderId.toString(), projectId, requestId, kind }, 'order accepted');
     if (isGiven) this.keys.remember(projectId, key, orderId);
   }
@@ -132,10 +140,10 @@ export class Acceptance {
 }
 
 /** A new order as its row was written, without reading it again. */
-function newRow(kind: OrderKind, key: string, result: AcceptRow, terms: OrderTerms): OrderRow {
+function newRow({ kind, key, isTest, labels }: Purchase, result: AcceptRow, terms: OrderTerms): OrderRow {
   return {
     id: result.order_id,
-    key,
+    key: key.value,
     kind,
     status: 'reserved',
     receive_address: terms.receiveAddress,
@@ -149,10 +157,13 @@ function newRow(kind: OrderKind, key: string, result: AcceptRow, terms: OrderTer
     needs_attention: false,
     error_code: null,
     error: null,
+    reference: labels.reference ?? null,
+    metadata: labels.metadata ?? null,
     created_at: result.order_created_at,
     delivered_at: null,
     ends_at: null,
     reclaimed_at: null,
+    test: isTest,
     legs: null,
     compensations: null,
     extensions: null,

@@ -2,7 +2,7 @@
 import { withDeadline } from '../base/clock.js';
 import { invariant } from '../domain/errors.js';
 import type { ApiError } from '../domain/errors.js';
-import type { PricedTime } from '../quotes/quotes.service.js';
+import type { PricedTime } from '../quotes/direct-price.js';
 import type { Database } from '../store/database.js';
 
 export interface ExtendRow {
@@ -32,6 +32,8 @@ type Value = (request: ExtendRequest) => unknown;
 
 const termsOf = ({ prepared }: ExtendRequest) => ('terms' in prepared ? prepared.terms : undefined);
 
+const INTEGER_MAX = 2 ** 31 - 1;
+
 /** The function's arguments by name. */
 const ARGUMENTS: Readonly<Record<string, Value>> = {
   p_project: ({ projectId }) => projectId,
@@ -39,7 +41,8 @@ const ARGUMENTS: Readonly<Record<string, Value>> = {
   p_key: ({ key }) => key,
   p_hash: ({ hash }) => hash,
   p_order: ({ orderId }) => orderId,
-  p_duration: ({ durationSec }) => durationSec,
+  // What is longer than any rental is refused, and is no integer of Postgres.
+  p_duration: ({ durationSec }) => Math.min(durationSec, INTEGER_MAX),
   p_price: (request) => termsOf(request)?.priceSun ?? null,
   p_credits: (request) => termsOf(request)?.credits ?? null,
   p_rate: (request) => termsOf(request)?.rate ?? null,

@@ -2,6 +2,6 @@
 import { IsDuration } from '../quotes/quote.dto.js';
 
 export class ExtensionRequest {
-  @IsDuration({ isLongJudged: false, isDefaulted: false })
+  @IsDuration({ isLongJudged: false, defaultOf: null })
   declare readonly duration_sec: number;
 }

@@ -32,7 +32,8 @@ export class ExtensionsService {
    */
   async extend(orderKey: string, durationSec: number, context: PurchaseContext): Promise<OrderAnswer> {
     const key = context.key.value;
-    return this.turns.counted('extension', key, async () => {
+    const { isTest } = context.project;
+    return this.turns.counted({ kind: 'extension', isTest }, key, async () => {
       const order = await this.find(context.project.id, orderKey);
       const { row: made, isRecovered } = await this.take(order, durationSec, context);
       if (!made.same_request) throw keyReused();
@@ -74,8 +75,10 @@ export class ExtensionsService {
     // What is no rental has no price either.
     if (order.energy === null) return { refusal: refusalNamed('NOT_EXTENDABLE', undefined) };
     try {
-      this.chain.pool.assertAgreed();
+      if (!order.test) this.chain.pool.assertAgreed();
       const terms = this.quotes.priceTime(energy(order.energy), durationSec);
+      // The end of a played rental is the database's to judge.
+      if (order.test) return { terms: { ...terms, headAtMs: order.created_at.getTime() } };
       const { timestampMs: headAtMs } = await this.chain.head();
       return { terms: { ...terms, headAtMs } };
     } catch (error) {

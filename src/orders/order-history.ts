@@ -18,6 +18,11 @@ import { OperatorError } from '../domain/operator-error.js';
 export interface OrderFilter {
   readonly projectId?: string | undefined;
   readonly status?: OrderStatus | undefined;
+  readonly receiver?: string | undefined;
+  readonly reference?: string | undefined;
+  /** Moments of `momentOf`: from the first on, before the second. */
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
   readonly isDue?: boolean | undefined;
   readonly needsAttention?: boolean | undefined;
   readonly limit: number;
@@ -58,12 +63,23 @@ export class OrderHistory {
     private readonly database: Database,
   ) {}
 
-  /** Newest first. */
+  /** Newest first: of one project by time, as its own lists are, of all by number. Throws OperatorError. */
   async list(filter: OrderFilter): Promise<Order[]> {
-    const query = this.orders.createQueryBuilder('o').orderBy('o.id', 'DESC').take(filter.limit);
-    if (filter.projectId !== undefined) query.andWhere('o.project_id = :project', { project: filter.projectId });
-    if (filter.status !== undefined) query.andWhere('o.status = :status', { status: filter.status });
-    if (filter.needsAttention === true) query.andWhere('o.needs_attention');
+    const { projectId: project, status, receiver, reference, from, to } = filter;
+    if (project === undefined && [receiver, reference, from, to].some((each) => each !== undefined)) {
+      throw new OperatorError(
+        'By receiver, reference and time the orders of one project are listed; name it with --project.',
+      );
+    }
+    const query = this.orders.createQueryBuilder('o').take(filter.limit);
+    if (project === undefined) query.orderBy('o.id', 'DESC');
+    else query.where({ projectId: project }).orderBy('o.createdAt', 'DESC').addOrderBy('o.id', 'DESC');
+    if (status !== undefined) query.andWhere('o.status = :status', { status });
+    if (receiver !== undefined) query.andWhere('o.receive_address = :receiver', { receiver });
+    if (reference !== undefined) query.andWhere('o.reference = :reference', { reference });
+    if (from !== undefined) query.andWhere('o.created_at >= :from', { from });
+    if (to !== undefined) query.andWhere('o.created_at < :to', { to });
+    if (filter.needsAttention === true) query.andWhere('o.needs_attention AND NOT o.test');
     if (filter.isDue === true) query.andWhere('o.next_run_at <= clock_timestamp()');
     return query.getMany();
   }
@@ -115,12 +131,15 @@ export class OrderHistory {
     return this.database.transaction(async (tx) => {
       const [row] = await tx.query<{ next_run_at: Date }>(
         `UPDATE orders SET next_run_at = clock_timestamp()
-          WHERE id = $1 AND status <> 'refunded' AND reclaimed_at IS NULL AND NOT (kind = 'activation' AND settled)
+          WHERE id = $1 AND NOT test AND status <> 'refunded' AND reclaimed_at IS NULL
+            AND NOT (kind = 'activation' AND settled)
           RETURNING next_run_at`,
         [order.id],
       );
-      if (row === undefined)
-        throw new OperatorError(`Order ${order.id.toString()} is finished: nothing is left to do.`);
+      if (row === undefined) {
+        const why = order.isTest ? 'of a test project, and played by itself' : 'finished: nothing is left to do';
+        throw new OperatorError(`Order ${order.id.toString()} is ${why}.`);
+      }
       // Reclaims that failed again and again are tried ever more rarely: begins to count anew.
       await tx.query(
         `UPDATE leg SET changed_at = clock_timestamp() WHERE order_id = $1 AND status IN ('active', 'reclaiming')`,

@@ -5,6 +5,7 @@ import { Database, type Statement } from '../store/database.js';
 import { compensationsOf, extensionsOf, legsOf } from '../store/functions/event-writers.js';
 import { rowsByKey } from '../store/rows-by-key.js';
 import type { OrderKind, OrderStatus } from '../domain/order-state.js';
+import type { OrderMetadata } from './order-labels.js';
 
 /** One delegation (or the one action of an activation) as the database's JSON has it. */
 export interface LegRow {
@@ -49,10 +50,13 @@ export interface OrderRow {
   readonly needs_attention: boolean;
   readonly error_code: string | null;
   readonly error: string | null;
+  readonly reference: string | null;
+  readonly metadata: OrderMetadata | null;
   readonly created_at: Date;
   readonly delivered_at: Date | null;
   readonly ends_at: Date | null;
   readonly reclaimed_at: Date | null;
+  readonly test: boolean;
   readonly legs: readonly LegRow[] | null;
   readonly compensations: readonly CompensationRow[] | null;
   readonly extensions: readonly ExtensionRow[] | null;
@@ -77,8 +81,8 @@ const COMPENSATIONS = `CASE WHEN o.status NOT IN ('reserved', 'placed') THEN ${c
 const EXTENSIONS = `CASE WHEN o.extensions > 0 THEN ${extensionsOf('o')} END AS extensions`;
 
 const COLUMNS = `o.id, o.key, o.kind, o.status, o.receive_address, o.energy, o.duration_sec, o.price_sun, o.credits,
-  o.trx_usd_e8, o.delivered_energy, o.settled, o.needs_attention, o.error_code, o.error, o.created_at, o.delivered_at,
-  o.ends_at, o.reclaimed_at, ${LEGS}, ${COMPENSATIONS}, ${EXTENSIONS}`;
+  o.trx_usd_e8, o.delivered_energy, o.settled, o.needs_attention, o.error_code, o.error, o.reference, o.metadata,
+  o.created_at, o.delivered_at, o.ends_at, o.reclaimed_at, o.test, ${LEGS}, ${COMPENSATIONS}, ${EXTENSIONS}`;
 
 /**
  * $1 projects, $2 keys, of the same length. Index orders_key: `LIMIT` keeps each a look-up, whatever the planner thinks
@@ -112,23 +116,31 @@ export class OrdersByKey {
 }
 
 /**
- * $1 project, $2 the id to be below, $3 limit. Index orders_project. `id < $2` stands alone, with the highest id for a
- * first page: behind an OR it would be a filter in a generic plan, and a late page would read all pages before it.
+ * $1 project, $2 and $3 the time and the id to be before, $4 the time from which on, $5 limit, and for all but the first list
+ * $6 what it is by: one range of one index, read backwards. No condition may be null or stand behind an OR: in a generic
+ * plan it would be a filter, and a late page would read all pages before it.
  */
-export const LIST_ALL: Statement = {
-  name: 'order-list',
-  text: `SELECT ${COLUMNS} FROM orders o WHERE o.project_id = $1 AND o.id < $2 ORDER BY o.id DESC LIMIT $3`,
-};
+const LISTED = `SELECT ${COLUMNS} FROM orders o WHERE o.project_id = $1`;
+const PAGE = `AND (o.created_at, o.id) < ($2::timestamptz, $3::bigint) AND o.created_at >= $4::timestamptz
+          ORDER BY o.created_at DESC, o.id DESC LIMIT $5`;
 
-/** $4 status, the rest as LIST_ALL. Index orders_project_status. */
-export const LIST_BY_STATUS: Statement = {
-  name: 'order-list-status',
-  text: `SELECT ${COLUMNS} FROM orders o WHERE o.project_id = $1 AND o.status = $4 AND o.id < $2
-          ORDER BY o.id DESC LIMIT $3`,
-};
+export const ORDER_LISTS = {
+  /** Index orders_time. */
+  all: { name: 'order-list', text: `${LISTED} ${PAGE}` },
+  /** Index orders_status_time. */
+  status: { name: 'order-list-status', text: `${LISTED} AND o.status = $6 ${PAGE}` },
+  /** Index orders_receiver. */
+  receive_address: { name: 'order-list-receiver', text: `${LISTED} AND o.receive_address = $6 ${PAGE}` },
+  /** Index orders_reference. */
+  reference: { name: 'order-list-reference', text: `${LISTED} AND o.reference = $6 ${PAGE}` },
+} as const;
 
-/** Above every id. */
-export const ID_MAX = 9_223_372_036_854_775_807n;
+/** $1 the order that a page ended with, $2 its project, $3 the time that the list ends at: which of the two comes first. */
+export const FIND_PLACE: Statement = {
+  name: 'order-list-place',
+  text: `SELECT least(created_at, $3::timestamptz)::text AS at, CASE WHEN created_at < $3::timestamptz THEN id ELSE 0 END AS id
+           FROM orders WHERE id = $1 AND project_id = $2`,
+};
 
 /** $1 ids. Which of them have come to what a waiting caller waits for. */
 export const FIND_ARRIVED: Statement = {

@@ -24,7 +24,7 @@ import {
   type Extension,
   type OrderBody,
 } from './orders.dto.js';
-import type { OrderPage } from './orders.service.js';
+import type { OrderPage } from './order-list.js';
 import { ORDER_STATUSES } from '../domain/order-state.js';
 
 const TXID = 'c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00';
@@ -93,6 +93,13 @@ export const ORDER_MEMBERS = {
     ),
   ),
   error_code: sometimes(textSchema('The same for programs.', 'SUPPLIER_REFUSED')),
+  reference: sometimes(textSchema('What you gave it to list it by.', 'invoice 2026-1107')),
+  metadata: sometimes({
+    type: 'object',
+    description: 'The texts that you gave it, by their names.',
+    additionalProperties: { type: 'string' },
+    examples: [{ customer: '4711' }],
+  }),
   created_at: always(timeSchema('When it was charged, by the clock of the service.')),
   delivered_at: sometimes(timeSchema('The time of the block it is in, by the clock of the chain.')),
   ends_at: sometimes(timeSchema('When the rental ends, by the clock of the chain.')),
@@ -117,6 +124,7 @@ export const ORDER_MEMBERS = {
     items: DELEGATION,
   }),
   txid: sometimes(txidSchema('Of an activation: its transaction, once known.')),
+  test: sometimes({ type: 'boolean', const: true, description: 'Present when it is an order of a test project.' }),
 } satisfies Members<OrderBody>;
 export const ORDER_ANSWER = answerSchema<OrderBody>(ORDER_MEMBERS);
 
@@ -227,6 +235,7 @@ export function describeOrder(): Operation {
       examples: {
         quoted: { quote_ref: 'AdWk1mYwZ3h2c0Y5bXJ2a2V4YW1wbGUtcmVmLW5vdC1yZWRlZW1hYmxl' },
         direct: { receive_address, energy: 65_000, duration_sec: 3600 },
+        labelled: { receive_address, reference: 'invoice 2026-1107', metadata: { customer: '4711' } },
       },
     },
     answers: purchaseAnswers('rental'),
@@ -286,7 +295,10 @@ export function describeOrderList(): Operation {
     operationId: 'listOrders',
     tag: 'Orders',
     summary: 'List orders, newest first',
-    description: 'Page by page; a cursor stays valid while new orders arrive.',
+    description:
+      'Page by page, newest first by created_at; a cursor stays valid while new orders arrive. Where several of `status`, ' +
+      '`receive_address` and `reference` are given, a page may be short of `limit`, or empty, before the last one. With ' +
+      'other filters a cursor goes on from its place.',
     query: OrderListQuery,
     answers: {
       200: {

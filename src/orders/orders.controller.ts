@@ -9,13 +9,17 @@ import { Describe } from '../http/openapi/openapi.js';
 import { RouteOptionsOf } from '../http/pipeline/route-options.js';
 import { describeOrder, describeOrderList, describeOrderRead } from './order.openapi.js';
 import { answerOrder } from './order-answer.js';
+import { OrderList, type OrderPage } from './order-list.js';
 import { OrderListQuery, OrderRequest, type OrderBody } from './orders.dto.js';
 import { purchaseContextOf } from './purchase.js';
-import { OrdersService, readCursor, type OrderPage } from './orders.service.js';
+import { OrdersService } from './orders.service.js';
 
 @Controller('v1/orders')
 export class OrdersController {
-  constructor(private readonly orders: OrdersService) {}
+  constructor(
+    private readonly orders: OrdersService,
+    private readonly orderList: OrderList,
+  ) {}
 
   @Post()
   @Describe(describeOrder)
@@ -26,16 +30,15 @@ export class OrdersController {
     @Body() request: OrderRequest,
     @Res({ passthrough: true }) response: Response,
   ): Promise<OrderBody> {
-    const context = purchaseContextOf(caller, response);
+    const context = purchaseContextOf(caller, request, response);
     return answerOrder(response, await this.orders.create(request, context));
   }
 
   @Get()
   @RouteOptionsOf({ scope: 'read', acceptsMd5: true })
   @Describe(describeOrderList)
-  async list(@Caller() { project }: Caller, @Query() { status, limit, cursor }: OrderListQuery): Promise<OrderPage> {
-    const beforeId = cursor === undefined ? undefined : readCursor(cursor);
-    return this.orders.list(project.id, status, toJsonInteger(BigInt(limit ?? LIMIT_DEFAULT)), beforeId);
+  async list(@Caller() { project }: Caller, @Query() { limit, cursor, ...filter }: OrderListQuery): Promise<OrderPage> {
+    return this.orderList.page(project.id, filter, toJsonInteger(BigInt(limit ?? LIMIT_DEFAULT)), cursor);
   }
 
   /** The key arrives percent-decoded by the router; a plus is a plus. */

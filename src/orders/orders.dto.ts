@@ -1,13 +1,17 @@
 /** An order's request and its record (docs/interface.md §9, §12). snake_case is for DTOs and SQL alone. */
 import { IsText, IsTronAddress, Optional, Parameter } from '../http/body/member-rules.js';
-import { PageQuery } from '../http/body/page-query.js';
+import { PageQuery, timeParameter } from '../http/body/page-query.js';
+import type { Entries } from '../http/body/plain-values.js';
+import { isAddress } from '../chain/address.js';
 import { rateText, trxOf, usdOfCredits } from '../domain/conversion.js';
 import { toJsonInteger, type Credits, type RateE8 } from '../domain/units.js';
 import { IsDuration, IsEnergy } from '../quotes/quote.dto.js';
+import { IsMetadata, IsReference, REFERENCE_PARAMETER, type Labelled, type OrderMetadata } from './order-labels.js';
 import type { CompensationRow, ExtensionRow, LegRow, OrderRow } from './order-rows.js';
 import { ORDER_STATUSES, type OrderKind, type OrderStatus } from '../domain/order-state.js';
 
-export class OrderRequest {
+/** What is bought. */
+export class UnlabelledOrderRequest {
   @Optional()
   @IsTronAddress('Who receives the energy: the sender of the upcoming transfer. May be left out with a quote_ref.')
   declare readonly receive_address?: string;
@@ -21,8 +25,18 @@ export class OrderRequest {
   declare readonly duration_sec?: number;
 
   @Optional()
-  @IsText({ maxLength: 512, description: 'A quote to redeem, exactly once, at its price.' })
+  @IsText({ maxLength: 512, isLookedFor: true, description: 'A quote to redeem, exactly once, at its price.' })
   declare readonly quote_ref?: string;
+}
+
+export class OrderRequest extends UnlabelledOrderRequest implements Labelled {
+  @Optional()
+  @IsReference()
+  declare readonly reference?: string;
+
+  @Optional()
+  @IsMetadata()
+  declare readonly metadata?: Entries;
 }
 
 export class OrderListQuery extends PageQuery {
@@ -33,6 +47,26 @@ export class OrderListQuery extends PageQuery {
     openApi: () => ({ type: 'string', enum: ORDER_STATUSES, description: 'Only orders in this status.' }),
   })
   declare readonly status?: OrderStatus;
+
+  @Parameter({
+    name: 'isReceiver',
+    faultOf: (value) => (isAddress(String(value)) ? undefined : 'must be a TRON address (T…, base58check)'),
+    openApi: () => ({
+      type: 'string',
+      pattern: '^T[1-9A-HJ-NP-Za-km-z]{33}$',
+      description: 'Only orders for this address.',
+    }),
+  })
+  declare readonly receive_address?: string;
+
+  @Parameter(REFERENCE_PARAMETER)
+  declare readonly reference?: string;
+
+  @timeParameter('Only orders created at this time or later: a UTC day, or a time in UTC ending in Z.')
+  declare readonly from?: string;
+
+  @timeParameter('Only orders created before this time.')
+  declare readonly to?: string;
 }
 
 export interface Delegation {
@@ -77,6 +111,8 @@ export interface OrderBody {
   readonly needs_attention: boolean;
   readonly error?: string;
   readonly error_code?: string;
+  readonly reference?: string;
+  readonly metadata?: OrderMetadata;
   readonly created_at: string;
   readonly delivered_at?: string;
   readonly ends_at?: string;
@@ -86,6 +122,7 @@ export interface OrderBody {
   readonly compensations?: readonly Compensation[];
   readonly delegations?: readonly Delegation[];
   readonly txid?: string;
+  readonly test?: true;
 }
 
 /** What a failed order says when nothing more exact was recorded; codes as in the family of this interface. */
@@ -123,6 +160,8 @@ export function orderBody(row: OrderRow): OrderBody {
     settled: row.settled || row.status === 'refunded',
     needs_attention: row.needs_attention,
     ...(fault !== undefined && { error: row.error ?? fault.error, error_code: row.error_code ?? fault.code }),
+    ...(row.reference !== null && { reference: row.reference }),
+    ...(row.metadata !== null && { metadata: row.metadata }),
     created_at: row.created_at.toISOString(),
     ...(isDelivered && row.delivered_at !== null && { delivered_at: row.delivered_at.toISOString() }),
     ...(isDelivered && row.ends_at !== null && { ends_at: row.ends_at.toISOString() }),
@@ -132,6 +171,7 @@ export function orderBody(row: OrderRow): OrderBody {
     ...(compensations.length > 0 && { compensations: compensations.map(compensationBody) }),
     ...(row.kind === 'rental' && { delegations: legs.map(delegationBody) }),
     ...(row.kind === 'activation' && legs[0] !== undefined && { txid: legs[0].txid }),
+    ...(row.test && { test: true as const }),
   };
 }
 

@@ -6,6 +6,7 @@ import type { Credits, Energy, RateE8, Sun } from '../domain/units.js';
 import { takePurchaseKey, type PurchaseKey } from '../http/pipeline/idempotency-key.js';
 import { readWait } from '../http/pipeline/prefer.js';
 import type { Caller, ProjectRecord } from '../http/pipeline/request-context.js';
+import { labelsOf, type Labelled, type OrderLabels } from './order-labels.js';
 import type { OrderRow } from './order-rows.js';
 
 /** What will be charged and delivered, priced before any transaction. */
@@ -42,21 +43,30 @@ export interface PurchaseContext {
   readonly waitSec: number;
 }
 
+/** One that makes an order. */
+export interface OrderContext extends PurchaseContext {
+  readonly labels: OrderLabels;
+}
+
 /** Who buys, under which key, and how long the answer may be held. The answer carries the key from here on. */
-export function purchaseContextOf(caller: Caller, response: ServerResponse): PurchaseContext {
+export function purchaseContextOf(caller: Caller, request: Labelled, response: ServerResponse): OrderContext {
   const key = takePurchaseKey(caller, response);
   const { project, keyId: apiKeyId, requestId } = caller;
-  return { project, apiKeyId, key, requestId, waitSec: readWait(caller) };
+  return { project, apiKeyId, key, requestId, labels: labelsOf(caller, request), waitSec: readWait(caller) };
 }
 
 export interface Purchase {
   readonly projectId: string;
+  /** Played, and counted nowhere. */
+  readonly isTest: boolean;
   /** The API key that signed for it, whose cap it counts against. */
   readonly apiKeyId: string;
   readonly kind: OrderKind;
   readonly key: PurchaseKey;
   readonly hash: Buffer;
   readonly requestId: string;
+  /** Of a new order; the one that is replayed has its own. */
+  readonly labels: OrderLabels;
   readonly prepare: () => Promise<Prepared>;
 }
 

@@ -9,7 +9,11 @@ import { ChainUnavailableError } from '../chain/errors.js';
 import { TronClient } from '../chain/tron.client.js';
 import { monotonicMs } from '../base/clock.js';
 import { ApiError } from '../domain/errors.js';
+import type { OrderKind } from '../domain/order-state.js';
+import { testAddressName } from '../domain/test-addresses.js';
+import { testAddressRefusal } from '../quotes/test-receivers.js';
 import { PoolWallet } from '../store/entities/pool-wallet.entity.js';
+import { refusalNamed } from './refusals.js';
 
 export type ReceiverState = 'activated' | 'not-activated' | 'contract';
 
@@ -34,9 +38,12 @@ export class ReceiverCheck {
 
   /**
    * Why no energy can be delegated to `address`, or undefined when it can: RECEIVER_NOT_ACTIVATED,
-   * RECEIVER_NOT_SUPPORTED, CHAIN_UNAVAILABLE.
+   * RECEIVER_NOT_SUPPORTED, CHAIN_UNAVAILABLE. For a test project (`isTest`) the address alone decides.
    */
-  async refusalOf(address: string): Promise<ApiError | undefined> {
+  async refusalOf(address: string, isTest = false): Promise<ApiError | undefined> {
+    if (isTest) return playedRefusal(address, 'rental');
+    const refusal = testAddressRefusal(address, isTest);
+    if (refusal !== undefined) return refusal;
     // TRON: nobody can delegate to itself, and energy for one wallet of ours from another would be charged for nothing.
     const wallets = this.freshWallets ?? (await this.readWallets());
     if (wallets.has(address)) {
@@ -53,10 +60,7 @@ export class ReceiverCheck {
       case 'activated':
         return undefined;
       case 'not-activated':
-        return new ApiError(
-          'RECEIVER_NOT_ACTIVATED',
-          'The receiver is not on chain yet; activate it with POST /v1/activate, then order.',
-        );
+        return notActivated();
       case 'contract':
         return new ApiError('RECEIVER_NOT_SUPPORTED', 'The receiver is a contract; TRON delegates to accounts only.');
     }
@@ -115,6 +119,20 @@ export class ReceiverCheck {
       });
     return this.readingWallets;
   }
+}
+
+/** What a test project is refused for by the address it names; undefined where an order is played. */
+export function playedRefusal(address: string, kind: OrderKind): ApiError | undefined {
+  const name = testAddressName(address);
+  if (name === 'short of capacity') return refusalNamed('CAPACITY_UNAVAILABLE', undefined);
+  return name === 'not activated' && kind === 'rental' ? notActivated() : undefined;
+}
+
+function notActivated(): ApiError {
+  return new ApiError(
+    'RECEIVER_NOT_ACTIVATED',
+    'The receiver is not on chain yet; activate it with POST /v1/activate, then order.',
+  );
 }
 
 /** 503: the chain could not be read just now. */

@@ -9,7 +9,7 @@ import { TronClient, type ChainAccount } from '../chain/tron.client.js';
 import { Config } from '../config/config.js';
 import { Sealers } from '../base/sealers.js';
 import { recordAct, type Author } from '../store/audit-log.js';
-import { Database, sqlStateOf, type Transaction } from '../store/database.js';
+import { Database, type Queryable, sqlStateOf, type Transaction } from '../store/database.js';
 import { PoolSlot } from '../store/entities/pool-slot.entity.js';
 import { PoolWallet } from '../store/entities/pool-wallet.entity.js';
 import { reseal, RESEAL_BATCH, type ResealCount, type SecretStore } from '../store/resealing.js';
@@ -60,13 +60,13 @@ export interface NewWallet {
 const UNIQUE_VIOLATION = '23505';
 
 /** A wallet with the sums of its slots and open legs, of one moment. */
-const VIEW_COLUMNS = `w.id, w.address, w.role, w.permission_id, w.key_address,
-  CASE WHEN w.key_sealed IS NULL THEN 'signer' ELSE 'database' END AS key_held_by, w.status, w.pause_reason,
+const STANDING_COLUMNS = `w.id, w.address, w.role, w.permission_id, w.key_address, w.status, w.pause_reason,
   w.staked_sun, w.delegated_sun, w.recovering_sun, w.balance_sun, w.synced_at, w.read_at, w.sells_until,
   (SELECT coalesce(sum(l.amount_sun), 0)::bigint FROM leg l WHERE l.wallet_id = w.id AND l.status IN ('reserved', 'placed')) AS reserved_sun,
   (SELECT coalesce(sum(s.free_sun), 0)::bigint FROM pool_slot s WHERE s.wallet_id = w.id) AS free_sun,
   (SELECT coalesce(sum(s.free_transactions), 0)::bigint FROM pool_slot s WHERE s.wallet_id = w.id) AS free_transactions,
   (SELECT count(*)::integer FROM pool_slot s WHERE s.wallet_id = w.id) AS slots`;
+const VIEW_COLUMNS = `${STANDING_COLUMNS}, CASE WHEN w.key_sealed IS NULL THEN 'signer' ELSE 'database' END AS key_held_by`;
 
 /** A new key, or the operator's word that the wallet is well: it may try again at once. */
 const DELIVERS_AGAIN = {
@@ -76,6 +76,11 @@ const DELIVERS_AGAIN = {
   deliveryFault: null,
   deliveryHeldUntil: null,
 } as const;
+
+/** Every wallet as it stands, for who asks no node and reads nothing of keys. */
+export async function listWallets(database: Queryable): Promise<Omit<WalletView, 'key_held_by'>[]> {
+  return database.query<WalletView>(`SELECT ${STANDING_COLUMNS} FROM pool_wallet w ORDER BY w.id`);
+}
 
 @Injectable()
 export class PoolWallets {

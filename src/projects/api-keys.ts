@@ -18,8 +18,11 @@ import { addCounts, RESEAL_BATCH, reseal, type ResealCount, type SecretStore } f
 /** 192 random bits; the interface asks for 128 at least, since a signature by MD5 can be searched offline. */
 const API_KEY_BYTES = 24;
 
-export function newApiKey(): string {
-  return randomBytes(API_KEY_BYTES).toString('hex');
+/** What the keys of test projects begin with; those of others are hex digits, and never do. */
+const TEST_PREFIX = 'test_';
+
+export function newApiKey(isTest: boolean): string {
+  return `${isTest ? TEST_PREFIX : ''}${randomBytes(API_KEY_BYTES).toString('hex')}`;
 }
 
 /** A key as an operator sees it: everything but its secret. */
@@ -50,20 +53,31 @@ export interface KeyOptions {
   readonly dailyCapCredits?: Credits | null;
 }
 
+export interface RecentSource {
+  readonly key_id: string;
+  readonly key_name: string;
+  readonly address: string;
+  /** ISO 8601 in UTC. */
+  readonly at: string;
+}
+
 const VIEW = `SELECT id, project_id, id = project_id AS is_primary, name, scopes, allowed_sources, daily_cap_credits,
     CASE WHEN spent_on >= (clock_timestamp() AT TIME ZONE 'UTC')::date THEN spent_credits ELSE 0 END AS spent_credits,
     created_at, last_used_at, CASE WHEN previous_until > clock_timestamp() THEN previous_until END AS previous_until, revoked_at
   FROM api_key`;
 
 /** The project's row stands between two who make its keys at once. */
-const LOCK_PROJECT = `SELECT id FROM project WHERE id = $1 FOR NO KEY UPDATE`;
+export const LOCK_PROJECT = `SELECT test FROM project WHERE id = $1 FOR NO KEY UPDATE`;
 
-const LOCK_UNREVOKED = `SELECT id FROM api_key WHERE id = $1 AND revoked_at IS NULL FOR NO KEY UPDATE`;
+const LOCK_UNREVOKED = `SELECT (SELECT p.test FROM project p WHERE p.id = k.project_id) FROM api_key k
+  WHERE k.id = $1 AND k.revoked_at IS NULL FOR NO KEY UPDATE`;
 
-/** The secret in use becomes the one before, for as long as both verify. */
+/**
+ * The secret in use becomes the one before, for as long as both verify: a trigger keeps it (functions/previous-secrets.ts),
+ * so that nobody who rotates needs to read it.
+ */
 export const KEEP_PREVIOUS = `UPDATE api_key
-    SET previous_sealed = CASE WHEN $2 > 0 AND revoked_at IS NULL THEN sealed END,
-        previous_until = CASE WHEN $2 > 0 AND revoked_at IS NULL THEN clock_timestamp() + make_interval(secs => $2) END,
+    SET previous_until = CASE WHEN $2 > 0 AND revoked_at IS NULL THEN clock_timestamp() + make_interval(secs => $2) END,
         revoked_at = NULL
   WHERE id = $1 RETURNING id`;
 
@@ -98,6 +112,16 @@ export class ApiKeys {
     );
   }
 
+  /** From where keys that verify were used lately: the newest first, some twenty of each. */
+  async recentSources(projectId: string): Promise<RecentSource[]> {
+    return this.database.query<RecentSource>(
+      `SELECT k.id AS key_id, k.name AS key_name, s.key AS address, s.value AS at
+         FROM api_key k CROSS JOIN LATERAL jsonb_each_text(k.recent_sources) s
+        WHERE k.project_id = $1 AND k.revoked_at IS NULL ORDER BY s.value DESC, s.key, k.id`,
+      [projectId],
+    );
+  }
+
   /** Throws OperatorError when there is no such key. */
   async get(id: string): Promise<KeyView> {
     const [found] = await this.database.query<KeyView>([VIEW, 'WHERE id = $1'].join(' '), [id]);
@@ -112,19 +136,20 @@ export class ApiKeys {
     act: Author,
   ): Promise<{ id: string; apiKey: string }> {
     const id = randomUUID();
-    const apiKey = newApiKey();
-    await this.database.transaction(async (tx) => {
-      const locked = await tx.query(LOCK_PROJECT, [projectId]);
-      if (locked.length === 0)
+    const seals = await this.sealers.sealing('api-key');
+    const apiKey = await this.database.transaction(async (tx) => {
+      const [project] = await tx.query<{ test: boolean }>(LOCK_PROJECT, [projectId]);
+      if (project === undefined)
         throw new OperatorError(`There is no project ${projectId}; \`project list\` shows them.`, 1, 'NOT_FOUND');
       const count = await tx.repository(ApiKey).countBy({ projectId, revokedAt: IsNull() });
-      if (count >= KEYS_MAX) {
-        const words = `A project has at most ${KEYS_MAX.toString()} API keys; revoke one first.`;
-        throw new OperatorError(words, 1, 'LIMIT_REACHED');
-      }
-      await tx.repository(ApiKey).insert({ id, projectId, sealed: this.seal(id, apiKey), ...columnsOf(options) });
+      if (count >= KEYS_MAX) throw tooManyKeys();
+      const made = newApiKey(project.test);
+      await tx
+        .repository(ApiKey)
+        .insert({ id, projectId, sealed: seals.seal(Buffer.from(made), id), ...columnsOf(options) });
       await recordAct(tx, act, { action: 'key.create', subject: projectId, detail: { key: id, ...options } });
       await recordKeyEvent(tx, id, 'created');
+      return made;
     });
     return { id, apiKey };
   }
@@ -133,24 +158,31 @@ export class ApiKeys {
   async rotate(id: string, overlapSec: number, act: Author): Promise<string> {
     const { project_id: projectId, is_primary: isPrimary } = await this.get(id);
     if (isPrimary) throw new OperatorError('This is the primary key; `project rotate-key` makes a new one.', 2);
-    const apiKey = newApiKey();
-    await this.database.transaction(async (tx) => {
+    const seals = await this.sealers.sealing('api-key');
+    return this.database.transaction(async (tx) => {
       // Under the row's lock: a revocation under way must not be undone.
-      if ((await tx.query(LOCK_UNREVOKED, [id])).length === 0)
-        throw new OperatorError('This key is revoked, for ever; `keys create` makes another.', 1);
+      const [key] = await tx.query<{ test: boolean }>(LOCK_UNREVOKED, [id]);
+      if (key === undefined) throw new OperatorError('This key is revoked, for ever; `keys create` makes another.', 1);
+      const apiKey = newApiKey(key.test);
       await tx.query(KEEP_PREVIOUS, [id, overlapSec]);
-      await change(tx, id, { sealed: this.seal(id, apiKey) });
+      await change(tx, id, { sealed: seals.seal(Buffer.from(apiKey), id) });
       await recordAct(tx, act, { action: 'key.rotate', subject: projectId, detail: { key: id, overlapSec } });
       await recordKeyEvent(tx, id, 'rotated');
+      return apiKey;
     });
-    return apiKey;
   }
 
-  /** The key, and the secret before it, verify nothing from now on. */
+  /** The key, and the secret before it, verify nothing from now on. Of one that is revoked nothing changes. */
   async revoke(id: string, act: Author): Promise<void> {
     const { project_id: projectId } = await this.get(id);
     await this.database.transaction(async (tx) => {
-      await change(tx, id, { revokedAt: () => 'clock_timestamp()', previousSealed: null, previousUntil: null });
+      const { affected } = await tx
+        .repository(ApiKey)
+        .update(
+          { id, revokedAt: IsNull() },
+          { revokedAt: () => 'clock_timestamp()', previousSealed: null, previousUntil: null },
+        );
+      if (affected === 0) return;
       await recordAct(tx, act, { action: 'key.revoke', subject: projectId, detail: { key: id } });
       await recordKeyEvent(tx, id, 'revoked');
     });
@@ -189,10 +221,6 @@ export class ApiKeys {
         }),
     };
   }
-
-  private seal(id: string, apiKey: string): Buffer {
-    return this.sealers.apiKey.seal(Buffer.from(apiKey, 'utf8'), id);
-  }
 }
 
 type Changes = Parameters<Repository<ApiKey>['update']>[1];
@@ -209,6 +237,11 @@ function columnsOf<T extends KeyOptions>({ scopes, allowedSources, ...rest }: T)
     ...(scopes !== undefined && { scopes: [...scopes] }),
     ...(allowedSources !== undefined && { allowedSources: [...allowedSources] }),
   };
+}
+
+export function tooManyKeys(): OperatorError {
+  const words = `A project has at most ${KEYS_MAX.toString()} API keys; revoke one first.`;
+  return new OperatorError(words, 1, 'LIMIT_REACHED');
 }
 
 function noSuchKey(id: string): OperatorError {

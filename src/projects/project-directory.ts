@@ -13,6 +13,7 @@ import { AddressList } from '../http/pipeline/source-address.js';
 import { KEYS_MAX, type Scope } from '../domain/scopes.js';
 import { credits } from '../domain/units.js';
 import { Sealers } from '../base/sealers.js';
+import { Database } from '../store/database.js';
 import { ProjectFeed, type KeyRow, type ProjectRow } from './project-feed.js';
 
 /** Per process and kind (known, unknown); the oldest entry makes room, so a flood of unknown ids evicts no project. */
@@ -79,13 +80,14 @@ export class ProjectDirectory implements OnModuleInit, OnApplicationShutdown {
 
   constructor(
     config: Config,
+    database: Database,
     private readonly sealers: Sealers,
     private readonly log: Log,
   ) {
     this.maxAgeMs = config.http.projectCacheSec * 1000;
     this.sealedDummy = sealers.apiKey.seal(Buffer.from(DUMMY_KEY), DUMMY_ID);
     this.feed = new ProjectFeed(
-      config.database.url,
+      database.direct,
       {
         onChange: (projectId) => this.drop(projectId),
         onGap: () => this.dropAll(),
@@ -302,6 +304,7 @@ function recordOf(row: ProjectRow): ProjectRecord {
     id: row.id,
     name: row.name,
     isFrozen: row.frozen,
+    isTest: row.test,
     signatureSchemes: row.signature_schemes,
     requireIdempotencyKey: row.require_idempotency_key,
     requireQuote: row.require_quote,

@@ -2,10 +2,12 @@
  * The directory's own connection to Postgres: it reads projects and receives their changes. Apart from the pool, so
  * that a flood of unknown callers can never take a connection from an order, and reconnecting by itself.
  */
-import pg from 'pg';
+import type pg from 'pg';
 import { sleep } from '../base/clock.js';
 import { KEYS_MAX, type Scope, type SignatureSchemes } from '../domain/scopes.js';
 import type { Log } from '../observability/logger.js';
+import type { DatabaseHosts } from '../store/database-hosts.js';
+import { HostsClient } from '../store/hosts-client.js';
 
 const CHANNEL = 'project_changed';
 const CONNECT_LIMIT_MS = 2000;
@@ -45,12 +47,13 @@ export interface ProjectRow {
   readonly floor_credits: string | null;
   readonly daily_cap_credits: string | null;
   readonly frozen: boolean;
+  readonly test: boolean;
 }
 
 const PROJECT_BY_ID = {
   name: 'project_by_id',
   text: `SELECT p.id, p.name, p.signature_schemes, p.require_idempotency_key, p.require_quote, p.allowed_sources,
-                a.is_postpaid, a.floor_credits, a.daily_cap_credits, a.frozen,
+                a.is_postpaid, a.floor_credits, a.daily_cap_credits, a.frozen, p.test,
                 ARRAY(SELECT json_build_object(
                         'id', k.id, 'scopes', k.scopes, 'sources', k.allowed_sources,
                         'sealed', encode(k.sealed, 'hex'), 'previous', encode(k.previous_sealed, 'hex'),
@@ -88,7 +91,7 @@ export class ProjectFeed {
   private running: Promise<void> = Promise.resolve();
 
   constructor(
-    private readonly url: string,
+    private readonly hosts: DatabaseHosts,
     private readonly events: FeedEvents,
     private readonly log: Log,
   ) {}
@@ -177,8 +180,8 @@ export class ProjectFeed {
   }
 
   private open(): Link {
-    const client = new pg.Client({
-      connectionString: this.url,
+    const client = new HostsClient({
+      hosts: this.hosts,
       connectionTimeoutMillis: CONNECT_LIMIT_MS,
       query_timeout: QUERY_LIMIT_MS,
       keepAlive: true,

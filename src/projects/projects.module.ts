@@ -2,14 +2,14 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { BillingModule } from '../billing/billing.module.js';
-import { DepositsModule } from '../deposits/deposits.module.js';
+import { DepositAddressesModule } from '../deposits/deposit-addresses.module.js';
 import { ApiKey } from '../store/entities/api-key.entity.js';
 import { ApiKeys } from './api-keys.js';
 import { Project } from '../store/entities/project.entity.js';
 import { Projects } from './projects.js';
 
 @Module({
-  imports: [BillingModule, DepositsModule, TypeOrmModule.forFeature([ApiKey, Project])],
+  imports: [BillingModule, DepositAddressesModule, TypeOrmModule.forFeature([ApiKey, Project])],
   providers: [ApiKeys, Projects],
   exports: [ApiKeys, Projects],
 })

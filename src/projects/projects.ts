@@ -5,15 +5,16 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { Equal, MoreThan, Repository } from 'typeorm';
+import { Equal, IsNull, MoreThan, Not, Repository } from 'typeorm';
 import { Ledger, type BillingTerms } from '../billing/ledger.js';
 import { DepositAddresses } from '../deposits/deposit-addresses.js';
 import type { Credits } from '../domain/units.js';
-import type { SignatureSchemes } from '../domain/scopes.js';
-import { KEEP_PREVIOUS, newApiKey, recordKeyEvent } from './api-keys.js';
+import { KEYS_MAX, type SignatureSchemes } from '../domain/scopes.js';
+import { KEEP_PREVIOUS, LOCK_PROJECT, newApiKey, recordKeyEvent, tooManyKeys } from './api-keys.js';
 import { Sealers } from '../base/sealers.js';
 import { recordAct, type Author } from '../store/audit-log.js';
 import { Database, type Transaction } from '../store/database.js';
+import { ApiKey } from '../store/entities/api-key.entity.js';
 import { Project } from '../store/entities/project.entity.js';
 import { reseal, RESEAL_BATCH, type ResealCount, type SecretStore } from '../store/resealing.js';
 import { OperatorError } from '../domain/operator-error.js';
@@ -23,6 +24,7 @@ export interface ProjectView {
   readonly id: string;
   readonly name: string;
   readonly frozen: boolean;
+  readonly test: boolean;
   readonly is_postpaid: boolean;
   readonly balance_credits: Credits;
   /** Null: postpaid without a limit. */
@@ -48,7 +50,7 @@ export interface ProjectOptions {
 }
 
 /** Options and terms of one moment: two tables in one statement. */
-const VIEW_COLUMNS = `p.id, p.name, a.frozen, a.is_postpaid, a.balance_credits, a.floor_credits, a.daily_cap_credits,
+const VIEW_COLUMNS = `p.id, p.name, a.frozen, p.test, a.is_postpaid, a.balance_credits, a.floor_credits, a.daily_cap_credits,
   a.low_balance_credits, p.signature_schemes, p.require_idempotency_key, p.require_quote, p.allowed_sources, p.created_at, p.updated_at`;
 const PROJECTS_MAX = 10_000;
 
@@ -62,15 +64,21 @@ export class Projects {
     @InjectRepository(Project) private readonly projects: Repository<Project>,
   ) {}
 
-  /** Makes a project under a new key, with its empty account, in one transaction. */
-  async create(name: string, terms: BillingTerms, act: Author): Promise<{ id: string; apiKey: string }> {
+  /** Makes a project under a new key, with its empty account, in one transaction; a test project for ever, or never. */
+  async create(
+    name: string,
+    terms: BillingTerms,
+    act: Author,
+    isTest = false,
+  ): Promise<{ id: string; apiKey: string }> {
     const id = randomUUID();
-    const apiKey = newApiKey();
+    const apiKey = newApiKey(isTest);
+    const apiKeySealed = await this.seal(id, apiKey);
     await this.database.transaction(async (tx) => {
-      await tx.repository(Project).insert({ id, name, apiKeySealed: this.seal(id, apiKey) });
-      await recordAct(tx, act, { action: 'project.create', subject: id, detail: { name } });
+      await tx.repository(Project).insert({ id, name, apiKeySealed, isTest });
+      await recordAct(tx, act, { action: 'project.create', subject: id, detail: { name, ...(isTest && { isTest }) } });
       await this.ledger.createAccount(tx, id, terms, act);
-      await this.deposits.assignNew(tx, id);
+      if (!isTest) await this.deposits.assignNew(tx, id);
     });
     return { id, apiKey };
   }
@@ -95,18 +103,23 @@ export class Projects {
 
   /**
    * Replaces the primary API key; the old one stops verifying at once, within 30 s at worst (docs/interface.md §2), or after
-   * `overlapSec`. A primary that was revoked is one again.
+   * `overlapSec`. A primary that was revoked is one again, unless ten others were made since: OperatorError.
    */
   async rotateKey(id: string, act: Author, overlapSec = 0): Promise<string> {
-    const apiKey = newApiKey();
-    await this.database.transaction(async (tx) => {
+    const seals = await this.sealers.sealing('api-key');
+    return this.database.transaction(async (tx) => {
+      const [project] = await tx.query<{ test: boolean }>(LOCK_PROJECT, [id]);
+      if (project === undefined) throw noSuchProject(id);
+      const others = await tx.repository(ApiKey).countBy({ projectId: id, id: Not(id), revokedAt: IsNull() });
+      if (others >= KEYS_MAX) throw tooManyKeys();
+      const apiKey = newApiKey(project.test);
       await tx.query(KEEP_PREVIOUS, [id, overlapSec]);
       // The row of the primary follows its project's.
-      await change(tx, id, { apiKeySealed: this.seal(id, apiKey) });
+      await change(tx, id, { apiKeySealed: seals.seal(Buffer.from(apiKey), id) });
       await recordAct(tx, act, { action: 'project.rotate-key', subject: id, detail: { overlapSec } });
       await recordKeyEvent(tx, id, 'rotated');
+      return apiKey;
     });
-    return apiKey;
   }
 
   async setOptions(id: string, options: ProjectOptions, act: Author): Promise<void> {
@@ -137,8 +150,8 @@ export class Projects {
     return reseal(store, this.sealers.apiKey, isReplacing);
   }
 
-  private seal(id: string, apiKey: string): Buffer {
-    return this.sealers.apiKey.seal(Buffer.from(apiKey, 'utf8'), id);
+  private async seal(id: string, apiKey: string): Promise<Buffer> {
+    return (await this.sealers.sealing('api-key')).seal(Buffer.from(apiKey, 'utf8'), id);
   }
 }
 

@@ -4,7 +4,7 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { Repository } from 'typeorm';
 import { OperatorError } from '../domain/operator-error.js';
 import { recordAct, type Author } from '../store/audit-log.js';
-import { Database } from '../store/database.js';
+import { Database, type Transaction } from '../store/database.js';
 import { PriceRow } from '../store/entities/price-row.entity.js';
 
 /** A change waits for another one of the same rows. */
@@ -25,29 +25,66 @@ export class Prices {
   /** Sets the price of durations up to `durationMaxSec`, down to the next shorter row. Returns the price before. */
   async set(durationMaxSec: number, sunPerEnergy: bigint, act: Author): Promise<bigint | undefined> {
     return this.database.transaction(async (tx) => {
-      const prices = tx.repository(PriceRow);
-      const before = (await prices.findOne({ where: { durationMaxSec }, lock: LOCKED }))?.sunPerEnergy;
-      await prices.upsert({ durationMaxSec, sunPerEnergy }, ['durationMaxSec']);
-      await recordAct(tx, act, {
-        action: 'price.set',
-        subject: durationMaxSec.toString(),
-        detail: { before: before ?? null, after: sunPerEnergy },
-      });
+      const before = await lockedPrice(tx, durationMaxSec);
+      await write(tx, { durationMaxSec, sunPerEnergy, before }, act);
       return before;
+    });
+  }
+
+  /** As `set`, unless the price is another one than `expected` (undefined: no row) meanwhile: false. */
+  async setIf(
+    durationMaxSec: number,
+    sunPerEnergy: bigint,
+    expected: bigint | undefined,
+    act: Author,
+  ): Promise<boolean> {
+    return this.database.transaction(async (tx) => {
+      const before = await lockedPrice(tx, durationMaxSec);
+      if (before !== expected) return false;
+      await write(tx, { durationMaxSec, sunPerEnergy, before }, act);
+      return true;
     });
   }
 
   /** Removes a row; the durations it held for fall to the next longer one. The last row stays. */
   async remove(durationMaxSec: number, act: Author): Promise<void> {
-    await this.database.transaction(async (tx) => {
-      const prices = tx.repository(PriceRow);
-      const rows = await prices.find({ lock: LOCKED });
-      if (!rows.some((row) => row.durationMaxSec === durationMaxSec)) {
-        throw new OperatorError(`There is no price row of ${durationMaxSec.toString()} s.`, 1, 'NOT_FOUND');
-      }
-      if (rows.length === 1) throw new OperatorError('The last price row stays: without one nothing can be sold.');
-      await prices.delete({ durationMaxSec });
-      await recordAct(tx, act, { action: 'price.remove', subject: durationMaxSec.toString(), detail: {} });
+    await this.database.transaction(async (tx) => this.removeIn(tx, durationMaxSec, act));
+  }
+
+  /** As `remove`, unless the price is another one than `expected` meanwhile: false. */
+  async removeIf(durationMaxSec: number, expected: bigint | undefined, act: Author): Promise<boolean> {
+    return this.database.transaction(async (tx) => {
+      if ((await lockedPrice(tx, durationMaxSec)) !== expected) return false;
+      await this.removeIn(tx, durationMaxSec, act);
+      return true;
     });
   }
+
+  private async removeIn(tx: Transaction, durationMaxSec: number, act: Author): Promise<void> {
+    const prices = tx.repository(PriceRow);
+    const rows = await prices.find({ lock: LOCKED });
+    if (!rows.some((row) => row.durationMaxSec === durationMaxSec)) {
+      throw new OperatorError(`There is no price row of ${durationMaxSec.toString()} s.`, 1, 'NOT_FOUND');
+    }
+    if (rows.length === 1) throw new OperatorError('The last price row stays: without one nothing can be sold.');
+    await prices.delete({ durationMaxSec });
+    await recordAct(tx, act, { action: 'price.remove', subject: durationMaxSec.toString(), detail: {} });
+  }
+}
+
+async function lockedPrice(tx: Transaction, durationMaxSec: number): Promise<bigint | undefined> {
+  return (await tx.repository(PriceRow).findOne({ where: { durationMaxSec }, lock: LOCKED }))?.sunPerEnergy;
+}
+
+async function write(
+  tx: Transaction,
+  { durationMaxSec, sunPerEnergy, before }: PriceRow & { readonly before: bigint | undefined },
+  act: Author,
+): Promise<void> {
+  await tx.repository(PriceRow).upsert({ durationMaxSec, sunPerEnergy }, ['durationMaxSec']);
+  await recordAct(tx, act, {
+    action: 'price.set',
+    subject: durationMaxSec.toString(),
+    detail: { before: before ?? null, after: sunPerEnergy },
+  });
 }

@@ -10,11 +10,19 @@ import type { RecipientState } from '../domain/sizing.js';
 export const IsEnergy = (description: string) =>
   IsInteger(({ sales }) => ({ min: sales.energyMin, max: sales.energyMax }), description);
 
+interface DurationRule {
+  readonly isLongJudged?: boolean;
+  /** What it is when it is left out, by the longest on sale; null where it must be there. */
+  readonly defaultOf?: ((longestSec: number | undefined) => number) | null;
+}
+
+const usualDefault = (): number => DEFAULT_DURATION_SEC;
+
 /**
  * Seconds of rental, from the setting to the longest price row of the moment. `isLongJudged` false leaves what is too
  * long to the pricing: a replay comes before it, and the table may have been longer then.
  */
-export const IsDuration = ({ isLongJudged = true, isDefaulted = true } = {}) =>
+export const IsDuration = ({ isLongJudged = true, defaultOf = usualDefault }: DurationRule = {}) =>
   Member({
     name: 'isDuration',
     faultOf: (value, { sales: { durationMinSec }, sale: { longestSec } }) => {
@@ -28,7 +36,7 @@ export const IsDuration = ({ isLongJudged = true, isDefaulted = true } = {}) =>
       format: 'int32',
       minimum: durationMinSec,
       ...(longestSec !== undefined && { maximum: longestSec }),
-      ...(isDefaulted && { default: DEFAULT_DURATION_SEC }),
+      ...(defaultOf !== null && { default: defaultOf(longestSec) }),
       description: 'Seconds of rental, at most the longest that is on sale.',
       examples: [3600],
     }),
@@ -50,8 +58,9 @@ export class QuoteRequest {
   declare readonly duration_sec?: number;
 }
 
-export function rentalOf(request: QuoteRequest): RentalRequest {
+export function rentalOf(request: QuoteRequest, isTest: boolean): RentalRequest {
   return {
+    isTest,
     receiveAddress: request.receive_address,
     energy: request.energy === undefined ? undefined : energy(request.energy),
     durationSec: request.duration_sec,

@@ -15,7 +15,7 @@ export class QuotesController {
   @Describe(describeQuote)
   @HttpCode(200)
   @RouteOptionsOf({ budget: 'quotes', scope: 'quote', acceptsMd5: true })
-  async create(@Caller() caller: Caller, @Body() body: QuoteRequest): Promise<QuoteBody> {
-    return quoteBody(this.quotes.issue(caller.project.id, await this.quotes.price(rentalOf(body))));
+  async create(@Caller() { project }: Caller, @Body() body: QuoteRequest): Promise<QuoteBody> {
+    return quoteBody(this.quotes.issue(project.id, await this.quotes.quote(rentalOf(body, project.isTest))));
   }
 }

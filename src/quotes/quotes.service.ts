@@ -5,26 +5,34 @@
 import { Injectable } from '@nestjs/common';
 import { Rates } from '../billing/rates.js';
 import { Config } from '../config/config.js';
-import { ApiError, invalidField } from '../domain/errors.js';
+import { ApiError } from '../domain/errors.js';
 import { burnPrice, creditsOf } from '../domain/conversion.js';
-import { sun, type Credits, type Energy, type RateE8, type Sun } from '../domain/units.js';
+import type { Credits, Energy, Sun } from '../domain/units.js';
 import { Sealers } from '../base/sealers.js';
-import { priceFloor } from '../pool/bandwidth.js';
 import { marginFor, sunForEnergy } from '../pool/energy-ratio.js';
 import { Market, type MarketState } from './market.js';
 import {
   DEFAULT_DURATION_SEC,
   isWorthRenting,
   leastWorthRenting,
-  longestDurationSec,
   rentalPrice,
-  rowFor,
   type PriceRow,
 } from '../domain/price.js';
+import {
+  floorOf,
+  leastEnergy,
+  notWorthRenting,
+  priceDirect,
+  priceTime,
+  rowOf,
+  type PricedTime,
+  type SaleFigures,
+} from './direct-price.js';
 import { newQuoteId, openQuote, sealQuote, type OpenQuote, type QuoteTerms } from './quote-token.js';
 import { Receivers } from './receivers.js';
 import { SalesTerms } from './sales-terms.js';
 import { energyFor, type Recipient, type RecipientState } from '../domain/sizing.js';
+import { playedRecipient, refuseTestAddress } from './test-receivers.js';
 
 export interface RentalRequest {
   readonly receiveAddress: string;
@@ -32,6 +40,8 @@ export interface RentalRequest {
   readonly energy?: Energy | undefined;
   /** Seconds; DEFAULT_DURATION_SEC when absent. */
   readonly durationSec?: number | undefined;
+  /** For a test project, whose receivers and capacity are played; live when absent. */
+  readonly isTest?: boolean;
 }
 
 /** A rental as it would be sold now. */
@@ -53,16 +63,6 @@ export interface IssuedQuote {
 
 const NOBODY_LOOKED: Recipient = { state: 'unknown', needsActivation: false };
 
-export interface PricedTime {
-  readonly priceSun: Sun;
-  readonly credits: Credits;
-  readonly rate: RateE8;
-  /** The longest rental on sale, which what is left of any may not pass. */
-  readonly longestSec: number;
-}
-
-const NO_FLOOR = sun(0);
-
 /** What a rental is priced by. */
 interface Asked {
   readonly receiveAddress: string;
@@ -75,6 +75,9 @@ interface Asked {
 
 @Injectable()
 export class QuotesService {
+  /** Each as it is at the moment it is asked for. */
+  readonly figures: SaleFigures;
+
   constructor(
     private readonly config: Config,
     private readonly sealers: Sealers,
@@ -82,54 +85,66 @@ export class QuotesService {
     private readonly terms: SalesTerms,
     private readonly rates: Rates,
     private readonly receivers: Receivers,
-  ) {}
+  ) {
+    this.figures = this.readFigures();
+  }
+
+  /** Prices a rental that is to be quoted. Throws as `price` does, and CAPACITY_UNAVAILABLE for more than the whole pool. */
+  async quote(request: RentalRequest): Promise<PricedRental> {
+    return this.withinPool(await this.price(request), request);
+  }
 
   /**
-   * Prices a rental, sizing it when no energy is named. Throws ApiError INVALID_REQUEST for a duration that is
-   * not on sale, CHAIN_UNAVAILABLE, NOT_WORTH_RENTING, CAPACITY_UNAVAILABLE for more than the whole pool.
+   * Prices a rental, sizing it when no energy is named, whatever the pool holds: an order is judged by the slots
+   * themselves, never by what was last seen of them. Throws ApiError INVALID_REQUEST for a duration that is not on
+   * sale, CHAIN_UNAVAILABLE, NOT_WORTH_RENTING, and RECEIVER_NOT_SUPPORTED where a live project names a test address.
    */
   async price(request: RentalRequest): Promise<PricedRental> {
+    const { receiveAddress, isTest = false } = request;
+    refuseTestAddress(receiveAddress, isTest);
     const durationSec = request.durationSec ?? DEFAULT_DURATION_SEC;
-    const row = this.rowOf(durationSec);
+    const row = rowOf(this.figures, durationSec);
     const market = this.market.current();
-    const asked = { receiveAddress: request.receiveAddress, durationSec, row, market };
+    const asked = { receiveAddress, durationSec, row, market };
     if (request.energy !== undefined) {
       return this.rental({ ...asked, energy: request.energy, recipient: NOBODY_LOOKED });
     }
-    const recipient = await this.receivers.look(request.receiveAddress);
-    if (recipient.state === 'warm') this.market.learnHolder(request.receiveAddress);
+    const played = playedRecipient(receiveAddress);
+    const recipient = played ?? (await this.receivers.look(receiveAddress));
+    if (played === undefined && recipient.state === 'warm') this.market.learnHolder(receiveAddress);
     return this.rental({ ...asked, energy: energyFor(recipient.state, market.sizing), recipient });
   }
 
   /**
-   * Prices an energy that was measured: the bounds on what callers name do not apply to it (docs/interface.md §8).
-   * Throws as `price` does.
+   * Prices an energy that was measured, to be quoted: the bounds on what callers name do not apply to it
+   * (docs/interface.md §8). Throws as `quote` does.
    */
-  priceMeasured(receiveAddress: string, measured: Energy, durationSec?: number): PricedRental {
-    const duration = durationSec ?? DEFAULT_DURATION_SEC;
-    return this.rental({
+  priceMeasured(request: RentalRequest & { readonly energy: Energy }): PricedRental {
+    const { receiveAddress, energy: measured, durationSec = DEFAULT_DURATION_SEC } = request;
+    const rental = this.rental({
       receiveAddress,
       energy: measured,
-      durationSec: duration,
-      row: this.rowOf(duration),
+      durationSec,
+      row: rowOf(this.figures, durationSec),
       market: this.market.current(),
       recipient: NOBODY_LOOKED,
     });
+    return this.withinPool(rental, request);
   }
 
-  /**
-   * The price of time for a rental that stands: a direct order's without the floor, which pays for transactions. Throws
-   * ApiError INVALID_REQUEST, CHAIN_UNAVAILABLE, NOT_WORTH_RENTING.
-   */
+  /** As in direct-price.ts; throws ApiError CHAIN_UNAVAILABLE too. */
   priceTime(amount: Energy, durationSec: number): PricedTime {
-    const row = this.rowOf(durationSec);
-    const { energyFeeSun } = this.market.current();
-    const priceSun = rentalPrice(amount, row, NO_FLOOR);
-    if (!isWorthRenting(priceSun, burnPrice(amount, energyFeeSun))) {
-      throw notWorthRenting(leastWorthRenting(row, NO_FLOOR, energyFeeSun), this.config.sales);
-    }
-    const { rate } = this.rates.current();
-    return { priceSun, credits: creditsOf(priceSun, rate), rate, longestSec: longestDurationSec(this.terms.priceRows) };
+    return priceTime(this.figures, amount, durationSec);
+  }
+
+  /** The price of a direct order, whatever the pool holds just now. Throws as `priceTime` does. */
+  priceDirect(amount: Energy, durationSec: number): PricedTime {
+    return priceDirect(this.figures, amount, durationSec);
+  }
+
+  /** The least energy that is sold for so long, being worth it. Throws as `priceTime` does. */
+  leastEnergy(durationSec: number): Energy {
+    return leastEnergy(this.figures, durationSec);
   }
 
   /** Holds the price for a project: a ref that one order can be made of, until it expires. */
@@ -146,25 +161,29 @@ export class QuotesService {
     return openQuote(this.sealers.quote, projectId, ref);
   }
 
-  private rowOf(durationSec: number): PriceRow {
-    const rows = this.terms.priceRows;
-    const { durationMinSec } = this.config.sales;
-    const row = durationSec < durationMinSec ? undefined : rowFor(rows, durationSec);
-    if (row !== undefined) return row;
-    throw invalidField(
-      'duration_sec',
-      `must be from ${durationMinSec.toString()} to ${longestDurationSec(rows).toString()} seconds`,
-    );
+  private readFigures(): SaleFigures {
+    const { config, terms, market, rates } = this;
+    return {
+      rules: config.sales,
+      get priceRows() {
+        return terms.priceRows;
+      },
+      get fees() {
+        return market.current();
+      },
+      get rate() {
+        return rates.current().rate;
+      },
+    };
   }
 
   private rental({ receiveAddress, energy: amount, durationSec, row, market, recipient }: Asked): PricedRental {
-    const floor = priceFloor(market.transactionFeeSunPerByte, this.config.sales.priceFloorBps);
+    const floor = floorOf(this.config.sales, market);
     const priceSun = rentalPrice(amount, row, floor);
     const burnPriceSun = burnPrice(amount, market.energyFeeSun);
     if (!isWorthRenting(priceSun, burnPriceSun)) {
       throw notWorthRenting(leastWorthRenting(row, floor, market.energyFeeSun), this.config.sales);
     }
-    this.checkCapacity(amount, durationSec, market);
     const { rate, fresh } = this.rates.current();
     return {
       receiveAddress,
@@ -181,29 +200,18 @@ export class QuotesService {
     };
   }
 
-  /** Only the whole pool is a limit here; what is free of it is judged by the order (docs/interface.md §7). */
-  private checkCapacity(amount: Energy, durationSec: number, market: MarketState): void {
+  /** Only the whole pool is a limit to a quote; what is free of it is judged by the order (docs/interface.md §7). */
+  private withinPool(rental: PricedRental, { isTest = false }: RentalRequest): PricedRental {
     const poolSun: Sun | undefined = this.terms.poolStakeSun;
-    const marginBps = marginFor(durationSec, this.config.pool.marginBps);
-    if (poolSun === undefined || sunForEnergy(amount, market.ratio, marginBps) <= poolSun) return;
+    if (isTest || poolSun === undefined) return rental;
+    const marginBps = marginFor(rental.durationSec, this.config.pool.marginBps);
+    if (sunForEnergy(rental.energy, this.market.current().ratio, marginBps) <= poolSun) return rental;
     const words =
       poolSun > 0n
         ? 'This is more energy than the whole pool holds; ask for less.'
         : 'Nothing can be delivered just now; try again shortly.';
     throw new ApiError('CAPACITY_UNAVAILABLE', words, { retryAfterSec: poolSun > 0n ? 60 : 10 });
   }
-}
-
-function notWorthRenting(least: Energy | undefined, { energyMin, energyMax }: Config['sales']): ApiError {
-  const lead = 'Renting this energy for this long costs no less than burning TRX for it right now';
-  const isOnSale = least !== undefined && least <= BigInt(energyMax);
-  const smallest = isOnSale && least < BigInt(energyMin) ? BigInt(energyMin) : least;
-  return new ApiError(
-    'NOT_WORTH_RENTING',
-    isOnSale
-      ? `${lead}; the smallest amount worth renting is ${String(smallest)} energy.`
-      : `${lead}, whatever the amount; ask for a shorter rental, or send the transaction without renting.`,
-  );
 }
 
 export type { OpenQuote };

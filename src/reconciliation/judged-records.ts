@@ -45,7 +45,8 @@ const KEEP_RANGE = `WITH next AS (
     ON CONFLICT DO NOTHING),
   added AS (
     INSERT INTO judged_credits AS j (project_id, credits)
-    SELECT e.project_id, sum(e.credits) FROM next n JOIN credit_entry e ON e.id > n.after AND e.id <= n.to_id GROUP BY e.project_id
+    SELECT e.project_id, sum(e.credits) FROM next n
+      JOIN credit_entry e ON e.id > n.after AND e.id <= n.to_id AND e.contra <> 'test' GROUP BY e.project_id
     ON CONFLICT (project_id) DO UPDATE SET credits = j.credits + excluded.credits)
   UPDATE reconcile_state r SET entries_to = next.to_id FROM next RETURNING r.entries_to`;
 

@@ -54,7 +54,7 @@ const SUMS = `coalesce(-sum(x.credits) FILTER (WHERE x.kind = 'charge'), 0)::tex
 
 /**
  * Entries with what they are worth in TRX by the price and rate of their order, or of its extension (a compensation has no price: its credits
- * at the rate of the order, cut to whole sun), and the energy times seconds that they sold or gave back.
+ * at the rate of the order, cut to whole sun), and the energy times seconds that they sold or gave back. None of test projects.
  */
 const ENTRIES = `SELECT e.id, e.project_id, e.order_id, e.created_at, e.kind, e.credits,
       CASE e.kind WHEN 'charge' THEN coalesce(x.price_sun, o.price_sun) WHEN 'refund' THEN -o.price_sun
@@ -63,7 +63,7 @@ const ENTRIES = `SELECT e.id, e.project_id, e.order_id, e.created_at, e.kind, e.
     FROM credit_entry e LEFT JOIN orders o ON o.id = e.order_id
     LEFT JOIN order_extension x ON x.order_id = e.order_id AND x.number = CASE WHEN e.kind = 'charge'
       AND e.entry_key LIKE 'charge:%:ext:%' THEN split_part(e.entry_key, ':', 4)::smallint END
-   WHERE e.created_at >= $1 AND e.created_at < $2`;
+   WHERE e.created_at >= $1 AND e.created_at < $2 AND e.contra <> 'test'`;
 
 const ENTRY_DAY = `(x.created_at AT TIME ZONE 'UTC')::date::text`;
 const BLOCK_DAY = `(x.block_at AT TIME ZONE 'UTC')::date::text`;
@@ -127,12 +127,13 @@ export const CAPACITY_BY: Readonly<Record<ReportBy, string>> = {
   wallet: `SELECT ${WALLET} AS key, ${CAPACITY_SUMS} ${CAPACITY} GROUP BY x.wallet_id`,
 };
 
-/** Balances as they were before $1: those of now without what was entered since. */
+/** Balances as they were before $1: those of now without what was entered since. Nobody is owed what a test project has. */
 export const OWED = `SELECT coalesce(sum(b.credits) FILTER (WHERE b.credits > 0), 0)::text AS owed,
     coalesce(-sum(b.credits) FILTER (WHERE b.credits < 0), 0)::text AS debts
   FROM (SELECT a.balance_credits - coalesce(since.credits, 0) AS credits FROM credit_account a
     LEFT JOIN (SELECT project_id, sum(credits) AS credits FROM credit_entry WHERE created_at >= $1 GROUP BY project_id) since
-      ON since.project_id = a.project_id) b`;
+      ON since.project_id = a.project_id
+   WHERE NOT EXISTS (SELECT FROM project p WHERE p.id = a.project_id AND p.test)) b`;
 
 /** What deposit addresses held before $1, at the newest rates that were known then. */
 export const HELD = `SELECT m.asset, sum(m.amount)::text AS amount,

@@ -3,6 +3,7 @@ import { Body, Controller, HttpCode, Post } from '@nestjs/common';
 import { Caller } from '../http/pipeline/request-context.js';
 import { Describe } from '../http/openapi/openapi.js';
 import { RouteOptionsOf, SIMULATE_BODY_LIMIT_BYTES } from '../http/pipeline/route-options.js';
+import { refuseTestAddress } from '../quotes/test-receivers.js';
 import { SimulateRequest, callOf, type SimulationBody } from './simulate.dto.js';
 import { describeSimulate } from './simulate.openapi.js';
 import { SimulationService } from './simulation.service.js';
@@ -20,8 +21,10 @@ export class SimulationController {
     acceptsMd5: true,
     bodyLimitBytes: SIMULATE_BODY_LIMIT_BYTES,
   })
-  async create(@Caller() caller: Caller, @Body() body: SimulateRequest): Promise<SimulationBody> {
-    const quote = body.quote === true ? { projectId: caller.project.id, durationSec: body.duration_sec } : undefined;
+  async create(@Caller() { project }: Caller, @Body() body: SimulateRequest): Promise<SimulationBody> {
+    refuseTestAddress(body.owner_address, project.isTest);
+    const wish = { projectId: project.id, isTest: project.isTest, durationSec: body.duration_sec };
+    const quote = body.quote === true ? wish : undefined;
     return this.simulations.simulate(callOf(body), quote);
   }
 }

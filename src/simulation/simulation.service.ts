@@ -19,6 +19,7 @@ import type { SimulationBody } from './simulate.dto.js';
 
 export interface QuoteWish {
   readonly projectId: string;
+  readonly isTest: boolean;
   /** Seconds; the configured default when absent. */
   readonly durationSec: number | undefined;
 }
@@ -103,7 +104,8 @@ export class SimulationService {
     wish: QuoteWish,
   ): Pick<SimulationBody, 'quote' | 'quote_error'> {
     try {
-      const rental = this.quotes.priceMeasured(receiveAddress, needed, wish.durationSec);
+      const { durationSec, isTest } = wish;
+      const rental = this.quotes.priceMeasured({ receiveAddress, energy: needed, durationSec, isTest });
       return { quote: quoteBody(this.quotes.issue(wish.projectId, rental)) };
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;

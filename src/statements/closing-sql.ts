@@ -23,7 +23,7 @@ export const OPEN_MONTH = {
       UNION ALL
       (SELECT next.month::date, (next.month + interval '1 month') AT TIME ZONE 'UTC', NULL FROM (
          SELECT coalesce((SELECT max(month) + interval '1 month' FROM statement_month),
-           (SELECT date_trunc('month', created_at AT TIME ZONE 'UTC') FROM credit_entry ORDER BY id LIMIT 1)) AS month) next)
+           (SELECT date_trunc('month', created_at AT TIME ZONE 'UTC') FROM credit_entry WHERE contra <> 'test' ORDER BY id LIMIT 1)) AS month) next)
     ) months WHERE ends_at + ${MARGIN} <= clock_timestamp() ORDER BY month LIMIT 1`,
 };
 export interface OpenMonthRow {
@@ -57,7 +57,7 @@ export const CUT = {
     SELECT $1::date, ($1::date + interval '1 month') AT TIME ZONE 'UTC', $2 WHERE server_mark() = $3 ON CONFLICT DO NOTHING`,
 };
 
-/** The first project, in the order of their ids, with entries for this month; with the statement before, or zeros. */
+/** The first live project, in the order of their ids, with entries for this month; with the statement before, or zeros. */
 export const NEXT_PROJECT = {
   name: 'next_project_to_close',
   text: `SELECT m.ends_at, m.entries_to, m.skipped, p.*
@@ -68,7 +68,7 @@ export const NEXT_PROJECT = {
               (SELECT number, closing_credits, ends_at, entries_to, rest_from FROM statement s
                 WHERE s.project_id = p.id ORDER BY s.number DESC LIMIT 1)
               UNION ALL SELECT 0, 0, '-infinity', 0, 0) newest ORDER BY number DESC LIMIT 1) b
-         WHERE (m.projects_after IS NULL OR p.id > m.projects_after) AND EXISTS (
+         WHERE (m.projects_after IS NULL OR p.id > m.projects_after) AND NOT p.test AND EXISTS (
            SELECT FROM credit_entry e WHERE e.project_id = p.id AND e.id >= b.rest_from AND e.id <= m.entries_to
               AND e.created_at < m.ends_at AND (e.id > b.entries_to OR e.created_at >= b.ends_at))
          ORDER BY p.id LIMIT 1) p ON true

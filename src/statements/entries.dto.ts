@@ -2,10 +2,8 @@
 import { rateText, trxOf } from '../domain/conversion.js';
 import type { DepositAsset } from '../domain/deposit-state.js';
 import { rateE8, toJsonInteger } from '../domain/units.js';
-import { Parameter } from '../http/body/member-rules.js';
-import { PageQuery } from '../http/body/page-query.js';
+import { PageQuery, timeParameter } from '../http/body/page-query.js';
 import type { EntryRow } from './entry-rows.js';
-import { momentOf } from './moment.js';
 
 /** What an entry may be, with what it is in a plain sentence. */
 export const ENTRY_KINDS = {
@@ -17,16 +15,6 @@ export const ENTRY_KINDS = {
   adjustment: 'The operator corrected the balance, or gave a deposit back.',
 } as const;
 export type EntryKind = keyof typeof ENTRY_KINDS;
-
-const timeParameter = (description: string) =>
-  Parameter({
-    name: 'isMoment',
-    faultOf: (value) =>
-      momentOf(String(value)) === undefined
-        ? 'must be a UTC time such as 2026-11-01 or 2026-11-01T12:00:00Z'
-        : undefined,
-    openApi: () => ({ type: 'string', examples: ['2026-11-01'], description }),
-  });
 
 export class LedgerQuery extends PageQuery {
   @timeParameter('Only entries of this time or later: a UTC day, or a time in UTC ending in Z.')

@@ -25,6 +25,9 @@ export interface EntryRow {
   readonly txids: readonly string[] | null;
 }
 
+/** What is wanted of each row of credit_entry. */
+export const OF_ENTRY = 'id, kind, entry_key, credits, created_at, order_id';
+
 /** Before a query for rows of credit_entry, in brackets; behind it OF_WHAT. */
 export const ENTRIES = `SELECT e.id, e.kind, e.entry_key, e.credits,
     to_char(e.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at,

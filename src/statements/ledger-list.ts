@@ -2,8 +2,8 @@
 import { Injectable } from '@nestjs/common';
 import { invalidField } from '../domain/errors.js';
 import { Database } from '../store/database.js';
-import { ENTRIES, OF_WHAT, type EntryRow } from './entry-rows.js';
-import { momentOf } from './moment.js';
+import { ENTRIES, OF_ENTRY, OF_WHAT, type EntryRow } from './entry-rows.js';
+import { momentOf } from '../domain/moment.js';
 
 export interface LedgerFilter {
   /** Moments of `momentOf`; from the first on, before the second. */
@@ -27,7 +27,7 @@ interface Place {
 export const LEDGER_PAGE = {
   name: 'ledger_page',
   text: `${ENTRIES} (
-      SELECT * FROM credit_entry
+      SELECT ${OF_ENTRY} FROM credit_entry
        WHERE project_id = $1 AND created_at >= $2::timestamptz AND (created_at, id) < ($3::timestamptz, $4::bigint)
        ORDER BY created_at DESC, id DESC LIMIT $5) ${OF_WHAT}
     ORDER BY e.created_at DESC, e.id DESC`,

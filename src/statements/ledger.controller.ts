@@ -8,7 +8,7 @@ import { RouteOptionsOf } from '../http/pipeline/route-options.js';
 import { entryBody, LedgerQuery, type EntryPageBody } from './entries.dto.js';
 import { LedgerList } from './ledger-list.js';
 import { describeLedger } from './ledger.openapi.js';
-import { momentOf } from './moment.js';
+import { momentOf } from '../domain/moment.js';
 
 @Controller('v1/ledger')
 export class LedgerController {

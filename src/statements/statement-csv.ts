@@ -5,7 +5,7 @@ import { decimal } from '../domain/conversion.js';
 import { Database } from '../store/database.js';
 import type { LedgerStatement } from '../store/entities/statement.entity.js';
 import { entryBody } from './entries.dto.js';
-import { ENTRIES, OF_WHAT, type EntryRow } from './entry-rows.js';
+import { ENTRIES, OF_ENTRY, OF_WHAT, type EntryRow } from './entry-rows.js';
 import { StatementList } from './statement-list.js';
 
 const PAGE_LINES = 1000;
@@ -21,7 +21,7 @@ export const CSV_COLUMNS = [
 const LINES = {
   name: 'statement_lines',
   text: `${ENTRIES} (
-      SELECT * FROM credit_entry
+      SELECT ${OF_ENTRY} FROM credit_entry
        WHERE project_id = $1 AND (created_at, id) > ($2::timestamptz, $3::bigint) AND created_at < $4::timestamptz
          AND id <= $5::bigint AND (id > $7::bigint OR created_at >= $6::timestamptz)
        ORDER BY created_at, id LIMIT $8) ${OF_WHAT}

@@ -25,6 +25,20 @@ export interface Act {
   readonly detail: Readonly<Record<string, unknown>>;
 }
 
+/** What goes into the transaction of an act beside it: the request's nonce, or the operator's name. */
+export type Witness = (
+  tx: Transaction,
+  action: string,
+  projectId: string,
+  detail: Readonly<Record<string, unknown>>,
+) => Promise<void>;
+
+/** The act of an operator on a project, with who and why. */
+export const audited =
+  (author: Author): Witness =>
+  async (tx, action, subject, detail) =>
+    recordAct(tx, author, { action, subject, detail });
+
 export async function recordAct(
   tx: Transaction,
   { actor, reason }: Author,
@@ -52,6 +66,8 @@ export interface AuditFilter {
   readonly until?: Date | undefined;
   /** Only entries older than this one. */
   readonly before?: bigint | undefined;
+  /** Only this entry and younger ones. */
+  readonly from?: bigint | undefined;
 }
 
 const CONDITIONS: Readonly<Record<keyof AuditFilter, string>> = {
@@ -62,6 +78,7 @@ const CONDITIONS: Readonly<Record<keyof AuditFilter, string>> = {
   since: 'e.at >= :since',
   until: 'e.at < :until',
   before: 'e.id < :before',
+  from: 'e.id >= :from',
 };
 
 @Injectable()

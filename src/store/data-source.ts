@@ -1,13 +1,16 @@
 /** How a process reaches Postgres: one pool, bounded in size and in every wait. */
 import { DataSource, type MigrationInterface } from 'typeorm';
 import { ApiKey } from './entities/api-key.entity.js';
+import { AutoDelegation } from './entities/auto-delegation.entity.js';
 import { AuditEntry } from './entities/audit-entry.entity.js';
 import { Broadcast } from './entities/broadcast.entity.js';
 import { ChainTx } from './entities/chain-tx.entity.js';
 import { ClockMark } from './entities/clock-mark.entity.js';
 import { AssetRate } from './entities/asset-rate.entity.js';
+import { ConsoleSession } from './entities/console-session.entity.js';
 import { CreditAccount } from './entities/credit-account.entity.js';
 import { CreditEntry } from './entities/credit-entry.entity.js';
+import { CreditRequest } from './entities/credit-request.entity.js';
 import { DepositAccount, DepositAddress } from './entities/deposit-account.entity.js';
 import { DepositMovement, DepositReturn, DepositSweepAddress } from './entities/deposit-movement.entity.js';
 import { Deposit, DepositCursor, IgnoredTransfer } from './entities/deposit.entity.js';
@@ -16,11 +19,13 @@ import { Event } from './entities/event.entity.js';
 import { ExplainedFinding } from './entities/explained-finding.entity.js';
 import { KeyCanary } from './entities/key-canary.entity.js';
 import { JudgedCredits, JudgedEntries } from './entities/judged.entity.js';
+import { Invitation } from './entities/invitation.entity.js';
 import { Leg } from './entities/leg.entity.js';
 import { MarketState } from './entities/market-state.entity.js';
 import { Order } from './entities/order.entity.js';
 import { OrderExtension, OrderKey } from './entities/order-extension.entity.js';
 import { OrphanTx } from './entities/orphan-tx.entity.js';
+import { Membership, Person, RecoveryCode } from './entities/person.entity.js';
 import { PoolSlot } from './entities/pool-slot.entity.js';
 import { PoolWallet } from './entities/pool-wallet.entity.js';
 import { PoolWalletDay } from './entities/pool-wallet-day.entity.js';
@@ -30,6 +35,7 @@ import { ReconcileState } from './entities/reconcile-state.entity.js';
 import { RefusedRequest } from './entities/refused-request.entity.js';
 import { RequestNonce } from './entities/request-nonce.entity.js';
 import { SalesStop } from './entities/sales-stop.entity.js';
+import { SignInGuess } from './entities/sign-in-guess.entity.js';
 import { LedgerStatement, StatementMonth } from './entities/statement.entity.js';
 import { UnsearchedBlock } from './entities/unsearched-block.entity.js';
 import { WebhookDelivery } from './entities/webhook-delivery.entity.js';
@@ -64,17 +70,34 @@ import { LedgerTime1760000000039 } from './migrations/0039-ledger-time.js';
 import { Statements1760000000040 } from './migrations/0040-statements.js';
 import { Extensions1760000000041 } from './migrations/0041-extensions.js';
 import { OrderKeys1760000000042 } from './migrations/0042-order-keys.js';
+import { DatabaseHosts } from './database-hosts.js';
+import { HostsClient } from './hosts-client.js';
+import { AutoDelegations1760000000043 } from './migrations/0043-auto-delegations.js';
+import { TestProjects1760000000044 } from './migrations/0044-test-projects.js';
+import { OrderFields1760000000045 } from './migrations/0045-order-fields.js';
+import { ConsolePeople1760000000046 } from './migrations/0046-console-people.js';
+import { ConsoleRows1760000000047 } from './migrations/0047-console-rows.js';
+import { RefillsInTurn1760000000049 } from './migrations/0049-refills-in-turn.js';
+import { JudgedLabels1760000000050 } from './migrations/0050-judged-labels.js';
+import { RecentSources1760000000051 } from './migrations/0051-recent-sources.js';
+import { CreditRequests1760000000052 } from './migrations/0052-credit-requests.js';
+import { SeenAsItIs1760000000053 } from './migrations/0053-seen-as-it-is.js';
+import { OrdersAttention1760000000054 } from './migrations/0054-orders-attention.js';
+import { FirstCheck1760000000055 } from './migrations/0055-first-check.js';
 
 /** Every table as an entity without relations, for plain reads and writes; money and state are written by SQL alone. */
 const ENTITIES = [
   ApiKey,
+  AutoDelegation,
   AssetRate,
   AuditEntry,
   Broadcast,
   ChainTx,
   ClockMark,
+  ConsoleSession,
   CreditAccount,
   CreditEntry,
+  CreditRequest,
   Deposit,
   DepositAccount,
   DepositAddress,
@@ -88,24 +111,29 @@ const ENTITIES = [
   ExplainedFinding,
   KeyCanary,
   IgnoredTransfer,
+  Invitation,
   JudgedCredits,
   JudgedEntries,
   LedgerStatement,
   Leg,
   MarketState,
+  Membership,
   Order,
   OrderExtension,
   OrderKey,
   OrphanTx,
+  Person,
   PoolSlot,
   PoolWallet,
   PoolWalletDay,
   PriceRow,
   Project,
   ReconcileState,
+  RecoveryCode,
   RefusedRequest,
   RequestNonce,
   SalesStop,
+  SignInGuess,
   StatementMonth,
   UnsearchedBlock,
   WebhookDelivery,
@@ -144,15 +172,35 @@ const MIGRATIONS: readonly (new () => MigrationInterface & { readonly name: stri
   Statements1760000000040,
   Extensions1760000000041,
   OrderKeys1760000000042,
+  AutoDelegations1760000000043,
+  TestProjects1760000000044,
+  OrderFields1760000000045,
+  ConsolePeople1760000000046,
+  ConsoleRows1760000000047,
+  RefillsInTurn1760000000049,
+  JudgedLabels1760000000050,
+  RecentSources1760000000051,
+  CreditRequests1760000000052,
+  SeenAsItIs1760000000053,
+  OrdersAttention1760000000054,
+  FirstCheck1760000000055,
 ];
 
 /** What the table `migrations` holds when the schema is this version's. */
 export const MIGRATION_NAMES: readonly string[] = MIGRATIONS.map((Migration) => new Migration().name);
 
 const QUERY_GRACE_MS = 2000;
+const CONNECT_LIMIT_MS = 2000;
+/** For the question which of several hosts serves, before the connection to it is made. */
+const CHOICE_LIMIT_MS = 5000;
 
 interface DataSourceOptions {
-  readonly url: string;
+  /** With the hosts of a process it is what this process has seen of them. */
+  readonly url: string | DatabaseHosts;
+  /** Past a pooler; as `url` unless said. */
+  readonly direct?: DatabaseHosts | undefined;
+  /** false: none is prepared by its name. */
+  readonly namedStatements?: boolean;
   readonly poolMax: number;
   readonly applicationName: string;
   /** The longest one statement may take, 0 = no limit (migrations). */
@@ -165,17 +213,24 @@ interface DataSourceOptions {
 
 export function createDataSource(options: DataSourceOptions): DataSource {
   const statementTimeoutMs = options.statementTimeoutMs ?? 12_000;
+  const hosts = typeof options.url === 'string' ? new DatabaseHosts(options.url) : options.url;
   return new DataSource({
     type: 'postgres',
-    url: options.url,
+    // TypeORM knows one host; the client chooses among all of them.
+    ...(hosts.all[0] !== undefined && { url: hosts.all[0].url }),
     entities: ENTITIES,
     migrations: [...MIGRATIONS],
     migrationsTransactionMode: 'each',
     applicationName: options.applicationName,
     extra: {
       max: options.poolMax,
+      Client: HostsClient,
+      hosts,
+      direct: options.direct ?? hosts,
+      isNaming: options.namedStatements ?? true,
+      connectLimitMs: CONNECT_LIMIT_MS,
       // pg waits for ever by default, for a connection as for a free place in the pool.
-      connectionTimeoutMillis: 2000,
+      connectionTimeoutMillis: CONNECT_LIMIT_MS + (hosts.areSeveral ? CHOICE_LIMIT_MS : 0),
       idleTimeoutMillis: 30_000,
       // Beyond the server's own limit: for a connection that went silent, which the pool then throws away.
       ...(statementTimeoutMs > 0 && { query_timeout: statementTimeoutMs + QUERY_GRACE_MS }),
@@ -190,4 +245,18 @@ export function createDataSource(options: DataSourceOptions): DataSource {
       ].join(' '),
     },
   });
+}
+
+/** How the connections of a data source are made, and what they may do. */
+interface Ways {
+  /** What its connections choose among. */
+  readonly hosts: DatabaseHosts;
+  /** The same past a pooler, for a session of one's own. */
+  readonly direct: DatabaseHosts;
+  /** Whether statements are prepared by their names. */
+  readonly isNaming: boolean;
+}
+
+export function waysOf(source: DataSource): Ways {
+  return (source.options as unknown as { readonly extra: Ways }).extra;
 }

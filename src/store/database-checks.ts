@@ -7,6 +7,7 @@ import { MIGRATION_NAMES } from './data-source.js';
 import { sqlStateOf, type Database, type Queryable } from './database.js';
 import { type HeldSealers } from '../base/sealers.js';
 import { checkKeys } from './key-canaries.js';
+import { roleNamed } from './roles.js';
 
 const UNDEFINED_TABLE = '42P01';
 
@@ -15,6 +16,15 @@ export async function checkUsable(database: Database, held: HeldSealers): Promis
   await database.checkWritable();
   await checkSchema(database);
   await checkKeys(database, held);
+}
+
+/** For `/ready`, where there are several hosts: which of them serves, and what the others are. */
+export function aboutDatabase({ hosts }: Database): { readonly database?: object } {
+  if (!hosts.areSeveral) return {};
+  const all = [...hosts.known].map(
+    ([name, { state, reason, timeline }]) => [name, { state, reason, timeline }] as const,
+  );
+  return { database: { serving: hosts.serving ?? null, timeline: hosts.timeline, hosts: Object.fromEntries(all) } };
 }
 
 /** The names of this version's migrations that the database has not run; empty = current. Reads only. */
@@ -30,6 +40,23 @@ export async function checkSchema(database: Queryable): Promise<void> {
   throw new StartError(
     'NOT_MIGRATED',
     `The database has an older schema than this version (it lacks ${pending.join(', ')}): run \`npm run -s cli -- migrate\` first.`,
+  );
+}
+
+/**
+ * Of a merchants' console: throws StartError `UNSECURED_ROWS` when row-level security does not bind its login, whose
+ * statements would see every project's rows: an owner of the tables, a superuser, or another process's.
+ */
+export async function checkRowSecurity(database: Queryable): Promise<void> {
+  const [row] = await database.query<{ bound: boolean }>(
+    `SELECT row_security_active('orders') AND EXISTS (
+        SELECT FROM pg_roles WHERE rolname = $1 AND pg_has_role(oid, 'USAGE')) AS bound`,
+    [roleNamed('console_merchant')],
+  );
+  if (row?.bound === true) return;
+  throw new StartError(
+    'UNSECURED_ROWS',
+    "The login of DATABASE_URL sees every project's rows, which a merchants' console may not: make its own with `npm run -s cli -- migrate roles --login` and DATABASE_PASSWORD_CONSOLE_MERCHANT",
   );
 }
 

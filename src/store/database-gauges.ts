@@ -24,6 +24,39 @@ const WATCHED_CLASSES: readonly (readonly [RegExp, string])[] = [
   [/^58/, 'io_error'],
 ];
 
+const HOST_STATES = ['writable', 'standby', 'read_only', 'old', 'foreign', 'away', 'unknown'] as const;
+
+/** Which of the hosts serves, what each is, and the highest timeline seen; a single host is not asked, so it stays unknown. */
+function watchHosts(registers: Registry[], { hosts }: Database): void {
+  new Gauge({
+    name: 'pg_host_serving',
+    help: '1 for the host of the database that new connections of this process go to.',
+    labelNames: ['host'] as const,
+    registers,
+    collect() {
+      for (const { name } of hosts.all) this.set({ host: name }, hosts.serving === name ? 1 : 0);
+    },
+  });
+  new Gauge({
+    name: 'pg_host_state',
+    help: '1 for what each host of the database was when this process asked it last.',
+    labelNames: ['host', 'state'] as const,
+    registers,
+    collect() {
+      for (const [host, { state: is }] of hosts.known)
+        for (const state of HOST_STATES) this.set({ host, state }, state === is ? 1 : 0);
+    },
+  });
+  new Gauge({
+    name: 'pg_timeline',
+    help: 'The highest timeline of the database that this process knows of; it rises with each failover.',
+    registers,
+    collect() {
+      this.set(hosts.timeline);
+    },
+  });
+}
+
 export function watchDatabase(registry: Registry, database: Database): void {
   const registers = [registry];
   new Gauge({
@@ -45,6 +78,7 @@ export function watchDatabase(registry: Registry, database: Database): void {
       this.set(database.pool.waitingCount);
     },
   });
+  watchHosts(registers, database);
   const faults = new Counter({
     name: 'pg_faults_total',
     help: 'Statements that failed by locks or time limits, a lost connection, or a server out of means or read-only.',

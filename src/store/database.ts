@@ -3,11 +3,13 @@
  * Postgres itself calls retryable. Plain reads and writes go by repositories; SQL is for what locks, one round trip or
  * batches decide. Owns no table.
  */
-import { Injectable } from '@nestjs/common';
+import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
 import { isNativeError } from 'node:util/types';
 import pg from 'pg';
 import { DataSource, type EntityManager, type EntityTarget, type ObjectLiteral, type Repository } from 'typeorm';
 import { sleep } from '../base/clock.js';
+import { waysOf } from './data-source.js';
+import type { DatabaseHosts } from './database-hosts.js';
 import { REFUSAL_SQLSTATE } from './functions/accept-order.js';
 
 /** bigint columns come as bigint, so that no amount ever passes through a float. */
@@ -64,7 +66,7 @@ export function isConnectionFault(thrown: unknown): boolean {
   if (!isNativeError(thrown)) return false;
   const code = 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : '';
   return (
-    /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN|EMFILE|ENFILE)/.test(code) ||
+    /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN|ENOHOST|EMFILE|ENFILE)/.test(code) ||
     /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|not queryable|Query read timeout/i.test(
       thrown.message,
     )
@@ -130,29 +132,57 @@ function kindOf(thrown: unknown): string {
   return isConnectionFault(thrown) ? 'connection' : 'none';
 }
 
+/** Not by its name: a pooler in transaction mode gives the next one a connection that does not know it. */
+function unnamed({ text, query_timeout }: Statement): Statement {
+  return { text, ...(query_timeout !== undefined && { query_timeout }) };
+}
+
 async function run<R extends object>(
   client: pg.PoolClient,
-  statement: Statement | string,
+  statement: Statement,
   params: readonly unknown[],
 ): Promise<R[]> {
-  const config = typeof statement === 'string' ? { text: statement } : statement;
-  const result = await client.query<R>({ ...config, values: params as unknown[], types });
+  const result = await client.query<R>({ ...statement, values: params as unknown[], types });
   return result.rows;
 }
 
 /** Of TypeORM's Postgres driver: its pool, and how its query runners get a connection. */
 interface Driver {
   readonly master: pg.Pool;
-  obtainMasterConnection: () => Promise<unknown>;
+  obtainMasterConnection: () => Promise<Lent>;
 }
 
+/** A connection of TypeORM's, and what gives it back. */
+export type Lent = [client: pg.PoolClient, release: (fault?: Error) => void];
+
 @Injectable()
-export class Database implements Queryable {
+export class Database implements Queryable, OnApplicationBootstrap, OnApplicationShutdown {
   /** Called for every failed statement, a repository's too: its SQLSTATE, or `connection`. For counting only. */
   onFault: ((kind: string) => void) | undefined;
 
+  private readonly isNaming: boolean;
+
   constructor(readonly source: DataSource) {
+    this.isNaming = waysOf(source).isNaming;
     this.watchRepositories();
+  }
+
+  /** The hosts that its connections choose among. */
+  get hosts(): DatabaseHosts {
+    return waysOf(this.source).hosts;
+  }
+
+  /** The same past a pooler, for a session of one's own. */
+  get direct(): DatabaseHosts {
+    return waysOf(this.source).direct;
+  }
+
+  onApplicationBootstrap(): void {
+    for (const hosts of new Set([this.hosts, this.direct])) hosts.watch();
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    for (const hosts of new Set([this.hosts, this.direct])) await hosts.stop();
   }
 
   /** TypeORM's own pool: one pool per process, whoever asks. */
@@ -173,7 +203,22 @@ export class Database implements Queryable {
     });
     const { driver } = this;
     const obtain = driver.obtainMasterConnection.bind(driver);
-    driver.obtainMasterConnection = async () => this.watched(obtain());
+    driver.obtainMasterConnection = async () => this.lent(await this.watched(obtain()));
+  }
+
+  /** How a transaction begins. */
+  protected async begin(client: pg.PoolClient): Promise<void> {
+    await client.query('BEGIN');
+  }
+
+  /** Whether a single statement wants a transaction of ours around it. */
+  protected isInTransaction(): boolean {
+    return false;
+  }
+
+  /** What a repository is given, outside of a transaction of ours. */
+  protected async lent(connection: Lent): Promise<Lent> {
+    return Promise.resolve(connection);
   }
 
   /**
@@ -181,9 +226,10 @@ export class Database implements Queryable {
    * is one, and would cost a new backend each time.
    */
   async query<R extends object = Row>(statement: Statement | string, params: readonly unknown[] = []): Promise<R[]> {
+    if (this.isInTransaction()) return this.attempt(async (tx) => tx.query<R>(statement, params));
     return this.onConnection(async (client, spoil) => {
       try {
-        return await this.watched(run<R>(client, statement, params));
+        return await this.watched(run<R>(client, this.asSent(statement), params));
       } catch (error) {
         spoil(spoiledBy(error));
         throw error;
@@ -213,13 +259,18 @@ export class Database implements Queryable {
   async checkWritable(): Promise<void> {
     await this.onConnection(async (client, spoil) => {
       try {
-        const [row] = await this.watched(run<{ setting: string }>(client, IS_READ_ONLY, []));
+        const [row] = await this.watched(run<{ setting: string }>(client, { text: IS_READ_ONLY }, []));
         if (row?.setting !== 'off') throw new Error(TAKES_NO_WRITES);
       } catch (error) {
         spoil(spoiledBy(error));
         throw error;
       }
     });
+  }
+
+  private asSent(statement: Statement | string): Statement {
+    if (typeof statement === 'string') return { text: statement };
+    return this.isNaming ? statement : unnamed(statement);
   }
 
   private async watched<T>(work: Promise<T>): Promise<T> {
@@ -234,9 +285,9 @@ export class Database implements Queryable {
   private async attempt<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     return this.onConnection(async (client, spoil) => {
       try {
-        await client.query('BEGIN');
+        await this.begin(client);
         const result = await work({
-          query: async (statement, params = []) => this.watched(run(client, statement, params)),
+          query: async (statement, params = []) => this.watched(run(client, this.asSent(statement), params)),
           repository: (entity) => this.managerOn(client).getRepository(entity),
         });
         await this.watched(client.query('COMMIT'));

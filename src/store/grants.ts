@@ -3,67 +3,49 @@
  * exactly this to the roles where they exist; a test fails when a table, a column of keys or a function is missing here
  * or a migrated database grants anything else. The owner, who runs the migrations, may do everything.
  */
+import {
+  AUTO_DELEGATION_IDENTITY,
+  AUTO_DELEGATION_PURCHASES,
+  AUTO_DELEGATION_TERMS,
+  AUTO_DELEGATION_TURNS,
+  DELIVERY_TERMS,
+  DEPOSIT_DECISION,
+  DEPOSIT_TERMS,
+  ENDPOINT_SECRETS,
+  ENDPOINT_TERMS,
+  EVENT_AS_WRITTEN,
+  LEG_TERMS,
+  ORDER_TERMS,
+  PERSON_SECRETS,
+  SECOND_FACTOR,
+  SESSION_SECRETS,
+  WALLET_IDENTITY,
+  type Access,
+} from './grant-columns.js';
+import { CONSOLE_PERSONS, CONSOLE_MEMBERSHIPS, CONSOLE_INVITATIONS, CONSOLE_SESSIONS } from './people-grants.js';
+import { MERCHANT_TABLES } from './merchant-grants.js';
+import { OPERATOR_TABLES } from './operator-grants.js';
 
 /** The roles by the process they are for, without `migrations`, who owns all of it. */
 export const ROLES = ['api', 'worker', 'cli', 'console_merchant', 'console_operator', 'sender', 'reports'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** The columns a privilege is on; `but` goes by the columns that the table has when it is granted. */
-export type Columns = 'all' | { readonly only: readonly string[] } | { readonly but: readonly string[] };
-
-export interface Access {
-  readonly select?: Columns;
-  readonly insert?: Columns;
-  readonly update?: Columns;
-  readonly delete?: 'all';
-}
-
 const READ: Access = { select: 'all' };
 /** SELECT … FOR UPDATE wants UPDATE on some column; nobody can change this one, it is GENERATED ALWAYS. */
 const LOCK_ONLY = { only: ['id'] } as const;
 
-const ORDER_TERMS = [
-  ...['id', 'project_id', 'key', 'request_hash', 'quote_id', 'kind', 'receive_address', 'energy', 'duration_sec'],
-  ...['price_sun', 'credits', 'trx_usd_e8', 'request_id', 'created_at', 'extensions'],
-] as const;
-const LEG_TERMS = ['id', 'order_id', 'leg_no', 'kind', 'wallet_id', 'receive_address', 'amount_sun'] as const;
-/** What an event has before it is numbered. */
-const EVENT_AS_WRITTEN = [
-  'order_id',
-  'from_status',
-  'to_status',
-  'chain_at',
-  'project_id',
-  'type',
-  'snapshot',
-] as const;
-/** What a delivery is of, and why; the rest is what became of it. */
-const DELIVERY_TERMS = [
-  ...['id', 'endpoint_id', 'cause', 'event_id', 'event_key', 'type', 'position', 'payload', 'created_at'],
-] as const;
-const ENDPOINT_TERMS = ['id', 'project_id', 'made_by_key', 'created_at'] as const;
-const ENDPOINT_SECRETS = ['secret_sealed', 'previous_secret_sealed'] as const;
-/** Whose stake is used and which key signs for it: an operator's act. */
-const WALLET_IDENTITY = ['id', 'address', 'role', 'permission_id', 'key_address', 'key_sealed', 'created_at'] as const;
-/** What is decided on a deposit; what was paid never changes. */
-const DEPOSIT_DECISION = ['status', 'reason', 'rate_e8', 'entry_key', 'credits', 'changed_at'] as const;
-/** What is only known of a deposit once its block is solid. */
-const DEPOSIT_TERMS = [
-  ...['project_id', 'address', 'from_address', 'asset', 'amount', 'block_number', 'block_id', 'block_at'],
-] as const;
 const MARKET: Access = { select: 'all', insert: 'all', update: 'all', delete: 'all' };
 
 /** Every table of ours. Nobody but the owner may TRUNCATE, and rows that are kept for ever nobody else may DELETE. */
-export const TABLE_GRANTS: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>> = {
+const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>> = {
   api_key: {
-    api: { select: 'all', update: { only: ['last_used_at'] } },
+    api: { select: 'all', update: { only: ['last_used_at', 'recent_sources'] } },
     worker: { select: { but: ['sealed', 'previous_sealed'] } },
     cli: {
       select: 'all',
       insert: 'all',
       update: { but: ['id', 'project_id', 'created_at', 'spent_on', 'spent_credits'] },
     },
-    console_operator: { select: { but: ['sealed', 'previous_sealed'] } },
     reports: { select: { but: ['sealed', 'previous_sealed'] } },
   },
   asset_rate: {
@@ -76,6 +58,26 @@ export const TABLE_GRANTS: Readonly<Record<string, Readonly<Partial<Record<Role,
     // Which keys were ours before: an act on chain is judged by who signed it.
     worker: READ,
     cli: { select: 'all', insert: 'all' },
+    // What people do there; its project's owners read of it what `console_looks` shows them.
+    console_merchant: { select: { only: ['id'] }, insert: 'all' },
+    console_operator: { select: 'all', insert: 'all' },
+    reports: READ,
+  },
+  auto_delegation: {
+    api: {
+      select: 'all',
+      insert: { only: [...AUTO_DELEGATION_IDENTITY, ...AUTO_DELEGATION_TERMS, 'due_at'] },
+      update: { only: [...AUTO_DELEGATION_TERMS, ...AUTO_DELEGATION_TURNS] },
+      delete: 'all',
+    },
+    // What was asked for is its project's; what was bought and spent is written by the functions that charge.
+    worker: { select: 'all', update: { but: [...AUTO_DELEGATION_TERMS, ...AUTO_DELEGATION_PURCHASES] } },
+    cli: {
+      select: 'all',
+      insert: { only: [...AUTO_DELEGATION_IDENTITY, ...AUTO_DELEGATION_TERMS, 'due_at'] },
+      update: { only: [...AUTO_DELEGATION_TERMS, ...AUTO_DELEGATION_TURNS] },
+      delete: 'all',
+    },
     console_operator: READ,
     reports: READ,
   },
@@ -99,20 +101,25 @@ export const TABLE_GRANTS: Readonly<Record<string, Readonly<Partial<Record<Role,
     console_operator: READ,
     reports: READ,
   },
+  console_session: {
+    cli: { select: { but: SESSION_SECRETS }, delete: 'all' },
+    console_merchant: CONSOLE_SESSIONS,
+    console_operator: CONSOLE_SESSIONS,
+    reports: { select: { but: SESSION_SECRETS } },
+  },
   credit_account: {
     api: READ,
     worker: { select: 'all', update: { only: ['balance_credits', 'spent_credits'] } },
     cli: { select: 'all', insert: 'all', update: { but: ['project_id'] } },
-    console_operator: READ,
     reports: READ,
   },
   credit_entry: {
     api: READ,
     worker: { select: 'all', insert: 'all' },
     cli: { select: 'all', insert: 'all' },
-    console_operator: READ,
     reports: READ,
   },
+  credit_request: { cli: READ, reports: READ },
   deposit: {
     api: READ,
     worker: { select: 'all', insert: 'all', update: { only: [...DEPOSIT_DECISION, ...DEPOSIT_TERMS] } },
@@ -126,14 +133,12 @@ export const TABLE_GRANTS: Readonly<Record<string, Readonly<Partial<Record<Role,
     worker: READ,
     // Who assigns from an account locks its row.
     cli: { select: 'all', insert: 'all', update: { only: ['created_at'] } },
-    console_operator: READ,
     reports: READ,
   },
   deposit_address: {
     api: READ,
     worker: READ,
     cli: { select: 'all', insert: 'all' },
-    console_operator: READ,
     reports: READ,
   },
   deposit_cursor: {
@@ -173,7 +178,6 @@ export const TABLE_GRANTS: Readonly<Record<string, Readonly<Partial<Record<Role,
     // Written by triggers, with the rights of whoever makes the change; numbered by the worker.
     worker: { select: 'all', insert: 'all', update: { only: ['position', 'payload', 'snapshot'] } },
     cli: { select: 'all', insert: { only: EVENT_AS_WRITTEN } },
-    console_operator: READ,
     // What it sends, and nothing of what has no position yet.
     sender: { select: { only: ['id', 'project_id', 'type', 'position', 'payload'] } },
     reports: READ,
@@ -203,6 +207,12 @@ export const TABLE_GRANTS: Readonly<Record<string, Readonly<Partial<Record<Role,
     console_operator: READ,
     reports: READ,
   },
+  invitation: {
+    cli: { select: 'all', insert: 'all', update: { only: ['revoked_at'] } },
+    console_merchant: CONSOLE_INVITATIONS,
+    console_operator: CONSOLE_INVITATIONS,
+    reports: { select: { but: ['token_hash'] } },
+  },
   judged_credits: {
     worker: { select: 'all', insert: 'all', update: { only: ['credits'] }, delete: 'all' },
     cli: READ,
@@ -219,7 +229,9 @@ export const TABLE_GRANTS: Readonly<Record<string, Readonly<Partial<Record<Role,
   key_canary: {
     api: READ,
     worker: READ,
-    cli: { select: 'all', update: { only: ['sealed', 'sealed_at'] } },
+    cli: { select: 'all', update: { only: ['sealed', 'sealed_at', 'public_key'] } },
+    console_merchant: READ,
+    console_operator: READ,
     sender: READ,
   },
   leg: {
@@ -233,6 +245,12 @@ export const TABLE_GRANTS: Readonly<Record<string, Readonly<Partial<Record<Role,
     reports: READ,
   },
   market_state: { api: MARKET, worker: MARKET, cli: MARKET, console_operator: READ, reports: READ },
+  membership: {
+    cli: READ,
+    console_merchant: CONSOLE_MEMBERSHIPS,
+    console_operator: CONSOLE_MEMBERSHIPS,
+    reports: READ,
+  },
   // TypeORM's own: every process checks whether the schema is its version's.
   migrations: {
     api: READ,
@@ -270,6 +288,13 @@ export const TABLE_GRANTS: Readonly<Record<string, Readonly<Partial<Record<Role,
     console_operator: READ,
     reports: READ,
   },
+  person: {
+    // Resets a second factor, and seals those of others under a new key.
+    cli: { select: { but: ['password_hash'] }, update: { only: SECOND_FACTOR } },
+    console_merchant: CONSOLE_PERSONS,
+    console_operator: CONSOLE_PERSONS,
+    reports: { select: { but: PERSON_SECRETS } },
+  },
   pool_slot: {
     api: READ,
     worker: { select: 'all', update: { only: ['free_sun', 'free_transactions'] } },
@@ -295,14 +320,12 @@ export const TABLE_GRANTS: Readonly<Record<string, Readonly<Partial<Record<Role,
     api: READ,
     worker: READ,
     cli: { select: 'all', insert: 'all', update: 'all', delete: 'all' },
-    console_operator: READ,
     reports: READ,
   },
   project: {
     api: READ,
     worker: { select: { but: ['api_key_sealed'] } },
-    cli: { select: 'all', insert: 'all', update: { but: ['id', 'created_at'] } },
-    console_operator: { select: { but: ['api_key_sealed'] } },
+    cli: { select: 'all', insert: 'all', update: { but: ['id', 'test', 'created_at'] } },
     reports: { select: { but: ['api_key_sealed'] } },
   },
   reconcile_state: {
@@ -310,6 +333,12 @@ export const TABLE_GRANTS: Readonly<Record<string, Readonly<Partial<Record<Role,
     cli: READ,
     console_operator: READ,
     reports: READ,
+  },
+  recovery_code: {
+    cli: { select: { only: ['person_id'] }, delete: 'all' },
+    console_merchant: { select: 'all', insert: 'all', delete: 'all' },
+    console_operator: { select: 'all', insert: 'all', delete: 'all' },
+    reports: { select: { only: ['person_id'] } },
   },
   refused_request: {
     // The API cuts a project's to the newest; what is old the worker deletes.
@@ -332,6 +361,10 @@ export const TABLE_GRANTS: Readonly<Record<string, Readonly<Partial<Record<Role,
     cli: { select: 'all', insert: 'all', update: { but: ['id'] }, delete: 'all' },
     console_operator: READ,
     reports: READ,
+  },
+  sign_in_guess: {
+    console_merchant: { select: 'all', insert: 'all', update: { but: ['key'] }, delete: 'all' },
+    console_operator: { select: 'all', insert: 'all', update: { but: ['key'] }, delete: 'all' },
   },
   statement: {
     api: READ,
@@ -358,18 +391,14 @@ export const TABLE_GRANTS: Readonly<Record<string, Readonly<Partial<Record<Role,
     api: { select: 'all', insert: 'all', update: { only: ['next_at', 'is_fresh'] } },
     worker: READ,
     cli: { select: 'all', insert: 'all', update: { only: ['next_at', 'is_fresh'] } },
-    console_operator: READ,
     sender: { select: 'all', update: { but: DELIVERY_TERMS }, delete: 'all' },
     reports: READ,
   },
-  webhook_destination: {
-    sender: { select: 'all', insert: 'all', update: { only: ['free_at'] }, delete: 'all' },
-  },
+  webhook_destination: { sender: { select: 'all', insert: 'all', update: { only: ['free_at'] }, delete: 'all' } },
   webhook_endpoint: {
     api: { select: 'all', insert: 'all', update: { but: ENDPOINT_TERMS } },
     worker: { select: { but: ENDPOINT_SECRETS } },
     cli: { select: 'all', insert: 'all', update: { but: ENDPOINT_TERMS } },
-    console_operator: { select: { but: ENDPOINT_SECRETS } },
     // Opens its secrets, and says that it fails.
     sender: { select: 'all', update: { only: ['failing_told_at', 'disabled_at', 'disabled_reason'] } },
     reports: { select: { but: ENDPOINT_SECRETS } },
@@ -378,56 +407,20 @@ export const TABLE_GRANTS: Readonly<Record<string, Readonly<Partial<Record<Role,
     api: { select: 'all', insert: 'all', update: { only: ['due_at', 'failures', 'failing_since'] } },
     worker: READ,
     cli: { select: 'all', insert: 'all', update: { only: ['due_at', 'failures', 'failing_since'] } },
-    console_operator: READ,
     sender: { select: 'all', update: { but: ['endpoint_id'] } },
     reports: READ,
   },
 };
 
-/**
- * Who may call each function. PUBLIC may call none: what one may do through them is written here. A trigger's function
- * is called by nobody; it runs for whoever changes the row.
- */
-export const FUNCTION_GRANTS: Readonly<Record<string, readonly Role[]>> = {
-  // Takes orders, legs, slots, ledger entries and balances with the owner's rights: the API has none on them.
-  accept_order: ['api'],
-  // In front of it, with the rights of whoever calls.
-  take_order: ['api'],
-  order_refusal: ['api'],
-  // As accept_order, for the time that a rental is extended by.
-  extend_order: ['api'],
-  order_refusals: ['api'],
-  // Of the version before.
-  refuse_or_accept_order: ['api'],
-  reserve_capacity: ['worker'],
-  split_capacity: ['worker'],
-  take_from_slots: ['worker'],
-  server_mark: ['worker', 'cli'],
-  announce_project: [],
-  balance_low: [],
-  charge_api_key: [],
-  chain_tx_final: [],
-  chain_tx_guard: [],
-  credit_entry_guard: [],
-  deposit_changed: [],
-  deposit_guard: [],
-  keep_moves: [],
-  keep_order_key: [],
-  leg_final: [],
-  leg_guard: [],
-  order_changed: [],
-  order_compensated: [],
-  orders_guard: [],
-  orders_judged: [],
-  pool_wallet_status: [],
-  project_primary_key: [],
-  project_frozen: [],
-  refuse_change: [],
-  sales_stop_reaches_wallets: [],
-  stamp_audit_entry: [],
-  statement_closed: [],
-  statement_guard: [],
-  webhook_changed: [],
-  webhook_fan_out: [],
-  webhook_project_frozen: [],
-};
+/** With what the consoles may do with the data of projects. */
+export const TABLE_GRANTS: typeof BY_TABLE = Object.fromEntries(
+  Object.entries(BY_TABLE).map(([table, grants]) => {
+    const merchant = MERCHANT_TABLES[table]?.access;
+    const operator = OPERATOR_TABLES[table];
+    const ofConsoles = {
+      ...(merchant && { console_merchant: merchant }),
+      ...(operator && { console_operator: operator }),
+    };
+    return [table, { ...grants, ...ofConsoles }];
+  }),
+);

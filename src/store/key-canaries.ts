@@ -1,27 +1,31 @@
 /**
  * The canaries of the sealing keys: a known text for each purpose, sealed under its key, by which every process and
  * command knows whether it holds the right keys. `cli migrate` writes those that are missing and `cli keys rewrap` seals
- * them anew; everybody else only reads them, and only those of the purposes whose keys it holds.
+ * them anew; everybody else only reads them, and only those of the purposes whose keys it holds. With a canary goes the
+ * public half of the key, where others seal to it.
  */
 import type { HeldSealers } from '../base/sealers.js';
 import { StartError } from '../domain/errors.js';
-import type { Sealer, SealPurpose } from '../base/seal.js';
+import { BOX_PURPOSES, type Sealer, type SealPurpose } from '../base/seal.js';
 import type { Queryable } from './database.js';
 import type { ResealCount } from './resealing.js';
 
 /** What a canary's seal is bound to, and what it holds; both are known to all, so that only the key is proven. */
 const CONTEXT = 'canary';
 
-const READ = { name: 'read_canaries', text: `SELECT purpose, sealed FROM key_canary ORDER BY purpose` };
+const READ = { name: 'read_canaries', text: `SELECT purpose, sealed, public_key FROM key_canary ORDER BY purpose` };
 
 interface CanaryRow {
   readonly purpose: SealPurpose;
   readonly sealed: Buffer;
+  readonly public_key: Buffer | null;
 }
 
-const REPLACE = `UPDATE key_canary SET sealed = $3, sealed_at = clock_timestamp()
+const REPLACE = `UPDATE key_canary SET sealed = $3, public_key = $4, sealed_at = clock_timestamp()
   WHERE purpose = $1 AND sealed = $2 RETURNING purpose`;
-const WRITE = `INSERT INTO key_canary (purpose, sealed) VALUES ($1, $2) ON CONFLICT (purpose) DO NOTHING`;
+const WRITE = `INSERT INTO key_canary (purpose, sealed, public_key) VALUES ($1, $2, $3) ON CONFLICT (purpose) DO NOTHING`;
+/** Of a canary that an earlier version wrote. */
+const PUBLISH = `UPDATE key_canary SET public_key = $2 WHERE purpose = $1 AND public_key IS NULL`;
 
 /**
  * Where no canary is, the newest secrets under the key stand for it. One that opens is enough: a single secret may have
@@ -52,22 +56,32 @@ export function sealCanary(purpose: SealPurpose, sealer: Sealer): Buffer {
   return sealer.seal(Buffer.from(purpose), CONTEXT);
 }
 
-/** Whether this is the canary of the purpose, sealed under a key that `sealer` holds. */
-function opensCanary(purpose: SealPurpose, sealer: Sealer, sealed: Buffer): boolean {
+/** What others seal to; null where nobody does. */
+function publicKeyOf(purpose: SealPurpose, sealer: Sealer): Buffer | null {
+  return BOX_PURPOSES.some((each) => each === purpose) ? sealer.publicKey : null;
+}
+
+/** Whether this is the canary of the purpose, sealed under a key that `sealer` holds, with that key's public half. */
+function opensCanary({ purpose, sealed, public_key: publicKey }: CanaryRow, sealer: Sealer): boolean {
+  if (publicKey !== null && !sealer.isOurs(publicKey)) return false;
   return sealer.open(sealed, CONTEXT)?.toString() === purpose;
+}
+
+/** Whether nothing of it is left to be sealed under the newest key. */
+function isCurrent({ sealed, public_key: publicKey }: CanaryRow, sealer: Sealer): boolean {
+  return sealer.isCurrent(sealed) && (publicKey === null || publicKey.equals(sealer.publicKey));
 }
 
 /** Throws StartError `WRONG_KEY` unless every key in `held` is right; returns the purposes that have no canary yet. */
 export async function checkKeys(database: Queryable, held: HeldSealers): Promise<readonly SealPurpose[]> {
   const rows = await database.query<CanaryRow>(READ);
-  const canaries = new Map(rows.map(({ purpose, sealed }) => [purpose, sealed]));
+  const canaries = new Map(rows.map((row) => [row.purpose, row]));
   const wrong: SealPurpose[] = [];
   const missing: SealPurpose[] = [];
   for (const [purpose, sealer] of held) {
-    const sealed = canaries.get(purpose);
-    if (sealed === undefined) missing.push(purpose);
-    const isRight =
-      sealed === undefined ? await opensNewest(database, purpose, sealer) : opensCanary(purpose, sealer, sealed);
+    const row = canaries.get(purpose);
+    if (row === undefined) missing.push(purpose);
+    const isRight = row === undefined ? await opensNewest(database, purpose, sealer) : opensCanary(row, sealer);
     if (!isRight) wrong.push(purpose);
   }
   if (wrong.length > 0) throw wrongKey(wrong);
@@ -78,7 +92,9 @@ export async function checkKeys(database: Queryable, held: HeldSealers): Promise
 export async function writeCanaries(database: Queryable, held: HeldSealers): Promise<readonly SealPurpose[]> {
   const missing = await checkKeys(database, held);
   for (const [purpose, sealer] of held) {
-    if (missing.includes(purpose)) await database.query(WRITE, [purpose, sealCanary(purpose, sealer)]);
+    const publicKey = publicKeyOf(purpose, sealer);
+    if (missing.includes(purpose)) await database.query(WRITE, [purpose, sealCanary(purpose, sealer), publicKey]);
+    else if (publicKey !== null) await database.query(PUBLISH, [purpose, publicKey]);
   }
   // A process with another key may have been first.
   if (missing.length > 0) await checkKeys(database, held);
@@ -94,14 +110,14 @@ export async function resealCanaries(
   let rewrapped = 0;
   let current = 0;
   const failed: string[] = [];
-  for (const { purpose, sealed } of await database.query<CanaryRow>(READ)) {
+  for (const row of await database.query<CanaryRow>(READ)) {
+    const { purpose, sealed } = row;
     const sealer = held.get(purpose);
     if (sealer === undefined) continue;
-    if (!opensCanary(purpose, sealer, sealed)) failed.push(purpose);
-    else if (sealer.isCurrent(sealed)) current += 1;
-    else if (!isReplacing) rewrapped += 1;
-    else if ((await database.query(REPLACE, [purpose, sealed, sealCanary(purpose, sealer)])).length === 1)
-      rewrapped += 1;
+    const anew = [purpose, sealed, sealCanary(purpose, sealer), publicKeyOf(purpose, sealer)];
+    if (!opensCanary(row, sealer)) failed.push(purpose);
+    else if (isCurrent(row, sealer)) current += 1;
+    else if (!isReplacing || (await database.query(REPLACE, anew)).length === 1) rewrapped += 1;
     else current += 1;
   }
   return { rewrapped, current, failed };

@@ -5,6 +5,7 @@ import { Database, sqlStateOf, type Queryable } from './database.js';
 import { type HeldSealers } from '../base/sealers.js';
 import { writeCanaries } from './key-canaries.js';
 import { OWNER, planGrants, planRoles, usesRoles, type Login } from './roles.js';
+import { planPolicies } from './row-policies.js';
 
 /** Any constant; every migrating process of ours takes the same one. */
 const MIGRATION_LOCK = 7_246_083;
@@ -46,7 +47,10 @@ async function withMigrations<T>(
 export async function migrateUp(databaseUrl: string): Promise<string[]> {
   return withMigrations(databaseUrl, true, async (source) => {
     const done = await source.runMigrations();
-    await new Database(source).transaction(async (tx) => runAll(tx, await planGrants(tx, await usesRoles(tx))));
+    await new Database(source).transaction(async (tx) => {
+      const withRoles = await usesRoles(tx);
+      await runAll(tx, [...(await planGrants(tx, withRoles)), ...(await planPolicies(tx, withRoles))]);
+    });
     return done.map(({ name }) => name);
   });
 }

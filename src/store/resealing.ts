@@ -35,7 +35,7 @@ export function addCounts(counts: readonly ResealCount[]): ResealCount {
 
 /** Of one kind of secrets. */
 export interface KindCount extends ResealCount {
-  readonly what: 'api keys' | 'pool keys' | 'webhook secrets' | 'canaries';
+  readonly what: 'api keys' | 'pool keys' | 'webhook secrets' | 'second factors' | 'canaries';
 }
 
 /** Small enough that no batch holds a connection for long. */

@@ -2,8 +2,11 @@
  * The database's roles, one for each process, and the statements that bring a database to them: a plan is read from the
  * catalogue, so that it can be run, or printed for an administrator where we may not. Owns no table.
  */
-import { FUNCTION_GRANTS, ROLES, TABLE_GRANTS, type Access, type Columns, type Role } from './grants.js';
+import { FUNCTION_GRANTS } from './function-grants.js';
+import type { Access, Columns } from './grant-columns.js';
+import { ROLES, TABLE_GRANTS, type Role } from './grants.js';
 import type { Queryable } from './database.js';
+import { planPolicies } from './row-policies.js';
 
 /** Everyone a login can be made for. `migrations` owns every object. */
 export const ALL_ROLES = ['migrations', ...ROLES] as const;
@@ -184,7 +187,7 @@ export interface Login {
 
 /**
  * Everything that makes this database belong to the roles, in order: roles, who may make what in it, owners, rights,
- * logins. Empty but for passwords when all of it is so. Nothing is done here.
+ * row-level security, logins. Empty but for passwords when all of it is so. Nothing is done here.
  */
 export async function planRoles(db: Queryable, logins: readonly Login[]): Promise<string[]> {
   const names = [...ALL_ROLES.map(roleNamed), ...ALL_ROLES.map(loginNamed)];
@@ -206,6 +209,7 @@ export async function planRoles(db: Queryable, logins: readonly Login[]): Promis
     ...(place.owner_creates ? [] : [`GRANT CREATE ON SCHEMA public TO ${OWNER}`]),
     ...(await planOwners(db)),
     ...(await planGrants(db, true)),
+    ...(await planPolicies(db, true)),
     ...(await planLogins(db, logins, place)),
   ];
 }

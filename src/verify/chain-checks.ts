@@ -1,6 +1,7 @@
 /** The rules that only the chain can answer: what is delegated, what is final, what is dead, what nobody recorded. */
 import { ChainUnavailableError, NodeError } from '../chain/errors.js';
 import type { Block, BlockHeader } from '../chain/block.js';
+import type { TronNode } from '../chain/node.js';
 import { solidBlockOf, solidHeaderOf, solidHeadOf, solidPlaceOf, type TronClient } from '../chain/tron.client.js';
 import { messageOf } from '../domain/errors.js';
 import type { Database } from '../store/database.js';
@@ -58,6 +59,8 @@ const DEFAULTS: ChainTerms = {
 };
 /** Transactions asked after at once: short answers, unlike blocks. */
 const LOOK_UPS_AT_ONCE = 4;
+/** Whose word a finding takes, where so many nodes are configured. */
+const WITNESSES = 2;
 const DEAD_MAX = 500;
 
 interface Outcome {
@@ -175,47 +178,71 @@ async function checkSolid(
   return { result: resultOf(SOLID_RULE, findings, findingsMax, covered), blocksTo };
 }
 
-/** Those of a block's transactions that no healthy node has there; one node that has it is enough. */
+/**
+ * Those of a block's transactions that no node has there; one node that has it is enough. That none is there is the word of
+ * two nodes where two are configured: what is found stops all sales, so one that leaves something out must not be enough.
+ * Throws ChainUnavailableError while there is only one's.
+ */
 async function missingFrom(
   client: TronClient,
   row: SolidRow,
 ): Promise<{ block: BlockHeader; missing: readonly Recorded[] }> {
   const [number, id] = [Number(row.block_number), row.block_id?.toString('hex')];
-  const lackingIn = (block: Block, looked: readonly Recorded[]): readonly Recorded[] => {
-    if (block.id !== id) return looked;
-    const present = new Set(block.transactions.filter((tx) => tx.succeeded).map((tx) => tx.txid));
-    return looked.filter(({ txid }) => !present.has(txid));
-  };
   const first = await solidBlock(client, number).catch(unreadable);
-  if (first === undefined) return lookedUp(client, number, id, recordedOf(row));
-  let missing = lackingIn(first, recordedOf(row));
-  if (missing.length === 0) return { block: first, missing };
-  for (const node of client.pool.healthy()) {
-    const block = await solidBlockOf(node, number).catch(() => undefined);
-    if (block !== undefined) missing = lackingIn(block, missing);
+  let missing = first === undefined ? recordedOf(row) : lackingIn(first, id, recordedOf(row));
+  if (first !== undefined && missing.length === 0) return { block: first, missing };
+  const { nodes } = client.pool;
+  let block: BlockHeader | undefined = first;
+  let answered = 0;
+  for (const node of nodes) {
+    const said = await saidBy(node, number, id, missing).catch(notAnswered);
+    if (said === undefined) continue;
+    answered += 1;
+    block ??= said.block;
+    ({ missing } = said);
   }
-  return { block: first, missing };
+  if (block === undefined || (missing.length > 0 && answered < Math.min(WITNESSES, nodes.length))) {
+    throw new ChainUnavailableError(
+      `the word of ${WITNESSES.toString()} nodes on the solid block ${number.toString()}`,
+      [],
+    );
+  }
+  return { block, missing };
 }
 
-/** In a block that cannot be read our own transactions are looked for one by one. */
-async function lookedUp(
-  client: TronClient,
+function lackingIn(block: Block, id: string | undefined, looked: readonly Recorded[]): readonly Recorded[] {
+  if (block.id !== id) return looked;
+  const present = new Set(block.transactions.filter((tx) => tx.succeeded).map((tx) => tx.txid));
+  return looked.filter(({ txid }) => !present.has(txid));
+}
+
+/**
+ * What one node says of them; where it cannot give the block so that it can be read, they are looked for one by one.
+ * Undefined while its chain is not so high. Throws NodeError.
+ */
+async function saidBy(
+  node: TronNode,
   number: number,
   id: string | undefined,
-  recorded: readonly Recorded[],
-): Promise<{ block: BlockHeader; missing: readonly Recorded[] }> {
-  const block = await client.pool.ask('the header of a solid block', async (node) => {
-    const header = await solidHeaderOf(node, number);
-    if (header === undefined) throw new NodeError(node.name, 'unhealthy', `has no solid block ${number.toString()}`);
-    return header;
+  looked: readonly Recorded[],
+): Promise<{ block: BlockHeader; missing: readonly Recorded[] } | undefined> {
+  const whole = await solidBlockOf(node, number).catch((error: unknown) => {
+    if (error instanceof NodeError && error.kind === 'unreadable') return undefined;
+    throw error;
   });
-  if (block.id !== id) return { block, missing: recorded };
+  if (whole !== undefined) return { block: whole, missing: lackingIn(whole, id, looked) };
+  const block = await solidHeaderOf(node, number);
+  if (block === undefined) return undefined;
+  if (block.id !== id) return { block, missing: looked };
   const missing: Recorded[] = [];
-  await forEachConcurrently(recorded, LOOK_UPS_AT_ONCE, async (each) => {
-    const place = await client.pool.ask('a final transaction', (node) => solidPlaceOf(node, each.txid));
-    if (place?.blockNumber !== number) missing.push(each);
+  await forEachConcurrently(looked, LOOK_UPS_AT_ONCE, async (each) => {
+    if ((await solidPlaceOf(node, each.txid))?.blockNumber !== number) missing.push(each);
   });
   return { block, missing };
+}
+
+function notAnswered(error: unknown): undefined {
+  if (!(error instanceof NodeError) && !(error instanceof ChainUnavailableError)) throw error;
 }
 
 /** Nothing where a block is there that no node can give; everything else is thrown again. */
@@ -308,7 +335,7 @@ async function checkLate(database: Database, client: TronClient, terms: ChainTer
     `SELECT o.id, o.ends_at, o.needs_attention,
         (SELECT min(wallet_id) FROM leg WHERE order_id = o.id AND status IN ('active', 'reclaiming')) AS wallet_id
       FROM orders o WHERE o.settled AND o.status = 'delivered' AND o.kind = 'rental' AND o.reclaimed_at IS NULL
-        AND o.ends_at < $1 ORDER BY o.ends_at LIMIT 10000`,
+        AND NOT o.test AND o.ends_at < $1 ORDER BY o.ends_at LIMIT 10000`,
     [new Date(head.timestampMs - terms.lateSec * 1000)],
   );
   const { check, rule } = LATE_RULE;

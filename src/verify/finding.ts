@@ -3,7 +3,23 @@ import { createHash } from 'node:crypto';
 
 /** The rules of the records by their number, as they are reported. */
 export type RuleId =
-  'I1' | 'I2' | 'I3' | 'I4' | 'I5' | 'I6' | 'I7' | 'I8' | 'I9' | 'I10' | 'I11' | 'I13' | 'I14' | 'I15' | 'I16';
+  | 'I1'
+  | 'I2'
+  | 'I3'
+  | 'I4'
+  | 'I5'
+  | 'I6'
+  | 'I7'
+  | 'I8'
+  | 'I9'
+  | 'I10'
+  | 'I11'
+  | 'I13'
+  | 'I14'
+  | 'I15'
+  | 'I16'
+  | 'I17'
+  | 'I18';
 
 export type Fact = string | number | boolean | null;
 

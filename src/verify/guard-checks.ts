@@ -25,7 +25,7 @@ export const GUARD_CHECKS: readonly RecordCheck[] = [
        WHERE t.oid IS NULL OR t.tgenabled NOT IN ('O', 'A')
       UNION ALL
       SELECT 'function ' || f.name, 'missing' FROM unnest($2::text[]) AS f(name)
-       WHERE NOT EXISTS (SELECT FROM pg_proc p WHERE p.proname = f.name AND pg_function_is_visible(p.oid))
+       WHERE NOT EXISTS (SELECT FROM pg_proc p WHERE p.proname = split_part(f.name, ' ', 1) AND pg_function_is_visible(p.oid))
       UNION ALL
       SELECT 'index ' || r.name, CASE WHEN i.indexrelid IS NULL THEN 'missing' ELSE 'invalid' END
         FROM unnest($3::text[]) AS r(name) LEFT JOIN pg_index i ON i.indexrelid = to_regclass(r.name)
@@ -55,7 +55,7 @@ export const GUARD_CHECKS: readonly RecordCheck[] = [
           OR NOT EXISTS (SELECT FROM pg_proc p WHERE p.oid = t.tgfoid AND pg_function_is_visible(p.oid))
       UNION ALL
       SELECT 'function ' || f.name, string_agg(md5(p.prosrc), ' ') FROM unnest($2::text[], $3::text[]) AS f(name, body)
-        JOIN pg_proc p ON p.proname = f.name AND pg_function_is_visible(p.oid)
+        JOIN pg_proc p ON p.proname = split_part(f.name, ' ', 1) AND pg_function_is_visible(p.oid)
        GROUP BY f.name, f.body HAVING NOT bool_or(p.prosrc = f.body)
       UNION ALL
       SELECT 'index ' || r.name, pg_get_indexdef(i.indexrelid)

@@ -1,8 +1,10 @@
 /** Rules of orders, their legs, transactions and charges (I2–I6, I9, I10), as reads over all orders or some. */
+import { AUTO_DELEGATION_CHECKS } from './auto-delegation-checks.js';
 import { ORDER_TRANSITIONS } from '../domain/order-state.js';
 import type { RecordCheck, OrderCheck } from './record-check.js';
 import { ORDER_EVENTS } from './event-checks.js';
 import { RECOVERY_PROJECT } from './recovery.js';
+import { TEST_ORDERS_APART } from './test-project-checks.js';
 
 /** Twice as many as are made one after another: each may be spread over wallets, or moved from one to another. */
 const TOP_UPS_BOUND = '40';
@@ -29,7 +31,7 @@ const DELIVERY_CHECKS: readonly OrderCheck[] = [
                count(*) FILTER (WHERE status <> 'released') AS standing
           -- What was added while a rental ran is not of what was sold and delivered.
           FROM the_legs each WHERE NOT top_up GROUP BY order_id) l ON l.order_id = o.id
-      WHERE l.order_id IS NULL
+      WHERE NOT o.test AND (l.order_id IS NULL
          OR (o.status = 'reserved' AND NOT l.unsent)
          OR (o.status = 'refunded' AND NOT l.ended)
          OR (o.status = 'delivered' AND (l.open OR l.standing = 0
@@ -37,7 +39,7 @@ const DELIVERY_CHECKS: readonly OrderCheck[] = [
               OR (o.kind = 'rental' AND (coalesce(l.energy, 0) < o.energy OR o.delivered_energy <> l.energy
                    OR o.ends_at IS DISTINCT FROM o.delivered_at + (o.duration_sec + coalesce((
                      SELECT sum(x.duration_sec) FROM the_extensions x WHERE x.order_id = o.id), 0)) * interval '1 second'))))
-         OR (o.settled AND o.status NOT IN ('delivered', 'refunded')) OR (o.status = 'refunded' AND NOT o.settled)`,
+         OR (o.settled AND o.status NOT IN ('delivered', 'refunded')) OR (o.status = 'refunded' AND NOT o.settled))`,
   },
   {
     check: 'leg-transactions',
@@ -135,7 +137,7 @@ const TIME_CHECKS: readonly OrderCheck[] = [
     says: 'Every order that is not over is due some day: nobody waits for ever.',
     stops: 'nothing',
     text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, o.status, o.settled, o.created_at
-      FROM the_orders o WHERE o.next_run_at IS NULL AND NOT o.settled
+      FROM the_orders o WHERE o.next_run_at IS NULL AND o.play_at IS NULL AND NOT o.settled
       UNION ALL
       SELECT 'order ' || o.id, o.id, o.status, o.settled, o.created_at
       FROM the_orders o JOIN the_legs l ON l.order_id = o.id AND l.status IN ('reserved', 'placed')
@@ -259,7 +261,14 @@ const CHARGE_CHECKS: readonly OrderCheck[] = [
   },
 ];
 
-export const ORDER_CHECKS: readonly OrderCheck[] = [...CHARGE_CHECKS, ...DELIVERY_CHECKS, ...TIME_CHECKS, ORDER_EVENTS];
+export const ORDER_CHECKS: readonly OrderCheck[] = [
+  ...CHARGE_CHECKS,
+  ...DELIVERY_CHECKS,
+  ...TIME_CHECKS,
+  ORDER_EVENTS,
+  ...AUTO_DELEGATION_CHECKS,
+  TEST_ORDERS_APART,
+];
 
 /** What unique indexes refuse, which are judged themselves: looked for only where everything is judged. */
 export const DOUBLE_CHECKS: readonly RecordCheck[] = [

@@ -45,13 +45,13 @@ const NUMBERS: RecordCheck = {
 const COMPLETE: RecordCheck = {
   check: 'statement-complete',
   rule: 'I16',
-  says: 'Every entry of a closed month is in a statement, and the newest one closes with the sum of them all.',
+  says: 'Every entry of a live project in a closed month is in a statement, and the newest one closes with the sum of them all.',
   stops: 'nothing',
   text: `SELECT 'project ' || project_id AS subject, e.entries, s.lines, e.credits, s.closing_credits
       FROM (
         SELECT e.project_id, count(*) AS entries, sum(e.credits)::bigint AS credits
           FROM (SELECT entries_to, ends_at FROM statement_month WHERE closed_at IS NOT NULL ORDER BY month DESC LIMIT 1) m
-          JOIN credit_entry e ON e.id <= m.entries_to AND e.created_at < m.ends_at GROUP BY e.project_id) e
+          JOIN credit_entry e ON e.id <= m.entries_to AND e.created_at < m.ends_at AND e.contra <> 'test' GROUP BY e.project_id) e
       FULL JOIN (
         SELECT project_id, sum(lines)::bigint AS lines, (array_agg(closing_credits ORDER BY number DESC))[1] AS closing_credits
           FROM statement WHERE month <= (SELECT max(month) FROM statement_month WHERE closed_at IS NOT NULL) GROUP BY project_id) s

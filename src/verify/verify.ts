@@ -19,6 +19,7 @@ import { LEDGER_CHECKS } from './ledger-checks.js';
 import { NewerRecords } from './newer-records.js';
 import { DOUBLE_CHECKS, ORDER_CHECKS } from './order-checks.js';
 import { NEWER_STATEMENT_CHECKS, STATEMENT_CHECKS } from './statement-checks.js';
+import { TEST_PROJECTS_APART } from './test-project-checks.js';
 import { POOL_CHECKS } from './pool-checks.js';
 import { checkChain, CHAIN_CHECK_NAMES, type ChainTerms } from './chain-checks.js';
 
@@ -59,6 +60,7 @@ const TRANSIENT_REST_MS = 1000;
 
 const STANDING_CHECKS: readonly RecordCheck[] = [...POOL_CHECKS, ...GUARD_CHECKS];
 const WHOLE_CHECKS: readonly RecordCheck[] = [
+  TEST_PROJECTS_APART,
   ...LEDGER_CHECKS,
   ...DOUBLE_CHECKS,
   ...DEPOSIT_CHECKS,

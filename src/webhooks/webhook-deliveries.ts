@@ -5,7 +5,8 @@ import { nowMs } from '../base/clock.js';
 import { ApiError, invalidField } from '../domain/errors.js';
 import { Database, type Transaction } from '../store/database.js';
 import type { DeliveryCause, DeliveryStatus } from '../store/entities/webhook-delivery.entity.js';
-import { lockEndpoint, requireId, type Witness } from './webhooks.js';
+import type { Witness } from '../store/audit-log.js';
+import { lockEndpoint, requireId } from './webhooks.js';
 
 const REPLAY_EVENTS_MAX = 10_000;
 const TESTS_PER_MINUTE = 6;
@@ -93,7 +94,9 @@ export class WebhookDeliveries {
       await witness(tx, 'webhook.test', projectId, { webhook: webhookId });
       const id = `evt_test_${randomBytes(12).toString('hex')}`;
       const data = { webhook: { id: webhookId, url: url.split('?', 1)[0] } };
-      const payload = { id, type: 'webhook.test', timestamp: new Date(nowMs()).toISOString(), data };
+      const [project] = await tx.query<{ test: boolean }>(`SELECT test FROM project WHERE id = $1`, [projectId]);
+      const test = project?.test === true ? { test: true } : {};
+      const payload = { id, type: 'webhook.test', timestamp: new Date(nowMs()).toISOString(), ...test, data };
       return tx.query<{ id: bigint }>(INSERT_TEST, [webhookId, id, JSON.stringify(payload)]);
     });
   }

@@ -1,9 +1,10 @@
 /** The paths of webhooks. No logic: reads the request, asks the services, shapes the answer. */
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
-import { useNonceIn } from '../auth/nonces.js';
-import { ApiError, invalidField, invariant } from '../domain/errors.js';
+import { nonceOf } from '../auth/nonces.js';
+import { ApiError, invalidField } from '../domain/errors.js';
 import { Describe } from '../http/openapi/openapi.js';
 import { LIMIT_DEFAULT } from '../http/body/page-query.js';
+import { ListQueue } from '../http/pipeline/list-queue.js';
 import { Caller } from '../http/pipeline/request-context.js';
 import { RouteOptionsOf } from '../http/pipeline/route-options.js';
 import { WebhookDeliveries } from './webhook-deliveries.js';
@@ -36,7 +37,7 @@ import {
   describeWebhookRotate,
   describeWebhookTest,
 } from './webhooks.openapi.js';
-import { ROTATION_SEC_MAX, Webhooks, type Witness } from './webhooks.js';
+import { ROTATION_SEC_MAX, Webhooks } from './webhooks.js';
 
 const MANAGE = { scope: 'manage', budget: 'general' } as const;
 /** What has no member that must be there may be sent without a body. */
@@ -47,6 +48,7 @@ export class WebhooksController {
   constructor(
     private readonly webhooks: Webhooks,
     private readonly deliveries: WebhookDeliveries,
+    private readonly lists: ListQueue,
   ) {}
 
   @Post()
@@ -148,7 +150,7 @@ export class WebhooksController {
     await this.webhooks.get(project.id, id);
     const most = Number(limit ?? LIMIT_DEFAULT);
     const before = cursor === undefined ? undefined : readCursor(cursor);
-    const found = await this.deliveries.list(id, status, most + 1, before);
+    const found = await this.lists.run(project.id, () => this.deliveries.list(id, status, most + 1, before));
     const items = found.slice(0, most).map(deliveryBody);
     const last = items.at(-1);
     return { items, ...(found.length > most && last !== undefined && { next_cursor: cursorOf(last.id) }) };
@@ -170,22 +172,16 @@ export class WebhooksController {
   }
 }
 
-/** A request that changes something is taken once: its nonce is used in the transaction of the change. */
-function nonceOf({ nonce, project }: Caller): Witness {
-  invariant(nonce !== undefined, 'these paths take requests signed by HMAC alone');
-  return async (tx) => useNonceIn(tx, project.id, nonce);
-}
-
 function idOf(text: string): bigint | undefined {
   return /^[1-9]\d{0,17}$/.test(text) ? BigInt(text) : undefined;
 }
 
-const cursorOf = (id: number): string => Buffer.from(`d${id.toString()}`).toString('base64url');
+const cursorOf = (id: number): string => Buffer.from(`w${id.toString()}`).toString('base64url');
 
 /** The id before which a page begins. Throws 400. */
 function readCursor(cursor: string): bigint {
   const text = Buffer.from(cursor, 'base64url').toString('latin1');
-  const id = text.startsWith('d') ? idOf(text.slice(1)) : undefined;
+  const id = text.startsWith('w') ? idOf(text.slice(1)) : undefined;
   if (id === undefined) throw invalidField('cursor', 'is not one that a page of deliveries returned');
   return id;
 }

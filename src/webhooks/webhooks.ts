@@ -10,6 +10,7 @@ import { Sealers } from '../base/sealers.js';
 import { Config } from '../config/config.js';
 import { ApiError, invalidField } from '../domain/errors.js';
 import { EVENT_TYPES } from '../events/payload.js';
+import type { Witness } from '../store/audit-log.js';
 import { Database, type Transaction } from '../store/database.js';
 import { WebhookEndpoint, type DisabledReason } from '../store/entities/webhook-endpoint.entity.js';
 import { WebhookState } from '../store/entities/webhook-state.entity.js';
@@ -52,14 +53,6 @@ export interface WebhookOptions {
   readonly isEnabled?: boolean;
 }
 
-/** What goes into the transaction of an act beside it: the request's nonce, or the operator's name. */
-export type Witness = (
-  tx: Transaction,
-  action: string,
-  projectId: string,
-  detail: Readonly<Record<string, unknown>>,
-) => Promise<void>;
-
 const VIEW = `SELECT e.id, e.project_id, e.url, e.types, e.description, e.made_by_key, e.created_at, e.changed_at, e.disabled_at,
     e.disabled_reason, s.failing_since, CASE WHEN e.previous_until > clock_timestamp() THEN e.previous_until END AS previous_until,
     (SELECT count(*)::int FROM webhook_delivery d WHERE d.endpoint_id = e.id AND d.status = 'pending') AS pending
@@ -68,9 +61,9 @@ const VIEW = `SELECT e.id, e.project_id, e.url, e.types, e.description, e.made_b
 /** What was failing begins anew: its owner says that it is mended. */
 const BEGIN_ANEW = `UPDATE webhook_state SET failures = 0, failing_since = NULL, due_at = clock_timestamp() WHERE endpoint_id = $1`;
 
+/** A trigger keeps the secret in use as the one before (store/functions/previous-secrets.ts). */
 const KEEP_PREVIOUS = `UPDATE webhook_endpoint
-    SET previous_secret_sealed = CASE WHEN $2 > 0 THEN secret_sealed END,
-        previous_until = CASE WHEN $2 > 0 THEN clock_timestamp() + make_interval(secs => $2) END
+    SET previous_until = CASE WHEN $2 > 0 THEN clock_timestamp() + make_interval(secs => $2) END
   WHERE id = $1`;
 
 const LOOK_NOW = `UPDATE webhook_state SET due_at = clock_timestamp() WHERE endpoint_id = $1`;
@@ -119,6 +112,7 @@ export class Webhooks {
     const id = randomUUID();
     const secret = newSecret();
     const columns = this.columnsOf(options);
+    const secretSealed = await this.seal(id, secret);
     await this.database.transaction(async (tx) => {
       await tx.query(`SELECT pg_advisory_xact_lock($1, hashtext($2))`, [COUNTING, projectId]);
       const endpoints = tx.repository(WebhookEndpoint);
@@ -129,7 +123,7 @@ export class Webhooks {
         );
       }
       await witness(tx, 'webhook.create', projectId, { webhook: id, ...shown(options) });
-      await endpoints.insert({ id, projectId, madeByKey, secretSealed: this.seal(id, secret), ...columns });
+      await endpoints.insert({ id, projectId, madeByKey, secretSealed, ...columns });
       await tx.repository(WebhookState).insert({ endpointId: id });
     });
     return { id, secret };
@@ -160,12 +154,11 @@ export class Webhooks {
   /** A new secret; the one before signs beside it for `expireSec` more. Throws 404. */
   async rotate(projectId: string, id: string, expireSec: number, witness: Witness): Promise<string> {
     const secret = newSecret();
+    const secretSealed = await this.seal(id, secret);
     await this.act(projectId, id, async (tx) => {
       await witness(tx, 'webhook.rotate', projectId, { webhook: id, expireSec });
       await tx.query(KEEP_PREVIOUS, [id, expireSec]);
-      await tx
-        .repository(WebhookEndpoint)
-        .update({ id }, { secretSealed: this.seal(id, secret), changedAt: () => 'clock_timestamp()' });
+      await tx.repository(WebhookEndpoint).update({ id }, { secretSealed, changedAt: () => 'clock_timestamp()' });
     });
     return secret;
   }
@@ -217,8 +210,8 @@ export class Webhooks {
     };
   }
 
-  private seal(id: string, secret: string): Buffer {
-    return this.sealers.webhookSecret.seal(Buffer.from(secret, 'utf8'), id);
+  private async seal(id: string, secret: string): Promise<Buffer> {
+    return (await this.sealers.sealing('webhook-secret')).seal(Buffer.from(secret, 'utf8'), id);
   }
 }
 

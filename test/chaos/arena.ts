@@ -22,6 +22,8 @@ import { World } from '../../packages/local/src/world.js';
 import type { Credits } from '../../src/domain/units.js';
 import { openParts } from '../../src/operator/operator.module.js';
 import { Projects } from '../../src/projects/projects.js';
+import { DatabaseHosts } from '../../src/store/database-hosts.js';
+import { HostsClient } from '../../src/store/hosts-client.js';
 import { Actor, type Service } from './actor.js';
 import { openCommitProxy, type CommitProxy } from './commit-proxy.js';
 import { XPUB } from '../deposits-on-chain.js';
@@ -29,12 +31,17 @@ import type { ReadRows } from '../webhook-judge.js';
 import { openExchanges, TRUE_PRICE, type Exchanges } from './exchanges.js';
 import { Depositors } from './depositors.js';
 import { ChaosReceivers } from './receivers.js';
+import { Supplied } from './supplied.js';
 import { lossBetween, momentToKeep, recordedBy, Standby, untilMoreIsRecorded, type Loss } from './failover.js';
 
 export interface ArenaOptions {
   /** The folder of the build that is started; a copy of its own, so that a build meanwhile changes nothing. */
   readonly build: string;
   readonly blockMs: number;
+  /** A database that another party keeps, on several hosts: nothing of it is broken by what a plan says. */
+  readonly databaseUrl?: string;
+  /** What each pool wallet stakes; little, so that it runs out, unless said. */
+  readonly walletsTrx?: readonly number[];
   /** Laid over the settings of the services. */
   readonly env?: NodeJS.ProcessEnv;
   readonly log: (who: string, line: string) => void;
@@ -112,6 +119,7 @@ export class Arena {
     readonly exchanges: Exchanges,
     readonly receivers: ChaosReceivers,
     readonly depositors: Depositors,
+    readonly supplied: Supplied,
     /** The operator's parts of the service, in this process: as built, without a planted bug. */
     readonly parts: INestApplicationContext,
     log: ArenaOptions['log'],
@@ -159,14 +167,19 @@ export class Arena {
   /** Starts everything; the caller closes it. */
   static async open(options: ArenaOptions): Promise<Arena> {
     const dataDir = await mkdtemp(join(tmpdir(), 'energy-chaos-'));
-    const postgres = await startPostgres({ durable: false, dataDir });
+    const given = options.databaseUrl;
+    const postgres = given === undefined ? await startPostgres({ durable: false, dataDir }) : keptByOthers(given);
     const redis = await startRedis();
-    const proxy = await openCommitProxy(postgres);
+    const proxy = given === undefined ? await openCommitProxy(postgres) : { ...keptByOthers(given), ...NO_PROXY };
     const [exchanges, receivers] = await Promise.all([openExchanges(), ChaosReceivers.open()]);
-    const sql = new pg.Pool({ connectionString: postgres.url, max: 4, connectionTimeoutMillis: 5_000 });
+    const hosts = new DatabaseHosts(postgres.url);
+    // Its types say that a client is made of nothing.
+    const Client = HostsClient as unknown as new () => pg.ClientBase;
+    const pooled: pg.PoolConfig & { readonly hosts: DatabaseHosts } = { Client, hosts, max: 4 };
+    const sql = new pg.Pool({ ...pooled, connectionTimeoutMillis: 5_000 });
     sql.on('error', () => undefined);
     // Without waiting for the disk, but never without the operating system: a server that is killed keeps its commits.
-    await sql.query(`ALTER ROLE ${new URL(postgres.url).username} SET synchronous_commit = on`);
+    await sql.query(`ALTER ROLE CURRENT_USER SET synchronous_commit = on`);
     const world = await World.start({
       build: options.build,
       blockMs: options.blockMs,
@@ -175,7 +188,7 @@ export class Arena {
       secondNode: true,
       databaseUrl: proxy.url,
       redisUrl: redis.url,
-      poolStakesTrx: WALLETS_TRX,
+      poolStakesTrx: options.walletsTrx ?? WALLETS_TRX,
       env: { ...SETTINGS, ...receivers.env, RATE_SOURCE_URLS: exchanges.urls, ...options.env },
       onLine: options.log,
     });
@@ -191,6 +204,7 @@ export class Arena {
     const read: ReadRows = async <Row extends object>(text: string, params: unknown[]) =>
       (await sql.query<Row>(text, params)).rows;
     const depositors = await Depositors.begin(parts, world, new Wallet(world.controlUrl), read);
+    const supplied = await Supplied.begin(world, new Wallet(world.controlUrl), projects.rich.id);
     const two = async (): Promise<number[]> => [await freePort(), await freePort()];
     const ports = { api: await two(), adminOfApi: await two(), adminOfWorker: await two() };
     const arena = new Arena(
@@ -205,6 +219,7 @@ export class Arena {
       exchanges,
       receivers,
       depositors,
+      supplied,
       parts,
       options.log,
     );
@@ -369,6 +384,19 @@ export class Arena {
 function newProject(parts: INestApplicationContext, name: string): Promise<Project> {
   return parts.get(Projects).create(name, { kind: 'prepaid' }, ACT);
 }
+
+/** Stands for a server that is neither started nor stopped here. */
+function keptByOthers(url: string): Postgres {
+  const nothing = (): void => undefined;
+  return { url, port: 0, pid: 0, tail: () => '', signal: nothing, stop: () => Promise.resolve() };
+}
+
+const NO_PROXY: Omit<CommitProxy, 'url'> = {
+  cuts: 0,
+  arm: () => undefined,
+  refuse: () => undefined,
+  close: () => Promise.resolve(),
+};
 
 const BUSY = `SELECT FROM pg_stat_activity
   WHERE pid <> pg_backend_pid() AND application_name <> '' AND datname IS NOT NULL AND state <> 'idle'`;

@@ -10,6 +10,7 @@ import { newChainAccount, type ChainAccount } from '../../packages/local/src/cha
 import { POOL_OPERATIONS, type PoolWallet } from '../../packages/local/src/world.js';
 import { PoolWallets } from '../../src/pool/pool-wallets.js';
 import { rawDataOf, SECOND_OWNERS, wire } from '../hostile.js';
+import { until } from '../../packages/local/src/wait.js';
 import type { Arena } from './arena.js';
 import type { PlannedFault } from './plan.js';
 
@@ -114,6 +115,11 @@ async function undelegateByHand(arena: Arena, over: AbortSignal): Promise<number
   return taken === undefined ? 0 : 1;
 }
 
+/** By the chain's clock: deeper than any fork that is made. */
+const FORKED_MS_MAX = 75_000;
+const FINAL_LIMIT_MS = 60_000;
+const PERMITS_MAX = 5;
+
 /** The key that the service signs with may no longer, and may again later. */
 async function takeKeyAway(arena: Arena, fault: PlannedFault, lastsMs: number, over: AbortSignal): Promise<number> {
   const wallet = walletOf(arena, fault);
@@ -132,8 +138,19 @@ async function takeKeyAway(arena: Arena, fault: PlannedFault, lastsMs: number, o
     await arena.hand.sendUntilIncluded('createtransaction', fees, bank);
     await permit(newChainAccount().address);
     await sleep(lastsMs, over);
-    await permit(wallet.hotKey.address);
-    return 1;
+    // A fork may undo it, and lose it: without it nothing of the wallet would ever be reclaimed.
+    const isBack = async (): Promise<boolean> => {
+      const account = await arena.hand.post('wallet/getaccount', { address: wallet.address, visible: true });
+      return JSON.stringify(account['active_permission'] ?? '').includes(wallet.hotKey.address);
+    };
+    for (let tries = 1; ; tries += 1) {
+      await permit(wallet.hotKey.address);
+      const final = (await arena.hand.headTime()) + FORKED_MS_MAX;
+      const isPast = async (): Promise<true | undefined> => ((await arena.hand.headTime()) > final ? true : undefined);
+      await until(isPast, FINAL_LIMIT_MS, 'the blocks that no fork undoes');
+      if (await isBack()) return 1;
+      if (tries === PERMITS_MAX) throw new Error(`${wallet.address} has not its key back`);
+    }
   });
 }
 

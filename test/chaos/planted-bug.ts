@@ -2,7 +2,7 @@
 import type { FaultName } from './plan.js';
 
 export interface Change {
-  /** Below src. */
+  /** Below src; of a package `../packages/…`, where a named test alone can catch it. */
   readonly file: string;
   readonly find: string;
   readonly put: string;

@@ -1,7 +1,7 @@
 // Bugs in what transactions of ours are said to have burnt.
 import { one, SCHEMA, type NamedTest, type PlantedBug } from './planted-bug.js';
 
-const costs = (title: string): NamedTest => ({ file: 'integration/chain-costs.test.ts', title });
+const costs = (title: string): NamedTest => ({ file: 'long/chain-costs.test.ts', title });
 
 const reports = (title: string): NamedTest => ({ file: 'integration/reports.test.ts', title });
 

@@ -6,6 +6,7 @@ const inTest =
   (file: string) =>
   (title: string): NamedTest => ({ file, title });
 const integration = (name: string): ((title: string) => NamedTest) => inTest(`integration/${name}.test.ts`);
+const long = (name: string): ((title: string) => NamedTest) => inTest(`long/${name}.test.ts`);
 
 const AGAINST_FOREIGN: readonly PlantedBug[] = [
   {
@@ -39,7 +40,7 @@ const AGAINST_FOREIGN: readonly PlantedBug[] = [
       `return meet(signers, await permitted) ? 'owner' : undefined;`,
       `return (await permitted).size > 0 ? 'owner' : undefined;`,
     ),
-    test: integration('lying-node')(
+    test: long('lying-node')(
       'an act that names our wallet, and is signed by a key that is none of its own, is nobody’s',
     ),
   },
@@ -60,7 +61,7 @@ const AGAINST_NODES: readonly PlantedBug[] = [
         put: 'value === undefined',
       },
     ],
-    test: integration('market')('sells nothing'),
+    test: long('market')('sells nothing'),
   },
   {
     name: 'one of two nodes names the fees',
@@ -69,7 +70,7 @@ const AGAINST_NODES: readonly PlantedBug[] = [
       'first === undefined || first.count === second?.count',
       'first === undefined',
     ),
-    test: integration('market')('price nothing'),
+    test: long('market')('price nothing'),
   },
   {
     name: 'a wallet is read at a node one block behind',
@@ -107,7 +108,7 @@ const AGAINST_NODES: readonly PlantedBug[] = [
       },
       { file: 'quotes/market.ts', find: 'return { figures: last };', put: 'return { figures: undefined };' },
     ],
-    test: integration('market')('stays as it was last measured while a'),
+    test: long('market')('stays as it was last measured while a'),
   },
   {
     name: 'a call that ran out of time is not run again',
@@ -116,7 +117,7 @@ const AGAINST_NODES: readonly PlantedBug[] = [
       `if (outcome.kind !== 'refused' || outcome.refusal !== 'timeout') return outcome;`,
       'if (outcome.kind.length > 0) return outcome;',
     ),
-    test: integration('quotes-nodes')('that runs out of time once is run again'),
+    test: long('quotes-nodes')('that runs out of time once is run again'),
   },
   {
     name: 'a node without history proves a death',
@@ -125,12 +126,12 @@ const AGAINST_NODES: readonly PlantedBug[] = [
       'const keepsHistory = await this.history.keeps(node);',
       'const keepsHistory = this.history.lackingMs(node) >= 0;',
     ),
-    test: integration('witnesses')('by the word of a node without history waits as for one that is away'),
+    test: long('witnesses')('by the word of a node without history waits as for one that is away'),
   },
   {
     name: 'the later clock of two ends rentals',
     changes: one('chain/agreement.ts', 'times.sort((a, b) => b - a);', 'times.sort((a, b) => a - b);'),
-    test: integration('witnesses')('is not brought forward by a node that is far ahead of the other one'),
+    test: long('witnesses')('is not brought forward by a node that is far ahead of the other one'),
   },
   {
     name: 'a silent witness is waited for without end',
@@ -139,7 +140,7 @@ const AGAINST_NODES: readonly PlantedBug[] = [
       'return node.awayMs > this.awayMaxMs;',
       'return node.awayMs > this.awayMaxMs * 1e9;',
     ),
-    test: integration('witnesses')(
+    test: long('witnesses')(
       'waits so long for a witness that is silent, then goes on by the other’s word, and says so',
     ),
   },
@@ -150,9 +151,7 @@ const AGAINST_NODES: readonly PlantedBug[] = [
       'agreeing.slice(0, VOICES).map(ask)',
       'agreeing.slice(0, 1).map(ask)',
     ),
-    test: integration('lying-node')(
-      'a final block in which one of two nodes alone shows our transaction settles nothing',
-    ),
+    test: long('lying-node')('a final block in which one of two nodes alone shows our transaction settles nothing'),
   },
   {
     name: 'a starting follower reads back to what was included alone',
@@ -161,7 +160,7 @@ const AGAINST_NODES: readonly PlantedBug[] = [
       `(SELECT min(ref_block_number) + 1 FROM chain_tx WHERE status = 'sending' AND ref_block_number > $1)`,
       `NULL::bigint`,
     ),
-    test: integration('witnesses')('a worker that begins reads the blocks in which something sent before may stand'),
+    test: long('witnesses')('a worker that begins reads the blocks in which something sent before may stand'),
   },
 ];
 
@@ -176,17 +175,17 @@ const OF_MONEY: readonly PlantedBug[] = [
         put: 'const doubt: string | undefined = undefined;',
       },
     ],
-    test: integration('rates')('is not what two exchanges say together while the two others are away'),
+    test: long('rates')('is not what two exchanges say together while the two others are away'),
   },
   {
     name: 'a rate may jump',
     changes: one('billing/held-rates.ts', 'const MOVE_PERCENT_MAX = 20n;', 'const MOVE_PERCENT_MAX = 2_000_000n;'),
-    test: integration('rates')('is held back when it moved further, in every process'),
+    test: long('rates')('is held back when it moved further, in every process'),
   },
   {
     name: 'a rate out of the band is charged at once',
     changes: one('billing/held-rates.ts', 'if (isInBand(rate, fallback)) return undefined;', 'return undefined;'),
-    test: integration('rates')('is held back when it is the first, but out of the band'),
+    test: long('rates')('is held back when it is the first, but out of the band'),
   },
   {
     name: 'small rentals cost less than their transactions burn',
@@ -240,7 +239,7 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
       'for (const [walletId, message] of byWallet) await this.health.refused(walletId, message);',
       '',
     ),
-    test: integration('wallet-delivery')('pauses the wallet at once; the transaction keeps its proof'),
+    test: long('wallet-delivery')('pauses the wallet at once; the transaction keeps its proof'),
   },
   {
     name: 'orders stay with a wallet that cannot deliver',
@@ -249,7 +248,7 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
       'if (!leg.canDeliver && isUnsent(tx)) draft.move.push(leg);\n  else if',
       'if',
     ),
-    test: integration('wallet-delivery')(
+    test: long('wallet-delivery')(
       'is paused with its reason, and every order in hand is delivered by the other wallet',
     ),
   },
@@ -278,7 +277,7 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
       'AND sun_per_energy_e6 < $3',
       'AND sun_per_energy_e6 < $3 AND false',
     ),
-    test: integration('running-rentals')('a rental that the network’s growth halves is topped up to what was sold'),
+    test: long('running-rentals')('a rental that the network’s growth halves is topped up to what was sold'),
   },
   {
     name: 'a rental is topped up while a top-up is on its way',
@@ -287,7 +286,7 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
       `if (open.some((leg) => leg.status !== 'active')) return undefined;`,
       '',
     ),
-    test: integration('running-rentals')('while a top-up is on its way no other one is made'),
+    test: long('running-rentals')('while a top-up is on its way no other one is made'),
   },
   {
     name: 'one held order holds up the inclusion of all',
@@ -336,7 +335,7 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
                     AND t.status IN ('built', 'signed')), l.id`,
       'ORDER BY l.id',
     ),
-    test: integration('backup-recovery')('bytes that are recorded stay their own order’s'),
+    test: long('backup-recovery')('bytes that are recorded stay their own order’s'),
   },
   {
     name: 'a return is matched before its delivery is known to be there',
@@ -345,7 +344,7 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
       'if (found.act.type === UNDELEGATE_TYPE) await this.followDeliveries(found, block, ratio);',
       '',
     ),
-    test: integration('backup-recovery')('a return is its order’s too'),
+    test: long('backup-recovery')('a return is its order’s too'),
   },
   {
     name: 'what a node answered wrongly of a block is never read again',
@@ -354,17 +353,17 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
       'for (const { node, header } of agreeing) node.blocks.forget(header);',
       '',
     ),
-    test: integration('witnesses')('is made once the node that gave other transactions of its block'),
+    test: long('witnesses')('is made once the node that gave other transactions of its block'),
   },
   {
     name: 'one node is believed of what a block does not hold',
     changes: one('reconciliation/unrecorded-transactions.ts', 'await this.compare(node, known);', ''),
-    test: integration('lying-node')('a node alone in leaving an act of our wallets out hides nothing'),
+    test: long('lying-node')('a node alone in leaving an act of our wallets out hides nothing'),
   },
   {
     name: 'a block that was passed unsearched is forgotten',
     changes: one('reconciliation/unrecorded-transactions.ts', 'ORDER BY number`;', 'WHERE false`;'),
-    test: integration('unrecorded-acts')('an act in a block that was passed unsearched is found later'),
+    test: long('unrecorded-acts')('an act in a block that was passed unsearched is found later'),
   },
   {
     name: 'the reconciler rests for what it waited for nodes',

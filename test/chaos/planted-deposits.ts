@@ -10,7 +10,7 @@ const RETURNS = 'deposits/deposit-returns.ts';
 
 const deposits = (title: string): NamedTest => ({ file: 'integration/deposits.test.ts', title });
 const money = (title: string): NamedTest => ({ file: 'integration/deposits-money.test.ts', title });
-const worst = (title: string): NamedTest => ({ file: 'integration/deposits-worst.test.ts', title });
+const worst = (title: string): NamedTest => ({ file: 'long/deposits-worst.test.ts', title });
 const transfers = (title: string): NamedTest => ({ file: 'unit/transfers.test.ts', title });
 
 export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
@@ -48,7 +48,7 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
       'if (!(await this.cursor.move(this.database as never, block, fence))) return undefined;',
     ),
     test: {
-      file: 'integration/deposit-faults.test.ts',
+      file: 'long/deposit-faults.test.ts',
       title: 'leaves nothing, and the next one credits it once',
     },
   },
@@ -101,7 +101,7 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
       "AND reason = 'not_solid' AND block_number < 0 * $1::bigint`",
     ),
     test: {
-      file: 'integration/deposits-head.test.ts',
+      file: 'long/deposits-head.test.ts',
       title: 'whose block is reverted for good is dropped, and never credited',
     },
   },

@@ -57,7 +57,7 @@ export const PLANTED_EXTENSIONS: readonly PlantedBug[] = [
   },
   {
     name: 'an extension costs the price floor',
-    changes: one('quotes/quotes.service.ts', 'const NO_FLOOR = sun(0);', 'const NO_FLOOR = sun(600_000);'),
+    changes: one('quotes/direct-price.ts', 'const NO_FLOOR = sun(0);', 'const NO_FLOOR = sun(600_000);'),
     test: extensions('charges without the price floor'),
   },
   {

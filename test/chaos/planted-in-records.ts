@@ -137,7 +137,7 @@ export const PLANTED_IN_RECORDS: readonly PlantedBug[] = [
   },
   {
     name: 'a refund gives nothing back',
-    changes: one(SQL, "'revenue', 'refund', -c.credits, c.order_id", "'revenue', 'refund', 1, c.order_id"),
+    changes: one(SQL, "c.contra, 'refund', -c.credits, c.order_id", "'revenue', 'refund', 1, c.order_id"),
     first: ['refused, called accepted', 'accepted, then dropped'],
     conditions: 'alone',
   },

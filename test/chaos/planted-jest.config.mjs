@@ -1,4 +1,4 @@
-// The ordinary suite's tests against a source with a planted bug in it: see planted-transform.mjs.
+// Any test against a source with a planted bug in it: see planted-transform.mjs.
 import base from '../../jest.config.js';
 
 const [, swc] = base.transform['^.+\\.ts$'];
@@ -7,6 +7,7 @@ const [, swc] = base.transform['^.+\\.ts$'];
 export default {
   ...base,
   rootDir: '../..',
+  testPathIgnorePatterns: ['/node_modules/'],
   globalSetup: '<rootDir>/test/chaos/planted-setup.mjs',
   transform: { '^.+\\.ts$': ['<rootDir>/test/chaos/planted-transform.mjs', swc] },
 };

@@ -7,7 +7,7 @@ const CSV = 'statements/statement-csv.ts';
 
 const statements = (title: string): NamedTest => ({ file: 'integration/statements.test.ts', title });
 const VERIFIED: NamedTest = {
-  file: 'integration/statements-verify.test.ts',
+  file: 'long/statements-verify.test.ts',
   title: 'names what a hand past the guards does',
 };
 const ledger = (title: string): NamedTest => ({ file: 'integration/ledger.test.ts', title });

@@ -6,6 +6,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
+import { PLANTED_AUTO_SETTINGS } from './planted-auto-settings.js';
 import { PLANTED_DEFENCES } from './planted-defences.js';
 import { PLANTED_EVENTS } from './planted-events.js';
 import { PLANTED_COSTS } from './planted-costs.js';
@@ -14,8 +15,11 @@ import { PLANTED_EXTENSIONS } from './planted-extensions.js';
 import { PLANTED_IN_RECORDS } from './planted-in-records.js';
 import { PLANTED_IN_TESTS } from './planted-in-tests.js';
 import { PLANTED_ON_CHAIN } from './planted-on-chain.js';
+import { PLANTED_REFILLS } from './planted-refills.js';
+import { PLANTED_SDK } from './planted-sdk.js';
 import { PLANTED_STATEMENTS } from './planted-statements.js';
 import { PLANTED_SIGNATURES } from './planted-signatures.js';
+import { PLANTED_TEST_PROJECTS } from './planted-test-projects.js';
 import { SCHEMA, type PlantedBug } from './planted-bug.js';
 
 export const PLANTED: readonly PlantedBug[] = [
@@ -27,8 +31,12 @@ export const PLANTED: readonly PlantedBug[] = [
   ...PLANTED_EVENTS,
   ...PLANTED_DEPOSITS,
   ...PLANTED_EXTENSIONS,
+  ...PLANTED_REFILLS,
+  ...PLANTED_AUTO_SETTINGS,
   ...PLANTED_COSTS,
   ...PLANTED_STATEMENTS,
+  ...PLANTED_TEST_PROJECTS,
+  ...PLANTED_SDK,
 ];
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));

@@ -13,6 +13,7 @@ import type { Arena } from './arena.js';
 import { Customers } from './customers.js';
 import { TRUE_PRICE } from './exchanges.js';
 import type { MetricsWatch } from './metrics.js';
+import { HISTORIES } from './histories.js';
 import { FAULTS, QUIET_MS, START_LIMIT_MS } from './faults.js';
 import { resumeWallets } from './outsiders.js';
 import { isNodeFault, type FaultName, type PlannedFault } from './plan.js';
@@ -26,6 +27,8 @@ export interface RoundOptions {
   readonly healLimitMs: number;
   /** Checks the records while things go wrong too, and ends with the first violation. */
   readonly hunt?: { readonly judgesCapacity: boolean };
+  /** What is done besides, until it is done; returns what is wrong. */
+  readonly beside?: (over: AbortSignal) => Promise<readonly string[]>;
   /** Reads the metrics of every process, again and again. */
   readonly metrics?: MetricsWatch;
   /** What customers rent for; short laps unless said. */
@@ -49,6 +52,8 @@ const METRICS_EVERY_MS = 2_000;
 const HISTORIES_MAX = 5;
 /** Twenty a second go to each host, and what failed before is tried again. */
 const SENT_LIMIT_MS = 120_000;
+/** Wallets that could not deliver are tried once more after a while, and a node that was throttled wants its rest. */
+const SUPPLIED_LIMIT_MS = 90_000;
 /** A reader that died keeps its turn for 20 s. */
 const DEPOSITED_LIMIT_MS = 90_000;
 const VERIFY_TRIES = 4;
@@ -106,20 +111,25 @@ class Round {
     await this.waitForService();
     const buying = this.customers.keepBuying(this.over.signal, async () => (await arena.unfinished()) < UNFINISHED_MAX);
     const paying = arena.depositors.keepPaying(this.over.signal);
+    await arena.supplied.keep(this.read);
+    const using = arena.supplied.keepUsing(this.over.signal);
     const watching = this.watchMetrics();
-    const doing = Promise.all(options.plan.map(async (fault) => this.perform(fault)));
+    const doing = Promise.all([...options.plan.map(async (fault) => this.perform(fault)), this.doBeside()]);
     if (options.hunt !== undefined) await this.watch(options.hunt.judgesCapacity);
     else await sleep(options.lengthMs);
     if (this.violations.length > 0 || this.customers.wrongs.length > 0)
-      return this.found(Promise.all([buying, paying]), doing);
+      return this.found(Promise.all([buying, paying, using]), doing);
     await doing;
     this.over.abort();
     await this.heal();
     const healedAt = performance.now();
-    await Promise.all([buying, paying, watching]);
+    await Promise.all([buying, paying, using, watching]);
     const unanswered = await this.customers.settle(options.healLimitMs);
     if (unanswered > 0) this.violations.push(`I11 ${unanswered.toString()} purchases never got an answer`);
-    await this.waitUntilOver(healedAt);
+    for (const wrong of await arena.supplied.violations(this.read, SUPPLIED_LIMIT_MS))
+      this.violations.push(`I17 ${wrong}`);
+    options.log('chaos', `${arena.supplied.uses.toString()} uses of addresses that are kept supplied`);
+    await this.waitUntilOver(performance.now());
     await this.waitUntilSent();
     const healedMs = performance.now() - healedAt;
     await this.judge();
@@ -198,6 +208,11 @@ class Round {
       }
     }
     await this.arena.topUp(Math.ceil(price * POOR_ORDERS), this.options.name);
+  }
+
+  private async doBeside(): Promise<void> {
+    const wrong = await this.options.beside?.(this.over.signal).catch((error: unknown) => [String(error)]);
+    this.violations.push(...(wrong ?? []));
   }
 
   private async perform(fault: PlannedFault): Promise<void> {
@@ -451,11 +466,3 @@ class Round {
     return rows.map(({ history }) => history);
   }
 }
-
-const HISTORIES = `SELECT json_build_object('order', to_jsonb(o) - 'request_hash',
-      'legs', (SELECT json_agg(l) FROM leg l WHERE l.order_id = o.id),
-      'transactions', (SELECT json_agg(to_jsonb(t) - 'raw_data' - 'signature') FROM chain_tx t WHERE t.order_id = o.id),
-      'answers', (SELECT json_agg(b) FROM broadcast b JOIN chain_tx t ON t.id = b.chain_tx_id WHERE t.order_id = o.id),
-      'events', (SELECT json_agg(e) FROM event e WHERE e.order_id = o.id))::text AS history
-    FROM orders o ORDER BY (o.settled AND NOT EXISTS (
-      SELECT FROM leg WHERE order_id = o.id AND status NOT IN ('reclaimed', 'released'))), o.id DESC LIMIT $1`;

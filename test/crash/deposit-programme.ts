@@ -3,56 +3,28 @@
 import { DEPOSIT_POINTS, type DepositPoint } from '../../src/base/crash-point.js';
 import { sleep } from '../../src/base/clock.js';
 import { DepositsOnChain } from './deposits-on-chain.js';
-import { Stage, type Death, type StageOptions } from './stage.js';
+import { Stage, type Death } from './stage.js';
+import { killAtEach, noteMissing, type TaskOptions, type TaskOutcome, type TaskProgramme } from './task-programme.js';
 
-export interface DepositProgrammeOptions extends StageOptions {
-  readonly points: readonly DepositPoint[];
-  readonly times: number;
-  readonly finishLimitMs: number;
-  readonly onDeath?: (point: DepositPoint, n: number, death: Death) => void;
-}
-
-export interface DepositOutcome {
-  readonly hits: ReadonlyMap<DepositPoint, number>;
-  readonly violations: readonly string[];
-  readonly payments: number;
-}
-
-const PASSINGS = [1, 2, 1, 3, 5];
-const TRIES_MAX = 4;
 const DEATH_LIMIT_MS = 15_000;
 
-export async function depositProgramme(options: DepositProgrammeOptions): Promise<DepositOutcome> {
+export async function depositProgramme(options: TaskOptions<DepositPoint>): Promise<TaskOutcome<DepositPoint>> {
   const stage = await Stage.open({ ...options, walletsTrx: [90_000], env: DepositsOnChain.settings });
   try {
     const deposits = await DepositsOnChain.begin(stage);
-    const hits = new Map<DepositPoint, number>();
     const paying = new AbortController();
     const payers = deposits.keepPaying(paying.signal);
+    let hits: ReadonlyMap<DepositPoint, number>;
     try {
-      for (let round = 0; round < options.times; round += 1) {
-        for (const point of options.points) {
-          for (let attempt = 0; attempt < TRIES_MAX; attempt += 1) {
-            const n = attempt === 0 ? (PASSINGS[round % PASSINGS.length] ?? 1) : 1;
-            const death = await killAt(stage, deposits, point, n);
-            options.onDeath?.(point, n, death);
-            await deposits.check(`after ${point}:${n.toString()}`);
-            if (death !== 'killed') continue;
-            hits.set(point, (hits.get(point) ?? 0) + 1);
-            break;
-          }
-        }
-      }
+      const kill = async (point: DepositPoint, n: number): Promise<Death> => killAt(stage, deposits, point, n);
+      hits = await killAtEach(options, kill, (when) => deposits.check(when));
     } finally {
       paying.abort();
       await payers;
     }
     await deposits.finish(options.finishLimitMs);
-    for (const point of options.points) {
-      const count = hits.get(point) ?? 0;
-      if (count < options.times) stage.violations.push(`${point} was hit ${count.toString()} times`);
-    }
-    return { hits, violations: stage.violations, payments: deposits.payments };
+    noteMissing(stage, options, hits);
+    return { hits, violations: stage.violations, made: deposits.payments };
   } finally {
     await stage.close();
   }
@@ -70,31 +42,6 @@ async function killAt(stage: Stage, deposits: DepositsOnChain, point: DepositPoi
   return dying;
 }
 
-/** The points of this list that are ours, or all of them. */
-export function depositPointsNamed(list: string | undefined): readonly DepositPoint[] {
-  if (list === undefined) return DEPOSIT_POINTS;
-  const names = list.split(',');
-  return DEPOSIT_POINTS.filter((point) => names.includes(point));
-}
-
-const FINISH_LIMIT_MS = 300_000;
-
-/** Runs it from the command line, with a table of the deaths. False when anything was wrong. */
-export async function runDepositProgramme(
-  { points, times }: Pick<DepositProgrammeOptions, 'points' | 'times'>,
-  isVerbose: boolean,
-): Promise<boolean> {
-  const { hits, violations, payments } = await depositProgramme({
-    points,
-    times,
-    finishLimitMs: FINISH_LIMIT_MS,
-    onDeath: (point, n, death) => {
-      if (isVerbose) console.log(`${point}:${n.toString()}  ${death}`);
-    },
-  });
-  console.log('\npoint of deposits         deaths');
-  for (const point of points) console.log(`${point.padEnd(24)} ${String(hits.get(point) ?? 0).padStart(8)}`);
-  for (const violation of violations) console.log(`VIOLATION ${violation}`);
-  console.log(`${payments.toString()} payments, ${violations.length.toString()} violations`);
-  return violations.length === 0;
-}
+export const DEPOSIT_TASK: TaskProgramme<DepositPoint> = {
+  ...{ name: 'deposits', points: DEPOSIT_POINTS, made: 'payments', run: depositProgramme },
+};

@@ -1,7 +1,10 @@
 // `npm run crash`: kill -9 at every named point, a table of how often each was hit, exit code 1 on any violation.
 import { parseArgs } from 'node:util';
-import { depositPointsNamed, runDepositProgramme } from './deposit-programme.js';
-import { runStatementProgramme, statementPointsNamed } from './statement-programme.js';
+import { DEPOSIT_TASK } from './deposit-programme.js';
+import { STATEMENT_TASK } from './statement-programme.js';
+import { REFILL_TASK } from './refill-programme.js';
+import { runTask } from './task-programme.js';
+import { TEST_ORDER_TASK } from './test-order-programme.js';
 import { crashProgramme, pointsNamed } from './programme.js';
 
 const HELP = `npm run crash -- [--times N] [--points a.before,b.after] [--verbose]
@@ -27,25 +30,20 @@ export async function main(args: readonly string[]): Promise<number> {
     return 0;
   }
   if (!/^[1-9]\d{0,3}$/.test(values.times)) throw new Error('--times takes 1 to 9999');
-  const depositPoints = depositPointsNamed(values.points);
-  if (depositPoints.length > 0) {
-    const isRight = await runDepositProgramme({ points: depositPoints, times: Number(values.times) }, values.verbose);
-    if (!isRight) return 1;
-  }
-  const statementPoints = statementPointsNamed(values.points);
-  if (statementPoints.length > 0) {
-    const isRight = await runStatementProgramme(
-      { points: statementPoints, times: Number(values.times) },
-      values.verbose,
-    );
-    if (!isRight) return 1;
-  }
+  const times = Number(values.times);
+  const asked = { named: values.points?.split(','), times, isVerbose: values.verbose };
+  const areRight =
+    (await runTask(DEPOSIT_TASK, asked)) &&
+    (await runTask(STATEMENT_TASK, asked)) &&
+    (await runTask(REFILL_TASK, asked)) &&
+    (await runTask(TEST_ORDER_TASK, asked));
+  if (!areRight) return 1;
   const points = pointsNamed(values.points);
   if (points.length === 0) return 0;
   const startedAt = performance.now();
   const outcome = await crashProgramme({
     points,
-    times: Number(values.times),
+    times,
     finishLimitMs: FINISH_LIMIT_MS,
     onLine: (name, line) => {
       // What the workers' own look at the records finds in mid-flight, on a chain twenty times too fast, is judged here.

@@ -1,6 +1,13 @@
 // Kills a process at every named point and holds the records to their rules after each death; at the end every order
 // is over and the chain agrees.
-import { CRASH_POINTS, DEPOSIT_POINTS, SENDER_POINTS, STATEMENT_POINTS } from '../../src/base/crash-point.js';
+import {
+  CRASH_POINTS,
+  DEPOSIT_POINTS,
+  REFILL_POINTS,
+  SENDER_POINTS,
+  STATEMENT_POINTS,
+  TEST_ORDER_POINTS,
+} from '../../src/base/crash-point.js';
 import { forEachConcurrently } from '../../src/base/concurrency.js';
 import { isApiPoint, isEveryday, isRare, isSenderPoint, SCENES, type Point, type Scene } from './scenes.js';
 import { Stage, type Death, type StageOptions } from './stage.js';
@@ -145,7 +152,10 @@ class Programme {
 export function pointsNamed(list: string | undefined): readonly Point[] {
   const all: readonly Point[] = [...CRASH_POINTS, ...SENDER_POINTS];
   if (list === undefined) return all;
-  const others: readonly string[] = [...DEPOSIT_POINTS, ...STATEMENT_POINTS];
+  const others: readonly string[] = [
+    ...[...DEPOSIT_POINTS, ...STATEMENT_POINTS],
+    ...[...REFILL_POINTS, ...TEST_ORDER_POINTS],
+  ];
   const names = list.split(',').filter((name) => !others.includes(name));
   return names.map((name) => {
     const point = all.find((known) => known === name);

@@ -3,7 +3,7 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { TronClient } from '../../src/chain/tron.client.js';
 import { sleep } from '../../src/base/clock.js';
-import type { CrashPoint, DepositPoint, SenderPoint, StatementPoint } from '../../src/base/crash-point.js';
+import type { CrashPoint, SenderPoint, WorkerTaskPoint } from '../../src/base/crash-point.js';
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
 import { Merchant, type MerchantAnswer } from '../../packages/local/src/merchant.js';
 import { freePort } from '../../packages/local/src/ports.js';
@@ -34,6 +34,8 @@ const WALLETS_TRX = [90_000, 90_000, 90_000, 90_000, 90_000];
 const LARGE_ENERGY = 900_000;
 const CREDITS = 1_000_000_000_000_000;
 const KILLED = 137;
+/** Of a whole service that starts on a busy machine. */
+const PRICES_LIMIT_MS = 150_000;
 /** A worker that does not come to its point by then has nothing to do there just now. */
 const DEATH_LIMIT_MS = 12_000;
 const UNFINISHED_MAX = 60;
@@ -57,7 +59,7 @@ const RUNNING = `SELECT key FROM orders WHERE settled AND status = 'delivered' A
   ORDER BY ends_at DESC LIMIT 1`;
 
 /** Rules that hold of unfinished orders at any moment: a worker will claim them again. */
-const FORGOTTEN = `SELECT o.id FROM orders o WHERE o.next_run_at IS NULL AND (NOT o.settled OR EXISTS (
+const FORGOTTEN = `SELECT o.id FROM orders o WHERE coalesce(o.next_run_at, o.play_at) IS NULL AND (NOT o.settled OR EXISTS (
     SELECT FROM leg l WHERE l.order_id = o.id AND l.status = 'reclaiming' AND NOT EXISTS (
       SELECT FROM chain_tx t WHERE t.leg_id = l.id AND t.purpose = 'reclaim' AND t.status IN ('included', 'solid'))))`;
 
@@ -92,14 +94,22 @@ export class Stage {
       ...(options.roleUrl === undefined ? {} : { roleUrl: options.roleUrl }),
       ...(options.onLine === undefined ? {} : { onLine: options.onLine }),
     });
-    const parts = await openParts(world.env);
-    const project = await world.cli('project', 'create', '--name', 'Crash', '--credits', CREDITS.toString());
-    const { baseUrl } = await world.startApi(await freePort());
-    const merchant = new Merchant(baseUrl, String(project['merchant']), String(project['api_key']));
-    const stage = new Stage(world, shop, parts, merchant);
-    await shop.subscribe(world, merchant.id);
-    await stage.waitForPrices();
-    return stage;
+    let parts: INestApplicationContext | undefined;
+    try {
+      parts = await openParts(world.env);
+      const project = await world.cli('project', 'create', '--name', 'Crash', '--credits', CREDITS.toString());
+      const { baseUrl } = await world.startApi(await freePort());
+      const merchant = new Merchant(baseUrl, String(project['merchant']), String(project['api_key']));
+      const stage = new Stage(world, shop, parts, merchant);
+      await shop.subscribe(world, merchant.id);
+      await stage.waitForPrices();
+      return stage;
+    } catch (error) {
+      await parts?.close();
+      await world.stop();
+      await shop.close();
+      throw error;
+    }
   }
 
   get database(): Database {
@@ -185,7 +195,7 @@ export class Stage {
 
   /** Starts a worker that dies when it passes `point` the n-th time, and says whether it did. */
   async killWorkerAt(
-    point: CrashPoint | DepositPoint | StatementPoint,
+    point: CrashPoint | WorkerTaskPoint,
     n: number,
     limitMs = DEATH_LIMIT_MS,
     env: NodeJS.ProcessEnv = {},
@@ -335,8 +345,9 @@ export class Stage {
   /** A fresh API measures the market before it sells. */
   private async waitForPrices(merchant: Merchant = this.merchant): Promise<void> {
     const body = { receive_address: this.world.accounts[0]?.address, energy: 32_000 };
+    const deadline = performance.now() + PRICES_LIMIT_MS;
     let answer: MerchantAnswer | undefined;
-    for (let attempt = 0; attempt < 100; attempt += 1) {
+    while (performance.now() < deadline) {
       await this.resumeWallets();
       answer = await merchant.post('/v1/quotes', body);
       if (answer.status === 200) return;

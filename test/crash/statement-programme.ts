@@ -4,25 +4,12 @@ import { STATEMENT_POINTS, type StatementPoint } from '../../src/base/crash-poin
 import { sleep } from '../../src/base/clock.js';
 import { findingsOf } from '../../src/verify/finding.js';
 import { verifyRecords } from '../../src/verify/verify.js';
-import { Stage, type Death, type StageOptions } from './stage.js';
-
-export interface StatementProgrammeOptions extends StageOptions {
-  readonly points: readonly StatementPoint[];
-  readonly times: number;
-  readonly finishLimitMs: number;
-  readonly onDeath?: (point: StatementPoint, n: number, death: Death) => void;
-}
-
-export interface StatementOutcome {
-  readonly hits: ReadonlyMap<StatementPoint, number>;
-  readonly violations: readonly string[];
-  readonly statements: number;
-}
+import { Stage } from './stage.js';
+import { killAtEach, noteMissing, type TaskOptions, type TaskOutcome, type TaskProgramme } from './task-programme.js';
 
 const PROJECTS = 3;
 const FIRST_MONTH = '2006-01-01';
 const MONTHS = 220;
-const PASSINGS = [1, 2, 1, 3, 2];
 const DEATH_LIMIT_MS = 15_000;
 
 /** The first entry there is, which is of now, comes before all of those. */
@@ -46,29 +33,18 @@ const WRONG = `SELECT p.id, s.statements, s.lines, e.events FROM project p
 const OPEN = `SELECT FROM (SELECT max(month) AS month FROM statement_month WHERE closed_at IS NOT NULL) m
   WHERE (m.month + interval '1 month') AT TIME ZONE 'UTC' < date_trunc('month', clock_timestamp() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC' OR m.month IS NULL`;
 
-export async function statementProgramme(options: StatementProgrammeOptions): Promise<StatementOutcome> {
+export async function statementProgramme(options: TaskOptions<StatementPoint>): Promise<TaskOutcome<StatementPoint>> {
   const stage = await Stage.open({ ...options, walletsTrx: [90_000] });
   try {
     for (let made = 0; made < PROJECTS; made += 1) await stage.world.cli('project', 'create', '--name', 'closed');
     for (const statement of MOVE_FIRST) await stage.database.query(statement);
     await stage.database.query(ENTER, [MONTHS]);
     await stage.database.query(BALANCES);
-    const hits = new Map<StatementPoint, number>();
-    for (let round = 0; round < options.times; round += 1) {
-      for (const point of options.points) {
-        const n = PASSINGS[round % PASSINGS.length] ?? 1;
-        const death = await stage.killWorkerAt(point, n, DEATH_LIMIT_MS);
-        options.onDeath?.(point, n, death);
-        if (death === 'killed') hits.set(point, (hits.get(point) ?? 0) + 1);
-        await check(stage, `after ${point}:${n.toString()}`);
-      }
-    }
+    const kill = (point: StatementPoint, n: number) => stage.killWorkerAt(point, n, DEATH_LIMIT_MS);
+    const hits = await killAtEach(options, kill, (when) => check(stage, when));
     await finish(stage, options.finishLimitMs);
-    for (const point of options.points) {
-      const count = hits.get(point) ?? 0;
-      if (count < options.times) stage.violations.push(`${point} was hit ${count.toString()} times`);
-    }
-    return { hits, violations: stage.violations, statements: PROJECTS * MONTHS };
+    noteMissing(stage, options, hits);
+    return { hits, violations: stage.violations, made: PROJECTS * MONTHS };
   } finally {
     await stage.close();
   }
@@ -93,31 +69,6 @@ async function finish(stage: Stage, limitMs: number): Promise<void> {
 
 const textOf = (_: string, value: unknown): unknown => (typeof value === 'bigint' ? value.toString() : value);
 
-/** The points of this list that are ours, or all of them. */
-export function statementPointsNamed(list: string | undefined): readonly StatementPoint[] {
-  if (list === undefined) return STATEMENT_POINTS;
-  const names = list.split(',');
-  return STATEMENT_POINTS.filter((point) => names.includes(point));
-}
-
-const FINISH_LIMIT_MS = 300_000;
-
-/** Runs it from the command line, with a table of the deaths. False when anything was wrong. */
-export async function runStatementProgramme(
-  { points, times }: Pick<StatementProgrammeOptions, 'points' | 'times'>,
-  isVerbose: boolean,
-): Promise<boolean> {
-  const { hits, violations, statements } = await statementProgramme({
-    points,
-    times,
-    finishLimitMs: FINISH_LIMIT_MS,
-    onDeath: (point, n, death) => {
-      if (isVerbose) console.log(`${point}:${n.toString()}  ${death}`);
-    },
-  });
-  console.log('\npoint of statements       deaths');
-  for (const point of points) console.log(`${point.padEnd(24)} ${String(hits.get(point) ?? 0).padStart(8)}`);
-  for (const violation of violations) console.log(`VIOLATION ${violation}`);
-  console.log(`${statements.toString()} statements, ${violations.length.toString()} violations`);
-  return violations.length === 0;
-}
+export const STATEMENT_TASK: TaskProgramme<StatementPoint> = {
+  ...{ name: 'statements', points: STATEMENT_POINTS, made: 'statements', run: statementProgramme },
+};

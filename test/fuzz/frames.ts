@@ -4,9 +4,9 @@ import fc from 'fast-check';
 import { canonical, sendFrame, type Customer } from '../client.js';
 import type { Counts } from './json.js';
 
-const HANG_LIMIT_MS = 15_000;
+const HANG_LIMIT_MS = 30_000;
 const QUIET_MS = 20;
-const PATIENT_MS = 2000;
+const PATIENT_MS = 10_000;
 const CONCURRENCY = 64;
 const BODY = { energy: 65_000, note: 'a<b>é', receive_address: 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t' };
 

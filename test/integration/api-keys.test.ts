@@ -1,11 +1,11 @@
 // The keys of a project: what each may do, how they are exchanged and revoked, and that nothing shows how many there are.
 import { randomUUID } from 'node:crypto';
-import { monotonicMs } from '../../src/base/clock.js';
 import { KeyUse } from '../../src/auth/key-use.js';
 import { KEYS_MAX, type Scope } from '../../src/domain/scopes.js';
 import { until } from '../../packages/local/src/wait.js';
-import { ProjectDirectory } from '../../src/projects/project-directory.js';
 import type { ApiKeys } from '../../src/projects/api-keys.js';
+import { ProjectDirectory } from '../../src/projects/project-directory.js';
+import { announced as announcedTo } from '../announcement.js';
 import { expectError } from '../answers.js';
 import { Customer, HmacCustomer, type Answer } from '../client.js';
 import { AUTHOR, openPipeline, type PipelineApp } from '../pipeline.js';
@@ -47,15 +47,9 @@ async function project(): Promise<HmacCustomer> {
   return new HmacCustomer(pipeline.baseUrl, merchant, apiKey);
 }
 
-/** Changes a project's keys; over once each process has forgotten what it knew before. */
-async function announced<T>({ merchant }: HmacCustomer, change: () => Promise<T>): Promise<T> {
-  const result = await change();
-  const changedMs = monotonicMs();
-  const knowsAnew = ({ app }: PipelineApp): boolean =>
-    (app.get(ProjectDirectory).cached(merchant)?.readMs ?? changedMs) >= changedMs;
-  await until(() => Promise.resolve([pipeline, other].every(knowsAnew) || undefined), 10_000, 'the announcement');
-  return result;
-}
+/** Changes a project's keys; over once both processes have heard of it. */
+const announced = async <T>(of: HmacCustomer, change: () => Promise<T>): Promise<T> =>
+  announcedTo([pipeline.app, other.app], of, change);
 
 /** A further key of the project. */
 async function further(primary: HmacCustomer, scopes = ALL): Promise<{ id: string; customer: HmacCustomer }> {
@@ -158,6 +152,21 @@ test('a revocation that is under way is not undone by a rotation beside it', asy
   expect((await keys.get(id)).revoked_at).not.toBeNull();
 });
 
+test('a key is revoked once: doing it again changes nothing, and no second event says so', async () => {
+  const primary = await project();
+  const { id } = await further(primary);
+  await Promise.all([keys.revoke(id, AUTHOR), keys.revoke(id, AUTHOR)]);
+  const { revoked_at: first } = await keys.get(id);
+  await keys.revoke(id, AUTHOR);
+  expect((await keys.get(id)).revoked_at).toEqual(first);
+  for (const [kept, of] of [
+    [`SELECT type AS what FROM event WHERE project_id = $1 AND type = 'key.revoked'`, 'key.revoked'],
+    [`SELECT action AS what FROM audit_log WHERE subject = $1::text AND action = 'key.revoke'`, 'key.revoke'],
+  ] as const) {
+    expect(await pipeline.database.query(kept, [primary.merchant])).toEqual([{ what: of }]);
+  }
+});
+
 test('a key may be used from its own addresses alone', async () => {
   const { id, customer } = await further(await project());
   const allow = async (source: string) =>
@@ -181,6 +190,19 @@ test('of more than ten keys made at once ten are', async () => {
   const [, revoked] = await keys.list(primary.merchant);
   await keys.revoke(revoked!.id, AUTHOR);
   await further(primary, ['read']);
+});
+
+test('a primary that was revoked takes no eleventh place', async () => {
+  const primary = await project();
+  await keys.revoke(primary.merchant, AUTHOR);
+  const made = await Promise.all(Array.from({ length: KEYS_MAX }, () => further(primary, ['read'])));
+  const rotate = () => pipeline.projects.rotateKey(primary.merchant, AUTHOR);
+  await expect(rotate()).rejects.toMatchObject({ code: 'LIMIT_REACHED' });
+  expect(await keys.list(primary.merchant)).toHaveLength(KEYS_MAX);
+  await keys.revoke(made[0]!.id, AUTHOR);
+  await rotate();
+  expect(await keys.list(primary.merchant)).toHaveLength(KEYS_MAX);
+  for (const { customer } of made.slice(1)) expect(await read(customer)).toBe('OK');
 });
 
 test('a project has as many secrets to check as any other, and as one that does not exist', async () => {

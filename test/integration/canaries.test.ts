@@ -42,7 +42,7 @@ it('migrate writes a canary for every purpose, once, and no other command writes
   await createProject();
   expect(await purposes()).toEqual([]);
   expect(await cli({}, 'migrate')).toMatchObject({ code: 0, err: '' });
-  expect(await purposes()).toEqual(['api-key', 'pool-key', 'quote', 'webhook-secret']);
+  expect(await purposes()).toEqual(['api-key', 'pool-key', 'quote', 'second-factor', 'webhook-secret']);
   const before = await database.query('SELECT * FROM key_canary ORDER BY 1');
   expect((await cli({}, 'migrate')).code).toBe(0);
   expect(await database.query('SELECT * FROM key_canary ORDER BY 1')).toEqual(before);
@@ -81,7 +81,7 @@ it('the doctor names a wrong key, and canaries that are missing', async () => {
   };
   expect(await findings({})).toContainEqual(expect.stringMatching(/^warning: The database has no canary/));
   await cli({}, 'migrate');
-  expect(await findings({})).toContain('ok: It opens all 4 canaries.');
+  expect(await findings({})).toContain('ok: It opens all 5 canaries.');
   expect(await findings({ MASTER_KEY: newKey() })).toEqual([
     expect.stringMatching(/^fault: MASTER_KEY is not the key/),
   ]);
@@ -97,7 +97,7 @@ it('through every step of an exchange both keys open, and after the rewrap the o
   // Forgotten: the new key alone, before anything lies under it.
   expect((await createProject({ MASTER_KEY: newer })).code).toBe(1);
   const rewrap = await cli(exchanged, '--json', 'keys', 'rewrap');
-  expect(rewrap.json().rewrap).toContainEqual({ what: 'canaries', rewrapped: 4, current: 0, failed: [] });
+  expect(rewrap.json().rewrap).toContainEqual({ what: 'canaries', rewrapped: 5, current: 0, failed: [] });
   expect((await createProject({ MASTER_KEY: newer })).code).toBe(0);
   expect((await createProject({ MASTER_KEY: older })).code).toBe(1);
 });

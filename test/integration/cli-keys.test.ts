@@ -84,6 +84,17 @@ describe('keys', () => {
   });
 });
 
+test('secrets derive prints for each process what it opens and no more, of a console second factors alone', async () => {
+  const derive = (role: string, ...more: string[]) => cli('secrets', 'derive', '--for', role, ...more);
+  const names = async (role: string): Promise<string[]> =>
+    (await derive(role)).out.split('\n').map((line) => line.split('=')[0]!);
+  expect(await names('worker')).toEqual(['SEAL_KEY_POOL_KEYS', '']);
+  expect(await names('sender')).toEqual(['SEAL_KEY_WEBHOOKS', '']);
+  expect(await names('console')).toEqual(['SEAL_KEY_SECOND_FACTORS', '']);
+  const unknown = await derive('signer');
+  expect([unknown.code, unknown.err]).toEqual([2, expect.stringMatching(/api, worker, cli, sender, console/)]);
+});
+
 test('a project takes the signatures it is told to', async () => {
   const { merchant } = await newProject();
   expect((await cli('project', 'show', merchant, '--json')).json().signatures).toBe('either');

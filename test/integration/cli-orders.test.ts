@@ -78,6 +78,31 @@ describe('orders', () => {
     expect((await cli('orders', 'explain', '999999')).code).toBe(1);
     expect((await cli('orders', 'explain', 'no such key')).code).toBe(1);
     expect((await cli('orders', 'list', '--status', 'lost')).code).toBe(2);
+  });
+
+  it('are listed by receiver, reference and time of one project', async () => {
+    const buyer = await makeCustomer(world.api);
+    for (const [key, index] of [
+      ['one', 1],
+      ['two', 2],
+    ] as const) {
+      const body = { receive_address: world.receiver(index), energy: 65_000, reference: `batch ${key}` };
+      expect((await buyer.post('/v1/orders', body, withKey(key))).status).toBe(202);
+    }
+    const keysOf = async (...options: string[]): Promise<unknown> => {
+      const listed = await cli('orders', 'list', '--project', buyer.merchant, '--json', ...options);
+      expect([listed.code, listed.err]).toEqual([0, '']);
+      return listed.json().orders.map(({ key }: { key: string }) => key);
+    };
+    expect(await keysOf()).toEqual(['two', 'one']);
+    expect(await keysOf('--receiver', world.receiver(1))).toEqual(['one']);
+    expect(await keysOf('--reference', 'batch two')).toEqual(['two']);
+    expect(await keysOf('--from', '2026-01-01', '--to', '2126-01-01')).toEqual(['two', 'one']);
+    expect(await keysOf('--to', '2026-01-01')).toEqual([]);
+    expect((await cli('orders', 'list', '--project', buyer.merchant)).out).toContain('reference batch two');
+    const everybody = await cli('orders', 'list', '--reference', 'batch two');
+    expect([everybody.code, everybody.err]).toEqual([1, expect.stringContaining('--project')]);
+    expect((await cli('orders', 'list', '--project', buyer.merchant, '--from', 'today')).code).toBe(2);
     const other = await makeCustomer(world.api);
     expect((await cli('orders', 'explain', 'waiting one', '--project', other.merchant)).code).toBe(1);
   });

@@ -38,6 +38,7 @@ import {
   mine,
   open,
   openStage,
+  openWorker,
   operator,
   payToken,
   payTrx,
@@ -226,12 +227,13 @@ describe('the rate', () => {
       () => undefined,
       () => undefined,
     );
-    // What the worker keeps of this minute itself is ours to take away in this test.
-    await database.query(`DELETE FROM asset_rate`);
     await payTrx(to, 10_000_000);
     await settle();
-    await follow();
+    // A worker whose exchange answers nothing: one that knows a rate keeps it at the turn of each minute.
+    await freeTurn();
+    await follow(await openWorker({ RATE_SOURCES: 'binance', RATE_SOURCE_URLS: 'binance=http://127.0.0.1:1' }));
     expect(await depositsOf(to)).toMatchObject([{ status: 'pending', reason: 'no_rate' }]);
+    await freeTurn();
     await rates(
       (minute) => (minute > 100 ? 29_000_000n : undefined),
       () => 100_000_000n,

@@ -12,7 +12,7 @@ import { credits } from '../../src/domain/units.js';
 import { AUTHOR, makeCustomer } from '../factory.js';
 import { openLog } from '../log.js';
 import { apiKeysOn } from '../services.js';
-import { openOrderWorld, refundOrder, withKey, type OrderWorld } from '../order-world.js';
+import { openOrderWorld, refundOrder, settleOrder, withKey, type OrderWorld } from '../order-world.js';
 
 interface Seen {
   readonly id: string;
@@ -115,8 +115,11 @@ it('what was done to a project is reported: frozen, unfrozen, and what was given
   const customer = await makeCustomer(world.api);
 
   const order = await buy(customer, 'compensated');
-  await world.api.ledger.compensate(BigInt(order['id'] as number), credits(5n), AUTHOR);
-  await world.api.ledger.compensate(BigInt(order['id'] as number), credits(7n), AUTHOR);
+  const id = BigInt(order['id'] as number);
+  await expect(world.api.ledger.compensate(id, credits(5n), AUTHOR)).rejects.toThrow('not settled');
+  await settleOrder(world.api, id);
+  await world.api.ledger.compensate(id, credits(5n), AUTHOR);
+  await world.api.ledger.compensate(id, credits(7n), AUTHOR);
   await world.api.ledger.setFrozen(customer.merchant, true, AUTHOR);
   await world.api.ledger.setFrozen(customer.merchant, true, AUTHOR);
   await world.api.ledger.setFrozen(customer.merchant, false, AUTHOR);

@@ -1,11 +1,11 @@
 // Rentals that are extended while they run: once for each key, charged once, only as far as the rules go, and against a
 // worker that reclaims exactly one of the two. The chain makes a block only when asked.
 import { jest } from '@jest/globals';
-import { until } from '../../packages/local/src/wait.js';
 import { aroundStatements } from '../../src/store/statement-hook.js';
 import { credits } from '../../src/domain/units.js';
 import { Numberer } from '../../src/events/numberer.js';
 import { Database } from '../../src/store/database.js';
+import { announced } from '../announcement.js';
 import { HmacCustomer, type Answer } from '../client.js';
 import { AUTHOR, makeCustomer } from '../factory.js';
 import { expectRefusal, withKey } from '../order-world.js';
@@ -147,12 +147,15 @@ describe('an extension', () => {
     const other = await settledOrder(hand, receivers[1]);
     const body = { receive_address: receivers[2]!, energy: 50_000, duration_sec: 60 };
     expect((await extend(key, { under: 'shared' })).status).toBe(200);
+    const { ref } = (await caller.post('/v1/quotes', { receive_address: receivers[3]!, energy: 50_000 })).body;
+    expect((await caller.post('/v1/orders', { quote_ref: ref }, withKey(nextKey()))).status).toBe(202);
     const before = await balanceOf();
     for (const answer of [
       await extend(key, { under: 'shared', by: 600 }),
       await extend(other, { under: 'shared' }),
       await extend(key, { under: other }),
       await caller.post('/v1/orders', body, withKey('shared')),
+      await caller.post('/v1/orders', { quote_ref: ref }, withKey('shared')),
       await customer.post('/v1/orders', { ...body, energy: 90_000_000 }, withKey('shared')),
     ]) {
       expectRefusal(answer, 422, 'IDEMPOTENCY_KEY_REUSED');
@@ -183,11 +186,11 @@ describe('an extension', () => {
     const buyer = caller.withKey(orders.apiKey);
     expect((await extend(key, { as: buyer, under: 'by-another' })).status).toBe(200);
     // The key that it was bought with is rotated, then revoked: what was bought stays, and by another key it is replayed.
-    const rotated = await keys.rotate(orders.id, 0, AUTHOR);
+    const rotated = await announced([api.app], caller, () => keys.rotate(orders.id, 0, AUTHOR));
     expectRefusal(await extend(key, { as: buyer }), 401, 'INVALID_SIGNATURE');
     const renewed = caller.withKey(rotated);
     expect((await extend(key, { as: renewed, under: 'by-another' })).headers['idempotency-replayed']).toBe('true');
-    await keys.revoke(orders.id, AUTHOR);
+    await announced([api.app], caller, () => keys.revoke(orders.id, AUTHOR));
     expectRefusal(await extend(key, { as: renewed }), 401, 'INVALID_SIGNATURE');
     expect((await extend(key, { under: 'by-another' })).headers['idempotency-replayed']).toBe('true');
     expect((await read(key)).extensions).toHaveLength(1);
@@ -226,6 +229,8 @@ describe('an extension', () => {
       { field: 'duration_sec', msg: expect.stringContaining(LONGEST_SEC.toString()) },
     ]);
     expectRefusal(await extend(key, { by: LONGEST_SEC + 1 }), 400, 'INVALID_REQUEST');
+    for (const by of [2 ** 31, Number.MAX_SAFE_INTEGER])
+      expectRefusal(await extend(key, { by }), 400, 'INVALID_REQUEST');
     expect((await extend(key, { by: LONGEST_SEC - 60 })).status).toBe(200);
     expectRefusal(await extend(key, { by: 60 }), 400, 'INVALID_REQUEST');
   });
@@ -245,18 +250,13 @@ describe('an extension', () => {
     await api.ledger.adjust(merchant, credits(-before.balance + 1), 'taken', AUTHOR);
     expectRefusal(await extend(key, { under: 'refused' }), 402, 'INSUFFICIENT_CREDITS');
     await api.ledger.adjust(merchant, credits(before.balance - 1), 'given', AUTHOR);
-    await api.ledger.setFrozen(merchant, true, AUTHOR);
+    await announced([api.app], caller, () => api.ledger.setFrozen(merchant, true, AUTHOR));
     expectRefusal(await extend(key, { under: 'refused' }), 403, 'PROJECT_FROZEN');
     // As it is judged under the lock of the balance, whatever the API knows of it.
     const { id } = await orderOf(key);
     const statement = `SELECT * FROM extend_order($1, $1, 'refused', sha256('x'), $2, 300, 1, 1, 1, '2020-01-01', 2592000, NULL, NULL)`;
     await expect(api.database.query(statement, [merchant, id])).rejects.toThrow('PROJECT_FROZEN');
-    await api.ledger.setFrozen(merchant, false, AUTHOR);
-    await until(
-      async () => ((await caller.get('/v1/balance')).status === 200 ? true : undefined),
-      10_000,
-      'unfreezing',
-    );
+    await announced([api.app], caller, () => api.ledger.setFrozen(merchant, false, AUTHOR));
     expect({ order: await read(key), balance: await balanceOf() }).toEqual(before);
     // The key that was refused is free.
     expect((await extend(key, { under: 'refused' })).status).toBe(200);

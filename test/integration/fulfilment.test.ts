@@ -11,7 +11,7 @@ import { asRole } from '../setup/roles.js';
 const ENERGY_LIMIT = 180_000_000_000;
 /** More than any of the wallets can delegate. */
 const LARGE = 1_200_000;
-const START_LIMIT_MS = 90_000;
+const START_LIMIT_MS = 180_000;
 
 let store: TestDatabase;
 let redis: TestRedis;

@@ -10,6 +10,8 @@ import { openLog } from '../log.js';
 import { AUTHOR, makeCustomer, openApi, type TestApi } from '../factory.js';
 import { settings } from '../operator.js';
 import { until } from '../quote-world.js';
+import { schemaFaults } from '../schema-faults.js';
+import { TYPES_OF_SDK, typesOf } from '../sdk-types.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { createTestRedis, type TestRedis } from '../setup/redis.js';
 
@@ -46,11 +48,17 @@ const SCOPES: Readonly<Record<string, string>> = {
   'GET /v1/orders/:key': 'read',
   'POST /v1/activate': 'order',
   'GET /v1/balance': 'read',
+  'GET /v1/auto-delegations': 'read',
+  'GET /v1/auto-delegations/:address': 'read',
+  'PUT /v1/auto-delegations/:address': 'order',
+  'DELETE /v1/auto-delegations/:address': 'order',
+  'POST /v1/auto-delegations/:address/wake': 'order',
   'GET /v1/deposits': 'read',
   'GET /v1/deposits/address': 'read',
   'GET /v1/ledger': 'read',
   'GET /v1/events': 'read',
   'GET /v1/events/stream': 'read',
+  'GET /v1/limits': 'read',
   'GET /v1/requests': 'read',
   'GET /v1/statements': 'read',
   'GET /v1/statements/:number': 'read',
@@ -91,76 +99,18 @@ const operations = (): { path: string; method: string; operation: Json }[] =>
     Object.entries<Json>(methods).map(([method, operation]) => ({ path, method, operation })),
   );
 
-/** What is wrong with a value by a schema of the document; empty when nothing is. Knows the keywords used there. */
-function faults(value: Json, schema: Json, at = 'value'): string[] {
-  if (schema.$ref !== undefined) return faults(value, document.components.schemas[schema.$ref.split('/').at(-1)], at);
-  const wrong = (what: string) => [`${at} ${what}`];
-  if (schema.type === undefined && schema.oneOf !== undefined) {
-    const ways = schema.oneOf.map((one: Json) => faults(value, one, at));
-    const right = ways.filter((way: string[]) => way.length === 0);
-    return right.length === 1 ? [] : (ways[0] ?? []).concat(wrong('is not exactly one of its kinds'));
-  }
-  if (schema.const !== undefined && value !== schema.const) return wrong('is not the constant');
-  if (schema.enum !== undefined && !schema.enum.includes(value)) return wrong('is not of the enum');
-  if (Array.isArray(schema.type)) {
-    const ways = schema.type.map((type: string) => faults(value, { ...schema, type }, at));
-    return ways.find((way: string[]) => way.length === 0) ?? ways[0];
-  }
-  if (schema.oneOf !== undefined && schema.oneOf.filter((form: Json) => isOfForm(value, form)).length !== 1) {
-    return wrong('has not exactly one form');
-  }
-  switch (schema.type) {
-    case 'null':
-      return value === null ? [] : wrong('is not null');
-    case 'object':
-      if (typeof value !== 'object' || value === null) return wrong('is no object');
-      return [
-        ...(schema.required ?? [])
-          .filter((name: string) => !(name in value))
-          .map((name: string) => `${at}.${name} is missing`),
-        ...Object.entries(value).flatMap(([name, member]) =>
-          schema.properties[name] === undefined
-            ? [`${at}.${name} is not described`]
-            : faults(member, schema.properties[name], `${at}.${name}`),
-        ),
-      ];
-    case 'array':
-      if (!Array.isArray(value)) return wrong('is no list');
-      return value.flatMap((item, index) => faults(item, schema.items, `${at}[${index.toString()}]`));
-    case 'integer':
-      if (!Number.isSafeInteger(value)) return wrong('is no integer');
-      return value < (schema.minimum ?? value) || value > (schema.maximum ?? value) ? wrong('is out of bounds') : [];
-    case 'boolean':
-      return typeof value === 'boolean' ? [] : wrong('is no boolean');
-    case 'string':
-      if (typeof value !== 'string') return wrong('is no string');
-      if (value.length < (schema.minLength ?? 0) || value.length > (schema.maxLength ?? Infinity)) {
-        return wrong('has a wrong length');
-      }
-      return schema.pattern !== undefined && !new RegExp(schema.pattern, 'u').test(value)
-        ? wrong('does not match')
-        : [];
-    default:
-      return wrong('has an unknown type');
-  }
-}
-
-function isOfForm(value: Json, { required = [], properties = {}, allOf = [], not }: Json): boolean {
-  return (
-    required.every((name: string) => name in value) &&
-    Object.entries(properties).every(
-      ([name, schema]) => !(name in value) || faults(value[name], schema).length === 0,
-    ) &&
-    allOf.every((form: Json) => isOfForm(value, form)) &&
-    (not === undefined || !isOfForm(value, not))
-  );
-}
+const faults = (value: Json, schema: Json): string[] => schemaFaults(document, value, schema);
 
 describe('the document', () => {
   test('checked in is the one the code gives (UPDATE_OPENAPI=1 writes it)', () => {
     const text = `${JSON.stringify(document, undefined, 2)}\n`;
-    if (process.env['UPDATE_OPENAPI'] === '1') writeFileSync(FILE, text);
+    const types = typesOf(document);
+    if (process.env['UPDATE_OPENAPI'] === '1') {
+      writeFileSync(FILE, text);
+      writeFileSync(TYPES_OF_SDK, types);
+    }
     expect(readFileSync(FILE, 'utf8')).toBe(text);
+    expect(readFileSync(TYPES_OF_SDK, 'utf8')).toBe(types);
   });
 
   test('names the bounds of the sale as it is: the longest duration follows the price table', async () => {
@@ -202,12 +152,16 @@ describe('the document', () => {
         .sort(),
     ).toEqual(routes.sort());
     expect(routes.filter((route) => !route.includes('/v1/webhooks')).sort()).toEqual([
+      'DELETE /v1/auto-delegations/{address}',
+      'GET /v1/auto-delegations',
+      'GET /v1/auto-delegations/{address}',
       'GET /v1/balance',
       'GET /v1/deposits',
       'GET /v1/deposits/address',
       'GET /v1/events',
       'GET /v1/events/stream',
       'GET /v1/ledger',
+      'GET /v1/limits',
       'GET /v1/orders',
       'GET /v1/orders/{key}',
       'GET /v1/requests',
@@ -215,6 +169,7 @@ describe('the document', () => {
       'GET /v1/statements/{number}',
       'GET /v1/statements/{number}/lines.csv',
       'POST /v1/activate',
+      'POST /v1/auto-delegations/{address}/wake',
       'POST /v1/credits/balance',
       'POST /v1/credits/topup',
       'POST /v1/energy/order',
@@ -224,6 +179,7 @@ describe('the document', () => {
       'POST /v1/orders/{key}/extensions',
       'POST /v1/quotes',
       'POST /v1/simulate',
+      'PUT /v1/auto-delegations/{address}',
     ]);
   });
 
@@ -265,7 +221,7 @@ describe('the document', () => {
   test('gives examples that are true of its own schemas, for every body', () => {
     const bodies = operations().flatMap(({ operation }) => [
       ...(operation.requestBody === undefined ? [] : [operation.requestBody.content['application/json']]),
-      ...Object.values<Json>(operation.responses).flatMap((answer) => Object.values<Json>(answer.content)),
+      ...Object.values<Json>(operation.responses).flatMap((answer) => Object.values<Json>(answer.content ?? {})),
     ]);
     for (const { schema, examples } of bodies) {
       expect(Object.keys(examples)).not.toHaveLength(0);
@@ -301,13 +257,14 @@ describe('what is really taken', () => {
   const recorded = readFileSync('test/vectors/invalid-requests.jsonl', 'utf8').trimEnd().split('\n');
   const sent = recorded
     .map((line) => JSON.parse(line) as { request: string; status: number; details?: { msg: string }[] })
-    .filter(({ request }) => request.startsWith('POST ') && !request.includes('«'))
+    .filter(({ request }) => /^(?:POST|PUT) /.test(request) && !request.includes('«'))
     .map(({ request, ...answer }) => {
-      const [, path = '', ...body] = request.split(' ');
-      return { ...answer, path, body: body.join(' ') };
+      const [method = '', path = '', ...body] = request.split(' ');
+      return { ...answer, method: method.toLowerCase(), path, body: body.join(' ') };
     });
-  const wrongBy = ({ path, body }: (typeof sent)[0]): string[] => {
-    const schema = document.paths[path].post.requestBody.content['application/json'].schema;
+  const wrongBy = ({ method, path, body }: (typeof sent)[0]): string[] => {
+    const template = path.replace(/^(\/v1\/auto-delegations)\/\w+$/, '$1/{address}');
+    const schema = document.paths[template][method].requestBody.content['application/json'].schema;
     return faults(JSON.parse(body), schema);
   };
 

@@ -6,5 +6,5 @@ test('of everything that races, exactly one wins, and nothing is lost or doubled
   const asFound = rows.map(({ race, found }) => ({ race, figure: found }));
   const asWanted = rows.map(({ race, wanted }) => ({ race, figure: wanted }));
   expect(asFound).toEqual(asWanted);
-  expect(rows).toHaveLength(17);
+  expect(rows).toHaveLength(25);
 }, 240_000);

@@ -20,13 +20,17 @@ import { ledgerOn, projectsOn } from '../services.js';
 
 const AUTHOR = { actor: 'test', reason: 'test' };
 const ENDPOINTS = [
+  'DELETE /v1/auto-delegations/:address',
   'DELETE /v1/webhooks/:id',
+  'GET /v1/auto-delegations',
+  'GET /v1/auto-delegations/:address',
   'GET /v1/balance',
   'GET /v1/deposits',
   'GET /v1/deposits/address',
   'GET /v1/events',
   'GET /v1/events/stream',
   'GET /v1/ledger',
+  'GET /v1/limits',
   'GET /v1/orders',
   'GET /v1/orders/:key',
   'GET /v1/requests',
@@ -37,6 +41,7 @@ const ENDPOINTS = [
   'GET /v1/webhooks/:id',
   'GET /v1/webhooks/:id/deliveries',
   'POST /v1/activate',
+  'POST /v1/auto-delegations/:address/wake',
   'POST /v1/credits/balance',
   'POST /v1/credits/topup',
   'POST /v1/energy/order',
@@ -52,6 +57,7 @@ const ENDPOINTS = [
   'POST /v1/webhooks/:id/replay',
   'POST /v1/webhooks/:id/rotate',
   'POST /v1/webhooks/:id/test',
+  'PUT /v1/auto-delegations/:address',
 ];
 
 let testDatabase: TestDatabase;
@@ -112,6 +118,7 @@ const ask = async (customer: Customer, route: Route): Promise<Answer> => {
   const path = pathOf(route);
   const caller = asTaken(customer, route);
   if (route.method === 'DELETE') return byHmac(customer).request('DELETE', path);
+  if (route.method === 'PUT') return byHmac(customer).request('PUT', path, {}, '{}');
   return route.method === 'GET'
     ? caller.get(path)
     : caller.post(path, {}, route.isPurchase ? { 'Idempotency-Key': 'some-key' } : {});
@@ -121,7 +128,11 @@ describe('every endpoint', () => {
   test('is one of those the interface names, and only its description is public', () => {
     const named = (some: readonly Route[]) => some.map(({ method, pattern }) => `${method} ${pattern}`).sort();
     expect(named(routes)).toEqual(ENDPOINTS);
-    expect(named(allRoutes.filter(({ isPublic }) => isPublic))).toEqual(['GET /docs', 'GET /openapi.json']);
+    expect(named(allRoutes.filter(({ isPublic }) => isPublic))).toEqual([
+      'GET /docs',
+      'GET /docs/:guide',
+      'GET /openapi.json',
+    ]);
   });
 
   test('refuses who does not identify himself, and who does so wrongly', async () => {

@@ -9,7 +9,7 @@ import { TronClient } from '../../src/chain/tron.client.js';
 import type { Customer } from '../client.js';
 import { AUTHOR, keepSelling, makeCustomer } from '../factory.js';
 import { cliWith } from '../operator.js';
-import { openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
+import { openOrderWorld, settleOrder, withKey, type OrderWorld } from '../order-world.js';
 import { addedUp, rawRows } from '../report-sums.js';
 import { asAdmin } from '../setup/admin.js';
 
@@ -89,9 +89,10 @@ async function act(
   if ('which' in deed) {
     const one = bought[deed.which % Math.max(1, bought.length)];
     if (one === undefined) return;
-    if (deed.kind === 'compensate')
+    if (deed.kind === 'compensate') {
+      await settleOrder(world.api, one.id);
       await ledger.compensate(one.id, credits(BigInt(deed.amount)), AUTHOR).catch(() => undefined);
-    else await world.refund(one.customer, one.key).catch(() => undefined);
+    } else await world.refund(one.customer, one.key).catch(() => undefined);
     return;
   }
   const customer = customers[deed.who]!;

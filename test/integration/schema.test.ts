@@ -155,6 +155,18 @@ const SHIPPED: Readonly<Record<string, string>> = {
   Statements1760000000040: '0e50552feda144de',
   Extensions1760000000041: '6a90773a00c6fa0d',
   OrderKeys1760000000042: '988bee213c80b3f0',
+  AutoDelegations1760000000043: '85d16e9dd8cbdf99',
+  TestProjects1760000000044: '6ca7ee318bc8a67c',
+  OrderFields1760000000045: '49d784ec67166015',
+  ConsolePeople1760000000046: 'ba78e702237d6573',
+  ConsoleRows1760000000047: 'eda50e7169045c62',
+  RefillsInTurn1760000000049: '8fa492949abd2e26',
+  JudgedLabels1760000000050: 'c7eadeb451923fe4',
+  RecentSources1760000000051: 'f14ef49d684fcd50',
+  CreditRequests1760000000052: '5a2dac2d4c9d79cf',
+  SeenAsItIs1760000000053: '7932e3cd1a92afcf',
+  OrdersAttention1760000000054: '1937bff0a0de7616',
+  FirstCheck1760000000055: '06c1fe0048034091',
 };
 
 it('a migration runs what it ran on the day it came', async () => {

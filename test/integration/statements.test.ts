@@ -1,6 +1,7 @@
 // Monthly statements: every entry in one, once, whoever commits late and whoever dies; closed for ever.
 import { connect, type Socket } from 'node:net';
 import pg from 'pg';
+import { EnergyClient } from '../../packages/sdk/src/index.js';
 import { Numberer } from '../../src/events/numberer.js';
 import { EventLog, type EventPage } from '../../src/events/event-log.js';
 import { Metrics } from '../../src/observability/metrics.js';
@@ -307,6 +308,19 @@ it('the operator lists statements, shows one and writes its lines, as the projec
   expect([code, out.split('\r\n').length, out.startsWith(CSV_COLUMNS.join(','))]).toEqual([0, 4, true]);
   expect(out).toContain(`"'@SUM(A1),""b"""`);
   for (const none of ['2', '0', 'x']) expect(await cli('statements', 'csv', merchant, none)).toMatchObject({ code: 1 });
+});
+
+it('the SDK reads statements and their lines', async () => {
+  const customer = await project();
+  await stage.book(customer.merchant, 9_000_000n, '2026-05-01T00:00:00Z');
+  await stage.book(customer.merchant, 1_000_000n, '2026-06-01T00:00:00Z');
+  await stage.closeUpTo('2026-06');
+  const { account } = new EnergyClient(customer);
+  const months: string[] = [];
+  for await (const { month } of account.statements({ limit: 1 })) months.push(month);
+  expect(months).toEqual(['2026-06', '2026-05']);
+  expect(await account.statement(2)).toMatchObject({ opening_credits: 9_000_000, closing_credits: 10_000_000 });
+  expect(await account.statementLines(2)).toBe((await customer.get('/v1/statements/2/lines.csv')).text);
 });
 
 it('verify finds nothing in what was closed, however late entries came', async () => {

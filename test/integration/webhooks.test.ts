@@ -192,6 +192,7 @@ describe('a request is judged strictly', () => {
       'types must be a list of at most',
     ],
     [{ url: URL_OF_SHOP, description: 'x'.repeat(501) }, 'description must have at most 500'],
+    [{ url: URL_OF_SHOP, description: 'a\0b' }, 'description must not hold the character U+0000'],
     [{ url: URL_OF_SHOP, secret: 'whsec_mine' }, 'secret is not a member of this request'],
   ])('%j', async (body, msg) => {
     const answer = await post(await world.newCustomer(), '', body);
@@ -297,6 +298,11 @@ describe('what is to be sent', () => {
     expect(next).not.toHaveProperty('next_cursor');
     expect(await deliveriesOf(customer, id, '?status=delivered')).toEqual([]);
     expectError(await customer.get(`/v1/webhooks/${id}/deliveries?cursor=zz`), 'INVALID_REQUEST');
+    // Nor is a place in another list one in this.
+    const ofDeposits = Buffer.from('d1').toString('base64url');
+    expect((await customer.get(`/v1/deposits?cursor=${ofDeposits}`)).status).toBe(200);
+    expectError(await customer.get(`/v1/webhooks/${id}/deliveries?cursor=${ofDeposits}`), 'INVALID_REQUEST');
+    expectError(await customer.get(`/v1/deposits?cursor=${first.next_cursor as string}`), 'INVALID_REQUEST');
     expectError(await customer.get(`/v1/webhooks/${id}/deliveries?status=lost`), 'INVALID_REQUEST');
   });
 

@@ -3,7 +3,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { sleep } from '../../src/base/clock.js';
-import { startNode } from '../../packages/local/src/processes.js';
+import { startNode, type NodeProcess } from '../../packages/local/src/processes.js';
 import type { Arena, Row } from './arena.js';
 import { envAs } from '../setup/roles.js';
 
@@ -21,7 +21,7 @@ export async function recordsOfAll(arena: Arena): Promise<Row> {
               WHERE a.balance_credits <> coalesce(e.sum, 0)) AS drift,
             (SELECT count(*)::int FROM orders o
                FULL JOIN (SELECT order_id, count(*) AS times, -sum(credits) AS sum
-                            FROM credit_entry WHERE kind = 'charge' GROUP BY 1) e ON e.order_id = o.id
+                            FROM credit_entry WHERE kind = 'charge' AND entry_key NOT LIKE '%:ext:%' GROUP BY 1) e ON e.order_id = o.id
               WHERE o.id IS NULL OR e.order_id IS NULL OR e.times <> 1 OR e.sum <> o.credits) AS doubled,
             (SELECT sum(free_sun_seen) FROM pool_wallet)::bigint
               - (SELECT sum(free_sun) FROM pool_slot)::bigint
@@ -37,11 +37,7 @@ export async function recordsOfAll(arena: Arena): Promise<Row> {
 
 /** A worker fulfils what the races left; then `cli verify`, which allows no open order, must be green. */
 export async function deliveredAndVerified(arena: Arena): Promise<Row> {
-  const worker = await startNode<true>('dist/bundle/main.worker.js', {
-    name: 'the worker',
-    env: { ...envAs(arena.env, 'worker'), LOG_LEVEL: 'info' },
-    readyWhen: (line) => (line.includes('"msg":"working"') ? true : undefined),
-  });
+  const worker = await startWorker(arena);
   try {
     const deadline = performance.now() + DELIVERY_LIMIT_MS;
     let counts = await countsOf(arena);
@@ -61,6 +57,14 @@ export async function deliveredAndVerified(arena: Arena): Promise<Row> {
   } finally {
     await worker.stop();
   }
+}
+
+export async function startWorker(arena: Arena): Promise<NodeProcess<true>> {
+  return startNode<true>('dist/bundle/main.worker.js', {
+    name: 'the worker',
+    env: { ...envAs(arena.env, 'worker'), LOG_LEVEL: 'info' },
+    readyWhen: (line) => (line.includes('"msg":"working"') ? true : undefined),
+  });
 }
 
 interface Counts {

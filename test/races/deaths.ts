@@ -1,14 +1,13 @@
 // A process that dies, or loses its database, before and after COMMIT: a retry with the key finds the order or makes
 // it, none is lost, none doubled, and nobody is notified that a committed order failed.
 import { randomUUID } from 'node:crypto';
-import { connect, createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import pg from 'pg';
 import type { CrashPoint } from '../../src/base/crash-point.js';
 import { until } from '../../packages/local/src/wait.js';
 import type { Answer, Customer } from '../client.js';
 import { makeCustomer, startApi } from '../factory.js';
 import { recordsOf, tally, type Arena, type Row } from './arena.js';
+import { openCuttingProxy, type CuttingProxy, type Moment } from './cutting-proxy.js';
 
 const PLENTY = 1_000_000_000_000n;
 const say = (kills: number, committed: number, orders: number, charges: number, retries: string) =>
@@ -103,70 +102,9 @@ async function isWaiting(arena: Arena): Promise<boolean> {
   return rows.length > 0;
 }
 
-type Moment = 'before COMMIT' | 'after COMMIT';
-
-interface CuttingProxy {
-  readonly url: string;
-  /** Cuts the next statement that takes an order. */
-  readonly arm: (moment: Moment) => void;
-  readonly cuts: () => number;
-  readonly close: () => Promise<void>;
-}
-
-/** Passes everything to Postgres, but cuts the connection at an armed order: unsent, or sent and its answer lost. */
-async function openCuttingProxy(databaseUrl: string): Promise<CuttingProxy> {
-  const target = new URL(databaseUrl);
-  let armed: Moment | undefined;
-  let cuts = 0;
-  const server = createServer((near) => {
-    const far = connect(Number(target.port), target.hostname);
-    let isDoomed = false;
-    const end = () => {
-      near.destroy();
-      far.destroy();
-    };
-    near.on('data', (chunk) => {
-      if (armed !== undefined && chunk.includes('accept-order')) {
-        const moment = armed;
-        armed = undefined;
-        cuts += 1;
-        if (moment === 'before COMMIT') {
-          end();
-          return;
-        }
-        isDoomed = true;
-      }
-      far.write(chunk);
-    });
-    // Postgres answers an unnamed transaction after its commit, so what comes back now proves that it happened.
-    far.on('data', (chunk) => {
-      if (isDoomed) end();
-      else near.write(chunk);
-    });
-    for (const socket of [near, far]) {
-      socket.on('error', end);
-      socket.on('close', end);
-    }
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const url = new URL(databaseUrl);
-  url.hostname = '127.0.0.1';
-  url.port = (server.address() as AddressInfo).port.toString();
-  return {
-    url: url.href,
-    arm: (moment) => {
-      armed = moment;
-    },
-    cuts: () => cuts,
-    close: async () => {
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
-}
-
 /** Cuts the connection of a process to Postgres before and after COMMIT was sent: the same request still succeeds. */
 export async function cutConnections(arena: Arena, times: number): Promise<Row[]> {
-  const proxy = await openCuttingProxy(arena.env['DATABASE_URL']!);
+  const proxy = await openCuttingProxy(arena.env['DATABASE_URL']!, 'accept-order');
   const victim = await startApi({ ...arena.env, DATABASE_URL: proxy.url });
   try {
     const rows: Row[] = [];

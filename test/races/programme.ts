@@ -1,5 +1,6 @@
 // The races in their order, at a size. Each gives rows of a table: what was done, what is wanted, what was found.
 import { recordsOfAll, deliveredAndVerified } from './aftermath.js';
+import { extendedOnce, keptSupplied, type KeepSize } from './auto-delegations.js';
 import { openArena, type Arena, type Row } from './arena.js';
 import { cutConnections, killedAtPoints, killedDuringCommit } from './deaths.js';
 import { differentBodies, oneQuote, sameKey, twoBodies } from './keys.js';
@@ -14,6 +15,7 @@ export interface Size {
   readonly freezes: number;
   readonly kills: number;
   readonly cuts: number;
+  readonly supply: KeepSize;
 }
 
 export const FULL: Size = {
@@ -24,6 +26,7 @@ export const FULL: Size = {
   freezes: 50,
   kills: 5,
   cuts: 50,
+  supply: { rounds: 50, observers: 100, cuts: 20, interleaved: 5000 },
 };
 export const SHORT: Size = {
   pools: [16],
@@ -33,6 +36,7 @@ export const SHORT: Size = {
   freezes: 2,
   kills: 1,
   cuts: 2,
+  supply: { rounds: 4, observers: 100, cuts: 2, interleaved: 300 },
 };
 
 /** Runs every race at every pool size; `onRow` gets each row as it comes. */
@@ -70,6 +74,8 @@ async function raceAll(arena: Arena, size: Size, note: (...added: readonly Row[]
   note(...(await killedAtPoints(arena, size.kills)));
   note(await killedDuringCommit(arena, size.kills));
   note(...(await cutConnections(arena, size.cuts)));
+  await keptSupplied(arena, size.supply, note);
   note(await recordsOfAll(arena));
+  await extendedOnce(arena, size.supply, note);
   note(await deliveredAndVerified(arena));
 }

@@ -45,6 +45,9 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   };
 }
 
+/** Nonce and tag alone; a row by the thousand that a test fills in has less, and would be tried with every key of the run. */
+const SEALED_BYTES_MIN = 28;
+
 const SEALED = {
   'API key': 'api-key',
   'pool key': 'pool-key',
@@ -58,13 +61,14 @@ async function noteSealed(client: pg.Client): Promise<void> {
          SELECT 'API key' AS kind, unnest(ARRAY[sealed, previous_sealed]) AS sealed, id::text AS context FROM api_key
          UNION ALL SELECT 'pool key', key_sealed, address FROM pool_wallet
          UNION ALL SELECT 'webhook secret', unnest(ARRAY[secret_sealed, previous_secret_sealed]), id::text FROM webhook_endpoint
-       ) each WHERE sealed IS NOT NULL`,
+       ) each WHERE octet_length(sealed) > ${SEALED_BYTES_MIN.toString()}`,
   );
   for (const [kind, purpose] of Object.entries(SEALED) as [keyof typeof SEALED, SealPurpose][]) {
     const rows = found.rows.filter((row) => row.kind === kind);
     for (const current of rows.length === 0 ? [] : await sealKeysFor(purpose)) {
+      const sealer = new Sealer({ current });
       for (const { sealed, context } of rows) {
-        const secret = new Sealer({ current }).open(sealed, context);
+        const secret = sealer.open(sealed, context);
         if (secret === undefined) continue;
         if (kind === 'webhook secret') noteWebhookSecret(secret.toString());
         else noteSecret(kind, kind === 'API key' ? secret.toString() : secret);

@@ -2,8 +2,9 @@
 // not change each other's passwords.
 import type { Role } from '../../src/store/grants.js';
 import { asAdmin, fromSetup } from './admin.js';
+import { isThroughPooler, limitByRole } from './pooler.js';
 
-const ROLES: readonly Role[] = ['api', 'worker', 'cli', 'sender'];
+const ROLES: readonly Role[] = ['api', 'worker', 'cli', 'sender', 'console_merchant', 'console_operator'];
 
 const loginOf = (prefix: string, role: Role): string => `${prefix}_${role}`;
 
@@ -12,8 +13,14 @@ export async function makeLogins(adminUrl: string, prefix: string, password: str
   await asAdmin(adminUrl, async (client) => {
     for (const role of ROLES) {
       await client.query(`CREATE ROLE ${loginOf(prefix, role)} LOGIN PASSWORD '${password}' IN ROLE energy_${role}`);
+      if (isThroughPooler()) await limitByRole(client, loginOf(prefix, role), role);
     }
   });
+}
+
+/** For whoever must know them beside the server. */
+export function loginPasswords(prefix: string): readonly (readonly [string, string])[] {
+  return ROLES.map((role) => [loginOf(prefix, role), fromSetup('TEST_ROLE_PASSWORD')] as const);
 }
 
 /** They own nothing, so that they can go once the databases are gone. */
@@ -36,6 +43,11 @@ export function asRole(url: string, role: Role): string {
 
 /** The settings of a process, in its role. */
 export function envAs<T extends Readonly<Record<string, string | undefined>>>(env: T, role: Role): T {
-  const url = env['DATABASE_URL'];
-  return url === undefined ? env : { ...env, DATABASE_URL: asRole(url, role) };
+  const { DATABASE_URL: url, DATABASE_DIRECT_URL: direct } = env;
+  if (url === undefined) return env;
+  return {
+    ...env,
+    DATABASE_URL: asRole(url, role),
+    ...(direct !== undefined && { DATABASE_DIRECT_URL: asRole(direct, role) }),
+  };
 }

@@ -8,7 +8,8 @@ import { limited } from '../../packages/local/src/wait.js';
 import type * as migrations from '../../src/store/migrate.js';
 import { asAdmin, databaseUrl } from './admin.js';
 import { beginSearch, endSearch } from './canary.js';
-import { dropLogins, makeLogins } from './roles.js';
+import { isThroughPooler, startPooler } from './pooler.js';
+import { dropLogins, loginPasswords, makeLogins } from './roles.js';
 
 const MIGRATE_LIMIT_MS = 60_000;
 
@@ -24,6 +25,11 @@ export async function startServices(): Promise<void> {
     process.env['TEST_DATABASE_PREFIX'] = prefix;
     process.env['TEST_REDIS_URL'] = redisUrl;
     await makeTemplate(adminUrl, prefix);
+    if (isThroughPooler()) {
+      const pooler = await startPooler(adminUrl, loginPasswords(prefix));
+      stops.push(() => pooler.stop());
+      process.env['TEST_POOLER_PORT'] = pooler.port.toString();
+    }
   } catch (error) {
     await stopServices();
     throw error;

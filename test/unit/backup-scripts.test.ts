@@ -121,7 +121,7 @@ test('a drill restores the newest dump into a database of its own, and drops it 
   const dropped = made.flatMap(({ args }) => /DROP DATABASE IF EXISTS (energy_drill_\w+)/.exec(args)?.[1] ?? []);
   expect(scratch).toHaveLength(2);
   expect(dropped).toEqual(scratch);
-  const restored = made.filter(({ name }) => name === 'pg_restore');
+  const restored = made.filter(({ name, args }) => name === 'pg_restore' && args.includes('--dbname='));
   expect(restored.map(({ args }) => args)).toEqual(
     scratch.map((name) => expect.stringContaining(`/${name}?sslmode=require`) as string),
   );

@@ -217,6 +217,29 @@ test('every secret of a unit is a credential, and none is a setting', () => {
   }
 });
 
+test('the page names every file of secrets and of settings that a unit reads, every unit, and no other file', () => {
+  const [, text = ''] = read('docs/operating.md').split('## Without containers: systemd');
+  const [page = ''] = text.split('\n## ');
+  const [, table = ''] = page.split('| file | for |\n');
+  const named = table
+    .split('\n')
+    .filter((line) => line.startsWith('| `'))
+    .flatMap((line) => [...line.split('|')[1]!.matchAll(/`([\w-]+)`/g)].map(([, name]) => name!));
+  const files = readdirSync(path('docker/systemd')).map((name) => read(`docker/systemd/${name}`));
+  const loaded = files.flatMap((unit) =>
+    [...unit.matchAll(/^LoadCredential=.*\/secrets\/([\w-]+)$/gm)].map(([, name]) => name!),
+  );
+  expect(named.sort()).toEqual([...new Set(loaded)].sort());
+  const settings = files.flatMap((unit) =>
+    [...unit.matchAll(/^EnvironmentFile=-?.*\/([\w-]+\.env)$/gm)].map(([, name]) => name!),
+  );
+  expect([...new Set(settings)].filter((name) => !page.includes(name))).toEqual([]);
+  const started = page.slice(page.indexOf('systemctl enable --now'));
+  const timed = new Set(readdirSync(path('docker/systemd')).flatMap((name) => (name.endsWith('.timer') ? [name] : [])));
+  const wanted = units.filter((unit) => !timed.has(unit.replace('.service', '.timer'))).concat(...timed);
+  expect(wanted.filter((unit) => !started.includes(unit.replace(/\.service$/, '')))).toEqual([]);
+});
+
 test('each unit hands its process the keys that it needs, and no other', () => {
   const given = (file: string): string[] =>
     [...read(`docker/systemd/${file}`).matchAll(/([A-Z_]+)_FILE=%d/g)].map(([, name]) => name!).sort();
@@ -228,5 +251,9 @@ test('each unit hands its process the keys that it needs, and no other', () => {
   expect(given('energy-rental-worker-pool-keys.conf')).toEqual(sealKeys('worker').sort());
   expect(given('energy-rental-drill.service')).toEqual([...stores, ...sealKeys('cli')].sort());
   expect(given('energy-rental-sender@.service')).toEqual(['DATABASE_URL', 'SEAL_KEY_WEBHOOKS']);
+  for (const audience of ['merchant', 'operator']) {
+    const unit = `energy-rental-console-${audience}.service`;
+    expect(given(unit)).toEqual(['DATABASE_URL', 'SEAL_KEY_SECOND_FACTORS']);
+  }
   expect(given('energy-rental-backup.service')).toEqual(['DATABASE_URL']);
 });

@@ -7,13 +7,17 @@ import {
   CRASH_POINTS,
   crashTrapOf,
   DEPOSIT_POINTS,
+  REFILL_POINTS,
   SENDER_POINTS,
   STATEMENT_POINTS,
+  TEST_ORDER_POINTS,
 } from '../../src/base/crash-point.js';
+import { REFILL_PLACES } from '../../src/auto-delegations/crash-places.js';
 import { DEPOSIT_PLACES } from '../../src/deposits/crash-places.js';
 import { STATEMENT_PLACES } from '../../src/statements/crash-places.js';
 import { SENDER_PLACES } from '../../src/sender/crash-places.js';
 import { WORKER_PLACES } from '../../src/fulfilment/crash-places.js';
+import { TEST_ORDER_PLACES } from '../../src/test-projects/crash-places.js';
 import type { Database, Transaction } from '../../src/store/database.js';
 import { aroundStatements } from '../../src/store/statement-hook.js';
 
@@ -24,7 +28,9 @@ describe('crash points', () => {
     expect([...Object.keys(API_PLACES), ...Object.keys(WORKER_PLACES)].sort()).toEqual([...CRASH_POINTS].sort());
     expect(Object.keys(SENDER_PLACES).sort()).toEqual([...SENDER_POINTS].sort());
     expect(Object.keys(DEPOSIT_PLACES).sort()).toEqual([...DEPOSIT_POINTS].sort());
+    expect(Object.keys(REFILL_PLACES).sort()).toEqual([...REFILL_POINTS].sort());
     expect(Object.keys(STATEMENT_PLACES).sort()).toEqual([...STATEMENT_POINTS].sort());
+    expect(Object.keys(TEST_ORDER_PLACES).sort()).toEqual([...TEST_ORDER_POINTS].sort());
   });
 
   it('that are unknown, or counted from zero, are refused: no run is silently quiet', () => {

@@ -37,6 +37,11 @@ const SENDER_ONLY = [
   'SENDER_LEASE_SEC',
   'SENDER_STOP_SEC',
 ];
+/** Read by a console, beside what it shares with the others. */
+const CONSOLE_ONLY = [
+  ...['CONSOLE_AUDIENCE', 'CONSOLE_URL', 'CONSOLE_PASSWORD_COST', 'CONSOLE_STOP_SEC', 'EXPLORER_URL'],
+  ...['APPROVAL_CREDITS', 'CHECK_NODE_URL'],
+];
 const PASSWORDS = ALL_ROLES.map(passwordSetting);
 const MASTER_KEY = randomBytes(32).toString('base64');
 
@@ -54,7 +59,9 @@ function environment(some: readonly Line[]): Record<string, string> {
 it('names every variable that is read, once, and no other; the files of secrets by its first lines', () => {
   const files = [...SECRET_SETTINGS].map((name) => `${name}_FILE`);
   const names = [...variables.map(({ name }) => name), ...files];
-  expect(names.sort()).toEqual([...namesThatConfigReads(), ...SIGNER_ONLY, ...SENDER_ONLY, ...PASSWORDS].sort());
+  expect(names.sort()).toEqual(
+    [...namesThatConfigReads(), ...SIGNER_ONLY, ...SENDER_ONLY, ...CONSOLE_ONLY, ...PASSWORDS].sort(),
+  );
 });
 
 it('says what each is for on the line above', () => {

@@ -72,9 +72,12 @@ test('a build is stale when a source of a package is newer, or when the output o
     await cp('build-if-stale.mjs', join(project, 'build-if-stale.mjs'));
     await writeFile(join(project, 'package.json'), JSON.stringify({ scripts: { build: 'exit 0' } }));
     const later = Date.now() / 1000 + 1000;
-    const outputs = [root.scripts['start:api']!, root.scripts['devnet']!, root.scripts['demo']!].map((command) =>
-      command.split(' ').at(-1)!,
-    );
+    const programs = [root.scripts['start:api']!, root.scripts['devnet']!, root.scripts['demo']!];
+    const outputs = [
+      ...programs.map((command) => command.split(' ').at(-1)!),
+      'packages/sdk/dist/index.js',
+      'packages/console/dist/index.html',
+    ];
     for (const output of outputs) await put(output, later);
     await put('packages/devnet/dist/other.js', later + 500);
     await put('packages/new/src/deep/source.ts', later - 1);

@@ -159,6 +159,11 @@ describe('the keys of one process', () => {
     expect(() => deriveSettings({ MASTER_KEY: 'short' }, 'api')).toThrow('MASTER_KEY must be 32 bytes in base64');
   });
 
+  it('a console is given that of second factors alone', () => {
+    const names = deriveSettings({ MASTER_KEY }, 'console').map(({ name }) => name);
+    expect(names).toEqual(['SEAL_KEY_SECOND_FACTORS']);
+  });
+
   it('the lines hold across versions: their values are fixed', () => {
     const lines = deriveSettings({ MASTER_KEY: Buffer.alloc(32, 7).toString('base64') }, 'api');
     expect(lines).toEqual([

@@ -1,6 +1,6 @@
 // `signature check` and the mistakes it names, each made here by other code than the service's.
 import { createHash, createHmac } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runCli } from '../../src/operator/cli.js';
@@ -154,21 +154,4 @@ test('a right signature by MD5 is right, and the steps are there', async () => {
   expect(code).toBe(0);
   expect(out).toContain('The signature is right.');
   expect(out).toContain(base64);
-});
-
-describe('the page on checking a signature', () => {
-  const page = readFileSync(new URL('../../docs/check-your-signature.md', import.meta.url), 'utf8');
-
-  test('shows the steps as the command prints them', async () => {
-    const shown = [...page.matchAll(/```console\n\$ (.*?)\n\n(.*?)\n```/gs)];
-    expect(shown.length).toBeGreaterThanOrEqual(3);
-    for (const [, command = '', output] of shown) {
-      const words: readonly string[] = command.replaceAll('\\\n', ' ').match(/'[^']*'|\S+/g) ?? [];
-      const args = words.slice(words.indexOf('check') + 1).map((word) => word.replaceAll("'", ''));
-      const { out } = await check(args);
-      // How long ago the time of the page is changes by the second.
-      const steady = out.trimEnd().replace(/\nX-CC-Timestamp is \d+ s behind.*/, '');
-      expect(steady).toBe(output);
-    }
-  });
 });

@@ -32,6 +32,9 @@ export const LEFT_OUT = [
 ];
 
 const EVERYWHERE = /./;
+/** Where people sign in, with terms of their own. */
+const CONSOLES =
+  /^(src\/(console|people|domain|http|store|operator|config|main\.console)|packages\/console|test\/(console|integration\/(console|roles|merchant))|docs\/(console|architecture))/;
 
 export const WORDS = [
   { find: 'doors?', say: 'request pipeline' },
@@ -39,7 +42,12 @@ export const WORDS = [
   // The floor of a price or of a balance is the field's word, and so is Math.floor.
   { find: '(this|that|each|every|own|upper|lower|ground|next|same) floors?|floors|grounds?', say: 'layer, conditions' },
   { find: 'desks?', say: 'CLI context' },
-  { find: 'story|stories', say: 'history, or demonstration' },
+  {
+    find: 'story|stories',
+    say: 'history, or demonstration',
+    // The page of one order.
+    allow: [[CONSOLES, 'story|stories']],
+  },
   { find: 'goodbye', say: 'drain' },
   { find: 'lets? go|letting go', say: 'delete, or release' },
   { find: 'strangers?', say: 'unrecorded transaction, outsider, or unknown caller' },
@@ -77,12 +85,22 @@ export const WORDS = [
     // A column.
     allow: [[/^src\/(store|webhooks|sender)\//, 'failing_told_at|failingToldAt']],
   },
-  { find: 'looks(?! (like|for|after))|looked at', say: 'read, check' },
+  {
+    find: 'looks(?! (like|for|after))|looked at',
+    say: 'read, check',
+    // What operators see of a project, as its owners are shown it: a term.
+    allow: [[CONSOLES, 'looks|looked at']],
+  },
   { find: 'asked again|asks again|ask again', say: 'retry' },
   { find: 'vitals', say: 'gauges', allow: [[EVERYWHERE, 'vitals_age_seconds']] },
   { find: 'recollection|outbound|fulfiller', say: 'the term of docs/glossary.md' },
   { find: 'visits?|visited', say: 'request context' },
-  { find: 'a person', say: 'the operator' },
+  {
+    find: 'a person',
+    say: 'the operator',
+    // Who signs in to a console: a term.
+    allow: [[CONSOLES, 'a person']],
+  },
   { find: 'hears?', say: 'receive, read' },
   { find: 'Contract \\d|Spec \\d|contract\\.md|spec\\.md|house\\.md|business\\.md', say: 'docs/interface.md §N' },
 ];

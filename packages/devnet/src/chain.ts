@@ -51,6 +51,8 @@ export class Chain {
   forks = 0;
   /** Time of the newest block ever made: a fork takes blocks back, not the time that went by meanwhile. */
   private madeToMs = 0;
+  /** The next block is no earlier than this. */
+  private notBeforeMs = 0;
   private tail: Promise<unknown> = Promise.resolve();
 
   constructor(
@@ -118,7 +120,8 @@ export class Chain {
 
   private nextTime(): number {
     const after = Math.max(this.head.number === 0 ? 0 : this.head.timeMs, this.madeToMs);
-    return after === 0 ? this.options.startMs : after + BLOCK_STEP_MS;
+    const next = after === 0 ? this.options.startMs : after + BLOCK_STEP_MS;
+    return Math.max(next, Math.ceil(this.notBeforeMs / BLOCK_STEP_MS) * BLOCK_STEP_MS);
   }
 
   /** Begins the life of a filled genesis state: pending changes are journaled from here on. */
@@ -199,6 +202,19 @@ export class Chain {
     this.store.trim(Math.max(UNDO_MIN, this.options.reach) + 1);
     this.store.open(block.number + 1);
     await this.pend(later);
+    return block;
+  }
+
+  /**
+   * Makes a block no earlier than `fromMs`, as if nobody had made one in the slots before, of what is pending and of
+   * `transactions`. Throws BroadcastError when one of them cannot be in it; the block is made all the same.
+   */
+  async mineFrom(fromMs: number, transactions: readonly Tx[]): Promise<Block> {
+    this.notBeforeMs = fromMs;
+    for (const tx of transactions) this.mempool.set(tx.id, tx);
+    const block = await this.mine();
+    // What was left out is refused anew, with the reason.
+    for (const tx of transactions) if (!this.included.has(tx.id)) await this.broadcast(tx);
     return block;
   }
 

@@ -3,11 +3,12 @@ import { type Handler, Port, passThrough } from './http.js';
 import type { Chain } from './chain.js';
 import { endpoints } from './endpoints.js';
 import { FACTOR_ONE, contractAt, energyStateAt, energyStateEntry } from './contract-store.js';
-import { type Json, integerOf, member, textOf, flagOf } from './json.js';
+import { type Json, type JsonNode, integerOf, member, textOf, flagOf } from './json.js';
 import { looseAddress } from './json-format.js';
 import { DEFAULT_PARAMETERS, totalsAt } from './parameters.js';
 import type { Faults } from './faults.js';
 import { type NodeView, saveInternalOf } from './node-view.js';
+import { txOfHex } from './transactions.js';
 
 const MINE_MAX = 10_000;
 const ENERGY_WEIGHT_MAX = 10n ** 12n;
@@ -71,6 +72,20 @@ function setNode(chain: Chain, nodes: readonly NodeView[], body: Parameters<Hand
   return { ...view.settings };
 }
 
+/** One block for each entry: a time that it is not earlier than, and transactions in hex as `broadcasthex` takes them. */
+async function mineEach(chain: Chain, entries: readonly JsonNode[]): Promise<Json> {
+  if (entries.length > MINE_MAX) throw new RangeError(`blocks must be at most ${String(MINE_MAX)}`);
+  const made: Json[] = [];
+  for (const entry of entries) {
+    const given = member(entry, 'transactions');
+    const transactions = given?.kind === 'array' ? given.items.map((item) => txOfHex(textOf(item) ?? '')) : [];
+    const block = await chain.mineFrom(Number(integerOf(member(entry, 'timestamp')) ?? 0n), transactions);
+    const fees = transactions.map(({ id }) => chain.included.get(id)?.receipt.fee ?? 0n);
+    made.push({ number: block.number, blockID: block.id, timestamp: block.timeMs, fees });
+  }
+  return { ...(headOf(chain) as Record<string, Json>), blocks: made };
+}
+
 /** The handlers of the control port, by path. Errors are `{"Error": …}` like a node's. */
 function controlHandlers({ chain, nodes, faults, dump }: Control): Map<string, Handler> {
   const table: Record<string, Handler> = {
@@ -79,6 +94,8 @@ function controlHandlers({ chain, nodes, faults, dump }: Control): Map<string, H
       nodes: nodes.map((n) => ({ head: n.head.number, solid: n.solid.number, ...n.settings })),
     }),
     mine: async ({ body }) => {
+      const blocks = member(body, 'blocks');
+      if (blocks?.kind === 'array') return mineEach(chain, blocks.items);
       const count = Number(integerOf(member(body, 'count')) ?? 1n);
       if (count < 1 || count > MINE_MAX) throw new RangeError(`count must be from 1 to ${String(MINE_MAX)}`);
       for (let i = 0; i < count; i++) await chain.mine();

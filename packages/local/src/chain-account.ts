@@ -122,6 +122,6 @@ export class Wallet {
 }
 
 /** ABI-encoded arguments of transfer(address,uint256). */
-function transferParameter(to: string, amount: bigint): string {
+export function transferParameter(to: string, amount: bigint): string {
   return addressToHex(to).slice(2).padStart(64, '0') + amount.toString(16).padStart(64, '0');
 }

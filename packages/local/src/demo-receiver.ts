@@ -13,6 +13,8 @@ const SECRET_LIMIT_MS = 10_000;
 export interface Arrival {
   readonly id: string;
   readonly type: string;
+  /** Of the order that it is about. */
+  readonly orderKey: string | undefined;
   /** How long after it happened. */
   readonly lateMs: number;
   /** What was answered: 204 taken, 503 refused on purpose. */
@@ -24,6 +26,7 @@ export interface Arrival {
 interface EventBody {
   readonly type: string;
   readonly timestamp: string;
+  readonly data: { readonly order?: { readonly key: string } };
 }
 
 export class DemoReceiver {
@@ -82,7 +85,7 @@ export class DemoReceiver {
     }
     const headers = request.headers as Record<string, string>;
     const webhook = new Webhook(await limited(this.secret, SECRET_LIMIT_MS, 'the secret'));
-    const { type, timestamp } = webhook.verify(body, headers) as EventBody;
+    const { type, timestamp, data } = webhook.verify(body, headers) as EventBody;
     const id = headers['webhook-id'] ?? '';
     // An event that comes twice is worked on once.
     if (this.taken.has(id)) return 204;
@@ -91,7 +94,8 @@ export class DemoReceiver {
     const againAfterMs = refusedAtMs === undefined ? undefined : Date.now() - refusedAtMs;
     if (status === 503) this.refusedAtMs.set(id, Date.now());
     else this.taken.add(id);
-    const arrival = { id, type, lateMs: Date.now() - Date.parse(timestamp), status, againAfterMs } as const;
+    const orderKey = data.order?.key;
+    const arrival = { id, type, orderKey, lateMs: Date.now() - Date.parse(timestamp), status, againAfterMs } as const;
     this.arrivals.push(arrival);
     this.onArrival(arrival);
     return status;

@@ -1,20 +1,24 @@
 // What the demo shows: one rental from quote to reclaim, made by a merchant over HTTP, every claim checked on chain.
 import { randomUUID } from 'node:crypto';
+import type { EnergyClient, LedgerEntry, Order, Quote } from '../../sdk/src/index.js';
 import type { Arrival, DemoReceiver } from './demo-receiver.js';
-import { Merchant, type MerchantAnswer } from './merchant.js';
 import type { Screen } from './screen.js';
 import { until } from './wait.js';
 import type { World } from './world.js';
 
 const DELIVERY_LIMIT_MS = 60_000;
 const RENTAL_SEC = 300;
+const LONG_SEC = 86_400;
 const FEE_LIMIT_SUN = 100_000_000;
 const TOKENS = 25_000_000n;
 const PAID_IN = 40_000_000n;
+const KEPT = 65_000;
+const CAP_CREDITS = 100_000_000;
 
-type Body = MerchantAnswer['body'];
+type Body = Readonly<Record<string, unknown>>;
 
-const ENTRY_KEY_MAX = 30;
+const ENTRIES_SHOWN = 6;
+const ENTRY_TEXT_MAX = 30;
 
 /** A step of the scenario did not come out as it must. */
 class ScenarioError extends Error {}
@@ -32,12 +36,13 @@ export class DemoScenario {
 
   constructor(
     private readonly world: World,
-    private readonly merchant: Merchant,
+    private readonly merchant: { readonly id: string; readonly client: EnergyClient },
     private readonly receiver: DemoReceiver,
     private readonly screen: Screen,
   ) {}
 
-  async run(): Promise<void> {
+  /** `meanwhile` is done while nothing else is, until the rental ends. */
+  async run(meanwhile: () => Promise<void>): Promise<void> {
     const [sender, recipient] = this.world.accounts;
     check(sender !== undefined && recipient !== undefined, 'the world has test accounts');
     this.screen.title('A merchant is about to send USDT and rents the energy for it');
@@ -48,37 +53,34 @@ export class DemoScenario {
     const delivered = await this.delivery(order);
     const after = await this.world.wallet.energyOf(sender.address);
     this.screen.detail('energy on chain', `${grouped(before.limit)} before, ${grouped(after.limit)} now`);
-    check(after.limit - before.limit >= Number(order['energy']), 'the energy arrived', after);
+    check(after.limit - before.limit >= Number(order.energy), 'the energy arrived', after);
     await this.events(
       ['webhook.created', 'order.created', 'order.delivered'],
       'the merchant’s server gets events, each verified by the public library standardwebhooks',
     );
     await this.transfer(quote);
     await this.deposit();
-    await this.reclaim(delivered);
+    await this.autoDelegation();
+    await this.longRentals();
+    await this.reclaim(delivered, meanwhile);
     await this.events(['order.delivered', 'order.settled', 'order.ended'], 'and since then');
     await this.ledger();
     await this.report();
   }
 
-  /** MD5 does not cover a path, so that the newer calls are made by HMAC alone. */
-  private hmac(): Merchant {
-    const { baseUrl, id, apiKey } = this.merchant;
-    return new Merchant(baseUrl, id, apiKey, 'hmac');
-  }
-
   private async webhook(): Promise<void> {
     this.screen.request(`POST /v1/webhooks  events to ${this.receiver.url}`);
-    const answer = await this.hmac().post('/v1/webhooks', { url: this.receiver.url });
-    check(answer.status === 201, 'a webhook', answer.body);
-    this.receiver.knows(text(answer.body['secret']));
+    const { secret } = await this.merchant.client.webhooks.create({ url: this.receiver.url });
+    this.receiver.knows(secret);
     await this.tick();
     this.screen.done('made; its secret is shown once, and the merchant’s server keeps it');
   }
 
   /** Those of `types` and of `before` that have not been shown, once there is one of each of `types`. */
   private async events(types: readonly string[], who: string, before: readonly string[] = []): Promise<void> {
-    const isOurs = ({ type }: Arrival): boolean => types.includes(type) || before.includes(type);
+    // Orders that were taken for the auto-delegation are left out.
+    const isOurs = ({ type, orderKey = this.key }: Arrival): boolean =>
+      orderKey === this.key && (types.includes(type) || before.includes(type));
     const unseen = (): readonly Arrival[] =>
       this.receiver.arrivals.filter((arrival) => isOurs(arrival) && !this.shown.has(arrival));
     const areHere = (): true | undefined =>
@@ -92,74 +94,60 @@ export class DemoScenario {
     }
   }
 
-  private async quote(sender: string): Promise<Body> {
+  private async quote(sender: string): Promise<Quote> {
     this.screen.request(`POST /v1/quotes  energy to send a token from ${sender}`);
-    const body = { receive_address: sender, duration_sec: RENTAL_SEC };
-    // The market is read in the background: just started, it may need a moment.
-    const answer = await until(
-      async () => {
-        const tried = await this.merchant.post('/v1/quotes', body);
-        return tried.status === 503 ? undefined : tried;
-      },
-      DELIVERY_LIMIT_MS,
-      'a quote',
-      200,
-    );
-    check(answer.status === 200, 'a quote', answer.body);
-    const quote = answer.body;
+    // The market is read in the background: just started, it may need a moment, for which the client waits.
+    const quote = await this.merchant.client.quotes.create({ receive_address: sender, duration_sec: RENTAL_SEC });
     await this.tick();
-    this.screen.done(
-      `${grouped(quote['energy'])} energy for ${RENTAL_SEC} s, held for ${text(quote['expires_in_sec'])} s`,
-    );
+    this.screen.done(`${grouped(quote.energy)} energy for ${RENTAL_SEC} s, held for ${quote.expires_in_sec} s`);
     this.screen.detail(
       'rent',
-      `${text(quote['price_trx'])} TRX  ($${text(quote['price_usd'])}, ${grouped(quote['credits'])} credits)`,
+      `${quote.price_trx} TRX  ($${text(quote.price_usd)}, ${grouped(quote.credits)} credits)`,
     );
-    this.screen.detail('burning instead', `${text(quote['burn_price_trx'])} TRX`);
-    this.screen.detail('saved', `${text(quote['saving_trx'])} TRX`);
+    this.screen.detail('burning instead', `${quote.burn_price_trx} TRX`);
+    this.screen.detail('saved', `${quote.saving_trx} TRX`);
     return quote;
   }
 
-  private async order(quote: Body): Promise<Body> {
-    const body = { quote_ref: quote['ref'] };
-    const headers = { 'Idempotency-Key': this.key };
+  private async order(quote: Quote): Promise<Order> {
+    const body = { quote_ref: quote.ref };
     this.screen.request('POST /v1/orders  quote_ref, Idempotency-Key');
-    const first = await this.merchant.post('/v1/orders', body, headers);
-    check(first.status === 202 || first.status === 200, 'an order', first.body);
-    check(first.body['credits'] === quote['credits'], 'the order costs what was quoted', first.body);
+    const first = await this.merchant.client.orders.create(body, { idempotencyKey: this.key });
+    check(first.credits === quote.credits, 'the order costs what was quoted', first);
     await this.tick();
-    this.screen.done(
-      `order ${text(first.body['id'])} accepted: ${text(first.body['status'])}, charged ${grouped(first.body['credits'])} credits`,
-    );
+    this.screen.done(`order ${first.id} accepted: ${first.status}, charged ${grouped(first.credits)} credits`);
     this.screen.request('the same request once more, as after a time-out');
-    const again = await this.merchant.post('/v1/orders', body, headers);
-    check(again.body['id'] === first.body['id'], 'the same order again', again.body);
+    const again = await this.merchant.client.request<Order>({
+      ...{ method: 'POST', path: '/v1/orders', body },
+      idempotencyKey: this.key,
+    });
+    check(again.body.id === first.id, 'the same order again', again.body);
     check(again.headers.get('idempotency-replayed') === 'true', 'a replay says so', again.body);
     await this.tick();
-    this.screen.done(`order ${text(again.body['id'])} again, charged once`);
-    return first.body;
+    this.screen.done(`order ${again.body.id} again, charged once`);
+    return first;
   }
 
-  private async delivery(order: Body): Promise<Body> {
+  private async delivery(order: Order): Promise<Order> {
     const startedAt = performance.now();
     this.screen.request(`GET /v1/orders/${this.key.slice(0, 13)}…  until it is delivered`);
     let last = '';
     const delivered = await this.poll(({ status }) => {
-      if (status !== last) this.screen.step(text(status));
-      last = text(status);
+      if (status !== last) this.screen.step(status);
+      last = status;
       check(status !== 'refunded', 'the order is delivered', order);
       return status === 'delivered';
     });
     await this.tick();
     this.screen.done(`delivered ${((performance.now() - startedAt) / 1000).toFixed(1)} s after it was accepted`);
-    const [leg] = delivered['delegations'] as readonly Body[];
-    this.screen.detail('transaction', text(leg?.['txid']));
-    this.screen.detail('block', text(leg?.['block_number']));
-    this.screen.detail('rental ends', `${text(delivered['ends_at'])} (the chain's clock)`);
+    const leg = delivered.delegations?.[0];
+    this.screen.detail('transaction', text(leg?.txid));
+    this.screen.detail('block', text(leg?.block_number));
+    this.screen.detail('rental ends', `${text(delivered.ends_at)} (the chain's clock)`);
     return delivered;
   }
 
-  private async transfer(quote: Body): Promise<void> {
+  private async transfer(quote: Quote): Promise<void> {
     const [sender, recipient] = this.world.accounts;
     check(sender !== undefined && recipient !== undefined, 'the world has test accounts');
     this.screen.request('the sender transfers 25 tokens on chain');
@@ -176,7 +164,7 @@ export class DemoScenario {
     check(usage['result'] === 'SUCCESS', 'the transfer succeeded', receipt);
     check(burnt === 0, 'the transfer burnt nothing for energy', receipt);
     const used = Number(usage['energy_usage_total'] ?? 0);
-    const feeSun = Number(quote['burn_price_sun']) / Number(quote['energy']);
+    const feeSun = quote.burn_price_sun / quote.energy;
     this.screen.done(
       `${grouped(used)} energy used, 0 TRX burnt for energy (without the rental: ${((used * feeSun) / 1e6).toFixed(3)} TRX)`,
     );
@@ -186,48 +174,107 @@ export class DemoScenario {
   private async deposit(): Promise<void> {
     const [payer] = this.world.accounts;
     check(payer !== undefined, 'the world has test accounts');
-    const merchant = this.hmac();
     this.screen.request('GET /v1/deposits/address  to buy credits on chain');
-    const { status, body } = await merchant.get('/v1/deposits/address');
-    check(status === 200, 'an address to pay to', body);
-    const address = text(body['address']);
+    const { address, accepts } = await this.merchant.client.account.depositAddress();
     await this.tick();
     this.screen.done(`${address}, which belongs to this project alone`);
-    for (const each of body['accepts'] as readonly Body[]) {
-      this.screen.detail('accepts', `${text(each['asset'])}, at least ${text(each['minimum'])}`);
-    }
+    for (const each of accepts) this.screen.detail('accepts', `${each.asset}, at least ${each.minimum}`);
     this.screen.request('the merchant pays 40 USDT to it on chain');
     const receipt = await this.world.wallet.transferToken(this.world.token, payer, address, PAID_IN, FEE_LIMIT_SUN);
     await this.tick();
     this.screen.done(`paid, in block ${text(receipt['blockNumber'])}; it counts once the block is final`);
     const credited = await until(
       async () => {
-        const { body: page } = await merchant.get('/v1/deposits');
-        const [newest] = (page['items'] ?? []) as readonly Body[];
-        return newest?.['status'] === 'credited' ? newest : undefined;
+        const { items } = await this.merchant.client.account.deposits().page();
+        return items.find(({ txid, status }) => txid === receipt['id'] && status === 'credited');
       },
       DELIVERY_LIMIT_MS,
       'the credits of the deposit',
       200,
     );
     await this.tick();
-    this.screen.done(
-      `${grouped(credited['credits'])} credits for ${text(credited['amount'])} ${text(credited['asset'])}`,
-    );
+    this.screen.done(`${grouped(credited.credits)} credits for ${credited.amount} ${credited.asset}`);
     // Of a deposit that is final when it is first seen there is no other event.
     await this.events(['deposit.credited'], 'the merchant’s server receives', ['deposit.pending']);
   }
 
-  private async reclaim(delivered: Body): Promise<void> {
-    this.screen.request(`waiting for the end of the rental: ${RENTAL_SEC} s of chain time`);
-    const done = await this.poll((order) => order['reclaimed_at'] !== undefined, 200);
+  /** The recipient is kept supplied: what it uses is there again a block or two later. */
+  private async autoDelegation(): Promise<void> {
+    const [sender, recipient] = this.world.accounts;
+    check(sender !== undefined && recipient !== undefined, 'the world has test accounts');
+    const { autoDelegations } = this.merchant.client;
+    this.screen.request(`PUT /v1/auto-delegations/${recipient.address}  ${grouped(KEPT)} energy, kept ready`);
+    const set = await autoDelegations.set(recipient.address, {
+      keep_energy: KEPT,
+      refill_below: KEPT - 5000,
+      duration_sec: RENTAL_SEC,
+      daily_cap_credits: CAP_CREDITS,
+    });
     await this.tick();
-    const lateMs = Date.parse(text(done['reclaimed_at'])) - Date.parse(text(done['ends_at']));
+    this.screen.done(`set; a refill costs ${grouped(set.cost_per_refill_credits)} credits`);
+    const first = await this.usable(recipient.address, KEPT);
+    this.screen.done(`${grouped(first)} energy are there`);
+    this.screen.request('the address sends a token on chain');
+    const receipt = await this.world.wallet.transferToken(
+      this.world.token,
+      recipient,
+      sender.address,
+      1_000_000n,
+      FEE_LIMIT_SUN,
+    );
+    const used = Number((receipt['receipt'] as Body)['energy_usage_total']);
+    await this.tick();
+    const block = Number(receipt['blockNumber']);
+    this.screen.done(`${grouped(used)} energy used, in block ${block.toString()}`);
+    const again = await this.usable(recipient.address, set.refill_below);
+    const { open_order: open, purchases } = await autoDelegations.get(recipient.address);
+    check(open === undefined && purchases >= 2, 'the refill is delivered', { open, purchases });
+    await this.tick();
+    this.screen.done(
+      `${grouped(again)} energy again, bought by itself: order ${purchases.toString()} of this auto-delegation`,
+    );
+    await autoDelegations.delete(recipient.address);
+    this.screen.done('deleted; what runs goes on to its end');
+  }
+
+  /** What the address can spend, once it is `atLeast` and nothing is on its way. */
+  private async usable(address: string, atLeast: number): Promise<number> {
+    return until(
+      async () => {
+        const { limit, used } = await this.world.wallet.energyOf(address);
+        const { open_order: open } = await this.merchant.client.autoDelegations.get(address);
+        return limit - used >= atLeast && open === undefined ? limit - used : undefined;
+      },
+      DELIVERY_LIMIT_MS,
+      `${atLeast.toString()} energy at ${address}`,
+      100,
+    );
+  }
+
+  /** What still runs when all this is over, for whoever watches. */
+  private async longRentals(): Promise<void> {
+    const receivers = this.world.accounts.slice(1).map(({ address }) => address);
+    this.screen.request(
+      `POST /v1/orders  twice, for ${(LONG_SEC / 3600).toString()} h of chain time: they go on running`,
+    );
+    for (const [index, receiver] of receivers.entries()) {
+      const body = { receive_address: receiver, energy: KEPT * (index + 1), duration_sec: LONG_SEC };
+      const key = `treasury-${(index + 1).toString()}-${this.key.slice(5, 9)}`;
+      await this.merchant.client.orders.createAndWait(body, { idempotencyKey: key });
+    }
+    await this.tick();
+    this.screen.done('delivered');
+  }
+
+  private async reclaim(delivered: Order, meanwhile: () => Promise<void>): Promise<void> {
+    this.screen.request(`waiting for the end of the rental: ${RENTAL_SEC} s of chain time`);
+    const [done] = await Promise.all([this.poll((order) => order.reclaimed_at !== undefined, 200), meanwhile()]);
+    await this.tick();
+    const lateMs = Date.parse(text(done.reclaimed_at)) - Date.parse(text(done.ends_at));
     check(lateMs >= 0, 'never reclaimed early', done);
-    check(done['ends_at'] === delivered['ends_at'], 'the end did not move', done);
-    const [leg] = done['delegations'] as readonly Body[];
+    check(done.ends_at === delivered.ends_at, 'the end did not move', done);
     this.screen.done(`reclaimed ${lateMs / 1000} s after its end, by the chain's clock`);
-    this.screen.detail('transaction', text(leg?.['reclaim_txid']));
+    this.screen.detail('transaction', text(done.delegations?.[0]?.reclaim_txid));
     const [sender] = this.world.accounts;
     const left = await this.world.wallet.energyOf(sender?.address ?? '');
     this.screen.detail('energy on chain', grouped(left.limit));
@@ -235,20 +282,19 @@ export class DemoScenario {
 
   private async ledger(): Promise<void> {
     this.screen.request('GET /v1/balance, and the ledger behind it');
-    const { body } = await this.merchant.get('/v1/balance');
-    this.screen.done(`${grouped(body['credits_balance'])} credits ($${text(body['usd_balance'])})`);
-    const statement = await this.world.cli('credits', 'statement', this.merchant.id);
-    const entries = (statement['entries'] ?? []) as readonly Body[];
-    let sum = 0;
-    for (const entry of [...entries].reverse()) {
-      sum += Number(entry['credits']);
-      this.screen.detail(
-        text(entry['kind']),
-        `${grouped(entry['credits']).padStart(13)}  ${shortened(text(entry['entry_key']))}`,
-      );
+    const { credits_balance, usd_balance } = await this.merchant.client.account.balance();
+    this.screen.done(`${grouped(credits_balance)} credits ($${usd_balance})`);
+    const entries: LedgerEntry[] = [];
+    for await (const entry of this.merchant.client.account.ledger({ limit: 100 })) entries.push(entry);
+    const newest = entries.slice(0, ENTRIES_SHOWN);
+    const older = entries.length - newest.length;
+    if (older > 0) this.screen.detail('before these', `${grouped(older)} entries of the month`);
+    for (const { kind, credits, description } of newest.reverse()) {
+      this.screen.detail(kind, `${grouped(credits).padStart(13)}  ${shortened(description)}`);
     }
-    check(entries.length > 0, 'the ledger has entries', statement);
-    check(sum === Number(body['credits_balance']), 'the balance is the sum of its entries', statement);
+    check(newest.length > 0, 'the ledger has entries');
+    const sum = entries.reduce((total, { credits }) => total + credits, 0);
+    check(sum === credits_balance, 'the balance is the sum of its entries', { sum, credits_balance });
   }
 
   /** What the operator earned, by then. */
@@ -270,12 +316,11 @@ export class DemoScenario {
     }
   }
 
-  private async poll(isDone: (order: Body) => boolean, limitSec = DELIVERY_LIMIT_MS / 1000): Promise<Body> {
+  private async poll(isDone: (order: Order) => boolean, limitSec = DELIVERY_LIMIT_MS / 1000): Promise<Order> {
     return until(
       async () => {
-        const { status, body } = await this.merchant.get(`/v1/orders/${this.key}`);
-        check(status === 200 || status === 202, 'the order can be read', body);
-        return isDone(body) ? body : undefined;
+        const order = await this.merchant.client.orders.get(this.key);
+        return isDone(order) ? order : undefined;
       },
       limitSec * 1000,
       'the order',
@@ -288,9 +333,9 @@ export class DemoScenario {
   }
 }
 
-/** As much of an entry's key as fits beside its amount. */
-function shortened(key: string): string {
-  return key.length > ENTRY_KEY_MAX ? `${key.slice(0, ENTRY_KEY_MAX - 1)}…` : key;
+/** As much of what an entry says as fits beside its amount. */
+function shortened(says: string): string {
+  return says.length > ENTRY_TEXT_MAX ? `${says.slice(0, ENTRY_TEXT_MAX - 1)}…` : says;
 }
 
 /** How an event came, and what it was answered. */

@@ -1,11 +1,17 @@
 /**
- * The demo: a whole service on this machine with one command, a rental from quote to reclaim, and then a running
- * service to play with. Everything it starts ends with it. `--once` ends after the scenario; `--json FILE` says where
+ * The demo: a whole service on this machine with one command, with a month of history, a rental from quote to reclaim, and
+ * then a running service with both consoles to play with. Everything it starts ends with it. `--once` ends after the scenario; `--json FILE` says where
  * everything is.
  */
 import { rename, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
+import { EnergyClient } from '../../sdk/src/index.js';
 import { reasonOf } from '../../../src/domain/errors.js';
+import { AUDIENCES, type Audience } from '../../../src/domain/audience.js';
+import { PAST_ACCOUNTS } from './demo-chain.js';
+import { DemoConsoles } from './demo-consoles.js';
+import { HISTORY_DAYS, makeHistory, untilNumbered } from './demo-history.js';
+import { DAY_MS, PROFILES } from './demo-plan.js';
 import { DemoReceiver } from './demo-receiver.js';
 import { DemoScenario, arrivalText } from './demo-scenario.js';
 import { Merchant } from './merchant.js';
@@ -13,7 +19,12 @@ import { freePort } from './ports.js';
 import { Screen } from './screen.js';
 import { localDepositXpub, World } from './world.js';
 
-const FIRST_CREDITS = 1_000_000_000;
+/** Enough that most of it is never out. */
+const POOL_STAKES_TRX = [1_200_000, 600_000];
+/** A TRX yields about two bytes a day. */
+const OTHERS_BANDWIDTH_TRX = 20_000_000_000;
+/** So often a request is made again, within its time limit, while the service only begins. */
+const START_RETRIES = 100;
 /** Where the documents have a merchant's own receiver listen. */
 const TRIED_PORTS = [4000];
 const HELP = `npm run demo -- [--once] [--json FILE] [--block-ms N]
@@ -53,17 +64,50 @@ async function portFor(): Promise<number> {
   return freePort();
 }
 
-async function serve(world: World, screen: Screen): Promise<Merchant> {
-  const project = await world.cli('project', 'create', '--name', 'Demo merchant', '--credits', String(FIRST_CREDITS));
-  screen.step('a project with credits, made by the operator’s CLI');
-  const [api] = await Promise.all([
+interface Served {
+  readonly merchant: Merchant;
+  /** Whose consoles' owner is. */
+  readonly projects: readonly string[];
+}
+
+async function serve(world: World, screen: Screen): Promise<Served> {
+  const [profile] = PROFILES;
+  const project = await world.cli('project', 'create', '--name', profile?.name ?? '');
+  screen.step('a project, made by the operator’s CLI');
+  const merchantId = String(project['merchant']);
+  const [{ projects, orders, transactions }, api] = await Promise.all([
+    makeHistory(world, merchantId),
     world.startApi(await portFor()),
-    world.startWorker(),
     world.startSender(),
-    world.cli('deposits', 'use-account'),
   ]);
+  screen.step(
+    `a month of history: ${orders.toString()} orders of ${projects.length.toString()} projects, ` +
+      `${transactions.toString()} transactions on the chain`,
+  );
+  await world.startWorker();
+  await untilNumbered(world);
   screen.step(`the API serves at ${api.baseUrl}; worker and sender work beside it`);
-  return new Merchant(api.baseUrl, String(project['merchant']), String(project['api_key']));
+  const merchant = new Merchant(api.baseUrl, merchantId, String(project['api_key']));
+  return { merchant, projects: projects.filter((_, place) => isOfOwner(place)) };
+}
+
+/** The first, and the one beside it for tests. */
+const isOfOwner = (place: number): boolean => place === 0 || PROFILES[place]?.isTest === true;
+
+/** Undefined in a database that was given: a merchants' console takes no login but its own, which only its owner makes. */
+async function openConsoles(
+  world: World,
+  projects: readonly string[],
+  screen: Screen,
+): Promise<DemoConsoles | undefined> {
+  if (process.env['DATABASE_URL'] !== undefined) {
+    screen.step('no consoles: in a database that was given, who gave it makes their logins (docs/console.md)');
+    return undefined;
+  }
+  const consoles = await DemoConsoles.start(world);
+  await consoles.signUp(projects);
+  screen.step('both consoles serve, the merchants’ and the operators’, with an account in each');
+  return consoles;
 }
 
 function whereEverythingIs(world: World, merchant: Merchant): string {
@@ -95,6 +139,23 @@ async function writeWhole(file: string, content: string): Promise<void> {
   await rename(draft, file);
 }
 
+const CONSOLE_NAMES: Readonly<Record<Audience, string>> = {
+  merchant: 'merchants’ console, as the owner of a project',
+  operator: 'operators’ console, as an admin',
+};
+
+/** Links that sign in once each; a new one is shown when one was opened. */
+function showConsoles(consoles: DemoConsoles, screen: Screen): void {
+  screen.title('The consoles in your browser: each link signs in once, within an hour');
+  for (const audience of AUDIENCES) screen.plain(`  ${CONSOLE_NAMES[audience]}\n    ${consoles.link(audience)}`);
+  consoles.onLink = (audience, link, wasUsed) => {
+    screen.arrived(
+      `${wasUsed ? 'signed in to' : 'a link had expired for'} the ${CONSOLE_NAMES[audience]}; the next link:`,
+    );
+    screen.plain(`    ${link}`);
+  };
+}
+
 function showHowToGoOn(world: World, merchant: Merchant, screen: Screen): void {
   screen.title('It is yours now');
   screen.plain(`  Merchant ID   ${merchant.id}`);
@@ -103,12 +164,38 @@ function showHowToGoOn(world: World, merchant: Merchant, screen: Screen): void {
   screen.plain(`  TRON node     ${world.fullUrls[0] ?? ''}`);
   screen.plain('\n  A signed quote to paste:\n');
   screen.plain(merchant.curl('/v1/quotes', { receive_address: world.accounts[2]?.address, duration_sec: 600 }));
-  screen.plain('\n  Its events on a server of your own:\n');
+  screen.plain('\n  For programs of your own (docs/first-order.md), and its events on a server of your own:\n');
   screen.plain(`export BASE_URL=${merchant.baseUrl}`);
   screen.plain(`export MERCHANT=${merchant.id}`);
   screen.plain(`export API_KEY=${merchant.apiKey}`);
+  screen.plain(`export RECEIVER=${world.accounts[2]?.address ?? ''}`);
   screen.plain('npm run -s cli -- listen --forward-to http://localhost:4000/hooks');
-  screen.plain('\n  Ctrl-C ends everything; until then events show here as they arrive.');
+}
+
+async function startWorld(options: DemoOptions, receiver: DemoReceiver, screen: Screen): Promise<World> {
+  return World.start({
+    blockMs: options.blockMs,
+    solidLag: 19,
+    durable: true,
+    poolStakesTrx: POOL_STAKES_TRX,
+    bandwidthTrx: OTHERS_BANDWIDTH_TRX,
+    past: { fromMs: Date.now() - HISTORY_DAYS * DAY_MS, accounts: PAST_ACCOUNTS },
+    databaseUrl: process.env['DATABASE_URL'],
+    redisUrl: process.env['REDIS_URL'],
+    // A webhook may go to this machine, and without TLS: of services that others reach neither is right.
+    env: {
+      DEPOSIT_XPUB: localDepositXpub(),
+      WEBHOOK_ALLOW_HTTP: 'true',
+      WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8',
+      WEBHOOK_PORTS: [receiver.port, ...TRIED_PORTS].join(','),
+    },
+    onStep: (what) => {
+      screen.step(what);
+    },
+    onLine: (name, line) => {
+      if (/"level":"(error|fatal)"/.test(line)) screen.failure(`${name}: ${line.slice(0, 400)}`);
+    },
+  });
 }
 
 async function main(): Promise<number> {
@@ -131,36 +218,27 @@ async function main(): Promise<number> {
   screen.title('Starting Postgres, Redis, a local TRON chain, API, worker and sender');
   screen.plain('(left: seconds since the start, then the time of the chain: 3 s a block)');
   const receiver = await DemoReceiver.start('order.delivered');
-  const world = await World.start({
-    blockMs: options.blockMs,
-    solidLag: 19,
-    durable: true,
-    databaseUrl: process.env['DATABASE_URL'],
-    redisUrl: process.env['REDIS_URL'],
-    // A webhook may go to this machine, and without TLS: of services that others reach neither is right.
-    env: {
-      DEPOSIT_XPUB: localDepositXpub(),
-      WEBHOOK_ALLOW_HTTP: 'true',
-      WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8',
-      WEBHOOK_PORTS: [receiver.port, ...TRIED_PORTS].join(','),
-    },
-    onStep: (what) => {
-      screen.step(what);
-    },
-    onLine: (name, line) => {
-      if (/"level":"(error|fatal)"/.test(line)) screen.failure(`${name}: ${line.slice(0, 400)}`);
-    },
-  });
+  const world = await startWorld(options, receiver, screen);
   isServing = true;
   // Holds the process: everything else it waits for belongs to children.
   const hold = setInterval(() => undefined, 60_000);
+  let consoles: DemoConsoles | undefined;
   try {
-    const merchant = await serve(world, screen);
+    const { merchant, projects } = await serve(world, screen);
     if (options.json !== undefined) await writeWhole(options.json, whereEverythingIs(world, merchant));
-    const scenario = new DemoScenario(world, merchant, receiver, screen).run().then(() => 'done' as const);
+    const { baseUrl, id, apiKey } = merchant;
+    const client = new EnergyClient({ baseUrl, merchant: id, apiKey, retries: START_RETRIES });
+    const meanwhile = async (): Promise<void> => {
+      consoles = await openConsoles(world, projects, screen);
+    };
+    const scenario = new DemoScenario(world, { client, id }, receiver, screen)
+      .run(meanwhile)
+      .then(() => 'done' as const);
     if ((await Promise.race([scenario, interrupted])) === undefined) return options.once ? 1 : 0;
     if (options.once) return 0;
     showHowToGoOn(world, merchant, screen);
+    if (consoles !== undefined) showConsoles(consoles, screen);
+    screen.plain('\n  Ctrl-C ends everything; until then events show here as they arrive.');
     receiver.onArrival = (arrival) => screen.arrived(`${arrival.type}  ${arrivalText(arrival)}`);
     await interrupted;
     return 0;
@@ -168,6 +246,7 @@ async function main(): Promise<number> {
     screen.failure(error instanceof Error ? error.message : String(error));
     return 1;
   } finally {
+    consoles?.close();
     await world.stop();
     receiver.close();
     clearInterval(hold);

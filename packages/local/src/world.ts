@@ -33,12 +33,16 @@ export interface WorldOptions {
   readonly secondNode?: boolean;
   /** TRX that each pool wallet stakes for energy; one wallet unless said. */
   readonly poolStakesTrx?: readonly number[];
+  /** TRX that others stake for bandwidth, so that the pool's is as scarce as on the main network; none unless said. */
+  readonly bandwidthTrx?: number;
+  /** Where the chain begins in the past, and who is on it from then on; by the wall clock unless said. */
+  readonly past?: { readonly fromMs: number; readonly accounts: readonly { address: string; trx: number }[] };
   readonly onStep?: (what: string) => void;
   readonly onLine?: (process: string, line: string) => void;
 }
 
 /** Whoever of the world's processes has a login of his own. */
-const WORLD_ROLES = ['api', 'worker', 'cli', 'sender'] as const;
+const WORLD_ROLES = ['api', 'worker', 'cli', 'sender', 'console_merchant', 'console_operator'] as const;
 export type WorldRole = (typeof WORLD_ROLES)[number];
 
 export interface PoolWallet extends ChainAccount {
@@ -63,7 +67,7 @@ const TOKEN_ADDRESS_NAME = 'local-token';
 /** Operations an active permission allows: delegate and undelegate; or create accounts. */
 export const POOL_OPERATIONS = '0000000000000006'.padEnd(64, '0');
 const ACTIVATION_OPERATIONS = '01'.padEnd(64, '0');
-const PERMISSION_ID = 2;
+export const PERMISSION_ID = 2;
 const LISTENING = /"msg":"listening"/;
 const WORKING = /"msg":"working"/;
 const SENDING = /"msg":"sending"/;
@@ -103,6 +107,7 @@ export class World {
     namedChainAccount(`local-${name}`),
   );
   readonly poolWallets: readonly PoolWallet[];
+  readonly poolStakesTrx: readonly number[];
   readonly activationWallet: PoolWallet = { ...namedChainAccount('local-activation'), hotKey: newChainAccount() };
   readonly masterKey = randomBytes(32).toString('base64');
   readonly processes: NodeProcess<unknown>[] = [];
@@ -116,14 +121,15 @@ export class World {
   databaseUrl = '';
   redisUrl = '';
   private roleUrl: (url: string, role: WorldRole) => string;
-  private senderKey: NodeJS.ProcessEnv | undefined;
+  private readonly derivedKeys = new Map<string, Promise<NodeJS.ProcessEnv>>();
 
   private readonly build: string;
 
   private constructor(private readonly options: WorldOptions) {
     this.build = options.build ?? ROOT;
     this.roleUrl = options.roleUrl ?? ((url) => url);
-    this.poolWallets = (options.poolStakesTrx ?? [POOL_STAKE_TRX]).map((_, index) => ({
+    this.poolStakesTrx = options.poolStakesTrx ?? [POOL_STAKE_TRX];
+    this.poolWallets = this.poolStakesTrx.map((_, index) => ({
       ...namedChainAccount(`local-pool-${index}`),
       hotKey: newChainAccount(),
     }));
@@ -166,6 +172,7 @@ export class World {
       REDIS_URL: this.redisUrl,
       TRON_FULL_NODE_URLS: this.fullUrls.join(','),
       TRON_SOLIDITY_NODE_URLS: this.solidUrls.join(','),
+      CHECK_NODE_URL: this.solidUrls[0],
       TRON_POLL_MS: Math.max(50, Math.min(1000, Math.floor(this.options.blockMs / 3))).toString(),
       TOKEN_CONTRACT: this.token,
       MASTER_KEY: this.masterKey,
@@ -204,11 +211,27 @@ export class World {
 
   /** One that sends webhooks, to where the `WEBHOOK_` settings of the world allow. */
   async startSender(env: NodeJS.ProcessEnv = {}): Promise<NodeProcess<true>> {
-    this.senderKey ??= await this.deriveSenderKey();
     const own = Object.entries(this.env).filter(([name]) => OF_SENDER.test(name));
     const url = this.roleUrl(env['DATABASE_URL'] ?? this.databaseUrl, 'sender');
-    const extra = { ...Object.fromEntries(own), ...this.senderKey, ...env, DATABASE_URL: url };
+    const extra = { ...Object.fromEntries(own), ...(await this.keysOf('sender')), ...env, DATABASE_URL: url };
     return this.startProcess('sender', 'main.sender.js', SENDING, extra);
+  }
+
+  /** The console of one audience at `url`, which is on this machine; under a login and keys of its own. */
+  async startConsole(
+    audience: 'merchant' | 'operator',
+    url: string,
+    env: NodeJS.ProcessEnv = {},
+  ): Promise<NodeProcess<true>> {
+    // A console refuses every key but its own.
+    const { MASTER_KEY: _key, REDIS_URL: _redis, ...own } = this.env;
+    const settings = { CONSOLE_AUDIENCE: audience, CONSOLE_URL: url, PORT: new URL(url).port };
+    const role = `console_${audience}` as const;
+    const extra = { ...own, ...(await this.keysOf('console')), ...settings, ...env };
+    return this.startProcess(role, 'main.console.js', LISTENING, {
+      ...extra,
+      DATABASE_URL: this.roleUrl(this.databaseUrl, role),
+    });
   }
 
   async stop(): Promise<void> {
@@ -241,8 +264,15 @@ export class World {
     return process;
   }
 
-  private async deriveSenderKey(): Promise<NodeJS.ProcessEnv> {
-    const { settings } = await this.cli('secrets', 'derive', '--for', 'sender');
+  /** What a process has in the place of the master key; asked for once. */
+  private keysOf(holder: 'sender' | 'console'): Promise<NodeJS.ProcessEnv> {
+    const derived = this.derivedKeys.get(holder) ?? this.deriveKeys(holder);
+    this.derivedKeys.set(holder, derived);
+    return derived;
+  }
+
+  private async deriveKeys(holder: string): Promise<NodeJS.ProcessEnv> {
+    const { settings } = await this.cli('secrets', 'derive', '--for', holder);
     return Object.fromEntries((settings as { name: string; value: string }[]).map(({ name, value }) => [name, value]));
   }
 
@@ -308,7 +338,9 @@ export class World {
           ),
           rich(this.activationWallet, SPENDING_TRX),
           ...this.accounts.map((account) => rich(account, SPENDING_TRX)),
+          ...(this.options.past?.accounts ?? []).map(({ address, trx }) => ({ address, balance: trx * SUN })),
         ],
+        ...(this.options.past && { timestamp: this.options.past.fromMs }),
         contracts: [
           {
             address: this.token,
@@ -338,16 +370,18 @@ export class World {
   }
 
   private stakeOf(index: number): number {
-    return this.options.poolStakesTrx?.[index] ?? POOL_STAKE_TRX;
+    return this.poolStakesTrx[index] ?? POOL_STAKE_TRX;
   }
 
   /** The pool stakes and gives the worker's hot key what it needs and no more. */
   private async stakePool(): Promise<void> {
     const { wallet } = this;
+    const { bandwidthTrx } = this.options;
     const freeze = (account: ChainAccount, trx: number, resource: string) =>
       wallet.send('freezebalancev2', { owner_address: account.address, frozen_balance: trx * SUN, resource }, account);
     const sent = await Promise.all([
       freeze(this.bank, BANK_STAKE_TRX, 'ENERGY'),
+      ...(bandwidthTrx === undefined ? [] : [freeze(this.bank, bandwidthTrx, 'BANDWIDTH')]),
       ...this.poolWallets.flatMap((pool, index) => [
         freeze(pool, this.stakeOf(index), 'ENERGY'),
         freeze(pool, POOL_BANDWIDTH_TRX, 'BANDWIDTH'),

@@ -7,6 +7,7 @@ import { Injectable } from '@nestjs/common';
 import type { Block, BlockHead, BlockHeader } from '../../chain/block.js';
 import { NodeError } from '../../chain/errors.js';
 import type { TronNode } from '../../chain/node.js';
+import { UseObserver } from '../../auto-delegations/use-observer.js';
 import { headerOf, placeOf, solidHeadOf, TronClient } from '../../chain/tron.client.js';
 import { Config } from '../../config/config.js';
 import { DeadlineError, monotonicMs, withDeadline } from '../../base/clock.js';
@@ -94,6 +95,7 @@ export class Follower {
     private readonly settlement: Settlement,
     private readonly view: ChainView,
     private readonly recent: RecentActs,
+    private readonly uses: UseObserver,
     private readonly config: Config,
     private readonly logger: Log,
   ) {}
@@ -207,6 +209,7 @@ export class Follower {
       const known = await this.blocks.withActs(block, 'full', ACTS_WAIT_MS);
       if (known !== undefined) this.recent.record(known, wallets);
     }
+    await this.uses.saw(fresh);
     for (const block of fresh) this.followed.set(block.number, block.id);
     this.last = head.number;
     const late = this.arrears.due((block) => this.followed.get(block.number) === block.id);

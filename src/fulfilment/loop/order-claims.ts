@@ -56,13 +56,13 @@ const CLAIM_IDS = {
   UPDATE orders o ${CLAIMED}`,
 };
 
-/** Rentals whose end the head has reached; next_run_at is null until their return begins. */
+/** Rentals whose end the head has reached; next_run_at is null until their return begins. A test order's end is played. */
 const CLAIM_ENDING = {
   name: 'claim_ending',
   text: `WITH due AS (
     SELECT id, ${UNTIL} FROM orders
      WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL AND ends_at <= $3
-       AND next_run_at IS NULL AND (lease_until IS NULL OR lease_until < statement_timestamp())
+       AND NOT test AND next_run_at IS NULL AND (lease_until IS NULL OR lease_until < statement_timestamp())
        AND ${PAST_IS_KNOWN}
      ORDER BY ends_at LIMIT $2 FOR UPDATE SKIP LOCKED)
   UPDATE orders o ${CLAIMED}`,

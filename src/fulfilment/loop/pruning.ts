@@ -1,7 +1,7 @@
 /**
  * Deletes what only people read once it is old (what nodes said to broadcasts, refused requests, what wallets had idle
- * years ago), and ends the logs of events at their oldest. A little at a time, oldest first. Never touches money, orders,
- * their moves, legs or chain transactions: those are kept for ever.
+ * years ago), what test projects played, and ends the logs of events at their oldest. A little at a time, oldest first.
+ * Never touches money, orders, their moves, legs or chain transactions of what was sold: those are kept for ever.
  */
 import { Injectable } from '@nestjs/common';
 import { Counter } from 'prom-client';
@@ -11,12 +11,15 @@ import { Log } from '../../observability/logger.js';
 import { pruneEvents } from '../../events/retention.js';
 import { pruneWalletDays } from '../../pool/wallet-days.js';
 import { pruneRequests } from '../../requests/retention.js';
+import { pruneTestOrders } from '../../test-projects/retention.js';
 import { Metrics } from '../../observability/metrics.js';
 import { Repeater } from '../../base/repeat.js';
 import { Database } from '../../store/database.js';
 
 /** A statement takes milliseconds, so that nobody waits for it. */
 const BATCH = 1000;
+/** With all that hangs on each, some twenty rows. */
+const TEST_ORDERS = 100;
 const IDLE_MS = 60_000;
 const BUSY_MS = 100;
 
@@ -77,6 +80,8 @@ export class Pruning {
     this.pruned.inc({ table: 'refused_request' }, requests);
     const days = await pruneWalletDays(this.database, BATCH);
     this.pruned.inc({ table: 'pool_wallet_day' }, days);
-    return Math.max(broadcasts, events, requests, days);
+    const testOrders = await pruneTestOrders(this.database, TEST_ORDERS);
+    this.pruned.inc({ table: 'orders' }, testOrders);
+    return Math.max(broadcasts, events, requests, days, testOrders === TEST_ORDERS ? BATCH : 0);
   }
 }

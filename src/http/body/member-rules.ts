@@ -9,6 +9,7 @@ import { IsOptional, ValidateBy, ValidationTypes, getMetadataStorage, type Valid
 import { isAddress } from '../../chain/address.js';
 import type { Config } from '../../config/config.js';
 import { invariant } from '../../domain/errors.js';
+import { Entries } from './plain-values.js';
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
@@ -82,21 +83,66 @@ interface TextRule {
   readonly minLength?: 0 | 1;
   /** Says what is wrong with the text ("must be …"), or nothing. Runs after the lengths. */
   readonly check?: (value: string) => string | undefined;
+  /** What is only looked for may hold what no text of Postgres can: it is not found. */
+  readonly isLookedFor?: boolean;
   readonly openApi?: JsonSchema;
   readonly description: string;
 }
 
+/** What is wrong with a text, or nothing. */
+export function textFault(
+  value: unknown,
+  { minLength = 1, maxLength, check, isLookedFor = false }: Omit<TextRule, 'description'>,
+) {
+  if (typeof value !== 'string') return 'must be a string';
+  if (value.length < minLength) return 'must not be empty';
+  if (value.length > maxLength) return `must have at most ${maxLength.toString()} characters`;
+  const fault = check?.(value);
+  if (fault !== undefined || isLookedFor || !value.includes('\0')) return fault;
+  return 'must not hold the character U+0000';
+}
+
 /** A string; lengths are in UTF-16 units, which class-validator's own `MaxLength` does not count. */
-export const IsText = ({ minLength = 1, maxLength, check, openApi, description }: TextRule) =>
+export const IsText = ({ minLength = 1, maxLength, check, isLookedFor = false, openApi, description }: TextRule) =>
   Member({
     name: 'isText',
-    faultOf: (value) => {
-      if (typeof value !== 'string') return 'must be a string';
-      if (value.length < minLength) return 'must not be empty';
-      if (value.length > maxLength) return `must have at most ${maxLength.toString()} characters`;
-      return check?.(value);
-    },
+    faultOf: (value) => textFault(value, { minLength, maxLength, isLookedFor, ...(check !== undefined && { check }) }),
     openApi: () => ({ type: 'string', minLength, maxLength, ...openApi, description }),
+  });
+
+interface TextRecordRule {
+  readonly entriesMax: number;
+  readonly name: Omit<TextRule, 'description'>;
+  /** May be empty. */
+  readonly value: Omit<TextRule, 'description' | 'minLength'>;
+  readonly description: string;
+  readonly example: Readonly<Record<string, string>>;
+}
+
+/** An object of texts by names of the caller's own (`Entries`); lengths as those of `IsText`. An entry at fault is named by its place. */
+export const IsTextRecord = ({ entriesMax, name, value: text, description, example }: TextRecordRule) =>
+  Member({
+    name: 'isTextRecord',
+    faultOf: (value) => {
+      const entries = value instanceof Entries ? value.entries : undefined;
+      if (entries === undefined) return 'must be an object of strings';
+      if (entries.length > entriesMax) return `must have at most ${entriesMax.toString()} entries`;
+      for (const [place, [key, each]] of entries.entries()) {
+        const wrongName = textFault(key, name);
+        if (wrongName !== undefined) return `entry ${(place + 1).toString()}: its name ${wrongName}`;
+        const wrong = textFault(each, { ...text, minLength: 0 });
+        if (wrong !== undefined) return `entry ${(place + 1).toString()} ${wrong}`;
+      }
+      return undefined;
+    },
+    openApi: () => ({
+      type: 'object',
+      maxProperties: entriesMax,
+      propertyNames: { minLength: 1, maxLength: name.maxLength, ...name.openApi },
+      additionalProperties: { type: 'string', maxLength: text.maxLength, ...text.openApi },
+      examples: [example],
+      description,
+    }),
   });
 
 /** A list of texts out of those known, at most 50. */

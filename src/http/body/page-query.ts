@@ -1,4 +1,5 @@
 /** What a GET takes beside its path: text, all optional, each once. */
+import { momentOf } from '../../domain/moment.js';
 import { Parameter } from './member-rules.js';
 
 export const LIMIT_DEFAULT = 20;
@@ -32,3 +33,14 @@ export abstract class PageQuery extends ListQuery {
   })
   declare readonly cursor?: string;
 }
+
+/** A UTC day, or a time in UTC ending in Z (`momentOf`). */
+export const timeParameter = (description: string) =>
+  Parameter({
+    name: 'isMoment',
+    faultOf: (value) =>
+      momentOf(String(value)) === undefined
+        ? 'must be a UTC time such as 2026-11-01 or 2026-11-01T12:00:00Z'
+        : undefined,
+    openApi: () => ({ type: 'string', examples: ['2026-11-01'], description }),
+  });

@@ -17,7 +17,7 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   SPEND_CAP_REACHED: 'The charge would pass the daily cap of the project or of the API key',
   PROJECT_FROZEN: 'The project is frozen; unfreeze it on the platform',
   SOURCE_NOT_ALLOWED: 'The project may not be used from this address',
-  HMAC_REQUIRED: 'This path, or this project, takes requests signed by HMAC only',
+  HMAC_REQUIRED: 'This path, this project or this member takes requests signed by HMAC only',
   KEY_SCOPE: 'The API key may not do this: it lacks the scope of this path',
   NOT_FOUND: 'This project has nothing of this key or id',
   QUOTE_NOT_FOUND: 'The quote_ref is not one of this project',
@@ -27,7 +27,7 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   QUOTE_EXPIRED: 'The hold of the quote is over; ask for a new one',
   QUOTE_ALREADY_USED: 'The quote became an order already; retry that order with its Idempotency-Key',
   QUOTE_MISMATCH: 'The order also names an address, energy or duration, and it differs from the quote',
-  LIMIT_REACHED: 'The project has as many webhooks as it may, or a replay of this one is under way',
+  LIMIT_REACHED: 'The project has as many of these as it may, or a replay of this webhook is under way',
   NOT_EXTENDABLE:
     'Not a settled rental that runs, or it is being reclaimed; a rental is extended a hundred times at most',
   RECEIVER_NOT_ACTIVATED: 'The receiver is not on chain yet; activate it first',
@@ -36,7 +36,8 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   PAYLOAD_TOO_LARGE: 'The body is over the limit of this endpoint',
   UNSUPPORTED_MEDIA_TYPE: 'The body must be application/json in UTF-8, not compressed',
   IDEMPOTENCY_KEY_REUSED: 'The Idempotency-Key belongs to a different request',
-  RECEIVER_NOT_SUPPORTED: 'Energy cannot be delivered to this receiver: it is a contract, or a wallet of the service',
+  RECEIVER_NOT_SUPPORTED:
+    'Energy cannot be delivered to this receiver: it is a contract, a wallet of the service, or an address for test projects',
   RATE_LIMITED:
     'Too many requests of this kind, too many held open, or too many wrong signatures from this address; see Retry-After',
   HEADERS_TOO_LARGE: 'The headers are over 8 KiB',

@@ -4,6 +4,8 @@
  */
 import { createHash } from 'node:crypto';
 import type { JsonSchema } from '../body/member-rules.js';
+import type { Guide } from './guides.js';
+import { escapeHtml as escape } from './markdown.js';
 
 const STYLE = `body{font:15px/1.5 system-ui,sans-serif;margin:0 auto;max-width:60rem;padding:1rem;color:#1b1f24}
 h1,h2,h3,h4{line-height:1.2}h2{border-top:1px solid #d0d7de;margin-top:2.5rem;padding-top:1.5rem}
@@ -55,14 +57,15 @@ interface OperationObject {
       {
         readonly description: string;
         readonly headers?: Readonly<Record<string, { readonly description: string }>>;
-        readonly content: Content;
+        /** Of an answer that has a body. */
+        readonly content?: Content;
       }
     >
   >;
 }
 
-/** The page for a document of `describeApi`. */
-export function renderPage(openApi: JsonSchema): string {
+/** The page for a document of `describeApi`; `guides` are linked at its head. */
+export function renderPage(openApi: JsonSchema, guides: readonly Guide[]): string {
   const document = openApi as unknown as Document;
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
@@ -71,17 +74,31 @@ export function renderPage(openApi: JsonSchema): string {
     ({ path, method, operation }) =>
       `<li><a href="#${escape(operation.operationId)}"><code>${method.toUpperCase()} ${escape(path)}</code></a> ${escape(operation.summary)}</li>`,
   );
+  const links = guides.map(({ name, title }) => `<li><a href="/docs/${name}">${escape(title)}</a></li>`);
   return [
-    '<!doctype html><html lang="en"><head><meta charset="utf-8">',
-    '<meta name="viewport" content="width=device-width, initial-scale=1">',
-    `<title>${escape(document.info.title)}</title><style>${STYLE}</style></head><body>`,
+    ...headOf(document.info.title),
     `<h1>${escape(document.info.title)} <small>${escape(document.info.version)}</small></h1>`,
     paragraphs(document.info.description),
+    `<h2>Guides</h2><p>Read them in this order.</p><ol>${links.join('')}</ol>`,
+    '<h2>Every operation</h2>',
     '<p>For generators: <a href="/openapi.json">openapi.json</a> (OpenAPI 3.1).</p>',
     `<ul>${contents.join('')}</ul>`,
     ...operations.map(({ path, method, operation }) => operationHtml(path, method, operation, document)),
     '</body></html>',
   ].join('\n');
+}
+
+/** A guide as a page of its own. */
+export function renderGuide({ title, html }: Guide): string {
+  return [...headOf(title), '<p><a href="/docs">All pages</a></p>', html, '</body></html>'].join('\n');
+}
+
+function headOf(title: string): string[] {
+  return [
+    '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+    '<meta name="viewport" content="width=device-width, initial-scale=1">',
+    `<title>${escape(title)}</title><style>${STYLE}</style></head><body>`,
+  ];
 }
 
 function operationHtml(path: string, method: string, operation: OperationObject, document: Document): string {
@@ -110,7 +127,7 @@ function operationHtml(path: string, method: string, operation: OperationObject,
         `<details${isError ? '' : ' open'}><summary>${status}</summary>`,
         paragraphs(answer.description),
         headers.length === 0 ? '' : table(['header', 'meaning'], headers),
-        contentHtml(answer.content, document, isError ? undefined : IN_ANSWERS),
+        contentHtml(answer.content ?? {}, document, isError ? undefined : IN_ANSWERS),
         '</details>',
       ].join('');
     }),
@@ -165,7 +182,17 @@ function typeName(schema: SchemaObject): string {
   return schema.$ref?.split('/').at(-1) ?? [schema.type ?? ''].flat().join(' or ');
 }
 
-const LIMITS = ['minimum', 'maximum', 'minLength', 'maxLength', 'pattern', 'enum', 'default', 'format'];
+const LIMITS = [
+  'minimum',
+  'maximum',
+  'minLength',
+  'maxLength',
+  'maxProperties',
+  'pattern',
+  'enum',
+  'default',
+  'format',
+];
 
 function limits(schema: SchemaObject): string {
   const shown = LIMITS.filter((keyword) => schema[keyword] !== undefined).map(
@@ -188,8 +215,4 @@ function paragraphs(text: string): string {
     .split(/\n\n+/)
     .map((part) => `<p>${escape(part).replace(/`([^`]+)`/g, '<code>$1</code>')}</p>`)
     .join('');
-}
-
-function escape(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 }

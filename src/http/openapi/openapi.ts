@@ -19,8 +19,12 @@ export interface Parameter {
   readonly schema: JsonSchema;
 }
 
-interface Answer {
+/** An answer that has no body. */
+interface EmptyAnswer {
   readonly description: string;
+}
+
+interface Answer extends EmptyAnswer {
   /** The name of the schema in `components`. */
   readonly schemaName: string;
   readonly schema: JsonSchema;
@@ -37,6 +41,7 @@ const TAGS = {
   Events: 'What happened, in order, and none of it missed.',
   Accounts: 'Activation of accounts, the balance and its ledger.',
   Deposits: 'Credits bought on chain: where to pay in, and what was paid.',
+  'Auto-delegation': 'Addresses that are kept supplied with energy.',
   Webhooks: 'Where events are sent, and every delivery of one.',
   Requests: 'What was refused to a project, and why.',
   'Client family': 'Quotes, orders and the balance as the published clients of this interface ask for them.',
@@ -57,7 +62,7 @@ export interface Operation {
     readonly forms?: readonly JsonSchema[];
     readonly examples: Readonly<Record<string, unknown>>;
   };
-  readonly answers: Readonly<Record<number, Answer>>;
+  readonly answers: Readonly<Record<number, Answer | EmptyAnswer>>;
   /** The codes of this endpoint alone; those of the pipeline are added to every signed one. */
   readonly errors: readonly ErrorCode[];
 }
@@ -178,6 +183,7 @@ const ERROR_SCHEMA: JsonSchema = {
       description: 'With EVENTS_EXPIRED: the position of the oldest event that is kept.',
     },
     request_id: { type: 'string', description: 'Quote it when you ask about the request.' },
+    test: { type: 'boolean', const: true, description: 'Present when a test project is answered.' },
     details: {
       type: 'array',
       description: 'With INVALID_REQUEST: every member at fault.',
@@ -266,7 +272,7 @@ function operationObject(
   const { request } = operation;
   const parameters = [...(operation.parameters ?? []), ...queryParameters(operation.query, limits)];
   const answers = Object.entries(operation.answers).map(([status, answer]) => {
-    schemas[answer.schemaName] = answer.schema;
+    if ('schema' in answer) schemas[answer.schemaName] = answeredSchema(answer.schema);
     return [status, answerObject(answer, route)] as const;
   });
   if (request !== undefined) schemas[request.schemaName] = requestSchema(request, limits);
@@ -322,9 +328,20 @@ function content(schemaName: string, examples: Readonly<Record<string, unknown>>
 
 const REQUEST_ID = { 'X-Request-Id': headerSchema('Your own, if you sent one, otherwise a new one.', true) };
 
+const TEST_MEMBER = {
+  test: { type: 'boolean', const: true, description: 'Present in every answer to a test project, and in no other.' },
+};
+
+/** The schema of an answer as it comes to a test project too. */
+function answeredSchema(schema: JsonSchema): JsonSchema {
+  const { properties } = schema;
+  return properties === undefined ? schema : { ...schema, properties: { ...properties, ...TEST_MEMBER } };
+}
+
 const COUNTED: Readonly<Record<BudgetName, string>> = {
   quotes: 'Quotes and simulations per window of 60 s.',
   general: 'Requests beside quotes, simulations and orders per window of 60 s.',
+  testOrders: 'Orders of a test project per window of 60 s; nothing of a live one is counted.',
 };
 
 const rateHeaders = (budget: BudgetName, isAlways: boolean) => ({
@@ -333,18 +350,22 @@ const rateHeaders = (budget: BudgetName, isAlways: boolean) => ({
   'RateLimit-Reset': headerSchema('Seconds until the window ends.', isAlways, 'integer'),
 });
 
-function answerObject(answer: Answer, route: Route): JsonSchema {
+function answerObject(answer: Answer | EmptyAnswer, route: Route): JsonSchema {
+  const hasBody = 'schema' in answer;
   return {
     description: answer.description,
     headers: {
       ...REQUEST_ID,
       ...(route.budget !== undefined && rateHeaders(route.budget, true)),
       ...(route.isPurchase && {
+        ...rateHeaders('testOrders', false),
         [KEY_HEADER]: headerSchema('The key of this purchase: yours, or the one made for you.', true),
       }),
-      ...answer.headers,
+      ...(hasBody && answer.headers),
     },
-    content: { [answer.mediaType ?? 'application/json']: content(answer.schemaName, answer.examples) },
+    ...(hasBody && {
+      content: { [answer.mediaType ?? 'application/json']: content(answer.schemaName, answer.examples) },
+    }),
   };
 }
 
@@ -357,6 +378,7 @@ function errorHeaders(status: number, route: Route): JsonSchema {
     ...REQUEST_ID,
     ...(mayRetry && { 'Retry-After': headerSchema('Seconds to wait before repeating.', true, 'integer') }),
     ...(route.budget !== undefined && !UNCOUNTED.includes(status) && rateHeaders(route.budget, false)),
+    ...(route.isPurchase && !UNCOUNTED.includes(status) && rateHeaders('testOrders', false)),
     // Too large headers are refused unread.
     ...(route.isPurchase &&
       status !== HTTP_STATUS.HEADERS_TOO_LARGE && {

@@ -15,7 +15,7 @@ import type { Log } from '../../observability/logger.js';
 const RETRY_AFTER_SEC = 1;
 
 /** The refusal that stands for whatever was thrown. */
-function toApiError(thrown: unknown): ApiError {
+export function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
   if (isDatabaseAway(thrown) || isTooSlow(thrown)) {
     return new ApiError('SERVICE_UNAVAILABLE', 'The service cannot complete this just now; repeat the request.', {
@@ -43,8 +43,8 @@ function statusOf(thrown: unknown): number | undefined {
   return typeof thrown.status === 'number' ? thrown.status : undefined;
 }
 
-/** The body of an error answer. */
-export function errorBody(error: ApiError, requestId: string): string {
+/** The body of an error answer; `isTest`: to a test project. */
+export function errorBody(error: ApiError, requestId: string, isTest = false): string {
   return JSON.stringify({
     ok: false,
     error: error.code,
@@ -54,6 +54,7 @@ export function errorBody(error: ApiError, requestId: string): string {
     ...(error.serverTime !== undefined && { server_time: error.serverTime }),
     ...(error.oldestPosition !== undefined && { oldest_position: error.oldestPosition }),
     ...(error.code === 'INVALID_REQUEST' && { details: error.details ?? [] }),
+    ...(isTest && { test: true }),
   });
 }
 
@@ -89,7 +90,7 @@ export function answerError(thrown: unknown, request: Request, response: ServerR
   }
   response.statusCode = error.status;
   for (const [name, value] of Object.entries(errorHeaders(error))) response.setHeader(name, value);
-  const body = errorBody(error, requestId);
+  const body = errorBody(error, requestId, requestContext?.isTest);
   // Node leaves it out for an HTTP/1.0 caller, who then cannot distinguish a whole answer from a broken one.
   response.setHeader('Content-Length', Buffer.byteLength(body));
   response.end(body);
@@ -105,10 +106,13 @@ export function logCause(log: Log, requestId: string, code: string, cause: unkno
 
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
-  constructor(private readonly log: Log) {}
+  constructor(
+    private readonly log: Log,
+    private readonly answer = answerError,
+  ) {}
 
   catch(thrown: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
-    answerError(thrown, http.getRequest<Request>(), http.getResponse<Response>(), this.log);
+    this.answer(thrown, http.getRequest<Request>(), http.getResponse<Response>(), this.log);
   }
 }

@@ -14,7 +14,8 @@ const PER_PROJECT_MAX = 2;
 const WAITING_MAX = 2000;
 const WAITING_PER_PROJECT = 200;
 const WAIT_MS = 10_000;
-/** A place is free again after as long a rest as its list took, and no longer than this: half of the time is for others. */
+/** A place is free again after twice the time its list took, at most REST_MS_MAX: two thirds of the time are for others. */
+const REST_FACTOR = 2;
 const REST_MS_MAX = 50;
 
 @Injectable()
@@ -41,7 +42,7 @@ export class ListQueue {
         // The caller has its answer before the rest.
         listed.then(resolve, reject);
         await listed.catch(() => undefined);
-        await sleep(Math.min(monotonicMs() - begunMs, REST_MS_MAX));
+        await sleep(Math.min(REST_FACTOR * (monotonicMs() - begunMs), REST_MS_MAX));
       });
       place.catch(reject);
     });

@@ -11,7 +11,10 @@ import { Metrics } from '../../observability/metrics.js';
 import type { BudgetName } from './route-options.js';
 import { WindowCounts, type Count } from './window-counts.js';
 
-const WINDOW_SEC = 60;
+/** How long a budget is for, from the first request that counts against it. */
+export const BUDGET_WINDOW_SEC = 60;
+/** Orders of a live project are never limited; those of a test project cost it nothing (docs/interface.md §32). */
+const TEST_ORDERS_PER_MINUTE = 60;
 /** A Redis that hangs must not hold up a quote: after this the local limiter decides. */
 const REDIS_LIMIT_MS = 250;
 
@@ -40,15 +43,16 @@ export class RateLimit {
     redis: Redis,
     private readonly metrics: Metrics,
   ) {
-    this.counts = new WindowCounts(redis, { windowMs: WINDOW_SEC * 1000, limitMs: REDIS_LIMIT_MS });
+    this.counts = new WindowCounts(redis, { windowMs: BUDGET_WINDOW_SEC * 1000, limitMs: REDIS_LIMIT_MS });
     const { rateLimitPerMinute, generalRateLimitPerMinute } = config.http;
     const limited = (points: number, name: string): Limited => {
       const keyPrefix = `${config.redis.prefix}:${name}`;
-      return { points, keyPrefix, local: new RateLimiterMemory({ points, duration: WINDOW_SEC, keyPrefix }) };
+      return { points, keyPrefix, local: new RateLimiterMemory({ points, duration: BUDGET_WINDOW_SEC, keyPrefix }) };
     };
     this.limits = {
       quotes: limited(rateLimitPerMinute, 'rate'),
       general: limited(generalRateLimitPerMinute, 'rate-general'),
+      testOrders: limited(TEST_ORDERS_PER_MINUTE, 'rate-test-orders'),
     };
   }
 

@@ -25,6 +25,8 @@ export interface ProjectRecord {
   readonly id: string;
   readonly name: string;
   readonly isFrozen: boolean;
+  /** Its orders are played, and counted nowhere (docs/interface.md §32). */
+  readonly isTest: boolean;
   readonly signatureSchemes: SignatureSchemes;
   readonly requireIdempotencyKey: boolean;
   readonly requireQuote: boolean;
@@ -62,6 +64,8 @@ export interface RequestContext {
   readonly startedMs: number;
   route: Route | undefined;
   caller: Caller | undefined;
+  /** Whether a test project signed; known before its caller, and said by every answer from then on. */
+  isTest: boolean;
   /** The code of the error that was answered, for the access log. */
   errorCode: string | undefined;
   /** Called with the refusal that answers the request, when the answer is out. */

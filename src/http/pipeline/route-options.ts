@@ -4,8 +4,11 @@ import type { Scope } from '../../domain/scopes.js';
 
 export const ROUTE_OPTIONS = 'pipeline:route-options';
 
-/** What the requests of a project are counted in: quotes and simulations, and all that came beside orders since. */
-export type BudgetName = 'quotes' | 'general';
+/**
+ * What the requests of a project are counted in: quotes and simulations, all that came beside orders since, and, of test
+ * projects alone, whatever is bought.
+ */
+export type BudgetName = 'quotes' | 'general' | 'testOrders';
 
 export interface RouteOptions {
   /** Counts against this budget of the project (docs/interface.md §4). */

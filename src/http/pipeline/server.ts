@@ -14,7 +14,7 @@ import { SaleBounds } from '../body/member-rules.js';
 import { readQuery } from '../body/plain-values.js';
 import { RequestPipe } from '../body/request.pipe.js';
 import { monotonicMs, sleep } from '../../base/clock.js';
-import { Config } from '../../config/config.js';
+import type { Config } from '../../config/config.js';
 import { ApiError } from '../../domain/errors.js';
 import { setRequestContext, requestContextOf, type RequestContext } from './request-context.js';
 import { limitConnections } from './connections.js';
@@ -53,17 +53,32 @@ class LimitedExpressAdapter extends ExpressAdapter {
     this.setHttpServer(server);
   }
 
-  /** An object is written here: Express's own way reads a dozen settings and headers that are fixed for this API. */
+  /**
+   * An object is written here: Express's own way reads a dozen settings and headers that are fixed for this API. Every
+   * answer to a test project says that it is one.
+   */
   override reply(response: Response, body: unknown, statusCode?: number): unknown {
     if (typeof body !== 'object' || body === null || body instanceof StreamableFile) {
       return super.reply(response, body, statusCode);
     }
     if (statusCode !== undefined) response.statusCode = statusCode;
-    const text = JSON.stringify(body);
+    const isTest = requestContextOf(response.req)?.isTest === true;
+    const text = JSON.stringify(isTest && !Array.isArray(body) ? { ...body, test: true } : body);
     response.setHeader('Content-Type', 'application/json; charset=utf-8');
     response.setHeader('Content-Length', Buffer.byteLength(text));
     return response.end(text);
   }
+}
+
+/** What a server puts on its answers, and how it refuses; the pipeline itself is the same for all. */
+export interface Manners {
+  readonly http: Config['http'];
+  readonly sales: Config['sales'];
+  /** On every answer. */
+  readonly headers: ReadonlyMap<string, string>;
+  readonly answerError: typeof answerError;
+  /** Looks at a request before its route is found: throws what it is refused with; true once it has answered itself. */
+  readonly before?: (request: Request, response: Response) => boolean;
 }
 
 /**
@@ -71,18 +86,23 @@ class LimitedExpressAdapter extends ExpressAdapter {
  * provide Config, Log, Metrics and SaleBounds.
  */
 export async function createHttpApp(module: DynamicModule | Type, config: Config): Promise<NestExpressApplication> {
-  const app = await NestFactory.create<NestExpressApplication>(module, new LimitedExpressAdapter(config.http), {
+  return createServedApp(module, { http: config.http, sales: config.sales, headers: securityHeaders(), answerError });
+}
+
+/** Makes an application with the pipeline before its routes, not listening yet. The module must provide Log, Metrics and SaleBounds. */
+export async function createServedApp(module: DynamicModule | Type, manners: Manners): Promise<NestExpressApplication> {
+  const app = await NestFactory.create<NestExpressApplication>(module, new LimitedExpressAdapter(manners.http), {
     bodyParser: false,
     abortOnError: false,
     // A start that fails is logged once, by whoever started.
     logger: false,
   });
-  configureHttp(app);
+  configureHttp(app, manners);
   return app;
 }
 
 /** Puts the pipeline before every route of `app`. */
-function configureHttp(app: NestExpressApplication): void {
+function configureHttp(app: NestExpressApplication, manners: Manners): void {
   const log = app.get(Log);
   app.set('etag', false);
   app.set('x-powered-by', false);
@@ -90,10 +110,10 @@ function configureHttp(app: NestExpressApplication): void {
   app.set('strict routing', true);
   // A query string means nothing on a POST; where a GET takes one, it is flat.
   app.set('query parser', readQuery);
-  const { sales } = app.get<Config>(Config);
+  const { sales } = manners;
   app.useGlobalPipes(new RequestPipe({ sales, sale: app.get<SaleBounds>(SaleBounds, { strict: false }) }));
-  app.useGlobalFilters(new ErrorFilter(log));
-  app.use(pipeline(app, log));
+  app.useGlobalFilters(new ErrorFilter(log, manners.answerError));
+  app.use(pipeline(app, log, manners));
 }
 
 /** What helmet puts on every answer of an API of JSON alone: nothing may be framed, loaded or sniffed from it. */
@@ -114,17 +134,16 @@ function securityHeaders(): ReadonlyMap<string, string> {
   return headers;
 }
 
-function pipeline(app: INestApplication, log: Log) {
+function pipeline(app: INestApplication, log: Log, { http, headers, answerError: refuse, before }: Manners) {
   const routes = routesOf(app);
   const metrics = app.get(Metrics);
   const server = serverOf(app);
-  const { http } = app.get<Config>(Config);
   const refusals = new RefusalLog(log, metrics, http.logRefusalsPerSec);
   const observers = { log, refusals, metrics };
   server.once('close', () => refusals.flush());
   limitConnections(server, http, log, metrics);
   answerBrokenFrames(server, observers);
-  const fixed = [...securityHeaders(), ['Cache-Control', 'no-store'] as const];
+  const fixed = [...headers, ['Cache-Control', 'no-store'] as const];
   return (request: Request, response: Response, next: NextFunction): void => {
     const requestContext = newContext(requestIdOf(request));
     setRequestContext(request, requestContext);
@@ -135,10 +154,11 @@ function pipeline(app: INestApplication, log: Log) {
       record(requestContext, response.headersSent ? response.statusCode : CLIENT_GONE, observers),
     );
     try {
+      if (before?.(request, response) === true) return;
       requestContext.route = findRoute(routes, request);
       if (requestContext.route.isPurchase) echoIdempotencyKey(request.rawHeaders, response);
     } catch (refusal) {
-      answerError(refusal, request, response, log);
+      refuse(refusal, request, response, log);
       return;
     }
     next();
@@ -151,6 +171,7 @@ function newContext(requestId: string): RequestContext {
     startedMs: monotonicMs(),
     route: undefined,
     caller: undefined,
+    isTest: false,
     errorCode: undefined,
     onRefused: undefined,
     cause: undefined,
@@ -265,7 +286,7 @@ function refuseFrame(socket: Duplex, refusal: ApiError, begun: RequestContext | 
   const requestContext = begun ?? newContext(randomUUID());
   requestContext.errorCode = refusal.code;
   requestContext.refusedStatus = refusal.status;
-  writeRefusal(socket, refusal, requestContext.requestId);
+  writeRefusal(socket, refusal, requestContext);
   if (begun === undefined) record(requestContext, refusal.status, observers);
 }
 
@@ -282,8 +303,8 @@ function refusalOf(error: ParserError): ApiError {
   }
 }
 
-function writeRefusal(socket: Duplex, refusal: ApiError, requestId: string): void {
-  const body = errorBody(refusal, requestId);
+function writeRefusal(socket: Duplex, refusal: ApiError, { requestId, isTest }: RequestContext): void {
+  const body = errorBody(refusal, requestId, isTest);
   const headers = {
     ...errorHeaders(refusal),
     'Content-Length': Buffer.byteLength(body).toString(),

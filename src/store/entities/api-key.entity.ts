@@ -39,6 +39,10 @@ export class ApiKey {
   @Column({ ...TIMESTAMPTZ, name: 'last_used_at', nullable: true })
   lastUsedAt!: Date | null;
 
+  /** From where it was used lately, with the moment of each; some twenty. */
+  @Column({ type: 'jsonb', name: 'recent_sources' })
+  recentSources!: Readonly<Record<string, string>>;
+
   @Column({ ...BIGINT, name: 'daily_cap_credits', nullable: true })
   dailyCapCredits!: bigint | null;
 

@@ -15,7 +15,7 @@ export class CreditEntry {
   projectId!: string;
 
   @Column({ type: 'text' })
-  contra!: 'revenue' | 'funding' | 'adjustments';
+  contra!: 'revenue' | 'funding' | 'adjustments' | 'test';
 
   @Column({ type: 'text' })
   kind!: 'charge' | 'refund' | 'topup' | 'adjustment' | 'compensation';

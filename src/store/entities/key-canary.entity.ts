@@ -10,6 +10,10 @@ export class KeyCanary {
   @Column({ type: 'bytea' })
   sealed!: Buffer;
 
+  /** What is sealed to it opens under the key; null of what nobody seals so. */
+  @Column({ type: 'bytea', name: 'public_key', nullable: true })
+  publicKey!: Buffer | null;
+
   @Column({ ...TIMESTAMPTZ, name: 'sealed_at' })
   sealedAt!: Date;
 }

@@ -47,6 +47,13 @@ export class Order {
   @Column({ type: 'text', name: 'request_id', nullable: true })
   requestId!: string | null;
 
+  /** What its project lists it by. */
+  @Column({ type: 'text', nullable: true })
+  reference!: string | null;
+
+  @Column({ type: 'json', nullable: true })
+  metadata!: Readonly<Record<string, string>> | null;
+
   @Column({ type: 'boolean' })
   settled!: boolean;
 
@@ -99,6 +106,14 @@ export class Order {
 
   @Column({ type: 'integer' })
   fence!: number;
+
+  /** Of a test project, as that was made; written by the row's guard. */
+  @Column({ type: 'boolean', name: 'test' })
+  isTest!: boolean;
+
+  /** When a test order's next move is due; null: it is over, or fulfilled and not played. */
+  @Column({ ...TIMESTAMPTZ, name: 'play_at', nullable: true })
+  playAt!: Date | null;
 
   /** Judged as it stands; any change of the row takes it back. */
   @Column({ type: 'boolean' })

@@ -26,6 +26,10 @@ export class Project {
   @Column({ type: 'text', array: true, name: 'allowed_sources' })
   allowedSources!: string[];
 
+  /** Its orders are played, and counted nowhere. Fixed when it is made. */
+  @Column({ type: 'boolean', name: 'test' })
+  isTest!: boolean;
+
   @Column({ ...TIMESTAMPTZ, name: 'created_at' })
   createdAt!: Date;
 

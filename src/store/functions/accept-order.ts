@@ -64,6 +64,7 @@ DECLARE
   v_counted_on date;
   v_charged_on date;
   v_refusal text;
+  v_test boolean;
 BEGIN
   -- Somebody may hold a whole table; the wait of the session's own limit is for the first request of the same key alone.
   LOCK TABLE orders, leg, pool_slot, credit_entry, credit_account IN ROW EXCLUSIVE MODE;
@@ -72,13 +73,16 @@ BEGIN
                       price_sun, credits, trx_usd_e8, request_id, created_at, next_run_at)
   VALUES (p_project, p_key, p_hash, p_quote, p_kind, 'reserved', p_receiver, p_energy, p_duration,
           p_price, p_credits, p_rate, p_request_id, v_now, v_now)
-  ON CONFLICT DO NOTHING RETURNING id INTO order_id;
+  ON CONFLICT DO NOTHING RETURNING id, test INTO order_id, v_test;
   v_lock_wait := set_config('lock_timeout', v_lock_wait, true);
 
   IF order_id IS NULL THEN
     SELECT o.id, o.created_at, o.request_hash = p_hash INTO order_id, order_created_at, same_request
       FROM orders o WHERE o.project_id = p_project AND o.key = p_key;
     IF order_id IS NULL THEN
+      IF EXISTS (SELECT FROM order_key k WHERE k.project_id = p_project AND k.key = p_key) THEN
+        RAISE EXCEPTION 'IDEMPOTENCY_KEY_REUSED' USING ERRCODE = '${REFUSAL_SQLSTATE}';
+      END IF;
       RAISE EXCEPTION 'QUOTE_ALREADY_USED' USING ERRCODE = '${REFUSAL_SQLSTATE}';
     END IF;
     created := false;
@@ -93,10 +97,13 @@ BEGIN
     RAISE EXCEPTION '%', p_refusal USING ERRCODE = '${REFUSAL_SQLSTATE}';
   END IF;
 
-  PERFORM reserve_capacity(order_id, p_kind, p_receiver, p_amount, p_leg_slack, p_legs_max);
+  -- What a test project buys is played, and takes nothing of the pool.
+  IF NOT v_test THEN
+    PERFORM reserve_capacity(order_id, p_kind, p_receiver, p_amount, p_leg_slack, p_legs_max);
+  END IF;
 
   INSERT INTO credit_entry (entry_key, project_id, contra, kind, credits, order_id)
-  VALUES ('charge:' || order_id, p_project, 'revenue', 'charge', -p_credits, order_id);
+  VALUES ('charge:' || order_id, p_project, CASE WHEN v_test THEN 'test' ELSE 'revenue' END, 'charge', -p_credits, order_id);
   -- What is told of it are its terms, which never change; no copy of them is kept here.
   INSERT INTO event (project_id, order_id, type) VALUES (p_project, order_id, 'order.created');
 

@@ -1,6 +1,9 @@
 /** What was judged stays judged only while it stays as it was, and what is final is never changed. */
 
-/** An order's row counts as judged only by an update that says so and changes nothing else; any change takes it back. */
+/**
+ * An order's row counts as judged only by an update that says so and changes nothing else; any change takes it back.
+ * Compared by stored values: its json has no equality.
+ */
 const ORDERS_JUDGED_SQL = `
 CREATE OR REPLACE FUNCTION orders_judged() RETURNS trigger LANGUAGE plpgsql AS $$
    BEGIN
@@ -8,7 +11,7 @@ CREATE OR REPLACE FUNCTION orders_judged() RETURNS trigger LANGUAGE plpgsql AS $
        NEW.judged := false;
      ELSE
        OLD.judged := true;
-       NEW.judged := OLD IS NOT DISTINCT FROM NEW;
+       NEW.judged := OLD *= NEW;
      END IF;
      RETURN NEW;
    END $$`;

@@ -41,8 +41,15 @@ interface Moves {
   readonly onMove: string;
 }
 
-/** The body of a BEFORE INSERT OR UPDATE trigger; `further` runs always. */
-function guard(table: string, rules: Rules, allowed?: Moves, further = ''): string {
+interface Steps {
+  readonly allowed?: Moves;
+  /** Run always: before the rules, and after them. */
+  readonly first?: string;
+  readonly further?: string;
+}
+
+/** The body of a BEFORE INSERT OR UPDATE trigger. */
+function guard(table: string, rules: Rules, { allowed, first = '', further = '' }: Steps): string {
   const moves =
     allowed === undefined
       ? ''
@@ -53,14 +60,15 @@ function guard(table: string, rules: Rules, allowed?: Moves, further = ''): stri
     END IF;${allowed.onMove}
   END IF;`;
   return `
-BEGIN${refuseUnsound(table, rules)}${moves}${further}
+BEGIN${first}${refuseUnsound(table, rules)}${moves}${further}
   RETURN NEW;
 END`;
 }
 
 /**
  * Orders: legal moves only; a settled order stays; a refund needs every leg ended. The end of a settled rental moves by its
- * next extension alone, under a new fence, and only while no reclaim of it is on record.
+ * next extension alone, under a new fence, and only while no reclaim of it is on record. Whose project is a test is a
+ * test order, whoever writes it: played by its own time, and never due for fulfilment.
  */
 const ORDERS_GUARD = guard(
   'order',
@@ -75,10 +83,13 @@ const ORDERS_GUARD = guard(
       ELSE NEW.energy IS NULL AND NEW.duration_sec IS NULL END`,
     'delivered has a time': `NEW.status <> 'delivered' OR NEW.delivered_at IS NOT NULL`,
     'delivered has the energy sold': `NEW.status <> 'delivered' OR NEW.delivered_energy >= NEW.energy`,
+    'a test order is played, and no other': `CASE WHEN NEW.test THEN NEW.next_run_at IS NULL ELSE NEW.play_at IS NULL END`,
+    'a test order stays one': `CASE TG_OP WHEN 'INSERT' THEN true ELSE NEW.test = OLD.test END`,
   },
   {
-    transitions: ORDER_TRANSITIONS,
-    onMove: `
+    allowed: {
+      transitions: ORDER_TRANSITIONS,
+      onMove: `
     IF OLD.settled THEN
       RAISE EXCEPTION 'order %: settled, % may not become %', OLD.id, OLD.status, NEW.status USING ERRCODE = 'check_violation';
     END IF;
@@ -86,8 +97,8 @@ const ORDERS_GUARD = guard(
       SELECT FROM leg WHERE order_id = NEW.id AND status NOT IN ('released', 'reclaimed')) THEN
       RAISE EXCEPTION 'order %: refunded while a leg may still be delivered', OLD.id USING ERRCODE = 'check_violation';
     END IF;`,
-  },
-  `
+    },
+    further: `
   IF TG_OP = 'UPDATE' AND (OLD.extensions <> NEW.extensions OR (OLD.settled AND OLD.ends_at IS DISTINCT FROM NEW.ends_at)) THEN
     IF NOT (OLD.settled AND NEW.settled AND NEW.status = 'delivered' AND NEW.kind = 'rental' AND NOT NEW.undoing
         AND NEW.reclaimed_at IS NULL AND NEW.extensions = OLD.extensions + 1 AND NEW.fence > OLD.fence)
@@ -97,7 +108,22 @@ const ORDERS_GUARD = guard(
       RAISE EXCEPTION 'order %: its end moves by an extension of a running rental alone', OLD.id USING ERRCODE = 'check_violation';
     END IF;
   END IF;`,
+    first: `
+  IF TG_OP = 'INSERT' THEN
+    NEW.test := coalesce((SELECT p.test FROM project p WHERE p.id = NEW.project_id), false);
+    IF NEW.test THEN
+      NEW.play_at := NEW.next_run_at;
+      NEW.next_run_at := NULL;
+    END IF;
+  END IF;`,
+  },
 );
+
+/** Of a table whose rows are what an order is fulfilled by. */
+const refuseTestOrder = (what: string): string => `
+  IF TG_OP = 'INSERT' AND EXISTS (SELECT FROM orders o WHERE o.id = NEW.order_id AND o.test) THEN
+    RAISE EXCEPTION '${what} of order %: a test order has none', NEW.order_id USING ERRCODE = 'check_violation';
+  END IF;`;
 
 /**
  * Legs: legal moves only; released only when none of its transactions can ever be included, reclaimed only by an
@@ -118,8 +144,9 @@ const LEG_GUARD = guard(
       ELSE NEW.top_up = OLD.top_up OR (NEW.top_up AND OLD.status = 'reserved') END`,
   },
   {
-    transitions: LEG_TRANSITIONS,
-    onMove: `
+    allowed: {
+      transitions: LEG_TRANSITIONS,
+      onMove: `
     IF NEW.status = 'released' AND EXISTS (
       SELECT FROM chain_tx WHERE leg_id = NEW.id AND status NOT IN ('dead', 'dropped')) THEN
       RAISE EXCEPTION 'leg %: released while a transaction of it may live', OLD.id USING ERRCODE = 'check_violation';
@@ -129,14 +156,15 @@ const LEG_GUARD = guard(
       SELECT FROM chain_tx WHERE leg_id = NEW.id AND purpose = 'reclaim' AND status NOT IN ('dead', 'dropped'))) THEN
       RAISE EXCEPTION 'leg %: ended without an undelegation, or while one of it may live', OLD.id USING ERRCODE = 'check_violation';
     END IF;`,
-  },
-  `
+    },
+    further: `
   IF TG_OP = 'UPDATE' AND OLD.top_up IS DISTINCT FROM NEW.top_up THEN
     IF NOT EXISTS (SELECT FROM orders WHERE id = NEW.order_id AND status = 'delivered' AND settled AND kind = 'rental'
                      AND reclaimed_at IS NULL) THEN
       RAISE EXCEPTION 'leg %: a top-up of a rental that does not run', OLD.id USING ERRCODE = 'check_violation';
     END IF;
-  END IF;`,
+  END IF;${refuseTestOrder('leg')}`,
+  },
 );
 
 /** Chain transactions: legal moves only, and the bytes never change. */
@@ -157,27 +185,43 @@ const CHAIN_TX_GUARD = guard(
     'a cost is of what stands in a block, and not negative': `NEW.fee_sun IS NULL OR (NEW.fee_sun >= 0 AND NEW.block_number IS NOT NULL)`,
   },
   {
-    transitions: CHAIN_TX_TRANSITIONS,
-    onMove: `
+    allowed: {
+      transitions: CHAIN_TX_TRANSITIONS,
+      onMove: `
     IF OLD.status IN ('dead', 'dropped') AND NOT EXISTS (SELECT FROM orphan_tx WHERE txid = NEW.txid) THEN
       RAISE EXCEPTION 'chain transaction %: % may not become % unseen on chain', OLD.id, OLD.status, NEW.status USING ERRCODE = 'check_violation';
     END IF;`,
+    },
+    further: refuseTestOrder('chain transaction'),
   },
 );
 
-/** Ledger entries, which are only ever added. */
-const CREDIT_ENTRY_GUARD = guard('ledger entry', {
-  'the other side': `NEW.contra IN ('revenue', 'funding', 'adjustments')`,
-  kind: `NEW.kind IN ('charge', 'refund', 'topup', 'adjustment', 'compensation')`,
-  'the amount is not zero': `NEW.credits <> 0`,
-  'sign, other side and order by kind': `CASE NEW.kind
-      WHEN 'charge' THEN NEW.credits < 0 AND NEW.contra = 'revenue' AND NEW.order_id IS NOT NULL
-      WHEN 'refund' THEN NEW.credits > 0 AND NEW.contra = 'revenue' AND NEW.order_id IS NOT NULL
-      WHEN 'compensation' THEN NEW.credits > 0 AND NEW.contra = 'revenue' AND NEW.order_id IS NOT NULL
+/**
+ * Ledger entries, which are only ever added. Those of test projects have an other side of their own, and no other project's
+ * have: play money is no revenue, and nobody paid it in.
+ */
+const CREDIT_ENTRY_GUARD = guard(
+  'ledger entry',
+  {
+    'the other side': `NEW.contra IN ('revenue', 'funding', 'adjustments', 'test')`,
+    kind: `NEW.kind IN ('charge', 'refund', 'topup', 'adjustment', 'compensation')`,
+    'the amount is not zero': `NEW.credits <> 0`,
+    'sign, other side and order by kind': `CASE NEW.kind
+      WHEN 'charge' THEN NEW.credits < 0 AND NEW.contra IN ('revenue', 'test') AND NEW.order_id IS NOT NULL
+      WHEN 'refund' THEN NEW.credits > 0 AND NEW.contra IN ('revenue', 'test') AND NEW.order_id IS NOT NULL
+      WHEN 'compensation' THEN NEW.credits > 0 AND NEW.contra IN ('revenue', 'test') AND NEW.order_id IS NOT NULL
         AND NEW.actor IS NOT NULL AND NEW.reason IS NOT NULL
-      WHEN 'topup' THEN NEW.credits > 0 AND NEW.contra = 'funding' AND NEW.actor IS NOT NULL AND NEW.reason IS NOT NULL
+      WHEN 'topup' THEN NEW.credits > 0 AND NEW.contra IN ('funding', 'test') AND NEW.actor IS NOT NULL AND NEW.reason IS NOT NULL
       ELSE NEW.actor IS NOT NULL AND NEW.reason IS NOT NULL END`,
-});
+  },
+  {
+    further: `
+  IF TG_OP = 'INSERT' AND (NEW.contra = 'test')
+     <> coalesce((SELECT p.test FROM project p WHERE p.id = NEW.project_id), false) THEN
+    RAISE EXCEPTION 'ledger entry %: % is not the other side of its project', NEW.id, NEW.contra USING ERRCODE = 'check_violation';
+  END IF;`,
+  },
+);
 
 function statementOf(table: string, body: string): string {
   return ['CREATE OR REPLACE FUNCTION ', table, '_guard() RETURNS trigger LANGUAGE plpgsql AS $$', body, '$$'].join('');

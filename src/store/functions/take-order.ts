@@ -45,20 +45,23 @@ END $$`;
 /**
  * In front of accept_order: an order without a quote that would be refused for what is known of it, or for the balance or
  * the caps as they stand, is refused before anything is written, and by an answer instead of an error. It decides no
- * acceptance: that is accept_order’s, under its locks. The key that pays is p_api_key.
+ * acceptance: that is accept_order’s, under its locks. The key that pays is p_api_key. Labels come to
+ * the order's row, as that key to its ledger entry, by the defaults of columns: accept_order knows of neither.
  */
 export const TAKE_ORDER_SQL = `
 CREATE OR REPLACE FUNCTION take_order(
   p_project uuid, p_api_key uuid, p_key text, p_hash bytea, p_kind text, p_quote uuid, p_quote_expires timestamptz,
   p_receiver text, p_energy bigint, p_duration integer, p_price bigint, p_credits bigint, p_rate bigint,
   p_amount bigint, p_leg_slack bigint, p_refusal text, p_request_id text, p_legs_max integer, p_lock_ms integer,
+  p_reference text, p_metadata text,
   OUT refusal text, OUT created boolean, OUT order_id bigint, OUT order_created_at timestamptz, OUT same_request boolean
 ) LANGUAGE plpgsql AS $$
 DECLARE
   v_key_wait text := current_setting('lock_timeout');
 BEGIN
-  -- The ledger entry of the charge is made under it.
-  PERFORM set_config('energy.api_key', p_api_key::text, true);
+  -- The ledger entry of the charge is made under the first, the order's row under the others.
+  PERFORM set_config('energy.api_key', p_api_key::text, true), set_config('energy.reference', p_reference, true),
+          set_config('energy.metadata', p_metadata, true);
   -- The first request of the same key is waited for here, so that none is refused beside one that may be accepted.
   PERFORM pg_advisory_xact_lock(1, hashtext(p_project || p_key));
   IF p_quote IS NULL THEN
@@ -75,6 +78,22 @@ BEGIN
     FROM accept_order(p_project, p_key, p_hash, p_kind, p_quote, p_quote_expires, p_receiver, p_energy, p_duration,
                       p_price, p_credits, p_rate, p_amount, p_leg_slack, p_refusal, p_request_id, p_legs_max,
                       p_lock_ms) a;
+END $$`;
+
+/** The same without labels: what auto-delegations buy by, and the version before. */
+export const TAKE_UNLABELLED_ORDER_SQL = `
+CREATE OR REPLACE FUNCTION take_order(
+  p_project uuid, p_api_key uuid, p_key text, p_hash bytea, p_kind text, p_quote uuid, p_quote_expires timestamptz,
+  p_receiver text, p_energy bigint, p_duration integer, p_price bigint, p_credits bigint, p_rate bigint,
+  p_amount bigint, p_leg_slack bigint, p_refusal text, p_request_id text, p_legs_max integer, p_lock_ms integer,
+  OUT refusal text, OUT created boolean, OUT order_id bigint, OUT order_created_at timestamptz, OUT same_request boolean
+) LANGUAGE plpgsql AS $$
+BEGIN
+  SELECT t.refusal, t.created, t.order_id, t.order_created_at, t.same_request
+    INTO refusal, created, order_id, order_created_at, same_request
+    FROM take_order(p_project, p_api_key, p_key, p_hash, p_kind, p_quote, p_quote_expires, p_receiver, p_energy, p_duration,
+                    p_price, p_credits, p_rate, p_amount, p_leg_slack, p_refusal, p_request_id, p_legs_max, p_lock_ms,
+                    NULL, NULL) t;
 END $$`;
 
 /** What the version before calls in its place: the primary key pays. */

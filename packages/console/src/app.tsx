@@ -1,0 +1,105 @@
+/** The whole: who is signed in decides what is shown. */
+import { MantineProvider } from '@mantine/core';
+import { QueryClient, QueryClientProvider, useQueryClient } from '@tanstack/react-query';
+import { useEffect, useRef, useState } from 'react';
+import { useLocation } from 'wouter';
+import type { SessionAnswer, SessionEvent } from '../../../src/console/api-shapes.js';
+import { handle } from './api/client.js';
+import { Refusal } from './api/failure.js';
+import { keepSession, useSession } from './api/session.js';
+import { Console } from './console.js';
+import { LiveRegion } from './parts/live.js';
+import { Loaded } from './parts/loaded.js';
+import { InvitationPage } from './screens/sign-in/invitation-page.js';
+import { Narrow, SignInPage, UnfinishedPage } from './screens/sign-in/sign-in-page.js';
+import { SignInAgain } from './screens/sign-in/sign-in-again.js';
+import { SignInEnded } from './screens/sign-in/sign-in-ended.js';
+import { IdleWarning } from './shell/idle-warning.js';
+import { pageNonce, theme } from './theme.js';
+
+/** What was read stays for this long when its page is left. */
+const KEPT_MS = 10 * 60_000;
+
+const client = new QueryClient({
+  defaultOptions: {
+    queries: {
+      networkMode: 'always',
+      gcTime: KEPT_MS,
+      staleTime: 5000,
+      // A refusal is an answer; only what was not answered is asked for once more.
+      retry: (count, failure) => count < 1 && !(failure instanceof Refusal),
+      retryDelay: 500,
+    },
+  },
+});
+
+export function App() {
+  return (
+    <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={pageNonce}>
+      <QueryClientProvider client={client}>
+        <LiveRegion />
+        <Pages />
+      </QueryClientProvider>
+    </MantineProvider>
+  );
+}
+
+function Pages() {
+  const session = useSession();
+  const [path] = useLocation();
+  const cache = useQueryClient();
+  const before = useRef<SessionAnswer>(undefined);
+  const [again, setAgain] = useState<(isDone: boolean) => void>();
+  useEffect(() => {
+    handle({
+      onSignedOut: () => keepSession(cache, null),
+      onSignInAgain: () => new Promise((resolve) => setAgain(() => resolve)),
+    });
+  }, [cache]);
+  if (path === '/invitation') return <InvitationPage />;
+  if (session.data === undefined) {
+    return (
+      <Narrow>
+        <Loaded query={session}>{() => null}</Loaded>
+      </Narrow>
+    );
+  }
+  const { data } = session;
+  // What was being done stays beneath, with what was typed, when the sign-in ends.
+  const isEnded = data?.stage !== 'signed_in' && before.current !== undefined;
+  if (data?.stage === 'signed_in') before.current = data;
+  if (data === null && !isEnded) return <SignInPage />;
+  if (data !== null && data.stage !== 'signed_in' && !isEnded) return <UnfinishedPage session={data} />;
+  const shown = isEnded ? before.current : data;
+  if (!shown) return null;
+  return (
+    <>
+      {!isEnded && <EndWatch />}
+      <Console session={shown} />
+      {isEnded ? <SignInEnded email={shown.person.email} session={data} /> : <IdleWarning session={shown} />}
+      {again !== undefined && !isEnded && (
+        <SignInAgain
+          onEnd={(isDone) => {
+            setAgain(undefined);
+            again(isDone);
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+/** A session that is ended elsewhere is over here at once. */
+function EndWatch() {
+  const cache = useQueryClient();
+  useEffect(() => {
+    const stream = new EventSource('/api/session/stream');
+    const read = (message: MessageEvent<string>) => {
+      const event = JSON.parse(message.data) as SessionEvent;
+      if (event.type === 'ended') keepSession(cache, null);
+    };
+    stream.addEventListener('session', read);
+    return () => stream.close();
+  }, [cache]);
+  return null;
+}

@@ -1,0 +1,73 @@
+/** Amounts, times and addresses as every page shows them. */
+import { creditsText, usd, usdExact, type Whole } from '../format/money.js';
+import { inGroups } from '../format/address.js';
+import { isInUtc, isSameDay, localClock, localDay, utcClock, utcMoment } from '../format/time.js';
+import { COMMON } from '../text/common.js';
+import { CopyButton } from './copy.js';
+
+interface AmountProps {
+  readonly credits: Whole;
+  /** A balance is shown in whole cents, a price to its last digit. */
+  readonly isBalance?: boolean;
+  readonly isSigned?: boolean;
+  readonly withoutCredits?: boolean;
+}
+
+/** Dollars first, credits second. */
+export function Amount({ credits, isBalance = false, isSigned = false, withoutCredits = false }: AmountProps) {
+  const plus = isSigned && BigInt(credits) > 0n ? '+' : '';
+  return (
+    <span className="amount">
+      <span className="amount-usd">{plus + (isBalance ? usd(credits) : usdExact(credits))}</span>{' '}
+      {!withoutCredits && <span className="amount-credits">{creditsText(credits)}</span>}
+    </span>
+  );
+}
+
+interface MomentProps {
+  readonly at: string;
+  /** Whose clock it is, where both are near. */
+  readonly clock?: 'chain' | 'ours';
+}
+
+/** The viewer's time, UTC beside, and the chain's clock by its name. */
+export function Moment({ at, clock }: MomentProps) {
+  const moment = new Date(at);
+  const isToday = isSameDay(moment, new Date());
+  const zone = isInUtc(moment) ? ' UTC' : '';
+  const beside = [
+    ...(zone === '' ? [isToday ? utcClock(moment) : utcMoment(moment)] : []),
+    ...(clock === undefined ? [] : [clock === 'chain' ? COMMON.chainClock : COMMON.ourClock]),
+  ];
+  return (
+    <time dateTime={at} className="moment">
+      <span>
+        {isToday ? '' : `${localDay(moment)}, `}
+        {localClock(moment)}
+        {zone}
+      </span>{' '}
+      {beside.length > 0 && <span className="dim">{beside.join(' · ')}</span>}
+    </time>
+  );
+}
+
+interface GroupsProps {
+  readonly text: string;
+  readonly name: string;
+  readonly size?: number;
+  readonly withoutCopy?: boolean;
+}
+
+/** Whole, in groups of four that are copied without gaps. */
+export function Groups({ text, name, size = 4, withoutCopy = false }: GroupsProps) {
+  return (
+    <span className="groups">
+      <span className="groups-text">
+        {inGroups(text, size).map((group, index) => (
+          <span key={index}>{group}</span>
+        ))}
+      </span>
+      {!withoutCopy && <CopyButton text={text} name={name} />}
+    </span>
+  );
+}

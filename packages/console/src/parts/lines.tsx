@@ -1,0 +1,65 @@
+/** A table where there is width, cards where there is none. */
+import type { ReactNode } from 'react';
+
+export interface Column<Item> {
+  readonly title: string;
+  readonly cell: (item: Item) => ReactNode;
+  readonly isFigure?: boolean;
+}
+
+/** So many columns stay a table where more become cards. */
+const FEW = 3;
+
+interface LinesProps<Item> {
+  /** What the table is of, for who cannot see where it stands. */
+  readonly caption: string;
+  readonly columns: readonly Column<Item>[];
+  readonly items: readonly Item[];
+  readonly keyOf: (item: Item) => string;
+}
+
+export function Lines<Item>({ caption, columns, items, keyOf }: LinesProps<Item>) {
+  return (
+    <div className="lines-frame">
+      <table className={columns.length <= FEW ? 'lines lines-few' : 'lines'}>
+        <caption className="only-read">{caption}</caption>
+        <thead>
+          <tr>
+            {columns.map(({ title, isFigure }) => (
+              <th key={title} scope="col" className={isFigure === true ? 'figure' : undefined}>
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {items.map((item) => (
+            <tr key={keyOf(item)}>
+              {columns.map(({ title, cell, isFigure }) => (
+                <td key={title} data-label={title} className={isFigure === true ? 'figure' : undefined}>
+                  <div>{cell(item)}</div>
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** Names and what they are, one under the other. What is undefined is left out. */
+export function Facts({ of }: { readonly of: readonly (readonly [string, ReactNode])[] }) {
+  return (
+    <dl className="facts">
+      {of
+        .filter(([, value]) => value !== undefined)
+        .map(([name, value]) => (
+          <div key={name} className="fact">
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+    </dl>
+  );
+}

@@ -1,0 +1,81 @@
+/** One form for what is read: it comes, is empty, cannot be read, or is old because the line is away. */
+import { Button } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { Refusal, isOffline } from '../api/failure.js';
+import { localClock } from '../format/time.js';
+import { COMMON } from '../text/common.js';
+import { Notice, wordsOf } from './notice.js';
+
+/** Of a query, what is shown of it; one answer and pages of a list have it alike. */
+interface Read<T> {
+  readonly data: T | undefined;
+  readonly error: unknown;
+  readonly isError: boolean;
+  readonly isFetching: boolean;
+  readonly dataUpdatedAt: number;
+  readonly refetch: () => Promise<unknown>;
+}
+
+interface LoadedProps<T> {
+  readonly query: Read<T>;
+  /** How many lines wait while it comes. */
+  readonly lines?: number;
+  readonly isEmpty?: (data: T) => boolean;
+  /** One sentence and one action that fills it. */
+  readonly empty?: ReactNode;
+  readonly children: (data: T) => ReactNode;
+}
+
+export function Loaded<T>({ query, lines = 3, isEmpty, empty, children }: LoadedProps<T>) {
+  const { data, error, isError, isFetching, dataUpdatedAt } = query;
+  if (data === undefined) {
+    return isError ? <Failed query={query} /> : <Waiting lines={lines} />;
+  }
+  return (
+    <>
+      {isError && (
+        <Notice tone="warn">
+          <p>
+            {isOffline(error) ? COMMON.offline.title : wordsOf(error)},{' '}
+            {COMMON.asOf(localClock(new Date(dataUpdatedAt)))}
+          </p>
+        </Notice>
+      )}
+      <div className={isError ? 'stale' : undefined} aria-busy={isFetching}>
+        {isEmpty?.(data) === true ? <div className="empty">{empty}</div> : children(data)}
+      </div>
+    </>
+  );
+}
+
+function Waiting({ lines }: { readonly lines: number }) {
+  return (
+    <div className="waiting" aria-busy="true">
+      <span className="only-read">{COMMON.loading}</span>
+      {Array.from({ length: lines }, (_, index) => (
+        <div key={index} className="waiting-line" />
+      ))}
+    </div>
+  );
+}
+
+function Failed<T>({ query: { error, refetch, isFetching } }: { readonly query: Read<T> }) {
+  const isAway = isOffline(error);
+  return (
+    <Notice tone={isAway ? 'warn' : 'bad'} title={isAway ? COMMON.offline.title : COMMON.failure.title} isUrgent>
+      <p>{isAway ? COMMON.offline.body : wordsOf(error)}</p>
+      {error instanceof Refusal && error.requestId !== undefined && (
+        <p className="dim mono">{`${COMMON.requestId} ${error.requestId}`}</p>
+      )}
+      <Button
+        variant="default"
+        loading={isFetching}
+        onClick={() => {
+          void refetch();
+        }}
+      >
+        {COMMON.retry}
+      </Button>
+    </Notice>
+  );
+}

@@ -1,0 +1,49 @@
+/** A secret that is shown this once: copied, kept, and only then closed. */
+import { Button, Checkbox } from '@mantine/core';
+import { useState, type ReactNode } from 'react';
+import { SECRET } from '../text/secret.js';
+import { CopyButton } from './copy.js';
+import { Dialog } from './dialog.js';
+import { Notice } from './notice.js';
+
+interface SecretProps {
+  readonly title: string;
+  readonly secret: string;
+  /** A link for another, no secret of a program. */
+  readonly isLink?: boolean;
+  readonly children?: ReactNode;
+  readonly onDone: () => void;
+}
+
+export function SecretOnce({ title, secret, isLink = false, children, onDone }: SecretProps) {
+  const [isKept, setKept] = useState(false);
+  return (
+    <Dialog title={title} onClose={() => undefined} isFirm>
+      <Notice tone="warn">{isLink ? SECRET.linkOnce : SECRET.once}</Notice>
+      <p className="boxed mono secret" data-secret>
+        {secret}
+      </p>
+      <CopyButton
+        text={secret}
+        name={isLink ? SECRET.linkName : SECRET.name}
+        label={isLink ? SECRET.linkCopy : SECRET.copy}
+      />
+      {children}
+      <Checkbox
+        label={isLink ? SECRET.linkKept : SECRET.kept}
+        checked={isKept}
+        onChange={(event) => setKept(event.currentTarget.checked)}
+      />
+      <div className="form-actions">
+        <Button
+          onClick={() => {
+            if (isKept) onDone();
+          }}
+          {...(!isKept && { 'aria-disabled': true, 'data-disabled': true })}
+        >
+          {SECRET.done}
+        </Button>
+      </div>
+    </Dialog>
+  );
+}

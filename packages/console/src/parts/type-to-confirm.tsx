@@ -1,0 +1,46 @@
+/** What is dangerous wants its name typed. */
+import { Button, TextInput } from '@mantine/core';
+import { useState, type ReactNode } from 'react';
+import type { Act } from '../api/act.js';
+import { COMMON } from '../text/common.js';
+import { CONFIRM } from '../text/confirm.js';
+import { Dialog } from './dialog.js';
+import { Form } from './form.js';
+
+interface TypedProps {
+  readonly title: string;
+  readonly name: string;
+  readonly submit: string;
+  readonly act: Act<void>;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+}
+
+export function TypeToConfirm({ title, name, submit, act, onClose, children }: TypedProps) {
+  const [typed, setTyped] = useState('');
+  return (
+    <Dialog title={title} onClose={onClose}>
+      {children}
+      <Form
+        act={act}
+        submit={submit}
+        isDangerous
+        isReady={typed.trim() === name}
+        beside={
+          <Button variant="default" onClick={onClose}>
+            {COMMON.cancel}
+          </Button>
+        }
+      >
+        <TextInput
+          label={CONFIRM.type(name)}
+          autoComplete="off"
+          spellCheck={false}
+          autoFocus
+          value={typed}
+          onChange={(event) => setTyped(event.currentTarget.value)}
+        />
+      </Form>
+    </Dialog>
+  );
+}

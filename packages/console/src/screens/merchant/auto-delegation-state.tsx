@@ -1,0 +1,49 @@
+/** How an address that is kept supplied stands, why it is paused, and what comes next: alike in the list and on its page. */
+import type { AutoDelegationShape } from '../../../../../src/console/integration-shapes.js';
+import { Moment } from '../../parts/figures.js';
+import { Status } from '../../parts/status.js';
+import { AUTO } from '../../text/auto-delegation.js';
+
+/** Of a cap of nothing: an owner's act, whatever the last purchase was refused with. */
+export const isStopped = ({ status, daily_cap: cap }: AutoDelegationShape): boolean =>
+  cap.credits === 0 && status !== 'ended';
+
+export function AutoStatus({ of }: { readonly of: AutoDelegationShape }) {
+  const words = AUTO.states;
+  if (isStopped(of)) return <Status tone="calm" icon="wait" word={words.stopped} />;
+  switch (of.status) {
+    case 'active':
+      return <Status tone="good" icon="good" word={words.active} />;
+    case 'asleep':
+      return <Status tone="calm" icon="sleep" word={words.asleep} />;
+    case 'paused':
+      return <Status tone="warn" icon="warn" word={words.paused} />;
+    case 'ended':
+      return <Status tone="calm" icon="info" word={words.ended} />;
+  }
+}
+
+/** Undefined where it is not paused, or by an owner. */
+export function reasonOf(auto: AutoDelegationShape): string | undefined {
+  if (auto.pause === undefined || auto.status !== 'paused' || isStopped(auto)) return undefined;
+  const { reason } = auto.pause;
+  return AUTO.why.reasons[reason] ?? AUTO.why.other(reason);
+}
+
+export function AutoNext({ of }: { readonly of: AutoDelegationShape }) {
+  const words = AUTO.next;
+  if (isStopped(of)) return words.stopped;
+  if (of.next === undefined) return words.ended;
+  if (of.status === 'asleep') return words.asleep;
+  const { what, at } = of.next;
+  return (
+    <>
+      {words[what]}
+      {at !== undefined && (
+        <p className="dim">
+          <Moment at={at} clock={what === 'rental_ends' ? 'chain' : 'ours'} />
+        </p>
+      )}
+    </>
+  );
+}

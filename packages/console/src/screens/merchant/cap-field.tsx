@@ -1,0 +1,27 @@
+/** What an address may cost in a day, in dollars. */
+import { TextInput } from '@mantine/core';
+import { creditsTyped } from '../../format/money.js';
+import { AUTO } from '../../text/auto-delegation.js';
+
+interface CapProps {
+  readonly value: string;
+  readonly onType: (value: string) => void;
+  readonly isFirst?: boolean;
+}
+
+export function CapField({ value, onType, isFirst = false }: CapProps) {
+  const cap = creditsTyped(value);
+  return (
+    <TextInput
+      label={AUTO.form.cap}
+      description={AUTO.form.capHelp}
+      required
+      autoFocus={isFirst}
+      inputMode="decimal"
+      autoComplete="off"
+      error={value !== '' && (cap === undefined || cap === 0n) && AUTO.form.capBad}
+      value={value}
+      onChange={(event) => onType(event.currentTarget.value)}
+    />
+  );
+}

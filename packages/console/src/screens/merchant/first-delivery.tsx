@@ -1,0 +1,105 @@
+/** The first rental of a project, filling in block by block until it is final; ends with what was not burnt. */
+import { useEffect, useRef } from 'react';
+import { Link } from 'wouter';
+import type { OrderHistory } from '../../api/order-history.js';
+import { useProjectData } from '../../api/project-data.js';
+import { grouped, trx } from '../../format/money.js';
+import { announce } from '../../parts/live.js';
+import { Loaded } from '../../parts/loaded.js';
+import { Section } from '../../parts/page.js';
+import { Status } from '../../parts/status.js';
+import { orderPath, useProject } from '../../shell/project.js';
+import { HOME } from '../../text/home.js';
+import { savedSun } from '../order/receipt-section.js';
+
+const text = HOME.first;
+const EVERY_MS = 1500;
+/** TRON: a block is final once two thirds of 27 producers have built on it. */
+const BLOCKS = 19;
+
+export function FirstDelivery({ orderKey }: { readonly orderKey: string }) {
+  const path = `/orders/${encodeURIComponent(orderKey)}`;
+  const order = useProjectData<OrderHistory>(path);
+  const isOpen = order.data?.order.settled !== true;
+  useProjectData<OrderHistory>(path, { everyMs: EVERY_MS, isOn: isOpen });
+  return (
+    <Section title={text.title} note={text.note}>
+      <Loaded query={order} lines={5}>
+        {(data) => <Steps history={data} />}
+      </Loaded>
+    </Section>
+  );
+}
+
+/** How many of the steps are done. */
+function stepOf({ order, timeline, blocks_to_final: left }: OrderHistory): number {
+  if (order.settled && order.status === 'delivered') return 4;
+  if (order.status === 'delivered' || left !== undefined) return 3;
+  return timeline.some(({ txid }) => txid !== undefined) ? 2 : 1;
+}
+
+function Steps({ history }: { readonly history: OrderHistory }) {
+  const { id } = useProject();
+  const done = stepOf(history);
+  useSaid(done);
+  const block = history.proof.find(({ purpose }) => purpose === 'delegate')?.block_number;
+  const saved = savedSun(history);
+  return (
+    <>
+      <ol className="first-steps">
+        {text.steps.map((words, index) => (
+          <li key={words}>
+            <Status
+              tone={index < done ? 'good' : 'calm'}
+              icon={index < done ? 'good' : 'wait'}
+              word={index < done ? HOME.steps.done : text.waiting}
+            />
+            <span>
+              {words}
+              {index === 2 && block !== undefined && <span className="dim"> {text.inBlock(grouped(block))}</span>}
+            </span>
+          </li>
+        ))}
+      </ol>
+      {done === 3 && <Blocks left={history.blocks_to_final} />}
+      {done === 4 && (
+        <>
+          {saved > 0n && (
+            <p className="receipt-saved">
+              {text.saved(trx(saved))} <span className="dim">{text.savedNow}</span>
+            </p>
+          )}
+          <p>
+            <Link href={`${orderPath(id, history.order.key)}#receipt`}>{text.receipt}</Link>
+          </p>
+        </>
+      )}
+    </>
+  );
+}
+
+/** A cell for each block on the way to final. */
+function Blocks({ left }: { readonly left: number | undefined }) {
+  if (left === undefined) return null;
+  const whole = Math.max(BLOCKS, left);
+  return (
+    <>
+      <div className="blocks" aria-hidden="true">
+        {Array.from({ length: whole }, (_, index) => (
+          <span key={index} className={index < whole - left ? 'block block-there' : 'block'} />
+        ))}
+      </div>
+      <p className="dim">{text.blocksLeft(left)}</p>
+    </>
+  );
+}
+
+/** Each step is read out as it is done; what was done before the page was opened is not. */
+function useSaid(done: number) {
+  const said = useRef(done);
+  useEffect(() => {
+    const words = text.steps[done - 1];
+    if (done > said.current && words !== undefined) announce(text.said(words));
+    said.current = done;
+  }, [done]);
+}

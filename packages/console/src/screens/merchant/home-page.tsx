@@ -1,0 +1,194 @@
+/** A project at a glance: credits, what needs its people, what runs, what was saved, the last orders. */
+import { Link } from 'wouter';
+import type { MerchantHome } from '../../../../../src/console/integration-shapes.js';
+import { useArrivals } from '../../api/arrivals.js';
+import { useProjectData } from '../../api/project-data.js';
+import { grouped, usd } from '../../format/money.js';
+import { span } from '../../format/time.js';
+import { Amount, Groups, Moment } from '../../parts/figures.js';
+import { Facts, Lines, type Column } from '../../parts/lines.js';
+import { Loaded } from '../../parts/loaded.js';
+import { Notice } from '../../parts/notice.js';
+import { Page, Section } from '../../parts/page.js';
+import { Status } from '../../parts/status.js';
+import { orderPath, pathOf, useProject } from '../../shell/project.js';
+import { HOME } from '../../text/home.js';
+import { NAV } from '../../text/nav.js';
+import { ORDERS } from '../../text/orders.js';
+import { FirstDelivery } from './first-delivery.js';
+import { orderColumns } from '../order/orders-page.js';
+
+const EVERY_MS = 30_000;
+
+export function HomePage() {
+  const { id } = useProject();
+  useArrivals(id);
+  const home = useProjectData<MerchantHome>('/home', { everyMs: EVERY_MS });
+  return (
+    <Page title={NAV.home}>
+      <Loaded query={home} lines={8}>
+        {(data) => (
+          <>
+            <Credits home={data} />
+            <FirstSteps steps={data.first_steps} />
+            {firstOrderOf(data) !== undefined && <FirstDelivery orderKey={firstOrderOf(data) ?? ''} />}
+            <Needs home={data} />
+            <Running home={data} />
+            <Month month={data.last_30_days} />
+            <Section title={HOME.lastOrders}>
+              {data.last_orders.length === 0 ? (
+                <p>{ORDERS.empty}</p>
+              ) : (
+                <Lines
+                  caption={HOME.lastOrders}
+                  columns={orderColumns(id)}
+                  items={data.last_orders}
+                  keyOf={(order) => order.id.toString()}
+                />
+              )}
+            </Section>
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+/** The only purchase there is: who has seen two needs no showing. */
+function firstOrderOf({ last_orders: orders }: MerchantHome): string | undefined {
+  const [first, second] = orders;
+  return first !== undefined && second === undefined && first.kind === 'rental' && first.status !== 'refunded'
+    ? first.key
+    : undefined;
+}
+
+function Credits({ home: { balance, days_left: days } }: { readonly home: MerchantHome }) {
+  const { id } = useProject();
+  return (
+    <Section title={HOME.credits}>
+      <div className="credits-line">
+        <p className="big-figure">
+          <Amount credits={balance.credits} isBalance />
+        </p>
+        {days !== undefined && <p>{HOME.left(days)}</p>}
+        <Link href={pathOf(id, '/billing/top-up')} className="button-link">
+          {HOME.topUp}
+        </Link>
+      </div>
+    </Section>
+  );
+}
+
+function FirstSteps({ steps }: { readonly steps: MerchantHome['first_steps'] }) {
+  const { id } = useProject();
+  const text = HOME.steps;
+  const all = [
+    [text.toppedUp, steps.topped_up, '/billing/top-up'],
+    [text.keyUsed, steps.key_used, '/integration/keys'],
+    [text.webhook, steps.webhook_made, '/integration/webhooks'],
+    [text.order, steps.order_delivered, '/orders'],
+  ] as const;
+  if (all.every(([, isDone]) => isDone)) return null;
+  return (
+    <Section title={text.title} note={text.lead}>
+      <ol className="first-steps">
+        {all.map(([words, isDone, path]) => (
+          <li key={path}>
+            <Status
+              tone={isDone ? 'good' : 'calm'}
+              icon={isDone ? 'good' : 'wait'}
+              word={isDone ? text.done : text.open}
+            />
+            {isDone ? <span>{words}</span> : <Link href={pathOf(id, path)}>{words}</Link>}
+          </li>
+        ))}
+      </ol>
+    </Section>
+  );
+}
+
+function Needs({ home: { needs_you: needs, checked_at: checkedAt } }: { readonly home: MerchantHome }) {
+  return (
+    <Section title={HOME.needs}>
+      {needs.length === 0 ? (
+        <p>
+          <Status tone="good" icon="good" word={HOME.allClear} /> <Moment at={checkedAt} />
+        </p>
+      ) : (
+        needs.map(({ kind, says, subject, since }) => (
+          <Notice key={`${kind} ${subject ?? ''}`} tone="warn" title={says}>
+            {since !== undefined && (
+              <p className="dim">
+                {HOME.since} <Moment at={since} />
+              </p>
+            )}
+          </Notice>
+        ))
+      )}
+    </Section>
+  );
+}
+
+function Running({ home }: { readonly home: MerchantHome }) {
+  const { id } = useProject();
+  const titles = HOME.runningColumns;
+  const columns: Column<MerchantHome['running'][number]>[] = [
+    { title: titles.energy, cell: ({ energy }) => grouped(energy) },
+    { title: titles.address, cell: (rental) => <Groups text={rental.receive_address} name={titles.address} /> },
+    { title: titles.left, cell: ({ left_sec: left }) => span(left) },
+    {
+      title: titles.order,
+      cell: ({ order_key: key }) => (
+        <Link href={orderPath(id, key)} className="mono order-link">
+          {key}
+        </Link>
+      ),
+    },
+    {
+      title: titles.act,
+      cell: ({ order_key: key }) => (
+        <Link href={`${orderPath(id, key)}#extend`} className="order-link">
+          {HOME.extend}
+          <span className="only-read"> {key}</span>
+        </Link>
+      ),
+    },
+  ];
+  return (
+    <Section title={HOME.running}>
+      {home.running.length === 0 ? (
+        <p>{HOME.runningNone}</p>
+      ) : (
+        <Lines
+          caption={HOME.runningCaption}
+          columns={columns}
+          items={home.running}
+          keyOf={({ order_key: key }) => key}
+        />
+      )}
+      {home.running_more && <p className="dim">{HOME.runningMore}</p>}
+    </Section>
+  );
+}
+
+function Month({ month }: { readonly month: MerchantHome['last_30_days'] }) {
+  const { saved, burning, since } = month;
+  return (
+    <Section title={HOME.month}>
+      <Facts
+        of={[
+          [HOME.spent, <Amount key="spent" credits={month.spent.credits} isBalance />],
+          [HOME.saved, saved && <Amount credits={saved.credits} isBalance />],
+          [HOME.orders, grouped(month.orders)],
+          [HOME.energy, grouped(month.energy)],
+        ]}
+      />
+      {burning !== undefined && <p className="dim">{HOME.burning(usd(burning.credits))}</p>}
+      {since !== undefined && (
+        <p className="dim">
+          {HOME.monthSince} <Moment at={since} />
+        </p>
+      )}
+    </Section>
+  );
+}

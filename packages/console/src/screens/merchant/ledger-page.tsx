@@ -1,0 +1,75 @@
+/** The ledger of a project. */
+import { Link } from 'wouter';
+import type { LedgerLine } from '../../../../../src/console/data-shapes.js';
+import { usePages } from '../../api/project-data.js';
+import { assetText } from '../../format/money.js';
+import { Amount, Groups, Moment } from '../../parts/figures.js';
+import { Lines, type Column } from '../../parts/lines.js';
+import { LoadedPages } from '../../parts/loaded-pages.js';
+import { Page } from '../../parts/page.js';
+import { orderPath, useProject } from '../../shell/project.js';
+import { LEDGER } from '../../text/billing.js';
+import { NAV } from '../../text/nav.js';
+import { ORDER } from '../../text/orders.js';
+import { BillingNav } from '../../shell/subnav.js';
+
+const titles = LEDGER.columns;
+
+export function LedgerPage() {
+  const { id, api } = useProject();
+  const ledger = usePages<LedgerLine>(['project', id], `${api}/ledger`);
+  return (
+    <Page
+      title={NAV.ledger}
+      lead={LEDGER.lead}
+      above={<BillingNav />}
+      actions={
+        <a className="crumb" href={`${api}/ledger.csv`} download>
+          {LEDGER.csv}
+        </a>
+      }
+    >
+      <LoadedPages query={ledger} empty={<p>{LEDGER.empty}</p>}>
+        {(items) => <Lines caption={LEDGER.caption} columns={columnsOf(id)} items={items} keyOf={(line) => line.id} />}
+      </LoadedPages>
+    </Page>
+  );
+}
+
+function columnsOf(projectId: string): Column<LedgerLine>[] {
+  return [
+    { title: titles.when, cell: ({ created_at: at }) => <Moment at={at} clock="ours" /> },
+    {
+      title: titles.what,
+      cell: (line) => (
+        <>
+          <strong>{LEDGER.kinds[line.kind]}</strong>
+          <p className="dim">{line.description}</p>
+          {line.asset_amount !== undefined && line.asset !== undefined && (
+            <p className="dim">{LEDGER.atRate(assetText(line.asset_amount, line.asset), line.usd_rate ?? '1')}</p>
+          )}
+        </>
+      ),
+    },
+    { title: titles.amount, cell: ({ amount }) => <Amount credits={amount.credits} isSigned />, isFigure: true },
+    {
+      title: titles.proof,
+      cell: ({ order_key: key, txids, reference }) => (
+        <>
+          {key !== undefined && (
+            <Link href={orderPath(projectId, key)} className="mono order-link">
+              {`${LEDGER.order} ${key}`}
+            </Link>
+          )}
+          {txids?.map((txid) => (
+            <details key={txid} className="help-inline">
+              <summary>{ORDER.proof.txid}</summary>
+              <Groups text={txid} name={ORDER.proof.txid} size={8} />
+            </details>
+          ))}
+          {key === undefined && txids === undefined && (reference ?? '–')}
+        </>
+      ),
+    },
+  ];
+}

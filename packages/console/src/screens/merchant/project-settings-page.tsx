@@ -1,0 +1,162 @@
+/** The options of a project. */
+import { Checkbox, TextInput } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import type { ChangeProject, ProjectSettings } from '../../../../../src/console/integration-shapes.js';
+import { toJsonInteger } from '../../../../../src/domain/units.js';
+import { useAct } from '../../api/act.js';
+import { post } from '../../api/client.js';
+import { useProjectData } from '../../api/project-data.js';
+import { useSignedIn } from '../../api/session.js';
+import { creditsTyped, usd } from '../../format/money.js';
+import { Choice } from '../../parts/choice.js';
+import { Groups, Moment } from '../../parts/figures.js';
+import { Form } from '../../parts/form.js';
+import { Facts } from '../../parts/lines.js';
+import { Loaded } from '../../parts/loaded.js';
+import { Notice } from '../../parts/notice.js';
+import { Page, Section } from '../../parts/page.js';
+import { useProject } from '../../shell/project.js';
+import { SettingsNav } from '../../shell/subnav.js';
+import { NAV } from '../../text/nav.js';
+import { PROJECT_SETTINGS } from '../../text/project-settings.js';
+
+const text = PROJECT_SETTINGS;
+const PATH = '/settings';
+const SCHEMES = ['either', 'hmac', 'md5'] as const;
+
+export function ProjectSettingsPage() {
+  const { isOwner } = useProject();
+  const isAdmin = useSignedIn().operator_role === 'admin';
+  const settings = useProjectData<ProjectSettings>(PATH);
+  const mayChange = isOwner || isAdmin;
+  return (
+    <Page title={NAV.projectSettings} lead={text.lead} above={<SettingsNav />}>
+      {!mayChange && <Notice tone="info">{text.readOnly}</Notice>}
+      <Loaded query={settings} lines={8}>
+        {(data) => (
+          <>
+            <Section title={text.project} note={text.ofOperator}>
+              <Facts
+                of={[
+                  [text.name, data.name],
+                  [text.merchantId, <Groups key="id" text={data.id} name={text.merchantId} size={8} />],
+                  [text.terms, termsOf(data)],
+                  [text.made, <Moment key="made" at={data.created_at} />],
+                ]}
+              />
+            </Section>
+            <Section title={text.options}>
+              <Options settings={data} mayChange={mayChange} />
+            </Section>
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+function termsOf({ is_postpaid: isPostpaid, debt_limit: limit }: ProjectSettings): string {
+  if (!isPostpaid) return text.prepaid;
+  return limit === undefined ? text.postpaid : text.postpaidTo(usd(limit.credits));
+}
+
+const dollarsOf = (amount: ProjectSettings['daily_cap']): string =>
+  amount === undefined ? '' : usd(amount.credits).replace('$', '');
+
+/** Undefined: it is no amount. Null: none. */
+function limitTyped(typed: string): bigint | null | undefined {
+  return typed.trim() === '' ? null : creditsTyped(typed);
+}
+
+interface OptionsProps {
+  readonly settings: ProjectSettings;
+  readonly mayChange: boolean;
+}
+
+function Options({ settings, mayChange }: OptionsProps) {
+  const { id, api } = useProject();
+  const cache = useQueryClient();
+  const [schemes, setSchemes] = useState(settings.signature_schemes);
+  const [needsKey, setNeedsKey] = useState(settings.require_idempotency_key);
+  const [needsQuote, setNeedsQuote] = useState(settings.require_quote);
+  const [cap, setCap] = useState(dollarsOf(settings.daily_cap));
+  const [low, setLow] = useState(dollarsOf(settings.low_balance));
+  const [isSaved, setSaved] = useState(false);
+  const [capCredits, lowCredits] = [limitTyped(cap), limitTyped(low)];
+  const act = useAct(async () => {
+    if (capCredits === undefined || lowCredits === undefined) return;
+    setSaved(false);
+    const capText = dollarsOf(settings.daily_cap);
+    const lowText = dollarsOf(settings.low_balance);
+    // What was not touched is not sent: another person may have changed it meanwhile.
+    const request: ChangeProject = {
+      ...(schemes !== settings.signature_schemes && { signature_schemes: schemes }),
+      ...(needsKey !== settings.require_idempotency_key && { require_idempotency_key: needsKey }),
+      ...(needsQuote !== settings.require_quote && { require_quote: needsQuote }),
+      ...(cap !== capText &&
+        (capCredits === null ? { no_daily_cap: true } : { daily_cap_credits: toJsonInteger(capCredits) })),
+      ...(low !== lowText &&
+        (lowCredits === null ? { no_low_balance: true } : { low_balance_credits: toJsonInteger(lowCredits) })),
+    };
+    await post<ProjectSettings>(`${api}${PATH}`, request);
+    setSaved(true);
+    await cache.invalidateQueries({ queryKey: ['project', id] });
+  });
+  return (
+    <Form
+      act={act}
+      submit={text.save}
+      isReady={mayChange && capCredits !== undefined && lowCredits !== undefined}
+      beside={<div role="status">{isSaved && <Notice tone="good">{text.saved}</Notice>}</div>}
+    >
+      <fieldset disabled={!mayChange}>
+        <legend>{text.schemes}</legend>
+        {SCHEMES.map((each) => (
+          <Choice
+            key={each}
+            name="schemes"
+            word={text.scheme[each][0]}
+            note={text.scheme[each][1]}
+            isChosen={schemes === each}
+            onChoose={() => setSchemes(each)}
+          />
+        ))}
+      </fieldset>
+      <fieldset disabled={!mayChange}>
+        <legend>{text.requests}</legend>
+        <Checkbox
+          label={text.requireKey}
+          checked={needsKey}
+          onChange={(event) => setNeedsKey(event.currentTarget.checked)}
+        />
+        <Checkbox
+          label={text.requireQuote}
+          checked={needsQuote}
+          onChange={(event) => setNeedsQuote(event.currentTarget.checked)}
+        />
+      </fieldset>
+      <fieldset disabled={!mayChange}>
+        <legend>{text.limits}</legend>
+        <TextInput
+          label={text.cap}
+          description={text.capHelp}
+          inputMode="decimal"
+          autoComplete="off"
+          value={cap}
+          error={capCredits === undefined && text.amountBad}
+          onChange={(event) => setCap(event.currentTarget.value)}
+        />
+        <TextInput
+          label={text.low}
+          description={text.lowHelp}
+          inputMode="decimal"
+          autoComplete="off"
+          value={low}
+          error={lowCredits === undefined && text.amountBad}
+          onChange={(event) => setLow(event.currentTarget.value)}
+        />
+      </fieldset>
+    </Form>
+  );
+}

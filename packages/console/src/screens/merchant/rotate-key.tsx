@@ -1,0 +1,94 @@
+/** Rotating a key: what stays, how long the secret before works on, and the new one, once. */
+import { Button } from '@mantine/core';
+import { useState } from 'react';
+import type { ApiKeyShape, KeySecret, MadeByKey, RotateKey } from '../../../../../src/console/data-shapes.js';
+import { useAct } from '../../api/act.js';
+import { post } from '../../api/client.js';
+import { useProjectData } from '../../api/project-data.js';
+import { Dialog } from '../../parts/dialog.js';
+import { Form } from '../../parts/form.js';
+import { announce } from '../../parts/live.js';
+import { useProject } from '../../shell/project.js';
+import { COMMON } from '../../text/common.js';
+import { KEYS } from '../../text/keys.js';
+
+interface RotateProps {
+  readonly apiKey: ApiKeyShape;
+  readonly onClose: () => void;
+  readonly onRotated: (secret: KeySecret) => void;
+}
+
+/** A key beside the primary is changed calmly unless another time is chosen. */
+const CALM_SEC = 86_400;
+
+export function RotateDialog({ apiKey, onClose, onRotated }: RotateProps) {
+  const { api } = useProject();
+  const text = KEYS.rotate;
+  const [overlap, setOverlap] = useState(apiKey.is_primary ? 0 : CALM_SEC);
+  const act = useAct(async () => {
+    const request: RotateKey = { overlap_sec: overlap };
+    const secret = await post<KeySecret>(`${api}/keys/${apiKey.id}/rotate`, request);
+    announce(text.announced);
+    onRotated(secret);
+  });
+  return (
+    <Dialog title={text.title(apiKey.name)} onClose={onClose}>
+      <p>{text.lead}</p>
+      <Made keyId={apiKey.id} />
+      <Form
+        act={act}
+        submit={text.submit}
+        beside={
+          <Button variant="default" onClick={onClose}>
+            {COMMON.cancel}
+          </Button>
+        }
+      >
+        <fieldset>
+          <legend>{text.overlap}</legend>
+          {text.overlaps.map(({ seconds, word, note }) => (
+            <label key={seconds} className="choice">
+              <input type="radio" name="overlap" checked={overlap === seconds} onChange={() => setOverlap(seconds)} />
+              <span>
+                {word}
+                <span className="dim">{note}</span>
+              </span>
+            </label>
+          ))}
+        </fieldset>
+      </Form>
+    </Dialog>
+  );
+}
+
+/** What goes on without a signature of this key. */
+export function Made({ keyId }: { readonly keyId: string }) {
+  const text = KEYS.rotate;
+  const { data, isError } = useProjectData<MadeByKey>(`/keys/${keyId}/made`);
+  if (isError && data === undefined) return <p className="dim">{text.madeFailed}</p>;
+  if (data === undefined) return <div className="waiting-line" />;
+  const parts = [
+    ...(data.webhooks.length > 0 ? [text.madeWebhooks(data.webhooks.length)] : []),
+    ...(data.auto_delegations_count > 0 ? [text.madeAddresses(data.auto_delegations_count)] : []),
+  ];
+  if (parts.length === 0) return <p className="dim">{text.madeNothing}</p>;
+  return (
+    <details className="help">
+      <summary>
+        {text.made}: {parts.join(', ')}
+      </summary>
+      <ul>
+        {data.webhooks.map(({ id, url }) => (
+          <li key={id} className="mono">
+            {url}
+          </li>
+        ))}
+        {data.auto_delegations.map((address) => (
+          <li key={address} className="mono">
+            {address}
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}

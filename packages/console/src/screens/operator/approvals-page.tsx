@@ -1,0 +1,236 @@
+/** Credits that wait for a second admin, and those that were decided. */
+import { Button, TextInput } from '@mantine/core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Link } from 'wouter';
+import type {
+  BookedCredits,
+  CreditRequestLine,
+  CreditRequestList,
+} from '../../../../../src/console/operator-shapes.js';
+import { useAct } from '../../api/act.js';
+import { get, post } from '../../api/client.js';
+import { useSignedIn } from '../../api/session.js';
+import { usd } from '../../format/money.js';
+import { Dialog } from '../../parts/dialog.js';
+import { Amount, Moment } from '../../parts/figures.js';
+import { Form } from '../../parts/form.js';
+import { Facts, Lines, type Column } from '../../parts/lines.js';
+import { Loaded } from '../../parts/loaded.js';
+import { Notice } from '../../parts/notice.js';
+import { Page, Section } from '../../parts/page.js';
+import { Status } from '../../parts/status.js';
+import { pathOf } from '../../shell/project.js';
+import { InboxNav } from '../../shell/subnav.js';
+import { COMMON } from '../../text/common.js';
+import { APPROVALS } from '../../text/credits.js';
+import { NAV } from '../../text/nav.js';
+
+const text = APPROVALS;
+const EVERY_MS = 15_000;
+type Decision = 'approve' | 'reject';
+
+export function ApprovalsPage() {
+  const requests = useQuery({
+    queryKey: ['credit-requests'],
+    queryFn: () => get<CreditRequestList>('/api/operator/credit-requests', {}, { isBackground: true }),
+    refetchInterval: EVERY_MS,
+  });
+  const limit = requests.data?.limit.credits;
+  const [deciding, setDeciding] = useState<{ readonly request: CreditRequestLine; readonly as: Decision }>();
+  const [done, setDone] = useState<Decision>();
+  return (
+    <Page
+      title={NAV.approvals}
+      lead={limit === undefined ? text.leadUnknown : text.lead(usd(limit))}
+      above={<InboxNav />}
+    >
+      <div role="status">
+        {done !== undefined && <Notice tone="good">{done === 'approve' ? text.booked : text.rejected}</Notice>}
+      </div>
+      <Loaded query={requests} lines={6} isEmpty={({ items }) => items.length === 0} empty={<p>{text.empty}</p>}>
+        {({ items }) => (
+          <>
+            <Waiting
+              items={items.filter(({ status }) => status === 'pending')}
+              onDecide={(request, as) => {
+                setDone(undefined);
+                setDeciding({ request, as });
+              }}
+            />
+            <Decided items={items.filter(({ status }) => status !== 'pending')} />
+          </>
+        )}
+      </Loaded>
+      {deciding !== undefined && (
+        <Decide
+          {...deciding}
+          onClose={() => setDeciding(undefined)}
+          onDone={() => {
+            setDeciding(undefined);
+            setDone(deciding.as);
+          }}
+        />
+      )}
+    </Page>
+  );
+}
+
+interface WaitingProps {
+  readonly items: readonly CreditRequestLine[];
+  readonly onDecide: (request: CreditRequestLine, as: Decision) => void;
+}
+
+function Waiting({ items, onDecide }: WaitingProps) {
+  const { person, operator_role: role } = useSignedIn();
+  return (
+    <Section title={text.waiting}>
+      {items.length === 0 && <p>{text.waitingNone}</p>}
+      {items.map((request) => (
+        <div key={request.id} className="stack">
+          <Terms request={request} />
+          {role !== 'admin' && <p className="dim">{text.reads}</p>}
+          {role === 'admin' && request.asked_by.id === person.id && <p className="dim">{text.own}</p>}
+          {role === 'admin' && request.asked_by.id !== person.id && (
+            <div className="form-actions">
+              <Button onClick={() => onDecide(request, 'approve')}>
+                {text.approve}
+                <span className="only-read"> {request.reference}</span>
+              </Button>
+              <Button variant="default" onClick={() => onDecide(request, 'reject')}>
+                {text.reject}
+                <span className="only-read"> {request.reference}</span>
+              </Button>
+            </div>
+          )}
+        </div>
+      ))}
+    </Section>
+  );
+}
+
+/** All that there is to decide by. */
+function Terms({ request }: { readonly request: CreditRequestLine }) {
+  const { facts } = text;
+  const { project, amount, balance } = request;
+  return (
+    <Facts
+      of={[
+        [facts.project, <ProjectLink key="project" project={project} />],
+        [text.kinds[request.kind], <Amount key="amount" credits={amount.credits} isBalance isSigned />],
+        [facts.balance, <Amount key="now" credits={balance.credits} isBalance />],
+        [facts.after, <Amount key="after" credits={BigInt(balance.credits) + BigInt(amount.credits)} isBalance />],
+        [
+          facts.reference,
+          <span key="reference" className="mono">
+            {request.reference}
+          </span>,
+        ],
+        [facts.reason, request.reason],
+        [
+          facts.asked,
+          <>
+            {text.byAt(request.asked_by.email)} <Moment at={request.asked_at} />
+          </>,
+        ],
+      ]}
+    />
+  );
+}
+
+function ProjectLink({ project: { id, name } }: { readonly project: CreditRequestLine['project'] }) {
+  return <Link href={pathOf(id, '/billing/ledger')}>{name}</Link>;
+}
+
+const titles = text.columns;
+const COLUMNS: readonly Column<CreditRequestLine>[] = [
+  {
+    title: titles.state,
+    cell: ({ status }) => (
+      <Status
+        tone={status === 'approved' ? 'good' : 'calm'}
+        icon={status === 'approved' ? 'good' : 'bad'}
+        word={text.states[status]}
+      />
+    ),
+  },
+  { title: titles.project, cell: ({ project }) => <ProjectLink project={project} /> },
+  {
+    title: titles.amount,
+    cell: ({ amount }) => <Amount credits={amount.credits} isBalance isSigned />,
+    isFigure: true,
+  },
+  {
+    title: titles.why,
+    cell: ({ reason, reference, decision_reason: decision }) => (
+      <>
+        <p>{reason}</p>
+        <p className="dim">{reference}</p>
+        {decision !== undefined && <p className="dim">{decision}</p>}
+      </>
+    ),
+  },
+  {
+    title: titles.by,
+    cell: ({ asked_by: asker, decided_by: decider, decided_at: at }) => (
+      <>
+        <p>{`${text.facts.asked} ${asker.email}`}</p>
+        {decider !== undefined && <p>{`${text.facts.decided} ${decider}`}</p>}
+        {at !== undefined && <Moment at={at} />}
+      </>
+    ),
+  },
+];
+
+function Decided({ items }: { readonly items: readonly CreditRequestLine[] }) {
+  if (items.length === 0) return null;
+  return (
+    <Section title={text.decided}>
+      <Lines caption={text.decidedCaption} columns={COLUMNS} items={items} keyOf={({ id }) => id} />
+    </Section>
+  );
+}
+
+interface DecideProps {
+  readonly request: CreditRequestLine;
+  readonly as: Decision;
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}
+
+function Decide({ request, as, onClose, onDone }: DecideProps) {
+  const cache = useQueryClient();
+  const [reason, setReason] = useState('');
+  const act = useAct(async () => {
+    await post<BookedCredits>(`/api/operator/credit-requests/${request.id}/${as}`, { reason: reason.trim() });
+    onDone();
+    await cache.invalidateQueries();
+  });
+  return (
+    <Dialog title={text.dialog[as]} onClose={onClose}>
+      <p>{text.dialog.lead}</p>
+      <Terms request={request} />
+      <Form
+        act={act}
+        submit={text.dialog[as]}
+        isDangerous={as === 'reject'}
+        isReady={reason.trim() !== ''}
+        beside={
+          <Button variant="default" onClick={onClose}>
+            {COMMON.cancel}
+          </Button>
+        }
+      >
+        <TextInput
+          label={text.dialog.reason}
+          description={text.dialog.reasonHelp}
+          required
+          autoComplete="off"
+          maxLength={200}
+          value={reason}
+          onChange={(event) => setReason(event.currentTarget.value)}
+        />
+      </Form>
+    </Dialog>
+  );
+}

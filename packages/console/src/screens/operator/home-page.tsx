@@ -1,0 +1,177 @@
+/** The service at a glance: what waits, capacity, today beside the median, nodes, workers, ledger. */
+import { useQuery } from '@tanstack/react-query';
+import type { DayFigures, OperatorHome } from '../../../../../src/console/operator-shapes.js';
+import { get } from '../../api/client.js';
+import { grouped, trxRound, usd, usdCents } from '../../format/money.js';
+import { span } from '../../format/time.js';
+import { Amount, Moment } from '../../parts/figures.js';
+import { Facts, Lines, type Column } from '../../parts/lines.js';
+import { Loaded } from '../../parts/loaded.js';
+import { Notice } from '../../parts/notice.js';
+import { Page, Section } from '../../parts/page.js';
+import { Status } from '../../parts/status.js';
+import { OPERATOR_HOME } from '../../text/home.js';
+import { NAV } from '../../text/nav.js';
+import { inboxKey, InboxNotice } from './inbox-item.js';
+
+const EVERY_MS = 15_000;
+const text = OPERATOR_HOME;
+
+export function OperatorHomePage() {
+  const home = useQuery({
+    queryKey: ['operator-home'],
+    queryFn: () => get<OperatorHome>('/api/operator/home', {}, { isBackground: true }),
+    refetchInterval: EVERY_MS,
+  });
+  return (
+    <Page title={NAV.home}>
+      <Loaded query={home} lines={8}>
+        {(data) => (
+          <>
+            <Inbox home={data} />
+            <Capacity capacity={data.capacity} />
+            <Today today={data.today} median={data.median} />
+            <Chain home={data} />
+            <Ledger home={data} />
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+function Inbox({ home: { inbox, checked_at: checkedAt } }: { readonly home: OperatorHome }) {
+  return (
+    <Section title={text.inbox}>
+      {inbox.length === 0 ? (
+        <p>
+          <Status tone="good" icon="good" word={text.allClear} /> <Moment at={checkedAt} />
+        </p>
+      ) : (
+        inbox.map((item) => <InboxNotice key={inboxKey(item)} item={item} />)
+      )}
+    </Section>
+  );
+}
+
+function Capacity({ capacity }: { readonly capacity: OperatorHome['capacity'] }) {
+  const parts = [
+    [text.sold, capacity.sold_sun, capacity.sold_energy, 'sold'],
+    [text.free, capacity.free_sun, capacity.free_energy, 'free'],
+    [text.recovering, capacity.recovering_sun, capacity.recovering_energy, 'recovering'],
+  ] as const;
+  const whole = Math.max(
+    1,
+    parts.reduce((sum, [, sun]) => sum + sun, 0),
+  );
+  const widths = parts.map(([, sun]) => Math.round((sun / whole) * 1000));
+  const starts = widths.map((_, index) => widths.slice(0, index).reduce((sum, width) => sum + width, 0));
+  return (
+    <Section title={text.capacity}>
+      <svg className="capacity" viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true">
+        {parts.map(([, , , name], index) => (
+          <rect key={name} className={`capacity-${name}`} x={starts[index]} width={widths[index]} height="10" />
+        ))}
+      </svg>
+      <Facts
+        of={parts.map(([name, sun, energy]) => [
+          name,
+          <>
+            {energy !== undefined && <strong>{text.energyOf(grouped(energy))} </strong>}
+            <span className="dim">{trxRound(sun)}</span>
+          </>,
+        ])}
+      />
+      <p>{capacity.sold_out_in_hours === undefined ? text.notSoldOut : text.soldOut(capacity.sold_out_in_hours)}</p>
+    </Section>
+  );
+}
+
+interface TodayProps {
+  readonly today: DayFigures;
+  readonly median: OperatorHome['median'];
+}
+
+interface Figure {
+  readonly name: string;
+  readonly today: string;
+  readonly median: string;
+}
+
+const FIGURES: readonly Column<Figure>[] = [
+  { title: text.figures.name, cell: ({ name }) => name },
+  { title: text.figures.today, cell: ({ today }) => <strong>{today}</strong>, isFigure: true },
+  { title: text.figures.median, cell: ({ median }) => median, isFigure: true },
+];
+
+function Today({ today, median }: TodayProps) {
+  const cost = (figures: OperatorHome['median']) =>
+    `${trxRound(figures.chain_cost.sun)}, ${usdCents(figures.chain_cost.usd)}`;
+  const items: Figure[] = [
+    { name: text.revenue, today: usd(today.revenue.credits), median: usd(median.revenue.credits) },
+    { name: text.refunds, today: usd(today.refunds.credits), median: usd(median.refunds.credits) },
+    { name: text.chainCost, today: cost(today), median: cost(median) },
+    { name: text.margin, today: usdCents(today.margin_usd), median: usdCents(median.margin_usd) },
+  ];
+  return (
+    <Section title={text.today} note={text.todayNote}>
+      <Lines caption={text.todayCaption} columns={FIGURES} items={items} keyOf={({ name }) => name} />
+    </Section>
+  );
+}
+
+type Head = OperatorHome['heads'][number];
+const HEADS: readonly Column<Head>[] = [
+  { title: text.node, cell: ({ node }) => <code>{node}</code> },
+  {
+    title: text.head,
+    cell: ({ block_number: block, error }) =>
+      block === undefined ? <Status tone="bad" icon="bad" word={error ?? '–'} /> : grouped(block),
+  },
+  { title: text.age, cell: ({ age_sec: age }) => (age === undefined ? '–' : span(age)), isFigure: true },
+];
+
+function Chain({ home: { heads, energy_fee_sun: fee, workers } }: { readonly home: OperatorHome }) {
+  const { claimed, due, oldest_due_sec: oldest } = workers;
+  return (
+    <Section title={text.chain}>
+      <Lines caption={text.heads} columns={HEADS} items={heads} keyOf={({ node }) => node} />
+      <Facts
+        of={[
+          [text.fee, fee === undefined ? undefined : `${grouped(fee)} sun`],
+          [
+            text.workers,
+            [text.workersText(claimed, due), ...(oldest === undefined ? [] : [text.oldest(span(oldest))])].join(', '),
+          ],
+        ]}
+      />
+    </Section>
+  );
+}
+
+function Ledger({ home: { verify, owed } }: { readonly home: OperatorHome }) {
+  return (
+    <Section title={text.ledger}>
+      {verify.stopped && (
+        <Notice tone="bad" title={text.stopped}>
+          <p>{verify.reason}</p>
+        </Notice>
+      )}
+      <Facts
+        of={[
+          [
+            text.verify,
+            verify.passed_at === undefined ? (
+              text.verifyNever
+            ) : (
+              <>
+                {text.verifyPassed} <Moment at={verify.passed_at} />
+              </>
+            ),
+          ],
+          [text.owed, <Amount key="owed" credits={owed.credits} isBalance />],
+        ]}
+      />
+    </Section>
+  );
+}

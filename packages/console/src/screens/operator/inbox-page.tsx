@@ -1,0 +1,55 @@
+/** All that waits for a person, by severity. */
+import { useQuery } from '@tanstack/react-query';
+import type { InboxItem } from '../../../../../src/console/operator-shapes.js';
+import { get } from '../../api/client.js';
+import { Moment } from '../../parts/figures.js';
+import { Loaded } from '../../parts/loaded.js';
+import { Page, Section } from '../../parts/page.js';
+import { Status } from '../../parts/status.js';
+import { InboxNav } from '../../shell/subnav.js';
+import { OPERATOR_HOME } from '../../text/home.js';
+import { NAV } from '../../text/nav.js';
+import { INBOX } from '../../text/system.js';
+import { inboxKey, InboxNotice } from './inbox-item.js';
+
+const EVERY_MS = 15_000;
+const SEVERITIES = ['fault', 'warning', 'notice'] as const;
+
+export function InboxPage() {
+  const inbox = useQuery({
+    queryKey: ['inbox'],
+    queryFn: () => get<{ readonly items: readonly InboxItem[] }>('/api/operator/inbox', {}, { isBackground: true }),
+    refetchInterval: EVERY_MS,
+  });
+  return (
+    <Page title={NAV.inbox} lead={INBOX.lead} above={<InboxNav />}>
+      <Loaded
+        query={inbox}
+        lines={6}
+        isEmpty={({ items }) => items.length === 0}
+        empty={
+          <p>
+            <Status tone="good" icon="good" word={OPERATOR_HOME.allClear} />{' '}
+            <Moment at={new Date(inbox.dataUpdatedAt).toISOString()} />
+          </p>
+        }
+      >
+        {({ items }) =>
+          SEVERITIES.map((severity) => {
+            const group = items.filter((item) => item.severity === severity);
+            if (group.length === 0) return null;
+            return (
+              <Section key={severity} title={INBOX.groups[severity]} note={INBOX.notes[severity]}>
+                <div className="stack">
+                  {group.map((item) => (
+                    <InboxNotice key={inboxKey(item)} item={item} />
+                  ))}
+                </div>
+              </Section>
+            );
+          })
+        }
+      </Loaded>
+    </Page>
+  );
+}

@@ -1,0 +1,79 @@
+/** The pool: its wallets, and what comes free when. */
+import { useQuery } from '@tanstack/react-query';
+import type { PoolShape } from '../../../../../src/console/operator-shapes.js';
+import { get } from '../../api/client.js';
+import { grouped, trxRound } from '../../format/money.js';
+import { Groups, Moment } from '../../parts/figures.js';
+import { Lines, type Column } from '../../parts/lines.js';
+import { Loaded } from '../../parts/loaded.js';
+import { Page, Section } from '../../parts/page.js';
+import { Status } from '../../parts/status.js';
+import { NAV } from '../../text/nav.js';
+import { POOL } from '../../text/operating.js';
+
+type Wallet = PoolShape['wallets'][number];
+const titles = POOL.columns;
+const WALLETS: readonly Column<Wallet>[] = [
+  {
+    title: titles.wallet,
+    cell: ({ address, role }) => (
+      <>
+        <Groups text={address} name={titles.wallet} />
+        <p className="dim">{POOL.roles[role]}</p>
+      </>
+    ),
+  },
+  {
+    title: titles.status,
+    cell: ({ status, pause_reason: reason }) => (
+      <>
+        <Status
+          tone={status === POOL.active ? 'good' : 'warn'}
+          icon={status === POOL.active ? 'good' : 'warn'}
+          word={status}
+        />
+        {reason !== undefined && <p className="dim">{reason}</p>}
+      </>
+    ),
+  },
+  { title: titles.staked, cell: ({ staked_sun: sun }) => trxRound(sun), isFigure: true },
+  { title: titles.sold, cell: ({ delegated_sun: sun }) => trxRound(sun), isFigure: true },
+  { title: titles.free, cell: ({ free_sun: sun }) => trxRound(sun), isFigure: true },
+  { title: titles.balance, cell: ({ balance_sun: sun }) => trxRound(sun), isFigure: true },
+  { title: titles.read, cell: ({ read_at: at }) => (at === undefined ? '–' : <Moment at={at} />) },
+];
+
+const hours = POOL.forecastColumns;
+const FORECAST: readonly Column<PoolShape['forecast'][number]>[] = [
+  { title: hours.hour, cell: ({ hour }) => POOL.inHours(hour) },
+  { title: hours.least, cell: ({ at_least_sun: sun }) => trxRound(sun), isFigure: true },
+  { title: hours.most, cell: ({ at_most_sun: sun }) => trxRound(sun), isFigure: true },
+  { title: hours.transactions, cell: ({ transactions }) => grouped(transactions), isFigure: true },
+];
+
+export function PoolPage() {
+  const pool = useQuery({ queryKey: ['pool'], queryFn: () => get<PoolShape>('/api/operator/pool') });
+  return (
+    <Page title={NAV.pool} lead={POOL.lead}>
+      <Loaded query={pool} lines={6} isEmpty={({ wallets }) => wallets.length === 0} empty={<p>{POOL.empty}</p>}>
+        {({ wallets, forecast }) => (
+          <>
+            <Section title={POOL.wallets}>
+              <Lines caption={POOL.caption} columns={WALLETS} items={wallets} keyOf={({ address }) => address} />
+            </Section>
+            {forecast.length > 0 && (
+              <Section title={POOL.forecast} note={POOL.forecastNote}>
+                <Lines
+                  caption={POOL.forecastCaption}
+                  columns={FORECAST}
+                  items={forecast}
+                  keyOf={({ hour }) => hour.toString()}
+                />
+              </Section>
+            )}
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}

@@ -1,0 +1,128 @@
+/** A report of some days, by day, project or wallet. */
+import { Button, TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useState, type SubmitEvent } from 'react';
+import { useSearchParams } from 'wouter';
+import type { ReportFigures, ReportShape } from '../../../../../src/console/operator-shapes.js';
+import { get, withQuery } from '../../api/client.js';
+import { assetText, grouped, usd, usdCents } from '../../format/money.js';
+import { Amount } from '../../parts/figures.js';
+import { Facts, Lines, type Column } from '../../parts/lines.js';
+import { Loaded } from '../../parts/loaded.js';
+import { Page, Section } from '../../parts/page.js';
+import { NAV } from '../../text/nav.js';
+import { REPORTS } from '../../text/operating.js';
+
+const BYS = ['day', 'project', 'wallet'] as const;
+const PATH = '/api/operator/report';
+const DAY_MS = 86_400_000;
+
+const dayText = (ms: number) => new Date(ms).toISOString().slice(0, 10);
+
+export function ReportsPage() {
+  const [search, setSearch] = useSearchParams();
+  const now = Date.now();
+  const query = {
+    from: search.get('from') ?? dayText(now - 30 * DAY_MS),
+    to: search.get('to') ?? dayText(now + DAY_MS),
+    by: search.get('by') ?? 'day',
+  };
+  const report = useQuery({ queryKey: ['report', query], queryFn: () => get<ReportShape>(PATH, query) });
+  return (
+    <Page
+      title={NAV.reports}
+      lead={REPORTS.lead}
+      actions={
+        <a className="crumb" href={withQuery(`${PATH}.csv`, query)} download>
+          {REPORTS.csv}
+        </a>
+      }
+    >
+      <Choice query={query} onShow={setSearch} />
+      <Loaded query={report} lines={6} isEmpty={({ rows }) => rows.length === 0} empty={<p>{REPORTS.empty}</p>}>
+        {(data) => <Figures report={data} />}
+      </Loaded>
+    </Page>
+  );
+}
+
+type Query = Readonly<Record<'from' | 'to' | 'by', string>>;
+
+function Choice({
+  query,
+  onShow,
+}: {
+  readonly query: Query;
+  readonly onShow: (query: Record<string, string>) => void;
+}) {
+  const [from, setFrom] = useState(query.from);
+  const [to, setTo] = useState(query.to);
+  const [by, setBy] = useState(query.by);
+  const show = (event: SubmitEvent) => {
+    event.preventDefault();
+    onShow({ from, to, by });
+  };
+  return (
+    <form className="filter" onSubmit={show}>
+      <TextInput
+        type="date"
+        label={REPORTS.from}
+        value={from}
+        onChange={(event) => setFrom(event.currentTarget.value)}
+      />
+      <TextInput type="date" label={REPORTS.to} value={to} onChange={(event) => setTo(event.currentTarget.value)} />
+      <label className="filter-field">
+        <span>{REPORTS.by}</span>
+        <select value={by} onChange={(event) => setBy(event.currentTarget.value)}>
+          {BYS.map((one) => (
+            <option key={one} value={one}>
+              {REPORTS.bys[one]}
+            </option>
+          ))}
+        </select>
+      </label>
+      <Button type="submit" variant="default">
+        {REPORTS.show}
+      </Button>
+    </form>
+  );
+}
+
+interface Row {
+  readonly name: string;
+  readonly figures: ReportFigures;
+}
+
+const titles = REPORTS.columns;
+const COLUMNS: readonly Column<Row>[] = [
+  { title: titles.key, cell: ({ name }) => <strong>{name}</strong> },
+  { title: titles.revenue, cell: ({ figures }) => usd(figures.revenue.credits), isFigure: true },
+  { title: titles.refunds, cell: ({ figures }) => usd(figures.refunds.credits), isFigure: true },
+  {
+    title: titles.cost,
+    cell: ({ figures }) => `${assetText(figures.chain_cost_trx, 'TRX')}, ${usdCents(figures.chain_cost_usd)}`,
+    isFigure: true,
+  },
+  { title: titles.margin, cell: ({ figures }) => usdCents(figures.margin_usd), isFigure: true },
+  { title: titles.energy, cell: ({ figures }) => grouped(figures.energy_hours), isFigure: true },
+  { title: titles.idle, cell: ({ figures }) => grouped(figures.idle_energy_hours), isFigure: true },
+];
+
+function Figures({ report }: { readonly report: ReportShape }) {
+  const rows: Row[] = [
+    ...report.rows.map((row) => ({ name: row.name ?? row.key ?? '–', figures: row })),
+    { name: REPORTS.total, figures: report.total },
+  ];
+  return (
+    <Section title={REPORTS.caption}>
+      <Lines caption={REPORTS.caption} columns={COLUMNS} items={rows} keyOf={({ name }) => name} />
+      <Facts
+        of={[
+          [REPORTS.owed, <Amount key="owed" credits={report.owed.credits} isBalance />],
+          [REPORTS.debts, <Amount key="debts" credits={report.debts.credits} isBalance />],
+          ...report.held.map(({ asset, amount }) => [REPORTS.held(asset), assetText(amount, asset)] as const),
+        ]}
+      />
+    </Section>
+  );
+}

@@ -1,0 +1,62 @@
+/** What the order cost, what burning would have cost, what came back, and the ledger's lines of it. */
+import type { LedgerLine } from '../../../../../src/console/data-shapes.js';
+import type { OrderHistory } from '../../api/order-history.js';
+import { rateText, trx } from '../../format/money.js';
+import { span } from '../../format/time.js';
+import { Amount, Moment } from '../../parts/figures.js';
+import { Facts, Lines, type Column } from '../../parts/lines.js';
+import { Section } from '../../parts/page.js';
+import { Status } from '../../parts/status.js';
+import { ORDER } from '../../text/orders.js';
+
+const text = ORDER.money;
+const COLUMNS: readonly Column<LedgerLine>[] = [
+  { title: text.columns.what, cell: ({ description }) => description },
+  { title: text.columns.amount, cell: ({ amount }) => <Amount credits={amount.credits} isSigned />, isFigure: true },
+  { title: text.columns.when, cell: ({ created_at: at }) => <Moment at={at} clock="ours" /> },
+];
+
+interface MoneyProps {
+  readonly money: OrderHistory['money'];
+  readonly isDelivered: boolean;
+}
+
+export function MoneySection({ money, isDelivered }: MoneyProps) {
+  const saved = money.burning_sun === undefined ? 0n : BigInt(money.burning_sun) - BigInt(money.price_sun);
+  return (
+    <Section title={ORDER.sections.money}>
+      <Facts
+        of={[
+          [text.quoted, money.quoted && <Amount credits={money.quoted.credits} />],
+          [text.charged, <Amount key="charged" credits={money.charged.credits} />],
+          [text.rate, text.rateText(trx(money.price_sun), rateText(money.trx_usd))],
+          [text.burning, burning(money, isDelivered ? saved : 0n)],
+          ...money.extensions.map(
+            ({ key, duration_sec: seconds, charged, at }) =>
+              [
+                text.extended,
+                <span key={key}>
+                  {span(seconds)}, <Amount credits={charged.credits} />, <Moment at={at} />
+                </span>,
+              ] as const,
+          ),
+          [text.refunded, money.refunded && <Amount credits={money.refunded.credits} isSigned />],
+          [text.compensated, money.compensated && <Amount credits={money.compensated.credits} isSigned />],
+        ]}
+      />
+      {money.entries.length > 0 && (
+        <Lines caption={text.entries} columns={COLUMNS} items={money.entries} keyOf={({ id }) => id} />
+      )}
+    </Section>
+  );
+}
+
+function burning({ burning_sun: sun, burning_as_of: asOf }: OrderHistory['money'], saved: bigint) {
+  if (sun === undefined) return undefined;
+  return (
+    <>
+      {trx(sun)} <span className="dim">{asOf === 'now' ? text.burningNow : text.burningThen}</span>{' '}
+      {saved > 0n && <Status tone="good" icon="good" word={text.saved(trx(saved))} />}
+    </>
+  );
+}

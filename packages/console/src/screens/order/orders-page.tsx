@@ -1,0 +1,130 @@
+/** The project's orders: newest first, filters in the address of the page, rows that never jump. */
+import { Button } from '@mantine/core';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { Link, useSearchParams } from 'wouter';
+import type { NewCount, OrderLine, Page as PageOf } from '../../../../../src/console/data-shapes.js';
+import { get, withQuery, type Query } from '../../api/client.js';
+import { grouped } from '../../format/money.js';
+import { seconds, span } from '../../format/time.js';
+import { Amount, Groups, Moment } from '../../parts/figures.js';
+import { Lines, type Column } from '../../parts/lines.js';
+import { LoadedPages } from '../../parts/loaded-pages.js';
+import { Page } from '../../parts/page.js';
+import { OrderStatus } from '../../parts/status.js';
+import { orderPath, useProject } from '../../shell/project.js';
+import { NAV } from '../../text/nav.js';
+import { ORDERS } from '../../text/orders.js';
+import { OrderFilter } from './order-filter.js';
+
+/** How often it is asked what is new. */
+const NEW_EVERY_MS = 5000;
+
+export function OrdersPage() {
+  const { id, api } = useProject();
+  const [search] = useSearchParams();
+  const filter: Query = { status: search.get('status') ?? '', receiver: search.get('receiver') ?? '' };
+  const path = `${api}/orders`;
+  const orders = useInfiniteQuery({
+    queryKey: ['orders', id, filter],
+    queryFn: ({ pageParam, signal }) =>
+      get<PageOf<OrderLine>>(path, { ...filter, limit: 50, cursor: pageParam }, { signal }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (last) => last.next_cursor,
+  });
+  const since = orders.data?.pages[0]?.newest;
+  const isFiltered = Object.values(filter).some((value) => value !== '');
+  return (
+    <Page
+      title={NAV.orders}
+      lead={ORDERS.lead}
+      actions={
+        <a className="crumb" href={withQuery(`${path}.csv`, filter)} download>
+          {ORDERS.filter.csv}
+        </a>
+      }
+    >
+      <OrderFilter />
+      {since !== undefined && (
+        <NewPill path={`${path}/new`} filter={filter} since={since} onShow={() => void orders.refetch()} />
+      )}
+      <LoadedPages query={orders} empty={<p>{isFiltered ? ORDERS.emptyFiltered : ORDERS.empty}</p>}>
+        {(items) => (
+          <Lines
+            caption={ORDERS.caption}
+            columns={orderColumns(id)}
+            items={items}
+            keyOf={(order) => order.id.toString()}
+          />
+        )}
+      </LoadedPages>
+    </Page>
+  );
+}
+
+interface PillProps {
+  readonly path: string;
+  readonly filter: Query;
+  readonly since: string;
+  readonly onShow: () => void;
+}
+
+function NewPill({ path, filter, since, onShow }: PillProps) {
+  const { data } = useQuery({
+    queryKey: ['new', path, filter, since],
+    queryFn: () => get<NewCount>(path, { ...filter, since }, { isBackground: true }),
+    refetchInterval: NEW_EVERY_MS,
+  });
+  return (
+    <div role="status" className="pill-place">
+      {data !== undefined && data.count > 0 && (
+        <Button variant="default" onClick={onShow}>
+          {ORDERS.newer(data.count)}
+        </Button>
+      )}
+    </div>
+  );
+}
+
+const titles = ORDERS.columns;
+
+export function orderColumns<Line extends OrderLine>(projectOf: string | ((line: Line) => string)): Column<Line>[] {
+  return [
+    {
+      title: titles.order,
+      cell: (order) => (
+        <Link
+          href={orderPath(typeof projectOf === 'string' ? projectOf : projectOf(order), order.key)}
+          className="mono order-link"
+        >
+          {order.key}
+        </Link>
+      ),
+    },
+    { title: titles.status, cell: (order) => <OrderStatus order={order} /> },
+    {
+      title: titles.receiver,
+      cell: (order) => <Groups text={order.receive_address} name={titles.receiver} withoutCopy />,
+    },
+    {
+      title: titles.energy,
+      cell: ({ energy, duration_sec: duration }) => (
+        <>
+          {energy === undefined ? '–' : grouped(energy)}
+          {duration !== undefined && <span className="dim"> {ORDERS.forTime(span(duration))}</span>}
+        </>
+      ),
+      isFigure: true,
+    },
+    {
+      title: titles.charged,
+      cell: ({ charged }) => <Amount credits={charged.credits} withoutCredits />,
+      isFigure: true,
+    },
+    { title: titles.created, cell: (order) => <Moment at={order.created_at} /> },
+    {
+      title: titles.took,
+      cell: ({ delivered_in_ms: took }) => (took === undefined ? '–' : seconds(took)),
+      isFigure: true,
+    },
+  ];
+}

@@ -1,0 +1,63 @@
+/** What stands on chain, and how to ask a node of one's own choice about it. */
+import type { OrderProof } from '../../../../../src/console/data-shapes.js';
+import { grouped, trx } from '../../format/money.js';
+import { CopyButton } from '../../parts/copy.js';
+import { Groups, Moment } from '../../parts/figures.js';
+import { Facts } from '../../parts/lines.js';
+import { Section } from '../../parts/page.js';
+import { Status } from '../../parts/status.js';
+import { ORDER } from '../../text/orders.js';
+
+interface ProofProps {
+  readonly proof: readonly OrderProof[];
+  readonly isRefunded: boolean;
+}
+
+export function ProofSection({ proof, isRefunded }: ProofProps) {
+  const text = ORDER.proof;
+  return (
+    <Section title={ORDER.sections.proof} note={ORDER.sections.proofNote}>
+      {proof.length === 0 && <p>{isRefunded ? text.noneRefunded : text.none}</p>}
+      {proof.map((one) => (
+        <Proof key={one.txid} proof={one} />
+      ))}
+    </Section>
+  );
+}
+
+function Proof({ proof }: { readonly proof: OrderProof }) {
+  const text = ORDER.proof;
+  const { block_number: block, block_timestamp: at, block_id: blockId, energy, amount_sun: stake } = proof;
+  return (
+    <article className="proof">
+      <h3>{text.purposes[proof.purpose]}</h3>
+      <Facts
+        of={[
+          [text.txid, <Groups key="txid" text={proof.txid} name={text.txid} size={8} />],
+          [
+            text.block,
+            block === undefined ? <Status key="block" tone="wait" icon="wait" word={text.blockOpen} /> : grouped(block),
+          ],
+          [text.blockTime, at && <Moment at={at} clock="chain" />],
+          [text.blockId, blockId && <Groups text={blockId} name={text.blockId} size={8} />],
+          [text.owner, <Groups key="owner" text={proof.owner_address} name={text.owner} />],
+          [text.receiver, <Groups key="receiver" text={proof.receive_address} name={text.receiver} />],
+          [text.energy, energy === undefined ? undefined : grouped(energy)],
+          [text.amount, stake === undefined ? undefined : trx(stake)],
+        ]}
+      />
+      {proof.explorer_url !== undefined && (
+        <p className="link-list">
+          <a href={proof.explorer_url} target="_blank" rel="noreferrer noopener">
+            {text.explorer}
+          </a>
+        </p>
+      )}
+      <h4 className="small-head">{text.check}</h4>
+      <pre className="code-block" tabIndex={0}>
+        {proof.check}
+      </pre>
+      <CopyButton text={proof.check} name={text.check} label={text.checkCopy} />
+    </article>
+  );
+}

@@ -1,0 +1,42 @@
+/** What happened, with the two clocks in columns of their own. */
+import type { OrderMoment } from '../../../../../src/console/data-shapes.js';
+import { grouped } from '../../format/money.js';
+import { Groups, Moment } from '../../parts/figures.js';
+import { Lines, type Column } from '../../parts/lines.js';
+import { Section } from '../../parts/page.js';
+import { ORDER } from '../../text/orders.js';
+
+const text = ORDER.timeline;
+const COLUMNS: readonly Column<OrderMoment>[] = [
+  { title: text.what, cell: ({ what }) => <strong>{what}</strong> },
+  { title: text.ours, cell: ({ at }) => (at === undefined ? '–' : <Moment at={at} />) },
+  { title: text.chain, cell: ({ chain_at: at }) => (at === undefined ? '–' : <Moment at={at} clock="chain" />) },
+  {
+    title: text.proof,
+    cell: ({ block_number: block, txid }) => (
+      <>
+        {block !== undefined && grouped(block)}
+        {txid !== undefined && (
+          <details className="help-inline">
+            <summary>{ORDER.proof.txid}</summary>
+            <Groups text={txid} name={ORDER.proof.txid} size={8} />
+          </details>
+        )}
+        {block === undefined && txid === undefined && '–'}
+      </>
+    ),
+  },
+];
+
+export function TimelineSection({ moments }: { readonly moments: readonly OrderMoment[] }) {
+  return (
+    <Section title={ORDER.sections.timeline} note={ORDER.sections.timelineNote}>
+      <Lines
+        caption={text.caption}
+        columns={COLUMNS}
+        items={moments}
+        keyOf={({ what, at, chain_at: chainAt, txid }) => [what, at, chainAt, txid].join(' ')}
+      />
+    </Section>
+  );
+}

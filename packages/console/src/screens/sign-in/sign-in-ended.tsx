@@ -1,0 +1,26 @@
+/** Over what was being done, when the sign-in has ended: the same person goes on where it was. */
+import type { SessionAnswer } from '../../../../../src/console/api-shapes.js';
+import { Dialog } from '../../parts/dialog.js';
+import { SIGN_IN } from '../../text/sign-in.js';
+import { EnrolForm } from './enrol.js';
+import { CodeForm, PasswordForm } from './sign-in-form.js';
+
+interface EndedProps {
+  readonly email: string;
+  readonly session: SessionAnswer | null;
+}
+
+export function SignInEnded({ email, session }: EndedProps) {
+  const stage = session?.stage;
+  return (
+    <Dialog title={SIGN_IN.title} onClose={() => undefined} isFirm>
+      <p>{SIGN_IN.ended}</p>
+      {stage === 'second_factor' && <CodeForm />}
+      {stage === 'enrol' && <EnrolForm />}
+      {stage === undefined && <PasswordForm email={email} />}
+      <p>
+        <a href="/">{SIGN_IN.secondFactor.other}</a>
+      </p>
+    </Dialog>
+  );
+}

@@ -1,0 +1,20 @@
+/** Says that the console cannot be reached, for as long as it is so. */
+import { useIsOnline } from '../api/reach.js';
+import { Icon } from '../parts/icons.js';
+import { COMMON } from '../text/common.js';
+
+export function OfflineBar() {
+  const isOnline = useIsOnline();
+  return (
+    <div role="status">
+      {!isOnline && (
+        <p className="offline-bar">
+          <Icon name="warn" />
+          <span>
+            <strong>{COMMON.offline.title}.</strong> {COMMON.offline.body}
+          </span>
+        </p>
+      )}
+    </div>
+  );
+}

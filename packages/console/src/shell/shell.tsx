@@ -1,0 +1,183 @@
+/** What every page has around it: skip link, rail or bottom bar, project switcher, search, TEST ribbon. */
+import { useState, type ReactNode } from 'react';
+import { Link, useLocation } from 'wouter';
+import type { SessionAnswer } from '../../../../src/console/api-shapes.js';
+import { useAct } from '../api/act.js';
+import { post } from '../api/client.js';
+import { useIsOnline } from '../api/reach.js';
+import { Dialog } from '../parts/dialog.js';
+import { Icon } from '../parts/icons.js';
+import { ActFailure } from '../parts/notice.js';
+import { COMMON } from '../text/common.js';
+import { OperatorProjectNav } from './subnav.js';
+import { isWithin, type Entry } from './entries.js';
+import { OfflineBar } from './offline-bar.js';
+import { pathOf, type ProjectOnPage } from './project.js';
+import { Search } from './search.js';
+import { ThemeSwitch } from './theme-switch.js';
+
+interface ShellProps {
+  readonly session: SessionAnswer;
+  readonly entries: readonly Entry[];
+  readonly project: ProjectOnPage | undefined;
+  readonly children: ReactNode;
+}
+
+/** Beside these a bottom bar has room for one button with the rest. */
+const ON_BAR = 4;
+
+export function Shell({ session, entries, project, children }: ShellProps) {
+  const isOnline = useIsOnline();
+  return (
+    <div className="shell">
+      <a className="skip" href="#content">
+        {COMMON.skip}
+      </a>
+      <Rail session={session} entries={entries} project={project} />
+      <div className="shell-main">
+        <header>
+          <OfflineBar />
+          {project?.membership?.test === true && (
+            <p className="test-ribbon">
+              <Icon name="info" /> {COMMON.test}
+            </p>
+          )}
+          <div className="topbar">
+            {session.audience === 'merchant' && <Switcher session={session} project={project} />}
+            <Search session={session} project={project} />
+          </div>
+          {session.audience === 'operator' && project !== undefined && (
+            <div className="project-nav">
+              <OperatorProjectNav id={project.id} />
+            </div>
+          )}
+        </header>
+        <main id="content" tabIndex={-1} className={isOnline ? undefined : 'offline'}>
+          {children}
+        </main>
+      </div>
+      <BottomBar session={session} entries={entries} />
+    </div>
+  );
+}
+
+function Rail({ session, entries }: Omit<ShellProps, 'children'>) {
+  const [path] = useLocation();
+  return (
+    <nav className="rail" aria-label={COMMON.menu}>
+      <div className="rail-brand">
+        <Icon name="bolt" />
+        <span className="rail-word">
+          {COMMON.product}
+          {session.audience === 'operator' && <em>{COMMON.operatorMark}</em>}
+        </span>
+      </div>
+      <ul>
+        {entries.map((entry) => (
+          <li key={entry.path}>
+            <EntryLink entry={entry} path={path} />
+          </li>
+        ))}
+      </ul>
+      <Account session={session} />
+    </nav>
+  );
+}
+
+function EntryLink({
+  entry,
+  path,
+  onGo,
+}: {
+  readonly entry: Entry;
+  readonly path: string;
+  readonly onGo?: () => void;
+}) {
+  const isHere = isWithin(entry, path);
+  return (
+    <Link
+      href={entry.path}
+      className="nav-link"
+      title={entry.word}
+      {...(isHere && { 'aria-current': 'page' })}
+      {...(onGo !== undefined && { onClick: onGo })}
+    >
+      <Icon name={entry.icon} />
+      <span className="nav-word">{entry.word}</span>
+    </Link>
+  );
+}
+
+function Account({ session }: { readonly session: SessionAnswer }) {
+  const leave = useAct(async () => {
+    await post('/api/sign-out');
+    location.assign('/');
+  });
+  return (
+    <div className="account">
+      <p className="account-name rail-word">{session.person.email}</p>
+      <div className="rail-word">
+        <ThemeSwitch />
+      </div>
+      <button type="button" className="nav-link" title={COMMON.signOut} onClick={() => leave.run()}>
+        <Icon name="out" />
+        <span className="nav-word">{COMMON.signOut}</span>
+      </button>
+      <ActFailure failure={leave.failure} />
+    </div>
+  );
+}
+
+function BottomBar({ session, entries }: Pick<ShellProps, 'session' | 'entries'>) {
+  const [path] = useLocation();
+  const [isOpen, setOpen] = useState(false);
+  const rest = entries.slice(ON_BAR);
+  return (
+    <nav className="bottom-bar" aria-label={COMMON.menu}>
+      {entries.slice(0, ON_BAR).map((entry) => (
+        <EntryLink key={entry.path} entry={entry} path={path} />
+      ))}
+      <button type="button" className="nav-link" aria-haspopup="dialog" onClick={() => setOpen(true)}>
+        <Icon name="account" />
+        <span className="nav-word">{COMMON.more_nav}</span>
+      </button>
+      {isOpen && (
+        <Dialog title={COMMON.more_nav} onClose={() => setOpen(false)}>
+          <ul className="more-list">
+            {rest.map((entry) => (
+              <li key={entry.path}>
+                <EntryLink entry={entry} path={path} onGo={() => setOpen(false)} />
+              </li>
+            ))}
+          </ul>
+          <div className="more-account">
+            <p className="dim">{session.person.email}</p>
+            <Account session={session} />
+          </div>
+        </Dialog>
+      )}
+    </nav>
+  );
+}
+
+function Switcher({ session, project }: Pick<ShellProps, 'session' | 'project'>) {
+  const [, go] = useLocation();
+  const projects = session.projects ?? [];
+  return (
+    <label className="switcher">
+      <span className="only-read">{COMMON.project}</span>
+      <select
+        value={project?.id ?? ''}
+        onChange={(event) => {
+          go(pathOf(event.currentTarget.value));
+        }}
+      >
+        {projects.map(({ id, name, test }) => (
+          <option key={id} value={id}>
+            {test === true ? `${name} (test)` : name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}

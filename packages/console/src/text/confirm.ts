@@ -1,0 +1,6 @@
+/** What is said before something that costs or cannot be undone. */
+export const CONFIRM = {
+  type: (name: string) => `Type “${name}” to confirm`,
+  costs: 'It costs',
+  balanceAfter: 'Balance after',
+} as const;

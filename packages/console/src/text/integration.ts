@@ -1,0 +1,55 @@
+/** Webhooks, events and refused requests. */
+export const WEBHOOKS = {
+  lead: 'We POST each event to your address, signed, and try again for three days until it answers 2xx.',
+  caption: 'Webhooks of this project',
+  columns: { url: 'Address', types: 'Events', status: 'Status', waiting: 'Waiting', acts: 'Change' },
+  allTypes: 'all',
+  working: 'Working',
+  failing: 'Failing',
+  off: 'Off',
+  why: { owner: 'switched off by an owner', gone: 'its address answered 410', failing: 'five days without an answer' },
+  empty: 'No webhook yet. Make one, and your program learns of a delivery within a second.',
+  make: 'Make a webhook',
+  url: 'Address',
+  urlHelp: 'https alone, on port 443 or 8443, with a public name.',
+  types: 'Only these events',
+  typesHelp: 'Such as order.delivered, by commas. Empty: all.',
+  description: 'What it is for',
+  submit: 'Make the webhook',
+  secretOf: 'Secret of the webhook',
+  verify: 'Verify each delivery with it: any library of Standard Webhooks does.',
+  test: 'Send a test',
+  tested: 'A test is on its way; see its deliveries.',
+  rotate: 'New secret',
+  remove: 'Delete',
+  removeTitle: 'Delete this webhook',
+  removeLead: 'Nothing is sent to it any more; what waits is given up.',
+  removeSubmit: 'Delete for ever',
+  deliveries: 'Deliveries',
+  deliveriesOf: (url: string) => `Deliveries to ${url}`,
+  deliveriesEmpty: 'Nothing was sent yet. Send a test.',
+  deliveryColumns: {
+    type: 'Event',
+    status: 'Status',
+    tries: 'Tries',
+    answer: 'Last answer',
+    when: 'Last try',
+    act: 'Act',
+  },
+} as const;
+
+export const EVENTS = {
+  lead: 'What happened in this project, as your programs read it: newest first, kept for 30 days.',
+  caption: 'Events, newest first',
+  columns: { position: 'Position', type: 'Event', when: 'When', payload: 'Payload' },
+  payload: 'Show',
+  empty: 'Nothing has happened yet. The first order or deposit is the first event.',
+} as const;
+
+export const REQUESTS = {
+  lead: 'Requests that were refused in the last seven days, and why: what a wrong signature got wrong.',
+  caption: 'Refused requests, newest first',
+  columns: { when: 'When', request: 'Request', answer: 'Answer', reason: 'Why', from: 'From' },
+  omitted: (count: number) => `and ${count.toString()} of the same before it`,
+  empty: 'No request was refused in the last seven days.',
+} as const;

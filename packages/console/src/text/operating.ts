@@ -1,0 +1,55 @@
+/** The pool, deposits of all projects, reports. */
+export const POOL = {
+  lead: 'The wallets whose stake is lent out, as the chain said when they were last read.',
+  wallets: 'Wallets',
+  caption: 'Pool wallets',
+  columns: {
+    wallet: 'Wallet',
+    status: 'Status',
+    staked: 'Staked',
+    sold: 'Lent',
+    free: 'Free',
+    balance: 'Balance',
+    read: 'Read',
+  },
+  roles: { pool: 'Rents energy out', activation: 'Activates accounts' },
+  forecast: 'Coming free',
+  forecastNote: 'Stake of rentals that end, by the hour.',
+  forecastCaption: 'What comes free in the next hours',
+  forecastColumns: { hour: 'In', least: 'At least', most: 'At most', transactions: 'Transactions' },
+  inHours: (hours: number) => `${hours.toString()} h`,
+  empty: 'No wallet is in the pool yet: `pool add` puts one in, with its key.',
+  active: 'active',
+} as const;
+
+export const DEPOSITS = {
+  lead: 'What came to the addresses of all projects, newest first.',
+  caption: 'Deposits, newest first',
+  project: 'Project',
+  empty: 'Nothing has come yet.',
+} as const;
+
+export const REPORTS = {
+  lead: 'Revenue, costs, margin and energy of some days, from the ledger and the chain’s receipts. UTC days.',
+  from: 'From',
+  to: 'To',
+  by: 'By',
+  bys: { day: 'Day', project: 'Project', wallet: 'Wallet' },
+  show: 'Show',
+  csv: 'CSV of these',
+  caption: 'Report',
+  columns: {
+    key: 'Of',
+    revenue: 'Revenue',
+    refunds: 'Refunds',
+    cost: 'Chain cost',
+    margin: 'Margin',
+    energy: 'Energy-hours sold',
+    idle: 'Idle',
+  },
+  total: 'All',
+  owed: 'Credits owed to merchants',
+  debts: 'Debts of postpaid projects',
+  held: (asset: string) => `Deposits held in ${asset}`,
+  empty: 'Nothing happened in these days.',
+} as const;

@@ -1,0 +1,35 @@
+/** What "/" finds. */
+export const SEARCH = {
+  label: 'Find a transaction, address, key or request id',
+  labelService: 'Find a transaction, address, key, request id or project',
+  key: '/',
+  title: (sought: string) => `Search for “${sought}”`,
+  titleNone: 'Search',
+  caption: 'What was found',
+  columns: { what: 'What', name: 'Name', by: 'Found by', project: 'Project', at: 'When' },
+  kinds: {
+    order: 'Order',
+    receiver: 'Orders for this address',
+    deposit: 'Deposit',
+    deposit_address: 'Deposit address',
+    refused_request: 'Refused request',
+    auto_delegation: 'Address kept supplied',
+    api_key: 'API key',
+    webhook: 'Webhook',
+    wallet: 'Pool wallet',
+    project: 'Project',
+  },
+  by: {
+    txid: 'transaction id',
+    key: 'its key',
+    number: 'its number',
+    request_id: 'request id',
+    address: 'address',
+    id: 'id',
+    name: 'name',
+  },
+  none: 'Nothing is called exactly this.',
+  noneWhere: (orders: string) =>
+    `Looked for: transaction ids, addresses, order keys and numbers, deposits, ids of keys and webhooks; request ids among the newest ${orders} orders, and as many of the requests that were refused in seven days.`,
+  whole: 'Write the whole of it: parts are not looked for.',
+} as const;

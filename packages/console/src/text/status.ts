@@ -1,0 +1,13 @@
+/** One word or two for each status. */
+export const STATUS = {
+  order: {
+    reserved: 'Charged',
+    placed: 'On its way',
+    unresolved: 'Outcome open',
+    delivered: 'Delivered',
+    ended: 'Ended',
+    refunded: 'Refunded',
+  },
+  orderKind: { rental: 'Energy rental', activation: 'Activation' },
+  deposit: { pending: 'Seen', credited: 'Credited', held: 'Held', ignored: 'Not credited', dropped: 'Reverted' },
+} as const;

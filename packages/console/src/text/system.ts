@@ -1,0 +1,88 @@
+/** The service itself: nodes, workers, checks, acts; and the inbox. */
+export const SYSTEM = {
+  lead: 'What the records know of the service. Nothing is asked of nodes, Redis or processes here.',
+  sections: {
+    nodes: 'Nodes',
+    workers: 'Workers',
+    doctor: 'Doctor',
+    verify: 'Verify',
+  },
+  checked: 'Read',
+  nodes: {
+    note: (sends: string) => `By what they answered to the newest ${sends} sends.`,
+    caption: 'Nodes by what they answered',
+    none: 'Nothing was sent to a node yet.',
+    columns: { node: 'Node', sends: 'Sends', taken: 'Taken', last: 'Last send', refusal: 'Last refusal' },
+    block: 'Blocks read to',
+    readAt: 'Blocks read',
+    figures: 'Fees of the chain read',
+    rate: 'Rate read',
+    rateFixed: 'fixed by the settings',
+    unsearched: 'Blocks that no node has shown',
+    never: 'never',
+  },
+  work: {
+    note: 'What waits for workers and the sender, and for how long. Late is what the alerts call late.',
+    caption: 'Work that waits',
+    columns: { what: 'Work', waiting: 'Waiting', age: 'Age', state: 'State' },
+    names: {
+      orders: 'Orders due',
+      pool: 'Oldest reading of a pool wallet',
+      events: 'Events to be numbered',
+      webhooks: 'Webhooks with something due',
+      auto_delegations: 'Addresses due for a check',
+      rules: 'Rules judged last',
+      blocks: 'Blocks read last',
+    },
+    many: '1,000 or more',
+    late: 'Late',
+    onTime: 'On time',
+    notInUse: 'Not in use',
+    lateTodo: 'Look at the log of a worker, or start one.',
+  },
+  doctor: {
+    note: 'What the database answers alone. The command looks at nodes, Redis, keys and prices too.',
+    states: { ok: 'Good', warning: 'Warning', fault: 'Fault' },
+    caption: 'Findings of the doctor',
+    columns: { check: 'Looked at', state: 'State', says: 'Found' },
+    run: 'The whole of it',
+    command: 'npm run -s cli -- doctor',
+  },
+  verify: {
+    note: 'Records are held against their rules and the chain once a minute; a disagreement stops sales.',
+    passed: 'Passed last',
+    searched: 'Chain searched for unrecorded transactions',
+    never: 'never',
+    selling: 'Sales go on',
+    stopped: 'Nothing is sold',
+    since: 'since',
+    findings: 'What disagrees',
+    findingColumns: { check: 'Rule', subject: 'About', fingerprint: 'Fingerprint' },
+    explained: 'Taken as explained',
+    explainedNone: 'Nothing is taken as explained.',
+    explainedColumns: { check: 'Rule', subject: 'About', by: 'By', reason: 'Why', at: 'When' },
+    run: 'Prove it all anew',
+    command: 'npm run -s cli -- verify --full',
+  },
+  copy: 'Copy the command',
+} as const;
+
+export const AUDIT = {
+  lead: 'Who did what to the service, and why: newest first, kept for ever, never changed.',
+  caption: 'Acts, newest first',
+  columns: { when: 'When', who: 'Who', action: 'Act', subject: 'On', reason: 'Why' },
+  filter: { by: 'By', action: 'Act begins with', subject: 'On', apply: 'Show these', clear: 'Show all' },
+  detail: 'Detail',
+  empty: 'Nothing was done yet.',
+  emptyFiltered: 'None of the newest acts fits. Show more goes on with older ones.',
+} as const;
+
+export const INBOX = {
+  lead: 'What waits for a person, the worst first, each with the command that cures it.',
+  groups: { fault: 'Faults', warning: 'Warnings', notice: 'Notices' },
+  notes: {
+    fault: 'Something does not work, or could cost money.',
+    warning: 'It works, at a risk or not for long.',
+    notice: 'Good to know.',
+  },
+} as const;

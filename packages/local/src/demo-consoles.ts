@@ -1,0 +1,137 @@
+/**
+ * Both consoles of the demo, with an account in each, and links that sign a browser in to it, once.
+ *
+ * The consoles are the service's own, unchanged, and nothing in them knows of such links. The demo is who owns the account: it
+ * takes the invitation that the command line printed, makes up a password, sets up an authenticator, and whenever a link
+ * is opened it signs in with both, as anybody does. A page of the demo's own process then hands the cookie that it was
+ * given to the browser that asked: cookies of 127.0.0.1 are not separated by port. That ends outside the demo, where
+ * nobody has the account's password, and a console with https names its cookie `__Host-`, which no other host can set.
+ */
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { AUDIENCES, type Audience } from '../../../src/domain/audience.js';
+import { ConsoleBrowser, type Credentials } from './console-browser.js';
+import { freePort } from './ports.js';
+import type { World } from './world.js';
+
+const LINK_LIFE_MS = 3_600_000;
+const PASSWORD_BYTES = 24;
+const TOKEN_BYTES = 24;
+const EMAILS = { merchant: 'mira@northwind.example', operator: 'lena@operator.example' } as const;
+
+interface Link {
+  readonly token: string;
+  readonly endsMs: number;
+}
+
+type Refusal = readonly [status: number, says: string];
+type Taken = { readonly audience: Audience; readonly account: Credentials } | { readonly refusal: Refusal };
+
+export class DemoConsoles {
+  /** Called with a new link each time that one was used, or had expired. */
+  onLink: (audience: Audience, link: string, wasUsed: boolean) => void = () => undefined;
+  private readonly accounts = new Map<Audience, Credentials>();
+  private readonly links = new Map<Audience, Link>();
+
+  private constructor(
+    private readonly world: World,
+    readonly origins: Readonly<Record<Audience, string>>,
+    private readonly server: Server,
+  ) {}
+
+  /** Starts both consoles and the page of links; there are no links before `signUp`. */
+  static async start(world: World, env: NodeJS.ProcessEnv = {}): Promise<DemoConsoles> {
+    const [merchant, operator] = [await freePort(), await freePort()].map((port) => `http://127.0.0.1:${port}`);
+    const origins = { merchant: merchant ?? '', operator: operator ?? '' };
+    const server = createServer();
+    const consoles = new DemoConsoles(world, origins, server);
+    server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+      void consoles.answer(request, response);
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const links = { CONSOLE_MERCHANT_URL: origins.merchant, ...env };
+    await Promise.all(AUDIENCES.map((audience) => world.startConsole(audience, origins[audience], links)));
+    return consoles;
+  }
+
+  /** The operators' admin, and the owner of these projects: by the command line's invitations. */
+  async signUp(projects: readonly string[]): Promise<void> {
+    const [first, ...others] = projects;
+    const invite = async (audience: Audience, ...whom: readonly string[]): Promise<string> => {
+      const [email, url] = [EMAILS[audience], this.origins[audience]];
+      const { link } = await this.world.cli('console', 'invite', '--email', email, '--url', url, ...whom);
+      return new URL(String(link)).hash.slice(1);
+    };
+    const join = async (audience: Audience, token: string): Promise<Credentials> => {
+      const password = randomBytes(PASSWORD_BYTES).toString('base64url');
+      const credentials = await new ConsoleBrowser(this.origins[audience]).signUp(token, EMAILS[audience], password);
+      this.accounts.set(audience, credentials);
+      return credentials;
+    };
+    const owner = async (): Promise<void> => {
+      const credentials = await join('merchant', await invite('merchant', '--role', 'owner', '--project', first ?? ''));
+      for (const project of others) {
+        const token = await invite('merchant', '--role', 'owner', '--project', project);
+        await new ConsoleBrowser(this.origins.merchant).join(token, credentials);
+      }
+    };
+    await Promise.all([owner(), join('operator', await invite('operator', '--role', 'admin'))]);
+  }
+
+  /** A new link, which ends the one before. */
+  link(audience: Audience): string {
+    const token = randomBytes(TOKEN_BYTES).toString('base64url');
+    this.links.set(audience, { token, endsMs: Date.now() + LINK_LIFE_MS });
+    return `${this.origin}/${audience}/${token}`;
+  }
+
+  close(): void {
+    this.server.close();
+    this.server.closeAllConnections();
+  }
+
+  private get origin(): string {
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    response.setHeader('Referrer-Policy', 'no-referrer').setHeader('Cache-Control', 'no-store');
+    const refuse = ([status, says]: Refusal): void => {
+      response.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8' }).end(`${says}\n`);
+    };
+    const taken = this.take(request);
+    if ('refusal' in taken) {
+      refuse(taken.refusal);
+      return;
+    }
+    try {
+      const origin = this.origins[taken.audience];
+      const browser = new ConsoleBrowser(origin, request.headers['user-agent']);
+      response.setHeader('Set-Cookie', await browser.signIn(taken.account));
+      response.writeHead(303, { Location: `${origin}/` }).end();
+    } catch (error) {
+      refuse([502, `The console did not let the demo in: ${error instanceof Error ? error.message : String(error)}`]);
+    }
+  }
+
+  /** Uses the link up that this request opens, whatever comes of it. */
+  private take({ method, headers, url = '' }: IncomingMessage): Taken {
+    // Neither a prefetch may use a link up, nor a page under another name that leads here.
+    if (method !== 'GET' || headers['sec-purpose'] !== undefined) return { refusal: [405, 'Open the link.'] };
+    if (headers.host !== new URL(this.origin).host) return { refusal: [403, 'Open the link as it was printed.'] };
+    const audience = AUDIENCES.find((each) => url === `/${each}/${this.links.get(each)?.token ?? ''}`);
+    const link = audience && this.links.get(audience);
+    const account = audience && this.accounts.get(audience);
+    if (audience === undefined || link === undefined || account === undefined) {
+      return { refusal: [410, 'This link was used. The demo prints another one each time.'] };
+    }
+    const isAlive = Date.now() < link.endsMs;
+    this.onLink(audience, this.link(audience), isAlive);
+    return isAlive
+      ? { audience, account }
+      : { refusal: [410, 'This link is older than an hour. The demo has just printed another one.'] };
+  }
+}

@@ -1,0 +1,39 @@
+// Server-Sent Events as the service sends them: `id` is a position, `data` an event, a line with a colon a sign of life.
+
+/** What a block of lines said: an event, or how far the log has been read where nothing was to be sent. */
+export interface Said {
+  readonly position: number | undefined;
+  readonly data: string | undefined;
+}
+
+/** No event of the service is nearly as long; whoever sends such a line is not the service. */
+const LINE_CHARS_MAX = 1_000_000;
+
+export class EventSourceReader {
+  private readonly decoder = new TextDecoder();
+  private pending = '';
+  private id: string | undefined;
+  private data: string[] = [];
+
+  /** What the bytes complete. Throws RangeError for a line without end. */
+  take(bytes: Uint8Array): readonly Said[] {
+    const lines = (this.pending + this.decoder.decode(bytes, { stream: true })).split('\n');
+    this.pending = lines.pop() ?? '';
+    if (this.pending.length > LINE_CHARS_MAX) throw new RangeError('a line of the stream has no end');
+    return lines.flatMap((line) => this.line(line.replace(/\r$/, '')) ?? []);
+  }
+
+  private line(line: string): Said | undefined {
+    const [, field, value = ''] = /^([^:]*):? ?(.*)$/s.exec(line) ?? [];
+    if (field === 'id') this.id = value;
+    if (field === 'data') this.data.push(value);
+    if (line !== '') return undefined;
+    const said = {
+      position: this.id === undefined ? undefined : Number(this.id),
+      data: this.data.length === 0 ? undefined : this.data.join('\n'),
+    };
+    this.id = undefined;
+    this.data = [];
+    return said;
+  }
+}

@@ -1,0 +1,121 @@
+// One stream of events, over as many connections as it takes.
+import { setTimeout as delay } from 'node:timers/promises';
+import { within } from './deadline.js';
+import { EventSourceReader, type Said } from './event-source.js';
+import { ApiError } from './errors.js';
+import type { EnergyEvent } from './model.js';
+import type { Transport } from './transport.js';
+
+export interface StreamOptions {
+  /** Ends the stream, without an error. */
+  readonly signal?: AbortSignal | undefined;
+  /** Milliseconds without any sign of life after which it gives up. */
+  readonly outageLimitMs?: number | undefined;
+  /** Called with why a connection was lost, before the next one. */
+  readonly onCut?: ((error: Error) => void) | undefined;
+}
+
+interface Start {
+  readonly after: number | 'latest' | undefined;
+  readonly types: string | undefined;
+}
+
+const OUTAGE_LIMIT_MS = 600_000;
+const OPEN_LIMIT_MS = 15_000;
+/** The service gives a sign of life every 15 s. */
+const QUIET_LIMIT_MS = 45_000;
+const BASE_WAIT_MS = 250;
+const WAIT_MAX_MS = 15_000;
+
+export class EventStream implements AsyncIterable<EnergyEvent> {
+  /** Everything up to here was taken, also what `types` left out. Undefined before the first connection. */
+  position: number | undefined;
+  private failures = 0;
+  private aliveMs = performance.now();
+
+  constructor(
+    private readonly transport: Transport,
+    private readonly start: Start,
+    private readonly options: StreamOptions,
+  ) {}
+
+  /** Goes on after `position` when it is read a second time. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<EnergyEvent, void, undefined> {
+    // Ends with the loop that reads it, also while it waits for a connection.
+    const ended = new AbortController();
+    const { signal } = this.options;
+    const end = (): void => ended.abort();
+    signal?.addEventListener('abort', end, { once: true });
+    if (signal?.aborted === true) end();
+    this.aliveMs = performance.now();
+    try {
+      while (!ended.signal.aborted) yield* this.connection(ended.signal);
+    } finally {
+      signal?.removeEventListener('abort', end);
+      end();
+    }
+  }
+
+  /** One connection, until it ends; then the wait before the next one. Throws what time does not heal. */
+  private async *connection(ends: AbortSignal): AsyncGenerator<EnergyEvent, void, undefined> {
+    const query = { after: this.position ?? this.start.after, types: this.start.types };
+    const call = { method: 'GET', path: '/v1/events/stream', query, kind: 'read' } as const;
+    const opened = await this.transport.open(call, OPEN_LIMIT_MS, ends);
+    if (ends.aborted) return;
+    if ('error' in opened) {
+      if (!opened.isTransient) throw opened.error;
+      await this.cut(opened.error, ends);
+      return;
+    }
+    const reader = (opened.body as ReadableStream<Uint8Array> | null)?.getReader();
+    let why: unknown = new Error('the service ended the connection');
+    try {
+      const source = new EventSourceReader();
+      for (;;) {
+        const chunk = await soon(reader?.read(), ends);
+        if (chunk === undefined || chunk.done) break;
+        for (const said of source.take(chunk.value)) yield* this.eventsOf(said);
+        this.aliveMs = performance.now();
+        this.failures = 0;
+      }
+    } catch (thrown) {
+      why = thrown;
+    } finally {
+      reader?.cancel().catch(() => undefined);
+    }
+    await this.cut(why instanceof Error ? why : new Error(String(why)), ends);
+  }
+
+  /** The event, unless it was taken before. */
+  private *eventsOf({ position, data }: Said): Generator<EnergyEvent, void, undefined> {
+    if (position === undefined || position <= (this.position ?? -1)) return;
+    if (data !== undefined) yield JSON.parse(data) as EnergyEvent;
+    // Only now: whoever leaves the loop at an event may read on with it.
+    this.position = position;
+  }
+
+  /** Waits before the next connection. Throws `why` when it has been too long. */
+  private async cut(why: Error, ends: AbortSignal): Promise<void> {
+    if (ends.aborted) return;
+    if (performance.now() - this.aliveMs > (this.options.outageLimitMs ?? OUTAGE_LIMIT_MS)) throw why;
+    this.options.onCut?.(why);
+    const askedMs = why instanceof ApiError ? (why.retryAfterSec ?? 0) * 1000 : 0;
+    const ms = askedMs + Math.random() * Math.min(WAIT_MAX_MS, BASE_WAIT_MS * 2 ** this.failures);
+    this.failures += 1;
+    await delay(ms, undefined, { signal: ends }).catch(() => undefined);
+  }
+}
+
+/** What is read, or the rejection that nothing came for too long, or that the stream ends. */
+async function soon<T>(read: Promise<T> | undefined, ends: AbortSignal): Promise<T | undefined> {
+  return within(QUIET_LIMIT_MS, ends, async (over) => {
+    const isOver = new Promise<never>((_, reject) => {
+      const end = (): void => {
+        reject(over.reason instanceof Error ? over.reason : new Error('the stream was ended'));
+      };
+      over.addEventListener('abort', end, { once: true });
+      if (over.aborted) end();
+    });
+    return Promise.race([read, isOver]);
+  });
+}

@@ -1,0 +1,176 @@
+// Purchases: orders, activations and extensions, each under a key that stands before the first attempt.
+import { randomUUID } from 'node:crypto';
+import type * as Api from './api-types.js';
+import { Deadline, type CallOptions } from './deadline.js';
+import { ApiError, NetworkError, NotDeliveredError } from './errors.js';
+import { Listing, type PageSize } from './listing.js';
+import type { Order, OrderStatus } from './model.js';
+import type { Call, Transport } from './transport.js';
+
+export interface PurchaseOptions extends CallOptions {
+  /**
+   * Your name for this purchase (1 to 255 printable ASCII characters), stored before you call: whatever happens, the
+   * same call with the same key is one order and one charge. Left out, one is made; errors carry it.
+   */
+  readonly idempotencyKey?: string;
+}
+
+export interface OrderOptions extends PurchaseOptions {
+  /** Seconds (1 to 30) for which the service holds its answer until the order is delivered or refunded. */
+  readonly waitSec?: number | undefined;
+}
+
+export interface OrderQuery extends PageSize {
+  readonly status?: OrderStatus | undefined;
+  readonly receive_address?: string | undefined;
+  readonly reference?: string | undefined;
+  /** Created at this time or later: a UTC day (`2026-11-01`), or a time ending in Z. */
+  readonly from?: string | undefined;
+  /** Created before this time. */
+  readonly to?: string | undefined;
+}
+
+export interface WaitOptions extends CallOptions {
+  /** `delivered` (the default): the energy is there. `settled`: and its block is final. */
+  readonly until?: 'delivered' | 'settled' | undefined;
+}
+
+/** How long the service is asked to hold an answer. */
+const HOLD_SEC = 20;
+const POLL_MS = 1000;
+const POLL_MAX_MS = 5000;
+const WAIT_TIMEOUT_MS = 180_000;
+const KEY = /^(?=.{1,255}$)[\x21-\x7e]+(?: +[\x21-\x7e]+)*$/;
+const RESERVED = /^(?:ext|nonce|auto)_/;
+
+export class Orders {
+  constructor(private readonly transport: Transport) {}
+
+  /**
+   * Buys energy, by a quote (`quote_ref`) or at the price of the moment (`receive_address`, `energy`, `duration_sec`).
+   * Answers the order as soon as it is charged; the same order when the key was used for it before.
+   *
+   * Throws ApiError: INSUFFICIENT_CREDITS, SPEND_CAP_REACHED (402), QUOTE_NOT_FOUND (404), NOT_WORTH_RENTING,
+   * QUOTE_EXPIRED, QUOTE_ALREADY_USED, QUOTE_MISMATCH, RECEIVER_NOT_ACTIVATED (409), IDEMPOTENCY_KEY_REUSED,
+   * RECEIVER_NOT_SUPPORTED (422), CAPACITY_UNAVAILABLE, CHAIN_UNAVAILABLE (503) and others; UnknownOutcomeError.
+   */
+  async create(request: Api.OrderRequest, options: OrderOptions = {}): Promise<Order> {
+    return this.purchase('/v1/orders', request, options);
+  }
+
+  /**
+   * Buys energy and waits until it is delivered, or settled; `timeoutMs` is over all of it (180 000 unless said).
+   *
+   * Throws as `create` does; NotDeliveredError with the order when it was refunded, or is still open when the time is up.
+   */
+  async createAndWait(request: Api.OrderRequest, options: PurchaseOptions & WaitOptions = {}): Promise<Order> {
+    const key = keyOf(options);
+    const deadline = new Deadline(options.timeoutMs ?? WAIT_TIMEOUT_MS, options);
+    const waitSec = Math.max(1, Math.min(HOLD_SEC, Math.floor(deadline.leftMs / 2000)));
+    const order = await this.create(request, {
+      idempotencyKey: key,
+      timeoutMs: deadline.timeoutMs,
+      signal: options.signal,
+      waitSec,
+    });
+    return this.follow(order, options.until ?? 'delivered', deadline);
+  }
+
+  /** Waits for an order that was bought before; throws as `createAndWait` does, and NOT_FOUND (404). */
+  async wait(key: string, options: WaitOptions = {}): Promise<Order> {
+    const deadline = new Deadline(options.timeoutMs ?? WAIT_TIMEOUT_MS, options);
+    const order = await this.get(key, { timeoutMs: deadline.timeoutMs, signal: options.signal });
+    return this.follow(order, options.until ?? 'delivered', deadline);
+  }
+
+  /** The order as it is now. Throws ApiError NOT_FOUND (404). */
+  async get(key: string, options?: CallOptions): Promise<Order> {
+    const call: Call = { method: 'GET', path: orderPath(key), kind: 'read', isAnswer: isOrder(key) };
+    return (await this.transport.send<Order>(call, options)).body;
+  }
+
+  /**
+   * Orders, newest first: all, or those that the query names. Of several of `status`, `receive_address` and `reference` a
+   * page may be empty before the last one; `for await` passes over it.
+   */
+  list(query: OrderQuery = {}, options?: CallOptions): Listing<Order> {
+    return new Listing(this.transport, '/v1/orders', { ...query }, options);
+  }
+
+  /**
+   * Moves the end of a settled rental that runs by `duration_sec` seconds, once for its own key. Answers the order.
+   *
+   * Throws ApiError: NOT_FOUND (404), NOT_EXTENDABLE, NOT_WORTH_RENTING (409), INSUFFICIENT_CREDITS (402) and others;
+   * UnknownOutcomeError.
+   */
+  async extend(key: string, request: Api.ExtensionRequest, options: PurchaseOptions = {}): Promise<Order> {
+    return this.purchase(`${orderPath(key)}/extensions`, request, options, key);
+  }
+
+  /**
+   * Activates an account that is not on chain yet. Answers an order of the kind `activation`.
+   *
+   * Throws ApiError: ALREADY_ACTIVATED (409), INSUFFICIENT_CREDITS (402) and others; UnknownOutcomeError.
+   */
+  async activate(request: Api.ActivationRequest, options: OrderOptions = {}): Promise<Order> {
+    return this.purchase('/v1/activate', request, options);
+  }
+
+  private async purchase(path: string, body: object, options: OrderOptions, ofOrder?: string): Promise<Order> {
+    const key = keyOf(options);
+    const isAnswer = isOrder(ofOrder ?? key);
+    const call: Call = { method: 'POST', path, body, kind: 'purchase', key, isAnswer, heldSec: options.waitSec };
+    return (await this.transport.send<Order>(call, options)).body;
+  }
+
+  /** Reads the order until it has come as far as wanted. */
+  private async follow(first: Order, until: 'delivered' | 'settled', deadline: Deadline): Promise<Order> {
+    let order = first;
+    for (let everyMs = POLL_MS; ; everyMs = Math.min(POLL_MAX_MS, everyMs * 1.2)) {
+      if (order.status === 'refunded') throw new NotDeliveredError(order);
+      if (order.status === 'delivered' && (until === 'delivered' || order.settled)) return order;
+      if (!(await deadline.sleep(everyMs * (0.5 + Math.random() / 2)))) break;
+      const { signal } = deadline;
+      try {
+        order = await this.get(order.key, { timeoutMs: Math.max(1, deadline.leftMs), signal });
+      } catch (thrown) {
+        // The order stands, whatever keeps it from being read.
+        if (deadline.isAborted || thrown instanceof NetworkError || isPassing(thrown)) continue;
+        throw new NotDeliveredError(order, thrown);
+      }
+    }
+    throw new NotDeliveredError(order, deadline.isAborted ? deadline.signal?.reason : undefined);
+  }
+}
+
+const isPassing = (thrown: unknown): boolean =>
+  thrown instanceof ApiError && (thrown.status >= 500 || thrown.status === 429 || thrown.status === 408);
+
+/** The caller's key, or a new one. Throws TypeError for one that the service would refuse, or that is not there after all. */
+function keyOf(options: PurchaseOptions): string {
+  if (!('idempotencyKey' in options)) return randomUUID();
+  const { idempotencyKey: key } = options as { readonly idempotencyKey: unknown };
+  if (typeof key !== 'string') throw new TypeError('idempotencyKey is no string: leave it out to have one made');
+  if (!KEY.test(key) || RESERVED.test(key)) {
+    throw new TypeError(
+      'idempotencyKey is 1 to 255 printable ASCII characters, spaces only between others, and does not begin with ext_, nonce_ or auto_',
+    );
+  }
+  return checkedKey(key);
+}
+
+function orderPath(key: string): string {
+  return `/v1/orders/${encodeURIComponent(checkedKey(key))}`;
+}
+
+/** Throws TypeError for what no URL can carry as a part of its path. */
+function checkedKey(key: string): string {
+  if (key === '' || key === '.' || key === '..') throw new TypeError('an order cannot be read by such a key');
+  return key;
+}
+
+/** What is no order of this key answers another request. */
+const isOrder =
+  (key: string) =>
+  (body: object): boolean =>
+    'id' in body && 'status' in body && 'key' in body && body.key === key;

@@ -1,0 +1,67 @@
+// The signature of a request (docs/interface.md §2): HMAC-SHA256 v1 over nine lines, or MD5 over the body.
+import { createHash, createHmac, randomBytes } from 'node:crypto';
+
+export type Scheme = 'hmac' | 'md5';
+
+/** What a signature covers, as it goes over the wire. */
+export interface SignedRequest {
+  readonly method: string;
+  /** From /v1/ on, percent-encoded. */
+  readonly path: string;
+  /** Percent-encoded, without the question mark; empty when there is none. */
+  readonly query: string;
+  /** Empty when there is none. */
+  readonly body: string;
+  /** Empty when there is none. */
+  readonly idempotencyKey: string;
+}
+
+/** The body as JSON with the keys of every object sorted and undefined members left out, as both schemes take it. */
+export function bodyText(value: unknown): string {
+  return JSON.stringify(value, (_, member: unknown) =>
+    typeof member === 'object' && member !== null && !Array.isArray(member)
+      ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : member,
+  );
+}
+
+/** Signs for one project; knows how far the clock of the service is from ours, once it has said so. */
+export class Signer {
+  private offsetSec = 0;
+
+  constructor(
+    private readonly merchant: string,
+    private readonly apiKey: string,
+    private readonly scheme: Scheme,
+  ) {}
+
+  /** The headers of one attempt: each has a time and a nonce of its own. */
+  headers(request: SignedRequest): Record<string, string> {
+    const { merchant: Merchant, apiKey } = this;
+    if (this.scheme === 'md5')
+      return { Merchant, Signature: md5(Buffer.from(request.body).toString('base64') + apiKey) };
+    const timestamp = (nowSec() + this.offsetSec).toString();
+    const nonce = randomBytes(16).toString('hex');
+    const message = [
+      'CC-HMAC-SHA256-REQ-V1',
+      timestamp,
+      nonce,
+      request.method,
+      decodeURIComponent(request.path),
+      request.query,
+      Merchant,
+      request.idempotencyKey,
+      createHash('sha256').update(request.body).digest('hex'),
+    ].join('\n');
+    const signature = createHmac('sha256', apiKey).update(message).digest('hex');
+    return { Merchant, 'X-CC-Timestamp': timestamp, 'X-CC-Nonce': nonce, 'X-CC-Signature': `v1=${signature}` };
+  }
+
+  /** From now on requests are signed by the clock that showed `serverTime`, in Unix seconds, just now. */
+  setClock(serverTime: number): void {
+    this.offsetSec = serverTime - nowSec();
+  }
+}
+
+const nowSec = (): number => Math.floor(Date.now() / 1000);
+const md5 = (text: string): string => createHash('md5').update(text).digest('hex');

@@ -1,0 +1,205 @@
+/**
+ * Which auto-delegations are to be checked, and what a check found. The queue is the table: any worker takes what is due,
+ * under a lease and a fence, and what it found counts only while nothing has happened since.
+ */
+import { randomUUID } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { monotonicMs } from '../base/clock.js';
+import { Database } from '../store/database.js';
+import type { Energy } from '../domain/units.js';
+
+export interface ClaimedAutoDelegation {
+  readonly id: bigint;
+  readonly project_id: string;
+  readonly address: string;
+  readonly keep_energy: Energy;
+  readonly refill_below: Energy;
+  readonly duration_sec: number;
+  readonly max_sun_per_energy: bigint | null;
+  readonly idle_after_sec: number;
+  readonly until: Date | null;
+  readonly asleep: boolean;
+  readonly pause_reason: string | null;
+  readonly failures: number;
+  readonly purchases: bigint;
+  readonly open_order_id: bigint | null;
+  readonly used_block: bigint | null;
+  readonly used_at: Date | null;
+  /** Null at the first check after it was set, woken, or an order or rental of its own moved. */
+  readonly change_at: Date | null;
+  readonly fence: bigint;
+  /** By the monotonic clock of the process that claimed it, before it did. */
+  readonly claimedAtMs: number;
+}
+
+/** What stands of an order's delegations to an address, leg by leg. */
+export interface LegToAddress {
+  readonly auto_id: bigint;
+  readonly order_id: bigint;
+  readonly is_own: boolean;
+  readonly energy: Energy;
+  readonly ends_at: Date | null;
+  readonly undoing: boolean;
+  readonly settled: boolean;
+  readonly is_sound: boolean;
+  readonly extensions: number;
+  readonly amount_sun: bigint;
+  /** The block of its delegation, and of its reclaim. */
+  readonly delegated_in: bigint | null;
+  readonly reclaimed_in: bigint | null;
+  readonly is_reclaim_sent: boolean;
+}
+
+/** A check's end. */
+export interface Checked {
+  readonly asleep: boolean;
+  /** Undefined: nothing is lacking. */
+  readonly pauseReason: string | undefined;
+  readonly failures: number;
+  readonly usableEnergy: bigint | undefined;
+  readonly usedAtMs: number | undefined;
+  /** By the chain's clock. */
+  readonly changeAtMs: number | undefined;
+  /** In so many ms at once, and in so many ms at its turn in the slow round; undefined: not by itself. */
+  readonly dueInMs: number | undefined;
+  readonly checkInMs: number | undefined;
+}
+
+const ROW = `a.id, a.project_id, a.address, a.keep_energy, a.refill_below, a.duration_sec, a.max_sun_per_energy,
+    a.idle_after_sec, a.until, a.asleep, a.pause_reason, a.failures, a.purchases, a.open_order_id, a.used_block, a.used_at,
+    a.change_at, a.fence`;
+
+/** How long another worker leaves one alone that is being checked. */
+const LEASE_MS = 30_000;
+
+/**
+ * What happened to it has it checked at once, or once more at once where a check is under way that may not have seen it:
+ * that one goes on, since an address that is used in every block would never be bought for otherwise.
+ */
+export const DUE_NOW = `due_again = coalesce(a.lease_fence = a.fence AND a.due_at > clock_timestamp(), false),
+    due_at = CASE WHEN a.lease_fence = a.fence AND a.due_at > clock_timestamp() THEN a.due_at ELSE clock_timestamp() END`;
+
+/**
+ * Claims what is due by the column {at}, in turn by project: one that has ten thousand due at once holds up its own alone.
+ * Of a hundred that are due longest, where there are no more, all are known; where there are, up to a thousand projects are
+ * asked for the one of theirs that is due longest. Each is a step in an index, so that this costs by projects and not by
+ * rows; $3: behind which project to begin too, so that with more of them others are asked each time.
+ * What is due is searched for by the time of the statement, as an index can be; what was chosen is judged again, by its id
+ * alone, under its lock.
+ */
+const CLAIM = `WITH RECURSIVE oldest AS MATERIALIZED (
+    SELECT project_id, id, {at} AS at FROM auto_delegation WHERE {at} <= statement_timestamp(){more} ORDER BY {at} LIMIT 100),
+  project AS (
+    SELECT n.* FROM (VALUES ('00000000-0000-0000-0000-000000000000'::uuid), ($3)) s(behind) CROSS JOIN LATERAL (
+      SELECT project_id, id, {at} AS at FROM auto_delegation
+       WHERE {at} IS NOT NULL AND project_id > s.behind ORDER BY project_id, {at} LIMIT 1) n
+     WHERE (SELECT count(*) FROM oldest) = 100
+    UNION SELECT n.* FROM project p CROSS JOIN LATERAL (
+      SELECT project_id, id, {at} AS at FROM auto_delegation
+       WHERE {at} IS NOT NULL AND project_id > p.project_id ORDER BY project_id, {at} LIMIT 1) n),
+  next AS (SELECT * FROM oldest
+    UNION SELECT * FROM (SELECT * FROM project LIMIT 1000) p WHERE p.at <= statement_timestamp()),
+  turn AS (SELECT id, at, row_number() OVER (PARTITION BY project_id ORDER BY at, id) AS place FROM next)
+  UPDATE auto_delegation a SET due_at = clock_timestamp() + $2 * interval '1 millisecond', due_again = false,
+      check_at = {check_at}, fence = a.fence + 1, lease_fence = a.fence + 1
+    FROM (SELECT id FROM auto_delegation
+           WHERE id = ANY (ARRAY(SELECT id FROM turn ORDER BY place, at LIMIT $1)) AND {at} <= clock_timestamp(){more}
+           FOR NO KEY UPDATE SKIP LOCKED) due
+    WHERE a.id = due.id RETURNING ${ROW}`;
+
+const CLAIM_DUE = {
+  name: 'claim_auto_delegations_due',
+  text: CLAIM.replaceAll('{at}', 'due_at').replaceAll('{more}', '').replace('{check_at}', 'a.check_at'),
+};
+
+const CLAIM_IN_ROUND = {
+  name: 'claim_auto_delegations_in_round',
+  text: CLAIM.replaceAll('{at}', 'check_at').replaceAll('{more}', ' AND due_at IS NULL').replace('{check_at}', 'NULL'),
+};
+
+const CHANGES = {
+  name: 'auto_delegations_change',
+  text: `UPDATE auto_delegation a SET ${DUE_NOW}, change_at = NULL
+    FROM (SELECT id FROM auto_delegation WHERE change_at <= $1 ORDER BY change_at LIMIT $2
+          FOR NO KEY UPDATE SKIP LOCKED) changing
+    WHERE a.id = changing.id RETURNING true AS made`,
+};
+
+const LEGS = {
+  name: 'legs_to_auto_delegations',
+  text: `SELECT a.id AS auto_id, o.id AS order_id, o.energy, o.ends_at, o.undoing, o.settled, o.extensions, l.amount_sun,
+      o.project_id = a.project_id AND o.key LIKE 'auto\\_' || a.id || '\\_%' AS is_own,
+      o.status = 'delivered' AND NOT o.needs_attention AND o.reclaimed_at IS NULL
+        AND NOT EXISTS (SELECT FROM leg x WHERE x.order_id = o.id AND x.status IN ('reclaiming', 'reclaimed')) AS is_sound,
+      d.block_number AS delegated_in, r.block_number AS reclaimed_in, r.id IS NOT NULL AS is_reclaim_sent
+    FROM unnest($1::bigint[], $2::uuid[], $3::text[]) AS a(id, project_id, address)
+    JOIN pool_wallet w ON true
+    JOIN leg l ON l.wallet_id = w.id AND l.receive_address = a.address
+      AND l.status = ANY (ARRAY['reserved'::text, 'placed'::text, 'active'::text, 'reclaiming'::text])
+    JOIN orders o ON o.id = l.order_id
+    LEFT JOIN chain_tx d ON d.leg_id = l.id AND d.purpose = 'delegate' AND d.status IN ('included', 'solid')
+    LEFT JOIN chain_tx r ON r.leg_id = l.id AND r.purpose = 'reclaim' AND r.status IN ('sending', 'included', 'solid')
+    WHERE l.kind = 'rental'`,
+};
+
+const RECORD = {
+  name: 'record_auto_delegation_check',
+  text: `UPDATE auto_delegation SET asleep = $3 AND NOT due_again, lease_fence = NULL, due_again = false, pause_reason = $4::text, failures = least($5, 100),
+      paused_at = CASE WHEN $4::text IS NULL THEN NULL WHEN pause_reason = $4::text THEN paused_at ELSE clock_timestamp() END,
+      usable_energy = coalesce($6, usable_energy),
+      checked_at = CASE WHEN $6::bigint IS NULL THEN checked_at ELSE clock_timestamp() END,
+      used_at = coalesce(used_at, $7), change_at = $8,
+      due_at = clock_timestamp() + CASE WHEN due_again THEN 0 ELSE $9 END * interval '1 millisecond',
+      check_at = clock_timestamp() + $10 * interval '1 millisecond'
+    WHERE id = $1 AND fence = $2 RETURNING true AS recorded`,
+};
+
+/** Whether so long has passed since it was claimed, as in a process that was stopped, that what was found out is too old. */
+export function isLeaseOver({ claimedAtMs }: Pick<ClaimedAutoDelegation, 'claimedAtMs'>): boolean {
+  return monotonicMs() - claimedAtMs >= LEASE_MS;
+}
+
+@Injectable()
+export class AutoDelegationClaims {
+  constructor(private readonly database: Database) {}
+
+  /** Takes what is due now, in turn by project, and of each the longest due first. */
+  async claimDue(limit: number): Promise<ClaimedAutoDelegation[]> {
+    return this.claim(CLAIM_DUE, limit);
+  }
+
+  /** Takes those whose turn in the slow round has come, likewise. */
+  async claimInRound(limit: number): Promise<ClaimedAutoDelegation[]> {
+    return this.claim(CLAIM_IN_ROUND, limit);
+  }
+
+  private async claim(statement: typeof CLAIM_DUE, limit: number): Promise<ClaimedAutoDelegation[]> {
+    const claimedAtMs = monotonicMs();
+    const rows = await this.database.query<ClaimedAutoDelegation>(statement, [limit, LEASE_MS, randomUUID()]);
+    return rows.map((row) => ({ ...row, claimedAtMs }));
+  }
+
+  /** Makes those due whose rentals change by `clockMs`, the chain's time. True when there may be more. */
+  async makeChangesDue(clockMs: number, limit: number): Promise<boolean> {
+    return (await this.database.query(CHANGES, [new Date(clockMs), limit])).length === limit;
+  }
+
+  /** Every delegation of ours to their addresses that stands or is on its way, whoever bought it. */
+  async legsOf(claimed: readonly ClaimedAutoDelegation[]): Promise<LegToAddress[]> {
+    return this.database.query<LegToAddress>(LEGS, [
+      claimed.map(({ id }) => id),
+      claimed.map(({ project_id: projectId }) => projectId),
+      claimed.map(({ address }) => address),
+    ]);
+  }
+
+  /** Ends a check. False when something has happened since it began: it is due again then, and nothing is recorded. */
+  async record({ id, fence }: ClaimedAutoDelegation, checked: Checked): Promise<boolean> {
+    const date = (ms: number | undefined) => (ms === undefined ? null : new Date(ms));
+    const rows = await this.database.query(RECORD, [
+      ...[id, fence, checked.asleep, checked.pauseReason ?? null, checked.failures, checked.usableEnergy ?? null],
+      ...[date(checked.usedAtMs), date(checked.changeAtMs), checked.dueInMs ?? null, checked.checkInMs ?? null],
+    ]);
+    return rows.length > 0;
+  }
+}

@@ -1,0 +1,15 @@
+/** Wires what keeps addresses supplied, for workers. */
+import { Module } from '@nestjs/common';
+import { TermsModule } from '../orders/terms.module.js';
+import { AutoDelegationClaims } from './auto-delegation-claims.js';
+import { EnergyReadings } from './energy-readings.js';
+import { RefillPurchases } from './refill-purchases.js';
+import { Refills } from './refills.js';
+import { UseObserver } from './use-observer.js';
+
+@Module({
+  imports: [TermsModule],
+  providers: [AutoDelegationClaims, EnergyReadings, RefillPurchases, Refills, UseObserver],
+  exports: [Refills, UseObserver],
+})
+export class AutoDelegationsWorkerModule {}

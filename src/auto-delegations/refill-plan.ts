@@ -1,0 +1,127 @@
+/**
+ * What an address that is kept supplied needs now. Pure. All times are the chain's, all amounts energy.
+ */
+import { REFILL_LEAD_SEC } from '../domain/order-state.js';
+import type { Energy } from '../domain/units.js';
+
+export interface RefillTerms {
+  readonly keepEnergy: Energy;
+  readonly refillBelow: Energy;
+  readonly durationSec: number;
+  readonly idleAfterSec: number;
+  readonly untilMs: number | undefined;
+}
+
+/** A rental of energy to the address, whoever bought it. */
+export interface StandingRental {
+  readonly orderId: bigint;
+  /** Bought for this auto-delegation. */
+  readonly isOwn: boolean;
+  /** What was bought. */
+  readonly energy: Energy;
+  /** Of what the reading shows, its part. */
+  readonly standing: Energy;
+  /** Not in the reading, and on its way. */
+  readonly coming: Energy;
+  /** Undefined while it is not delivered. */
+  readonly endsAtMs: number | undefined;
+  /** Whether it may be, or is, in the reading no more: a reclaim of it was sent, or it is given back. */
+  readonly isReclaimed: boolean;
+  /** `later`: once it is settled. `no`: it is short, ended by others, or was extended as often as it may be. */
+  readonly extendable: 'yes' | 'later' | 'no';
+}
+
+/** What a node said of the address, and the block it said it at or after. */
+export interface Reading {
+  readonly limit: bigint;
+  readonly used: bigint;
+}
+
+export interface Need {
+  readonly terms: RefillTerms;
+  readonly clockMs: number;
+  /** Since when it counts as unused. */
+  readonly usedAtMs: number;
+  readonly reading: Reading;
+  readonly rentals: readonly StandingRental[];
+}
+
+export type Refill =
+  | { readonly kind: 'order'; readonly energy: Energy }
+  /** `replacement`: what an order would be for, where the rental cannot be extended after all. */
+  | {
+      readonly kind: 'extension';
+      readonly rental: StandingRental;
+      readonly endsAtMs: number;
+      readonly replacement: Energy;
+    }
+  /** A rental that ends soon can be extended once it is settled; there is time to wait for it. */
+  | { readonly kind: 'wait' };
+
+export interface RefillPlan {
+  /** What it can spend, with what is on its way. */
+  readonly usable: Energy;
+  readonly refill: Refill | undefined;
+  readonly asleep: boolean;
+  /** When this may be another answer without a use. */
+  readonly changeAtMs: number | undefined;
+}
+
+/** With less time than this a rental that cannot be extended yet is replaced. */
+const EXTENSION_WAIT_MS = 15_000;
+
+export function planRefill(need: Need): RefillPlan {
+  const { terms, clockMs, usedAtMs, reading, rentals } = need;
+  const sum = (of: (rental: StandingRental) => bigint, which = rentals) =>
+    which.reduce((total, rental) => total + of(rental), 0n);
+  const readable = atLeastZero(reading.limit - reading.used);
+  const coming = sum((rental) => rental.coming);
+  const usable = (readable + coming) as Energy;
+  const idleAtMs = usedAtMs + terms.idleAfterSec * 1000;
+  const restsAtMs = Math.min(idleAtMs, terms.untilMs ?? idleAtMs);
+  if (clockMs >= restsAtMs) return { usable, refill: undefined, asleep: clockMs >= idleAtMs, changeAtMs: undefined };
+
+  const leadMs = Math.min(REFILL_LEAD_SEC, terms.durationSec / 2) * 1000;
+  // What ends while it is wanted no more may end.
+  const isLeaving = ({ endsAtMs, isReclaimed }: StandingRental): boolean =>
+    !isReclaimed && endsAtMs !== undefined && endsAtMs <= clockMs + leadMs && endsAtMs < restsAtMs;
+  const leaving = rentals.filter(isLeaving);
+  const lost = sum((rental) => rental.standing, leaving);
+  // TRON: an undelegation takes its share of what was used with it.
+  const left = reading.limit > 0n ? (readable * atLeastZero(reading.limit - lost)) / reading.limit : 0n;
+  const effective = left + coming - sum((rental) => rental.coming, leaving);
+  const changes = rentals.flatMap(({ endsAtMs, isReclaimed }) => {
+    if (endsAtMs === undefined || isReclaimed) return [];
+    return endsAtMs - leadMs > clockMs ? endsAtMs - leadMs : endsAtMs > clockMs ? endsAtMs : [];
+  });
+  const changeAtMs = Math.min(restsAtMs, ...changes);
+  const refill = effective < terms.refillBelow ? refillOf(need, { usable, effective, leaving }) : undefined;
+  return { usable, refill, asleep: false, changeAtMs };
+}
+
+interface Shortage {
+  readonly usable: bigint;
+  readonly effective: bigint;
+  readonly leaving: readonly StandingRental[];
+}
+
+function refillOf({ terms, clockMs }: Need, { usable, effective, leaving }: Shortage): Refill {
+  // One of more than is kept by now would cost more than what is asked for.
+  const mine = leaving.flatMap((rental) =>
+    rental.isOwn && rental.energy <= terms.keepEnergy && rental.endsAtMs !== undefined && rental.endsAtMs > clockMs
+      ? [{ rental, endsAtMs: rental.endsAtMs }]
+      : [],
+  );
+  const whole = mine.find(({ rental }) => rental.extendable === 'yes');
+  const missing = (terms.keepEnergy - effective) as Energy;
+  if (whole !== undefined) return { kind: 'extension', ...whole, replacement: missing };
+  const soon = mine.find(
+    ({ rental, endsAtMs }) => rental.extendable === 'later' && endsAtMs - clockMs > EXTENSION_WAIT_MS,
+  );
+  if (soon !== undefined && usable >= terms.refillBelow) return { kind: 'wait' };
+  return { kind: 'order', energy: missing };
+}
+
+function atLeastZero(value: bigint): bigint {
+  return value > 0n ? value : 0n;
+}

@@ -1,0 +1,129 @@
+/**
+ * Marks auto-delegations whose address called a contract, by the blocks that this worker follows at the head, and by the
+ * solid blocks once more: what nobody saw at the head, because no worker ran or the block could not be read whole, is
+ * seen there. A block costs one statement over those who called in it, however many auto-delegations there are.
+ */
+import { Injectable } from '@nestjs/common';
+import { Counter } from 'prom-client';
+import type { BlockConsumer } from '../blocks/block-consumer.js';
+import type { WitnessedBlock } from '../blocks/witnessed-blocks.js';
+import { addressFromBytes } from '../chain/address.js';
+import type { Block, BlockHead } from '../chain/block.js';
+import { messageOf } from '../domain/errors.js';
+import { Log } from '../observability/logger.js';
+import { Metrics } from '../observability/metrics.js';
+import { Database, type Queryable, type Transaction } from '../store/database.js';
+import { DUE_NOW } from './auto-delegation-claims.js';
+
+/** No use of this block or a later one is on record. */
+const UNMARKED = `(a.used_block IS NULL OR a.used_block < $2 OR (a.used_block = $2 AND a.used_block_id <> $3))`;
+
+/**
+ * A use ends sleep, and has the address checked at once. One that is recorded of this block or a later one is left, so that a
+ * hundred who see a use mark it once: that is judged again of the row as it is locked. Rows that another session holds are
+ * left for the next try: a check that is under way may hold them, and whoever locks several at once does it in no order
+ * of ours.
+ */
+const MARK = {
+  name: 'mark_auto_delegations_used',
+  text: `WITH used AS MATERIALIZED (SELECT a.id FROM auto_delegation a WHERE a.address = ANY ($1::text[]) AND ${UNMARKED}),
+    held AS (SELECT a.id FROM auto_delegation a JOIN used USING (id) WHERE ${UNMARKED}
+      ORDER BY a.id FOR NO KEY UPDATE OF a SKIP LOCKED),
+    marked AS (
+      UPDATE auto_delegation a SET used_block = $2, used_block_id = $3, used_at = greatest(a.used_at, $4::timestamptz),
+          asleep = false, failures = 0, ${DUE_NOW}
+        FROM held WHERE a.id = held.id RETURNING 1)
+    SELECT (SELECT count(*) FROM used)::integer AS used, (SELECT count(*) FROM marked)::integer AS marked`,
+};
+
+/** Blocks whose uses could not be marked yet. Beyond it the solid ones show them. */
+const UNMARKED_MAX = 64;
+
+interface Marked {
+  readonly used: number;
+  readonly marked: number;
+}
+
+interface Uses {
+  readonly head: BlockHead;
+  readonly callers: readonly string[];
+}
+
+@Injectable()
+export class UseObserver implements BlockConsumer {
+  readonly needsWitnesses = false;
+  private readonly unmarked = new Map<string, Uses>();
+  private readonly uses: Counter;
+
+  constructor(
+    private readonly database: Database,
+    metrics: Metrics,
+    private readonly log: Log,
+  ) {
+    this.uses = new Counter({
+      name: 'auto_delegation_uses_total',
+      help: 'Blocks times the auto-delegated addresses that called a contract in them, as this worker was the first to record.',
+      registers: [metrics.registry],
+    });
+  }
+
+  /** Marks the uses in new blocks of the head, and those that could not be marked before. Never rejects. */
+  async saw(blocks: readonly Block[]): Promise<void> {
+    for (const block of blocks) {
+      const callers = new Set(block.transactions.flatMap(({ caller }) => caller ?? []));
+      if (callers.size > 0) this.unmarked.set(block.id, { head: block, callers: [...callers] });
+    }
+    for (const id of this.unmarked.keys()) {
+      if (this.unmarked.size <= UNMARKED_MAX) break;
+      this.unmarked.delete(id);
+    }
+    for (const [id, uses] of this.unmarked) {
+      try {
+        if (await this.mark(this.database, uses)) this.unmarked.delete(id);
+      } catch (error) {
+        this.log.warn({ fault: messageOf(error), block: uses.head.number }, 'uses of a block could not be marked yet');
+        return;
+      }
+    }
+  }
+
+  async prepare(): Promise<void> {
+    // What is watched is asked of the database, block by block.
+  }
+
+  async watch(): Promise<void> {
+    // As above.
+  }
+
+  watchesPayments(): boolean {
+    return false;
+  }
+
+  watchesCosts(): boolean {
+    return false;
+  }
+
+  /** What another session holds just now was marked by it, or is used again: nobody waits here for it. */
+  async takeIn(tx: Transaction, block: WitnessedBlock): Promise<() => void> {
+    if (block.callers.length > 0) await this.mark(tx, { head: block, callers: block.callers });
+    return () => undefined;
+  }
+
+  loseTurn(): void {
+    // Nothing is kept of a turn.
+  }
+
+  async rest(): Promise<void> {
+    // Nothing is left between blocks.
+  }
+
+  /** True when all of them are marked. */
+  private async mark(queryable: Queryable, { head, callers }: Uses): Promise<boolean> {
+    const addresses = callers.map((hex) => addressFromBytes(Buffer.from(hex, 'hex')));
+    const id = Buffer.from(head.id, 'hex');
+    const params = [addresses, head.number, id, new Date(head.timestampMs)];
+    const [row] = await queryable.query<Marked>(MARK, params);
+    this.uses.inc(row?.marked ?? 0);
+    return (row?.used ?? 0) === (row?.marked ?? 0);
+  }
+}

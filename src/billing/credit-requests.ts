@@ -1,0 +1,171 @@
+/**
+ * Credits beyond what one admin may book by themselves: asked for by one, approved or rejected by another, booked once.
+ * The only writer of credit_request. Its row is locked first, the balance's last.
+ */
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { Not, Repository } from 'typeorm';
+import { ConsoleError } from '../domain/console-error.js';
+import { ApiError, invariant } from '../domain/errors.js';
+import type { Credits } from '../domain/units.js';
+import { recordAct } from '../store/audit-log.js';
+import { Database, type Transaction } from '../store/database.js';
+import { CreditRequest } from '../store/entities/credit-request.entity.js';
+import { entryKeyOf, Ledger, type Booked, type Booking } from './ledger.js';
+import { FIND_ENTRY } from './ledger-sql.js';
+
+/** An admin, as the one who asks must not be the one who decides. */
+export interface Admin {
+  readonly personId: string;
+  readonly email: string;
+}
+
+interface RequestRow {
+  readonly project_id: string;
+  readonly kind: Booked['kind'];
+  readonly credits: bigint;
+  readonly reference: string;
+  readonly reason: string;
+  readonly asked_by: string;
+  readonly asked_by_email: string;
+  readonly status: CreditRequest['status'];
+  readonly decided_by_email: string | null;
+}
+
+const SHOWN = 100;
+
+const INSERT = {
+  name: 'credit-request-insert',
+  text: `INSERT INTO credit_request (id, project_id, kind, credits, reference, reason, asked_by, asked_by_email)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING RETURNING id`,
+};
+
+const SAME = {
+  name: 'credit-request-same',
+  text: `SELECT project_id = $2 AND kind = $3 AND credits = $4 AND reference = $5 AND asked_by = $6 AS same
+           FROM credit_request WHERE id = $1`,
+};
+
+const LOCK = {
+  name: 'credit-request-lock',
+  text: `SELECT project_id, kind, credits, reference, reason, asked_by, asked_by_email, status, decided_by_email
+           FROM credit_request WHERE id = $1 FOR UPDATE`,
+};
+
+const DECIDE = {
+  name: 'credit-request-decide',
+  text: `UPDATE credit_request SET status = $2, decided_by = $3, decided_by_email = $4, decision_reason = $5,
+                decided_at = clock_timestamp() WHERE id = $1 AND status = 'pending' RETURNING id`,
+};
+
+@Injectable()
+export class CreditRequests {
+  constructor(
+    private readonly database: Database,
+    private readonly ledger: Ledger,
+    @InjectRepository(CreditRequest) private readonly requests: Repository<CreditRequest>,
+  ) {}
+
+  /** What waits, oldest first, then what was decided last. */
+  async list(): Promise<CreditRequest[]> {
+    const waiting = await this.requests.find({ where: { status: 'pending' }, order: { askedAt: 'ASC' }, take: SHOWN });
+    const decided = await this.requests.find({
+      where: { status: Not('pending') },
+      order: { askedAt: 'DESC' },
+      take: SHOWN,
+    });
+    return [...waiting, ...decided];
+  }
+
+  async find(id: string): Promise<CreditRequest> {
+    const found = await this.requests.findOneBy({ id });
+    if (found === null) throw unknownRequest();
+    return found;
+  }
+
+  /**
+   * Notes what is to be booked once another admin approves. The same request sent again is the one that is there; another
+   * one under its id, or for a payment that is asked for or booked already: CONFLICT.
+   */
+  async ask(id: string, entry: Booked, asker: Admin, reason: string): Promise<void> {
+    const { projectId, kind, credits, reference } = entry;
+    const entryKey = entryKeyOf(entry);
+    await this.database.transaction(async (tx) => {
+      const params = [id, projectId, kind, credits, reference, reason, asker.personId, asker.email];
+      const [written] = await tx.query(INSERT, params);
+      if (written === undefined) {
+        const [before] = await tx.query<{ same: boolean }>(SAME, [
+          ...[id, projectId, kind, credits, reference],
+          asker.personId,
+        ]);
+        if (before?.same === true) return;
+        throw new ConsoleError('CONFLICT', `“${reference}” was asked for already; nothing was asked for again.`);
+      }
+      // Said early, to who can still correct it; what decides is the entry's key when it is booked.
+      const booked = await tx.query(FIND_ENTRY, [entryKey]);
+      if (booked.length > 0) throw new ConsoleError('CONFLICT', bookedAlready(reference));
+      await recordAct(
+        tx,
+        { actor: asker.email, reason },
+        { action: 'credits.ask', subject: projectId, detail: { request: id, kind, reference, credits } },
+      );
+    });
+  }
+
+  /**
+   * Books what was asked for, in the transaction that notes the approval: once, whatever is repeated and however many approve
+   * at the same moment. Throws FORBIDDEN for who asked, CONFLICT for what is decided or booked by other means, and
+   * what booking throws, after which the request waits as before.
+   */
+  async approve(id: string, admin: Admin, reason: string): Promise<Booking> {
+    return this.database.transaction(async (tx) => {
+      const row = await this.decide(tx, id, admin, { status: 'approved', reason });
+      const { project_id: projectId, kind, credits, reference } = row;
+      const author = { actor: admin.email, reason: `${row.reason} (asked for by ${row.asked_by_email})` };
+      const entry = { kind, projectId, credits: credits as Credits, reference };
+      const booking = await this.ledger.bookIn(tx, entry, author);
+      if (!booking.isNew) throw new ConsoleError('CONFLICT', `${bookedAlready(reference)} Reject the request.`);
+      return booking;
+    });
+  }
+
+  /** Ends a request without booking anything. Throws as `approve`. */
+  async reject(id: string, admin: Admin, reason: string): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      await this.decide(tx, id, admin, { status: 'rejected', reason });
+    });
+  }
+
+  private async decide(
+    tx: Transaction,
+    id: string,
+    admin: Admin,
+    { status, reason }: { readonly status: 'approved' | 'rejected'; readonly reason: string },
+  ): Promise<RequestRow> {
+    const [row] = await tx.query<RequestRow>(LOCK, [id]);
+    if (row === undefined) throw unknownRequest();
+    if (row.asked_by === admin.personId) {
+      throw new ConsoleError('FORBIDDEN', 'You asked for it: another admin decides.');
+    }
+    if (row.status !== 'pending') {
+      throw new ConsoleError('CONFLICT', `It was ${row.status} by ${row.decided_by_email ?? 'another admin'} already.`);
+    }
+    const decided = await tx.query(DECIDE, [id, status, admin.personId, admin.email, reason]);
+    invariant(decided.length === 1, 'a locked request that waits is decided');
+    await recordAct(
+      tx,
+      { actor: admin.email, reason },
+      {
+        action: status === 'approved' ? 'credits.approve' : 'credits.reject',
+        subject: row.project_id,
+        detail: { request: id, reference: row.reference, credits: row.credits, askedBy: row.asked_by_email },
+      },
+    );
+    return row;
+  }
+}
+
+const bookedAlready = (reference: string): string =>
+  `“${reference}” is booked in the ledger already; nothing was booked.`;
+
+const unknownRequest = (): ApiError => new ApiError('NOT_FOUND', 'No request of credits has this id.');

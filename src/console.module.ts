@@ -1,0 +1,108 @@
+/**
+ * The console process of one audience: people signing in, and what their roles let them see and do. It signs and sends
+ * nothing, holds no key but that of second factors, and reads the database as its audience's role.
+ */
+import { Global, Module, type DynamicModule } from '@nestjs/common';
+import { APP_GUARD } from '@nestjs/core';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { DataSource } from 'typeorm';
+import { Sealers } from './base/sealers.js';
+import { Config } from './config/config.js';
+import { ConsoleConfig } from './config/console-config.js';
+import { AuthorityGuard } from './console/authority.guard.js';
+import { ConsoleDataModule } from './console/data.module.js';
+import { GuessPruning } from './console/guess-pruning.js';
+import { InvitationsController } from './console/invitations.controller.js';
+import { Looks } from './console/looks.js';
+import { PeopleController } from './console/people.controller.js';
+import { SecurityController } from './console/security.controller.js';
+import { SessionAnswers } from './console/session-answer.js';
+import { SessionStreams } from './console/session-streams.js';
+import { SignInController } from './console/sign-in.controller.js';
+import { TeamAnswers } from './console/team-answers.js';
+import { TeamController } from './console/team.controller.js';
+import { invariant } from './domain/errors.js';
+import { SaleBounds } from './http/body/member-rules.js';
+import { Log } from './observability/logger.js';
+import { Metrics } from './observability/metrics.js';
+import { Guesses } from './people/guesses.js';
+import { Passwords } from './people/passwords.js';
+import { PeopleModule } from './people/people.module.js';
+import { Security } from './people/security.js';
+import { SignIn } from './people/sign-in.js';
+import { Database } from './store/database.js';
+import { openDatabase } from './store/open-database.js';
+import { ProjectDatabase } from './store/project-scope.js';
+import { PublicSealers } from './store/public-sealers.js';
+
+/** The connections of a console, made once and closed last. */
+@Global()
+@Module({})
+class ConsolePlatformModule {
+  static for(config: ConsoleConfig, log: Log): DynamicModule {
+    const sealers = new Sealers(config.secrets);
+    return {
+      module: ConsolePlatformModule,
+      imports: [
+        TypeOrmModule.forRootAsync({
+          useFactory: () => ({ retryAttempts: 0 }),
+          dataSourceFactory: () => openDatabase(config.database, { role: `console-${config.audience}`, sealers, log }),
+        }),
+      ],
+      providers: [
+        { provide: ConsoleConfig, useValue: config },
+        // The services of the commands ask for their sections of it, which a console has too.
+        { provide: Config, useExisting: ConsoleConfig },
+        {
+          provide: Database,
+          useFactory: (source: DataSource) => new ProjectDatabase(source),
+          inject: [DataSource],
+        },
+        {
+          provide: Sealers,
+          useFactory: (database: Database) => new PublicSealers(() => database, config.secrets),
+          inject: [Database],
+        },
+        { provide: Log, useValue: log },
+        Metrics,
+      ],
+      exports: [ConsoleConfig, Config, Database, Sealers, Log, Metrics],
+    };
+  }
+}
+
+@Module({})
+export class ConsoleModule {
+  static for(config: ConsoleConfig, log: Log): DynamicModule {
+    const own = [SignInController, InvitationsController, SecurityController, TeamController];
+    return {
+      module: ConsoleModule,
+      imports: [ConsolePlatformModule.for(config, log), PeopleModule, ConsoleDataModule.for(config.audience)],
+      controllers: config.audience === 'operator' ? [...own, PeopleController] : own,
+      providers: [
+        { provide: APP_GUARD, useClass: AuthorityGuard },
+        { provide: Passwords, useFactory: () => new Passwords(config.passwordCostLog2) },
+        {
+          provide: Guesses,
+          useFactory: (database: Database) => new Guesses(database, keyOf(config)),
+          inject: [Database],
+        },
+        // No request of a console is judged by what is on sale.
+        { provide: SaleBounds, useValue: { longestSec: undefined } },
+        GuessPruning,
+        Looks,
+        Security,
+        SessionAnswers,
+        SessionStreams,
+        SignIn,
+        TeamAnswers,
+      ],
+    };
+  }
+}
+
+function keyOf({ secrets }: ConsoleConfig): Buffer {
+  const keys = secrets.sealKeys.get('second-factor');
+  invariant(keys !== undefined, 'the settings of a console hold its key');
+  return keys.current;
+}

@@ -1,0 +1,127 @@
+/**
+ * The guard before every route of a console: what the route declares (authority.ts) against who is signed in. In this
+ * order: declaration, audience, session, stage, role, project, fresh sign-in, body. What is not declared answers nobody.
+ */
+import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import type { Request } from 'express';
+import { ConsoleConfig } from '../config/console-config.js';
+import { ConsoleError } from '../domain/console-error.js';
+import { ApiError, invariant } from '../domain/errors.js';
+import { receiveBody } from '../http/body/read-body.js';
+import { plainOf } from '../http/body/plain-values.js';
+import { requestContextOf } from '../http/pipeline/request-context.js';
+import { AddressList, sourceAddressOf } from '../http/pipeline/source-address.js';
+import type { MembershipRow, SessionRow } from '../people/sessions.js';
+import { Sessions } from '../people/sessions.js';
+import type { Visitor } from '../people/sign-in.js';
+import { AUTHORITY, type AuthorityTerms, type ConsoleCaller, type RoleAuthority } from './authority.js';
+import { setAdmitted } from './caller.js';
+import { deviceCookie, sessionCookie } from './cookies.js';
+import { Looks } from './looks.js';
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+const signInFirst = (): ConsoleError => new ConsoleError('SIGN_IN', 'Sign in.');
+const noSuchPath = (): ApiError => new ApiError('NOT_FOUND', 'There is nothing at this path.');
+const forbidden = (): ConsoleError => new ConsoleError('FORBIDDEN', 'Your role does not allow this.');
+
+@Injectable()
+export class AuthorityGuard implements CanActivate {
+  private readonly trustedProxies: AddressList;
+
+  constructor(
+    private readonly config: ConsoleConfig,
+    private readonly sessions: Sessions,
+    private readonly looks: Looks,
+    private readonly reflector: Reflector,
+  ) {
+    this.trustedProxies = new AddressList(config.http.trustedProxies);
+  }
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const request = context.switchToHttp().getRequest<Request>();
+    const requestContext = requestContextOf(request);
+    invariant(requestContext?.route !== undefined, 'every request passes the pipeline first');
+    const { route, requestId } = requestContext;
+    const terms = this.reflector.get<AuthorityTerms | undefined>(AUTHORITY, context.getHandler());
+    if (terms === undefined) throw forbidden();
+    if ('scope' in terms && terms[this.config.audience] === undefined) throw noSuchPath();
+    const visitor = this.visitorOf(request);
+    const session = 'open' in terms && terms.open === 'anyone' ? undefined : await this.sessionOf(request);
+    if (session !== undefined) requireStage(session, terms);
+    const caller =
+      session !== undefined && 'scope' in terms ? this.callerOf(session, terms, request, requestId) : undefined;
+    if (terms.again === true && session !== undefined && session.now > session.fresh_until) {
+      throw new ConsoleError('SIGN_IN_AGAIN', 'This wants your password once more.');
+    }
+    if (caller?.projectId !== undefined && caller.audience === 'operator' && request.method === 'GET') {
+      await this.looks.note(caller, caller.projectId, route.pattern);
+    }
+    const limits = { limitBytes: route.bodyLimitBytes, timeoutMs: this.config.http.requestTimeoutSec * 1000 };
+    const body = await receiveBody(request, limits);
+    if (body !== undefined) request.body = plainOf(body.root);
+    if (session !== undefined && request.headers['x-background'] === undefined) await this.sessions.see(session);
+    setAdmitted(request, { visitor, session, caller });
+    return true;
+  }
+
+  private visitorOf(request: Request): Visitor {
+    return {
+      audience: this.config.audience,
+      address: sourceAddressOf(request, this.trustedProxies),
+      userAgent: request.headers['user-agent'] ?? '',
+      deviceCookie: deviceCookie(request, this.config),
+    };
+  }
+
+  private async sessionOf(request: Request): Promise<SessionRow> {
+    const token = sessionCookie(request, this.config);
+    const session = token === undefined ? undefined : await this.sessions.find(token, this.config.audience);
+    // Who is in nothing any more has no business here, whatever is left of the sessions.
+    if (session === undefined || session.memberships.length === 0) throw signInFirst();
+    return session;
+  }
+
+  /** Throws 404 for a project that a merchant is not in, as for one that is not there; 403 for a lesser role. */
+  private callerOf(session: SessionRow, terms: RoleAuthority, request: Request, requestId: string): ConsoleCaller {
+    const { audience } = this.config;
+    const allowed: readonly string[] = terms[audience] ?? [];
+    const projectId = terms.scope === 'project' ? projectOf(request) : undefined;
+    const held =
+      terms.scope === 'project' && audience === 'merchant'
+        ? session.memberships.filter((each) => each.project_id === projectId)
+        : session.memberships;
+    if (held.length === 0) throw noSuchPath();
+    const [membership] = held.filter(({ role }) => allowed.includes(role));
+    if (membership === undefined) throw forbidden();
+    return {
+      audience,
+      personId: session.person_id,
+      email: session.email,
+      sessionId: session.id,
+      role: terms.scope === 'self' ? roleOf(session.memberships) : membership.role,
+      projectId,
+      sourceAddress: sourceAddressOf(request, this.trustedProxies),
+      requestId,
+    };
+  }
+}
+
+/** An operator has one role; a merchant has one in each project. */
+const roleOf = (memberships: readonly MembershipRow[]) => memberships.find((each) => each.project_id === null)?.role;
+
+function projectOf(request: Request): string {
+  const id = request.params['project_id'];
+  if (typeof id !== 'string' || !UUID.test(id)) throw noSuchPath();
+  return id;
+}
+
+/** Throws 403 SECOND_FACTOR while the session waits for a code, or for a second factor to be set up. */
+function requireStage({ stage }: SessionRow, terms: AuthorityTerms): void {
+  const open = 'open' in terms ? terms.open : 'whole';
+  if (open === 'any_stage' || stage === open || (stage === 'signed_in' && open !== 'second_factor')) return;
+  if (stage === 'signed_in') throw new ConsoleError('FORBIDDEN', 'This session waits for no code.');
+  const words = stage === 'enrol' ? 'Set up a second factor first.' : 'Enter the code of your second factor first.';
+  throw new ConsoleError('SECOND_FACTOR', words);
+}

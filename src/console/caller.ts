@@ -1,0 +1,57 @@
+/** Who calls, as the guard found them, on the request itself. */
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import type { Request } from 'express';
+import { invariant } from '../domain/errors.js';
+import type { Author } from '../store/audit-log.js';
+import type { SessionRow } from '../people/sessions.js';
+import type { Visitor } from '../people/sign-in.js';
+import type { ConsoleCaller } from './authority.js';
+
+/** What the guard puts on a request that it admits. */
+export interface Admitted {
+  readonly visitor: Visitor;
+  /** Undefined on a route that anyone may call. */
+  readonly session: SessionRow | undefined;
+  /** Undefined until the session is whole. */
+  readonly caller: ConsoleCaller | undefined;
+}
+
+const ADMITTED = Symbol('console-admitted');
+type WithAdmitted = Request & { [ADMITTED]?: Admitted };
+
+export function setAdmitted(request: Request, admitted: Admitted): void {
+  (request as WithAdmitted)[ADMITTED] = admitted;
+}
+
+export const admittedOf = (request: Request): Admitted | undefined => (request as WithAdmitted)[ADMITTED];
+
+function admitted(context: ExecutionContext): Admitted {
+  const found = admittedOf(context.switchToHttp().getRequest<Request>());
+  invariant(found !== undefined, 'a handler runs behind the guard');
+  return found;
+}
+
+/** Who is signed in, of a route that declares roles. */
+export const Person = createParamDecorator((_data: unknown, context: ExecutionContext): ConsoleCaller => {
+  const { caller } = admitted(context);
+  invariant(caller !== undefined, 'a route without roles has no caller');
+  return caller;
+});
+
+/** The session, of a route that wants one. */
+export const Session = createParamDecorator((_data: unknown, context: ExecutionContext): SessionRow => {
+  const { session } = admitted(context);
+  invariant(session !== undefined, 'a route for anyone has no session');
+  return session;
+});
+
+/** The browser, signed in or not. */
+export const From = createParamDecorator(
+  (_data: unknown, context: ExecutionContext): Visitor => admitted(context).visitor,
+);
+
+/** Who acts, for the audit log; `reason`: what a person gave, or what the act says by itself. */
+export const authorOf = ({ email, audience }: ConsoleCaller, reason = `in the ${audience}s’ console`): Author => ({
+  actor: email,
+  reason,
+});

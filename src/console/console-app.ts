@@ -1,0 +1,61 @@
+/** The HTTP side of a console: who may ask at all, its pages, and the routes under /api. */
+import type { DynamicModule } from '@nestjs/common';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { Request, Response } from 'express';
+import type { ConsoleConfig } from '../config/console-config.js';
+import { createServedApp, type Manners } from '../http/pipeline/server.js';
+import { Log } from '../observability/logger.js';
+import { Metrics } from '../observability/metrics.js';
+import { answerConsoleError } from './console-answer.js';
+import { CSP_REPORT_PATH, CspReports } from './csp-reports.js';
+import { refuseNulInTarget } from './no-nul.js';
+import { Pages } from './pages.js';
+import { requireOwnHost, requireSameOrigin } from './same-origin.js';
+
+const YEAR_SEC = 365 * 24 * 3600;
+
+/** On every answer, JSON and files alike; a page brings a policy of its own. */
+function headersOf({ isSecure }: ConsoleConfig): ReadonlyMap<string, string> {
+  return new Map([
+    ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
+    ['X-Frame-Options', 'DENY'],
+    ['X-Content-Type-Options', 'nosniff'],
+    ['Referrer-Policy', 'no-referrer'],
+    ['Cross-Origin-Opener-Policy', 'same-origin'],
+    ['Cross-Origin-Resource-Policy', 'same-origin'],
+    ['Permissions-Policy', 'camera=(), geolocation=(), microphone=(), payment=(), usb=()'],
+    ...(isSecure ? [['Strict-Transport-Security', `max-age=${YEAR_SEC.toString()}; includeSubDomains`] as const] : []),
+  ]);
+}
+
+/** Makes the console's application, not listening yet. `pagesFolder`: what was built of packages/console. Throws StartError. */
+export async function createConsoleApp(
+  module: DynamicModule,
+  config: ConsoleConfig,
+  pagesFolder: string,
+): Promise<NestExpressApplication> {
+  const pages = new Pages(pagesFolder);
+  // It needs the application's metrics, which are made below.
+  const later: { reports?: CspReports } = {};
+  const before = (request: Request, response: Response): boolean => {
+    requireOwnHost(request, config.url);
+    const [path = ''] = request.url.split('?', 1);
+    if (path === '/api' || path.startsWith('/api/')) {
+      requireSameOrigin(request, config.url);
+      refuseNulInTarget(request.url);
+      return false;
+    }
+    if (path === CSP_REPORT_PATH && request.method === 'POST') {
+      requireSameOrigin(request, config.url);
+      later.reports?.take(request, response);
+      return true;
+    }
+    pages.serve(request, response);
+    return true;
+  };
+  const { http, sales } = config;
+  const manners: Manners = { http, sales, headers: headersOf(config), answerError: answerConsoleError, before };
+  const app = await createServedApp(module, manners);
+  later.reports = new CspReports(app.get(Log), app.get(Metrics));
+  return app;
+}

@@ -1,0 +1,28 @@
+/** Writes exactly the rows of a filter as CSV, as fast as the browser takes them. */
+import { Injectable } from '@nestjs/common';
+import type { Response } from 'express';
+import type { CsvCell } from '../base/csv.js';
+import { ConsoleConfig } from '../config/console-config.js';
+import { writePages } from '../http/pipeline/written-pages.js';
+import { csvHeaders, csvPages, type Numbered, type ReadStretch } from './lists.js';
+
+interface CsvAnswer<Row extends Numbered> {
+  /** Of the file, without its ending. */
+  readonly name: string;
+  readonly columns: readonly string[];
+  readonly read: ReadStretch<Row>;
+  readonly cells: (row: Row) => readonly CsvCell[];
+}
+
+@Injectable()
+export class CsvAnswers {
+  private readonly slowMs: number;
+
+  constructor(config: ConsoleConfig) {
+    this.slowMs = config.http.streamSlowSec * 1000;
+  }
+
+  async write<Row extends Numbered>(response: Response, { name, columns, read, cells }: CsvAnswer<Row>): Promise<void> {
+    await writePages(response, csvHeaders(name), csvPages(columns, read, cells), this.slowMs);
+  }
+}

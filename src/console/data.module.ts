@@ -1,0 +1,131 @@
+/**
+ * The data of projects for browsers: the services that commands use, under the controllers of the console. Wants of the
+ * platform: ConsoleConfig, Config, Sealers and Database, which for a console are PublicSealers and ProjectDatabase.
+ */
+import { Module, type DynamicModule } from '@nestjs/common';
+import { APP_INTERCEPTOR } from '@nestjs/core';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import type { Audience } from '../domain/audience.js';
+import { AutoDelegations } from '../auto-delegations/auto-delegations.service.js';
+import { BillingModule } from '../billing/billing.module.js';
+import { NodePool } from '../chain/node-pool.js';
+import { TronClient } from '../chain/tron.client.js';
+import { DepositAddressesModule } from '../deposits/deposit-addresses.module.js';
+import { EventLog } from '../events/event-log.js';
+import { OrderHistoryModule } from '../orders/order-history.module.js';
+import { ReceiverCheck } from '../orders/receiver.js';
+import { ProjectsModule } from '../projects/projects.module.js';
+import { PricesModule } from '../quotes/prices.module.js';
+import { AuditModule } from '../store/audit.module.js';
+import { AutoDelegation } from '../store/entities/auto-delegation.entity.js';
+import { ExplainedFinding } from '../store/entities/explained-finding.entity.js';
+import { MarketState } from '../store/entities/market-state.entity.js';
+import { SalesStop } from '../store/entities/sales-stop.entity.js';
+import { WebhookEndpoint } from '../store/entities/webhook-endpoint.entity.js';
+import { ReportsModule } from '../reports/reports.module.js';
+import { RequestHistoryModule } from '../requests/request-history.module.js';
+import { SalesHold } from '../pool/sales-hold.js';
+import { StatementsModule } from '../statements/statements.module.js';
+import { WebhookDeliveries } from '../webhooks/webhook-deliveries.js';
+import { Webhooks } from '../webhooks/webhooks.js';
+import { AutoDelegationAnswers } from './auto-delegation-answers.js';
+import { AutoDelegationPagesController } from './auto-delegations.controller.js';
+import { CreditsController } from './credits.controller.js';
+import { CsvAnswers } from './csv-answers.js';
+import { HomeController } from './home.controller.js';
+import { MerchantHomes } from './home.service.js';
+import { KeyUses } from './key-uses.js';
+import { KeysController } from './keys.controller.js';
+import { OperationsController } from './operations.controller.js';
+import { Operations } from './operations.service.js';
+import { OrderList } from './order-list.js';
+import { OrderRecordReader } from './order-records.js';
+import { OrdersController } from './orders.controller.js';
+import { PlaygroundController } from './playground.controller.js';
+import { PricePreviews } from './price-preview.js';
+import { PricesController } from './prices.controller.js';
+import { ProjectScopeInterceptor } from './project-scope.interceptor.js';
+import { ProjectSettingsController } from './project-settings.controller.js';
+import { ProjectRecords } from './project-records.js';
+import { ProjectsController } from './projects.controller.js';
+import { RecordsController } from './records.controller.js';
+import { SaleRecords } from './sale-records.js';
+import { OperatorSearchController, ProjectSearchController } from './search.controller.js';
+import { Search } from './search.service.js';
+import { SourcesController } from './sources.controller.js';
+import { SystemController } from './system.controller.js';
+import { System } from './system.service.js';
+import { TopUpController } from './top-up.controller.js';
+import { TopUp } from './top-up.service.js';
+import { UnaskedReceivers } from './unasked-receivers.js';
+import { WebhookPagesController } from './webhooks.controller.js';
+
+const FOR_BOTH = [
+  AutoDelegationPagesController,
+  HomeController,
+  KeysController,
+  OrdersController,
+  PlaygroundController,
+  ProjectSearchController,
+  ProjectSettingsController,
+  RecordsController,
+  SourcesController,
+  TopUpController,
+  WebhookPagesController,
+];
+const FOR_OPERATORS = [
+  CreditsController,
+  OperationsController,
+  OperatorSearchController,
+  PricesController,
+  ProjectsController,
+  SystemController,
+];
+
+/** A console asks no node: it knows no head, and goes by the database's clock. */
+const HEAD_EVERY_MS = 60_000;
+
+@Module({})
+export class ConsoleDataModule {
+  static for(audience: Audience): DynamicModule {
+    return {
+      module: ConsoleDataModule,
+      imports: [
+        AuditModule,
+        BillingModule,
+        DepositAddressesModule,
+        OrderHistoryModule,
+        PricesModule,
+        ProjectsModule,
+        ReportsModule,
+        RequestHistoryModule,
+        StatementsModule,
+        TypeOrmModule.forFeature([AutoDelegation, ExplainedFinding, MarketState, SalesStop, WebhookEndpoint]),
+      ],
+      controllers: audience === 'operator' ? [...FOR_BOTH, ...FOR_OPERATORS] : FOR_BOTH,
+      providers: [
+        { provide: APP_INTERCEPTOR, useClass: ProjectScopeInterceptor },
+        { provide: ReceiverCheck, useClass: UnaskedReceivers },
+        { provide: TronClient, useFactory: () => new TronClient(new NodePool([], HEAD_EVERY_MS)) },
+        AutoDelegationAnswers,
+        AutoDelegations,
+        CsvAnswers,
+        EventLog,
+        KeyUses,
+        MerchantHomes,
+        Operations,
+        OrderList,
+        OrderRecordReader,
+        PricePreviews,
+        ProjectRecords,
+        SaleRecords,
+        SalesHold,
+        Search,
+        System,
+        TopUp,
+        WebhookDeliveries,
+        Webhooks,
+      ],
+    };
+  }
+}

@@ -1,0 +1,32 @@
+/** Deletes guesses that are past their windows. */
+import { Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { Repeater } from '../base/repeat.js';
+import { Log } from '../observability/logger.js';
+import { Guesses } from '../people/guesses.js';
+
+const EVERY_MS = 600_000;
+const RETRY_MS = 60_000;
+
+@Injectable()
+export class GuessPruning implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly pruning: Repeater;
+
+  constructor(guesses: Guesses, log: Log) {
+    this.pruning = new Repeater({
+      run: async () => {
+        await guesses.forgetPast();
+        return EVERY_MS;
+      },
+      retryMs: RETRY_MS,
+      onFailure: (err) => log.warn({ err }, 'Past guesses could not be deleted.'),
+    });
+  }
+
+  onApplicationBootstrap(): void {
+    void this.pruning.start();
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.pruning.stop();
+  }
+}

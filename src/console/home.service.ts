@@ -1,0 +1,192 @@
+/** The home of a project: what it has, what needs a person, what runs, and what was saved. Reads only, in bounded time. */
+import { Injectable } from '@nestjs/common';
+import { creditsOf } from '../domain/conversion.js';
+import { sun, toJsonInteger, type RateE8 } from '../domain/units.js';
+import { Database } from '../store/database.js';
+import { given, money, timeOf } from './answers.js';
+import { CHAIN_NOW } from './chain-time.js';
+import type { MerchantHome } from './integration-shapes.js';
+import { orderLine, OrderList } from './order-list.js';
+import { OrderRecordReader } from './order-records.js';
+import { TopUp } from './top-up.service.js';
+
+const RUNNING_SHOWN = 20;
+const ORDERS_SHOWN = 10;
+/** The newest delivered orders, among which all are that are not settled. */
+const ORDERS_MAX = 20_000;
+/** The newest of thirty days; beyond them the figures are of as many, and say since when. */
+const ENTRIES_MAX = 50_000;
+const DAYS = 30;
+
+/**
+ * Settled ones by the index of all rentals that run, whose length is what the pool can bear; the others were delivered a
+ * moment ago.
+ */
+const RUNNING = {
+  name: 'console_running',
+  text: `SELECT o.key, o.receive_address, o.energy, o.ends_at,
+      greatest(0, extract(epoch FROM o.ends_at - ${CHAIN_NOW}))::float8 AS left_sec
+    FROM ((SELECT key, receive_address, energy, ends_at FROM orders
+            WHERE project_id = $1 AND settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL
+            ORDER BY ends_at LIMIT $3)
+          UNION ALL
+          SELECT key, receive_address, energy, ends_at
+            FROM (SELECT key, receive_address, energy, ends_at, kind, settled, reclaimed_at FROM orders
+                   WHERE project_id = $1 AND status = 'delivered' ORDER BY id DESC LIMIT $2) newest
+           WHERE NOT settled AND kind = 'rental' AND reclaimed_at IS NULL AND ends_at IS NOT NULL) o
+    ORDER BY o.ends_at LIMIT $3`,
+};
+
+/**
+ * By the entries of the ledger: what was charged, less what was given back. Each sale of energy is held against burning
+ * as much, at its own rate; an extension against what recovers in its time, a whole day's at most. Activations are spent,
+ * and burn no energy.
+ */
+const MONTH = {
+  name: 'console_month',
+  text: `SELECT coalesce(-sum(e.credits), 0)::bigint AS credits,
+      coalesce(-sum(e.credits) FILTER (WHERE o.kind = 'rental'), 0)::bigint AS energy_credits,
+      coalesce(sum(e.sales) FILTER (WHERE o.kind = 'rental' AND x.number IS NULL), 0)::int AS orders,
+      coalesce(sum(e.sales * o.energy) FILTER (WHERE x.number IS NULL), 0)::bigint AS energy,
+      coalesce(trunc(sum(e.sales * CASE WHEN x.number IS NULL THEN o.energy::numeric * o.trx_usd_e8
+        ELSE o.energy::numeric * x.trx_usd_e8 * least(x.duration_sec, 86400) / 86400 END)), 0)::text AS energy_rate,
+      CASE WHEN count(*) >= $2 THEN min(e.created_at) END AS since
+    FROM (SELECT credits, order_id, kind, entry_key, created_at,
+                 CASE kind WHEN 'charge' THEN 1 WHEN 'refund' THEN -1 ELSE 0 END AS sales
+            FROM credit_entry
+           WHERE project_id = $1 AND created_at > clock_timestamp() - $3 * interval '1 day'
+             AND kind IN ('charge', 'refund', 'compensation')
+           ORDER BY created_at DESC, id DESC LIMIT $2) e
+    LEFT JOIN orders o ON o.id = e.order_id
+    LEFT JOIN order_extension x ON x.order_id = e.order_id AND x.number = CASE WHEN e.kind = 'charge'
+      AND e.entry_key LIKE 'charge:%:ext:%' THEN split_part(e.entry_key, ':', 4)::smallint END`,
+};
+
+interface MonthRow {
+  readonly credits: bigint;
+  readonly energy_credits: bigint;
+  readonly orders: number;
+  readonly energy: bigint;
+  readonly energy_rate: string;
+  readonly since: Date | null;
+}
+
+/** A row for each thing that wants a person. */
+const NEEDS = {
+  name: 'console_needs',
+  text: `SELECT 'webhook_failing' AS kind, split_part(w.url, '?', 1) AS subject, s.failing_since AS since FROM webhook_endpoint w
+      JOIN webhook_state s ON s.endpoint_id = w.id
+     WHERE w.project_id = $1 AND w.deleted_at IS NULL AND w.disabled_at IS NULL AND s.failing_since < clock_timestamp() - interval '1 hour'
+    UNION ALL
+    SELECT 'webhook_disabled', split_part(url, '?', 1), disabled_at FROM webhook_endpoint
+     WHERE project_id = $1 AND deleted_at IS NULL AND disabled_reason IN ('gone', 'failing')
+    UNION ALL
+    (SELECT 'auto_delegation_paused', address, paused_at FROM auto_delegation
+      WHERE project_id = $1 AND paused_at IS NOT NULL ORDER BY id DESC LIMIT 20)
+    UNION ALL
+    (SELECT 'deposit_held', 'dep_' || id, changed_at FROM deposit WHERE project_id = $1 AND status = 'held' ORDER BY id DESC LIMIT 20)`,
+};
+
+interface NeedRow {
+  readonly kind: MerchantHome['needs_you'][number]['kind'];
+  readonly subject: string;
+  readonly since: Date;
+}
+
+const STEPS = {
+  name: 'console_steps',
+  text: `SELECT EXISTS (SELECT FROM credit_entry WHERE project_id = $1 AND kind = 'topup') AS topped_up,
+      EXISTS (SELECT FROM api_key WHERE project_id = $1 AND last_used_at IS NOT NULL)
+        OR EXISTS (SELECT FROM orders WHERE project_id = $1) AS key_used,
+      EXISTS (SELECT FROM webhook_endpoint WHERE project_id = $1 AND deleted_at IS NULL) AS webhook_made,
+      EXISTS (SELECT FROM orders WHERE project_id = $1 AND status = 'delivered') AS order_delivered`,
+};
+
+const SAYS = {
+  webhook_failing: 'has taken nothing for more than an hour',
+  webhook_disabled: 'is disabled: enable it once its host answers',
+  auto_delegation_paused: 'is not kept supplied just now',
+  deposit_held: 'is held until a person has looked at it',
+} as const;
+
+@Injectable()
+export class MerchantHomes {
+  constructor(
+    private readonly database: Database,
+    private readonly topUp: TopUp,
+    private readonly orders: OrderList,
+    private readonly records: OrderRecordReader,
+  ) {}
+
+  async home(projectId: string): Promise<MerchantHome> {
+    const balance = await this.topUp.balance(projectId);
+    const running = await this.database.query<{
+      key: string;
+      receive_address: string;
+      energy: bigint;
+      ends_at: Date;
+      left_sec: number;
+    }>(RUNNING, [projectId, ORDERS_MAX, RUNNING_SHOWN + 1]);
+    const [steps] = await this.database.query<MerchantHome['first_steps']>(STEPS, [projectId]);
+    const [clock] = await this.database.query<{ now: Date }>('SELECT clock_timestamp() AS now');
+    const newest = await this.orders.newest(projectId, ORDERS_SHOWN);
+    return given<MerchantHome>({
+      checked_at: (clock?.now ?? new Date(0)).toISOString(),
+      balance: balance.balance,
+      days_left: balance.days_left,
+      needs_you: [...ofBalance(balance), ...(await this.needs(projectId))],
+      running: running.slice(0, RUNNING_SHOWN).map((row) => ({
+        order_key: row.key,
+        receive_address: row.receive_address,
+        energy: toJsonInteger(row.energy),
+        ends_at: row.ends_at.toISOString(),
+        left_sec: Math.round(row.left_sec),
+      })),
+      running_more: running.length > RUNNING_SHOWN,
+      last_30_days: await this.month(projectId),
+      last_orders: newest.map(orderLine),
+      first_steps: steps ?? { topped_up: false, key_used: false, webhook_made: false, order_delivered: false },
+    });
+  }
+
+  private async needs(projectId: string): Promise<MerchantHome['needs_you'][number][]> {
+    const rows = await this.database.query<NeedRow>(NEEDS, [projectId]);
+    return rows.map(({ kind, subject, since }) => ({
+      kind,
+      says: `${subject} ${SAYS[kind as keyof typeof SAYS]}.`,
+      subject,
+      since: since.toISOString(),
+    }));
+  }
+
+  /** What burning would have cost by today's fee, at each order's own rate. */
+  private async month(projectId: string): Promise<MerchantHome['last_30_days']> {
+    const [row] = await this.database.query<MonthRow>(MONTH, [projectId, ENTRIES_MAX, DAYS]);
+    const fee = await this.records.energyFee();
+    // Of a month that begins with refunds of the one before it may be less than nothing.
+    const burnt = BigInt(row?.energy_rate ?? '0');
+    const burning = fee === undefined ? undefined : creditsOf(sun(burnt > 0n ? fee * burnt : 0n), 1n as RateE8);
+    return given<MerchantHome['last_30_days']>({
+      spent: money(row?.credits ?? 0n),
+      orders: row?.orders ?? 0,
+      energy: toJsonInteger(row?.energy ?? 0n),
+      since: timeOf(row?.since ?? null),
+      burning: burning === undefined ? undefined : money(burning),
+      saved: burning === undefined ? undefined : money(burning - (row?.energy_credits ?? 0n)),
+    });
+  }
+}
+
+function ofBalance(balance: Awaited<ReturnType<TopUp['balance']>>): MerchantHome['needs_you'][number][] {
+  const { balance: has, available, low_balance: low, frozen } = balance;
+  return [
+    ...(frozen
+      ? [{ kind: 'frozen' as const, says: 'The project is frozen: every request is refused. Ask the operator.' }]
+      : []),
+    ...(available?.credits === 0
+      ? [{ kind: 'balance_out' as const, says: 'No credits are left: orders are refused until you top up.' }]
+      : low !== undefined && has.credits < low.credits
+        ? [{ kind: 'balance_low' as const, says: `The balance of $${has.usd} is below your threshold of $${low.usd}.` }]
+        : []),
+  ];
+}

@@ -1,0 +1,301 @@
+/**
+ * As data-shapes.ts, of what a merchant's programs meet: webhooks, events, refused requests, auto-delegations; and the
+ * home of a project. Paths begin with `/api/projects/{project}`.
+ */
+import type { DeliveryStatusName, Money, OrderLine } from './data-shapes.js';
+
+/** `GET /webhooks` → `{ items }`; `GET /webhooks/{id}`. */
+export interface WebhookShape {
+  readonly id: string;
+  readonly url: string;
+  /** Absent: every type. */
+  readonly types?: readonly string[];
+  readonly description: string;
+  readonly enabled: boolean;
+  readonly disabled_reason?: 'owner' | 'gone' | 'failing';
+  readonly disabled_at?: string;
+  readonly failing_since?: string;
+  readonly pending: number;
+  readonly previous_secret_until?: string;
+  readonly made_by_key?: { readonly id: string; readonly name: string };
+  readonly created_at: string;
+  readonly changed_at: string;
+}
+
+/** `POST /webhooks` → 201 `WebhookSecret`. */
+export interface MakeWebhook {
+  readonly url: string;
+  readonly types?: readonly string[];
+  readonly description?: string;
+}
+
+/** `POST /webhooks/{id}` → `WebhookShape`. */
+export interface ChangeWebhook extends Partial<MakeWebhook> {
+  readonly enabled?: boolean;
+}
+
+/** The secret is shown this once; also of `POST /webhooks/{id}/rotate { expire_old_after_sec }`. */
+export interface WebhookSecret {
+  readonly webhook: WebhookShape;
+  readonly secret: string;
+}
+
+/**
+ * `GET /webhooks/{id}/deliveries?status=` → `Page<DeliveryShape>`. `POST /webhooks/{id}/test`,
+ * `POST /webhooks/{id}/deliveries/{delivery}/resend` → one. `POST /webhooks/{id}/replay { after }` → `ReplayShape`.
+ * `POST /webhooks/{id}/delete` → 204.
+ */
+export interface DeliveryShape {
+  readonly id: number;
+  readonly event_id: string;
+  readonly type: string;
+  readonly position?: number;
+  readonly cause: 'event' | 'replay' | 'resend' | 'test';
+  readonly status: DeliveryStatusName;
+  readonly attempts: number;
+  readonly created_at: string;
+  readonly next_attempt_at?: string;
+  readonly last_attempt_at?: string;
+  readonly ended_at?: string;
+  readonly last_status?: number;
+  readonly last_error?: string;
+  /** Owners alone. */
+  readonly last_answer?: string;
+  readonly last_duration_ms?: number;
+}
+
+export interface ReplayShape {
+  readonly events: number;
+  readonly last_position: number;
+}
+
+/** `GET /events?types=&cursor=`, newest first → `Page<EventShape>`. */
+export interface EventShape {
+  readonly id: string;
+  readonly type: string;
+  readonly position: number;
+  readonly timestamp: string;
+  readonly chain_timestamp?: string;
+  readonly test?: true;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** `GET /requests` → `Page<RefusedShape>`: what was answered with 400 or 401 in the last seven days, and why. */
+export interface RefusedShape {
+  readonly at: string;
+  readonly request_id: string;
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  readonly error: string;
+  readonly reason: string;
+  readonly source_address: string;
+  readonly key?: string;
+  /** How many of the same were left out before it. */
+  readonly omitted?: number;
+}
+
+/** `GET /settings`; also of `POST /settings`. */
+export interface ProjectSettings {
+  readonly id: string;
+  readonly name: string;
+  readonly test?: true;
+  readonly created_at: string;
+  readonly is_postpaid: boolean;
+  /** Absent: prepaid, or postpaid without a limit. */
+  readonly debt_limit?: Money;
+  readonly signature_schemes: 'md5' | 'hmac' | 'either';
+  readonly require_idempotency_key: boolean;
+  readonly require_quote: boolean;
+  readonly daily_cap?: Money;
+  readonly low_balance?: Money;
+}
+
+/** `POST /settings` → `ProjectSettings`. What is absent stays. */
+export interface ChangeProject {
+  readonly signature_schemes?: ProjectSettings['signature_schemes'];
+  readonly require_idempotency_key?: boolean;
+  readonly require_quote?: boolean;
+  /** 0 lets it spend nothing; to lift it, `no_daily_cap`. */
+  readonly daily_cap_credits?: number;
+  readonly no_daily_cap?: boolean;
+  readonly low_balance_credits?: number;
+  readonly no_low_balance?: boolean;
+}
+
+/** `POST /playground/quote` → `PlaygroundQuote`, by the records of the moment; nothing is held, and no key is asked for. */
+export interface TryQuote {
+  readonly receive_address: string;
+  readonly energy: number;
+  readonly duration_sec?: number;
+}
+
+/** `POST /playground/extension` → `PlaygroundExtension`: what more time for a rental that runs would cost. */
+export interface TryExtension {
+  readonly order: string;
+  readonly duration_sec: number;
+}
+
+export interface PlaygroundExtension extends PlaygroundCall {
+  readonly duration_sec: number;
+  readonly price: Money;
+  readonly price_trx: string;
+}
+
+/** `POST /playground/simulation`, of the members of `POST /v1/simulate`: what the merchant's own server sends. */
+export interface PlaygroundCall {
+  readonly curl: string;
+  /** With the SDK. */
+  readonly node: string;
+}
+
+export interface PlaygroundQuote extends PlaygroundCall {
+  readonly energy: number;
+  readonly duration_sec: number;
+  readonly price_sun: number;
+  readonly price_trx: string;
+  readonly price: Money;
+  readonly burning_trx: string;
+  readonly burning: Money;
+  readonly saving_trx: string;
+  readonly saving: Money;
+  readonly trx_usd: string;
+}
+
+/** `GET /auto-delegations?status=` → `Page<AutoDelegationShape>`. */
+export interface AutoDelegationShape {
+  readonly id: string;
+  readonly address: string;
+  readonly status: 'active' | 'asleep' | 'paused' | 'ended';
+  readonly keep_energy: number;
+  readonly refill_below: number;
+  readonly duration_sec: number;
+  readonly max_sun_per_energy?: number;
+  /** Of zero credits: an owner has paused it. */
+  readonly daily_cap: Money;
+  readonly spent_today: Money;
+  readonly idle_after_sec: number;
+  readonly until?: string;
+  readonly pause?: { readonly reason: string; readonly since: string };
+  readonly usable_energy?: number;
+  readonly checked_at?: string;
+  readonly used_at?: string;
+  readonly purchases: number;
+  readonly open_order?: string;
+  /**
+   * `order`: one is on its way; `rental_ends`: by the chain's clock; `tries_again`: by ours; `use`: when less than
+   * `refill_below` is left, or it is used again. Absent of one that has ended.
+   */
+  readonly next?: { readonly what: 'order' | 'rental_ends' | 'tries_again' | 'use'; readonly at?: string };
+  readonly created_at: string;
+  readonly changed_at: string;
+}
+
+/** What keeping an address supplied costs at today's prices. */
+export interface KeepingCosts {
+  /** Of one that is kept full and never used. */
+  readonly idle_per_day: Money;
+  readonly per_refill: Money;
+}
+
+/** `GET /auto-delegations/{address}`; also of every act on one but `delete`. */
+export interface OneAutoDelegation extends AutoDelegationShape {
+  /** Whose purchases they are charged as. */
+  readonly key: { readonly id: string; readonly name: string; readonly revoked: boolean };
+  /** Absent while prices are not known, or nothing would be sold by them. */
+  readonly costs?: KeepingCosts;
+}
+
+/**
+ * `POST /auto-delegations/{address}` replaces all of it, or makes it; `POST /auto-delegations/preview` → `KeepingPreview`,
+ * and changes nothing.
+ */
+export interface SetAutoDelegation {
+  readonly keep_energy: number;
+  readonly refill_below?: number;
+  readonly duration_sec?: number;
+  readonly max_sun_per_energy?: number;
+  readonly daily_cap_credits: number;
+  readonly idle_after_sec?: number;
+  readonly until?: string;
+}
+
+/** With every default resolved. */
+export interface KeepingPreview extends KeepingCosts {
+  readonly keep_energy: number;
+  readonly refill_below: number;
+  readonly duration_sec: number;
+  readonly daily_cap: Money;
+  readonly balance: Money;
+  /** How long the balance lasts by the cap of every day; absent: for ever. */
+  readonly days_by_cap?: number;
+}
+
+/** `POST /auto-delegations/{address}/cap`: 0 pauses it. `…/wake` and `…/delete` take nothing. */
+export interface SetCap {
+  readonly daily_cap_credits: number;
+}
+
+/** `GET /audit` → `Page<AuditShape>`: what was done to the project, and who looked at it. */
+export interface AuditShape {
+  readonly id: string;
+  readonly at: string;
+  readonly actor: string;
+  readonly action: string;
+  readonly subject: string;
+  readonly reason?: string;
+  readonly detail?: Readonly<Record<string, unknown>>;
+}
+
+export type NeedKind =
+  | 'balance_low'
+  | 'balance_out'
+  | 'webhook_failing'
+  | 'webhook_disabled'
+  | 'auto_delegation_paused'
+  | 'deposit_held'
+  | 'frozen';
+
+/** `GET /home` */
+export interface MerchantHome {
+  readonly checked_at: string;
+  readonly balance: Money;
+  readonly days_left?: number;
+  /** Empty: all clear. */
+  readonly needs_you: readonly {
+    readonly kind: NeedKind;
+    readonly says: string;
+    readonly subject?: string;
+    readonly since?: string;
+  }[];
+  readonly running: readonly {
+    readonly order_key: string;
+    readonly receive_address: string;
+    readonly energy: number;
+    readonly ends_at: string;
+    /** By the chain's clock at `checked_at`, as the service knows it. */
+    readonly left_sec: number;
+  }[];
+  readonly running_more: boolean;
+  /** Of the ledger's entries of the last 30 days. */
+  readonly last_30_days: {
+    /** Charges less refunds and compensations: of orders, their extensions and activations. */
+    readonly spent: Money;
+    /** Rentals, and the energy of them. */
+    readonly orders: number;
+    readonly energy: number;
+    /** When there were more entries than are counted: the oldest of those counted. */
+    readonly since?: string;
+    /** What burning TRX for the same energy would have cost by today's fee; absent while it is not known. */
+    readonly burning?: Money;
+    /** Of it, what rentals and their extensions did not cost; activations burn no energy. */
+    readonly saved?: Money;
+  };
+  readonly last_orders: readonly OrderLine[];
+  readonly first_steps: {
+    readonly topped_up: boolean;
+    readonly key_used: boolean;
+    readonly webhook_made: boolean;
+    readonly order_delivered: boolean;
+  };
+}

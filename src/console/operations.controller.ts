@@ -1,0 +1,176 @@
+/** What operators see of the whole service: home, inbox, pool, orders, deposits, reports. Reads alone. */
+import { Controller, Get, Query, Res } from '@nestjs/common';
+import type { Response } from 'express';
+import { momentOf } from '../domain/moment.js';
+import { invalidField } from '../domain/errors.js';
+import type { DepositStatus } from '../domain/deposit-state.js';
+import { DEPOSIT_STATUSES } from '../deposits/deposits.dto.js';
+import { Query as QueryClass } from '../http/body/page-query.js';
+import { reportCsv } from '../reports/report-csv.js';
+import { Reports, type ReportBy } from '../reports/report-service.js';
+import { Database } from '../store/database.js';
+import { Authority } from './authority.js';
+import type { Page } from './data-shapes.js';
+import { AnyText, csvHeaders, OneOf, pageOf, TimedQuery } from './lists.js';
+import { OrderList, orderLine } from './order-list.js';
+import { Operations } from './operations.service.js';
+import type {
+  InboxItem,
+  OperatorDeposit,
+  OperatorHome,
+  OperatorOrderLine,
+  PoolShape,
+  ReportShape,
+} from './operator-shapes.js';
+import { OrderQuery } from './orders.controller.js';
+import { depositShape, TopUp } from './top-up.service.js';
+
+const READS = { operator: ['admin', 'support'], scope: 'service' } as const;
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const DAY_MS = 86_400_000;
+const DAYS_MAX = 366;
+const BY: readonly ReportBy[] = ['day', 'project', 'wallet'];
+const FLAG = ['true', 'false'];
+
+class ServiceOrderQuery extends OrderQuery {
+  @AnyText(36)
+  declare readonly project?: string;
+
+  @OneOf(FLAG)
+  declare readonly attention?: string;
+
+  @OneOf(FLAG)
+  declare readonly due?: string;
+}
+
+class ServiceDepositQuery extends TimedQuery {
+  @OneOf(DEPOSIT_STATUSES)
+  declare readonly status?: DepositStatus;
+
+  @AnyText(36)
+  declare readonly project?: string;
+}
+
+class ReportQuery extends QueryClass {
+  @AnyText(10)
+  declare readonly from?: string;
+
+  @AnyText(10)
+  declare readonly to?: string;
+
+  @OneOf(BY)
+  declare readonly by?: ReportBy;
+}
+
+@Controller('api/operator')
+export class OperationsController {
+  constructor(
+    private readonly operations: Operations,
+    private readonly orders: OrderList,
+    private readonly topUp: TopUp,
+    private readonly reports: Reports,
+    private readonly database: Database,
+  ) {}
+
+  @Get('home')
+  @Authority(READS)
+  async home(): Promise<OperatorHome> {
+    return this.operations.home();
+  }
+
+  @Get('inbox')
+  @Authority(READS)
+  async inbox(): Promise<{ items: InboxItem[] }> {
+    return { items: await this.operations.inbox() };
+  }
+
+  @Get('pool')
+  @Authority(READS)
+  async pool(): Promise<PoolShape> {
+    return this.operations.pool();
+  }
+
+  @Get('orders')
+  @Authority(READS)
+  async orderList(@Query() query: ServiceOrderQuery): Promise<Page<OperatorOrderLine>> {
+    const { status, kind, receiver, from, to, attention, due } = query;
+    const filter = { status, kind, receiver, from, to, needsAttention: attention === 'true', isDue: due === 'true' };
+    const projectId = projectOf(query.project);
+    const page = await pageOf(
+      query,
+      (before, limit) => this.orders.read({ ...filter, projectId }, before, limit),
+      (row) => row,
+    );
+    const names = await this.namesOf(page.items.map((row) => row.project_id));
+    return {
+      ...page,
+      items: page.items.map((row) => ({
+        ...orderLine(row),
+        project: { id: row.project_id, name: names.get(row.project_id) ?? '' },
+        needs_attention: row.needs_attention,
+      })),
+    };
+  }
+
+  @Get('deposits')
+  @Authority(READS)
+  async deposits(@Query() query: ServiceDepositQuery): Promise<Page<OperatorDeposit>> {
+    const filter = { projectId: projectOf(query.project), status: query.status };
+    const page = await pageOf(
+      query,
+      (before, limit) => this.topUp.deposits(filter, before, limit),
+      (row) => row,
+    );
+    const names = await this.namesOf(page.items.map((row) => row.projectId));
+    return {
+      ...page,
+      items: page.items.map((row) => ({
+        ...depositShape(row),
+        project: { id: row.projectId, name: names.get(row.projectId) ?? '' },
+      })),
+    };
+  }
+
+  @Get('report')
+  @Authority(READS)
+  async report(@Query() query: ReportQuery): Promise<ReportShape> {
+    const { from, before, by } = termsOf(query);
+    return this.operations.report(from, before, by);
+  }
+
+  @Get('report.csv')
+  @Authority(READS)
+  async reportCsv(@Query() query: ReportQuery, @Res() response: Response): Promise<void> {
+    const text = reportCsv(await this.reports.make(termsOf(query)));
+    response.writeHead(200, csvHeaders('report')).end(text);
+  }
+
+  private async namesOf(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const rows = await this.database.query<{ id: string; name: string }>(
+      'SELECT id, name FROM project WHERE id = ANY ($1::uuid[])',
+      [[...new Set(ids)]],
+    );
+    return new Map(rows.map(({ id, name }) => [id, name]));
+  }
+}
+
+function projectOf(text: string | undefined): string | undefined {
+  if (text !== undefined && !UUID.test(text)) throw invalidField('project', 'must be the id of a project');
+  return text;
+}
+
+/** Throws 400 for what is no span of days, or too long a one. */
+function termsOf({ from: first, to: last, by = 'day' }: ReportQuery): { from: Date; before: Date; by: ReportBy } {
+  const [from, to] = [dayOf('from', first), dayOf('to', last)];
+  const days = (to.getTime() - from.getTime()) / DAY_MS + 1;
+  if (days < 1) throw invalidField('to', 'must not be before from');
+  if (days > DAYS_MAX) throw invalidField('to', `must be within ${DAYS_MAX.toString()} days of from`);
+  return { from, before: new Date(to.getTime() + DAY_MS), by };
+}
+
+function dayOf(field: string, text: string | undefined): Date {
+  if (text === undefined || !/^\d{4}-\d{2}-\d{2}$/.test(text) || momentOf(text) === undefined) {
+    throw invalidField(field, 'must be a day of UTC, as 2026-11-20');
+  }
+  return new Date(text);
+}

@@ -1,0 +1,313 @@
+/** What an operator meets first: what wants a hand, each with its cure, and how the service stands today. Reads only. */
+import { Injectable } from '@nestjs/common';
+import { monotonicMs } from '../base/clock.js';
+import { decimal } from '../domain/conversion.js';
+import { toJsonInteger } from '../domain/units.js';
+import { marginUsdE14, Reports, type Figures, type ReportBy } from '../reports/report-service.js';
+import { forecast, poolStanding } from '../pool/forecast.js';
+import { listWallets } from '../pool/pool-wallets.js';
+import { Database } from '../store/database.js';
+import { given, money, timeOf } from './answers.js';
+import { CHAIN_NOW } from './chain-time.js';
+import type { DayFigures, InboxItem, OperatorHome, PoolShape, ReportFigures, ReportShape } from './operator-shapes.js';
+
+const DAY_MS = 86_400_000;
+const SHOWN = 20;
+/** So long the figures of days serve everybody who asks. */
+const DAYS_KEPT_MS = 60_000;
+const RANK = { fault: 0, warning: 1, notice: 2 } as const;
+
+/** `$1`: how many of a kind. Severity, words, command, since, kind and id of what it is about. */
+const INBOX = {
+  name: 'console_inbox',
+  text: `SELECT 'fault' AS severity, 'Nothing is sold: ' || reason AS says, 'npm run -s cli -- verify' AS command, stopped_at AS since, 'finding' AS kind, '' AS id FROM sales_stop
+    UNION ALL
+    (SELECT 'fault', 'Wallet ' || address || ' sells nothing: ' || coalesce(books_fault, wallet_fault), 'npm run -s cli -- doctor', read_at, 'wallet', address
+       FROM pool_wallet WHERE status = 'active' AND coalesce(books_fault, wallet_fault) IS NOT NULL ORDER BY id LIMIT $1)
+    UNION ALL
+    (SELECT 'warning', 'Wallet ' || address || ' is paused' || coalesce(': ' || pause_reason, ''), 'npm run -s cli -- pool list', read_at, 'wallet', address
+       FROM pool_wallet WHERE status = 'paused' ORDER BY id LIMIT $1)
+    UNION ALL
+    (SELECT CASE status WHEN 'unresolved' THEN 'fault' ELSE 'warning' END, 'Order ' || id || ' needs attention: it is ' || status || coalesce(', ' || error, ''),
+            'npm run -s cli -- orders explain ' || id, created_at, 'order', id::text FROM orders
+      WHERE needs_attention AND NOT test ORDER BY (status = 'unresolved') DESC, id DESC LIMIT $1)
+    UNION ALL
+    (SELECT 'warning', 'Deposit dep_' || id || ' is held: ' || coalesce(reason, 'no reason'), 'npm run -s cli -- deposits resolve dep_' || id, changed_at, 'deposit', id::text
+       FROM deposit WHERE status = 'held' ORDER BY id DESC LIMIT $1)
+    UNION ALL
+    SELECT 'warning', 'The rules were not judged for ' || round(extract(epoch FROM clock_timestamp() - passed_at) / 60) || ' min', 'npm run -s cli -- doctor', passed_at, 'finding', ''
+      FROM reconcile_state WHERE passed_at < clock_timestamp() - interval '10 minutes'
+    UNION ALL
+    SELECT 'fault', 'A rate of ' || (value ->> 'rate') || ' USD per TRX is held back; charges go on at the last one', 'npm run -s cli -- price rate', measured_at, 'finding', ''
+      FROM market_state WHERE name = 'trx-usd-held'
+    UNION ALL
+    SELECT 'fault', 'Events are not numbered for ' || round(extract(epoch FROM clock_timestamp() - at)) || ' s: nothing reaches merchants', 'npm run -s cli -- doctor', at, 'finding', ''
+      FROM (SELECT at FROM event WHERE position IS NULL AND type IS NOT NULL ORDER BY id LIMIT 1) e WHERE at < clock_timestamp() - interval '1 minute'
+    UNION ALL
+    SELECT 'warning', 'No node has shown ' || count(*) || ' blocks that are to be searched', 'npm run -s cli -- doctor', NULL::timestamptz, 'finding', ''
+      FROM (SELECT FROM unsearched_block LIMIT 1000) u HAVING count(*) > 0
+    UNION ALL
+    (SELECT 'notice', 'Project ' || p.name || ' is frozen: its requests are refused', 'npm run -s cli -- project show ' || p.id, NULL::timestamptz, 'project', p.id::text
+       FROM credit_account a JOIN project p ON p.id = a.project_id WHERE a.frozen ORDER BY p.id LIMIT $1)
+    UNION ALL
+    (SELECT 'warning', CASE r.kind WHEN 'topup' THEN 'Top-up of ' ELSE 'Adjustment by ' END || round(r.credits / 10000000.0, 2) || ' USD for ' || p.name || ' waits for another admin than ' || r.asked_by_email,
+            NULL, r.asked_at, 'approval', r.id::text FROM credit_request r JOIN project p ON p.id = r.project_id
+      WHERE r.status = 'pending' ORDER BY r.asked_at LIMIT $1)
+    UNION ALL
+    (SELECT 'fault', 'Orders are due for ' || round(extract(epoch FROM clock_timestamp() - next_run_at)) || ' s and no worker takes them', 'npm run -s cli -- doctor', next_run_at, 'order', id::text
+       FROM orders WHERE next_run_at < clock_timestamp() - interval '1 minute' AND (lease_until IS NULL OR lease_until < clock_timestamp()) ORDER BY next_run_at LIMIT 1)`,
+};
+
+interface InboxRow {
+  readonly severity: InboxItem['severity'];
+  readonly says: string;
+  readonly command: string | null;
+  readonly since: Date | null;
+  readonly kind: NonNullable<InboxItem['subject']>['kind'];
+  readonly id: string;
+}
+
+const STATE = {
+  name: 'console_state',
+  text: `SELECT clock_timestamp() AS now, ${CHAIN_NOW} AS chain_now,
+      (SELECT coalesce(sum(a.balance_credits), 0)::bigint FROM credit_account a WHERE a.balance_credits > 0
+          AND NOT EXISTS (SELECT FROM project p WHERE p.id = a.project_id AND p.test)) AS owed,
+      (SELECT coalesce(sum(delegated_sun), 0)::bigint FROM pool_wallet WHERE role = 'pool' AND status = 'active') AS sold,
+      (SELECT value FROM market_state WHERE name = 'chain') AS chain,
+      (SELECT passed_at FROM reconcile_state) AS passed_at,
+      (SELECT reason FROM sales_stop) AS stopped,
+      (SELECT count(*)::int FROM (SELECT FROM orders WHERE next_run_at IS NOT NULL AND lease_until > clock_timestamp() LIMIT 1000) c) AS claimed,
+      (SELECT count(*)::int FROM (SELECT FROM orders WHERE next_run_at <= clock_timestamp() LIMIT 1000) d) AS due,
+      (SELECT extract(epoch FROM clock_timestamp() - min(next_run_at))::float8 FROM orders WHERE next_run_at <= clock_timestamp()) AS oldest_due_sec,
+      (SELECT json_build_object('block', block_number, 'age', extract(epoch FROM clock_timestamp() - read_at)) FROM deposit_cursor) AS head,
+      (SELECT coalesce(sum(l.amount_sun), 0)::bigint FROM (SELECT amount_sun FROM leg WHERE active_at > clock_timestamp() - interval '1 day' LIMIT 100000) l) AS sold_day`,
+};
+
+interface StateRow {
+  readonly now: Date;
+  readonly chain_now: Date;
+  readonly owed: bigint;
+  readonly sold: bigint;
+  readonly chain: Readonly<Record<string, unknown>> | null;
+  readonly passed_at: Date | null;
+  readonly stopped: string | null;
+  readonly claimed: number;
+  readonly due: number;
+  readonly oldest_due_sec: number | null;
+  readonly head: { readonly block: number; readonly age: number | null } | null;
+  readonly sold_day: bigint;
+}
+
+@Injectable()
+export class Operations {
+  private days: { readonly atMs: number; readonly figures: Promise<DayFigures[]> } | undefined;
+
+  constructor(
+    private readonly database: Database,
+    private readonly reports: Reports,
+  ) {}
+
+  async inbox(): Promise<InboxItem[]> {
+    const rows = await this.database.query<InboxRow>(INBOX, [SHOWN]);
+    return rows
+      .map(({ severity, says, command, since, kind, id }) =>
+        given<InboxItem>({
+          severity,
+          says,
+          command,
+          since: timeOf(since),
+          subject: id === '' ? undefined : { kind, id },
+        }),
+      )
+      .sort((a, b) => RANK[a.severity] - RANK[b.severity]);
+  }
+
+  async home(): Promise<OperatorHome> {
+    const [state] = await this.database.query<StateRow>(STATE);
+    if (state === undefined) throw new Error('a statement without a table has one row');
+    const standing = await poolStanding(this.database, state.chain_now);
+    const [today, ...before] = await this.daysUpTo(state.now);
+    const perSun = energyPerSun(state.chain);
+    const energyOf = (amount: bigint): number | undefined =>
+      perSun === undefined ? undefined : toJsonInteger((amount * perSun.limit) / perSun.weightSun);
+    const perHour = state.sold_day / 24n;
+    const fee = state.chain?.['energyFeeSun'];
+    return given<OperatorHome>({
+      checked_at: state.now.toISOString(),
+      inbox: await this.inbox(),
+      capacity: given<OperatorHome['capacity']>({
+        sold_sun: toJsonInteger(state.sold),
+        free_sun: toJsonInteger(standing.freeSun),
+        recovering_sun: toJsonInteger(standing.recoveringSun),
+        sold_energy: energyOf(state.sold),
+        free_energy: energyOf(standing.freeSun),
+        recovering_energy: energyOf(standing.recoveringSun),
+        sold_out_in_hours:
+          perHour > 0n && standing.freeSun / perHour < 24n ? toJsonInteger(standing.freeSun / perHour) : undefined,
+      }),
+      today: today ?? dayOf('', undefined),
+      median: medianOf(before),
+      heads:
+        state.head === null
+          ? []
+          : [given({ node: 'blocks read for deposits', block_number: state.head.block, age_sec: state.head.age })],
+      energy_fee_sun: typeof fee === 'string' ? Number(fee) : undefined,
+      workers: given<OperatorHome['workers']>({
+        claimed: state.claimed,
+        due: state.due,
+        oldest_due_sec: state.oldest_due_sec === null ? undefined : Math.round(state.oldest_due_sec),
+      }),
+      verify: given<OperatorHome['verify']>({
+        passed_at: timeOf(state.passed_at),
+        stopped: state.stopped !== null,
+        reason: state.stopped,
+      }),
+      owed: money(state.owed),
+    });
+  }
+
+  async pool(): Promise<PoolShape> {
+    const wallets = await listWallets(this.database);
+    const [clock] = await this.database.query<{ chain_now: Date }>(`SELECT ${CHAIN_NOW} AS chain_now`);
+    const hours = forecast(await poolStanding(this.database, clock?.chain_now ?? new Date(0)));
+    return {
+      wallets: wallets.map((wallet) =>
+        given<PoolShape['wallets'][number]>({
+          address: wallet.address,
+          role: wallet.role,
+          status: wallet.status,
+          pause_reason: wallet.pause_reason,
+          staked_sun: toJsonInteger(wallet.staked_sun),
+          delegated_sun: toJsonInteger(wallet.delegated_sun),
+          reserved_sun: toJsonInteger(wallet.reserved_sun),
+          recovering_sun: toJsonInteger(wallet.recovering_sun),
+          free_sun: toJsonInteger(wallet.free_sun),
+          free_transactions: toJsonInteger(wallet.free_transactions),
+          balance_sun: toJsonInteger(wallet.balance_sun),
+          read_at: timeOf(wallet.read_at),
+        }),
+      ),
+      forecast: hours.map(({ hour, atLeastSun, atMostSun, transactions }) => ({
+        hour,
+        at_least_sun: toJsonInteger(atLeastSun),
+        at_most_sun: toJsonInteger(atMostSun),
+        transactions: toJsonInteger(transactions),
+      })),
+    };
+  }
+
+  async report(from: Date, before: Date, by: ReportBy): Promise<ReportShape> {
+    const { rows, total, standing } = await this.reports.make({ from, before, by });
+    return {
+      by,
+      rows: rows.map(({ key, name, figures }) => ({
+        ...given<{ key?: string; name?: string }>({ key, name }),
+        ...figuresOf(figures),
+      })),
+      total: figuresOf(total),
+      owed: money(standing.owedCredits),
+      debts: money(standing.debtsCredits),
+      held: standing.held.map(({ asset, amount, rateE8 }) =>
+        given<ReportShape['held'][number]>({
+          asset,
+          amount: decimal(amount, 6),
+          usd: rateE8 === undefined ? undefined : decimal((amount * rateE8) / 1_000_000_000_000n, 2),
+        }),
+      ),
+    };
+  }
+
+  /** Today and the seven days before it, newest first. */
+  private async daysUpTo(now: Date): Promise<DayFigures[]> {
+    const atMs = monotonicMs();
+    if (this.days === undefined || atMs - this.days.atMs > DAYS_KEPT_MS) {
+      const figures = this.readDays(now);
+      this.days = { atMs, figures };
+      figures.catch(() => (this.days = undefined));
+    }
+    return this.days.figures;
+  }
+
+  private async readDays(now: Date): Promise<DayFigures[]> {
+    const today = new Date(Math.floor(now.getTime() / DAY_MS) * DAY_MS);
+    const { rows } = await this.reports.make({
+      from: new Date(today.getTime() - 7 * DAY_MS),
+      before: new Date(today.getTime() + DAY_MS),
+      by: 'day',
+    });
+    const byDay = new Map(rows.map(({ key, figures }) => [key, figures]));
+    return Array.from({ length: 8 }, (_, ago) => {
+      const day = new Date(today.getTime() - ago * DAY_MS).toISOString().slice(0, 10);
+      return dayOf(day, byDay.get(day));
+    });
+  }
+}
+
+/** What one sun of stake gives: the network's energy over all stake, which it counts in TRX. */
+function energyPerSun(chain: StateRow['chain']): { readonly limit: bigint; readonly weightSun: bigint } | undefined {
+  const [limit, weight] = [chain?.['totalEnergyLimit'], chain?.['totalEnergyWeight']];
+  if (typeof limit !== 'string' || typeof weight !== 'string') return undefined;
+  const weightSun = BigInt(weight) * 1_000_000n;
+  return weightSun > 0n ? { limit: BigInt(limit), weightSun } : undefined;
+}
+
+function dayOf(day: string, figures: Figures | undefined): DayFigures {
+  return {
+    day,
+    revenue: money(figures?.revenueCredits ?? 0n),
+    refunds: money(figures?.refundsCredits ?? 0n),
+    chain_cost: {
+      sun: toJsonInteger(figures?.chainCostSun ?? 0n),
+      usd: decimal((figures?.chainCostUsdE14 ?? 0n) / 100_000_000n, 6),
+    },
+    margin_usd: figures === undefined ? '0.000000' : decimal(marginUsdE14(figures) / 100_000_000n, 6),
+  };
+}
+
+/** Of each figure by itself, the middle one of an odd number of days. */
+function medianOf(days: readonly DayFigures[]): Omit<DayFigures, 'day'> {
+  const middle = <T>(values: readonly T[], sizeOf: (value: T) => number, none: T): T =>
+    [...values].sort((a, b) => sizeOf(a) - sizeOf(b))[Math.floor(values.length / 2)] ?? none;
+  const none = dayOf('', undefined);
+  return {
+    revenue: middle(
+      days.map(({ revenue }) => revenue),
+      ({ credits }) => credits,
+      none.revenue,
+    ),
+    refunds: middle(
+      days.map(({ refunds }) => refunds),
+      ({ credits }) => credits,
+      none.refunds,
+    ),
+    chain_cost: middle(
+      days.map(({ chain_cost: cost }) => cost),
+      ({ sun }) => sun,
+      none.chain_cost,
+    ),
+    margin_usd: middle(
+      days.map(({ margin_usd: margin }) => margin),
+      Number,
+      none.margin_usd,
+    ),
+  };
+}
+
+const hoursOf = (energyTime: bigint, hour: bigint): string => (energyTime / hour).toString();
+
+function figuresOf(figures: Figures): ReportFigures {
+  return {
+    revenue: money(figures.revenueCredits),
+    refunds: money(figures.refundsCredits),
+    compensations: money(figures.compensationsCredits),
+    topups: money(figures.topupsCredits),
+    adjustments: money(figures.adjustmentsCredits),
+    chain_cost_trx: decimal(figures.chainCostSun, 6),
+    chain_cost_usd: decimal(figures.chainCostUsdE14 / 100_000_000n, 6),
+    margin_usd: decimal(marginUsdE14(figures) / 100_000_000n, 6),
+    transactions: toJsonInteger(figures.transactions),
+    energy_hours: hoursOf(figures.energySec, 3600n),
+    idle_energy_hours: hoursOf(figures.idleEnergyMs, 3_600_000n),
+    recovering_energy_hours: hoursOf(figures.recoveringEnergyMs, 3_600_000n),
+  };
+}

@@ -1,0 +1,279 @@
+/**
+ * As data-shapes.ts, of what operators alone see and do. Paths begin with `/api/operator`; a merchant's console has none
+ * of them.
+ */
+import type { DepositShape, Money, OrderLine } from './data-shapes.js';
+
+// — Projects ————————————————————————————————————————————————————————————————————————————————————————————————
+
+/** `GET /projects` → `{ items: ProjectLine[] }`; `GET /projects/{id}` → `ProjectLine`. */
+export interface ProjectLine {
+  readonly id: string;
+  readonly name: string;
+  readonly frozen: boolean;
+  readonly test?: true;
+  readonly is_postpaid: boolean;
+  readonly balance: Money;
+  /** Absent: prepaid, or postpaid without a limit. */
+  readonly debt_limit?: Money;
+  readonly daily_cap?: Money;
+  readonly signature_schemes: 'md5' | 'hmac' | 'either';
+  readonly require_idempotency_key: boolean;
+  readonly require_quote: boolean;
+  readonly allowed_sources: readonly string[];
+  readonly created_at: string;
+}
+
+/** `POST /projects` → 201 `MadeProject`. The invitation of its owner is an act of its own, by the people's service. */
+export interface MakeProject {
+  readonly name: string;
+  readonly terms: 'prepaid' | 'postpaid';
+  /** Required of a postpaid project. */
+  readonly debt_limit_credits?: number;
+  readonly reason: string;
+}
+
+export interface MadeProject {
+  readonly project: ProjectLine;
+  /** The primary key, shown this once. */
+  readonly secret: string;
+  /** Where deposits are in use. */
+  readonly deposit_address?: string;
+}
+
+// — Credits —————————————————————————————————————————————————————————————————————————————————————————————————
+
+/**
+ * `POST /projects/{id}/credits` → `BookedCredits`: booked at once, or a request where the amount is above the limit.
+ * `POST /credit-requests/{id}/approve` and `/reject` with a reason → `BookedCredits`, by another admin than who asked.
+ */
+export interface BookCredits {
+  /** Chosen by the page: the same one again is the same booking. */
+  readonly id: string;
+  readonly kind: 'topup' | 'adjustment';
+  readonly credits: number;
+  /** Of an adjustment: off the balance. */
+  readonly takes_off?: boolean;
+  /** The payment's own, booked once for ever; absent: the id. */
+  readonly reference?: string;
+  readonly reason: string;
+}
+
+export interface DecideCredits {
+  readonly reason: string;
+}
+
+export interface BookedCredits {
+  /** `is_new` is false for a reference that was booked before: nothing was added. */
+  readonly booked?: { readonly is_new: boolean; readonly balance: Money };
+  readonly request?: CreditRequestLine;
+}
+
+/** `GET /credit-requests`: what waits, oldest first, then what was decided, newest first; at most 100 of each. */
+export interface CreditRequestList {
+  /** What is above it waits for another admin. */
+  readonly limit: Money;
+  readonly items: readonly CreditRequestLine[];
+}
+
+export interface CreditRequestLine {
+  readonly id: string;
+  readonly project: { readonly id: string; readonly name: string };
+  readonly kind: 'topup' | 'adjustment';
+  readonly amount: Money;
+  /** Of the project, now. */
+  readonly balance: Money;
+  readonly reference: string;
+  readonly reason: string;
+  readonly asked_by: { readonly id: string; readonly email: string };
+  readonly asked_at: string;
+  readonly status: 'pending' | 'approved' | 'rejected';
+  readonly decided_by?: string;
+  readonly decided_at?: string;
+  readonly decision_reason?: string;
+}
+
+// — Prices ——————————————————————————————————————————————————————————————————————————————————————————————————
+
+/** `GET /prices` */
+export interface PriceTable {
+  readonly rows: readonly PriceLine[];
+  readonly energy_fee_sun?: number;
+  /** What delivering anything costs at least. */
+  readonly floor_sun?: number;
+  readonly trx_usd?: string;
+}
+
+export interface PriceLine {
+  readonly duration_max_sec: number;
+  readonly sun_per_energy: number;
+  /** The least energy worth renting by it; absent: none is, or the fee is not known. */
+  readonly least_energy?: number;
+  /** It is never sold at the present burn price. */
+  readonly warning?: string;
+}
+
+/** `POST /prices/preview` → `PricePreview`; `POST /prices` with `reason` (and `force` where it has doubts) → `PriceTable`. */
+export interface PriceChange {
+  readonly duration_max_sec: number;
+  /** Absent: the row is removed. */
+  readonly sun_per_energy?: number;
+}
+
+export interface SavePrice extends PriceChange {
+  readonly reason: string;
+  /** Set it although the preview doubts it. */
+  readonly force?: boolean;
+  /** The row's price that the preview was of; another one meanwhile: 409. Absent: no row. */
+  readonly before_sun_per_energy?: number;
+}
+
+export interface PricePreview {
+  readonly change: PriceChange;
+  readonly before_sun_per_energy?: number;
+  /** What may be a slip, a sentence each. */
+  readonly doubts: readonly string[];
+  readonly table_after: readonly PriceLine[];
+  /** The sales of the last 30 days over again, by how long they were rented. Bounded: see `covered`. */
+  readonly effect: {
+    readonly from: string;
+    readonly to: string;
+    readonly orders: number;
+    readonly revenue: Money;
+    readonly revenue_after: Money;
+    readonly difference: Money;
+    /** Orders that would have been refused with NOT_WORTH_RENTING. */
+    readonly not_worth_renting: { readonly orders: number; readonly revenue: Money };
+    /** Orders longer than the longest row. */
+    readonly too_long: { readonly orders: number; readonly revenue: Money };
+    /** By project, those that the change moves most, at most ten. */
+    readonly projects: readonly {
+      readonly id: string;
+      readonly name: string;
+      readonly before: Money;
+      readonly after: Money;
+    }[];
+    /** Absent: all orders of the time; otherwise the newest of them alone. */
+    readonly covered?: { readonly orders: number; readonly since: string };
+  };
+  /** Where the change moves the least energy that is worth renting. */
+  readonly edges: readonly {
+    readonly duration_max_sec: number;
+    readonly least_energy_before?: number;
+    readonly least_energy_after?: number;
+  }[];
+}
+
+// — Operating ———————————————————————————————————————————————————————————————————————————————————————————————
+
+export type Severity = 'fault' | 'warning' | 'notice';
+
+/** `GET /inbox` → `{ items }`, the worst first. */
+export interface InboxItem {
+  readonly severity: Severity;
+  readonly says: string;
+  /** The command that cures it. */
+  readonly command?: string;
+  readonly since?: string;
+  readonly subject?: {
+    readonly kind: 'order' | 'project' | 'wallet' | 'deposit' | 'finding' | 'approval';
+    readonly id: string;
+  };
+}
+
+/** `GET /home` */
+export interface OperatorHome {
+  readonly checked_at: string;
+  readonly inbox: readonly InboxItem[];
+  readonly capacity: {
+    readonly sold_sun: number;
+    readonly free_sun: number;
+    readonly recovering_sun: number;
+    readonly sold_energy?: number;
+    readonly free_energy?: number;
+    readonly recovering_energy?: number;
+    /** At the rate of the last day; absent: not within it. */
+    readonly sold_out_in_hours?: number;
+  };
+  readonly today: DayFigures;
+  /** The median of each over the seven whole days before. */
+  readonly median: Omit<DayFigures, 'day'>;
+  readonly heads: readonly {
+    readonly node: string;
+    readonly block_number?: number;
+    readonly age_sec?: number;
+    readonly error?: string;
+  }[];
+  readonly energy_fee_sun?: number;
+  readonly workers: { readonly claimed: number; readonly due: number; readonly oldest_due_sec?: number };
+  readonly verify: { readonly passed_at?: string; readonly stopped: boolean; readonly reason?: string };
+  readonly owed: Money;
+}
+
+export interface DayFigures {
+  readonly day: string;
+  readonly revenue: Money;
+  readonly refunds: Money;
+  readonly chain_cost: { readonly sun: number; readonly usd: string };
+  readonly margin_usd: string;
+}
+
+/** `GET /pool` */
+export interface PoolShape {
+  readonly wallets: readonly {
+    readonly address: string;
+    readonly role: 'pool' | 'activation';
+    readonly status: string;
+    readonly pause_reason?: string;
+    readonly staked_sun: number;
+    readonly delegated_sun: number;
+    readonly reserved_sun: number;
+    readonly recovering_sun: number;
+    readonly free_sun: number;
+    readonly free_transactions: number;
+    readonly balance_sun: number;
+    readonly read_at?: string;
+  }[];
+  readonly forecast: readonly {
+    readonly hour: number;
+    readonly at_least_sun: number;
+    readonly at_most_sun: number;
+    readonly transactions: number;
+  }[];
+}
+
+/** `GET /deposits?status=&project=` → `Page<OperatorDeposit>`. */
+export interface OperatorDeposit extends DepositShape {
+  readonly project: { readonly id: string; readonly name: string };
+}
+
+/** `GET /orders?status=&project=&attention=&due=` → `Page<OperatorOrderLine>`. */
+export interface OperatorOrderLine extends OrderLine {
+  readonly project: { readonly id: string; readonly name: string };
+  readonly needs_attention: boolean;
+}
+
+/** `GET /report?from=&to=&by=day|project|wallet`, and `/report.csv`. */
+export interface ReportShape {
+  readonly by: 'day' | 'project' | 'wallet';
+  readonly rows: readonly ({ readonly key?: string; readonly name?: string } & ReportFigures)[];
+  readonly total: ReportFigures;
+  readonly owed: Money;
+  readonly debts: Money;
+  readonly held: readonly { readonly asset: 'TRX' | 'USDT'; readonly amount: string; readonly usd?: string }[];
+}
+
+export interface ReportFigures {
+  readonly revenue: Money;
+  readonly refunds: Money;
+  readonly compensations: Money;
+  readonly topups: Money;
+  readonly adjustments: Money;
+  readonly chain_cost_trx: string;
+  readonly chain_cost_usd: string;
+  readonly margin_usd: string;
+  readonly transactions: number;
+  readonly energy_hours: string;
+  readonly idle_energy_hours: string;
+  readonly recovering_energy_hours: string;
+}

@@ -1,0 +1,66 @@
+/** What a customer needs to check an order without us, and to ask for it again: commands for their own machine. Pure. */
+import type { LegRow } from '../orders/order-rows.js';
+import { given } from './answers.js';
+import type { OrderProof } from './data-shapes.js';
+import type { OrderRecord, OrderRecords } from './order-records.js';
+import { curlOfRequest } from './signed-snippets.js';
+
+const IN_BLOCK = new Set(['included', 'solid']);
+
+/** Where a reader who believes nobody looks. */
+export interface Public {
+  readonly explorerUrl: string | undefined;
+  readonly checkNodeUrl: string;
+}
+
+/** Each transaction of the order that is in a block, with a link to it where an explorer is set. */
+export function proofOf({ order, transactions }: OrderRecords, { explorerUrl, checkNodeUrl }: Public): OrderProof[] {
+  const legs = order.legs ?? [];
+  return transactions
+    .filter(({ status, block_number: block }) => IN_BLOCK.has(status) && block !== null)
+    .map((transaction) =>
+      given<OrderProof>({
+        purpose: transaction.purpose,
+        txid: transaction.txid,
+        owner_address: ownerOf(legs, transaction.txid),
+        receive_address: order.receive_address,
+        energy: transaction.energy === null ? undefined : Number(transaction.energy),
+        amount_sun: transaction.purpose === 'activate' ? undefined : Number(transaction.amount_sun),
+        block_number: Number(transaction.block_number),
+        block_id: transaction.block_id,
+        block_timestamp: transaction.block_at?.toISOString(),
+        explorer_url: explorerUrl?.replaceAll('{txid}', transaction.txid),
+        check: checkOf(transaction.txid, checkNodeUrl),
+      }),
+    );
+}
+
+function ownerOf(legs: readonly LegRow[], txid: string): string | undefined {
+  return legs.find((leg) => leg.txid === txid || leg.reclaim_txid === txid)?.owner;
+}
+
+/** Asks a node of the reader's own choice for the transaction and what became of it. */
+function checkOf(txid: string, nodeUrl: string): string {
+  const ask = (call: string): string =>
+    `curl -s "$NODE/walletsolidity/${call}" -H 'Content-Type: application/json' -d '{"value":"${txid}"}'`;
+  return `NODE=${nodeUrl}; ${ask('gettransactionbyid')}; ${ask('gettransactioninfobyid')}`;
+}
+
+/** The request as the service understood it. */
+export function requestBodyOf(order: OrderRecord): Record<string, unknown> {
+  return {
+    receive_address: order.receive_address,
+    ...(order.energy !== null && { energy: Number(order.energy) }),
+    ...(order.duration_sec !== null && { duration_sec: order.duration_sec }),
+    ...(order.quote_id !== null && { quote_id: order.quote_id }),
+  };
+}
+
+/**
+ * The same purchase once more, signed by HMAC with the key of the environment. A redeemed quote is used up, so it asks
+ * for the same energy directly.
+ */
+export function curlOf(order: OrderRecord): string {
+  const { quote_id: _, ...body } = requestBodyOf(order);
+  return curlOfRequest({ path: order.kind === 'activation' ? '/v1/activate' : '/v1/orders', body, isOrder: true });
+}

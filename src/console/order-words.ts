@@ -1,0 +1,160 @@
+/** An order in words: one sentence, its moments, and why it was refunded. Pure; the two clocks are never compared. */
+import { given, money } from './answers.js';
+import type { OrderMoment, RefundReason } from './data-shapes.js';
+import type { EventRecord, OrderRecord, OrderRecords, TransactionRecord } from './order-records.js';
+
+const HAPPENED: Readonly<Record<string, string>> = {
+  'order.created': 'Accepted and charged',
+  'order.delivered': 'Delivered',
+  'order.settled': 'Final: its block cannot leave the chain any more',
+  'order.unresolved': 'Outcome open: no node could say what became of it',
+  'order.refunded': 'Refunded',
+  'order.reverted': 'Its block left the chain; the same transaction is sent again',
+  'order.extended': 'Extended',
+  'order.ended': 'Rental over; the energy was reclaimed',
+  'order.ended_early': 'Ended early by an act that was not ours',
+  'order.compensated': 'Compensated',
+};
+
+const PURPOSES = { delegate: 'Delegation', reclaim: 'Take-back', activate: 'Activation' } as const;
+const IN_BLOCK = new Set(['included', 'solid']);
+
+/** As a person says it: `3.4 s`, `41 min`, `5 h 12 min`. */
+function spanText(ms: number): string {
+  if (ms < 90_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;
+  const minutes = Math.round(ms / 60_000);
+  if (minutes < 120) return `${minutes.toString()} min`;
+  const [hours, rest] = [Math.floor(minutes / 60), minutes % 60];
+  if (hours < 48) return rest === 0 ? `${hours.toString()} h` : `${hours.toString()} h ${rest.toString()} min`;
+  return `${Math.round(hours / 24).toString()} d`;
+}
+
+export function sentenceOf(order: OrderRecord): string {
+  const inTime = order.delivered_in_ms === null ? '' : ` in ${spanText(order.delivered_in_ms)}`;
+  switch (order.status) {
+    case 'reserved':
+      return 'Paid, capacity held; its transaction is about to be sent.';
+    case 'placed':
+      return 'Sent; waiting for its block.';
+    case 'unresolved':
+      return 'The outcome is open: no proof either way yet. It resolves itself; nothing more is charged.';
+    case 'refunded':
+      return 'Refunded in full: it was not delivered.';
+    case 'delivered':
+      if (order.kind === 'activation')
+        return `Activated${inTime}${order.settled ? ', for good' : '; waiting for its block to be final'}.`;
+      if (order.reclaimed_at !== null) return `Delivered${inTime}; the rental is over.`;
+      return `Delivered${inTime}; ${endOf(order)}.`;
+  }
+}
+
+function endOf({ ends_at: endsAt, chain_at: chainAt }: OrderRecord): string {
+  if (endsAt === null) return 'it runs';
+  if (chainAt === null) return `ends at ${endsAt.toISOString().slice(0, 16).replace('T', ' ')} UTC of the chain`;
+  const leftMs = endsAt.getTime() - chainAt.getTime();
+  return leftMs > 0 ? `ends in ${spanText(leftMs)}` : 'its time is over, the energy is being reclaimed';
+}
+
+/** In the order of our own clock; what only the chain knows stands behind what it belongs to. */
+export function timelineOf({ order, events, transactions }: OrderRecords): OrderMoment[] {
+  const ours: (OrderMoment & { readonly at: string })[] = [];
+  if (!events.some(({ type }) => type === 'order.created')) {
+    ours.push({ what: 'Accepted and charged', at: order.created_at.toISOString() });
+  }
+  for (const { type, at, chain_at: chainAt } of events) {
+    const moment = { what: HAPPENED[type] ?? type, at: at.toISOString() };
+    ours.push(chainAt === null ? moment : { ...moment, chain_at: chainAt.toISOString() });
+  }
+  for (const { purpose, txid, sent_at: sentAt, block_number: block, block_at: blockAt, status } of transactions) {
+    const name = PURPOSES[purpose];
+    if (sentAt === null) continue;
+    ours.push({ what: `${name} sent`, at: sentAt.toISOString(), txid });
+    if (block !== null && blockAt !== null && IN_BLOCK.has(status)) {
+      ours.push({
+        what: `${name} in block ${block.toString()}`,
+        at: sentAt.toISOString(),
+        chain_at: blockAt.toISOString(),
+        txid,
+        block_number: Number(block),
+      });
+    }
+  }
+  const sorted = ours.sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
+  // When a block was made only the chain says.
+  return sorted.map(({ at, ...moment }) => (moment.block_number === undefined ? { ...moment, at } : moment));
+}
+
+/** What is done about it, by the code of the order's error. */
+const ADVICE: Readonly<Record<string, string>> = {
+  SUPPLIER_REFUSED:
+    'Nothing is left to pay. Order again with a new Idempotency-Key; the old one goes on showing this order.',
+};
+
+/** Why an order was refunded; undefined while it was not. */
+export function refundOf(records: OrderRecords): RefundReason | undefined {
+  const { order, events, entries } = records;
+  if (order.status !== 'refunded') return undefined;
+  const refund = entries.find(({ kind }) => kind === 'refund');
+  const refunded = events.findLast(({ type }) => type === 'order.refunded');
+  const code = order.error_code ?? 'SUPPLIER_REFUSED';
+  return given<RefundReason>({
+    summary: order.error ?? 'The order could not be delivered; its charge is back.',
+    error_code: code,
+    refunded: refund === undefined ? undefined : money(refund.credits),
+    refunded_at: refunded?.at.toISOString() ?? refund?.at,
+    evidence: evidenceOf(records, refunded),
+    advice: ADVICE[code] ?? ADVICE['SUPPLIER_REFUSED'] ?? '',
+  });
+}
+
+type Evidence = RefundReason['evidence'][number];
+
+function evidenceOf({ order, transactions, entries }: OrderRecords, refunded: EventRecord | undefined): Evidence[] {
+  const charge = entries.find(({ kind }) => kind === 'charge');
+  const refund = entries.find(({ kind }) => kind === 'refund');
+  return [
+    {
+      at: order.created_at.toISOString(),
+      says: `Accepted; ${charge === undefined ? 'charged' : `$${money(-charge.credits).usd} charged`}.`,
+    },
+    ...(transactions.length === 0
+      ? [{ says: 'No transaction was ever signed for it, so nothing of it can be on chain.' }]
+      : transactions.flatMap(saidOf)),
+    ...(refund === undefined
+      ? []
+      : [
+          {
+            at: new Date(refund.at).toISOString(),
+            says: `$${money(refund.credits).usd} given back: all that was charged.`,
+          },
+        ]),
+    ...(refunded === undefined
+      ? []
+      : [{ at: refunded.at.toISOString(), says: 'The order ended as refunded, for good.' }]),
+  ];
+}
+
+function saidOf({
+  txid,
+  purpose,
+  status,
+  sent_at: sentAt,
+  expires_at: expiresAt,
+  block_number: block,
+  block_at: blockAt,
+}: TransactionRecord): Evidence[] {
+  const name = `${PURPOSES[purpose]} ${txid}`;
+  const sent: Evidence[] =
+    sentAt === null
+      ? [{ says: `${name} was signed and never sent.` }]
+      : [{ at: sentAt.toISOString(), says: `${name} was sent.` }];
+  if (status === 'dead') {
+    const says = `${name} can never happen: the chain passed its expiration, and no final block up to then has it.`;
+    return [...sent, { chain_at: expiresAt.toISOString(), says }];
+  }
+  if (status === 'dropped') return [...sent, { says: `${name} was given up before it was sent.` }];
+  if (block !== null && blockAt !== null) {
+    return [...sent, { chain_at: blockAt.toISOString(), says: `${name} is in block ${block.toString()}.` }];
+  }
+  return sent;
+}

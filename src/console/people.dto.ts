@@ -1,0 +1,103 @@
+/** The bodies of the console's own routes. */
+import { PERSON_ROLES_TEXT } from '../domain/audience.js';
+import { IsText, Optional } from '../http/body/member-rules.js';
+import { EMAIL } from '../people/invitations.js';
+import { PASSWORD_LENGTH_MAX } from '../people/passwords.js';
+import { emailOf } from '../people/sign-in.js';
+import type { PersonRole } from '../domain/audience.js';
+import type {
+  AcceptRequest,
+  CodeRequest,
+  InviteRequest,
+  InvitationToken,
+  PasswordRequest,
+  ReauthenticateRequest,
+  RoleRequest,
+  SecondFactorRequest,
+  SignInRequest,
+} from './api-shapes.js';
+
+const EMAIL_LENGTH_MAX = 254;
+const IsEmail = (description: string) =>
+  IsText({
+    maxLength: EMAIL_LENGTH_MAX,
+    check: (text) => (EMAIL.test(emailOf(text)) ? undefined : 'must be an e-mail address'),
+    description,
+  });
+const IsPassword = (description: string) => IsText({ maxLength: PASSWORD_LENGTH_MAX, description });
+const IsCode = (description: string) =>
+  IsText({ maxLength: 6, check: (text) => (/^\d{6}$/.test(text) ? undefined : 'must be six digits'), description });
+const IsRole = (description: string) =>
+  IsText({
+    maxLength: 16,
+    check: (text) => (PERSON_ROLES_TEXT.includes(text) ? undefined : `must be one of ${PERSON_ROLES_TEXT.join(', ')}`),
+    description,
+  });
+
+/** `{}`: an act that says all by its path. */
+// eslint-disable-next-line @typescript-eslint/no-extraneous-class -- the pipe judges by it that no member is there
+export class Nothing {}
+
+export class SignInBody implements SignInRequest {
+  // Judged by its length alone: what is no address is an account that is not there.
+  @IsText({ maxLength: EMAIL_LENGTH_MAX, description: 'The e-mail of the account.' })
+  declare readonly email: string;
+
+  @IsPassword('Its password.')
+  declare readonly password: string;
+}
+
+export class SecondFactorBody implements SecondFactorRequest {
+  @Optional()
+  @IsCode('The code that the authenticator shows.')
+  declare readonly code?: string;
+
+  @Optional()
+  @IsText({ maxLength: 40, description: 'One of the recovery codes, in the place of a code.' })
+  declare readonly recovery_code?: string;
+}
+
+export class ReauthenticateBody implements ReauthenticateRequest {
+  @IsPassword('The password.')
+  declare readonly password: string;
+
+  @Optional()
+  @IsCode('The code, where there is a second factor.')
+  declare readonly code?: string;
+}
+
+export class InvitationTokenBody implements InvitationToken {
+  @IsText({ maxLength: 64, description: 'What stands behind the # of the link.' })
+  declare readonly token: string;
+}
+
+export class AcceptBody extends InvitationTokenBody implements AcceptRequest {
+  @IsPassword('A new password, or the present one of who has an account.')
+  declare readonly password: string;
+}
+
+export class PasswordBody implements PasswordRequest {
+  @IsPassword('The password until now.')
+  declare readonly current_password: string;
+
+  @IsPassword('The password from now on.')
+  declare readonly new_password: string;
+}
+
+export class CodeBody implements CodeRequest {
+  @IsCode('The code that the authenticator shows.')
+  declare readonly code: string;
+}
+
+export class InviteBody implements InviteRequest {
+  @IsEmail('Who is invited.')
+  declare readonly email: string;
+
+  @IsRole('What they become.')
+  declare readonly role: PersonRole;
+}
+
+export class RoleBody implements RoleRequest {
+  @IsRole('What they become.')
+  declare readonly role: PersonRole;
+}

@@ -1,0 +1,152 @@
+/** Projects as operators see, make and freeze them. The invitation of an owner is the people's own act. */
+import { Body, Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
+import { Ledger, type BillingTerms } from '../billing/ledger.js';
+import { ConsoleConfig } from '../config/console-config.js';
+import { DepositAddresses } from '../deposits/deposit-addresses.js';
+import { invalidField } from '../domain/errors.js';
+import { credits } from '../domain/units.js';
+import { IsInteger, IsText, Member, Optional } from '../http/body/member-rules.js';
+import { Projects, type ProjectView } from '../projects/projects.js';
+import { given, money, notFound } from './answers.js';
+import { authorOf, Person } from './caller.js';
+import { Authority, type ConsoleCaller } from './authority.js';
+import type { MadeProject, ProjectLine } from './operator-shapes.js';
+
+const READS = { operator: ['admin', 'support'], scope: 'service' } as const;
+const WRITES = { operator: ['admin'], scope: 'service', again: true } as const;
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const REASON = { maxLength: 1000, description: 'Why; kept for ever.' };
+
+class MakeProjectRequest {
+  @IsText({ maxLength: 200, description: 'How operators call it.' })
+  declare readonly name: string;
+
+  @Member({
+    name: 'isTermsKind',
+    faultOf: (value) => (value === 'prepaid' || value === 'postpaid' ? undefined : 'must be prepaid or postpaid'),
+    openApi: () => ({ type: 'string', enum: ['prepaid', 'postpaid'] }),
+  })
+  declare readonly terms: 'prepaid' | 'postpaid';
+
+  @Optional()
+  @IsInteger(
+    () => ({ min: 0, max: Number.MAX_SAFE_INTEGER }),
+    'How far a postpaid project may go into debt, in credits.',
+  )
+  declare readonly debt_limit_credits?: number;
+
+  @IsText(REASON)
+  declare readonly reason: string;
+}
+
+class ReasonRequest {
+  @IsText(REASON)
+  declare readonly reason: string;
+}
+
+@Controller('api/operator/projects')
+export class ProjectsController {
+  constructor(
+    private readonly projects: Projects,
+    private readonly ledger: Ledger,
+    private readonly deposits: DepositAddresses,
+    private readonly config: ConsoleConfig,
+  ) {}
+
+  @Get()
+  @Authority(READS)
+  async list(): Promise<{ items: ProjectLine[] }> {
+    // The newest first.
+    return { items: (await this.projects.list()).reverse().map(projectLine) };
+  }
+
+  @Get(':id')
+  @Authority(READS)
+  async read(@Param('id') id: string): Promise<ProjectLine> {
+    return projectLine(await this.find(id));
+  }
+
+  @Post()
+  @HttpCode(201)
+  @Authority(WRITES)
+  async make(@Person() caller: ConsoleCaller, @Body() request: MakeProjectRequest): Promise<MadeProject> {
+    const act = authorOf(caller, reasonOf(request));
+    const name = request.name.trim();
+    if (name === '') throw invalidField('name', 'must not be blank');
+    // A debt is credit too, and one admin gives no more of it than by a booking.
+    const limit = this.config.approvalCredits;
+    if (BigInt(request.debt_limit_credits ?? 0) > limit) {
+      const most = `$${money(limit).usd}`;
+      throw invalidField('debt_limit_credits', `is at most ${most} here; a higher one is set by command`);
+    }
+    const { id, apiKey } = await this.projects.create(name, termsOf(request), act);
+    return given<MadeProject>({
+      project: projectLine(await this.projects.get(id)),
+      secret: apiKey,
+      deposit_address: await this.deposits.addressOf(id),
+    });
+  }
+
+  @Post(':id/freeze')
+  @HttpCode(200)
+  @Authority(WRITES)
+  async freeze(@Person() caller: ConsoleCaller, @Param('id') id: string, @Body() request: ReasonRequest) {
+    return this.setFrozen(caller, id, request, true);
+  }
+
+  @Post(':id/unfreeze')
+  @HttpCode(200)
+  @Authority(WRITES)
+  async unfreeze(@Person() caller: ConsoleCaller, @Param('id') id: string, @Body() request: ReasonRequest) {
+    return this.setFrozen(caller, id, request, false);
+  }
+
+  private async setFrozen(
+    caller: ConsoleCaller,
+    id: string,
+    request: ReasonRequest,
+    isFrozen: boolean,
+  ): Promise<ProjectLine> {
+    await this.find(id);
+    await this.ledger.setFrozen(id, isFrozen, authorOf(caller, reasonOf(request)));
+    return projectLine(await this.projects.get(id));
+  }
+
+  private async find(id: string): Promise<ProjectView> {
+    if (!UUID.test(id)) throw notFound('project');
+    return this.projects.get(id);
+  }
+}
+
+function reasonOf({ reason }: ReasonRequest): string {
+  const text = reason.trim();
+  if (text === '') throw invalidField('reason', 'must say why');
+  return text;
+}
+
+/** A postpaid project always has a limit here; without one it is made by command. */
+function termsOf({ terms, debt_limit_credits: limit }: MakeProjectRequest): BillingTerms {
+  if (terms === 'prepaid' && limit !== undefined) throw invalidField('debt_limit_credits', 'is of postpaid projects');
+  if (terms === 'prepaid') return { kind: 'prepaid' };
+  if (limit === undefined) throw invalidField('debt_limit_credits', 'is required of a postpaid project');
+  return { kind: 'postpaid', debtLimitCredits: credits(limit) };
+}
+
+function projectLine(view: ProjectView): ProjectLine {
+  const { floor_credits: floor, daily_cap_credits: cap } = view;
+  return given<ProjectLine>({
+    id: view.id,
+    name: view.name,
+    frozen: view.frozen,
+    test: view.test ? true : undefined,
+    is_postpaid: view.is_postpaid,
+    balance: money(view.balance_credits),
+    debt_limit: view.is_postpaid && floor !== null ? money(0n - floor) : undefined,
+    daily_cap: cap === null ? undefined : money(cap),
+    signature_schemes: view.signature_schemes,
+    require_idempotency_key: view.require_idempotency_key,
+    require_quote: view.require_quote,
+    allowed_sources: view.allowed_sources,
+    created_at: view.created_at.toISOString(),
+  });
+}

@@ -1,0 +1,70 @@
+/** As operator-shapes.ts, of the service itself: what the records know of nodes, workers, checks and acts. */
+import type { AuditShape } from './integration-shapes.js';
+
+/** `GET /system`. Nothing is asked of nodes, Redis or processes: what only they know, `doctor` looks at. */
+export interface SystemShape {
+  readonly checked_at: string;
+  readonly nodes: readonly NodeUse[];
+  /** The newest sends that `nodes` is counted from. */
+  readonly sends_counted: number;
+  readonly chain: {
+    readonly block_number?: number;
+    readonly block_at?: string;
+    readonly blocks_read_at?: string;
+    readonly figures_read_at?: string;
+    readonly rate_read_at?: string;
+    /** Blocks that no node has shown yet. */
+    readonly unsearched_blocks: number;
+  };
+  readonly work: readonly WorkLine[];
+  readonly findings: readonly SystemFinding[];
+  readonly verify: {
+    readonly passed_at?: string;
+    readonly searched_at?: string;
+    readonly stop?: { readonly reason: string; readonly since: string; readonly findings: readonly KeptDisagreement[] };
+    /** The newest hundred. */
+    readonly explained: readonly (KeptDisagreement & {
+      readonly by: string;
+      readonly reason: string;
+      readonly at: string;
+    })[];
+  };
+}
+
+/** What a node said to the transactions that were sent to it. */
+export interface NodeUse {
+  readonly node: string;
+  readonly sends: number;
+  readonly taken: number;
+  readonly last_at: string;
+  /** The last answer that was no acceptance. */
+  readonly last_refusal?: { readonly answer: string; readonly at: string };
+}
+
+export interface WorkLine {
+  readonly what: 'orders' | 'pool' | 'events' | 'webhooks' | 'auto_delegations' | 'rules' | 'blocks';
+  /** Counted to a thousand. */
+  readonly waiting?: number;
+  /** How long the oldest waits, or ago it was done last. */
+  readonly age_sec?: number;
+  readonly late: boolean;
+}
+
+export interface SystemFinding {
+  readonly check: string;
+  readonly state: 'ok' | 'warning' | 'fault';
+  readonly says: string;
+  readonly todo?: string;
+}
+
+export interface KeptDisagreement {
+  readonly check: string;
+  readonly subject: string;
+  readonly fingerprint: string;
+}
+
+/** `GET /audit?by=&action=&subject=` → `Page<ServiceAct>`, newest first. */
+export interface ServiceAct extends AuditShape {
+  /** Who logged in to the database, which writes it itself. */
+  readonly role?: string;
+}

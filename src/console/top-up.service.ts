@@ -1,0 +1,174 @@
+/** What a project has and what is paid in: its balance in days, its deposits in words. Reads only. */
+import { Injectable } from '@nestjs/common';
+import { nowMs } from '../base/clock.js';
+import type { DepositStatus } from '../domain/deposit-state.js';
+import { ApiError } from '../domain/errors.js';
+import { DepositAddresses } from '../deposits/deposit-addresses.js';
+import { depositBody, depositJsonOf } from '../deposits/deposits.dto.js';
+import { DepositTerms } from '../deposits/deposit-terms.js';
+import { EventLog } from '../events/event-log.js';
+import { Database } from '../store/database.js';
+import { Deposit } from '../store/entities/deposit.entity.js';
+import { given, money } from './answers.js';
+import type { Arrivals, BalanceShape, DepositAddressShape, DepositShape } from './data-shapes.js';
+import { STRETCH, type Stretch } from './lists.js';
+
+const DAYS = 7;
+/** The newest entries of seven days are enough to know the pace. */
+const ENTRIES_MAX = 20_000;
+const EVENTS_SHOWN = 50;
+
+/** What was spent in the last days, by the newest entries of them: from the oldest of these on when there are more. */
+const BALANCE = {
+  name: 'console_balance',
+  text: `SELECT a.balance_credits, a.floor_credits, a.is_postpaid, a.frozen, a.low_balance_credits, a.daily_cap_credits,
+      CASE WHEN a.spent_on >= (clock_timestamp() AT TIME ZONE 'UTC')::date THEN a.spent_credits ELSE 0 END AS spent_today,
+      p.spent AS spent, extract(epoch FROM clock_timestamp() - p.since)::bigint AS spent_sec
+    FROM credit_account a, LATERAL (
+      SELECT coalesce(-sum(credits), 0)::bigint AS spent,
+             CASE WHEN count(*) < $3 THEN clock_timestamp() - $2 * interval '1 day' ELSE min(created_at) END AS since
+        FROM (SELECT CASE WHEN kind IN ('charge', 'refund') THEN credits ELSE 0 END AS credits, created_at FROM credit_entry
+               WHERE project_id = $1 AND created_at > clock_timestamp() - $2 * interval '1 day'
+               ORDER BY created_at DESC LIMIT $3) newest) p
+   WHERE a.project_id = $1`,
+};
+
+interface BalanceRow {
+  readonly balance_credits: bigint;
+  readonly floor_credits: bigint | null;
+  readonly is_postpaid: boolean;
+  readonly frozen: boolean;
+  readonly low_balance_credits: bigint | null;
+  readonly daily_cap_credits: bigint | null;
+  readonly spent_today: bigint;
+  readonly spent: bigint;
+  readonly spent_sec: bigint;
+}
+
+const DAY_SEC = 86_400n;
+
+/** What a status means, and what comes next. */
+const MEANS: Readonly<Record<DepositStatus, string>> = {
+  pending: 'Seen on chain; it is credited once its block is final and a rate is known, usually within two minutes.',
+  credited: 'Credited.',
+  held: 'Held: a person looks at it before it is credited.',
+  ignored: 'Not credited: this kind of payment is not taken here.',
+  dropped: 'Its block left the chain: the payment did not happen.',
+};
+
+/** Reasons as they are recorded, in words; what a person wrote is shown as it is. */
+const BECAUSE: Readonly<Record<string, string>> = {
+  not_solid: 'Its block is not final yet.',
+  no_rate: 'No fresh rate of the asset is known; it is credited as soon as there is one.',
+  below_peg: 'USDT is below 0.99 dollars just now; it is credited once it is not.',
+  below_minimum: 'It is below the minimum and waits for more of the same asset.',
+  rate_jump: 'The rate is more than a tenth away from the median of the day.',
+  one_node: 'Only one node has seen it so far.',
+  amount: 'It is larger than what is credited without a look.',
+  auto_max: 'It is larger than what is credited on one node’s word.',
+};
+
+@Injectable()
+export class TopUp {
+  constructor(
+    private readonly database: Database,
+    private readonly addresses: DepositAddresses,
+    private readonly terms: DepositTerms,
+    private readonly events: EventLog,
+  ) {}
+
+  async balance(projectId: string): Promise<BalanceShape> {
+    const [row] = await this.database.query<BalanceRow>(BALANCE, [projectId, DAYS, ENTRIES_MAX]);
+    if (row === undefined) throw new ApiError('NOT_FOUND', 'No project has this id.');
+    const {
+      balance_credits: balance,
+      floor_credits: floor,
+      spent,
+      low_balance_credits: low,
+      daily_cap_credits: cap,
+    } = row;
+    const available = floor === null ? undefined : balance > floor ? balance - floor : 0n;
+    const perDay = row.spent_sec > 0n && spent > 0n ? (spent * DAY_SEC) / row.spent_sec : 0n;
+    return given<BalanceShape>({
+      balance: money(balance),
+      available: available === undefined ? undefined : money(available),
+      is_postpaid: row.is_postpaid,
+      frozen: row.frozen,
+      low_balance: low === null ? undefined : money(low),
+      daily_cap: cap === null ? undefined : money(cap),
+      spent_today: money(row.spent_today),
+      spent_per_day: money(perDay),
+      days_left: available === undefined || perDay === 0n ? undefined : tenths((available * 10n) / perDay),
+    });
+  }
+
+  /** The address, derived anew from the account's key. Throws 404 where deposits are not in use. */
+  async address(projectId: string): Promise<DepositAddressShape> {
+    const address = await this.addresses.addressOf(projectId);
+    if (address === undefined) throw new ApiError('NOT_FOUND', 'Deposits are not in use here: ask the operator.');
+    const accepts = await this.terms.accepted();
+    return { address, network: 'TRON (TRC20)', accepts, checked_at: new Date(nowMs()).toISOString() };
+  }
+
+  /** `projectId` undefined: of all projects, for operators. */
+  async deposits(
+    { projectId, status }: { readonly projectId?: string | undefined; readonly status?: DepositStatus | undefined },
+    before: bigint,
+    limit: number,
+  ): Promise<Stretch<Deposit>> {
+    const newest = this.database.source
+      .getRepository(Deposit)
+      .createQueryBuilder('d')
+      .where('d.id < :before', { before: before.toString() })
+      .orderBy('d.id', 'DESC');
+    if (projectId !== undefined) newest.andWhere('d.project_id = :projectId', { projectId });
+    if (status === undefined) return { rows: await newest.take(limit + 1).getMany(), endedAt: undefined };
+    const [end] = await newest
+      .clone()
+      .select('d.id')
+      .skip(STRETCH - 1)
+      .take(1)
+      .getMany();
+    if (end !== undefined) newest.andWhere('d.id >= :end', { end: end.id.toString() });
+    const rows = await newest
+      .andWhere('d.status = :status', { status })
+      .take(limit + 1)
+      .getMany();
+    return { rows, endedAt: end?.id };
+  }
+
+  /** What came since a position of the project's log, and what the balance is by then. */
+  async arrivals(projectId: string, after: bigint | undefined): Promise<Arrivals> {
+    const [account] = await this.database.query<{ balance_credits: bigint }>(
+      'SELECT balance_credits FROM credit_account WHERE project_id = $1',
+      [projectId],
+    );
+    const balance = money(account?.balance_credits ?? 0n);
+    if (after === undefined)
+      return { position: Number(await this.events.lastPosition(projectId)), events: [], balance };
+    const page = await this.events.read(projectId, after, undefined, EVENTS_SHOWN);
+    // What is not kept any more is passed over: nobody waits for it.
+    if (!('items' in page)) return { position: Number(page.oldestPosition) - 1, events: [], balance };
+    const events = page.items.map(({ payload, position }) => {
+      const { type, timestamp } = JSON.parse(payload) as { type: string; timestamp: string };
+      return { type, position: Number(position), timestamp };
+    });
+    return { position: Number(page.lastPosition), events, balance };
+  }
+}
+
+const tenths = (value: bigint): number => Number(value) / 10;
+
+export function depositShape(deposit: Deposit): DepositShape {
+  const { credits: _, ...body } = depositBody(depositJsonOf(deposit));
+  const because = deposit.reason === null ? undefined : (BECAUSE[deposit.reason] ?? deposit.reason);
+  return given<DepositShape>({
+    ...body,
+    reason: deposit.reason,
+    says: [MEANS[deposit.status], because].filter((text) => text !== undefined).join(' '),
+    usd_rate: body.usd_rate,
+    credited: deposit.credits === null ? undefined : money(deposit.credits),
+    seen_at: deposit.seenAt.toISOString(),
+    changed_at: deposit.changedAt.toISOString(),
+  });
+}

@@ -1,0 +1,14 @@
+/** Wires where projects pay in and on what terms, for who asks no node: of what comes in, deposits.module.ts. */
+import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { BlockCursor } from '../blocks/block-cursor.js';
+import { DepositAddress } from '../store/entities/deposit-account.entity.js';
+import { DepositAddresses } from './deposit-addresses.js';
+import { DepositTerms } from './deposit-terms.js';
+
+@Module({
+  imports: [TypeOrmModule.forFeature([DepositAddress])],
+  providers: [BlockCursor, DepositAddresses, DepositTerms],
+  exports: [DepositAddresses, DepositTerms],
+})
+export class DepositAddressesModule {}

@@ -1,0 +1,56 @@
+/**
+ * The console process, for merchants or for operators. Refuses to start on a wrong setting, without its pages or the
+ * database. On SIGTERM: ends what is held open, finishes what is in flight, closes.
+ */
+import 'reflect-metadata';
+import { fileURLToPath } from 'node:url';
+import { Sealers } from './base/sealers.js';
+import { failStart, opened } from './base/fatal.js';
+import { readConsoleConfig } from './config/console-config.js';
+import { ConsoleModule } from './console.module.js';
+import { createConsoleApp } from './console/console-app.js';
+import { SessionStreams } from './console/session-streams.js';
+import { drain, leave, serverOf } from './http/pipeline/server.js';
+import { openAdmin } from './observability/admin.js';
+import { createLogger, NestLog } from './observability/logger.js';
+import { Metrics } from './observability/metrics.js';
+import { Stopping } from './observability/shutdown.js';
+import { Database } from './store/database.js';
+import { checkRowSecurity, checkUsable } from './store/database-checks.js';
+import { watchDatabase } from './store/database-gauges.js';
+
+/** Where the build puts them, from the bundle of this program. */
+const PAGES_FOLDER = fileURLToPath(new URL('../../packages/console/dist', import.meta.url));
+
+async function start(): Promise<void> {
+  const config = readConsoleConfig(process.env);
+  const log = createLogger(config);
+  const stopping = new Stopping(log);
+  const app = await createConsoleApp(ConsoleModule.for(config, log), config, PAGES_FOLDER);
+  const database = app.get(Database);
+  if (config.audience === 'merchant') await checkRowSecurity(database);
+  const metrics = app.get(Metrics);
+  metrics.collectDefaults();
+  const server = serverOf(app);
+  stopping.onSignal(async () => {
+    // Pages connect anew, to another process or to the next one here.
+    app.get(SessionStreams).endAll();
+    leave(server);
+    await drain(server, config.stopSec * 1000);
+    await app.close();
+  });
+  await opened(app.listen(config.http.port, config.http.host), { port: 'PORT', host: 'HOST' });
+  app.useLogger(new NestLog(log));
+  const { held } = app.get(Sealers);
+  watchDatabase(metrics.registry, database);
+  const admin = await openAdmin({
+    host: config.http.adminHost,
+    port: config.http.adminPort,
+    metrics,
+    checks: { database: () => checkUsable(database, held), serving: stopping.check },
+    log,
+  });
+  log.info({ audience: config.audience, address: server.address(), admin: admin.address() }, 'listening');
+}
+
+start().catch(failStart);

@@ -1,0 +1,141 @@
+/** `console invite|people|end-sessions|reset-factor`: who signs in to the consoles. */
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import type { INestApplicationContext } from '@nestjs/common';
+import { Config } from '../config/config.js';
+import { originOf } from '../config/setting.js';
+import { AUDIENCES, PERSON_ROLES_TEXT, type Audience, type PersonRole } from '../domain/audience.js';
+import { OperatorError, usageError } from '../domain/operator-error.js';
+import { timeText } from '../domain/text.js';
+import { EMAIL, Invitations, linkOf, type Place } from '../people/invitations.js';
+import { Team } from '../people/team.js';
+import { Projects } from '../projects/projects.js';
+import { choiceArg, merchantArg } from './arguments.js';
+import type { CliContext } from './cli-context.js';
+import { table } from './format.js';
+
+const SHOWN_ONCE = `The link is shown this once only, and works for 24 hours, for one person.
+Hand it over safely: whoever opens it first becomes what it says.`;
+
+function emailArg(text: string): string {
+  const email = text.trim().toLowerCase();
+  if (!EMAIL.test(email)) throw new InvalidArgumentError('It must be an e-mail address.');
+  return email;
+}
+
+function urlArg(text: string): string {
+  const origin = originOf(text);
+  if (origin === undefined) {
+    throw new InvalidArgumentError('It must be an origin alone, as https://console.example.com.');
+  }
+  return origin;
+}
+
+export function addConsoleCommands(program: Command, context: CliContext): void {
+  const consoles = program.command('console').description('who signs in to the consoles');
+  addInvite(consoles, context);
+  addPeople(consoles, context);
+  addEndings(consoles, context);
+}
+
+interface InviteOptions {
+  readonly email: string;
+  readonly role: PersonRole;
+  readonly project?: string;
+  readonly url?: string;
+}
+
+function addInvite(consoles: Command, context: CliContext): void {
+  consoles
+    .command('invite')
+    .description('make a link to become a person of a console')
+    .requiredOption('--email <email>', 'of the person', emailArg)
+    .addOption(
+      new Option('--role <role>', 'admin or support; with --project owner or member')
+        .argParser(choiceArg(PERSON_ROLES_TEXT))
+        .makeOptionMandatory(true),
+    )
+    .option('--project <merchant>', 'the project that the person becomes a member of', merchantArg)
+    .option('--url <url>', 'of the console, when the setting CONSOLE_…_URL is not', urlArg)
+    .action(async ({ email, role, project, url }: InviteOptions) => {
+      const act = context.actor(`invited ${email}`);
+      const place: Place = { audience: project === undefined ? 'operator' : 'merchant', projectId: project };
+      await context.operate(async (parts) => {
+        if (project !== undefined) await parts.get(Projects).get(project);
+        const consoleUrl = url ?? parts.get(Config).consoles[place.audience];
+        if (consoleUrl === undefined) {
+          throw usageError(`Say where the console is: --url, or CONSOLE_${place.audience.toUpperCase()}_URL.`);
+        }
+        const { invitation, token } = await parts.get(Invitations).invite(place, { email, role }, act);
+        const link = linkOf(consoleUrl, token);
+        context.print(`${link}\n\n${SHOWN_ONCE}`, { email, role, project, link, expires_at: invitation.expires_at });
+      });
+    });
+}
+
+function addPeople(consoles: Command, context: CliContext): void {
+  consoles
+    .command('people')
+    .description('everybody who can sign in')
+    .action(async () => {
+      await context.operate(async (parts) => {
+        const people = await parts.get(Team).everyone();
+        const human = table(
+          ['e-mail', 'console', 'roles', 'second factor', 'last seen'],
+          people.map(({ email, audience, memberships, has_second_factor: hasFactor, last_seen_at: seen }) => [
+            email,
+            audience,
+            memberships.map(({ project_id: id, role }) => (id === null ? role : `${role} of ${id}`)).join(', ') ||
+              'none',
+            hasFactor ? 'yes' : 'no',
+            seen === null ? 'not signed in' : timeText(seen),
+          ]),
+          'Nobody yet: `console invite`.',
+        );
+        context.print(human, { people });
+      });
+    });
+}
+
+interface PersonOptions {
+  readonly console?: Audience;
+}
+
+/** The one person of that e-mail. Throws when there is none, or one in each console and nobody said which. */
+async function personOf(parts: INestApplicationContext, email: string, { console: audience }: PersonOptions) {
+  const [found, other] = await parts.get(Team).find(email, audience);
+  if (found === undefined)
+    throw new OperatorError('Nobody has this e-mail; `console people` lists everybody.', 1, 'NOT_FOUND');
+  if (other !== undefined) throw usageError('There is one in each console: say which with --console.');
+  return found;
+}
+
+const consoleOption = (): Option =>
+  new Option('--console <console>', 'which one, where both know the e-mail').choices(AUDIENCES);
+
+function addEndings(consoles: Command, context: CliContext): void {
+  consoles
+    .command('end-sessions <email>')
+    .description('sign a person out everywhere')
+    .addOption(consoleOption())
+    .action(async (text: string, options: PersonOptions) => {
+      const email = emailArg(text);
+      const act = context.actor(`ended the sessions of ${email}`);
+      await context.operate(async (parts) => {
+        const ended = await parts.get(Team).endSessions((await personOf(parts, email, options)).id, act);
+        context.print(`${ended.toString()} sessions of ${email} ended.`, { email, ended });
+      });
+    });
+  consoles
+    .command('reset-factor <email>')
+    .description('take a lost second factor away')
+    .addOption(consoleOption())
+    .action(async (text: string, options: PersonOptions) => {
+      const email = emailArg(text);
+      await context.confirm(`Until ${email} sets up another one, the password alone signs in.`);
+      const act = context.actor(`reset the second factor of ${email}`);
+      await context.operate(async (parts) => {
+        await parts.get(Team).resetSecondFactor((await personOf(parts, email, options)).id, act);
+        context.print(`The second factor of ${email} is gone, and every session with it.`, { email, reset: true });
+      });
+    });
+}

@@ -1,0 +1,90 @@
+/**
+ * What a project labels an order with: a reference to list it by, and metadata. Neither is a part of what makes two requests
+ * the same, and nothing here decides by them (docs/interface.md §9).
+ */
+import { ApiError } from '../domain/errors.js';
+import { IsText, IsTextRecord, textFault } from '../http/body/member-rules.js';
+import type { Entries } from '../http/body/plain-values.js';
+import type { Caller } from '../http/pipeline/request-context.js';
+
+export type OrderMetadata = Readonly<Record<string, string>>;
+
+export interface OrderLabels {
+  readonly reference: string | undefined;
+  /** Undefined without an entry. */
+  readonly metadata: OrderMetadata | undefined;
+}
+
+export const NO_LABELS: OrderLabels = { reference: undefined, metadata: undefined };
+
+const REFERENCE_MAX = 64;
+const ENTRIES_MAX = 20;
+const NAME_MAX = 40;
+const VALUE_MAX = 200;
+
+/** Letters, marks, digits, punctuation and symbols of any script, with spaces only between them: what can be seen. */
+const PRINTABLE = '^[\\p{L}\\p{M}\\p{N}\\p{P}\\p{S}]+(?: +[\\p{L}\\p{M}\\p{N}\\p{P}\\p{S}]+)*$';
+/** No control characters, no ends of lines, and nothing that turns the direction of the text around it. */
+const WITHOUT_CONTROLS = '^[^\\p{Cc}\\p{Zl}\\p{Zp}\\u202a-\\u202e\\u2066-\\u2069]*$';
+
+const matching = (pattern: string, fault: string) => {
+  const rule = new RegExp(pattern, 'u');
+  return { check: (value: string) => (rule.test(value) ? undefined : fault), openApi: { pattern } };
+};
+const IS_PRINTABLE = matching(PRINTABLE, 'must be of printable characters, with spaces only between others');
+
+const REFERENCE = { maxLength: REFERENCE_MAX, ...IS_PRINTABLE };
+
+/** A reference that is listed by. */
+export const REFERENCE_PARAMETER = {
+  name: 'isReference',
+  faultOf: (value: unknown) => textFault(value, REFERENCE),
+  openApi: () => ({
+    type: 'string',
+    minLength: 1,
+    maxLength: REFERENCE_MAX,
+    ...REFERENCE.openApi,
+    description: 'Only orders of this reference.',
+  }),
+};
+
+export const IsReference = () =>
+  IsText({
+    ...REFERENCE,
+    description:
+      'What you list the order by: of printable characters, spaces only between others. Others may have the same. ' +
+      'A repetition may name another one: the first stays.',
+    openApi: { ...REFERENCE.openApi, examples: ['invoice 2026-1107'] },
+  });
+
+export const IsMetadata = () =>
+  IsTextRecord({
+    entriesMax: ENTRIES_MAX,
+    name: { maxLength: NAME_MAX, ...IS_PRINTABLE },
+    value: { maxLength: VALUE_MAX, ...matching(WITHOUT_CONTROLS, 'must have no control characters') },
+    description:
+      'What you want to find beside the order wherever it is shown: texts by names of printable characters, without ' +
+      'control characters. Taken under HMAC alone. A repetition may have other ones: the first stay.',
+    example: { customer: '4711', batch: 'night 2026-11-20' },
+  });
+
+/** The members of a request that are labels. */
+export interface Labelled {
+  readonly reference?: string;
+  readonly metadata?: Entries;
+}
+
+/**
+ * The labels of a request. Throws HMAC_REQUIRED for metadata in one that is signed by MD5. Our choice: MD5 signs a canonical
+ * form, which libraries write differently most of all where objects lie in objects; HMAC signs the bytes.
+ */
+export function labelsOf({ nonce }: Caller, { reference, metadata }: Labelled): OrderLabels {
+  if (metadata !== undefined && nonce === undefined) {
+    throw new ApiError(
+      'HMAC_REQUIRED',
+      'metadata is taken in requests signed by HMAC only: send X-CC-Signature, or leave it out.',
+    );
+  }
+  const entries = (metadata?.entries ?? []) as readonly (readonly [string, string])[];
+  return { reference, metadata: entries.length === 0 ? undefined : Object.fromEntries(entries) };
+}

@@ -1,0 +1,159 @@
+/**
+ * How often a person may guess. Unknown devices share one budget for each account, and a known one has its own: who guesses
+ * at an account from elsewhere locks nobody out of a browser that has signed in before. Windows are fixed, so that more
+ * guesses do not make them longer. Kept under keyed hashes, for accounts that there are and for those there are not.
+ */
+import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { ConsoleError } from '../domain/console-error.js';
+import type { Audience } from '../domain/audience.js';
+import { networkOf } from '../http/pipeline/source-address.js';
+import { Database } from '../store/database.js';
+
+const HOUR_SEC = 3600;
+const DAY_SEC = 24 * HOUR_SEC;
+
+/** What is counted, how often it may be within its window. */
+const BUDGETS = {
+  /** Sign-ins of an account from all unknown devices together. */
+  account: { max: 10, windowSec: HOUR_SEC },
+  /** Sign-ins, and passwords given again, of one known device. */
+  device: { max: 10, windowSec: HOUR_SEC },
+  /** Sign-ins by unknown devices of one address (IPv6: one /64), whatever the account. */
+  address: { max: 60, windowSec: HOUR_SEC },
+  /** Invitations read from one address: their tokens are not to be guessed at leisure. */
+  invitation: { max: 60, windowSec: HOUR_SEC },
+  /** Codes for an account from all unknown devices together; a million codes, three of them right. */
+  codes: { max: 20, windowSec: DAY_SEC },
+  deviceCodes: { max: 20, windowSec: DAY_SEC },
+} as const;
+type Budget = keyof typeof BUDGETS;
+
+const TAKE = {
+  name: 'take_guess',
+  text: `INSERT INTO sign_in_guess AS g (key, guesses, window_ends)
+         SELECT k.key, 1, clock_timestamp() + make_interval(secs => k.sec)
+           FROM unnest($1::bytea[], $2::int[]) AS k (key, sec) ORDER BY k.key
+         ON CONFLICT (key) DO UPDATE SET
+           guesses = CASE WHEN g.window_ends <= clock_timestamp() THEN 1 ELSE least(g.guesses + 1, 1000000) END,
+           window_ends = CASE WHEN g.window_ends <= clock_timestamp() THEN excluded.window_ends ELSE g.window_ends END
+         RETURNING key, guesses, ceil(extract(epoch FROM window_ends - clock_timestamp()))::int AS left_sec`,
+};
+const GIVE_BACK = {
+  name: 'give_guess_back',
+  text: `UPDATE sign_in_guess SET guesses = guesses - 1 WHERE key = ANY ($1::bytea[]) AND guesses > 0`,
+};
+const FORGET = `DELETE FROM sign_in_guess WHERE key IN
+  (SELECT key FROM sign_in_guess WHERE window_ends < clock_timestamp() LIMIT 10000 FOR UPDATE SKIP LOCKED)`;
+
+/** A guess that was counted; given back when it was right. */
+export interface Counted {
+  readonly keys: readonly Buffer[];
+}
+
+/** Who guesses. */
+export interface Guesser {
+  readonly audience: Audience;
+  /** The e-mail as it was given, in lower case; of nobody too. */
+  readonly email: string;
+  readonly address: string;
+  /** The browser's id, where it has signed in to this account before. */
+  readonly knownDevice: string | undefined;
+}
+
+const DEVICE = /^([A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]{43})$/;
+
+@Injectable()
+export class Guesses {
+  private readonly key: Buffer;
+
+  /** `key`: that of the second factors, from which one for hashes and for device cookies is derived. */
+  constructor(
+    private readonly database: Database,
+    key: Buffer,
+  ) {
+    this.key = Buffer.from(hkdfSync('sha256', key, Buffer.alloc(0), 'tron-energy-rental/guesses/v1', 32));
+  }
+
+  /** Counts a guess at a password. Throws 429 when the budget is spent; it counts nevertheless. */
+  async atPassword(who: Guesser): Promise<Counted> {
+    return this.take(this.budgetsOfPassword(who));
+  }
+
+  /** What a guess at a password was counted under, for giving it back once the code is right too. */
+  passwordKeys(who: Guesser): Counted {
+    return { keys: this.budgetsOfPassword(who).map(({ key }) => key) };
+  }
+
+  /** Counts a guess at a code, likewise. */
+  async atCode(who: Guesser): Promise<Counted> {
+    return this.take([
+      who.knownDevice === undefined
+        ? this.of('codes', who.audience, who.email)
+        : this.of('deviceCodes', who.audience, who.email, who.knownDevice),
+    ]);
+  }
+
+  async atInvitation(address: string): Promise<Counted> {
+    return this.take([this.of('invitation', networkOf(address))]);
+  }
+
+  async giveBack({ keys }: Counted): Promise<void> {
+    await this.database.query(GIVE_BACK, [keys]);
+  }
+
+  /** What a browser is known by from now on: its id and a signature that holds until password or second factor change. */
+  deviceCookie(device: string, personId: string, credentials: number): string {
+    return `${device}.${this.signed(device, personId, credentials)}`;
+  }
+
+  /** The browser's id, if the cookie was given to it for this account as it is; of nobody's it takes as long. */
+  knownDevice(
+    cookie: string | undefined,
+    person: { readonly id: string; readonly credentials: number } | undefined,
+  ): string | undefined {
+    const [, device = '', signature = ''] = DEVICE.exec(cookie ?? '') ?? [];
+    const expected = this.signed(device, person?.id ?? '', person?.credentials ?? 0);
+    const [given, right] = [Buffer.from(signature.padEnd(expected.length)), Buffer.from(expected)];
+    return given.length === right.length && timingSafeEqual(given, right) && person !== undefined ? device : undefined;
+  }
+
+  /** Deletes what is past its window. */
+  async forgetPast(): Promise<void> {
+    await this.database.query(FORGET);
+  }
+
+  private budgetsOfPassword(who: Guesser) {
+    return who.knownDevice === undefined
+      ? [this.of('account', who.audience, who.email), this.of('address', networkOf(who.address))]
+      : [this.of('device', who.audience, who.email, who.knownDevice)];
+  }
+
+  private signed(device: string, personId: string, credentials: number): string {
+    return this.hash('known-device', device, personId, credentials.toString()).toString('base64url');
+  }
+
+  private of(budget: Budget, ...what: readonly string[]) {
+    return { budget, key: this.hash(budget, ...what) };
+  }
+
+  private hash(...parts: readonly string[]): Buffer {
+    return createHmac('sha256', this.key).update(JSON.stringify(parts)).digest();
+  }
+
+  private async take(counted: readonly { readonly budget: Budget; readonly key: Buffer }[]): Promise<Counted> {
+    const keys = counted.map(({ key }) => key);
+    const rows = await this.database.query<{ key: Buffer; guesses: number; left_sec: number }>(TAKE, [
+      keys,
+      counted.map(({ budget }) => BUDGETS[budget].windowSec),
+    ]);
+    const spent = rows.filter(({ key, guesses }) => {
+      const budget = counted.find((each) => each.key.equals(key))?.budget;
+      return budget === undefined || guesses > BUDGETS[budget].max;
+    });
+    if (spent.length === 0) return { keys };
+    const retryAfterSec = Math.max(1, ...spent.map(({ left_sec }) => left_sec));
+    const minutes = Math.ceil(retryAfterSec / 60).toString();
+    throw new ConsoleError('TOO_MANY_GUESSES', `Too many attempts; try again in ${minutes} min.`, { retryAfterSec });
+  }
+}

@@ -1,0 +1,147 @@
+/**
+ * Invitations: a link, shown once, that makes one person a member of one project or an operator, with one role, within
+ * a day. Its token stands in the link's fragment, which no server sees, and is kept as a hash.
+ */
+import { createHash, randomBytes } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { MANAGING_ROLE, ROLES_OF, type Audience, type PersonRole } from '../domain/audience.js';
+import { ConsoleError } from '../domain/console-error.js';
+import { recordAct, type Author } from '../store/audit-log.js';
+import { Database, type Queryable } from '../store/database.js';
+
+const TOKEN_BYTES = 32;
+const LIFE = `interval '24 hours'`;
+/** Open ones of one project, or of the operators. */
+const OPEN_MAX = 50;
+const TOKEN = /^[A-Za-z0-9_-]{43}$/;
+export const EMAIL =
+  /^[^\s@<>()[\]\\,;:"']{1,64}@[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)+$/;
+
+const OPEN = `accepted_at IS NULL AND revoked_at IS NULL AND expires_at > clock_timestamp()`;
+const IS_MEMBER = `SELECT m.id FROM membership m JOIN person p ON p.id = m.person_id
+  WHERE p.audience = $1 AND p.email = $2 AND m.project_id IS NOT DISTINCT FROM $3`;
+const COUNT_OPEN = `SELECT count(*)::int AS open FROM invitation
+  WHERE audience = $1 AND project_id IS NOT DISTINCT FROM $2 AND ${OPEN}`;
+const REVOKE_OLDER = `UPDATE invitation SET revoked_at = clock_timestamp()
+  WHERE audience = $1 AND email = $2 AND project_id IS NOT DISTINCT FROM $3 AND accepted_at IS NULL AND revoked_at IS NULL`;
+const INVITE = `INSERT INTO invitation (token_hash, audience, email, project_id, role, invited_by, expires_at)
+  VALUES ($1, $2, $3, $4, $5, $6, clock_timestamp() + ${LIFE}) RETURNING id, email, role, invited_by, expires_at`;
+const LIST = `SELECT id, email, role, invited_by, expires_at FROM invitation
+  WHERE audience = $1 AND project_id IS NOT DISTINCT FROM $2 AND ${OPEN} ORDER BY created_at DESC LIMIT ${OPEN_MAX.toString()}`;
+const READ = {
+  name: 'read_invitation',
+  text: `SELECT i.id, i.email, i.audience, i.role, i.project_id, i.expires_at, console_invited_to(i.token_hash) AS project_name,
+                EXISTS (SELECT FROM person p WHERE p.audience = i.audience AND p.email = i.email) AS has_account
+           FROM invitation i WHERE i.token_hash = $1 AND i.audience = $2 AND ${OPEN}`,
+};
+const REVOKE = `UPDATE invitation SET revoked_at = clock_timestamp()
+  WHERE id = $1 AND audience = $2 AND project_id IS NOT DISTINCT FROM $3 AND ${OPEN} RETURNING email, role`;
+const TAKE = `UPDATE invitation SET accepted_at = clock_timestamp() WHERE id = $1 AND ${OPEN} RETURNING id`;
+const FORGET_ROLE = `DELETE FROM membership WHERE person_id = $1 AND project_id IS NOT DISTINCT FROM $2`;
+const GIVE_ROLE = `INSERT INTO membership (person_id, audience, project_id, role) VALUES ($1, $2, $3, $4)`;
+
+/** Where a person is to become a member. */
+export interface Place {
+  readonly audience: Audience;
+  /** Undefined: among the operators. */
+  readonly projectId: string | undefined;
+}
+
+export interface ListedInvitation {
+  readonly id: string;
+  readonly email: string;
+  readonly role: PersonRole;
+  readonly invited_by: string;
+  readonly expires_at: Date;
+}
+
+/** An open invitation, for who holds its token. */
+export interface OpenInvitation {
+  readonly id: string;
+  readonly email: string;
+  readonly audience: Audience;
+  readonly role: PersonRole;
+  readonly project_id: string | null;
+  readonly project_name: string | null;
+  readonly expires_at: Date;
+  readonly has_account: boolean;
+}
+
+const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();
+/** As the audit log names a place. */
+export const subjectOf = ({ projectId }: Place): string => projectId ?? 'operators';
+/** The page that takes the token. */
+export const linkOf = (consoleUrl: string, token: string): string => `${consoleUrl}/invitation#${token}`;
+
+const unknownInvitation = (): ConsoleError =>
+  new ConsoleError(
+    'INVITATION_NOT_FOUND',
+    'This invitation was used, withdrawn, or is older than a day; ask for another.',
+  );
+
+@Injectable()
+export class Invitations {
+  constructor(private readonly database: Database) {}
+
+  /** Makes one in the place of those before for the same person; returns its token, shown once. Throws 409 and 422. */
+  async invite(
+    place: Place,
+    { email, role }: { readonly email: string; readonly role: PersonRole },
+    author: Author,
+  ): Promise<{ readonly invitation: ListedInvitation; readonly token: string }> {
+    const { audience, projectId = null } = place;
+    if (!ROLES_OF[audience].includes(role)) {
+      throw new ConsoleError('NOT_ALLOWED_HERE', `The role must be ${ROLES_OF[audience].join(' or ')}.`);
+    }
+    if (!EMAIL.test(email)) throw new ConsoleError('NOT_ALLOWED_HERE', 'This is no e-mail address.');
+    const token = randomBytes(TOKEN_BYTES).toString('base64url');
+    const invitation = await this.database.transaction(async (tx) => {
+      if ((await tx.query(IS_MEMBER, [audience, email, projectId])).length > 0) {
+        throw new ConsoleError('ALREADY_A_MEMBER', 'This person is a member already; change the role instead.');
+      }
+      await tx.query(REVOKE_OLDER, [audience, email, projectId]);
+      const [count] = await tx.query<{ open: number }>(COUNT_OPEN, [audience, projectId]);
+      if ((count?.open ?? 0) >= OPEN_MAX) {
+        throw new ConsoleError('CONFLICT', 'Too many invitations are open; take some back first.');
+      }
+      const values = [hashOf(token), audience, email, projectId, role, author.actor];
+      const [made] = await tx.query<ListedInvitation>(INVITE, values);
+      if (made === undefined) throw new Error('an insert returns its row');
+      await recordAct(tx, author, { action: 'team.invite', subject: subjectOf(place), detail: { email, role } });
+      return made;
+    });
+    return { invitation, token };
+  }
+
+  async list({ audience, projectId = null }: Place | { audience: Audience; projectId: string | null }) {
+    return this.database.query<ListedInvitation>(LIST, [audience, projectId]);
+  }
+
+  /** The open invitation of a token. Throws 404 INVITATION_NOT_FOUND, alike for what never was. */
+  async read(token: string, audience: Audience): Promise<OpenInvitation> {
+    const [found] = TOKEN.test(token) ? await this.database.query<OpenInvitation>(READ, [hashOf(token), audience]) : [];
+    if (found === undefined) throw unknownInvitation();
+    return found;
+  }
+
+  /** Throws 404 unless it is an open one of this place. */
+  async revoke(place: Place, invitationId: string, author: Author): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      const values = [invitationId, place.audience, place.projectId ?? null];
+      const [revoked] = await tx.query<{ email: string; role: PersonRole }>(REVOKE, values);
+      if (revoked === undefined) throw unknownInvitation();
+      await recordAct(tx, author, { action: 'team.revoke', subject: subjectOf(place), detail: { ...revoked } });
+    });
+  }
+
+  /** Makes the person what the invitation says, in the transaction of the caller. Throws 404 when it was just used. */
+  async accept(tx: Queryable, invitation: OpenInvitation, personId: string): Promise<void> {
+    const { id, audience, project_id: projectId, role } = invitation;
+    if ((await tx.query(TAKE, [id])).length === 0) throw unknownInvitation();
+    await tx.query(FORGET_ROLE, [personId, projectId]);
+    await tx.query(GIVE_ROLE, [personId, audience, projectId, role]);
+  }
+}
+
+/** The role that hands out the others in this place. */
+export const managingRole = ({ audience }: Place): PersonRole => MANAGING_ROLE[audience];

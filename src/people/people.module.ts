@@ -1,0 +1,11 @@
+/** Wires what commands and consoles share about people. Signing in is the consoles' alone (console.module.ts). */
+import { Module } from '@nestjs/common';
+import { Invitations } from './invitations.js';
+import { SecondFactors } from './second-factors.js';
+import { Sessions } from './sessions.js';
+import { Team } from './team.js';
+
+const SHARED = [Invitations, SecondFactors, Sessions, Team];
+
+@Module({ providers: SHARED, exports: SHARED })
+export class PeopleModule {}

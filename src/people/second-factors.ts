@@ -1,0 +1,106 @@
+/** The second factor: time-based codes (RFC 6238) by otplib, their secrets sealed to their person, and recovery codes. */
+import { createHash, randomBytes } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { generateSecret, generateURI, verifySync } from 'otplib';
+import { Sealers } from '../base/sealers.js';
+import { nowMs } from '../base/clock.js';
+import { RESEAL_BATCH, reseal, type ResealCount, type SecretStore } from '../store/resealing.js';
+import { Database, type Queryable } from '../store/database.js';
+
+/** A code is taken one step early or late: clocks differ, and people type. */
+const TOLERANCE_SEC = 30;
+const CODE = /^\d{6}$/;
+const RECOVERY_CODES = 10;
+const RECOVERY_BYTES = 10;
+/** 32, without l and o, which are taken for digits. */
+const LETTERS = 'abcdefghijkmnpqrstuvwxyz23456789';
+
+// A step is used once: of two requests with the same code one finds it at its step already.
+const USE_STEP = {
+  name: 'use_totp_step',
+  text: `UPDATE person SET totp_step = $2 WHERE id = $1 AND totp_step < $2 AND totp_sealed IS NOT NULL RETURNING id`,
+};
+const USE_RECOVERY = {
+  name: 'use_recovery_code',
+  text: `DELETE FROM recovery_code WHERE person_id = $1 AND code_hash = $2 RETURNING code_hash`,
+};
+const FORGET_RECOVERY = `DELETE FROM recovery_code WHERE person_id = $1`;
+const KEEP_RECOVERY = `INSERT INTO recovery_code (code_hash, person_id, audience)
+  SELECT unnest($2::bytea[]), p.id, p.audience FROM person p WHERE p.id = $1`;
+const NEXT_SEALED = `SELECT id, totp_sealed AS sealed FROM person
+  WHERE totp_sealed IS NOT NULL AND ($1::uuid IS NULL OR id > $1) ORDER BY id LIMIT ${RESEAL_BATCH.toString()}`;
+const REPLACE_SEALED = `UPDATE person SET totp_sealed = $3 WHERE id = $1 AND totp_sealed = $2 RETURNING id`;
+
+@Injectable()
+export class SecondFactors {
+  constructor(
+    private readonly database: Database,
+    private readonly sealers: Sealers,
+  ) {}
+
+  /** A new secret, sealed to its person, and what an authenticator takes. */
+  make(personId: string, label: string, issuer: string): { sealed: Buffer; secret: string; url: string } {
+    const secret = generateSecret();
+    const sealed = this.sealers.secondFactor.seal(Buffer.from(secret), personId);
+    return { sealed, secret, url: generateURI({ issuer, label, secret }) };
+  }
+
+  /** The step that the code is of, or undefined for a wrong one. Uses nothing up. */
+  stepOf(personId: string, sealed: Buffer, code: string): bigint | undefined {
+    const secret = this.sealers.secondFactor.open(sealed, personId);
+    if (secret === undefined) throw new Error(`the second factor of ${personId} does not open under this key`);
+    if (!CODE.test(code)) return undefined;
+    const epoch = Math.floor(nowMs() / 1000);
+    const found = verifySync({ secret: secret.toString(), token: code, epoch, epochTolerance: TOLERANCE_SEC });
+    secret.fill(0);
+    return found.valid && 'timeStep' in found ? BigInt(found.timeStep) : undefined;
+  }
+
+  /** Whether the code is right, and its step was not used before; now it is. */
+  async use(personId: string, sealed: Buffer, code: string, db: Queryable = this.database): Promise<boolean> {
+    const step = this.stepOf(personId, sealed, code);
+    return step !== undefined && (await db.query(USE_STEP, [personId, step.toString()])).length === 1;
+  }
+
+  /** Whether it is one of the person's recovery codes, which is gone with that. */
+  async useRecovery(personId: string, code: string): Promise<boolean> {
+    return (await this.database.query(USE_RECOVERY, [personId, hashOf(code)])).length === 1;
+  }
+
+  /** Ten new recovery codes in the place of all before; kept as hashes alone. */
+  async newRecoveryCodes(tx: Queryable, personId: string): Promise<readonly string[]> {
+    const codes = Array.from({ length: RECOVERY_CODES }, newCode);
+    await tx.query(FORGET_RECOVERY, [personId]);
+    await tx.query(KEEP_RECOVERY, [personId, codes.map(hashOf)]);
+    return codes;
+  }
+
+  async forgetRecoveryCodes(tx: Queryable, personId: string): Promise<void> {
+    await tx.query(FORGET_RECOVERY, [personId]);
+  }
+
+  /** Seals every secret under the newest key; unless it `isReplacing`, only counts them. */
+  async reseal(isReplacing: boolean): Promise<ResealCount> {
+    const store: SecretStore<string> = {
+      next: async (after) => {
+        const rows = await this.database.query<{ id: string; sealed: Buffer }>(NEXT_SEALED, [after ?? null]);
+        return rows.map(({ id, sealed }) => ({ id, context: id, sealed }));
+      },
+      replace: async ({ id, sealed }, anew) =>
+        (await this.database.query(REPLACE_SEALED, [id, sealed, anew])).length === 1,
+    };
+    return reseal(store, this.sealers.secondFactor, isReplacing);
+  }
+}
+
+/** 80 bits, in four groups. */
+function newCode(): string {
+  const bits = BigInt(`0x${randomBytes(RECOVERY_BYTES).toString('hex')}`);
+  const letters = Array.from({ length: 16 }, (_, place) => LETTERS[Number((bits >> BigInt(place * 5)) & 31n)] ?? '');
+  return letters.join('').replace(/(.{4})(?=.)/g, '$1-');
+}
+
+/** As typed: spaces, dashes and capitals mean nothing. */
+function hashOf(code: string): Buffer {
+  return createHash('sha256').update('recovery-code:').update(code.toLowerCase().replace(/[\s-]/g, '')).digest();
+}

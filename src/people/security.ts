@@ -1,0 +1,183 @@
+/** What people change of their own: password, second factor, recovery codes, sessions; and how they become people at all. */
+import { Injectable } from '@nestjs/common';
+import { needsSecondFactor } from '../domain/audience.js';
+import { ConsoleError } from '../domain/console-error.js';
+import { recordAct } from '../store/audit-log.js';
+import { Database, type Transaction } from '../store/database.js';
+import { Invitations, subjectOf, type OpenInvitation } from './invitations.js';
+import { Passwords, requireFit } from './passwords.js';
+import { SecondFactors } from './second-factors.js';
+import { Sessions, type SessionRow } from './sessions.js';
+import { SignIn, wrongCredentials, type SignedIn, type Visitor } from './sign-in.js';
+
+const STATE = `SELECT p.email, p.password_changed_at, p.totp_since,
+    (SELECT count(*)::int FROM recovery_code c WHERE c.person_id = p.id) AS recovery_codes_left
+  FROM person p WHERE p.id = $1`;
+const SET_PASSWORD = `UPDATE person SET password_hash = $2, password_changed_at = clock_timestamp(), credentials = credentials + 1
+  WHERE id = $1`;
+const SET_FACTOR = `UPDATE person SET totp_sealed = $2, totp_since = clock_timestamp(), totp_step = $3, credentials = credentials + 1
+  WHERE id = $1`;
+const NO_FACTOR = `UPDATE person SET totp_sealed = NULL, totp_since = NULL, credentials = credentials + 1 WHERE id = $1`;
+const MAKE = `INSERT INTO person (audience, email, password_hash) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING RETURNING id`;
+const PERSON = `SELECT p.id, p.email, p.credentials, p.totp_sealed,
+    ARRAY(SELECT m.role FROM membership m WHERE m.person_id = p.id) AS roles
+  FROM person p WHERE p.audience = $1 AND p.email = $2`;
+const HASH = `SELECT id, credentials, password_hash FROM person WHERE audience = $1 AND email = $2`;
+
+export interface SecurityState {
+  readonly email: string;
+  readonly password_changed_at: Date;
+  readonly totp_since: Date | null;
+  readonly recovery_codes_left: number;
+}
+
+@Injectable()
+export class Security {
+  constructor(
+    private readonly database: Database,
+    private readonly passwords: Passwords,
+    private readonly factors: SecondFactors,
+    private readonly sessions: Sessions,
+    private readonly invitations: Invitations,
+    private readonly signIn: SignIn,
+  ) {}
+
+  async state(personId: string): Promise<SecurityState> {
+    const [state] = await this.database.query<SecurityState>(STATE, [personId]);
+    if (state === undefined) throw new ConsoleError('SIGN_IN', 'Sign in.');
+    return state;
+  }
+
+  /**
+   * Takes an invitation: a new person with this password, or who has an account already and gives its password. Throws
+   * 404 INVITATION_NOT_FOUND, 401 WRONG_CREDENTIALS, 422 PASSWORD_NOT_FIT and 429.
+   */
+  async accept(invitation: OpenInvitation, password: string, visitor: Visitor): Promise<SignedIn> {
+    const { audience, email } = invitation;
+    const [known] = await this.database.query<{ id: string; credentials: number; password_hash: string }>(HASH, [
+      audience,
+      email,
+    ]);
+    if (known === undefined) requireFit(password, email, 'password');
+    const hash = known === undefined ? await this.passwords.hash(password) : undefined;
+    const guess = known === undefined ? {} : await this.signIn.countGuess(email, known, visitor);
+    if (known !== undefined && !(await this.passwords.judge(password, known.password_hash)).isRight) {
+      throw wrongCredentials();
+    }
+    await this.database.transaction(async (tx) => {
+      const personId = known?.id ?? (await this.make(tx, invitation, hash ?? ''));
+      await this.invitations.accept(tx, invitation, personId);
+      // A role more or less: who is signed in elsewhere signs in again.
+      await this.sessions.endAll(personId, undefined, tx);
+      const place = { audience, projectId: invitation.project_id ?? undefined };
+      const author = { actor: email, reason: 'took an invitation' };
+      const detail = { email, role: invitation.role };
+      await recordAct(tx, author, { action: 'team.join', subject: subjectOf(place), detail });
+    });
+    const [person] = await this.database.query<Parameters<SignIn['begin']>[0]>(PERSON, [audience, email]);
+    if (person === undefined) throw new Error('who has taken an invitation is a person');
+    return this.signIn.begin(person, visitor, guess);
+  }
+
+  /** Throws 401 WRONG_CREDENTIALS and 422. Ends all other sessions; this one gets another token. */
+  async changePassword(
+    session: SessionRow,
+    given: { readonly current_password: string; readonly new_password: string },
+    visitor: Visitor,
+  ): Promise<string> {
+    requireFit(given.new_password, session.email, 'new_password');
+    await this.signIn.requirePassword(session, given.current_password, visitor);
+    const hash = await this.passwords.hash(given.new_password);
+    return this.renewing(session, 'security.password', async (tx) => {
+      await tx.query(SET_PASSWORD, [session.person_id, hash]);
+    });
+  }
+
+  /** A second factor to be set up: the secret is shown now and counts once a code of it was given. */
+  async beginFactor(session: SessionRow, issuer: string): Promise<{ readonly secret: string; readonly url: string }> {
+    const { sealed, secret, url } = this.factors.make(session.person_id, session.email, issuer);
+    await this.sessions.keepPending(session.id, sealed);
+    return { secret, url };
+  }
+
+  /** Throws 401 WRONG_CODE and 409 when none is being set up. */
+  async confirmFactor(
+    session: SessionRow,
+    code: string,
+  ): Promise<{ readonly token: string; readonly codes: readonly string[] }> {
+    const { pending_totp_sealed: sealed } = session;
+    if (sealed === null) throw new ConsoleError('CONFLICT', 'Begin to set up the second factor first.');
+    const step = this.factors.stepOf(session.person_id, sealed, code);
+    if (step === undefined) {
+      if (await this.sessions.wrongCode(session)) throw new ConsoleError('SIGN_IN', 'Five wrong codes; sign in again.');
+      throw new ConsoleError('WRONG_CODE', 'This code is not right; check the clock of the device that shows it.');
+    }
+    let codes: readonly string[] = [];
+    const token = await this.renewing(session, 'security.second-factor', async (tx) => {
+      await tx.query(SET_FACTOR, [session.person_id, sealed, step.toString()]);
+      codes = await this.factors.newRecoveryCodes(tx, session.person_id);
+    });
+    return { token, codes };
+  }
+
+  /** Throws 409 SECOND_FACTOR_REQUIRED where a role needs it. */
+  async removeFactor(session: SessionRow): Promise<string> {
+    if (session.memberships.some(({ role }) => needsSecondFactor(role))) {
+      throw new ConsoleError('SECOND_FACTOR_REQUIRED', 'Your role needs a second factor; set up another instead.');
+    }
+    return this.renewing(session, 'security.no-second-factor', async (tx) => {
+      await tx.query(NO_FACTOR, [session.person_id]);
+      await this.factors.forgetRecoveryCodes(tx, session.person_id);
+    });
+  }
+
+  /** Throws 409 without a second factor. */
+  async newRecoveryCodes(session: SessionRow): Promise<readonly string[]> {
+    if (session.totp_sealed === null) throw new ConsoleError('CONFLICT', 'Set up a second factor first.');
+    return this.database.transaction(async (tx) => {
+      await note(tx, session, 'security.recovery-codes');
+      return this.factors.newRecoveryCodes(tx, session.person_id);
+    });
+  }
+
+  async endSession(session: SessionRow, sessionId: string): Promise<boolean> {
+    return this.database.transaction(async (tx) => {
+      const wasThere = await this.sessions.end(sessionId, session.person_id, tx);
+      if (wasThere) await note(tx, session, 'security.end-session');
+      return wasThere;
+    });
+  }
+
+  async endOthers(session: SessionRow): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      await this.sessions.endAll(session.person_id, session.id, tx);
+      await note(tx, session, 'security.end-sessions');
+    });
+  }
+
+  private async make(tx: Transaction, { audience, email }: OpenInvitation, hash: string): Promise<string> {
+    const [made] = await tx.query<{ id: string }>(MAKE, [audience, email, hash]);
+    if (made === undefined) throw new ConsoleError('CONFLICT', 'The account was made a moment ago; use its password.');
+    return made.id;
+  }
+
+  /** Changes something, ends all other sessions and gives this one another token, in one transaction. */
+  private async renewing(
+    session: SessionRow,
+    action: string,
+    change: (tx: Transaction) => Promise<void>,
+  ): Promise<string> {
+    return this.database.transaction(async (tx) => {
+      await change(tx);
+      await this.sessions.endAll(session.person_id, session.id, tx);
+      await note(tx, session, action);
+      const token = await this.sessions.renew(session.id, 'signed_in', true, tx);
+      if (token === undefined) throw new ConsoleError('SIGN_IN', 'This session has ended; sign in again.');
+      return token;
+    });
+  }
+}
+
+async function note(tx: Transaction, { person_id, email }: SessionRow, action: string): Promise<void> {
+  await recordAct(tx, { actor: email, reason: 'their own' }, { action, subject: person_id, detail: { email } });
+}

@@ -1,0 +1,183 @@
+/**
+ * Sessions: a random token in a cookie, its hash in a row. Ended by deleting the row, which is announced to every process
+ * (session-feed.ts). How old one may be is judged by the database's clock alone.
+ */
+import { createHash, randomBytes } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { needsSecondFactor, type Audience, type PersonRole } from '../domain/audience.js';
+import { Database, type Queryable } from '../store/database.js';
+import type { SessionStage } from '../store/entities/console-session.entity.js';
+
+const TOKEN_BYTES = 32;
+const IDLE = `interval '12 hours'`;
+const LIFE = `interval '7 days'`;
+/** How long a sign-in may take that waits for its second factor. */
+const UNFINISHED = `interval '15 minutes'`;
+/** How long what asks for a fresh sign-in is taken without another one. */
+const FRESH = `interval '10 minutes'`;
+const PER_PERSON_MAX = 20;
+const USER_AGENT_LENGTH_MAX = 200;
+
+const ALIVE = `s.created_at > clock_timestamp() - ${LIFE} AND s.seen_at > clock_timestamp() - ${IDLE}
+  AND (s.stage = 'signed_in' OR s.created_at > clock_timestamp() - ${UNFINISHED})`;
+
+const FIND = {
+  name: 'find_session',
+  text: `SELECT s.id, s.person_id, s.stage, s.pending_totp_sealed, p.email, p.audience, p.totp_sealed, p.credentials,
+                clock_timestamp() AS now, s.seen_at, s.authenticated_at + ${FRESH} AS fresh_until,
+                least(s.created_at + ${LIFE}, CASE WHEN s.stage <> 'signed_in' THEN s.created_at + ${UNFINISHED} END) AS expires_at,
+                ARRAY(SELECT json_build_object('project_id', m.project_id, 'role', m.role) FROM membership m
+                       WHERE m.person_id = p.id) AS memberships
+           FROM console_session s JOIN person p ON p.id = s.person_id
+          WHERE s.token_hash = $1 AND s.audience = $2 AND ${ALIVE}`,
+};
+const BEGIN = `INSERT INTO console_session (token_hash, audience, person_id, stage, source_address, user_agent)
+  SELECT $1, p.audience, p.id, $3, $4, $5 FROM person p WHERE p.id = $2 RETURNING id`;
+/** The oldest make room. */
+const TRIM = `DELETE FROM console_session WHERE id IN
+  (SELECT id FROM console_session WHERE person_id = $1 ORDER BY created_at DESC OFFSET ${PER_PERSON_MAX.toString()})`;
+const SEEN = {
+  name: 'see_session',
+  text: `UPDATE console_session SET seen_at = clock_timestamp() WHERE id = $1 AND seen_at < clock_timestamp() - interval '1 minute'`,
+};
+const RENEW = `UPDATE console_session SET token_hash = $2, stage = $3, wrong_codes = 0, pending_totp_sealed = NULL,
+    seen_at = clock_timestamp(), authenticated_at = CASE WHEN $4 THEN clock_timestamp() ELSE authenticated_at END
+  WHERE id = $1 RETURNING id`;
+const WRONG_CODE = `UPDATE console_session SET wrong_codes = wrong_codes + 1 WHERE id = $1 RETURNING wrong_codes`;
+const KEEP_PENDING = `UPDATE console_session SET pending_totp_sealed = $2 WHERE id = $1`;
+const END = `DELETE FROM console_session WHERE id = $1 AND person_id = $2 RETURNING id`;
+const END_OTHERS = `DELETE FROM console_session WHERE person_id = $1 AND ($2::uuid IS NULL OR id <> $2) RETURNING id`;
+const LIST = `SELECT s.id, s.created_at, s.seen_at, s.source_address, s.user_agent FROM console_session s
+  WHERE s.person_id = $1 AND s.stage = 'signed_in' AND ${ALIVE} ORDER BY s.seen_at DESC LIMIT ${PER_PERSON_MAX.toString()}`;
+const ALIVE_OF = `SELECT s.id FROM console_session s WHERE s.id = ANY ($1::uuid[]) AND ${ALIVE}`;
+const FORGET = `DELETE FROM console_session WHERE id IN
+  (SELECT s.id FROM console_session s WHERE NOT (${ALIVE}) LIMIT 1000 FOR UPDATE SKIP LOCKED)`;
+/** Wrong codes that end a sign-in. */
+const WRONG_CODES_MAX = 5;
+
+export interface MembershipRow {
+  /** Null: of the operators. */
+  readonly project_id: string | null;
+  readonly role: PersonRole;
+}
+
+/** A session that is alive, with its person as he is now. */
+export interface SessionRow {
+  readonly id: string;
+  readonly person_id: string;
+  readonly stage: SessionStage;
+  readonly pending_totp_sealed: Buffer | null;
+  readonly email: string;
+  readonly audience: Audience;
+  readonly totp_sealed: Buffer | null;
+  readonly credentials: number;
+  readonly now: Date;
+  readonly seen_at: Date;
+  readonly fresh_until: Date;
+  readonly expires_at: Date;
+  readonly memberships: readonly MembershipRow[];
+}
+
+/** Where a session is begun from. */
+export interface Origin {
+  readonly address: string;
+  readonly userAgent: string;
+}
+
+export interface ListedSession {
+  readonly id: string;
+  readonly created_at: Date;
+  readonly seen_at: Date;
+  readonly source_address: string;
+  readonly user_agent: string;
+}
+
+const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest();
+const newToken = (): string => randomBytes(TOKEN_BYTES).toString('base64url');
+
+/** What a person with these roles has to do after the password. */
+export function stageAfterPassword(roles: readonly PersonRole[], hasSecondFactor: boolean): SessionStage {
+  if (hasSecondFactor) return 'second_factor';
+  return roles.some(needsSecondFactor) ? 'enrol' : 'signed_in';
+}
+
+@Injectable()
+export class Sessions {
+  constructor(private readonly database: Database) {}
+
+  /** The living session of a token. */
+  async find(token: string, audience: Audience): Promise<SessionRow | undefined> {
+    const [row] = await this.database.query<SessionRow>(FIND, [hashOf(token), audience]);
+    return row;
+  }
+
+  /** Begins one, the oldest of many making room; returns its token. */
+  async begin(personId: string, stage: SessionStage, { address, userAgent }: Origin): Promise<string> {
+    const token = newToken();
+    await this.database.transaction(async (tx) => {
+      const agent = userAgent.slice(0, USER_AGENT_LENGTH_MAX);
+      await tx.query(BEGIN, [hashOf(token), personId, stage, address, agent]);
+      await tx.query(TRIM, [personId]);
+    });
+    return token;
+  }
+
+  /** Gives the session another token and stage; `isFresh`: its password was given just now. */
+  async renew(
+    sessionId: string,
+    stage: SessionStage,
+    isFresh: boolean,
+    db: Queryable = this.database,
+  ): Promise<string | undefined> {
+    const token = newToken();
+    const rows = await db.query(RENEW, [sessionId, hashOf(token), stage, isFresh]);
+    return rows.length === 1 ? token : undefined;
+  }
+
+  /** It was used just now; written once a minute. */
+  async see({ id, seen_at, now }: SessionRow): Promise<void> {
+    if (now.getTime() - seen_at.getTime() > 60_000) await this.database.query(SEEN, [id]);
+  }
+
+  /** Counts a wrong code; returns whether that ended the session. */
+  async wrongCode({ id, person_id }: SessionRow): Promise<boolean> {
+    const [row] = await this.database.query<{ wrong_codes: number }>(WRONG_CODE, [id]);
+    if (row !== undefined && row.wrong_codes < WRONG_CODES_MAX) return false;
+    await this.end(id, person_id);
+    return true;
+  }
+
+  async keepPending(sessionId: string, sealed: Buffer): Promise<void> {
+    await this.database.query(KEEP_PENDING, [sessionId, sealed]);
+  }
+
+  /** Whether there was such a session of this person. */
+  async end(sessionId: string, personId: string, db: Queryable = this.database): Promise<boolean> {
+    return (await db.query(END, [sessionId, personId])).length === 1;
+  }
+
+  /** Ends all of a person's, but for one that is named; returns how many. */
+  async endAll(personId: string, but: string | undefined, db: Queryable = this.database): Promise<number> {
+    return (await db.query(END_OTHERS, [personId, but ?? null])).length;
+  }
+
+  async list(personId: string): Promise<ListedSession[]> {
+    return this.database.query<ListedSession>(LIST, [personId]);
+  }
+
+  /** Which of them are still alive. */
+  async aliveOf(ids: readonly string[]): Promise<ReadonlySet<string>> {
+    const rows = await this.database.query<{ id: string }>(ALIVE_OF, [ids]);
+    return new Set(rows.map(({ id }) => id));
+  }
+
+  /** Deletes what has ended by its age. */
+  async forgetPast(): Promise<void> {
+    await this.database.query(FORGET);
+  }
+}
+
+/** When a session ends if nothing more is asked for: what is within `expires_at` anyhow. */
+export function idleUntil({ now, expires_at }: SessionRow): Date {
+  return new Date(Math.min(now.getTime() + 12 * 3_600_000, expires_at.getTime()));
+}

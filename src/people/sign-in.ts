@@ -1,0 +1,183 @@
+/**
+ * Signing in: password, then the second factor where there is one. An account that is unknown, was removed or has another
+ * password is answered alike, with the same statements and after the same time.
+ */
+import { randomBytes } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import type { Audience, PersonRole } from '../domain/audience.js';
+import { ConsoleError } from '../domain/console-error.js';
+import { recordAct } from '../store/audit-log.js';
+import { Database } from '../store/database.js';
+import { Guesses, type Counted, type Guesser } from './guesses.js';
+import { Passwords } from './passwords.js';
+import { SecondFactors } from './second-factors.js';
+import { Sessions, stageAfterPassword, type Origin, type SessionRow } from './sessions.js';
+
+/** Where a person signs in from: the browser as far as it is known. */
+export interface Visitor extends Origin {
+  readonly audience: Audience;
+  readonly deviceCookie: string | undefined;
+}
+
+/** What the browser keeps: the session's token, and from the end of the sign-in on what it is known by. */
+export interface SignedIn {
+  readonly token: string;
+  readonly deviceCookie?: string;
+}
+
+interface PersonRow {
+  readonly id: string;
+  readonly email: string;
+  readonly password_hash: string;
+  readonly totp_sealed: Buffer | null;
+  readonly credentials: number;
+  readonly roles: readonly PersonRole[];
+}
+
+// Who is in nothing any more is nobody.
+const FIND = {
+  name: 'find_person',
+  text: `SELECT p.id, p.email, p.password_hash, p.totp_sealed, p.credentials,
+                ARRAY(SELECT m.role FROM membership m WHERE m.person_id = p.id) AS roles
+           FROM person p WHERE p.audience = $1 AND p.email = $2
+            AND EXISTS (SELECT FROM membership m WHERE m.person_id = p.id)`,
+};
+const KEEP_HASH = `UPDATE person SET password_hash = $3 WHERE id = $1 AND password_hash = $2`;
+const HASH_OF = { name: 'password_of', text: `SELECT password_hash FROM person WHERE id = $1` };
+
+export const wrongCredentials = (): ConsoleError =>
+  new ConsoleError('WRONG_CREDENTIALS', 'E-mail and password do not belong together.');
+const wrongCode = (): ConsoleError =>
+  new ConsoleError('WRONG_CODE', 'This code is not right, or was used before; wait for the next one.');
+
+export const emailOf = (text: string): string => text.trim().toLowerCase();
+
+@Injectable()
+export class SignIn {
+  constructor(
+    private readonly database: Database,
+    private readonly passwords: Passwords,
+    private readonly guesses: Guesses,
+    private readonly factors: SecondFactors,
+    private readonly sessions: Sessions,
+  ) {}
+
+  /** Throws 401 WRONG_CREDENTIALS, 429 TOO_MANY_GUESSES and 503. */
+  async withPassword(email: string, password: string, visitor: Visitor): Promise<SignedIn> {
+    const name = emailOf(email);
+    const [person] = await this.database.query<PersonRow>(FIND, [visitor.audience, name]);
+    const { device, counted } = await this.countGuess(name, person, visitor);
+    const { isRight, isCurrent } = await this.passwords.judge(password, person?.password_hash);
+    if (!isRight || person === undefined) throw wrongCredentials();
+    if (!isCurrent) {
+      await this.database.query(KEEP_HASH, [person.id, person.password_hash, await this.passwords.hash(password)]);
+    }
+    return this.begin(person, visitor, { device, counted });
+  }
+
+  /** Counts a guess at the password of an account, of nobody's too. Throws 429. */
+  async countGuess(
+    email: string,
+    person: { readonly id: string; readonly credentials: number } | undefined,
+    visitor: Visitor,
+  ): Promise<{ readonly device: string | undefined; readonly counted: Counted }> {
+    const device = this.guesses.knownDevice(visitor.deviceCookie, person);
+    return { device, counted: await this.guesses.atPassword(guesser(visitor, email, device)) };
+  }
+
+  /** After the password, or an invitation: a session of the stage that comes next. */
+  async begin(
+    person: Pick<PersonRow, 'id' | 'email' | 'credentials' | 'roles' | 'totp_sealed'>,
+    visitor: Visitor,
+    { device, counted }: { readonly device?: string | undefined; readonly counted?: Counted } = {},
+  ): Promise<SignedIn> {
+    const stage = stageAfterPassword(person.roles, person.totp_sealed !== null);
+    const token = await this.sessions.begin(person.id, stage, visitor);
+    if (stage === 'second_factor') return { token };
+    // With a second factor the guess stays counted until its code is right: a known password gives no endless codes.
+    if (counted !== undefined) await this.guesses.giveBack(counted);
+    await this.noteSignIn(person.id, person.email, visitor);
+    return { token, deviceCookie: this.known(device, person) };
+  }
+
+  /** The second step. Throws 401 WRONG_CODE, or SIGN_IN where the fifth wrong one ended the attempt; 403 and 429. */
+  async withCode(
+    session: SessionRow,
+    given: { readonly code?: string; readonly recovery_code?: string },
+    visitor: Visitor,
+  ): Promise<SignedIn> {
+    if (session.stage !== 'second_factor') throw new ConsoleError('FORBIDDEN', 'This session waits for no code.');
+    const device = this.guesses.knownDevice(visitor.deviceCookie, knownBy(session));
+    const who = guesser(visitor, session.email, device);
+    const counted = await this.guesses.atCode(who);
+    if (!(await this.isCodeRight(session, given))) {
+      if (await this.sessions.wrongCode(session)) {
+        throw new ConsoleError('SIGN_IN', 'Five wrong codes ended this attempt; sign in again.');
+      }
+      throw wrongCode();
+    }
+    const token = await this.sessions.renew(session.id, 'signed_in', true);
+    if (token === undefined) throw new ConsoleError('SIGN_IN', 'This attempt has ended; sign in again.');
+    await this.guesses.giveBack(counted);
+    await this.guesses.giveBack(this.guesses.passwordKeys(who));
+    await this.noteSignIn(session.person_id, session.email, visitor);
+    return { token, deviceCookie: this.known(device, knownBy(session)) };
+  }
+
+  /** The password, and the code where there is one, once more. Throws 401 WRONG_CREDENTIALS or WRONG_CODE, and 429. */
+  async again(
+    session: SessionRow,
+    given: { readonly password: string; readonly code?: string },
+    visitor: Visitor,
+  ): Promise<SignedIn> {
+    await this.requirePassword(session, given.password, visitor);
+    if (session.totp_sealed !== null) {
+      const device = this.guesses.knownDevice(visitor.deviceCookie, knownBy(session));
+      const counted = await this.guesses.atCode(guesser(visitor, session.email, device));
+      if (!(await this.factors.use(session.person_id, session.totp_sealed, given.code ?? ''))) throw wrongCode();
+      await this.guesses.giveBack(counted);
+    }
+    const token = await this.sessions.renew(session.id, session.stage, true);
+    if (token === undefined) throw new ConsoleError('SIGN_IN', 'This session has ended; sign in again.');
+    return { token };
+  }
+
+  /** Throws 401 WRONG_CREDENTIALS unless it is the password of the session's person; counted as a guess until it is. */
+  async requirePassword(session: SessionRow, password: string, visitor: Visitor): Promise<void> {
+    const { counted } = await this.countGuess(session.email, knownBy(session), visitor);
+    const [row] = await this.database.query<{ password_hash: string }>(HASH_OF, [session.person_id]);
+    if (!(await this.passwords.judge(password, row?.password_hash)).isRight) {
+      throw new ConsoleError('WRONG_CREDENTIALS', 'This is not your password.');
+    }
+    await this.guesses.giveBack(counted);
+  }
+
+  private async isCodeRight(
+    session: SessionRow,
+    { code, recovery_code }: { readonly code?: string; readonly recovery_code?: string },
+  ): Promise<boolean> {
+    if (recovery_code !== undefined) return this.factors.useRecovery(session.person_id, recovery_code);
+    return session.totp_sealed !== null && this.factors.use(session.person_id, session.totp_sealed, code ?? '');
+  }
+
+  /** The same id for a browser that was known already, so that its budget goes on. */
+  private known(device: string | undefined, person: { readonly id: string; readonly credentials: number }): string {
+    return this.guesses.deviceCookie(device ?? randomBytes(16).toString('base64url'), person.id, person.credentials);
+  }
+
+  private async noteSignIn(personId: string, email: string, { address, userAgent }: Visitor): Promise<void> {
+    const detail = { address, user_agent: userAgent };
+    await this.database.transaction((tx) =>
+      recordAct(tx, { actor: email, reason: 'signed in' }, { action: 'console.sign-in', subject: personId, detail }),
+    );
+  }
+}
+
+const knownBy = ({ person_id, credentials }: SessionRow) => ({ id: person_id, credentials });
+
+const guesser = ({ audience, address }: Visitor, email: string, knownDevice: string | undefined): Guesser => ({
+  audience,
+  email,
+  address,
+  knownDevice,
+});

@@ -1,0 +1,37 @@
+/**
+ * The highest timeline of the database that any process has seen, in Redis: the one place beside Postgres that all of them
+ * know, which an old primary cannot contradict. Losing it loses no order, as with all in Redis: each process still knows
+ * what it has seen itself, and writes it here again.
+ */
+import type { Redis } from 'ioredis';
+import { withDeadline } from '../base/clock.js';
+import type { Config } from '../config/config.js';
+import type { TimelineRecord } from '../store/database-hosts.js';
+import { createProducerConnection } from './connections.js';
+
+const CONNECT_LIMIT_MS = 400;
+
+/** Never lower than it was. KEYS[1] the hash; ARGV the system's identifier and the timeline. */
+const RAISE = `if tonumber(ARGV[2]) > tonumber(redis.call('HGET', KEYS[1], ARGV[1]) or '0') then
+  redis.call('HSET', KEYS[1], ARGV[1], ARGV[2]) end`;
+
+/** A connection of its own, made when it is first needed: the hosts are asked before a process has another one. */
+export function timelineRecord(config: Config['redis']): TimelineRecord {
+  let redis: Redis | undefined;
+  const key = `${config.prefix}:timelines`;
+  const connected = async (): Promise<Redis> => {
+    redis ??= createProducerConnection(config, 'timelines', () => undefined);
+    if (redis.status === 'wait') await withDeadline(redis.connect(), CONNECT_LIMIT_MS, 'connecting to Redis');
+    return redis;
+  };
+  return {
+    read: async () => {
+      const kept = await (await connected()).hgetall(key);
+      return new Map(Object.entries(kept).map(([system, timeline]) => [system, Number(timeline)]));
+    },
+    raise: async (system, timeline) => {
+      await (await connected()).eval(RAISE, 1, key, system, timeline.toString());
+    },
+    close: () => redis?.disconnect(),
+  };
+}

@@ -1,0 +1,98 @@
+/** What a direct order and time on a standing rental cost, by figures that whoever prices knows of. Pure. */
+import { burnPrice, creditsOf } from '../domain/conversion.js';
+import { ApiError, invalidField } from '../domain/errors.js';
+import {
+  isWorthRenting,
+  leastWorthRenting,
+  longestDurationSec,
+  rentalPrice,
+  rowFor,
+  type PriceRow,
+} from '../domain/price.js';
+import { energy, sun, type Credits, type Energy, type RateE8, type Sun } from '../domain/units.js';
+import { priceFloor } from '../pool/bandwidth.js';
+
+/** The settings of sales that a price depends on. */
+export interface SaleRules {
+  readonly energyMin: number;
+  readonly energyMax: number;
+  readonly durationMinSec: number;
+  readonly priceFloorBps: number;
+}
+
+/** Reading any of them may throw ApiError while it is not known. */
+export interface SaleFigures {
+  readonly rules: SaleRules;
+  readonly priceRows: readonly PriceRow[];
+  readonly fees: { readonly energyFeeSun: bigint; readonly transactionFeeSunPerByte: bigint };
+  readonly rate: RateE8;
+}
+
+export interface PricedTime {
+  readonly priceSun: Sun;
+  readonly credits: Credits;
+  readonly rate: RateE8;
+  /** The longest rental on sale, which what is left of any may not pass. */
+  readonly longestSec: number;
+}
+
+const NO_FLOOR = sun(0);
+
+/**
+ * The price of time for a rental that stands: a direct order's without the floor, which pays for transactions. Throws
+ * ApiError INVALID_REQUEST for a duration that is not on sale, and NOT_WORTH_RENTING.
+ */
+export function priceTime(figures: SaleFigures, amount: Energy, durationSec: number): PricedTime {
+  return priceAbove(figures, NO_FLOOR, amount, durationSec);
+}
+
+/** The price of a direct order, whatever the pool holds just now. Throws as `priceTime` does. */
+export function priceDirect(figures: SaleFigures, amount: Energy, durationSec: number): PricedTime {
+  rowOf(figures, durationSec);
+  return priceAbove(figures, floorOf(figures.rules, figures.fees), amount, durationSec);
+}
+
+/** The least energy that is sold for so long, being worth it. Throws as `priceTime` does. */
+export function leastEnergy(figures: SaleFigures, durationSec: number): Energy {
+  const row = rowOf(figures, durationSec);
+  const least = leastWorthRenting(row, floorOf(figures.rules, figures.fees), figures.fees.energyFeeSun);
+  if (least === undefined) throw notWorthRenting(undefined, figures.rules);
+  const named = energy(figures.rules.energyMin);
+  return least > named ? least : named;
+}
+
+export function rowOf({ rules: { durationMinSec }, priceRows }: SaleFigures, durationSec: number): PriceRow {
+  const row = durationSec < durationMinSec ? undefined : rowFor(priceRows, durationSec);
+  if (row !== undefined) return row;
+  throw invalidField(
+    'duration_sec',
+    `must be from ${durationMinSec.toString()} to ${longestDurationSec(priceRows).toString()} seconds`,
+  );
+}
+
+export function floorOf({ priceFloorBps }: SaleRules, { transactionFeeSunPerByte }: SaleFigures['fees']): Sun {
+  return priceFloor(transactionFeeSunPerByte, priceFloorBps);
+}
+
+export function notWorthRenting(least: Energy | undefined, { energyMin, energyMax }: SaleRules): ApiError {
+  const lead = 'Renting this energy for this long costs no less than burning TRX for it right now';
+  const isOnSale = least !== undefined && least <= BigInt(energyMax);
+  const smallest = isOnSale && least < BigInt(energyMin) ? BigInt(energyMin) : least;
+  return new ApiError(
+    'NOT_WORTH_RENTING',
+    isOnSale
+      ? `${lead}; the smallest amount worth renting is ${String(smallest)} energy.`
+      : `${lead}, whatever the amount; ask for a shorter rental, or send the transaction without renting.`,
+  );
+}
+
+function priceAbove(figures: SaleFigures, floor: Sun, amount: Energy, durationSec: number): PricedTime {
+  const row = rowOf(figures, durationSec);
+  const { energyFeeSun } = figures.fees;
+  const priceSun = rentalPrice(amount, row, floor);
+  if (!isWorthRenting(priceSun, burnPrice(amount, energyFeeSun))) {
+    throw notWorthRenting(leastWorthRenting(row, floor, energyFeeSun), figures.rules);
+  }
+  const { rate } = figures;
+  return { priceSun, credits: creditsOf(priceSun, rate), rate, longestSec: longestDurationSec(figures.priceRows) };
+}

@@ -1,0 +1,63 @@
+/**
+ * What the consoles' roles see: row-level security asks who is connected, not what a process says of itself. And what a
+ * console is told of projects whose rows it does not read for it: their names and states, by membership.
+ */
+
+/**
+ * The audience of the console that is connected, NULL for every other process. By the roles of the login, which no
+ * statement can change; a login with both roles is a merchant's, which sees less.
+ */
+const CONSOLE_AUDIENCE_SQL = `
+CREATE OR REPLACE FUNCTION console_audience() RETURNS text LANGUAGE sql STABLE AS $$
+  SELECT min(replace(r.rolname, 'energy_console_', '')) FROM pg_roles r
+   WHERE r.rolname IN ('energy_console_merchant', 'energy_console_operator')
+     AND (r.rolname IN (session_user, current_user)
+          OR EXISTS (SELECT FROM pg_auth_members a JOIN pg_roles u ON u.oid = a.member
+                      WHERE a.roleid = r.oid AND u.rolname IN (session_user, current_user)))
+$$`;
+
+/** Tells every console process to end what it streams to a session. */
+const CONSOLE_SESSION_ENDED_SQL = `
+CREATE OR REPLACE FUNCTION console_session_ended() RETURNS trigger LANGUAGE plpgsql AS $$
+   BEGIN
+     PERFORM pg_notify('console_session_ended', OLD.id::text);
+     RETURN NULL;
+   END $$`;
+
+/** The projects of a person, for the switcher of the console. */
+const CONSOLE_PROJECTS_SQL = `
+CREATE OR REPLACE FUNCTION console_projects(p_person uuid)
+  RETURNS TABLE (id uuid, name text, role text, frozen boolean)
+  LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
+  SELECT p.id, p.name, m.role, a.frozen
+    FROM membership m JOIN project p ON p.id = m.project_id JOIN credit_account a ON a.project_id = p.id
+   WHERE m.person_id = p_person ORDER BY p.name, p.id LIMIT 1000
+$$`;
+
+/** The name of the project that an invitation is to, for who holds its token. */
+const CONSOLE_INVITED_TO_SQL = `
+CREATE OR REPLACE FUNCTION console_invited_to(p_token_hash bytea) RETURNS text
+  LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
+  SELECT p.name FROM invitation i JOIN project p ON p.id = i.project_id WHERE i.token_hash = p_token_hash
+$$`;
+
+/** When operators looked at a project, for one of its owners: by the session that asks. */
+const CONSOLE_LOOKS_SQL = `
+CREATE OR REPLACE FUNCTION console_looks(p_session uuid, p_project uuid)
+  RETURNS TABLE (at timestamptz, actor text, what text)
+  LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
+  SELECT l.at, l.actor, l.detail ->> 'what' FROM audit_log l
+   WHERE l.subject = p_project::text AND l.action = 'console.look'
+     AND EXISTS (SELECT FROM console_session s JOIN membership m ON m.person_id = s.person_id
+                  WHERE s.id = p_session AND s.stage = 'signed_in'
+                    AND (m.project_id = p_project AND m.role = 'owner' OR m.role = 'admin'))
+   ORDER BY l.id DESC LIMIT 200
+$$`;
+
+export const CONSOLE_FUNCTIONS: Readonly<Record<string, string>> = {
+  console_audience: CONSOLE_AUDIENCE_SQL,
+  console_session_ended: CONSOLE_SESSION_ENDED_SQL,
+  console_projects: CONSOLE_PROJECTS_SQL,
+  console_invited_to: CONSOLE_INVITED_TO_SQL,
+  console_looks: CONSOLE_LOOKS_SQL,
+};

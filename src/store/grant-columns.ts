@@ -1,0 +1,64 @@
+/** The columns that grants are about, by what they hold. */
+/** The columns a privilege is on; `but` goes by the columns that the table has when it is granted. */
+export type Columns = 'all' | { readonly only: readonly string[] } | { readonly but: readonly string[] };
+
+export interface Access {
+  readonly select?: Columns;
+  readonly insert?: Columns;
+  readonly update?: Columns;
+  readonly delete?: 'all';
+}
+
+export const ORDER_TERMS = [
+  ...['id', 'project_id', 'key', 'request_hash', 'quote_id', 'kind', 'receive_address', 'energy', 'duration_sec'],
+  ...['price_sun', 'credits', 'trx_usd_e8', 'request_id', 'created_at', 'extensions', 'test'],
+  ...['reference', 'metadata'],
+] as const;
+export const LEG_TERMS = ['id', 'order_id', 'leg_no', 'kind', 'wallet_id', 'receive_address', 'amount_sun'] as const;
+/** What an event has before it is numbered. */
+export const EVENT_AS_WRITTEN = [
+  'order_id',
+  'from_status',
+  'to_status',
+  'chain_at',
+  'project_id',
+  'type',
+  'snapshot',
+] as const;
+/** What a delivery is of, and why; the rest is what became of it. */
+export const DELIVERY_TERMS = [
+  ...['id', 'endpoint_id', 'cause', 'event_id', 'event_key', 'type', 'position', 'payload', 'created_at'],
+] as const;
+export const ENDPOINT_TERMS = ['id', 'project_id', 'made_by_key', 'created_at'] as const;
+export const ENDPOINT_SECRETS = ['secret_sealed', 'previous_secret_sealed'] as const;
+/** Whose stake is used and which key signs for it: an operator's act. */
+export const WALLET_IDENTITY = [
+  'id',
+  'address',
+  'role',
+  'permission_id',
+  'key_address',
+  'key_sealed',
+  'created_at',
+] as const;
+export const AUTO_DELEGATION_IDENTITY = ['project_id', 'address'] as const;
+/** What its project asks for. */
+export const AUTO_DELEGATION_TERMS = [
+  ...['api_key_id', 'keep_energy', 'refill_below', 'duration_sec', 'max_sun_per_energy', 'daily_cap_credits'],
+  ...['idle_after_sec', 'until', 'changed_at'],
+] as const;
+/** When it is checked next, and that it is awake. */
+export const AUTO_DELEGATION_TURNS = ['asleep', 'failures', 'used_at', 'due_at', 'check_at', 'fence'] as const;
+export const AUTO_DELEGATION_PURCHASES = [
+  ...['id', 'project_id', 'address', 'created_at', 'purchases', 'open_order_id', 'spent_credits', 'spent_on'],
+] as const;
+/** What is decided on a deposit; what was paid never changes. */
+export const DEPOSIT_DECISION = ['status', 'reason', 'rate_e8', 'entry_key', 'credits', 'changed_at'] as const;
+/** What is only known of a deposit once its block is solid. */
+export const DEPOSIT_TERMS = [
+  ...['project_id', 'address', 'from_address', 'asset', 'amount', 'block_number', 'block_id', 'block_at'],
+] as const;
+export const PERSON_SECRETS = ['password_hash', 'totp_sealed'] as const;
+/** What a reset of the second factor changes. */
+export const SECOND_FACTOR = ['totp_sealed', 'totp_since', 'totp_step', 'credentials'] as const;
+export const SESSION_SECRETS = ['token_hash', 'pending_totp_sealed'] as const;

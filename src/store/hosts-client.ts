@@ -1,0 +1,81 @@
+/**
+ * The client of every connection to Postgres: pg's own, which goes to the host that serves. pg knows neither several hosts
+ * nor a server that must take writes.
+ */
+import pg from 'pg';
+import type { PostgresHost } from '../base/postgres-url.js';
+import type { DatabaseHosts } from './database-hosts.js';
+import { reportOf } from './host-report.js';
+
+interface HostsClientConfig extends pg.ClientConfig {
+  readonly hosts: DatabaseHosts;
+  /** How long the connection itself may take, where a pool's limit includes the choice of a host. */
+  readonly connectLimitMs?: number;
+}
+
+type Connected = ((error: Error) => void) | ((error: null, client: pg.Client) => void);
+
+/** What pg's own has and its types leave out. */
+interface Parts {
+  readonly connection: { readonly stream: { destroy: () => void } };
+  readonly connectionParameters: { host: string; port: number };
+}
+
+export class HostsClient extends pg.Client {
+  private readonly hosts: DatabaseHosts;
+
+  constructor(config: HostsClientConfig) {
+    // Any of the URLs: they differ by host and port, which are set before the connection is made.
+    const { hosts, connectLimitMs: limitMs = config.connectionTimeoutMillis } = config;
+    super({ ...config, connectionString: hosts.all[0]?.url, connectionTimeoutMillis: limitMs });
+    this.hosts = hosts;
+  }
+
+  override connect(): Promise<pg.Client>;
+  override connect(callback: Connected): void;
+  override connect(callback?: Connected): Promise<pg.Client> | undefined {
+    const made = this.reach();
+    if (callback === undefined) return made;
+    const settle = callback as (error: Error | null, client?: pg.Client) => void;
+    made.then(
+      () => settle(null, this),
+      (error: unknown) => settle(error as Error),
+    );
+    return undefined;
+  }
+
+  private async reach(): Promise<pg.Client> {
+    const { hosts } = this;
+    if (!hosts.areSeveral) return super.connect();
+    const host = await hosts.choose();
+    this.goTo(host);
+    try {
+      await super.connect();
+      const report = await reportOf(this);
+      const refusal = hosts.refuse(host, report);
+      if (refusal !== undefined) throw Object.assign(new Error(`the host ${refusal}`), { code: 'ENOHOST' });
+      const timeline = report.kind === 'away' ? undefined : report.timeline;
+      const forget = hosts.remember({ timeline, close: () => this.drop() });
+      this.once('end', forget);
+    } catch (error) {
+      hosts.lose(host);
+      // Ended first, so that the socket's end is reported to nobody: this error says it.
+      this.end().catch(() => undefined);
+      this.drop();
+      throw error;
+    }
+    return this;
+  }
+
+  private goTo({ url }: PostgresHost): void {
+    const { host, port } = new pg.Client({ connectionString: url });
+    this.host = host;
+    this.port = port;
+    Object.assign((this as unknown as Parts).connectionParameters, { host, port });
+  }
+
+  /** Closes the connection at once: whatever is under way on it fails as on a lost one. */
+  private drop(): void {
+    (this as unknown as Parts).connection.stream.destroy();
+  }
+}

@@ -1,0 +1,162 @@
+/**
+ * What a merchants' console may do with the data of projects, and which rows of them it sees: those of the one project
+ * that its transaction names (project-scope.ts), and without a name none. A table that is not here it cannot read.
+ */
+import {
+  AUTO_DELEGATION_IDENTITY,
+  AUTO_DELEGATION_TERMS,
+  AUTO_DELEGATION_TURNS,
+  ENDPOINT_TERMS,
+  EVENT_AS_WRITTEN,
+} from './grant-columns.js';
+import type { Access } from './grant-columns.js';
+
+/** The setting of a transaction that names its project. */
+export const PROJECT_SETTING = 'energy.project';
+
+/** What is its project's, by the column with the project's id. An empty setting is none. */
+const of = (column: string): string =>
+  `(${column} = (NULLIF(current_setting('energy.project'::text, true), ''::text))::uuid)`;
+const PROJECT_ROWS = of('project_id');
+/** What belongs to a row that is seen: the policy of that table says which. */
+const through = (table: string, column: string): string => `(EXISTS ( SELECT
+   FROM ${table} x
+  WHERE (x.id = ${column})))`;
+
+interface MerchantTable {
+  readonly access: Access;
+  /** Which rows, as `pg_get_expr` writes it. */
+  readonly rows: string;
+}
+
+/** What of an order is its project's to see; the rest is the work of the service. */
+const ORDER_SHOWN = [
+  ...[
+    'id',
+    'project_id',
+    'key',
+    'quote_id',
+    'kind',
+    'receive_address',
+    'energy',
+    'duration_sec',
+    'price_sun',
+    'credits',
+  ],
+  ...['trx_usd_e8', 'request_id', 'created_at', 'status', 'delivered_energy', 'settled', 'needs_attention'],
+  ...[
+    'test',
+    'reference',
+    'metadata',
+    'error_code',
+    'error',
+    'delivered_at',
+    'ends_at',
+    'reclaimed_at',
+    'extensions',
+    'placed_at',
+  ],
+];
+const LEG_SHOWN = [
+  ...['id', 'order_id', 'leg_no', 'kind', 'receive_address', 'amount_sun', 'energy', 'status', 'active_at'],
+  ...['closed_at', 'closed_by_txid'],
+];
+/** Of a transaction what the chain has of it. Its costs, tries and evidence are the service's. */
+const TRANSACTION_SHOWN = [
+  ...['id', 'leg_id', 'order_id', 'purpose', 'status', 'txid', 'block_number', 'block_id', 'block_at', 'sent_at'],
+  ...['created_at', 'expires_at'],
+];
+const ENTRY_SHOWN = ['id', 'project_id', 'order_id', 'kind', 'entry_key', 'credits', 'created_at', 'api_key_id'];
+const KEY_SECRETS = ['sealed', 'previous_sealed'];
+const ENDPOINT_SECRETS_UNREAD = ['secret_sealed', 'previous_secret_sealed'];
+
+/** Of a table that is nobody's project's: every row. */
+const EVERY_ROW = 'true';
+
+export const MERCHANT_TABLES: Readonly<Record<string, MerchantTable>> = {
+  api_key: {
+    access: {
+      select: { but: KEY_SECRETS },
+      insert: 'all',
+      // It seals secrets that it can neither read nor open; the one before a trigger keeps.
+      update: {
+        only: [
+          ...['name', 'scopes', 'allowed_sources', 'daily_cap_credits', 'revoked_at'],
+          ...['sealed', 'previous_sealed', 'previous_until'],
+        ],
+      },
+    },
+    rows: PROJECT_ROWS,
+  },
+  auto_delegation: {
+    access: {
+      select: 'all',
+      insert: { only: [...AUTO_DELEGATION_IDENTITY, ...AUTO_DELEGATION_TERMS, 'due_at'] },
+      update: { only: [...AUTO_DELEGATION_TERMS, ...AUTO_DELEGATION_TURNS] },
+      delete: 'all',
+    },
+    rows: PROJECT_ROWS,
+  },
+  chain_tx: { access: { select: { only: TRANSACTION_SHOWN } }, rows: through('orders', 'chain_tx.order_id') },
+  credit_account: {
+    access: { select: 'all', update: { only: ['daily_cap_credits', 'low_balance_credits'] } },
+    rows: PROJECT_ROWS,
+  },
+  credit_entry: { access: { select: { only: ENTRY_SHOWN } }, rows: PROJECT_ROWS },
+  deposit: { access: { select: 'all' }, rows: PROJECT_ROWS },
+  deposit_address: { access: { select: 'all' }, rows: PROJECT_ROWS },
+  // Whether deposits are read, and what of them is seen.
+  deposit_cursor: {
+    access: { select: { only: ['block_number', 'block_at', 'internal_at', 'read_at'] } },
+    rows: EVERY_ROW,
+  },
+  deposit_return: {
+    access: { select: { only: ['deposit_id', 'entry_key'] } },
+    rows: through('deposit', 'deposit_return.deposit_id'),
+  },
+  event: {
+    access: { select: { but: ['snapshot'] }, insert: { only: EVENT_AS_WRITTEN } },
+    rows: PROJECT_ROWS,
+  },
+  event_position: { access: { select: 'all' }, rows: PROJECT_ROWS },
+  leg: { access: { select: { only: LEG_SHOWN } }, rows: through('orders', 'leg.order_id') },
+  // What burning and renting would cost: the chain's fees, and the rate.
+  market_state: {
+    access: { select: { only: ['name', 'value', 'measured_at'] } },
+    rows: `(name = ANY (ARRAY['chain'::text, 'trx-usd'::text]))`,
+  },
+  order_extension: { access: { select: { but: ['request_hash'] } }, rows: PROJECT_ROWS },
+  orders: { access: { select: { only: ORDER_SHOWN } }, rows: PROJECT_ROWS },
+  // A quote shows as much.
+  price_row: { access: { select: 'all' }, rows: EVERY_ROW },
+  project: {
+    access: {
+      select: { but: ['api_key_sealed'] },
+      update: {
+        only: [
+          ...['api_key_sealed', 'allowed_sources', 'signature_schemes', 'require_idempotency_key', 'require_quote'],
+          'updated_at',
+        ],
+      },
+    },
+    rows: of('id'),
+  },
+  refused_request: { access: { select: 'all' }, rows: PROJECT_ROWS },
+  statement: { access: { select: 'all' }, rows: PROJECT_ROWS },
+  webhook_delivery: {
+    access: { select: 'all', insert: 'all', update: { only: ['next_at', 'is_fresh'] } },
+    rows: through('webhook_endpoint', 'webhook_delivery.endpoint_id'),
+  },
+  webhook_endpoint: {
+    access: {
+      select: { but: ENDPOINT_SECRETS_UNREAD },
+      insert: 'all',
+      update: { but: ENDPOINT_TERMS },
+    },
+    rows: PROJECT_ROWS,
+  },
+  webhook_state: {
+    access: { select: 'all', insert: 'all', update: { only: ['due_at', 'failures', 'failing_since'] } },
+    rows: through('webhook_endpoint', 'webhook_state.endpoint_id'),
+  },
+};

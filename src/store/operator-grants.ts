@@ -1,0 +1,49 @@
+/**
+ * What an operators' console writes through the services that commands use, beside reading nearly everything. It seals
+ * secrets that it can neither read nor open, and changes nothing of orders, legs or the pool.
+ */
+import type { Access } from './grant-columns.js';
+
+const KEY_SECRETS = ['sealed', 'previous_sealed'];
+const ENDPOINT_SECRETS_UNREAD = ['secret_sealed', 'previous_secret_sealed'];
+
+export const OPERATOR_TABLES: Readonly<Record<string, Access>> = {
+  api_key: {
+    select: { but: KEY_SECRETS },
+    insert: 'all',
+    update: {
+      only: [
+        ...['name', 'scopes', 'allowed_sources', 'daily_cap_credits', 'revoked_at'],
+        ...['sealed', 'previous_sealed', 'previous_until'],
+      ],
+    },
+  },
+  // The account of a new project; balances move with the entries below.
+  credit_account: { select: 'all', insert: 'all', update: { but: ['project_id', 'spent_on', 'spent_credits'] } },
+  credit_entry: { select: 'all', insert: 'all' },
+  // The database stamps when it was asked for, and what was asked for nobody changes.
+  credit_request: {
+    select: 'all',
+    insert: { only: ['id', 'project_id', 'kind', 'credits', 'reference', 'reason', 'asked_by', 'asked_by_email'] },
+    update: { only: ['status', 'decided_by', 'decided_by_email', 'decided_at', 'decision_reason'] },
+  },
+  deposit_account: { select: 'all', update: { only: ['created_at'] } },
+  deposit_address: { select: 'all', insert: 'all' },
+  event: {
+    select: 'all',
+    insert: { only: ['order_id', 'from_status', 'to_status', 'chain_at', 'project_id', 'type', 'snapshot'] },
+  },
+  price_row: { select: 'all', insert: 'all', update: 'all', delete: 'all' },
+  project: {
+    select: { but: ['api_key_sealed'] },
+    insert: 'all',
+    update: { but: ['id', 'test', 'created_at'] },
+  },
+  webhook_delivery: { select: 'all', insert: 'all', update: { only: ['next_at', 'is_fresh'] } },
+  webhook_endpoint: {
+    select: { but: ENDPOINT_SECRETS_UNREAD },
+    insert: 'all',
+    update: { but: ['id', 'project_id', 'made_by_key', 'created_at'] },
+  },
+  webhook_state: { select: 'all', insert: 'all', update: { only: ['due_at', 'failures', 'failing_since'] } },
+};

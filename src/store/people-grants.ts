@@ -1,0 +1,21 @@
+// What both consoles do with people and their sessions.
+import type { Access } from './grant-columns.js';
+
+/** People and their sessions, of which row-level security shows a merchants' console its own audience alone. */
+export const CONSOLE_PERSONS: Access = {
+  select: 'all',
+  insert: 'all',
+  update: { but: ['id', 'audience', 'email', 'created_at'] },
+};
+export const CONSOLE_MEMBERSHIPS: Access = { select: 'all', insert: 'all', update: { only: ['role'] }, delete: 'all' };
+export const CONSOLE_INVITATIONS: Access = {
+  select: 'all',
+  insert: 'all',
+  update: { only: ['accepted_at', 'revoked_at'] },
+};
+export const CONSOLE_SESSIONS: Access = {
+  select: 'all',
+  insert: 'all',
+  update: { but: ['id', 'audience', 'person_id', 'created_at', 'source_address', 'user_agent'] },
+  delete: 'all',
+};

@@ -1,0 +1,31 @@
+/**
+ * The sealers of a process that shows secrets once and opens none: what it makes is sealed to the public halves that are
+ * kept with the canaries. Read at each secret, so that it seals under the newest key. Owns no table.
+ */
+import { BoxSealer } from '../base/sealed-box.js';
+import type { BoxPurpose, SealKeys, SealPurpose, Seals } from '../base/seal.js';
+import { Sealers } from '../base/sealers.js';
+import { OperatorError } from '../domain/operator-error.js';
+import type { Queryable } from './database.js';
+
+const READ = {
+  name: 'read_public_key',
+  text: `SELECT public_key FROM key_canary WHERE purpose = $1 AND public_key IS NOT NULL`,
+};
+
+export class PublicSealers extends Sealers {
+  /** `sealKeys`: what it may open beside, as any process. */
+  constructor(
+    private readonly database: () => Queryable,
+    keys: { readonly sealKeys: ReadonlyMap<SealPurpose, SealKeys> },
+  ) {
+    super(keys);
+  }
+
+  /** Throws OperatorError while no process that holds the key has published its public half. */
+  override async sealing(purpose: BoxPurpose): Promise<Seals> {
+    const [row] = await this.database().query<{ public_key: Buffer }>(READ, [purpose]);
+    if (row !== undefined) return new BoxSealer(row.public_key);
+    throw new OperatorError(`Nothing can be sealed for ${purpose} yet: run \`migrate\` with MASTER_KEY once.`);
+  }
+}

@@ -1,0 +1,13 @@
+/** Deletes what orders of test projects leave behind, once it is old: the rows of live ones are kept for ever. */
+import type { Database } from '../store/database.js';
+
+/** Since the last event of an order. */
+const KEPT_DAYS = 30;
+
+const PRUNE = { name: 'prune_test_orders', text: `SELECT prune_test_orders($1, $2) AS orders` };
+
+/** One bounded step. Returns how many orders went; 0 while events are being numbered. */
+export async function pruneTestOrders(database: Database, ordersMax: number): Promise<number> {
+  const [done] = await database.query<{ orders: number }>(PRUNE, [KEPT_DAYS, ordersMax]);
+  return done?.orders ?? 0;
+}

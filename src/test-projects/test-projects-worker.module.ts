@@ -1,0 +1,7 @@
+/** Wires what plays the orders of test projects, for workers. */
+import { Module } from '@nestjs/common';
+import { BillingModule } from '../billing/billing.module.js';
+import { TestOrders } from './test-orders.js';
+
+@Module({ imports: [BillingModule], providers: [TestOrders], exports: [TestOrders] })
+export class TestProjectsWorkerModule {}

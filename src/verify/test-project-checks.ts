@@ -1,0 +1,40 @@
+/** Rules of test projects (I18): nothing of the pool, no money and no address is theirs, and nothing of theirs is sold. */
+import type { OrderCheck, RecordCheck } from './record-check.js';
+
+/** As the guards of the rows have it, and as the play of an order leaves it. */
+export const TEST_ORDERS_APART: OrderCheck = {
+  check: 'test-orders',
+  rule: 'I18',
+  says: 'An order of a test project has neither legs nor transactions nor revenue, and is played; no other order is.',
+  stops: 'everything',
+  text: `SELECT 'order ' || o.id AS subject, o.id AS of_order, o.test, p.test AS of_test_project, o.next_run_at, o.play_at,
+        EXISTS (SELECT FROM the_legs l WHERE l.order_id = o.id) AS has_legs,
+        EXISTS (SELECT FROM the_transactions t WHERE t.order_id = o.id) AS has_transactions
+      FROM the_orders o LEFT JOIN project p ON p.id = o.project_id
+     WHERE o.test <> coalesce(p.test, false)
+        OR EXISTS (SELECT FROM the_entries e WHERE e.order_id = o.id AND (e.contra = 'test') <> o.test)
+        OR CASE WHEN o.test THEN o.next_run_at IS NOT NULL
+             OR EXISTS (SELECT FROM the_legs l WHERE l.order_id = o.id)
+             OR EXISTS (SELECT FROM the_transactions t WHERE t.order_id = o.id)
+             OR (o.settled AND o.status NOT IN ('delivered', 'refunded')) OR (o.status = 'refunded' AND NOT o.settled)
+             OR (o.status = 'delivered' AND o.kind = 'rental' AND o.ends_at IS DISTINCT FROM
+                  o.delivered_at + (o.duration_sec + coalesce((
+                    SELECT sum(x.duration_sec) FROM the_extensions x WHERE x.order_id = o.id), 0)) * interval '1 second')
+           ELSE o.play_at IS NOT NULL END`,
+};
+
+/** Over all projects. */
+export const TEST_PROJECTS_APART: RecordCheck = {
+  check: 'test-projects',
+  rule: 'I18',
+  says: 'A test project has no deposit address, no statement, no auto-delegation, and no entry of anybody’s money.',
+  stops: 'everything',
+  identity: ['what'],
+  text: `SELECT 'project ' || p.id AS subject, f.what
+      FROM project p CROSS JOIN LATERAL (
+        SELECT 'deposit address' AS what FROM deposit_address d WHERE d.project_id = p.id
+        UNION SELECT 'statement' FROM statement s WHERE s.project_id = p.id
+        UNION SELECT 'auto-delegation' FROM auto_delegation a WHERE a.project_id = p.id
+        UNION SELECT 'entry' FROM credit_entry e WHERE e.project_id = p.id AND e.contra <> 'test') f
+     WHERE p.test`,
+};

@@ -1,0 +1,147 @@
+// Planted bugs of what is bought for addresses that are kept supplied, each with the test that must catch it.
+import { one, SCHEMA, type NamedTest, type PlantedBug } from './planted-bug.js';
+
+const PLAN = 'auto-delegations/refill-plan.ts';
+const CLAIMS = 'auto-delegations/auto-delegation-claims.ts';
+const PURCHASES = 'auto-delegations/refill-purchases.ts';
+const once = (title: string): NamedTest => ({ file: 'integration/auto-delegation-once.test.ts', title });
+const refills = (title: string): NamedTest => ({ file: 'integration/auto-delegation-refills.test.ts', title });
+const pauses = (title: string): NamedTest => ({ file: 'long/auto-delegation-pauses.test.ts', title });
+const nodes = (title: string): NamedTest => ({ file: 'long/auto-delegation-nodes.test.ts', title });
+const scale = (title: string): NamedTest => ({ file: 'long/auto-delegation-scale.test.ts', title });
+const plan = (title: string): NamedTest => ({ file: 'unit/refill-plan.test.ts', title });
+
+export const PLANTED_REFILLS: readonly PlantedBug[] = [
+  {
+    name: 'two orders are bought for one use',
+    changes: one(
+      SCHEMA,
+      'AND a.purchases = v_purchase[3]::bigint - 1 AND a.open_order_id IS NULL\n          AND CASE',
+      'AND CASE',
+    ),
+    test: once('of two that found the same need one buys, also where the other read the number anew'),
+  },
+  {
+    name: 'a purchase that waited for the row is made whatever came meanwhile',
+    changes: one(SCHEMA, 'NEW.project_id AND a.fence = v_purchase[2]::bigint', 'NEW.project_id'),
+    test: once('what comes while a purchase waits for the row ends it'),
+  },
+  {
+    name: 'a rental that cannot be extended is not replaced',
+    changes: one(PURCHASES, 'if (REPLACED.has(outcome.refused)) return this.order(row, replacement, clockMs);', ''),
+    test: once('a rental that cannot be extended after all is replaced at once'),
+  },
+  {
+    name: 'a rental of a wallet that may not sell is left to its end',
+    changes: one(PURCHASES, "new Set(['NOT_EXTENDABLE', 'CAPACITY_UNAVAILABLE'])", "new Set(['NOT_EXTENDABLE'])"),
+    test: once('a rental of a wallet that may not sell is replaced by one of another before its end'),
+  },
+  {
+    name: 'a rental is extended whole where less is kept by now',
+    changes: one(PLAN, 'rental.isOwn && rental.energy <= terms.keepEnergy &&', 'rental.isOwn &&'),
+    test: refills('costs what is kept by now, where it was larger'),
+  },
+  {
+    name: 'nobody learns that nothing is sold for an address',
+    changes: one(PURCHASES, 'return wanted < least && least <= row.keep_energy;', 'return wanted < row.keep_energy;'),
+    test: pauses('pauses it once where all that is kept is less than that by now'),
+  },
+  {
+    name: 'what a caller bought under a key like theirs is a purchase of an auto-delegation',
+    changes: one('verify/auto-delegation-checks.ts', ' AND request_id = key\n', '\n'),
+    test: pauses('names a number that was left out, and not what a caller bought under such a key'),
+  },
+  {
+    name: 'an order that is over holds up an auto-delegation unseen',
+    changes: one(
+      'verify/auto-delegation-checks.ts',
+      "(a.purchases <> n.number OR p.status IN ('delivered', 'refunded'))",
+      'a.purchases <> n.number',
+    ),
+    test: pauses('names a purchase that was not counted, is for another address, or is over and held to be open'),
+  },
+  {
+    name: 'a rental that ends in a minute is counted on',
+    changes: one(PLAN, 'const lost = sum((rental) => rental.standing, leaving);', 'const lost = 0n;'),
+    test: plan('a rental that ends within a minute is counted on no more'),
+  },
+  {
+    name: 'a rental that was reclaimed is missed a second time',
+    changes: one(
+      PLAN,
+      '!isReclaimed && endsAtMs !== undefined && endsAtMs <=',
+      'endsAtMs !== undefined && endsAtMs <=',
+    ),
+    test: plan('one that was reclaimed already is not missed a second time'),
+  },
+  {
+    name: 'what is on its way is bought once more',
+    changes: one(
+      PLAN,
+      'const effective = left + coming - sum((rental) => rental.coming, leaving);',
+      'const effective = left;',
+    ),
+    test: plan('what is on its way is bought no second time'),
+  },
+  {
+    name: 'what was used is all left to the rentals that stay',
+    changes: one(PLAN, '(readable * atLeastZero(reading.limit - lost)) / reading.limit', 'readable - lost'),
+    test: plan('what takes its share of the use with it when it ends leaves the rest of it'),
+  },
+  {
+    name: 'there is a gap at a change of rentals',
+    changes: one(PLAN, 'Math.min(REFILL_LEAD_SEC, terms.durationSec / 2) * 1000', '0'),
+    test: refills('is replaced a minute before its end where it is short, and the address is never without'),
+  },
+  {
+    name: 'crumbs are bought for ever',
+    changes: [
+      ...one(PURCHASES, 'if (wanted < energyMin) return NOTHING;', ''),
+      ...one(PURCHASES, '? energyMax : wanted);', '? energyMax : wanted < 50_000n ? 50_000n : wanted);'),
+    ],
+    test: refills('waits with what is not worth renting, which is no pause, until there is more of it'),
+  },
+  {
+    name: 'the cap of an auto-delegation is not part of the charge',
+    changes: one(
+      SCHEMA,
+      'AND CASE WHEN a.spent_on >= v_today THEN a.spent_credits ELSE 0 END - NEW.credits <= a.daily_cap_credits',
+      'AND true',
+    ),
+    test: pauses('its daily cap is charged with the balance, and holds exactly'),
+  },
+  {
+    name: 'a use ends the check that is under way',
+    changes: one(
+      'auto-delegations/use-observer.ts',
+      'failures = 0, ${DUE_NOW}',
+      'failures = 0, ${DUE_NOW}, fence = a.fence + 1',
+    ),
+    test: nodes('what is needed is bought though the address is used again, and it is checked once more'),
+  },
+  {
+    name: 'a use during a check is forgotten when it ends',
+    changes: one(CLAIMS, 'CASE WHEN due_again THEN 0 ELSE $9 END', '$9'),
+    test: nodes('what is needed is bought though the address is used again, and it is checked once more'),
+  },
+  {
+    name: 'a check that stood still buys at the prices of then',
+    changes: one('auto-delegations/refill-statement.ts', 'if (isLeaseOver(claimed)) return { refused: MOVED };', ''),
+    test: once('what was found out longer ago than a check may take buys nothing'),
+  },
+  {
+    name: 'who has much that is due has all of it checked before others',
+    changes: one(CLAIMS, 'ORDER BY place, at LIMIT $1', 'ORDER BY at LIMIT $1'),
+    test: scale('those of others are next all the same'),
+  },
+  {
+    name: 'a key that may not order any more goes on paying for auto-delegations',
+    changes: one(SCHEMA, "AND 'order' = ANY (k.scopes)", 'AND true'),
+    test: pauses('stops while the API key that set it may not order'),
+  },
+  {
+    name: 'what is due is looked for in all auto-delegations',
+    changes: one(CLAIMS, '{at} <= statement_timestamp(){more}', '{at} <= clock_timestamp(){more}'),
+    test: scale('what is due is claimed without reading the others'),
+  },
+];

@@ -1,0 +1,93 @@
+// Planted bugs of the SDK, each with the test that must catch it.
+import { one, type NamedTest, type PlantedBug } from './planted-bug.js';
+
+const SDK = '../packages/sdk/src';
+const TRANSPORT = `${SDK}/transport.ts`;
+const ORDERS = `${SDK}/orders.ts`;
+
+const faults = (title: string): NamedTest => ({ file: 'long/sdk-faults.test.ts', title });
+const calls = (title: string): NamedTest => ({ file: 'unit/sdk-calls.test.ts', title });
+const events = (title: string): NamedTest => ({ file: 'unit/sdk-events.test.ts', title });
+const webhooks = (title: string): NamedTest => ({ file: 'unit/sdk-webhooks.test.ts', title });
+
+const ANY_ORDER = one(ORDERS, `'key' in body && body.key === key`, `'key' in body && key !== ''`);
+
+export const PLANTED_SDK: readonly PlantedBug[] = [
+  {
+    name: 'the SDK repeats a purchase with a new key',
+    changes: [
+      ...ANY_ORDER,
+      ...one(
+        TRANSPORT,
+        'const { baseUrl, signer } = this.settings;',
+        `const { baseUrl, signer } = this.settings;
+    if (call.key !== undefined) call = { ...call, key: randomUUID() };`,
+      ),
+    ],
+    test: faults('are a thousand orders'),
+  },
+  {
+    name: 'the SDK calls an unknown outcome a failure',
+    changes: one(TRANSPORT, `call.kind === 'read' || !by.mayBeDone`, `call.kind === 'read' || by.mayBeDone !== null`),
+    test: faults('again and again: the outcome is unknown'),
+  },
+  {
+    name: 'the SDK takes a refusal for the outcome of the attempts before it',
+    changes: one(TRANSPORT, 'mayBeDone ||= outcome.mayBeDone;', 'mayBeDone = outcome.mayBeDone;'),
+    test: calls('that is refused after a lost answer may have been bought'),
+  },
+  {
+    name: 'the SDK repeats a change that may have been made',
+    changes: one(TRANSPORT, `!(outcome.mayBeDone && call.kind === 'change')`, 'true'),
+    test: calls('is made once and of unknown outcome'),
+  },
+  {
+    name: 'the SDK takes an answer to another purchase',
+    changes: ANY_ORDER,
+    test: faults('are a thousand orders'),
+  },
+  {
+    name: 'the SDK takes a copy that was refused for the request',
+    changes: one(
+      `${SDK}/attempt.ts`,
+      `'SERVICE_UNAVAILABLE', 'SIGNATURE_REPLAYED');\n/** The request`,
+      `'SERVICE_UNAVAILABLE');\n/** The request`,
+    ),
+    test: calls('is repeated, and of unknown outcome in the end'),
+  },
+  {
+    name: 'the SDK comes again sooner than it is asked to',
+    changes: one(TRANSPORT, '(error.retryAfterSec ?? 0) * 1000', '0'),
+    test: calls('waits no less than it is asked to'),
+  },
+  {
+    name: 'an attempt of the SDK outlives the deadline',
+    changes: one(TRANSPORT, '(call.heldSec ?? 0) * 1000, deadline.leftMs);', '(call.heldSec ?? 0) * 1000, Infinity);'),
+    test: calls('has one deadline over all attempts and waits'),
+  },
+  {
+    name: 'the SDK makes a key where one was forgotten',
+    changes: one(ORDERS, `!('idempotencyKey' in options)`, 'options.idempotencyKey === undefined'),
+    test: calls('wants a key that can be one, and none that was forgotten'),
+  },
+  {
+    name: 'the SDK reads a stream from its beginning after a cut',
+    changes: one(`${SDK}/event-stream.ts`, 'after: this.position ?? this.start.after', 'after: this.start.after'),
+    test: events('goes on after the last event that was taken'),
+  },
+  {
+    name: 'the SDK yields an event that comes twice',
+    changes: one(`${SDK}/event-stream.ts`, ' || position <= (this.position ?? -1)', ''),
+    test: events('goes on after the last event that was taken'),
+  },
+  {
+    name: 'the SDK takes webhooks of any age',
+    changes: one(`${SDK}/verify-webhook.ts`, '<= toleranceSec)', '<= Infinity)'),
+    test: webhooks('older or newer than the tolerance'),
+  },
+  {
+    name: 'the SDK verifies by the first of two secrets',
+    changes: one(`${SDK}/verify-webhook.ts`, 'const isSigned = keys.some(', 'const isSigned = keys.slice(0, 1).some('),
+    test: webhooks('takes either secret while one is being changed'),
+  },
+];

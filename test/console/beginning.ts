@@ -1,0 +1,121 @@
+// What a merchant meets first: the first delivery as it happens, and the playground, whose requests the API takes as they are.
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { EnergyClient } from '../../packages/sdk/src/index.js';
+import { until } from '../../packages/local/src/wait.js';
+import type { ConsoleStage } from './stage.js';
+import { button, field, View } from './view.js';
+
+const START_LIMIT_MS = 20_000;
+const run = promisify(execFile);
+
+export function beginning(at: () => ConsoleStage, see: (view: View) => View): void {
+  const open = async (): Promise<View> => {
+    const { merchant, owner: account, project } = at();
+    return see(await View.open(at(), `${merchant}/p/${project.id}/integration/playground`, { account }));
+  };
+  /** Runs what a page shows as the merchant's server would: with the key in its environment. */
+  const send = async (view: View): Promise<Record<string, unknown>> => {
+    const { api, project } = at();
+    const env = { ...process.env, BASE_URL: api, MERCHANT: project.id, API_KEY: project.apiKey };
+    const command = await view.page.locator('pre').first().innerText();
+    // An API that has just started takes no signature from before its start.
+    return until(
+      async () => {
+        const answer = JSON.parse((await run('sh', ['-c', command], { env })).stdout) as Record<string, unknown>;
+        return answer['error'] === 'SIGNATURE_TIMESTAMP_OUT_OF_RANGE' ? undefined : answer;
+      },
+      START_LIMIT_MS,
+      'the API taking signatures',
+    );
+  };
+
+  it('shows what energy costs and saves, as a quote of the API says, whose command it writes', async () => {
+    const view = await open();
+    const address = at().world.accounts[2]?.address ?? '';
+    await field(view, /^Receiver/).fill(address);
+    await field(view, 'Energy').fill('70,000');
+    await button(view, 'Show the price').click();
+    await view.page.getByText('Cheaper than burning by').waitFor();
+    const quote = await send(view);
+    expect(quote).toMatchObject({ receive_address: address, energy: 70_000, duration_sec: 3600 });
+    const digits = (trx: unknown): string => String(trx).replace(/(\.\d\d\d*?)0+$/, '$1');
+    const shown = await view.page.getByRole('main').innerText();
+    for (const part of ['price_trx', 'burn_price_trx', 'saving_trx']) {
+      expect(shown).toContain(`${digits(quote[part])} TRX`);
+    }
+    expect(await view.axe()).toEqual([]);
+  });
+
+  it('says why what is not sold is not sold, and keeps what was typed', async () => {
+    const view = await open();
+    await field(view, /^Receiver/).fill('Tnobody');
+    await button(view, 'Show the price').click();
+    expect(await view.page.getByRole('alert').innerText()).toContain('receive_address: must be a TRON address');
+    expect(await field(view, /^Receiver/).inputValue()).toBe('Tnobody');
+  });
+
+  it('writes a simulation that the API answers', async () => {
+    const view = await open();
+    const { accounts, token } = at().world;
+    await view.page.getByRole('radio', { name: /^A simulation/ }).check();
+    await field(view, 'Who calls').fill(accounts[2]?.address ?? '');
+    await field(view, 'Contract').fill(token);
+    await field(view, 'Function').fill('balanceOf(address)');
+    await field(view, 'Arguments, ABI-encoded in hex').fill('0'.repeat(64));
+    await button(view, 'Write the request').click();
+    await view.page.getByText('For your own server').waitFor();
+    expect(await send(view)).toMatchObject({ energy_used: expect.any(Number), energy_needed: expect.any(Number) });
+    expect(await view.axe()).toEqual([]);
+  });
+
+  it('shows the first delivery block by block, to what was not burnt and its receipt', async () => {
+    const { world, merchant } = at();
+    const made = await world.cli('project', 'create', '--name', 'First steps', '--credits', '100000000');
+    const id = String(made['merchant']);
+    const account = await at().signUp('merchant', 'owner', 'first@steps.example', id);
+    // As many blocks as on TRON.
+    await setNode(world.controlUrl, 19);
+    try {
+      const view = see(await View.open(at(), `${merchant}/p/${id}`, { account }));
+      await view.page.getByText('See a first order delivered').waitFor();
+      expect(await view.page.getByText('Your first delivery').count()).toBe(0);
+      const client = new EnergyClient({ baseUrl: at().api, merchant: id, apiKey: String(made['api_key']) });
+      const receiver = world.accounts[2]?.address ?? '';
+      const body = { receive_address: receiver, energy: 65_000, duration_sec: 3600 };
+      await until(
+        () => client.orders.create(body, { idempotencyKey: 'the-first' }).catch(() => undefined),
+        START_LIMIT_MS,
+        'an order being taken',
+      );
+      await view.heading('Home').waitFor();
+      await view.page.getByText('Your first delivery').waitFor();
+      await view.page.getByText(/more blocks until it cannot be undone/).waitFor();
+      expect(await view.page.locator('.block').count()).toBe(19);
+      await view.page.getByText('3.575 TRX not burnt').waitFor();
+      expect(await view.axe()).toEqual([]);
+      await view.page.getByRole('link', { name: /^A receipt to share/ }).click();
+      await view.heading('Order the-first').waitFor();
+      await view.page.locator('[data-print]').waitFor();
+
+      await view.page.getByRole('link', { name: 'Home' }).first().click();
+      await view.page.getByRole('link', { name: 'Extend the-first' }).click();
+      await button(view, 'Show the price').click();
+      await view.page.getByText(/^1 h more costs now/).waitFor();
+      expect(await view.axe()).toEqual([]);
+      const before = (await client.orders.get('the-first')).ends_at ?? '';
+      const command = await view.page.locator('#extend pre').first().innerText();
+      const env = { ...process.env, BASE_URL: at().api, MERCHANT: id, API_KEY: String(made['api_key']) };
+      await run('sh', ['-c', command], { env });
+      const after = (await client.orders.get('the-first')).ends_at ?? '';
+      expect(Date.parse(after) - Date.parse(before)).toBe(3_600_000);
+    } finally {
+      await setNode(world.controlUrl, 4);
+    }
+  });
+}
+
+async function setNode(controlUrl: string, solidLag: number): Promise<void> {
+  const answer = await fetch(`${controlUrl}/node`, { method: 'POST', body: JSON.stringify({ index: 0, solidLag }) });
+  if (!answer.ok) throw new Error(`the chain refused: ${await answer.text()}`);
+}

@@ -1,0 +1,33 @@
+// The journeys that a console is for, in a real browser against real processes: by mouse, by keyboard, offline, refused.
+import { beginning } from './beginning.js';
+import { merchants } from './merchants.js';
+import { operators } from './operators.js';
+import { signingIn } from './signing-in.js';
+import { openStage, START_LIMIT_MS, type ConsoleStage } from './stage.js';
+import type { View } from './view.js';
+
+let stage: ConsoleStage;
+const views: View[] = [];
+const at = (): ConsoleStage => stage;
+const see = (view: View): View => {
+  views.push(view);
+  return view;
+};
+
+beforeAll(async () => {
+  stage = await openStage();
+}, START_LIMIT_MS);
+
+afterEach(async () => {
+  const faults = views.flatMap((view) => view.faults);
+  for (const view of views.splice(0)) await view.close();
+  // No script fails, and the policy of the page refuses nothing.
+  expect(faults).toEqual([]);
+});
+
+afterAll(() => stage.close(), START_LIMIT_MS);
+
+describe('signing in', () => signingIn(at, see));
+describe('merchants', () => merchants(at, see));
+describe('the beginning', () => beginning(at, see));
+describe('operators', () => operators(at, see));

@@ -1,0 +1,12 @@
+// The console's pages in a real browser, against real processes; alone, since a browser wants a machine of its own.
+import base from '../../jest.config.js';
+
+/** @type {import('jest').Config} */
+export default {
+  ...base,
+  rootDir: '../..',
+  roots: ['<rootDir>/test/console'],
+  testPathIgnorePatterns: [],
+  maxWorkers: 1,
+  testTimeout: 180_000,
+};

@@ -1,0 +1,288 @@
+// What merchants come to a console for, to the end: a key rotated, credits topped up, an order's proof, a refund explained.
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { HmacCustomer } from '../client.js';
+import { codesOf, PASSWORD } from '../console.js';
+import { until } from '../../packages/local/src/wait.js';
+import type { ConsoleStage } from './stage.js';
+import { button, field, Hand, View, type By } from './view.js';
+
+const run = promisify(execFile);
+const ORDER_FINAL_LIMIT_MS = 30_000;
+const ARRIVAL_LIMIT_MS = 60_000;
+const FEE_LIMIT_SUN = 100_000_000;
+
+export function merchants(at: () => ConsoleStage, see: (view: View) => View): void {
+  const open = async (path: string): Promise<View> => {
+    const { merchant, owner: account, project } = at();
+    return see(await View.open(at(), `${merchant}/p/${project.id}${path}`, { account }));
+  };
+  const works = async (secret: string): Promise<boolean> =>
+    (await new HmacCustomer(at().api, at().project.id, secret).get('/v1/orders')).status === 200;
+
+  describe.each<By>(['mouse', 'keyboard'])('a key, by %s', (by) => {
+    it('is made, rotated with both secrets working meanwhile, and revoked', async () => {
+      const name = `payouts by ${by}`;
+      const view = await open('/integration/keys');
+      const hand = new Hand(view.page, by);
+      const { page } = view;
+      await view.heading('Keys').waitFor();
+      await hand.press(button(view, 'Make a key'));
+      await hand.type(field(view, 'Name'), name);
+      await hand.press(page.getByRole('dialog').getByRole('button', { name: 'Make the key' }));
+      const first = await secretOf(view, hand);
+      expect(await works(first)).toBe(true);
+
+      await hand.press(page.getByRole('button', { name: `Rotate ${name}` }));
+      const dialog = page.getByRole('dialog', { name: `Rotate “${name}”` });
+      await dialog.getByText('It made no webhooks').waitFor();
+      expect(await view.axe()).toEqual([]);
+      await hand.choose(dialog.getByRole('radio', { name: /^1 hour/ }), dialog);
+      await hand.press(dialog.getByRole('button', { name: 'Make the new secret' }));
+      await page.getByText('The secret before works until').last().waitFor();
+      expect(await view.axe()).toEqual([]);
+      const second = await secretOf(view, hand);
+      expect([second === first, await works(first), await works(second)]).toEqual([false, true, true]);
+
+      await hand.press(page.getByRole('button', { name: `Revoke ${name}` }));
+      await hand.type(field(view, /^Type/), name);
+      await hand.press(page.getByRole('button', { name: 'Revoke for ever' }));
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      await until(async () => ((await works(second)) ? undefined : true), ARRIVAL_LIMIT_MS, 'the key being refused');
+      expect(await works(first)).toBe(false);
+    });
+  });
+
+  it('a key is not rotated while offline: the dialog says so, and does it once connected', async () => {
+    const view = await open('/integration/keys');
+    await button(view, 'Make a key').click();
+    await field(view, 'Name').fill('offline');
+    await view.offline(true);
+    const make = view.page.getByRole('dialog').getByRole('button', { name: 'Make the key' });
+    await make.click();
+    expect(await view.page.getByRole('alert').innerText()).toContain('Offline: nothing was sent.');
+    await view.page.getByText('What you see is from before').waitFor();
+    await view.offline(false);
+    await make.click();
+    await view.page.getByRole('dialog', { name: 'Secret of “offline”' }).waitFor();
+  });
+
+  it('ten minutes after the password was given, an act asks for it once more and then goes on', async () => {
+    const account = await at().signUp('merchant', 'owner', 'again@acme.example', at().project.id);
+    const url = `${at().merchant}/p/${at().project.id}/integration/keys`;
+    const view = see(await View.open(at(), url, { account }));
+    const { page } = view;
+    await at().freshen(account, 660);
+    await button(view, 'Make a key').click();
+    await field(view, 'Name').fill('a second one');
+    await page.getByRole('dialog').getByRole('button', { name: 'Make the key' }).click();
+    const again = page.getByRole('dialog', { name: 'Confirm it is you' });
+    await again.waitFor();
+    expect(await view.axe()).toEqual([]);
+    await at().database.query(`UPDATE person SET totp_step = 0 WHERE email = $1`, [account.email]);
+    await again.locator('input[type=password]').fill(PASSWORD);
+    await again.getByLabel(/^Code of six digits/).fill(codesOf(account.secret)());
+    await again.getByRole('button', { name: 'Confirm and go on' }).click();
+    await page.getByRole('dialog', { name: 'Secret of “a second one”' }).waitFor();
+  });
+
+  it('what cannot be read says so with its request id, and is read once it can be', async () => {
+    const view = await open('/orders');
+    await view.heading('Orders').waitFor();
+    const gate = { isShut: true };
+    await view.page.route('**/keys', async (route) => {
+      if (!gate.isShut) await route.continue();
+      else await route.fulfill({ status: 503, headers: { 'x-request-id': 'req_of_the_proxy' }, body: '' });
+    });
+    await view.page.getByRole('link', { name: 'Integration' }).first().click();
+    const alert = view.page.getByRole('alert');
+    await alert.waitFor();
+    expect(await view.axe()).toEqual([]);
+    gate.isShut = false;
+    await button(view, 'Try again').click();
+    await view.page.getByRole('table').waitFor();
+  });
+
+  it('a top-up shows as it comes and when it is credited, without a reload', async () => {
+    const view = await open('/billing/top-up');
+    const { page } = view;
+    await page.getByText('Nothing has come yet.').waitFor();
+    const balance = page.locator('.big-figure .amount-usd');
+    const before = await balance.innerText();
+    const address = (await page.locator('.deposit-address-text').innerText()).replaceAll(/\s/g, '');
+    expect(address).toMatch(/^T\w{33}$/);
+    expect(await view.axe()).toEqual([]);
+    const { world } = at();
+    await world.wallet.transferToken(world.token, world.accounts[0]!, address, 150_000_000n, FEE_LIMIT_SUN);
+    await page.getByRole('table').getByText('150.00 USDT').waitFor({ timeout: ARRIVAL_LIMIT_MS });
+    await page.getByRole('table').getByText('Credited', { exact: true }).last().waitFor({ timeout: ARRIVAL_LIMIT_MS });
+    await page.getByText('+$150.00').waitFor({ timeout: ARRIVAL_LIMIT_MS });
+    await until(
+      async () => ((await balance.innerText()) === before ? undefined : true),
+      ARRIVAL_LIMIT_MS,
+      'the balance being read anew',
+    );
+    expect(await view.axe()).toEqual([]);
+    await view.offline(true);
+    await page.getByText('What you see is from before').waitFor();
+    expect(await page.getByText('+$150.00').count()).toBe(1);
+  });
+
+  it.each<By>(['mouse', 'keyboard'])(
+    'an order is found by %s, with what happened, its money and its proof',
+    async (by) => {
+      const key = `delivered-${by}`;
+      await at().order(key, 'delivered');
+      const view = await open('/orders');
+      const { page } = view;
+      const hand = new Hand(page, by);
+      await hand.press(page.getByRole('link', { name: key }));
+      await view.heading(`Order ${key}`).waitFor();
+      await page.getByText(/^Delivered in .* ends in/).waitFor();
+      const { delegations } = await at().client.orders.get(key);
+      const proof = page.getByRole('article').first();
+      const txid = delegations?.[0]?.txid ?? 'none';
+      expect((await proof.innerText()).replaceAll(/\s/g, '')).toContain(txid);
+      expect(await page.evaluate('document.activeElement.tagName')).toBe('H1');
+      expect(await page.getByText('chosen by the service').count()).toBe(0);
+      const receipt = page.locator('[data-print]');
+      expect(await receipt.innerText()).toMatch(/\d TRX not burnt/);
+      // What it says is true of the chain: the command is run as whoever gets the receipt would.
+      const check = await receipt.locator('pre').innerText();
+      const shown = await until(
+        async () => {
+          const { stdout } = await run('sh', ['-c', check]);
+          return stdout.includes('"blockNumber"') ? stdout : undefined;
+        },
+        ORDER_FINAL_LIMIT_MS,
+        'the transaction being final',
+      );
+      expect(shown).toContain(txid);
+      await page.emulateMedia({ media: 'print' });
+      expect([await receipt.isVisible(), await page.getByText('Idempotency-Key').first().isVisible()]).toEqual([
+        true,
+        false,
+      ]);
+      await page.emulateMedia({ media: 'screen' });
+      expect(await view.axe()).toEqual([]);
+    },
+  );
+
+  describe.each<By>(['mouse', 'keyboard'])('an address kept supplied, by %s', (by) => {
+    it('is added once its cost was said in dollars, paused, resumed and removed', async () => {
+      const address = at().world.accounts[1]?.address ?? '';
+      const view = await open('/auto-delegation');
+      const hand = new Hand(view.page, by);
+      const { page } = view;
+      const dialog = page.getByRole('dialog');
+      await page.getByText('No address is kept supplied yet').waitFor();
+      await hand.press(button(view, 'Keep an address supplied'));
+      await hand.type(field(view, /^Address/), address);
+      await hand.type(field(view, /^Keep this much energy/), '65,000');
+      await hand.type(field(view, /^Spend at most/), '5');
+      await hand.press(button(view, 'Show what it costs'));
+      await page.getByRole('dialog', { name: 'What it costs' }).waitFor();
+      expect(await dialog.innerText()).toMatch(/Never more than\s*\$5\.00 a day/);
+      expect(await view.axe()).toEqual([]);
+      await hand.press(button(view, 'Keep it supplied'));
+      await view.heading('Address kept supplied').waitFor();
+      await page.getByText('Supplied', { exact: true }).waitFor();
+      await page.getByText(/^[6-9]\d,\d{3} of 65,000$/).waitFor({ timeout: ARRIVAL_LIMIT_MS });
+      expect(await view.axe()).toEqual([]);
+
+      await hand.press(button(view, 'Pause'));
+      await page.getByText('Paused by an owner').first().waitFor();
+      await hand.press(button(view, 'Resume'));
+      await hand.type(field(view, /^Spend at most/), '2.50');
+      await hand.press(button(view, 'Show what it costs'));
+      await dialog.getByText('$2.50 a day').waitFor();
+      await hand.press(dialog.getByRole('button', { name: 'Resume' }));
+      await dialog.waitFor({ state: 'detached' });
+      await page.getByText('Supplied', { exact: true }).waitFor();
+
+      await hand.press(button(view, 'Remove'));
+      await hand.type(field(view, /^Type/), address.slice(-4));
+      await hand.press(dialog.getByRole('button', { name: 'Remove' }));
+      await view.heading('Auto-delegation').waitFor();
+      await page.getByText('No address is kept supplied yet').waitFor();
+    });
+  });
+
+  it('“/” finds an order by its transaction, an address and a request id, and says where nothing is', async () => {
+    await at().order('sought', 'delivered');
+    const { delegations } = await at().client.orders.get('sought');
+    const [row] = await at().database.query<{ request_id: string }>(
+      `SELECT request_id FROM orders WHERE key = 'sought'`,
+    );
+    const view = await open('/billing/ledger');
+    const { page } = view;
+    await view.heading('Ledger').waitFor();
+    const seek = async (sought: string): Promise<void> => {
+      await page.keyboard.press('/');
+      await page.keyboard.insertText(sought);
+      await page.keyboard.press('Enter');
+    };
+    await seek(delegations?.[0]?.txid ?? 'none');
+    await view.heading('Order sought').waitFor();
+    await seek('nothing is called so');
+    await page.getByText('Nothing is called exactly this.').waitFor();
+    expect(await view.axe()).toEqual([]);
+    await seek(row?.request_id ?? 'none');
+    await view.heading('Order sought').waitFor();
+    await seek(at().world.accounts[2]?.address ?? '');
+    await view.heading('Orders').waitFor();
+    expect(page.url()).toContain('receiver=');
+  });
+
+  it('a list of allowed addresses says whom it locks out before it is saved', async () => {
+    await at().database.query(
+      `UPDATE api_key SET recent_sources = '{"192.0.2.7":"2026-11-24T12:00:00Z","198.51.100.9":"2026-11-24T12:01:00Z"}' WHERE id = $1`,
+      [at().project.id],
+    );
+    const view = await open('/settings/sources');
+    const { page } = view;
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'Change The whole project' }).click();
+    await field(view, /^Allowed addresses and ranges/).fill('127.0.0.1\n::1\n198.51.100.0/24');
+    await button(view, 'See whom it locks out').click();
+    await dialog.getByText('This locks out 1 address that was used lately').waitFor();
+    expect(await view.axe()).toEqual([]);
+    await dialog.getByRole('checkbox', { name: 'They shall be locked out' }).check();
+    await button(view, 'Save the list').click();
+    await page.getByText('The list is saved. It holds at once.').waitFor();
+    await page.getByText('Refused', { exact: true }).waitFor();
+    expect(await view.axe()).toEqual([]);
+    await page.getByRole('button', { name: 'Change The whole project' }).click();
+    await field(view, /^Allowed addresses and ranges/).fill('');
+    await button(view, 'See whom it locks out').click();
+    await dialog.getByText('The list is empty: any address is allowed.').waitFor();
+    await button(view, 'Save the list').click();
+    await page.getByText('Refused', { exact: true }).waitFor({ state: 'detached' });
+  });
+
+  it('an order that was refunded says why, what is known from whom, and what to do', async () => {
+    await at().losing(() => at().order('lost.on-the-way', 'refunded'));
+    const view = await open('/orders?status=refunded');
+    const { page } = view;
+    await page.getByRole('link', { name: 'lost.on-the-way' }).click();
+    const why = page.locator('#why');
+    await why.waitFor();
+    const words = await why.innerText();
+    expect(words).toContain('Returned to your balance');
+    expect(words).toContain('What to do');
+    expect(await why.locator('.evidence li').count()).toBeGreaterThan(0);
+    expect(await view.axe()).toEqual([]);
+    await page.reload();
+    await why.waitFor();
+  });
+}
+
+/** Reads what is shown this once, says that it is kept, and closes it. */
+async function secretOf(view: View, hand: Hand): Promise<string> {
+  const shown = view.page.locator('[data-secret]');
+  const secret = (await shown.innerText()).trim();
+  await hand.tick(view.page.getByRole('checkbox', { name: /^I have kept it/ }));
+  await hand.press(button(view, 'Done'));
+  await shown.waitFor({ state: 'detached' });
+  return secret;
+}

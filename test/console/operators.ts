@@ -1,0 +1,170 @@
+// What operators come to a console for, to the end: a price changed with its effect seen first, a project with its owner.
+import { PASSWORD } from '../console.js';
+import type { ConsoleStage } from './stage.js';
+import { button, field, Hand, password, View, type By } from './view.js';
+
+export function operators(at: () => ConsoleStage, see: (view: View) => View): void {
+  const open = async (path: string, account = at().admin): Promise<View> =>
+    see(await View.open(at(), `${at().operator}${path}`, { account }));
+
+  describe.each<By>(['mouse', 'keyboard'])('by %s', (by) => {
+    it('a price is changed once its effect was seen, with a reason in the audit log', async () => {
+      const view = await open('/pricing');
+      const { page } = view;
+      const hand = new Hand(page, by);
+      const row = page.getByRole('row').nth(1);
+      await row.waitFor();
+      const price = by === 'mouse' ? '71' : '72';
+      await hand.press(row.getByRole('button', { name: /^Change/ }));
+      await hand.type(field(view, 'Sun per energy'), price);
+      await hand.press(button(view, 'Show the effect'));
+      const dialog = page.getByRole('dialog', { name: 'Effect, before anything is saved' });
+      await dialog.waitFor();
+      expect(await row.innerText()).not.toContain(price);
+      expect(await view.axe()).toEqual([]);
+      const doubts = dialog.getByRole('checkbox');
+      if ((await doubts.count()) > 0) await hand.tick(doubts);
+      await hand.type(field(view, 'Reason'), `a test by ${by}`);
+      await hand.press(button(view, 'Save this price'));
+      await page.getByText('Saved. New quotes have the new price').waitFor();
+      expect(await row.innerText()).toContain(price);
+      const acts = await at().database.query<{ reason: string }>(
+        `SELECT reason FROM audit_log WHERE action = 'price.set' AND reason = $1`,
+        [`a test by ${by}`],
+      );
+      expect(acts).toHaveLength(1);
+    });
+
+    it('a project is made and its owner invited, who is then in it', async () => {
+      const view = await open('/projects');
+      const { page } = view;
+      const hand = new Hand(page, by);
+      await hand.press(page.getByRole('link', { name: 'New project' }));
+      await view.heading('New project').waitFor();
+      await hand.type(field(view, 'Name'), `Borealis ${by}`);
+      await hand.type(field(view, 'Reason'), 'a new merchant');
+      await hand.press(button(view, 'Make the project'));
+      await view.heading(`Borealis ${by} is made`).waitFor();
+      expect(await view.axe()).toEqual([]);
+      await hand.tick(page.getByRole('checkbox', { name: /^I have kept it/ }));
+      await hand.type(field(view, /^Owner/), `owner-${by}@borealis.example`);
+      await hand.press(button(view, 'Make the link'));
+      await view.heading(`Invitation for owner-${by}@borealis.example`).waitFor();
+      expect(await view.axe()).toEqual([]);
+      const link = await page.locator('[data-secret]').innerText();
+      expect(new URL(link).origin).toBe(at().merchant);
+
+      const theirs = see(await View.open(at(), link));
+      await theirs.page.getByText(`To the project Borealis ${by}, as owner.`).waitFor();
+      await password(theirs).fill(PASSWORD);
+      await button(theirs, 'Accept').click();
+      await theirs.heading('Set up your second factor').waitFor();
+    });
+  });
+
+  it('credits above the limit are asked for by one admin, and booked when another approves', async () => {
+    const second = await at().signUp('operator', 'admin', 'second@energy.example');
+    const view = await open('/projects');
+    await button(view, `Book credits ${at().project.name}`).click();
+    await field(view, 'Amount in dollars').fill('2,500');
+    await field(view, 'Reference of the payment').fill('WIRE 77');
+    await field(view, 'Reason').fill('a bank transfer came');
+    await view.page.getByText('More than $1,000.00 at once').waitFor();
+    expect(await view.axe()).toEqual([]);
+    await button(view, 'Ask another admin').click();
+    await view.page.getByText('It waits in the inbox for another admin.').waitFor();
+    await view.page.goto(`${at().operator}/inbox/approvals`);
+    await view.page.getByText('You asked for it: another admin decides.').waitFor();
+    expect(await view.page.getByRole('button', { name: /^Approve/ }).count()).toBe(0);
+
+    const theirs = await open('/inbox', second);
+    await theirs.page.getByText('Top-up of 2500.00 USD for Acme payouts').waitFor();
+    await theirs.page.getByRole('link', { name: 'Look at it, then approve or reject it' }).click();
+    await button(theirs, 'Approve WIRE 77').click();
+    await field(theirs, 'Reason').fill('seen at the bank');
+    expect(await theirs.axe()).toEqual([]);
+    await button(theirs, 'Approve and book it').click();
+    await theirs.page.getByText('Approved and booked.').waitFor();
+    const entries = await at().database.query<{ credits: bigint }>(
+      `SELECT credits FROM credit_entry WHERE entry_key = 'topup:WIRE 77'`,
+    );
+    expect(entries.map(({ credits }) => credits)).toEqual([25_000_000_000n]);
+    expect(await theirs.axe()).toEqual([]);
+  });
+
+  it('a price that may be a slip is saved only by who read why', async () => {
+    const view = await open('/pricing');
+    await view.page
+      .getByRole('row')
+      .nth(1)
+      .getByRole('button', { name: /^Change/ })
+      .click();
+    await field(view, 'Sun per energy').fill('1');
+    await button(view, 'Show the effect').click();
+    await view.page.getByText('This may be a slip').waitFor();
+    await field(view, 'Reason').fill('a slip');
+    expect(await button(view, 'Save this price').getAttribute('aria-disabled')).toBe('true');
+    expect(await view.axe()).toEqual([]);
+  });
+
+  it('support reads prices and projects, and is offered no change of them', async () => {
+    const support = await at().signUp('operator', 'support', 'support@energy.example');
+    const view = await open('/pricing', support);
+    await view.page.getByRole('table').waitFor();
+    expect(await view.page.getByRole('main').getByRole('button').count()).toBe(0);
+    await view.page.getByRole('link', { name: 'Projects' }).first().click();
+    await view.heading('Projects').waitFor();
+    expect(await view.page.getByRole('link', { name: 'New project' }).count()).toBe(0);
+  });
+
+  it('offline, a price is not saved, and what was typed stays', async () => {
+    const view = await open('/pricing');
+    await view.page
+      .getByRole('row')
+      .nth(1)
+      .getByRole('button', { name: /^Change/ })
+      .click();
+    await field(view, 'Sun per energy').fill('73');
+    await view.offline(true);
+    await button(view, 'Show the effect').click();
+    expect(await view.page.getByRole('alert').innerText()).toContain('Offline: nothing was sent.');
+    expect(await field(view, 'Sun per energy').inputValue()).toBe('73');
+    await view.offline(false);
+    await button(view, 'Show the effect').click();
+    await view.page.getByRole('dialog', { name: 'Effect, before anything is saved' }).waitFor();
+  });
+
+  it('what waits, how the service stands and who did what are read, and things are found across projects', async () => {
+    await at().database.query(
+      `INSERT INTO sales_stop (reason, findings) VALUES ('a rule is broken', '[{"check":"balances","subject":"project 7","fingerprint":"f00d"}]')
+       ON CONFLICT DO NOTHING`,
+    );
+    try {
+      const view = await open('/inbox');
+      const { page } = view;
+      await page.getByText('Fault: Nothing is sold: a rule is broken').waitFor();
+      await page.getByText('npm run -s cli -- verify').first().waitFor();
+      expect(await view.axe()).toEqual([]);
+      await page.getByRole('link', { name: 'System' }).first().click();
+      await view.heading('System').waitFor();
+      await page.getByText('f00d').waitFor();
+      await page.getByText('Orders due').waitFor();
+      expect(await view.axe()).toEqual([]);
+      await page.getByRole('link', { name: 'Audit log' }).click();
+      await view.heading('Audit log').waitFor();
+      await field(view, 'Act begins with').fill('project.create');
+      await button(view, 'Show these').click();
+      await page.getByRole('table').getByText('project.create').first().waitFor();
+      expect(page.url()).toContain('action=project.create');
+      expect(await view.axe()).toEqual([]);
+      await page.keyboard.press('Tab');
+      await page.evaluate('document.activeElement.blur()');
+      await page.keyboard.press('/');
+      await page.keyboard.insertText(at().project.name.slice(0, 4));
+      await page.keyboard.press('Enter');
+      await page.waitForURL(new RegExp(`/p/${at().project.id}$`));
+    } finally {
+      await at().database.query('DELETE FROM sales_stop');
+    }
+  });
+}

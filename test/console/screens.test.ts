@@ -1,0 +1,92 @@
+// Every screen in both themes: axe finds nothing, no script fails, the policy refuses nothing, and nothing scrolls sideways
+// down to 320 px. With SCREENS=folder, also a picture of each in each width and theme (npm run screens).
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { newOwner } from '../order-chain.js';
+import { until } from '../../packages/local/src/wait.js';
+import { DELIVERED, REFUNDED, SCREENS } from './screens.js';
+import { openStage, START_LIMIT_MS, type ConsoleStage } from './stage.js';
+import { View } from './view.js';
+
+const WIDTHS = [360, 768, 1440] as const;
+const NARROWEST = 320;
+const LOG_LIMIT_MS = 30_000;
+const folder = process.env['SCREENS'];
+let stage: ConsoleStage;
+
+beforeAll(async () => {
+  stage = await openStage();
+  await stage.order(DELIVERED, 'delivered');
+  await stage.losing(() => stage.order(REFUNDED, 'refunded'));
+  await refuseOne();
+  await keepSupplied();
+  await seenFrom();
+  if (folder !== undefined) mkdirSync(folder, { recursive: true });
+}, START_LIMIT_MS);
+
+afterAll(() => stage.close(), START_LIMIT_MS);
+
+/** Until the log of refused requests has one. */
+async function refuseOne(): Promise<void> {
+  const { client } = stage;
+  await expect(client.quotes.create({ receive_address: 'Tnobody' })).rejects.toMatchObject({ code: 'INVALID_REQUEST' });
+  const isLogged = async (): Promise<true | undefined> => {
+    for await (const { error } of client.account.refusedRequests({ limit: 20 })) {
+      if (error === 'INVALID_REQUEST') return true;
+    }
+    return undefined;
+  };
+  await until(isLogged, LOG_LIMIT_MS, 'the request log');
+}
+
+/** One address that is supplied, one that waits for its account, one that an owner has paused. */
+async function keepSupplied(): Promise<void> {
+  const { client, world, database, project } = stage;
+  const terms = { keep_energy: 65_000, daily_cap_credits: 50_000_000 };
+  const [, supplied, stopped] = world.accounts;
+  await client.autoDelegations.set(supplied!.address, terms);
+  await client.autoDelegations.set(stopped!.address, { ...terms, daily_cap_credits: 0 });
+  await database.query(
+    `INSERT INTO auto_delegation (project_id, address, api_key_id, keep_energy, refill_below, duration_sec, daily_cap_credits, idle_after_sec, due_at)
+     VALUES ($1, $2, $1, 131000, 104800, 86400, 100000000, 86400, clock_timestamp())`,
+    [project.id, newOwner().address],
+  );
+  const isSettled = async (): Promise<true | undefined> => {
+    for await (const { status, usable_energy: usable = 0 } of client.autoDelegations.list()) {
+      if (status !== 'paused' && usable < terms.keep_energy) return undefined;
+    }
+    return true;
+  };
+  await until(isSettled, LOG_LIMIT_MS, 'addresses being supplied');
+}
+
+/** Two callers, as a minute of requests leaves them. */
+async function seenFrom(): Promise<void> {
+  await stage.database.query(
+    `UPDATE api_key SET recent_sources = '{"192.0.2.7":"2026-11-24T12:00:00Z","2001:db8::7":"2026-11-24T11:00:00Z"}' WHERE id = $1`,
+    [stage.project.id],
+  );
+}
+
+describe.each(SCREENS)('$name', (screen) => {
+  it.each(['light', 'dark'] as const)('is whole in the %s theme, at every width', async (theme) => {
+    const account = screen.as?.(stage);
+    const view = await View.open(stage, screen.url(stage), { theme, ...(account !== undefined && { account }) });
+    try {
+      await screen.ready(view);
+      await screen.act?.(view);
+      expect(await view.axe()).toEqual([]);
+      const overflowing: number[] = [];
+      for (const width of [...WIDTHS, NARROWEST]) {
+        await view.page.setViewportSize({ width, height: width < 768 ? 780 : 900 });
+        if ((await view.overflow()) > 0) overflowing.push(width);
+        if (folder === undefined || width === NARROWEST) continue;
+        const path = join(folder, `${screen.name}-${width.toString()}-${theme}.png`);
+        await view.page.screenshot({ path, fullPage: true });
+      }
+      expect([overflowing, view.faults]).toEqual([[], []]);
+    } finally {
+      await view.close();
+    }
+  });
+});

@@ -1,0 +1,192 @@
+// Every screen, as those who work in it come to it: for what axe says of it, for its width, and for pictures.
+import type { Account, ConsoleStage } from './stage.js';
+import { button, field, type View } from './view.js';
+
+export interface Screen {
+  readonly name: string;
+  readonly url: (stage: ConsoleStage) => string;
+  readonly as?: (stage: ConsoleStage) => Account;
+  /** What is there once it has loaded. */
+  readonly ready: (view: View) => Promise<void>;
+  /** What is done on it before it is judged. */
+  readonly act?: (view: View) => Promise<void>;
+}
+
+const owner = (stage: ConsoleStage): Account => stage.owner;
+const admin = (stage: ConsoleStage): Account => stage.admin;
+const heading = (text: string | RegExp) => (view: View) => view.heading(text).waitFor();
+const table = (view: View): Promise<void> => view.page.getByRole('table').first().waitFor();
+const text = (words: string) => (view: View) => view.page.getByText(words).first().waitFor();
+const within = (path: string) => (stage: ConsoleStage) => `${stage.merchant}/p/${stage.project.id}${path}`;
+const operator = (path: string) => (stage: ConsoleStage) =>
+  `${stage.operator}${path.replace(':project', stage.project.id)}`;
+
+/** Of these two the stage has bought one each. */
+export const DELIVERED = 'payout-2026-11-24';
+export const REFUNDED = 'payout-2026-11-23';
+
+export const SCREENS: readonly Screen[] = [
+  { name: 'sign-in', url: ({ merchant }) => `${merchant}/`, ready: heading('Sign in') },
+  {
+    name: 'invitation-gone',
+    url: ({ merchant }) => `${merchant}/invitation#gone`,
+    ready: heading('This invitation cannot be used'),
+  },
+  { name: 'home', url: within(''), as: owner, ready: table },
+  { name: 'orders', url: within('/orders'), as: owner, ready: table },
+  {
+    name: 'orders-empty',
+    url: within('/orders?status=unresolved'),
+    as: owner,
+    ready: text('No order fits'),
+  },
+  { name: 'order', url: within(`/orders/${DELIVERED}`), as: owner, ready: table },
+  { name: 'order-refunded', url: within(`/orders/${REFUNDED}`), as: owner, ready: table },
+  { name: 'auto-delegations', url: within('/auto-delegation'), as: owner, ready: table },
+  {
+    name: 'auto-delegations-empty',
+    url: within('/auto-delegation?state=ended'),
+    as: owner,
+    ready: text('No address is in this state'),
+  },
+  {
+    name: 'auto-delegation-cost',
+    url: within('/auto-delegation'),
+    as: owner,
+    ready: table,
+    act: async (view) => {
+      await button(view, 'Keep an address supplied').click();
+      await field(view, 'Address').fill('TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t');
+      await field(view, /^Keep this much/).fill('131,000');
+      await field(view, /^Spend at most/).fill('5');
+      await button(view, 'Show what it costs').click();
+      await view.page.getByRole('dialog', { name: 'What it costs' }).waitFor();
+    },
+  },
+  {
+    name: 'auto-delegation',
+    url: ({ merchant, project, world }) =>
+      `${merchant}/p/${project.id}/auto-delegation/${world.accounts[1]?.address ?? ''}`,
+    as: owner,
+    ready: text('Usable energy'),
+  },
+  {
+    name: 'top-up',
+    url: within('/billing/top-up'),
+    as: owner,
+    ready: (view) => view.page.getByRole('img').first().waitFor(),
+  },
+  { name: 'ledger', url: within('/billing/ledger'), as: owner, ready: table },
+  { name: 'statements', url: within('/billing/statements'), as: owner, ready: text('No month is closed yet') },
+  { name: 'keys', url: within('/integration/keys'), as: owner, ready: table },
+  {
+    name: 'key-rotation',
+    url: within('/integration/keys'),
+    as: owner,
+    ready: table,
+    act: async ({ page }) => {
+      await page
+        .getByRole('button', { name: /^Rotate/ })
+        .first()
+        .click();
+      await page.getByText('3 addresses kept supplied').waitFor();
+    },
+  },
+  {
+    name: 'key-making',
+    url: within('/integration/keys'),
+    as: owner,
+    ready: table,
+    act: async (view) => button(view, 'Make a key').click(),
+  },
+  { name: 'webhooks', url: within('/integration/webhooks'), as: owner, ready: text('No webhook yet') },
+  { name: 'events', url: within('/integration/events'), as: owner, ready: table },
+  { name: 'requests', url: within('/integration/requests'), as: owner, ready: table },
+  {
+    name: 'playground',
+    url: within('/integration/playground'),
+    as: owner,
+    ready: heading('Playground'),
+    act: async (view) => {
+      await field(view, /^Receiver/).fill('TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t');
+      await button(view, 'Show the price').click();
+      await view.page.getByText('Cheaper than burning by').waitFor();
+    },
+  },
+  {
+    name: 'search-nothing',
+    url: within('/search?q=nothing'),
+    as: owner,
+    ready: text('Nothing is called exactly this'),
+  },
+  {
+    name: 'search',
+    url: ({ merchant, project, world }) => `${merchant}/p/${project.id}/search?q=${world.accounts[2]?.address ?? ''}`,
+    as: owner,
+    ready: table,
+  },
+  { name: 'project-settings', url: within('/settings/project'), as: owner, ready: text('Signatures') },
+  { name: 'sources', url: within('/settings/sources'), as: owner, ready: table },
+  {
+    name: 'sources-locking-out',
+    url: within('/settings/sources'),
+    as: owner,
+    ready: table,
+    act: async (view) => {
+      await view.page.getByRole('button', { name: 'Change The whole project' }).click();
+      await field(view, /^Allowed addresses and ranges/).fill('203.0.113.0/24');
+      await button(view, 'See whom it locks out').click();
+      await view.page.getByText('They shall be locked out').waitFor();
+    },
+  },
+  { name: 'team', url: within('/team'), as: owner, ready: table },
+  { name: 'security', url: ({ merchant }) => `${merchant}/security`, as: owner, ready: table },
+  { name: 'not-found', url: within('/nothing'), as: owner, ready: heading('There is no such page') },
+  { name: 'operator-home', url: operator('/'), as: admin, ready: table },
+  { name: 'operator-orders', url: operator('/orders'), as: admin, ready: table },
+  { name: 'pool', url: operator('/pool'), as: admin, ready: table },
+  { name: 'deposits', url: operator('/deposits'), as: admin, ready: text('Nothing has come yet') },
+  { name: 'reports', url: operator('/reports'), as: admin, ready: table },
+  { name: 'projects', url: operator('/projects'), as: admin, ready: table },
+  { name: 'new-project', url: operator('/projects/new'), as: admin, ready: heading('New project') },
+  { name: 'pricing', url: operator('/pricing'), as: admin, ready: table },
+  {
+    name: 'price-effect',
+    url: operator('/pricing'),
+    as: admin,
+    ready: table,
+    act: async (view) => {
+      await view.page
+        .getByRole('button', { name: /^Change/ })
+        .first()
+        .click();
+      await field(view, 'Sun per energy').fill('55');
+      await button(view, 'Show the effect').click();
+      await view.page.getByRole('dialog', { name: 'Effect, before anything is saved' }).waitFor();
+    },
+  },
+  { name: 'operator-order', url: operator(`/p/:project/orders/${DELIVERED}`), as: admin, ready: table },
+  { name: 'inbox', url: operator('/inbox'), as: admin, ready: text('waits') },
+  { name: 'approvals', url: operator('/inbox/approvals'), as: admin, ready: heading('Approvals') },
+  {
+    name: 'book-credits',
+    url: operator('/projects'),
+    as: admin,
+    ready: table,
+    act: async (view) => {
+      await view.page.getByRole('button', { name: /^Book credits/ }).click();
+      await field(view, 'Amount in dollars').fill('2500');
+      await view.page.getByText('at once is booked only when').waitFor();
+    },
+  },
+  { name: 'system', url: operator('/system'), as: admin, ready: table },
+  { name: 'audit-log', url: operator('/system/audit'), as: admin, ready: table },
+  {
+    name: 'operator-search',
+    url: operator('/search?q=nothing'),
+    as: admin,
+    ready: text('Nothing is called exactly this'),
+  },
+  { name: 'operator-auto-delegations', url: operator('/p/:project/auto-delegation'), as: admin, ready: table },
+  { name: 'people', url: operator('/people'), as: admin, ready: table },
+];

@@ -1,0 +1,109 @@
+// Signing in, the second factor, invitation and recovery, in a real browser: with the mouse, and by keyboard alone.
+import { codesOf, PASSWORD } from '../console.js';
+import type { ConsoleStage } from './stage.js';
+import { button, field, Hand, password, View, type By } from './view.js';
+
+export function signingIn(at: () => ConsoleStage, see: (view: View) => View): void {
+  describe.each<By>(['mouse', 'keyboard'])('by %s', (by) => {
+    it('an invitation is accepted, a second factor set up, and the console is there', async () => {
+      const link = await at().invite('merchant', 'owner', `new-${by}@acme.example`, at().project.id);
+      const view = see(await View.open(at(), link));
+      const hand = new Hand(view.page, by);
+      await view.heading('You are invited').waitFor();
+      await view.page.getByText('To the project Acme payouts, as owner.').waitFor();
+      expect(await view.axe()).toEqual([]);
+      await hand.type(password(view), PASSWORD);
+      await hand.press(button(view, 'Accept'));
+      await view.heading('Set up your second factor').waitFor();
+      const secret = (await view.page.locator('.boxed .groups-text').innerText()).replaceAll(/\s/g, '');
+      await hand.type(field(view, 'Then enter the code it shows'), codesOf(secret)());
+      await hand.press(button(view, 'Confirm the code'));
+      await view.page.getByRole('heading', { name: 'Your recovery codes' }).waitFor();
+      expect(await view.page.locator('.recovery-codes li').count()).toBe(10);
+      expect(await view.axe()).toEqual([]);
+      await hand.tick(view.page.getByRole('checkbox', { name: 'I have kept them in a safe place' }));
+      await hand.press(button(view, 'To the console'));
+      await view.page.getByRole('navigation', { name: 'Main' }).first().waitFor();
+      expect(view.page.url()).not.toContain('#');
+    });
+
+    it('password and code sign in; a wrong password is answered in words, and what was typed stays', async () => {
+      const view = see(await View.open(at(), `${at().merchant}/`));
+      const hand = new Hand(view.page, by);
+      await view.heading('Sign in').waitFor();
+      await hand.type(field(view, 'E-mail address'), at().owner.email);
+      await hand.type(password(view), 'something else altogether');
+      await hand.press(button(view, 'Sign in'));
+      const alert = view.page.getByRole('alert');
+      expect(await alert.innerText()).toContain('E-mail address or password is wrong.');
+      expect(await field(view, 'E-mail address').inputValue()).toBe(at().owner.email);
+      expect(await view.axe()).toEqual([]);
+      await password(view).fill('');
+      await hand.type(password(view), PASSWORD);
+      await hand.press(button(view, 'Sign in'));
+      await view.heading('Second factor').waitFor();
+      await at().database.query(`UPDATE person SET totp_step = 0 WHERE email = $1`, [at().owner.email]);
+      await hand.type(field(view, 'Code of six digits'), codesOf(at().owner.secret)());
+      await hand.press(button(view, 'Go on'));
+      await view.page.getByRole('navigation', { name: 'Main' }).first().waitFor();
+    });
+  });
+
+  it('an authenticator that is lost is replaced by a recovery code, which works once', async () => {
+    const { email, recoveryCodes } = await at().signUp('merchant', 'owner', 'lost@acme.example', at().project.id);
+    const recover = async (): Promise<View> => {
+      const view = await View.open(at(), `${at().merchant}/`);
+      await field(view, 'E-mail address').fill(email);
+      await password(view).fill(PASSWORD);
+      await button(view, 'Sign in').click();
+      await button(view, 'I have no authenticator at hand').click();
+      await field(view, 'One of your ten recovery codes').fill(recoveryCodes[0] ?? '');
+      await button(view, 'Go on').click();
+      return view;
+    };
+    const first = await recover();
+    await first.page.getByRole('navigation', { name: 'Main' }).first().waitFor();
+    await first.close();
+    const view = see(await recover());
+    await view.page.getByRole('alert').waitFor();
+    expect(await view.heading('Second factor').count()).toBe(1);
+  });
+
+  it('an invitation that was used is explained, with the way to the sign-in', async () => {
+    const view = see(await View.open(at(), `${at().merchant}/invitation#${'x'.repeat(43)}`));
+    await view.heading('This invitation cannot be used').waitFor();
+    expect(await view.axe()).toEqual([]);
+    await button(view, 'To the sign-in').click();
+    await view.heading('Sign in').waitFor();
+  });
+
+  it('offline, the sign-in says so, and nothing that was typed is lost', async () => {
+    const view = see(await View.open(at(), `${at().merchant}/`));
+    await field(view, 'E-mail address').fill(at().owner.email);
+    await password(view).fill(PASSWORD);
+    await view.offline(true);
+    await button(view, 'Sign in').click();
+    expect(await view.page.getByRole('alert').innerText()).toContain('Offline: nothing was sent.');
+    await view.offline(false);
+    await button(view, 'Sign in').click();
+    await view.heading('Second factor').waitFor();
+  });
+
+  it('a session that ends elsewhere asks for the password over what was being done, and keeps it', async () => {
+    const account = await at().signUp('merchant', 'member', 'away@acme.example', at().project.id);
+    const view = see(await View.open(at(), `${at().merchant}/p/${at().project.id}/orders`, { account }));
+    await view.heading('Orders').waitFor();
+    await field(view, 'Receiver address').fill('TUnfinished');
+    await at().database.query(
+      `DELETE FROM console_session WHERE person_id = (SELECT id FROM person WHERE email = $1)`,
+      [account.email],
+    );
+    const dialog = view.page.getByRole('dialog', { name: 'Sign in' });
+    await dialog.waitFor();
+    expect(await view.axe()).toEqual([]);
+    await dialog.locator('input[type=password]').fill(PASSWORD);
+    await dialog.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(await field(view, 'Receiver address').inputValue()).toBe('TUnfinished');
+  });
+}

@@ -1,0 +1,201 @@
+// A whole service with both consoles as processes of their own, a project with people, and a browser.
+import { existsSync } from 'node:fs';
+import { chromium, type Browser } from 'playwright-core';
+import { EnergyClient } from '../../packages/sdk/src/index.js';
+import { freePort } from '../../packages/local/src/ports.js';
+import { startNode, type NodeProcess } from '../../packages/local/src/processes.js';
+import { until } from '../../packages/local/src/wait.js';
+import { localDepositXpub, World } from '../../packages/local/src/world.js';
+import { deriveSettings } from '../../src/config/config.js';
+import type { Audience, PersonRole } from '../../src/domain/audience.js';
+import { Invitations, linkOf } from '../../src/people/invitations.js';
+import type { Database } from '../../src/store/database.js';
+import { Browser as HttpBrowser, enrol, PASSWORD, signInAgain } from '../console.js';
+import { openAsOwner } from '../factory.js';
+import { noteSecret } from '../setup/canary.js';
+import { createTestDatabase } from '../setup/database.js';
+import { createTestRedis } from '../setup/redis.js';
+import { asRole } from '../setup/roles.js';
+
+const BROWSERS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+export const START_LIMIT_MS = 300_000;
+const ORDER_LIMIT_MS = 90_000;
+const AUTHOR = { actor: 'test', reason: 'a test wants it' };
+
+/** A viewer with an account, and what their browser holds once they are signed in. */
+export interface Account {
+  readonly email: string;
+  readonly secret: string;
+  readonly recoveryCodes: readonly string[];
+  readonly cookies: readonly { readonly name: string; readonly value: string }[];
+}
+
+export interface ConsoleStage {
+  readonly world: World;
+  readonly database: Database;
+  readonly browser: Browser;
+  /** Origins. */
+  readonly merchant: string;
+  readonly operator: string;
+  readonly api: string;
+  readonly project: { readonly id: string; readonly name: string; readonly apiKey: string };
+  readonly client: EnergyClient;
+  readonly owner: Account;
+  readonly admin: Account;
+  /** The link of an invitation, as the command line prints it. */
+  readonly invite: (audience: Audience, role: PersonRole, email: string, projectId?: string) => Promise<string>;
+  readonly signUp: (audience: Audience, role: PersonRole, email: string, projectId?: string) => Promise<Account>;
+  /** Buys a rental, and waits until it is what it should be. */
+  readonly order: (key: string, wanted: 'delivered' | 'refunded') => Promise<void>;
+  /** As if the account's password had been given just now, or long ago. */
+  readonly freshen: (account: Account, agoSec?: number) => Promise<void>;
+  /** While `act` runs, the chain takes every transaction and loses it: orders end refunded. */
+  readonly losing: (act: () => Promise<void>) => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+export async function openStage(): Promise<ConsoleStage> {
+  const [store, redis] = await Promise.all([createTestDatabase(), createTestRedis()]);
+  const world = await World.start({
+    blockMs: 300,
+    solidLag: 4,
+    durable: false,
+    databaseUrl: store.url,
+    redisUrl: redis.url,
+    roleUrl: asRole,
+    env: {
+      DEPOSIT_XPUB: localDepositXpub(),
+      POOL_SYNC_SEC: '1',
+      DURATION_MIN_SEC: '60',
+      TRON_EXPIRATION_SEC: '20',
+      WORKER_SWEEP_MS: '200',
+    },
+  });
+  const database = await openAsOwner(store.url);
+  const made = await world.cli('project', 'create', '--name', 'Acme payouts', '--credits', '1243500000');
+  const project = { id: String(made['merchant']), name: 'Acme payouts', apiKey: String(made['api_key']) };
+  const ports = { merchant: await freePort(), operator: await freePort(), api: await freePort() };
+  const [api, merchant, operator] = await Promise.all([
+    world.startApi(ports.api),
+    startConsole(world, 'merchant', ports),
+    startConsole(world, 'operator', ports),
+    world.startWorker(),
+    world.cli('deposits', 'use-account'),
+  ]);
+  const origin = (audience: Audience) => originOf(ports[audience]);
+  const control = async (action: string, body: object = {}) => {
+    const answer = await fetch(`${world.controlUrl}/${action}`, { method: 'POST', body: JSON.stringify(body) });
+    if (!answer.ok) throw new Error(`the chain refused ${action}: ${await answer.text()}`);
+  };
+  const invite: ConsoleStage['invite'] = async (audience, role, email, projectId) => {
+    const { token } = await new Invitations(database).invite({ audience, projectId }, { email, role }, AUTHOR);
+    noteSecret('session token', token);
+    return linkOf(origin(audience), token);
+  };
+  const signUp: ConsoleStage['signUp'] = async (audience, role, email, projectId) => {
+    const link = await invite(audience, role, email, projectId);
+    return signedUp(new HttpBrowser(ports[audience], origin(audience)), link, email, role);
+  };
+  const client = new EnergyClient({ baseUrl: api.baseUrl, merchant: project.id, apiKey: project.apiKey });
+  const browser = await openBrowser();
+  return {
+    world,
+    database,
+    browser,
+    merchant: origin('merchant'),
+    operator: origin('operator'),
+    api: api.baseUrl,
+    project,
+    client,
+    owner: await signUp('merchant', 'owner', 'mira@acme.example', project.id),
+    admin: await signUp('operator', 'admin', 'ops@energy.example'),
+    invite,
+    signUp,
+    freshen: async ({ email }, agoSec = 0) => {
+      await database.query(
+        `UPDATE console_session SET authenticated_at = clock_timestamp() - make_interval(secs => $2)
+          WHERE person_id = (SELECT id FROM person WHERE email = $1)`,
+        [email, agoSec],
+      );
+    },
+    losing: async (act) => {
+      await control('faults', { faults: [{ kind: 'lie-accepted' }] });
+      try {
+        await act();
+      } finally {
+        await control('faults/clear');
+      }
+    },
+    order: (key, wanted) => buy(client, world, key, wanted),
+    close: async () => {
+      await browser.close();
+      await Promise.all([merchant.stop(), operator.stop()]);
+      await database.source.destroy();
+      await world.stop();
+      await redis.close();
+      await store.drop();
+    },
+  };
+}
+
+const originOf = (port: number): string => `http://localhost:${port.toString()}`;
+
+async function startConsole(
+  world: World,
+  audience: Audience,
+  ports: Readonly<Record<Audience, number>>,
+): Promise<NodeProcess<true>> {
+  const own = deriveSettings({ MASTER_KEY: world.masterKey }, 'console').map(({ name, value }) => [name, value]);
+  // A console refuses every key but its own.
+  const { MASTER_KEY: _key, REDIS_URL: _redis, ...env } = world.env;
+  return startNode<true>('dist/bundle/main.console.js', {
+    name: `the ${audience}s' console`,
+    env: {
+      ...env,
+      ...(Object.fromEntries(own) as Record<string, string>),
+      DATABASE_URL: asRole(world.databaseUrl, `console_${audience}`),
+      CONSOLE_AUDIENCE: audience,
+      CONSOLE_URL: originOf(ports[audience]),
+      CONSOLE_MERCHANT_URL: originOf(ports.merchant),
+      CONSOLE_PASSWORD_COST: '14',
+      HOST: '127.0.0.1',
+      PORT: ports[audience].toString(),
+      ADMIN_PORT: '0',
+    },
+    readyWhen: (line) => (line.includes('"msg":"listening"') ? true : undefined),
+  });
+}
+
+async function signedUp(http: HttpBrowser, link: string, email: string, role: PersonRole): Promise<Account> {
+  const token = new URL(link).hash.slice(1);
+  const accepted = await http.post('/api/invitations/accept', { token, password: PASSWORD });
+  if (accepted.status !== 200) throw new Error(`the invitation was not taken: ${accepted.text}`);
+  const cookies = () => [...http.cookies].map(([name, value]) => ({ name, value }));
+  if (role === 'member') return { email, secret: '', recoveryCodes: [], cookies: cookies() };
+  const { secret, recoveryCodes, code } = await enrol(http);
+  await signInAgain(http, email, code);
+  return { email, secret, recoveryCodes, cookies: cookies() };
+}
+
+async function buy(client: EnergyClient, world: World, key: string, wanted: string): Promise<void> {
+  const receiver = world.accounts[2]?.address ?? '';
+  const body = { receive_address: receiver, energy: 65_000, duration_sec: 3600 };
+  await until(
+    () => client.orders.create(body, { idempotencyKey: key }).catch(() => undefined),
+    ORDER_LIMIT_MS,
+    'an order being taken',
+    500,
+  );
+  await until(
+    async () => ((await client.orders.get(key)).status === wanted ? true : undefined),
+    ORDER_LIMIT_MS,
+    `an order becoming ${wanted}`,
+    300,
+  );
+}
+
+async function openBrowser(): Promise<Browser> {
+  const executablePath = process.env['CHROMIUM'] ?? BROWSERS.find((path) => existsSync(path));
+  if (executablePath === undefined) throw new Error('There is no chromium here: apt-get install chromium.');
+  return chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] });
+}

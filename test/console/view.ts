@@ -1,0 +1,157 @@
+// One viewer's page: what went wrong in it is kept, and a hand does with the mouse or by keyboard alone what people do.
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { BrowserContext, Locator, Page } from 'playwright-core';
+import type { Account, ConsoleStage } from './stage.js';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+const STOPS_MAX = 150;
+
+export type By = 'mouse' | 'keyboard';
+
+export interface ViewOptions {
+  readonly account?: Account;
+  readonly width?: number;
+  readonly theme?: 'light' | 'dark';
+}
+
+interface AxeViolation {
+  readonly id: string;
+  readonly nodes: readonly { readonly target: readonly unknown[]; readonly failureSummary: string }[];
+}
+
+/** A page of a console, in a browser of its own; ends with `close`. */
+export class View {
+  /** Errors of scripts, and whatever the policy refused. */
+  readonly faults: string[] = [];
+
+  private constructor(
+    readonly page: Page,
+    private readonly context: BrowserContext,
+  ) {
+    page.on('pageerror', (error) => this.faults.push(error.message));
+    page.on('console', (message) => {
+      if (/Content Security Policy|Refused to/.test(message.text())) this.faults.push(message.text());
+    });
+  }
+
+  static async open(stage: ConsoleStage, url: string, options: ViewOptions = {}): Promise<View> {
+    const { account, width = 1440, theme = 'light' } = options;
+    const context = await stage.browser.newContext({
+      viewport: { width, height: width < 768 ? 780 : 900 },
+      colorScheme: theme,
+      reducedMotion: 'reduce',
+      timezoneId: 'America/New_York',
+      locale: 'en-US',
+    });
+    context.setDefaultTimeout(30_000);
+    const { origin } = new URL(url);
+    if (account !== undefined) await stage.freshen(account);
+    if (account !== undefined) await context.addCookies(account.cookies.map((cookie) => ({ ...cookie, url: origin })));
+    const view = new View(await context.newPage(), context);
+    await view.page.goto(url);
+    return view;
+  }
+
+  heading(text: string | RegExp): Locator {
+    return this.page.getByRole('heading', { level: 1, name: text });
+  }
+
+  async offline(isOff: boolean): Promise<void> {
+    await this.context.setOffline(isOff);
+  }
+
+  /** What axe finds, in words; empty when nothing. */
+  async axe(): Promise<string[]> {
+    await this.page.evaluate(AXE);
+    const violations = await this.page.evaluate(async (rules) => {
+      const { axe } = globalThis as unknown as {
+        axe: { run(node: unknown, options: object): Promise<{ violations: unknown[] }> };
+      };
+      const page = (globalThis as unknown as { document: unknown }).document;
+      return (await axe.run(page, { runOnly: rules })).violations;
+    }, RULES);
+    return (violations as AxeViolation[]).flatMap(({ id, nodes }) =>
+      nodes.map(({ target, failureSummary }) => `${id} at ${target.join(' ')}: ${failureSummary}`),
+    );
+  }
+
+  /** By how many pixels the page is wider than its window. */
+  async overflow(): Promise<number> {
+    return this.page.evaluate(() => {
+      const { document, innerWidth } = globalThis as unknown as {
+        document: { documentElement: { scrollWidth: number } };
+        innerWidth: number;
+      };
+      return document.documentElement.scrollWidth - innerWidth;
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.context.close();
+  }
+}
+
+/** Presses, types and chooses; by keyboard it walks from stop to stop as who has no mouse. */
+export class Hand {
+  constructor(
+    private readonly page: Page,
+    private readonly by: By,
+  ) {}
+
+  async press(what: Locator): Promise<void> {
+    if (this.by === 'mouse') {
+      await what.click();
+      return;
+    }
+    await this.reach(what);
+    await this.page.keyboard.press('Enter');
+  }
+
+  async tick(box: Locator): Promise<void> {
+    if (this.by === 'mouse') {
+      await box.check();
+      return;
+    }
+    await this.reach(box);
+    await this.page.keyboard.press('Space');
+  }
+
+  async type(field: Locator, text: string): Promise<void> {
+    if (this.by === 'mouse') {
+      await field.fill(text);
+      return;
+    }
+    await this.reach(field);
+    await this.page.keyboard.insertText(text);
+  }
+
+  /** One of a group of radio buttons, in which arrows lead on. */
+  async choose(radio: Locator, group: Locator): Promise<void> {
+    if (this.by === 'mouse') {
+      await radio.check();
+      return;
+    }
+    await this.reach(group.locator('input:checked'));
+    for (let stop = 0; stop < STOPS_MAX && !(await radio.isChecked()); stop += 1) {
+      await this.page.keyboard.press('ArrowDown');
+    }
+  }
+
+  private async reach(what: Locator): Promise<void> {
+    await what.waitFor();
+    for (let stop = 0; stop < STOPS_MAX; stop += 1) {
+      const isHere = await what.evaluate((element) => element === element.ownerDocument.activeElement);
+      if (isHere) return;
+      await this.page.keyboard.press('Tab');
+    }
+    throw new Error(`the keyboard does not reach ${what.toString()}`);
+  }
+}
+
+export const button = ({ page }: View, name: string | RegExp): Locator =>
+  page.getByRole('button', { name, exact: typeof name === 'string' });
+export const field = ({ page }: View, label: string | RegExp): Locator => page.getByRole('textbox', { name: label });
+/** The one on the page. */
+export const password = ({ page }: View): Locator => page.locator('input[type=password]');

@@ -1,0 +1,149 @@
+// One failover while customers buy: the primary is killed, its standby promoted, the service must sell again by itself,
+// and the old primary, back and willing, must take no write. What it takes is measured; what is wrong is said.
+import type pg from 'pg';
+import type { Arena } from '../chaos/arena.js';
+import { lossBetween, recordedBy, untilMoreIsRecorded, type Recorded } from '../chaos/failover.js';
+import { sleep } from '../../src/base/clock.js';
+import { freePort } from '../../packages/local/src/ports.js';
+import { until } from '../../packages/local/src/wait.js';
+import type { Server } from './server.js';
+import type { Servers } from './servers.js';
+
+/** How soon after a promotion orders must be taken again. */
+const SELLS_LIMIT_MS = 15_000;
+/** What a round may be that is too late on a busy machine alone; all other violations end the run. */
+export const LATE = 'sold again only';
+/** How long is waited before it is called lost for good. */
+const WAIT_MS = 120_000;
+const LOAD_MS = 5_000;
+/** How long an old primary stands there beside the new one. */
+const BACK_MS = 8_000;
+
+export interface Kept {
+  /** Of orders that were taken after the promotion, which must be there in the end. */
+  readonly keys: string[];
+  readonly lines: string[];
+}
+
+type Say = (line: string) => void;
+type Rows = Pick<pg.Pool, 'query'>;
+
+export async function failOver(
+  { arena, servers, name, kept }: { arena: Arena; servers: Servers; name: string; kept: Kept },
+  over: AbortSignal,
+): Promise<string[]> {
+  const wrong: string[] = [];
+  const say: Say = (line) => void kept.lines.push(line);
+  await sleep(LOAD_MS, over);
+  const pids = pidsOf(arena);
+  const { primary: old, standby: next } = servers;
+  if (!servers.isSynchronous) await loseWithIt(arena, servers, over, say);
+  else await old.kill();
+  const killedAt = performance.now();
+  await servers.promote();
+  const promotedAt = performance.now();
+  say(`killed -9: ${old.name}; promoted: ${next.name}, ${ms(promotedAt - killedAt)} later`);
+  for (const [n, tookMs] of (await sellsAgain(arena, name, promotedAt, kept)).entries()) {
+    say(`api ${n.toString()} took an order ${ms(tookMs)} after the promotion`);
+    if (tookMs > SELLS_LIMIT_MS) wrong.push(`api ${n.toString()} ${LATE} ${ms(tookMs)} after the promotion`);
+  }
+  wrong.push(...(await comeBack(arena, old, say)));
+  const rejoinAt = performance.now();
+  const way = await servers.rejoin();
+  say(`${old.name} follows again, by ${way}, in ${ms(performance.now() - rejoinAt)}`);
+  const ended = pids.filter((pid) => !pidsOf(arena).includes(pid));
+  if (ended.length > 0) wrong.push(`${ended.length.toString()} processes of the service ended`);
+  else say(`${pids.length.toString()} processes of the service went through it without a restart`);
+  return wrong;
+}
+
+/** An asynchronous standby that was cut off a little before: what the primary took since is lost. */
+async function loseWithIt(arena: Arena, servers: Servers, over: AbortSignal, say: Say): Promise<void> {
+  const { primary: old, standby } = servers;
+  await servers.cut();
+  await untilMoreIsRecorded(arena.sql, await recordedBy(arena.sql), over);
+  await old.kill();
+  // Read where nobody finds it: it has all that was ever confirmed.
+  const aside = await freePort();
+  await old.start({ synchronous_standby_names: '' }, aside);
+  const before = await recordedOn(old, aside);
+  await old.stop();
+  const after = await recordedOn(standby, standby.port);
+  const loss = lossBetween(before, after);
+  for (const txid of loss.txids) arena.lostTxids.add(txid);
+  arena.onLoss(loss);
+  arena.receivers.excuseLoss();
+  const sent = [...before.sent.keys()].filter((txid) => !after.sent.has(txid)).length;
+  say(`lost with it: ${loss.orders.size.toString()} orders and ${sent.toString()} transactions that were sent`);
+}
+
+async function recordedOn(server: Server, port: number): Promise<Recorded> {
+  const rows: Rows = {
+    query: (async (text: string) => ({ rows: await server.ask(text, [], port) })) as unknown as pg.Pool['query'],
+  };
+  return recordedBy(rows as pg.Pool);
+}
+
+/** How long after the promotion each API took an order, by new keys until one is taken. */
+async function sellsAgain(arena: Arena, name: string, promotedAt: number, kept: Kept): Promise<number[]> {
+  const receive_address = arena.world.accounts[0]?.address;
+  const sell = async (api: (typeof arena.rich)[number], n: number): Promise<number> => {
+    for (let attempt = 0; performance.now() - promotedAt < WAIT_MS; attempt += 1) {
+      const key = `${name}-again-${n.toString()}-${attempt.toString()}`;
+      const body = { receive_address, energy: 32_000, duration_sec: 60 };
+      const answer = await api.post('/v1/orders', body, { 'Idempotency-Key': key }).catch(() => undefined);
+      if (answer !== undefined && answer.status < 300) {
+        kept.keys.push(key);
+        return performance.now() - promotedAt;
+      }
+      await sleep(100);
+    }
+    return Number.POSITIVE_INFINITY;
+  };
+  return Promise.all(arena.rich.map(sell));
+}
+
+/** The old primary stands at its address again and takes writes; the service must leave it alone. */
+async function comeBack(arena: Arena, old: Server, say: Say): Promise<string[]> {
+  // Without an autovacuum every transaction that writes is a client's.
+  await old.start({ synchronous_standby_names: '', autovacuum: 'off' });
+  const [first] = await old.ask<{ id: string }>('SELECT pg_current_xact_id()::text AS id');
+  const seen = await seenAsOld(arena, old.name);
+  await sleep(BACK_MS);
+  const [last] = await old.ask<{ next: string }>('SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS next');
+  const writes = Number(last?.next) - Number(first?.id) - 1;
+  say(
+    `${old.name} was back and took a write of ours (${first?.id ?? '?'}); called old by ${seen.toString()} of ` +
+      `${arena.adminPorts.length.toString()} processes; transactions that wrote there since: ${writes.toString()}`,
+  );
+  const wrong = writes === 0 ? [] : [`${old.name}, an old primary, took ${writes.toString()} writes`];
+  if (seen < arena.adminPorts.length) wrong.push(`only ${seen.toString()} processes saw that ${old.name} is old`);
+  return wrong;
+}
+
+/** How many processes say of it that it is old, once all do or the time is up. */
+async function seenAsOld(arena: Arena, host: string): Promise<number> {
+  const line = `pg_host_state{host="${host}",state="old"} 1`;
+  let seen = 0;
+  const look = async (): Promise<true | undefined> => {
+    const texts = await Promise.all(
+      arena.adminPorts.map(async ({ port }) =>
+        fetch(`http://127.0.0.1:${port.toString()}/metrics`, { signal: AbortSignal.timeout(5_000) })
+          .then(async (response) => response.text())
+          .catch(() => ''),
+      ),
+    );
+    seen = texts.filter((text) => text.includes(line)).length;
+    return seen === arena.adminPorts.length ? true : undefined;
+  };
+  await until(look, WAIT_MS, 'all processes', 500).catch(() => undefined);
+  return seen;
+}
+
+function pidsOf(arena: Arena): number[] {
+  return arena.world.processes.map(({ pid }) => pid);
+}
+
+function ms(duration: number): string {
+  return `${Math.round(duration).toString()} ms`;
+}

@@ -1,0 +1,125 @@
+// `npm run failover`: the primary is lost under load, again and again, and each round is judged when all orders are over:
+// by the records, by what clients were answered and by the chain. Exit code 1 on any violation.
+import { loadavg } from 'node:os';
+import { parseArgs } from 'node:util';
+import { Arena } from '../chaos/arena.js';
+import { playRound, type RoundOutcome } from '../chaos/round.js';
+import { copyOfBuild, logFor } from '../chaos/workshop.js';
+import { failOver, LATE, type Kept } from './failover.js';
+import { Servers } from './servers.js';
+import { binaries } from './tools.js';
+
+const HELP = `npm run failover -- [--rounds N] [--asynchronous] [--block-ms N]
+
+  --rounds N       failovers, one after the other, on the same processes (20)
+  --asynchronous   the standby lags: each failover loses commits
+  --block-ms N     real time between blocks, 3 s of the chain's each (200)
+
+Two Postgres servers of this machine's own package; PG_BIN names another's bin.
+`;
+
+const LENGTH_MS = 30_000;
+/** More than is bought in a round: whether orders are taken again must say something of the database alone. */
+const WALLETS_TRX = [2_000_000, 2_000_000, 2_000_000];
+const HEAL_LIMIT_MS = 600_000;
+
+export async function main(args: readonly string[]): Promise<number> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      rounds: { type: 'string', default: '20' },
+      asynchronous: { type: 'boolean', default: false },
+      'block-ms': { type: 'string', default: '200' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) {
+    console.log(HELP);
+    return 0;
+  }
+  const [rounds, blockMs] = [Number(values.rounds), Number(values['block-ms'])];
+  if (!(rounds >= 1 && rounds <= 1000 && blockMs >= 50 && blockMs <= 3000)) throw new Error(HELP);
+  const kind = values.asynchronous ? 'asynchronous' : 'synchronous';
+  console.log(`${new Date().toISOString()}  ${rounds.toString()} rounds, ${kind} standby, ${binaries()}`);
+  const build = await copyOfBuild();
+  const servers = await Servers.start(!values.asynchronous);
+  let failed = 0;
+  let played = 0;
+  const startedAt = Date.now();
+  try {
+    const log = await logFor(`failover-${kind}`);
+    const arena = await Arena.open({
+      build: build.root,
+      blockMs,
+      databaseUrl: servers.url,
+      walletsTrx: WALLETS_TRX,
+      log: (who, line) => log.write(who, line),
+    });
+    try {
+      for (let round = 1; round <= rounds; round += 1) {
+        const outcome = await play(arena, servers, round, (who, line) => log.write(who, line));
+        played += 1;
+        if (outcome.violations.length > 0) failed += 1;
+        if (outcome.violations.some((each) => !each.includes(LATE))) break;
+      }
+    } finally {
+      await arena.close();
+      await log.close();
+      if (failed > 0) console.log(`the log: ${log.path}`);
+    }
+  } finally {
+    await servers.close();
+    await build.remove();
+  }
+  console.log(
+    `${((Date.now() - startedAt) / 1000).toFixed(0)} s; load of the machine ${loadavg()[0]?.toFixed(1) ?? ''}`,
+  );
+  console.log(`${played.toString()} rounds, ${failed.toString()} with violations`);
+  return failed === 0 && played === rounds ? 0 : 1;
+}
+
+async function play(
+  arena: Arena,
+  servers: Servers,
+  round: number,
+  log: (who: string, line: string) => void,
+): Promise<RoundOutcome> {
+  const name = `f${round.toString()}`;
+  const kept: Kept = { keys: [], lines: [] };
+  const before = { payments: arena.depositors.payments, events: arena.receivers.count };
+  const beganAt = performance.now();
+  const outcome = await playRound(arena, {
+    name,
+    plan: [],
+    lengthMs: LENGTH_MS,
+    healLimitMs: HEAL_LIMIT_MS,
+    beside: async (over) => failOver({ arena, servers, name, kept }, over),
+    log,
+  }).catch((error: unknown) => ({
+    violations: [`the round could not be played: ${String(error)}`],
+    fired: new Map(),
+    byKind: new Map(),
+    orders: {},
+    answers: new Map<string, number>(),
+    healedMs: 0,
+  }));
+  const there = await arena.sql.query<{ key: string }>('SELECT key FROM orders WHERE key = ANY ($1)', [kept.keys]);
+  const violations = [...outcome.violations];
+  if (there.rows.length < kept.keys.length) violations.push('an order that was taken after the promotion is gone');
+  const seconds = ((performance.now() - beganAt) / 1000).toFixed(0);
+  console.log(
+    `round ${round.toString()}  ${seconds} s, load ${loadavg()[0]?.toFixed(1) ?? ''}, ${violations.length.toString()} violations`,
+  );
+  for (const line of kept.lines) console.log(`  ${line}`);
+  const orders = Object.entries(outcome.orders).map(([kind, count]) => `${count.toString()} ${kind}`);
+  console.log(`  orders: ${orders.join(', ')}`);
+  console.log(`  answers: ${[...outcome.answers].map(([kind, n]) => `${kind} ×${n.toString()}`).join(', ')}`);
+  const paid = arena.depositors.payments - before.payments;
+  const events = arena.receivers.count - before.events;
+  console.log(`  ${paid.toString()} deposits paid, ${events.toString()} events at receivers`);
+  for (const violation of violations) {
+    log('VIOLATION', violation);
+    console.log(`  VIOLATION ${violation.slice(0, 1000)}`);
+  }
+  return { ...outcome, violations };
+}

@@ -1,0 +1,35 @@
+// The server's own programs that the embedded one lacks: pg_basebackup and pg_rewind come with an installed Postgres.
+import { execFile } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { ServerUser } from '../../packages/local/src/postgres-binaries.js';
+
+const NEEDED = ['initdb', 'postgres', 'pg_basebackup', 'pg_rewind'];
+const DEBIAN = '/usr/lib/postgresql';
+const LIMIT_MS = 120_000;
+
+/** PG_BIN, or the newest that Debian's packages have installed. */
+export function binaries(): string {
+  const versions = existsSync(DEBIAN) ? readdirSync(DEBIAN).sort((a, b) => Number(b) - Number(a)) : [];
+  const given = process.env['PG_BIN'];
+  const tried = [...(given === undefined ? [] : [given]), ...versions.map((each) => join(DEBIAN, each, 'bin'))];
+  const found = tried.find((dir) => NEEDED.every((name) => existsSync(join(dir, name))));
+  if (found !== undefined) return found;
+  throw new Error(`no ${NEEDED.join(', ')}: install a Postgres server (Debian: postgresql), or name its bin in PG_BIN`);
+}
+
+/** Runs one of them to its end as the server's user; returns what it printed. */
+export async function runTool(
+  name: string,
+  args: readonly string[],
+  { user, password }: { readonly user: ServerUser; readonly password: string },
+): Promise<string> {
+  const { stdout } = await promisify(execFile)(join(binaries(), name), [...args], {
+    env: { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC', PGPASSWORD: password },
+    cwd: '/',
+    timeout: LIMIT_MS,
+    ...user,
+  });
+  return stdout;
+}

@@ -1,0 +1,137 @@
+// One purchase for a need, whoever finds it and whatever happens while it waits for the row or to the rental that stands.
+import { AutoDelegationClaims, type ClaimedAutoDelegation } from '../../src/auto-delegations/auto-delegation-claims.js';
+import { RefillPurchases } from '../../src/auto-delegations/refill-purchases.js';
+import { buy, type Bought } from '../../src/auto-delegations/refill-statement.js';
+import { energy } from '../../src/domain/units.js';
+import { DirectTerms } from '../../src/orders/direct-terms.js';
+import { until } from '../../packages/local/src/wait.js';
+import { autoRow, ordersOf, nextBlock, setAuto } from '../auto-delegation-stage.js';
+import { keepSelling } from '../factory.js';
+import {
+  api,
+  clearStage,
+  closeStage,
+  Hand,
+  openStageOfTwo,
+  pool,
+  receivers,
+  second,
+  SOLID_LAG,
+  START_LIMIT_MS,
+} from '../protocol-stage.js';
+
+const ENERGY = energy(130_000n);
+const DURATION_SEC = 300;
+
+beforeAll(() => openStageOfTwo({ DATABASE_POOL_MAX: '6' }), START_LIMIT_MS);
+afterEach(async () => {
+  await api.database.query('DELETE FROM auto_delegation');
+  await clearStage();
+}, START_LIMIT_MS);
+afterAll(closeStage, START_LIMIT_MS);
+
+async function claimed(hand: Hand, id: bigint): Promise<ClaimedAutoDelegation> {
+  await api.database.query('UPDATE auto_delegation SET due_at = clock_timestamp() WHERE id = $1', [id]);
+  const [row] = await hand.part(AutoDelegationClaims).claimDue(1);
+  expect(row).toMatchObject({ id });
+  return row!;
+}
+
+async function bought(hand: Hand, row: ClaimedAutoDelegation): Promise<Bought> {
+  await keepSelling(api.database);
+  const request = { receiveAddress: row.address, energy: ENERGY, durationSec: DURATION_SEC };
+  const { terms } = await hand.part(DirectTerms).prepare(request);
+  return buy(api.database, row, terms!);
+}
+
+it('of two that found the same need one buys, also where the other read the number anew', async () => {
+  const hand = await Hand.open();
+  await hand.look();
+  const id = await setAuto(receivers[0]!, { duration_sec: DURATION_SEC });
+  const row = await claimed(hand, id);
+  expect(await bought(hand, row)).toEqual({ orderId: expect.any(BigInt) });
+  expect(await bought(hand, row)).toEqual({ refused: 'AUTO_DELEGATION_MOVED' });
+  expect(await bought(hand, { ...row, purchases: 1n })).toEqual({ refused: 'AUTO_DELEGATION_MOVED' });
+  expect(await ordersOf(id)).toHaveLength(1);
+});
+
+it('what comes while a purchase waits for the row ends it', async () => {
+  const hand = await Hand.open();
+  await hand.look();
+  const id = await setAuto(receivers[1]!, { duration_sec: DURATION_SEC });
+  const row = await claimed(hand, id);
+  let waiting: Promise<Bought> | undefined;
+  await api.database.transaction(async (tx) => {
+    await tx.query('UPDATE auto_delegation SET fence = fence + 1 WHERE id = $1', [id]);
+    waiting = bought(hand, row);
+    await until(
+      async () => {
+        const held = await api.database.query(
+          `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+              AND query LIKE '%buy_for_auto_delegation(%'`,
+        );
+        return held.length > 0 ? true : undefined;
+      },
+      5000,
+      'the purchase waiting',
+    );
+  });
+  expect(await waiting).toEqual({ refused: 'AUTO_DELEGATION_MOVED' });
+  expect(await ordersOf(id)).toHaveLength(0);
+});
+
+it('what was found out longer ago than a check may take buys nothing, also where no other worker came', async () => {
+  const hand = await Hand.open();
+  await hand.look();
+  const id = await setAuto(receivers[1]!, { duration_sec: DURATION_SEC });
+  const row = await claimed(hand, id);
+  expect(await bought(hand, { ...row, claimedAtMs: row.claimedAtMs - 30_000 })).toEqual({
+    refused: 'AUTO_DELEGATION_MOVED',
+  });
+  expect(await bought(hand, row)).toEqual({ orderId: expect.any(BigInt) });
+});
+
+it('a rental that cannot be extended after all is replaced at once', async () => {
+  const hand = await Hand.open();
+  const id = await setAuto(receivers[2]!, { duration_sec: DURATION_SEC });
+  await nextBlock(hand);
+  await nextBlock(hand);
+  await nextBlock(hand, SOLID_LAG + 1);
+  const [first] = await ordersOf(id);
+  expect(first).toMatchObject({ settled: true });
+  await api.database.query('UPDATE orders SET needs_attention = true WHERE id = $1', [first!.id]);
+  const endsAtMs = first!.ends_at!.getTime();
+  const rental = {
+    ...{ orderId: first!.id, isOwn: true, energy: ENERGY, standing: ENERGY, coming: energy(0n) },
+    ...{ endsAtMs, isReclaimed: false, extendable: 'yes' as const },
+  };
+  const refill = { kind: 'extension' as const, rental, endsAtMs, replacement: ENERGY };
+  const row = await claimed(hand, id);
+  await keepSelling(api.database);
+  const plan = { usable: ENERGY, refill, asleep: false, changeAtMs: undefined };
+  expect(await hand.part(RefillPurchases).buy(row, plan, endsAtMs - 30_000)).toEqual({ kind: 'ordered' });
+  expect(await ordersOf(id)).toMatchObject([{ extensions: 0 }, { energy: ENERGY }]);
+  await api.database.query('UPDATE orders SET needs_attention = false WHERE id = $1', [first!.id]);
+});
+
+it('a rental of a wallet that may not sell is replaced by one of another before its end, and nothing is paused', async () => {
+  const hand = await Hand.open();
+  const id = await setAuto(receivers[3]!, { duration_sec: DURATION_SEC });
+  await nextBlock(hand);
+  await nextBlock(hand);
+  await nextBlock(hand, SOLID_LAG + 1);
+  expect(await ordersOf(id)).toMatchObject([{ settled: true, extensions: 0 }]);
+  const status = 'UPDATE pool_wallet SET status = $2 WHERE address = $1';
+  await api.database.query(status, [second.address, 'paused']);
+  for (let blocks = 0; blocks < 90; blocks += 10) await nextBlock(hand, 10);
+  await api.database.query(status, [second.address, 'active']);
+  const [first, other, ...more] = await ordersOf(id);
+  expect([first!.extensions, other?.status, more]).toEqual([0, 'delivered', []]);
+  const [{ wallets }] = (await api.database.query<{ wallets: string[] }>(
+    `SELECT array_agg(w.address ORDER BY l.order_id) AS wallets FROM leg l JOIN pool_wallet w ON w.id = l.wallet_id
+      WHERE l.order_id = ANY ($1::bigint[])`,
+    [[first!.id, other!.id]],
+  )) as [{ wallets: string[] }];
+  expect(wallets).toEqual([second.address, pool.address]);
+  expect((await autoRow(id)).pause_reason).toBeNull();
+});

@@ -1,0 +1,254 @@
+// Addresses that are kept supplied: what is bought when they are used, once for each need, and what happens at a change of
+// rentals. The chain makes a block only when asked, and nothing of the worker runs by itself.
+import { jest } from '@jest/globals';
+import { AutoDelegationPrices } from '../../src/auto-delegations/auto-delegation-prices.js';
+import { energy } from '../../src/domain/units.js';
+import { autoRow, nextBlock, ordersOf, refill, setAuto, usableOf, type AutoOrder } from '../auto-delegation-stage.js';
+import { actAs } from '../order-chain.js';
+import {
+  api,
+  callers,
+  clearStage,
+  closeStage,
+  devnet,
+  Hand,
+  mine,
+  openStageWithCalls,
+  orderOf,
+  pool,
+  rent,
+  SOLID_LAG,
+  START_LIMIT_MS,
+  useEnergy,
+} from '../protocol-stage.js';
+
+jest.setTimeout(30_000);
+
+const DAY_SEC = 86_400;
+
+let next = 0;
+let address = '';
+let caller = callers[0]!;
+
+beforeAll(() => openStageWithCalls({ DATABASE_POOL_MAX: '12' }), START_LIMIT_MS);
+beforeEach(() => {
+  caller = callers[next++]!;
+  ({ address } = caller);
+});
+afterEach(async () => {
+  await api.database.query('DELETE FROM auto_delegation');
+  await clearStage();
+}, START_LIMIT_MS);
+afterAll(closeStage, START_LIMIT_MS);
+
+/** Supplied, and its first rental settled. */
+async function supplied(hand: Hand, settings: Parameters<typeof setAuto>[1] = {}): Promise<bigint> {
+  const id = await setAuto(address, settings);
+  await nextBlock(hand);
+  await nextBlock(hand);
+  await nextBlock(hand, SOLID_LAG + 1);
+  expect(await ordersOf(id)).toMatchObject([{ status: 'delivered', settled: true }]);
+  return id;
+}
+
+describe('an address that is kept supplied', () => {
+  it('has its energy in the block after it was set', async () => {
+    const hand = await Hand.open();
+    await hand.look();
+    const id = await setAuto(address);
+    await refill(hand);
+    expect(await ordersOf(id)).toMatchObject([
+      { key: `auto_${id.toString()}_1`, energy: 130_000n, duration_sec: 3600, status: 'reserved' },
+    ]);
+    await hand.advance();
+    await mine();
+    await hand.look();
+    expect(await ordersOf(id)).toMatchObject([{ status: 'delivered' }]);
+    expect(await usableOf(address)).toBeGreaterThanOrEqual(130_000);
+    await refill(hand);
+    expect(await autoRow(id)).toMatchObject({ purchases: 1n, open_order_id: null, pause_reason: null, asleep: false });
+  });
+
+  it('is refilled within two blocks of its use, by what is missing, once', async () => {
+    const hand = await Hand.open();
+    const id = await supplied(hand);
+    await useEnergy(caller, 10);
+    await mine();
+    await hand.look();
+    const missing = 130_000 - (await usableOf(address));
+    expect(missing).toBeGreaterThan(45_000);
+    await refill(hand);
+    expect((await ordersOf(id)).slice(1)).toMatchObject([{ key: `auto_${id.toString()}_2`, energy: BigInt(missing) }]);
+    await hand.advance();
+    await nextBlock(hand);
+    expect(await usableOf(address)).toBeGreaterThanOrEqual(130_000);
+    await nextBlock(hand, SOLID_LAG);
+    expect(await usableOf(address)).toBeGreaterThanOrEqual(130_000);
+    expect(await ordersOf(id)).toHaveLength(2);
+  });
+
+  it('has nothing bought for a use that leaves it enough', async () => {
+    const hand = await Hand.open();
+    const id = await supplied(hand);
+    await useEnergy(caller, 3);
+    await nextBlock(hand);
+    await nextBlock(hand);
+    expect(await ordersOf(id)).toHaveLength(1);
+    expect((await autoRow(id)).used_block).not.toBeNull();
+  });
+
+  it('waits with what is not worth renting, which is no pause, until there is more of it', async () => {
+    const hand = await Hand.open();
+    const id = await supplied(hand, { refill_below: 130_000 });
+    await useEnergy(caller, 0);
+    await nextBlock(hand);
+    await nextBlock(hand);
+    await nextBlock(hand);
+    expect(await usableOf(address)).toBeLessThan(130_000);
+    expect(await ordersOf(id)).toHaveLength(1);
+    expect(await autoRow(id)).toMatchObject({ pause_reason: null, due_at: null });
+    await useEnergy(caller, 4);
+    await nextBlock(hand);
+    expect(await ordersOf(id)).toHaveLength(2);
+  });
+
+  it('counts what it has from others: its own stake, delegations of anybody, orders that are on their way', async () => {
+    const hand = await Hand.open();
+    await hand.look();
+    await mine();
+    await actAs(devnet.fullUrl, pool, 'delegateresource', {
+      receiver_address: address,
+      balance: 400_000_000,
+      resource: 'ENERGY',
+      lock: false,
+    });
+    await mine();
+    const others = await usableOf(address);
+    expect(others).toBeGreaterThan(70_000);
+    const by = await rent(address, 50_000, 600);
+    const id = await setAuto(address, { keep_energy: 200_000 });
+    await nextBlock(hand);
+    const [first] = await ordersOf(id);
+    expect(Number(first!.energy)).toBeLessThanOrEqual(200_000 - others - 50_000);
+    expect(Number(first!.energy)).toBeGreaterThan(200_000 - others - 50_000 - 500);
+    await nextBlock(hand);
+    await nextBlock(hand);
+    expect(await orderOf(by)).toMatchObject({ status: 'delivered' });
+    expect(await ordersOf(id)).toHaveLength(1);
+    await actAs(devnet.fullUrl, pool, 'undelegateresource', {
+      receiver_address: address,
+      balance: 400_000_000,
+      resource: 'ENERGY',
+    });
+  });
+});
+
+describe('a rental that ends', () => {
+  it('is extended where the address is in use, without a transaction, and shows no gap', async () => {
+    const hand = await Hand.open();
+    const id = await supplied(hand, { duration_sec: 300 });
+    const [before] = await ordersOf(id);
+    // Until a minute before its end.
+    await nextBlock(hand, 90);
+    const [after] = await ordersOf(id);
+    expect(after).toMatchObject({ extensions: 1 });
+    expect(after!.ends_at!.getTime() - before!.ends_at!.getTime()).toBe(300_000);
+    expect(await ordersOf(id)).toHaveLength(1);
+    await nextBlock(hand, 30);
+    await hand.end();
+    expect((await ordersOf(id))[0]).toMatchObject({ status: 'delivered', ends_at: after!.ends_at });
+    expect(await usableOf(address)).toBeGreaterThanOrEqual(130_000);
+    expect((await autoRow(id)).purchases).toBe(2n);
+  });
+
+  it('of an address that stays unused is extended for a day at what a day was said to cost', async () => {
+    const hand = await Hand.open();
+    const [keepEnergy, durationSec] = [130_000, 7200];
+    const id = await supplied(hand, {
+      keep_energy: keepEnergy,
+      duration_sec: durationSec,
+      idle_after_sec: 2 * DAY_SEC,
+    });
+    const prices = api.app.get(AutoDelegationPrices, { strict: false });
+    const terms = { keepEnergy: energy(keepEnergy), refillBelow: energy(104_000), durationSec };
+    const { idle_cost_credits_per_day: said } = prices.costs(terms);
+    const endsAtMs = async () => (await ordersOf(id))[0]!.ends_at!.getTime();
+    const dayAfterMs = (await endsAtMs()) + (DAY_SEC - durationSec) * 1000;
+    for (let ends = await endsAtMs(); ends < dayAfterMs; ends = await endsAtMs()) {
+      await devnet.control('mine', { blocks: [{ timestamp: ends - 60_000 }] });
+      await nextBlock(hand);
+      await hand.end();
+      expect(await endsAtMs()).toBe(ends + durationSec * 1000);
+      expect(await usableOf(address)).toBeGreaterThanOrEqual(keepEnergy);
+    }
+    const [charged] = await api.database.query<{ credits: bigint }>(
+      `SELECT -sum(e.credits)::bigint AS credits FROM credit_entry e JOIN orders o ON o.id = e.order_id WHERE o.key LIKE $1`,
+      [`auto\\_${id.toString()}\\_%`],
+    );
+    expect(charged!.credits).toBe(BigInt(said));
+    expect(await ordersOf(id)).toMatchObject([{ extensions: DAY_SEC / durationSec - 1, status: 'delivered' }]);
+  });
+
+  it('costs what is kept by now, where it was larger', async () => {
+    const hand = await Hand.open();
+    const id = await supplied(hand, { keep_energy: 1_000_000, duration_sec: 300 });
+    await setAuto(address, { keep_energy: 65_000, duration_sec: 300 });
+    for (let blocks = 0; blocks < 90; blocks += 10) await nextBlock(hand, 10);
+    expect(await ordersOf(id)).toMatchObject([
+      { energy: 1_000_000n, extensions: 0 },
+      { energy: 65_000n, status: 'delivered' },
+    ]);
+  });
+
+  it('is replaced a minute before its end where it is short, and the address is never without', async () => {
+    const hand = await Hand.open();
+    const id = await supplied(hand, { duration_sec: 300 });
+    const [first] = await ordersOf(id);
+    await api.database.query('UPDATE orders SET needs_attention = true WHERE id = $1', [first!.id]);
+    await nextBlock(hand, 90);
+    expect(await ordersOf(id)).toMatchObject([{ extensions: 0 }, { energy: 130_000n, status: 'placed' }]);
+    await api.database.query('UPDATE orders SET needs_attention = false WHERE id = $1', [first!.id]);
+    for (let block = 0; block < 24; block += 1) {
+      await nextBlock(hand);
+      await hand.end();
+      expect(await usableOf(address)).toBeGreaterThanOrEqual(104_000);
+    }
+    expect(await ordersOf(id)).toHaveLength(2);
+  });
+
+  it('ends where the address was unused for so long, which sleeps then, and is supplied again when it is used', async () => {
+    const hand = await Hand.open();
+    const id = await supplied(hand, { duration_sec: 300, idle_after_sec: 300 });
+    for (let block = 0; block < 110; block += 10) {
+      await nextBlock(hand, 10);
+      await hand.end();
+    }
+    expect(await ordersOf(id)).toMatchObject([{ extensions: 0 }]);
+    expect(await autoRow(id)).toMatchObject({ asleep: true, due_at: null, change_at: null, check_at: null });
+    await nextBlock(hand, 5);
+    await hand.end();
+    await nextBlock(hand, 1);
+    expect(await usableOf(address)).toBeLessThan(1000);
+    await useEnergy(caller, 1);
+    await nextBlock(hand);
+    expect(await autoRow(id)).toMatchObject({ asleep: false });
+    expect(await ordersOf(id)).toHaveLength(2);
+  });
+
+  it('is not followed by another one after `until`, and none is bought for longer than that', async () => {
+    const hand = await Hand.open();
+    await hand.look();
+    const { timestampMs } = await hand.chain().head();
+    const id = await setAuto(address, { duration_sec: 600, until: new Date(timestampMs + 200_000) });
+    await nextBlock(hand);
+    const [{ duration_sec: bought }] = (await ordersOf(id)) as [AutoOrder];
+    expect(bought).toBeLessThanOrEqual(200);
+    expect(bought).toBeGreaterThan(190);
+    for (let block = 0; block < 80; block += 8) {
+      await nextBlock(hand, 8);
+      await hand.end();
+    }
+    expect(await ordersOf(id)).toMatchObject([{ extensions: 0 }]);
+    expect(await autoRow(id)).toMatchObject({ due_at: null, change_at: null, check_at: null, pause_reason: null });
+  });
+});

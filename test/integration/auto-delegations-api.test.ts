@@ -1,0 +1,281 @@
+// What an auto-delegation may be set to, what it is then, and what it costs.
+import { expectError } from '../answers.js';
+import {
+  BUYING,
+  KEEP,
+  LEAST,
+  LIMIT,
+  made,
+  openAutoDelegationWorld,
+  pathOf,
+  PAUSED,
+  put,
+  WORKED,
+  type AutoDelegationWorld,
+} from '../auto-delegation-world.js';
+import type { Answer } from '../client.js';
+import { AUTHOR, openApi } from '../factory.js';
+import { newAddress } from '../quote-chain.js';
+import { until } from '../quote-world.js';
+import type { OrderWorld } from '../order-world.js';
+import { apiKeysOn } from '../services.js';
+
+/** What a delegation and its reclaim burn, and a tenth more. */
+const LEAST_PRICE_SUN = 620_400;
+
+let stage: AutoDelegationWorld;
+let world: OrderWorld;
+
+beforeAll(async () => {
+  stage = await openAutoDelegationWorld();
+  ({ world } = stage);
+}, 60_000);
+
+afterAll(() => world.close());
+
+/** Sessions that wait for a lock. */
+const WAITING = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+
+/** Ends a transaction that leaves nothing, with what was asked meanwhile. */
+class NotKept extends Error {
+  constructor(readonly asked: readonly Promise<Answer>[]) {
+    super('rolled back');
+  }
+}
+
+describe('what is set', () => {
+  it('has its defaults, is read as it was answered, and is due at once', async () => {
+    const customer = await stage.newCustomer();
+    const address = stage.receiver();
+    const body = await made(customer, address);
+    const { idle_cost_credits_per_day: idle, cost_per_refill_credits: refill, ...rest } = body;
+    expect(rest).toEqual({
+      id: expect.stringMatching(/^auto_[1-9]\d*$/),
+      address,
+      status: 'active',
+      keep_energy: KEEP,
+      refill_below: 52_000,
+      duration_sec: 86_400,
+      daily_cap_credits: 1_000_000_000,
+      idle_after_sec: 86_400,
+      purchases: 0,
+      spent_today_credits: 0,
+      created_at: expect.stringMatching(/Z$/),
+      changed_at: expect.stringMatching(/Z$/),
+    });
+    expect([idle, refill]).toEqual([KEEP * 65 * 3, 13_000 * 65 * 3]);
+    expect((await customer.get(pathOf(address))).body).toEqual(body);
+    expect((await customer.get('/v1/auto-delegations')).body).toEqual({ items: [rest] });
+    expect(await stage.rowOf(customer, address)).toMatchObject({ api_key_id: customer.merchant, is_due: true });
+  });
+
+  it('replaces all settings, keeps its id and what was bought, and is awake and due again', async () => {
+    const customer = await stage.newCustomer();
+    const address = stage.receiver();
+    const all = {
+      ...LEAST,
+      refill_below: 60_000,
+      duration_sec: 3600,
+      max_sun_per_energy: 70,
+      idle_after_sec: 60,
+      until: '2096-12-31T12:00:00Z',
+    };
+    const { id } = await made(customer, address, all);
+    await stage.leave(customer, address, [WORKED, BUYING, PAUSED].join());
+    const keys = apiKeysOn(world.api.database, world.api.app);
+    const buyer = await keys.create(customer.merchant, { name: 'buyer', scopes: ['order'] }, AUTHOR);
+    const answer = await put(customer.withKey(buyer.apiKey), address);
+    expect(answer.status).toBe(200);
+    expect(answer.body).toMatchObject({
+      ...{ id, status: 'paused', refill_below: 52_000, duration_sec: 86_400, idle_after_sec: 86_400 },
+      ...{ purchases: 5, open_order: `${id as string}_5`, spent_today_credits: 900, usable_energy: 12_345 },
+      pause: { reason: 'INSUFFICIENT_CREDITS', since: '2026-11-20T11:58:00.000Z' },
+      checked_at: '2026-11-20T12:00:03.412Z',
+    });
+    for (const member of ['max_sun_per_energy', 'until', 'used_at']) expect(answer.body).not.toHaveProperty(member);
+    expect(Date.parse(answer.body.changed_at)).toBeGreaterThan(Date.parse(answer.body.created_at));
+    expect(await stage.rowOf(customer, address)).toMatchObject({
+      ...{ api_key_id: buyer.id, asleep: false, failures: 0, used_at: null, fence: 8n, is_due: true },
+      ...{ pause_reason: 'INSUFFICIENT_CREDITS', spent_credits: 900n, open_order_id: 77n },
+    });
+    expect((await put(customer, address, all)).body).toMatchObject({ ...all, until: '2096-12-31T12:00:00.000Z' });
+  });
+
+  it('is one row when many set it at once, and the limit of a project holds beside each other', async () => {
+    const customer = await stage.newCustomer();
+    const address = stage.receiver();
+    const same = await Promise.all(Array.from({ length: 8 }, () => put(customer, address)));
+    expect(same.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 200, 200, 200, 201]);
+    const more = await Promise.all(Array.from({ length: LIMIT + 2 }, () => put(customer, stage.receiver())));
+    expect(more.filter(({ status }) => status === 201)).toHaveLength(LIMIT - 1);
+    for (const answer of more.filter(({ status }) => status !== 201)) expectError(answer, 'LIMIT_REACHED');
+    expect((await put(customer, address)).status).toBe(200);
+    expect((await customer.request('DELETE', pathOf(address))).status).toBe(204);
+    expect((await put(customer, stage.receiver())).status).toBe(201);
+  });
+
+  it('is counted one after the other: of two that are made at once the last place is one’s', async () => {
+    const customer = await stage.newCustomer();
+    const { database } = world.api;
+    for (let count = 1; count < LIMIT; count += 1) await made(customer, stage.receiver());
+    const two = [stage.receiver(), stage.receiver()];
+    const answers = await database
+      .transaction(async (tx) => {
+        // Until this ends nobody knows whether the rows are there.
+        await tx.query(
+          `INSERT INTO auto_delegation (project_id, address, api_key_id, keep_energy, refill_below, duration_sec,
+             daily_cap_credits, idle_after_sec) SELECT $1, a, $1, 1, 1, 1, 1, 1 FROM unnest($2::text[]) a`,
+          [customer.merchant, two],
+        );
+        const asked = two.map((address) => put(customer, address));
+        await until(
+          () => database.query(WAITING),
+          (waiting) => waiting.length === two.length,
+        );
+        throw new NotKept(asked);
+      })
+      .catch(async (error: unknown) => {
+        if (!(error instanceof NotKept)) throw error;
+        return Promise.all(error.asked);
+      });
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409]);
+  });
+
+  it('is refused by the member that is wrong', async () => {
+    const customer = await stage.newCustomer();
+    const address = stage.receiver();
+    const refused = async (more: object, field: string, to = address): Promise<void> => {
+      const answer = await put(customer, to, { ...LEAST, ...more });
+      expectError(answer, 'INVALID_REQUEST');
+      expect(answer.body.details[0].field).toBe(field);
+    };
+    await refused({ keep_energy: 999 }, 'keep_energy');
+    await refused({ keep_energy: 100_000_001 }, 'keep_energy');
+    await refused({ keep_energy: null }, 'keep_energy');
+    await refused({ refill_below: 0 }, 'refill_below');
+    await refused({ refill_below: KEEP + 1 }, 'refill_below');
+    await refused({ duration_sec: 299 }, 'duration_sec');
+    await refused({ duration_sec: 604_801 }, 'duration_sec');
+    await refused({ max_sun_per_energy: 0 }, 'max_sun_per_energy');
+    await refused({ daily_cap_credits: undefined }, 'daily_cap_credits');
+    await refused({ daily_cap_credits: -1 }, 'daily_cap_credits');
+    await refused({ idle_after_sec: 59 }, 'idle_after_sec');
+    await refused({ idle_after_sec: 31_536_001 }, 'idle_after_sec');
+    for (const until of ['2096-12-31', '2096-12-31T12:00:00+01:00', '2096-02-30T12:00:00Z', 'soon', 5]) {
+      await refused({ until }, 'until');
+    }
+    await refused({ until: '2020-01-01T00:00:00Z' }, 'until');
+    await refused({ energy: 1 }, 'energy');
+    await refused({}, 'address', 'T-no-address');
+    await refused({}, 'address', `${address.slice(0, -1)}0`);
+    // Before the price, which would refuse so little.
+    await refused({ keep_energy: 1000 }, 'address', 'T-no-address');
+    await refused({ keep_energy: 1000, until: '2020-01-01T00:00:00Z' }, 'until');
+    expect(await stage.rowOf(customer, address)).toBeUndefined();
+    const bounds = { refill_below: KEEP, daily_cap_credits: 0, idle_after_sec: 60, max_sun_per_energy: 1 };
+    await made(customer, address, bounds);
+  });
+
+  it('takes the longest rental on sale where that is shorter than a day', async () => {
+    const customer = await stage.newCustomer();
+    const { database } = world.api;
+    const rows = await database.query<{ duration_max_sec: number; sun_per_energy: bigint }>('SELECT * FROM price_row');
+    await database.query('DELETE FROM price_row WHERE duration_max_sec > 3600');
+    try {
+      const address = stage.receiver();
+      const answer = await until(
+        () => put(customer, address),
+        ({ body }) => body.duration_sec !== 86_400,
+      );
+      expect(answer.body.duration_sec).toBe(3600);
+      expectError(await put(customer, address, { ...LEAST, duration_sec: 3601 }), 'INVALID_REQUEST');
+    } finally {
+      for (const { duration_max_sec: sec, sun_per_energy: price } of rows) {
+        await database.query('INSERT INTO price_row VALUES ($1, $2) ON CONFLICT DO NOTHING', [sec, price]);
+      }
+      const address = stage.receiver();
+      await until(
+        () => put(customer, address),
+        ({ body }) => body.duration_sec === 86_400,
+      );
+    }
+  });
+});
+
+describe('the receiver', () => {
+  it('is an activated account, no contract and none of the service’s own', async () => {
+    const customer = await stage.newCustomer();
+    expectError(await put(customer, newAddress()), 'RECEIVER_NOT_ACTIVATED');
+    expectError(await put(customer, world.chain.token), 'RECEIVER_NOT_SUPPORTED');
+    expectError(await put(customer, world.chain.pool.address), 'RECEIVER_NOT_SUPPORTED');
+    expect((await customer.get('/v1/auto-delegations')).body).toEqual({ items: [] });
+  });
+});
+
+describe('what it costs', () => {
+  it('is the price of time for what is kept, by the day, and of a refill that is worth renting', async () => {
+    const customer = await stage.newCustomer();
+    const costsOf = (body: Answer['body']) => [body.idle_cost_credits_per_day, body.cost_per_refill_credits];
+    const hourly = await made(customer, stage.receiver(), { duration_sec: 3600 });
+    expect(costsOf(hourly)).toEqual([KEEP * 45 * 3 * 24, LEAST_PRICE_SUN * 3]);
+    const odd = await made(customer, stage.receiver(), { keep_energy: 65_001, duration_sec: 86_399 });
+    expect(costsOf(odd)[0]).toBe(Math.ceil((65_001 * 65 * 3 * 86_400) / 86_399));
+    const crumbs = await made(customer, stage.receiver(), { refill_below: KEEP, duration_sec: 3600 });
+    const quote = await customer.post('/v1/quotes', { receive_address: stage.receiver(), energy: 1000 });
+    expectError(quote, 'NOT_WORTH_RENTING');
+    const least = Number(/is (\d+) energy/.exec(quote.body.msg)![1]);
+    const asOrder = await customer.post('/v1/quotes', { receive_address: stage.receiver(), energy: least });
+    expect(costsOf(crumbs)[1]).toBe(asOrder.body.credits);
+  });
+
+  it('is no reason to refuse what is too dear, or more than the pool can deliver, just now', async () => {
+    const customer = await stage.newCustomer();
+    expect(await made(customer, stage.receiver(), { max_sun_per_energy: 1 })).toMatchObject({ status: 'active' });
+    const { database } = world.api;
+    const sells = (until: string) => database.query(`UPDATE pool_wallet SET sells_until = ${until}`);
+    await sells(`clock_timestamp() - interval '1 second'`);
+    try {
+      const ask = () => customer.post('/v1/quotes', { receive_address: stage.receiver(), energy: KEEP });
+      await until(ask, ({ body }) => body.error === 'CAPACITY_UNAVAILABLE');
+      expect(await made(customer, stage.receiver())).toHaveProperty('cost_per_refill_credits');
+    } finally {
+      await sells(`clock_timestamp() + interval '1 day'`);
+    }
+  });
+
+  it('refuses what is not worth renting as an order would', async () => {
+    const customer = await stage.newCustomer();
+    const address = stage.receiver();
+    const terms = { keep_energy: 1000, daily_cap_credits: 1, duration_sec: 3600 };
+    const answer = await put(customer, address, terms);
+    expectError(answer, 'NOT_WORTH_RENTING');
+    const order = await customer.post('/v1/orders', { receive_address: address, energy: 1000, duration_sec: 3600 });
+    expect(answer.body.msg).toBe(order.body.msg);
+  });
+
+  it('is not known while the state of the chain is not: nothing is set then, and what is read is shown without', async () => {
+    const away = 'http://127.0.0.1:1';
+    const nodes = { TRON_FULL_NODE_URLS: away, TRON_SOLIDITY_NODE_URLS: away, LOG_LEVEL: 'silent' };
+    const market = { MARKET_MAX_AGE_SEC: '1', MARKET_REFRESH_SEC: '3600' };
+    const customer = await stage.newCustomer();
+    const [address, spare] = [stage.receiver(), stage.receiver()];
+    const body = await made(customer, address, { until: '2096-12-31T12:00:00Z' });
+    const frail = await openApi({ ...world.env, ...nodes, ...market });
+    try {
+      const apart = customer.at(frail.baseUrl);
+      const answer = await until(
+        () => put(apart, spare),
+        ({ status }) => status >= 400,
+      );
+      expectError(answer, 'CHAIN_UNAVAILABLE');
+      const { idle_cost_credits_per_day: _idle, cost_per_refill_credits: _refill, ...rest } = body;
+      const read = (await apart.get(pathOf(address))).body;
+      expect(read).toEqual({ ...rest, changed_at: read.changed_at });
+      // Without the chain's clock `until` is judged by the database's.
+      await stage.leave(customer, address, `until = clock_timestamp() - interval '1 second'`);
+      expect((await apart.get(pathOf(address))).body.status).toBe('ended');
+    } finally {
+      await frail.close();
+    }
+  });
+});

@@ -1,0 +1,244 @@
+// Auto-delegations as they are listed, woken, deleted and shown by events; whose they are, and who may act.
+import { Redis } from 'ioredis';
+import { Numberer } from '../../src/events/numberer.js';
+import { Metrics } from '../../src/observability/metrics.js';
+import { expectError } from '../answers.js';
+import {
+  BUYING,
+  KEEP,
+  LEAST,
+  LIMIT,
+  made,
+  openAutoDelegationWorld,
+  pathOf,
+  PAUSED,
+  put,
+  WORKED,
+  type AutoDelegationWorld,
+} from '../auto-delegation-world.js';
+import { canonical, Customer, hmacHeaders, send, type Answer } from '../client.js';
+import { AUTHOR } from '../factory.js';
+import { openLog } from '../log.js';
+import type { OrderWorld } from '../order-world.js';
+import { until } from '../quote-world.js';
+import { apiKeysOn } from '../services.js';
+
+let stage: AutoDelegationWorld;
+let world: OrderWorld;
+
+beforeAll(async () => {
+  stage = await openAutoDelegationWorld();
+  ({ world } = stage);
+}, 60_000);
+
+afterAll(() => world.close());
+
+describe('the list', () => {
+  it('is of the newest first, page by page, and by the status that is shown', async () => {
+    const customer = await stage.newCustomer();
+    const addresses = Array.from({ length: LIMIT }, stage.receiver);
+    for (const address of addresses) await made(customer, address);
+    const [ended, paused, asleep] = addresses;
+    await stage.leave(customer, asleep!, 'asleep = true');
+    await stage.leave(
+      customer,
+      paused!,
+      `asleep = true, pause_reason = 'SPEND_CAP_REACHED', paused_at = clock_timestamp()`,
+    );
+    await stage.leave(
+      customer,
+      ended!,
+      `until = '2020-01-01', pause_reason = 'SPEND_CAP_REACHED', paused_at = '2020-01-01'`,
+    );
+    const { items } = (await customer.get('/v1/auto-delegations')).body;
+    const status = items.map((item: Answer['body']) => item.status);
+    expect(status).toEqual(['active', 'asleep', 'paused', 'ended']);
+    expect(items.map((item: Answer['body']) => item.address)).toEqual([...addresses].reverse());
+    for (const item of items) {
+      expect((await customer.get(`/v1/auto-delegations?status=${item.status as string}`)).body).toEqual({
+        items: [item],
+      });
+    }
+    const first = (await customer.get('/v1/auto-delegations?limit=3')).body;
+    expect(first.items).toEqual(items.slice(0, 3));
+    const rest = await customer.get(`/v1/auto-delegations?limit=3&cursor=${first.next_cursor as string}`);
+    expect(rest.body).toEqual({ items: items.slice(3) });
+    for (const query of ['cursor=bm8', 'status=gone', 'limit=0', 'address=x']) {
+      expectError(await customer.get(`/v1/auto-delegations?${query}`), 'INVALID_REQUEST');
+    }
+  });
+
+  it('judges the end by the time of the chain, which may be ahead of the clock', async () => {
+    const customer = await stage.newCustomer();
+    const address = stage.receiver();
+    await made(customer, address);
+    // The chain of this test is ahead by five seconds more each second.
+    const soon = new Date(Date.now() + 10_000);
+    await stage.leave(customer, address, `until = '${soon.toISOString()}'`);
+    await until(
+      () => customer.get(pathOf(address)),
+      ({ body }) => body.status === 'ended',
+    );
+    const listed = await customer.get('/v1/auto-delegations?status=ended');
+    const refused = await put(customer, address, { ...LEAST, until: soon.toISOString() });
+    expect(Date.now()).toBeLessThan(soon.getTime());
+    expect(listed.body.items).toHaveLength(1);
+    expectError(refused, 'INVALID_REQUEST');
+  });
+});
+
+describe('what was spent', () => {
+  it('is of this UTC day alone', async () => {
+    const customer = await stage.newCustomer();
+    const address = stage.receiver();
+    await made(customer, address);
+    await stage.leave(customer, address, WORKED);
+    const read = async () => (await customer.get(pathOf(address))).body;
+    expect(await read()).toMatchObject({ purchases: 5, spent_today_credits: 900, used_at: '2026-11-20T12:00:00.000Z' });
+    expect(await read()).not.toHaveProperty('open_order');
+    await stage.leave(customer, address, `spent_on = spent_on - 1`);
+    expect(await read()).toMatchObject({ purchases: 5, spent_today_credits: 0 });
+  });
+});
+
+describe('an act', () => {
+  it('ends the sleep, and has the address checked at once', async () => {
+    const customer = await stage.newCustomer();
+    const address = stage.receiver();
+    await made(customer, address);
+    await stage.leave(customer, address, WORKED);
+    expect((await customer.get(pathOf(address))).body.status).toBe('asleep');
+    const answer = await customer.request('POST', `${pathOf(address)}/wake`);
+    expect(answer.status).toBe(200);
+    expect(answer.body).toMatchObject({ address, status: 'active', purchases: 5, keep_energy: KEEP });
+    expect(answer.body).not.toHaveProperty('cost_per_refill_credits');
+    expect(await stage.rowOf(customer, address)).toMatchObject({
+      ...{ asleep: false, failures: 0, used_at: null, fence: 8n, is_due: true, api_key_id: customer.merchant },
+    });
+    expect((await customer.post(`${pathOf(address)}/wake`, {})).status).toBe(200);
+    expectError(await customer.post(`${pathOf(address)}/wake`, { now: true }), 'INVALID_REQUEST');
+  });
+
+  it('deletes, without a body in the answer, and then there is nothing', async () => {
+    const customer = await stage.newCustomer();
+    const address = stage.receiver();
+    const { id } = await made(customer, address);
+    const answer = await customer.request('DELETE', pathOf(address));
+    expect([answer.status, answer.text]).toEqual([204, '']);
+    expect(answer.headers['x-request-id']).toBeDefined();
+    expect(await stage.rowOf(customer, address)).toBeUndefined();
+    expectError(await customer.request('DELETE', pathOf(address)), 'NOT_FOUND');
+    expectError(await customer.request('POST', `${pathOf(address)}/wake`), 'NOT_FOUND');
+    expectError(await customer.get(pathOf(address)), 'NOT_FOUND');
+    expect((await made(customer, address)).id).not.toBe(id);
+  });
+
+  it('is its own project’s alone', async () => {
+    const customer = await stage.newCustomer();
+    const address = stage.receiver();
+    const other = await stage.newCustomer();
+    const mine = await made(customer, address);
+    expectError(await other.get(pathOf(address)), 'NOT_FOUND');
+    expectError(await other.request('DELETE', pathOf(address)), 'NOT_FOUND');
+    expectError(await other.request('POST', `${pathOf(address)}/wake`), 'NOT_FOUND');
+    for (const none of ['%00', 'T123']) {
+      const path = `/v1/auto-delegations/${none}`;
+      expectError(await other.get(path), 'NOT_FOUND');
+      expectError(await other.request('DELETE', path), 'NOT_FOUND');
+      expectError(await other.request('POST', `${path}/wake`), 'NOT_FOUND');
+    }
+    expect((await other.get('/v1/auto-delegations')).body).toEqual({ items: [] });
+    expect((await made(other, address, { keep_energy: 70_000 })).id).not.toBe(mine.id);
+    expect((await customer.get(pathOf(address))).body).toEqual(mine);
+    expect((await other.request('DELETE', pathOf(address))).status).toBe(204);
+    expect((await customer.get(pathOf(address))).body).toEqual(mine);
+  });
+
+  it('takes HMAC alone, and a key of its scope, and counts in the general budget', async () => {
+    const customer = await stage.newCustomer();
+    const { merchant, apiKey, baseUrl } = customer;
+    const address = stage.receiver();
+    await made(customer, address);
+    const keys = apiKeysOn(world.api.database, world.api.app);
+    const reader = customer.withKey((await keys.create(merchant, { name: 'r', scopes: ['read'] }, AUTHOR)).apiKey);
+    const buyer = customer.withKey((await keys.create(merchant, { name: 'o', scopes: ['order'] }, AUTHOR)).apiKey);
+    const byMd5 = new Customer(baseUrl, merchant, apiKey);
+    const body = canonical(LEAST);
+    const json = { 'Content-Type': 'application/json', ...byMd5.authHeaders(body) };
+    expectError(await send(baseUrl, 'PUT', pathOf(address), json, body), 'HMAC_REQUIRED');
+    expectError(await byMd5.get('/v1/auto-delegations'), 'HMAC_REQUIRED');
+    expectError(await put(reader, address), 'KEY_SCOPE');
+    expectError(await reader.request('DELETE', pathOf(address)), 'KEY_SCOPE');
+    expectError(await reader.request('POST', `${pathOf(address)}/wake`), 'KEY_SCOPE');
+    expectError(await buyer.get(pathOf(address)), 'KEY_SCOPE');
+    expectError(await buyer.get('/v1/auto-delegations'), 'KEY_SCOPE');
+    expect((await reader.get(pathOf(address))).headers['ratelimit-limit']).toBe('600');
+    for (const answer of [await put(buyer, address), await buyer.request('POST', `${pathOf(address)}/wake`)]) {
+      expect([answer.status, answer.headers['ratelimit-limit']]).toEqual([200, '600']);
+    }
+    expect((await buyer.request('DELETE', pathOf(address))).status).toBe(204);
+  });
+
+  it('is taken once for each nonce, also when what remembered them was emptied', async () => {
+    const customer = await stage.newCustomer();
+    const address = stage.receiver();
+    await made(customer, address);
+    const signed = (method: string, path: string, text: string) => {
+      const headers = hmacHeaders(customer.merchant, customer.apiKey, { method, path, body: text });
+      const json = { 'Content-Type': 'application/json' };
+      return () => send(customer.baseUrl, method, path, { ...json, ...headers }, text);
+    };
+    const acts = [
+      signed('PUT', pathOf(address), JSON.stringify(LEAST)),
+      signed('POST', `${pathOf(address)}/wake`, '{}'),
+      signed('DELETE', pathOf(address), ''),
+    ];
+    for (const [index, act] of acts.entries()) {
+      expect((await act()).status).toBe(index === 2 ? 204 : 200);
+      if (index === 2) await made(customer, address);
+      const before = await stage.rowOf(customer, address);
+      await world.api.database.query(`DELETE FROM request_nonce WHERE nonce NOT LIKE 'write:%'`);
+      await forgetNonces();
+      expectError(await act(), 'SIGNATURE_REPLAYED');
+      expect(await stage.rowOf(customer, address)).toEqual(before);
+    }
+  });
+});
+
+/** As a Redis that lost what it had, but for since when it remembers. */
+async function forgetNonces(): Promise<void> {
+  const client = new Redis(world.env['REDIS_URL']!);
+  const keys = await client.keys('*:nonce:*');
+  if (keys.length > 0) await client.del(...keys);
+  await client.quit();
+}
+
+describe('its events', () => {
+  it('say what it was when it was paused, and when it went on', async () => {
+    const customer = await stage.newCustomer();
+    const address = stage.receiver();
+    const { id } = await made(customer, address);
+    await stage.leave(customer, address, [WORKED, BUYING, PAUSED].join());
+    const paused = (await customer.get('/v1/auto-delegations')).body.items[0];
+    await stage.leave(customer, address, `pause_reason = 'SPEND_CAP_REACHED', asleep = false`);
+    await stage.leave(
+      customer,
+      address,
+      `pause_reason = NULL, paused_at = NULL, open_order_id = NULL, spent_on = spent_on - 1`,
+    );
+    await stage.leave(customer, address, 'purchases = 6');
+    const numberer = new Numberer(world.api.database, new Metrics(), openLog('silent'));
+    while ((await numberer.numberBatch()) > 0);
+    const types = 'auto_delegation.paused,auto_delegation.resumed';
+    const { items } = (await customer.get(`/v1/events?types=${types}`)).body;
+    expect(items.map(({ type, data }: Answer['body']) => [type, data.auto_delegation.pause?.reason])).toEqual([
+      ['auto_delegation.paused', 'INSUFFICIENT_CREDITS'],
+      ['auto_delegation.paused', 'SPEND_CAP_REACHED'],
+      ['auto_delegation.resumed', undefined],
+    ]);
+    expect(items[0].data).toEqual({ auto_delegation: paused });
+    expect(items[2].data.auto_delegation).toMatchObject({ id, status: 'active', purchases: 5, spent_today_credits: 0 });
+    const known = (await customer.get('/openapi.json')).body.components.schemas.AutoDelegation.properties;
+    expect(Object.keys(known)).toEqual(expect.arrayContaining(Object.keys(paused)));
+  });
+});

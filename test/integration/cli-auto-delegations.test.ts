@@ -1,0 +1,105 @@
+// The operator's commands on auto-delegations: the same rules as over HTTP, audited, paid for by the primary key.
+import {
+  LEAST,
+  made,
+  openAutoDelegationWorld,
+  PAUSED,
+  put,
+  type AutoDelegationWorld,
+} from '../auto-delegation-world.js';
+import { AUTHOR } from '../factory.js';
+import { cliWith, type Cli } from '../operator.js';
+import { newAddress } from '../quote-chain.js';
+import { apiKeysOn } from '../services.js';
+
+let stage: AutoDelegationWorld;
+let cli: Cli;
+
+beforeAll(async () => {
+  stage = await openAutoDelegationWorld();
+  cli = cliWith({ ...stage.world.env, USER: 'tester' });
+}, 60_000);
+
+afterAll(() => stage.world.close());
+
+const run = (...args: string[]) => cli('auto-delegations', ...args);
+const NEEDED = ['--keep-energy', '65_000', '--daily-cap', '1000000000'];
+
+it('sets, shows, lists, ends the sleep and deletes, with the operator in the audit log', async () => {
+  const { merchant } = await stage.newCustomer();
+  const address = stage.receiver();
+  const set = await run('set', merchant, address, ...NEEDED, '--json');
+  expect([set.code, set.err]).toEqual([0, '']);
+  expect(set.json()).toMatchObject({
+    ...{ address, status: 'active', keep_energy: 65_000, refill_below: 52_000, duration_sec: 86_400 },
+    ...{ idle_after_sec: 86_400, daily_cap_credits: 1_000_000_000, api_key: merchant },
+  });
+  const more = ['--refill-below', '1000', '--duration', '3600', '--max-sun-per-energy', '70', '--idle-after', '60'];
+  const again = await run('set', merchant, address, ...NEEDED, ...more, '--until', '2096-01-01T00:00:00Z', '--json');
+  expect(again.json()).toMatchObject({
+    ...{ id: set.json().id, refill_below: 1000, duration_sec: 3600, max_sun_per_energy: 70, idle_after_sec: 60 },
+    until: '2096-01-01T00:00:00.000Z',
+  });
+  await stage.leave({ merchant }, address, `${PAUSED}, asleep = true`);
+  expect((await run('list', merchant, '--status', 'paused')).out).toContain('paused (INSUFFICIENT_CREDITS)');
+  expect((await run('list', merchant, '--status', 'asleep', '--json')).json()).toEqual({ auto_delegations: [] });
+  const shown = await run('show', merchant, address);
+  expect(shown.out).toMatch(/Paused +INSUFFICIENT_CREDITS, since 2026/);
+  expect((await run('wake', merchant, address)).code).toBe(0);
+  expect(await stage.rowOf({ merchant }, address)).toMatchObject({ asleep: false, is_due: true });
+  expect((await run('delete', merchant, address)).code).toBe(2);
+  expect((await run('delete', merchant, address, '--yes')).code).toBe(0);
+  expect((await run('show', merchant, address)).err).toContain('no auto-delegation of this address');
+  const acts = await stage.world.api.database.query<{ action: string; actor: string }>(
+    `SELECT action, actor FROM audit_log WHERE subject = $1 AND action LIKE 'auto-delegation.%' ORDER BY id`,
+    [merchant],
+  );
+  expect(acts).toEqual(
+    ['set', 'set', 'wake', 'delete'].map((act) => ({ action: `auto-delegation.${act}`, actor: 'tester' })),
+  );
+});
+
+it('refuses what a request would be refused for, and what nothing could pay for', async () => {
+  const { merchant } = await stage.newCustomer();
+  const address = stage.receiver();
+  const refused = async (says: string, ...args: string[]): Promise<void> => {
+    const { code, err } = await run('set', merchant, ...args);
+    expect([code > 0, err]).toEqual([true, expect.stringContaining(says)]);
+  };
+  await refused('keep_energy must be an integer from 1000', address, '--keep-energy', '999', '--daily-cap', '1');
+  await refused('refill_below: must be at most keep_energy', address, ...NEEDED, '--refill-below', '65001');
+  await refused('duration_sec must be', address, ...NEEDED, '--duration', '604801');
+  await refused('until must be a UTC time', address, ...NEEDED, '--until', 'tomorrow');
+  await refused('until: must be in the future', address, ...NEEDED, '--until', '2020-01-01T00:00:00Z');
+  await refused('It must be a TRON address', 'Tx', ...NEEDED);
+  await refused('not on chain yet', newAddress(), ...NEEDED);
+  await refused('a contract', stage.world.chain.token, ...NEEDED);
+  await refused('belongs to the service', stage.world.chain.pool.address, ...NEEDED);
+  await apiKeysOn(stage.world.api.database, stage.world.api.app).revoke(merchant, AUTHOR);
+  await refused('The primary key is revoked', address, ...NEEDED);
+  expect((await run('list', merchant)).out).toBe('No auto-delegations.\n');
+});
+
+it('what a key made is listed when its secret is changed or revoked', async () => {
+  const customer = await stage.newCustomer();
+  const keys = apiKeysOn(stage.world.api.database, stage.world.api.app);
+  const key = await keys.create(customer.merchant, { name: 'shop', scopes: ['order', 'manage'] }, AUTHOR);
+  const shop = customer.withKey(key.apiKey);
+  const [mine, theirs] = [stage.receiver(), stage.receiver()];
+  const webhook = (await shop.post('/v1/webhooks', { url: 'https://shop.example.com/energy' })).body;
+  await made(shop, mine);
+  await made(customer, theirs);
+  const asJson = { webhooks: [webhook.id], auto_delegations: [mine], auto_delegations_count: 1 };
+  const rotated = await cli('keys', 'rotate', key.id, '--yes', '--json');
+  expect(rotated.json().made).toEqual(asJson);
+  const primary = await cli('project', 'rotate-key', customer.merchant, '--yes', '--json');
+  expect(primary.json().made).toEqual({ webhooks: [], auto_delegations: [theirs], auto_delegations_count: 1 });
+  const revoked = await cli('keys', 'revoke', key.id);
+  expect(revoked.out).toContain(webhook.id);
+  expect(revoked.out).toContain(`${mine} (paused until another key sets them)`);
+  // Set anew by another key it is that one's.
+  const own = customer.withKey(primary.json().api_key as string);
+  expect((await put(own, mine, LEAST)).status).toBe(200);
+  expect((await cli('keys', 'revoke', key.id)).out).not.toContain(mine);
+  expect((await cli('keys', 'revoke', key.id, '--json')).json().made).toMatchObject({ auto_delegations_count: 0 });
+});

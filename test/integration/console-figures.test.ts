@@ -1,0 +1,169 @@
+// What the consoles' first pages count, and by which clock: no play money, nothing hidden by what came after it, rentals by
+// the chain's time, and what was spent as the ledger has it.
+import { Sealers } from '../../src/base/sealers.js';
+import { readSealKeys } from '../../src/config/config.js';
+import type { InboxItem, PricePreview } from '../../src/console/operator-shapes.js';
+import { TEST_ADDRESSES } from '../../src/domain/test-addresses.js';
+import { credits } from '../../src/domain/units.js';
+import { seedCanaries } from '../../src/store/migrate.js';
+import { openConsole, type Account, type TestConsole } from '../console.js';
+import { AUTHOR } from '../factory.js';
+import { TEST_MASTER_KEY } from '../operator.js';
+import { withKey } from '../order-world.js';
+import { openTestProjectWorld, type TestProjectWorld } from '../test-project-world.js';
+
+const RENTED = { energy: 65_000, duration_sec: 3600 };
+/** As many as one page of a list looks at. */
+const MANY = 20_000;
+
+let world: TestProjectWorld;
+let operators: TestConsole;
+let merchants: TestConsole;
+let admin: Account;
+
+beforeAll(async () => {
+  world = await openTestProjectWorld();
+  const url = world.env['DATABASE_URL']!;
+  await seedCanaries(url, new Sealers({ sealKeys: readSealKeys({ MASTER_KEY: TEST_MASTER_KEY }) }).held);
+  operators = await openConsole(url, 'operator');
+  merchants = await openConsole(url, 'merchant');
+  admin = await operators.signedIn('admin');
+}, 120_000);
+
+afterAll(async () => {
+  await merchants.close();
+  await operators.close();
+  await world.close();
+});
+
+const inbox = async (): Promise<InboxItem[]> =>
+  (await admin.browser.get('/api/operator/inbox')).body.items as InboxItem[];
+
+/** Rows as they would be later; no trigger looks at them. */
+async function insert(text: string, params: readonly unknown[]): Promise<void> {
+  await world.api.database.transaction(async (tx) => {
+    await tx.query('SET LOCAL session_replication_role = replica');
+    await tx.query(text, params);
+  });
+}
+
+/** Newer orders of a project, over and done with. */
+const addMany = (projectId: string, name: string): Promise<void> =>
+  insert(
+    `INSERT INTO orders (project_id, key, request_hash, kind, status, settled, receive_address, energy, duration_sec, price_sun,
+       credits, trx_usd_e8, created_at, delivered_at, ends_at, reclaimed_at, judged)
+     SELECT $1, $2 || n, sha256(''), 'rental', 'delivered', true, 'T', 1, 1, 1, 1, 1, now(), now(), now(), now(), true
+       FROM generate_series(1, $3::int) n`,
+    [projectId, name, MANY],
+  );
+
+it('the home of operators, its inbox and the effect of a price count no play money and no played order', async () => {
+  const seen = async () => {
+    const home = (await admin.browser.get('/api/operator/home')).body as { owed: { credits: number } };
+    const change = { duration_max_sec: 3600, sun_per_energy: 50 };
+    const preview = (await admin.browser.post('/api/operator/prices/preview', change)).body as PricePreview;
+    const listed = (await admin.browser.get('/api/operator/orders?attention=true')).body as { items: unknown[] };
+    const { orders } = preview.effect;
+    return { owed: home.owed.credits, inbox: await inbox(), orders, listed: listed.items };
+  };
+  const before = await seen();
+  const customer = await world.customer({ balance: 777_000_000n });
+  const body = { ...RENTED, receive_address: TEST_ADDRESSES['unresolved then delivered'] };
+  expect((await customer.post('/v1/orders', body, withKey('played'))).status).toBe(202);
+  await world.move();
+  await world.move();
+  expect((await customer.get('/v1/orders/played')).body.status).toBe('unresolved');
+  expect(await seen()).toEqual(before);
+});
+
+it('an order that needs attention is in the inbox however many came after it, and an unresolved one before all others', async () => {
+  const live = await world.customer({ isTest: false });
+  await live.post('/v1/orders', { ...RENTED, receive_address: world.receiver() }, withKey('old'));
+  const { database } = world.api;
+  await database.query(`UPDATE orders SET status = 'placed' WHERE key = 'old'`);
+  await database.query(`UPDATE orders SET status = 'unresolved', needs_attention = true WHERE key = 'old'`);
+  await addMany(live.merchant, 'newer-');
+  await insert(
+    `INSERT INTO orders (project_id, key, request_hash, kind, status, settled, needs_attention, receive_address, energy,
+       duration_sec, price_sun, credits, trx_usd_e8, created_at, judged)
+     SELECT $1, 'short-' || n, sha256(''), 'rental', 'delivered', true, true, 'T', 1, 1, 1, 1, 1, now(), true
+       FROM generate_series(1, 30) n`,
+    [live.merchant],
+  );
+  const [first] = await inbox();
+  expect(first).toMatchObject({ severity: 'fault', says: expect.stringContaining('it is unresolved') });
+  await insert(`UPDATE orders SET needs_attention = false WHERE project_id = $1`, [live.merchant]);
+});
+
+it('a rental that runs is on the home of its project however many came after it', async () => {
+  const customer = await world.customer({ isTest: false });
+  const running = (key: string, isSettled: boolean) =>
+    insert(
+      `INSERT INTO orders (project_id, key, request_hash, kind, status, settled, receive_address, energy, duration_sec,
+         price_sun, credits, trx_usd_e8, created_at, delivered_at, ends_at, judged)
+       VALUES ($1, $2, sha256(''), 'rental', 'delivered', $3, 'T', 7, 1, 1, 1, 1, now(), now(), now() + interval '1 day', true)`,
+      [customer.merchant, key, isSettled],
+    );
+  await running('long', true);
+  await addMany(customer.merchant, 'after-');
+  await running('fresh', false);
+  const owner = await merchants.signedIn('owner', customer.merchant);
+  const { body } = await owner.browser.get(`/api/projects/${customer.merchant}/home`);
+  const shown = body as { running: { order_key: string }[]; running_more: boolean };
+  expect([shown.running.map(({ order_key: key }) => key), shown.running_more]).toEqual([['long', 'fresh'], false]);
+});
+
+it('rentals end in the pool’s forecast by the chain’s clock', async () => {
+  const { database } = world.api;
+  const atMost = async (hour: number): Promise<number> =>
+    ((await admin.browser.get('/api/operator/pool')).body.forecast as { at_most_sun: number }[])[hour]!.at_most_sun;
+  const [nowBefore, dayBefore] = [await atMost(1), await atMost(24)];
+  const customer = await world.customer({ isTest: false });
+  // The chain is a day and a half ahead of us, and the rental has twelve hours and a half to go.
+  await insert(
+    `INSERT INTO deposit_cursor (block_number, block_id, block_at, read_at)
+     VALUES (1, sha256(''), now() + interval '36 hours', now())
+     ON CONFLICT (id) DO UPDATE SET block_at = excluded.block_at, read_at = excluded.read_at`,
+    [],
+  );
+  await insert(
+    `INSERT INTO orders (id, project_id, key, request_hash, kind, status, settled, receive_address, energy, duration_sec,
+       price_sun, credits, trx_usd_e8, created_at, delivered_at, ends_at, judged)
+     OVERRIDING SYSTEM VALUE VALUES (900001, $1, 'ahead', sha256(''), 'rental', 'delivered', true, 'T', 7, 1, 1, 1, 1, now(),
+       now(), now() + interval '48 hours 30 minutes', true)`,
+    [customer.merchant],
+  );
+  await insert(
+    `INSERT INTO leg (order_id, leg_no, kind, wallet_id, receive_address, amount_sun, energy, status)
+     SELECT 900001, 1, 'rental', id, 'T', 5000000, 7, 'active' FROM pool_wallet WHERE status = 'active' ORDER BY id LIMIT 1`,
+    [],
+  );
+  expect([await atMost(12), await atMost(13)]).toEqual([nowBefore, dayBefore + 5_000_000]);
+  await database.query(`UPDATE deposit_cursor SET block_at = now(), read_at = now()`);
+  expect(await atMost(13)).toBe(nowBefore);
+});
+
+it('what a project spent in thirty days is what its ledger says, extensions and compensations in it', async () => {
+  const customer = await world.customer();
+  const order = async (key: string, receiver: string) =>
+    customer.post('/v1/orders', { ...RENTED, receive_address: receiver }, withKey(key));
+  const kept = await order('kept', TEST_ADDRESSES.delivered);
+  await order('back', TEST_ADDRESSES.refunded);
+  for (let move = 0; move < 3; move += 1) await world.move();
+  const extension = await customer.post('/v1/orders/kept/extensions', { duration_sec: 3600 }, withKey('more'));
+  expect(extension.status).toBe(200);
+  await world.move();
+  await world.api.ledger.compensate(BigInt(kept.body.id as number), credits(1000), AUTHOR);
+  const activation = { address: TEST_ADDRESSES['not activated'] };
+  const activated = await customer.post('/v1/activate', activation, withKey('activation'));
+  expect(activated.status).toBe(202);
+
+  const items = (await customer.get('/v1/ledger')).body.items as { kind: string; credits: number }[];
+  const inLedger = items.filter(({ kind }) => kind !== 'topup').reduce((sum, entry) => sum - entry.credits, 0);
+  expect(items.map(({ kind }) => kind)).toEqual(expect.arrayContaining(['topup', 'charge', 'refund', 'compensation']));
+  const owner = await merchants.signedIn('owner', customer.merchant);
+  const { last_30_days: month } = (await owner.browser.get(`/api/projects/${customer.merchant}/home`)).body;
+  expect(month).toMatchObject({ spent: { credits: inLedger }, orders: 1, energy: RENTED.energy });
+  const forEnergy = inLedger - (activated.body.credits as number);
+  expect(month.saved.credits).toBe(month.burning.credits - forEnergy);
+});

@@ -1,0 +1,50 @@
+// What the API shows to read, by the program that is deployed: the description, its page, and the guides of docs/.
+import { readFileSync } from 'node:fs';
+import { send } from '../client.js';
+import { startApi, type ApiProcess } from '../factory.js';
+import { settings } from '../operator.js';
+import { createTestDatabase, type TestDatabase } from '../setup/database.js';
+
+let database: TestDatabase;
+let api: ApiProcess;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  api = await startApi(settings(database.url, { PORT: '0' }));
+}, 60_000);
+
+afterAll(async () => {
+  await api.process.stop();
+  await database.drop();
+});
+
+it('the bound program describes itself, with the version of the package', async () => {
+  const { status, body } = await send(api.baseUrl, 'GET', '/openapi.json');
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+  expect([status, body.info?.version]).toEqual([200, version]);
+});
+
+it('GET /docs links the guides in the order of docs/README.md, each of which is a page whose links lead somewhere', async () => {
+  const { text } = await send(api.baseUrl, 'GET', '/docs');
+  const linked = [...text.matchAll(/href="\/docs\/([\w-]+)"/g)].map(([, name]) => name!);
+  const ordered = [...readFileSync('docs/README.md', 'utf8').matchAll(/^\| \d+ \| \[([\w-]+)\.md\]/gm)];
+  expect(linked).toEqual(ordered.map(([, name]) => name));
+  for (const name of linked) {
+    const page = await send(api.baseUrl, 'GET', `/docs/${name}`);
+    expect(page.headers['content-security-policy']).toMatch(/^default-src 'none'; style-src 'sha256-/);
+    expect(page.text).toMatch(/^<!doctype html>.*<h1 id="[\w-]+">/s);
+    // Nothing of the Markdown is left but what stands in code.
+    const prose = page.text.replaceAll(/<(pre|code)>.*?<\/\1>|<style>.*?<\/style>/gs, '');
+    expect(prose.match(/```|\*\*|\]\(|^\||<!--/gm)).toBeNull();
+    for (const [, to, anchor] of page.text.matchAll(/href="\/docs\/([\w-]+)(?:#([\w-]+))?"/g)) {
+      expect(linked).toContain(to);
+      const target = (await send(api.baseUrl, 'GET', `/docs/${to!}`)).text;
+      if (anchor !== undefined) expect(target).toContain(` id="${anchor}"`);
+    }
+  }
+});
+
+it.each(['x', 'README', 'operating', '..%2Fpackage', 'first-order.md'])('there is no guide %s', async (name) => {
+  const { status, headers, body } = await send(api.baseUrl, 'GET', `/docs/${name}`);
+  expect([status, headers['content-type'], body.error]).toEqual([404, expect.stringContaining('json'), 'NOT_FOUND']);
+});

@@ -1,0 +1,52 @@
+// Whatever answers many rows waits for its project's turn among lists: which routes do is read from the description of the
+// interface, so a new one is asked as well.
+import { ListQueue } from '../../src/http/pipeline/list-queue.js';
+import { send, type Answer, type HmacCustomer } from '../client.js';
+import { openWebhookWorld, type WebhookWorld } from '../webhook-world.js';
+
+let world: WebhookWorld;
+let customer: HmacCustomer;
+let webhook: string;
+
+beforeAll(async () => {
+  world = await openWebhookWorld();
+  customer = await world.newCustomer();
+  webhook = (await world.newWebhook(customer)).id;
+}, 60_000);
+
+afterAll(async () => {
+  await world.close();
+});
+
+type Operations = Readonly<Record<string, { readonly parameters?: readonly { readonly name: string }[] }>>;
+
+/** The paths that take a `limit`, with what stands for their parameters. */
+async function listPaths(): Promise<string[]> {
+  const { paths } = (await send(world.api.baseUrl, 'GET', '/openapi.json')).body as {
+    paths: Readonly<Record<string, Operations>>;
+  };
+  return Object.entries(paths)
+    .filter(([, { get }]) => get?.parameters?.some(({ name }) => name === 'limit'))
+    .map(([path]) => path.replace('{id}', webhook));
+}
+
+test('a project that has its places taken waits for its next list, whichever that is, and reads single rows meanwhile', async () => {
+  const lists = world.api.app.get(ListQueue);
+  const paths = await listPaths();
+  expect(paths.length).toBeGreaterThan(6);
+  for (const path of paths) {
+    let free = (): void => undefined;
+    const gate = new Promise<void>((resolve) => (free = resolve));
+    const taken = [1, 2].map(() => lists.run(customer.merchant, () => gate));
+    const done: string[] = [];
+    const listed = customer.get(path).then((answer: Answer) => {
+      done.push(path);
+      return answer;
+    });
+    for (let read = 0; read < 5; read += 1) expect((await customer.get('/v1/balance')).status).toBe(200);
+    expect({ path, done }).toEqual({ path, done: [] });
+    free();
+    await Promise.all(taken);
+    expect([path, (await listed).status]).toEqual([path, 200]);
+  }
+});

@@ -1,0 +1,339 @@
+// What nodes say of an address that is kept supplied: late, wrong, of another fork, or nothing at all. Nothing is bought
+// twice, and a use that no worker saw at the head is seen all the same.
+import { jest } from '@jest/globals';
+import { BlockFollower } from '../../src/blocks/block-follower.js';
+import { Refills } from '../../src/auto-delegations/refills.js';
+import { EnergyReadings } from '../../src/auto-delegations/energy-readings.js';
+import { autoRow, nextBlock, ordersOf, refill, setAuto, usableOf } from '../auto-delegation-stage.js';
+import { HmacCustomer } from '../client.js';
+import { actAs } from '../order-chain.js';
+import { withKey } from '../order-world.js';
+import {
+  api,
+  callers,
+  clearStage,
+  closeStage,
+  customer,
+  devnet,
+  full,
+  Hand,
+  mine,
+  openStageWithCalls,
+  pool,
+  SOLID_LAG,
+  START_LIMIT_MS,
+  useEnergy,
+} from '../protocol-stage.js';
+import { keepSelling } from '../factory.js';
+import { openSpyNode, type SpyNode } from '../spy-node.js';
+
+jest.setTimeout(30_000);
+
+const RESOURCES = 'wallet/getaccountresource';
+
+let next = 0;
+let caller = callers[0]!;
+let address = '';
+let hand: Hand;
+
+beforeAll(() => openStageWithCalls({ DATABASE_POOL_MAX: '12' }), START_LIMIT_MS);
+beforeEach(async () => {
+  caller = callers[next++]!;
+  ({ address } = caller);
+  hand = await Hand.open();
+  await hand.look();
+});
+afterEach(async () => {
+  full.rest();
+  await api.database.query('DELETE FROM auto_delegation');
+  await clearStage();
+}, START_LIMIT_MS);
+afterAll(closeStage, START_LIMIT_MS);
+
+async function supplied(): Promise<bigint> {
+  const id = await setAuto(address);
+  await nextBlock(hand);
+  await nextBlock(hand);
+  await nextBlock(hand, SOLID_LAG + 1);
+  expect(await ordersOf(id)).toMatchObject([{ status: 'delivered', settled: true }]);
+  return id;
+}
+
+/** What the node says of the address, whatever is true; of all others it says what is. */
+function claim(node: SpyNode, of: () => object | undefined): void {
+  node.before = (path, body) => {
+    if (path !== RESOURCES || !body.includes(address)) return undefined;
+    const says = of();
+    return says && { says: JSON.stringify(says) };
+  };
+}
+
+async function resourcesNow(): Promise<Record<string, number>> {
+  const body = JSON.stringify({ address, visible: true });
+  const response = await fetch(`${devnet.fullUrl}/${RESOURCES}`, { method: 'POST', body });
+  return (await response.json()) as Record<string, number>;
+}
+
+it('a node that says there is less than our own delegations give is not believed', async () => {
+  const id = await supplied();
+  const true_ = await resourcesNow();
+  claim(full, () => ({ ...true_, EnergyLimit: 0, EnergyUsed: 0 }));
+  await refill(hand);
+  await nextBlock(hand);
+  expect(await ordersOf(id)).toHaveLength(1);
+  expect((await autoRow(id)).pause_reason).toBeNull();
+  full.rest();
+  await nextBlock(hand);
+  expect(await ordersOf(id)).toHaveLength(1);
+});
+
+it('one that does not know of the newest delegation yet has nothing bought again', async () => {
+  const id = await setAuto(address);
+  const before = await resourcesNow();
+  await nextBlock(hand);
+  claim(full, () => before);
+  await nextBlock(hand);
+  expect(await ordersOf(id)).toMatchObject([{ status: 'delivered' }]);
+  await nextBlock(hand);
+  await nextBlock(hand);
+  expect(await ordersOf(id)).toHaveLength(1);
+});
+
+it('nor where others delegate to the address too, so that what it says is credible', async () => {
+  const id = await supplied();
+  const others = { receiver_address: address, balance: 400_000_000, resource: 'ENERGY' };
+  await actAs(devnet.fullUrl, pool, 'delegateresource', { ...others, lock: false });
+  await nextBlock(hand);
+  await useEnergy(caller, 22);
+  await mine();
+  await hand.look();
+  await refill(hand);
+  expect(await ordersOf(id)).toHaveLength(2);
+  // A node shows what waits in its mempool as done.
+  const before = await resourcesNow();
+  await hand.advance();
+  await mine();
+  await hand.look();
+  claim(full, () => before);
+  await refill(hand);
+  full.rest();
+  expect(await ordersOf(id)).toMatchObject([{}, { status: 'delivered' }]);
+  await nextBlock(hand);
+  await nextBlock(hand);
+  expect(await ordersOf(id)).toHaveLength(2);
+  expect(await usableOf(address)).toBeGreaterThanOrEqual(130_000);
+  await actAs(devnet.fullUrl, pool, 'undelegateresource', others);
+});
+
+it('one that still shows what was reclaimed a block ago is asked once more with the next block', async () => {
+  const id = await setAuto(address, { duration_sec: 300 });
+  await nextBlock(hand);
+  await nextBlock(hand);
+  await nextBlock(hand, SOLID_LAG + 1);
+  const [first] = await ordersOf(id);
+  // As after an outage: its end is long over.
+  await devnet.control('mine', { blocks: [{ timestamp: first!.ends_at!.getTime() + 200_000 }] });
+  await hand.look();
+  const before = await resourcesNow();
+  await hand.end();
+  await mine();
+  await hand.look();
+  claim(full, () => before);
+  await refill(hand);
+  full.rest();
+  expect(await ordersOf(id)).toHaveLength(1);
+  expect((await autoRow(id)).due_at).not.toBeNull();
+  await refill(hand);
+  expect(await ordersOf(id)).toMatchObject([{}, { energy: 130_000n, status: 'reserved' }]);
+});
+
+it('one that does not know of the newest use yet is asked once more with the next block', async () => {
+  const id = await supplied();
+  const before = await resourcesNow();
+  await useEnergy(caller, 10);
+  await mine();
+  claim(full, () => before);
+  await hand.look();
+  await refill(hand);
+  expect(await ordersOf(id)).toHaveLength(1);
+  expect((await autoRow(id)).due_at).not.toBeNull();
+  full.rest();
+  await refill(hand);
+  expect(await ordersOf(id)).toHaveLength(2);
+});
+
+describe('while it is checked', () => {
+  /** Has this happen before the node answers, once. */
+  function meanwhile(happens: () => Promise<void>): () => boolean {
+    let happened = false;
+    full.before = async (path, body) => {
+      if (happened || path !== RESOURCES || !body.includes(address)) return undefined;
+      happened = true;
+      await happens();
+      return undefined;
+    };
+    return () => happened;
+  }
+
+  async function check(by: Hand): Promise<void> {
+    await keepSelling(api.database);
+    await api.database.query(`UPDATE auto_delegation SET due_at = clock_timestamp() WHERE due_at > clock_timestamp()`);
+    await by.chain().pool.nodes[0]!.readHead();
+    await by.part(Refills).pass();
+  }
+
+  it('what is needed is bought though the address is used again, and it is checked once more', async () => {
+    const id = await supplied();
+    await useEnergy(caller, 10);
+    await mine();
+    await hand.look();
+    const happened = meanwhile(async () => {
+      await useEnergy(caller, 1);
+      await mine();
+      await hand.look();
+    });
+    await check(hand);
+    expect(happened()).toBe(true);
+    expect(await ordersOf(id)).toHaveLength(2);
+    const due = `SELECT due_at <= clock_timestamp() AS is_due, asleep FROM auto_delegation WHERE id = $1`;
+    expect(await api.database.query(due, [id])).toEqual([{ is_due: true, asleep: false }]);
+    await check(hand);
+    expect(await ordersOf(id)).toHaveLength(2);
+    expect((await autoRow(id)).due_at).toBeNull();
+  });
+
+  it('a rental that its merchant extends is not extended once more', async () => {
+    const id = await setAuto(address, { duration_sec: 300 });
+    await nextBlock(hand);
+    await nextBlock(hand);
+    await nextBlock(hand, SOLID_LAG + 1);
+    const [before] = await ordersOf(id);
+    const merchant = new HmacCustomer(api.baseUrl, customer.merchant, customer.apiKey);
+    const endsAtMs = before!.ends_at!.getTime();
+    await devnet.control('mine', { blocks: [{ timestamp: endsAtMs - 50_000 }] });
+    await hand.look();
+    const happened = meanwhile(async () => {
+      const extension = merchant.post(
+        `/v1/orders/${before!.key}/extensions`,
+        { duration_sec: 300 },
+        withKey('by-hand'),
+      );
+      expect((await extension).status).toBe(200);
+    });
+    await refill(hand);
+    expect(happened()).toBe(true);
+    const [after] = await ordersOf(id);
+    expect(after).toMatchObject({ extensions: 1, ends_at: new Date(endsAtMs + 300_000) });
+    expect(await autoRow(id)).toMatchObject({ pause_reason: null, purchases: 1n });
+  });
+
+  it('one that was to fall asleep is awake when it is used', async () => {
+    const id = await supplied();
+    await api.database.query(`UPDATE auto_delegation SET used_at = used_at - interval '2 days' WHERE id = $1`, [id]);
+    await check(hand);
+    const happened = meanwhile(async () => {
+      await useEnergy(caller, 1);
+      await mine();
+      await hand.look();
+    });
+    await api.database.query('UPDATE auto_delegation SET due_at = clock_timestamp() WHERE id = $1', [id]);
+    await check(hand);
+    expect([happened(), (await autoRow(id)).asleep]).toEqual([true, false]);
+  });
+
+  it('a worker that stood still while another one bought buys nothing when it goes on', async () => {
+    const id = await setAuto(address);
+    const other = await Hand.open();
+    await other.look();
+    const happened = meanwhile(() => check(other));
+    await check(hand);
+    expect(happened()).toBe(true);
+    expect(await ordersOf(id)).toHaveLength(1);
+    expect(await autoRow(id)).toMatchObject({ purchases: 1n, pause_reason: null });
+  });
+});
+
+it('no answer at all buys nothing and pauses nothing', async () => {
+  const id = await supplied();
+  await useEnergy(caller, 10);
+  await mine();
+  await hand.look();
+  full.before = (path, body) => (path === RESOURCES && body.includes(address) ? 'break' : undefined);
+  await refill(hand);
+  expect(await ordersOf(id)).toHaveLength(1);
+  expect(await autoRow(id)).toMatchObject({ pause_reason: null, failures: 0 });
+  full.rest();
+  await nextBlock(hand);
+  await refill(hand);
+  expect(await ordersOf(id)).toHaveLength(2);
+});
+
+describe('of two nodes', () => {
+  let other: SpyNode;
+  let both: Hand;
+
+  beforeEach(async () => {
+    other = await openSpyNode(devnet.second!.fullUrl);
+    both = await Hand.open({
+      TRON_FULL_NODE_URLS: `${full.url},${other.url}`,
+      TRON_SOLIDITY_NODE_URLS: `${devnet.solidUrl},${devnet.second!.solidUrl}`,
+    });
+    for (const node of both.chain().pool.nodes) await node.readHead();
+  });
+  afterEach(() => other.close());
+
+  it.each([0, 1])('node %s that says too little is outdone by the other', async (liar) => {
+    const spied = [full, other];
+    const true_ = await resourcesNow();
+    claim(spied[liar]!, () => ({ ...true_, EnergyLimit: 10, EnergyUsed: 0 }));
+    claim(spied[1 - liar]!, () => ({ ...true_, EnergyLimit: 500_000, EnergyUsed: 1000 }));
+    const reading = await both.part(EnergyReadings).read(address, 0);
+    expect(reading).toMatchObject({ limit: 500_000n, used: 1000n });
+  });
+
+  it('one that is away leaves the other’s word', async () => {
+    other.before = () => 'break';
+    const true_ = await resourcesNow();
+    claim(full, () => ({ ...true_, EnergyLimit: 77, EnergyUsed: 7 }));
+    expect(await both.part(EnergyReadings).read(address, 0)).toMatchObject({ limit: 77n, used: 7n });
+  });
+
+  it('one that has not the block yet is not asked', async () => {
+    const asked: string[] = [];
+    other.before = (path) => void asked.push(path);
+    const { number } = both.chain().pool.nodes[0]!.head!;
+    await expect(both.part(EnergyReadings).read(address, number + 5)).rejects.toThrow('resources at block');
+    expect(asked.filter((path) => path === RESOURCES)).toEqual([]);
+  });
+});
+
+it('a use that a fork undoes has nothing bought twice, and the one on the other fork is seen', async () => {
+  const id = await supplied();
+  await useEnergy(caller, 10);
+  await nextBlock(hand);
+  expect(await ordersOf(id)).toHaveLength(2);
+  await devnet.control('fork', { depth: 1, drop: true });
+  await nextBlock(hand);
+  await nextBlock(hand);
+  await nextBlock(hand);
+  await nextBlock(hand);
+  expect((await ordersOf(id)).length).toBeLessThanOrEqual(2);
+  const before = (await ordersOf(id)).length;
+  expect(await usableOf(address)).toBeGreaterThanOrEqual(130_000);
+  await useEnergy(caller, 20);
+  await nextBlock(hand);
+  await nextBlock(hand);
+  expect((await ordersOf(id)).length).toBeLessThanOrEqual(before + 1);
+  expect(await usableOf(address)).toBeGreaterThanOrEqual(104_000);
+});
+
+it('a use that no worker saw at the head is seen in the solid block', async () => {
+  const id = await supplied();
+  await hand.part(BlockFollower).pass();
+  await useEnergy(caller, 10);
+  await mine(SOLID_LAG + 2);
+  for (let more = true; more;) more = await hand.part(BlockFollower).pass();
+  expect((await autoRow(id)).used_block).not.toBeNull();
+  await refill(hand);
+  expect(await ordersOf(id)).toHaveLength(2);
+});

@@ -1,0 +1,160 @@
+// What the demo shows: a month of history that stands on its own chain, and consoles that a link signs in to, once.
+import { PAST_ACCOUNTS } from '../../packages/local/src/demo-chain.js';
+import { DemoConsoles } from '../../packages/local/src/demo-consoles.js';
+import { HISTORY_DAYS, makeHistory, untilNumbered, type DemoHistory } from '../../packages/local/src/demo-history.js';
+import { DAY_MS, planOrders, PROFILES } from '../../packages/local/src/demo-plan.js';
+import { freePort } from '../../packages/local/src/ports.js';
+import { localDepositXpub, World } from '../../packages/local/src/world.js';
+import { EnergyClient } from '../../packages/sdk/src/index.js';
+import type { Audience } from '../../src/domain/audience.js';
+import type { Database } from '../../src/store/database.js';
+import { openAsOwner } from '../factory.js';
+import { noteKeysOf } from '../setup/canary.js';
+import { createTestDatabase, type TestDatabase } from '../setup/database.js';
+import { createTestRedis } from '../setup/redis.js';
+import { asRole } from '../setup/roles.js';
+
+const START_LIMIT_MS = 240_000;
+/** Every rule over the month, and its newest blocks read again. */
+const VERIFY_LIMIT_MS = 120_000;
+let store: TestDatabase;
+let redis: Awaited<ReturnType<typeof createTestRedis>>;
+let world: World;
+let database: Database;
+let history: DemoHistory;
+let consoles: DemoConsoles;
+let client: EnergyClient;
+
+beforeAll(async () => {
+  [store, redis] = await Promise.all([createTestDatabase(), createTestRedis()]);
+  world = await World.start({
+    blockMs: 300,
+    solidLag: 19,
+    durable: false,
+    databaseUrl: store.url,
+    redisUrl: redis.url,
+    roleUrl: asRole,
+    poolStakesTrx: [1_200_000, 600_000],
+    past: { fromMs: Date.now() - HISTORY_DAYS * DAY_MS, accounts: PAST_ACCOUNTS },
+    env: { DEPOSIT_XPUB: localDepositXpub() },
+  });
+  noteKeysOf({ MASTER_KEY: world.masterKey });
+  database = await openAsOwner(store.url);
+  const project = await world.cli('project', 'create', '--name', PROFILES[0]?.name ?? '');
+  history = await makeHistory(world, String(project['merchant']));
+  const [api] = await Promise.all([world.startApi(await freePort()), world.startWorker()]);
+  const [merchant, apiKey] = [String(project['merchant']), String(project['api_key'])];
+  client = new EnergyClient({ baseUrl: api.baseUrl, merchant, apiKey, retries: 100 });
+  await untilNumbered(world);
+  consoles = await DemoConsoles.start(world, { CONSOLE_PASSWORD_COST: '14' });
+  await consoles.signUp(history.projects.filter((_, place) => place === 0 || PROFILES[place]?.isTest === true));
+}, START_LIMIT_MS);
+
+afterAll(async () => {
+  consoles.close();
+  await database.source.destroy();
+  await world.stop();
+  await redis.close();
+  await store.drop();
+}, START_LIMIT_MS);
+
+it(
+  'the demo’s history is one in which verify finds nothing, by the records and by the chain',
+  async () => {
+    const report = await world.cli('verify');
+    expect(report).toMatchObject({ ok: true, violations: 0, unmade: [] });
+    const [counts] = await database.query<Record<string, number>>(
+      `SELECT (SELECT count(*)::int FROM orders WHERE NOT test AND status = 'delivered') AS delivered,
+            (SELECT count(*)::int FROM orders WHERE NOT test AND status = 'refunded') AS refunded,
+            (SELECT count(*)::int FROM orders WHERE test) AS of_tests,
+            (SELECT count(DISTINCT (created_at AT TIME ZONE 'UTC')::date)::int FROM orders) AS days,
+            (SELECT count(DISTINCT receive_address)::int FROM orders) AS receivers,
+            (SELECT count(*)::int FROM deposit WHERE status = 'credited') AS deposits,
+            (SELECT count(*)::int FROM chain_tx WHERE fee_sun > 0) AS burnt,
+            (SELECT count(*)::int FROM orders WHERE NOT settled OR next_run_at IS NOT NULL) AS open,
+            (SELECT count(*)::int FROM credit_account WHERE balance_credits <= 0) AS broke`,
+    );
+    expect(counts).toMatchObject({ open: 0, broke: 0 });
+    expect(history.orders).toBeGreaterThan(500);
+    for (const [what, least] of Object.entries({
+      ...{ delivered: 500, refunded: 3, of_tests: 20, days: 28, receivers: 40, deposits: 4, burnt: 3 },
+    })) {
+      expect([what, (counts?.[what] ?? 0) >= least]).toEqual([what, true]);
+    }
+  },
+  VERIFY_LIMIT_MS,
+);
+
+it(
+  'verify finds nothing in the demo’s history beside a rental that runs',
+  async () => {
+    const receiver = world.accounts[2]?.address ?? '';
+    const order = { receive_address: receiver, energy: 65_000, duration_sec: 86_400 };
+    await client.orders.createAndWait(order, { idempotencyKey: 'one-more', until: 'settled' });
+    expect(await world.cli('verify')).toMatchObject({ ok: true, violations: 0, unmade: [] });
+  },
+  VERIFY_LIMIT_MS,
+);
+
+it('no balance of the demo’s history was ever below zero', async () => {
+  const below = await database.query(
+    `SELECT FROM (SELECT sum(credits) OVER (PARTITION BY project_id ORDER BY created_at, id) AS balance FROM credit_entry) e
+      WHERE balance < 0`,
+  );
+  expect(below).toEqual([]);
+});
+
+it('the demo’s orders are the same for the same seed', () => {
+  const endMs = Date.UTC(2026, 0, 31, 12);
+  const of = (seed: number) => planOrders(seed, endMs - HISTORY_DAYS * DAY_MS, endMs);
+  expect(of(1)).toEqual(of(1));
+  expect(of(2)).not.toEqual(of(1));
+});
+
+/** What a browser gets that opens a link: its status, where it is led, and the cookies that it keeps. */
+async function opened(link: string, headers: Readonly<Record<string, string>> = {}) {
+  const response = await fetch(link, { redirect: 'manual', headers });
+  const cookies = response.headers.getSetCookie();
+  return {
+    status: response.status,
+    location: response.headers.get('location'),
+    cookies,
+    cookie: cookies.map((line) => line.split(';', 1)[0]).join('; '),
+  };
+}
+
+async function read(audience: Audience, path: string, cookie: string) {
+  const response = await fetch(consoles.origins[audience] + path, { headers: { Cookie: cookie } });
+  return { status: response.status, body: (await response.json()) as Readonly<Record<string, unknown>> };
+}
+
+it.each(['merchant', 'operator'] as const)('a link of the demo signs in to the %ss’ console once', async (audience) => {
+  const next: string[] = [];
+  consoles.onLink = (of, link, wasUsed) => next.push([of, link, wasUsed].join(' '));
+  const link = consoles.link(audience);
+  // A prefetch uses nothing up.
+  expect((await opened(link, { 'Sec-Purpose': 'prefetch' })).status).toBe(405);
+  const first = await opened(link);
+  expect([first.status, first.location]).toEqual([303, `${consoles.origins[audience]}/`]);
+  for (const line of first.cookies) expect(line).toMatch(/; HttpOnly; SameSite=Strict/);
+  const session = await read(audience, '/api/session', first.cookie);
+  expect(session).toMatchObject({ status: 200, body: { stage: 'signed_in' } });
+
+  const second = await opened(link);
+  expect([second.status, second.cookies]).toEqual([410, []]);
+  expect((await opened(link.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A')))).status).toBe(410);
+  const other = audience === 'merchant' ? 'operator' : 'merchant';
+  expect((await read(other, '/api/session', first.cookie)).status).toBe(401);
+
+  const [given = ''] = next;
+  expect([next.length, given]).toEqual([1, expect.stringMatching(new RegExp(`^${audience} http.* true$`))]);
+  expect((await opened(given.split(' ')[1] ?? '')).status).toBe(303);
+});
+
+it('the home that a link of the demo leads to shows the month', async () => {
+  const { cookie } = await opened(consoles.link('merchant'));
+  const { body } = await read('merchant', `/api/projects/${history.projects[0] ?? ''}/home`, cookie);
+  const { orders } = body['last_30_days'] as { orders: number };
+  expect(orders).toBeGreaterThan(300);
+  expect(body).toMatchObject({ needs_you: [], running: [{ order_key: 'one-more' }] });
+});

@@ -1,0 +1,229 @@
+// Deposits while nodes lie or are away and workers die: each credited once, none missed, none invented.
+import 'reflect-metadata';
+import { addressBytes } from '../../src/chain/address.js';
+import { BlockFollower } from '../../src/blocks/block-follower.js';
+import { DepositGauges } from '../../src/deposits/deposit-gauges.js';
+import { Log } from '../../src/observability/logger.js';
+import { Metrics } from '../../src/observability/metrics.js';
+import { Database } from '../../src/store/database.js';
+import { aroundStatements } from '../../src/store/statement-hook.js';
+import {
+  BLOCK,
+  INFOS,
+  START_LIMIT_MS,
+  type Shop,
+  calm,
+  chain,
+  closeStage,
+  creditedTo,
+  database,
+  depositsOf,
+  follow,
+  freeTurn,
+  infosOf,
+  meddle,
+  openStage,
+  openWorker,
+  payToken,
+  payTrx,
+  settle,
+  shop,
+  spies,
+  worker,
+  type Json,
+} from '../deposit-stage.js';
+
+beforeAll(openStage, START_LIMIT_MS);
+beforeEach(calm);
+afterAll(closeStage, START_LIMIT_MS);
+
+describe('nodes that lie or are away', () => {
+  it.each<readonly [string, (path: string, answer: unknown) => unknown]>([
+    ['hides a transaction with its receipt', hideLast],
+    ['has no receipts', (path, answer) => (path === INFOS ? [] : answer)],
+    ['has no blocks', (path, answer) => (path === BLOCK ? {} : answer)],
+    [
+      'says that it moved more',
+      (path, answer) =>
+        path === INFOS ? (JSON.parse(JSON.stringify(answer).replaceAll('6acfc0', '7acfc0')) as unknown) : answer,
+    ],
+    [
+      'says that the call failed',
+      (path, answer) => (path === INFOS ? infosOf(answer).map((info) => ({ ...info, result: 'FAILED' })) : answer),
+    ],
+  ])('one that %s lets the deposit wait, and nothing is passed', async (_what, change) => {
+    const to = await shop();
+    // 7 000 000 is 6acfc0.
+    await payToken(to, 7_000_000n);
+    await settle();
+    meddle([spies[1]], change);
+    await expect(follow()).rejects.toThrow(/No TRON node could answer/);
+    expect(await depositsOf(to)).toEqual([]);
+    spies[1].rest();
+    await follow();
+    expect(await creditedTo(to)).toBe(70_000_000n);
+  });
+
+  it('with one of two away, deposits wait', async () => {
+    const to = await shop();
+    await payTrx(to, 10_000_000);
+    await settle();
+    spies[0].before = () => 'break';
+    await expect(follow()).rejects.toThrow(/No TRON node could answer/);
+    expect(await depositsOf(to)).toEqual([]);
+    spies[0].rest();
+    await follow();
+    expect(await creditedTo(to)).toBe(30_000_000n);
+  });
+
+  it('TRX by a contract that one of them keeps is held, what both keep is credited, what neither keeps is not seen', async () => {
+    const [one, both] = [await shop(), await shop()];
+    const internal = ({ address }: Shop): Json => ({
+      caller_address: `41${'ab'.repeat(20)}`,
+      transferTo_address: hexOf(address),
+      callValueInfo: [{ callValue: 11_000_000 }],
+      note: '63616c6c',
+    });
+    const added =
+      (...to: readonly Shop[]) =>
+      (path: string, answer: unknown): unknown =>
+        path === BLOCK
+          ? answer
+          : infosOf(answer).map((info) =>
+              Array.isArray(info['log']) ? { ...info, internal_transactions: to.map(internal) } : info,
+            );
+    meddle([spies[0]], added(both, one));
+    meddle([spies[1]], added(both));
+    await payToken(await shop(), 7_000_000n);
+    await settle();
+    await follow();
+    expect(await depositsOf(both)).toMatchObject([{ status: 'credited', credits: 33_000_000n }]);
+    expect(await depositsOf(one)).toMatchObject([{ status: 'held', reason: 'one_node' }]);
+  });
+
+  it('with one node no more than so much is credited in a day by itself', async () => {
+    await freeTurn();
+    const today = await database.query<{ credits: bigint }>(
+      `SELECT coalesce(sum(credits), 0)::bigint AS credits FROM deposit WHERE status = 'credited'`,
+    );
+    const limit = Number(today[0]!.credits / 10_000_000n) + 10;
+    const alone = await openWorker({
+      TRON_FULL_NODE_URLS: chain.fullUrl,
+      TRON_SOLIDITY_NODE_URLS: spies[0].url,
+      DEPOSIT_AUTO_MAX_USD: limit.toString(),
+    });
+    const to = await shop();
+    for (const amount of [20_000_000, 40_000_000, 11_000_000]) {
+      await payTrx(to, amount);
+      await settle();
+    }
+    await follow(alone);
+    expect((await depositsOf(to)).map(({ status, reason }) => reason ?? status)).toEqual([
+      'credited',
+      'auto_max',
+      'credited',
+    ]);
+    await freeTurn();
+  });
+});
+
+function hexOf(address: string): string {
+  return Buffer.from(addressBytes(address)!).toString('hex');
+}
+
+/** Without the last transaction of every block, and its receipt. */
+function hideLast(path: string, answer: unknown): unknown {
+  if (path === INFOS) return infosOf(answer).slice(0, -1);
+  const block = answer as Json;
+  const transactions = (block['transactions'] ?? []) as Json[];
+  return transactions.length === 0 ? block : { ...block, transactions: transactions.slice(0, -1) };
+}
+
+describe('workers', () => {
+  it('of two only one reads, and what both would take in is taken in once', async () => {
+    const second = await openWorker();
+    const to = await shop();
+    for (let payment = 0; payment < 6; payment += 1) {
+      await payTrx(to, 10_000_000);
+      await settle();
+    }
+    await freeTurn();
+    await Promise.all([follow(), follow(second)]);
+    await freeTurn();
+    await Promise.all([follow(second), follow()]);
+    expect(await depositsOf(to)).toHaveLength(6);
+    expect(await creditedTo(to)).toBe(180_000_000n);
+    await freeTurn();
+  });
+
+  it('one that lost its turn while it read takes nothing in', async () => {
+    const second = await openWorker();
+    const to = await shop();
+    await payTrx(to, 10_000_000);
+    await settle();
+    let isTaken = false;
+    spies[0].before = async (path) => {
+      if (path !== BLOCK || isTaken) return undefined;
+      isTaken = true;
+      await freeTurn();
+      await follow(second);
+      return undefined;
+    };
+    await worker.get(BlockFollower).pass();
+    expect(isTaken).toBe(true);
+    expect(await creditedTo(to)).toBe(30_000_000n);
+    await freeTurn();
+  });
+
+  it.each([
+    'move_deposit_cursor',
+    'known_deposits',
+    'ledger-insert-entry',
+    'credit_small_deposits',
+    'insert_deposits',
+    'ledger-move-balance',
+  ])('one that dies at %s leaves nothing, and the next one credits it once', async (name) => {
+    for (const side of ['before', 'after'] as const) {
+      const to = await shop();
+      await payTrx(to, 10_000_000);
+      await settle();
+      const dying = await openWorker();
+      await freeTurn();
+      aroundStatements(dying.get(Database), [name], {
+        [side]: () => {
+          throw new Error('dies here');
+        },
+      });
+      // After its commit a statement's transaction is over: then it is credited already.
+      await follow(dying).catch(() => undefined);
+      const before = await creditedTo(to);
+      expect([0n, 30_000_000n]).toContain(before);
+      await freeTurn();
+      await follow();
+      expect(await depositsOf(to)).toHaveLength(1);
+      expect(await creditedTo(to)).toBe(30_000_000n);
+    }
+  });
+});
+
+describe('the age of the reader', () => {
+  it.each<readonly [string, string, number, number]>([
+    ['was read while the clock stood later', `read_at = clock_timestamp() + interval '1 minute'`, 0, 0],
+    ['was read ten minutes ago', `read_at = clock_timestamp() - interval '10 minutes'`, 600, 660],
+    [
+      'was never read, from where reading begins',
+      `read_at = NULL, block_at = clock_timestamp() - interval '20 minutes'`,
+      1200,
+      1260,
+    ],
+  ])('that %s', async (_what, change, least, most) => {
+    await shop();
+    await follow();
+    await database.query(`UPDATE deposit_cursor SET ${change}`);
+    const metrics = new Metrics();
+    await new DepositGauges(database, metrics, worker.get(Log)).sample();
+    const gauge = await metrics.registry.getSingleMetric('deposit_reader_age_seconds')!.get();
+    expect(gauge.values[0]!.value).toBeGreaterThanOrEqual(least);
+    expect(gauge.values[0]!.value).toBeLessThanOrEqual(most);
+  });
+});

@@ -1,0 +1,76 @@
+// One node and nobody beside it, behind a line that loses answers: slower, but nothing is given up.
+import 'reflect-metadata';
+import { until } from '../../packages/local/src/wait.js';
+import { Stage } from '../crash/stage.js';
+import { openFaultyNode, type FaultyNode } from '../faulty-node.js';
+import { OrderProbe } from '../order-probe.js';
+import { createTestDatabase, type TestDatabase } from '../setup/database.js';
+import { createTestRedis, type TestRedis } from '../setup/redis.js';
+import { asRole } from '../setup/roles.js';
+
+const ORDERS = 50;
+const START_LIMIT_MS = 180_000;
+const DELIVERY_LIMIT_MS = 120_000;
+
+let store: TestDatabase;
+let redis: TestRedis;
+let stage: Stage;
+let full: FaultyNode;
+let solid: FaultyNode;
+
+beforeAll(async () => {
+  [store, redis] = await Promise.all([createTestDatabase(), createTestRedis()]);
+  stage = await Stage.open({
+    databaseUrl: store.url,
+    roleUrl: asRole,
+    redisUrl: redis.url,
+    blockMs: 300,
+    solidLag: 3,
+    walletsTrx: [500_000, 500_000, 500_000],
+  });
+  full = await openFaultyNode(stage.world.fullUrls[0]!);
+  solid = await openFaultyNode(stage.world.solidUrls[0]!);
+}, START_LIMIT_MS);
+
+afterAll(async () => {
+  await stage.close();
+  await Promise.all([full.close(), solid.close()]);
+  await redis.close();
+  await store.drop();
+}, START_LIMIT_MS);
+
+it(
+  'a lone node whose every fifth answer is lost delivers fifty orders at once, and refunds none',
+  async () => {
+    full.fail({ kind: 'drops', every: 5 });
+    solid.fail({ kind: 'drops', every: 5 });
+    await stage.world.startWorker({ TRON_FULL_NODE_URLS: full.url, TRON_SOLIDITY_NODE_URLS: solid.url });
+    const probe = new OrderProbe(stage);
+    const receivers = stage.world.accounts.map(({ address }) => address);
+    const keys = await Promise.all(
+      Array.from({ length: ORDERS }, (_, index) => probe.rent(receivers[index % receivers.length]!, 32_000, 3600)),
+    );
+    const counts = async (): Promise<Record<string, number>> => {
+      const rows = await stage.database.query<{ status: string; count: number }>(
+        'SELECT status, count(*)::int AS count FROM orders WHERE key = ANY ($1) GROUP BY status',
+        [keys],
+      );
+      return Object.fromEntries(rows.map(({ status, count }) => [status, count]));
+    };
+    await until(
+      async () => {
+        const { delivered = 0, refunded = 0 } = await counts();
+        return delivered + refunded === ORDERS ? true : undefined;
+      },
+      DELIVERY_LIMIT_MS,
+      'every order being over one way or the other',
+    );
+    expect(await counts()).toEqual({ delivered: ORDERS });
+    // Whatever was tried stands in the records, also where no answer came back.
+    const silent = await stage.database.query(
+      'SELECT id FROM chain_tx t WHERE sends > 0 AND NOT EXISTS (SELECT FROM broadcast b WHERE b.chain_tx_id = t.id)',
+    );
+    expect(silent).toEqual([]);
+  },
+  START_LIMIT_MS + DELIVERY_LIMIT_MS,
+);

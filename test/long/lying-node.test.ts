@@ -1,0 +1,222 @@
+// Blocks answered wrong by one node: of another time, forged as a whole, or with bytes that nobody ever made.
+import 'reflect-metadata';
+import { idOf } from '../../src/chain/block-header.js';
+import { signWithKey } from '../../src/chain/keys.js';
+import { buildTransaction } from '../../src/chain/signed-transaction.js';
+import { sun } from '../../src/domain/units.js';
+import { checkChain } from '../../src/verify/chain-checks.js';
+import { ChainUnavailableError } from '../../src/chain/errors.js';
+import { newOwner } from '../order-chain.js';
+import { until } from '../../packages/local/src/wait.js';
+import {
+  api,
+  clearStage,
+  closeStage,
+  devnet,
+  full,
+  Hand,
+  mine,
+  openStage,
+  orderOf,
+  pool,
+  receivers,
+  rent,
+  solid,
+  SOLID_LAG,
+  START_LIMIT_MS,
+  statusesOf,
+} from '../protocol-stage.js';
+
+const RENTAL_BLOCKS = 20;
+const FAR_MS = 600_000;
+
+type Header = Readonly<Record<string, string | number>> & { readonly timestamp: number };
+interface Block {
+  readonly block_header: { readonly raw_data: Header };
+}
+
+beforeAll(openStage, START_LIMIT_MS);
+afterEach(async () => {
+  await devnet.control('faults/clear', {});
+  await clearStage();
+}, START_LIMIT_MS);
+afterAll(closeStage, START_LIMIT_MS);
+
+async function headOf(url: string): Promise<Block> {
+  const answer = await fetch(`${url}/wallet/getnowblock`, { method: 'POST', body: '{}' });
+  return (await answer.json()) as Block;
+}
+
+const headTimeMs = async (): Promise<number> => (await headOf(devnet.second!.fullUrl)).block_header.raw_data.timestamp;
+
+/** The first node's head is one of its own making, of another time, whose id is right for it. */
+async function forgeHead(byMs: number): Promise<void> {
+  const { block_header: header } = await headOf(devnet.fullUrl);
+  const raw = { ...header.raw_data, timestamp: header.raw_data.timestamp + byMs };
+  const replace = { blockID: idOf(raw), block_header: { ...header, raw_data: raw } };
+  await devnet.control('faults', { kind: 'wrong', wrong: 'replace', node: 0, path: 'wallet/getblock', replace });
+}
+
+async function timesOf(key: string): Promise<{ deliveredAt: Date | null; endsAt: Date | null }> {
+  const [row] = await api.database.query<{ deliveredAt: Date | null; endsAt: Date | null }>(
+    `SELECT delivered_at AS "deliveredAt", ends_at AS "endsAt" FROM orders WHERE key = $1`,
+    [key],
+  );
+  return row!;
+}
+
+async function sent(hand: Hand): Promise<string> {
+  const key = await rent(receivers[0]!);
+  await mine();
+  await hand.look();
+  await hand.advance();
+  await mine();
+  return key;
+}
+
+const withTwoNodes = (): Promise<Hand> =>
+  Hand.open({
+    TRON_FULL_NODE_URLS: `${full.url},${devnet.second!.fullUrl}`,
+    TRON_SOLIDITY_NODE_URLS: `${solid.url},${devnet.second!.solidUrl}`,
+  });
+
+/** One node's final blocks hold a delegation by our wallet, signed with this key, that is in no block of the chain. */
+async function showInBlocks(node: number, privateKey: Uint8Array): Promise<void> {
+  const reference = { number: 1, id: 'ab'.repeat(32), timestampMs: 0 };
+  const { rawData } = buildTransaction(
+    { type: 'delegate', owner: pool.address, receiver: receivers[1]!, amountSun: sun(5_000_000n) },
+    { permissionId: 2, reference, expiresAtMs: 2, timestampMs: 1 },
+  );
+  const signature = [signWithKey(rawData, privateKey).toString('hex')];
+  const transactions = [{ ret: [{ contractRet: 'SUCCESS' }], signature, raw_data_hex: rawData.toString('hex') }];
+  await devnet.control('faults', {
+    kind: 'wrong',
+    wrong: 'replace',
+    node,
+    path: 'walletsolidity/getblockbynum',
+    replace: { transactions },
+  });
+}
+
+it('a node alone in answering a later time ends no rental', async () => {
+  const hand = await withTwoNodes();
+  const key = await sent(hand);
+  await mine(SOLID_LAG);
+  await hand.look();
+  expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: true });
+  await mine();
+  await forgeHead(FAR_MS);
+  await hand.look();
+  expect(await hand.end()).toBe(0);
+  // Nobody knows how long something new would be valid: nothing is made.
+  const other = await rent(receivers[1]!);
+  await hand.advance();
+  expect(await statusesOf(other)).toEqual([]);
+  await devnet.control('faults/clear', {});
+  await mine(RENTAL_BLOCKS);
+  const ended = async (): Promise<true | undefined> => {
+    await hand.look();
+    return (await hand.end()) > 0 ? true : undefined;
+  };
+  await until(ended, 5000, 'the end that both nodes show');
+  expect(await statusesOf(key, 'reclaim')).toEqual(['sending']);
+  await mine();
+  await hand.look();
+  await hand.advance();
+  expect(await statusesOf(other)).toEqual(['sending']);
+});
+
+it('a block of another time than its id stands for is no block', async () => {
+  const hand = await Hand.open();
+  const key = await sent(hand);
+  await devnet.control('faults', { kind: 'wrong', wrong: 'time-behind', node: 0 });
+  await expect(hand.look()).rejects.toBeInstanceOf(ChainUnavailableError);
+  expect(await orderOf(key)).toMatchObject({ status: 'placed' });
+  await devnet.control('faults/clear', {});
+  await hand.look();
+  const at = await headTimeMs();
+  expect(await timesOf(key)).toEqual({ deliveredAt: new Date(at), endsAt: new Date(at + 60_000) });
+});
+
+it('a node alone in showing an act of our wallets accuses nobody', async () => {
+  const hand = await withTwoNodes();
+  const key = await sent(hand);
+  await mine(SOLID_LAG);
+  await hand.look();
+  expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: true });
+  const search = (with_: Hand) => with_.orphans().search({ fence: 0, leaseSec: 60, scannedTo: undefined });
+  const found = () => api.database.query('SELECT txid FROM orphan_tx');
+  await showInBlocks(0, pool.privateKey);
+  // A worker that begins: what was read before the lie is not read again.
+  const other = await withTwoNodes();
+  await expect(search(other)).rejects.toBeInstanceOf(ChainUnavailableError);
+  expect(await found()).toEqual([]);
+  await devnet.control('faults/clear', {});
+  await search(hand);
+  expect(await found()).toEqual([]);
+});
+
+it('a node alone in leaving an act of our wallets out hides nothing: the block is searched again', async () => {
+  const hand = await withTwoNodes();
+  await sent(hand);
+  await mine(SOLID_LAG);
+  // The second one is not asked first.
+  await showInBlocks(1, pool.privateKey);
+  const search = () => hand.orphans().search({ fence: 0, leaseSec: 60, scannedTo: undefined });
+  await expect(search()).rejects.toBeInstanceOf(ChainUnavailableError);
+  await devnet.control('faults/clear', {});
+  await search();
+  expect(await api.database.query('SELECT txid FROM orphan_tx')).toEqual([]);
+});
+
+it('an act that names our wallet, and is signed by a key that is none of its own, is nobody’s', async () => {
+  const hand = await withTwoNodes();
+  await sent(hand);
+  await mine(SOLID_LAG);
+  for (const node of [0, 1]) await showInBlocks(node, newOwner().privateKey);
+  await hand.orphans().search({ fence: 0, leaseSec: 60, scannedTo: undefined });
+  expect(await api.database.query('SELECT txid FROM orphan_tx')).toEqual([]);
+});
+
+it('a final block in which one of two nodes alone shows our transaction settles nothing', async () => {
+  const hand = await withTwoNodes();
+  const key = await sent(hand);
+  await showInBlocks(1, pool.privateKey);
+  await mine(SOLID_LAG);
+  await hand.look();
+  expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: false });
+  await devnet.control('faults/clear', {});
+  // A worker that begins: who was contradicted is believed again only after a while.
+  await (await withTwoNodes()).look();
+  expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: true });
+});
+
+it('a final block without our transaction is a finding by the word of two nodes, and of one nothing is found', async () => {
+  const hand = await withTwoNodes();
+  const key = await sent(hand);
+  await mine(SOLID_LAG);
+  await hand.look();
+  expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: true });
+  // It gives the block in no form that can be read, and keeps no history.
+  const spoil = async (node: number): Promise<void> => {
+    const wrong = { kind: 'wrong', node };
+    await devnet.control('faults', { ...wrong, wrong: 'tampered', path: 'walletsolidity/getblockbynum' });
+    for (const path of ['walletsolidity/gettransactioninfo*', 'walletsolidity/gettransactionbyid']) {
+      await devnet.control('faults', { ...wrong, wrong: 'empty', path });
+    }
+  };
+  // By a process that has read no block yet.
+  const judged = async () => {
+    const { checks, unmade } = await checkChain(api.database, (await withTwoNodes()).chain(), {});
+    const found = checks.find(({ check }) => check === 'solid-transactions');
+    return { found: found?.findings.length, isMade: !unmade.some(({ check }) => check === 'solid-transactions') };
+  };
+  await spoil(0);
+  expect(await judged()).toEqual({ found: 0, isMade: true });
+  await devnet.control('faults', { kind: 'error-before', node: 1 });
+  expect(await judged()).toEqual({ found: undefined, isMade: false });
+  await devnet.control('faults/clear', {});
+  await spoil(0);
+  await spoil(1);
+  expect((await judged()).found).toBeGreaterThan(0);
+});

@@ -1,0 +1,288 @@
+// docs/never-miss-an-order.md walked as a merchant would: every command of the page, in its order, and what it promises
+// of outages.
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { cp, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort } from '../../packages/local/src/ports.js';
+import { until } from '../../packages/local/src/wait.js';
+import { Numberer } from '../../src/events/numberer.js';
+import { Metrics } from '../../src/observability/metrics.js';
+import { HmacCustomer } from '../client.js';
+import { makeCustomer } from '../factory.js';
+import { openLog } from '../log.js';
+import { installSdk } from '../installed-sdk.js';
+import { openOrderWorld, refundOrder, withKey, type OrderWorld } from '../order-world.js';
+import { keepShown } from '../setup/canary.js';
+import { openSender, type TestSender } from '../webhook-sender.js';
+
+const LIMIT_MS = 30_000;
+const PAGE = await readFile('docs/never-miss-an-order.md', 'utf8');
+/** Every line of a shell on the page, without remarks. */
+const COMMANDS = [...PAGE.matchAll(/```sh\n(.*?)```/gs)].flatMap(([, block]) =>
+  block!
+    .trim()
+    .split('\n')
+    .map((line) => line.replace(/\s+#.*$/, '')),
+);
+
+let world: OrderWorld;
+let sender: TestSender;
+let folder: string;
+let port: number;
+let customer: HmacCustomer;
+let env: Record<string, string>;
+const background: ChildProcess[] = [];
+
+beforeAll(async () => {
+  port = await freePort();
+  folder = await mkdtemp(join(tmpdir(), 'energy-never-miss-'));
+  await cp('examples', join(folder, 'examples'), { recursive: true });
+  await installSdk(folder);
+  const here = {
+    WEBHOOK_PORTS: port.toString(),
+    WEBHOOK_ALLOW_HTTP: 'true',
+    WEBHOOK_ALLOW_NETWORKS: '127.0.0.0/8',
+  };
+  world = await openOrderWorld(here);
+  sender = await openSender({ ...world.env, ...here });
+}, 180_000);
+
+beforeEach(async () => {
+  const made = await makeCustomer(world.api);
+  customer = new HmacCustomer(made.baseUrl, made.merchant, made.apiKey);
+  const place = await mkdtemp(join(folder, 'place-'));
+  env = {
+    ...{ PATH: process.env['PATH']!, HOME: process.env['HOME'] ?? folder },
+    ...{ BASE_URL: customer.baseUrl, MERCHANT: customer.merchant, API_KEY: customer.apiKey },
+    ...{ INBOX: join(place, 'inbox'), STATE: join(place, 'state') },
+  };
+});
+
+afterEach(async () => {
+  for (const child of background.splice(0)) {
+    child.kill('SIGTERM');
+    await once(child, 'exit');
+  }
+});
+
+afterAll(async () => {
+  await sender.app.close();
+  await world.close();
+  await rm(folder, { recursive: true });
+});
+
+interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** One line as a merchant types it, in the folder of the Node examples. */
+async function run(line: string): Promise<Ran> {
+  const child = spawn('bash', ['-c', line], {
+    cwd: join(folder, 'examples/node'),
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const said = { out: '', err: '' };
+  child.stdout.on('data', (text) => (said.out += String(text)));
+  child.stderr.on('data', (text) => (said.err += String(text)));
+  const [code] = (await once(child, 'close')) as [number];
+  keepShown('output of examples', said.out + said.err);
+  return { code, ...said };
+}
+
+/** The program that the page starts beside the others. */
+async function startReceiver(): Promise<void> {
+  const child = spawn(process.execPath, ['receive.mjs'], {
+    cwd: join(folder, 'examples/node'),
+    env: { ...env, PORT: port.toString() },
+    stdio: 'ignore',
+  });
+  background.push(child);
+  const isThere = (): Promise<true | undefined> =>
+    fetch(`http://127.0.0.1:${port.toString()}/`).then(
+      () => true as const,
+      () => undefined,
+    );
+  await until(isThere, LIMIT_MS, 'the receiver');
+}
+
+async function numberAll(): Promise<void> {
+  const numberer = new Numberer(world.api.database, new Metrics(), openLog('silent'));
+  while ((await numberer.numberBatch()) > 0);
+}
+
+async function buy(key: string, receiver: number): Promise<void> {
+  const order = { receive_address: world.receiver(receiver), energy: 65_000, duration_sec: 3600 };
+  expect((await customer.post('/v1/orders', order, withKey(key))).status).toBe(202);
+}
+
+/** What lies in the inbox, which is made with its first event. */
+async function inboxNames(): Promise<string[]> {
+  const names = await readdir(env['INBOX']!).catch(() => []);
+  return names.filter((name) => name.endsWith('.json'));
+}
+
+const statuses = async (): Promise<Record<string, string>> => {
+  const orders = JSON.parse(await readFile(join(env['STATE']!, 'orders.json'), 'utf8')) as Record<
+    string,
+    { order: { status: string } }
+  >;
+  return Object.fromEntries(Object.entries(orders).map(([key, { order }]) => [key, order.status]));
+};
+
+/** A step of the page: its line, and what it must come to. */
+type Step = readonly [line: string, walk: (line: string) => Promise<void>];
+
+const follow: Step = [
+  'node orders.mjs follow --once',
+  async (line) => {
+    await numberAll();
+    expect(await run(line)).toMatchObject({ code: 0, err: '' });
+  },
+];
+
+const WALK: readonly Step[] = [
+  ['cd examples/node', () => Promise.resolve()],
+  ['export BASE_URL=... MERCHANT=... API_KEY=...', () => Promise.resolve()],
+  ['export INBOX=./inbox STATE=./state', () => Promise.resolve()],
+  [
+    'export URL=https://shop.example.com/energy',
+    () => {
+      env['URL'] = `http://127.0.0.1:${port.toString()}/energy`;
+      return Promise.resolve();
+    },
+  ],
+  [
+    'node energy.mjs call POST /v1/webhooks "{\\"url\\":\\"$URL\\"}"',
+    async (line) => {
+      const { code, out } = await run(line);
+      const { id, secret } = JSON.parse(out) as { id: string; secret: string };
+      expect(code).toBe(0);
+      env['WEBHOOK'] = id;
+      env['WEBHOOK_SECRET'] = secret;
+    },
+  ],
+  ['export WEBHOOK=... WEBHOOK_SECRET=...', () => Promise.resolve()],
+  ['PORT=4000 node receive.mjs &', () => startReceiver()],
+  [
+    'node energy.mjs call POST "/v1/webhooks/$WEBHOOK/test"',
+    async (line) => {
+      expect((await run(line)).code).toBe(0);
+      // The test alone: nothing else has its position yet.
+      await sender.run(async () => (await inboxNames()).length === 1);
+    },
+  ],
+  [
+    follow[0],
+    async (line) => {
+      await buy('invoice-2041', 1);
+      await buy('invoice-2042', 2);
+      await numberAll();
+      await sender.run(async () => (await inboxNames()).length === 4);
+      await refundOrder(world.api, customer.merchant, 'invoice-2042');
+      await follow[1](line);
+      expect(await inboxNames()).toHaveLength(5);
+    },
+  ],
+  [
+    'node orders.mjs work',
+    async (line) => {
+      expect(await run(line)).toMatchObject({ code: 0, err: '' });
+      expect(await statuses()).toEqual({ 'invoice-2041': 'reserved', 'invoice-2042': 'refunded' });
+    },
+  ],
+  [
+    'node orders.mjs reconcile',
+    async (line) => {
+      expect(await run(line)).toEqual({ code: 0, out: '2 orders, 0 differed\n', err: '' });
+    },
+  ],
+  [
+    'node energy.mjs call GET "/v1/webhooks/$WEBHOOK/deliveries?status=failed"',
+    async (line) => {
+      expect(JSON.parse((await run(line)).out)).toMatchObject({ items: [] });
+    },
+  ],
+  [
+    `node energy.mjs call POST "/v1/webhooks/$WEBHOOK" '{"enabled":true}'`,
+    async (line) => {
+      expect(await run(line)).toMatchObject({ code: 0 });
+    },
+  ],
+  [
+    `node energy.mjs call POST "/v1/webhooks/$WEBHOOK/replay" '{"after":0}'`,
+    async (line) => {
+      const { code, out } = await run(line);
+      expect([code, (JSON.parse(out) as { events: number }).events]).toEqual([0, 4]);
+    },
+  ],
+  [
+    'node energy.mjs call GET "/v1/events?types=order.created,order.delivered,order.settled&limit=100"',
+    async (line) => {
+      const { items } = JSON.parse((await run(line)).out) as { items: unknown[] };
+      expect(items).toHaveLength(2);
+    },
+  ],
+  [
+    'node energy.mjs get "invoice-2041"',
+    async (line) => {
+      expect(JSON.parse((await run(line)).out)).toMatchObject({ key: 'invoice-2041', status: 'reserved' });
+    },
+  ],
+];
+
+it('every command of the page works, in its order, and there is none beside them', async () => {
+  expect(COMMANDS).toEqual(WALK.map(([line]) => line));
+  for (const [line, walk] of WALK) await walk(line);
+}, 180_000);
+
+it('an order that the records lost, or that was never written down, is found by reconciling, once', async () => {
+  await buy('known', 3);
+  await follow[1](follow[0]);
+  await run('node orders.mjs work');
+  await buy('never heard of', 4);
+  await refundOrder(world.api, customer.merchant, 'known');
+  const found = await run('node orders.mjs reconcile');
+  expect(found.code).toBe(1);
+  expect(found.out.split('\n').sort()).toEqual([
+    '',
+    '2 orders, 2 differed',
+    'known was reserved, is refunded',
+    'never heard of was unknown, is reserved',
+  ]);
+  expect(await run('node orders.mjs reconcile')).toMatchObject({ code: 0, out: '2 orders, 0 differed\n' });
+});
+
+it('events that arrive out of turn, twice, or again from a restored copy leave each order as its last one says', async () => {
+  await buy('turned', 5);
+  await refundOrder(world.api, customer.merchant, 'turned');
+  await follow[1](follow[0]);
+  await run('node orders.mjs work');
+  const done = join(env['INBOX']!, 'done');
+  const names = await readdir(done);
+  const created = await Promise.all(names.map((name) => readFile(join(done, name), 'utf8')));
+  const early = names[created.findIndex((text) => text.includes('order.created'))]!;
+  // As a webhook that was repeated for long brings it.
+  await cp(join(done, early), join(env['INBOX']!, early));
+  await run('node orders.mjs work');
+  expect(await statuses()).toEqual({ turned: 'refunded' });
+  await rm(join(env['STATE']!, 'position'));
+  await follow[1](follow[0]);
+  expect(await run('node orders.mjs work')).toMatchObject({ code: 0, out: '' });
+  expect(await statuses()).toEqual({ turned: 'refunded' });
+});
+
+it('what is not kept any more is a gap that is named, and reading goes on behind it', async () => {
+  for (const n of [6, 7]) await buy(`pruned ${n.toString()}`, n);
+  await numberAll();
+  await run('node orders.mjs follow --once');
+  await writeFile(join(env['STATE']!, 'position'), '0');
+  await world.api.database.query(`UPDATE event_position SET pruned_to = 1 WHERE project_id = $1`, [customer.merchant]);
+  const { code, err } = await run('node orders.mjs follow --once');
+  expect([code, err]).toEqual([0, 'What came between 0 and 2 is not kept any more: reconcile.\n']);
+  expect(await readFile(join(env['STATE']!, 'position'), 'utf8')).toBe('2');
+});

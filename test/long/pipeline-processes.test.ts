@@ -1,0 +1,121 @@
+// Two API processes as they are deployed: what changes about a project reaches both at once, and within the age of the
+// cache when its announcement was lost. The chain is away on purpose: no read of a balance needs it.
+import { until } from '../../packages/local/src/wait.js';
+import type { Answer, Customer } from '../client.js';
+import { startApi, type ApiProcess } from '../factory.js';
+import { AUTHOR, openPipeline, type PipelineApp } from '../pipeline.js';
+import { settings } from '../operator.js';
+import { openProxy, type Proxy } from '../proxy.js';
+import { createTestDatabase, type TestDatabase } from '../setup/database.js';
+import { createTestRedis, type TestRedis } from '../setup/redis.js';
+
+/** Well below the 30 s after which `steady` would look again by itself: what it sees within this, it heard. */
+const HEARD_LIMIT_MS = 10_000;
+
+let testDatabase: TestDatabase;
+let testRedis: TestRedis;
+/** Between the two processes and the database. */
+let postgres: Proxy;
+/** The operator's side; not asked for anything. */
+let app: PipelineApp;
+/** Keeps a record for the whole 30 s that the interface allows. */
+let steady: ApiProcess;
+/** Keeps it for 2 s, so that a test can wait for the end of that. */
+let brief: ApiProcess;
+
+beforeAll(async () => {
+  [testDatabase, testRedis] = await Promise.all([createTestDatabase(), createTestRedis()]);
+  postgres = await openProxy(testDatabase.url);
+  const env = settings(postgres.url, { REDIS_URL: testRedis.url, HOST: '127.0.0.1', PORT: '0' });
+  app = await openPipeline(testDatabase.url, { MASTER_KEY: env['MASTER_KEY']!, REDIS_URL: testRedis.url });
+  [steady, brief] = await Promise.all([
+    startApi({ ...env, PROJECT_CACHE_SEC: '30' }),
+    startApi({ ...env, PROJECT_CACHE_SEC: '2' }),
+  ]);
+}, 180_000);
+
+afterAll(async () => {
+  await Promise.all([steady.process.stop(), brief.process.stop()]);
+  await app.close();
+  await postgres.close();
+  await testRedis.close();
+  await testDatabase.drop();
+});
+
+const codeOf = (answer: Answer): string => (answer.status === 200 ? 'OK' : (answer.body.error as string));
+const ask = async (customer: Customer): Promise<string> => codeOf(await customer.get('/v1/balance'));
+
+/** A new project as a customer of both processes, each of which has its record in its cache. */
+async function known(name: string): Promise<[atSteady: Customer, atBrief: Customer]> {
+  const customer = await app.customer(name);
+  const both = [customer.at(steady.baseUrl), customer.at(brief.baseUrl)] as [Customer, Customer];
+  // Twice: a read that the project's own announcement overtakes is not kept.
+  for (const each of [...both, ...both]) expect(await ask(each)).toBe('OK');
+  return both;
+}
+
+async function becomes(customer: Customer, code: string): Promise<void> {
+  await until(async () => ((await ask(customer)) === code ? true : undefined), HEARD_LIMIT_MS, code, 5);
+}
+
+/** Runs `work` while the database announces nothing. */
+async function unannounced(work: () => Promise<unknown>): Promise<void> {
+  const announce = async (how: 'DISABLE' | 'ENABLE') => {
+    // The others go on: what they write is part of the change.
+    for (const table of ['project', 'credit_account', 'api_key']) {
+      await app.database.query(`ALTER TABLE ${table} ${how} TRIGGER ${table}_announced`);
+    }
+  };
+  await announce('DISABLE');
+  try {
+    await work();
+  } finally {
+    await announce('ENABLE');
+  }
+}
+
+test('freezing and unfreezing reach every process at once', async () => {
+  const both = await known('freezes');
+  await app.ledger.setFrozen(both[0].merchant, true, AUTHOR);
+  for (const each of both) await becomes(each, 'PROJECT_FROZEN');
+  // A wrong signature never learns that the project is frozen.
+  for (const each of both) expect(await ask(each.withKey('wrong'))).toBe('INVALID_SIGNATURE');
+  await app.ledger.setFrozen(both[0].merchant, false, AUTHOR);
+  for (const each of both) await becomes(each, 'OK');
+});
+
+test('a rotated key works at once everywhere and the old one ends', async () => {
+  const both = await known('rotates');
+  const newKey = await app.projects.rotateKey(both[0].merchant, AUTHOR);
+  for (const each of both) await becomes(each, 'INVALID_SIGNATURE');
+  for (const each of both) expect(await ask(each.withKey(newKey))).toBe('OK');
+});
+
+test('an announcement that is lost delays freezing and the end of a key by the age of the cache and no more', async () => {
+  const [frozen, rotated] = [await known('unheard'), await known('unheard key')];
+  await unannounced(async () => {
+    await app.ledger.setFrozen(frozen[0].merchant, true, AUTHOR);
+    await app.projects.rotateKey(rotated[0].merchant, AUTHOR);
+  });
+  for (const each of [...frozen, ...rotated]) expect(await ask(each)).toBe('OK');
+  await becomes(frozen[1], 'PROJECT_FROZEN');
+  await becomes(rotated[1], 'INVALID_SIGNATURE');
+  // The other process did not receive it either, and is younger than its 30 s: it was the age that did it.
+  expect([await ask(frozen[0]), await ask(rotated[0])]).toEqual(['OK', 'OK']);
+  // The next announcement of the project makes up for it.
+  await app.projects.setOptions(frozen[0].merchant, { requireQuote: true }, AUTHOR);
+  await becomes(frozen[0], 'PROJECT_FROZEN');
+});
+
+test('processes that lost their connection learn what they missed as soon as they have one again', async () => {
+  const both = await known('cut off');
+  postgres.cut();
+  try {
+    await app.ledger.setFrozen(both[0].merchant, true, AUTHOR);
+    // Known and well signed, so the caller passes the pipeline; what he asks for needs the database.
+    for (const each of both) expect(await ask(each)).toBe('SERVICE_UNAVAILABLE');
+  } finally {
+    postgres.mend();
+  }
+  for (const each of both) await becomes(each, 'PROJECT_FROZEN');
+});

@@ -1,0 +1,234 @@
+// Captured requests, sent again as they are and to every other route there is, by both signatures. What there is to attack
+// and with what comes from the route table and the description of the interface, so a new route is attacked as well.
+import { Redis } from 'ioredis';
+import { routesOf, type Route } from '../../src/http/pipeline/routes.js';
+import type { Customer } from '../client.js';
+import { HmacCustomer, canonical, hmacHeaders, send, type Answer } from '../client.js';
+import { makeCustomer } from '../factory.js';
+import { expectRefusal, openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
+
+let world: OrderWorld;
+let routes: readonly Route[];
+/** The first example of each body, by method and path as declared. */
+let bodies: ReadonlyMap<string, object>;
+
+beforeAll(async () => {
+  world = await openOrderWorld({ BAD_SIGNATURES_PER_MINUTE: '1000000', RATE_LIMIT_PER_MINUTE: '1000000' });
+  routes = routesOf(world.api.app)
+    .list()
+    .filter(({ isPublic }) => !isPublic);
+  bodies = await describedBodies();
+}, 180_000);
+
+afterAll(async () => {
+  await world.close();
+});
+
+const nameOf = ({ method, pattern }: Pick<Route, 'method' | 'pattern'>): string => `${method} ${pattern}`;
+
+async function describedBodies(): Promise<ReadonlyMap<string, object>> {
+  const { paths } = (await send(world.api.baseUrl, 'GET', '/openapi.json')).body as Document;
+  const described = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).flatMap(([method, { requestBody }]) => {
+      const [example] = Object.values(requestBody?.content['application/json'].examples ?? {});
+      const pattern = path.replaceAll(/\{(\w+)\}/g, ':$1');
+      return example === undefined ? [] : [[nameOf({ method: method.toUpperCase(), pattern }), example.value] as const];
+    }),
+  );
+  return new Map(described);
+}
+
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly requestBody?: RequestBody }>>>>;
+}
+interface RequestBody {
+  readonly content: {
+    readonly 'application/json': { readonly examples: Readonly<Record<string, { readonly value: object }>> };
+  };
+}
+
+/** A request that was seen on its way: what was signed, with the headers that show it. */
+interface Capture {
+  readonly route: Route;
+  readonly path: string;
+  readonly body: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+const isRead = (route: Route): boolean => !bodies.has(nameOf(route));
+const isSame = (one: Capture, other: Capture): boolean => one.route === other.route && one.path === other.path;
+
+/** Each route as it is asked, and where it has a parameter or takes no body also with another one and with a query. */
+function targets(): Pick<Capture, 'route' | 'path' | 'body'>[] {
+  return routes.flatMap((route) => {
+    const example = bodies.get(nameOf(route));
+    const body = example === undefined ? undefined : canonical({ ...example, ...own(example) });
+    const filled = ['captured', 'other'].map((value) => route.pattern.replaceAll(/:\w+/g, value));
+    // The stream has no end, so it is asked for from a place that it refuses.
+    const asked = isRead(route) ? [...filled, `${filled[0]!}?limit=1`] : filled;
+    const paths = route.pattern.endsWith('/stream') ? filled.map((path) => `${path}?after=nowhere`) : asked;
+    return [...new Set(paths)].map((path) => ({ route, path, body }));
+  });
+}
+
+/** Receivers of the test's own chain. */
+function own(example: object): object {
+  return 'receive_address' in example ? { receive_address: world.receiver() } : {};
+}
+
+async function project(): Promise<HmacCustomer> {
+  const { merchant, apiKey } = await makeCustomer(world.api, 100_000_000_000n);
+  return new HmacCustomer(world.api.baseUrl, merchant, apiKey);
+}
+
+const bought = async (customer: Customer): Promise<unknown> =>
+  world.api.database.query(
+    `SELECT (SELECT count(*) FROM orders WHERE project_id = $1) AS orders,
+            (SELECT balance_credits FROM credit_account WHERE project_id = $1) AS balance`,
+    [customer.merchant],
+  );
+
+async function replay(
+  { headers }: Pick<Capture, 'headers'>,
+  to: Pick<Capture, 'route' | 'path'>,
+  body: string | undefined,
+): Promise<string> {
+  // Node sends no length of a GET's body by itself.
+  const length = Buffer.byteLength(body ?? '').toString();
+  const json = body === undefined ? {} : { 'Content-Type': 'application/json', 'Content-Length': length };
+  const { status, body: said } = await send(world.api.baseUrl, to.route.method, to.path, { ...headers, ...json }, body);
+  return status < 400 ? status.toString() : (said.error as string);
+}
+
+/** The answers to `capture`, one for each target and each body it may be sent with. */
+async function attack(
+  capture: Capture,
+  to: readonly Pick<Capture, 'route' | 'path' | 'body'>[],
+  expected: (target: Pick<Capture, 'route' | 'path' | 'body'>, body: string | undefined) => string | undefined,
+): Promise<string[]> {
+  const wrong: string[] = [];
+  for (const target of to) {
+    for (const body of new Set([capture.body, target.body, undefined, '{"a":1}'])) {
+      const code = expected(target, body);
+      if (code === undefined) continue;
+      const found = await replay(capture, target, body);
+      if (found !== code) wrong.push(`${nameOf(capture.route)} at ${target.path} with ${body ?? 'no body'}: ${found}`);
+    }
+  }
+  return wrong;
+}
+
+describe('a request signed by HMAC', () => {
+  const captured = (customer: Customer): Capture[] =>
+    targets().map(({ route, path, body }) => {
+      const idempotencyKey = route.isPurchase ? `key of ${path}` : undefined;
+      const signed = { method: route.method, path, ...(body !== undefined && { body }) };
+      const timestamp = Math.floor(Date.now() / 1000) + 5;
+      const key = idempotencyKey === undefined ? {} : { idempotencyKey };
+      const headers = {
+        ...hmacHeaders(customer.merchant, customer.apiKey, { ...signed, ...key, timestamp }),
+        ...(idempotencyKey !== undefined && withKey(idempotencyKey)),
+      };
+      return { route, path, body, headers };
+    });
+
+  test('acts at no other route than its own, nor with another body, whatever body it comes with', async () => {
+    const customer = await project();
+    const captures = captured(customer);
+    expect(captures.length).toBeGreaterThan(routes.length);
+    const before = await bought(customer);
+    for (const capture of captures) {
+      const wrong = await attack(capture, captures, (target, body) =>
+        isSame(capture, target as Capture) && body === capture.body ? undefined : 'INVALID_SIGNATURE',
+      );
+      expect(wrong).toEqual([]);
+    }
+    expect(await bought(customer)).toEqual(before);
+  }, 120_000);
+
+  test('is taken once at its own, and by none as one of MD5', async () => {
+    const customer = await project();
+    // A rental of the client family is answered when it is over.
+    const captures = captured(customer).filter(({ path }) => path !== '/v1/energy/rent');
+    for (const capture of captures) {
+      expect(await replay(capture, capture, capture.body)).not.toMatch(/SIGNATURE|AUTH/);
+      expect([nameOf(capture.route), await replay(capture, capture, capture.body)]).toEqual([
+        nameOf(capture.route),
+        'SIGNATURE_REPLAYED',
+      ]);
+    }
+    const after = await bought(customer);
+    for (const { headers, ...capture } of captures) {
+      const { 'X-CC-Signature': hmac = '', 'X-CC-Nonce': nonce = '', Merchant = '' } = headers;
+      const md5 = customer.authHeaders(capture.body ?? '').Signature;
+      const forged = [
+        [{ Merchant, Signature: hmac }, 'INVALID_SIGNATURE'],
+        [{ Merchant, Signature: hmac.slice(3, 35) }, 'INVALID_SIGNATURE'],
+        // What is left of an HMAC is none, and never read as MD5.
+        [{ Merchant, Signature: md5, 'X-CC-Nonce': nonce }, 'BAD_AUTH_HEADERS'],
+      ] as const;
+      for (const [forgery, code] of forged) {
+        expect([nameOf(capture.route), await replay({ headers: forgery }, capture, capture.body)]).toEqual([
+          nameOf(capture.route),
+          code,
+        ]);
+      }
+    }
+    expect(await bought(customer)).toEqual(after);
+  }, 120_000);
+});
+
+describe('a request signed by MD5', () => {
+  const captured = (customer: Customer): Capture[] =>
+    targets()
+      .filter(({ route }) => route.acceptsMd5)
+      .map((target) => ({ ...target, headers: { ...customer.authHeaders(target.body ?? '') } }));
+
+  test('reaches no route that takes HMAC alone, and none at all with a body that it did not sign', async () => {
+    const customer = await project();
+    const before = await bought(customer);
+    for (const capture of captured(customer)) {
+      const wrong = await attack(capture, targets(), ({ route }, body) => {
+        const isRightForm = (route.method === 'GET') === (body === undefined);
+        if (!isRightForm) return 'INVALID_REQUEST';
+        if (body !== capture.body) return 'INVALID_SIGNATURE';
+        return route.acceptsMd5 ? undefined : 'HMAC_REQUIRED';
+      });
+      expect(wrong).toEqual([]);
+    }
+    expect(await bought(customer)).toEqual(before);
+  }, 120_000);
+
+  test('of a project that takes HMAC alone acts nowhere', async () => {
+    const customer = await project();
+    const author = { actor: 'test', reason: 'test' };
+    await world.api.projects.setOptions(customer.merchant, { signatureSchemes: 'hmac' }, author);
+    for (const capture of captured(customer)) {
+      expect([nameOf(capture.route), await replay(capture, capture, capture.body)]).toEqual([
+        nameOf(capture.route),
+        'HMAC_REQUIRED',
+      ]);
+    }
+  });
+});
+
+test('a captured purchase without an Idempotency-Key is the same order, also after Redis was emptied', async () => {
+  const customer = await project();
+  const text = JSON.stringify({ receive_address: world.receiver(), energy: 65_000 });
+  // Later than whatever Redis remembers, before and after.
+  const request = { method: 'POST', path: '/v1/orders', body: text, timestamp: Math.floor(Date.now() / 1000) + 250 };
+  const headers: Record<string, string> = {
+    ...hmacHeaders(customer.merchant, customer.apiKey, request),
+    'Content-Type': 'application/json',
+  };
+  const capture = async (): Promise<Answer> => send(world.api.baseUrl, 'POST', '/v1/orders', headers, text);
+  const first = await capture();
+  expect([first.status, first.body.key]).toEqual([202, `nonce_${headers['X-CC-Nonce']!}`]);
+  expectRefusal(await capture(), 401, 'SIGNATURE_REPLAYED');
+  const redis = new Redis(world.env['REDIS_URL']!);
+  await redis.flushdb();
+  redis.disconnect();
+  const again = await capture();
+  expect([again.status, again.headers['idempotency-replayed'], again.body.id]).toEqual([202, 'true', first.body.id]);
+  expect((await customer.get('/v1/orders?limit=100')).body.items).toHaveLength(1);
+});

@@ -1,0 +1,150 @@
+// Workers' parts in this process that keep addresses supplied; nothing of them runs by itself. Auto-delegations as a
+// merchant makes them, and what the records say of them.
+import { randomBytes } from 'node:crypto';
+import type { INestApplicationContext } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { AutoDelegationClaims, type ClaimedAutoDelegation } from '../../src/auto-delegations/auto-delegation-claims.js';
+import { buy, extend, type Bought } from '../../src/auto-delegations/refill-statement.js';
+import { Refills } from '../../src/auto-delegations/refills.js';
+import { UseObserver } from '../../src/auto-delegations/use-observer.js';
+import { addressBytes } from '../../src/chain/address.js';
+import type { Block } from '../../src/chain/block.js';
+import { TronClient } from '../../src/chain/tron.client.js';
+import { readConfig } from '../../src/config/config.js';
+import { energy } from '../../src/domain/units.js';
+import { Metrics } from '../../src/observability/metrics.js';
+import { DirectTerms } from '../../src/orders/direct-terms.js';
+import { QuotesService } from '../../src/quotes/quotes.service.js';
+import { Database } from '../../src/store/database.js';
+import { WorkerModule } from '../../src/worker.module.js';
+import type { Customer } from '../client.js';
+import { openLog } from '../log.js';
+import { envAs } from '../setup/roles.js';
+import type { Arena } from './arena.js';
+
+const KEEP = 130_000;
+export const RENTED_SEC = 3600;
+/** Connections of one, where processes under test have no fewer. */
+const POOL_MAX = 6;
+const DEADLOCK = '40P01';
+
+export class Keeper {
+  readonly uses: UseObserver;
+  readonly refills: Refills;
+  readonly claims: AutoDelegationClaims;
+  deadlocks = 0;
+  private readonly database: Database;
+
+  private constructor(private readonly context: INestApplicationContext) {
+    this.uses = this.part(UseObserver);
+    this.refills = this.part(Refills);
+    this.claims = this.part(AutoDelegationClaims);
+    this.database = this.part(Database);
+    this.database.onFault = (kind) => {
+      if (kind === DEADLOCK) this.deadlocks += 1;
+    };
+  }
+
+  static async open(env: Record<string, string>): Promise<Keeper> {
+    const connections = Math.min(Number(env['DATABASE_POOL_MAX']), POOL_MAX);
+    const config = readConfig(envAs({ ...env, DATABASE_POOL_MAX: connections.toString() }, 'worker'));
+    const module = WorkerModule.for(config, openLog('silent'));
+    return new Keeper(await NestFactory.createApplicationContext(module, { logger: false }));
+  }
+
+  async close(): Promise<void> {
+    await this.context.close();
+  }
+
+  /** Learns the head of the chain. */
+  async look(): Promise<void> {
+    await this.part(TronClient).pool.nodes[0]!.readHead();
+  }
+
+  /** A block at the head in which these addresses called a contract, unlike every other one. */
+  useOf(addresses: readonly string[]): Block {
+    const head = this.part(TronClient).pool.head!;
+    const transactions = addresses.map((address) => ({
+      txid: randomBytes(32).toString('hex'),
+      succeeded: true,
+      signed: undefined,
+      caller: addressBytes(address)!.toString('hex'),
+    }));
+    const id = randomBytes(32).toString('hex');
+    const { number, timestampMs } = head;
+    return { number, id, timestampMs, parentId: id, isEmpty: false, isWhole: true, transactions };
+  }
+
+  async buy(row: ClaimedAutoDelegation): Promise<Bought> {
+    const request = { receiveAddress: row.address, energy: energy(BigInt(KEEP)), durationSec: RENTED_SEC };
+    const { terms, refusal } = await this.part(DirectTerms).prepare(request);
+    if (terms === undefined) throw refusal ?? new Error('there are no terms');
+    return buy(this.database, row, terms);
+  }
+
+  async extend(row: ClaimedAutoDelegation, orderId: bigint, durationSec: number): Promise<Bought> {
+    const priced = this.part(QuotesService).priceTime(energy(BigInt(KEEP)), durationSec);
+    const headAtMs = this.part(TronClient).pool.head!.timestampMs;
+    return extend(this.database, row, { ...priced, orderId, durationSec, headAtMs });
+  }
+
+  /** Uses that this one was the first to record. */
+  async marked(): Promise<number> {
+    const { values } = await this.part(Metrics).registry.getSingleMetric('auto_delegation_uses_total')!.get();
+    return values[0]?.value ?? 0;
+  }
+
+  private part<T>(type: abstract new (...args: never[]) => T): T {
+    return this.context.get<T>(type, { strict: false });
+  }
+}
+
+/** Sets an auto-delegation, anew or over the one there is, as a request to do so does; returns its id. */
+export async function put(arena: Arena, of: Customer, address: string, capCredits: bigint): Promise<bigint> {
+  const [row] = await arena.database.query<{ id: bigint }>(
+    `INSERT INTO auto_delegation AS a (project_id, address, api_key_id, keep_energy, refill_below, duration_sec,
+         daily_cap_credits, idle_after_sec, due_at)
+       VALUES ($1, $2, $1, $3, $3, $4, $5, 86400, clock_timestamp())
+       ON CONFLICT (project_id, address) DO UPDATE SET daily_cap_credits = excluded.daily_cap_credits, due_at = excluded.due_at,
+         asleep = false, fence = a.fence + 1
+       RETURNING id`,
+    [of.merchant, address, KEEP, RENTED_SEC, capCredits],
+  );
+  return row!.id;
+}
+
+/** All there are sleep, and are left out of what follows. */
+export async function letSleep(arena: Arena): Promise<void> {
+  await arena.database.query(
+    'UPDATE auto_delegation SET asleep = true, due_at = NULL, check_at = NULL, change_at = NULL, fence = fence + 1',
+  );
+}
+
+/** What is due at some time is due now. */
+export async function makeDue(arena: Arena): Promise<void> {
+  await arena.database.query(
+    `UPDATE auto_delegation SET due_at = clock_timestamp() WHERE due_at > clock_timestamp() OR check_at IS NOT NULL`,
+  );
+}
+
+export interface OpenOrder {
+  readonly id: bigint;
+  readonly key: string;
+  readonly project_id: string;
+}
+
+/** Orders of auto-delegations that are neither delivered nor refunded. */
+export async function openOrders(arena: Arena): Promise<OpenOrder[]> {
+  return arena.database.query<OpenOrder>(
+    `SELECT id, key, project_id FROM orders WHERE key LIKE 'auto\\_%' AND status IN ('reserved', 'placed') ORDER BY id`,
+  );
+}
+
+/** How many numbers were bought under, orders and extensions together. */
+export async function purchasesOf(arena: Arena, id: bigint): Promise<number> {
+  const [row] = await arena.database.query<{ count: number }>(
+    `SELECT count(*)::int AS count FROM order_key WHERE key LIKE 'auto\\_' || $1 || '\\_%'`,
+    [id.toString()],
+  );
+  return row!.count;
+}

@@ -1,0 +1,100 @@
+// PgBouncer between the services under test and their Postgres, where TEST_THROUGH=pgbouncer asks for it: in transaction
+// mode, as docs/high-availability.md says it is to be set up.
+import { chmod, chown, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type pg from 'pg';
+import { GuardedProcess } from '../../packages/local/src/guard.js';
+import { freePort } from '../../packages/local/src/ports.js';
+import { makeServerDir, serverUser } from '../../packages/local/src/postgres-binaries.js';
+import { until } from '../../packages/local/src/wait.js';
+import type { Role } from '../../src/store/grants.js';
+import { asAdmin, databaseUrl } from './admin.js';
+
+const READY_LIMIT_MS = 20_000;
+const STOP_GRACE_MS = 5_000;
+
+export function isThroughPooler(): boolean {
+  return process.env['TEST_THROUGH'] === 'pgbouncer';
+}
+
+/** What a process sets for its own sessions elsewhere, and what PgBouncer does not take from it. */
+export async function limitByRole(client: pg.Client, login: string, role: Role): Promise<void> {
+  for (const [name, value] of [
+    ['statement_timeout', '12s'],
+    ['lock_timeout', role === 'worker' ? '2s' : '10s'],
+    ['idle_in_transaction_session_timeout', '10s'],
+    ['timezone', 'UTC'],
+  ] as const) {
+    await client.query(`ALTER ROLE ${login} SET ${name} = '${value}'`);
+  }
+}
+
+/** The settings of a service on this database: through the pooler where the tests go through one. */
+export function databaseEnv(url: string): Record<string, string> {
+  const port = process.env['TEST_POOLER_PORT'];
+  if (port === undefined) return { DATABASE_URL: url };
+  const pooled = new URL(url);
+  pooled.hostname = '127.0.0.1';
+  pooled.port = port;
+  return { DATABASE_URL: pooled.href, DATABASE_DIRECT_URL: url, PG_NAMED_STATEMENTS: 'off' };
+}
+
+interface Pooler {
+  readonly port: number;
+  stop(): Promise<void>;
+}
+
+export async function startPooler(adminUrl: string, logins: readonly (readonly [string, string])[]): Promise<Pooler> {
+  const admin = new URL(adminUrl);
+  const user = await serverUser();
+  const dir = await makeServerDir(user);
+  const port = await freePort();
+  const users = [[admin.username, decodeURIComponent(admin.password)] as const, ...logins];
+  const files = {
+    'users.txt': users.map(([name, password]) => `"${name}" "${password}"\n`).join(''),
+    'pgbouncer.ini': `[databases]
+* = host=${admin.hostname} port=${admin.port || '5432'}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port.toString()}
+unix_socket_dir =
+auth_type = scram-sha-256
+auth_file = ${join(dir, 'users.txt')}
+pool_mode = transaction
+ignore_startup_parameters = options
+max_client_conn = 1000
+default_pool_size = 30
+server_idle_timeout = 1
+`,
+  };
+  for (const [name, text] of Object.entries(files)) {
+    await writeFile(join(dir, name), text, { mode: 0o600 });
+    if (user) await chown(join(dir, name), user.uid, user.gid);
+  }
+  await chmod(dir, 0o700);
+  const bouncer = await GuardedProcess.start({
+    name: 'pgbouncer',
+    command: 'pgbouncer',
+    args: [join(dir, 'pgbouncer.ini')],
+    env: { PATH: `${process.env['PATH'] ?? ''}:/usr/sbin` },
+    user,
+    abandonSignal: 'KILL',
+  });
+  const pooled = new URL(databaseUrl(adminUrl, 'postgres'));
+  pooled.port = port.toString();
+  const answers = async (): Promise<true | undefined> => {
+    if (!bouncer.isRunning) throw new Error(`pgbouncer ended at its start:\n${bouncer.tail()}`);
+    return asAdmin(pooled.href, (client) => client.query('SELECT 1')).then(
+      () => true,
+      () => undefined,
+    );
+  };
+  await until(answers, READY_LIMIT_MS, 'PgBouncer becoming ready');
+  return {
+    port,
+    stop: async () => {
+      await bouncer.stop('SIGKILL', STOP_GRACE_MS);
+      await rm(dir, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,70 @@
+// What an address that is kept supplied needs, by what stands and what comes: pure rules.
+import { planRefill, type Need, type StandingRental } from '../../src/auto-delegations/refill-plan.js';
+import type { Energy } from '../../src/domain/units.js';
+
+const CLOCK_MS = 1_000_000_000;
+const ENERGY = 130_000n as Energy;
+const terms = {
+  keepEnergy: ENERGY,
+  refillBelow: 104_000n as Energy,
+  durationSec: 3600,
+  idleAfterSec: 86_400,
+  untilMs: undefined,
+};
+
+const rental = (more: Partial<StandingRental> = {}): StandingRental => ({
+  orderId: 1n,
+  isOwn: true,
+  energy: ENERGY,
+  standing: ENERGY,
+  coming: 0n as Energy,
+  endsAtMs: CLOCK_MS + 1_800_000,
+  isReclaimed: false,
+  extendable: 'yes',
+  ...more,
+});
+
+const need = (limit: bigint, rentals: readonly StandingRental[], more: Partial<Need> = {}): Need => ({
+  ...{ terms, clockMs: CLOCK_MS, usedAtMs: CLOCK_MS, reading: { limit, used: 0n }, rentals },
+  ...more,
+});
+
+it('a rental that ends within a minute is counted on no more', () => {
+  const ending = rental({ isOwn: false, endsAtMs: CLOCK_MS + 60_000 });
+  expect(planRefill(need(ENERGY, [ending])).refill).toEqual({ kind: 'order', energy: ENERGY });
+  const later = rental({ isOwn: false, endsAtMs: CLOCK_MS + 60_001 });
+  expect(planRefill(need(ENERGY, [later]))).toMatchObject({ refill: undefined, changeAtMs: CLOCK_MS + 1 });
+});
+
+it('one that was reclaimed already is not missed a second time', () => {
+  const gone = rental({ endsAtMs: CLOCK_MS - 3000, isReclaimed: true, extendable: 'no' });
+  expect(planRefill(need(ENERGY, [gone, rental({ orderId: 2n })])).refill).toBeUndefined();
+});
+
+it('what is on its way is bought no second time', () => {
+  const coming = rental({ standing: 0n as Energy, coming: ENERGY, endsAtMs: undefined, extendable: 'later' });
+  expect(planRefill(need(0n, [coming]))).toMatchObject({ usable: ENERGY, refill: undefined });
+});
+
+it('its own that ends is extended where it is whole, and replaced where it is short', () => {
+  const ending = rental({ endsAtMs: CLOCK_MS + 30_000 });
+  expect(planRefill(need(ENERGY, [ending])).refill).toMatchObject({ kind: 'extension', rental: ending });
+  const short = { ...ending, extendable: 'no' as const };
+  expect(planRefill(need(ENERGY, [short])).refill).toEqual({ kind: 'order', energy: ENERGY });
+});
+
+it('one of more than is kept by now is replaced, and not paid for as a whole again', () => {
+  const ending = rental({ energy: 130_001n as Energy, standing: 130_001n as Energy, endsAtMs: CLOCK_MS + 30_000 });
+  expect(planRefill(need(130_001n, [ending])).refill).toEqual({ kind: 'order', energy: ENERGY });
+});
+
+it('what takes its share of the use with it when it ends leaves the rest of it', () => {
+  const ending = rental({
+    isOwn: false,
+    energy: 65_000n as Energy,
+    standing: 65_000n as Energy,
+    endsAtMs: CLOCK_MS + 1,
+  });
+  const reading = { limit: ENERGY, used: 20_000n };
+  expect(planRefill(need(ENERGY, [ending], { reading })).refill).toEqual({ kind: 'order', energy: 75_000n });
+});
