@@ -149,8 +149,8 @@ if (options.soak) {
   if (only.test('events')) {
     console.error('\nwith events and without');
     const rounds = options.quick
-      ? { rounds: 1, acceptRounds: 1, accepted: 300, seconds: 3 }
-      : { rounds: 3, acceptRounds: 12, accepted: 500, seconds: 10 };
+      ? { lifeRounds: 1, seconds: 5, acceptRounds: 1, accepted: 300 }
+      : { lifeRounds: 8, seconds: 30, acceptRounds: 12, accepted: 500 };
     add('--only events', ...(await eventRows(rounds)));
   }
   if (only.test('webhooks')) {

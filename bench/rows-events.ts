@@ -1,6 +1,6 @@
-// What events cost: CPU of the same service, with them and without, in turn. The service without them is a copy of the
-// build in which orders keep the history of their moves, but no event is written and nobody numbers; what `verify` expects
-// of the database is changed with it, in the copy alone.
+// What events cost: CPU of the same service, with them and without, both at once, so that whatever the machine does
+// meanwhile meets both. The service without them is a copy of the build in which orders keep the history of their moves,
+// but no event is written and nobody numbers; what `verify` expects of the database is changed with it, in the copy alone.
 import { readdir, readFile } from 'node:fs/promises';
 import { plant } from '../test/chaos/planted.js';
 import { SCHEMA, type PlantedBug } from '../test/chaos/planted-bug.js';
@@ -34,19 +34,21 @@ const RENTAL_SEC = 60;
 /** Three times too fast, so that a life is over within half a minute; what each block costs weighs as much more. */
 const CHAIN = { blockMs: 1000, solidLag: 4, env: { DURATION_MIN_SEC: RENTAL_SEC.toString() } };
 const TICK_MS = 10;
-const IDLE_MS = 3000;
-const CALLERS = 8;
-const LIVES_PER_SEC = 50;
+const IDLE_MS = 30_000;
+/** Of each of the two services. */
+const CALLERS = 4;
+const LIVES_PER_SEC = 20;
+/** From a purchase until its rental is reclaimed and that is solid, with time to spare: then as many end as begin. */
+const STEADY_MS = 60_000;
 const LIMIT_MS = 120_000;
-/** Rarely, since asking costs the server what is measured. */
 const OVER_EVERY_MS = 1000;
 
 export interface EventPace {
-  readonly rounds: number;
   /** Rounds of orders that are only accepted, and how many in each. */
   readonly acceptRounds: number;
   readonly accepted: number;
-  /** Seconds in which orders of whole lives are bought. */
+  /** Rounds of whole lives, while as many end as are bought, and the seconds of each. */
+  readonly lifeRounds: number;
   readonly seconds: number;
 }
 
@@ -69,9 +71,9 @@ export async function eventRows(pace: EventPace): Promise<Row[]> {
     const [ours, bare] = await Promise.all(stages.map((stage) => Meter.of(stage)));
     if (ours === undefined || bare === undefined) throw new Error('two services are measured');
     await Promise.all([ours.startWorker(), bare.startWorker()]);
-    const living = await inTurn(pace.rounds, ours, bare, (meter) => meter.live(pace.seconds));
+    const living = await lives(pace, [ours, bare]);
     await Promise.all([ours.stopWorker(), bare.stopWorker()]);
-    const accepting = await inTurn(pace.acceptRounds, ours, bare, (meter) => meter.accept(pace.accepted));
+    const accepting = await atOnce(pace.acceptRounds, [ours, bare], (meter) => meter.accept(pace.accepted));
     return [
       rowOf('CPU of accepting an order, API and Postgres', 'ratio ≤ 1.05', accepting),
       rowOf('CPU of an order’s whole life, numberer included', 'ratio ≤ 1.10', living),
@@ -82,33 +84,45 @@ export async function eventRows(pace: EventPace): Promise<Row[]> {
   }
 }
 
-interface Turns {
+type Meters = readonly [ours: Meter, bare: Meter];
+
+interface Rounds {
   readonly ours: readonly Spent[];
   readonly bare: readonly Spent[];
 }
 
-async function inTurn(
-  rounds: number,
-  ours: Meter,
-  bare: Meter,
-  measure: (meter: Meter) => Promise<Spent>,
-): Promise<Turns> {
-  const turns: { ours: Spent[]; bare: Spent[] } = { ours: [], bare: [] };
-  for (const meter of [ours, bare]) await measure(meter);
-  for (let round = 0; round < rounds; round += 1) {
-    // Who is first alternates, since what runs second finds the machine warmer.
-    const order = [
-      ['ours', ours],
-      ['bare', bare],
-    ] as const;
-    for (const [name, meter] of round % 2 === 0 ? order : [...order].reverse()) turns[name].push(await measure(meter));
+async function atOnce(rounds: number, meters: Meters, measure: (meter: Meter) => Promise<Spent>): Promise<Rounds> {
+  const spent: { ours: Spent[]; bare: Spent[] } = { ours: [], bare: [] };
+  await Promise.all(meters.map((meter) => meter.rest()));
+  // The first round finds both cold and is not counted.
+  for (let round = 0; round <= rounds; round += 1) {
+    const [ours, bare] = await Promise.all([measure(meters[0]), measure(meters[1])]);
+    if (round === 0) continue;
+    spent.ours.push(ours);
+    spent.bare.push(bare);
   }
-  return turns;
+  return spent;
+}
+
+/** Both are bought from at one rate all the time; rounds begin once as many orders end as are bought. */
+async function lives(pace: EventPace, meters: Meters): Promise<Rounds> {
+  const over = new AbortController();
+  const spent = await atOnce(pace.lifeRounds, meters, async (meter) => {
+    if (meter.buying === undefined) {
+      meter.buying = meter.buyOn(over.signal);
+      await Promise.race([meter.buying, pause(STEADY_MS)]);
+    }
+    return meter.window(pace.seconds * 1000);
+  });
+  over.abort();
+  await Promise.all(meters.map(async (meter) => meter.buying));
+  await Promise.all(meters.map((meter) => meter.end()));
+  return spent;
 }
 
 const sumOf = ({ api, worker, postgres }: Spent): number => api + worker + postgres;
 
-function rowOf(what: string, goal: string, { ours, bare }: Turns): Row {
+function rowOf(what: string, goal: string, { ours, bare }: Rounds): Row {
   const ratios = ours.map((spent, index) => sumOf(spent) / sumOf(bare[index] ?? { api: 0, worker: 0, postgres: 0 }));
   const share = (of: keyof Spent): string =>
     `${of} ${median(ours.map((each) => each[of])).toFixed(3)} beside ${median(bare.map((each) => each[of])).toFixed(3)}`;
@@ -125,10 +139,25 @@ function rowOf(what: string, goal: string, { ours, bare }: Turns): Row {
   };
 }
 
+/** CPU since some moment, and the time that passed. */
+interface Reading extends Spent {
+  readonly atMs: number;
+}
+
+const difference = (from: Reading, to: Reading): Reading => ({
+  atMs: to.atMs - from.atMs,
+  api: to.api - from.api,
+  worker: to.worker - from.worker,
+  postgres: to.postgres - from.postgres,
+});
+
 /** One service and the processes whose CPU is its. */
 class Meter {
   private worker: Awaited<ReturnType<World['startWorker']>> | undefined;
   private bought = 0;
+  private idle: Reading | undefined;
+  /** Purchases under way, once they have begun. */
+  buying: Promise<void> | undefined;
 
   private constructor(
     private readonly stage: Stage,
@@ -153,36 +182,55 @@ class Meter {
     await this.stage.sellWithoutWorker();
   }
 
-  /** Orders that nobody advances. */
-  async accept(count: number): Promise<Spent> {
-    return this.spend(count, async () => {
-      let left = count;
-      const buySome = async (): Promise<void> => {
-        for (; left > 0;) {
-          left -= 1;
-          await this.buy(3600);
-        }
-      };
-      await Promise.all(Array.from({ length: CALLERS }, buySome));
-    });
+  /** What the processes take while nothing is asked of them; all that is measured later is beyond it. */
+  async rest(): Promise<void> {
+    const from = await this.read();
+    await pause(IDLE_MS);
+    this.idle = difference(from, await this.read());
   }
 
-  /** Orders bought at a rate, until each is reclaimed, and its events, if there are any, have their positions. */
-  async live(seconds: number): Promise<Spent> {
-    const count = seconds * LIVES_PER_SEC;
-    return this.spend(count, async () => {
-      const orders: Promise<void>[] = [];
-      for (let n = 0; n < count; n += 1) {
-        orders.push(this.buy(RENTAL_SEC));
-        await pause(1000 / LIVES_PER_SEC);
+  /** Orders that nobody advances. */
+  async accept(count: number): Promise<Spent> {
+    const from = await this.read();
+    let left = count;
+    const buySome = async (): Promise<void> => {
+      for (; left > 0;) {
+        left -= 1;
+        await this.buy(3600);
       }
-      await Promise.all(orders);
-      const endsAt = performance.now() + LIMIT_MS;
-      while (!(await this.areOver())) {
-        if (performance.now() > endsAt) throw new Error('the orders are not over');
-        await pause(OVER_EVERY_MS);
-      }
-    });
+    };
+    await Promise.all(Array.from({ length: CALLERS }, buySome));
+    return this.beyondIdle(difference(from, await this.read()), count);
+  }
+
+  /** Buys at a rate until told to stop; rejects with what went wrong. */
+  async buyOn(stop: AbortSignal): Promise<void> {
+    const orders = new Set<Promise<void>>();
+    const from = performance.now();
+    for (let n = 1; !stop.aborted; n += 1) {
+      const order = this.buy(RENTAL_SEC).finally(() => orders.delete(order));
+      orders.add(order);
+      if (orders.size >= CALLERS * LIVES_PER_SEC) await Promise.race(orders);
+      await pause(Math.max(1, from + (n * 1000) / LIVES_PER_SEC - performance.now()));
+    }
+    await Promise.all(orders);
+  }
+
+  /** A stretch of time while orders are bought. */
+  async window(ms: number): Promise<Spent> {
+    const from = await this.read();
+    const { bought } = this;
+    await Promise.race([this.buying, pause(ms)]);
+    return this.beyondIdle(difference(from, await this.read()), this.bought - bought);
+  }
+
+  /** Waits until each order is reclaimed, and its events, if there are any, have their positions. */
+  async end(): Promise<void> {
+    const endsAt = performance.now() + LIMIT_MS;
+    while (!(await this.areOver())) {
+      if (performance.now() > endsAt) throw new Error('the orders are not over');
+      await pause(OVER_EVERY_MS);
+    }
   }
 
   private async areOver(): Promise<boolean> {
@@ -202,20 +250,14 @@ class Meter {
     if (status !== 202 && status !== 200) throw new Error(`an order was answered ${status.toString()}: ${text}`);
   }
 
-  /** What the work took beyond what the same time takes without any. */
-  private async spend(count: number, work: () => Promise<void>): Promise<Spent> {
-    const idleFrom = await this.read();
-    await pause(IDLE_MS);
-    const idleTo = await this.read();
-    await work();
-    const end = await this.read();
-    const ms = end.atMs - idleTo.atMs;
-    const of = (name: keyof Spent): number =>
-      (end[name] - idleTo[name] - ((idleTo[name] - idleFrom[name]) * ms) / (idleTo.atMs - idleFrom.atMs)) / count;
+  private beyondIdle(spent: Reading, count: number): Spent {
+    const { idle } = this;
+    if (idle === undefined) throw new Error('what idle processes take is measured first');
+    const of = (name: keyof Spent): number => (spent[name] - (idle[name] * spent.atMs) / idle.atMs) / count;
     return { api: of('api'), worker: of('worker'), postgres: of('postgres') };
   }
 
-  private async read(): Promise<Spent & { readonly atMs: number }> {
+  private async read(): Promise<Reading> {
     const [api, worker, postgres] = await Promise.all([
       ownMs(this.stage.apiPid),
       this.worker === undefined ? 0 : ownMs(this.worker.pid),
