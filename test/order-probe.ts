@@ -99,6 +99,12 @@ export class OrderProbe {
     return until(free, LIMIT_MS, `${key} being given back`, 40);
   }
 
+  /** Waits until nobody holds a settled order and no look at it is due: a run that settling overtook may leave one. */
+  async onlyDueByChain(key: string): Promise<void> {
+    const waits = async (): Promise<true | undefined> => ((await this.rest(key)).sec === null ? true : undefined);
+    await until(waits, LIMIT_MS, `${key} waiting for the chain's clock`, 40);
+  }
+
   /** Waits until the end of the rental is solid. */
   async over(key: string): Promise<void> {
     const ended = async (): Promise<true | undefined> => {

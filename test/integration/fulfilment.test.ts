@@ -312,19 +312,22 @@ describe('workers', () => {
     const others = await Promise.all([0, 1, 2].map(newReceiver));
     const receivers = [receiver(0), receiver(1), receiver(2), ...others];
     const keys = await Promise.all(receivers.map((address) => probe.rent(address, 32_000, 3000)));
-    for (const key of keys) await probe.settled(key);
+    for (const key of keys) {
+      await probe.settled(key);
+      await probe.onlyDueByChain(key);
+    }
     await stage.stopAndForget(worker);
     // However this ends: the tests after it wait for a worker that reads the chain more often.
     onTestEnd.push(() => restartWorker());
     await probe.passChainTime(3000);
-    worker = await stage.world.startWorker({ WORKER_CONCURRENCY: '1', TRON_POLL_MS: '20000' });
+    worker = await stage.world.startWorker({ WORKER_CONCURRENCY: '1', TRON_POLL_MS: '30000' });
     const begun = async (count: number): Promise<true | undefined> => {
       const txs = (await Promise.all(keys.map(async (key) => probe.transactions(key)))).flat();
       return txs.filter((tx) => tx.purpose === 'reclaim').length >= count ? true : undefined;
     };
-    await until(() => begun(1), 45_000, 'the first being reclaimed');
+    await until(() => begun(1), 60_000, 'the first being reclaimed');
     // Before the worker reads the chain again.
-    await until(() => begun(keys.length), 15_000, 'all of them being reclaimed');
+    await until(() => begun(keys.length), 28_000, 'all of them being reclaimed');
     for (const restart of onTestEnd.splice(0)) await restart();
     for (const key of keys) await probe.reclaimed(key);
   });
