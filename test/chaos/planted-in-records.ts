@@ -228,4 +228,13 @@ export const PLANTED_IN_RECORDS: readonly PlantedBug[] = [
     first: ['exchanges that collude'],
     conditions: 'alone',
   },
+  {
+    name: 'a compensation is booked while the charge may still come back',
+    changes: one(
+      'billing/ledger.ts',
+      "if (!order.settled) throw new ApiError('INVALID_REQUEST', STILL_REFUNDABLE);",
+      '',
+    ),
+    test: { file: 'integration/events.test.ts', title: 'what was done to a project is reported' },
+  },
 ];

@@ -206,4 +206,16 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
       unguarded('chain_tx_txid_key'),
     ],
   },
+  {
+    name: 'what one of two nodes leaves out of a final block stops all sales',
+    changes: one(
+      'verify/chain-checks.ts',
+      'block === undefined || (missing.length > 0 && answered < Math.min(WITNESSES, nodes.length))',
+      'block === undefined',
+    ),
+    test: {
+      file: 'long/lying-node.test.ts',
+      title: 'a final block without our transaction is a finding by the word of two nodes',
+    },
+  },
 ];

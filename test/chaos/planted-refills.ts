@@ -144,4 +144,27 @@ export const PLANTED_REFILLS: readonly PlantedBug[] = [
     changes: one(CLAIMS, '{at} <= statement_timestamp(){more}', '{at} <= clock_timestamp(){more}'),
     test: scale('what is due is claimed without reading the others'),
   },
+  {
+    name: 'an answer from before our newest delegation has its energy bought again',
+    changes: one(
+      'auto-delegations/refills.ts',
+      'if (plan.refill !== undefined && isJustDelegated(',
+      'if (false && isJustDelegated(',
+    ),
+    test: nodes('nor where others delegate to the address too, so that what it says is credible'),
+  },
+  {
+    name: 'one answer decides after an order has moved',
+    changes: one('auto-delegations/refills.ts', 'if (row.change_at === null) return true;', ''),
+    test: nodes('one that still shows what was reclaimed a block ago is asked once more with the next block'),
+  },
+  {
+    name: 'a rental that its merchant extended is extended once more',
+    changes: one(
+      SCHEMA,
+      "AND o.ends_at - p_duration * interval '1 second'",
+      "AND false AND o.ends_at - p_duration * interval '1 second'",
+    ),
+    test: nodes('a rental that its merchant extends is not extended once more'),
+  },
 ];
