@@ -103,7 +103,9 @@ export class WitnessedBlocks {
   /** The block at a height, and what is `watched` of it. Throws ChainUnavailableError. */
   async read(number: number, watched: Watched, port: PortName = 'solid'): Promise<WitnessedBlock> {
     const what = `the ${port} block ${number.toString()}`;
-    const testimonies = await this.each(what, async (node) => testify(node, await this.at(node, number, port), watched));
+    const testimonies = await this.each(what, async (node) =>
+      testify(node, await this.at(node, number, port), watched),
+    );
     const [first] = testimonies;
     const agreed = this.isByOneNode ? first?.says : majorityOf(testimonies);
     const agreeing = testimonies.filter(({ says }) => says === agreed);

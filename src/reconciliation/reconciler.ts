@@ -25,7 +25,7 @@ import { UnrecordedSearch } from './unrecorded-search.js';
 const REST_FACTOR = 10;
 /** But never longer: `ReconcileStale` and a starting worker take ten minutes without a pass for an outage. */
 const REST_MAX_SEC = 300;
-/** As long, for the same reason, a pass waits for the search of many blocks. */
+/** As long, for the same reason, a pass waits for a search that comes no nearer to the head. */
 const SEARCH_WAIT_MAX_SEC = 300;
 const LEASE_SEC = 30;
 /** How soon it is looked again whether a pass is due. */
@@ -50,8 +50,8 @@ const END_TURN = `UPDATE reconcile_state SET lease_until = NULL,
 export class Reconciler {
   private isFirst = true;
   private restSec: number;
-  /** Since when a pass that is due waits for the search. */
-  private waitingSinceMs: number | undefined;
+  /** While a pass that is due waits for the search: the fewest blocks that it had left, and since when. */
+  private waiting: { readonly left: number; readonly sinceMs: number } | undefined;
   /** Fingerprints of the last pass, so that each disagreement is logged once. */
   private reported = new Set<string>();
 
@@ -105,13 +105,15 @@ export class Reconciler {
 
   /**
    * Records that may lack what stands in blocks which are being searched are not judged yet: they would be found wrong
-   * for what the search puts right. Where it is not done for long, or cannot be, they are.
+   * for what the search puts right. Where it cannot go on, or comes no nearer to the head, they are.
    */
   private isToBeMade(left: number | undefined): boolean {
-    const isWaiting = left !== undefined && left > 0;
-    this.waitingSinceMs = isWaiting ? (this.waitingSinceMs ?? monotonicMs()) : undefined;
-    if (this.waitingSinceMs === undefined) return true;
-    return monotonicMs() - this.waitingSinceMs > SEARCH_WAIT_MAX_SEC * 1000;
+    if (left === undefined || left === 0) {
+      this.waiting = undefined;
+      return true;
+    }
+    if (this.waiting === undefined || left < this.waiting.left) this.waiting = { left, sinceMs: monotonicMs() };
+    return monotonicMs() - this.waiting.sinceMs > SEARCH_WAIT_MAX_SEC * 1000;
   }
 
   private async pass(fence: number, concurrency: number, left: number | undefined): Promise<void> {

@@ -43,9 +43,12 @@ const UNSEARCHED_TRIES = 60;
 const UNSEARCHED_MAX = 100;
 const UNSEARCHED_OFFSET = (UNSEARCHED_MAX - 1).toString();
 
-const KEEP = `INSERT INTO orphan_tx (txid, wallet_id, type, by_own_key, receive_address, amount_sun, raw_data, signature,
-    block_number, block_id, block_at)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING RETURNING txid`;
+const KEEP = {
+  name: 'keep_orphan',
+  text: `INSERT INTO orphan_tx (txid, wallet_id, type, by_own_key, receive_address, amount_sun, raw_data, signature,
+      block_number, block_id, block_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING RETURNING txid`,
+};
 
 const SCANNED_TO = `SELECT scanned_to FROM reconcile_state`;
 
