@@ -55,7 +55,8 @@ afterAll(async () => {
 function watch(path?: string, says?: unknown): void {
   asked = [];
   solid.before = (each, body) => {
-    asked.push(`${each} ${(JSON.parse(body) as { num: number }).num.toString()}`);
+    const { num } = JSON.parse(body) as { num?: number };
+    if (num !== undefined) asked.push(`${each} ${num.toString()}`);
     return each === path ? { says: JSON.stringify(says) } : undefined;
   };
 }
