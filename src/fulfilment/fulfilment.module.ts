@@ -32,6 +32,7 @@ import { BackupRecovery } from '../reconciliation/backup-recovery.js';
 import { Reconciler } from '../reconciliation/reconciler.js';
 import { OrphanReclaims } from '../reconciliation/orphan-reclaims.js';
 import { ReconcilerGauges } from '../reconciliation/reconciler-gauges.js';
+import { SearchedBlocks } from '../reconciliation/searched-blocks.js';
 import { UnrecordedSearch } from '../reconciliation/unrecorded-search.js';
 import { FulfilmentLoop } from './loop/fulfilment-loop.js';
 import { Settlement } from './follow/settlement.js';
@@ -59,6 +60,7 @@ import { OrderClaims } from './loop/order-claims.js';
     NodeGauges,
     OrdersProcessor,
     OrphanReclaims,
+    SearchedBlocks,
     UnrecordedSearch,
     TransactionSender,
     FulfilmentEvents,

@@ -4,14 +4,10 @@
  * deposits wait for: goes on with one node, and past a block that none can show. Nobody else adds to orphan_tx.
  */
 import { Injectable } from '@nestjs/common';
-import { DeadlineError, monotonicMs, sleep, withDeadline } from '../base/clock.js';
+import { monotonicMs, sleep } from '../base/clock.js';
 import type { BlockSearch } from '../blocks/block-consumer.js';
-import { SolidBlocks } from '../blocks/solid-blocks.js';
-import type { Block, BlockHead } from '../chain/block.js';
-import { ChainUnavailableError, NodeError } from '../chain/errors.js';
-import type { TronNode } from '../chain/node.js';
-import { solidHeaderOf, solidHeadOf, solidPlaceOf, TronClient } from '../chain/tron.client.js';
-import { BlockReader } from '../fulfilment/follow/block-reader.js';
+import type { Block } from '../chain/block.js';
+import { TronClient } from '../chain/tron.client.js';
 import { Log } from '../observability/logger.js';
 import { Database, type Transaction } from '../store/database.js';
 import {
@@ -22,6 +18,7 @@ import {
   type UnrecordedAct,
 } from '../verify/unrecorded-acts.js';
 import { BackupRecovery, type Recallable, type Recalled } from './backup-recovery.js';
+import { SearchedBlocks, type Height } from './searched-blocks.js';
 
 /** Where a service that never searched begins, before the solid head: what it bought before it existed is not ours. */
 const FIRST_SEARCH_BLOCKS = 60;
@@ -34,10 +31,6 @@ const SEARCHED_ELSEWHERE_MS = 15_000;
 /** How long a pass of the reconciler waits for another worker's search to come to the head once more. */
 const ELSEWHERE_WAIT_MS = 10_000;
 const ELSEWHERE_LOOK_MS = 250;
-/** How long the transactions of a block that cannot be read are asked after one by one. */
-const ACTS_WAIT_MS = 30_000;
-/** How long a node that answers may take to say what it has in a block, before the search goes on without its word. */
-const COMPARE_WAIT_MS = 15_000;
 /** Passes, a minute apart, at which a block that was passed unsearched is tried again; and how many such blocks. */
 const UNSEARCHED_TRIES = 60;
 const UNSEARCHED_MAX = 100;
@@ -98,8 +91,7 @@ export class UnrecordedSearch implements BlockSearch {
   constructor(
     private readonly database: Database,
     private readonly client: TronClient,
-    private readonly solid: SolidBlocks,
-    private readonly blocks: BlockReader,
+    private readonly blocks: SearchedBlocks,
     private readonly recovery: BackupRecovery,
     private readonly log: Log,
   ) {}
@@ -135,13 +127,12 @@ export class UnrecordedSearch implements BlockSearch {
     if (rows.length === 0) return;
     const actsIn = await this.judge();
     for (const { number, tries } of rows) {
-      const { node } = await this.head();
-      const [read] = await this.readAll(Number(number), Number(number), node);
-      if (read?.block === undefined) {
+      const block = await this.blocks.read(Number(number), await this.blocks.height());
+      if (block === undefined) {
         await this.database.query(tries + 1 >= UNSEARCHED_TRIES ? SEARCHED : TRIED, [number]);
         continue;
       }
-      await this.record(read.block, await actsIn(read.block), async (tx) => {
+      await this.record(block, await actsIn(block), async (tx) => {
         await tx.query(SEARCHED, [number]);
       });
     }
@@ -150,12 +141,13 @@ export class UnrecordedSearch implements BlockSearch {
   private async step(): Promise<number | undefined> {
     const from = await this.scannedTo();
     if (!this.hasTurn && monotonicMs() - this.movedElsewhereAtMs < SEARCHED_ELSEWHERE_MS) return undefined;
-    const { node, head } = await this.head();
-    const next = Math.max(0, from ?? head.number - FIRST_SEARCH_BLOCKS) + 1;
-    const last = Math.min(head.number, next + BLOCKS_AT_ONCE - 1);
-    const left = Math.max(0, head.number - last);
+    const height = await this.blocks.height();
+    const next = Math.max(0, from ?? height.number - FIRST_SEARCH_BLOCKS) + 1;
+    const count = Math.max(0, Math.min(height.number - next + 1, BLOCKS_AT_ONCE));
+    const left = Math.max(0, height.number - next + 1 - count);
     try {
-      const rest = await this.searchBlocks(from, next, last, node);
+      const numbers = Array.from({ length: count }, (_, index) => next + index);
+      const rest = await this.searchBlocks(from, numbers, height);
       const { to } = rest;
       await this.database.transaction(async (tx) => move(tx, { ...rest, isAtHead: left === 0 }));
       this.seen = { to };
@@ -169,15 +161,16 @@ export class UnrecordedSearch implements BlockSearch {
   /** Moves the search past each block that holds something of ours. Returns what it has passed since. */
   private async searchBlocks(
     from: number | undefined,
-    next: number,
-    last: number,
-    node: TronNode,
+    numbers: readonly number[],
+    height: Height,
   ): Promise<Omit<Stretch, 'isAtHead'>> {
     let passed: Omit<Stretch, 'isAtHead'> = { from, to: from, at: undefined, unsearched: [] };
-    if (next > last) return passed;
+    if (numbers.length === 0) return passed;
     const actsIn = await this.judge();
+    const blocks = await Promise.all(numbers.map((number) => this.blocks.read(number, height)));
     // Read side by side, searched in their order: a return is understood only after its delivery.
-    for (const { number, block } of await this.readAll(next, last, node)) {
+    for (const [index, number] of numbers.entries()) {
+      const block = blocks[index];
       if (block === undefined) {
         passed = { ...passed, to: number, unsearched: [...passed.unsearched, number] };
         continue;
@@ -209,12 +202,8 @@ export class UnrecordedSearch implements BlockSearch {
       if ((await this.database.query(SEARCHED_SINCE, [since])).length > 0) return 0;
       await sleep(ELSEWHERE_LOOK_MS);
     }
-    const { head } = await this.head();
-    return Math.max(0, head.number - ((await this.scannedTo()) ?? 0));
-  }
-
-  private async head(): Promise<{ readonly node: TronNode; readonly head: BlockHead }> {
-    return this.client.pool.ask('the solid head', async (node) => ({ node, head: await solidHeadOf(node) }));
+    const { number } = await this.blocks.height();
+    return Math.max(0, number - ((await this.scannedTo()) ?? 0));
   }
 
   /** What finds the acts in a block that are to be recorded. */
@@ -223,34 +212,9 @@ export class UnrecordedSearch implements BlockSearch {
     const signatories = new Signatories(this.database, this.client);
     return async (block) => {
       const acts = await unrecordedActsIn(this.database, signatories, block, wallets);
-      await this.confirm(block, acts);
+      await this.blocks.confirm(block, acts);
       return acts;
     };
-  }
-
-  /**
-   * One node's word is no accusation, for a block's id says nothing of the bytes in it: where two are configured, two
-   * must have these acts there. Throws ChainUnavailableError while they do not; the block is then searched again.
-   */
-  private async confirm(block: Block, acts: readonly UnrecordedAct[]): Promise<void> {
-    const nodes = this.client.pool.nodes.filter(
-      (node, index, all) => all.findIndex(({ witness }) => witness === node.witness) === index,
-    );
-    if (acts.length === 0 || nodes.length < 2) return;
-    const faults: unknown[] = [];
-    let agreed = 0;
-    for (const node of nodes) {
-      try {
-        if (await hasThere(node, block, acts)) agreed += 1;
-        else faults.push(new NodeError(node.name, 'nonsense', 'its solid block holds other acts of our wallets'));
-      } catch (error) {
-        if (!(error instanceof NodeError)) throw error;
-        faults.push(error);
-      }
-      if (agreed === 2) return;
-    }
-    this.doubt(nodes, block);
-    throw new ChainUnavailableError('a solid block as two nodes have it', faults);
   }
 
   /** Records what was found and ends the transaction with `end`: all of it, or nothing. */
@@ -280,91 +244,6 @@ export class UnrecordedSearch implements BlockSearch {
     }
     for (const each of recalled) await this.recovery.include(each, block);
   }
-
-  private async readAll(first: number, last: number, node: TronNode): Promise<readonly Read[]> {
-    const { witnesses } = this.client.pool.agreement;
-    const answering = await Promise.all(witnesses.map(async (each) => each.witness === node.witness || answers(each)));
-    const others = witnesses.filter((each, index) => each.witness !== node.witness && answering[index] === true);
-    const numbers = Array.from({ length: last - first + 1 }, (_, index) => first + index);
-    return Promise.all(numbers.map(async (number) => ({ number, block: await this.read(number, node, others) })));
-  }
-
-  /** undefined when what it holds cannot be read in any way: such a block is passed, and read again for a while. */
-  private async read(number: number, first: TronNode, others: readonly TronNode[]): Promise<Block | undefined> {
-    const { node, block } = await this.readSomehow(number, first);
-    const known = await this.blocks.withActs(block, 'solid', ACTS_WAIT_MS);
-    if (known === undefined) {
-      this.blocks.report(block, 'unsearched');
-      return undefined;
-    }
-    await this.compare(node, known, others);
-    return known;
-  }
-
-  /** As all read it who take something from it; only where that fails, in any other way. */
-  private async readSomehow(
-    number: number,
-    first: TronNode,
-  ): Promise<{ readonly node: TronNode; readonly block: Block }> {
-    try {
-      return { node: first, block: await this.solid.block(first, number) };
-    } catch (error) {
-      if (!(error instanceof NodeError)) throw error;
-    }
-    return this.client.pool.ask('a solid block', async (node) => {
-      const header = await solidHeaderOf(node, number);
-      if (header === undefined) throw new NodeError(node.name, 'unhealthy', `has no solid block ${number.toString()}`);
-      return { node, block: await this.blocks.read(node, header, 'solid', () => Promise.resolve([])) };
-    });
-  }
-
-  /**
-   * What one node leaves out of a block is not missed: another witness has the same transactions in it, or cannot say.
-   * Throws ChainUnavailableError while they contradict each other; then the block is read anew.
-   */
-  private async compare(node: TronNode, block: Block, others: readonly TronNode[]): Promise<void> {
-    const contradicting: TronNode[] = [];
-    for (const other of others) {
-      if (other.witness === node.witness) continue;
-      const outcomes = await this.outcomesAt(other, block);
-      if (outcomes === undefined) continue;
-      if (outcomes === outcomesOf(block)) return;
-      contradicting.push(other);
-    }
-    if (contradicting.length === 0) return;
-    this.doubt([node, ...contradicting], block);
-    const faults = contradicting.map(({ name }) => new NodeError(name, 'nonsense', 'has other transactions in it'));
-    throw new ChainUnavailableError(`the transactions of the solid block ${block.number.toString()}`, faults);
-  }
-
-  /** How this witness has them; undefined when it has no such block, or does not answer. */
-  private async outcomesAt(node: TronNode, block: Block): Promise<string | undefined> {
-    const read = async (): Promise<Block | undefined> => {
-      const whole = await this.solid.block(node, block.number).catch(unlessOfNode);
-      if (whole !== undefined) return whole;
-      const header = await solidHeaderOf(node, block.number);
-      return header?.id === block.id ? node.blocks.contentOf('solid', header) : undefined;
-    };
-    try {
-      const same = await withDeadline(read(), COMPARE_WAIT_MS, 'comparing a block');
-      return same?.id === block.id ? outcomesOf(same) : undefined;
-    } catch (error) {
-      if (error instanceof NodeError || error instanceof DeadlineError) return undefined;
-      throw error;
-    }
-  }
-
-  private doubt(nodes: readonly TronNode[], block: Block): void {
-    for (const node of nodes) {
-      this.solid.forgetFrom(node, block.number);
-      node.blocks.forget(block);
-    }
-  }
-}
-
-interface Read {
-  readonly number: number;
-  readonly block: Block | undefined;
 }
 
 /** The search is not where this process took it to be. */
@@ -397,27 +276,4 @@ async function keep(
     new Date(block.timestampMs),
   ]);
   return kept.length > 0;
-}
-
-/** The transactions of a block with how each ended, in order, as one text. */
-function outcomesOf({ transactions }: Block): string {
-  return transactions.map(({ txid, succeeded }) => `${txid} ${succeeded.toString()}`).join(' ');
-}
-
-/** Whether its solid port answers just now. */
-async function answers(node: TronNode): Promise<boolean> {
-  return (await solidHeadOf(node).catch(unlessOfNode)) !== undefined;
-}
-
-function unlessOfNode(error: unknown): undefined {
-  if (!(error instanceof NodeError)) throw error;
-}
-
-/** Whether the node's solid chain has these acts in this very block. Throws NodeFault. */
-async function hasThere(node: TronNode, block: Block, acts: readonly UnrecordedAct[]): Promise<boolean> {
-  if ((await solidHeaderOf(node, block.number))?.id !== block.id) return false;
-  for (const { txid } of acts) {
-    if ((await solidPlaceOf(node, txid))?.blockNumber !== block.number) return false;
-  }
-  return true;
 }

@@ -357,7 +357,7 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
   },
   {
     name: 'one node is believed of what a block does not hold',
-    changes: one('reconciliation/unrecorded-search.ts', 'await this.compare(node, known, others);', ''),
+    changes: one('reconciliation/searched-blocks.ts', 'await this.compare(node, known, others);', ''),
     test: long('lying-node')('a node alone in leaving an act of our wallets out hides nothing'),
   },
   {
