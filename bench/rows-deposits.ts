@@ -1,5 +1,5 @@
-// How fast solid blocks are read for deposits, by two nodes that answer at once: caught up with, and read again beside new
-// ones. One block in ten pays; each has its transaction in Postgres.
+// How fast solid blocks are read for deposits and searched, by two nodes that answer at once: caught up with, and read
+// again beside new ones. One block in ten pays; each has its transaction in Postgres.
 import { fork } from 'node:child_process';
 import { pbkdf2Sync } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
@@ -91,6 +91,7 @@ async function withChain(
       `UPDATE deposit_cursor SET block_number = $1, block_id = $2, block_at = $3, lease_until = NULL`,
       [first, Buffer.from(nodes.firstId, 'hex'), new Date(nodes.firstMs)],
     );
+    await stage.database.query(`UPDATE reconcile_state SET scanned_to = $1`, [first]);
     const urls = nodes.ports.map((port) => `http://127.0.0.1:${port.toString()}`).join(',');
     const own = { ...env, TRON_FULL_NODE_URLS: urls, TRON_SOLIDITY_NODE_URLS: urls };
     const worker = await openWorker(own);
@@ -107,14 +108,19 @@ async function withChain(
 async function catchUp(stage: Stage, { first, blocks, transactions }: Chain, { worker }: Reading): Promise<Row> {
   const before = process.cpuUsage();
   const startedMs = performance.now();
-  while (await worker.get(BlockFollower).pass());
+  const follower = worker.get(BlockFollower);
+  // The first one takes the turn, so that the search goes on as that worker's.
+  await follower.pass();
+  await Promise.all([untilOver(() => follower.pass()), untilOver(() => follower.searchOn())]);
   const seconds = (performance.now() - startedMs) / 1000;
   const { user, system } = process.cpuUsage(before);
-  const [read] = await stage.database.query<{ block_number: bigint; deposits: number }>(
-    `SELECT block_number, (SELECT count(*)::integer FROM deposit WHERE block_number > $1) AS deposits FROM deposit_cursor`,
+  const [read] = await stage.database.query<{ block_number: bigint; scanned_to: bigint; deposits: number }>(
+    `SELECT block_number, scanned_to, (SELECT count(*)::integer FROM deposit WHERE block_number > $1) AS deposits
+       FROM deposit_cursor, reconcile_state`,
     [first],
   );
-  if (Number(read?.block_number) !== first + blocks || read?.deposits !== Math.floor(blocks / 10)) {
+  const isRead = [read?.block_number, read?.scanned_to].every((to) => Number(to) === first + blocks);
+  if (!isRead || read?.deposits !== Math.floor(blocks / 10)) {
     throw new Error(`not all was read: ${JSON.stringify(read, (_, value: unknown) => String(value))}`);
   }
   const isUsual = transactions === 100;
@@ -126,6 +132,10 @@ async function catchUp(stage: Stage, { first, blocks, transactions }: Chain, { w
     limit: isUsual ? GOAL_PER_SEC : 1 / BLOCK_SEC,
     note: `${blocks.toString()} blocks in ${seconds.toFixed(1)} s; a block every 3 s takes ${((cpuSec / blocks / BLOCK_SEC) * 100).toFixed(1)} % of a core of the worker`,
   });
+}
+
+async function untilOver(step: () => Promise<boolean>): Promise<void> {
+  while (await step());
 }
 
 /** Reads blocks again that were read, while new ones come ten times as fast as on the main network. */

@@ -2,18 +2,21 @@
 import { Module } from '@nestjs/common';
 import { AutoDelegationsWorkerModule } from './auto-delegations/auto-delegations-worker.module.js';
 import { UseObserver } from './auto-delegations/use-observer.js';
-import { BLOCK_CONSUMERS, type BlockConsumer } from './blocks/block-consumer.js';
+import { BLOCK_CONSUMERS, BLOCK_SEARCH, type BlockConsumer } from './blocks/block-consumer.js';
 import { BlockFollower } from './blocks/block-follower.js';
 import { BlocksModule } from './blocks/blocks.module.js';
 import { CostRecorder } from './costs/cost-recorder.js';
 import { CostsModule } from './costs/costs.module.js';
 import { DepositReader } from './deposits/deposit-reader.js';
 import { DepositsWorkerModule } from './deposits/deposits-worker.module.js';
+import { FulfilmentModule } from './fulfilment/fulfilment.module.js';
+import { UnrecordedSearch } from './reconciliation/unrecorded-search.js';
 
 @Module({
-  imports: [AutoDelegationsWorkerModule, BlocksModule, CostsModule, DepositsWorkerModule],
+  imports: [AutoDelegationsWorkerModule, BlocksModule, CostsModule, DepositsWorkerModule, FulfilmentModule],
   providers: [
     BlockFollower,
+    { provide: BLOCK_SEARCH, useExisting: UnrecordedSearch },
     {
       provide: BLOCK_CONSUMERS,
       // Balances are locked last: deposits come after costs.

@@ -74,8 +74,9 @@ async function start(): Promise<void> {
     about: () => aboutDatabase(database),
     log,
   });
-  await app.get(WorkerLoops).start();
+  // Before anything is sent the chain is searched for what the records may lack.
   app.get(BlockFollower).start();
+  await app.get(WorkerLoops).start();
   app.get(Refills).start();
   app.get(DepositGauges).start();
   app.get(StatementClosing).start();

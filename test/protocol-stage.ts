@@ -12,7 +12,8 @@ import { OrderTermination } from '../src/fulfilment/plan/order-termination.js';
 import { Follower } from '../src/fulfilment/follow/follower.js';
 import { OrderAdvancer } from '../src/fulfilment/loop/order-advancer.js';
 import { Proofs } from '../src/fulfilment/send/proof.js';
-import { UnrecordedTransactions } from '../src/reconciliation/unrecorded-transactions.js';
+import { OrphanReclaims } from '../src/reconciliation/orphan-reclaims.js';
+import { UnrecordedSearch } from '../src/reconciliation/unrecorded-search.js';
 import { shortBelowE6, TOP_UP_TIME_LEFT_MS } from '../src/fulfilment/plan/running-rentals.js';
 import { TransactionLog } from '../src/fulfilment/send/transaction-log.js';
 import { WalletHealth } from '../src/fulfilment/send/wallet-health.js';
@@ -89,7 +90,7 @@ export class Hand {
   chain = () => this.context.get(TronClient, { strict: false });
   health = () => this.context.get(WalletHealth, { strict: false });
   poolSync = () => this.context.get(PoolSync, { strict: false });
-  orphans = () => this.context.get(UnrecordedTransactions, { strict: false });
+  reclaims = () => this.context.get(OrphanReclaims, { strict: false });
   part = <T>(type: abstract new (...args: never[]) => T): T => this.context.get<T>(type, { strict: false });
 
   /** As a process that is told to stop. */
@@ -111,6 +112,13 @@ export class Hand {
   async advance(): Promise<void> {
     await api.database.query(`UPDATE orders SET next_run_at = clock_timestamp() WHERE next_run_at > clock_timestamp()`);
     await this.advancer().advance(await this.work().claimDue(64));
+  }
+
+  /** The newest blocks, as a service that never searched does. */
+  async search(): Promise<void> {
+    await api.database.query(`UPDATE reconcile_state SET scanned_to = NULL`);
+    const search = this.context.get(UnrecordedSearch, { strict: false });
+    while ((await search.pass(true)) !== 0);
   }
 
   /** Running rentals that fall short of what was sold, as of the last look. */

@@ -4,7 +4,9 @@ import { NestFactory } from '@nestjs/core';
 import type { INestApplicationContext } from '@nestjs/common';
 import { TronClient } from '../src/chain/tron.client.js';
 import { readConfig } from '../src/config/config.js';
+import { ChainUnavailableError } from '../src/chain/errors.js';
 import { Reconciler } from '../src/reconciliation/reconciler.js';
+import { UnrecordedSearch } from '../src/reconciliation/unrecorded-search.js';
 import { FulfilmentLoop } from '../src/fulfilment/loop/fulfilment-loop.js';
 import { openLog } from './log.js';
 import { Metrics } from '../src/observability/metrics.js';
@@ -81,10 +83,21 @@ export class ReconcileWorld {
     return this.api.database;
   }
 
-  /** One pass of the reconciler, now; of another worker's, where one is given. */
+  /** The search to the solid head, and one pass of the reconciler, now; of another worker's, where one is given. */
   async pass(worker = this.worker): Promise<void> {
+    await this.search(worker);
     await this.database.query(`UPDATE reconcile_state SET passed_at = NULL, lease_until = NULL`);
     await worker.get(Reconciler).look();
+  }
+
+  /** As the worker that reads blocks; as far as nodes answer. */
+  async search(worker = this.worker): Promise<void> {
+    const search = worker.get(UnrecordedSearch, { strict: false });
+    try {
+      while ((await search.pass(true)) !== 0);
+    } catch (error) {
+      if (!(error instanceof ChainUnavailableError)) throw error;
+    }
   }
 
   /** Another worker's parts, which do nothing by themselves; the caller closes them. */
@@ -93,8 +106,9 @@ export class ReconcileWorld {
     return NestFactory.createApplicationContext(WorkerModule.for(config, openLog('silent')), { logger: false });
   }
 
-  /** One look of the reconciler, which makes a pass only when one is due. */
+  /** The search to the solid head, and one look of the reconciler, which makes a pass only when one is due. */
   async look(): Promise<void> {
+    await this.search();
     await this.worker.get(Reconciler).look();
   }
 

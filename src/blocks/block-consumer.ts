@@ -5,6 +5,19 @@ import type { WitnessedBlock } from './witnessed-blocks.js';
 /** Injects them all, in the order in which they take a block in. */
 export const BLOCK_CONSUMERS = Symbol('what takes something from solid blocks');
 
+/** Injects what searches solid blocks with a cursor of its own. */
+export const BLOCK_SEARCH = Symbol('what searches solid blocks by itself');
+
+/** Takes from the same reading what must not wait for what others wait for. */
+export interface BlockSearch {
+  /**
+   * Searches the next few blocks, its effects and its cursor in one transaction. `hasTurn`: whether this process reads
+   * blocks for the consumers too; another one searches only while nobody else does. Returns how many blocks are left;
+   * undefined when another worker searches. Throws ChainUnavailableError.
+   */
+  pass(hasTurn: boolean): Promise<number | undefined>;
+}
+
 export interface BlockConsumer {
   /** Whether enough nodes must say what it takes from blocks; else one node's word is enough. */
   readonly needsWitnesses: boolean;

@@ -1,17 +1,19 @@
 /**
- * Reads each solid block once, one after the other, in the one worker that has the turn, and hands it to its consumers in
- * the transaction that moves the cursor. Blocks are read side by side and taken in in their order; a block that cannot be
- * read whole, or on which nodes differ, is waited for.
+ * Reads solid blocks one after the other in the one worker that has the turn, and hands each to its consumers in the
+ * transaction that moves the cursor. Blocks are read side by side and taken in in their order; a block that cannot be
+ * read whole, or on which nodes differ, is waited for. Beside them the search goes on by the same reading, with a cursor
+ * of its own, and waits for none of that.
  */
 import { Inject, Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import { Counter, Gauge } from 'prom-client';
+import { sleep } from '../base/clock.js';
 import { Repeater } from '../base/repeat.js';
 import { ChainUnavailableError } from '../chain/errors.js';
 import { messageOf } from '../domain/errors.js';
 import { Log } from '../observability/logger.js';
 import { Metrics } from '../observability/metrics.js';
 import { Database } from '../store/database.js';
-import { BLOCK_CONSUMERS, type BlockConsumer } from './block-consumer.js';
+import { BLOCK_CONSUMERS, BLOCK_SEARCH, type BlockConsumer, type BlockSearch } from './block-consumer.js';
 import { BlockCursor, type Turn } from './block-cursor.js';
 import { WitnessedBlocks, type WitnessedBlock } from './witnessed-blocks.js';
 
@@ -19,6 +21,8 @@ import { WitnessedBlocks, type WitnessedBlock } from './witnessed-blocks.js';
 const REST_MS = 1000;
 const REST_BY_ONE_MS = 3000;
 const RETRY_MS = 2000;
+/** How long the search, as far behind as the consumers, waits for their turn at the blocks that it has just read. */
+const PACE_MS = 2000;
 /** Read at once while it catches up. */
 const BLOCKS_AT_ONCE = 8;
 /** So far behind, an hour, blocks that no consumer must have seen are not read any more. */
@@ -27,11 +31,13 @@ const BEHIND_MAX = 1200;
 @Injectable()
 export class BlockFollower implements BeforeApplicationShutdown {
   private readonly repeater: Repeater;
+  private readonly searching: Repeater;
   private readonly read: Counter;
   private fence = -1n;
   private behind = 0;
   /** Whose turn it was in the last pass, if ours, and how far solid blocks are read. */
   private turn: { readonly fence: bigint; readonly solid: number } | undefined;
+  private passing: Promise<boolean> | undefined;
 
   /** `consumers`: in this order within a block's transaction; what locks balances last. */
   constructor(
@@ -39,6 +45,7 @@ export class BlockFollower implements BeforeApplicationShutdown {
     private readonly blocks: WitnessedBlocks,
     private readonly database: Database,
     @Inject(BLOCK_CONSUMERS) private readonly consumers: readonly BlockConsumer[],
+    @Inject(BLOCK_SEARCH) private readonly search: BlockSearch,
     metrics: Metrics,
     private readonly log: Log,
   ) {
@@ -56,6 +63,10 @@ export class BlockFollower implements BeforeApplicationShutdown {
       help: 'Solid blocks that this worker read, for deposits and chain costs.',
       registers: [metrics.registry],
     });
+    const failed = (what: string) => (error: unknown) => {
+      if (error instanceof ChainUnavailableError) log.warn({ fault: messageOf(error) }, `${what} for the nodes`);
+      else log.error({ err: error }, `${what}: something failed`);
+    };
     this.repeater = new Repeater({
       run: async () => {
         if (await this.pass()) return 0;
@@ -66,20 +77,22 @@ export class BlockFollower implements BeforeApplicationShutdown {
         return this.needsWitnesses ? REST_MS : REST_BY_ONE_MS;
       },
       retryMs: RETRY_MS,
-      onFailure: (error) => {
-        if (error instanceof ChainUnavailableError)
-          log.warn({ fault: messageOf(error) }, 'solid blocks wait for the nodes');
-        else log.error({ err: error }, 'solid blocks could not be taken in');
-      },
+      onFailure: failed('solid blocks wait'),
+    });
+    this.searching = new Repeater({
+      run: async () => ((await this.searchOn()) ? 0 : REST_BY_ONE_MS),
+      retryMs: RETRY_MS,
+      onFailure: failed('the search of solid blocks waits'),
     });
   }
 
   start(): void {
     void this.repeater.start();
+    void this.searching.start();
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    await this.repeater.stop();
+    await Promise.all([this.repeater.stop(), this.searching.stop()]);
   }
 
   /**
@@ -87,6 +100,28 @@ export class BlockFollower implements BeforeApplicationShutdown {
    * ChainUnavailableError; what was taken in by then stays.
    */
   async pass(): Promise<boolean> {
+    const passing = this.readNext().finally(() => {
+      this.passing = undefined;
+    });
+    this.passing = passing;
+    return passing;
+  }
+
+  /**
+   * Searches the next solid blocks, a few at once. True when there are more. Throws ChainUnavailableError; what was
+   * searched by then stays.
+   */
+  async searchOn(): Promise<boolean> {
+    const left = await this.search.pass(this.turn !== undefined);
+    if (left === undefined || left === 0) return false;
+    // Who ran ahead of consumers that catch up too would have each block read twice; it waits for no block of theirs.
+    const paced = new AbortController();
+    await Promise.race([this.passing?.catch(messageOf), sleep(PACE_MS, paced.signal)]);
+    paced.abort();
+    return true;
+  }
+
+  private async readNext(): Promise<boolean> {
     const turn = await this.takeTurn();
     if (turn === undefined) return false;
     for (const consumer of this.consumers) await consumer.prepare(turn.fence);
@@ -144,7 +179,10 @@ export class BlockFollower implements BeforeApplicationShutdown {
       const read = await block;
       if (read instanceof Error) throw read;
       // A final block is never reverted: the nodes are of another chain than those it was read from.
-      if (read.parentId !== before) throw new OtherChainError(read.number, before);
+      if (read.parentId !== before) {
+        this.blocks.doubt(read.number);
+        throw new OtherChainError(read.number, before);
+      }
       before = read.id;
       if (!(await this.takeIn(read, turn.fence))) return false;
       this.behind -= 1;

@@ -8,11 +8,12 @@ import { Injectable } from '@nestjs/common';
 import { majorityOf } from '../chain/agreement.js';
 import { ChainUnavailableError, NodeError } from '../chain/errors.js';
 import type { BlockHead } from '../chain/block.js';
-import { executedBlockOf } from '../chain/executed-block.js';
+import { executedBlockOf, type ExecutedBlock } from '../chain/executed-block.js';
 import type { PortName } from '../chain/node-blocks.js';
 import type { TronNode } from '../chain/node.js';
 import type { Transfer } from '../chain/transfers.js';
 import { solidHeadOf, TronClient } from '../chain/tron.client.js';
+import { SolidBlocks } from './solid-blocks.js';
 
 export interface Payment extends Transfer {
   readonly txid: string;
@@ -64,7 +65,10 @@ interface Testimony {
 
 @Injectable()
 export class WitnessedBlocks {
-  constructor(private readonly client: TronClient) {}
+  constructor(
+    private readonly client: TronClient,
+    private readonly solid: SolidBlocks,
+  ) {}
 
   /** Whether one node's word is all there is. */
   get isByOneNode(): boolean {
@@ -89,7 +93,9 @@ export class WitnessedBlocks {
   /** The solid block at a height as one node has it; no payment in it is agreed. Throws ChainUnavailableError. */
   async readByOne(number: number, watched: Watched): Promise<WitnessedBlock> {
     const what = `the solid block ${number.toString()}`;
-    const testimony = await this.client.pool.ask(what, (node) => testify(node, number, 'solid', watched));
+    const testimony = await this.client.pool.ask(what, async (node) =>
+      testify(node, await this.solid.executed(node, number), watched),
+    );
     const { block, payments, hasInternal } = testimony;
     return { ...block, payments: payments.map((seen) => ({ ...seen, isAgreed: false })), hasInternal };
   }
@@ -97,12 +103,15 @@ export class WitnessedBlocks {
   /** The block at a height, and what is `watched` of it. Throws ChainUnavailableError. */
   async read(number: number, watched: Watched, port: PortName = 'solid'): Promise<WitnessedBlock> {
     const what = `the ${port} block ${number.toString()}`;
-    const testimonies = await this.each(what, (node) => testify(node, number, port, watched));
+    const testimonies = await this.each(what, async (node) =>
+      testify(node, await this.at(node, number, port), watched),
+    );
     const [first] = testimonies;
     const agreed = this.isByOneNode ? first?.says : majorityOf(testimonies);
     const agreeing = testimonies.filter(({ says }) => says === agreed);
     const [one] = agreeing;
     if (agreed === undefined || one === undefined) {
+      this.doubt(number);
       const faults = testimonies.map(
         ({ node }) =>
           new NodeError(node.name, 'nonsense', 'another block, or other payments in it, than the other node'),
@@ -111,6 +120,16 @@ export class WitnessedBlocks {
     }
     const keeping = agreeing.filter(({ hasInternal }) => hasInternal);
     return { ...one.block, payments: this.paymentsOf(agreeing), hasInternal: keeping.length >= this.needed };
+  }
+
+  /** Has what was read of solid blocks from this height on read anew, whoever is right about it. */
+  doubt(number: number): void {
+    for (const node of this.client.pool.nodes) this.solid.forgetFrom(node, number);
+  }
+
+  /** Blocks that are not solid may be others the next time. */
+  private async at(node: TronNode, number: number, port: PortName): Promise<ExecutedBlock> {
+    return port === 'solid' ? this.solid.executed(node, number) : executedBlockOf(node, number, port);
   }
 
   /**
@@ -141,13 +160,11 @@ export class WitnessedBlocks {
   }
 }
 
-async function testify(
+function testify(
   node: TronNode,
-  number: number,
-  port: PortName,
+  { number, id, parentId, timestampMs, transactions, hasInternal }: ExecutedBlock,
   { payments: wanted, costs: isOurs = () => false }: Watched,
-): Promise<Testimony> {
-  const { id, parentId, timestampMs, transactions, hasInternal } = await executedBlockOf(node, number, port);
+): Testimony {
   const payments = transactions.flatMap(({ txid, transfers }) =>
     transfers.flatMap((transfer): Seen[] =>
       wanted(transfer.to) || wanted(transfer.from) ? [{ ...transfer, txid }] : [],

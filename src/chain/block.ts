@@ -37,6 +37,19 @@ export interface BlockTransaction {
   readonly caller?: string | undefined;
 }
 
+/** A transaction with what its block says of it beside what is kept: all its bytes, and how it ended in the node's word. */
+export interface GivenTransaction {
+  readonly read: BlockTransaction;
+  readonly rawData: Buffer;
+  readonly result: unknown;
+}
+
+/** A block read from its bytes, with those of all its transactions, in the order of `block.transactions`. */
+export interface GivenBlock {
+  readonly block: Block;
+  readonly given: readonly GivenTransaction[];
+}
+
 export interface Block extends BlockHeader {
   readonly transactions: readonly BlockTransaction[];
   /** Read from its bytes. Otherwise `transactions` are ids as the node lists them, and nothing is known of their content. */
@@ -60,18 +73,19 @@ function readSignatures(list: unknown): readonly Buffer[] {
   return given.flatMap((hex) => (typeof hex === 'string' && HEX_PATTERN.test(hex) ? Buffer.from(hex, 'hex') : []));
 }
 
-function readTransaction(json: JsonObject): BlockTransaction | undefined {
+function readTransaction(json: JsonObject): GivenTransaction | undefined {
   const hex = json['raw_data_hex'];
   if (typeof hex !== 'string' || !HEX_PATTERN.test(hex)) return undefined;
   const rawData = Buffer.from(hex, 'hex');
   const result = objectsOf(json['ret'])[0]?.['contractRet'];
   const act = actOf(rawData);
-  return {
+  const read = {
     txid: txidOf(rawData),
     succeeded: result === 'SUCCESS' || result === undefined,
     ...(act === undefined && { caller: callerIn(rawData) }),
     signed: act && { act, rawData: apart(rawData), signatures: readSignatures(json['signature']) },
   };
+  return { read, rawData, result };
 }
 
 /** A copy in memory of its own: small buffers share theirs, and one that is kept would keep its neighbours' too. */
@@ -84,8 +98,8 @@ function apart(bytes: Buffer): Buffer {
 /** The act in a single transaction as `node` prints it; undefined when of no type of ours. Throws NodeFault. */
 export function readSignedAct(node: string, txid: string, json: JsonObject): SignedAct | undefined {
   const read = readTransaction(json);
-  if (read?.txid !== txid) throw new NodeError(node, 'nonsense', 'another transaction than was asked for');
-  return read.signed;
+  if (read?.read.txid !== txid) throw new NodeError(node, 'nonsense', 'another transaction than was asked for');
+  return read.read.signed;
 }
 
 /** A block of `node`'s answer without what is in it; throws NodeFault when it is not one (an empty object included). */
@@ -120,15 +134,20 @@ function isContradicted({ isEmpty }: BlockHeader, count: number): boolean {
 
 /** A block of `node`'s answer. Throws NodeFault when it is none, or when its transactions are not to be understood. */
 export function readBlock(node: string, json: JsonObject): Block {
+  return readGivenBlock(node, json).block;
+}
+
+/** The same with the bytes of all its transactions. */
+export function readGivenBlock(node: string, json: JsonObject): GivenBlock {
   const header = readHeader(node, json);
-  const given = json['transactions'] ?? [];
-  const transactions = objectsOf(given).flatMap((transaction) => readTransaction(transaction) ?? []);
+  const list = json['transactions'] ?? [];
+  const given = objectsOf(list).flatMap((transaction) => readTransaction(transaction) ?? []);
   // TRON: the root of an empty block is zero. A transaction left out could be ours.
-  const count = Array.isArray(given) ? given.length : -1;
-  if (transactions.length !== count || isContradicted(header, count)) {
+  const count = Array.isArray(list) ? list.length : -1;
+  if (given.length !== count || isContradicted(header, count)) {
     if (header.number > 0) throw new NodeError(node, 'nonsense', 'a block whose transactions cannot all be read');
   }
-  return { ...header, transactions, isWhole: true };
+  return { block: { ...header, transactions: given.map(({ read }) => read), isWhole: true }, given };
 }
 
 /** Whether a transaction succeeded, by what a node reports of its execution. TRON: no result is a success. */

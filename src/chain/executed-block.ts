@@ -2,12 +2,11 @@
  * A block of one node with what its transactions moved: the block and its receipts, matched one to one by id. The
  * block's id vouches for neither, so that what counts is what two nodes say alike (agreement.ts).
  */
-import { readHeader, txidOf, type BlockHeader } from './block.js';
+import { readGivenBlock, type BlockHeader, type GivenBlock, type GivenTransaction } from './block.js';
 import { NodeError } from './errors.js';
 import { int64, isJsonObject, objectsOf, type JsonObject } from './json.js';
 import type { PortName } from './node-blocks.js';
 import type { TronNode } from './node.js';
-import { actOf, callerIn } from './transaction-owner.js';
 import { transfersOf, type Transfer } from './transfers.js';
 
 export interface ExecutedTransaction {
@@ -27,8 +26,6 @@ export interface ExecutedBlock extends BlockHeader {
   readonly hasInternal: boolean;
 }
 
-const HEX = /^(?:[0-9a-f]{2})+$/;
-
 /**
  * The block at a height of `node`'s solid chain, or of its newest one, and what moved in it. Throws NodeError for
  * everything but a block whose every transaction has its receipt: an answer that is empty or short is never an empty
@@ -39,28 +36,36 @@ export async function executedBlockOf(
   number: number,
   port: PortName = 'solid',
 ): Promise<ExecutedBlock> {
-  const block = await node.blocks.json(port, 'getblockbynum', number);
-  if (!isJsonObject(block) || Object.keys(block).length === 0) {
+  return execute(node, await givenBlockOf(node, number, port), port);
+}
+
+/** The block at a height as `node` has it, with all its bytes. Throws NodeError, also where its chain is not that high. */
+export async function givenBlockOf(node: TronNode, number: number, port: PortName): Promise<GivenBlock> {
+  const json = await node.blocks.json(port, 'getblockbynum', number);
+  if (!isJsonObject(json) || Object.keys(json).length === 0) {
     throw new NodeError(node.name, 'unhealthy', `has no ${port} block ${number.toString()}`);
   }
-  const header = readHeader(node.name, block);
-  if (header.number !== number) throw new NodeError(node.name, 'nonsense', 'another block than was asked for');
-  const given = block['transactions'] ?? [];
-  const isEmpty = Array.isArray(given) && given.length === 0;
-  if (!Array.isArray(given) || header.isEmpty !== isEmpty) {
+  const given = readGivenBlock(node.name, json);
+  if (given.block.number !== number) throw new NodeError(node.name, 'nonsense', 'another block than was asked for');
+  return given;
+}
+
+/** What moved in a block that `node` gave, by its receipts there. Throws NodeError as above. */
+export async function execute(node: TronNode, { block, given }: GivenBlock, port: PortName): Promise<ExecutedBlock> {
+  const { number, id, parentId, timestampMs, isEmpty } = block;
+  const header: BlockHeader = { number, id, parentId, timestampMs, isEmpty };
+  if (header.isEmpty !== (given.length === 0)) {
     throw new NodeError(node.name, 'nonsense', 'a block whose header says otherwise of its transactions');
   }
-  if (isEmpty) return { ...header, transactions: [], hasInternal: false };
+  if (header.isEmpty) return { ...header, transactions: [], hasInternal: false };
   const receipts = receiptsById(
     node.name,
     header,
-    await node.blocks.json(port, 'gettransactioninfobyblocknum', number),
+    await node.blocks.json(port, 'gettransactioninfobyblocknum', header.number),
   );
   const hasInternal = [...receipts.values()].some((info) => objectsOf(info['internal_transactions']).length > 0);
   const transactions: ExecutedTransaction[] = [];
-  for (const transaction of given as readonly unknown[]) {
-    transactions.push(await executed(node, port, transaction, receipts));
-  }
+  for (const transaction of given) transactions.push(await executed(node, port, transaction, receipts));
   // Every receipt has found its transaction, and every transaction its own receipt.
   if (receipts.size > 0)
     throw new NodeError(node.name, 'nonsense', 'receipts of transactions that are not in the block');
@@ -81,24 +86,18 @@ function receiptsById(node: string, header: BlockHeader, infos: unknown): Map<st
 async function executed(
   node: TronNode,
   port: PortName,
-  transaction: unknown,
+  { read, rawData, result }: GivenTransaction,
   receipts: Map<string, JsonObject>,
 ): Promise<ExecutedTransaction> {
-  const hex = isJsonObject(transaction) ? transaction['raw_data_hex'] : undefined;
-  if (!isJsonObject(transaction) || typeof hex !== 'string' || !HEX.test(hex)) {
-    throw new NodeError(node.name, 'nonsense', 'a transaction without its bytes');
-  }
-  const rawData = Buffer.from(hex, 'hex');
-  const txid = txidOf(rawData);
+  const { txid, signed } = read;
   const receipt = receipts.get(txid);
   if (receipt === undefined) throw new NodeError(node.name, 'nonsense', `no receipt of ${txid}`);
   receipts.delete(txid);
-  const result = objectsOf(transaction['ret'])[0]?.['contractRet'];
   const { owner: mover, transfers, isInexact } = transfersOf(rawData, result, receipt);
-  const owner = mover ?? actOf(rawData)?.owner;
+  const owner = mover ?? signed?.act.owner;
   const feeSun = receipt['fee'] === undefined ? 0n : int64(receipt['fee']);
   if (feeSun === undefined || feeSun < 0n) throw new NodeError(node.name, 'nonsense', `a receipt with another fee`);
-  const caller = callerIn(rawData);
+  const { caller } = read;
   if (!isInexact) return { txid, owner, caller, feeSun, transfers };
   // More than 2^53 sun in one internal transaction: answers about one transaction are read digit by digit.
   const exact = await (port === 'solid'

@@ -104,6 +104,18 @@ export class NodeBlocks {
     this.listed.delete(id);
   }
 
+  /** Has a block that was read whole of this node known to whoever asks for it by its header. */
+  keep(block: Block): void {
+    if (this.kept.has(block.id)) return;
+    this.kept.set(block.id, block);
+    this.keptBytes += sizeOf(block);
+    for (const [id, oldest] of this.kept) {
+      if (this.kept.size <= KEPT_BLOCKS_MAX && this.keptBytes <= KEPT_BYTES_MAX) break;
+      this.kept.delete(id);
+      this.keptBytes -= sizeOf(oldest);
+    }
+  }
+
   /** The act in one transaction; undefined when it is of no type of ours. Throws NodeFault, also when there is none. */
   async signedAct(port: PortName, txid: string): Promise<SignedAct | undefined> {
     return readSignedAct(this.name, txid, await this.object(port, 'gettransactionbyid', { value: txid }, 'block'));
@@ -188,17 +200,6 @@ export class NodeBlocks {
     const json = await this.ask(port, `${PATHS[port]}/${path}`, body, manner);
     if (!isJsonObject(json)) throw new NodeError(this.name, 'nonsense', `${path} answered no JSON object`);
     return json;
-  }
-
-  private keep(block: Block): void {
-    if (this.kept.has(block.id)) return;
-    this.kept.set(block.id, block);
-    this.keptBytes += sizeOf(block);
-    for (const [id, oldest] of this.kept) {
-      if (this.kept.size <= KEPT_BLOCKS_MAX && this.keptBytes <= KEPT_BYTES_MAX) break;
-      this.kept.delete(id);
-      this.keptBytes -= sizeOf(oldest);
-    }
   }
 }
 

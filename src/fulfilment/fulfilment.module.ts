@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { AutoDelegationsWorkerModule } from '../auto-delegations/auto-delegations-worker.module.js';
+import { BlocksModule } from '../blocks/blocks.module.js';
 import { EventsModule } from '../events/events.module.js';
 import { BillingModule } from '../billing/billing.module.js';
 import { PoolModule } from '../pool/pool.module.js';
@@ -29,8 +30,10 @@ import { RecentActs } from './follow/recent-acts.js';
 import { ReclaimGuard } from './plan/reclaim-guard.js';
 import { BackupRecovery } from '../reconciliation/backup-recovery.js';
 import { Reconciler } from '../reconciliation/reconciler.js';
+import { OrphanReclaims } from '../reconciliation/orphan-reclaims.js';
 import { ReconcilerGauges } from '../reconciliation/reconciler-gauges.js';
-import { UnrecordedTransactions } from '../reconciliation/unrecorded-transactions.js';
+import { SearchedBlocks } from '../reconciliation/searched-blocks.js';
+import { UnrecordedSearch } from '../reconciliation/unrecorded-search.js';
 import { FulfilmentLoop } from './loop/fulfilment-loop.js';
 import { Settlement } from './follow/settlement.js';
 import { TransactionLog } from './send/transaction-log.js';
@@ -40,7 +43,7 @@ import { WorkerLoops } from './worker-loops.js';
 import { OrderClaims } from './loop/order-claims.js';
 
 @Module({
-  imports: [AutoDelegationsWorkerModule, BillingModule, EventsModule, PoolModule, SigningModule],
+  imports: [AutoDelegationsWorkerModule, BillingModule, BlocksModule, EventsModule, PoolModule, SigningModule],
   providers: [
     ActivationCheck,
     BlockReader,
@@ -56,7 +59,9 @@ import { OrderClaims } from './loop/order-claims.js';
     StartupGate,
     NodeGauges,
     OrdersProcessor,
-    UnrecordedTransactions,
+    OrphanReclaims,
+    SearchedBlocks,
+    UnrecordedSearch,
     TransactionSender,
     FulfilmentEvents,
     Proofs,
@@ -75,5 +80,6 @@ import { OrderClaims } from './loop/order-claims.js';
     ClockWatch,
     WorkerLoops,
   ],
+  exports: [UnrecordedSearch],
 })
 export class FulfilmentModule {}

@@ -80,6 +80,22 @@ const RECORD = `INSERT INTO chain_tx (order_id, leg_id, purpose, attempt, wallet
 const MOVE_LEG = `UPDATE leg SET status = CASE status WHEN 'reserved' THEN 'placed' ELSE 'reclaiming' END,
     changed_at = clock_timestamp() WHERE id = $1 AND status = CASE WHEN $2 = 'reclaim' THEN 'active' ELSE 'reserved' END`;
 
+type SingleSignedAct = UnrecordedAct & { readonly signature: Buffer };
+
+/** An act of our own key that may be the one that an order waits for. */
+export interface Recallable {
+  readonly act: SingleSignedAct;
+  readonly expiresAtMs: number;
+  readonly ratio: EnergyRatio;
+}
+
+/** An act that stands in the records again. */
+export interface Recalled {
+  readonly orderId: bigint;
+  readonly txid: string;
+  readonly ratio: EnergyRatio;
+}
+
 @Injectable()
 export class BackupRecovery {
   constructor(
@@ -90,23 +106,41 @@ export class BackupRecovery {
     private readonly log: Log,
   ) {}
 
-  /** Whether the act now stands in the records, included in its block. Throws ChainUnavailableError. */
-  async recall(found: UnrecordedAct, block: Block): Promise<boolean> {
+  /**
+   * What is to be known before the act can be recalled; undefined when nobody waits for acts of its kind. Records the
+   * delivery that a return belongs to. Throws ChainUnavailableError.
+   */
+  async prepare(found: UnrecordedAct, block: Block): Promise<Recallable | undefined> {
     const { signature } = found;
     const parsed = parseTransaction(found.rawData);
-    if (!found.byOwnKey || signature === undefined || parsed === undefined) return false;
+    if (!found.byOwnKey || signature === undefined || parsed === undefined) return undefined;
     const ratio = await this.client.accountResources(found.act.owner);
     if (found.act.type === UNDELEGATE_TYPE) await this.followDeliveries(found, block, ratio);
-    const orderId = await this.database
-      .transaction(async (tx) => recall(tx, { ...found, signature }, block, parsed.expiresAtMs))
-      .catch(nothingWaits);
-    if (orderId === undefined) return false;
-    // Included and final at once, since the block is: a return in a later block goes with a final delivery only.
-    await this.inclusion.apply(block, [found.txid], ratio);
+    return { act: { ...found, signature }, expiresAtMs: parsed.expiresAtMs, ratio };
+  }
+
+  /** Gives the act to the order that waits for it; undefined when none does. Changes nothing then. */
+  async recall(tx: Queryable, { act, expiresAtMs, ratio }: Recallable, block: Block): Promise<Recalled | undefined> {
+    await tx.query('SAVEPOINT recall');
+    try {
+      const orderId = await recall(tx, act, block, expiresAtMs);
+      return orderId === undefined ? undefined : { orderId, txid: act.txid, ratio };
+    } catch (error) {
+      if (!(error instanceof NothingWaits)) throw error;
+      await tx.query('ROLLBACK TO SAVEPOINT recall');
+      return undefined;
+    }
+  }
+
+  /**
+   * Once that is committed. Included and final at once, since the block is: a return in a later block goes with a final
+   * delivery only. What is left undone by a death here the order's own look-up does.
+   */
+  async include({ orderId, txid, ratio }: Recalled, block: Block): Promise<void> {
+    await this.inclusion.apply(block, [txid], ratio);
     await this.settlement.settle(block);
-    const fields = { orderId: orderId.toString(), txid: found.txid, block: block.number };
+    const fields = { orderId: orderId.toString(), txid, block: block.number };
     this.log.error(fields, 'a transaction that the records had lost was found on chain and recorded again');
-    return true;
   }
 
   /** Records the deliveries that a return may belong to as the chain has them. Throws ChainUnavailableError. */
@@ -132,13 +166,9 @@ async function solidBlockOf(node: TronNode, txid: string): Promise<BlockHeader |
 /** Undoes what a transaction has changed so far. */
 class NothingWaits extends Error {}
 
-function nothingWaits(error: unknown): undefined {
-  if (!(error instanceof NothingWaits)) throw error;
-}
-
 async function recall(
   tx: Queryable,
-  found: UnrecordedAct & { readonly signature: Buffer },
+  found: SingleSignedAct,
   block: Block,
   expiresAtMs: number,
 ): Promise<bigint | undefined> {

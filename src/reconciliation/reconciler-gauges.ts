@@ -89,7 +89,6 @@ export class ReconcilerGauges {
   report(report: Report, blocksLeft: number | undefined): void {
     const unmade = report.unmade.map(({ check }) => check);
     if (blocksLeft === undefined) unmade.push('orphan-search');
-    else this.unsearched.set(blocksLeft);
     this.unmade.reset();
     for (const check of unmade) this.unmade.set({ check }, 1);
     if (unmade.length === 0) this.passedAtMs = monotonicMs();
@@ -101,6 +100,11 @@ export class ReconcilerGauges {
       const drift = check.findings.reduce((sum, { facts }) => sum + magnitude(BigInt(facts['drift'] as string)), 0n);
       this.drift.set(Number.parseFloat(drift.toString()));
     }
+  }
+
+  /** How many blocks the search has left, as this worker's look at it has come to. */
+  searched(blocksLeft: number): void {
+    this.unsearched.set(blocksLeft);
   }
 
   /** The pass that was reported ended then, by the database's clock. */

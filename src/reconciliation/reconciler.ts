@@ -4,6 +4,7 @@
  * it. Never repairs a record: it only stops sales, and has orphans reclaimed.
  */
 import { Injectable } from '@nestjs/common';
+import { monotonicMs } from '../base/clock.js';
 import { ChainUnavailableError } from '../chain/errors.js';
 import { TronClient } from '../chain/tron.client.js';
 import { Config } from '../config/config.js';
@@ -16,13 +17,16 @@ import { verifyRecords } from '../verify/verify.js';
 import { ForeignUndelegations } from './foreign-undelegations.js';
 import { JudgedRecords } from './judged-records.js';
 import { NodeGauges } from './node-gauges.js';
+import { OrphanReclaims } from './orphan-reclaims.js';
 import { ReconcilerGauges } from './reconciler-gauges.js';
-import { UnrecordedTransactions, type Turn } from './unrecorded-transactions.js';
+import { UnrecordedSearch } from './unrecorded-search.js';
 
 /** The database gets ten times as long to do its other work as it takes to judge the records. */
 const REST_FACTOR = 10;
 /** But never longer: `ReconcileStale` and a starting worker take ten minutes without a pass for an outage. */
 const REST_MAX_SEC = 300;
+/** As long, for the same reason, a pass waits for a search that comes no nearer to the head. */
+const SEARCH_WAIT_MAX_SEC = 300;
 const LEASE_SEC = 30;
 /** How soon it is looked again whether a pass is due. */
 const LOOK_MS = 5000;
@@ -33,13 +37,11 @@ const BLOCKS_MAX = 60;
 const FIRST_CONCURRENCY = 4;
 const NAMED_MAX = 3;
 
-/** Between passes there is a turn for the search alone: while claims wait for it, or when the last one did not get to its end. */
 const TAKE_TURN = `UPDATE reconcile_state s SET lease_until = clock_timestamp() + $1 * interval '1 second', fence = fence + 1
-  FROM (SELECT $2 OR passed_at IS NULL OR passed_at <= clock_timestamp() - $3 * interval '1 second'
-      OR passed_at > clock_timestamp() + interval '1 second' AS due FROM reconcile_state) v
   WHERE (lease_until IS NULL OR lease_until < clock_timestamp() OR lease_until > clock_timestamp() + ($1 + 1) * interval '1 second')
-    AND (v.due OR $4 OR search_until IS NOT NULL)
-  RETURNING fence, scanned_to, v.due`;
+    AND ($2 OR passed_at IS NULL OR passed_at <= clock_timestamp() - $3 * interval '1 second'
+      OR passed_at > clock_timestamp() + interval '1 second')
+  RETURNING fence`;
 
 const END_TURN = `UPDATE reconcile_state SET lease_until = NULL,
     passed_at = CASE WHEN $2 THEN clock_timestamp() ELSE passed_at END WHERE fence = $1 RETURNING passed_at`;
@@ -48,8 +50,8 @@ const END_TURN = `UPDATE reconcile_state SET lease_until = NULL,
 export class Reconciler {
   private isFirst = true;
   private restSec: number;
-  /** Whether the last search left blocks. */
-  private isBehind = false;
+  /** While a pass that is due waits for the search: the fewest blocks that it had left, and since when. */
+  private waiting: { readonly left: number; readonly sinceMs: number } | undefined;
   /** Fingerprints of the last pass, so that each disagreement is logged once. */
   private reported = new Set<string>();
 
@@ -57,7 +59,8 @@ export class Reconciler {
     private readonly database: Database,
     private readonly client: TronClient,
     private readonly hold: SalesHold,
-    private readonly orphans: UnrecordedTransactions,
+    private readonly orphans: UnrecordedSearch,
+    private readonly reclaims: OrphanReclaims,
     private readonly foreignEnds: ForeignUndelegations,
     private readonly judgements: JudgedRecords,
     private readonly figures: ReconcilerGauges,
@@ -73,36 +76,47 @@ export class Reconciler {
     await Promise.all([this.figures.sample(), this.nodes.look()]);
     const isForced = this.isFirst;
     const restMs = Math.min(LOOK_MS, this.config.worker.reconcileSec * 1000);
-    const [row] = await this.database.query<{ fence: number; scanned_to: bigint | null; due: boolean }>(TAKE_TURN, [
-      LEASE_SEC,
-      isForced,
-      this.restSec,
-      this.isBehind,
-    ]);
-    if (row === undefined) return restMs;
-    this.isFirst = false;
-    const scannedTo = row.scanned_to === null ? undefined : Number(row.scanned_to);
+    const [turn] = await this.database.query<{ fence: number }>(TAKE_TURN, [LEASE_SEC, isForced, this.restSec]);
+    if (turn === undefined) return restMs;
+    let isMade = false;
     try {
-      const turn = { fence: row.fence, leaseSec: LEASE_SEC, scannedTo };
-      const left = await this.search(turn);
-      if (row.due) await this.pass(turn, isForced ? FIRST_CONCURRENCY : 1, left);
+      const left = await this.search();
+      isMade = this.isToBeMade(left);
+      if (isMade) await this.pass(turn.fence, isForced ? FIRST_CONCURRENCY : 1, left);
     } finally {
-      const [ended] = await this.database.query<{ passed_at: Date | null }>(END_TURN, [row.fence, row.due]);
-      if (row.due) this.figures.ended(ended?.passed_at ?? null);
+      const [ended] = await this.database.query<{ passed_at: Date | null }>(END_TURN, [turn.fence, isMade]);
+      if (isMade) {
+        this.isFirst = false;
+        this.figures.ended(ended?.passed_at ?? null);
+      }
     }
     await this.figures.sample();
     return restMs;
   }
 
   /** Returns how many blocks are left; undefined when the chain could not be searched to there. */
-  private async search(turn: Turn): Promise<number | undefined> {
-    const left = await this.onChain('searching for orphans', () => this.orphans.search(turn));
-    this.isBehind = left !== 0;
+  private async search(): Promise<number | undefined> {
+    const left = await this.onChain('searching for orphans', () => this.orphans.toHead());
+    if (left !== undefined) this.figures.searched(left);
+    await this.onChain('searching passed blocks', () => this.orphans.searchAgain());
     await this.onChain('holding acts of others against orders', () => this.foreignEnds.close());
     return left;
   }
 
-  private async pass(turn: Turn, concurrency: number, left: number | undefined): Promise<void> {
+  /**
+   * Records that may lack what stands in blocks which are being searched are not judged yet: they would be found wrong
+   * for what the search puts right. Where it cannot go on, or comes no nearer to the head, they are.
+   */
+  private isToBeMade(left: number | undefined): boolean {
+    if (left === undefined || left === 0) {
+      this.waiting = undefined;
+      return true;
+    }
+    if (this.waiting === undefined || left < this.waiting.left) this.waiting = { left, sinceMs: monotonicMs() };
+    return monotonicMs() - this.waiting.sinceMs > SEARCH_WAIT_MAX_SEC * 1000;
+  }
+
+  private async pass(fence: number, concurrency: number, left: number | undefined): Promise<void> {
     const report = await verifyRecords(this.database, {
       chain: this.client,
       depth: 'newer',
@@ -115,9 +129,9 @@ export class Reconciler {
     this.restSec = restSec(this.config.worker.reconcileSec, report.recordsMs / 1000);
     await this.contain(report);
     this.report(report);
-    await this.judgements.keep(turn.fence, report);
+    await this.judgements.keep(fence, report);
     this.figures.report(report, left);
-    await this.onChain('reclaiming orphans', () => this.orphans.reclaim());
+    await this.onChain('reclaiming orphans', () => this.reclaims.reclaim());
   }
 
   /** The records are judged also while no node answers. */

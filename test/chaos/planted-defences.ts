@@ -357,12 +357,12 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
   },
   {
     name: 'one node is believed of what a block does not hold',
-    changes: one('reconciliation/unrecorded-transactions.ts', 'await this.compare(node, known);', ''),
+    changes: one('reconciliation/searched-blocks.ts', 'await this.compare(node, known, others);', ''),
     test: long('lying-node')('a node alone in leaving an act of our wallets out hides nothing'),
   },
   {
     name: 'a block that was passed unsearched is forgotten',
-    changes: one('reconciliation/unrecorded-transactions.ts', 'ORDER BY number`;', 'WHERE false`;'),
+    changes: one('reconciliation/unrecorded-search.ts', 'ORDER BY number`;', 'WHERE false`;'),
     test: long('unrecorded-acts')('an act in a block that was passed unsearched is found later'),
   },
   {

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
 import { PLANTED_AUTO_SETTINGS } from './planted-auto-settings.js';
+import { PLANTED_BLOCKS } from './planted-blocks.js';
 import { PLANTED_DEFENCES } from './planted-defences.js';
 import { PLANTED_EVENTS } from './planted-events.js';
 import { PLANTED_COSTS } from './planted-costs.js';
@@ -27,6 +28,7 @@ export const PLANTED: readonly PlantedBug[] = [
   ...PLANTED_IN_RECORDS,
   ...PLANTED_IN_TESTS,
   ...PLANTED_DEFENCES,
+  ...PLANTED_BLOCKS,
   ...PLANTED_SIGNATURES,
   ...PLANTED_EVENTS,
   ...PLANTED_DEPOSITS,

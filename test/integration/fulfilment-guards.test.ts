@@ -341,7 +341,7 @@ describe('an act behind our back', () => {
     expect(await ask('broadcasthex', { transaction })).toMatchObject({ result: true });
     return txid;
   };
-  const search = (hand: Hand) => hand.orphans().search({ fence: 0, leaseSec: 60, scannedTo: undefined });
+  const search = (hand: Hand) => hand.search();
   const seen = async (txid: string): Promise<{ unrecorded: boolean; recorded: boolean; recovered: boolean }> => {
     const [row] = await api.database.query<{ unrecorded: boolean; recorded: boolean; recovered: boolean }>(
       `SELECT EXISTS (SELECT FROM orphan_tx WHERE txid = decode($1, 'hex')) AS unrecorded,
@@ -378,13 +378,13 @@ describe('an act behind our back', () => {
     await mine(SOLID_LAG + 1);
     await hand.look();
     await search(hand);
-    await hand.orphans().reclaim();
+    await hand.reclaims().reclaim();
     expect(await seen(txid)).toEqual({ unrecorded: true, recorded: false, recovered: false });
     // Again whole, it is.
     await act('delegate', 200_000_000n, receivers[1]!);
     await mine(SOLID_LAG + 1);
     await hand.look();
-    await hand.orphans().reclaim();
+    await hand.reclaims().reclaim();
     expect(await seen(txid)).toEqual({ unrecorded: true, recorded: true, recovered: true });
   });
 });

@@ -1,6 +1,8 @@
 // Books and chain made to disagree in every way that matters: found, named and contained within one pass.
 import { sleep } from '../../src/base/clock.js';
 import { StartupGate } from '../../src/fulfilment/loop/startup-gate.js';
+import { Database } from '../../src/store/database.js';
+import { aroundStatements } from '../../src/store/statement-hook.js';
 import { until } from '../../packages/local/src/wait.js';
 import { namesOf, ReconcileWorld } from '../reconcile-world.js';
 
@@ -361,6 +363,47 @@ it('what the search of another server’s past remembers is held back no longer 
   expect(await seen()).toMatchObject({ settled: true, held: false });
   expect(await chainTxsOf(id)).toEqual([{ purpose: 'delegate', status: 'solid', attempt: 1 }]);
 }, 60_000);
+
+it('an act is recorded with the search past its block, or neither is', async () => {
+  await world.pass();
+  const txid = await world.delegateBehindOurBack(1, receiver(2), 300);
+  const state = async () => {
+    const [row] = await world.database.query<{ kept: number; to: bigint; at: bigint | null }>(
+      `SELECT (SELECT count(*)::integer FROM orphan_tx WHERE txid = decode($1, 'hex')) AS kept, scanned_to AS to,
+          (SELECT block_number FROM orphan_tx WHERE txid = decode($1, 'hex')) AS at FROM reconcile_state`,
+      [txid],
+    );
+    return row!;
+  };
+  const dying = await world.openWorker();
+  let isKept = false;
+  aroundStatements(dying.get(Database), ['keep_orphan'], { before: () => (isKept = true) });
+  aroundStatements(dying.get(Database), ['move_search'], {
+    before: () => {
+      if (isKept) throw new Error('dies here');
+    },
+  });
+  await expect(world.search(dying)).rejects.toThrow('dies here');
+  const left = await state();
+  expect(left.kept).toBe(0);
+  await dying.close();
+  await world.pass();
+  const found = await state();
+  expect(found.kept).toBe(1);
+  expect(left.to).toBeLessThan(found.at!);
+  await until(
+    async () => {
+      const open = await world.database.query(
+        `SELECT FROM leg l JOIN orders o ON o.id = l.order_id WHERE o.key LIKE 'orphan:%' AND l.status <> 'reclaimed'`,
+      );
+      return open.length === 0 ? true : undefined;
+    },
+    20_000,
+    'the reclaim of the orphan',
+  );
+  await explainAll();
+  await expectPeace();
+});
 
 it('a search that no node answered is made again at the next look', async () => {
   const searched = async () => {

@@ -144,7 +144,7 @@ it('a node alone in showing an act of our wallets accuses nobody', async () => {
   await mine(SOLID_LAG);
   await hand.look();
   expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: true });
-  const search = (with_: Hand) => with_.orphans().search({ fence: 0, leaseSec: 60, scannedTo: undefined });
+  const search = (with_: Hand) => with_.search();
   const found = () => api.database.query('SELECT txid FROM orphan_tx');
   await showInBlocks(0, pool.privateKey);
   // A worker that begins: what was read before the lie is not read again.
@@ -162,7 +162,7 @@ it('a node alone in leaving an act of our wallets out hides nothing: the block i
   await mine(SOLID_LAG);
   // The second one is not asked first.
   await showInBlocks(1, pool.privateKey);
-  const search = () => hand.orphans().search({ fence: 0, leaseSec: 60, scannedTo: undefined });
+  const search = () => hand.search();
   await expect(search()).rejects.toBeInstanceOf(ChainUnavailableError);
   await devnet.control('faults/clear', {});
   await search();
@@ -174,7 +174,7 @@ it('an act that names our wallet, and is signed by a key that is none of its own
   await sent(hand);
   await mine(SOLID_LAG);
   for (const node of [0, 1]) await showInBlocks(node, newOwner().privateKey);
-  await hand.orphans().search({ fence: 0, leaseSec: 60, scannedTo: undefined });
+  await hand.search();
   expect(await api.database.query('SELECT txid FROM orphan_tx')).toEqual([]);
 });
 

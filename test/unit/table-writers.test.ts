@@ -69,7 +69,7 @@ const FILES: readonly (readonly [string, string, RegExp])[] = [
   ],
   [
     'a new row of orphan_tx',
-    'src/reconciliation/unrecorded-transactions.ts',
+    'src/reconciliation/unrecorded-search.ts',
     /\b(INSERT INTO|DELETE FROM) orphan_tx\b/,
   ],
   ['a wallet’s books_fault', 'src/pool/sales-hold.ts', /\bSET books_fault =/],

@@ -1,0 +1,120 @@
+/**
+ * Reclaims delegations of our wallets that stand on chain without a record, after a grace time: each as an order of its
+ * own, through the very machinery that ends rentals.
+ */
+import { createHash } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { parseTransaction } from '../chain/signed-transaction.js';
+import { DELEGATE_TYPE } from '../chain/transaction-owner.js';
+import { TronClient } from '../chain/tron.client.js';
+import { Config } from '../config/config.js';
+import { Log } from '../observability/logger.js';
+import { DELEGATION_MIN_SUN } from '../pool/energy-ratio.js';
+import { Database } from '../store/database.js';
+import { excessSun } from '../verify/delegation-check.js';
+import { RECOVERY_PROJECT } from '../verify/recovery.js';
+
+const ADOPTIONS_MAX = 200;
+
+const DUE = `SELECT o.txid, o.wallet_id, w.address, w.permission_id, o.receive_address, o.amount_sun, o.raw_data, o.signature,
+    o.block_number, o.block_id, o.block_at
+  FROM orphan_tx o JOIN pool_wallet w ON w.id = o.wallet_id
+  WHERE o.type = $1 AND o.order_id IS NULL AND o.gone_at IS NULL AND o.seen_at <= clock_timestamp() - $2 * interval '1 second'
+  ORDER BY o.block_number, o.txid LIMIT $3`;
+
+/** As if it had been sold for nothing to nobody and had ended at once: its return is due at the next look. */
+const ADOPT_ORDER = `INSERT INTO orders (project_id, key, request_hash, kind, status, receive_address, energy, duration_sec,
+    price_sun, credits, trx_usd_e8, settled, delivered_energy, created_at, delivered_at, ends_at)
+  VALUES ($1, $2, $3, 'rental', 'delivered', $4, 1, 1, 1, 1, 1, true, 1, clock_timestamp(), $5, $5::timestamptz + interval '1 second')
+  ON CONFLICT DO NOTHING RETURNING id`;
+
+const ADOPT_LEG = `INSERT INTO leg (order_id, leg_no, kind, wallet_id, receive_address, amount_sun, energy, status, active_at)
+  VALUES ($1, 1, 'rental', $2, $3, $4, 1, 'active', $5) RETURNING id`;
+
+const ADOPT_TX = `INSERT INTO chain_tx (order_id, leg_id, purpose, attempt, wallet_id, status, txid, raw_data, signature,
+    ref_block_number, expires_at, block_number, block_id, block_at)
+  VALUES ($1, $2, 'delegate', 1, $3, 'solid', $4, $5, $6, $7, $8, $7, $9, $10)
+  ON CONFLICT (txid) DO UPDATE SET order_id = excluded.order_id, leg_id = excluded.leg_id, purpose = excluded.purpose,
+    attempt = excluded.attempt, status = excluded.status, signature = excluded.signature, block_number = excluded.block_number,
+    block_id = excluded.block_id, block_at = excluded.block_at
+    WHERE chain_tx.status IN ('dead', 'dropped')`;
+
+interface DueRow {
+  readonly txid: Buffer;
+  readonly wallet_id: number;
+  readonly address: string;
+  readonly permission_id: number;
+  readonly receive_address: string;
+  readonly amount_sun: bigint;
+  readonly raw_data: Buffer;
+  readonly signature: Buffer | null;
+  readonly block_number: bigint;
+  readonly block_id: Buffer;
+  readonly block_at: Date;
+}
+
+@Injectable()
+export class OrphanReclaims {
+  constructor(
+    private readonly database: Database,
+    private readonly client: TronClient,
+    private readonly config: Config,
+    private readonly log: Log,
+  ) {}
+
+  /** Reclaims what stands longer than its grace, as orders that are due at once. Throws ChainUnavailableError. */
+  async reclaim(): Promise<void> {
+    const due = await this.database.query<DueRow>(DUE, [DELEGATE_TYPE, this.config.pool.orphanGraceSec, ADOPTIONS_MAX]);
+    // One by one: what one takes on is no longer in excess for the next of the same receiver.
+    for (const row of due) await this.adopt(row);
+  }
+
+  private async adopt(row: DueRow): Promise<void> {
+    const wallet = { id: row.wallet_id, address: row.address, permission_id: row.permission_id };
+    const excess = await excessSun(this.database, this.client, wallet, row.receive_address);
+    if (excess === 0n) {
+      await this.database.query(`UPDATE orphan_tx SET gone_at = clock_timestamp() WHERE txid = $1`, [row.txid]);
+      return;
+    }
+    const parsed = parseTransaction(row.raw_data);
+    const fields = { txid: row.txid.toString('hex'), wallet: row.address, receiver: row.receive_address };
+    // Reclaiming more than stands in excess would take it from a rental of the same receiver: delegations merge.
+    if (excess < row.amount_sun || row.amount_sun < DELEGATION_MIN_SUN) {
+      this.log.warn({ ...fields, excess: excess.toString() }, 'an orphan is not reclaimed: less than it stands there');
+      return;
+    }
+    if (parsed === undefined || row.signature === null) {
+      this.log.warn(fields, 'an orphan is not reclaimed by itself: locked, or signed by several');
+      return;
+    }
+    const orderId = await this.insert(row, parsed.expiresAtMs);
+    if (orderId !== undefined) this.log.warn({ ...fields, orderId: orderId.toString() }, 'an orphan is reclaimed');
+  }
+
+  /** The order's key makes it happen once, whoever else does the same at the same time. */
+  private async insert(row: DueRow, expiresAtMs: number): Promise<bigint | undefined> {
+    return this.database.transaction(async (tx) => {
+      const key = `orphan:${row.txid.toString('hex')}`;
+      const hash = createHash('sha256').update(key).digest();
+      const orderParams = [RECOVERY_PROJECT, key, hash, row.receive_address, row.block_at];
+      const [order] = await tx.query<{ id: bigint }>(ADOPT_ORDER, orderParams);
+      if (order === undefined) return undefined;
+      const legParams = [order.id, row.wallet_id, row.receive_address, row.amount_sun, row.block_at];
+      const [leg] = await tx.query<{ id: bigint }>(ADOPT_LEG, legParams);
+      await tx.query(ADOPT_TX, [
+        order.id,
+        leg?.id,
+        row.wallet_id,
+        row.txid,
+        row.raw_data,
+        row.signature,
+        row.block_number,
+        new Date(expiresAtMs),
+        row.block_id,
+        row.block_at,
+      ]);
+      await tx.query(`UPDATE orphan_tx SET order_id = $2 WHERE txid = $1`, [row.txid, order.id]);
+      return order.id;
+    });
+  }
+}

@@ -1,0 +1,174 @@
+/**
+ * Solid blocks as the search takes them: of one node, by the reading that all share; where another node answers it must
+ * have the same transactions in them. One that no node can show whole is read in any other way, or is not to be had.
+ */
+import { Injectable } from '@nestjs/common';
+import { DeadlineError, withDeadline } from '../base/clock.js';
+import { SolidBlocks } from '../blocks/solid-blocks.js';
+import type { Block } from '../chain/block.js';
+import { ChainUnavailableError, NodeError } from '../chain/errors.js';
+import type { TronNode } from '../chain/node.js';
+import { solidHeaderOf, solidHeadOf, solidPlaceOf, TronClient } from '../chain/tron.client.js';
+import { BlockReader } from '../fulfilment/follow/block-reader.js';
+import type { UnrecordedAct } from '../verify/unrecorded-acts.js';
+
+/** How far another node may be behind to be waited for: half a minute of the main network. One further behind cannot say. */
+const LAG_BLOCKS_MAX = 10;
+/** How long the transactions of a block that cannot be read are asked after one by one. */
+const ACTS_WAIT_MS = 30_000;
+/** How long a node that answers may take to say what it has in a block, before the search goes on without its word. */
+const COMPARE_WAIT_MS = 15_000;
+
+/** How far blocks can be searched, and by whom. */
+export interface Height {
+  readonly number: number;
+  /** Of whom they are read. */
+  readonly node: TronNode;
+  /** Other witnesses that have them too. */
+  readonly others: readonly TronNode[];
+}
+
+@Injectable()
+export class SearchedBlocks {
+  constructor(
+    private readonly client: TronClient,
+    private readonly solid: SolidBlocks,
+    private readonly reader: BlockReader,
+  ) {}
+
+  /**
+   * The solid head of a node that answers, or what those have of it that are a little behind. Throws
+   * ChainUnavailableError.
+   */
+  async height(): Promise<Height> {
+    const { pool } = this.client;
+    const first = await pool.ask('the solid head', async (node) => ({ node, head: await solidHeadOf(node) }));
+    const { node, head } = first;
+    const heads = await Promise.all(
+      pool.agreement.witnesses.map(async (other) => ({
+        other,
+        number: other.witness === node.witness ? undefined : (await solidHeadOf(other).catch(unlessOfNode))?.number,
+      })),
+    );
+    const near = heads.flatMap(({ other, number }) =>
+      number !== undefined && number >= head.number - LAG_BLOCKS_MAX ? [{ other, number }] : [],
+    );
+    const number = Math.min(head.number, ...near.map((each) => each.number));
+    return { number, node, others: near.map(({ other }) => other) };
+  }
+
+  /**
+   * undefined when what it holds cannot be read in any way: such a block is passed, and read again for a while. Throws
+   * ChainUnavailableError, also while nodes contradict each other.
+   */
+  async read(number: number, { node: first, others }: Height): Promise<Block | undefined> {
+    const { node, block } = await this.readSomehow(number, first);
+    const known = await this.reader.withActs(block, 'solid', ACTS_WAIT_MS);
+    if (known === undefined) {
+      this.reader.report(block, 'unsearched');
+      return undefined;
+    }
+    await this.compare(node, known, others);
+    return known;
+  }
+
+  /**
+   * One node's word is no accusation, for a block's id says nothing of the bytes in it: where two are configured, two
+   * must have these acts there. Throws ChainUnavailableError while they do not; the block is then searched again.
+   */
+  async confirm(block: Block, acts: readonly UnrecordedAct[]): Promise<void> {
+    const nodes = this.client.pool.nodes.filter(
+      (node, index, all) => all.findIndex(({ witness }) => witness === node.witness) === index,
+    );
+    if (acts.length === 0 || nodes.length < 2) return;
+    const faults: unknown[] = [];
+    let agreed = 0;
+    for (const node of nodes) {
+      try {
+        if (await hasThere(node, block, acts)) agreed += 1;
+        else faults.push(new NodeError(node.name, 'nonsense', 'its solid block holds other acts of our wallets'));
+      } catch (error) {
+        if (!(error instanceof NodeError)) throw error;
+        faults.push(error);
+      }
+      if (agreed === 2) return;
+    }
+    this.doubt(nodes, block);
+    throw new ChainUnavailableError('a solid block as two nodes have it', faults);
+  }
+
+  /** As all read it who take something from it; only where that fails, in any other way. */
+  private async readSomehow(
+    number: number,
+    first: TronNode,
+  ): Promise<{ readonly node: TronNode; readonly block: Block }> {
+    const block = await this.solid.block(first, number).catch(unlessOfNode);
+    if (block !== undefined) return { node: first, block };
+    return this.client.pool.ask('a solid block', async (node) => {
+      const header = await solidHeaderOf(node, number);
+      if (header === undefined) throw new NodeError(node.name, 'unhealthy', `has no solid block ${number.toString()}`);
+      return { node, block: await this.reader.read(node, header, 'solid', () => Promise.resolve([])) };
+    });
+  }
+
+  /**
+   * What one node leaves out of a block is not missed: another witness has the same transactions in it, or cannot say.
+   * Throws ChainUnavailableError while they contradict each other; then the block is read anew.
+   */
+  private async compare(node: TronNode, block: Block, others: readonly TronNode[]): Promise<void> {
+    const contradicting: TronNode[] = [];
+    for (const other of others) {
+      if (other.witness === node.witness) continue;
+      const outcomes = await this.outcomesAt(other, block);
+      if (outcomes === undefined) continue;
+      if (outcomes === outcomesOf(block)) return;
+      contradicting.push(other);
+    }
+    if (contradicting.length === 0) return;
+    this.doubt([node, ...contradicting], block);
+    const faults = contradicting.map(({ name }) => new NodeError(name, 'nonsense', 'has other transactions in it'));
+    throw new ChainUnavailableError(`the transactions of the solid block ${block.number.toString()}`, faults);
+  }
+
+  /** How this witness has them; undefined when it has no such block, or does not answer. */
+  private async outcomesAt(node: TronNode, block: Block): Promise<string | undefined> {
+    const read = async (): Promise<Block | undefined> => {
+      const whole = await this.solid.block(node, block.number).catch(unlessOfNode);
+      if (whole !== undefined) return whole;
+      const header = await solidHeaderOf(node, block.number);
+      return header?.id === block.id ? node.blocks.contentOf('solid', header) : undefined;
+    };
+    try {
+      const same = await withDeadline(read(), COMPARE_WAIT_MS, 'comparing a block');
+      return same?.id === block.id ? outcomesOf(same) : undefined;
+    } catch (error) {
+      if (error instanceof NodeError || error instanceof DeadlineError) return undefined;
+      throw error;
+    }
+  }
+
+  private doubt(nodes: readonly TronNode[], block: Block): void {
+    for (const node of nodes) {
+      this.solid.forgetFrom(node, block.number);
+      node.blocks.forget(block);
+    }
+  }
+}
+
+/** The transactions of a block with how each ended, in order, as one text. */
+function outcomesOf({ transactions }: Block): string {
+  return transactions.map(({ txid, succeeded }) => `${txid} ${succeeded.toString()}`).join(' ');
+}
+
+function unlessOfNode(error: unknown): undefined {
+  if (!(error instanceof NodeError)) throw error;
+}
+
+/** Whether the node's solid chain has these acts in this very block. Throws NodeFault. */
+async function hasThere(node: TronNode, block: Block, acts: readonly UnrecordedAct[]): Promise<boolean> {
+  if ((await solidHeaderOf(node, block.number))?.id !== block.id) return false;
+  for (const { txid } of acts) {
+    if ((await solidPlaceOf(node, txid))?.blockNumber !== block.number) return false;
+  }
+  return true;
+}

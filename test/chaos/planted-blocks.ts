@@ -1,0 +1,49 @@
+// Bugs in how solid blocks are read once for all who take something from them, and in how far each of them is.
+import { one, type NamedTest, type PlantedBug } from './planted-bug.js';
+
+const SEARCH = 'reconciliation/unrecorded-search.ts';
+
+const reading = (title: string): NamedTest => ({ file: 'integration/block-reading.test.ts', title });
+
+export const PLANTED_BLOCKS: readonly PlantedBug[] = [
+  {
+    name: 'solid blocks are read by everyone who takes something from them',
+    changes: one('blocks/solid-blocks.ts', '    read.set(number, reading);\n', ''),
+    test: reading('each block and its receipts are asked for once of each node'),
+  },
+  {
+    name: 'the search waits for blocks that deposits wait for',
+    changes: one(
+      'blocks/block-follower.ts',
+      'const left = await this.search.pass(this.turn !== undefined);',
+      'await this.pass();\n    const left = await this.search.pass(this.turn !== undefined);',
+    ),
+    test: reading('with one of two nodes away the search goes on while deposits wait'),
+  },
+  {
+    name: 'every worker searches',
+    changes: one(SEARCH, 'if (!this.hasTurn && monotonicMs()', 'if (this.seen === undefined && monotonicMs()'),
+    test: reading('a worker that does not read blocks leaves the search to the one that does'),
+  },
+  {
+    name: 'the search moves on from wherever it is',
+    changes: one(
+      SEARCH,
+      'WHERE scanned_to IS NOT DISTINCT FROM $1 RETURNING',
+      'WHERE $1::bigint IS DISTINCT FROM -1 RETURNING',
+    ),
+    test: reading('a search that was set back meanwhile moves past nothing'),
+  },
+  {
+    name: 'the search moves past a block apart from what it found there',
+    changes: one(
+      SEARCH,
+      'await this.record(block, acts, async (tx) => move(tx, stretch));',
+      'await this.record(block, acts, async () => Promise.resolve());\n      await move(this.database as never, stretch);',
+    ),
+    test: {
+      file: 'integration/reconciler.test.ts',
+      title: 'an act is recorded with the search past its block, or neither is',
+    },
+  },
+];

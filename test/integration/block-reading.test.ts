@@ -1,0 +1,155 @@
+// Deposits and the search take from one reading of solid blocks: each is asked for once of each node, and neither waits
+// for what only the other one needs.
+import 'reflect-metadata';
+import type { INestApplicationContext } from '@nestjs/common';
+import { BlockFollower } from '../../src/blocks/block-follower.js';
+import {
+  BLOCK,
+  INFOS,
+  START_LIMIT_MS,
+  calm,
+  closeStage,
+  creditedTo,
+  database,
+  depositsOf,
+  follow,
+  freeTurn,
+  mine,
+  openStage,
+  openWorker,
+  payTrx,
+  settle,
+  shop,
+  spies,
+  worker,
+} from '../deposit-stage.js';
+
+/** How often each node was asked about a height, by path. */
+let asked: Map<string, number>[];
+
+beforeAll(async () => {
+  await openStage();
+  await follow();
+}, START_LIMIT_MS);
+
+beforeEach(async () => {
+  await calm();
+  await follow();
+  await search();
+  watch();
+});
+
+afterAll(closeStage, START_LIMIT_MS);
+
+/** Counts what nodes are asked about heights; `isAway`: which of them answer nothing. */
+function watch(isAway: (node: number) => boolean = () => false): void {
+  asked = spies.map(() => new Map<string, number>());
+  for (const [index, spy] of spies.entries()) {
+    spy.before = (path, body) => {
+      if (path === BLOCK || path === INFOS) {
+        const question = `${path} ${(JSON.parse(body) as { num: number }).num.toString()}`;
+        asked[index]!.set(question, (asked[index]!.get(question) ?? 0) + 1);
+      }
+      return isAway(index) ? 'break' : undefined;
+    };
+  }
+}
+
+async function search(app: INestApplicationContext = worker): Promise<void> {
+  while (await app.get(BlockFollower).searchOn());
+}
+
+async function cursors(): Promise<{ readonly taken: bigint; readonly searched: bigint }> {
+  const [row] = await database.query<{ taken: bigint; searched: bigint }>(
+    `SELECT block_number AS taken, scanned_to AS searched FROM deposit_cursor, reconcile_state`,
+  );
+  return row!;
+}
+
+it('each block and its receipts are asked for once of each node, for consumers and search together', async () => {
+  const before = await cursors();
+  const to = await shop();
+  // More than are read at once.
+  for (let payment = 0; payment < 12; payment += 1) {
+    await payTrx(to, 10_000_000);
+    await mine(1);
+  }
+  await settle();
+  await Promise.all([follow(), search()]);
+  const after = await cursors();
+  expect(after.taken - before.taken).toBeGreaterThan(12n);
+  expect(after.searched).toBe(after.taken);
+  const numbers = Array.from(
+    { length: Number(after.taken - before.taken) },
+    (_, index) => Number(before.taken) + 1 + index,
+  );
+  for (const node of asked) {
+    expect([...node.values()].filter((times) => times > 1)).toEqual([]);
+    expect([...node.keys()].filter((question) => question.startsWith(BLOCK)).sort()).toEqual(
+      numbers.map((number) => `${BLOCK} ${number.toString()}`).sort(),
+    );
+    expect([...node.keys()].filter((question) => question.startsWith(INFOS))).toHaveLength(12);
+  }
+  expect(await creditedTo(to)).toBe(360_000_000n);
+});
+
+it('with one of two nodes away the search goes on while deposits wait, and what it read is not asked for again', async () => {
+  const before = await cursors();
+  const to = await shop();
+  await payTrx(to, 10_000_000);
+  await settle();
+  watch((node) => node === 1);
+  await expect(follow()).rejects.toThrow(/No TRON node could answer/);
+  await search();
+  const apart = await cursors();
+  expect(apart.taken).toBe(before.taken);
+  expect(apart.searched).toBeGreaterThan(before.searched);
+  expect(await depositsOf(to)).toEqual([]);
+  const read = new Map(asked[0]);
+  expect(read.size).toBeGreaterThan(0);
+  watch();
+  await follow();
+  expect(await creditedTo(to)).toBe(30_000_000n);
+  for (const question of read.keys()) expect(asked[0]!.has(question)).toBe(false);
+  expect([...asked[1]!.values()].every((times) => times === 1)).toBe(true);
+});
+
+it('a worker that does not read blocks leaves the search to the one that does, and takes it over from one that is gone', async () => {
+  const second = await openWorker();
+  const reading = second.get(BlockFollower);
+  await freeTurn();
+  await follow();
+  expect(await reading.pass()).toBe(false);
+  await reading.searchOn();
+  // It will see that somebody else moved the search.
+  await mine(3);
+  await search();
+  await mine(3);
+  watch();
+  const before = await cursors();
+  await search(second);
+  expect((await cursors()).searched).toBe(before.searched);
+  expect(asked.map((node) => node.size)).toEqual([0, 0]);
+  // Another one of which nothing was seen begins by searching.
+  const third = await openWorker();
+  await search(third);
+  expect((await cursors()).searched).toBeGreaterThan(before.searched);
+});
+
+it('a search that was set back meanwhile moves past nothing: it is made again from there', async () => {
+  await mine(3);
+  const before = await cursors();
+  let isSetBack = false;
+  spies[0].before = async (path) => {
+    if (path === BLOCK && !isSetBack) {
+      isSetBack = true;
+      await database.query(`UPDATE reconcile_state SET scanned_to = scanned_to - 2`);
+    }
+    return undefined;
+  };
+  expect(await worker.get(BlockFollower).searchOn()).toBe(false);
+  expect(isSetBack).toBe(true);
+  expect((await cursors()).searched).toBe(before.searched - 2n);
+  await search();
+  expect((await cursors()).searched).toBeGreaterThan(before.searched);
+});
