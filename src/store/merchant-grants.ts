@@ -134,8 +134,8 @@ export const MERCHANT_TABLES: Readonly<Record<string, MerchantTable>> = {
       select: { but: ['api_key_sealed'] },
       update: {
         only: [
-          ...['api_key_sealed', 'allowed_sources', 'signature_schemes', 'require_idempotency_key', 'require_quote'],
-          'updated_at',
+          ...['name', 'api_key_sealed', 'allowed_sources', 'signature_schemes', 'require_idempotency_key'],
+          ...['require_quote', 'updated_at'],
         ],
       },
     },
