@@ -33,6 +33,7 @@ const WRITERS: Readonly<Record<string, readonly string[]>> = {
   leg: ['fulfilment', 'orders', 'pool', 'reconciliation', 'store/functions'],
   membership: ['people'],
   market_state: ['billing', 'store'],
+  notification: ['notifications'],
   order_event: [],
   order_extension: ['store/functions'],
   order_key: ['store/functions'],
