@@ -21,7 +21,7 @@ const layers = ['domain', 'base', 'config', 'observability', '(store|queue|chain
 const pure = '^src/(domain|base)/';
 const outside = '^src/(config|observability|store|queue|chain|http)/|^src/platform\\.module\\.ts$';
 const features =
-  '^src/(auth|auto-delegations|projects|billing|pool|verify|quotes|simulation|orders|accounts|energy|events|webhooks|requests|deposits|blocks|costs|statements|reports|people|test-projects)/';
+  '^src/(auth|auto-delegations|projects|billing|pool|verify|quotes|simulation|orders|accounts|energy|events|webhooks|requests|deposits|blocks|costs|statements|reports|notifications|people|test-projects)/';
 
 /** Of the lower layers each imports itself and those before it. */
 const layerRules = layers.map((layer, index) => ({
@@ -53,6 +53,7 @@ const arrows = {
   webhooks: ['auth', 'events', 'orders'],
   requests: [],
   statements: [],
+  notifications: ['events'],
   people: [],
   'test-projects': ['billing'],
   diagnostics: ['verify', 'quotes', 'billing', 'pool', 'projects', 'requests', 'webhooks'],

@@ -181,6 +181,10 @@ for unit in docker/systemd/*.service docker/systemd/*.timer; do
 done
 mkdir "$dir/units/energy-rental-worker@3000.service.d"
 cp docker/systemd/energy-rental-worker-pool-keys.conf "$dir/units/energy-rental-worker@3000.service.d/pool-keys.conf"
+for audience in merchant operator; do
+  mkdir "$dir/units/energy-rental-console-$audience.service.d"
+  cp docker/systemd/energy-rental-console-mail.conf "$dir/units/energy-rental-console-$audience.service.d/mail.conf"
+done
 systemd-analyze verify --man=no --recursive-errors=yes "$dir"/units/*.service "$dir"/units/*.timer
 for unit in "$dir"/units/*.service; do
   systemd-analyze security --offline=true --no-pager --threshold=20 "$unit" >"$dir/security" || { cat "$dir/security"; exit 1; }

@@ -46,7 +46,11 @@ function createTronClient({ chain, redis: { prefix } }: Config, redis: Redis, lo
     if (requestsPerSec === 0) return new TronNode(options);
     const waitMaxMs = chain.readTimeoutMs;
     const budget = new RequestBudget({ redis, prefix, account: accountAt(options), requestsPerSec, waitMaxMs });
-    return new TronNode({ ...options, admit: (isUrgent: boolean) => budget.admit(isUrgent) });
+    return new TronNode({
+      ...options,
+      admit: (isUrgent: boolean) => budget.admit(isUrgent),
+      admitSpare: () => budget.admitSpare(),
+    });
   });
   for (const host of keysInClear(chain)) log.warn({ host }, 'the API key goes to this node unencrypted');
   return new TronClient(new NodePool(nodes, chain.pollMs, chain.witnessAwaySec * 1000));

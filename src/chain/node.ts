@@ -20,6 +20,8 @@ export interface NodeOptions {
   readonly headAgeMaxSec: number;
   /** Waits for a place in the request budget that processes share; false when none comes in time. */
   readonly admit?: (isUrgent: boolean) => Promise<boolean>;
+  /** Whether the budget has places to spare right now; one is taken then. */
+  readonly admitSpare?: () => Promise<boolean>;
 }
 
 /** TRON (TronGrid): over the limit a key is suspended for 30 s; asking meanwhile prolongs it. */
@@ -64,6 +66,8 @@ interface Terms {
   readonly timeoutMs: number;
   /** What is asked in its own way; `undefined` for everything that is no block. */
   readonly manner?: Manner;
+  /** Nothing waits for the answer: it is asked for where the budget has places to spare, and silence keeps nobody away. */
+  readonly isAside?: true;
 }
 
 export class TronNode {
@@ -187,21 +191,27 @@ export class TronNode {
 
   /** POST to the full port. */
   async full(path: string, body: JsonObject): Promise<JsonObject> {
-    return this.object('full', path, body, this.options.readTimeoutMs);
+    return this.object('full', path, body, { timeoutMs: this.options.readTimeoutMs });
+  }
+
+  /** POST to the full port, about what nothing hangs on. Throws NodeFault, also when there is no place to spare. */
+  async aside(path: string, body: JsonObject): Promise<JsonObject> {
+    return this.object('full', path, body, { timeoutMs: this.options.readTimeoutMs, isAside: true });
   }
 
   /** POST to the solid port, whose answers are final. */
   async solid(path: string, body: JsonObject): Promise<JsonObject> {
-    return this.object('solid', path, body, this.options.readTimeoutMs);
+    return this.object('solid', path, body, { timeoutMs: this.options.readTimeoutMs });
   }
 
   /** Sends a signed transaction's bytes. Whatever comes back, or nothing, proves nothing. */
   async broadcastHex(transactionHex: string): Promise<JsonObject> {
-    return this.object('full', BROADCAST_PATH, { transaction: transactionHex }, this.options.broadcastTimeoutMs);
+    const terms = { timeoutMs: this.options.broadcastTimeoutMs };
+    return this.object('full', BROADCAST_PATH, { transaction: transactionHex }, terms);
   }
 
-  private async object(port: PortName, path: string, body: JsonObject, timeoutMs: number): Promise<JsonObject> {
-    const json = await this.ask(port, path, body, { timeoutMs });
+  private async object(port: PortName, path: string, body: JsonObject, terms: Terms): Promise<JsonObject> {
+    const json = await this.ask(port, path, body, terms);
     if (!isJsonObject(json)) throw new NodeError(this.name, 'nonsense', `${path} answered no JSON object`);
     return json;
   }
@@ -219,7 +229,8 @@ export class TronNode {
   }
 
   private async request(port: PortName, path: string, body: JsonObject, terms: Terms): Promise<unknown> {
-    if ((await this.options.admit?.(path === BROADCAST_PATH)) === false) {
+    const { admit, admitSpare } = this.options;
+    if ((await (terms.isAside ? admitSpare?.() : admit?.(path === BROADCAST_PATH))) === false) {
       throw new NodeError(this.name, 'throttled', `${path} found no place in the request budget`, undefined, false);
     }
     const { status, text } = await this.exchange(port, path, body, terms);
@@ -258,8 +269,8 @@ export class TronNode {
       const isSent = !(error instanceof NotSentError);
       const reason: unknown = isSent ? error : error.cause;
       const timedOut = reason instanceof DeadlineError;
-      // What a block holds is no fault of the node.
-      if (terms.manner !== 'block') this.backOff(FAILURE_BACKOFF_MS);
+      // What a block holds is no fault of the node, and what nothing hangs on shall change nothing.
+      if (terms.manner !== 'block' && terms.isAside !== true) this.backOff(FAILURE_BACKOFF_MS);
       const kind = timedOut ? 'timeout' : 'unreachable';
       const says = timedOut ? 'no answer in time' : messageOf(reason);
       throw new NodeError(this.name, kind, `${path}: ${says}`, reason, isSent);

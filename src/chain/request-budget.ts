@@ -60,6 +60,17 @@ export class RequestBudget {
     return turn;
   }
 
+  /** Whether half of this second's places are free and nobody waits; then one is taken. Without Redis there are none to spare. */
+  async admitSpare(): Promise<boolean> {
+    try {
+      const seen = await withDeadline(this.shared.get(this.key), REDIS_LIMIT_MS, 'the request budget');
+      if (seen !== null && seen.consumedPoints > this.options.requestsPerSec / 2) return false;
+      return (await withDeadline(takeFrom(this.shared, this.key), REDIS_LIMIT_MS, 'the request budget')) === 0;
+    } catch {
+      return false;
+    }
+  }
+
   private async waitForPlace(deadlineMs: number): Promise<boolean> {
     for (;;) {
       if (monotonicMs() >= deadlineMs) return false;

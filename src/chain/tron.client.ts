@@ -202,6 +202,18 @@ export async function resourcesOf(node: TronNode, address: string): Promise<Acco
   return read;
 }
 
+/**
+ * What an existing account can use of energy by `node`'s word: of its head, and of what is pending there. Asked aside:
+ * nothing may hang on the answer.
+ */
+export async function usableEnergyAside(node: TronNode, address: string): Promise<bigint> {
+  const json = await node.aside('wallet/getaccountresource', { address, visible: true });
+  const names = { used: 'EnergyUsed', limit: 'EnergyLimit', total: 'TotalEnergyLimit' };
+  const { used, limit, total } = amounts(node, json, names);
+  if (total <= 0n) throw nonsense(node, 'resources without the network totals');
+  return limit > used ? limit - used : 0n;
+}
+
 /** What `address` could delegate for energy right now, by the head's state of `node` and its pending transactions. */
 export async function canDelegateMaxOf(node: TronNode, address: string): Promise<Sun> {
   const body = { owner_address: address, type: 1, visible: true };

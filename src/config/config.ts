@@ -70,6 +70,7 @@ export const SECRET_SETTINGS: ReadonlySet<string> = new Set([
   'REDIS_URL',
   'TRON_API_KEYS',
   'DEPOSIT_XPUB',
+  'SMTP_URL',
   ...['MASTER_KEY', ...Object.values(SEAL_KEY_SETTINGS)].flatMap((name) => [name, previousOf(name)]),
 ]);
 

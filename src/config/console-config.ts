@@ -19,6 +19,7 @@ import {
   SalesSettings,
   WebhookSettings,
 } from './settings.js';
+import { readMail } from './mail-settings.js';
 import { SettingsReader, type Env } from './settings-reader.js';
 
 const KEY = SEAL_KEY_SETTINGS['second-factor'];
@@ -119,6 +120,8 @@ export function readConsoleConfig(env: Env) {
     autoDelegations: r.read(AutoDelegationSettings),
     retention: r.read(RetentionSettings),
     webhooks: r.read(WebhookSettings),
+    /** Undefined: nobody is told of anything by e-mail. */
+    mail: readMail(r),
     logLevel: r.read(LogSettings).level,
   };
   if (r.faults.length > 0) throw new ConfigError(r.faults);
@@ -166,5 +169,6 @@ export abstract class ConsoleConfig implements Readonly<Settings> {
   abstract readonly autoDelegations: Settings['autoDelegations'];
   abstract readonly retention: Settings['retention'];
   abstract readonly webhooks: Settings['webhooks'];
+  abstract readonly mail: Settings['mail'];
   abstract readonly logLevel: Settings['logLevel'];
 }

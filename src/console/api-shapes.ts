@@ -6,6 +6,8 @@
  *   GET  /api/session/stream                                    → text/event-stream of SessionEvent
  *   POST /api/sign-in                      SignInRequest        → SessionAnswer; 401 WRONG_CREDENTIALS, 429
  *   POST /api/sign-in/second-factor        SecondFactorRequest  → SessionAnswer; 401 WRONG_CODE, SIGN_IN (attempt ended)
+ *   GET  /api/notifications                                     → NotificationsAnswer
+ *   POST /api/notifications                NotificationsRequest → NotificationsAnswer; 404, 422 NOT_ALLOWED_HERE
  *   POST /api/sign-out                     {}                   → Done
  *   POST /api/re-authenticate              ReauthenticateRequest → SessionAnswer; 401 WRONG_CREDENTIALS
  *   POST /api/invitations/read             InvitationToken      → InvitationAnswer; 404 INVITATION_NOT_FOUND
@@ -38,6 +40,7 @@
  */
 
 import type { Audience, OperatorRole, PersonRole, ProjectRole } from '../domain/audience.js';
+import type { NotificationKind } from '../domain/notification-kinds.js';
 
 export type { Audience, OperatorRole, PersonRole, ProjectRole };
 
@@ -206,4 +209,29 @@ export interface RoleRequest {
 export interface LooksAnswer {
   /** Newest first, the last 200: who looked, at what. */
   readonly looks: readonly { readonly at: string; readonly by: string; readonly what: string }[];
+}
+
+/** Of one project that the person is in, or of the service for an operator. */
+export interface NotificationChoice {
+  readonly project_id?: string;
+  readonly kinds: readonly NotificationKind[];
+  readonly last_mail_at?: string;
+  /** Mails are not taken just now; they are tried again. */
+  readonly failing?: { readonly since: string; readonly fault: string };
+  /** So many things were told in no mail, since none was taken for a day, or the address was refused. */
+  readonly given_up?: { readonly at: string; readonly count: number; readonly fault: string };
+}
+
+/** Replaces what was chosen for one project, or by an operator, who names none. */
+export interface NotificationsRequest {
+  readonly project_id?: string;
+  readonly kinds: readonly NotificationKind[];
+}
+
+export interface NotificationsAnswer {
+  /** Where mails go: the person's own address. */
+  readonly email: string;
+  readonly is_mail_set_up: boolean;
+  readonly mails_per_hour: number;
+  readonly choices: readonly NotificationChoice[];
 }

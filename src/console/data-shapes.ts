@@ -241,6 +241,13 @@ export interface OrderProof {
   readonly check: string;
 }
 
+/** What an address could use of energy, from wherever it has it. */
+export interface EnergyReading {
+  readonly energy: number;
+  /** The newest block that was known as the node was asked: it is of this block, or of a later one. */
+  readonly block_number: number;
+}
+
 export interface OrderDelivery {
   readonly id: number;
   readonly webhook_id: string;
@@ -287,14 +294,17 @@ export interface OrderStory {
     readonly entries: readonly LedgerLine[];
   };
   readonly proof: readonly OrderProof[];
+  /** Of the receiver, before anything of the order was sent, and once its block was there; each absent where it was not read. */
+  readonly receiver_energy?: { readonly before?: EnergyReading; readonly after?: EnergyReading };
   readonly request: {
     readonly key_name?: string;
     readonly key_id?: string;
     readonly idempotency_key: string;
     /** Chosen by the service: `direct_…`, `nonce_…`, `auto_…`. */
     readonly is_own_key: boolean;
-    /** How often the same request came again; absent: not counted. */
-    readonly replays?: number;
+    /** How often the same request came again and was answered with this order, some seconds late. */
+    readonly replays: number;
+    readonly last_replayed_at?: string;
     readonly request_id?: string;
     /** As the service understood it. */
     readonly body: Readonly<Record<string, unknown>>;

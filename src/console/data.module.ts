@@ -12,6 +12,10 @@ import { NodePool } from '../chain/node-pool.js';
 import { TronClient } from '../chain/tron.client.js';
 import { DepositAddressesModule } from '../deposits/deposit-addresses.module.js';
 import { EventLog } from '../events/event-log.js';
+import { Digests } from '../notifications/digests.js';
+import { MailClaims } from '../notifications/mail-claims.js';
+import { Mailer } from '../notifications/mailer.js';
+import { NotificationChoices } from '../notifications/notification-choices.js';
 import { OrderHistoryModule } from '../orders/order-history.module.js';
 import { ReceiverCheck } from '../orders/receiver.js';
 import { ProjectsModule } from '../projects/projects.module.js';
@@ -33,9 +37,11 @@ import { AutoDelegationPagesController } from './auto-delegations.controller.js'
 import { CreditsController } from './credits.controller.js';
 import { CsvAnswers } from './csv-answers.js';
 import { HomeController } from './home.controller.js';
+import { MailLoop } from './mail-loop.js';
 import { MerchantHomes } from './home.service.js';
 import { KeyUses } from './key-uses.js';
 import { KeysController } from './keys.controller.js';
+import { NotificationsController } from './notifications.controller.js';
 import { OperationsController } from './operations.controller.js';
 import { Operations } from './operations.service.js';
 import { OrderList } from './order-list.js';
@@ -64,6 +70,7 @@ const FOR_BOTH = [
   AutoDelegationPagesController,
   HomeController,
   KeysController,
+  NotificationsController,
   OrdersController,
   PlaygroundController,
   ProjectSearchController,
@@ -111,8 +118,13 @@ export class ConsoleDataModule {
         AutoDelegations,
         CsvAnswers,
         EventLog,
+        Digests,
         KeyUses,
+        MailClaims,
+        Mailer,
+        MailLoop,
         MerchantHomes,
+        NotificationChoices,
         Operations,
         OrderList,
         OrderRecordReader,

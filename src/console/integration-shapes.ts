@@ -113,6 +113,7 @@ export interface ProjectSettings {
 
 /** `POST /settings` → `ProjectSettings`. What is absent stays. */
 export interface ChangeProject {
+  readonly name?: string;
   readonly signature_schemes?: ProjectSettings['signature_schemes'];
   readonly require_idempotency_key?: boolean;
   readonly require_quote?: boolean;

@@ -1,7 +1,8 @@
 /** What a customer needs to check an order without us, and to ask for it again: commands for their own machine. Pure. */
 import type { LegRow } from '../orders/order-rows.js';
+import { toJsonInteger } from '../domain/units.js';
 import { given } from './answers.js';
-import type { OrderProof } from './data-shapes.js';
+import type { EnergyReading, OrderProof, OrderStory } from './data-shapes.js';
 import type { OrderRecord, OrderRecords } from './order-records.js';
 import { curlOfRequest } from './signed-snippets.js';
 
@@ -33,6 +34,20 @@ export function proofOf({ order, transactions }: OrderRecords, { explorerUrl, ch
         check: checkOf(transaction.txid, checkNodeUrl),
       }),
     );
+}
+
+/** Undefined where nothing was read, and of an order that nothing was delivered of. */
+export function receiverEnergyOf(order: OrderRecord): OrderStory['receiver_energy'] {
+  const before = readingOf(order.before_energy, order.before_block);
+  const after = readingOf(order.after_energy, order.after_block);
+  if (order.status !== 'delivered' || (before ?? after) === undefined) return undefined;
+  return given<NonNullable<OrderStory['receiver_energy']>>({ before, after });
+}
+
+function readingOf(energy: bigint | null, block: bigint | null): EnergyReading | undefined {
+  return energy === null || block === null
+    ? undefined
+    : { energy: toJsonInteger(energy), block_number: toJsonInteger(block) };
 }
 
 function ownerOf(legs: readonly LegRow[], txid: string): string | undefined {

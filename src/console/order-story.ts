@@ -7,7 +7,7 @@ import type { EntryRow } from '../statements/entry-rows.js';
 import { given, money, timeOf } from './answers.js';
 import type { LedgerLine, OperatorOrder, OrderDelivery, OrderStory } from './data-shapes.js';
 import { orderLine } from './order-list.js';
-import { curlOf, proofOf, requestBodyOf, type Public } from './order-proof.js';
+import { curlOf, proofOf, receiverEnergyOf, requestBodyOf, type Public } from './order-proof.js';
 import type { DeliveryRecord, OrderRecord, OrderRecords } from './order-records.js';
 import { refundOf, sentenceOf, timelineOf } from './order-words.js';
 
@@ -40,6 +40,7 @@ export function storyOf(records: OrderRecords, places: Public, operator?: Operat
     blocks_to_final: blocksToFinal(records),
     money: moneyOf(records),
     proof: proofOf(records, places),
+    receiver_energy: receiverEnergyOf(order),
     request: requestOf(records),
     events: events
       .filter((event) => event.position !== null)
@@ -116,7 +117,8 @@ function requestOf({ order, key }: OrderRecords): OrderStory['request'] {
     key_id: key?.id,
     idempotency_key: order.key,
     is_own_key: isOwnKey(order),
-    replays: undefined,
+    replays: toJsonInteger(order.replays ?? 0n),
+    last_replayed_at: timeOf(order.replayed_at),
     request_id: order.request_id,
     body: requestBodyOf(order),
   });

@@ -1,7 +1,7 @@
 /** The bodies of the console's own routes. */
 import { PERSON_ROLES_TEXT } from '../domain/audience.js';
+import { EMAIL_ADDRESS } from '../domain/email-address.js';
 import { IsText, Optional } from '../http/body/member-rules.js';
-import { EMAIL } from '../people/invitations.js';
 import { PASSWORD_LENGTH_MAX } from '../people/passwords.js';
 import { emailOf } from '../people/sign-in.js';
 import type { PersonRole } from '../domain/audience.js';
@@ -21,7 +21,7 @@ const EMAIL_LENGTH_MAX = 254;
 const IsEmail = (description: string) =>
   IsText({
     maxLength: EMAIL_LENGTH_MAX,
-    check: (text) => (EMAIL.test(emailOf(text)) ? undefined : 'must be an e-mail address'),
+    check: (text) => (EMAIL_ADDRESS.test(emailOf(text)) ? undefined : 'must be an e-mail address'),
     description,
   });
 const IsPassword = (description: string) => IsText({ maxLength: PASSWORD_LENGTH_MAX, description });

@@ -3,7 +3,8 @@ import { Body, Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
 import { Ledger } from '../billing/ledger.js';
 import { invalidField } from '../domain/errors.js';
 import { credits } from '../domain/units.js';
-import { IsFlag, IsInteger, Member, Optional } from '../http/body/member-rules.js';
+import { IsFlag, IsInteger, IsText, Member, Optional } from '../http/body/member-rules.js';
+import { PROJECT_NAME_MAX, PROJECT_NAME_RULE, projectNameOf } from '../projects/project-name.js';
 import { Projects } from '../projects/projects.js';
 import { given, money } from './answers.js';
 import { authorOf, Person } from './caller.js';
@@ -16,6 +17,10 @@ const SCHEMES: readonly unknown[] = ['md5', 'hmac', 'either'];
 const AMOUNT = () => ({ min: 0, max: Number.MAX_SAFE_INTEGER });
 
 class ChangeProjectRequest implements ChangeProject {
+  @Optional()
+  @IsText({ maxLength: PROJECT_NAME_MAX, description: 'How it is called.' })
+  declare readonly name?: string;
+
   @Optional()
   @Member({
     name: 'isSignatureScheme',
@@ -90,7 +95,10 @@ export class ProjectSettingsController {
     if (isUncapped && cap !== undefined) throw invalidField('no_daily_cap', 'must not be sent with daily_cap_credits');
     if (isSilent && low !== undefined)
       throw invalidField('no_low_balance', 'must not be sent with low_balance_credits');
+    const name = request.name === undefined ? undefined : projectNameOf(request.name);
+    if (request.name !== undefined && name === undefined) throw invalidField('name', PROJECT_NAME_RULE);
     const act = authorOf(caller);
+    if (name !== undefined) await this.projects.rename(project, name, act);
     const options = {
       ...(signatureSchemes !== undefined && { signatureSchemes }),
       ...(requireIdempotencyKey !== undefined && { requireIdempotencyKey }),

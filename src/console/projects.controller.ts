@@ -6,6 +6,7 @@ import { DepositAddresses } from '../deposits/deposit-addresses.js';
 import { invalidField } from '../domain/errors.js';
 import { credits } from '../domain/units.js';
 import { IsInteger, IsText, Member, Optional } from '../http/body/member-rules.js';
+import { PROJECT_NAME_MAX, PROJECT_NAME_RULE, projectNameOf } from '../projects/project-name.js';
 import { Projects, type ProjectView } from '../projects/projects.js';
 import { given, money, notFound } from './answers.js';
 import { authorOf, Person } from './caller.js';
@@ -18,7 +19,7 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const REASON = { maxLength: 1000, description: 'Why; kept for ever.' };
 
 class MakeProjectRequest {
-  @IsText({ maxLength: 200, description: 'How operators call it.' })
+  @IsText({ maxLength: PROJECT_NAME_MAX, description: 'How it is called.' })
   declare readonly name: string;
 
   @Member({
@@ -71,8 +72,8 @@ export class ProjectsController {
   @Authority(WRITES)
   async make(@Person() caller: ConsoleCaller, @Body() request: MakeProjectRequest): Promise<MadeProject> {
     const act = authorOf(caller, reasonOf(request));
-    const name = request.name.trim();
-    if (name === '') throw invalidField('name', 'must not be blank');
+    const name = projectNameOf(request.name);
+    if (name === undefined) throw invalidField('name', PROJECT_NAME_RULE);
     // A debt is credit too, and one admin gives no more of it than by a booking.
     const limit = this.config.approvalCredits;
     if (BigInt(request.debt_limit_credits ?? 0) > limit) {

@@ -26,6 +26,7 @@ import { TransactionSender } from './send/transaction-sender.js';
 import { FulfilmentEvents } from './fulfilment-events.js';
 import { Proofs } from './send/proof.js';
 import { Pruning } from './loop/pruning.js';
+import { ReceiverEnergy } from './follow/receiver-energy.js';
 import { RecentActs } from './follow/recent-acts.js';
 import { ReclaimGuard } from './plan/reclaim-guard.js';
 import { BackupRecovery } from '../reconciliation/backup-recovery.js';
@@ -67,6 +68,7 @@ import { OrderClaims } from './loop/order-claims.js';
     Proofs,
     Pruning,
     RecentActs,
+    ReceiverEnergy,
     ReclaimGuard,
     BackupRecovery,
     Reconciler,

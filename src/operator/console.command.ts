@@ -6,7 +6,8 @@ import { originOf } from '../config/setting.js';
 import { AUDIENCES, PERSON_ROLES_TEXT, type Audience, type PersonRole } from '../domain/audience.js';
 import { OperatorError, usageError } from '../domain/operator-error.js';
 import { timeText } from '../domain/text.js';
-import { EMAIL, Invitations, linkOf, type Place } from '../people/invitations.js';
+import { EMAIL_ADDRESS } from '../domain/email-address.js';
+import { Invitations, linkOf, type Place } from '../people/invitations.js';
 import { Team } from '../people/team.js';
 import { Projects } from '../projects/projects.js';
 import { choiceArg, merchantArg } from './arguments.js';
@@ -18,7 +19,7 @@ Hand it over safely: whoever opens it first becomes what it says.`;
 
 function emailArg(text: string): string {
   const email = text.trim().toLowerCase();
-  if (!EMAIL.test(email)) throw new InvalidArgumentError('It must be an e-mail address.');
+  if (!EMAIL_ADDRESS.test(email)) throw new InvalidArgumentError('It must be an e-mail address.');
   return email;
 }
 

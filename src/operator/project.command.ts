@@ -12,9 +12,9 @@ import { creditsText, fields, grouped, table } from './format.js';
 import { madeByKey, madeText } from './made-by-key.js';
 import { addProjectCheck } from './project-check.command.js';
 import { RequestHistory } from '../requests/request-history.js';
+import { PROJECT_NAME_RULE, projectNameOf } from '../projects/project-name.js';
 import { Projects, type ProjectOptions, type ProjectView } from '../projects/projects.js';
 
-const NAME_LENGTH_MAX = 200;
 const REQUESTS_MAX = 1000n;
 
 interface TermsOptions {
@@ -58,22 +58,43 @@ export function addProjectCommands(program: Command, context: CliContext): void 
         context.print(text, { merchant: id, api_key: apiKey, made });
       });
     });
+  addRename(project, context);
   addTerms(project, context);
   addOptions(project, context);
+}
+
+function nameArg(what: string, text: string): string {
+  const name = projectNameOf(text);
+  if (name === undefined) throw usageError(`${what} ${PROJECT_NAME_RULE}.`);
+  return name;
+}
+
+function addRename(project: Command, context: CliContext): void {
+  project
+    .command('rename <merchant> <name>')
+    .description('give a project another name; its Merchant ID stays')
+    .action(async (merchant: string, text: string) => {
+      const [id, name] = [merchantArg(merchant), nameArg('<name>', text)];
+      const act = context.actor('project renamed');
+      await context.operate(async (parts) => {
+        await parts.get(Projects).rename(id, name, act);
+        const view = await parts.get(Projects).get(id);
+        context.print(projectText(view), projectJson(view));
+      });
+    });
 }
 
 function addCreate(project: Command, context: CliContext): void {
   project
     .command('create')
     .description('make a project; prints its Merchant ID and, once only, its API key')
-    .requiredOption('--name <name>', 'how operators call it')
+    .requiredOption('--name <name>', 'how it is called')
     .option('--credits <credits>', 'its first credits; 10 000 000 = 1 USD', creditsArg)
     .option('--test', 'a test project, for ever: its orders are played, its credits are play money')
     .option('--postpaid', 'may go into debt')
     .option('--debt-limit <credits>', 'how far; without it a postpaid project has no limit', creditsArg)
     .action(async (options: TermsOptions & { name: string; credits?: Credits; test?: boolean }) => {
-      const name = options.name.trim();
-      if (name === '' || name.length > NAME_LENGTH_MAX) throw usageError('--name takes 1 to 200 characters.');
+      const name = nameArg('--name', options.name);
       const terms = termsOf(options) ?? { kind: 'prepaid' };
       const act = context.actor('project created');
       await context.operate(async (parts) => {

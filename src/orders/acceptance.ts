@@ -12,6 +12,7 @@ import { Database, isRefusal } from '../store/database.js';
 import { acceptOrder, type AcceptRow } from './accept-statement.js';
 import { KeyCache } from './key-cache.js';
 import { OrdersByKey, type OrderRow } from './order-rows.js';
+import { ReplayCounts } from './replay-counts.js';
 import { PurchaseTurns, WAIT_MS, type Known } from './purchase-turns.js';
 import type { Accepted, OrderTerms, Prepared, Purchase } from './purchase.js';
 import { RefusedLately } from './refused-lately.js';
@@ -29,6 +30,7 @@ export class Acceptance {
     private readonly refusedLately: RefusedLately,
     private readonly wakeUps: WakeUps,
     private readonly turns: PurchaseTurns,
+    private readonly replays: ReplayCounts,
     private readonly log: Log,
   ) {}
 
@@ -39,7 +41,9 @@ export class Acceptance {
   async take(purchase: Purchase): Promise<Accepted> {
     const key = purchase.key.value;
     const { kind, isTest } = purchase;
-    return this.turns.counted({ kind, isTest }, key, () => this.waitForFirstOfKey(purchase, key));
+    const accepted = await this.turns.counted({ kind, isTest }, key, () => this.waitForFirstOfKey(purchase, key));
+    if (accepted.isReplay) this.replays.note(accepted.row.id);
+    return accepted;
   }
 
   /** The same request again, while this process works on the first, gets the outcome of the first as its replay. */

@@ -13,6 +13,7 @@ import { OrdersService } from './orders.service.js';
 import { PurchaseTurns } from './purchase-turns.js';
 import { TermsModule } from './terms.module.js';
 import { RefusedLately } from './refused-lately.js';
+import { ReplayCounts } from './replay-counts.js';
 import { OrderWaits } from './waits.js';
 
 @Module({
@@ -28,6 +29,7 @@ import { OrderWaits } from './waits.js';
     OrderWaits,
     PurchaseTurns,
     RefusedLately,
+    ReplayCounts,
   ],
   exports: [Acceptance, OrdersService, OrderWaits, TermsModule],
 })

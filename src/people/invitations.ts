@@ -6,6 +6,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { MANAGING_ROLE, ROLES_OF, type Audience, type PersonRole } from '../domain/audience.js';
 import { ConsoleError } from '../domain/console-error.js';
+import { EMAIL_ADDRESS } from '../domain/email-address.js';
 import { recordAct, type Author } from '../store/audit-log.js';
 import { Database, type Queryable } from '../store/database.js';
 
@@ -14,8 +15,6 @@ const LIFE = `interval '24 hours'`;
 /** Open ones of one project, or of the operators. */
 const OPEN_MAX = 50;
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
-export const EMAIL =
-  /^[^\s@<>()[\]\\,;:"']{1,64}@[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)+$/;
 
 const OPEN = `accepted_at IS NULL AND revoked_at IS NULL AND expires_at > clock_timestamp()`;
 const IS_MEMBER = `SELECT m.id FROM membership m JOIN person p ON p.id = m.person_id
@@ -93,7 +92,7 @@ export class Invitations {
     if (!ROLES_OF[audience].includes(role)) {
       throw new ConsoleError('NOT_ALLOWED_HERE', `The role must be ${ROLES_OF[audience].join(' or ')}.`);
     }
-    if (!EMAIL.test(email)) throw new ConsoleError('NOT_ALLOWED_HERE', 'This is no e-mail address.');
+    if (!EMAIL_ADDRESS.test(email)) throw new ConsoleError('NOT_ALLOWED_HERE', 'This is no e-mail address.');
     const token = randomBytes(TOKEN_BYTES).toString('base64url');
     const invitation = await this.database.transaction(async (tx) => {
       if ((await tx.query(IS_MEMBER, [audience, email, projectId])).length > 0) {

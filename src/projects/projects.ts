@@ -53,6 +53,7 @@ export interface ProjectOptions {
 const VIEW_COLUMNS = `p.id, p.name, a.frozen, p.test, a.is_postpaid, a.balance_credits, a.floor_credits, a.daily_cap_credits,
   a.low_balance_credits, p.signature_schemes, p.require_idempotency_key, p.require_quote, p.allowed_sources, p.created_at, p.updated_at`;
 const PROJECTS_MAX = 10_000;
+const LOCK_NAME = `SELECT name FROM project WHERE id = $1 FOR NO KEY UPDATE`;
 
 @Injectable()
 export class Projects {
@@ -119,6 +120,17 @@ export class Projects {
       await recordAct(tx, act, { action: 'project.rotate-key', subject: id, detail: { overlapSec } });
       await recordKeyEvent(tx, id, 'rotated');
       return apiKey;
+    });
+  }
+
+  /** Gives it another name. One that it has already leaves no trace. */
+  async rename(id: string, name: string, act: Author): Promise<void> {
+    await this.database.transaction(async (tx) => {
+      const [project] = await tx.query<{ name: string }>(LOCK_NAME, [id]);
+      if (project === undefined) throw noSuchProject(id);
+      if (project.name === name) return;
+      await change(tx, id, { name });
+      await recordAct(tx, act, { action: 'project.rename', subject: id, detail: { name, before: project.name } });
     });
   }
 

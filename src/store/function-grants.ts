@@ -23,6 +23,8 @@ export const FUNCTION_GRANTS: Readonly<Record<string, readonly Role[]>> = {
   console_projects: ['console_merchant', 'console_operator'],
   console_invited_to: ['console_merchant', 'console_operator'],
   console_looks: ['console_merchant', 'console_operator'],
+  // As well: which of its people's logs have gone on.
+  notifications_due: ['console_merchant'],
   // As well, by the project that the transaction names.
   project_acts: ['console_merchant', 'console_operator'],
   project_order_compensations: ['console_merchant', 'console_operator'],

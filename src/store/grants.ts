@@ -23,6 +23,7 @@ import {
   type Access,
 } from './grant-columns.js';
 import { CONSOLE_PERSONS, CONSOLE_MEMBERSHIPS, CONSOLE_INVITATIONS, CONSOLE_SESSIONS } from './people-grants.js';
+import { SHOWN_TABLES } from './shown-grants.js';
 import { MERCHANT_TABLES } from './merchant-grants.js';
 import { OPERATOR_TABLES } from './operator-grants.js';
 
@@ -38,6 +39,7 @@ const MARKET: Access = { select: 'all', insert: 'all', update: 'all', delete: 'a
 
 /** Every table of ours. Nobody but the owner may TRUNCATE, and rows that are kept for ever nobody else may DELETE. */
 const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>> = {
+  ...SHOWN_TABLES,
   api_key: {
     api: { select: 'all', update: { only: ['last_used_at', 'recent_sources'] } },
     worker: { select: { but: ['sealed', 'previous_sealed'] } },

@@ -126,6 +126,7 @@ export const MERCHANT_TABLES: Readonly<Record<string, MerchantTable>> = {
     rows: `(name = ANY (ARRAY['chain'::text, 'trx-usd'::text]))`,
   },
   order_extension: { access: { select: { but: ['request_hash'] } }, rows: PROJECT_ROWS },
+  order_replay: { access: { select: 'all' }, rows: through('orders', 'order_replay.order_id') },
   orders: { access: { select: { only: ORDER_SHOWN } }, rows: PROJECT_ROWS },
   // A quote shows as much.
   price_row: { access: { select: 'all' }, rows: EVERY_ROW },
@@ -134,13 +135,14 @@ export const MERCHANT_TABLES: Readonly<Record<string, MerchantTable>> = {
       select: { but: ['api_key_sealed'] },
       update: {
         only: [
-          ...['api_key_sealed', 'allowed_sources', 'signature_schemes', 'require_idempotency_key', 'require_quote'],
-          'updated_at',
+          ...['name', 'api_key_sealed', 'allowed_sources', 'signature_schemes', 'require_idempotency_key'],
+          ...['require_quote', 'updated_at'],
         ],
       },
     },
     rows: of('id'),
   },
+  receiver_energy: { access: { select: 'all' }, rows: through('orders', 'receiver_energy.order_id') },
   refused_request: { access: { select: 'all' }, rows: PROJECT_ROWS },
   statement: { access: { select: 'all' }, rows: PROJECT_ROWS },
   webhook_delivery: {

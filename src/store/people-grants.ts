@@ -13,6 +13,11 @@ export const CONSOLE_INVITATIONS: Access = {
   insert: 'all',
   update: { only: ['accepted_at', 'revoked_at'] },
 };
+export const CONSOLE_NOTIFICATIONS: Access = {
+  select: 'all',
+  insert: { only: ['membership_id', 'audience', 'kinds', 'position'] },
+  update: { but: ['membership_id', 'audience'] },
+};
 export const CONSOLE_SESSIONS: Access = {
   select: 'all',
   insert: 'all',

@@ -3,6 +3,7 @@ import { beginning } from './beginning.js';
 import { merchants } from './merchants.js';
 import { operators } from './operators.js';
 import { signingIn } from './signing-in.js';
+import { settings } from './settings.js';
 import { openStage, START_LIMIT_MS, type ConsoleStage } from './stage.js';
 import type { View } from './view.js';
 
@@ -29,5 +30,6 @@ afterAll(() => stage.close(), START_LIMIT_MS);
 
 describe('signing in', () => signingIn(at, see));
 describe('merchants', () => merchants(at, see));
+describe('settings', () => settings(at, see));
 describe('the beginning', () => beginning(at, see));
 describe('operators', () => operators(at, see));

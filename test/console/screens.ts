@@ -99,6 +99,18 @@ export const SCREENS: readonly Screen[] = [
     ready: table,
     act: async (view) => button(view, 'Make a key').click(),
   },
+  { name: 'notifications', url: within('/settings/notifications'), as: owner, ready: text('Tell me of') },
+  {
+    name: 'project-rename',
+    url: within('/settings/project'),
+    as: owner,
+    ready: text('Merchant ID'),
+    act: async ({ page }) => {
+      await page.getByRole('button', { name: 'Rename' }).click();
+      await page.getByRole('dialog').waitFor();
+    },
+  },
+  { name: 'notifications-off', url: operator('/notifications'), as: admin, ready: text('E-mail is not set up here') },
   { name: 'webhooks', url: within('/integration/webhooks'), as: owner, ready: text('No webhook yet') },
   { name: 'events', url: within('/integration/events'), as: owner, ready: table },
   { name: 'requests', url: within('/integration/requests'), as: owner, ready: table },

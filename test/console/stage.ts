@@ -1,5 +1,7 @@
 // A whole service with both consoles as processes of their own, a project with people, and a browser.
-import { existsSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { chromium, type Browser } from 'playwright-core';
 import { EnergyClient } from '../../packages/sdk/src/index.js';
 import { freePort } from '../../packages/local/src/ports.js';
@@ -11,7 +13,9 @@ import type { Audience, PersonRole } from '../../src/domain/audience.js';
 import { Invitations, linkOf } from '../../src/people/invitations.js';
 import type { Database } from '../../src/store/database.js';
 import { Browser as HttpBrowser, enrol, PASSWORD, signInAgain } from '../console.js';
+import { newAuthority } from '../certificates.js';
 import { openAsOwner } from '../factory.js';
+import { openMailServer, type MailServer } from '../mail-server.js';
 import { noteSecret } from '../setup/canary.js';
 import { createTestDatabase } from '../setup/database.js';
 import { createTestRedis } from '../setup/redis.js';
@@ -40,6 +44,8 @@ export interface ConsoleStage {
   readonly api: string;
   readonly project: { readonly id: string; readonly name: string; readonly apiKey: string };
   readonly client: EnergyClient;
+  /** The mail server of the merchants' console, by TLS; the operators' has none. */
+  readonly mail: MailServer;
   readonly owner: Account;
   readonly admin: Account;
   /** The link of an invitation, as the command line prints it. */
@@ -74,10 +80,20 @@ export async function openStage(): Promise<ConsoleStage> {
   const database = await openAsOwner(store.url);
   const made = await world.cli('project', 'create', '--name', 'Acme payouts', '--credits', '1243500000');
   const project = { id: String(made['merchant']), name: 'Acme payouts', apiKey: String(made['api_key']) };
+  const authority = newAuthority();
+  const folder = mkdtempSync(join(tmpdir(), 'energy-mail-'));
+  const caFile = join(folder, 'ca.pem');
+  writeFileSync(caFile, authority.ca);
+  const mail = await openMailServer({ secure: true, ...authority.issue(['localhost']) });
+  const mailEnv = {
+    SMTP_URL: `smtps://localhost:${mail.port.toString()}`,
+    MAIL_FROM: 'energy@shop.example',
+    NODE_EXTRA_CA_CERTS: caFile,
+  };
   const ports = { merchant: await freePort(), operator: await freePort(), api: await freePort() };
   const [api, merchant, operator] = await Promise.all([
     world.startApi(ports.api),
-    startConsole(world, 'merchant', ports),
+    startConsole(world, 'merchant', ports, mailEnv),
     startConsole(world, 'operator', ports),
     world.startWorker(),
     world.cli('deposits', 'use-account'),
@@ -107,6 +123,7 @@ export async function openStage(): Promise<ConsoleStage> {
     api: api.baseUrl,
     project,
     client,
+    mail,
     owner: await signUp('merchant', 'owner', 'mira@acme.example', project.id),
     admin: await signUp('operator', 'admin', 'ops@energy.example'),
     invite,
@@ -130,6 +147,8 @@ export async function openStage(): Promise<ConsoleStage> {
     close: async () => {
       await browser.close();
       await Promise.all([merchant.stop(), operator.stop()]);
+      await mail.close();
+      rmSync(folder, { recursive: true });
       await database.source.destroy();
       await world.stop();
       await redis.close();
@@ -144,6 +163,7 @@ async function startConsole(
   world: World,
   audience: Audience,
   ports: Readonly<Record<Audience, number>>,
+  more: Readonly<Record<string, string>> = {},
 ): Promise<NodeProcess<true>> {
   const own = deriveSettings({ MASTER_KEY: world.masterKey }, 'console').map(({ name, value }) => [name, value]);
   // A console refuses every key but its own.
@@ -161,6 +181,7 @@ async function startConsole(
       HOST: '127.0.0.1',
       PORT: ports[audience].toString(),
       ADMIN_PORT: '0',
+      ...more,
     },
     readyWhen: (line) => (line.includes('"msg":"listening"') ? true : undefined),
   });

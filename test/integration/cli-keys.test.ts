@@ -27,6 +27,20 @@ async function newProject(): Promise<{ merchant: string; api_key: string }> {
   return (await cli('--json', 'project', 'create', '--name', 'Shop')).json();
 }
 
+describe('project rename', () => {
+  it('gives a project another name under the same Merchant ID, and refuses what is none', async () => {
+    const { merchant } = await newProject();
+    const renamed = await cli('project', 'rename', merchant, 'Corner shop', '--json');
+    expect(renamed.json()).toMatchObject({ merchant, name: 'Corner shop' });
+    expect(
+      await rows(`SELECT detail FROM audit_log WHERE subject = $1 AND action = 'project.rename'`, [merchant]),
+    ).toEqual([{ detail: { name: 'Corner shop', before: 'Shop' } }]);
+    const refused = await cli('project', 'rename', merchant, ' ');
+    expect([refused.code, refused.err]).toEqual([2, expect.stringContaining('takes 1 to 200 characters')]);
+    expect((await cli('project', 'rename', randomUUID(), 'Nobody')).code).toBe(1);
+  });
+});
+
 describe('keys', () => {
   it('makes, shows, narrows, rotates and revokes the API keys of a project, and shows each secret once', async () => {
     const { merchant, api_key: primary } = await newProject();

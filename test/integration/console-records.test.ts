@@ -310,7 +310,7 @@ describe('the settings of a project', () => {
   it.each([
     ['a scheme that is none', { signature_schemes: 'rsa' }],
     ['a cap and none at once', { daily_cap_credits: 1, no_daily_cap: true }],
-    ['a name, which is the operator’s', { name: 'Another' }],
+    ['the terms, which are the operator’s', { debt_limit_credits: 1 }],
   ])('are not changed by %s', async (_what, wanted) => {
     const before = (await owner.browser.get(of('/settings'))).body;
     expect((await owner.browser.post(of('/settings'), wanted)).status).toBe(400);
@@ -325,5 +325,36 @@ describe('the settings of a project', () => {
       [other],
     );
     expect(row?.require_quote).toBe(false);
+  });
+});
+
+describe('a project’s name', () => {
+  const nameAs = async (account: Account): Promise<string> =>
+    (await account.browser.get(of('/settings'))).body.name as string;
+  const acts = () =>
+    merchants.database.query<{ actor: string; detail: unknown }>(
+      `SELECT actor, detail FROM audit_log WHERE subject = $1 AND action = 'project.rename' ORDER BY id`,
+      [project],
+    );
+
+  it('is changed by its owner and by an admin, at once, with an audit entry that has the one before', async () => {
+    const renamed = await owner.browser.post(of('/settings'), { name: '  Shop & Söhne ' });
+    expect([renamed.status, renamed.body.name]).toEqual([200, 'Shop & Söhne']);
+    const session = await owner.browser.get('/api/session');
+    expect(session.body.projects).toMatchObject([{ id: project, name: 'Shop & Söhne' }]);
+    expect((await admin.browser.post(of('/settings'), { name: 'Shop' })).status).toBe(200);
+    expect(await nameAs(member)).toBe('Shop');
+    // The name that it has already is no change.
+    expect((await owner.browser.post(of('/settings'), { name: 'Shop' })).status).toBe(200);
+    expect(await acts()).toEqual([
+      { actor: owner.email, detail: { name: 'Shop & Söhne', before: 'Shop' } },
+      { actor: admin.email, detail: { name: 'Shop', before: 'Shop & Söhne' } },
+    ]);
+  });
+
+  it.each([['   '], ['two\nlines'], ['x'.repeat(201)], [7]])('is never %j', async (name) => {
+    const refused = await owner.browser.post(of('/settings'), { name });
+    expect([refused.status, refused.body.error, refused.text.includes('name')]).toEqual([400, 'INVALID_REQUEST', true]);
+    expect(await nameAs(owner)).toBe('Shop');
   });
 });

@@ -325,6 +325,22 @@ describe('the request budget', () => {
     }
   });
 
+  it('gives what nothing hangs on a place only while half of them are free, and none without Redis', async () => {
+    const redis = new Redis(store.url, { enableOfflineQueue: false, lazyConnect: true });
+    await redis.connect();
+    const busy = budgetOn(redis, 5, 1000);
+    expect(await busy.admitSpare()).toBe(true);
+    let isRefused = false;
+    // Another second may have begun meanwhile; then all of its places are free.
+    for (let second = 0; second < 5 && !isRefused; second += 1) {
+      await Promise.all(Array.from({ length: 700 }, () => busy.admit(true)));
+      isRefused = !(await busy.admitSpare());
+    }
+    expect(isRefused).toBe(true);
+    redis.disconnect();
+    expect(await budgetOn(redis, 5, 1000).admitSpare()).toBe(false);
+  });
+
   it('holds each process to a part of it while Redis is away', async () => {
     const redis = new Redis('redis://127.0.0.1:1', {
       enableOfflineQueue: false,

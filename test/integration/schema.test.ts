@@ -167,6 +167,9 @@ const SHIPPED: Readonly<Record<string, string>> = {
   SeenAsItIs1760000000053: '7932e3cd1a92afcf',
   OrdersAttention1760000000054: '1937bff0a0de7616',
   FirstCheck1760000000055: '06c1fe0048034091',
+  OrderReplays1760000000056: '5427a5878e79b82e',
+  ReceiverEnergy1760000000057: '4c976eb95bfd9fd9',
+  Notifications1760000000058: '8d3cb3e343357421',
 };
 
 it('a migration runs what it ran on the day it came', async () => {

@@ -206,11 +206,13 @@ describe('the history of an order', () => {
         check: expect.stringContaining(txid),
       }),
     ]);
+    expect(body).not.toHaveProperty('receiver_energy');
     expect(body.proof[0].owner_address).toMatch(/^TPool/);
     expect(body.request).toMatchObject({
       key_name: 'primary',
       idempotency_key: key,
       is_own_key: false,
+      replays: 0,
       request_id: expect.stringMatching(/^req-/),
     });
     expect(body.raw).toMatchObject({ key, status: 'delivered', delegations: [{ txid }] });
@@ -219,6 +221,21 @@ describe('the history of an order', () => {
     expect(body).not.toHaveProperty('operator');
     for (const secret of ['"fee_sun"', '345', '"evidence"', '"wallet_id"'])
       expect(JSON.stringify(body.proof)).not.toContain(secret);
+  });
+
+  it('has what the receiver could use before and after, each where it was read', async () => {
+    const { key, id } = await rental('delivered');
+    const read = async () => (await owner.browser.get(of(`/orders/${key}`))).body.receiver_energy as unknown;
+    await asLeft(
+      `INSERT INTO receiver_energy (order_id, after_energy, after_block) VALUES (${id.toString()}, 65012, 778)`,
+    );
+    expect(await read()).toEqual({ after: { energy: 65_012, block_number: 778 } });
+    await asLeft(`UPDATE receiver_energy SET before_energy = 0, before_block = 775 WHERE order_id = ${id.toString()}`);
+    expect(await read()).toEqual({
+      before: { energy: 0, block_number: 775 },
+      after: { energy: 65_012, block_number: 778 },
+    });
+    expect((await outsider.browser.get(of(`/orders/${key}`, other))).status).toBe(404);
   });
 
   it('shows operators legs, attempts and evidence beside, and keeps the look in the audit log', async () => {

@@ -30,6 +30,7 @@ import { PricingPage } from './screens/operator/pricing-page.js';
 import { ProjectsPage } from './screens/operator/projects-page.js';
 import { ReportsPage } from './screens/operator/reports-page.js';
 import { SystemPage } from './screens/operator/system-page.js';
+import { OperatorNotificationsPage, ProjectNotificationsPage } from './screens/people/notifications-page.js';
 import { PeoplePage, TeamPage } from './screens/people/pages.js';
 import { SecurityPage } from './screens/people/security-page.js';
 import { OrderPage } from './screens/order/order-page.js';
@@ -86,6 +87,7 @@ function pagesOf({ audience, projects }: SessionAnswer, project: ProjectOnPage |
         <Route path="/system/audit" component={AuditPage} />
         <Route path="/people" component={PeoplePage} />
         <Route path="/security" component={SecurityPage} />
+        <Route path="/notifications" component={OperatorNotificationsPage} />
         <Route path="/search">
           <SearchPage />
         </Route>
@@ -136,6 +138,7 @@ function ProjectPages({ id }: { readonly id: string }) {
       </Route>
       <Route path="/p/:project/settings/project" component={ProjectSettingsPage} />
       <Route path="/p/:project/settings/sources" component={SourcesPage} />
+      <Route path="/p/:project/settings/notifications" component={ProjectNotificationsPage} />
       <Route path="/p/:project/team" component={TeamPage} />
       <Route component={NotFoundPage} />
     </Switch>

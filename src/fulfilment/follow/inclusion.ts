@@ -9,6 +9,7 @@ import { Database, type Queryable } from '../../store/database.js';
 import type { ChainTxPurpose, OrderKind } from '../../domain/order-state.js';
 import { allOrEach } from '../../store/all-or-each.js';
 import { identityOf, FulfilmentEvents, type IdentityRow, type TxNews } from '../fulfilment-events.js';
+import { ReceiverEnergy } from './receiver-energy.js';
 import { SOLID_WAIT } from '../loop/order-claims.js';
 
 const FIND_SENDING = {
@@ -115,6 +116,12 @@ const REVERTED_DUE = {
   text: `UPDATE orders SET reclaimed_at = NULL, next_run_at = clock_timestamp() WHERE id = ANY ($1::bigint[])`,
 };
 
+/** What the receiver could use at a block that the chain does not have any more. */
+const FORGET_AFTER = {
+  name: 'forget_energy_after',
+  text: `UPDATE receiver_energy SET after_energy = NULL, after_block = NULL WHERE order_id = ANY ($1::bigint[])`,
+};
+
 export interface MovedTx {
   id: bigint;
   leg_id: bigint;
@@ -175,6 +182,7 @@ export class Inclusion {
   constructor(
     private readonly database: Database,
     private readonly progress: FulfilmentEvents,
+    private readonly energy: ReceiverEnergy,
   ) {}
 
   /**
@@ -233,6 +241,10 @@ export class Inclusion {
         return order === undefined ? [] : [{ order, kind, ageSec }];
       }),
     );
+    this.energy.delivered(
+      delivered.map(({ id }) => id),
+      block,
+    );
     for (const { id, late_sec: lateSec } of reclaimed) {
       const order = byId.get(id);
       if (order !== undefined && lateSec !== null) this.progress.reclaimed(order, lateSec);
@@ -280,5 +292,6 @@ async function takeOut(tx: Queryable, reverted: readonly RevertedTx[]): Promise<
   await tx.query(REVERTED_LEGS, [legsOf(moved, false)]);
   await tx.query(REVERTED_ORDERS, [orders]);
   await tx.query(REVERTED_DUE, [orders]);
+  await tx.query(FORGET_AFTER, [orders]);
   return { news: newsOf(moved, locked), locked: locked.length };
 }

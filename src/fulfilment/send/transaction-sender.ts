@@ -10,6 +10,7 @@ import { Log } from '../../observability/logger.js';
 import { isConnectionFault } from '../../store/database.js';
 import { Broadcaster, answeredIds, isAccepted, SIGNATURE_REFUSED, type Sendable } from './broadcaster.js';
 import type { View } from '../follow/chain-view.js';
+import { ReceiverEnergy } from '../follow/receiver-energy.js';
 import type { BuildStep, TxStep } from '../plan/plan.js';
 import { FulfilmentEvents, type TxNews } from '../fulfilment-events.js';
 import { TransactionLog, type BroadcastRecord, type BuiltRecord } from './transaction-log.js';
@@ -48,6 +49,7 @@ export class TransactionSender {
     private readonly broadcaster: Broadcaster,
     private readonly signer: Signer,
     private readonly health: WalletHealth,
+    private readonly energy: ReceiverEnergy,
     private readonly progress: FulfilmentEvents,
     private readonly config: Config,
     private readonly logger: Log,
@@ -56,6 +58,7 @@ export class TransactionSender {
   /** Makes and sends new transactions. Returns the orders not delivered since their wallets were paused for it. */
   async launch(builds: readonly OrderBuild[], view: View): Promise<readonly ClaimedOrder[]> {
     if (builds.length === 0) return [];
+    this.energy.willSend(new Set(builds.map(({ order }) => order)));
     const built = builds.flatMap((step) => this.tryToBuild(step, view) ?? []);
     if (built.length === 0) return [];
     const ids = await this.log.recordBuilt(built.map(({ record }) => record));
@@ -153,6 +156,7 @@ export class TransactionSender {
       'placed',
       [...placed].map((order) => ({ order, kind: order.kind })),
     );
+    this.energy.sends(placed);
     const records = await this.broadcaster.send(sending, false);
     this.progress.answered(records);
     const heard = answeredIds(sending, records);

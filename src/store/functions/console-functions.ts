@@ -54,10 +54,22 @@ CREATE OR REPLACE FUNCTION console_looks(p_session uuid, p_project uuid)
    ORDER BY l.id DESC LIMIT 200
 $$`;
 
+/** Whose log has gone on since they were told last, for the console that mails merchants: by membership, and no more. */
+const NOTIFICATIONS_DUE_SQL = `
+CREATE OR REPLACE FUNCTION notifications_due(p_limit integer) RETURNS TABLE (membership_id bigint)
+  LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
+  SELECT n.membership_id FROM notification n
+    JOIN membership m ON m.id = n.membership_id JOIN event_position p ON p.project_id = m.project_id
+   WHERE n.audience = 'merchant' AND n.kinds <> '{}' AND n.due_at <= clock_timestamp()
+     AND (n.lease_until IS NULL OR n.lease_until < clock_timestamp()) AND p.position > n.position
+   ORDER BY n.due_at LIMIT p_limit
+$$`;
+
 export const CONSOLE_FUNCTIONS: Readonly<Record<string, string>> = {
   console_audience: CONSOLE_AUDIENCE_SQL,
   console_session_ended: CONSOLE_SESSION_ENDED_SQL,
   console_projects: CONSOLE_PROJECTS_SQL,
   console_invited_to: CONSOLE_INVITED_TO_SQL,
   console_looks: CONSOLE_LOOKS_SQL,
+  notifications_due: NOTIFICATIONS_DUE_SQL,
 };

@@ -40,7 +40,7 @@ const OPERATOR: readonly Entry[] = [
   { path: '/reports', within: [], word: NAV.reports, icon: 'reports' },
   { path: '/system', within: ['/system'], word: NAV.system, icon: 'system' },
   { path: '/people', within: [], word: NAV.people, icon: 'people' },
-  { path: '/security', within: [], word: NAV.security, icon: 'account' },
+  { path: '/security', within: ['/notifications'], word: NAV.security, icon: 'account' },
 ];
 
 export function entriesOf(audience: Audience, projectId: string | undefined): readonly Entry[] {

@@ -99,6 +99,20 @@ export function SettingsNav() {
         [pathOf(id, '/settings/project'), NAV.projectSettings],
         [pathOf(id, '/team'), NAV.team],
         [pathOf(id, '/settings/sources'), NAV.sources],
+        [pathOf(id, '/settings/notifications'), NAV.notifications],
+      ]}
+    />
+  );
+}
+
+/** What is the operator's own. */
+export function OwnNav() {
+  return (
+    <Subnav
+      name={NAV.own}
+      pages={[
+        ['/security', NAV.security],
+        ['/notifications', NAV.notifications],
       ]}
     />
   );

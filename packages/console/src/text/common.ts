@@ -16,6 +16,12 @@ export const COMMON = {
   hide: 'Hide',
   refresh: 'Read again',
   more: 'Show more',
+  rename: {
+    button: 'Rename',
+    label: 'Name',
+    submit: 'Save the name',
+    done: (name: string) => `It is called “${name}” now.`,
+  },
   none: 'None',
   yes: 'Yes',
   no: 'No',

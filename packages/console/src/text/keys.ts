@@ -23,6 +23,7 @@ export const KEYS = {
   anySource: 'any address',
   never: 'never',
   previousUntil: 'The secret before works until',
+  rename: { title: (name: string) => `Rename “${name}”` },
   rotate: {
     button: 'Rotate',
     title: (name: string) => `Rotate “${name}”`,

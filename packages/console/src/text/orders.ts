@@ -77,6 +77,16 @@ export const ORDER = {
       reclaim: 'Reclaim at the end',
       activate: 'Activation of the account',
     },
+    usable: {
+      title: 'What the receiver could use',
+      before: 'Before',
+      after: 'After',
+      energy: 'energy',
+      atBlock: (block: string) => `as a node answered at block ${block}`,
+      notRead: 'not read: no node answered in time',
+      means:
+        'Before: ahead of our first transaction. After: once its block was there. Both count energy from anywhere, so what the address spends or gets from others in between shows too. The delegation above is the proof.',
+    },
     txid: 'Transaction id',
     block: 'Block',
     blockOpen: 'Not in a block yet',
@@ -125,10 +135,13 @@ export const ORDER = {
     replays: 'Replays',
     replaysText: (count: number) =>
       count === 0
-        ? 'none'
+        ? 'None counted'
         : count === 1
-          ? 'once; charged once all the same'
-          : `${count.toString()} times; charged once all the same`,
+          ? 'The request came once more'
+          : `The request came ${count.toString()} more times`,
+    replayedLast: 'last',
+    replaysMean: 'It was charged once all the same: each time the same key got this order as its answer.',
+    replaysNoneMeans: 'A request that comes again with the same key gets this order as its answer, and is not charged.',
     body: 'Body as understood',
   },
   events: {

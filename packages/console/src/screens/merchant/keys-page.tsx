@@ -1,17 +1,20 @@
 /** API keys: who may do what, and the acts on them. */
 import { Button } from '@mantine/core';
 import { useState } from 'react';
-import type { ApiKeyShape, KeySecret } from '../../../../../src/console/data-shapes.js';
+import type { ApiKeyShape, ChangeKey, KeySecret } from '../../../../../src/console/data-shapes.js';
+import { post } from '../../api/client.js';
 import { useProjectData } from '../../api/project-data.js';
 import { Amount, Groups, Moment } from '../../parts/figures.js';
 import { Lines, type Column } from '../../parts/lines.js';
 import { Loaded } from '../../parts/loaded.js';
 import { Notice } from '../../parts/notice.js';
 import { Page, Section } from '../../parts/page.js';
+import { RenameDialog } from '../../parts/rename-dialog.js';
 import { SecretOnce } from '../../parts/secret-once.js';
 import { Icon } from '../../parts/icons.js';
 import { usdExact } from '../../format/money.js';
 import { useProject } from '../../shell/project.js';
+import { COMMON } from '../../text/common.js';
 import { KEYS } from '../../text/keys.js';
 import { NAV } from '../../text/nav.js';
 import { MakeKeyDialog } from './make-key.js';
@@ -19,7 +22,10 @@ import { RevokeDialog } from './revoke-key.js';
 import { RotateDialog } from './rotate-key.js';
 import { IntegrationNav } from '../../shell/subnav.js';
 
-type Doing = { readonly what: 'rotate' | 'revoke'; readonly key: ApiKeyShape } | { readonly what: 'make' };
+type Doing = { readonly what: 'rename' | 'rotate' | 'revoke'; readonly key: ApiKeyShape } | { readonly what: 'make' };
+
+/** As the process judges it. */
+const NAME_MAX = 100;
 
 interface Shown {
   readonly title: string;
@@ -28,7 +34,7 @@ interface Shown {
 }
 
 export function KeysPage() {
-  const { id, isOwner, membership } = useProject();
+  const { id, api, isOwner, membership } = useProject();
   const keys = useProjectData<{ readonly items: readonly ApiKeyShape[] }>('/keys');
   const [doing, setDoing] = useState<Doing>();
   const [shown, setShown] = useState<Shown>();
@@ -37,6 +43,11 @@ export function KeysPage() {
     setDoing(undefined);
     setShown({ title, secret, isRotated });
     void keys.refetch();
+  };
+  const rename = async (key: ApiKeyShape, name: string) => {
+    const request: ChangeKey = { name };
+    await post<ApiKeyShape>(`${api}/keys/${key.id}`, request);
+    await keys.refetch();
   };
   return (
     <Page
@@ -58,6 +69,16 @@ export function KeysPage() {
       </Section>
       {doing?.what === 'make' && (
         <MakeKeyDialog onClose={close} onMade={(made) => showSecret(KEYS.make.done(made.key.name), made, false)} />
+      )}
+      {doing?.what === 'rename' && (
+        <RenameDialog
+          title={KEYS.rename.title(doing.key.name)}
+          help={KEYS.make.nameHelp}
+          name={doing.key.name}
+          maxLength={NAME_MAX}
+          save={(name) => rename(doing.key, name)}
+          onClose={close}
+        />
       )}
       {doing?.what === 'rotate' && (
         <RotateDialog
@@ -128,6 +149,10 @@ function columns(isOwner: boolean, act: (doing: Doing) => void): Column<ApiKeySh
             title: titles.acts,
             cell: (key: ApiKeyShape) => (
               <div className="row-acts">
+                <button type="button" className="link-button" onClick={() => act({ what: 'rename', key })}>
+                  {COMMON.rename.button}
+                  <span className="only-read"> {key.name}</span>
+                </button>
                 <button type="button" className="link-button" onClick={() => act({ what: 'rotate', key })}>
                   {KEYS.rotate.button}
                   <span className="only-read"> {key.name}</span>

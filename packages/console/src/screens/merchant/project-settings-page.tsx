@@ -1,5 +1,5 @@
 /** The options of a project. */
-import { Checkbox, TextInput } from '@mantine/core';
+import { Button, Checkbox, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { ChangeProject, ProjectSettings } from '../../../../../src/console/integration-shapes.js';
@@ -16,13 +16,17 @@ import { Facts } from '../../parts/lines.js';
 import { Loaded } from '../../parts/loaded.js';
 import { Notice } from '../../parts/notice.js';
 import { Page, Section } from '../../parts/page.js';
+import { RenameDialog } from '../../parts/rename-dialog.js';
 import { useProject } from '../../shell/project.js';
 import { SettingsNav } from '../../shell/subnav.js';
+import { COMMON } from '../../text/common.js';
 import { NAV } from '../../text/nav.js';
 import { PROJECT_SETTINGS } from '../../text/project-settings.js';
 
 const text = PROJECT_SETTINGS;
 const PATH = '/settings';
+/** As the process judges it. */
+const NAME_MAX = 200;
 const SCHEMES = ['either', 'hmac', 'md5'] as const;
 
 export function ProjectSettingsPage() {
@@ -36,7 +40,7 @@ export function ProjectSettingsPage() {
       <Loaded query={settings} lines={8}>
         {(data) => (
           <>
-            <Section title={text.project} note={text.ofOperator}>
+            <Section title={text.project} note={text.ofOperator} actions={mayChange && <Rename name={data.name} />}>
               <Facts
                 of={[
                   [text.name, data.name],
@@ -53,6 +57,35 @@ export function ProjectSettingsPage() {
         )}
       </Loaded>
     </Page>
+  );
+}
+
+function Rename({ name }: { readonly name: string }) {
+  const { api } = useProject();
+  const cache = useQueryClient();
+  const [isOpen, setOpen] = useState(false);
+  const save = async (wanted: string) => {
+    const request: ChangeProject = { name: wanted };
+    await post<ProjectSettings>(`${api}${PATH}`, request);
+    // The name stands on many pages, and in the rail.
+    await cache.invalidateQueries();
+  };
+  return (
+    <>
+      <Button variant="default" onClick={() => setOpen(true)}>
+        {COMMON.rename.button}
+      </Button>
+      {isOpen && (
+        <RenameDialog
+          title={text.rename}
+          help={text.renameHelp}
+          name={name}
+          maxLength={NAME_MAX}
+          save={save}
+          onClose={() => setOpen(false)}
+        />
+      )}
+    </>
   );
 }
 

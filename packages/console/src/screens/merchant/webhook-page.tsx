@@ -1,15 +1,17 @@
 /** One webhook: its state, a test, and what was sent to it. */
 import { Button } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'wouter';
-import type { DeliveryShape, WebhookShape } from '../../../../../src/console/integration-shapes.js';
+import type { ChangeWebhook, DeliveryShape, WebhookShape } from '../../../../../src/console/integration-shapes.js';
 import { useAct } from '../../api/act.js';
 import { post } from '../../api/client.js';
 import { usePages, useProjectData } from '../../api/project-data.js';
 import { Moment } from '../../parts/figures.js';
-import { Lines, type Column } from '../../parts/lines.js';
+import { Facts, Lines, type Column } from '../../parts/lines.js';
 import { Loaded } from '../../parts/loaded.js';
 import { LoadedPages } from '../../parts/loaded-pages.js';
+import { announce } from '../../parts/live.js';
 import { ActFailure, Notice } from '../../parts/notice.js';
 import { Page, Section } from '../../parts/page.js';
 import { pathOf, useProject } from '../../shell/project.js';
@@ -17,6 +19,7 @@ import { WEBHOOKS } from '../../text/integration.js';
 import { NAV } from '../../text/nav.js';
 import { ORDER } from '../../text/orders.js';
 import { DeliveryStatus } from '../order/request-sections.js';
+import { WebhookForm, type WebhookTerms } from './webhook-form.js';
 import { WebhookStatus } from './webhooks-page.js';
 
 const titles = WEBHOOKS.deliveryColumns;
@@ -26,7 +29,9 @@ export function WebhookPage({ webhookId }: { readonly webhookId: string }) {
   const path = `/webhooks/${encodeURIComponent(webhookId)}`;
   const webhook = useProjectData<WebhookShape>(path);
   const deliveries = usePages<DeliveryShape>(['project', id], `${api}${path}/deliveries`);
+  const cache = useQueryClient();
   const [isTested, setTested] = useState(false);
+  const [isChanging, setChanging] = useState(false);
   const test = useAct(async () => {
     await post(`${api}${path}/test`);
     setTested(true);
@@ -48,9 +53,14 @@ export function WebhookPage({ webhookId }: { readonly webhookId: string }) {
       }
       actions={
         isOwner && (
-          <Button variant="default" loading={test.isUnderWay} onClick={() => test.run()}>
-            {WEBHOOKS.test}
-          </Button>
+          <>
+            <Button variant="default" disabled={webhook.data === undefined} onClick={() => setChanging(true)}>
+              {WEBHOOKS.changeShort}
+            </Button>
+            <Button variant="default" loading={test.isUnderWay} onClick={() => test.run()}>
+              {WEBHOOKS.test}
+            </Button>
+          </>
         )
       }
     >
@@ -58,7 +68,35 @@ export function WebhookPage({ webhookId }: { readonly webhookId: string }) {
       <ActFailure failure={test.failure ?? resend.failure} />
       <Section title={WEBHOOKS.columns.status}>
         <Loaded query={webhook} lines={1}>
-          {(data) => <WebhookStatus webhook={data} />}
+          {(data) => (
+            <>
+              <WebhookStatus webhook={data} />
+              {isChanging && (
+                <WebhookForm
+                  webhook={data}
+                  onClose={() => setChanging(false)}
+                  save={async (terms) => {
+                    await post(`${api}${path}`, changesOf(data, terms));
+                    announce(WEBHOOKS.changed);
+                    setChanging(false);
+                    await cache.invalidateQueries({ queryKey: ['project', id] });
+                  }}
+                />
+              )}
+            </>
+          )}
+        </Loaded>
+      </Section>
+      <Section title={WEBHOOKS.about}>
+        <Loaded query={webhook} lines={2}>
+          {({ types, description }) => (
+            <Facts
+              of={[
+                [WEBHOOKS.description, description === '' ? '–' : description],
+                [WEBHOOKS.columns.types, types?.join(', ') ?? WEBHOOKS.allTypes],
+              ]}
+            />
+          )}
         </Loaded>
       </Section>
       <Section title={WEBHOOKS.deliveries}>
@@ -75,6 +113,17 @@ export function WebhookPage({ webhookId }: { readonly webhookId: string }) {
       </Section>
     </Page>
   );
+}
+
+/** What was not touched is not sent: another person may have changed it meanwhile. */
+function changesOf(webhook: WebhookShape, wanted: WebhookTerms): ChangeWebhook {
+  const { url, types, description, enabled } = wanted;
+  return {
+    ...(url !== webhook.url && { url }),
+    ...(types.join() !== (webhook.types ?? []).join() && { types }),
+    ...(description !== webhook.description && { description }),
+    ...(enabled !== undefined && { enabled }),
+  };
 }
 
 function columnsOf(resend: ((delivery: DeliveryShape) => void) | undefined): Column<DeliveryShape>[] {

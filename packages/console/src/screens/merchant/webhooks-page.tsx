@@ -1,5 +1,5 @@
 /** Webhooks: made, tried, given a new secret, deleted. */
-import { Button, TextInput } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import type { MakeWebhook, WebhookSecret, WebhookShape } from '../../../../../src/console/integration-shapes.js';
@@ -7,8 +7,6 @@ import { useAct } from '../../api/act.js';
 import { post } from '../../api/client.js';
 import { useProjectData } from '../../api/project-data.js';
 import { grouped } from '../../format/money.js';
-import { Dialog } from '../../parts/dialog.js';
-import { Form } from '../../parts/form.js';
 import { Lines, type Column } from '../../parts/lines.js';
 import { Loaded } from '../../parts/loaded.js';
 import { Page } from '../../parts/page.js';
@@ -16,15 +14,15 @@ import { SecretOnce } from '../../parts/secret-once.js';
 import { Status } from '../../parts/status.js';
 import { TypeToConfirm } from '../../parts/type-to-confirm.js';
 import { pathOf, useProject } from '../../shell/project.js';
-import { COMMON } from '../../text/common.js';
 import { WEBHOOKS } from '../../text/integration.js';
 import { NAV } from '../../text/nav.js';
 import { IntegrationNav } from '../../shell/subnav.js';
+import { WebhookForm } from './webhook-form.js';
 
 const titles = WEBHOOKS.columns;
 
 export function WebhooksPage() {
-  const { id, isOwner } = useProject();
+  const { id, api, isOwner } = useProject();
   const webhooks = useProjectData<{ readonly items: readonly WebhookShape[] }>('/webhooks');
   const [isMaking, setMaking] = useState(false);
   const [removed, setRemoved] = useState<WebhookShape>();
@@ -52,10 +50,10 @@ export function WebhooksPage() {
         )}
       </Loaded>
       {isMaking && (
-        <MakeDialog
+        <WebhookForm
           onClose={() => setMaking(false)}
-          onMade={(secret) => {
-            setMade(secret);
+          save={async (terms) => {
+            setMade(await post<WebhookSecret>(`${api}/webhooks`, terms satisfies MakeWebhook));
             read();
           }}
         />
@@ -114,65 +112,6 @@ export function WebhookStatus({ webhook }: { readonly webhook: WebhookShape }) {
   }
   if (webhook.failing_since !== undefined) return <Status tone="bad" icon="bad" word={WEBHOOKS.failing} />;
   return <Status tone="good" icon="good" word={WEBHOOKS.working} />;
-}
-
-interface MakeProps {
-  readonly onClose: () => void;
-  readonly onMade: (secret: WebhookSecret) => void;
-}
-
-function MakeDialog({ onClose, onMade }: MakeProps) {
-  const { api } = useProject();
-  const [url, setUrl] = useState('');
-  const [types, setTypes] = useState('');
-  const [description, setDescription] = useState('');
-  const act = useAct(async () => {
-    const wanted = types.split(/[\s,]+/).filter((type) => type !== '');
-    const request: MakeWebhook = {
-      url: url.trim(),
-      ...(wanted.length > 0 && { types: wanted }),
-      ...(description.trim() !== '' && { description: description.trim() }),
-    };
-    onMade(await post<WebhookSecret>(`${api}/webhooks`, request));
-  });
-  return (
-    <Dialog title={WEBHOOKS.make} onClose={onClose}>
-      <Form
-        act={act}
-        submit={WEBHOOKS.submit}
-        isReady={url.trim().startsWith('http')}
-        beside={
-          <Button variant="default" onClick={onClose}>
-            {COMMON.cancel}
-          </Button>
-        }
-      >
-        <TextInput
-          label={WEBHOOKS.url}
-          description={WEBHOOKS.urlHelp}
-          type="url"
-          required
-          autoFocus
-          autoComplete="off"
-          value={url}
-          onChange={(event) => setUrl(event.currentTarget.value)}
-        />
-        <TextInput
-          label={WEBHOOKS.types}
-          description={WEBHOOKS.typesHelp}
-          autoComplete="off"
-          value={types}
-          onChange={(event) => setTypes(event.currentTarget.value)}
-        />
-        <TextInput
-          label={WEBHOOKS.description}
-          autoComplete="off"
-          value={description}
-          onChange={(event) => setDescription(event.currentTarget.value)}
-        />
-      </Form>
-    </Dialog>
-  );
 }
 
 interface RemoveProps {

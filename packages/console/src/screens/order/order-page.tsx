@@ -58,7 +58,11 @@ function Whole({ history }: { readonly history: OrderHistory }) {
       {history.actions.includes('extend') && <ExtendSection orderKey={history.order.key} />}
       <TimelineSection moments={history.timeline} />
       <MoneySection money={history.money} isDelivered={history.order.status === 'delivered'} />
-      <ProofSection proof={history.proof} isRefunded={history.order.status === 'refunded'} />
+      <ProofSection
+        proof={history.proof}
+        energy={history.receiver_energy}
+        isRefunded={history.order.status === 'refunded'}
+      />
       {history.actions.includes('receipt') && <ReceiptSection history={history} />}
       <RequestSection request={history.request} />
       <EventsSection events={history.events} />

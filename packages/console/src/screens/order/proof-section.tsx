@@ -1,5 +1,6 @@
 /** What stands on chain, and how to ask a node of one's own choice about it. */
-import type { OrderProof } from '../../../../../src/console/data-shapes.js';
+import type { EnergyReading, OrderProof } from '../../../../../src/console/data-shapes.js';
+import type { OrderHistory } from '../../api/order-history.js';
 import { grouped, trx } from '../../format/money.js';
 import { CopyButton } from '../../parts/copy.js';
 import { Groups, Moment } from '../../parts/figures.js';
@@ -10,10 +11,11 @@ import { ORDER } from '../../text/orders.js';
 
 interface ProofProps {
   readonly proof: readonly OrderProof[];
+  readonly energy: OrderHistory['receiver_energy'];
   readonly isRefunded: boolean;
 }
 
-export function ProofSection({ proof, isRefunded }: ProofProps) {
+export function ProofSection({ proof, energy, isRefunded }: ProofProps) {
   const text = ORDER.proof;
   return (
     <Section title={ORDER.sections.proof} note={ORDER.sections.proofNote}>
@@ -21,7 +23,34 @@ export function ProofSection({ proof, isRefunded }: ProofProps) {
       {proof.map((one) => (
         <Proof key={one.txid} proof={one} />
       ))}
+      {energy !== undefined && <ReceiverEnergy energy={energy} />}
     </Section>
+  );
+}
+
+/** What was read of the receiver's account, beside the proof: a node's word, where the rest is the chain's. */
+function ReceiverEnergy({ energy: { before, after } }: { readonly energy: NonNullable<ProofProps['energy']> }) {
+  const text = ORDER.proof.usable;
+  const shown = (reading: EnergyReading | undefined) =>
+    reading === undefined ? (
+      <span className="dim">{text.notRead}</span>
+    ) : (
+      <>
+        {grouped(reading.energy)} {text.energy}{' '}
+        <span className="dim">{text.atBlock(grouped(reading.block_number))}</span>
+      </>
+    );
+  return (
+    <article className="proof">
+      <h3>{text.title}</h3>
+      <Facts
+        of={[
+          [text.before, shown(before)],
+          [text.after, shown(after)],
+        ]}
+      />
+      <p className="dim">{text.means}</p>
+    </article>
   );
 }
 

@@ -19,7 +19,7 @@ const json = (value: unknown) => JSON.stringify(value, null, 2);
 
 export function RequestSection({ request }: { readonly request: OrderHistory['request'] }) {
   const text = ORDER.request;
-  const { request_id: requestId, replays } = request;
+  const { request_id: requestId, replays, last_replayed_at: lastAt } = request;
   return (
     <Section title={ORDER.sections.request}>
       <Facts
@@ -33,7 +33,18 @@ export function RequestSection({ request }: { readonly request: OrderHistory['re
               {request.is_own_key && <span className="dim"> {text.ofService}</span>}
             </span>,
           ],
-          [text.replays, replays === undefined ? undefined : text.replaysText(replays)],
+          [
+            text.replays,
+            <div key="replays">
+              {text.replaysText(replays)}{' '}
+              {lastAt !== undefined && (
+                <span className="dim">
+                  {text.replayedLast} <Moment at={lastAt} clock="ours" />
+                </span>
+              )}
+              <p className="dim">{replays === 0 ? text.replaysNoneMeans : text.replaysMean}</p>
+            </div>,
+          ],
           [COMMON.requestId, requestId && <Groups text={requestId} name={COMMON.requestId} size={8} />],
           [text.body, <code key="body">{JSON.stringify(request.body)}</code>],
         ]}

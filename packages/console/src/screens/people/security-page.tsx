@@ -20,15 +20,17 @@ import { Loaded } from '../../parts/loaded.js';
 import { ActFailure, Notice } from '../../parts/notice.js';
 import { Page, Section } from '../../parts/page.js';
 import { Status } from '../../parts/status.js';
+import { OwnNav } from '../../shell/subnav.js';
 import { NAV } from '../../text/nav.js';
 import { SECURITY } from '../../text/people.js';
 import { SIGN_IN } from '../../text/sign-in.js';
 import { EnrolForm, RecoveryCodes } from '../sign-in/enrol.js';
 
 export function SecurityPage() {
+  const isOperator = useSignedIn().audience === 'operator';
   const security = useQuery({ queryKey: ['security'], queryFn: () => get<SecurityAnswer>('/api/security') });
   return (
-    <Page title={NAV.security} lead={SECURITY.lead}>
+    <Page title={NAV.security} lead={SECURITY.lead} above={isOperator && <OwnNav />}>
       <Loaded query={security} lines={6}>
         {(data) => (
           <>

@@ -1,0 +1,53 @@
+/** Another name for something: the name it has is there to be changed. */
+import { Button, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import { useAct } from '../api/act.js';
+import { COMMON } from '../text/common.js';
+import { Dialog } from './dialog.js';
+import { Form } from './form.js';
+import { announce } from './live.js';
+
+interface RenameProps {
+  readonly title: string;
+  readonly help: string;
+  readonly name: string;
+  readonly maxLength: number;
+  /** Saves it; what was read by the old name is read again. */
+  readonly save: (name: string) => Promise<void>;
+  readonly onClose: () => void;
+}
+
+export function RenameDialog({ title, help, name, maxLength, save, onClose }: RenameProps) {
+  const [typed, setTyped] = useState(name);
+  const wanted = typed.trim();
+  const act = useAct(async () => {
+    await save(wanted);
+    announce(COMMON.rename.done(wanted));
+    onClose();
+  });
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <Form
+        act={act}
+        submit={COMMON.rename.submit}
+        isReady={wanted !== '' && wanted !== name}
+        beside={
+          <Button variant="default" onClick={onClose}>
+            {COMMON.cancel}
+          </Button>
+        }
+      >
+        <TextInput
+          label={COMMON.rename.label}
+          description={help}
+          required
+          autoFocus
+          autoComplete="off"
+          maxLength={maxLength}
+          value={typed}
+          onChange={(event) => setTyped(event.currentTarget.value)}
+        />
+      </Form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,159 @@
+/**
+ * Mails people what they chose to be told of, from the console of their audience: it knows its people and no others, and
+ * what is in the mails is what they see here. Several processes take turns by leases. Without a mail server it does nothing.
+ */
+import { createHash } from 'node:crypto';
+import { Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import { Counter } from 'prom-client';
+import { forEachConcurrently } from '../base/concurrency.js';
+import { Repeater } from '../base/repeat.js';
+import { ConsoleConfig } from '../config/console-config.js';
+import { messageOf } from '../domain/errors.js';
+import { Digests, type Digest } from '../notifications/digests.js';
+import { MailClaims, type MailClaim } from '../notifications/mail-claims.js';
+import { LINES_MAX, mailText, named } from '../notifications/mail-text.js';
+import { Mailer, type MailOutcome } from '../notifications/mailer.js';
+import { Log } from '../observability/logger.js';
+import { Metrics } from '../observability/metrics.js';
+import { NOTIFICATIONS_PATH } from './notification-paths.js';
+import { Operations } from './operations.service.js';
+import type { InboxItem } from './operator-shapes.js';
+
+const LOOK_MS = 5000;
+const RETRY_MS = 15_000;
+const AT_ONCE = 4;
+/** After so long without success, or so many refusals that are final, a mail is given up. */
+const GIVEN_UP_SEC = 86_400;
+const REFUSALS_MAX = 3;
+const BACKOFF_SEC_MIN = 60;
+const BACKOFF_SEC_MAX = 3600;
+
+@Injectable()
+export class MailLoop implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly repeater: Repeater;
+  private readonly mails: Counter<'outcome'>;
+
+  constructor(
+    private readonly config: ConsoleConfig,
+    private readonly claims: MailClaims,
+    private readonly digests: Digests,
+    private readonly mailer: Mailer,
+    private readonly operations: Operations,
+    private readonly log: Log,
+    metrics: Metrics,
+  ) {
+    this.mails = new Counter({
+      name: 'mails_total',
+      help: 'Mails to people of this console, by what became of them: taken, failed, given_up, put_off.',
+      labelNames: ['outcome'],
+      registers: [metrics.registry],
+    });
+    this.repeater = new Repeater({
+      run: () => this.look(),
+      retryMs: RETRY_MS,
+      onFailure: (error) => log.warn({ fault: messageOf(error) }, 'people could not be told of what happened'),
+    });
+  }
+
+  onApplicationBootstrap(): void {
+    if (this.config.mail !== undefined) void this.repeater.start();
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.repeater.stop();
+  }
+
+  /** Mails what is due, a few at a time; returns how long to rest. */
+  private async look(): Promise<number> {
+    const claims = await this.claims.claim(this.config.audience);
+    if (claims.length === 0) return LOOK_MS;
+    const inbox = this.config.audience === 'operator' ? await this.operations.inbox() : [];
+    await forEachConcurrently(claims, AT_ONCE, async (claim) => {
+      // One that fails is claimed again when its lease is over; the others go on.
+      await this.tell(claim, inbox).catch((error: unknown) => {
+        this.log.warn({ fault: messageOf(error) }, 'a person could not be told of what happened');
+      });
+    });
+    return 0;
+  }
+
+  private async tell(claim: MailClaim, inbox: readonly InboxItem[]): Promise<void> {
+    const { project_id: projectId } = claim;
+    const digest = projectId === null ? digestOf(inbox, claim) : await this.digests.ofProject(projectId, claim);
+    if (digest.count === 0) {
+      await this.claims.pass(claim, digest.reached);
+      return;
+    }
+    if (!(await this.claims.takePlace(claim))) {
+      this.mails.inc({ outcome: 'put_off' });
+      return;
+    }
+    const outcome = await this.mailer.send({
+      ...this.mailOf(digest, projectId),
+      to: claim.email,
+      id: this.idOf(claim, digest),
+    });
+    await this.settle(claim, digest, outcome);
+  }
+
+  private mailOf(digest: Digest, projectId: string | null) {
+    const { url } = this.config;
+    const place = projectId === null ? '' : `/p/${projectId}`;
+    const endPath = `${place}${NOTIFICATIONS_PATH[projectId === null ? 'operator' : 'merchant']}`;
+    const all =
+      projectId === null
+        ? { allPath: '/inbox', allWord: 'Inbox' }
+        : { allPath: `${place}/integration/events`, allWord: 'Events' };
+    const { about, isTest, lines, count } = digest;
+    return {
+      ...mailText({ url, about, isTest, lines, more: count - lines.length, ...all, endPath }),
+      endUrl: `${url}${endPath}`,
+    };
+  }
+
+  /** The same for the same lines to the same person: one that comes twice is known by it. */
+  private idOf({ id, position }: MailClaim, { reached }: Digest): string {
+    const parts = [id, position, reached.position, ...reached.told].join(' ');
+    const hash = createHash('sha256').update(parts).digest('hex').slice(0, 32);
+    return `${hash}@${new URL(this.config.url).hostname}`;
+  }
+
+  private async settle(claim: MailClaim, digest: Digest, outcome: MailOutcome): Promise<void> {
+    if (outcome.kind === 'taken') {
+      this.mails.inc({ outcome: 'taken' });
+      await this.claims.sent(claim, digest.reached);
+      return;
+    }
+    const failures = claim.failures + 1;
+    const isOver = (outcome.isFinal && failures >= REFUSALS_MAX) || (claim.failing_sec ?? 0) > GIVEN_UP_SEC;
+    this.mails.inc({ outcome: isOver ? 'given_up' : 'failed' });
+    this.log.warn({ fault: outcome.fault, failures, isOver }, 'a mail was not taken');
+    if (isOver) {
+      await this.claims.givenUp(claim, digest.reached, outcome.fault, digest.count);
+      return;
+    }
+    const backoff = Math.min(BACKOFF_SEC_MIN * 2 ** claim.failures, BACKOFF_SEC_MAX);
+    await this.claims.failed(claim, outcome.fault, backoff * (0.8 + Math.random() * 0.4), outcome.isHeard);
+  }
+}
+
+/** A line of the inbox without its figures, which change while it stands. */
+const markOf = ({ severity, says, subject }: InboxItem): string =>
+  createHash('sha256')
+    .update([severity, subject?.kind, subject?.id, says.replaceAll(/\d+/g, '#')].join('\n'))
+    .digest('base64url')
+    .slice(0, 16);
+
+/** What is new in the inbox, of the severities that were chosen. What is gone from it and comes back is told again. */
+export function digestOf(inbox: readonly InboxItem[], { kinds, told }: Pick<MailClaim, 'kinds' | 'told'>): Digest {
+  const wanted = inbox.filter(({ severity }) => kinds.includes(severity));
+  const known = new Set(told);
+  const news = wanted.filter((item) => !known.has(markOf(item)));
+  return {
+    about: 'The service',
+    isTest: false,
+    lines: news.slice(0, LINES_MAX).map(({ says, since }) => ({ at: since, says: named(says, 300), path: '/inbox' })),
+    count: news.length,
+    reached: { position: 0n, told: [...new Set(wanted.map(markOf))] },
+  };
+}

@@ -1,0 +1,19 @@
+/** What people may be told of by e-mail: of a project by what its log has, of the service by how grave it is. */
+
+export const PROJECT_NOTIFICATIONS = [
+  'balance',
+  'deposits',
+  'orders',
+  'auto_delegations',
+  'webhooks',
+  'keys',
+  'project',
+  'statements',
+] as const;
+export type ProjectNotification = (typeof PROJECT_NOTIFICATIONS)[number];
+
+/** The severities of the operators' inbox. */
+export const OPERATOR_NOTIFICATIONS = ['fault', 'warning', 'notice'] as const;
+export type OperatorNotification = (typeof OPERATOR_NOTIFICATIONS)[number];
+
+export type NotificationKind = ProjectNotification | OperatorNotification;

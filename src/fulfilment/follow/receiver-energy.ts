@@ -1,0 +1,179 @@
+/**
+ * What a receiver could use of energy before anything of its order was sent, and at its block or after: read beside the
+ * work, for who looks at the order. Decides nothing, delays nothing, and is absent where a node did not answer in time.
+ */
+import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
+import { Counter } from 'prom-client';
+import { sleep } from '../../base/clock.js';
+import type { BlockHead } from '../../chain/block.js';
+import { TronClient, usableEnergyAside } from '../../chain/tron.client.js';
+import { messageOf } from '../../domain/errors.js';
+import { Log } from '../../observability/logger.js';
+import { Metrics } from '../../observability/metrics.js';
+import { Database } from '../../store/database.js';
+import type { ClaimedOrder } from '../loop/claimed-order.js';
+
+/** Readings and writings at once, and those that wait for their turn; more are left out. */
+const AT_ONCE_MAX = 4;
+const WAITING_MAX = 500;
+/** Readings before a send, which nobody waits for, at once; and how many orders' are remembered until their send. */
+const BEFORE_AT_ONCE_MAX = 16;
+const BEFORE_MAX = 256;
+/** A node may learn of the block, or answer at all, a little later. */
+const TRIES_MAX = 10;
+const RETRY_MS = 1000;
+
+const WRITE_BEFORE = `INSERT INTO receiver_energy AS e (order_id, before_energy, before_block) VALUES ($1, $2, $3)
+  ON CONFLICT (order_id) DO UPDATE SET before_energy = excluded.before_energy, before_block = excluded.before_block`;
+
+/** Only while the block that the order was delivered by is still the chain's, as far as is recorded. */
+const WRITE_AFTER = `INSERT INTO receiver_energy AS e (order_id, after_energy, after_block)
+  SELECT $1::bigint, $2::bigint, $3::bigint
+   WHERE EXISTS (SELECT FROM chain_tx WHERE order_id = $1 AND block_id = $4 AND status IN ('included', 'solid'))
+  ON CONFLICT (order_id) DO UPDATE SET after_energy = excluded.after_energy, after_block = excluded.after_block`;
+
+const RECEIVER = `SELECT receive_address AS address FROM orders WHERE id = $1 AND kind = 'rental' AND status = 'delivered'`;
+
+interface Reading {
+  readonly energy: bigint;
+  /** The newest block that this process knew of the node as it asked: the answer is of it or a later one. */
+  readonly block: number;
+}
+
+@Injectable()
+export class ReceiverEnergy implements BeforeApplicationShutdown {
+  /** By order: undefined until it is read. */
+  private readonly before = new Map<bigint, Reading | undefined>();
+  private readingBefore = 0;
+  private readonly waiting: (() => Promise<void>)[] = [];
+  private readonly running = new Set<Promise<void>>();
+  private readonly stopping = new AbortController();
+  private readonly readings: Counter<'when' | 'outcome'>;
+
+  constructor(
+    private readonly client: TronClient,
+    private readonly database: Database,
+    metrics: Metrics,
+    private readonly log: Log,
+  ) {
+    this.readings = new Counter({
+      name: 'receiver_energy_readings_total',
+      help: 'Readings of what receivers can use, before the first send and after the delivery, by what became of them.',
+      labelNames: ['when', 'outcome'],
+      registers: [metrics.registry],
+    });
+  }
+
+  /** Begins to read, for rentals of which nothing was ever sent. */
+  willSend(orders: Iterable<ClaimedOrder>): void {
+    for (const { id, kind, status, receiver } of orders) {
+      if (kind !== 'rental' || status !== 'reserved') continue;
+      if (this.readingBefore >= BEFORE_AT_ONCE_MAX) this.count('before', 'left_out');
+      else void this.readBefore(id, receiver);
+    }
+  }
+
+  /**
+   * The orders' first bytes go out now. What was read by then is kept: TRON: a node shows what is pending there, so that a
+   * later answer may have our own delegation in it already.
+   */
+  sends(orders: Iterable<ClaimedOrder>): void {
+    for (const { id } of orders) {
+      if (!this.before.has(id)) continue;
+      const reading = this.before.get(id);
+      this.before.delete(id);
+      this.count('before', reading === undefined ? 'late' : 'read');
+      if (reading !== undefined) {
+        this.enqueue('before', () => this.database.query(WRITE_BEFORE, [id, reading.energy, reading.block]));
+      }
+    }
+  }
+
+  /** They were delivered by this block: read once a node's head is there. */
+  delivered(orderIds: readonly bigint[], block: BlockHead): void {
+    for (const id of orderIds) this.enqueue('after', () => this.readAfter(id, block));
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    this.stopping.abort();
+    this.waiting.length = 0;
+    await Promise.all(this.running);
+  }
+
+  private async readBefore(orderId: bigint, receiver: string): Promise<void> {
+    this.readingBefore += 1;
+    this.remember(orderId, undefined);
+    const reading = await this.readOnce(receiver, 0);
+    this.readingBefore -= 1;
+    if (reading !== undefined && this.before.has(orderId)) this.before.set(orderId, reading);
+  }
+
+  /** An order may be sent by another worker, or never. */
+  private remember(orderId: bigint, reading: Reading | undefined): void {
+    this.before.delete(orderId);
+    this.before.set(orderId, reading);
+    const [oldest] = this.before.keys();
+    if (this.before.size > BEFORE_MAX && oldest !== undefined) this.before.delete(oldest);
+  }
+
+  private async readAfter(orderId: bigint, block: BlockHead): Promise<void> {
+    const [receiver] = await this.database.query<{ address: string }>(RECEIVER, [orderId]);
+    // An activation has none, and an order whose block was reverted is delivered anew.
+    if (receiver === undefined) return;
+    for (let tries = 1; tries <= TRIES_MAX && !this.stopping.signal.aborted; tries += 1) {
+      const reading = await this.readOnce(receiver.address, block.number);
+      if (reading !== undefined) {
+        await this.database.query(WRITE_AFTER, [orderId, reading.energy, reading.block, Buffer.from(block.id, 'hex')]);
+        this.count('after', 'read');
+        return;
+      }
+      await sleep(RETRY_MS, this.stopping.signal);
+    }
+    this.count('after', 'unanswered');
+  }
+
+  /** Undefined where no node that has the block `from` answers, and while nodes contradict each other. Never rejects. */
+  private async readOnce(address: string, from: number): Promise<Reading | undefined> {
+    const { pool } = this.client;
+    const [node] = pool.agreement.dispute === undefined ? pool.healthy() : [];
+    const head = node?.head;
+    if (node === undefined || head === undefined || head.number < from) return undefined;
+    const energy = await usableEnergyAside(node, address).catch(() => undefined);
+    return energy === undefined ? undefined : { energy, block: head.number };
+  }
+
+  private enqueue(when: 'before' | 'after', work: () => Promise<unknown>): void {
+    if (this.stopping.signal.aborted || this.waiting.length >= WAITING_MAX) {
+      this.count(when, 'left_out');
+      return;
+    }
+    this.waiting.push(async () => {
+      await work();
+    });
+    this.next();
+  }
+
+  private next(): void {
+    while (this.running.size < AT_ONCE_MAX) {
+      const work = this.waiting.shift();
+      if (work === undefined) return;
+      this.run(work);
+    }
+  }
+
+  private run(work: () => Promise<void>): void {
+    const run = work()
+      .catch((error: unknown) => {
+        this.log.debug({ fault: messageOf(error) }, 'what a receiver can use is not known');
+      })
+      .finally(() => {
+        this.running.delete(run);
+        this.next();
+      });
+    this.running.add(run);
+  }
+
+  private count(when: 'before' | 'after', outcome: 'read' | 'late' | 'unanswered' | 'left_out'): void {
+    this.readings.inc({ when, outcome });
+  }
+}

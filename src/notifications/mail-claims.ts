@@ -1,0 +1,118 @@
+/**
+ * The choices that something is to be mailed of, under lease and fence: each is a cursor that moves on once its mail was
+ * taken, so that nothing is passed and a mail comes twice only where its outcome was lost. The one writer beside the choices.
+ */
+import { Injectable } from '@nestjs/common';
+import type { Audience } from '../domain/audience.js';
+import { Database } from '../store/database.js';
+
+/** Mails to one person in any hour, of all their projects together. */
+export const MAILS_PER_HOUR = 6;
+const AT_ONCE = 8;
+/** Longer than the mails of one claim may take, four at a time (mailer.ts). */
+const LEASE = `interval '3 minutes'`;
+/** What happens within it goes into one mail. */
+const COLLECT = `interval '1 minute'`;
+/** How soon something new is looked for: where there is a log, it says so itself. */
+const LOOK_AGAIN = `CASE audience WHEN 'merchant' THEN interval '5 seconds' ELSE interval '30 seconds' END`;
+
+const DUE_OF_OPERATORS = `SELECT membership_id FROM notification
+  WHERE audience = 'operator' AND kinds <> '{}' AND due_at <= clock_timestamp() ORDER BY due_at LIMIT $1`;
+/** With the owner's rights: a merchants' console reads how far the log of one project is, never of all. */
+const DUE_OF_MERCHANTS = `SELECT membership_id FROM notifications_due($1)`;
+
+const CLAIM = `WITH held AS (
+    SELECT membership_id FROM notification
+     WHERE membership_id = ANY ($1::bigint[]) AND kinds <> '{}' AND due_at <= clock_timestamp()
+       AND (lease_until IS NULL OR lease_until < clock_timestamp())
+     ORDER BY membership_id FOR NO KEY UPDATE SKIP LOCKED)
+  UPDATE notification n SET fence = n.fence + 1, lease_until = clock_timestamp() + ${LEASE}
+    FROM held, membership m, person p
+   WHERE n.membership_id = held.membership_id AND m.id = n.membership_id AND p.id = m.person_id
+  RETURNING n.membership_id AS id, n.fence, n.kinds, n.position, n.told, n.failures,
+    extract(epoch FROM clock_timestamp() - n.failing_since)::float8 AS failing_sec, m.person_id, m.project_id, p.email`;
+
+/** All of a person's, in one order: two processes that mail one person count one after the other. */
+const LOCK_PERSON = `SELECT n.membership_id AS id, ARRAY(SELECT t FROM unnest(n.mailed_at) t
+      WHERE t > clock_timestamp() - interval '1 hour' ORDER BY t) AS lately
+  FROM notification n JOIN membership m ON m.id = n.membership_id
+  WHERE m.person_id = $1 ORDER BY n.membership_id FOR NO KEY UPDATE OF n`;
+
+const HELD = `membership_id = $1 AND fence = $2`;
+const TAKE_PLACE = `UPDATE notification SET mailed_at = $3::timestamptz[] || clock_timestamp() WHERE ${HELD} RETURNING membership_id`;
+const PUT_OFF = `UPDATE notification SET lease_until = NULL, due_at = $3::timestamptz + interval '1 hour' WHERE ${HELD}`;
+const PASS = `UPDATE notification SET position = $3, told = $4, lease_until = NULL, due_at = clock_timestamp() + ${LOOK_AGAIN} WHERE ${HELD}`;
+const SENT = `UPDATE notification SET position = $3, told = $4, lease_until = NULL, due_at = clock_timestamp() + ${COLLECT},
+    sent_at = clock_timestamp(), failures = 0, failing_since = NULL, fault = NULL WHERE ${HELD}`;
+/** What no server heard of has taken no place of the hour. */
+const FAILED = `UPDATE notification SET lease_until = NULL, failures = failures + 1, fault = $3,
+    failing_since = coalesce(failing_since, clock_timestamp()), due_at = clock_timestamp() + make_interval(secs => $4),
+    mailed_at = CASE WHEN $5 THEN mailed_at ELSE mailed_at[:cardinality(mailed_at) - 1] END WHERE ${HELD}`;
+const GIVEN_UP = `UPDATE notification SET position = $3, told = $4, lease_until = NULL, due_at = clock_timestamp() + ${COLLECT},
+    fault = $5, failures = 0, failing_since = NULL, given_up_at = clock_timestamp(), given_up = given_up + $6 WHERE ${HELD}`;
+
+export interface MailClaim {
+  readonly id: bigint;
+  readonly fence: bigint;
+  readonly kinds: readonly string[];
+  readonly position: bigint;
+  readonly told: readonly string[];
+  readonly failures: number;
+  readonly failing_sec: number | null;
+  readonly person_id: string;
+  /** Null: an operator's. */
+  readonly project_id: string | null;
+  readonly email: string;
+}
+
+/** How far a claim has come: an event's position, or the lines of the inbox that there are. */
+export interface Reached {
+  readonly position: bigint;
+  readonly told: readonly string[];
+}
+
+@Injectable()
+export class MailClaims {
+  constructor(private readonly database: Database) {}
+
+  /** Those that something may be mailed of, a few at a time; the caller's for three minutes. */
+  async claim(audience: Audience): Promise<MailClaim[]> {
+    const due = audience === 'merchant' ? DUE_OF_MERCHANTS : DUE_OF_OPERATORS;
+    const rows = await this.database.query<{ membership_id: bigint }>(due, [AT_ONCE]);
+    if (rows.length === 0) return [];
+    return this.database.query<MailClaim>(CLAIM, [rows.map(({ membership_id: id }) => id)]);
+  }
+
+  /** Takes one of the person's places of this hour; where there is none, the claim is put off until there is. */
+  async takePlace({ id, fence, person_id: personId }: MailClaim): Promise<boolean> {
+    return this.database.transaction(async (tx) => {
+      const rows = await tx.query<{ id: bigint; lately: Date[] }>(LOCK_PERSON, [personId]);
+      const all = rows.flatMap(({ lately }) => lately).sort((a, b) => a.getTime() - b.getTime());
+      const [oldest] = all.slice(-MAILS_PER_HOUR);
+      if (all.length >= MAILS_PER_HOUR && oldest !== undefined) {
+        await tx.query(PUT_OFF, [id, fence, oldest]);
+        return false;
+      }
+      const own = rows.find((row) => row.id === id)?.lately ?? [];
+      return (await tx.query(TAKE_PLACE, [id, fence, own])).length === 1;
+    });
+  }
+
+  /** There was nothing to tell. */
+  async pass({ id, fence }: MailClaim, { position, told }: Reached): Promise<void> {
+    await this.database.query(PASS, [id, fence, position, told]);
+  }
+
+  async sent({ id, fence }: MailClaim, { position, told }: Reached): Promise<void> {
+    await this.database.query(SENT, [id, fence, position, told]);
+  }
+
+  async failed({ id, fence }: MailClaim, fault: string, againSec: number, isHeard: boolean): Promise<void> {
+    await this.database.query(FAILED, [id, fence, fault, againSec, isHeard]);
+  }
+
+  /** So many events or lines are not told any more. */
+  async givenUp({ id, fence }: MailClaim, { position, told }: Reached, fault: string, count: number): Promise<void> {
+    await this.database.query(GIVEN_UP, [id, fence, position, told, fault, count]);
+  }
+}

@@ -1,0 +1,65 @@
+/** What each person chose to be told of by e-mail, for each project they are in or as an operator, and how that goes. */
+import { Injectable } from '@nestjs/common';
+import type { Audience } from '../domain/audience.js';
+import { ApiError } from '../domain/errors.js';
+import type { NotificationKind } from '../domain/notification-kinds.js';
+import { EventLog } from '../events/event-log.js';
+import { recordAct, type Author } from '../store/audit-log.js';
+import { Database } from '../store/database.js';
+import { forProject } from '../store/project-scope.js';
+
+const LIST = `SELECT m.project_id, n.kinds, n.sent_at, n.failing_since, n.fault, n.given_up_at, n.given_up
+  FROM membership m LEFT JOIN notification n ON n.membership_id = m.id
+  WHERE m.person_id = $1 ORDER BY m.project_id LIMIT 1000`;
+
+const MEMBERSHIP = `SELECT id FROM membership WHERE person_id = $1 AND project_id IS NOT DISTINCT FROM $2 FOR KEY SHARE`;
+
+/** Who was told of nothing begins with what happens from now on. A failing address is tried again at once. */
+const CHOOSE = `INSERT INTO notification AS n (membership_id, audience, kinds, position) VALUES ($1, $2, $3, $4)
+  ON CONFLICT (membership_id) DO UPDATE
+    SET kinds = excluded.kinds, position = CASE WHEN n.kinds = '{}' THEN excluded.position ELSE n.position END,
+        told = CASE WHEN n.kinds = '{}' THEN '{}' ELSE n.told END, changed_at = clock_timestamp(), due_at = clock_timestamp(),
+        failures = 0, failing_since = NULL, fault = NULL, given_up_at = NULL, given_up = 0`;
+
+/** Of one membership; with nothing chosen everything but the project is null. */
+export interface ChoiceRow {
+  /** Null: among the operators. */
+  readonly project_id: string | null;
+  readonly kinds: NotificationKind[] | null;
+  readonly sent_at: Date | null;
+  readonly failing_since: Date | null;
+  readonly fault: string | null;
+  readonly given_up_at: Date | null;
+  /** How many events, or lines of the inbox, were not told at last. */
+  readonly given_up: bigint | null;
+}
+
+@Injectable()
+export class NotificationChoices {
+  constructor(
+    private readonly database: Database,
+    private readonly log: EventLog,
+  ) {}
+
+  async list(personId: string): Promise<ChoiceRow[]> {
+    return this.database.query<ChoiceRow>(LIST, [personId]);
+  }
+
+  /** Replaces what was chosen. Throws 404 for a project that the person is not in. */
+  async choose(
+    { personId, audience }: { readonly personId: string; readonly audience: Audience },
+    projectId: string | undefined,
+    kinds: readonly NotificationKind[],
+    author: Author,
+  ): Promise<void> {
+    // Before the choice stands: what happens meanwhile is told.
+    const position = projectId === undefined ? 0n : await forProject(projectId, () => this.log.lastPosition(projectId));
+    await this.database.transaction(async (tx) => {
+      const [membership] = await tx.query<{ id: bigint }>(MEMBERSHIP, [personId, projectId ?? null]);
+      if (membership === undefined) throw new ApiError('NOT_FOUND', 'You are not in this project.');
+      await tx.query(CHOOSE, [membership.id, audience, [...new Set(kinds)], position]);
+      const act = { action: 'notifications.change', subject: projectId ?? personId, detail: { kinds } };
+      await recordAct(tx, author, act);
+    });
+  }
+}

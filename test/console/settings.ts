@@ -1,0 +1,147 @@
+// What people set of their own: names, a webhook's terms, and what they are told of by e-mail; and what an order's page
+// says of a request that came again and of its receiver.
+import { until } from '../../packages/local/src/wait.js';
+import type { ConsoleStage } from './stage.js';
+import { button, field, Hand, View, type By } from './view.js';
+
+const ARRIVAL_LIMIT_MS = 60_000;
+
+export function settings(at: () => ConsoleStage, see: (view: View) => View): void {
+  const open = async (path: string): Promise<View> => {
+    const { merchant, owner: account, project } = at();
+    return see(await View.open(at(), `${merchant}/p/${project.id}${path}`, { account }));
+  };
+
+  it.each<By>(['mouse', 'keyboard'])('a project is renamed by %s, everywhere at once', async (by) => {
+    const view = await open('/settings/project');
+    const { page } = view;
+    const hand = new Hand(page, by);
+    const [before, wanted] = by === 'mouse' ? ['Acme payouts', 'Acme & Söhne'] : ['Acme & Söhne', 'Acme payouts'];
+    await page.locator('dd', { hasText: before }).first().waitFor();
+    await hand.press(page.getByRole('button', { name: 'Rename' }));
+    const dialog = page.getByRole('dialog', { name: 'Rename the project' });
+    await dialog.waitFor();
+    expect(await view.axe()).toEqual([]);
+    await field(view, 'Name').fill('');
+    await hand.type(field(view, 'Name'), wanted);
+    await hand.press(button(view, 'Save the name'));
+    await dialog.waitFor({ state: 'detached' });
+    await page.locator('dd', { hasText: wanted }).first().waitFor();
+    const shell = page.getByText(wanted);
+    await until(async () => ((await shell.count()) > 1 ? true : undefined), ARRIVAL_LIMIT_MS, 'the name in the rail');
+    expect(await page.getByText(before, { exact: true }).count()).toBe(0);
+  });
+
+  it('a name is not saved while offline: the dialog says so, keeps it, and saves it once connected', async () => {
+    const view = await open('/integration/keys');
+    const { page } = view;
+    await page.getByRole('button', { name: 'Rename primary' }).click();
+    await field(view, 'Name').fill('main');
+    await view.offline(true);
+    await button(view, 'Save the name').click();
+    expect(await page.getByRole('alert').innerText()).toContain('Offline: nothing was sent.');
+    await view.offline(false);
+    await button(view, 'Save the name').click();
+    await page.getByRole('button', { name: 'Rename main' }).waitFor();
+  });
+
+  it('a webhook’s address, events and purpose are changed on its page, and it is switched off and on', async () => {
+    const view = await open('/integration/webhooks');
+    const { page } = view;
+    await button(view, 'Make a webhook').click();
+    await field(view, 'Address').fill('https://hooks.acme.example/energy');
+    await button(view, 'Make the webhook').click();
+    await view.page.getByRole('checkbox', { name: /^I have kept it/ }).check();
+    await button(view, 'Done').click();
+    await page.getByRole('link', { name: 'https://hooks.acme.example/energy' }).click();
+    await view.heading('https://hooks.acme.example/energy').waitFor();
+    await button(view, 'Change').click();
+    await page.getByRole('dialog', { name: 'Change the webhook' }).waitFor();
+    expect(await view.axe()).toEqual([]);
+    await field(view, 'What it is for').fill('the shop’s back office');
+    await field(view, /^Only these events/).fill('order.delivered, order.refunded');
+    await page.getByRole('checkbox', { name: /^Send events to it/ }).uncheck();
+    await button(view, 'Save these').click();
+    await page.getByText('the shop’s back office').waitFor();
+    await page.getByText('order.delivered, order.refunded').waitFor();
+    await page.getByText('Off', { exact: true }).waitFor();
+    expect(await view.axe()).toEqual([]);
+    await button(view, 'Change').click();
+    await field(view, 'Address').fill('https://192.168.0.1/energy');
+    await button(view, 'Save these').click();
+    await page.getByRole('alert').getByText('A webhook goes to an https URL').waitFor();
+    await button(view, 'Cancel').click();
+  });
+
+  it('what one is told of by e-mail is chosen, and the mail comes over TLS with what happened', async () => {
+    const view = await open('/settings/notifications');
+    const { page } = view;
+    const { owner, project, merchant, mail } = at();
+    await view.heading('Notifications').waitFor();
+    await page.getByText(`To ${owner.email}`).waitFor();
+    expect(await view.axe()).toEqual([]);
+    await page.getByRole('checkbox', { name: /^API keys/ }).check();
+    await button(view, 'Save my choice').click();
+    await page.getByText('Saved. It holds from now on.').waitFor();
+    const keys = await open('/integration/keys');
+    await button(keys, 'Make a key').click();
+    await field(keys, 'Name').fill('told of');
+    await keys.page.getByRole('dialog').getByRole('button', { name: 'Make the key' }).click();
+    await keys.page.getByRole('dialog', { name: 'Secret of “told of”' }).waitFor();
+    const told = await until(
+      () => mail.mails.find(({ text }) => text.includes('“told of”')),
+      ARRIVAL_LIMIT_MS,
+      'the mail about the key',
+    );
+    expect(told.to).toEqual([owner.email]);
+    // Its links lead where they say.
+    const links = [...told.text.matchAll(/http:\/\/\S+/g)].map(([link]) => link);
+    expect(links).toEqual([
+      `${merchant}/p/${project.id}/integration/keys`,
+      `${merchant}/p/${project.id}/settings/notifications`,
+    ]);
+    await page.goto(links[1] ?? '');
+    await page.getByRole('checkbox', { name: /^API keys/ }).waitFor();
+    expect(await page.getByRole('checkbox', { name: /^API keys/ }).isChecked()).toBe(true);
+    await button(view, 'None').click();
+    await view.offline(true);
+    await button(view, 'Save my choice').click();
+    expect(await page.getByRole('alert').innerText()).toContain('Offline: nothing was sent.');
+    await view.offline(false);
+    await button(view, 'Save my choice').click();
+    await page.getByText('You are told of nothing by e-mail.').waitFor();
+  });
+
+  it('where no mail server is set up, the page says so and what there is instead', async () => {
+    const view = see(await View.open(at(), `${at().operator}/notifications`, { account: at().admin }));
+    await view.page.getByText('E-mail is not set up here').waitFor();
+    expect(await view.page.getByRole('checkbox').first().isDisabled()).toBe(true);
+    expect(await view.axe()).toEqual([]);
+  });
+
+  it('an order’s page says how often its request came again, and what its receiver could use', async () => {
+    const { client, world } = at();
+    const key = 'asked-again';
+    await at().order(key, 'delivered');
+    const body = { receive_address: world.accounts[2]?.address ?? '', energy: 65_000, duration_sec: 3600 };
+    await client.orders.create(body, { idempotencyKey: key });
+    const view = await open(`/orders/${key}`);
+    const { page } = view;
+    await page.getByText('What the receiver could use').waitFor();
+    await until(
+      async () => {
+        await page.reload();
+        await page.getByText('Replays', { exact: true }).waitFor();
+        const isShown = [/came .*more time|came once more/, /as a node answered at block/].map((words) =>
+          page.getByText(words),
+        );
+        for (const shown of isShown) if ((await shown.count()) === 0) return undefined;
+        return true;
+      },
+      ARRIVAL_LIMIT_MS,
+      'the replay and the reading being shown',
+      1000,
+    );
+    expect(await view.axe()).toEqual([]);
+  });
+}

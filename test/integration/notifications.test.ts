@@ -1,0 +1,405 @@
+// What people chose to be told of by e-mail: from the event log to a mail server on a socket, once each, within bounds.
+import { randomUUID } from 'node:crypto';
+import { Ledger } from '../../src/billing/ledger.js';
+import { Sealers } from '../../src/base/sealers.js';
+import { readSealKeys } from '../../src/config/config.js';
+import { Numberer } from '../../src/events/numberer.js';
+import { Metrics } from '../../src/observability/metrics.js';
+import { Database } from '../../src/store/database.js';
+import { seedCanaries } from '../../src/store/migrate.js';
+import { until } from '../../packages/local/src/wait.js';
+import { openConsole, type Account, type TestConsole } from '../console.js';
+import { AUTHOR } from '../factory.js';
+import { openLog } from '../log.js';
+import { openMailServer, type MailServer, type TakenMail } from '../mail-server.js';
+import { TEST_MASTER_KEY } from '../operator.js';
+import { createTestDatabase, type TestDatabase } from '../setup/database.js';
+
+const START_LIMIT_MS = 120_000;
+const MAIL_LIMIT_MS = 60_000;
+const TEST_LIMIT_MS = 180_000;
+
+let store: TestDatabase;
+let server: MailServer;
+let merchants: TestConsole;
+let again: TestConsole;
+let operators: TestConsole;
+let numberer: Numberer;
+let admin: Account;
+
+beforeAll(async () => {
+  [store, server] = [await createTestDatabase(), await openMailServer()];
+  await seedCanaries(store.url, new Sealers({ sealKeys: readSealKeys({ MASTER_KEY: TEST_MASTER_KEY }) }).held);
+  const env = { SMTP_URL: server.url, MAIL_FROM: 'energy@shop.example' };
+  merchants = await openConsole(store.url, 'merchant', env);
+  // Several processes send: each mail goes out once all the same.
+  again = await openConsole(store.url, 'merchant', env);
+  operators = await openConsole(store.url, 'operator', env);
+  numberer = new Numberer(operators.database, new Metrics(), openLog('silent'));
+  admin = await operators.signedIn('admin');
+}, START_LIMIT_MS);
+
+afterEach(() => {
+  server.mood = 'takes';
+});
+
+afterAll(async () => {
+  await Promise.all([merchants.close(), again.close(), operators.close()]);
+  await server.close();
+  await store.drop();
+}, START_LIMIT_MS);
+
+interface Place {
+  readonly project: string;
+  readonly owner: Account;
+}
+
+let made = 0;
+
+/** A project with an owner who is told of `kinds`. */
+async function placeWith(kinds: readonly string[], name = `Shop ${(made += 1).toString()}`): Promise<Place> {
+  const created = await admin.browser.post('/api/operator/projects', { name, terms: 'prepaid', reason: 'a customer' });
+  const project = created.body.project.id as string;
+  const owner = await merchants.signedIn('owner', project);
+  await number();
+  const chosen = await owner.browser.post('/api/notifications', { project_id: project, kinds });
+  expect([chosen.status, chosen.body.error]).toEqual([200, undefined]);
+  return { project, owner };
+}
+
+async function number(): Promise<void> {
+  while ((await numberer.numberBatch()) > 0);
+}
+
+const mailsTo = ({ owner }: Pick<Place, 'owner'>): TakenMail[] =>
+  server.mails.filter(({ to }) => to.includes(owner.email));
+
+const mailed = (place: Pick<Place, 'owner'>, count = 1): Promise<TakenMail> =>
+  until(() => (mailsTo(place).length >= count ? mailsTo(place)[count - 1] : undefined), MAIL_LIMIT_MS, 'the mail');
+
+/** As if the minute in which things are collected were over. */
+async function hasten({ owner }: Pick<Place, 'owner'>): Promise<void> {
+  await until(
+    async () => {
+      const rows = await merchants.database.query(
+        `UPDATE notification SET due_at = clock_timestamp() WHERE lease_until IS NULL
+            AND membership_id IN (SELECT id FROM membership WHERE person_id = $1) RETURNING membership_id`,
+        [owner.id],
+      );
+      return rows.length > 0 ? true : undefined;
+    },
+    MAIL_LIMIT_MS,
+    'the mail under way',
+    50,
+  );
+}
+
+interface State {
+  readonly position: bigint;
+  readonly failures: number;
+  readonly lately: number;
+}
+
+async function stateOf({ owner }: Pick<Place, 'owner'>): Promise<State> {
+  const [row] = await merchants.database.query<State>(
+    `SELECT n.position, n.failures, cardinality(n.mailed_at) AS lately FROM notification n
+       JOIN membership m ON m.id = n.membership_id WHERE m.person_id = $1`,
+    [owner.id],
+  );
+  return row!;
+}
+
+const makeKey = async ({ project, owner }: Place, name: string): Promise<void> => {
+  const key = await owner.browser.post(`/api/projects/${project}/keys`, { name, scopes: ['read'] });
+  expect(key.status).toBe(201);
+  await number();
+};
+
+/** So many statements of things that happened, as the triggers write them. */
+async function storm({ project }: Place, count: number): Promise<void> {
+  await merchants.database.query(
+    `INSERT INTO event (project_id, type, snapshot)
+     SELECT $1, 'key.created', json_build_object('key', json_build_object('id', gen_random_uuid(), 'name', 'k' || i,
+       'is_primary', false, 'scopes', json_build_array('read'), 'previous_until', NULL)) FROM generate_series(1, $2) i`,
+    [project, count],
+  );
+  await number();
+}
+
+const choiceOf = async ({ project, owner }: Place) =>
+  (await owner.browser.get('/api/notifications')).body.choices.find(
+    (each: { project_id: string }) => each.project_id === project,
+  );
+
+it(
+  'a person is told of what they chose, by one mail that leads to it and to the end of the mails, and holds no secret',
+  async () => {
+    const place = await placeWith(['keys', 'project']);
+    const { project } = place;
+    const key = await place.owner.browser.post(`/api/projects/${project}/keys`, { name: 'payouts', scopes: ['read'] });
+    await operators.app.get(Ledger).setFrozen(project, true, AUTHOR);
+    await operators.app.get(Ledger).setFrozen(project, false, AUTHOR);
+    await number();
+    const mail = await mailed(place);
+    expect(mail.subject).toBe(`Shop ${made.toString()}: 3 things happened`);
+    expect(mail.to).toEqual([place.owner.email]);
+    for (const words of [
+      '- The API key “payouts” was made.',
+      '- The project is frozen: its requests are refused.',
+      '- The project is no longer frozen.',
+      `http://localhost:3001/p/${project}/integration/keys`,
+      `http://localhost:3001/p/${project}/settings/notifications`,
+    ]) {
+      expect(mail.text).toContain(words);
+    }
+    expect(mail.headers).toMatch(/^List-Unsubscribe: <http:\/\/localhost:3001\/p\/[^>]*\/settings\/notifications>/m);
+    expect(mail.raw).not.toContain(key.body.secret as string);
+    await until(async () => (await choiceOf(place)).last_mail_at, MAIL_LIMIT_MS, 'the mail being noted');
+    await hasten(place);
+    await makeKey(place, 'second');
+    expect((await mailed(place, 2)).subject).toBe(`Shop ${made.toString()}: The API key “second” was made`);
+  },
+  TEST_LIMIT_MS,
+);
+
+it('nobody is told of what they did not choose, nor of what was before', async () => {
+  const place = await placeWith(['statements', 'webhooks']);
+  await makeKey(place, 'unasked');
+  const { position } = await stateOf(place);
+  await until(
+    async () => ((await stateOf(place)).position > position ? true : undefined),
+    MAIL_LIMIT_MS,
+    'being passed',
+  );
+  expect(mailsTo(place)).toEqual([]);
+});
+
+it(
+  'a storm is one mail that says how much more there is, and an hour has a few mails for all that a person is in',
+  async () => {
+    const place = await placeWith(['keys']);
+    await storm(place, 232);
+    const mail = await mailed(place);
+    expect(mail.subject).toContain('232 things happened');
+    expect(mail.text.match(/^- /gm)).toHaveLength(20);
+    expect(mail.text).toContain(
+      `And 212 more: see Events, http://localhost:3001/p/${place.project}/integration/events`,
+    );
+    for (let count = 2; count <= 6; count += 1) {
+      await until(async () => (await choiceOf(place)).last_mail_at, MAIL_LIMIT_MS, 'the mail being noted');
+      await hasten(place);
+      await storm(place, 1);
+      await mailed(place, count);
+    }
+    await until(async () => ((await stateOf(place)).lately === 6 ? true : undefined), MAIL_LIMIT_MS, 'the sixth mail');
+    await hasten(place);
+    await storm(place, 3);
+    await until(
+      async () => {
+        const [row] = await merchants.database.query<{ later: boolean }>(
+          `SELECT n.due_at > clock_timestamp() + interval '30 minutes' AS later FROM notification n
+             JOIN membership m ON m.id = n.membership_id WHERE m.person_id = $1`,
+          [place.owner.id],
+        );
+        return row?.later === true ? true : undefined;
+      },
+      MAIL_LIMIT_MS,
+      'the mail being put off',
+    );
+    expect(mailsTo(place)).toHaveLength(6);
+    // An hour later what was put off is in one mail.
+    await merchants.database.query(
+      `UPDATE notification SET mailed_at = ARRAY(SELECT t - interval '1 hour' FROM unnest(mailed_at) t)
+        WHERE membership_id IN (SELECT id FROM membership WHERE person_id = $1)`,
+      [place.owner.id],
+    );
+    await hasten(place);
+    expect((await mailed(place, 7)).subject).toContain('3 things happened');
+  },
+  TEST_LIMIT_MS,
+);
+
+it(
+  'a mail that is not taken is tried again and passes nothing; its person sees that it fails, and when it does no more',
+  async () => {
+    const place = await placeWith(['keys']);
+    server.mood = 'busy';
+    await makeKey(place, 'early');
+    const failing = await until(async () => (await choiceOf(place)).failing, MAIL_LIMIT_MS, 'the failure being shown');
+    expect(failing).toEqual({ since: expect.any(String), fault: 'the mail server refused it (451)' });
+    expect(await stateOf(place)).toMatchObject({ failures: 1, lately: 0 });
+    server.mood = 'takes';
+    await makeKey(place, 'late');
+    await hasten(place);
+    const mail = await mailed(place);
+    expect([mail.text.includes('“early”'), mail.text.includes('“late”'), mailsTo(place).length]).toEqual([
+      true,
+      true,
+      1,
+    ]);
+    await until(
+      async () => ((await choiceOf(place)).failing === undefined ? true : undefined),
+      MAIL_LIMIT_MS,
+      'its end',
+    );
+  },
+  TEST_LIMIT_MS,
+);
+
+it(
+  'an address that is refused for good is given up after three tries, and told on its person’s page',
+  async () => {
+    const place = await placeWith(['keys']);
+    server.mood = 'refuses';
+    await storm(place, 5);
+    const givenUp = await until(
+      async () => {
+        await hasten(place);
+        return (await choiceOf(place)).given_up as unknown;
+      },
+      MAIL_LIMIT_MS,
+      'the mail being given up',
+      1000,
+    );
+    // The server's own words name an address.
+    expect(givenUp).toEqual({ at: expect.any(String), count: 5, fault: 'the mail server refused it (550)' });
+    server.mood = 'takes';
+    await hasten(place);
+    await makeKey(place, 'afterwards');
+    expect((await mailed(place)).subject).toContain('“afterwards”');
+  },
+  TEST_LIMIT_MS,
+);
+
+it(
+  'a mail whose outcome was lost comes once more, under the same id, and counts in its hour',
+  async () => {
+    const place = await placeWith(['keys']);
+    server.mood = 'dies';
+    await makeKey(place, 'lost');
+    const first = await mailed(place);
+    await until(async () => ((await stateOf(place)).failures === 1 ? true : undefined), MAIL_LIMIT_MS, 'the failure');
+    server.mood = 'takes';
+    await hasten(place);
+    const second = await mailed(place, 2);
+    expect(second.id).toBe(first.id);
+    expect((await stateOf(place)).lately).toBe(2);
+  },
+  TEST_LIMIT_MS,
+);
+
+it('a name with line breaks in it makes no header', async () => {
+  const place = await placeWith(['keys']);
+  await merchants.database.query(
+    `UPDATE project SET name = E'Shop\\r\\nBcc: thief@example.net\\r\\n\\r\\nHello' WHERE id = $1`,
+    [place.project],
+  );
+  await storm(place, 1);
+  const mail = await mailed(place);
+  expect(mail.subject).toMatch(/^Shop Bcc: thief@example\.net Hello: /);
+  expect([mail.to, /^Bcc:/im.test(mail.headers)]).toEqual([[place.owner.email], false]);
+});
+
+it('who is in the project no more is told nothing of it', async () => {
+  const place = await placeWith(['keys']);
+  const other = await merchants.signedIn('owner', place.project);
+  const removed = await other.browser.post(`/api/projects/${place.project}/team/${place.owner.id}/remove`, {});
+  expect(removed.status).toBe(200);
+  const chosen = await other.browser.post('/api/notifications', { project_id: place.project, kinds: ['keys'] });
+  expect(chosen.status).toBe(200);
+  await storm(place, 1);
+  await mailed({ owner: other });
+  expect(mailsTo(place)).toEqual([]);
+});
+
+describe('a choice', () => {
+  it('is one’s own, for a project that one is in, of kinds that there are, and in the audit log', async () => {
+    const place = await placeWith(['balance', 'orders', 'balance']);
+    expect((await choiceOf(place)).kinds).toEqual(['balance', 'orders']);
+    const member = await merchants.signedIn('member', place.project);
+    const answer = await member.browser.get('/api/notifications');
+    expect(answer.body).toEqual({
+      email: member.email,
+      is_mail_set_up: true,
+      mails_per_hour: 6,
+      choices: [{ project_id: place.project, kinds: [] }],
+    });
+    const [act] = await merchants.database.query(
+      `SELECT actor, detail FROM audit_log WHERE action = 'notifications.change' AND subject = $1`,
+      [place.project],
+    );
+    expect(act).toEqual({ actor: place.owner.email, detail: { kinds: ['balance', 'orders', 'balance'] } });
+  });
+
+  it.each([
+    ['of a project that one is not in', () => ({ project_id: randomUUID(), kinds: ['keys'] }), 404],
+    ['of no project', () => ({ kinds: ['keys'] }), 400],
+    ['of what operators are told', (project: string) => ({ project_id: project, kinds: ['fault'] }), 400],
+    ['of what there is not', (project: string) => ({ project_id: project, kinds: ['weather'] }), 400],
+    ['of no list', (project: string) => ({ project_id: project }), 400],
+  ])('%s is refused', async (_, wanted, status) => {
+    const { project, owner } = await placeWith([]);
+    expect((await owner.browser.post('/api/notifications', wanted(project))).status).toBe(status);
+  });
+
+  it('is not to be had where no mail server is set up, which the page says', async () => {
+    const without = await openConsole(store.url, 'operator');
+    try {
+      const { browser } = await without.signedIn('admin');
+      expect((await browser.get('/api/notifications')).body).toMatchObject({
+        is_mail_set_up: false,
+        choices: [{ kinds: [] }],
+      });
+      const refused = await browser.post('/api/notifications', { kinds: ['fault'] });
+      expect([refused.status, refused.body.error]).toEqual([422, 'NOT_ALLOWED_HERE']);
+      expect((await browser.post('/api/notifications', { kinds: [] })).status).toBe(200);
+    } finally {
+      await without.close();
+    }
+  });
+
+  it('of an operator is no row that a merchants’ console sees', async () => {
+    await admin.browser.post('/api/notifications', { kinds: [] });
+    const seen = await merchants.app
+      .get(Database)
+      .query<{ audience: string }>(`SELECT DISTINCT audience FROM notification`);
+    expect(seen).toEqual([{ audience: 'merchant' }]);
+  });
+});
+
+it(
+  'an operator is told of each new line of the inbox once, and again when it has gone and comes back',
+  async () => {
+    const { project } = await placeWith([], 'Frozen & Co');
+    const chosen = await admin.browser.post('/api/notifications', { kinds: ['notice'] });
+    expect(chosen.status).toBe(200);
+    const freeze = (isFrozen: boolean) => operators.app.get(Ledger).setFrozen(project, isFrozen, AUTHOR);
+    const told = async (count: number): Promise<TakenMail> => mailed({ owner: admin }, count);
+    await freeze(true);
+    const mail = await told(1);
+    expect(mail.subject).toBe('The service: Project Frozen & Co is frozen: its requests are refused');
+    expect(mail.text).toContain('http://localhost:3002/inbox');
+    expect(mail.text).toContain('http://localhost:3002/notifications');
+    await until(
+      async () => ((await stateOf({ owner: admin })).lately === 1 ? true : undefined),
+      MAIL_LIMIT_MS,
+      'its note',
+    );
+    await freeze(false);
+    const isEmpty = async () => {
+      await hasten({ owner: admin });
+      const [row] = await operators.database.query<{ told: string[] }>(
+        `SELECT told FROM notification n JOIN membership m ON m.id = n.membership_id WHERE m.person_id = $1`,
+        [admin.id],
+      );
+      return row?.told.length === 0 ? true : undefined;
+    };
+    await until(isEmpty, MAIL_LIMIT_MS, 'the line being gone', 1000);
+    expect(mailsTo({ owner: admin })).toHaveLength(1);
+    await freeze(true);
+    await hasten({ owner: admin });
+    await told(2);
+    await freeze(false);
+  },
+  TEST_LIMIT_MS,
+);

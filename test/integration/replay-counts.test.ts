@@ -1,0 +1,89 @@
+// How often an order's key came again: counted by whichever process answers, written together, shown on the order's page.
+import { Sealers } from '../../src/base/sealers.js';
+import { readSealKeys } from '../../src/config/config.js';
+import { Metrics } from '../../src/observability/metrics.js';
+import { ReplayCounts } from '../../src/orders/replay-counts.js';
+import { seedCanaries } from '../../src/store/migrate.js';
+import { until } from '../../packages/local/src/wait.js';
+import type { Customer } from '../client.js';
+import { openConsole, type Account, type TestConsole } from '../console.js';
+import { makeCustomer, openApi, type TestApi } from '../factory.js';
+import { openLog } from '../log.js';
+import { TEST_MASTER_KEY } from '../operator.js';
+import { openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
+
+const WRITTEN_LIMIT_MS = 30_000;
+const START_LIMIT_MS = 120_000;
+
+let world: OrderWorld;
+let merchants: TestConsole;
+let customer: Customer;
+let owner: Account;
+
+beforeAll(async () => {
+  world = await openOrderWorld();
+  const databaseUrl = world.env['DATABASE_URL']!;
+  await seedCanaries(databaseUrl, new Sealers({ sealKeys: readSealKeys({ MASTER_KEY: TEST_MASTER_KEY }) }).held);
+  merchants = await openConsole(databaseUrl, 'merchant');
+  customer = await makeCustomer(world.api);
+  owner = await merchants.signedIn('owner', customer.merchant);
+}, START_LIMIT_MS);
+
+afterAll(async () => {
+  await merchants.close();
+  await world.close();
+}, START_LIMIT_MS);
+
+const buy = async (key: string, at: Customer = customer): Promise<string | undefined> => {
+  const body = { receive_address: world.receiver(), energy: 65_000 };
+  const answer = await at.post('/v1/orders', body, withKey(key));
+  expect(answer.status).toBe(202);
+  return answer.headers['idempotency-replayed'];
+};
+
+async function shown(key: string): Promise<{ replays: number; last_replayed_at?: string }> {
+  const story = await owner.browser.get(`/api/projects/${customer.merchant}/orders/${key}`);
+  expect(story.status).toBe(200);
+  return story.body.request as { replays: number; last_replayed_at?: string };
+}
+
+const shownAs = (key: string, replays: number) =>
+  until(async () => ((await shown(key)).replays === replays ? true : undefined), WRITTEN_LIMIT_MS, 'the replays');
+
+it('counts each answer of an order to a request that came again, those that came at once too, and shows when the last one was', async () => {
+  const [first, ...again] = await Promise.all([1, 2, 3, 4].map(() => buy('at-once')));
+  expect([first, ...again].filter((replayed) => replayed === undefined)).toHaveLength(1);
+  expect(await shown('at-once')).toMatchObject({ replays: expect.any(Number) });
+  await buy('at-once');
+  await buy('once');
+  await shownAs('at-once', 4);
+  const { last_replayed_at: lastAt } = await shown('at-once');
+  expect(new Date(lastAt!).getTime()).not.toBeNaN();
+  expect(await shown('once')).toMatchObject({ replays: 0 });
+  expect(await shown('once')).not.toHaveProperty('last_replayed_at');
+});
+
+it('adds what another process counted, which writes the rest when it stops', async () => {
+  await buy('by-two');
+  await buy('by-two');
+  const second: TestApi = await openApi(world.env);
+  try {
+    const elsewhere = customer.at(second.baseUrl);
+    for (let count = 0; count < 3; count += 1) expect(await buy('by-two', elsewhere)).toBe('true');
+  } finally {
+    await second.close();
+  }
+  // The first may still hold its one.
+  expect((await shown('by-two')).replays).toBeGreaterThanOrEqual(3);
+  await shownAs('by-two', 4);
+});
+
+it('keeps no more orders in mind than its bound, and says how many replays it left out', async () => {
+  const metrics = new Metrics();
+  const counts = new ReplayCounts(world.api.database, metrics, openLog('silent'));
+  // Of no order there is: what is gone by now is left out of what is written.
+  for (let id = 1_000_000n; id < 1_020_003n; id += 1n) counts.note(id);
+  counts.note(1_000_000n);
+  await counts.beforeApplicationShutdown();
+  expect(await metrics.registry.metrics()).toContain('order_replays_uncounted_total 3');
+});
