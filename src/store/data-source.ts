@@ -84,6 +84,7 @@ import { CreditRequests1760000000052 } from './migrations/0052-credit-requests.j
 import { SeenAsItIs1760000000053 } from './migrations/0053-seen-as-it-is.js';
 import { OrdersAttention1760000000054 } from './migrations/0054-orders-attention.js';
 import { FirstCheck1760000000055 } from './migrations/0055-first-check.js';
+import { UnresolvedOrders1760000000068 } from './migrations/0068-unresolved-orders.js';
 
 /** Every table as an entity without relations, for plain reads and writes; money and state are written by SQL alone. */
 const ENTITIES = [
@@ -184,6 +185,7 @@ const MIGRATIONS: readonly (new () => MigrationInterface & { readonly name: stri
   SeenAsItIs1760000000053,
   OrdersAttention1760000000054,
   FirstCheck1760000000055,
+  UnresolvedOrders1760000000068,
 ];
 
 /** What the table `migrations` holds when the schema is this version's. */

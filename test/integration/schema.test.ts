@@ -167,6 +167,7 @@ const SHIPPED: Readonly<Record<string, string>> = {
   SeenAsItIs1760000000053: '7932e3cd1a92afcf',
   OrdersAttention1760000000054: '1937bff0a0de7616',
   FirstCheck1760000000055: '06c1fe0048034091',
+  UnresolvedOrders1760000000068: 'e259af2f688376fa',
 };
 
 it('a migration runs what it ran on the day it came', async () => {

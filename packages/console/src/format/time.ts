@@ -27,6 +27,11 @@ export function utcMoment(at: Date): string {
   return `${at.toISOString().slice(0, 10)} ${utcClock(at)}`;
 }
 
+/** Whether the viewer has the same date then as UTC. */
+export function isDayOfUtc(at: Date): boolean {
+  return at.getDate() === at.getUTCDate() && at.getMonth() === at.getUTCMonth();
+}
+
 /** UTC itself, so that it need not be said twice. */
 export function isInUtc(at: Date): boolean {
   return at.getTimezoneOffset() === 0;

@@ -1,7 +1,7 @@
 /** Amounts, times and addresses as every page shows them. */
 import { creditsText, usd, usdExact, type Whole } from '../format/money.js';
 import { inGroups } from '../format/address.js';
-import { isInUtc, isSameDay, localClock, localDay, utcClock, utcMoment, zoneAt } from '../format/time.js';
+import { isDayOfUtc, isInUtc, isSameDay, localClock, localDay, utcClock, utcMoment, zoneAt } from '../format/time.js';
 import { COMMON } from '../text/common.js';
 import { CopyButton } from './copy.js';
 
@@ -36,7 +36,7 @@ export function Moment({ at, clock }: MomentProps) {
   const isToday = isSameDay(moment, new Date());
   const isUtc = isInUtc(moment);
   const beside = [
-    ...(isUtc ? [] : [isToday ? utcClock(moment) : utcMoment(moment)]),
+    ...(isUtc ? [] : [isDayOfUtc(moment) ? utcClock(moment) : utcMoment(moment)]),
     ...(clock === undefined ? [] : [clock === 'chain' ? COMMON.chainClock : COMMON.ourClock]),
   ];
   return (
