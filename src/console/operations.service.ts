@@ -67,6 +67,7 @@ interface InboxRow {
   readonly id: string;
 }
 
+/** What was lent in a day is found by when a leg changed last, which has an index: it became active then, or before. */
 const STATE = {
   name: 'console_state',
   text: `SELECT clock_timestamp() AS now, ${CHAIN_NOW} AS chain_now,
@@ -80,7 +81,9 @@ const STATE = {
       (SELECT count(*)::int FROM (SELECT FROM orders WHERE next_run_at <= clock_timestamp() LIMIT 1000) d) AS due,
       (SELECT extract(epoch FROM clock_timestamp() - min(next_run_at))::float8 FROM orders WHERE next_run_at <= clock_timestamp()) AS oldest_due_sec,
       (SELECT json_build_object('block', block_number, 'age', extract(epoch FROM clock_timestamp() - read_at)) FROM deposit_cursor) AS head,
-      (SELECT coalesce(sum(l.amount_sun), 0)::bigint FROM (SELECT amount_sun FROM leg WHERE active_at > clock_timestamp() - interval '1 day' LIMIT 100000) l) AS sold_day`,
+      (SELECT coalesce(sum(l.amount_sun), 0)::bigint FROM (SELECT l.amount_sun FROM pool_wallet w JOIN leg l ON l.wallet_id = w.id
+          AND l.changed_at > clock_timestamp() - interval '1 day' WHERE w.role = 'pool' AND l.kind = 'rental' AND NOT l.top_up
+          AND l.active_at > ${CHAIN_NOW} - interval '1 day' LIMIT 100000) l) AS sold_day`,
 };
 
 interface StateRow {
