@@ -135,7 +135,9 @@ const LOAD_REST = [
       CASE WHEN g % 3 = 0 THEN $1::text ELSE p.id::text END, 'as asked', '{"what":"orders"}', now() - interval '${DAYS.toString()} days' + g * interval '${DAYS.toString()} days' / 200000,
       'energy_cli', 'energy_cli', 'bench'
     FROM generate_series(1, 200000) g JOIN (SELECT id, row_number() OVER () AS n, count(*) OVER () AS c FROM project) p ON p.n = 1 + g % p.c ORDER BY g`,
-  `INSERT INTO webhook_endpoint (id, project_id, url, secret_sealed, disabled_at) VALUES ($1::uuid, $1::uuid, 'https://shop.example/energy', '\\x00', now())`,
+  // Nothing sends while it is measured.
+  `INSERT INTO webhook_endpoint (id, project_id, url, secret_sealed, disabled_at, disabled_reason)
+    VALUES ($1::uuid, $1::uuid, 'https://shop.example/energy', '\\x00', now(), 'owner')`,
   `INSERT INTO webhook_state (endpoint_id) VALUES ($1::uuid) ON CONFLICT DO NOTHING`,
   `INSERT INTO webhook_delivery (endpoint_id, event_id, event_key, type, payload, status, attempts, answer_status, cause, created_at, attempted_at, ended_at, next_at, position)
     SELECT $1::uuid, id, 'evt_' || md5(type || order_id), type, NULL, CASE WHEN id % 200 = 0 THEN 'failed' ELSE 'delivered' END, 1, 200, 'event', at, at, at, NULL, position

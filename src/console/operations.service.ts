@@ -13,8 +13,9 @@ import type { DayFigures, InboxItem, OperatorHome, PoolShape, ReportFigures, Rep
 
 const DAY_MS = 86_400_000;
 const SHOWN = 20;
-/** So long the figures of days serve everybody who asks. */
+/** So long the figures of days serve everybody who asks; older ones are shown while they are read anew, up to this age. */
 const DAYS_KEPT_MS = 60_000;
+const DAYS_SHOWN_MS = 600_000;
 const RANK = { fault: 0, warning: 1, notice: 2 } as const;
 
 /** `$1`: how many of a kind. Severity, words, command, since, kind and id of what it is about. */
@@ -101,9 +102,17 @@ interface StateRow {
   readonly sold_day: bigint;
 }
 
+interface KeptDays {
+  readonly day: string;
+  readonly atMs: number;
+  readonly figures: Promise<DayFigures[]>;
+  /** Of the reading that takes its place. */
+  isReplaced: boolean;
+}
+
 @Injectable()
 export class Operations {
-  private days: { readonly atMs: number; readonly figures: Promise<DayFigures[]> } | undefined;
+  private days: KeptDays | undefined;
 
   constructor(
     private readonly database: Database,
@@ -222,13 +231,27 @@ export class Operations {
 
   /** Today and the seven days before it, newest first. */
   private async daysUpTo(now: Date): Promise<DayFigures[]> {
-    const atMs = monotonicMs();
-    if (this.days === undefined || atMs - this.days.atMs > DAYS_KEPT_MS) {
-      const figures = this.readDays(now);
-      this.days = { atMs, figures };
-      figures.catch(() => (this.days = undefined));
+    const [day, kept] = [now.toISOString().slice(0, 10), this.days];
+    const ageMs = kept?.day === day ? monotonicMs() - kept.atMs : Number.POSITIVE_INFINITY;
+    if (kept === undefined || ageMs > DAYS_SHOWN_MS) return this.keepDays(day, now).figures;
+    if (ageMs > DAYS_KEPT_MS && !kept.isReplaced) {
+      kept.isReplaced = true;
+      // Whoever asks meanwhile need not wait for it; where it fails, the next who asks reads.
+      this.readDays(now).then(
+        (figures) => (this.days = keptDays(day, Promise.resolve(figures))),
+        () => (kept.isReplaced = false),
+      );
     }
-    return this.days.figures;
+    return kept.figures;
+  }
+
+  private keepDays(day: string, now: Date): KeptDays {
+    const days = keptDays(day, this.readDays(now));
+    this.days = days;
+    days.figures.catch(() => {
+      if (this.days === days) this.days = undefined;
+    });
+    return days;
   }
 
   private async readDays(now: Date): Promise<DayFigures[]> {
@@ -245,6 +268,11 @@ export class Operations {
     });
   }
 }
+
+const keptDays = (day: string, figures: Promise<DayFigures[]>): KeptDays => ({
+  ...{ day, figures, isReplaced: false },
+  atMs: monotonicMs(),
+});
 
 /** What one sun of stake gives: the network's energy over all stake, which it counts in TRX. */
 function energyPerSun(chain: StateRow['chain']): { readonly limit: bigint; readonly weightSun: bigint } | undefined {
