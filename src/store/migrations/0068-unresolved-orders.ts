@@ -3,7 +3,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 const UP = [
   // Of all projects by number, newest first. Nearly empty: an order enters it when no node has told its outcome for ten
-  // minutes. Without it the list of unresolved orders read every order there is (a million: 1.1 s).
+  // minutes. Without it the list of unresolved orders of all projects reads every order there is.
   `CREATE INDEX orders_unresolved ON orders (id) WHERE status = 'unresolved'`,
 ];
 
