@@ -18,7 +18,7 @@ export const ORDERS = {
     status: 'Status',
     any: 'Any',
     receiver: 'Receiver address',
-    reference: 'Your reference',
+    reference: 'Reference',
     from: 'From day (UTC)',
     to: 'To day (UTC)',
     apply: 'Apply',
