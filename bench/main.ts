@@ -7,6 +7,8 @@ import type { Row } from './measure.js';
 import { figure } from './measure.js';
 import { autoDelegationRows, refillRow } from './rows-auto-delegations.js';
 import { millionRows } from './million.js';
+import { consoleRows, FULL_PACE, QUICK_PACE } from './rows-consoles.js';
+import { localDepositXpub } from '../packages/local/src/world.js';
 import { eventRows } from './rows-events.js';
 import { depositRows } from './rows-deposits.js';
 import { followRows } from './rows-follow.js';
@@ -24,7 +26,7 @@ npm run bench -- --soak [--minutes N] [--rate N]
 
   --only REGEX  parts whose name matches: http, signatures, fairness,
                 worker, follow, events, webhooks, deposits,
-                auto-delegations, refills, latency
+                auto-delegations, refills, latency, consoles
   --million     two services in turn, one with 1 000 000 ended orders;
                 --only history: the worker alone, --only none: no other part
   --soak        ten minutes of the whole machine: --minutes N, --rate N a second
@@ -172,6 +174,18 @@ if (options.soak) {
     await withStage('five hundred uses in a block', { blockMs: 3000, solidLag: 3 }, async (stage) => {
       add('--only refills', await refillRow(stage, options.quick ? 1 : 3));
     });
+  }
+  if (only.test('consoles')) {
+    // Their logins are made in a database of the bench's own alone.
+    if (process.env['DATABASE_URL'] === undefined) {
+      await withStage(
+        'the consoles',
+        { blockMs: 3000, solidLag: 3, env: { DEPOSIT_XPUB: localDepositXpub() } },
+        async (stage) => {
+          add('--only consoles', ...(await consoleRows(stage, options.quick ? QUICK_PACE : FULL_PACE)));
+        },
+      );
+    } else console.error('\nthe consoles: not with DATABASE_URL, which has no logins of theirs');
   }
   if (only.test('latency')) {
     await withStage('latency', { blockMs: 3000, solidLag: 3 }, async (stage) => {

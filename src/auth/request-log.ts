@@ -286,7 +286,7 @@ function reasonOf(error: ApiError, request: Request, isProven: boolean): string 
       const [first, ...more] = error.details ?? [];
       const said = first === undefined ? error.message : `${first.field}: ${first.msg}`;
       const all = more.length === 0 ? said : `${said} (and ${more.length.toString()} more)`;
-      return all.replace(/[^\x20-\x7e\u2018-\u201d]/g, '?').slice(0, TEXT_MAX);
+      return all.replace(/[^\x20-\x7e\u2018-\u201d\u2026]/g, '?').slice(0, TEXT_MAX);
     }
   }
 }

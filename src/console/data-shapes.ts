@@ -197,7 +197,7 @@ export interface Arrivals {
 export type OrderStatusName = 'reserved' | 'placed' | 'unresolved' | 'delivered' | 'refunded';
 export type OrderKindName = 'rental' | 'activation';
 
-/** `GET /orders?status=&kind=&receiver=&from=&to=` → `Page<OrderLine>`; `GET /orders.csv` of the same filter. */
+/** `GET /orders?status=&kind=&receiver=&reference=&from=&to=` → `Page<OrderLine>`; `GET /orders.csv` of the same filter. */
 export interface OrderLine {
   readonly id: number;
   readonly key: string;

@@ -15,7 +15,7 @@ const NEW_COUNT_MAX = 100;
 const CSV_PAGE = 100;
 /** Beyond it a narrower filter is asked for. */
 const CSV_ROWS_MAX = 100_000;
-const ID_MAX = 9_223_372_036_854_775_807n;
+export const ID_MAX = 9_223_372_036_854_775_807n;
 
 /** Of a row that a page is cut by. */
 export interface Numbered {

@@ -93,8 +93,9 @@ export class OperationsController {
   @Get('orders')
   @Authority(READS)
   async orderList(@Query() query: ServiceOrderQuery): Promise<Page<OperatorOrderLine>> {
-    const { status, kind, receiver, from, to, attention, due } = query;
-    const filter = { status, kind, receiver, from, to, needsAttention: attention === 'true', isDue: due === 'true' };
+    const { status, kind, receiver, reference, from, to, attention, due } = query;
+    const named = { status, kind, receiver, reference, from, to };
+    const filter = { ...named, needsAttention: attention === 'true', isDue: due === 'true' };
     const projectId = projectOf(query.project);
     const page = await pageOf(
       query,

@@ -2,18 +2,20 @@
 import { Injectable } from '@nestjs/common';
 import type { CsvCell } from '../base/csv.js';
 import type { OrderKind, OrderStatus } from '../domain/order-state.js';
+import { invalidField } from '../domain/errors.js';
 import { momentOf } from '../domain/moment.js';
 import { toJsonInteger } from '../domain/units.js';
 import { Database } from '../store/database.js';
 import { given, money, timeOf } from './answers.js';
 import type { OrderLine } from './data-shapes.js';
-import { STRETCH, type Stretch } from './lists.js';
+import { ID_MAX, STRETCH, type Stretch } from './lists.js';
 
 export interface OrderFilter {
   readonly projectId?: string | undefined;
   readonly status?: OrderStatus | undefined;
   readonly kind?: OrderKind | undefined;
   readonly receiver?: string | undefined;
+  readonly reference?: string | undefined;
   readonly from?: string | undefined;
   readonly to?: string | undefined;
   /** Operators' alone. */
@@ -38,73 +40,172 @@ export interface OrderListRow {
   readonly ends_at: Date | null;
   readonly reclaimed_at: Date | null;
   readonly error_code: string | null;
+  readonly reference: string | null;
   /** By our own clock, from its acceptance. */
   readonly delivered_in_ms: number | null;
 }
 
 const COLUMNS = `o.id, o.project_id, o.key, o.kind, o.status, o.settled, o.needs_attention, o.receive_address, o.energy,
-  o.duration_sec, o.credits, o.created_at, o.delivered_at, o.ends_at, o.reclaimed_at, o.error_code`;
+  o.duration_sec, o.credits, o.created_at, o.delivered_at, o.ends_at, o.reclaimed_at, o.error_code, o.reference`;
 
 /** When it was first known to be delivered; both moments are the database's. */
 export const DELIVERED_IN = `(SELECT round(extract(epoch FROM e.at - o.created_at) * 1000)::float8 FROM event e
   WHERE e.order_id = o.id AND e.type = 'order.delivered' ORDER BY e.id LIMIT 1) AS delivered_in_ms`;
 
+/** Which row a page goes on behind, in the order of time; `$3` is the time that the list ends at: the earlier of the two. */
+const PLACE = {
+  name: 'console_order_place',
+  text: `SELECT least(created_at, $3::timestamptz)::text AS at, CASE WHEN created_at < $3::timestamptz THEN id ELSE 0 END AS id
+    FROM orders WHERE id = $1 AND ($2::uuid IS NULL OR project_id = $2)`,
+};
+
+/**
+ * The first number of which no order before it is as late as `$1`, by halving. Numbers and times are given out side by
+ * side, not in one step: whoever uses it leaves SKEW between.
+ */
+const NUMBER_AT = {
+  name: 'console_order_number_at',
+  text: `WITH RECURSIVE halving (low, high) AS (
+      SELECT (SELECT min(id) FROM orders), (SELECT max(id) + 1 FROM orders)
+      UNION ALL
+      SELECT CASE WHEN r.created_at < $1::timestamptz THEN r.id + 1 ELSE h.low END,
+             CASE WHEN r.created_at < $1::timestamptz THEN h.high ELSE (h.low + h.high) / 2 END
+        FROM halving h CROSS JOIN LATERAL (
+          SELECT id, created_at FROM orders WHERE id >= (h.low + h.high) / 2 ORDER BY id LIMIT 1) r
+       WHERE h.low < h.high)
+    SELECT max(low) AS id FROM halving`,
+};
+const SKEW_MS = 60_000;
+
+/** What a row is held against: up to the operator, and the value after it. */
+type Sought = readonly [condition: string, value: unknown];
+
+/** Which rows an index gives, in the order of the list, and what is looked for among them. */
+interface Reading {
+  /** From FROM on, without its limit; `params` are its values. */
+  readonly found: string;
+  readonly params: readonly unknown[];
+  readonly order: string;
+  readonly within: readonly Sought[];
+}
+
+const BY_TIME = 'ORDER BY o.created_at DESC, o.id DESC';
+const BY_NUMBER = 'ORDER BY o.id DESC';
+
 @Injectable()
 export class OrderList {
   constructor(private readonly database: Database) {}
 
+  /** By time within a project, or of a receiver or reference; by number, which is nearly the same, of all orders there are. */
   async read(filter: OrderFilter, before: bigint, limit: number): Promise<Stretch<OrderListRow>> {
-    const { ofStretch, within, params } = conditionsOf(filter, before);
-    // What an index finds is no stretch: each of its rows is wanted.
-    const isWhole = within.length === 0;
-    const limits = [isWhole ? limit + 1 : STRETCH, limit + 1];
-    const [stretchLimit, pageLimit] = limits.map((_, index) => `$${(params.length + index + 1).toString()}`);
-    const text = [
-      'SELECT o.*,',
-      DELIVERED_IN,
-      'FROM (SELECT * FROM (SELECT',
-      COLUMNS,
-      ...['FROM orders o WHERE', ofStretch.join(' AND '), 'ORDER BY o.id DESC LIMIT', stretchLimit, ') o'],
-      ...(isWhole ? [] : ['WHERE', within.join(' AND ')]),
-      ...['ORDER BY o.id DESC LIMIT', pageLimit, ') o ORDER BY o.id DESC'],
-    ];
-    const rows = await this.database.query<OrderListRow>(text.join(' '), [...params, ...limits]);
-    if (rows.length > limit || isWhole) return { rows, endedAt: undefined };
-    const ofEnd = params.slice(0, ofStretchParams(filter));
-    const place = `$${(ofEnd.length + 1).toString()}`;
-    const [end] = await this.database.query<{ id: bigint }>(
-      ['SELECT o.id FROM orders o WHERE', ofStretch.join(' AND '), 'ORDER BY o.id DESC OFFSET', place, 'LIMIT 1'].join(
-        ' ',
-      ),
-      [...ofEnd, STRETCH - 1],
-    );
-    return { rows, endedAt: end?.id };
+    const isNamed = filter.receiver !== undefined || filter.reference !== undefined;
+    const isByTime = filter.projectId !== undefined || isNamed;
+    const reading = isByTime ? await this.byTime(filter, before, limit) : await this.byNumber(filter, before);
+    return this.rowsOf(reading, limit);
   }
 
   /** Of those given, in their order. */
   async newest(projectId: string, limit: number): Promise<readonly OrderListRow[]> {
-    return (await this.read({ projectId }, 9_223_372_036_854_775_807n, limit)).rows.slice(0, limit);
+    return (await this.read({ projectId }, ID_MAX, limit)).rows.slice(0, limit);
+  }
+
+  private async rowsOf({ found, params, order, within }: Reading, limit: number): Promise<Stretch<OrderListRow>> {
+    // Where nothing is looked for within them, each row that an index gives is wanted.
+    const isWhole = within.length === 0;
+    const all: unknown[] = [...params];
+    const numbered = (value: unknown): string => `$${all.push(value).toString()}`;
+    const ofStretch = ['SELECT', COLUMNS, found, order, 'LIMIT', numbered(isWhole ? limit + 1 : STRETCH)].join(' ');
+    const wanted = within.map(([condition, value], index) =>
+      [index === 0 ? 'WHERE' : 'AND', condition, numbered(value)].join(' '),
+    );
+    const page = ['SELECT * FROM (', ofStretch, ') o', ...wanted, order, 'LIMIT', numbered(limit + 1)].join(' ');
+    const text = ['SELECT o.*,', DELIVERED_IN, 'FROM (', page, ') o', order].join(' ');
+    const rows = await this.database.query<OrderListRow>(text, all);
+    if (rows.length > limit || isWhole) return { rows, endedAt: undefined };
+    const place = [params.length + 1, params.length + 2].map((number) => `$${number.toString()}`);
+    const stretch = ['SELECT o.id, o.created_at', found, order, 'LIMIT', place[0]].join(' ');
+    const [end] = await this.database.query<{ id: bigint }>(
+      ['SELECT id FROM (', stretch, ') o', order, 'OFFSET', place[1]].join(' '),
+      [...params, STRETCH, STRETCH - 1],
+    );
+    return { rows, endedAt: end?.id };
+  }
+
+  /** A range of the index of time, of receivers, references or statuses, in one project or in each. */
+  private async byTime(filter: OrderFilter, before: bigint, limit: number): Promise<Reading> {
+    const { projectId, from, to } = filter;
+    const end = (to === undefined ? undefined : momentOf(to)) ?? 'infinity';
+    const place = await this.placeOf(before, projectId, end);
+    const params: unknown[] = [place.at, place.id];
+    const numbered = (value: unknown): string => `$${params.push(value).toString()}`;
+    const range = ['(o.created_at, o.id) < ($1::timestamptz, $2::bigint)', ...oddOnes(filter)];
+    if (from !== undefined) range.push(`o.created_at >= ${numbered(momentOf(from))}::timestamptz`);
+    const [first, ...others] = LISTED_BY.filter(({ of }) => filter[of] !== undefined);
+    if (first !== undefined) range.push(`o.${first.column} = ${numbered(filter[first.of])}`);
+    const within: Sought[] = others.map(({ column, of }) => [`o.${column} =`, filter[of]]);
+    if (filter.kind !== undefined) within.push(['o.kind =', filter.kind]);
+    const rows = ['FROM orders o WHERE', range.join(' AND '), 'AND o.project_id ='].join(' ');
+    if (projectId !== undefined)
+      return { found: [rows, numbered(projectId)].join(' '), params, order: BY_TIME, within };
+    // Each project's own index is asked: there is none over all of them.
+    const limitOfEach = numbered(within.length === 0 ? limit + 1 : STRETCH);
+    const each = ['SELECT', COLUMNS, rows, 'p.id', BY_TIME, 'LIMIT', limitOfEach].join(' ');
+    return { found: `FROM project p CROSS JOIN LATERAL (${each}) o`, params, order: BY_TIME, within };
+  }
+
+  /** All orders there are, or a small set of them that has an index of its own. */
+  private async byNumber(filter: OrderFilter, before: bigint): Promise<Reading> {
+    const { from, to, kind, status } = filter;
+    const params: unknown[] = [before];
+    const numbered = (value: unknown): string => `$${params.push(value).toString()}`;
+    const range = ['o.id < $1', ...oddOnes(filter)];
+    const within: Sought[] = [];
+    if (from !== undefined) {
+      range.push(`o.id >= ${numbered(await this.numberAt(from, -SKEW_MS))}`);
+      within.push(['o.created_at >=', momentOf(from)]);
+    }
+    if (to !== undefined) {
+      range.push(`o.id < ${numbered(await this.numberAt(to, SKEW_MS))}`);
+      within.push(['o.created_at <', momentOf(to)]);
+    }
+    if (status === 'unresolved') range.push(`o.status = 'unresolved'`);
+    else if (status !== undefined) within.push(['o.status =', status]);
+    if (kind !== undefined) within.push(['o.kind =', kind]);
+    return { found: `FROM orders o WHERE ${range.join(' AND ')}`, params, order: BY_NUMBER, within };
+  }
+
+  /** Throws 400 for a place that no page of this list ended with. */
+  private async placeOf(
+    before: bigint,
+    projectId: string | undefined,
+    end: string,
+  ): Promise<{ readonly at: string; readonly id: bigint }> {
+    if (before === ID_MAX) return { at: end, id: 0n };
+    const [place] = await this.database.query<{ at: string; id: bigint }>(PLACE, [before, projectId ?? null, end]);
+    if (place === undefined) throw invalidField('cursor', 'is not one that a page of this list returned');
+    return place;
+  }
+
+  private async numberAt(moment: string, skewMs: number): Promise<bigint> {
+    const at = new Date(Date.parse(momentOf(moment) ?? '') + skewMs);
+    const [row] = await this.database.query<{ id: bigint | null }>(NUMBER_AT, [at]);
+    return row?.id ?? 0n;
   }
 }
 
-const ofStretchParams = ({ projectId, status }: OrderFilter): number =>
-  1 + (projectId === undefined ? 0 : 1) + (status === undefined ? 0 : 1);
+/** By which of the named members the list is read: the one whose list is likely the shortest. The others are looked for in it. */
+const LISTED_BY = [
+  { of: 'reference', column: 'reference' },
+  { of: 'receiver', column: 'receive_address' },
+  { of: 'status', column: 'status' },
+] as const;
 
-function conditionsOf(filter: OrderFilter, before: bigint) {
-  const params: unknown[] = [before];
-  const numbered = (value: unknown): string => `$${params.push(value).toString()}`;
-  const ofStretch = ['o.id < $1'];
-  if (filter.projectId !== undefined) ofStretch.push(`o.project_id = ${numbered(filter.projectId)}`);
-  if (filter.status !== undefined) ofStretch.push(`o.status = ${numbered(filter.status)}`);
-  const within: string[] = [];
-  if (filter.kind !== undefined) within.push(`o.kind = ${numbered(filter.kind)}`);
-  if (filter.receiver !== undefined) within.push(`o.receive_address = ${numbered(filter.receiver)}`);
-  if (filter.from !== undefined) within.push(`o.created_at >= ${numbered(momentOf(filter.from))}::timestamptz`);
-  if (filter.to !== undefined) within.push(`o.created_at < ${numbered(momentOf(filter.to))}::timestamptz`);
-  // Partial or small sets of the service's own rows; a merchant's console asks neither.
-  if (filter.needsAttention === true) ofStretch.push('o.needs_attention AND NOT o.test');
-  if (filter.isDue === true) ofStretch.push('o.next_run_at <= clock_timestamp()');
-  return { ofStretch, within, params };
+/** Partial or small sets of the service's own rows; a merchant's console asks neither. */
+function oddOnes({ needsAttention, isDue }: OrderFilter): string[] {
+  return [
+    ...(needsAttention === true ? ['o.needs_attention AND NOT o.test'] : []),
+    ...(isDue === true ? ['o.next_run_at <= clock_timestamp()'] : []),
+  ];
 }
 
 export function orderLine(row: OrderListRow): OrderLine {

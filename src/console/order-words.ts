@@ -16,7 +16,7 @@ const HAPPENED: Readonly<Record<string, string>> = {
   'order.compensated': 'Compensated',
 };
 
-const PURPOSES = { delegate: 'Delegation', reclaim: 'Take-back', activate: 'Activation' } as const;
+const PURPOSES = { delegate: 'Delegation', reclaim: 'Reclaim', activate: 'Activation' } as const;
 const IN_BLOCK = new Set(['included', 'solid']);
 
 /** As a person says it: `3.4 s`, `41 min`, `5 h 12 min`. */

@@ -31,6 +31,9 @@ export class OrderQuery extends TimedQuery {
 
   @AnyText(34)
   declare readonly receiver?: string;
+
+  @AnyText(64)
+  declare readonly reference?: string;
 }
 
 @Controller('api/projects/:project_id')
@@ -92,8 +95,11 @@ export class OrdersController {
     return reason;
   }
 
-  private read(projectId: string, { status, kind, receiver, from, to }: OrderQuery): ReadStretch<OrderListRow> {
-    return (before, limit) => this.list.read({ projectId, status, kind, receiver, from, to }, before, limit);
+  private read(
+    projectId: string,
+    { status, kind, receiver, reference, from, to }: OrderQuery,
+  ): ReadStretch<OrderListRow> {
+    return (before, limit) => this.list.read({ projectId, status, kind, receiver, reference, from, to }, before, limit);
   }
 
   private async find(project: string, key: string): Promise<OrderRecord> {

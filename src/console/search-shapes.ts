@@ -13,7 +13,7 @@ export type SearchKind =
   | 'project';
 
 /** What of it was the text that was looked for. */
-export type SearchedBy = 'txid' | 'key' | 'number' | 'request_id' | 'address' | 'id' | 'name';
+export type SearchedBy = 'txid' | 'key' | 'reference' | 'number' | 'request_id' | 'address' | 'id' | 'name';
 
 export interface SearchHit {
   readonly kind: SearchKind;

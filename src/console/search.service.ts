@@ -139,7 +139,7 @@ function byId(isOne: boolean): string[] {
 }
 
 /**
- * An order's key, its request id, or that of a refused request; the name of a key, and for operators of a project. The
+ * An order's key, its reference, its request id, or that of a refused request; the name of a key, and for operators of a project. The
  * limit of one has each project's index asked: joined freely, the whole index of all orders is read.
  */
 function byWord(isOne: boolean): string[] {
@@ -149,6 +149,13 @@ function byWord(isOne: boolean): string[] {
            FROM orders WHERE project_id = $2 AND key = $1`
       : `SELECT 'order' AS kind, 'key' AS by, o.key AS name, NULL AS says, p.id AS project_id, o.created_at AS at
            FROM project p CROSS JOIN LATERAL (SELECT key, created_at FROM orders WHERE project_id = p.id AND key = $1 LIMIT 1) o
+          ORDER BY o.created_at DESC ${LIMIT}`,
+    isOne
+      ? `SELECT 'order' AS kind, 'reference' AS by, key AS name, NULL AS says, project_id, created_at AS at
+           FROM orders WHERE project_id = $2 AND reference = $1 ORDER BY created_at DESC, id DESC ${LIMIT}`
+      : `SELECT 'order' AS kind, 'reference' AS by, o.key AS name, NULL AS says, p.id AS project_id, o.created_at AS at
+           FROM project p CROSS JOIN LATERAL (SELECT key, created_at FROM orders
+             WHERE project_id = p.id AND reference = $1 ORDER BY created_at DESC, id DESC ${LIMIT}) o
           ORDER BY o.created_at DESC ${LIMIT}`,
     `SELECT 'order' AS kind, 'request_id' AS by, key AS name, NULL AS says, project_id, created_at AS at
        FROM (SELECT key, request_id, project_id, created_at FROM orders WHERE {project_id}

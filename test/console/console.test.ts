@@ -1,5 +1,6 @@
 // The journeys that a console is for, in a real browser against real processes: by mouse, by keyboard, offline, refused.
 import { beginning } from './beginning.js';
+import { hostile } from './hostile.js';
 import { merchants } from './merchants.js';
 import { operators } from './operators.js';
 import { signingIn } from './signing-in.js';
@@ -32,4 +33,5 @@ describe('signing in', () => signingIn(at, see));
 describe('merchants', () => merchants(at, see));
 describe('settings', () => settings(at, see));
 describe('the beginning', () => beginning(at, see));
+describe('attackers', () => hostile(at, see));
 describe('operators', () => operators(at, see));

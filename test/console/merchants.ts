@@ -39,7 +39,7 @@ export function merchants(at: () => ConsoleStage, see: (view: View) => View): vo
       expect(await view.axe()).toEqual([]);
       await hand.choose(dialog.getByRole('radio', { name: /^1 hour/ }), dialog);
       await hand.press(dialog.getByRole('button', { name: 'Make the new secret' }));
-      await page.getByText('The secret before works until').last().waitFor();
+      await page.getByText('The old secret works until').last().waitFor();
       expect(await view.axe()).toEqual([]);
       const second = await secretOf(view, hand);
       expect([second === first, await works(first), await works(second)]).toEqual([false, true, true]);
@@ -247,7 +247,7 @@ export function merchants(at: () => ConsoleStage, see: (view: View) => View): vo
     await button(view, 'See whom it locks out').click();
     await dialog.getByText('This locks out 1 address that was used lately').waitFor();
     expect(await view.axe()).toEqual([]);
-    await dialog.getByRole('checkbox', { name: 'They shall be locked out' }).check();
+    await dialog.getByRole('checkbox', { name: 'Lock them out all the same' }).check();
     await button(view, 'Save the list').click();
     await page.getByText('The list is saved. It holds at once.').waitFor();
     await page.getByText('Refused', { exact: true }).waitFor();

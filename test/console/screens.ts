@@ -148,7 +148,7 @@ export const SCREENS: readonly Screen[] = [
       await view.page.getByRole('button', { name: 'Change The whole project' }).click();
       await field(view, /^Allowed addresses and ranges/).fill('203.0.113.0/24');
       await button(view, 'See whom it locks out').click();
-      await view.page.getByText('They shall be locked out').waitFor();
+      await view.page.getByText('Lock them out all the same').waitFor();
     },
   },
   { name: 'team', url: within('/team'), as: owner, ready: table },

@@ -196,6 +196,14 @@ test('says no more to a caller than before, and writes nothing for a project tha
   expect(Number(after[0]!['count'])).toBe(Number(before[0]!['count']) + 1);
 });
 
+test('says why in the words of the answer', async () => {
+  const customer = await project();
+  const answer = await customer.post('/v1/quotes', { receive_address: 'Tnobody', energy: 65_000 });
+  expectError(answer, 'INVALID_REQUEST');
+  const [item] = (await logged(customer, 1)) as { reason: string }[];
+  expect(item?.reason).toBe('receive_address: must be a TRON address (T…, base58check)');
+});
+
 test('is read page by page by its own project alone, under the scope read', async () => {
   const [customer, other] = [await project(), await project()];
   for (let count = 0; count < 5; count += 1) await customer.withKey('wrong').get('/v1/orders');

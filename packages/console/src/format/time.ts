@@ -2,6 +2,13 @@
 const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' });
 const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 
+const ZONED = new Intl.DateTimeFormat('en-US', { timeZoneName: 'short' });
+
+/** The viewer's zone at that time, by its short name: `EST`, `GMT+1`, `UTC`. */
+export function zoneAt(at: Date): string {
+  return ZONED.formatToParts(at).find(({ type }) => type === 'timeZoneName')?.value ?? '';
+}
+
 export function localClock(at: Date): string {
   return CLOCK.format(at);
 }
@@ -20,9 +27,22 @@ export function utcMoment(at: Date): string {
   return `${at.toISOString().slice(0, 10)} ${utcClock(at)}`;
 }
 
+/** Whether the viewer has the same date then as UTC. */
+export function isDayOfUtc(at: Date): boolean {
+  return at.getDate() === at.getUTCDate() && at.getMonth() === at.getUTCMonth();
+}
+
 /** UTC itself, so that it need not be said twice. */
 export function isInUtc(at: Date): boolean {
   return at.getTimezoneOffset() === 0;
+}
+
+/** `2026-11-24` of the day after `day`, in UTC; of what is no day, that itself. */
+export function dayAfter(day: string): string {
+  const at = new Date(`${day}T00:00:00Z`);
+  if (Number.isNaN(at.getTime())) return day;
+  at.setUTCDate(at.getUTCDate() + 1);
+  return at.toISOString().slice(0, 10);
 }
 
 export function isSameDay(one: Date, other: Date): boolean {

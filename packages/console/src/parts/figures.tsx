@@ -1,7 +1,7 @@
 /** Amounts, times and addresses as every page shows them. */
 import { creditsText, usd, usdExact, type Whole } from '../format/money.js';
 import { inGroups } from '../format/address.js';
-import { isInUtc, isSameDay, localClock, localDay, utcClock, utcMoment } from '../format/time.js';
+import { isDayOfUtc, isInUtc, isSameDay, localClock, localDay, utcClock, utcMoment, zoneAt } from '../format/time.js';
 import { COMMON } from '../text/common.js';
 import { CopyButton } from './copy.js';
 
@@ -34,17 +34,16 @@ interface MomentProps {
 export function Moment({ at, clock }: MomentProps) {
   const moment = new Date(at);
   const isToday = isSameDay(moment, new Date());
-  const zone = isInUtc(moment) ? ' UTC' : '';
+  const isUtc = isInUtc(moment);
   const beside = [
-    ...(zone === '' ? [isToday ? utcClock(moment) : utcMoment(moment)] : []),
+    ...(isUtc ? [] : [isDayOfUtc(moment) ? utcClock(moment) : utcMoment(moment)]),
     ...(clock === undefined ? [] : [clock === 'chain' ? COMMON.chainClock : COMMON.ourClock]),
   ];
   return (
     <time dateTime={at} className="moment">
       <span>
         {isToday ? '' : `${localDay(moment)}, `}
-        {localClock(moment)}
-        {zone}
+        {localClock(moment)} {isUtc ? 'UTC' : zoneAt(moment)}
       </span>{' '}
       {beside.length > 0 && <span className="dim">{beside.join(' · ')}</span>}
     </time>

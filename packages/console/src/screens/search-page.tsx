@@ -108,6 +108,6 @@ function columnsOf(projectId: string | undefined): Column<SearchHit>[] {
     ...(projectId === undefined
       ? [{ title: titles.project, cell: ({ project }: SearchHit) => project?.name ?? '–' }]
       : []),
-    { title: titles.at, cell: ({ at }) => (at === undefined ? '–' : <Moment at={at} clock="ours" />) },
+    { title: titles.at, cell: ({ at }) => (at === undefined ? '–' : <Moment at={at} />) },
   ];
 }

@@ -22,13 +22,13 @@ export const KEYS = {
   noCap: 'no daily cap',
   anySource: 'any address',
   never: 'never',
-  previousUntil: 'The secret before works until',
+  previousUntil: 'The old secret works until',
   rename: { title: (name: string) => `Rename “${name}”` },
   rotate: {
     button: 'Rotate',
     title: (name: string) => `Rotate “${name}”`,
     lead: 'The key gets a new secret, which you see once. Its name, scopes and caps stay.',
-    overlap: 'How long shall the secret before go on working?',
+    overlap: 'How long should the old secret keep working?',
     overlaps: [
       {
         seconds: 0,
@@ -51,8 +51,8 @@ export const KEYS = {
     steps: {
       put: 'Put the new secret where your program reads it, and restart the program.',
       see: 'See under “Last used” that the key is used.',
-      untilNow: 'The secret before is refused already.',
-      until: 'The secret before works until',
+      untilNow: 'The old secret is refused already.',
+      until: 'The old secret works until',
     },
     announced: 'The key is rotated.',
   },

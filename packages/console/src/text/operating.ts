@@ -14,10 +14,11 @@ export const POOL = {
   },
   roles: { pool: 'Rents energy out', activation: 'Activates accounts' },
   forecast: 'Coming free',
-  forecastNote: 'Stake of rentals that end, by the hour.',
+  forecastNote:
+    'What could be sold in so many hours: at least if all that is rented out is used up by its end, at most if none of it is.',
   forecastCaption: 'What comes free in the next hours',
   forecastColumns: { hour: 'In', least: 'At least', most: 'At most', transactions: 'Transactions' },
-  inHours: (hours: number) => `${hours.toString()} h`,
+  inHours: (hours: number) => (hours === 0 ? 'now' : `${hours.toString()} h`),
   empty: 'No wallet is in the pool yet: `pool add` puts one in, with its key.',
   active: 'active',
 } as const;
@@ -45,7 +46,7 @@ export const REPORTS = {
     cost: 'Chain cost',
     margin: 'Margin',
     energy: 'Energy-hours sold',
-    idle: 'Idle',
+    idle: 'Energy-hours idle',
   },
   total: 'All',
   owed: 'Credits owed to merchants',

@@ -1,6 +1,7 @@
 /** Orders: the list, and one order with its proof. */
 export const ORDERS = {
   lead: 'Every purchase, newest first.',
+  leadService: 'Every purchase of every project, newest first.',
   caption: 'Orders, newest first',
   columns: {
     order: 'Order',
@@ -13,16 +14,20 @@ export const ORDERS = {
     project: 'Project',
   },
   filter: {
-    legend: 'Show',
+    legend: 'Filter the orders',
     status: 'Status',
     any: 'Any',
     receiver: 'Receiver address',
-    apply: 'Show these',
-    clear: 'Show all',
+    reference: 'Reference',
+    from: 'From day (UTC)',
+    to: 'To day (UTC)',
+    apply: 'Apply',
+    clear: 'Clear filters',
     attention: 'Needs attention only',
     csv: 'CSV of these',
   },
   empty: 'No order yet. Your program buys one with POST /v1/orders; the first will show here at once.',
+  emptyService: 'No order yet. The first one of any project will show here.',
   emptyFiltered: 'No order fits these filters.',
   newer: (count: number) => (count >= 100 ? '100 or more new: show' : `${count.toString()} new: show`),
   forTime: (span: string) => `for ${span}`,

@@ -15,7 +15,7 @@ export const TEAM = {
   linkTitle: (email: string) => `Invitation for ${email}`,
   open: 'Open invitations',
   openCaption: 'Open invitations',
-  openNone: 'None is open.',
+  openNone: 'No invitation is open.',
   openColumns: { who: 'Who', role: 'Role', by: 'Invited by', until: 'Works until', act: 'Change' },
   callOff: 'Call off',
   remove: 'Remove',

@@ -22,6 +22,7 @@ export const SEARCH = {
   by: {
     txid: 'transaction id',
     key: 'its key',
+    reference: 'its reference',
     number: 'its number',
     request_id: 'request id',
     address: 'address',
@@ -30,6 +31,6 @@ export const SEARCH = {
   },
   none: 'Nothing is called exactly this.',
   noneWhere: (orders: string) =>
-    `Looked for: transaction ids, addresses, order keys and numbers, deposits, ids of keys and webhooks; request ids among the newest ${orders} orders, and as many of the requests that were refused in seven days.`,
+    `Looked for: transaction ids, addresses, order keys, references and numbers, deposits, ids of keys and webhooks; request ids among the newest ${orders} orders, and as many of the requests that were refused in seven days.`,
   whole: 'Write the whole of it: parts are not looked for.',
 } as const;

@@ -35,7 +35,7 @@ export const SOURCES = {
         : `This locks out ${count.toString()} addresses that were used lately`,
     lockedNote: 'Requests from there are refused at once, with SOURCE_NOT_ALLOWED.',
     caption: 'Addresses that would be locked out',
-    sure: 'They shall be locked out',
+    sure: 'Lock them out all the same',
     submit: 'Save the list',
     done: 'The list is saved. It holds at once.',
   },

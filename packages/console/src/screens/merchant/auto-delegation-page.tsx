@@ -85,7 +85,7 @@ function State({ of }: { readonly of: OneAutoDelegation }) {
             text.usable,
             usable === undefined ? text.notRead : text.usableText(grouped(usable), grouped(of.keep_energy)),
           ],
-          [text.read, read === undefined ? undefined : <Moment at={read} clock="ours" />],
+          [text.read, read === undefined ? undefined : <Moment at={read} />],
           [text.used, used === undefined ? text.notUsed : <Moment at={used} clock="chain" />],
         ]}
       />
@@ -108,7 +108,7 @@ function Terms({ of }: { readonly of: OneAutoDelegation }) {
           [text.sleep, span(of.idle_after_sec)],
           [text.most, most === undefined ? text.anyPrice : text.mostText(grouped(most))],
           [text.until, until === undefined ? text.endless : <Moment at={until} clock="chain" />],
-          [text.changed, <Moment key="changed" at={of.changed_at} clock="ours" />],
+          [text.changed, <Moment key="changed" at={of.changed_at} />],
         ]}
       />
     </Section>

@@ -15,7 +15,7 @@ const titles = EVENTS.columns;
 const COLUMNS: readonly Column<EventShape>[] = [
   { title: titles.position, cell: ({ position }) => grouped(position) },
   { title: titles.type, cell: ({ type }) => <code>{type}</code> },
-  { title: titles.when, cell: ({ timestamp }) => <Moment at={timestamp} clock="ours" /> },
+  { title: titles.when, cell: ({ timestamp }) => <Moment at={timestamp} /> },
   {
     title: titles.payload,
     cell: (event) => (

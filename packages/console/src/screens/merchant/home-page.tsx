@@ -107,7 +107,25 @@ function FirstSteps({ steps }: { readonly steps: MerchantHome['first_steps'] }) 
   );
 }
 
+type Need = MerchantHome['needs_you'][number];
+
+/** Where it is looked into, and mended; a frozen project is the operator's. */
+function mendedAt({ kind, subject = '' }: Need): string | undefined {
+  switch (kind) {
+    case 'frozen':
+      return undefined;
+    case 'auto_delegation_paused':
+      return `/auto-delegation/${encodeURIComponent(subject)}`;
+    case 'webhook_failing':
+    case 'webhook_disabled':
+      return '/integration/webhooks';
+    default:
+      return '/billing/top-up';
+  }
+}
+
 function Needs({ home: { needs_you: needs, checked_at: checkedAt } }: { readonly home: MerchantHome }) {
+  const { id } = useProject();
   return (
     <Section title={HOME.needs}>
       {needs.length === 0 ? (
@@ -115,15 +133,24 @@ function Needs({ home: { needs_you: needs, checked_at: checkedAt } }: { readonly
           <Status tone="good" icon="good" word={HOME.allClear} /> <Moment at={checkedAt} />
         </p>
       ) : (
-        needs.map(({ kind, says, subject, since }) => (
-          <Notice key={`${kind} ${subject ?? ''}`} tone="warn" title={says}>
-            {since !== undefined && (
-              <p className="dim">
-                {HOME.since} <Moment at={since} />
-              </p>
-            )}
-          </Notice>
-        ))
+        needs.map((need) => {
+          const { kind, says, subject, since } = need;
+          const path = mendedAt(need);
+          return (
+            <Notice key={`${kind} ${subject ?? ''}`} tone="warn" title={says}>
+              {since !== undefined && (
+                <p className="dim">
+                  {HOME.since} <Moment at={since} />
+                </p>
+              )}
+              {path !== undefined && (
+                <Link href={pathOf(id, path)} className="crumb">
+                  {HOME.mend[kind]}
+                </Link>
+              )}
+            </Notice>
+          );
+        })
       )}
     </Section>
   );

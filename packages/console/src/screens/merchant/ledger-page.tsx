@@ -38,7 +38,7 @@ export function LedgerPage() {
 
 function columnsOf(projectId: string): Column<LedgerLine>[] {
   return [
-    { title: titles.when, cell: ({ created_at: at }) => <Moment at={at} clock="ours" /> },
+    { title: titles.when, cell: ({ created_at: at }) => <Moment at={at} /> },
     {
       title: titles.what,
       cell: (line) => (

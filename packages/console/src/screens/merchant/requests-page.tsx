@@ -12,7 +12,7 @@ import { IntegrationNav } from '../../shell/subnav.js';
 
 const titles = REQUESTS.columns;
 const COLUMNS: readonly Column<RefusedShape>[] = [
-  { title: titles.when, cell: ({ at }) => <Moment at={at} clock="ours" /> },
+  { title: titles.when, cell: ({ at }) => <Moment at={at} /> },
   { title: titles.request, cell: ({ method, path }) => <code>{`${method} ${path}`}</code> },
   { title: titles.answer, cell: ({ status, error }) => <code>{`${status.toString()} ${error}`}</code> },
   {

@@ -12,7 +12,7 @@ import { post } from '../../api/client.js';
 import { creditsTyped, grouped, usd, usdExact, wholeTyped } from '../../format/money.js';
 import { span, spanTyped } from '../../format/time.js';
 import { Dialog } from '../../parts/dialog.js';
-import { Amount } from '../../parts/figures.js';
+import { Amount, Groups } from '../../parts/figures.js';
 import { Form } from '../../parts/form.js';
 import { Facts } from '../../parts/lines.js';
 import { Notice } from '../../parts/notice.js';
@@ -223,6 +223,7 @@ function Confirm({ asked: { address, terms, preview }, isNew, onBack, onSet }: C
   });
   return (
     <>
+      <Groups text={address} name={text.address} withoutCopy />
       <Costs preview={preview} />
       <Form
         act={act}

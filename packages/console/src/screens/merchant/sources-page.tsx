@@ -112,7 +112,7 @@ const callerTitles = SOURCES.callerColumns;
 const callerColumns: readonly Column<RecentCaller>[] = [
   { title: callerTitles.address, cell: ({ address }) => <code>{address}</code> },
   { title: callerTitles.key, cell: ({ key }) => key.name },
-  { title: callerTitles.at, cell: ({ at }) => <Moment at={at} clock="ours" /> },
+  { title: callerTitles.at, cell: ({ at }) => <Moment at={at} /> },
   {
     title: callerTitles.now,
     cell: ({ allowed }) =>

@@ -71,7 +71,7 @@ function Filter({ given, isFiltered }: FilterProps) {
 
 const titles = AUDIT.columns;
 const COLUMNS: readonly Column<ServiceAct>[] = [
-  { title: titles.when, cell: ({ at }) => <Moment at={at} clock="ours" /> },
+  { title: titles.when, cell: ({ at }) => <Moment at={at} /> },
   {
     title: titles.who,
     cell: ({ actor, role }) => (

@@ -74,9 +74,10 @@ function Capacity({ capacity }: { readonly capacity: OperatorHome['capacity'] })
         ))}
       </svg>
       <Facts
-        of={parts.map(([name, sun, energy]) => [
+        of={parts.map(([name, sun, energy, part]) => [
           name,
           <>
+            <span className={`swatch swatch-${part}`} aria-hidden="true" />
             {energy !== undefined && <strong>{text.energyOf(grouped(energy))} </strong>}
             <span className="dim">{trxRound(sun)}</span>
           </>,

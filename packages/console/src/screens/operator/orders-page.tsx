@@ -1,7 +1,5 @@
 /** Orders of all projects, for the operator. */
-import { useSearchParams } from 'wouter';
 import type { OperatorOrderLine } from '../../../../../src/console/operator-shapes.js';
-import type { Query } from '../../api/client.js';
 import { usePages } from '../../api/project-data.js';
 import { Lines, type Column } from '../../parts/lines.js';
 import { LoadedPages } from '../../parts/loaded-pages.js';
@@ -9,7 +7,7 @@ import { Page } from '../../parts/page.js';
 import { Status } from '../../parts/status.js';
 import { NAV } from '../../text/nav.js';
 import { ORDERS } from '../../text/orders.js';
-import { OrderFilter } from '../order/order-filter.js';
+import { OrderFilter, useOrderFilter } from '../order/order-filter.js';
 import { orderColumns } from '../order/orders-page.js';
 
 const PROJECT: Column<OperatorOrderLine> = {
@@ -22,15 +20,14 @@ const PROJECT: Column<OperatorOrderLine> = {
 };
 
 export function OperatorOrdersPage() {
-  const [search] = useSearchParams();
-  const filter: Query = { status: search.get('status') ?? '', receiver: search.get('receiver') ?? '' };
+  const { query: filter, isFiltered } = useOrderFilter();
   const orders = usePages<OperatorOrderLine>(['orders'], '/api/operator/orders', filter);
   const columns = [...orderColumns<OperatorOrderLine>(({ project }) => project.id)];
   columns.splice(1, 0, PROJECT);
   return (
-    <Page title={NAV.orders} lead={ORDERS.lead}>
+    <Page title={NAV.orders} lead={ORDERS.leadService}>
       <OrderFilter />
-      <LoadedPages query={orders} empty={<p>{ORDERS.emptyFiltered}</p>}>
+      <LoadedPages query={orders} empty={<p>{isFiltered ? ORDERS.emptyFiltered : ORDERS.emptyService}</p>}>
         {(items) => (
           <Lines caption={ORDERS.caption} columns={columns} items={items} keyOf={({ id }) => id.toString()} />
         )}

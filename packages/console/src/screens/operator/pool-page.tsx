@@ -51,6 +51,9 @@ const FORECAST: readonly Column<PoolShape['forecast'][number]>[] = [
   { title: hours.transactions, cell: ({ transactions }) => grouped(transactions), isFigure: true },
 ];
 
+/** The next hours one by one, and each fourth of a day. */
+const isShown = ({ hour }: PoolShape['forecast'][number]): boolean => hour < 4 || hour % 4 === 0;
+
 export function PoolPage() {
   const pool = useQuery({ queryKey: ['pool'], queryFn: () => get<PoolShape>('/api/operator/pool') });
   return (
@@ -66,7 +69,7 @@ export function PoolPage() {
                 <Lines
                   caption={POOL.forecastCaption}
                   columns={FORECAST}
-                  items={forecast}
+                  items={forecast.filter(isShown)}
                   keyOf={({ hour }) => hour.toString()}
                 />
               </Section>

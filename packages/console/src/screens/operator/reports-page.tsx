@@ -23,8 +23,8 @@ export function ReportsPage() {
   const [search, setSearch] = useSearchParams();
   const now = Date.now();
   const query = {
-    from: search.get('from') ?? dayText(now - 30 * DAY_MS),
-    to: search.get('to') ?? dayText(now + DAY_MS),
+    from: search.get('from') ?? dayText(now - 29 * DAY_MS),
+    to: search.get('to') ?? dayText(now),
     by: search.get('by') ?? 'day',
   };
   const report = useQuery({ queryKey: ['report', query], queryFn: () => get<ReportShape>(PATH, query) });

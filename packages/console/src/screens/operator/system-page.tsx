@@ -32,7 +32,7 @@ export function SystemPage() {
         {(data) => (
           <>
             <p className="dim page-note">
-              {text.checked} <Moment at={data.checked_at} clock="ours" />
+              {text.checked} <Moment at={data.checked_at} />
             </p>
             <Nodes system={data} />
             <Section title={text.sections.workers} note={text.work.note}>
@@ -60,7 +60,7 @@ const NODES: readonly Column<NodeUse>[] = [
   { title: nodeTitles.node, cell: ({ node }) => <code>{node}</code> },
   { title: nodeTitles.sends, cell: ({ sends }) => grouped(sends), isFigure: true },
   { title: nodeTitles.taken, cell: ({ taken }) => grouped(taken), isFigure: true },
-  { title: nodeTitles.last, cell: ({ last_at: at }) => <Moment at={at} clock="ours" /> },
+  { title: nodeTitles.last, cell: ({ last_at: at }) => <Moment at={at} /> },
   {
     title: nodeTitles.refusal,
     cell: ({ last_refusal: refusal }) =>
@@ -70,7 +70,7 @@ const NODES: readonly Column<NodeUse>[] = [
         <>
           <code>{refusal.answer}</code>
           <p className="dim">
-            <Moment at={refusal.at} clock="ours" />
+            <Moment at={refusal.at} />
           </p>
         </>
       ),
@@ -80,7 +80,7 @@ const NODES: readonly Column<NodeUse>[] = [
 function Nodes({ system: { nodes, chain, sends_counted: sends } }: { readonly system: SystemShape }) {
   const words = text.nodes;
   const moment = (at: string | undefined, without: string) =>
-    at === undefined ? without : <Moment at={at} clock="ours" />;
+    at === undefined ? without : <Moment at={at} />;
   return (
     <Section title={text.sections.nodes} {...(nodes.length > 0 && { note: words.note(grouped(sends)) })}>
       {nodes.length === 0 ? (

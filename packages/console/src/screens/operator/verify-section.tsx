@@ -26,7 +26,7 @@ const EXPLAINED: readonly Column<Explained>[] = [
   { title: titles.subject, cell: ({ subject }) => subject },
   { title: titles.by, cell: ({ by }) => by },
   { title: titles.reason, cell: ({ reason }) => reason },
-  { title: titles.at, cell: ({ at }) => <Moment at={at} clock="ours" /> },
+  { title: titles.at, cell: ({ at }) => <Moment at={at} /> },
 ];
 
 export function VerifySection({ verify }: { readonly verify: Verify }) {
@@ -41,7 +41,7 @@ export function VerifySection({ verify }: { readonly verify: Verify }) {
         <Notice tone="bad" title={text.stopped}>
           <p>{stop.reason}</p>
           <p className="dim">
-            {text.since} <Moment at={stop.since} clock="ours" />
+            {text.since} <Moment at={stop.since} />
           </p>
         </Notice>
       )}
@@ -55,8 +55,8 @@ export function VerifySection({ verify }: { readonly verify: Verify }) {
       )}
       <Facts
         of={[
-          [text.passed, passed === undefined ? text.never : <Moment at={passed} clock="ours" />],
-          [text.searched, searched === undefined ? text.never : <Moment at={searched} clock="ours" />],
+          [text.passed, passed === undefined ? text.never : <Moment at={passed} />],
+          [text.searched, searched === undefined ? text.never : <Moment at={searched} />],
         ]}
       />
       <h3>{text.explained}</h3>

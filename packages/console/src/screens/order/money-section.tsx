@@ -13,7 +13,7 @@ const text = ORDER.money;
 const COLUMNS: readonly Column<LedgerLine>[] = [
   { title: text.columns.what, cell: ({ description }) => description },
   { title: text.columns.amount, cell: ({ amount }) => <Amount credits={amount.credits} isSigned />, isFigure: true },
-  { title: text.columns.when, cell: ({ created_at: at }) => <Moment at={at} clock="ours" /> },
+  { title: text.columns.when, cell: ({ created_at: at }) => <Moment at={at} /> },
 ];
 
 interface MoneyProps {

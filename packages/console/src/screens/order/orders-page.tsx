@@ -1,7 +1,7 @@
 /** The project's orders: newest first, filters in the address of the page, rows that never jump. */
 import { Button } from '@mantine/core';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import { Link, useSearchParams } from 'wouter';
+import { Link } from 'wouter';
 import type { NewCount, OrderLine, Page as PageOf } from '../../../../../src/console/data-shapes.js';
 import { get, withQuery, type Query } from '../../api/client.js';
 import { grouped } from '../../format/money.js';
@@ -14,15 +14,14 @@ import { OrderStatus } from '../../parts/status.js';
 import { orderPath, useProject } from '../../shell/project.js';
 import { NAV } from '../../text/nav.js';
 import { ORDERS } from '../../text/orders.js';
-import { OrderFilter } from './order-filter.js';
+import { OrderFilter, useOrderFilter } from './order-filter.js';
 
 /** How often it is asked what is new. */
 const NEW_EVERY_MS = 5000;
 
 export function OrdersPage() {
   const { id, api } = useProject();
-  const [search] = useSearchParams();
-  const filter: Query = { status: search.get('status') ?? '', receiver: search.get('receiver') ?? '' };
+  const { query: filter, isFiltered } = useOrderFilter();
   const path = `${api}/orders`;
   const orders = useInfiniteQuery({
     queryKey: ['orders', id, filter],
@@ -32,7 +31,6 @@ export function OrdersPage() {
     getNextPageParam: (last) => last.next_cursor,
   });
   const since = orders.data?.pages[0]?.newest;
-  const isFiltered = Object.values(filter).some((value) => value !== '');
   return (
     <Page
       title={NAV.orders}
@@ -109,8 +107,8 @@ export function orderColumns<Line extends OrderLine>(projectOf: string | ((line:
       title: titles.energy,
       cell: ({ energy, duration_sec: duration }) => (
         <>
-          {energy === undefined ? '–' : grouped(energy)}
-          {duration !== undefined && <span className="dim"> {ORDERS.forTime(span(duration))}</span>}
+          {energy === undefined ? '–' : grouped(energy)}{' '}
+          {duration !== undefined && <span className="dim one-line">{ORDERS.forTime(span(duration))}</span>}
         </>
       ),
       isFigure: true,

@@ -58,7 +58,7 @@ const eventText = ORDER.events;
 const EVENT_COLUMNS: readonly Column<EventLine>[] = [
   { title: eventText.columns.type, cell: ({ type }) => <code>{type}</code> },
   { title: eventText.columns.position, cell: ({ position }) => position.toString() },
-  { title: eventText.columns.when, cell: ({ timestamp }) => <Moment at={timestamp} clock="ours" /> },
+  { title: eventText.columns.when, cell: ({ timestamp }) => <Moment at={timestamp} /> },
 ];
 
 export function EventsSection({ events }: { readonly events: readonly EventLine[] }) {

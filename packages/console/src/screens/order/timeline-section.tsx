@@ -10,7 +10,7 @@ const text = ORDER.timeline;
 const COLUMNS: readonly Column<OrderMoment>[] = [
   { title: text.what, cell: ({ what }) => <strong>{what}</strong> },
   { title: text.ours, cell: ({ at }) => (at === undefined ? '–' : <Moment at={at} />) },
-  { title: text.chain, cell: ({ chain_at: at }) => (at === undefined ? '–' : <Moment at={at} clock="chain" />) },
+  { title: text.chain, cell: ({ chain_at: at }) => (at === undefined ? '–' : <Moment at={at} />) },
   {
     title: text.proof,
     cell: ({ block_number: block, txid }) => (

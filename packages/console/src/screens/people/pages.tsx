@@ -14,7 +14,7 @@ import { Team } from './team-page.js';
 
 const titles = TEAM.readsColumns;
 const READS: readonly Column<LooksAnswer['looks'][number]>[] = [
-  { title: titles.when, cell: ({ at }) => <Moment at={at} clock="ours" /> },
+  { title: titles.when, cell: ({ at }) => <Moment at={at} /> },
   { title: titles.who, cell: ({ by }) => by },
   { title: titles.what, cell: ({ what }) => what },
 ];
