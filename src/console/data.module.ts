@@ -38,7 +38,6 @@ import { KeyUses } from './key-uses.js';
 import { KeysController } from './keys.controller.js';
 import { OperationsController } from './operations.controller.js';
 import { Operations } from './operations.service.js';
-import { OrderList } from './order-list.js';
 import { OrderRecordReader } from './order-records.js';
 import { OrdersController } from './orders.controller.js';
 import { PlaygroundController } from './playground.controller.js';
@@ -46,7 +45,6 @@ import { PricePreviews } from './price-preview.js';
 import { PricesController } from './prices.controller.js';
 import { ProjectScopeInterceptor } from './project-scope.interceptor.js';
 import { ProjectSettingsController } from './project-settings.controller.js';
-import { ProjectRecords } from './project-records.js';
 import { ProjectsController } from './projects.controller.js';
 import { RecordsController } from './records.controller.js';
 import { SaleRecords } from './sale-records.js';
@@ -114,10 +112,8 @@ export class ConsoleDataModule {
         KeyUses,
         MerchantHomes,
         Operations,
-        OrderList,
         OrderRecordReader,
         PricePreviews,
-        ProjectRecords,
         SaleRecords,
         SalesHold,
         Search,

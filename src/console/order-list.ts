@@ -1,10 +1,9 @@
 /** Orders as they are listed: by project, or all of them for operators. Reads only. */
-import { Injectable } from '@nestjs/common';
 import type { CsvCell } from '../base/csv.js';
 import type { OrderKind, OrderStatus } from '../domain/order-state.js';
 import { momentOf } from '../domain/moment.js';
 import { toJsonInteger } from '../domain/units.js';
-import { Database } from '../store/database.js';
+import type { Queryable } from '../store/database.js';
 import { given, money, timeOf } from './answers.js';
 import type { OrderLine } from './data-shapes.js';
 import { STRETCH, type Stretch } from './lists.js';
@@ -49,42 +48,41 @@ const COLUMNS = `o.id, o.project_id, o.key, o.kind, o.status, o.settled, o.needs
 export const DELIVERED_IN = `(SELECT round(extract(epoch FROM e.at - o.created_at) * 1000)::float8 FROM event e
   WHERE e.order_id = o.id AND e.type = 'order.delivered' ORDER BY e.id LIMIT 1) AS delivered_in_ms`;
 
-@Injectable()
-export class OrderList {
-  constructor(private readonly database: Database) {}
+export async function ordersBefore(
+  on: Queryable,
+  filter: OrderFilter,
+  before: bigint,
+  limit: number,
+): Promise<Stretch<OrderListRow>> {
+  const { ofStretch, within, params } = conditionsOf(filter, before);
+  // What an index finds is no stretch: each of its rows is wanted.
+  const isWhole = within.length === 0;
+  const limits = [isWhole ? limit + 1 : STRETCH, limit + 1];
+  const [stretchLimit, pageLimit] = limits.map((_, index) => `$${(params.length + index + 1).toString()}`);
+  const text = [
+    'SELECT o.*,',
+    DELIVERED_IN,
+    'FROM (SELECT * FROM (SELECT',
+    COLUMNS,
+    ...['FROM orders o WHERE', ofStretch.join(' AND '), 'ORDER BY o.id DESC LIMIT', stretchLimit, ') o'],
+    ...(isWhole ? [] : ['WHERE', within.join(' AND ')]),
+    ...['ORDER BY o.id DESC LIMIT', pageLimit, ') o ORDER BY o.id DESC'],
+  ];
+  const rows = await on.query<OrderListRow>(text.join(' '), [...params, ...limits]);
+  if (rows.length > limit || isWhole) return { rows, endedAt: undefined };
+  const ofEnd = params.slice(0, ofStretchParams(filter));
+  const place = `$${(ofEnd.length + 1).toString()}`;
+  const [end] = await on.query<{ id: bigint }>(
+    ['SELECT o.id FROM orders o WHERE', ofStretch.join(' AND '), 'ORDER BY o.id DESC OFFSET', place, 'LIMIT 1'].join(
+      ' ',
+    ),
+    [...ofEnd, STRETCH - 1],
+  );
+  return { rows, endedAt: end?.id };
+}
 
-  async read(filter: OrderFilter, before: bigint, limit: number): Promise<Stretch<OrderListRow>> {
-    const { ofStretch, within, params } = conditionsOf(filter, before);
-    // What an index finds is no stretch: each of its rows is wanted.
-    const isWhole = within.length === 0;
-    const limits = [isWhole ? limit + 1 : STRETCH, limit + 1];
-    const [stretchLimit, pageLimit] = limits.map((_, index) => `$${(params.length + index + 1).toString()}`);
-    const text = [
-      'SELECT o.*,',
-      DELIVERED_IN,
-      'FROM (SELECT * FROM (SELECT',
-      COLUMNS,
-      ...['FROM orders o WHERE', ofStretch.join(' AND '), 'ORDER BY o.id DESC LIMIT', stretchLimit, ') o'],
-      ...(isWhole ? [] : ['WHERE', within.join(' AND ')]),
-      ...['ORDER BY o.id DESC LIMIT', pageLimit, ') o ORDER BY o.id DESC'],
-    ];
-    const rows = await this.database.query<OrderListRow>(text.join(' '), [...params, ...limits]);
-    if (rows.length > limit || isWhole) return { rows, endedAt: undefined };
-    const ofEnd = params.slice(0, ofStretchParams(filter));
-    const place = `$${(ofEnd.length + 1).toString()}`;
-    const [end] = await this.database.query<{ id: bigint }>(
-      ['SELECT o.id FROM orders o WHERE', ofStretch.join(' AND '), 'ORDER BY o.id DESC OFFSET', place, 'LIMIT 1'].join(
-        ' ',
-      ),
-      [...ofEnd, STRETCH - 1],
-    );
-    return { rows, endedAt: end?.id };
-  }
-
-  /** Of those given, in their order. */
-  async newest(projectId: string, limit: number): Promise<readonly OrderListRow[]> {
-    return (await this.read({ projectId }, 9_223_372_036_854_775_807n, limit)).rows.slice(0, limit);
-  }
+export async function newestOrders(on: Queryable, projectId: string, limit: number): Promise<readonly OrderListRow[]> {
+  return (await ordersBefore(on, { projectId }, 9_223_372_036_854_775_807n, limit)).rows.slice(0, limit);
 }
 
 const ofStretchParams = ({ projectId, status }: OrderFilter): number =>
