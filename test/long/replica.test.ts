@@ -15,7 +15,7 @@ import { Replica } from '../../src/store/replica.js';
 import { watchReplica } from '../../src/store/replica-gauges.js';
 import { StatementList } from '../../src/statements/statement-list.js';
 import { until } from '../../packages/local/src/wait.js';
-import type { Customer } from '../client.js';
+import { HmacCustomer, type Customer } from '../client.js';
 import { makeCustomer, openApi, type TestApi } from '../factory.js';
 import { settings } from '../operator.js';
 import { makeImage, promote, startPair, urlOf, type PairImage, type ServerPair } from '../server-pair.js';
@@ -50,9 +50,16 @@ afterAll(async () => {
   await redis.close();
 });
 beforeEach(async () => {
+  await replay('resume');
   await untilServing(api.app.get(Replica));
   api.app.get(Metrics).registry.getSingleMetric('pg_replica_reads_total')!.reset();
 });
+
+/** Whose every path is open to it. */
+async function newCustomer(): Promise<HmacCustomer> {
+  const { baseUrl, merchant, apiKey } = await makeCustomer(api);
+  return new HmacCustomer(baseUrl, merchant, apiKey);
+}
 
 async function untilServing(replica: Replica): Promise<void> {
   const serves = (): Promise<true | undefined> => Promise.resolve(replica.state.fault === undefined ? true : undefined);
@@ -130,7 +137,7 @@ async function page(
 }
 
 test('later pages are read at the replica, and each order is there once while new ones come', async () => {
-  const customer = await makeCustomer(api);
+  const customer = await newCustomer();
   await makeOrders(customer, 1, 35);
   const first = await page(customer, undefined);
   expect(first.numbers).toEqual(down(35, 26));
@@ -144,12 +151,10 @@ test('later pages are read at the replica, and each order is there once while ne
   expect([second.numbers, third.numbers, fourth.numbers]).toEqual([down(25, 16), down(15, 6), down(5, 1)]);
   expect(fourth.next).toBeUndefined();
   expect(await reads()).toEqual({ replica: 3 });
-  const { body } = await customer.get('/v1/ledger?limit=1');
-  expect(body.next_cursor).toBeUndefined();
 });
 
 test('what was just written is on the pages after it, though the replica has not got it', async () => {
-  const customer = await makeCustomer(api);
+  const customer = await newCustomer();
   await makeOrders(customer, 1, 5);
   await untilReplayed();
   await replay('pause');
@@ -172,7 +177,7 @@ test('what was just written is on the pages after it, though the replica has not
 });
 
 test('a page of the ledger, of statements and of refused requests goes on where the one before ended', async () => {
-  const customer = await makeCustomer(api);
+  const customer = await newCustomer();
   for (let n = 0; n < 4; n += 1) {
     await api.ledger.topUp(customer.merchant, BigInt(n + 1) as never, `more-${n.toString()}`, {
       actor: 'test',
@@ -197,7 +202,7 @@ test('a page of the ledger, of statements and of refused requests goes on where 
 });
 
 test('a replica that is away costs no answer, and is read again when it is back', async () => {
-  const customer = await makeCustomer(api);
+  const customer = await newCustomer();
   await makeOrders(customer, 1, 30);
   await untilReplayed();
   const first = await page(customer, undefined);
@@ -216,7 +221,7 @@ test('a replica that is away costs no answer, and is read again when it is back'
 });
 
 test('a replica that lags more than it may is not read, whatever was shown', async () => {
-  const customer = await makeCustomer(api);
+  const customer = await newCustomer();
   await makeOrders(customer, 1, 30);
   const first = await page(customer, undefined);
   await untilReplayed();
@@ -249,7 +254,7 @@ test('a standby of an older timeline than was seen may hold what nobody knows an
 });
 
 test('a report has what was written before it, by the replica where that is soon there', async () => {
-  const customer = await makeCustomer(api);
+  const customer = await newCustomer();
   const replica = api.app.get(Replica);
   const by: string[] = [];
   const { onRead } = replica;
@@ -281,7 +286,7 @@ test('within a project’s scope the replica is asked within it too, and takes n
   const database: Database = new ProjectDatabase(source);
   const replica = new Replica(database);
   opened.push(() => replica.onApplicationShutdown());
-  const { merchant } = await makeCustomer(api);
+  const { merchant } = await newCustomer();
   await untilReplayed();
   const text = `SELECT current_setting('energy.project', true) AS project, pg_is_in_recovery() AS standby`;
   const seen = await forProject(merchant, () => replica.readNow((on) => on.query(text)));
@@ -317,7 +322,7 @@ test('a standby that was promoted is no replica any more, and one of an older ti
   const replica = api.app.get(Replica);
   await promote(pair.second);
   await untilFault(replica, /no host of DATABASE_READ_URL is a standby that follows|no standby/);
-  const customer = await makeCustomer(api);
+  const customer = await newCustomer();
   await makeOrders(customer, 1, 15);
   const first = await page(customer, undefined);
   expect((await page(customer, first.next)).numbers).toEqual(down(5, 1));
