@@ -212,7 +212,7 @@ export class DatabaseHosts {
   /** Takes over the highest timeline of the reports; closes what is connected to a lower one. */
   private learn(reports: readonly HostReport[]): void {
     const said = reports.filter((report) => report.kind !== 'away');
-    // Whoever looks for a standby is told of its cluster by the primary: any other may stand at its address.
+    // Of which cluster a standby must be the primary says (`know`): any other may stand at its address.
     if (this.wanted === 'writable') this.system ??= said.find(({ kind }) => kind === 'writable')?.system;
     const { system } = this;
     if (system === undefined) return;

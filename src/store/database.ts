@@ -67,7 +67,7 @@ export function isConnectionFault(thrown: unknown): boolean {
   const code = 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : '';
   return (
     /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN|ENOHOST|EMFILE|ENFILE)/.test(code) ||
-    /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|not queryable|Query read timeout/i.test(
+    /Connection terminated|^timeout expired$|timeout exceeded when trying to connect|Client has encountered a connection error|not queryable|Query read timeout/i.test(
       thrown.message,
     )
   );

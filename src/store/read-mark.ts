@@ -1,5 +1,5 @@
 /**
- * How much of the database somebody has been shown, as a position in the server's log (LSN). A cursor carries it from the
+ * How much of the database a caller has been shown, as a position in the server's log (LSN). A cursor carries it from the
  * first page on: a later page is read where all of it has arrived, so that none of its rows is missed. Pure.
  */
 

@@ -30,7 +30,7 @@ test('no more run at once than may, and those that wait go on in their order', a
   expect(all.every(({ begun }) => begun())).toBe(true);
 });
 
-test('work that fails hands its turn on, and who waited too long is told and takes none', async () => {
+test('work that fails hands its turn on, and who waited too long gets an error and takes none', async () => {
   const turns = new Turns(1);
   const first = held();
   const failing = turns.run(async () => {
