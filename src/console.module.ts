@@ -34,6 +34,7 @@ import { Database } from './store/database.js';
 import { openDatabase } from './store/open-database.js';
 import { ProjectDatabase } from './store/project-scope.js';
 import { PublicSealers } from './store/public-sealers.js';
+import { Replica } from './store/replica.js';
 
 /** The connections of a console, made once and closed last. */
 @Global()
@@ -65,8 +66,9 @@ class ConsolePlatformModule {
         },
         { provide: Log, useValue: log },
         Metrics,
+        Replica,
       ],
-      exports: [ConsoleConfig, Config, Database, Sealers, Log, Metrics],
+      exports: [ConsoleConfig, Config, Database, Replica, Sealers, Log, Metrics],
     };
   }
 }

@@ -22,6 +22,8 @@ import { Sealers } from './base/sealers.js';
 import { Database } from './store/database.js';
 import { aboutDatabase, checkUsable } from './store/database-checks.js';
 import { watchDatabase } from './store/database-gauges.js';
+import { Replica } from './store/replica.js';
+import { watchReplica } from './store/replica-gauges.js';
 import { setTrap } from './store/crash-places.js';
 
 /** How long requests in flight may take to finish after SIGTERM. */
@@ -53,6 +55,7 @@ async function start(): Promise<void> {
   const database = app.get(Database);
   const { held } = app.get(Sealers);
   watchDatabase(metrics.registry, database);
+  watchReplica(metrics.registry, app.get(Replica));
   watchPrices(app, metrics.registry);
   const admin = await openAdmin({
     host: config.http.adminHost,

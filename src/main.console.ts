@@ -18,6 +18,8 @@ import { Stopping } from './observability/shutdown.js';
 import { Database } from './store/database.js';
 import { checkRowSecurity, checkUsable } from './store/database-checks.js';
 import { watchDatabase } from './store/database-gauges.js';
+import { Replica } from './store/replica.js';
+import { watchReplica } from './store/replica-gauges.js';
 
 /** Where the build puts them, from the bundle of this program. */
 const PAGES_FOLDER = fileURLToPath(new URL('../../packages/console/dist', import.meta.url));
@@ -43,6 +45,7 @@ async function start(): Promise<void> {
   app.useLogger(new NestLog(log));
   const { held } = app.get(Sealers);
   watchDatabase(metrics.registry, database);
+  watchReplica(metrics.registry, app.get(Replica));
   const admin = await openAdmin({
     host: config.http.adminHost,
     port: config.http.adminPort,

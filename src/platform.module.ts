@@ -27,6 +27,7 @@ import { timelineRecord } from './queue/timeline-record.js';
 import { Sealers } from './base/sealers.js';
 import { Database } from './store/database.js';
 import { openDatabase } from './store/open-database.js';
+import { Replica } from './store/replica.js';
 
 /** One key that opens everything, in a process that needs less: used where the chain keeps the time of the clock. */
 function warnOfMasterKey({ secrets, chain }: Config, role: Role, log: Log): void {
@@ -110,6 +111,7 @@ export class PlatformModule implements OnApplicationBootstrap, OnApplicationShut
         { provide: Config, useValue: config },
         { provide: Sealers, useValue: sealers },
         Database,
+        Replica,
         { provide: ROLE, useValue: role },
         { provide: Log, useValue: log },
         Metrics,
@@ -118,7 +120,7 @@ export class PlatformModule implements OnApplicationBootstrap, OnApplicationShut
         WakeUps,
         ListQueue,
       ],
-      exports: [Config, Sealers, Log, Metrics, Database, Redis, TronClient, WakeUps, ListQueue],
+      exports: [Config, Sealers, Log, Metrics, Database, Replica, Redis, TronClient, WakeUps, ListQueue],
     };
   }
 

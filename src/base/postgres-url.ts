@@ -6,7 +6,9 @@
 /** More is a mistake: each of them is asked whenever one is lost. */
 const HOSTS_MAX = 9;
 /** What libpq calls a server that takes writes; any other kind is not what this service could use. */
-const TARGETS = new Set(['read-write', 'primary']);
+const TARGETS: ReadonlySet<string> = new Set(['read-write', 'primary']);
+/** The same of one that is only read. */
+const STANDBYS: ReadonlySet<string> = new Set(['standby', 'prefer-standby', 'read-only', 'any']);
 
 export interface PostgresHost {
   /** As the operator named it: `h1:5432`. Never holds a user or a password. */
@@ -16,7 +18,7 @@ export interface PostgresHost {
 }
 
 /** The hosts of a URL in its order, or what is wrong with it, as a sentence's end. Shows nothing of the URL. */
-export function postgresHosts(text: string): readonly PostgresHost[] | string {
+export function postgresHosts(text: string, wanted?: 'standby'): readonly PostgresHost[] | string {
   const match = /^(postgres(?:ql)?:\/\/)([^/?#]*)(.*)$/s.exec(text);
   if (match === null) return 'must hold URLs starting with postgres: or postgresql:';
   const [, scheme = '', authority = '', rest = ''] = match;
@@ -25,14 +27,17 @@ export function postgresHosts(text: string): readonly PostgresHost[] | string {
   if (parts.length > 1 && parts.includes('')) return 'must name a host between any two commas';
   const urls = parts.map((part) => `${scheme}${authority.slice(0, at)}${part}${rest}`);
   if (!urls.every((url) => URL.canParse(url))) return 'must hold URLs starting with postgres: or postgresql:';
-  const wrong = wrongAbout(parts, new URL(urls[0] ?? '').searchParams);
+  const wrong = wrongAbout(parts, new URL(urls[0] ?? '').searchParams, wanted);
   if (wrong !== undefined) return wrong;
   return urls.map((url) => ({ name: nameOf(url), url }));
 }
 
-function wrongAbout(parts: readonly string[], query: URLSearchParams): string | undefined {
+function wrongAbout(parts: readonly string[], query: URLSearchParams, wanted?: 'standby'): string | undefined {
   const target = query.get('target_session_attrs');
-  if (target !== null && !TARGETS.has(target)) {
+  if (wanted === 'standby' && target !== null && !STANDBYS.has(target)) {
+    return 'must leave target_session_attrs out, or say standby: it is read from a standby alone';
+  }
+  if (wanted === undefined && target !== null && !TARGETS.has(target)) {
     return 'must leave target_session_attrs out, or say read-write: a host that takes no writes is of no use';
   }
   if (query.getAll('host').some((each) => each.includes(',')) || (parts.length > 1 && query.has('host'))) {

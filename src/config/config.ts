@@ -67,6 +67,7 @@ const previousOf = (name: string): string => `${name}_PREVIOUS`;
 export const SECRET_SETTINGS: ReadonlySet<string> = new Set([
   'DATABASE_URL',
   'DATABASE_DIRECT_URL',
+  'DATABASE_READ_URL',
   'REDIS_URL',
   'TRON_API_KEYS',
   'DEPOSIT_XPUB',

@@ -182,9 +182,9 @@ export function OptionalOrigin(name: string): PropertyDecorator {
 }
 
 /** The URL of a Postgres, of one host or several, or undefined. */
-export function OptionalPostgresUrl(name: string): PropertyDecorator {
+export function OptionalPostgresUrl(name: string, wanted?: 'standby'): PropertyDecorator {
   const wrong = (value: unknown): string | undefined => {
-    const hosts = postgresHosts(String(value));
+    const hosts = postgresHosts(String(value), wanted);
     return typeof hosts === 'string' ? hosts : undefined;
   };
   return applyDecorators(

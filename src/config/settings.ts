@@ -111,6 +111,14 @@ export class DatabaseSettings {
   @OptionalPostgresUrl('DATABASE_DIRECT_URL')
   declare readonly directUrl: string | undefined;
 
+  /** A standby, for reads that may be a moment old; its hosts may be those of `url`. */
+  @OptionalPostgresUrl('DATABASE_READ_URL', 'standby')
+  declare readonly readUrl: string | undefined;
+
+  /** A standby that is further behind is not read. */
+  @Integer('DATABASE_READ_LAG_MAX_SEC', { fallback: 10, min: 5, max: 300 })
+  declare readonly readLagMaxSec: number;
+
   /** off: no statement is prepared by its name, for a pooler that gives each transaction another connection. */
   @Choice('PG_NAMED_STATEMENTS', ['on', 'off'], 'on')
   declare readonly namedStatements: 'on' | 'off';

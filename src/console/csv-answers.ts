@@ -4,13 +4,14 @@ import type { Response } from 'express';
 import type { CsvCell } from '../base/csv.js';
 import { ConsoleConfig } from '../config/console-config.js';
 import { writePages } from '../http/pipeline/written-pages.js';
-import { csvHeaders, csvPages, type Numbered, type ReadStretch } from './lists.js';
+import { Replica } from '../store/replica.js';
+import { csvHeaders, csvPages, type Numbered, type ReadOn } from './lists.js';
 
 interface CsvAnswer<Row extends Numbered> {
   /** Of the file, without its ending. */
   readonly name: string;
   readonly columns: readonly string[];
-  readonly read: ReadStretch<Row>;
+  readonly read: ReadOn<Row>;
   readonly cells: (row: Row) => readonly CsvCell[];
 }
 
@@ -18,11 +19,14 @@ interface CsvAnswer<Row extends Numbered> {
 export class CsvAnswers {
   private readonly slowMs: number;
 
-  constructor(config: ConsoleConfig) {
+  constructor(
+    private readonly replica: Replica,
+    config: ConsoleConfig,
+  ) {
     this.slowMs = config.http.streamSlowSec * 1000;
   }
 
   async write<Row extends Numbered>(response: Response, { name, columns, read, cells }: CsvAnswer<Row>): Promise<void> {
-    await writePages(response, csvHeaders(name), csvPages(columns, read, cells), this.slowMs);
+    await writePages(response, csvHeaders(name), csvPages(this.replica, columns, read, cells), this.slowMs);
   }
 }

@@ -44,7 +44,6 @@ import { KeysController } from './keys.controller.js';
 import { NotificationsController } from './notifications.controller.js';
 import { OperationsController } from './operations.controller.js';
 import { Operations } from './operations.service.js';
-import { OrderList } from './order-list.js';
 import { OrderRecordReader } from './order-records.js';
 import { OrdersController } from './orders.controller.js';
 import { PlaygroundController } from './playground.controller.js';
@@ -52,7 +51,6 @@ import { PricePreviews } from './price-preview.js';
 import { PricesController } from './prices.controller.js';
 import { ProjectScopeInterceptor } from './project-scope.interceptor.js';
 import { ProjectSettingsController } from './project-settings.controller.js';
-import { ProjectRecords } from './project-records.js';
 import { ProjectsController } from './projects.controller.js';
 import { RecordsController } from './records.controller.js';
 import { SaleRecords } from './sale-records.js';
@@ -126,10 +124,8 @@ export class ConsoleDataModule {
         MerchantHomes,
         NotificationChoices,
         Operations,
-        OrderList,
         OrderRecordReader,
         PricePreviews,
-        ProjectRecords,
         SaleRecords,
         SalesHold,
         Search,

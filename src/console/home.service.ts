@@ -3,10 +3,11 @@ import { Injectable } from '@nestjs/common';
 import { creditsOf } from '../domain/conversion.js';
 import { sun, toJsonInteger, type RateE8 } from '../domain/units.js';
 import { Database } from '../store/database.js';
+import { Replica } from '../store/replica.js';
 import { given, money, timeOf } from './answers.js';
 import { CHAIN_NOW } from './chain-time.js';
 import type { MerchantHome } from './integration-shapes.js';
-import { orderLine, OrderList } from './order-list.js';
+import { newestOrders, orderLine } from './order-list.js';
 import { OrderRecordReader } from './order-records.js';
 import { TopUp } from './top-up.service.js';
 
@@ -114,7 +115,7 @@ export class MerchantHomes {
   constructor(
     private readonly database: Database,
     private readonly topUp: TopUp,
-    private readonly orders: OrderList,
+    private readonly replica: Replica,
     private readonly records: OrderRecordReader,
   ) {}
 
@@ -129,7 +130,7 @@ export class MerchantHomes {
     }>(RUNNING, [projectId, ORDERS_MAX, RUNNING_SHOWN + 1]);
     const [steps] = await this.database.query<MerchantHome['first_steps']>(STEPS, [projectId]);
     const [clock] = await this.database.query<{ now: Date }>('SELECT clock_timestamp() AS now');
-    const newest = await this.orders.newest(projectId, ORDERS_SHOWN);
+    const newest = await newestOrders(this.database, projectId, ORDERS_SHOWN);
     return given<MerchantHome>({
       checked_at: (clock?.now ?? new Date(0)).toISOString(),
       balance: balance.balance,
@@ -161,7 +162,8 @@ export class MerchantHomes {
 
   /** What burning would have cost by today's fee, at each order's own rate. */
   private async month(projectId: string): Promise<MerchantHome['last_30_days']> {
-    const [row] = await this.database.query<MonthRow>(MONTH, [projectId, ENTRIES_MAX, DAYS]);
+    const params = [projectId, ENTRIES_MAX, DAYS];
+    const [row] = await this.replica.readNow((on) => on.query<MonthRow>(MONTH, params));
     const fee = await this.records.energyFee();
     // Of a month that begins with refunds of the one before it may be less than nothing.
     const burnt = BigInt(row?.energy_rate ?? '0');

@@ -1,12 +1,15 @@
 /**
  * Lists in bounded time: a page is found in the newest rows of the project, a stretch of them at a time; where a filter
- * matches seldom, a page has fewer rows and a cursor to go on from. Nothing counts a table.
+ * matches seldom, a page has fewer rows and a cursor to go on from. Nothing counts a table. The first page is the primary's,
+ * later ones may be a replica's.
  */
 import { csvLine, type CsvCell } from '../base/csv.js';
 import { ApiError, invalidField } from '../domain/errors.js';
 import { momentOf } from '../domain/moment.js';
 import { Parameter } from '../http/body/member-rules.js';
 import { LIMIT_DEFAULT, PageQuery } from '../http/body/page-query.js';
+import type { ReadMark } from '../store/read-mark.js';
+import type { Reader, Replica } from '../store/replica.js';
 import type { Page } from './data-shapes.js';
 
 /** Rows that one page looks at. */
@@ -29,6 +32,9 @@ export interface Stretch<Row extends Numbered> {
 }
 
 export type ReadStretch<Row extends Numbered> = (before: bigint, limit: number) => Promise<Stretch<Row>>;
+
+/** By whichever server answers. */
+export type ReadOn<Row extends Numbered> = (on: Reader, before: bigint, limit: number) => Promise<Stretch<Row>>;
 
 export const limitOf = ({ limit }: { readonly limit?: string }): number => Number(limit ?? LIMIT_DEFAULT);
 
@@ -62,27 +68,47 @@ export async function pageOf<Row extends Numbered, Item>(
   };
 }
 
+/** The same, of a list whose later pages may be read at a replica. */
+export async function pageFrom<Row extends Numbered, Item>(
+  replica: Replica,
+  query: { readonly limit?: string; readonly cursor?: string },
+  read: ReadOn<Row>,
+  show: (row: Row) => Item,
+): Promise<Page<Item>> {
+  const { limit, cursor } = query;
+  const { page, nextCursor } = await replica.page(cursor, async (on, after) => {
+    const terms = { ...(limit !== undefined && { limit }), ...(after !== undefined && { cursor: after }) };
+    const found = await pageOf(terms, async (before, rowsMax) => read(on, before, rowsMax), show);
+    return { page: found, nextCursor: found.next_cursor };
+  });
+  return { ...page, ...(nextCursor !== undefined && { next_cursor: nextCursor }) };
+}
+
 /** How many came since, a hundred at most. */
 export async function newSince<Row extends Numbered>(
+  replica: Replica,
   since: string | undefined,
-  read: ReadStretch<Row>,
+  read: ReadOn<Row>,
 ): Promise<{ count: number }> {
   if (since === undefined) throw invalidField('since', 'is required');
   const after = placeOf(since, 'since');
-  const { rows } = await read(ID_MAX, NEW_COUNT_MAX);
+  const { rows } = await replica.read(undefined, async (on) => read(on, ID_MAX, NEW_COUNT_MAX));
   return { count: rows.slice(0, NEW_COUNT_MAX).filter(({ id }) => id > after).length };
 }
 
 /** Every row of the filter as CSV, a page at a time. */
 export async function* csvPages<Row extends Numbered>(
+  replica: Replica,
   columns: readonly string[],
-  read: ReadStretch<Row>,
+  read: ReadOn<Row>,
   cells: (row: Row) => readonly CsvCell[],
 ): AsyncGenerator<string, void, undefined> {
   let text = csvLine(columns);
   let before = ID_MAX;
+  let mark: ReadMark | undefined;
   for (let written = 0; ;) {
-    const { rows, endedAt } = await read(before, CSV_PAGE);
+    const { rows, endedAt } = await replica.read(mark, async (on) => read(on, before, CSV_PAGE));
+    mark ??= await replica.mark();
     const page = rows.slice(0, CSV_PAGE);
     written += page.length;
     if (written > CSV_ROWS_MAX) {

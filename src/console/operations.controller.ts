@@ -9,10 +9,11 @@ import { Query as QueryClass } from '../http/body/page-query.js';
 import { reportCsv } from '../reports/report-csv.js';
 import { Reports, type ReportBy } from '../reports/report-service.js';
 import { Database } from '../store/database.js';
+import { Replica } from '../store/replica.js';
 import { Authority } from './authority.js';
 import type { Page } from './data-shapes.js';
-import { AnyText, csvHeaders, OneOf, pageOf, TimedQuery } from './lists.js';
-import { OrderList, orderLine } from './order-list.js';
+import { AnyText, csvHeaders, OneOf, pageFrom, TimedQuery } from './lists.js';
+import { orderLine, ordersBefore } from './order-list.js';
 import { Operations } from './operations.service.js';
 import type {
   InboxItem,
@@ -23,7 +24,7 @@ import type {
   ReportShape,
 } from './operator-shapes.js';
 import { OrderQuery } from './orders.controller.js';
-import { depositShape, TopUp } from './top-up.service.js';
+import { depositsBefore, depositShape } from './top-up.service.js';
 
 const READS = { operator: ['admin', 'support'], scope: 'service' } as const;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -66,8 +67,7 @@ class ReportQuery extends QueryClass {
 export class OperationsController {
   constructor(
     private readonly operations: Operations,
-    private readonly orders: OrderList,
-    private readonly topUp: TopUp,
+    private readonly replica: Replica,
     private readonly reports: Reports,
     private readonly database: Database,
   ) {}
@@ -97,9 +97,10 @@ export class OperationsController {
     const named = { status, kind, receiver, reference, from, to };
     const filter = { ...named, needsAttention: attention === 'true', isDue: due === 'true' };
     const projectId = projectOf(query.project);
-    const page = await pageOf(
+    const page = await pageFrom(
+      this.replica,
       query,
-      (before, limit) => this.orders.read({ ...filter, projectId }, before, limit),
+      (on, before, limit) => ordersBefore(on, { ...filter, projectId }, before, limit),
       (row) => row,
     );
     const names = await this.namesOf(page.items.map((row) => row.project_id));
@@ -117,9 +118,10 @@ export class OperationsController {
   @Authority(READS)
   async deposits(@Query() query: ServiceDepositQuery): Promise<Page<OperatorDeposit>> {
     const filter = { projectId: projectOf(query.project), status: query.status };
-    const page = await pageOf(
+    const page = await pageFrom(
+      this.replica,
       query,
-      (before, limit) => this.topUp.deposits(filter, before, limit),
+      (on, before, limit) => depositsBefore(on, filter, before, limit),
       (row) => row,
     );
     const names = await this.namesOf(page.items.map((row) => row.projectId));

@@ -1,11 +1,10 @@
 /** Orders as they are listed: by project, or all of them for operators. Reads only. */
-import { Injectable } from '@nestjs/common';
 import type { CsvCell } from '../base/csv.js';
 import type { OrderKind, OrderStatus } from '../domain/order-state.js';
 import { invalidField } from '../domain/errors.js';
 import { momentOf } from '../domain/moment.js';
 import { toJsonInteger } from '../domain/units.js';
-import { Database } from '../store/database.js';
+import type { Queryable } from '../store/database.js';
 import { given, money, timeOf } from './answers.js';
 import type { OrderLine } from './data-shapes.js';
 import { ID_MAX, STRETCH, type Stretch } from './lists.js';
@@ -92,9 +91,22 @@ interface Reading {
 const BY_TIME = 'ORDER BY o.created_at DESC, o.id DESC';
 const BY_NUMBER = 'ORDER BY o.id DESC';
 
-@Injectable()
-export class OrderList {
-  constructor(private readonly database: Database) {}
+/** Of the filter, below `before`, by whichever server answers. Throws 400 for a place that no page of it ended with. */
+export async function ordersBefore(
+  on: Queryable,
+  filter: OrderFilter,
+  before: bigint,
+  limit: number,
+): Promise<Stretch<OrderListRow>> {
+  return new OrderReading(on).read(filter, before, limit);
+}
+
+export async function newestOrders(on: Queryable, projectId: string, limit: number): Promise<readonly OrderListRow[]> {
+  return (await ordersBefore(on, { projectId }, ID_MAX, limit)).rows.slice(0, limit);
+}
+
+class OrderReading {
+  constructor(private readonly on: Queryable) {}
 
   /** By time within a project, or of a receiver or reference; by number, which is nearly the same, of all orders there are. */
   async read(filter: OrderFilter, before: bigint, limit: number): Promise<Stretch<OrderListRow>> {
@@ -102,11 +114,6 @@ export class OrderList {
     const isByTime = filter.projectId !== undefined || isNamed;
     const reading = isByTime ? await this.byTime(filter, before, limit) : await this.byNumber(filter, before);
     return this.rowsOf(reading, limit);
-  }
-
-  /** Of those given, in their order. */
-  async newest(projectId: string, limit: number): Promise<readonly OrderListRow[]> {
-    return (await this.read({ projectId }, ID_MAX, limit)).rows.slice(0, limit);
   }
 
   private async rowsOf({ found, params, order, within }: Reading, limit: number): Promise<Stretch<OrderListRow>> {
@@ -120,11 +127,11 @@ export class OrderList {
     );
     const page = ['SELECT * FROM (', ofStretch, ') o', ...wanted, order, 'LIMIT', numbered(limit + 1)].join(' ');
     const text = ['SELECT o.*,', DELIVERED_IN, 'FROM (', page, ') o', order].join(' ');
-    const rows = await this.database.query<OrderListRow>(text, all);
+    const rows = await this.on.query<OrderListRow>(text, all);
     if (rows.length > limit || isWhole) return { rows, endedAt: undefined };
     const place = [params.length + 1, params.length + 2].map((number) => `$${number.toString()}`);
     const stretch = ['SELECT o.id, o.created_at', found, order, 'LIMIT', place[0]].join(' ');
-    const [end] = await this.database.query<{ id: bigint }>(
+    const [end] = await this.on.query<{ id: bigint }>(
       ['SELECT id FROM (', stretch, ') o', order, 'OFFSET', place[1]].join(' '),
       [...params, STRETCH, STRETCH - 1],
     );
@@ -181,14 +188,14 @@ export class OrderList {
     end: string,
   ): Promise<{ readonly at: string; readonly id: bigint }> {
     if (before === ID_MAX) return { at: end, id: 0n };
-    const [place] = await this.database.query<{ at: string; id: bigint }>(PLACE, [before, projectId ?? null, end]);
+    const [place] = await this.on.query<{ at: string; id: bigint }>(PLACE, [before, projectId ?? null, end]);
     if (place === undefined) throw invalidField('cursor', 'is not one that a page of this list returned');
     return place;
   }
 
   private async numberAt(moment: string, skewMs: number): Promise<bigint> {
     const at = new Date(Date.parse(momentOf(moment) ?? '') + skewMs);
-    const [row] = await this.database.query<{ id: bigint | null }>(NUMBER_AT, [at]);
+    const [row] = await this.on.query<{ id: bigint | null }>(NUMBER_AT, [at]);
     return row?.id ?? 0n;
   }
 }

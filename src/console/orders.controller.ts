@@ -7,14 +7,15 @@ import { ApiError } from '../domain/errors.js';
 import { OrderHistory } from '../orders/order-history.js';
 import { standing } from '../orders/order-standing.js';
 import { Projects } from '../projects/projects.js';
+import { Replica } from '../store/replica.js';
 import { notFound } from './answers.js';
 import { Authority, type ConsoleCaller } from './authority.js';
 import { Person } from './caller.js';
 import { CsvAnswers } from './csv-answers.js';
 import type { NewCount, OperatorOrder, OrderLine, OrderStory, Page, RefundReason } from './data-shapes.js';
-import { AnyText, newSince, OneOf, pageOf, TimedQuery, type ReadStretch } from './lists.js';
+import { AnyText, newSince, OneOf, pageFrom, TimedQuery, type ReadOn } from './lists.js';
 import { operatorOrder } from './operator-order.js';
-import { ORDER_CSV, orderCells, orderLine, OrderList, type OrderListRow } from './order-list.js';
+import { ORDER_CSV, orderCells, orderLine, ordersBefore, type OrderListRow } from './order-list.js';
 import { OrderRecordReader, type OrderRecord } from './order-records.js';
 import { storyOf } from './order-story.js';
 import { refundOf } from './order-words.js';
@@ -39,7 +40,7 @@ export class OrderQuery extends TimedQuery {
 @Controller('api/projects/:project_id')
 export class OrdersController {
   constructor(
-    private readonly list: OrderList,
+    private readonly replica: Replica,
     private readonly records: OrderRecordReader,
     private readonly history: OrderHistory,
     private readonly projects: Projects,
@@ -50,13 +51,13 @@ export class OrdersController {
   @Get('orders')
   @Authority(READS)
   async page(@Param('project_id') project: string, @Query() query: OrderQuery): Promise<Page<OrderLine>> {
-    return pageOf(query, this.read(project, query), orderLine);
+    return pageFrom(this.replica, query, this.read(project, query), orderLine);
   }
 
   @Get('orders/new')
   @Authority(READS)
   async newOrders(@Param('project_id') project: string, @Query() query: OrderQuery): Promise<NewCount> {
-    return newSince(query.since, this.read(project, query));
+    return newSince(this.replica, query.since, this.read(project, query));
   }
 
   @Get('orders.csv')
@@ -95,11 +96,9 @@ export class OrdersController {
     return reason;
   }
 
-  private read(
-    projectId: string,
-    { status, kind, receiver, reference, from, to }: OrderQuery,
-  ): ReadStretch<OrderListRow> {
-    return (before, limit) => this.list.read({ projectId, status, kind, receiver, reference, from, to }, before, limit);
+  private read(projectId: string, { status, kind, receiver, reference, from, to }: OrderQuery): ReadOn<OrderListRow> {
+    const filter = { projectId, status, kind, receiver, reference, from, to };
+    return (on, before, limit) => ordersBefore(on, filter, before, limit);
   }
 
   private async find(project: string, key: string): Promise<OrderRecord> {

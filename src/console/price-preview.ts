@@ -20,6 +20,7 @@ import { energy, sun, toJsonInteger, type RateE8, type Sun } from '../domain/uni
 import { priceFloor } from '../pool/bandwidth.js';
 import { Prices } from '../quotes/prices.js';
 import { Database } from '../store/database.js';
+import { Replica } from '../store/replica.js';
 import { MarketState } from '../store/entities/market-state.entity.js';
 import { given, money } from './answers.js';
 import type { PriceChange, PriceLine, PricePreview, PriceTable } from './operator-shapes.js';
@@ -60,6 +61,7 @@ interface Tally {
 export class PricePreviews {
   constructor(
     private readonly database: Database,
+    private readonly replica: Replica,
     private readonly prices: Prices,
     private readonly config: ConsoleConfig,
     @InjectRepository(MarketState) private readonly market: Repository<MarketState>,
@@ -149,9 +151,11 @@ export class PricePreviews {
 
   /** Newest first, back to `from`. */
   private async *sales(from: Date): AsyncGenerator<Sale, void, undefined> {
+    const mark = await this.replica.mark();
     let before = 9_223_372_036_854_775_807n;
     for (let count = 0; count < ORDERS_MAX;) {
-      const rows = await this.database.query<Sale>(SALES, [before, Math.min(PAGE, ORDERS_MAX - count)]);
+      const params = [before, Math.min(PAGE, ORDERS_MAX - count)];
+      const rows = await this.replica.read(mark, (on) => on.query<Sale>(SALES, params));
       for (const sale of rows) {
         if (sale.created_at < from) return;
         count += 1;

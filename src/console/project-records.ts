@@ -1,6 +1,5 @@
 /** Events and acts of a project, newest first. Reads only. */
-import { Injectable } from '@nestjs/common';
-import { Database } from '../store/database.js';
+import type { Queryable } from '../store/database.js';
 import { STRETCH, type Stretch } from './lists.js';
 
 interface EventRow {
@@ -38,27 +37,22 @@ const EVENTS_OF_TYPES = {
 
 const ACTS = { name: 'console_acts', text: 'SELECT * FROM project_acts($1, $2)' };
 
-@Injectable()
-export class ProjectRecords {
-  constructor(private readonly database: Database) {}
-
-  async events(
-    projectId: string,
-    types: readonly string[] | undefined,
-    before: bigint,
-    limit: number,
-  ): Promise<Stretch<EventRow>> {
-    if (types === undefined) {
-      const rows = await this.database.query<EventRow>(EVENTS, [projectId, before, limit + 1]);
-      return { rows, endedAt: undefined };
-    }
-    const found = await this.database.query<PassedRow>(EVENTS_OF_TYPES, [projectId, before, STRETCH, types]);
-    const rows = found.flatMap(({ id, payload }) => (payload === null ? [] : [{ id, payload }])).slice(0, limit + 1);
-    return { rows, endedAt: found.length < STRETCH ? undefined : found.at(-1)?.id };
+export async function eventsBefore(
+  on: Queryable,
+  { projectId, types }: { readonly projectId: string; readonly types: readonly string[] | undefined },
+  before: bigint,
+  limit: number,
+): Promise<Stretch<EventRow>> {
+  if (types === undefined) {
+    const rows = await on.query<EventRow>(EVENTS, [projectId, before, limit + 1]);
+    return { rows, endedAt: undefined };
   }
+  const found = await on.query<PassedRow>(EVENTS_OF_TYPES, [projectId, before, STRETCH, types]);
+  const rows = found.flatMap(({ id, payload }) => (payload === null ? [] : [{ id, payload }])).slice(0, limit + 1);
+  return { rows, endedAt: found.length < STRETCH ? undefined : found.at(-1)?.id };
+}
 
-  /** Of the project of the scope. */
-  async acts(before: bigint, limit: number): Promise<Stretch<ActRow>> {
-    return { rows: await this.database.query<ActRow>(ACTS, [before, limit + 1]), endedAt: undefined };
-  }
+/** Of the project of the scope. */
+export async function actsBefore(on: Queryable, before: bigint, limit: number): Promise<Stretch<ActRow>> {
+  return { rows: await on.query<ActRow>(ACTS, [before, limit + 1]), endedAt: undefined };
 }

@@ -15,14 +15,15 @@ import { StatementCsv } from '../statements/statement-csv.js';
 import { StatementList } from '../statements/statement-list.js';
 import { jsonOf, statementBody } from '../statements/statements.dto.js';
 import type { LedgerStatement } from '../store/entities/statement.entity.js';
+import { Replica } from '../store/replica.js';
 import { csvLine } from '../base/csv.js';
 import { money, notFound } from './answers.js';
 import { Authority } from './authority.js';
 import type { LedgerLine, Page, StatementLine } from './data-shapes.js';
 import type { AuditShape, EventShape, RefusedShape } from './integration-shapes.js';
-import { AnyText, csvHeaders, limitOf, pageOf, TimedQuery } from './lists.js';
+import { AnyText, csvHeaders, limitOf, pageFrom, TimedQuery } from './lists.js';
 import { ledgerLine } from './order-story.js';
-import { ProjectRecords } from './project-records.js';
+import { actsBefore, eventsBefore } from './project-records.js';
 
 const READS = { merchant: ['owner', 'member'], operator: ['admin', 'support'], scope: 'project' } as const;
 const CSV_ROWS_MAX = 100_000;
@@ -57,7 +58,7 @@ export class RecordsController {
     private readonly statements: StatementList,
     private readonly lines: StatementCsv,
     private readonly requests: RequestHistory,
-    private readonly records: ProjectRecords,
+    private readonly replica: Replica,
     private readonly config: ConsoleConfig,
   ) {}
 
@@ -105,10 +106,12 @@ export class RecordsController {
   @Get('events')
   @Authority(READS)
   async events(@Param('project_id') project: string, @Query() query: EventsQuery): Promise<Page<EventShape>> {
-    const types = query.types?.split(',').filter((type) => type !== '');
-    return pageOf(
+    const named = query.types?.split(',').filter((type) => type !== '');
+    const terms = { projectId: project, types: named?.length === 0 ? undefined : named };
+    return pageFrom(
+      this.replica,
       query,
-      (before, limit) => this.records.events(project, types?.length === 0 ? undefined : types, before, limit),
+      (on, before, limit) => eventsBefore(on, terms, before, limit),
       ({ payload }) => JSON.parse(payload) as EventShape,
     );
   }
@@ -122,19 +125,15 @@ export class RecordsController {
   @Get('audit')
   @Authority({ merchant: ['owner'], operator: ['admin', 'support'], scope: 'project' })
   async acts(@Param('project_id') project: string, @Query() query: SimpleQuery): Promise<Page<AuditShape>> {
-    return pageOf(
-      query,
-      (before, limit) => this.records.acts(before, limit),
-      ({ id, at, actor, action, reason, detail }) => ({
-        id: id.toString(),
-        at: at.toISOString(),
-        actor,
-        action,
-        subject: project,
-        ...(reason !== null && { reason }),
-        ...(detail !== null && { detail }),
-      }),
-    );
+    return pageFrom(this.replica, query, actsBefore, ({ id, at, actor, action, reason, detail }) => ({
+      id: id.toString(),
+      at: at.toISOString(),
+      actor,
+      action,
+      subject: project,
+      ...(reason !== null && { reason }),
+      ...(detail !== null && { detail }),
+    }));
   }
 
   private async *entryPages(project: string, query: LedgerListQuery): AsyncGenerator<string, void, undefined> {

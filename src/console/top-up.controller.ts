@@ -8,11 +8,12 @@ import type { RateE8 } from '../domain/units.js';
 import { DEPOSIT_STATUSES } from '../deposits/deposits.dto.js';
 import { Query as QueryClass } from '../http/body/page-query.js';
 import type { Deposit } from '../store/entities/deposit.entity.js';
+import { Replica } from '../store/replica.js';
 import { Authority } from './authority.js';
 import { CsvAnswers } from './csv-answers.js';
 import type { Arrivals, BalanceShape, DepositAddressShape, DepositShape, NewCount, Page } from './data-shapes.js';
-import { AnyText, newSince, OneOf, pageOf, TimedQuery, type ReadStretch } from './lists.js';
-import { depositShape, TopUp } from './top-up.service.js';
+import { AnyText, newSince, OneOf, pageFrom, TimedQuery, type ReadOn } from './lists.js';
+import { depositsBefore, depositShape, TopUp } from './top-up.service.js';
 
 const READS = { merchant: ['owner', 'member'], operator: ['admin', 'support'], scope: 'project' } as const;
 
@@ -35,6 +36,7 @@ const CSV_COLUMNS = [
 export class TopUpController {
   constructor(
     private readonly topUp: TopUp,
+    private readonly replica: Replica,
     private readonly csv: CsvAnswers,
   ) {}
 
@@ -53,13 +55,13 @@ export class TopUpController {
   @Get('deposits')
   @Authority(READS)
   async deposits(@Param('project_id') project: string, @Query() query: DepositQuery): Promise<Page<DepositShape>> {
-    return pageOf(query, this.read(project, query), depositShape);
+    return pageFrom(this.replica, query, this.read(project, query), depositShape);
   }
 
   @Get('deposits/new')
   @Authority(READS)
   async newDeposits(@Param('project_id') project: string, @Query() query: DepositQuery): Promise<NewCount> {
-    return newSince(query.since, this.read(project, query));
+    return newSince(this.replica, query.since, this.read(project, query));
   }
 
   @Get('deposits.csv')
@@ -84,8 +86,8 @@ export class TopUpController {
     return this.topUp.arrivals(project, after === undefined ? undefined : BigInt(after));
   }
 
-  private read(projectId: string, { status }: DepositQuery): ReadStretch<Deposit> {
-    return (before, limit) => this.topUp.deposits({ projectId, status }, before, limit);
+  private read(projectId: string, { status }: DepositQuery): ReadOn<Deposit> {
+    return (on, before, limit) => depositsBefore(on, { projectId, status }, before, limit);
   }
 }
 

@@ -9,6 +9,7 @@ import { DepositTerms } from '../deposits/deposit-terms.js';
 import { EventLog } from '../events/event-log.js';
 import { Database } from '../store/database.js';
 import { Deposit } from '../store/entities/deposit.entity.js';
+import type { Reader } from '../store/replica.js';
 import { given, money } from './answers.js';
 import type { Arrivals, BalanceShape, DepositAddressShape, DepositShape } from './data-shapes.js';
 import { STRETCH, type Stretch } from './lists.js';
@@ -110,33 +111,6 @@ export class TopUp {
     return { address, network: 'TRON (TRC20)', accepts, checked_at: new Date(nowMs()).toISOString() };
   }
 
-  /** `projectId` undefined: of all projects, for operators. */
-  async deposits(
-    { projectId, status }: { readonly projectId?: string | undefined; readonly status?: DepositStatus | undefined },
-    before: bigint,
-    limit: number,
-  ): Promise<Stretch<Deposit>> {
-    const newest = this.database.source
-      .getRepository(Deposit)
-      .createQueryBuilder('d')
-      .where('d.id < :before', { before: before.toString() })
-      .orderBy('d.id', 'DESC');
-    if (projectId !== undefined) newest.andWhere('d.project_id = :projectId', { projectId });
-    if (status === undefined) return { rows: await newest.take(limit + 1).getMany(), endedAt: undefined };
-    const [end] = await newest
-      .clone()
-      .select('d.id')
-      .skip(STRETCH - 1)
-      .take(1)
-      .getMany();
-    if (end !== undefined) newest.andWhere('d.id >= :end', { end: end.id.toString() });
-    const rows = await newest
-      .andWhere('d.status = :status', { status })
-      .take(limit + 1)
-      .getMany();
-    return { rows, endedAt: end?.id };
-  }
-
   /** What came since a position of the project's log, and what the balance is by then. */
   async arrivals(projectId: string, after: bigint | undefined): Promise<Arrivals> {
     const [account] = await this.database.query<{ balance_credits: bigint }>(
@@ -155,6 +129,34 @@ export class TopUp {
     });
     return { position: Number(page.lastPosition), events, balance };
   }
+}
+
+/** `projectId` undefined: of all projects, for operators. */
+export async function depositsBefore(
+  on: Reader,
+  { projectId, status }: { readonly projectId?: string | undefined; readonly status?: DepositStatus | undefined },
+  before: bigint,
+  limit: number,
+): Promise<Stretch<Deposit>> {
+  const newest = on
+    .repository(Deposit)
+    .createQueryBuilder('d')
+    .where('d.id < :before', { before: before.toString() })
+    .orderBy('d.id', 'DESC');
+  if (projectId !== undefined) newest.andWhere('d.project_id = :projectId', { projectId });
+  if (status === undefined) return { rows: await newest.take(limit + 1).getMany(), endedAt: undefined };
+  const [end] = await newest
+    .clone()
+    .select('d.id')
+    .skip(STRETCH - 1)
+    .take(1)
+    .getMany();
+  if (end !== undefined) newest.andWhere('d.id >= :end', { end: end.id.toString() });
+  const rows = await newest
+    .andWhere('d.status = :status', { status })
+    .take(limit + 1)
+    .getMany();
+  return { rows, endedAt: end?.id };
 }
 
 const tenths = (value: bigint): number => Number(value) / 10;

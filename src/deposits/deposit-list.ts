@@ -5,6 +5,7 @@ import { LessThan, Repository } from 'typeorm';
 import type { DepositStatus } from '../domain/deposit-state.js';
 import { invalidField } from '../domain/errors.js';
 import { Deposit } from '../store/entities/deposit.entity.js';
+import { Replica } from '../store/replica.js';
 
 export interface DepositFilter {
   readonly merchant?: string;
@@ -19,27 +20,42 @@ export interface DepositPage {
 
 @Injectable()
 export class DepositList {
-  constructor(@InjectRepository(Deposit) private readonly deposits: Repository<Deposit>) {}
+  constructor(
+    @InjectRepository(Deposit) private readonly deposits: Repository<Deposit>,
+    private readonly replica: Replica,
+  ) {}
 
-  async list({ merchant, status }: DepositFilter, limit: number, before?: bigint): Promise<Deposit[]> {
-    return this.deposits.find({
-      where: {
-        ...(merchant !== undefined && { projectId: merchant }),
-        ...(status !== undefined && { status }),
-        ...(before !== undefined && { id: LessThan(before) }),
-      },
-      order: { id: 'DESC' },
-      take: limit,
-    });
+  async list(filter: DepositFilter, limit: number): Promise<Deposit[]> {
+    return newest(this.deposits, filter, limit);
   }
 
   /** The newest of a project, after the page that `cursor` ended. Throws 400 INVALID_REQUEST for another cursor. */
   async page(filter: DepositFilter, limit: number, cursor: string | undefined): Promise<DepositPage> {
-    const rows = await this.list(filter, limit + 1, cursor === undefined ? undefined : readCursor(cursor));
-    const items = rows.slice(0, limit);
-    const last = items.at(-1);
-    return { items, nextCursor: rows.length > limit && last !== undefined ? cursorAfter(last.id) : undefined };
+    return this.replica.page(cursor, async (on, after) => {
+      const before = after === undefined ? undefined : readCursor(after);
+      const rows = await newest(on.repository(Deposit), filter, limit + 1, before);
+      const items = rows.slice(0, limit);
+      const last = items.at(-1);
+      return { items, nextCursor: rows.length > limit && last !== undefined ? cursorAfter(last.id) : undefined };
+    });
   }
+}
+
+async function newest(
+  deposits: Repository<Deposit>,
+  { merchant, status }: DepositFilter,
+  limit: number,
+  before?: bigint,
+): Promise<Deposit[]> {
+  return deposits.find({
+    where: {
+      ...(merchant !== undefined && { projectId: merchant }),
+      ...(status !== undefined && { status }),
+      ...(before !== undefined && { id: LessThan(before) }),
+    },
+    order: { id: 'DESC' },
+    take: limit,
+  });
 }
 
 /** No caller can make sense of it, so none depends on what is inside. */

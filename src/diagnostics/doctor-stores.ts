@@ -10,6 +10,7 @@ import type { HostState } from '../store/host-report.js';
 import { HostsClient } from '../store/hosts-client.js';
 import { pendingMigrations } from '../store/migrate.js';
 import { fault, ok, warning, type DoctorFinding } from './doctor-finding.js';
+import { lookAtReplica } from './doctor-replica.js';
 
 const CONNECT_MS = 4000;
 const CLOCK_SKEW_MAX_MS = 2000;
@@ -30,6 +31,7 @@ export async function lookAtDatabase({ database }: Config): Promise<DoctorFindin
       ...(await readDatabase(client)),
       ...hostFindings(hosts),
       ...(await poolerFindings(client, database)),
+      ...(await lookAtReplica(client, database)),
     ];
     const pending = await pendingMigrations(database.directUrl ?? database.url);
     findings.push(

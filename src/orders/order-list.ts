@@ -4,7 +4,7 @@ import { invalidField } from '../domain/errors.js';
 import { momentOf } from '../domain/moment.js';
 import type { OrderStatus } from '../domain/order-state.js';
 import { ListQueue } from '../http/pipeline/list-queue.js';
-import { Database } from '../store/database.js';
+import { Replica, type Reader } from '../store/replica.js';
 import { FIND_PLACE, ORDER_LISTS, type OrderRow } from './order-rows.js';
 import { orderBody, type OrderBody } from './orders.dto.js';
 
@@ -22,13 +22,22 @@ export interface OrderPage {
   readonly next_cursor?: string;
 }
 
+/** Which orders: a project's, between two moments, by one member of the filter. */
+interface Wanted {
+  readonly projectId: string;
+  readonly filter: OrderListFilter;
+  readonly from: string;
+  readonly to: string;
+  readonly limit: number;
+}
+
 /** Which list is read where several members are named: the one that is likely the shortest. What else is named is sifted. */
 const LISTED_BY = ['reference', 'receive_address', 'status'] as const;
 
 @Injectable()
 export class OrderList {
   constructor(
-    private readonly database: Database,
+    private readonly replica: Replica,
     private readonly lists: ListQueue,
   ) {}
 
@@ -47,32 +56,46 @@ export class OrderList {
     const to = boundOf(filter.to, 'infinity');
     if (filter.from !== undefined && filter.to !== undefined && from >= to)
       throw invalidField('from', 'must be before to');
-    const afterId = cursor === undefined ? undefined : readCursor(cursor);
-    const by = LISTED_BY.find((name) => filter[name] !== undefined);
-    const rows = await this.lists.run(projectId, async () => {
-      const place = afterId === undefined ? { at: to, id: 0n } : await this.placeOf(afterId, projectId, to);
-      const range = [projectId, place.at, place.id, from, limit + 1];
-      return by === undefined
-        ? this.database.query<OrderRow>(ORDER_LISTS.all, range)
-        : this.database.query<OrderRow>(ORDER_LISTS[by], [...range, filter[by]]);
-    });
-    const read = rows.slice(0, limit);
-    const last = read.at(-1);
+    const wanted = { projectId, filter, from, to, limit };
+    const page = await this.lists.run(projectId, async () =>
+      this.replica.page(cursor, async (on, after) =>
+        rowsOf(on, wanted, after === undefined ? undefined : readCursor(after)),
+      ),
+    );
     return {
-      items: read.filter((row) => LISTED_BY.every((name) => (filter[name] ?? row[name]) === row[name])).map(orderBody),
-      ...(rows.length > limit && last !== undefined && { next_cursor: cursorAfter(last.id) }),
+      items: page.rows
+        .filter((row) => LISTED_BY.every((name) => (filter[name] ?? row[name]) === row[name]))
+        .map(orderBody),
+      ...(page.nextCursor !== undefined && { next_cursor: page.nextCursor }),
     };
   }
+}
 
-  private async placeOf(
-    afterId: bigint,
-    projectId: string,
-    to: string,
-  ): Promise<{ readonly at: string; readonly id: bigint }> {
-    const [place] = await this.database.query<{ at: string; id: bigint }>(FIND_PLACE, [afterId, projectId, to]);
-    if (place === undefined) throw unknownCursor();
-    return place;
-  }
+async function rowsOf(
+  on: Reader,
+  { projectId, filter, from, to, limit }: Wanted,
+  afterId: bigint | undefined,
+): Promise<{ readonly rows: readonly OrderRow[]; readonly nextCursor: string | undefined }> {
+  const by = LISTED_BY.find((name) => filter[name] !== undefined);
+  const place = afterId === undefined ? { at: to, id: 0n } : await placeOf(on, afterId, projectId, to);
+  const range = [projectId, place.at, place.id, from, limit + 1];
+  const rows =
+    by === undefined
+      ? await on.query<OrderRow>(ORDER_LISTS.all, range)
+      : await on.query<OrderRow>(ORDER_LISTS[by], [...range, filter[by]]);
+  const last = rows[limit - 1];
+  return { rows: rows.slice(0, limit), nextCursor: rows.length > limit && last ? cursorAfter(last.id) : undefined };
+}
+
+async function placeOf(
+  on: Reader,
+  afterId: bigint,
+  projectId: string,
+  to: string,
+): Promise<{ readonly at: string; readonly id: bigint }> {
+  const [place] = await on.query<{ at: string; id: bigint }>(FIND_PLACE, [afterId, projectId, to]);
+  if (place === undefined) throw unknownCursor();
+  return place;
 }
 
 const boundOf = (text: string | undefined, open: string): string =>

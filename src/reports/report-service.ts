@@ -4,7 +4,8 @@
  * database, so that a year of orders costs no more memory than a day.
  */
 import { Injectable } from '@nestjs/common';
-import { Database, type Queryable } from '../store/database.js';
+import type { Queryable } from '../store/database.js';
+import { Replica } from '../store/replica.js';
 import * as sql from './report-sql.js';
 
 export type { ReportBy } from './report-sql.js';
@@ -79,10 +80,10 @@ const SNAPSHOT = [
 
 @Injectable()
 export class Reports {
-  constructor(private readonly database: Database) {}
+  constructor(private readonly replica: Replica) {}
 
   async make({ from, before, by }: ReportTerms): Promise<Report> {
-    return this.database.transaction(async (tx) => {
+    return this.replica.transaction(async (tx) => {
       for (const statement of SNAPSHOT) await tx.query(statement);
       const read = async <Row extends object>(text: string, params: readonly unknown[] = [from, before]) =>
         tx.query<Row>({ text, query_timeout: LIMIT_MS }, params);

@@ -1,7 +1,7 @@
 /** Reads the request log of a project: what was refused in the last days, and why. */
 import { Injectable } from '@nestjs/common';
 import { invalidField } from '../domain/errors.js';
-import { Database } from '../store/database.js';
+import { Replica } from '../store/replica.js';
 import { REQUESTS_KEPT_DAYS } from './retention.js';
 
 /** A refused request as its project sees it. */
@@ -37,22 +37,20 @@ const LIST = {
 
 @Injectable()
 export class RequestHistory {
-  constructor(private readonly database: Database) {}
+  constructor(private readonly replica: Replica) {}
 
   /** The newest first, after the page that `cursor` ended. Throws 400 INVALID_REQUEST for another cursor. */
   async list(projectId: string, limit: number, cursor: string | undefined): Promise<RefusedPage> {
-    const before = cursor === undefined ? ID_MAX : readCursor(cursor);
-    const rows = await this.database.query<RefusedRequestView & { readonly id: bigint }>(LIST, [
-      projectId,
-      before,
-      limit + 1,
-    ]);
-    const shown = rows.slice(0, limit);
-    const last = shown.at(-1);
-    return {
-      items: shown.map(({ id: _, ...view }) => view),
-      nextCursor: rows.length > limit && last !== undefined ? cursorAfter(last.id) : undefined,
-    };
+    return this.replica.page(cursor, async (on, after) => {
+      const params = [projectId, after === undefined ? ID_MAX : readCursor(after), limit + 1];
+      const rows = await on.query<RefusedRequestView & { readonly id: bigint }>(LIST, params);
+      const shown = rows.slice(0, limit);
+      const last = shown.at(-1);
+      return {
+        items: shown.map(({ id: _, ...view }) => view),
+        nextCursor: rows.length > limit && last !== undefined ? cursorAfter(last.id) : undefined,
+      };
+    });
   }
 }
 

@@ -1,7 +1,7 @@
 /** The ledger of one project, newest first, page by page; what a page costs depends on its length alone. */
 import { Injectable } from '@nestjs/common';
 import { invalidField } from '../domain/errors.js';
-import { Database } from '../store/database.js';
+import { Replica } from '../store/replica.js';
 import { ENTRIES, OF_ENTRY, OF_WHAT, type EntryRow } from './entry-rows.js';
 import { momentOf } from '../domain/moment.js';
 
@@ -35,7 +35,7 @@ export const LEDGER_PAGE = {
 
 @Injectable()
 export class LedgerList {
-  constructor(private readonly database: Database) {}
+  constructor(private readonly replica: Replica) {}
 
   /** The newest of a project, after the page that `cursor` ended. Throws 400 INVALID_REQUEST for another cursor. */
   async page(
@@ -45,12 +45,14 @@ export class LedgerList {
     cursor: string | undefined,
   ): Promise<EntryPage> {
     const end: Place = { at: to ?? 'infinity', id: 0n };
-    const place = cursor === undefined ? end : earlier(readCursor(cursor), end);
-    const params = [projectId, from ?? '-infinity', place.at, place.id, limit + 1];
-    const rows = await this.database.query<EntryRow>(LEDGER_PAGE, params);
-    const items = rows.slice(0, limit);
-    const last = items.at(-1);
-    return { items, nextCursor: rows.length > limit && last !== undefined ? cursorAfter(last) : undefined };
+    return this.replica.page(cursor, async (on, after) => {
+      const place = after === undefined ? end : earlier(readCursor(after), end);
+      const params = [projectId, from ?? '-infinity', place.at, place.id, limit + 1];
+      const rows = await on.query<EntryRow>(LEDGER_PAGE, params);
+      const items = rows.slice(0, limit);
+      const last = items.at(-1);
+      return { items, nextCursor: rows.length > limit && last !== undefined ? cursorAfter(last) : undefined };
+    });
   }
 }
 

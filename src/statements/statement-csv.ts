@@ -2,8 +2,8 @@
 import { Injectable } from '@nestjs/common';
 import { csvLine, type CsvCell } from '../base/csv.js';
 import { decimal } from '../domain/conversion.js';
-import { Database } from '../store/database.js';
 import type { LedgerStatement } from '../store/entities/statement.entity.js';
+import { Replica } from '../store/replica.js';
 import { entryBody } from './entries.dto.js';
 import { ENTRIES, OF_ENTRY, OF_WHAT, type EntryRow } from './entry-rows.js';
 import { StatementList } from './statement-list.js';
@@ -34,13 +34,14 @@ export type PageTurn = <T>(read: () => Promise<T>) => Promise<T>;
 @Injectable()
 export class StatementCsv {
   constructor(
-    private readonly database: Database,
+    private readonly replica: Replica,
     private readonly statements: StatementList,
   ) {}
 
   /** The heading with the first lines, then the next ones, in the order of time. */
   async *pages(statement: LedgerStatement, inTurn: PageTurn): AsyncGenerator<string, void, undefined> {
     const before = await this.statements.before(statement);
+    const mark = await this.replica.mark();
     const range = [
       ...[statement.endsAt, statement.entriesTo],
       ...[before?.endsAt ?? '-infinity', before?.entriesTo ?? 0n],
@@ -51,7 +52,7 @@ export class StatementCsv {
     let last: { readonly at: string | Date; readonly id: bigint } = { at: statement.firstAt, id: 0n };
     for (;;) {
       const params = [statement.projectId, last.at, last.id, ...range, PAGE_LINES];
-      const rows = await inTurn(() => this.database.query<EntryRow>(LINES, params));
+      const rows = await inTurn(() => this.replica.read(mark, (on) => on.query<EntryRow>(LINES, params)));
       for (const row of rows) {
         balance += row.credits;
         text += csvLine(cellsOf(row, balance));

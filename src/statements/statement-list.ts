@@ -4,6 +4,7 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { LessThan, Repository } from 'typeorm';
 import { invalidField } from '../domain/errors.js';
 import { LedgerStatement } from '../store/entities/statement.entity.js';
+import { Replica } from '../store/replica.js';
 
 export interface StatementPage {
   readonly items: readonly LedgerStatement[];
@@ -13,7 +14,10 @@ export interface StatementPage {
 
 @Injectable()
 export class StatementList {
-  constructor(@InjectRepository(LedgerStatement) private readonly statements: Repository<LedgerStatement>) {}
+  constructor(
+    @InjectRepository(LedgerStatement) private readonly statements: Repository<LedgerStatement>,
+    private readonly replica: Replica,
+  ) {}
 
   /** The newest closed, of one project or of all. */
   async newest(projectId: string | undefined, limit: number): Promise<LedgerStatement[]> {
@@ -23,15 +27,17 @@ export class StatementList {
 
   /** The newest of a project, after the page that `cursor` ended. Throws 400 INVALID_REQUEST for another cursor. */
   async page(projectId: string, limit: number, cursor: string | undefined): Promise<StatementPage> {
-    const before = cursor === undefined ? {} : { number: LessThan(readCursor(cursor)) };
-    const rows = await this.statements.find({
-      where: { projectId, ...before },
-      order: { number: 'DESC' },
-      take: limit + 1,
+    return this.replica.page(cursor, async (on, after) => {
+      const before = after === undefined ? {} : { number: LessThan(readCursor(after)) };
+      const rows = await on.repository(LedgerStatement).find({
+        where: { projectId, ...before },
+        order: { number: 'DESC' },
+        take: limit + 1,
+      });
+      const items = rows.slice(0, limit);
+      const last = items.at(-1);
+      return { items, nextCursor: rows.length > limit && last !== undefined ? cursorAfter(last.number) : undefined };
     });
-    const items = rows.slice(0, limit);
-    const last = items.at(-1);
-    return { items, nextCursor: rows.length > limit && last !== undefined ? cursorAfter(last.number) : undefined };
   }
 
   /** `number`: as a path has it. */

@@ -201,12 +201,19 @@ const QUERY_GRACE_MS = 2000;
 const CONNECT_LIMIT_MS = 2000;
 /** For the question which of several hosts serves, before the connection to it is made. */
 const CHOICE_LIMIT_MS = 5000;
+const LAG_MAX_MS = 10_000;
 
 interface DataSourceOptions {
   /** With the hosts of a process it is what this process has seen of them. */
   readonly url: string | DatabaseHosts;
   /** Past a pooler; as `url` unless said. */
   readonly direct?: DatabaseHosts | undefined;
+  /** Of a standby, for reads that may be a moment old. */
+  readonly replica?: DataSource | undefined;
+  /** How far behind the replica may be. */
+  readonly lagMaxMs?: number;
+  /** The longest wait for a connection, with the choice of its host. */
+  readonly connectionMs?: number;
   /** false: none is prepared by its name. */
   readonly namedStatements?: boolean;
   readonly poolMax: number;
@@ -236,9 +243,11 @@ export function createDataSource(options: DataSourceOptions): DataSource {
       hosts,
       direct: options.direct ?? hosts,
       isNaming: options.namedStatements ?? true,
+      replica: options.replica,
+      lagMaxMs: options.lagMaxMs ?? LAG_MAX_MS,
       connectLimitMs: CONNECT_LIMIT_MS,
       // pg waits for ever by default, for a connection as for a free place in the pool.
-      connectionTimeoutMillis: CONNECT_LIMIT_MS + (hosts.areSeveral ? CHOICE_LIMIT_MS : 0),
+      connectionTimeoutMillis: options.connectionMs ?? CONNECT_LIMIT_MS + (hosts.areAsked ? CHOICE_LIMIT_MS : 0),
       idleTimeoutMillis: 30_000,
       // Beyond the server's own limit: for a connection that went silent, which the pool then throws away.
       ...(statementTimeoutMs > 0 && { query_timeout: statementTimeoutMs + QUERY_GRACE_MS }),
@@ -261,6 +270,9 @@ interface Ways {
   readonly hosts: DatabaseHosts;
   /** The same past a pooler, for a session of one's own. */
   readonly direct: DatabaseHosts;
+  /** Where reads may go that may be a moment old; not yet connected. */
+  readonly replica: DataSource | undefined;
+  readonly lagMaxMs: number;
   /** Whether statements are prepared by their names. */
   readonly isNaming: boolean;
 }

@@ -1,24 +1,27 @@
 /**
  * Which of the hosts of DATABASE_URL serves. With several, whoever makes a connection asks here: the first, in their order,
  * that takes writes and is of a timeline not below the highest seen. So an old primary that came back takes no write, however
- * willing it is. Owns what this process knows of its hosts; another process's knowledge comes by the record of timelines.
+ * willing it is. Of DATABASE_READ_URL it is the first standby of the same cluster and timeline.
+ * Owns what this process knows of its hosts; another process's knowledge comes by the record of timelines.
  */
-import pg from 'pg';
-import { monotonicMs, sleep, withDeadline } from '../base/clock.js';
+import { monotonicMs, withDeadline } from '../base/clock.js';
 import { postgresHosts, type PostgresHost } from '../base/postgres-url.js';
 import { Repeater } from '../base/repeat.js';
-import { reasonOf } from '../domain/errors.js';
-import { judgeHost, reportOf, type HostReport, type HostState } from './host-report.js';
+import { Turns } from '../base/turns.js';
+import { reportsFrom } from './host-questions.js';
+import { judgeHost, judgeReplica, type HostReport, type HostState } from './host-report.js';
 
-/** How long one host may take to say what it is; all are asked at once. */
-const ASK_LIMIT_MS = 4000;
-/** How long the others may still take once one has said that it takes writes: one of them may know a higher timeline. */
-const GRACE_MS = 1000;
-/** Who comes again this soon after no host took writes gets the same answer: an outage is no reason for a storm. */
+/** Who comes again this soon after no host was of use gets the same answer: an outage is no reason for a storm. */
 const PAUSE_MS = 250;
 /** How often all hosts are asked while everything works: so an old primary is seen before anybody meets it. */
 const WATCH_MS = 5000;
 const RECORD_LIMIT_MS = 500;
+
+/**
+ * Connections that a process makes at once. Each costs both sides tens of milliseconds of CPU (password, session, first
+ * plans): sixteen made together after a failover are all late, the first of three in turn serves at once.
+ */
+const CONNECTING_MAX = 3;
 
 /** What all processes have seen, kept outside of Postgres; losing it loses no order. */
 export interface TimelineRecord {
@@ -28,7 +31,7 @@ export interface TimelineRecord {
   readonly close: () => void;
 }
 
-/** No host takes writes; the message says of each why. */
+/** No host is what is wanted; the message says of each why. */
 class NoHostError extends Error {
   override readonly name = 'NoHostError';
   /** By which it is known as an error of the connection. */
@@ -42,6 +45,8 @@ interface Session {
 }
 
 interface Options {
+  /** What serves; a host that takes writes unless said. */
+  readonly wanted?: 'writable' | 'standby';
   readonly record?: TimelineRecord;
   /** Called when another host serves than before, and when a host is refused for its timeline. */
   readonly onChange?: (text: string, fields: Readonly<Record<string, unknown>>) => void;
@@ -49,6 +54,9 @@ interface Options {
 
 export class DatabaseHosts {
   readonly all: readonly PostgresHost[];
+  /** The turns in which connections are made. */
+  readonly connecting = new Turns(CONNECTING_MAX);
+  private readonly wanted: 'writable' | 'standby';
   private readonly states = new Map<string, HostState>();
   private readonly sessions = new Set<Session>();
   private current: PostgresHost | undefined;
@@ -73,16 +81,26 @@ export class DatabaseHosts {
     url: string,
     private readonly options: Options = {},
   ) {
-    const hosts = postgresHosts(url);
-    if (typeof hosts === 'string') throw new Error(`DATABASE_URL ${hosts}`);
+    this.wanted = options.wanted ?? 'writable';
+    const hosts = postgresHosts(url, this.wanted === 'standby' ? 'standby' : undefined);
+    if (typeof hosts === 'string') throw new Error(`${this.setting} ${hosts}`);
     this.all = hosts;
     for (const { name } of hosts) this.states.set(name, { state: 'unknown' });
-    if (hosts.length === 1) this.current = hosts[0];
+    if (!this.areAsked) this.current = hosts[0];
   }
 
-  /** Whether there is a choice. A single host is taken as it is: nothing is asked of it. */
+  /** Whether there is a choice. */
   get areSeveral(): boolean {
     return this.all.length > 1;
+  }
+
+  /** Whether they are asked what they are. A single host that is to take writes is taken as it is. */
+  get areAsked(): boolean {
+    return this.areSeveral || this.wanted === 'standby';
+  }
+
+  private get setting(): string {
+    return this.wanted === 'standby' ? 'DATABASE_READ_URL' : 'DATABASE_URL';
   }
 
   /** The name of the host that connections go to; undefined while none is known. */
@@ -109,7 +127,14 @@ export class DatabaseHosts {
 
   /** This host is not there, or is not what it was: the next connection asks all of them. */
   lose(host: PostgresHost): void {
-    if (this.areSeveral && this.current === host) this.current = undefined;
+    if (this.areAsked && this.current === host) this.current = undefined;
+  }
+
+  /** What serves is not what it was: closes what is connected to it, and the next connection asks all of them. */
+  leave(): void {
+    if (!this.areAsked) return;
+    this.current = undefined;
+    for (const session of [...this.sessions]) session.close();
   }
 
   /** Says why a connection that was just made must not be used; undefined when it may be. */
@@ -117,7 +142,13 @@ export class DatabaseHosts {
     this.learn([report]);
     const state = this.judged(report);
     this.states.set(host.name, state);
-    return state.state === 'writable' ? undefined : `${host.name} ${state.reason ?? ''}`;
+    return state.state === this.wanted ? undefined : `${host.name} ${state.reason ?? ''}`;
+  }
+
+  /** Takes the word of a server that is known to serve for which cluster it is, and of which timeline. */
+  know(system: string, timeline: number): void {
+    this.system ??= system;
+    this.raise(timeline);
   }
 
   /** Keeps the connection in mind until `forget`: it is closed when its server turns out to be an old primary. */
@@ -128,11 +159,11 @@ export class DatabaseHosts {
 
   /** Asks all hosts every few seconds, until `stop`. Nothing where there is one. */
   watch(): void {
-    if (this.areSeveral) void this.watching.start();
+    if (this.areAsked) void this.watching.start();
   }
 
   async stop(): Promise<void> {
-    if (this.areSeveral) await this.watching.stop();
+    if (this.areAsked) await this.watching.stop();
     this.options.record?.close();
   }
 
@@ -143,29 +174,32 @@ export class DatabaseHosts {
   }
 
   private async askAll(): Promise<PostgresHost> {
-    const [answers] = await Promise.all([reportsFrom(this.all), this.readRecord()]);
+    const [answers] = await Promise.all([reportsFrom(this.all, this.wanted), this.readRecord()]);
     this.learn(answers.map(([, report]) => report));
     const judged = answers.map(([host, report]) => [host, this.judged(report)] as const);
     for (const [{ name }, state] of judged) this.note(name, state);
-    const usable = judged.filter(([, { state }]) => state === 'writable').map(([host]) => host);
+    const usable = judged.filter(([, { state }]) => state === this.wanted).map(([host]) => host);
     const next = usable.find((host) => host === this.current) ?? usable[0];
     if (next === undefined) {
       const reasons = judged.map(([{ name }, { reason = '' }]) => `${name} ${reason}`);
-      const error = new NoHostError(`no host of DATABASE_URL takes writes: ${reasons.join(', ')}`);
+      const is = this.wanted === 'standby' ? 'is a standby that follows' : 'takes writes';
+      const error = new NoHostError(`no host of ${this.setting} ${is}: ${reasons.join(', ')}`);
       this.current = undefined;
       this.failed = { error, atMs: monotonicMs() };
       throw error;
     }
     this.failed = undefined;
     if (next !== this.current) {
-      this.options.onChange?.('this host of the database serves', { host: next.name, timeline: this.highest });
+      const text = this.wanted === 'standby' ? 'this replica serves reads' : 'this host of the database serves';
+      this.options.onChange?.(text, { host: next.name, timeline: this.highest });
     }
     this.current = next;
     return next;
   }
 
   private judged(report: HostReport): HostState {
-    return judgeHost(report, { system: this.system, timeline: this.highest });
+    const judge = this.wanted === 'standby' ? judgeReplica : judgeHost;
+    return judge(report, { system: this.system, timeline: this.highest });
   }
 
   private note(name: string, state: HostState): void {
@@ -178,18 +212,24 @@ export class DatabaseHosts {
   /** Takes over the highest timeline of the reports; closes what is connected to a lower one. */
   private learn(reports: readonly HostReport[]): void {
     const said = reports.filter((report) => report.kind !== 'away');
-    this.system ??= said.find(({ kind }) => kind === 'writable')?.system;
+    // Of which cluster a standby must be the primary says (`know`): any other may stand at its address.
+    if (this.wanted === 'writable') this.system ??= said.find(({ kind }) => kind === 'writable')?.system;
     const { system } = this;
     if (system === undefined) return;
     const timelines = said.filter((each) => each.system === system).map(({ timeline = 0 }) => timeline);
     const highest = Math.max(this.recorded.get(system) ?? 0, ...timelines);
-    if (highest <= this.highest) return;
-    this.highest = highest;
-    for (const session of [...this.sessions]) {
-      if (session.timeline !== undefined && session.timeline < highest) session.close();
-    }
     // Redis may be away: what was seen is kept here, and written again with every round.
-    void this.options.record?.raise(system, highest).catch(() => undefined);
+    if (this.raise(highest)) void this.options.record?.raise(system, highest).catch(() => undefined);
+  }
+
+  /** Closes what is connected to a lower timeline; returns whether it was not known yet. */
+  private raise(timeline: number): boolean {
+    if (timeline <= this.highest) return false;
+    this.highest = timeline;
+    for (const session of [...this.sessions]) {
+      if (session.timeline !== undefined && session.timeline < timeline) session.close();
+    }
+    return true;
   }
 
   private async readRecord(): Promise<void> {
@@ -204,42 +244,5 @@ export class DatabaseHosts {
     } catch {
       // Without it what the hosts say is what there is.
     }
-  }
-}
-
-/** What the hosts say, in their order; not waiting for a silent one much longer than for one that takes writes. */
-async function reportsFrom(hosts: readonly PostgresHost[]): Promise<(readonly [PostgresHost, HostReport])[]> {
-  const reports = new Map<PostgresHost, HostReport>();
-  const over = new AbortController();
-  const asked = hosts.map(async (host) => {
-    const report = await reportFrom(host);
-    reports.set(host, report);
-    if (report.kind !== 'writable') throw new Error('of no use');
-  });
-  const enough = Promise.any(asked).then(
-    async () => sleep(GRACE_MS, over.signal),
-    async () => Promise.allSettled(asked),
-  );
-  await Promise.race([Promise.allSettled(asked), enough]);
-  over.abort();
-  return hosts.map((host) => [host, reports.get(host) ?? { kind: 'away', reason: 'it has not answered yet' }] as const);
-}
-
-/** What a host says of itself, within a bound; never throws. */
-async function reportFrom(host: PostgresHost): Promise<HostReport> {
-  const client = new pg.Client({
-    connectionString: host.url,
-    connectionTimeoutMillis: ASK_LIMIT_MS,
-    query_timeout: ASK_LIMIT_MS,
-    application_name: 'energy-hosts',
-  });
-  client.on('error', () => undefined);
-  try {
-    const asked = client.connect().then(async () => reportOf(client));
-    return await withDeadline(asked, ASK_LIMIT_MS, 'it');
-  } catch (error) {
-    return { kind: 'away', reason: reasonOf(error) };
-  } finally {
-    void client.end().catch(() => undefined);
   }
 }

@@ -67,7 +67,7 @@ export function isConnectionFault(thrown: unknown): boolean {
   const code = 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : '';
   return (
     /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN|ENOHOST|EMFILE|ENFILE)/.test(code) ||
-    /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|not queryable|Query read timeout/i.test(
+    /Connection terminated|^timeout expired$|timeout exceeded when trying to connect|Client has encountered a connection error|not queryable|Query read timeout/i.test(
       thrown.message,
     )
   );
@@ -177,6 +177,11 @@ export class Database implements Queryable, OnApplicationBootstrap, OnApplicatio
     return waysOf(this.source).direct;
   }
 
+  /** The same on other connections, such as a replica's: what it runs in a scope is in that scope there too. */
+  beside(source: DataSource): Database {
+    return new (this.constructor as new (source: DataSource) => Database)(source);
+  }
+
   onApplicationBootstrap(): void {
     for (const hosts of new Set([this.hosts, this.direct])) hosts.watch();
   }
@@ -239,12 +244,15 @@ export class Database implements Queryable, OnApplicationBootstrap, OnApplicatio
 
   /**
    * Runs `work` in one READ COMMITTED transaction, again (up to 3 times) on a deadlock or serialization failure.
-   * Nothing may be awaited inside but statements of `tx`.
+   * Nothing may be awaited inside but statements of `tx`. `before`: what its connection is asked before it begins.
    */
-  async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+  async transaction<T>(
+    work: (tx: Transaction) => Promise<T>,
+    before?: (client: pg.ClientBase) => Promise<void>,
+  ): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await this.attempt(work);
+        return await this.attempt(work, before);
       } catch (error) {
         if (attempt >= ATTEMPTS_MAX || !isRetryable(error)) throw error;
         await sleep(Math.random() * 20 * attempt);
@@ -282,9 +290,13 @@ export class Database implements Queryable, OnApplicationBootstrap, OnApplicatio
     }
   }
 
-  private async attempt<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+  private async attempt<T>(
+    work: (tx: Transaction) => Promise<T>,
+    before?: (client: pg.ClientBase) => Promise<void>,
+  ): Promise<T> {
     return this.onConnection(async (client, spoil) => {
       try {
+        await before?.(client);
         await this.begin(client);
         const result = await work({
           query: async (statement, params = []) => this.watched(run(client, this.asSent(statement), params)),

@@ -70,3 +70,17 @@ export function judgeHost(
   }
   return { state: 'writable', ...at };
 }
+
+/** The same of a host that is to serve reads: a standby that follows the primary, which may be away. */
+export function judgeReplica(report: HostReport, seen: Parameters<typeof judgeHost>[1]): HostState {
+  const judged = judgeHost(report, seen);
+  const { timeline } = judged;
+  if (judged.state === 'writable') return { ...judged, reason: 'takes writes: it is no standby' };
+  if (judged.state !== 'standby') return judged;
+  // It may have received what the promoted one had not, and which nobody knows any more.
+  if (timeline !== undefined && timeline < seen.timeline) {
+    const reason = `follows timeline ${timeline.toString()}, and ${seen.timeline.toString()} was seen`;
+    return { ...judged, state: 'old', reason };
+  }
+  return { state: 'standby', ...(timeline !== undefined && { timeline }) };
+}

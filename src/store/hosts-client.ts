@@ -1,8 +1,9 @@
 /**
  * The client of every connection to Postgres: pg's own, which goes to the host that serves. pg knows neither several hosts
- * nor a server that must take writes.
+ * nor a server that must take writes, or must not.
  */
 import pg from 'pg';
+import { DeadlineError } from '../base/clock.js';
 import type { PostgresHost } from '../base/postgres-url.js';
 import type { DatabaseHosts } from './database-hosts.js';
 import { reportOf } from './host-report.js';
@@ -21,20 +22,28 @@ interface Parts {
   readonly connectionParameters: { host: string; port: number };
 }
 
+/** A turn that did not come is a connection that could not be made. */
+function asConnectionFault(error: unknown): never {
+  throw error instanceof DeadlineError ? Object.assign(error, { code: 'ETIMEDOUT' }) : error;
+}
+
 export class HostsClient extends pg.Client {
   private readonly hosts: DatabaseHosts;
+  /** How long whoever wants the connection waits for it. */
+  private readonly waitMs: number;
 
   constructor(config: HostsClientConfig) {
     // Any of the URLs: they differ by host and port, which are set before the connection is made.
     const { hosts, connectLimitMs: limitMs = config.connectionTimeoutMillis } = config;
     super({ ...config, connectionString: hosts.all[0]?.url, connectionTimeoutMillis: limitMs });
     this.hosts = hosts;
+    this.waitMs = config.connectionTimeoutMillis ?? 0;
   }
 
   override connect(): Promise<pg.Client>;
   override connect(callback: Connected): void;
   override connect(callback?: Connected): Promise<pg.Client> | undefined {
-    const made = this.reach();
+    const made = this.hosts.connecting.run(async () => this.reach(), this.waitMs).catch(asConnectionFault);
     if (callback === undefined) return made;
     const settle = callback as (error: Error | null, client?: pg.Client) => void;
     made.then(
@@ -46,7 +55,7 @@ export class HostsClient extends pg.Client {
 
   private async reach(): Promise<pg.Client> {
     const { hosts } = this;
-    if (!hosts.areSeveral) return super.connect();
+    if (!hosts.areAsked) return super.connect();
     const host = await hosts.choose();
     this.goTo(host);
     try {

@@ -20,21 +20,41 @@ interface Opening {
   readonly record?: TimelineRecord | undefined;
 }
 
+/** The longest wait for a connection to a replica: the primary answers otherwise. */
+const REPLICA_CONNECTION_MS = 2000;
+
+/** Of DATABASE_READ_URL, not yet connected: a process starts while its replica is away. */
+export function replicaSource(
+  { readUrl, namedStatements, poolMax }: Pick<DatabaseSettings, 'readUrl' | 'namedStatements' | 'poolMax'>,
+  applicationName: string,
+  onChange: (text: string, fields: Readonly<Record<string, unknown>>) => void,
+): DataSource | undefined {
+  if (readUrl === undefined) return undefined;
+  return createDataSource({
+    url: new DatabaseHosts(readUrl, { wanted: 'standby', onChange }),
+    connectionMs: REPLICA_CONNECTION_MS,
+    namedStatements: namedStatements === 'on',
+    poolMax,
+    applicationName,
+  });
+}
+
 /** Opens the database and refuses a schema that is older than this code, or keys that its secrets are not sealed under. */
 export async function openDatabase(
-  { url, directUrl, namedStatements, poolMax }: DatabaseSettings,
+  settings: DatabaseSettings,
   { role, sealers, log, lockTimeoutMs, record }: Opening,
 ): Promise<DataSource> {
+  const { url, directUrl, namedStatements, poolMax, readLagMaxSec } = settings;
+  const onChange = (text: string, fields: Readonly<Record<string, unknown>>): void => log.warn(fields, text);
   const hostsOf = (one: string): DatabaseHosts =>
-    new DatabaseHosts(one, {
-      ...(record !== undefined && { record }),
-      onChange: (text, fields) => log.warn(fields, text),
-    });
+    new DatabaseHosts(one, { ...(record !== undefined && { record }), onChange });
   const hosts = hostsOf(url);
   const direct = directUrl === undefined ? hosts : hostsOf(directUrl);
   const source = createDataSource({
     url: hosts,
     direct,
+    replica: replicaSource(settings, `energy-${role}-reads`, onChange),
+    lagMaxMs: readLagMaxSec * 1000,
     namedStatements: namedStatements === 'on',
     poolMax,
     applicationName: `energy-${role}`,

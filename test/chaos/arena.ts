@@ -176,7 +176,7 @@ export class Arena {
     // Its types say that a client is made of nothing.
     const Client = HostsClient as unknown as new () => pg.ClientBase;
     const pooled: pg.PoolConfig & { readonly hosts: DatabaseHosts } = { Client, hosts, max: 4 };
-    const sql = new pg.Pool({ ...pooled, connectionTimeoutMillis: 5_000 });
+    const sql = new pg.Pool({ ...pooled, connectionTimeoutMillis: 30_000 });
     sql.on('error', () => undefined);
     // Without waiting for the disk, but never without the operating system: a server that is killed keeps its commits.
     await sql.query(`ALTER ROLE CURRENT_USER SET synchronous_commit = on`);

@@ -12,6 +12,8 @@ import { binaries, runTool } from './tools.js';
 const START_LIMIT_MS = 60_000;
 const STOP_GRACE_MS = 20_000;
 const STANDBY_LIMIT_MS = 60_000;
+/** Of the round's own questions, which say nothing of the service: a busy machine may take long over them. */
+const TOOL_LIMIT_MS = 30_000;
 const USER = 'postgres';
 
 const SETTINGS = {
@@ -85,8 +87,8 @@ export class Server {
     const connectionString = this.url.replace(`:${this.port.toString()}/`, `:${port.toString()}/`);
     const client = new pg.Client({
       connectionString,
-      connectionTimeoutMillis: 5_000,
-      query_timeout: 30_000,
+      connectionTimeoutMillis: TOOL_LIMIT_MS,
+      query_timeout: TOOL_LIMIT_MS,
       application_name: 'failover',
     });
     client.on('error', () => undefined);

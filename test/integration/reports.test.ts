@@ -3,6 +3,7 @@
 import fc from 'fast-check';
 import { credits } from '../../src/domain/units.js';
 import { Reports, marginSun, marginUsdE14, type Figures, type ReportBy } from '../../src/reports/report-service.js';
+import { Replica } from '../../src/store/replica.js';
 import { COSTS_BY, ENTRIES_BY } from '../../src/reports/report-sql.js';
 import { PoolSync } from '../../src/pool/pool-sync.js';
 import { TronClient } from '../../src/chain/tron.client.js';
@@ -170,7 +171,7 @@ const withoutZeros = (figures: object) =>
   Object.fromEntries(Object.entries(figures).filter(([name, value]) => value !== 0n && !name.endsWith('Ms')));
 
 async function expectSums(by: ReportBy, from: Date, before: Date): Promise<void> {
-  const made = await new Reports(world.api.database).make({ from, before, by });
+  const made = await new Reports(new Replica(world.api.database)).make({ from, before, by });
   const wanted = [...addedUp(await rawRows(world.api.database), by, from, before)]
     .map(([key, row]): [string, object] => [key, withoutZeros(row)])
     .filter(([, row]) => Object.keys(row).length > 0);
@@ -202,7 +203,7 @@ it('whatever happened, by day, project and wallet each amount is that of the led
     }),
     { numRuns: 4, endOnFailure: true },
   );
-  const { total } = await new Reports(world.api.database).make({
+  const { total } = await new Reports(new Replica(world.api.database)).make({
     from: new Date(0),
     before: new Date(Date.UTC(2200, 0, 1)),
     by: 'day',
@@ -220,7 +221,7 @@ it('whatever happened, by day, project and wallet each amount is that of the led
 }, 240_000);
 
 it('what is owed at the end of a day is what balances were then', async () => {
-  const reports = new Reports(world.api.database);
+  const reports = new Reports(new Replica(world.api.database));
   const { entries } = await rawRows(world.api.database);
   for (const day of [0, 2, DAYS]) {
     const before = new Date(FIRST + day * DAY_MS);
@@ -235,7 +236,7 @@ it('what is owed at the end of a day is what balances were then', async () => {
 });
 
 it('the margin in TRX and in dollars is what is left of prices after costs, at the rate of each order', async () => {
-  const { total } = await new Reports(world.api.database).make({
+  const { total } = await new Reports(new Replica(world.api.database)).make({
     from: new Date(0),
     before: new Date(Date.UTC(2200, 0, 1)),
     by: 'day',
@@ -272,7 +273,7 @@ it('what a wallet has idle and recovering is added up by day as it is read, an o
   expect(wallet!.free_sun_seen).toBeGreaterThan(0n);
   expect(BigInt(day!.idle_energy_ms) % day!.measured_ms).toBe(0n);
   expect(BigInt(day!.idle_energy_ms)).toBeGreaterThan(0n);
-  const { total } = await new Reports(database).make({
+  const { total } = await new Reports(new Replica(database)).make({
     from: new Date(Date.now() - 2 * DAY_MS - (Date.now() % DAY_MS)),
     before: new Date(Date.now() + 2 * DAY_MS - (Date.now() % DAY_MS)),
     by: 'wallet',
@@ -308,7 +309,7 @@ it('the command shows it within 80 columns, as JSON with whole amounts, and as C
     expect(out).toMatch(/revenue +refunds +compens\. +burnt TRX +margin +margin TRX/);
     expect(out).toContain('Owed to customers');
   }
-  const made = await new Reports(world.api.database).make({
+  const made = await new Reports(new Replica(world.api.database)).make({
     from: new Date(FIRST),
     before: new Date(FIRST + 6 * DAY_MS),
     by: 'project',

@@ -7,6 +7,7 @@ import { EventLog, type EventPage } from '../../src/events/event-log.js';
 import { Metrics } from '../../src/observability/metrics.js';
 import { CSV_COLUMNS, StatementCsv } from '../../src/statements/statement-csv.js';
 import { StatementClosing } from '../../src/statements/statement-closing.js';
+import { Replica } from '../../src/store/replica.js';
 import { StatementList } from '../../src/statements/statement-list.js';
 import type { Database } from '../../src/store/database.js';
 import { LedgerStatement } from '../../src/store/entities/statement.entity.js';
@@ -370,11 +371,13 @@ describe('over HTTP', () => {
     );
     await database.query(MOVE, [merchant, count]);
     await stage.closeUpTo('2026-10');
-    const statements = new StatementList(database.source.getRepository(LedgerStatement));
+    const statements = new StatementList(database.source.getRepository(LedgerStatement), new Replica(database));
     const statement = (await statements.find(merchant, '1'))!;
     expect([statement.lines, statement.closingCredits]).toEqual([BigInt(count), BigInt(count)]);
     let lines = 0;
-    for await (const page of new StatementCsv(database, statements).pages(statement, async (read) => read())) {
+    for await (const page of new StatementCsv(new Replica(database), statements).pages(statement, async (read) =>
+      read(),
+    )) {
       const here = page.split('\r\n').length - 1;
       expect(here).toBeLessThanOrEqual(1001);
       lines += here;

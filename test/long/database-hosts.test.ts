@@ -240,17 +240,30 @@ test('a connection of its own, as of one that listens, goes to the host that ser
   expect(await heard).toBe('good');
 });
 
+test('a process makes a few connections at a time, however many want one, and nobody waits for ever', async () => {
+  const silent = await openSilent();
+  const hosts = new DatabaseHosts(urlOf([silent.port], pair.first));
+  const clients = Array.from({ length: 12 }, () => new HostsClient({ hosts, connectionTimeoutMillis: 500 }));
+  for (const client of clients) client.on('error', () => undefined);
+  const errors = await Promise.all(clients.map((client) => client.connect().catch((error: unknown) => error)));
+  expect(errors.filter((error) => !isDatabaseAway(error))).toEqual([]);
+  expect(silent.mostAtOnce()).toBe(3);
+});
+
 /** Takes connections and says nothing. */
-async function openSilent(): Promise<{ readonly port: number }> {
+async function openSilent(): Promise<{ readonly port: number; readonly mostAtOnce: () => number }> {
   const sockets = new Set<Socket & Writable>();
+  let mostAtOnce = 0;
   const server: Server = createServer((socket) => {
     sockets.add(socket);
+    mostAtOnce = Math.max(mostAtOnce, sockets.size);
     socket.on('error', () => undefined);
+    socket.on('close', () => sockets.delete(socket));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   opened.push(async () => {
     for (const socket of sockets) socket.destroy();
     await new Promise((resolve) => server.close(resolve));
   });
-  return { port: (server.address() as AddressInfo).port };
+  return { port: (server.address() as AddressInfo).port, mostAtOnce: () => mostAtOnce };
 }

@@ -4,6 +4,7 @@ import { TEST_ADDRESSES } from '../../src/domain/test-addresses.js';
 import { credits } from '../../src/domain/units.js';
 import { Metrics } from '../../src/observability/metrics.js';
 import { Reports } from '../../src/reports/report-service.js';
+import { Replica } from '../../src/store/replica.js';
 import { StatementClosing } from '../../src/statements/statement-closing.js';
 import type { Database } from '../../src/store/database.js';
 import { pruneTestOrders } from '../../src/test-projects/retention.js';
@@ -187,7 +188,7 @@ describe('no figure counts them', () => {
   const times = { from: new Date(Date.now() - 86_400_000), before: new Date(Date.now() + 86_400_000) };
   /** All of it: rows, sums, and what is owed. */
   const report = async (by: 'day' | 'project' | 'wallet'): Promise<string> =>
-    JSON.stringify(await new Reports(database).make({ ...times, by }), (_, value: unknown) =>
+    JSON.stringify(await new Reports(new Replica(database)).make({ ...times, by }), (_, value: unknown) =>
       typeof value === 'bigint' ? value.toString() : value,
     );
   const slots = () =>

@@ -1,0 +1,39 @@
+/** A few at once: the others wait in their order, and no longer than they may. */
+import { DeadlineError } from './clock.js';
+
+export class Turns {
+  private running = 0;
+  private readonly waiting: (() => void)[] = [];
+
+  constructor(private readonly atOnceMax: number) {}
+
+  /** Runs `work` in its turn; throws DeadlineError if that does not come within `waitMs`, 0 = however long it takes. */
+  async run<T>(work: () => Promise<T>, waitMs: number): Promise<T> {
+    if (this.running >= this.atOnceMax) await this.turn(waitMs);
+    else this.running += 1;
+    try {
+      return await work();
+    } finally {
+      // Handed on, so that nobody who comes now is before those who wait.
+      const next = this.waiting.shift();
+      if (next === undefined) this.running -= 1;
+      else next();
+    }
+  }
+
+  private async turn(waitMs: number): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      let timer: NodeJS.Timeout | undefined;
+      const enter = (): void => {
+        clearTimeout(timer);
+        resolve();
+      };
+      this.waiting.push(enter);
+      if (waitMs === 0) return;
+      timer = setTimeout(() => {
+        this.waiting.splice(this.waiting.indexOf(enter), 1);
+        reject(new DeadlineError(`its turn did not come within ${waitMs.toString()} ms`));
+      }, waitMs);
+    });
+  }
+}

@@ -1,0 +1,60 @@
+/** The doctor's look at the replica of DATABASE_READ_URL: whether it follows, and how soon. Reads only. */
+import type pg from 'pg';
+import { monotonicMs, sleep } from '../base/clock.js';
+import type { DatabaseSettings } from '../config/settings.js';
+import { reasonOf } from '../domain/errors.js';
+import { DatabaseHosts } from '../store/database-hosts.js';
+import { HostsClient } from '../store/hosts-client.js';
+import { markOf } from '../store/read-mark.js';
+import { REPLAYED, WRITTEN_BY, type Replayed, type Written } from '../store/replica.js';
+import { ok, warning, type DoctorFinding } from './doctor-finding.js';
+
+const CONNECT_MS = 4000;
+const POLL_MS = 100;
+
+/** Whether what the primary had written a moment ago has come there. Nothing where none is configured. */
+export async function lookAtReplica(
+  primary: pg.Client,
+  { readUrl, readLagMaxSec }: DatabaseSettings,
+): Promise<DoctorFinding[]> {
+  if (readUrl === undefined) return [];
+  const hosts = new DatabaseHosts(readUrl, { wanted: 'standby' });
+  const client = new HostsClient({
+    hosts,
+    connectionTimeoutMillis: CONNECT_MS,
+    query_timeout: CONNECT_MS,
+    application_name: 'energy-doctor',
+  });
+  client.on('error', () => undefined);
+  try {
+    const [written] = (await primary.query<Written>(WRITTEN_BY)).rows;
+    if (written === undefined) throw new Error('the primary does not say how far it is');
+    hosts.know(written.system, written.timeline);
+    await client.connect();
+    const tookMs = await replayed(client, written.lsn, readLagMaxSec * 1000);
+    const name = hosts.serving ?? 'it';
+    if (tookMs !== undefined) {
+      return [ok('replica', `${name} had what was written within ${(Math.ceil(tookMs / 100) / 10).toFixed(1)} s.`)];
+    }
+    const says = `${name} lacks what was written ${readLagMaxSec.toString()} s ago, so nothing is read there.`;
+    const todo = 'Look at pg_stat_replication and at what the replica runs: its reads may hold up its replay.';
+    return [warning('replica', says, todo)];
+  } catch (error) {
+    const todo = 'Start the standby, or correct DATABASE_READ_URL; meanwhile the primary answers all reads.';
+    return [warning('replica', `Nothing is read there: ${reasonOf(error)}.`, todo)];
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+/** How long it took until it was there; undefined when the time ran out. */
+async function replayed(client: pg.Client, lsn: string, limitMs: number): Promise<number | undefined> {
+  const beganMs = monotonicMs();
+  for (;;) {
+    const [row] = (await client.query<Replayed>(REPLAYED)).rows;
+    const tookMs = monotonicMs() - beganMs;
+    if (row?.standby === true && row.lsn !== null && markOf(row.lsn) >= markOf(lsn)) return tookMs;
+    if (tookMs > limitMs) return undefined;
+    await sleep(POLL_MS);
+  }
+}

@@ -1,0 +1,51 @@
+/** Asks all hosts of the database at once what they are, each on a connection of its own and within a bound. */
+import pg from 'pg';
+import { sleep, withDeadline } from '../base/clock.js';
+import type { PostgresHost } from '../base/postgres-url.js';
+import { reasonOf } from '../domain/errors.js';
+import { reportOf, type HostReport } from './host-report.js';
+
+/** How long one host may take to say what it is; all are asked at once. */
+const ASK_LIMIT_MS = 4000;
+/** How long the others may still take once one has said that it is wanted: one of them may know a higher timeline. */
+const GRACE_MS = 1000;
+
+/** What the hosts say, in their order; not waiting for a silent one much longer than for one of the `wanted` kind. */
+export async function reportsFrom(
+  hosts: readonly PostgresHost[],
+  wanted: HostReport['kind'],
+): Promise<(readonly [PostgresHost, HostReport])[]> {
+  const reports = new Map<PostgresHost, HostReport>();
+  const over = new AbortController();
+  const asked = hosts.map(async (host) => {
+    const report = await reportFrom(host);
+    reports.set(host, report);
+    if (report.kind !== wanted) throw new Error('of no use');
+  });
+  const enough = Promise.any(asked).then(
+    async () => sleep(GRACE_MS, over.signal),
+    async () => Promise.allSettled(asked),
+  );
+  await Promise.race([Promise.allSettled(asked), enough]);
+  over.abort();
+  return hosts.map((host) => [host, reports.get(host) ?? { kind: 'away', reason: 'it has not answered yet' }] as const);
+}
+
+/** What a host says of itself, within a bound; never throws. */
+async function reportFrom(host: PostgresHost): Promise<HostReport> {
+  const client = new pg.Client({
+    connectionString: host.url,
+    connectionTimeoutMillis: ASK_LIMIT_MS,
+    query_timeout: ASK_LIMIT_MS,
+    application_name: 'energy-hosts',
+  });
+  client.on('error', () => undefined);
+  try {
+    const asked = client.connect().then(async () => reportOf(client));
+    return await withDeadline(asked, ASK_LIMIT_MS, 'it');
+  } catch (error) {
+    return { kind: 'away', reason: reasonOf(error) };
+  } finally {
+    void client.end().catch(() => undefined);
+  }
+}

@@ -1,0 +1,50 @@
+// A few at once, in their order, and no longer than they may.
+import { DeadlineError } from '../../src/base/clock.js';
+import { Turns } from '../../src/base/turns.js';
+
+/** Work that ends when it is told to. */
+function held(): { readonly work: () => Promise<void>; readonly end: () => void; readonly begun: () => boolean } {
+  let end = (): void => undefined;
+  let hasBegun = false;
+  const over = new Promise<void>((resolve) => (end = resolve));
+  const work = async (): Promise<void> => {
+    hasBegun = true;
+    await over;
+  };
+  return { work, end: () => end(), begun: () => hasBegun };
+}
+
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+test('no more run at once than may, and those that wait go on in their order', async () => {
+  const turns = new Turns(2);
+  const all = Array.from({ length: 5 }, held);
+  const runs = all.map(({ work }) => turns.run(work, 0));
+  await settle();
+  expect(all.map(({ begun }) => begun())).toEqual([true, true, false, false, false]);
+  all[1]!.end();
+  await settle();
+  expect(all.map(({ begun }) => begun())).toEqual([true, true, true, false, false]);
+  for (const { end } of all) end();
+  await Promise.all(runs);
+  expect(all.every(({ begun }) => begun())).toBe(true);
+});
+
+test('work that fails hands its turn on, and who waited too long gets an error and takes none', async () => {
+  const turns = new Turns(1);
+  const first = held();
+  const failing = turns.run(async () => {
+    await first.work();
+    throw new Error('no');
+  }, 0);
+  const late = held();
+  const tooLate = turns.run(late.work, 1);
+  await expect(tooLate).rejects.toThrow(DeadlineError);
+  const next = held();
+  const waited = turns.run(next.work, 0);
+  first.end();
+  await expect(failing).rejects.toThrow('no');
+  next.end();
+  await waited;
+  expect([late.begun(), next.begun()]).toEqual([false, true]);
+});
