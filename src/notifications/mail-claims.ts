@@ -17,7 +17,8 @@ const COLLECT = `interval '1 minute'`;
 const LOOK_AGAIN = `CASE audience WHEN 'merchant' THEN interval '5 seconds' ELSE interval '30 seconds' END`;
 
 const DUE_OF_OPERATORS = `SELECT membership_id FROM notification
-  WHERE audience = 'operator' AND kinds <> '{}' AND due_at <= clock_timestamp() ORDER BY due_at LIMIT $1`;
+  WHERE audience = 'operator' AND kinds <> '{}' AND due_at <= clock_timestamp()
+    AND (lease_until IS NULL OR lease_until < clock_timestamp()) ORDER BY due_at LIMIT $1`;
 /** With the owner's rights: a merchants' console reads how far the log of one project is, never of all. */
 const DUE_OF_MERCHANTS = `SELECT membership_id FROM notifications_due($1)`;
 

@@ -1,4 +1,7 @@
 // The mail server's setting, and the words of a mail.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { SettingsReader } from '../../src/config/settings-reader.js';
 import { readMail } from '../../src/config/mail-settings.js';
 import { SECRET_SETTINGS } from '../../src/config/config.js';
@@ -43,6 +46,18 @@ describe('SMTP_URL', () => {
     expect([mail === undefined || name === 'MAIL_FROM', faults.length]).toEqual([true, 1]);
     expect(faults[0]).toContain(name);
     expect(faults[0]).not.toContain(name === 'SMTP_URL' ? url : from);
+  });
+
+  it('is a secret that a file can hold', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'smtp-url-'));
+    const path = join(folder, 'smtp-url');
+    try {
+      writeFileSync(path, 'smtps://energy:secret@mail.example.com\n', { mode: 0o600 });
+      const { mail, faults } = read({ SMTP_URL_FILE: path, MAIL_FROM: 'a@b.example' });
+      expect([mail?.server.password, faults]).toEqual(['secret', []]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
   it('wants both, or neither', () => {
