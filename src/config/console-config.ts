@@ -120,7 +120,7 @@ export function readConsoleConfig(env: Env) {
     autoDelegations: r.read(AutoDelegationSettings),
     retention: r.read(RetentionSettings),
     webhooks: r.read(WebhookSettings),
-    /** Undefined: nobody is told of anything by e-mail. */
+    /** Undefined: nobody is notified of anything by e-mail. */
     mail: readMail(r),
     logLevel: r.read(LogSettings).level,
   };

@@ -218,7 +218,7 @@ export interface NotificationChoice {
   readonly last_mail_at?: string;
   /** Mails are not taken just now; they are tried again. */
   readonly failing?: { readonly since: string; readonly fault: string };
-  /** So many things were told in no mail, since none was taken for a day, or the address was refused. */
+  /** So many things were in no mail, since none was taken for a day, or the address was refused. */
   readonly given_up?: { readonly at: string; readonly count: number; readonly fault: string };
 }
 

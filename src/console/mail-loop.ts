@@ -1,5 +1,5 @@
 /**
- * Mails people what they chose to be told of, from the console of their audience: it knows its people and no others, and
+ * Mails people what they chose to be notified of, from the console of their audience: it knows its people and no others, and
  * what is in the mails is what they see here. Several processes take turns by leases. Without a mail server it does nothing.
  */
 import { createHash } from 'node:crypto';
@@ -51,7 +51,7 @@ export class MailLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
     this.repeater = new Repeater({
       run: () => this.look(),
       retryMs: RETRY_MS,
-      onFailure: (error) => log.warn({ fault: messageOf(error) }, 'people could not be told of what happened'),
+      onFailure: (error) => log.warn({ fault: messageOf(error) }, 'people could not be notified'),
     });
   }
 
@@ -70,14 +70,14 @@ export class MailLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
     const inbox = this.config.audience === 'operator' ? await this.operations.inbox() : [];
     await forEachConcurrently(claims, AT_ONCE, async (claim) => {
       // One that fails is claimed again when its lease is over; the others go on.
-      await this.tell(claim, inbox).catch((error: unknown) => {
-        this.log.warn({ fault: messageOf(error) }, 'a person could not be told of what happened');
+      await this.notify(claim, inbox).catch((error: unknown) => {
+        this.log.warn({ fault: messageOf(error) }, 'one of them could not be notified');
       });
     });
     return 0;
   }
 
-  private async tell(claim: MailClaim, inbox: readonly InboxItem[]): Promise<void> {
+  private async notify(claim: MailClaim, inbox: readonly InboxItem[]): Promise<void> {
     const { project_id: projectId } = claim;
     const digest = projectId === null ? digestOf(inbox, claim) : await this.digests.ofProject(projectId, claim);
     if (digest.count === 0) {
@@ -113,7 +113,7 @@ export class MailLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
 
   /** The same for the same lines to the same person: one that comes twice is known by it. */
   private idOf({ id, position }: MailClaim, { reached }: Digest): string {
-    const parts = [id, position, reached.position, ...reached.told].join(' ');
+    const parts = [id, position, reached.position, ...reached.noted].join(' ');
     const hash = createHash('sha256').update(parts).digest('hex').slice(0, 32);
     return `${hash}@${new URL(this.config.url).hostname}`;
   }
@@ -144,16 +144,16 @@ const markOf = ({ severity, says, subject }: InboxItem): string =>
     .digest('base64url')
     .slice(0, 16);
 
-/** What is new in the inbox, of the severities that were chosen. What is gone from it and comes back is told again. */
-export function digestOf(inbox: readonly InboxItem[], { kinds, told }: Pick<MailClaim, 'kinds' | 'told'>): Digest {
+/** What is new in the inbox, of the severities that were chosen. What is gone from it and comes back is notified again. */
+export function digestOf(inbox: readonly InboxItem[], { kinds, noted }: Pick<MailClaim, 'kinds' | 'noted'>): Digest {
   const wanted = inbox.filter(({ severity }) => kinds.includes(severity));
-  const known = new Set(told);
+  const known = new Set(noted);
   const news = wanted.filter((item) => !known.has(markOf(item)));
   return {
     about: 'The service',
     isTest: false,
     lines: news.slice(0, LINES_MAX).map(({ says, since }) => ({ at: since, says: named(says, 300), path: '/inbox' })),
     count: news.length,
-    reached: { position: 0n, told: [...new Set(wanted.map(markOf))] },
+    reached: { position: 0n, noted: [...new Set(wanted.map(markOf))] },
   };
 }

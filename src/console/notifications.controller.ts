@@ -1,4 +1,4 @@
-/** What who is signed in is told of by e-mail: their own choice, for each project they are in or as an operator. */
+/** What who is signed in is notified of by e-mail: their own choice, for each project they are in or as an operator. */
 import { Body, Controller, Get, HttpCode, Post } from '@nestjs/common';
 import { ConsoleConfig } from '../config/console-config.js';
 import { ConsoleError } from '../domain/console-error.js';
@@ -26,7 +26,7 @@ class ChooseRequest implements NotificationsRequest {
   })
   declare readonly project_id?: string;
 
-  @IsListOf(KINDS, 'What to be told of; empty: nothing.')
+  @IsListOf(KINDS, 'What to be notified of; empty: nothing.')
   declare readonly kinds: readonly NotificationKind[];
 }
 
@@ -61,7 +61,10 @@ export class NotificationsController {
     const unknown = kinds.find((kind) => !known.includes(kind));
     if (unknown !== undefined) throw invalidField('kinds', `${unknown} is not for ${audience}s`);
     if (kinds.length > 0 && this.config.mail === undefined) {
-      throw new ConsoleError('NOT_ALLOWED_HERE', 'E-mail is not set up here, so nobody can be told of anything by it.');
+      throw new ConsoleError(
+        'NOT_ALLOWED_HERE',
+        'E-mail is not set up here, so nobody can be notified of anything by it.',
+      );
     }
     await this.choices.choose(caller, projectId, kinds, authorOf(caller));
     return this.read(caller);

@@ -1,4 +1,4 @@
-/** What people may be told of by e-mail: of a project by what its log has, of the service by how grave it is. */
+/** What people may be notified of by e-mail: of a project by what its log has, of the service by how grave it is. */
 
 export const PROJECT_NOTIFICATIONS = [
   'balance',

@@ -1,4 +1,4 @@
-/** What a person is to be told of a project since they were told last: the first lines of it, and how much there is. */
+/** What a person is to be notified of a project since they were notified last: the first lines of it, and how much there is. */
 import { Injectable } from '@nestjs/common';
 import { EventLog } from '../events/event-log.js';
 import { Database } from '../store/database.js';
@@ -47,7 +47,7 @@ export class Digests {
         after = read.lastPosition;
         if (!read.hasMore) break;
       }
-      return { ...(await this.projectOf(projectId)), lines, count, reached: { position: after, told: [] } };
+      return { ...(await this.projectOf(projectId)), lines, count, reached: { position: after, noted: [] } };
     });
   }
 

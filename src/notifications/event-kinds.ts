@@ -17,7 +17,7 @@ export type NotifiedEvent = (typeof EVENTS_OF)[ProjectNotification][number];
 
 const isProjectKind = (kind: string): kind is ProjectNotification => kind in EVENTS_OF;
 
-/** The types that a person with these choices is told of. */
+/** The types that a person with these choices is notified of. */
 export function typesOf(kinds: readonly string[]): NotifiedEvent[] {
   return kinds.flatMap((kind) => (isProjectKind(kind) ? EVENTS_OF[kind] : []));
 }

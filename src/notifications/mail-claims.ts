@@ -17,7 +17,8 @@ const COLLECT = `interval '1 minute'`;
 const LOOK_AGAIN = `CASE audience WHEN 'merchant' THEN interval '5 seconds' ELSE interval '30 seconds' END`;
 
 const DUE_OF_OPERATORS = `SELECT membership_id FROM notification
-  WHERE audience = 'operator' AND kinds <> '{}' AND due_at <= clock_timestamp() ORDER BY due_at LIMIT $1`;
+  WHERE audience = 'operator' AND kinds <> '{}' AND due_at <= clock_timestamp()
+    AND (lease_until IS NULL OR lease_until < clock_timestamp()) ORDER BY due_at LIMIT $1`;
 /** With the owner's rights: a merchants' console reads how far the log of one project is, never of all. */
 const DUE_OF_MERCHANTS = `SELECT membership_id FROM notifications_due($1)`;
 
@@ -29,7 +30,7 @@ const CLAIM = `WITH held AS (
   UPDATE notification n SET fence = n.fence + 1, lease_until = clock_timestamp() + ${LEASE}
     FROM held, membership m, person p
    WHERE n.membership_id = held.membership_id AND m.id = n.membership_id AND p.id = m.person_id
-  RETURNING n.membership_id AS id, n.fence, n.kinds, n.position, n.told, n.failures,
+  RETURNING n.membership_id AS id, n.fence, n.kinds, n.position, n.noted, n.failures,
     extract(epoch FROM clock_timestamp() - n.failing_since)::float8 AS failing_sec, m.person_id, m.project_id, p.email`;
 
 /** All of a person's, in one order: two processes that mail one person count one after the other. */
@@ -41,14 +42,14 @@ const LOCK_PERSON = `SELECT n.membership_id AS id, ARRAY(SELECT t FROM unnest(n.
 const HELD = `membership_id = $1 AND fence = $2`;
 const TAKE_PLACE = `UPDATE notification SET mailed_at = $3::timestamptz[] || clock_timestamp() WHERE ${HELD} RETURNING membership_id`;
 const PUT_OFF = `UPDATE notification SET lease_until = NULL, due_at = $3::timestamptz + interval '1 hour' WHERE ${HELD}`;
-const PASS = `UPDATE notification SET position = $3, told = $4, lease_until = NULL, due_at = clock_timestamp() + ${LOOK_AGAIN} WHERE ${HELD}`;
-const SENT = `UPDATE notification SET position = $3, told = $4, lease_until = NULL, due_at = clock_timestamp() + ${COLLECT},
+const PASS = `UPDATE notification SET position = $3, noted = $4, lease_until = NULL, due_at = clock_timestamp() + ${LOOK_AGAIN} WHERE ${HELD}`;
+const SENT = `UPDATE notification SET position = $3, noted = $4, lease_until = NULL, due_at = clock_timestamp() + ${COLLECT},
     sent_at = clock_timestamp(), failures = 0, failing_since = NULL, fault = NULL WHERE ${HELD}`;
 /** What no server heard of has taken no place of the hour. */
 const FAILED = `UPDATE notification SET lease_until = NULL, failures = failures + 1, fault = $3,
     failing_since = coalesce(failing_since, clock_timestamp()), due_at = clock_timestamp() + make_interval(secs => $4),
     mailed_at = CASE WHEN $5 THEN mailed_at ELSE mailed_at[:cardinality(mailed_at) - 1] END WHERE ${HELD}`;
-const GIVEN_UP = `UPDATE notification SET position = $3, told = $4, lease_until = NULL, due_at = clock_timestamp() + ${COLLECT},
+const GIVEN_UP = `UPDATE notification SET position = $3, noted = $4, lease_until = NULL, due_at = clock_timestamp() + ${COLLECT},
     fault = $5, failures = 0, failing_since = NULL, given_up_at = clock_timestamp(), given_up = given_up + $6 WHERE ${HELD}`;
 
 export interface MailClaim {
@@ -56,7 +57,7 @@ export interface MailClaim {
   readonly fence: bigint;
   readonly kinds: readonly string[];
   readonly position: bigint;
-  readonly told: readonly string[];
+  readonly noted: readonly string[];
   readonly failures: number;
   readonly failing_sec: number | null;
   readonly person_id: string;
@@ -68,7 +69,7 @@ export interface MailClaim {
 /** How far a claim has come: an event's position, or the lines of the inbox that there are. */
 export interface Reached {
   readonly position: bigint;
-  readonly told: readonly string[];
+  readonly noted: readonly string[];
 }
 
 @Injectable()
@@ -98,21 +99,21 @@ export class MailClaims {
     });
   }
 
-  /** There was nothing to tell. */
-  async pass({ id, fence }: MailClaim, { position, told }: Reached): Promise<void> {
-    await this.database.query(PASS, [id, fence, position, told]);
+  /** There was nothing new. */
+  async pass({ id, fence }: MailClaim, { position, noted }: Reached): Promise<void> {
+    await this.database.query(PASS, [id, fence, position, noted]);
   }
 
-  async sent({ id, fence }: MailClaim, { position, told }: Reached): Promise<void> {
-    await this.database.query(SENT, [id, fence, position, told]);
+  async sent({ id, fence }: MailClaim, { position, noted }: Reached): Promise<void> {
+    await this.database.query(SENT, [id, fence, position, noted]);
   }
 
   async failed({ id, fence }: MailClaim, fault: string, againSec: number, isHeard: boolean): Promise<void> {
     await this.database.query(FAILED, [id, fence, fault, againSec, isHeard]);
   }
 
-  /** So many events or lines are not told any more. */
-  async givenUp({ id, fence }: MailClaim, { position, told }: Reached, fault: string, count: number): Promise<void> {
-    await this.database.query(GIVEN_UP, [id, fence, position, told, fault, count]);
+  /** So many events or lines are given up. */
+  async givenUp({ id, fence }: MailClaim, { position, noted }: Reached, fault: string, count: number): Promise<void> {
+    await this.database.query(GIVEN_UP, [id, fence, position, noted, fault, count]);
   }
 }

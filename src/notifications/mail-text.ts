@@ -65,7 +65,7 @@ const SENTENCES: Readonly<Record<NotifiedEvent, Sentence>> = {
   ],
 };
 
-/** An event, as its log has it, in a line; undefined where none is told of it. */
+/** An event, as its log has it, in a line; undefined where none is notified of it. */
 export function lineOf(payload: string, projectId: string): MailLine | undefined {
   const { type, timestamp, data } = JSON.parse(payload) as EventBody;
   const sentence = (SENTENCES as Readonly<Partial<Record<string, Sentence>>>)[type];
@@ -86,7 +86,7 @@ interface MailTerms {
   /** Where all of it is. */
   readonly allPath: string;
   readonly allWord: string;
-  /** Where its reader changes what they are told. */
+  /** Where its reader changes what they are notified. */
   readonly endPath: string;
 }
 
@@ -107,7 +107,7 @@ export function mailText(terms: MailTerms): { readonly subject: string; readonly
     '',
     ...shown,
     ...(more > 0 ? [`And ${more.toString()} more: see ${allWord}, ${url}${allPath}`, ''] : []),
-    'You are told of this because you chose so. To change or end these mails:',
+    'You are notified of this because you chose so. To change or end these mails:',
     `${url}${endPath}`,
     '',
   ].join('\n');

@@ -78,9 +78,9 @@ export class Mailer {
       },
     });
     // Read to its end only once the server has asked for it.
-    let isTold = false;
+    let isSaid = false;
     transport.use('stream', ({ message }, done) => {
-      message.processFunc((input) => input.pipe(new PassThrough().once('end', () => (isTold = true))));
+      message.processFunc((input) => input.pipe(new PassThrough().once('end', () => (isSaid = true))));
       done();
     });
     try {
@@ -96,7 +96,7 @@ export class Mailer {
       await withDeadline(transport.sendMail(message), MAIL_MS, 'the mail server');
       return { kind: 'taken' };
     } catch (error) {
-      return failureOf(error, isTold);
+      return failureOf(error, isSaid);
     } finally {
       for (const socket of sockets) socket.destroy();
       transport.close();
@@ -104,12 +104,12 @@ export class Mailer {
   }
 }
 
-/** What a failure means: of a mail that was told whole and not answered nobody knows. */
-function failureOf(error: unknown, isTold: boolean): MailOutcome {
+/** What a failure means: of a mail that was handed over whole and not answered nobody knows. */
+function failureOf(error: unknown, isSaid: boolean): MailOutcome {
   const { responseCode: code } = error as NodemailerError;
   if (code === undefined) {
     const fault = 'the mail server did not take it in time, or not at all';
-    return { kind: 'failed', isHeard: isTold, isFinal: false, fault };
+    return { kind: 'failed', isHeard: isSaid, isFinal: false, fault };
   }
   const fault = `the mail server refused it (${code.toString()})`;
   return { kind: 'failed', isHeard: false, isFinal: code >= 500, fault };

@@ -1,4 +1,4 @@
-/** What each person chose to be told of by e-mail, for each project they are in or as an operator, and how that goes. */
+/** What each person chose to be notified of by e-mail, for each project they are in or as an operator, and how that goes. */
 import { Injectable } from '@nestjs/common';
 import type { Audience } from '../domain/audience.js';
 import { ApiError } from '../domain/errors.js';
@@ -14,11 +14,11 @@ const LIST = `SELECT m.project_id, n.kinds, n.sent_at, n.failing_since, n.fault,
 
 const MEMBERSHIP = `SELECT id FROM membership WHERE person_id = $1 AND project_id IS NOT DISTINCT FROM $2 FOR KEY SHARE`;
 
-/** Who was told of nothing begins with what happens from now on. A failing address is tried again at once. */
+/** Who was notified of nothing begins with what happens from now on. A failing address is tried again at once. */
 const CHOOSE = `INSERT INTO notification AS n (membership_id, audience, kinds, position) VALUES ($1, $2, $3, $4)
   ON CONFLICT (membership_id) DO UPDATE
     SET kinds = excluded.kinds, position = CASE WHEN n.kinds = '{}' THEN excluded.position ELSE n.position END,
-        told = CASE WHEN n.kinds = '{}' THEN '{}' ELSE n.told END, changed_at = clock_timestamp(), due_at = clock_timestamp(),
+        noted = CASE WHEN n.kinds = '{}' THEN '{}' ELSE n.noted END, changed_at = clock_timestamp(), due_at = clock_timestamp(),
         failures = 0, failing_since = NULL, fault = NULL, given_up_at = NULL, given_up = 0`;
 
 /** Of one membership; with nothing chosen everything but the project is null. */
@@ -30,7 +30,7 @@ export interface ChoiceRow {
   readonly failing_since: Date | null;
   readonly fault: string | null;
   readonly given_up_at: Date | null;
-  /** How many events, or lines of the inbox, were not told at last. */
+  /** How many events, or lines of the inbox, were in no mail at last. */
   readonly given_up: bigint | null;
 }
 
@@ -52,7 +52,7 @@ export class NotificationChoices {
     kinds: readonly NotificationKind[],
     author: Author,
   ): Promise<void> {
-    // Before the choice stands: what happens meanwhile is told.
+    // Before the choice stands: what happens meanwhile is notified.
     const position = projectId === undefined ? 0n : await forProject(projectId, () => this.log.lastPosition(projectId));
     await this.database.transaction(async (tx) => {
       const [membership] = await tx.query<{ id: bigint }>(MEMBERSHIP, [personId, projectId ?? null]);

@@ -1,5 +1,5 @@
 /**
- * How often each order's key came again, for who looks at the order: counted in memory and written for all orders at once,
+ * How often each order's key came again, for its page: counted in memory and written for all orders at once,
  * so that a replay costs one addition. Decides nothing. What a killed process had not written yet is lost.
  */
 import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';

@@ -1,4 +1,4 @@
-/** What each process may do with what is only ever shown to people, and with what they chose to be told of. */
+/** What each process may do with what is only ever shown to people, and with what they chose to be notified of. */
 import type { Access } from './grant-columns.js';
 import { CONSOLE_NOTIFICATIONS } from './people-grants.js';
 

@@ -99,7 +99,7 @@ export const SCREENS: readonly Screen[] = [
     ready: table,
     act: async (view) => button(view, 'Make a key').click(),
   },
-  { name: 'notifications', url: within('/settings/notifications'), as: owner, ready: text('Tell me of') },
+  { name: 'notifications', url: within('/settings/notifications'), as: owner, ready: text('Mail me about') },
   {
     name: 'project-rename',
     url: within('/settings/project'),

@@ -1,4 +1,4 @@
-// What people set of their own: names, a webhook's terms, and what they are told of by e-mail; and what an order's page
+// What people set of their own: names, a webhook's terms, and what they are notified of by e-mail; and what an order's page
 // says of a request that came again and of its receiver.
 import { until } from '../../packages/local/src/wait.js';
 import type { ConsoleStage } from './stage.js';
@@ -73,7 +73,7 @@ export function settings(at: () => ConsoleStage, see: (view: View) => View): voi
     await button(view, 'Cancel').click();
   });
 
-  it('what one is told of by e-mail is chosen, and the mail comes over TLS with what happened', async () => {
+  it('what one is notified of by e-mail is chosen, and the mail comes over TLS with what happened', async () => {
     const view = await open('/settings/notifications');
     const { page } = view;
     const { owner, project, merchant, mail } = at();
@@ -85,17 +85,17 @@ export function settings(at: () => ConsoleStage, see: (view: View) => View): voi
     await page.getByText('Saved. It holds from now on.').waitFor();
     const keys = await open('/integration/keys');
     await button(keys, 'Make a key').click();
-    await field(keys, 'Name').fill('told of');
+    await field(keys, 'Name').fill('courier');
     await keys.page.getByRole('dialog').getByRole('button', { name: 'Make the key' }).click();
-    await keys.page.getByRole('dialog', { name: 'Secret of “told of”' }).waitFor();
-    const told = await until(
-      () => mail.mails.find(({ text }) => text.includes('“told of”')),
+    await keys.page.getByRole('dialog', { name: 'Secret of “courier”' }).waitFor();
+    const noted = await until(
+      () => mail.mails.find(({ text }) => text.includes('“courier”')),
       ARRIVAL_LIMIT_MS,
       'the mail about the key',
     );
-    expect(told.to).toEqual([owner.email]);
+    expect(noted.to).toEqual([owner.email]);
     // Its links lead where they say.
-    const links = [...told.text.matchAll(/http:\/\/\S+/g)].map(([link]) => link);
+    const links = [...noted.text.matchAll(/http:\/\/\S+/g)].map(([link]) => link);
     expect(links).toEqual([
       `${merchant}/p/${project.id}/integration/keys`,
       `${merchant}/p/${project.id}/settings/notifications`,
@@ -109,7 +109,7 @@ export function settings(at: () => ConsoleStage, see: (view: View) => View): voi
     expect(await page.getByRole('alert').innerText()).toContain('Offline: nothing was sent.');
     await view.offline(false);
     await button(view, 'Save my choice').click();
-    await page.getByText('You are told of nothing by e-mail.').waitFor();
+    await page.getByText('You are notified of nothing by e-mail.').waitFor();
   });
 
   it('where no mail server is set up, the page says so and what there is instead', async () => {

@@ -1,4 +1,4 @@
-// What people chose to be told of by e-mail: from the event log to a mail server on a socket, once each, within bounds.
+// What people chose to be notified of by e-mail: from the event log to a mail server on a socket, once each, within bounds.
 import { randomUUID } from 'node:crypto';
 import { Ledger } from '../../src/billing/ledger.js';
 import { Sealers } from '../../src/base/sealers.js';
@@ -56,7 +56,7 @@ interface Place {
 
 let made = 0;
 
-/** A project with an owner who is told of `kinds`. */
+/** A project with an owner who is notified of `kinds`. */
 async function placeWith(kinds: readonly string[], name = `Shop ${(made += 1).toString()}`): Promise<Place> {
   const created = await admin.browser.post('/api/operator/projects', { name, terms: 'prepaid', reason: 'a customer' });
   const project = created.body.project.id as string;
@@ -132,7 +132,7 @@ const choiceOf = async ({ project, owner }: Place) =>
   );
 
 it(
-  'a person is told of what they chose, by one mail that leads to it and to the end of the mails, and holds no secret',
+  'a person is notified of what they chose, by one mail that leads to it and to the end of the mails, and holds no secret',
   async () => {
     const place = await placeWith(['keys', 'project']);
     const { project } = place;
@@ -162,7 +162,7 @@ it(
   TEST_LIMIT_MS,
 );
 
-it('nobody is told of what they did not choose, nor of what was before', async () => {
+it('nobody is notified of what they did not choose, nor of what was before', async () => {
   const place = await placeWith(['statements', 'webhooks']);
   await makeKey(place, 'unasked');
   const { position } = await stateOf(place);
@@ -247,7 +247,7 @@ it(
 );
 
 it(
-  'an address that is refused for good is given up after three tries, and told on its person’s page',
+  'an address that is refused for good is given up after three tries, and noted on its person’s page',
   async () => {
     const place = await placeWith(['keys']);
     server.mood = 'refuses';
@@ -300,7 +300,7 @@ it('a name with line breaks in it makes no header', async () => {
   expect([mail.to, /^Bcc:/im.test(mail.headers)]).toEqual([[place.owner.email], false]);
 });
 
-it('who is in the project no more is told nothing of it', async () => {
+it('who is in the project no more is notified nothing of it', async () => {
   const place = await placeWith(['keys']);
   const other = await merchants.signedIn('owner', place.project);
   const removed = await other.browser.post(`/api/projects/${place.project}/team/${place.owner.id}/remove`, {});
@@ -334,7 +334,7 @@ describe('a choice', () => {
   it.each([
     ['of a project that one is not in', () => ({ project_id: randomUUID(), kinds: ['keys'] }), 404],
     ['of no project', () => ({ kinds: ['keys'] }), 400],
-    ['of what operators are told', (project: string) => ({ project_id: project, kinds: ['fault'] }), 400],
+    ['of what operators are notified', (project: string) => ({ project_id: project, kinds: ['fault'] }), 400],
     ['of what there is not', (project: string) => ({ project_id: project, kinds: ['weather'] }), 400],
     ['of no list', (project: string) => ({ project_id: project }), 400],
   ])('%s is refused', async (_, wanted, status) => {
@@ -368,15 +368,15 @@ describe('a choice', () => {
 });
 
 it(
-  'an operator is told of each new line of the inbox once, and again when it has gone and comes back',
+  'an operator is notified of each new line of the inbox once, and again when it has gone and comes back',
   async () => {
     const { project } = await placeWith([], 'Frozen & Co');
     const chosen = await admin.browser.post('/api/notifications', { kinds: ['notice'] });
     expect(chosen.status).toBe(200);
     const freeze = (isFrozen: boolean) => operators.app.get(Ledger).setFrozen(project, isFrozen, AUTHOR);
-    const told = async (count: number): Promise<TakenMail> => mailed({ owner: admin }, count);
+    const noted = async (count: number): Promise<TakenMail> => mailed({ owner: admin }, count);
     await freeze(true);
-    const mail = await told(1);
+    const mail = await noted(1);
     expect(mail.subject).toBe('The service: Project Frozen & Co is frozen: its requests are refused');
     expect(mail.text).toContain('http://localhost:3002/inbox');
     expect(mail.text).toContain('http://localhost:3002/notifications');
@@ -388,17 +388,17 @@ it(
     await freeze(false);
     const isEmpty = async () => {
       await hasten({ owner: admin });
-      const [row] = await operators.database.query<{ told: string[] }>(
-        `SELECT told FROM notification n JOIN membership m ON m.id = n.membership_id WHERE m.person_id = $1`,
+      const [row] = await operators.database.query<{ noted: string[] }>(
+        `SELECT noted FROM notification n JOIN membership m ON m.id = n.membership_id WHERE m.person_id = $1`,
         [admin.id],
       );
-      return row?.told.length === 0 ? true : undefined;
+      return row?.noted.length === 0 ? true : undefined;
     };
     await until(isEmpty, MAIL_LIMIT_MS, 'the line being gone', 1000);
     expect(mailsTo({ owner: admin })).toHaveLength(1);
     await freeze(true);
     await hasten({ owner: admin });
-    await told(2);
+    await noted(2);
     await freeze(false);
   },
   TEST_LIMIT_MS,

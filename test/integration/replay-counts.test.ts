@@ -42,9 +42,9 @@ const buy = async (key: string, at: Customer = customer): Promise<string | undef
 };
 
 async function shown(key: string): Promise<{ replays: number; last_replayed_at?: string }> {
-  const story = await owner.browser.get(`/api/projects/${customer.merchant}/orders/${key}`);
-  expect(story.status).toBe(200);
-  return story.body.request as { replays: number; last_replayed_at?: string };
+  const page = await owner.browser.get(`/api/projects/${customer.merchant}/orders/${key}`);
+  expect(page.status).toBe(200);
+  return page.body.request as { replays: number; last_replayed_at?: string };
 }
 
 const shownAs = (key: string, replays: number) =>

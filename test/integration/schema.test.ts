@@ -169,7 +169,7 @@ const SHIPPED: Readonly<Record<string, string>> = {
   FirstCheck1760000000055: '06c1fe0048034091',
   OrderReplays1760000000056: '5427a5878e79b82e',
   ReceiverEnergy1760000000057: '4c976eb95bfd9fd9',
-  Notifications1760000000058: '8d3cb3e343357421',
+  Notifications1760000000058: 'a4d2b2240deb3369',
   UnresolvedOrders1760000000068: 'e259af2f688376fa',
 };
 

@@ -34,7 +34,8 @@ const READABLE = Object.entries(TABLE_GRANTS)
 /** Of people and sessions: by audience, which is another test's; of the audit log no more than ids. */
 const OF_PEOPLE = [
   'audit_log',
-  ...['console_session', 'invitation', 'key_canary', 'membership', 'person', 'recovery_code', 'sign_in_guess'],
+  ...['console_session', 'invitation', 'key_canary', 'membership', 'notification', 'person'],
+  ...['recovery_code', 'sign_in_guess'],
 ];
 /** Whose rows are of no project. */
 const OF_ALL = ['deposit_cursor', 'market_state', 'price_row'];
@@ -75,8 +76,12 @@ const ROW_OF: Readonly<Record<string, (project: string) => readonly string[]>> =
     `INSERT INTO order_extension (order_id, number, project_id, key, request_hash, duration_sec, price_sun, credits, trx_usd_e8, ends_at)
      VALUES (${nextId()}, 1, '${p}', 'k', ${bytes()}, 1, 1, 1, 1, now())`,
   ],
+  order_replay: (p) =>
+    withOrder(p, (order) => `INSERT INTO order_replay (order_id, replays, last_at) VALUES (${order}, 1, now())`),
   orders: (p) => withOrder(p, () => 'SELECT'),
   project: (p) => [`INSERT INTO project (id, name, api_key_sealed) VALUES ('${p}', 'p', 'x')`],
+  receiver_energy: (p) =>
+    withOrder(p, (order) => `INSERT INTO receiver_energy (order_id, after_energy, after_block) VALUES (${order}, 1, 1)`),
   refused_request: (p) => [
     `INSERT INTO refused_request (project_id, at, request_id, method, path, status, error, reason, source_address)
      VALUES ('${p}', now(), 'r', 'GET', '/', 401, 'E', 'r', '::1')`,

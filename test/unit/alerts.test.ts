@@ -11,6 +11,8 @@ const WORDS = new Set([
   'by',
   'on',
   'and',
+  'or',
+  'unless',
   'absent',
   'sum',
   'max',

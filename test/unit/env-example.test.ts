@@ -40,7 +40,7 @@ const SENDER_ONLY = [
 /** Read by a console, beside what it shares with the others. */
 const CONSOLE_ONLY = [
   ...['CONSOLE_AUDIENCE', 'CONSOLE_URL', 'CONSOLE_PASSWORD_COST', 'CONSOLE_STOP_SEC', 'EXPLORER_URL'],
-  ...['APPROVAL_CREDITS', 'CHECK_NODE_URL', 'MAIL_FROM', 'SMTP_URL'],
+  ...['APPROVAL_CREDITS', 'CHECK_NODE_URL', 'MAIL_FROM', 'SMTP_URL', 'SMTP_URL_FILE'],
 ];
 const PASSWORDS = ALL_ROLES.map(passwordSetting);
 const MASTER_KEY = randomBytes(32).toString('base64');

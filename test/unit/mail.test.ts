@@ -1,4 +1,7 @@
 // The mail server's setting, and the words of a mail.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { SettingsReader } from '../../src/config/settings-reader.js';
 import { readMail } from '../../src/config/mail-settings.js';
 import { SECRET_SETTINGS } from '../../src/config/config.js';
@@ -45,6 +48,18 @@ describe('SMTP_URL', () => {
     expect(faults[0]).not.toContain(name === 'SMTP_URL' ? url : from);
   });
 
+  it('is a secret that a file can hold', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'smtp-url-'));
+    const path = join(folder, 'smtp-url');
+    try {
+      writeFileSync(path, 'smtps://energy:secret@mail.example.com\n', { mode: 0o600 });
+      const { mail, faults } = read({ SMTP_URL_FILE: path, MAIL_FROM: 'a@b.example' });
+      expect([mail?.server.password, faults]).toEqual(['secret', []]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
   it('wants both, or neither', () => {
     expect(read({})).toEqual({ mail: undefined, faults: [] });
     expect(read({ SMTP_URL: 'smtp://localhost' }).faults).toEqual([
@@ -56,10 +71,10 @@ describe('SMTP_URL', () => {
 
 describe('a mail', () => {
   it('has a line for every event that a kind is made of, and for no other', () => {
-    const told: readonly string[] = Object.values(EVENTS_OF).flat();
+    const noted: readonly string[] = Object.values(EVENTS_OF).flat();
     for (const type of EVENT_TYPES) {
       const line = lineOf(JSON.stringify({ type, timestamp: '2026-11-25T07:30:00.000Z', data: {} }), 'P');
-      expect([type, line !== undefined]).toEqual([type, told.includes(type)]);
+      expect([type, line !== undefined]).toEqual([type, noted.includes(type)]);
     }
   });
 
@@ -93,11 +108,11 @@ describe('a mail', () => {
   it('to an operator has what is new of the severities they chose, whatever its figures are by now', () => {
     const item = (says: string, severity: InboxItem['severity'] = 'fault'): InboxItem => ({ severity, says });
     const inbox = [item('Orders are due for 65 s'), item('Nothing is sold'), item('A notice', 'notice')];
-    const first = digestOf(inbox, { kinds: ['fault'], told: [] });
-    expect([first.count, first.reached.told.length]).toEqual([2, 2]);
+    const first = digestOf(inbox, { kinds: ['fault'], noted: [] });
+    expect([first.count, first.reached.noted.length]).toEqual([2, 2]);
     const later = [item('Orders are due for 130 s'), item('Wallet T1 is paused')];
-    const second = digestOf(later, { kinds: ['fault'], told: first.reached.told });
+    const second = digestOf(later, { kinds: ['fault'], noted: first.reached.noted });
     expect(second.lines.map(({ says }) => says)).toEqual(['Wallet T1 is paused']);
-    expect(digestOf([], { kinds: ['fault'], told: first.reached.told }).reached.told).toEqual([]);
+    expect(digestOf([], { kinds: ['fault'], noted: first.reached.noted }).reached.noted).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 /**
  * What a receiver could use of energy before anything of its order was sent, and at its block or after: read beside the
- * work, for who looks at the order. Decides nothing, delays nothing, and is absent where a node did not answer in time.
+ * work, for its page. Decides nothing, delays nothing, and is absent where a node did not answer in time.
  */
 import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import { Counter } from 'prom-client';

@@ -1,6 +1,6 @@
 /**
  * What the consoles' roles see: row-level security asks who is connected, not what a process says of itself. And what a
- * console is told of projects whose rows it does not read for it: their names and states, by membership.
+ * console is notified of projects whose rows it does not read for it: their names and states, by membership.
  */
 
 /**
@@ -54,7 +54,7 @@ CREATE OR REPLACE FUNCTION console_looks(p_session uuid, p_project uuid)
    ORDER BY l.id DESC LIMIT 200
 $$`;
 
-/** Whose log has gone on since they were told last, for the console that mails merchants: by membership, and no more. */
+/** Whose log has gone on since they were notified last, for the console that mails merchants: by membership, and no more. */
 const NOTIFICATIONS_DUE_SQL = `
 CREATE OR REPLACE FUNCTION notifications_due(p_limit integer) RETURNS TABLE (membership_id bigint)
   LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$

@@ -1,8 +1,8 @@
-/** Who is told of what by e-mail, and how far: each choice is a cursor of its own through the log of its project. */
+/** Who is notified of what by e-mail, and how far: each choice is a cursor of its own through the log of its project. */
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 const UP = [
-  // One for each membership, and gone with it: who is in nothing any more is told nothing.
+  // One for each membership, and gone with it: who is in nothing any more is notified nothing.
   `CREATE TABLE notification (
      membership_id bigint PRIMARY KEY REFERENCES membership (id) ON DELETE CASCADE,
      audience text NOT NULL CHECK (audience IN ('merchant', 'operator')),
@@ -10,7 +10,7 @@ const UP = [
      changed_at timestamptz NOT NULL DEFAULT clock_timestamp(),
      -- Up to which event of the project's log was mailed or passed; of operators, which lines of the inbox were.
      position bigint NOT NULL DEFAULT 0,
-     told text[] NOT NULL DEFAULT '{}',
+     noted text[] NOT NULL DEFAULT '{}',
      due_at timestamptz NOT NULL DEFAULT clock_timestamp(),
      fence bigint NOT NULL DEFAULT 0,
      lease_until timestamptz,

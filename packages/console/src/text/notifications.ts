@@ -1,13 +1,14 @@
-/** What a person is told of by e-mail. */
+/** What a person is notified of by e-mail. */
 import type { NotificationKind } from '../../../../src/domain/notification-kinds.js';
 
 export const NOTIFICATIONS = {
   leadProject:
-    'What you are told of by e-mail when it happens in this project. It is your own choice: others have theirs.',
-  leadOperator: 'Which new lines of the inbox you are told of by e-mail. It is your own choice: others have theirs.',
+    'What you are notified of by e-mail when it happens in this project. It is your own choice: others have theirs.',
+  leadOperator:
+    'Which new lines of the inbox you are notified of by e-mail. It is your own choice: others have theirs.',
   section: 'E-mail',
   sectionNote: (email: string) => `To ${email}`,
-  legend: 'Tell me of',
+  legend: 'Mail me about',
   kinds: {
     balance: ['A low balance', 'It fell below what the project’s settings name.'],
     deposits: ['Deposits', 'Credited, or held until your operator has looked.'],
@@ -27,18 +28,18 @@ export const NOTIFICATIONS = {
     `At most ${count.toString()} mails an hour, of all your projects together: what comes meanwhile is in the next one, with its number. A mail names what happened and leads here; it holds no key and no secret.`,
   save: 'Save my choice',
   saved: 'Saved. It holds from now on.',
-  savedNone: 'Saved. You are told of nothing by e-mail.',
+  savedNone: 'Saved. You are notified of nothing by e-mail.',
   state: 'Last mail',
   never: 'None yet',
   failing: 'Mails to you are not taken',
   failingSays: (fault: string) => `Since then ${fault}. They are tried again for a day; nothing is lost until then.`,
-  givenUp: (count: string) => `${count} things were told in no mail`,
+  givenUp: (count: string) => `${count} things were in no mail`,
   givenUpSays: (fault: string) => `It was given up because ${fault}. They are in the console all the same.`,
   off: {
     title: 'E-mail is not set up here',
-    project: 'Your operator has set up no mail server for this console, so nobody can be told by e-mail.',
-    operator: 'This console has no mail server, so nobody can be told by e-mail.',
-    instead: 'Your programs are told of every event by webhook, and can read the log of events.',
+    project: 'Your operator has set up no mail server for this console, so nobody can be notified by e-mail.',
+    operator: 'This console has no mail server, so nobody can be notified by e-mail.',
+    instead: 'Your programs are notified of every event by webhook, and can read the log of events.',
     webhooks: 'Set up a webhook',
     setting: 'SMTP_URL and MAIL_FROM set one up; alerts of the metrics reach you without it.',
   },

@@ -1,4 +1,4 @@
-/** What who is signed in is told of by e-mail: of a project, or of the service. */
+/** What who is signed in is notified of by e-mail: of a project, or of the service. */
 import { Button } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -22,6 +22,7 @@ import { pathOf, useProject } from '../../shell/project.js';
 import { OwnNav, SettingsNav } from '../../shell/subnav.js';
 import { NAV } from '../../text/nav.js';
 import { NOTIFICATIONS } from '../../text/notifications.js';
+import { NotFoundPage } from '../not-found-page.js';
 
 const text = NOTIFICATIONS;
 const KEY = ['notifications'];
@@ -29,8 +30,12 @@ const PATH = '/api/notifications';
 
 const useNotifications = () => useQuery({ queryKey: KEY, queryFn: () => get<NotificationsAnswer>(PATH) });
 
-/** Of the project on the page. */
+/** Of the project on the page, for who is in it: an operator is notified of the service. */
 export function ProjectNotificationsPage() {
+  return useProject().membership === undefined ? <NotFoundPage /> : <OfProject />;
+}
+
+function OfProject() {
   const { id } = useProject();
   const answer = useNotifications();
   return (
