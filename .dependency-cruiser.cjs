@@ -128,7 +128,10 @@ module.exports = {
     {
       name: 'only-the-worker-fulfils',
       severity: 'error',
-      from: { path: '^src/', pathNot: '^src/(fulfilment/|reconciliation/|worker\\.module\\.ts$|main\\.)' },
+      from: {
+        path: '^src/',
+        pathNot: '^src/(fulfilment/|reconciliation/|(worker|block-following)\\.module\\.ts$|main\\.)',
+      },
       to: { path: '^src/(fulfilment|reconciliation)/' },
     },
     {

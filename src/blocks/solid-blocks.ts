@@ -9,7 +9,7 @@ import { execute, givenBlockOf, type ExecutedBlock } from '../chain/executed-blo
 import type { TronNode } from '../chain/node.js';
 import { invariant } from '../domain/errors.js';
 
-/** Of a node: the last three minutes of the main network, or what is read at once while somebody catches up. */
+/** Of a node: the last three minutes of the main network, or what is read at once while a worker catches up. */
 const KEPT_BLOCKS_MAX = 64;
 const KEPT_BYTES_MAX = 16 * 1024 * 1024;
 /** Of a transaction, by an estimate: what it is and moved, beside its bytes. */
@@ -117,5 +117,5 @@ function trim(read: Map<number, Reading>): void {
 }
 
 function ignore(): void {
-  // Whoever asked for it was told.
+  // Whoever asked for it has its error.
 }

@@ -121,7 +121,7 @@ it('a worker that does not read blocks leaves the search to the one that does, a
   await follow();
   expect(await reading.pass()).toBe(false);
   await reading.searchOn();
-  // It will see that somebody else moved the search.
+  // It will see that another worker moved the search.
   await mine(3);
   await search();
   await mine(3);

@@ -70,11 +70,7 @@ const FILES: readonly (readonly [string, string, RegExp])[] = [
     'src/reconciliation/judged-records.ts',
     sql('judged_credits', 'judged_entries'),
   ],
-  [
-    'a new row of orphan_tx',
-    'src/reconciliation/unrecorded-search.ts',
-    /\b(INSERT INTO|DELETE FROM) orphan_tx\b/,
-  ],
+  ['a new row of orphan_tx', 'src/reconciliation/unrecorded-search.ts', /\b(INSERT INTO|DELETE FROM) orphan_tx\b/],
   ['a wallet’s books_fault', 'src/pool/sales-hold.ts', /\bSET books_fault =/],
   ['sales_stop and explained_finding', 'src/pool/sales-hold.ts', sql('sales_stop', 'explained_finding')],
   ['credit_request', 'src/billing/credit-requests.ts', sql('credit_request')],
