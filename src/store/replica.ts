@@ -120,8 +120,14 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
     if (!this.isConfigured) return undefined;
     await this.looked();
     if (this.reasonNot() !== undefined) return undefined;
-    const [row] = await this.primary.query<{ lsn: string }>(WRITTEN);
-    return row && markOf(row.lsn);
+    try {
+      const [row] = await this.primary.query<{ lsn: string }>(WRITTEN);
+      return row && markOf(row.lsn);
+    } catch (error) {
+      // What was read before stands, whether or not the next read can be a replica's.
+      if (isDatabaseAway(error)) return undefined;
+      throw error;
+    }
   }
 
   /** By the replica, if it has all up to `mark`; otherwise, and without a mark, by the primary. */
