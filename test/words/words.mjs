@@ -34,7 +34,7 @@ export const LEFT_OUT = [
 const EVERYWHERE = /./;
 /** Where people sign in, with terms of their own. */
 const CONSOLES =
-  /^(src\/(console|people|domain|http|store|operator|config|main\.console)|packages\/console|test\/(console|integration\/(console|roles|merchant))|docs\/(console|architecture))/;
+  /^(src\/(console|people|domain|http|store|operator|config|main\.console)|packages\/console|test\/(console|integration\/(console|roles|merchant))|bench\/(console|rows-consoles)|docs\/(console|architecture))/;
 
 export const WORDS = [
   { find: 'doors?', say: 'request pipeline' },
