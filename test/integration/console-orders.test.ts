@@ -131,7 +131,7 @@ it('the few that need attention or are unresolved are found by numbers, in all p
   expect(await everyones('due=true')).toEqual([]);
 });
 
-it('a cursor of another project’s list, or of no order, is refused and tells nothing', async () => {
+it('a cursor of another project’s list, or of no order, is refused and says nothing', async () => {
   const { next_cursor: theirs } = (await admin.browser.get(`/api/operator/orders?limit=3&project=${projects.theirs}`))
     .body as { next_cursor: string };
   const none = Buffer.from('c999999', 'latin1').toString('base64url');

@@ -34,7 +34,7 @@ export const LEFT_OUT = [
 const EVERYWHERE = /./;
 /** Where people sign in, with terms of their own. */
 const CONSOLES =
-  /^(src\/(console|notifications|people|domain|http|store|operator|config|main\.console)|packages\/console|test\/(console|integration\/(console|notifications|roles|merchant))|docs\/(console|architecture))/;
+  /^(src\/(console|notifications|people|domain|http|store|operator|config|main\.console)|packages\/console|test\/(console|integration\/(console|notifications|roles|merchant))|bench\/(console|rows-consoles)|docs\/(console|architecture))/;
 
 export const WORDS = [
   { find: 'doors?', say: 'request pipeline' },

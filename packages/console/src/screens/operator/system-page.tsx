@@ -79,8 +79,7 @@ const NODES: readonly Column<NodeUse>[] = [
 
 function Nodes({ system: { nodes, chain, sends_counted: sends } }: { readonly system: SystemShape }) {
   const words = text.nodes;
-  const moment = (at: string | undefined, without: string) =>
-    at === undefined ? without : <Moment at={at} />;
+  const moment = (at: string | undefined, without: string) => (at === undefined ? without : <Moment at={at} />);
   return (
     <Section title={text.sections.nodes} {...(nodes.length > 0 && { note: words.note(grouped(sends)) })}>
       {nodes.length === 0 ? (
