@@ -25,7 +25,7 @@ export const NOTIFICATIONS = {
   all: 'All of these',
   none: 'None',
   bound: (count: number) =>
-    `At most ${count.toString()} mails an hour, of all your projects together: what comes meanwhile is in the next one, with its number. A mail names what happened and leads here; it holds no key and no secret.`,
+    `At most ${count.toString()} mails an hour, whatever happens: what comes meanwhile is in the next one, with its number. A mail names what happened and leads here; it holds no key and no secret.`,
   save: 'Save my choice',
   saved: 'Saved. It holds from now on.',
   savedNone: 'Saved. You are notified of nothing by e-mail.',
