@@ -87,7 +87,7 @@ import { FirstCheck1760000000055 } from './migrations/0055-first-check.js';
 import { OrderReplays1760000000056 } from './migrations/0056-order-replays.js';
 import { ReceiverEnergy1760000000057 } from './migrations/0057-receiver-energy.js';
 import { Notifications1760000000058 } from './migrations/0058-notifications.js';
-import { UnresolvedOrders1760000000068 } from './migrations/0068-unresolved-orders.js';
+import { UnresolvedOrders1760000000059 } from './migrations/0059-unresolved-orders.js';
 
 /** Every table as an entity without relations, for plain reads and writes; money and state are written by SQL alone. */
 const ENTITIES = [
@@ -191,7 +191,7 @@ const MIGRATIONS: readonly (new () => MigrationInterface & { readonly name: stri
   OrderReplays1760000000056,
   ReceiverEnergy1760000000057,
   Notifications1760000000058,
-  UnresolvedOrders1760000000068,
+  UnresolvedOrders1760000000059,
 ];
 
 /** What the table `migrations` holds when the schema is this version's. */

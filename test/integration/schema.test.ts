@@ -170,7 +170,7 @@ const SHIPPED: Readonly<Record<string, string>> = {
   OrderReplays1760000000056: '5427a5878e79b82e',
   ReceiverEnergy1760000000057: '4c976eb95bfd9fd9',
   Notifications1760000000058: 'a4d2b2240deb3369',
-  UnresolvedOrders1760000000068: 'e259af2f688376fa',
+  UnresolvedOrders1760000000059: 'e259af2f688376fa',
 };
 
 it('a migration runs what it ran on the day it came', async () => {

@@ -7,8 +7,8 @@ const UP = [
   `CREATE INDEX orders_unresolved ON orders (id) WHERE status = 'unresolved'`,
 ];
 
-export class UnresolvedOrders1760000000068 implements MigrationInterface {
-  readonly name = 'UnresolvedOrders1760000000068';
+export class UnresolvedOrders1760000000059 implements MigrationInterface {
+  readonly name = 'UnresolvedOrders1760000000059';
 
   async up(runner: QueryRunner): Promise<void> {
     for (const statement of UP) await runner.query(statement);
