@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { chromium, type Browser } from 'playwright-core';
 import { DemoConsoles } from '../packages/local/src/demo-consoles.js';
 import { AUDIENCES, type Audience } from '../src/domain/audience.js';
-import { loadConsoles, ORDERS, PROJECTS, type Loaded } from './console-load.js';
+import { loadConsoles, ORDERS, type Loaded } from './console-load.js';
 import { figure, percentile, type Row } from './measure.js';
 import type { Stage } from './stage.js';
 
@@ -33,7 +33,7 @@ export async function consoleRows(stage: Stage, pace: ConsolePace): Promise<Row[
   return measureConsoles(stage, await loadConsoles(stage, pace.orders), pace);
 }
 
-export async function measureConsoles(stage: Stage, loaded: Loaded, pace: ConsolePace): Promise<Row[]> {
+async function measureConsoles(stage: Stage, loaded: Loaded, pace: ConsolePace): Promise<Row[]> {
   // What a service that runs has read lately: prices and fees are known.
   await stage.send(
     stage.request(stage.tenant(1), 'POST', '/v1/quotes', { receive_address: stage.sender, energy: 65_000 }),
@@ -324,4 +324,3 @@ function scriptSize(): Row {
   return figure('all JavaScript of the consoles, gzipped', '–', 'KiB', '≤ 300', [bytes / 1024]);
 }
 
-export const CONSOLES_LABEL = `${ORDERS.toLocaleString('en-US')} orders, ${PROJECTS.toLocaleString('en-US')} projects`;

@@ -121,6 +121,22 @@ export class ReconcileWorld {
     return verifyRecords(this.worker.get(Database), { chain: this.worker.get(TronClient), ...terms });
   }
 
+  /** After a disagreement everything is right again: nothing is found, everybody sells, to `receiver` too. */
+  async expectPeace(receiver: string): Promise<void> {
+    await this.syncAll();
+    await this.pass();
+    expect(namesOf(await this.verify())).toEqual([]);
+    expect((await this.wallets()).map(({ status, pause_reason }) => pause_reason ?? status)).toEqual(
+      Array(4).fill('active'),
+    );
+    expect((await this.buy(receiver)).status).toBe(202);
+  }
+
+  async explainAll(): Promise<void> {
+    const { code, err } = await this.cli('verify', 'explain', '--all', '--yes', '--reason', 'checked');
+    expect({ code, err }).toMatchObject({ code: 0 });
+  }
+
   async wallets(): Promise<WalletSeen[]> {
     return this.database.query<WalletSeen>(`SELECT id, address, status, pause_reason FROM pool_wallet ORDER BY id`);
   }

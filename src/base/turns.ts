@@ -23,17 +23,16 @@ export class Turns {
 
   private async turn(waitMs: number): Promise<void> {
     await new Promise<void>((resolve, reject) => {
-      let timer: NodeJS.Timeout | undefined;
+      const late = (): void => {
+        this.waiting.splice(this.waiting.indexOf(enter), 1);
+        reject(new DeadlineError(`its turn did not come within ${waitMs.toString()} ms`));
+      };
+      const timer = waitMs === 0 ? undefined : setTimeout(late, waitMs);
       const enter = (): void => {
         clearTimeout(timer);
         resolve();
       };
       this.waiting.push(enter);
-      if (waitMs === 0) return;
-      timer = setTimeout(() => {
-        this.waiting.splice(this.waiting.indexOf(enter), 1);
-        reject(new DeadlineError(`its turn did not come within ${waitMs.toString()} ms`));
-      }, waitMs);
     });
   }
 }

@@ -3,7 +3,7 @@ import { EMAIL_ADDRESS } from '../domain/email-address.js';
 import { isLoopback, OptionalText } from './setting.js';
 import type { SettingsReader } from './settings-reader.js';
 
-export class MailSettings {
+class MailSettings {
   /** A secret: it may hold the password. */
   @OptionalText('SMTP_URL')
   declare readonly url: string | undefined;

@@ -180,24 +180,34 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
     if (replica === undefined || mark === undefined) return undefined;
     await this.looked();
     const reason = this.reasonNot()?.reason;
-    if (reason !== undefined) return this.declined(reason);
+    if (reason !== undefined) {
+      this.declined(reason);
+      return undefined;
+    }
     const needed = mark > this.floor ? mark : this.floor;
     try {
       const value = await replica.transaction(work, async (client) => this.untilReplayed(client, needed, waitMs));
       this.onRead?.('replica');
       return { value };
     } catch (error) {
-      if (error instanceof BehindError) return this.declined('behind');
+      if (error instanceof BehindError) {
+        this.declined('behind');
+        return undefined;
+      }
       // A standby ends reads that stand in the way of what it has to replay.
-      if (isRetryable(error)) return this.declined('fault');
+      if (isRetryable(error)) {
+        this.declined('fault');
+        return undefined;
+      }
       // Whoever writes here is wrong: the primary would take it.
       if (sqlStateOf(error) === READ_ONLY || !isDatabaseAway(error)) throw error;
       this.fault = reasonOf(error);
-      return this.declined('away');
+      this.declined('away');
+      return undefined;
     }
   }
 
-  private declined(reason: PrimaryReason): undefined {
+  private declined(reason: PrimaryReason): void {
     this.onRead?.(reason);
   }
 

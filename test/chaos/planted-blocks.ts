@@ -42,7 +42,7 @@ export const PLANTED_BLOCKS: readonly PlantedBug[] = [
       'await this.record(block, acts, async () => Promise.resolve());\n      await move(this.database as never, stretch);',
     ),
     test: {
-      file: 'integration/reconciler.test.ts',
+      file: 'integration/unrecorded-search.test.ts',
       title: 'an act is recorded with the search past its block, or neither is',
     },
   },

@@ -1,8 +1,6 @@
 // Books and chain made to disagree in every way that matters: found, named and contained within one pass.
 import { sleep } from '../../src/base/clock.js';
 import { StartupGate } from '../../src/fulfilment/loop/startup-gate.js';
-import { Database } from '../../src/store/database.js';
-import { aroundStatements } from '../../src/store/statement-hook.js';
 import { until } from '../../packages/local/src/wait.js';
 import { namesOf, ReconcileWorld } from '../reconcile-world.js';
 
@@ -18,24 +16,8 @@ beforeAll(async () => {
 
 afterAll(() => world.close());
 
-/** After each disagreement everything is right again: nothing found, everybody sells. */
-async function expectPeace(): Promise<void> {
-  await world.syncAll();
-  await world.pass();
-  expect(namesOf(await world.verify())).toEqual([]);
-  expect((await world.wallets()).map(({ status, pause_reason }) => pause_reason ?? status)).toEqual(
-    Array(4).fill('active'),
-  );
-  expect((await world.buy(receiver(0))).status).toBe(202);
-}
-
-async function explainAll(): Promise<void> {
-  const { code, err } = await world.cli('verify', 'explain', '--all', '--yes', '--reason', 'checked');
-  expect({ code, err }).toMatchObject({ code: 0 });
-}
-
 it('nothing is held while books and chain agree', async () => {
-  await expectPeace();
+  await world.expectPeace(receiver(0));
   expect(await world.metric('delegation_mismatch')).toEqual(['delegation_mismatch 0']);
 });
 
@@ -55,8 +37,8 @@ it('a delegation by a wallet’s owner stops that wallet alone, and is reclaimed
   );
   await world.pass();
   expect((await world.wallet(addressOf(1))).pause_reason).toMatch(/orphan-transactions/);
-  await explainAll();
-  await expectPeace();
+  await world.explainAll();
+  await world.expectPeace(receiver(0));
 });
 
 it('what a pass found is shown no more once another worker has made a younger one', async () => {
@@ -74,7 +56,7 @@ it('what a pass found is shown no more once another worker has made a younger on
   await world.look();
   expect(await found()).toEqual([]);
   expect(await world.metric('ledger_drift_credits')).toEqual(['ledger_drift_credits 0']);
-  await explainAll();
+  await world.explainAll();
   await world.pass();
   expect((await world.wallets()).map(({ status }) => status)).toEqual(Array(4).fill('active'));
 });
@@ -99,8 +81,8 @@ it('an orphan is reclaimed once, and never more of it than stands', async () => 
     [`orphan:${txid}`],
   );
   expect(reclaims).toHaveLength(1);
-  await explainAll();
-  await expectPeace();
+  await world.explainAll();
+  await world.expectPeace(receiver(0));
 });
 
 it('an act with the service’s own key that nobody recorded stops every sale until the operator explains it', async () => {
@@ -120,8 +102,8 @@ it('an act with the service’s own key that nobody recorded stops every sale un
   );
   await world.pass();
   expect((await world.buy(receiver(0))).status).toBe(503);
-  await explainAll();
-  await expectPeace();
+  await world.explainAll();
+  await world.expectPeace(receiver(0));
 });
 
 it('a ledger row altered by hand stops every sale, also after it is put right, until the operator says so', async () => {
@@ -138,8 +120,8 @@ it('a ledger row altered by hand stops every sale, also after it is put right, u
   await world.byHand(alter(-7));
   await world.pass();
   expect((await world.buy(receiver(0))).status).toBe(503);
-  await explainAll();
-  await expectPeace();
+  await world.explainAll();
+  await world.expectPeace(receiver(0));
 });
 
 it('a charge altered together with its balance is still found', async () => {
@@ -161,8 +143,8 @@ it('a leg deleted by hand is found by its transaction, its order and the chain',
   await world.pass();
   expect((await world.buy(receiver(0))).status).toBe(503);
   await world.byHand(`INSERT INTO leg OVERRIDING SYSTEM VALUE SELECT * FROM put_aside`, `DROP TABLE put_aside`);
-  await explainAll();
-  await expectPeace();
+  await world.explainAll();
+  await world.expectPeace(receiver(0));
 });
 
 it('a key that may do more than its role stops its wallet until it may not', async () => {
@@ -184,7 +166,7 @@ it('a key that may do more than its role stops its wallet until it may not', asy
   await world.syncAll();
   expect((await world.wallet(wallet.address)).pause_reason).toMatch(/^auto: the wallet also allows Transfer/);
   await permit(`0000000000000006${'0'.repeat(48)}`);
-  await expectPeace();
+  await world.expectPeace(receiver(0));
 });
 
 it('a backup restored from before some orders is found out: nothing is sold until the operator explains', async () => {
@@ -208,8 +190,8 @@ it('a backup restored from before some orders is found out: nothing is sold unti
     20_000,
     'reclaiming what the backup did not know',
   );
-  await explainAll();
-  await expectPeace();
+  await world.explainAll();
+  await world.expectPeace(receiver(0));
 });
 
 /**
@@ -262,7 +244,7 @@ it.each(['none', 'signed'] as const)(
     );
     expect(await chainTxsOf(id)).toEqual([{ purpose: 'delegate', status: 'solid', attempt: 1 }]);
     expect(await delegatedToBy(receiver(2))).toEqual(stands);
-    await expectPeace();
+    await world.expectPeace(receiver(0));
   },
 );
 
@@ -294,7 +276,7 @@ it('a return that a backup does not know is recognised with its delivery, and ta
   expect(await chainTxsOf(id)).toMatchObject([{ purpose: 'delegate' }, { purpose: 'reclaim' }]);
   expect(await delegatedToBy(receives)).toEqual(stands);
   expect(await chainTxsOf(sibling)).toMatchObject([{ purpose: 'delegate', status: 'solid' }]);
-  await expectPeace();
+  await world.expectPeace(receiver(0));
 });
 
 it('after a long absence nothing is fulfilled before the chain was searched; after a short one at once', async () => {
@@ -364,70 +346,6 @@ it('what the search of another server’s past remembers is held back no longer 
   expect(await chainTxsOf(id)).toEqual([{ purpose: 'delegate', status: 'solid', attempt: 1 }]);
 }, 60_000);
 
-it('an act is recorded with the search past its block, or neither is', async () => {
-  await world.pass();
-  const txid = await world.delegateBehindOurBack(1, receiver(2), 300);
-  const state = async () => {
-    const [row] = await world.database.query<{ kept: number; to: bigint; at: bigint | null }>(
-      `SELECT (SELECT count(*)::integer FROM orphan_tx WHERE txid = decode($1, 'hex')) AS kept, scanned_to AS to,
-          (SELECT block_number FROM orphan_tx WHERE txid = decode($1, 'hex')) AS at FROM reconcile_state`,
-      [txid],
-    );
-    return row!;
-  };
-  const dying = await world.openWorker();
-  let isKept = false;
-  aroundStatements(dying.get(Database), ['keep_orphan'], { before: () => (isKept = true) });
-  aroundStatements(dying.get(Database), ['move_search'], {
-    before: () => {
-      if (isKept) throw new Error('dies here');
-    },
-  });
-  await expect(world.search(dying)).rejects.toThrow('dies here');
-  const left = await state();
-  expect(left.kept).toBe(0);
-  await dying.close();
-  await world.pass();
-  const found = await state();
-  expect(found.kept).toBe(1);
-  expect(left.to).toBeLessThan(found.at!);
-  await until(
-    async () => {
-      const open = await world.database.query(
-        `SELECT FROM leg l JOIN orders o ON o.id = l.order_id WHERE o.key LIKE 'orphan:%' AND l.status <> 'reclaimed'`,
-      );
-      return open.length === 0 ? true : undefined;
-    },
-    20_000,
-    'the reclaim of the orphan',
-  );
-  await explainAll();
-  await expectPeace();
-});
-
-it('a search that no node answered is made again at the next look', async () => {
-  const searched = async () => {
-    const [row] = await world.database.query<{ to: bigint; passed_at: Date }>(
-      `SELECT scanned_to AS to, passed_at FROM reconcile_state`,
-    );
-    return row!;
-  };
-  const [rule] = await world.faults([{ kind: 'error-before', status: 500, path: 'walletsolidity/*', rate: 1 }]);
-  // A head that was asked for before the fault may still arrive: then this pass has searched.
-  const isUnsearched = async (): Promise<true | undefined> => {
-    await world.pass();
-    return (await world.metric('checks_not_made')).some((line) => line.includes('"orphan-search"')) ? true : undefined;
-  };
-  await until(isUnsearched, 20_000, 'a pass that could not search').finally(() => world.clearFault(rule));
-  const before = await searched();
-  const goesOn = async (): Promise<true | undefined> => {
-    await world.look();
-    return (await searched()).to > before.to ? true : undefined;
-  };
-  await until(goesOn, 20_000, 'the search going on');
-  expect((await searched()).passed_at).toEqual(before.passed_at);
-});
-
 it('bytes that were dropped, but stand in a block, are an unrecorded act, and reclaimed', async () => {
   const id = (await world.rent(receiver(1), 65_000)).toString();
   // One for each leg.
@@ -458,7 +376,7 @@ it('bytes that were dropped, but stand in a block, are an unrecorded act, and re
     30_000,
     'reclaiming what was dropped and sent',
   );
-  await explainAll();
+  await world.explainAll();
 }, 60_000);
 
 it('a wallet without bandwidth and TRX stops selling', async () => {

@@ -81,7 +81,10 @@ const ROW_OF: Readonly<Record<string, (project: string) => readonly string[]>> =
   orders: (p) => withOrder(p, () => 'SELECT'),
   project: (p) => [`INSERT INTO project (id, name, api_key_sealed) VALUES ('${p}', 'p', 'x')`],
   receiver_energy: (p) =>
-    withOrder(p, (order) => `INSERT INTO receiver_energy (order_id, after_energy, after_block) VALUES (${order}, 1, 1)`),
+    withOrder(
+      p,
+      (order) => `INSERT INTO receiver_energy (order_id, after_energy, after_block) VALUES (${order}, 1, 1)`,
+    ),
   refused_request: (p) => [
     `INSERT INTO refused_request (project_id, at, request_id, method, path, status, error, reason, source_address)
      VALUES ('${p}', now(), 'r', 'GET', '/', 401, 'E', 'r', '::1')`,

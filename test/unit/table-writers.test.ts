@@ -96,10 +96,15 @@ const tableOf = new Map(
 
 const moduleOf = (path: string): string => /^src\/(store\/functions|\w[\w-]*)/.exec(path)![1]!;
 
-/** Every write in a file: statements by their table, and what a transaction's repositories are asked for. */
+/**
+ * Every write in a file: statements by their table, and what a transaction's repositories are asked for, unless it is a
+ * query of rows under a name, which writes nothing.
+ */
 function writesOf(text: string): string[] {
   const statements = [...text.matchAll(/\b(?:INSERT INTO|UPDATE|DELETE FROM|MERGE INTO|TRUNCATE)\s+"?(\w+)/g)];
-  const repositories = [...text.matchAll(/\.repository\((\w+)\)/g)].map(([, entity]) => tableOf.get(entity!));
+  const repositories = [...text.matchAll(/\.repository\((\w+)\)(?!\s*\.createQueryBuilder\(')/g)].map(([, entity]) =>
+    tableOf.get(entity!),
+  );
   return [...statements.map(([, table]) => table), ...repositories].filter(
     (table) => table !== undefined && table in WRITERS,
   ) as string[];

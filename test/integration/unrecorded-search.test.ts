@@ -1,0 +1,79 @@
+// The search of solid blocks for what wallets of ours did without a record of it.
+import { Database } from '../../src/store/database.js';
+import { aroundStatements } from '../../src/store/statement-hook.js';
+import { until } from '../../packages/local/src/wait.js';
+import { ReconcileWorld } from '../reconcile-world.js';
+
+let world: ReconcileWorld;
+const receiver = (index: number): string => world.world.accounts[index]!.address;
+
+beforeAll(async () => {
+  world = await ReconcileWorld.open();
+  await world.syncAll();
+});
+
+afterAll(() => world.close());
+
+it('an act is recorded with the search past its block, or neither is', async () => {
+  await world.pass();
+  const txid = await world.delegateBehindOurBack(1, receiver(2), 300);
+  const state = async () => {
+    const [row] = await world.database.query<{ kept: number; to: bigint; at: bigint | null }>(
+      `SELECT (SELECT count(*)::integer FROM orphan_tx WHERE txid = decode($1, 'hex')) AS kept, scanned_to AS to,
+          (SELECT block_number FROM orphan_tx WHERE txid = decode($1, 'hex')) AS at FROM reconcile_state`,
+      [txid],
+    );
+    return row!;
+  };
+  const dying = await world.openWorker();
+  let isKept = false;
+  aroundStatements(dying.get(Database), ['keep_orphan'], { before: () => (isKept = true) });
+  aroundStatements(dying.get(Database), ['move_search'], {
+    before: () => {
+      if (isKept) throw new Error('dies here');
+    },
+  });
+  await expect(world.search(dying)).rejects.toThrow('dies here');
+  const left = await state();
+  expect(left.kept).toBe(0);
+  await dying.close();
+  await world.pass();
+  const found = await state();
+  expect(found.kept).toBe(1);
+  expect(left.to).toBeLessThan(found.at!);
+  await until(
+    async () => {
+      const open = await world.database.query(
+        `SELECT FROM leg l JOIN orders o ON o.id = l.order_id WHERE o.key LIKE 'orphan:%' AND l.status <> 'reclaimed'`,
+      );
+      return open.length === 0 ? true : undefined;
+    },
+    20_000,
+    'the reclaim of the orphan',
+  );
+  await world.explainAll();
+  await world.expectPeace(receiver(0));
+});
+
+it('a search that no node answered is made again at the next look', async () => {
+  const searched = async () => {
+    const [row] = await world.database.query<{ to: bigint; passed_at: Date }>(
+      `SELECT scanned_to AS to, passed_at FROM reconcile_state`,
+    );
+    return row!;
+  };
+  const [rule] = await world.faults([{ kind: 'error-before', status: 500, path: 'walletsolidity/*', rate: 1 }]);
+  // A head that was asked for before the fault may still arrive: then this pass has searched.
+  const isUnsearched = async (): Promise<true | undefined> => {
+    await world.pass();
+    return (await world.metric('checks_not_made')).some((line) => line.includes('"orphan-search"')) ? true : undefined;
+  };
+  await until(isUnsearched, 20_000, 'a pass that could not search').finally(() => world.clearFault(rule));
+  const before = await searched();
+  const goesOn = async (): Promise<true | undefined> => {
+    await world.look();
+    return (await searched()).to > before.to ? true : undefined;
+  };
+  await until(goesOn, 20_000, 'the search going on');
+  expect((await searched()).passed_at).toEqual(before.passed_at);
+});
