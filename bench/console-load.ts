@@ -6,7 +6,7 @@ import { addressFromBytes } from '../src/chain/address.js';
 import type { Stage } from './stage.js';
 
 export const ORDERS = 1_000_000;
-export const PROJECTS = 1000;
+const PROJECTS = 1000;
 const RECEIVERS = 5000;
 const DAYS = 90;
 /** So long events keep what callers read of them. */

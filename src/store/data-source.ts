@@ -22,8 +22,10 @@ import { JudgedCredits, JudgedEntries } from './entities/judged.entity.js';
 import { Invitation } from './entities/invitation.entity.js';
 import { Leg } from './entities/leg.entity.js';
 import { MarketState } from './entities/market-state.entity.js';
+import { Notification } from './entities/notification.entity.js';
 import { Order } from './entities/order.entity.js';
 import { OrderExtension, OrderKey } from './entities/order-extension.entity.js';
+import { OrderReplay } from './entities/order-replay.entity.js';
 import { OrphanTx } from './entities/orphan-tx.entity.js';
 import { Membership, Person, RecoveryCode } from './entities/person.entity.js';
 import { PoolSlot } from './entities/pool-slot.entity.js';
@@ -31,6 +33,7 @@ import { PoolWallet } from './entities/pool-wallet.entity.js';
 import { PoolWalletDay } from './entities/pool-wallet-day.entity.js';
 import { PriceRow } from './entities/price-row.entity.js';
 import { Project } from './entities/project.entity.js';
+import { ReceiverEnergy } from './entities/receiver-energy.entity.js';
 import { ReconcileState } from './entities/reconcile-state.entity.js';
 import { RefusedRequest } from './entities/refused-request.entity.js';
 import { RequestNonce } from './entities/request-nonce.entity.js';
@@ -122,9 +125,11 @@ const ENTITIES = [
   Leg,
   MarketState,
   Membership,
+  Notification,
   Order,
   OrderExtension,
   OrderKey,
+  OrderReplay,
   OrphanTx,
   Person,
   PoolSlot,
@@ -132,6 +137,7 @@ const ENTITIES = [
   PoolWalletDay,
   PriceRow,
   Project,
+  ReceiverEnergy,
   ReconcileState,
   RecoveryCode,
   RefusedRequest,

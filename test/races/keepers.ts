@@ -27,6 +27,9 @@ export const RENTED_SEC = 3600;
 /** Connections of one, where processes under test have no fewer. */
 const POOL_MAX = 6;
 const DEADLOCK = '40P01';
+/** As pg's pool says it. */
+const NO_PLACE = 'timeout exceeded when trying to connect';
+const NO_PLACE_MAX = 20;
 
 export class Keeper {
   readonly uses: UseObserver;
@@ -79,13 +82,13 @@ export class Keeper {
     const request = { receiveAddress: row.address, energy: energy(BigInt(KEEP)), durationSec: RENTED_SEC };
     const { terms, refusal } = await this.part(DirectTerms).prepare(request);
     if (terms === undefined) throw refusal ?? new Error('there are no terms');
-    return buy(this.database, row, terms);
+    return inPlace(async () => buy(this.database, row, terms));
   }
 
   async extend(row: ClaimedAutoDelegation, orderId: bigint, durationSec: number): Promise<Bought> {
     const priced = this.part(QuotesService).priceTime(energy(BigInt(KEEP)), durationSec);
     const headAtMs = this.part(TronClient).pool.head!.timestampMs;
-    return extend(this.database, row, { ...priced, orderId, durationSec, headAtMs });
+    return inPlace(async () => extend(this.database, row, { ...priced, orderId, durationSec, headAtMs }));
   }
 
   /** Uses that this one was the first to record. */
@@ -96,6 +99,17 @@ export class Keeper {
 
   private part<T>(type: abstract new (...args: never[]) => T): T {
     return this.context.get<T>(type, { strict: false });
+  }
+}
+
+/** Of so many at once some find no connection free in time: nothing of theirs was sent, and they come again. */
+async function inPlace<T>(work: () => Promise<T>): Promise<T> {
+  for (let left = NO_PLACE_MAX; ; left -= 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (left === 0 || !(error instanceof Error) || error.message !== NO_PLACE) throw error;
+    }
   }
 }
 

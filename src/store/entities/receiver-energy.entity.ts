@@ -1,0 +1,21 @@
+/** What a receiver could use before a delegation and after its block, where a node said so, each with the newest block then. */
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { BIGINT } from '../columns.js';
+
+@Entity('receiver_energy')
+export class ReceiverEnergy {
+  @PrimaryColumn({ ...BIGINT, name: 'order_id' })
+  orderId!: bigint;
+
+  @Column({ ...BIGINT, name: 'before_energy', nullable: true })
+  beforeEnergy!: bigint | null;
+
+  @Column({ ...BIGINT, name: 'before_block', nullable: true })
+  beforeBlock!: bigint | null;
+
+  @Column({ ...BIGINT, name: 'after_energy', nullable: true })
+  afterEnergy!: bigint | null;
+
+  @Column({ ...BIGINT, name: 'after_block', nullable: true })
+  afterBlock!: bigint | null;
+}
