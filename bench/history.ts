@@ -1,7 +1,7 @@
 // What grows with history would show here: a worker's recurring work and its start, where a million orders have ended and
 // where a thousand have, in turn.
 import type { INestApplicationContext } from '@nestjs/common';
-import { buildTransaction, openWorker, PoolSync, Reconciler } from './dist.js';
+import { BlockFollower, buildTransaction, openWorker, PoolSync, Reconciler } from './dist.js';
 import { median, type Row } from './measure.js';
 import type { Stage } from './stage.js';
 
@@ -9,6 +9,8 @@ import type { Stage } from './stage.js';
 const ACTIVATIONS_OF = 5;
 const BATCH = 100_000;
 const LOAD_LIMIT_MS = 600_000;
+/** Some blocks at each. */
+const SEARCHES_MAX = 1000;
 const AMOUNT_SUN = 7_000_000_000n;
 /** As the service makes them: version 7, of ten days ago. */
 const QUOTE_ID = `(lpad(to_hex((extract(epoch FROM now() - interval '10 days') * 1000)::bigint + g / 100), 12, '0')
@@ -120,6 +122,8 @@ class Side {
   /** A pass of the reconciler, ms. */
   async pass(): Promise<number> {
     await this.stage.database.query(`UPDATE reconcile_state SET passed_at = NULL, lease_until = NULL`);
+    // A pass is made at the head; a service that has run all along is there.
+    for (let blocks = 0; blocks < SEARCHES_MAX && (await this.worker.get(BlockFollower).searchOn()); blocks += 1);
     return timed(() => this.worker.get(Reconciler).look());
   }
 

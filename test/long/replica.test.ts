@@ -72,6 +72,13 @@ async function untilFault(replica: Replica, fault: RegExp): Promise<void> {
   await until(fails, LIMIT_MS, `the fault ${fault.source}`);
 }
 
+async function writesToSecond(): Promise<true | undefined> {
+  const [row] = await api.database.query<{ timeline: string }>(
+    'SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) AS timeline',
+  );
+  return Number.parseInt(row!.timeline, 16) > 1 ? true : undefined;
+}
+
 /** Of the API in this test, by who answered and why. */
 async function reads(): Promise<Record<string, number>> {
   const metric = await api.app.get(Metrics).registry.getSingleMetric('pg_replica_reads_total')!.get();
@@ -322,6 +329,8 @@ test('a standby that was promoted is no replica any more, and one of an older ti
   const replica = api.app.get(Replica);
   await promote(pair.second);
   await untilFault(replica, /no host of DATABASE_READ_URL is a standby that follows|no standby/);
+  // What is written to the first server until its connections are closed is not on the one that serves now.
+  await until(writesToSecond, LIMIT_MS, 'the promoted server taking the writes');
   const customer = await newCustomer();
   await makeOrders(customer, 1, 15);
   const first = await page(customer, undefined);
