@@ -73,11 +73,13 @@ export function hostile(at: () => ConsoleStage, see: (view: View) => View): void
       const [, frame] = page.frames();
       await page.waitForLoadState();
       expect((await frame?.content())?.includes('root')).toBe(false);
-      const opened = await page.evaluate(`open(${JSON.stringify(merchant)}) === null`);
       // A window it may open; across the opener policy it is another browsing context group.
-      const popup = context.pages().find((each) => each !== page);
-      await popup?.waitForLoadState();
-      expect([opened, await popup?.evaluate('window.opener === null')]).toEqual([false, true]);
+      const [popup] = await Promise.all([
+        context.waitForEvent('page'),
+        page.evaluate(`void open(${JSON.stringify(merchant)})`),
+      ]);
+      await popup.waitForURL(`${merchant}/**`);
+      expect(await popup.evaluate('window.opener === null')).toBe(true);
     } finally {
       await context.close();
     }

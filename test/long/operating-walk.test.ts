@@ -328,6 +328,9 @@ test('API and worker, a project and a first order', async () => {
   merchant = /[0-9a-f]{8}-[0-9a-f-]{27}/.exec(created)![0];
   apiKey = /\b[0-9a-f]{48}\b/.exec(created)![0];
   noteSecret('API key', apiKey);
+  expect(await shell(`${typed('cli project rename')} ${merchant} "First of many" --yes`, cliEnv)).toContain(
+    'First of many',
+  );
   await shell(`${typed('cli project options')} ${merchant}`, cliEnv);
   await shell(`${typed('cli project requests')} ${merchant}`, cliEnv);
   await expectHistory(await order(receivers[0]));
