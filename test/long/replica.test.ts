@@ -6,7 +6,7 @@ import { Metrics } from '../../src/observability/metrics.js';
 import { Reports } from '../../src/reports/report-service.js';
 import { createDataSource } from '../../src/store/data-source.js';
 import { DatabaseHosts } from '../../src/store/database-hosts.js';
-import type { Database } from '../../src/store/database.js';
+import { Database } from '../../src/store/database.js';
 import { LedgerStatement } from '../../src/store/entities/statement.entity.js';
 import { migrateUp } from '../../src/store/migrate.js';
 import { replicaSource } from '../../src/store/open-database.js';
@@ -72,10 +72,10 @@ async function untilFault(replica: Replica, fault: RegExp): Promise<void> {
   await until(fails, LIMIT_MS, `the fault ${fault.source}`);
 }
 
-async function writesToSecond(): Promise<true | undefined> {
-  const [row] = await api.database.query<{ timeline: string }>(
-    'SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) AS timeline',
-  );
+async function servesFromPromoted(): Promise<true | undefined> {
+  const [row] = await api.app
+    .get(Database)
+    .query<{ timeline: string }>('SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) AS timeline');
   return Number.parseInt(row!.timeline, 16) > 1 ? true : undefined;
 }
 
@@ -327,12 +327,12 @@ test('the doctor says whether the replica follows', async () => {
 
 test('a standby that was promoted is no replica any more, and one of an older timeline is none', async () => {
   const replica = api.app.get(Replica);
-  await promote(pair.second);
-  await untilFault(replica, /no host of DATABASE_READ_URL is a standby that follows|no standby/);
-  // What is written to the first server until its connections are closed is not on the one that serves now.
-  await until(writesToSecond, LIMIT_MS, 'the promoted server taking the writes');
   const customer = await newCustomer();
   await makeOrders(customer, 1, 15);
+  await untilReplayed();
+  await promote(pair.second);
+  await untilFault(replica, /no host of DATABASE_READ_URL is a standby that follows|no standby/);
+  await until(servesFromPromoted, LIMIT_MS, 'the promoted server taking the writes');
   const first = await page(customer, undefined);
   expect((await page(customer, first.next)).numbers).toEqual(down(5, 1));
   expect(api.app.get(Replica).state.serving).toBeUndefined();
