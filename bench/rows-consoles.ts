@@ -323,4 +323,3 @@ function scriptSize(): Row {
   );
   return figure('all JavaScript of the consoles, gzipped', '–', 'KiB', '≤ 300', [bytes / 1024]);
 }
-
