@@ -241,7 +241,7 @@ test('a connection of its own, as of one that listens, goes to the host that ser
 });
 
 test('a process makes a few connections at a time, however many want one, and nobody waits for ever', async () => {
-  // As the process has them: the server hears of those that were given up a moment later.
+  // As the process has them: the server learns of those that were given up a moment later.
   const clients: HostsClient[] = [];
   const open = (): number =>
     clients.filter((client) => isOpen((client as unknown as Streaming).connection.stream)).length;
