@@ -120,7 +120,8 @@ const LOAD_REST = [
         status, reason, rate_e8, entry_key, credits, seen_at, changed_at)
       SELECT a.project_id, a.address, sha256(convert_to(a.address || n, 'UTF8')), 'log', 0, 'USDT', a.address, 250000000, 70000000 + n,
         sha256(convert_to('b' || n, 'UTF8')), t.at, CASE WHEN n = 3 AND a.place % 100 = 0 THEN 'held' ELSE 'credited' END,
-        CASE WHEN n = 3 AND a.place % 100 = 0 THEN 'amount' END, 100000000, 'deposit:' || a.address || ':' || n, 2500000000, t.at, t.at + interval '60 s'
+        CASE WHEN n = 3 AND a.place % 100 = 0 THEN 'amount' END, 100000000,
+        'deposit:' || encode(sha256(convert_to(a.address || n, 'UTF8')), 'hex') || ':log:0', 2500000000, t.at, t.at + interval '60 s'
       FROM deposit_address a CROSS JOIN LATERAL generate_series(1, CASE WHEN a.project_id = $1 THEN 20000 ELSE 20 END) n
       CROSS JOIN LATERAL (SELECT now() - pg_temp.any(a.place * 100000 + n, 'deposit') * interval '${DAYS.toString()} days' AS at) t
       ORDER BY t.at RETURNING project_id, entry_key, credits, changed_at, status)

@@ -7,7 +7,7 @@ import type { Row } from './measure.js';
 import { figure } from './measure.js';
 import { autoDelegationRows, refillRow } from './rows-auto-delegations.js';
 import { millionRows } from './million.js';
-import { consoleRows, FULL_PACE, QUICK_PACE } from './rows-consoles.js';
+import { CONSOLE_CREDITS, consoleRows, FULL_PACE, QUICK_PACE } from './rows-consoles.js';
 import { localDepositXpub } from '../packages/local/src/world.js';
 import { eventRows } from './rows-events.js';
 import { depositRows } from './rows-deposits.js';
@@ -180,7 +180,7 @@ if (options.soak) {
     if (process.env['DATABASE_URL'] === undefined) {
       await withStage(
         'the consoles',
-        { blockMs: 3000, solidLag: 3, env: { DEPOSIT_XPUB: localDepositXpub() } },
+        { blockMs: 3000, solidLag: 3, env: { DEPOSIT_XPUB: localDepositXpub() }, credits: CONSOLE_CREDITS },
         async (stage) => {
           add('--only consoles', ...(await consoleRows(stage, options.quick ? QUICK_PACE : FULL_PACE)));
         },

@@ -8,6 +8,7 @@ import { DemoConsoles } from '../packages/local/src/demo-consoles.js';
 import { AUDIENCES, type Audience } from '../src/domain/audience.js';
 import { loadConsoles, ORDERS, type Loaded } from './console-load.js';
 import { figure, percentile, type Row } from './measure.js';
+import type { Credits } from '../src/domain/units.js';
 import type { Stage } from './stage.js';
 
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
@@ -18,6 +19,9 @@ const ASKING = 4;
 /** What says that a home shows what it is for. */
 const USEFUL = { merchant: '.big-figure', operator: '.capacity' } as const;
 const LIST_GOAL = 'p99 ≤ 200';
+
+/** Of each project: more than a month's orders cost, and all together still a sum that a page can show. */
+export const CONSOLE_CREDITS = 10_000_000_000_000n as Credits;
 
 export interface ConsolePace {
   readonly orders: number;
@@ -38,7 +42,8 @@ async function measureConsoles(stage: Stage, loaded: Loaded, pace: ConsolePace):
   await stage.send(
     stage.request(stage.tenant(1), 'POST', '/v1/quotes', { receive_address: stage.sender, energy: 65_000 }),
   );
-  const consoles = await DemoConsoles.start(stage.world);
+  // Info: the line that says where each listens is one.
+  const consoles = await DemoConsoles.start(stage.world, { LOG_LEVEL: 'info' });
   try {
     await consoles.signUp([loaded.largest, loaded.small]);
     const rows: Row[] = [];

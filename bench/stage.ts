@@ -30,6 +30,8 @@ export interface StageOptions {
   readonly env?: NodeJS.ProcessEnv;
   /** The folder of another build, instead of the repository's. */
   readonly build?: string;
+  /** Of each project; unless said, more than any rows can spend. */
+  readonly credits?: Credits;
 }
 
 /** A database and a Redis prefix of a stage's own on servers that were given: what others have there is left alone. */
@@ -106,12 +108,16 @@ export class Stage {
         REDIS_PREFIX: stores.name,
         ...options.env,
       },
+      // What fails is shown beside the figures.
+      onLine: (name, line) => {
+        if (/"level":(?:50|60|"error"|"fatal")/.test(line)) console.error(`  ${name}: ${line}`);
+      },
     });
     const parts = await openParts({ ...process.env, ...world.env });
     const tenants: Tenant[] = [];
     for (let index = 0; index < PROJECTS; index += 1) {
       const { id, apiKey } = await parts.get(Projects).create(`bench ${index.toString()}`, { kind: 'prepaid' }, AUTHOR);
-      await parts.get(Ledger).topUp(id, CREDITS, `bench-${id}`, AUTHOR);
+      await parts.get(Ledger).topUp(id, options.credits ?? CREDITS, `bench-${id}`, AUTHOR);
       tenants.push({ id, apiKey });
     }
     // Info: the line that says where it listens is one.
