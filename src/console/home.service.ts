@@ -1,5 +1,7 @@
 /** The home of a project: what it has, what needs a person, what runs, and what was saved. Reads only, in bounded time. */
 import { Injectable } from '@nestjs/common';
+import { KeptReadings } from '../base/kept-readings.js';
+import { invariant } from '../domain/errors.js';
 import { creditsOf } from '../domain/conversion.js';
 import { sun, toJsonInteger, type RateE8 } from '../domain/units.js';
 import { Database } from '../store/database.js';
@@ -13,11 +15,14 @@ import { TopUp } from './top-up.service.js';
 
 const RUNNING_SHOWN = 20;
 const ORDERS_SHOWN = 10;
-/** The newest delivered orders, among which all are that are not settled. */
-const ORDERS_MAX = 20_000;
+/** The newest delivered orders, among which those are that are not settled: they were delivered within a minute. */
+const ORDERS_MAX = 2_000;
 /** The newest of thirty days; beyond them the figures are of as many, and say since when. */
 const ENTRIES_MAX = 50_000;
 const DAYS = 30;
+/** What is older than SETTLED_MS, which no transaction that writes entries lasts, is summed for each project and kept. */
+const MONTH_KEPT = { keptMs: 60_000, shownMs: 600_000, keysMax: 1000 };
+const SETTLED_MS = 60_000;
 
 /**
  * Settled ones by the index of all rentals that run, whose length is what the pool can bear; the others were delivered a
@@ -39,7 +44,7 @@ const RUNNING = {
 };
 
 /**
- * By the entries of the ledger: what was charged, less what was given back. Each sale of energy is held against burning
+ * By the entries of the ledger from `$3` to `$4`: what was charged, less what was given back. Each sale of energy is held against burning
  * as much, at its own rate; an extension against what recovers in its time, a whole day's at most. Activations are spent,
  * and burn no energy.
  */
@@ -55,13 +60,24 @@ const MONTH = {
     FROM (SELECT credits, order_id, kind, entry_key, created_at,
                  CASE kind WHEN 'charge' THEN 1 WHEN 'refund' THEN -1 ELSE 0 END AS sales
             FROM credit_entry
-           WHERE project_id = $1 AND created_at > clock_timestamp() - $3 * interval '1 day'
+           WHERE project_id = $1 AND created_at > $3 AND created_at <= $4
              AND kind IN ('charge', 'refund', 'compensation')
            ORDER BY created_at DESC, id DESC LIMIT $2) e
     LEFT JOIN orders o ON o.id = e.order_id
     LEFT JOIN order_extension x ON x.order_id = e.order_id AND x.number = CASE WHEN e.kind = 'charge'
       AND e.entry_key LIKE 'charge:%:ext:%' THEN split_part(e.entry_key, ':', 4)::smallint END`,
 };
+
+const MOMENTS = {
+  name: 'console_month_moments',
+  text: `SELECT now - $1 * interval '1 day' AS begins_at, now - $2 * interval '1 millisecond' AS settled_at
+    FROM (SELECT clock_timestamp() AS now) c`,
+};
+
+interface Moments {
+  readonly begins_at: Date;
+  readonly settled_at: Date;
+}
 
 interface MonthRow {
   readonly credits: bigint;
@@ -70,6 +86,11 @@ interface MonthRow {
   readonly energy: bigint;
   readonly energy_rate: string;
   readonly since: Date | null;
+}
+
+interface SettledMonth {
+  readonly row: MonthRow;
+  readonly settledAt: Date;
 }
 
 /** A row for each thing that wants a person. */
@@ -112,6 +133,9 @@ const SAYS = {
 
 @Injectable()
 export class MerchantHomes {
+  /** By project. */
+  private readonly settled = new KeptReadings<SettledMonth>(MONTH_KEPT);
+
   constructor(
     private readonly database: Database,
     private readonly topUp: TopUp,
@@ -162,20 +186,35 @@ export class MerchantHomes {
 
   /** What burning would have cost by today's fee, at each order's own rate. */
   private async month(projectId: string): Promise<MerchantHome['last_30_days']> {
-    const params = [projectId, ENTRIES_MAX, DAYS];
-    const [row] = await this.replica.readNow((on) => on.query<MonthRow>(MONTH, params));
+    const { row, settledAt } = await this.settled.get(projectId, () => this.readSettled(projectId));
+    const lately = await this.entries(projectId, settledAt, 'infinity');
     const fee = await this.records.energyFee();
     // Of a month that begins with refunds of the one before it may be less than nothing.
-    const burnt = BigInt(row?.energy_rate ?? '0');
+    const burnt = BigInt(row.energy_rate) + BigInt(lately.energy_rate);
     const burning = fee === undefined ? undefined : creditsOf(sun(burnt > 0n ? fee * burnt : 0n), 1n as RateE8);
     return given<MerchantHome['last_30_days']>({
-      spent: money(row?.credits ?? 0n),
-      orders: row?.orders ?? 0,
-      energy: toJsonInteger(row?.energy ?? 0n),
-      since: timeOf(row?.since ?? null),
+      spent: money(row.credits + lately.credits),
+      orders: row.orders + lately.orders,
+      energy: toJsonInteger(row.energy + lately.energy),
+      since: timeOf(row.since),
       burning: burning === undefined ? undefined : money(burning),
-      saved: burning === undefined ? undefined : money(burning - (row?.energy_credits ?? 0n)),
+      saved: burning === undefined ? undefined : money(burning - row.energy_credits - lately.energy_credits),
     });
+  }
+
+  private async readSettled(projectId: string): Promise<SettledMonth> {
+    const [moments] = await this.database.query<Moments>(MOMENTS, [DAYS, SETTLED_MS]);
+    invariant(moments !== undefined, 'a statement without a table has one row');
+    const row = await this.entries(projectId, moments.begins_at, moments.settled_at);
+    return { row, settledAt: moments.settled_at };
+  }
+
+  /** Entries later than `from`, up to `to`. */
+  private async entries(projectId: string, from: Date, to: Date | 'infinity'): Promise<MonthRow> {
+    const params = [projectId, ENTRIES_MAX, from, to];
+    const [row] = await this.replica.readNow((on) => on.query<MonthRow>(MONTH, params));
+    invariant(row !== undefined, 'a sum has one row');
+    return row;
   }
 }
 

@@ -1,6 +1,6 @@
 /** What an operator meets first: what wants a hand, each with its cure, and how the service stands today. Reads only. */
 import { Injectable } from '@nestjs/common';
-import { monotonicMs } from '../base/clock.js';
+import { KeptReadings } from '../base/kept-readings.js';
 import { decimal } from '../domain/conversion.js';
 import { toJsonInteger } from '../domain/units.js';
 import { marginUsdE14, Reports, type Figures, type ReportBy } from '../reports/report-service.js';
@@ -13,9 +13,8 @@ import type { DayFigures, InboxItem, OperatorHome, PoolShape, ReportFigures, Rep
 
 const DAY_MS = 86_400_000;
 const SHOWN = 20;
-/** So long the figures of days serve everybody who asks; older ones are shown while they are read anew, up to this age. */
-const DAYS_KEPT_MS = 60_000;
-const DAYS_SHOWN_MS = 600_000;
+/** By the day that is the newest of them. */
+const DAYS_KEPT = { keptMs: 60_000, shownMs: 600_000, keysMax: 1 };
 const RANK = { fault: 0, warning: 1, notice: 2 } as const;
 
 /** `$1`: how many of a kind. Severity, words, command, since, kind and id of what it is about. */
@@ -68,7 +67,10 @@ interface InboxRow {
   readonly id: string;
 }
 
-/** What was lent in a day is found by when a leg changed last, which has an index: it became active then, or before. */
+/**
+ * What was lent in a day is found by when a leg changed last, which has an index: it became active then, or before. Times
+ * that an index is asked for stand as `(SELECT clock_timestamp())`: read once, as only such a one can be.
+ */
 const STATE = {
   name: 'console_state',
   text: `SELECT clock_timestamp() AS now, ${CHAIN_NOW} AS chain_now,
@@ -79,11 +81,11 @@ const STATE = {
       (SELECT passed_at FROM reconcile_state) AS passed_at,
       (SELECT reason FROM sales_stop) AS stopped,
       (SELECT count(*)::int FROM (SELECT FROM orders WHERE next_run_at IS NOT NULL AND lease_until > clock_timestamp() LIMIT 1000) c) AS claimed,
-      (SELECT count(*)::int FROM (SELECT FROM orders WHERE next_run_at <= clock_timestamp() LIMIT 1000) d) AS due,
-      (SELECT extract(epoch FROM clock_timestamp() - min(next_run_at))::float8 FROM orders WHERE next_run_at <= clock_timestamp()) AS oldest_due_sec,
+      (SELECT count(*)::int FROM (SELECT FROM orders WHERE next_run_at <= (SELECT clock_timestamp()) LIMIT 1000) d) AS due,
+      (SELECT extract(epoch FROM clock_timestamp() - min(next_run_at))::float8 FROM orders WHERE next_run_at <= (SELECT clock_timestamp())) AS oldest_due_sec,
       (SELECT json_build_object('block', block_number, 'age', extract(epoch FROM clock_timestamp() - read_at)) FROM deposit_cursor) AS head,
       (SELECT coalesce(sum(l.amount_sun), 0)::bigint FROM (SELECT l.amount_sun FROM pool_wallet w JOIN leg l ON l.wallet_id = w.id
-          AND l.changed_at > clock_timestamp() - interval '1 day' WHERE w.role = 'pool' AND l.kind = 'rental' AND NOT l.top_up
+          AND l.changed_at > (SELECT clock_timestamp() - interval '1 day') WHERE w.role = 'pool' AND l.kind = 'rental' AND NOT l.top_up
           AND l.active_at > ${CHAIN_NOW} - interval '1 day' LIMIT 100000) l) AS sold_day`,
 };
 
@@ -102,17 +104,9 @@ interface StateRow {
   readonly sold_day: bigint;
 }
 
-interface KeptDays {
-  readonly day: string;
-  readonly atMs: number;
-  readonly figures: Promise<DayFigures[]>;
-  /** Of the reading that takes its place. */
-  isReplaced: boolean;
-}
-
 @Injectable()
 export class Operations {
-  private days: KeptDays | undefined;
+  private readonly days = new KeptReadings<DayFigures[]>(DAYS_KEPT);
 
   constructor(
     private readonly database: Database,
@@ -230,28 +224,8 @@ export class Operations {
   }
 
   /** Today and the seven days before it, newest first. */
-  private async daysUpTo(now: Date): Promise<DayFigures[]> {
-    const [day, kept] = [now.toISOString().slice(0, 10), this.days];
-    const ageMs = kept?.day === day ? monotonicMs() - kept.atMs : Number.POSITIVE_INFINITY;
-    if (kept === undefined || ageMs > DAYS_SHOWN_MS) return this.keepDays(day, now).figures;
-    if (ageMs > DAYS_KEPT_MS && !kept.isReplaced) {
-      kept.isReplaced = true;
-      // Whoever asks meanwhile need not wait for it; where it fails, the next who asks reads.
-      this.readDays(now).then(
-        (figures) => (this.days = keptDays(day, Promise.resolve(figures))),
-        () => (kept.isReplaced = false),
-      );
-    }
-    return kept.figures;
-  }
-
-  private keepDays(day: string, now: Date): KeptDays {
-    const days = keptDays(day, this.readDays(now));
-    this.days = days;
-    days.figures.catch(() => {
-      if (this.days === days) this.days = undefined;
-    });
-    return days;
+  private daysUpTo(now: Date): Promise<DayFigures[]> {
+    return this.days.get(now.toISOString().slice(0, 10), () => this.readDays(now));
   }
 
   private async readDays(now: Date): Promise<DayFigures[]> {
@@ -268,11 +242,6 @@ export class Operations {
     });
   }
 }
-
-const keptDays = (day: string, figures: Promise<DayFigures[]>): KeptDays => ({
-  ...{ day, figures, isReplaced: false },
-  atMs: monotonicMs(),
-});
 
 /** What one sun of stake gives: the network's energy over all stake, which it counts in TRX. */
 function energyPerSun(chain: StateRow['chain']): { readonly limit: bigint; readonly weightSun: bigint } | undefined {

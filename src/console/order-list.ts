@@ -75,6 +75,8 @@ const NUMBER_AT = {
     SELECT max(low) AS id FROM halving`,
 };
 const SKEW_MS = 60_000;
+/** Those that have been due the longest. */
+const DUE_MAX = 20_000;
 
 /** What a row is held against: up to the operator, and the value after it. */
 type Sought = readonly [condition: string, value: unknown];
@@ -110,6 +112,7 @@ class OrderReading {
 
   /** By time within a project, or of a receiver or reference; by number, which is nearly the same, of all orders there are. */
   async read(filter: OrderFilter, before: bigint, limit: number): Promise<Stretch<OrderListRow>> {
+    if (filter.isDue === true) return this.rowsOf(this.due(filter, before), limit);
     const isNamed = filter.receiver !== undefined || filter.reference !== undefined;
     const isByTime = filter.projectId !== undefined || isNamed;
     const reading = isByTime ? await this.byTime(filter, before, limit) : await this.byNumber(filter, before);
@@ -154,10 +157,29 @@ class OrderReading {
     const rows = ['FROM orders o WHERE', range.join(' AND '), 'AND o.project_id ='].join(' ');
     if (projectId !== undefined)
       return { found: [rows, numbered(projectId)].join(' '), params, order: BY_TIME, within };
-    // Each project's own index is asked: there is none over all of them.
-    const limitOfEach = numbered(within.length === 0 ? limit + 1 : STRETCH);
-    const each = ['SELECT', COLUMNS, rows, 'p.id', BY_TIME, 'LIMIT', limitOfEach].join(' ');
-    return { found: `FROM project p CROSS JOIN LATERAL (${each}) o`, params, order: BY_TIME, within };
+    // Each project's own index is asked, and it alone: there is none over all of them.
+    const most = ['LIMIT', numbered(within.length === 0 ? limit + 1 : STRETCH)].join(' ');
+    const each = ['SELECT o.id, o.created_at', rows, 'p.id', BY_TIME, most].join(' ');
+    const ids = ['SELECT o.id FROM project p CROSS JOIN LATERAL (', each, ') o', BY_TIME, most].join(' ');
+    const found = ['FROM (', ids, ') found JOIN orders o ON o.id = found.id'].join(' ');
+    return { found, params, order: BY_TIME, within };
+  }
+
+  /** What waits for a worker is one list for the whole service, and short: what else is asked for is looked for in it. */
+  private due(filter: OrderFilter, before: bigint): Reading {
+    const { from, to, kind, projectId } = filter;
+    const range = ['o.next_run_at <= (SELECT clock_timestamp())', ...oddOnes(filter)].join(' AND ');
+    const longest = ['SELECT', COLUMNS, 'FROM orders o WHERE', range, 'ORDER BY o.next_run_at LIMIT $2'].join(' ');
+    const within: Sought[] = LISTED_BY.filter(({ of }) => filter[of] !== undefined).map(({ column, of }) => [
+      `o.${column} =`,
+      filter[of],
+    ]);
+    if (projectId !== undefined) within.push(['o.project_id =', projectId]);
+    if (kind !== undefined) within.push(['o.kind =', kind]);
+    if (from !== undefined) within.push(['o.created_at >=', momentOf(from)]);
+    if (to !== undefined) within.push(['o.created_at <', momentOf(to)]);
+    const found = ['FROM (', longest, ') o WHERE o.id < $1'].join(' ');
+    return { found, params: [before, DUE_MAX], order: BY_NUMBER, within };
   }
 
   /** All orders there are, or a small set of them that has an index of its own. */
@@ -207,12 +229,9 @@ const LISTED_BY = [
   { of: 'status', column: 'status' },
 ] as const;
 
-/** Partial or small sets of the service's own rows; a merchant's console asks neither. */
-function oddOnes({ needsAttention, isDue }: OrderFilter): string[] {
-  return [
-    ...(needsAttention === true ? ['o.needs_attention AND NOT o.test'] : []),
-    ...(isDue === true ? ['o.next_run_at <= clock_timestamp()'] : []),
-  ];
+/** A small set of the service's own rows; a merchant's console does not ask for it. */
+function oddOnes({ needsAttention }: OrderFilter): string[] {
+  return needsAttention === true ? ['o.needs_attention AND NOT o.test'] : [];
 }
 
 export function orderLine(row: OrderListRow): OrderLine {

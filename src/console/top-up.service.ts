@@ -29,7 +29,7 @@ const BALANCE = {
       SELECT coalesce(-sum(credits), 0)::bigint AS spent,
              CASE WHEN count(*) < $3 THEN clock_timestamp() - $2 * interval '1 day' ELSE min(created_at) END AS since
         FROM (SELECT CASE WHEN kind IN ('charge', 'refund') THEN credits ELSE 0 END AS credits, created_at FROM credit_entry
-               WHERE project_id = $1 AND created_at > clock_timestamp() - $2 * interval '1 day'
+               WHERE project_id = $1 AND created_at > (SELECT clock_timestamp() - $2 * interval '1 day')
                ORDER BY created_at DESC LIMIT $3) newest) p
    WHERE a.project_id = $1`,
 };

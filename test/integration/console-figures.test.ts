@@ -167,3 +167,22 @@ it('what a project spent in thirty days is what its ledger says, extensions and 
   const forEnergy = inLedger - (activated.body.credits as number);
   expect(month.saved.credits).toBe(month.burning.credits - forEnergy);
 });
+
+it('what was spent is shown at once and counted once, beside what is kept of older entries; none is older than thirty days', async () => {
+  const customer = await world.customer();
+  const order = async (key: string, ago: string): Promise<number> => {
+    const rental = { ...RENTED, receive_address: TEST_ADDRESSES.delivered };
+    const { body } = await customer.post('/v1/orders', rental, withKey(key));
+    const moved = `UPDATE credit_entry SET created_at = created_at - $2::interval WHERE order_id = $1`;
+    await insert(moved, [body.id, ago]);
+    return body.credits as number;
+  };
+  const owner = await merchants.signedIn('owner', customer.merchant);
+  const spent = async (): Promise<unknown> =>
+    (await owner.browser.get(`/api/projects/${customer.merchant}/home`)).body.last_30_days;
+  await order('too old', '31 days');
+  const price = await order('an hour ago', '1 hour');
+  expect(await spent()).toMatchObject({ spent: { credits: price }, orders: 1, energy: RENTED.energy });
+  await order('a second ago', '0 seconds');
+  expect(await spent()).toMatchObject({ spent: { credits: 2 * price }, orders: 2, energy: 2 * RENTED.energy });
+});

@@ -131,6 +131,28 @@ it('the few that need attention or are unresolved are found by numbers, in all p
   expect(await everyones('due=true')).toEqual([]);
 });
 
+it('what waits for a worker is found in all projects and in one, within every other filter, a page at a time', async () => {
+  const due = (at: string | null) =>
+    asAdmin(test.url, async (client) => {
+      await client.query('SET session_replication_role = replica');
+      const which = numbers((g) => g % 4 === 0);
+      await client.query('UPDATE orders SET next_run_at = now() + $1::interval WHERE key = ANY ($2)', [at, which]);
+    });
+  await due('-1 second');
+  try {
+    expect(keys(await everyones('due=true'))).toEqual(twice(numbers((g) => g % 4 === 0)));
+    expect(keys(await everyones(`due=true&project=${projects.theirs}`))).toEqual(numbers((g) => g % 4 === 0));
+    for (const [query, isWanted] of FILTERS) {
+      const lines = await everyones(`due=true&${query}`);
+      expect([query, keys(lines)]).toEqual([query, twice(numbers((g) => g % 4 === 0 && isWanted(g)))]);
+    }
+    await due('1 hour');
+    expect(await everyones('due=true')).toEqual([]);
+  } finally {
+    await due(null);
+  }
+});
+
 it('a cursor of another project’s list, or of no order, is refused and says nothing', async () => {
   const { next_cursor: theirs } = (await admin.browser.get(`/api/operator/orders?limit=3&project=${projects.theirs}`))
     .body as { next_cursor: string };
