@@ -8,12 +8,6 @@ interface EventRow {
   readonly payload: string;
 }
 
-/** Of another type than is wanted when the payload is null. */
-interface PassedRow {
-  readonly id: bigint;
-  readonly payload: string | null;
-}
-
 interface ActRow {
   readonly id: bigint;
   readonly at: Date;
@@ -29,10 +23,22 @@ const EVENTS = {
     ORDER BY position DESC LIMIT $3`,
 };
 
+/** The positions of a project have no gap: so many below the newest are at most so many rows. */
+const NEWEST = {
+  name: 'console_newest_event',
+  text: 'SELECT max(position) AS position FROM event WHERE project_id = $1 AND payload IS NOT NULL AND position < $2',
+};
+
 const EVENTS_OF_TYPES = {
   name: 'console_events_of_types',
-  text: `SELECT position AS id, CASE WHEN type = ANY ($4) THEN payload END AS payload FROM event
-    WHERE project_id = $1 AND payload IS NOT NULL AND position < $2 ORDER BY position DESC LIMIT $3`,
+  text: `SELECT position AS id, payload FROM event
+    WHERE project_id = $1 AND payload IS NOT NULL AND position BETWEEN $2 AND $3 AND type = ANY ($4)
+    ORDER BY position DESC LIMIT $5`,
+};
+
+const IS_ANY_BEFORE = {
+  name: 'console_events_before',
+  text: 'SELECT EXISTS (SELECT FROM event WHERE project_id = $1 AND payload IS NOT NULL AND position < $2) AS is_any',
 };
 
 const ACTS = { name: 'console_acts', text: 'SELECT * FROM project_acts($1, $2)' };
@@ -47,9 +53,14 @@ export async function eventsBefore(
     const rows = await on.query<EventRow>(EVENTS, [projectId, before, limit + 1]);
     return { rows, endedAt: undefined };
   }
-  const found = await on.query<PassedRow>(EVENTS_OF_TYPES, [projectId, before, STRETCH, types]);
-  const rows = found.flatMap(({ id, payload }) => (payload === null ? [] : [{ id, payload }])).slice(0, limit + 1);
-  return { rows, endedAt: found.length < STRETCH ? undefined : found.at(-1)?.id };
+  const [newest] = await on.query<{ position: bigint | null }>(NEWEST, [projectId, before]);
+  const last = newest?.position ?? undefined;
+  if (last === undefined) return { rows: [], endedAt: undefined };
+  const first = last - BigInt(STRETCH - 1);
+  const rows = await on.query<EventRow>(EVENTS_OF_TYPES, [projectId, first, last, types, limit + 1]);
+  if (rows.length > limit) return { rows, endedAt: undefined };
+  const [older] = await on.query<{ is_any: boolean }>(IS_ANY_BEFORE, [projectId, first]);
+  return { rows, endedAt: older?.is_any === true ? first : undefined };
 }
 
 /** Of the project of the scope. */

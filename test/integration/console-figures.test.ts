@@ -186,3 +186,26 @@ it('what was spent is shown at once and counted once, beside what is kept of old
   await order('a second ago', '0 seconds');
   expect(await spent()).toMatchObject({ spent: { credits: 2 * price }, orders: 2, energy: 2 * RENTED.energy });
 });
+
+it('events of a type are found behind many of others, a stretch at a time, and the last page has no cursor', async () => {
+  const customer = await world.customer();
+  const add = (type: string, first: number, last: number): Promise<void> =>
+    insert(
+      `INSERT INTO event (project_id, type, at, position, payload)
+       SELECT $1, $2, now(), n, '{"id":"evt_' || n || '"}' FROM generate_series($3::int, $4::int) n`,
+      [customer.merchant, type, first, last],
+    );
+  await add('order.refunded', 1, 2);
+  await add('order.delivered', 3, MANY + 2);
+  const owner = await merchants.signedIn('owner', customer.merchant);
+  const page = async (cursor = ''): Promise<{ readonly ids: unknown[]; readonly next: string | undefined }> => {
+    const path = `/api/projects/${customer.merchant}/events?limit=1&types=order.refunded${cursor}`;
+    const { items, next_cursor: next } = (await owner.browser.get(path)).body;
+    return { ids: (items as { id: string }[]).map(({ id }) => id), next: next as string | undefined };
+  };
+  const first = await page();
+  expect(first.ids).toEqual([]);
+  const second = await page(`&cursor=${first.next ?? ''}`);
+  expect(second.ids).toEqual(['evt_2']);
+  expect(await page(`&cursor=${second.next ?? ''}`)).toEqual({ ids: ['evt_1'], next: undefined });
+});
