@@ -30,6 +30,8 @@ beforeAll(async () => {
     blockMs: 100,
     solidLag: 8,
     walletsTrx: [100_000, 100_000, 100_000],
+    // Two minutes at this pace: what stalls a busy machine is no reason for a transaction to expire.
+    env: { TRON_EXPIRATION_SEC: '3600' },
   });
   probe = new OrderProbe(stage);
   worker = await stage.world.startWorker();
@@ -68,6 +70,12 @@ afterEach(async () => {
 async function restartWorker(env: NodeJS.ProcessEnv = {}): Promise<void> {
   await stage.stopAndForget(worker);
   worker = await stage.world.startWorker(env);
+}
+
+/** For this test: its transactions expire after two seconds, since their death is what is waited for. */
+async function startHastyWorker(): Promise<void> {
+  worker = await stage.world.startWorker({ TRON_EXPIRATION_SEC: '60' });
+  onTestEnd.push(() => restartWorker());
 }
 
 /** An account on chain that no wallet has delegated to. */
@@ -177,6 +185,7 @@ describe('a block that is reverted', () => {
     worker = await stage.world.startWorker();
     await probe.settled(key);
     expect(await probe.history(key)).toBe('reserved>placed>delivered>placed>delivered');
+    expect((await probe.transactions(key)).filter((tx) => tx.purpose === 'delegate')).toHaveLength(1);
   });
 });
 
@@ -199,7 +208,7 @@ describe('an order that cannot be delivered whole', () => {
     const taken = { owner_address: wallet.address, unfreeze_balance: Number(all['max_size']), resource: 'ENERGY' };
     await stage.world.wallet.receipt(await stage.world.wallet.send('unfreezebalancev2', taken, wallet));
 
-    worker = await stage.world.startWorker();
+    await startHastyWorker();
     for (let round = 0; round < 4; round += 1) {
       await until(
         async () => ((await probe.transactions(key)).some((tx) => tx.status === 'sending') ? true : undefined),
@@ -265,7 +274,7 @@ describe('an activation', () => {
     const { wallet, bank } = stage.world;
     const made = { owner_address: bank.address, account_address: address };
     await wallet.receipt(await wallet.send('createaccount', made, bank));
-    worker = await stage.world.startWorker();
+    await startHastyWorker();
     const { error } = await probe.refunded(key);
     expect(error).toBe('The account was activated by someone else first; the charge was returned.');
     expect(await probe.balance()).toBe(balance);
