@@ -3,7 +3,11 @@ import { PAST_ACCOUNTS } from '../../packages/local/src/demo-chain.js';
 import { DemoConsoles } from '../../packages/local/src/demo-consoles.js';
 import { HISTORY_DAYS, makeHistory, untilNumbered, type DemoHistory } from '../../packages/local/src/demo-history.js';
 import { DAY_MS, planOrders, PROFILES } from '../../packages/local/src/demo-plan.js';
+import { DemoReceiver } from '../../packages/local/src/demo-receiver.js';
+import { DemoScenario } from '../../packages/local/src/demo-scenario.js';
 import { freePort } from '../../packages/local/src/ports.js';
+import { Screen } from '../../packages/local/src/screen.js';
+import { until } from '../../packages/local/src/wait.js';
 import { localDepositXpub, World } from '../../packages/local/src/world.js';
 import { EnergyClient } from '../../packages/sdk/src/index.js';
 import type { Audience } from '../../src/domain/audience.js';
@@ -24,6 +28,8 @@ let database: Database;
 let history: DemoHistory;
 let consoles: DemoConsoles;
 let client: EnergyClient;
+let merchantId: string;
+let merchantServer: DemoReceiver;
 
 beforeAll(async () => {
   [store, redis] = await Promise.all([createTestDatabase(), createTestRedis()]);
@@ -43,8 +49,10 @@ beforeAll(async () => {
   const project = await world.cli('project', 'create', '--name', PROFILES[0]?.name ?? '');
   history = await makeHistory(world, String(project['merchant']));
   const [api] = await Promise.all([world.startApi(await freePort()), world.startWorker()]);
-  const [merchant, apiKey] = [String(project['merchant']), String(project['api_key'])];
-  client = new EnergyClient({ baseUrl: api.baseUrl, merchant, apiKey, retries: 100 });
+  merchantId = String(project['merchant']);
+  const apiKey = String(project['api_key']);
+  client = new EnergyClient({ baseUrl: api.baseUrl, merchant: merchantId, apiKey, retries: 100 });
+  merchantServer = await DemoReceiver.start('order.delivered');
   await untilNumbered(world);
   consoles = await DemoConsoles.start(world, { CONSOLE_PASSWORD_COST: '14' });
   await consoles.signUp(history.projects.filter((_, place) => place === 0 || PROFILES[place]?.isTest === true));
@@ -52,6 +60,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   consoles.close();
+  merchantServer.close();
   await database.source.destroy();
   await world.stop();
   await redis.close();
@@ -149,6 +158,27 @@ it.each(['merchant', 'operator'] as const)('a link of the demo signs in to the %
   const [given = ''] = next;
   expect([next.length, given]).toEqual([1, expect.stringMatching(new RegExp(`^${audience} http.* true$`))]);
   expect((await opened(given.split(' ')[1] ?? '')).status).toBe(303);
+});
+
+it('the link of the demo that pays does it once, and leads to where it arrives', async () => {
+  const scenario = new DemoScenario(world, { client, id: merchantId }, merchantServer, new Screen());
+  const paid: string[] = [];
+  const pay = async (): Promise<void> => {
+    paid.push(String((await scenario.payIn(7_000_000n))['id']));
+  };
+  const early = consoles.link('payment');
+  expect((await opened(early)).status).toBe(410);
+  consoles.payment = { project: merchantId, pay };
+  const first = await opened(early);
+  const page = `${consoles.origins.merchant}/p/${merchantId}/billing/top-up`;
+  expect([first.status, first.location, first.cookies]).toEqual([303, page, []]);
+  expect((await opened(early)).status).toBe(410);
+  expect(paid).toHaveLength(1);
+  const credited = async () => {
+    const { items } = await client.account.deposits().page();
+    return items.find(({ txid, status }) => txid === paid[0] && status === 'credited');
+  };
+  expect(await until(credited, 60_000, 'the credits')).toMatchObject({ amount: '7.000000', asset: 'USDT' });
 });
 
 it('the home that a link of the demo leads to shows the month', async () => {

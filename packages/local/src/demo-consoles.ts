@@ -1,5 +1,6 @@
 /**
- * Both consoles of the demo, with an account in each, and links that sign a browser in to it, once.
+ * Both consoles of the demo, with an account in each, and links that work once: two sign a browser in to a console, and
+ * one pays on chain for the project whose console shows it arrive.
  *
  * The consoles are the service's own, unchanged, and nothing in them knows of such links. The demo is who owns the account: it
  * takes the invitation that the command line printed, makes up a password, sets up an authenticator, and whenever a link
@@ -9,7 +10,13 @@
  */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { AUDIENCES, type Audience } from '../../../src/domain/audience.js';
 import { ConsoleBrowser, type Credentials } from './console-browser.js';
@@ -21,19 +28,35 @@ const PASSWORD_BYTES = 24;
 const TOKEN_BYTES = 24;
 const EMAILS = { merchant: 'mira@northwind.example', operator: 'lena@operator.example' } as const;
 
+const PURPOSES: readonly LinkPurpose[] = [...AUDIENCES, 'payment'];
+
 interface Link {
   readonly token: string;
   readonly endsMs: number;
 }
 
 type Refusal = readonly [status: number, says: string];
-type Taken = { readonly audience: Audience; readonly account: Credentials } | { readonly refusal: Refusal };
+/** What a link does: it signs in to a console, or pays. */
+export type LinkPurpose = Audience | 'payment';
+
+type Taken =
+  | { readonly purpose: Audience; readonly account: Credentials }
+  | { readonly purpose: 'payment'; readonly payment: Payment }
+  | { readonly refusal: Refusal };
+
+interface Payment {
+  readonly project: string;
+  /** Resolves when it is in a block. */
+  readonly pay: () => Promise<void>;
+}
 
 export class DemoConsoles {
   /** Called with a new link each time that one was used, or had expired. */
-  onLink: (audience: Audience, link: string, wasUsed: boolean) => void = () => undefined;
+  onLink: (purpose: LinkPurpose, link: string, wasUsed: boolean) => void = () => undefined;
+  /** What the link of that purpose does; none has been set, none works. */
+  payment: Payment | undefined;
   private readonly accounts = new Map<Audience, Credentials>();
-  private readonly links = new Map<Audience, Link>();
+  private readonly links = new Map<LinkPurpose, Link>();
 
   private constructor(
     private readonly world: World,
@@ -82,10 +105,10 @@ export class DemoConsoles {
   }
 
   /** A new link, which ends the one before. */
-  link(audience: Audience): string {
+  link(purpose: LinkPurpose): string {
     const token = randomBytes(TOKEN_BYTES).toString('base64url');
-    this.links.set(audience, { token, endsMs: Date.now() + LINK_LIFE_MS });
-    return `${this.origin}/${audience}/${token}`;
+    this.links.set(purpose, { token, endsMs: Date.now() + LINK_LIFE_MS });
+    return `${this.origin}/${purpose}/${token}`;
   }
 
   close(): void {
@@ -108,13 +131,26 @@ export class DemoConsoles {
       return;
     }
     try {
-      const origin = this.origins[taken.audience];
-      const browser = new ConsoleBrowser(origin, request.headers['user-agent']);
-      response.setHeader('Set-Cookie', await browser.signIn(taken.account));
-      response.writeHead(303, { Location: `${origin}/` }).end();
+      response.writeHead(303, await this.leadOn(taken, request.headers['user-agent'])).end();
     } catch (error) {
-      refuse([502, `The console did not let the demo in: ${error instanceof Error ? error.message : String(error)}`]);
+      const whose =
+        taken.purpose === 'payment' ? 'The chain did not take the payment' : 'The console did not let the demo in';
+      refuse([502, `${whose}: ${error instanceof Error ? error.message : String(error)}`]);
     }
+  }
+
+  /** Does what the link is for; the headers lead the browser to where that shows. */
+  private async leadOn(
+    taken: Exclude<Taken, { readonly refusal: Refusal }>,
+    userAgent: string | undefined,
+  ): Promise<OutgoingHttpHeaders> {
+    if (taken.purpose === 'payment') {
+      await taken.payment.pay();
+      return { Location: `${this.origins.merchant}/p/${taken.payment.project}/billing/top-up` };
+    }
+    const origin = this.origins[taken.purpose];
+    const cookies = await new ConsoleBrowser(origin, userAgent).signIn(taken.account);
+    return { 'Set-Cookie': [...cookies], Location: `${origin}/` };
   }
 
   /** Uses the link up that this request opens, whatever comes of it. */
@@ -122,16 +158,22 @@ export class DemoConsoles {
     // Neither a prefetch may use a link up, nor a page under another name that leads here.
     if (method !== 'GET' || headers['sec-purpose'] !== undefined) return { refusal: [405, 'Open the link.'] };
     if (headers.host !== new URL(this.origin).host) return { refusal: [403, 'Open the link as it was printed.'] };
-    const audience = AUDIENCES.find((each) => url === `/${each}/${this.links.get(each)?.token ?? ''}`);
-    const link = audience && this.links.get(audience);
-    const account = audience && this.accounts.get(audience);
-    if (audience === undefined || link === undefined || account === undefined) {
+    const purpose = PURPOSES.find((each) => url === `/${each}/${this.links.get(each)?.token ?? ''}`);
+    const link = purpose && this.links.get(purpose);
+    const taken = purpose && this.takenFor(purpose);
+    if (purpose === undefined || link === undefined || taken === undefined) {
       return { refusal: [410, 'This link was used. The demo prints another one each time.'] };
     }
     const isAlive = Date.now() < link.endsMs;
-    this.onLink(audience, this.link(audience), isAlive);
+    this.onLink(purpose, this.link(purpose), isAlive);
     return isAlive
-      ? { audience, account }
+      ? taken
       : { refusal: [410, 'This link is older than an hour. The demo has just printed another one.'] };
+  }
+
+  private takenFor(purpose: LinkPurpose): Taken | undefined {
+    if (purpose === 'payment') return this.payment && { purpose, payment: this.payment };
+    const account = this.accounts.get(purpose);
+    return account && { purpose, account };
   }
 }

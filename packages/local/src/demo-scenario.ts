@@ -41,6 +41,14 @@ export class DemoScenario {
     private readonly screen: Screen,
   ) {}
 
+  /** Pays `tokens` units of the token to the project's address; resolves with the receipt of its block. */
+  async payIn(tokens: bigint): Promise<Body> {
+    const [payer] = this.world.accounts;
+    check(payer !== undefined, 'the world has test accounts');
+    const { address } = await this.merchant.client.account.depositAddress();
+    return this.world.wallet.transferToken(this.world.token, payer, address, tokens, FEE_LIMIT_SUN);
+  }
+
   /** `meanwhile` is done while nothing else is, until the rental ends. */
   async run(meanwhile: () => Promise<void>): Promise<void> {
     const [sender, recipient] = this.world.accounts;
@@ -172,15 +180,13 @@ export class DemoScenario {
 
   /** The merchant buys credits while the rental runs. */
   private async deposit(): Promise<void> {
-    const [payer] = this.world.accounts;
-    check(payer !== undefined, 'the world has test accounts');
     this.screen.request('GET /v1/deposits/address  to buy credits on chain');
     const { address, accepts } = await this.merchant.client.account.depositAddress();
     await this.tick();
     this.screen.done(`${address}, which belongs to this project alone`);
     for (const each of accepts) this.screen.detail('accepts', `${each.asset}, at least ${each.minimum}`);
     this.screen.request('the merchant pays 40 USDT to it on chain');
-    const receipt = await this.world.wallet.transferToken(this.world.token, payer, address, PAID_IN, FEE_LIMIT_SUN);
+    const receipt = await this.payIn(PAID_IN);
     await this.tick();
     this.screen.done(`paid, in block ${text(receipt['blockNumber'])}; it counts once the block is final`);
     const credited = await until(

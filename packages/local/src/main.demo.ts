@@ -7,9 +7,9 @@ import { rename, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { EnergyClient } from '../../sdk/src/index.js';
 import { reasonOf } from '../../../src/domain/errors.js';
-import { AUDIENCES, type Audience } from '../../../src/domain/audience.js';
+import { AUDIENCES } from '../../../src/domain/audience.js';
 import { PAST_ACCOUNTS } from './demo-chain.js';
-import { DemoConsoles } from './demo-consoles.js';
+import { DemoConsoles, type LinkPurpose } from './demo-consoles.js';
 import { HISTORY_DAYS, makeHistory, untilNumbered } from './demo-history.js';
 import { DAY_MS, PROFILES } from './demo-plan.js';
 import { DemoReceiver } from './demo-receiver.js';
@@ -139,19 +139,27 @@ async function writeWhole(file: string, content: string): Promise<void> {
   await rename(draft, file);
 }
 
-const CONSOLE_NAMES: Readonly<Record<Audience, string>> = {
+const PAID_BY_LINK = 25_000_000n;
+
+const LINK_NAMES: Readonly<Record<LinkPurpose, string>> = {
   merchant: 'merchants’ console, as the owner of a project',
   operator: 'operators’ console, as an admin',
+  payment: 'pays 25 USDT to the project on chain, and leads to where it arrives',
+};
+const WAS_OPENED: Readonly<Record<LinkPurpose, string>> = {
+  merchant: 'signed in to the merchants’ console',
+  operator: 'signed in to the operators’ console',
+  payment: 'a payment of 25 USDT is on its way',
 };
 
-/** Links that sign in once each; a new one is shown when one was opened. */
+/** Links that work once each; a new one is shown when one was opened. */
 function showConsoles(consoles: DemoConsoles, screen: Screen): void {
-  screen.title('The consoles in your browser: each link signs in once, within an hour');
-  for (const audience of AUDIENCES) screen.plain(`  ${CONSOLE_NAMES[audience]}\n    ${consoles.link(audience)}`);
-  consoles.onLink = (audience, link, wasUsed) => {
-    screen.arrived(
-      `${wasUsed ? 'signed in to' : 'a link had expired for'} the ${CONSOLE_NAMES[audience]}; the next link:`,
-    );
+  screen.title('The consoles in your browser: each link works once, within an hour');
+  for (const purpose of [...AUDIENCES, 'payment'] as const) {
+    screen.plain(`  ${LINK_NAMES[purpose]}\n    ${consoles.link(purpose)}`);
+  }
+  consoles.onLink = (purpose, link, wasUsed) => {
+    screen.arrived(`${wasUsed ? WAS_OPENED[purpose] : 'that link had expired'}; the next link:`);
     screen.plain(`    ${link}`);
   };
 }
@@ -231,13 +239,15 @@ async function main(): Promise<number> {
     const meanwhile = async (): Promise<void> => {
       consoles = await openConsoles(world, projects, screen);
     };
-    const scenario = new DemoScenario(world, { client, id }, receiver, screen)
-      .run(meanwhile)
-      .then(() => 'done' as const);
-    if ((await Promise.race([scenario, interrupted])) === undefined) return options.once ? 1 : 0;
+    const scenario = new DemoScenario(world, { client, id }, receiver, screen);
+    const shown = scenario.run(meanwhile).then(() => 'done' as const);
+    if ((await Promise.race([shown, interrupted])) === undefined) return options.once ? 1 : 0;
     if (options.once) return 0;
     showHowToGoOn(world, merchant, screen);
-    if (consoles !== undefined) showConsoles(consoles, screen);
+    if (consoles !== undefined) {
+      consoles.payment = { project: id, pay: () => scenario.payIn(PAID_BY_LINK).then(() => undefined) };
+      showConsoles(consoles, screen);
+    }
     screen.plain('\n  Ctrl-C ends everything; until then events show here as they arrive.');
     receiver.onArrival = (arrival) => screen.arrived(`${arrival.type}  ${arrivalText(arrival)}`);
     await interrupted;
