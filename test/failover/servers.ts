@@ -82,6 +82,9 @@ export class Servers {
   async rejoin(): Promise<string> {
     const { primary, standby } = this;
     await standby.stop();
+    // Before 16 pg_rewind takes the other's timeline from its last checkpoint; one from before the promotion has the old
+    // timeline, so that nothing is rewound, and the standby replays past the fork and confirms no commit any more.
+    await primary.ask('CHECKPOINT');
     let way = 'pg_rewind';
     await standby.rewind(primary).catch(async (error: unknown) => {
       way = `pg_basebackup, since pg_rewind failed: ${String(error).slice(0, 200)}`;
