@@ -31,6 +31,8 @@ export class HostsClient extends pg.Client {
   private readonly hosts: DatabaseHosts;
   /** How long whoever wants the connection waits for it. */
   private readonly waitMs: number;
+  /** What the connection was lost by, when no statement waited for it. */
+  private lost: Error | undefined;
 
   constructor(config: HostsClientConfig) {
     // Any of the URLs: they differ by host and port, which are set before the connection is made.
@@ -38,6 +40,9 @@ export class HostsClient extends pg.Client {
     super({ ...config, connectionString: hosts.all[0]?.url, connectionTimeoutMillis: limitMs });
     this.hosts = hosts;
     this.waitMs = config.connectionTimeoutMillis ?? 0;
+    // A server that dies sends its last words with its last answer: they are here before whoever waits for that answer goes
+    // on, so before a pool or its borrower listens. An error that nobody listens to would end the process.
+    this.on('error', (error) => (this.lost ??= error));
   }
 
   override connect(): Promise<pg.Client>;
@@ -61,6 +66,7 @@ export class HostsClient extends pg.Client {
     try {
       await super.connect();
       const report = await reportOf(this);
+      if (this.lost !== undefined) throw this.lost;
       const refusal = hosts.refuse(host, report);
       if (refusal !== undefined) throw Object.assign(new Error(`the host ${refusal}`), { code: 'ENOHOST' });
       const timeline = report.kind === 'away' ? undefined : report.timeline;
