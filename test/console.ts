@@ -18,7 +18,8 @@ import { openAsOwner } from './factory.js';
 import { openLog } from './log.js';
 import { TEST_MASTER_KEY } from './operator.js';
 import { keepSaid, keepShown, noteKeysOf, noteSecret } from './setup/canary.js';
-import { asRole } from './setup/roles.js';
+import { databaseEnv } from './setup/pooler.js';
+import { envAs } from './setup/roles.js';
 
 const ANSWER_LIMIT_MS = 20_000;
 export const PASSWORD = 'a sentence that nobody guesses';
@@ -69,7 +70,7 @@ export async function openConsole(
 ): Promise<TestConsole> {
   const keys = deriveSettings({ MASTER_KEY: TEST_MASTER_KEY }, 'console').map(({ name, value }) => [name, value]);
   const all: Record<string, string> = {
-    DATABASE_URL: asRole(databaseUrl, `console_${audience}`),
+    ...envAs(databaseEnv(databaseUrl), `console_${audience}`),
     DATABASE_POOL_MAX: '6',
     CONSOLE_AUDIENCE: audience,
     CONSOLE_URL: `http://localhost:${audience === 'merchant' ? '3001' : '3002'}`,

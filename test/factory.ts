@@ -18,6 +18,7 @@ import { Customer } from './client.js';
 import { openLog } from './log.js';
 import { TEST_MASTER_KEY } from './operator.js';
 import type { OrderChain, Owner } from './order-chain.js';
+import { pastPooler } from './setup/admin.js';
 import { keepSaid, noteKeysOf } from './setup/canary.js';
 import { databaseEnv } from './setup/pooler.js';
 import { envAs } from './setup/roles.js';
@@ -63,7 +64,7 @@ export async function openApi(env: Record<string, string>): Promise<TestApi> {
   await app.listen(0, '127.0.0.1');
   const address = serverOf(app).address();
   if (address === null || typeof address === 'string') throw new Error('the API has no port');
-  const database = await openAsOwner(env['DATABASE_DIRECT_URL'] ?? env['DATABASE_URL']!);
+  const database = await openAsOwner(env['DATABASE_URL']!);
   const ledger = ledgerOn(database);
   return {
     baseUrl: `http://127.0.0.1:${address.port.toString()}`,
@@ -83,7 +84,7 @@ export async function openApi(env: Record<string, string>): Promise<TestApi> {
 
 /** What a test does to a database beside the service, which may do less. */
 export async function openAsOwner(url: string): Promise<Database> {
-  const source = createDataSource({ url, poolMax: 8, applicationName: 'energy-test' });
+  const source = createDataSource({ url: pastPooler(url), poolMax: 8, applicationName: 'energy-test' });
   return new Database(await source.initialize());
 }
 

@@ -41,7 +41,12 @@ export async function openMarketOf(
         .join(','),
     }),
   );
-  const source = createDataSource({ url: config.database.url, poolMax: 2, applicationName: 'market-test' });
+  const source = createDataSource({
+    url: config.database.url,
+    namedStatements: config.database.namedStatements === 'on',
+    poolMax: 2,
+    applicationName: 'market-test',
+  });
   await source.initialize();
   const database = new Database(source);
   if (forget) await database.query(`DELETE FROM market_state WHERE name IN ('chain', 'sizing')`);

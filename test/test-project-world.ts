@@ -62,7 +62,12 @@ export async function openTestProjectWorld(extra: Record<string, string> = {}): 
 /** Of one worker: its own connections, with a worker's rights. */
 export async function openPlayerDatabase(world: Pick<OrderWorld, 'env'>): Promise<Database> {
   const url = asRole(world.env['DATABASE_URL']!, 'worker');
-  const source = createDataSource({ url, poolMax: 4, applicationName: 'energy-test' });
+  const source = createDataSource({
+    url,
+    namedStatements: world.env['PG_NAMED_STATEMENTS'] !== 'off',
+    poolMax: 4,
+    applicationName: 'energy-test',
+  });
   return new Database(await source.initialize());
 }
 

@@ -6,7 +6,7 @@ const ADMIN_LIMIT_MS = 15_000;
 /** Runs `work` on a connection of its own, which is closed in any case. Every statement has a limit. */
 export async function asAdmin<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({
-    connectionString: url,
+    connectionString: pastPooler(url),
     connectionTimeoutMillis: 5_000,
     query_timeout: ADMIN_LIMIT_MS,
     application_name: 'energy-test-admin',
@@ -24,6 +24,15 @@ export async function asAdmin<T>(url: string, work: (client: pg.Client) => Promi
 export function databaseUrl(url: string, database: string): string {
   const changed = new URL(url);
   changed.pathname = `/${database}`;
+  return changed.href;
+}
+
+/** The server itself, where the URL is of the pooler that the tests go through: a session of one's own keeps what it sets. */
+export function pastPooler(url: string): string {
+  const changed = new URL(url);
+  if (changed.port === '' || changed.port !== process.env['TEST_POOLER_PORT']) return url;
+  const server = new URL(fromSetup('TEST_DATABASE_URL'));
+  changed.host = server.host;
   return changed.href;
 }
 

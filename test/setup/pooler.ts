@@ -8,7 +8,7 @@ import { freePort } from '../../packages/local/src/ports.js';
 import { makeServerDir, serverUser } from '../../packages/local/src/postgres-binaries.js';
 import { until } from '../../packages/local/src/wait.js';
 import type { Role } from '../../src/store/grants.js';
-import { asAdmin, databaseUrl } from './admin.js';
+import { asAdmin, databaseUrl, pastPooler } from './admin.js';
 
 const READY_LIMIT_MS = 20_000;
 const STOP_GRACE_MS = 5_000;
@@ -36,7 +36,7 @@ export function databaseEnv(url: string): Record<string, string> {
   const pooled = new URL(url);
   pooled.hostname = '127.0.0.1';
   pooled.port = port;
-  return { DATABASE_URL: pooled.href, DATABASE_DIRECT_URL: url, PG_NAMED_STATEMENTS: 'off' };
+  return { DATABASE_URL: pooled.href, DATABASE_DIRECT_URL: pastPooler(url), PG_NAMED_STATEMENTS: 'off' };
 }
 
 interface Pooler {
