@@ -58,6 +58,10 @@ const UNFINISHED = `SELECT count(*)::int AS left FROM orders o WHERE NOT o.settl
 const RUNNING = `SELECT key FROM orders WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL
   ORDER BY ends_at DESC LIMIT 1`;
 
+/** Read when they were added; before the first worker nobody reads them again, however slowly all else begins. */
+const SELL_WITHOUT_WORKER = `UPDATE pool_wallet SET sells_until = clock_timestamp() + interval '1 minute'
+  WHERE sells_until < clock_timestamp() + interval '1 minute'`;
+
 /** Rules that hold of unfinished orders at any moment: a worker will claim them again. */
 const FORGOTTEN = `SELECT o.id FROM orders o WHERE coalesce(o.next_run_at, o.play_at) IS NULL AND (NOT o.settled OR EXISTS (
     SELECT FROM leg l WHERE l.order_id = o.id AND l.status = 'reclaiming' AND NOT EXISTS (
@@ -349,6 +353,7 @@ export class Stage {
     let answer: MerchantAnswer | undefined;
     while (performance.now() < deadline) {
       await this.resumeWallets();
+      await this.database.query(SELL_WITHOUT_WORKER);
       answer = await merchant.post('/v1/quotes', body);
       if (answer.status === 200) return;
       await sleep(100);
