@@ -40,6 +40,18 @@ export interface ProjectView {
   readonly updated_at: Date;
 }
 
+/** Which projects an operator is shown. */
+export const PROJECT_STATES = ['live', 'test', 'frozen'] as const;
+export type ProjectState = (typeof PROJECT_STATES)[number];
+
+export interface ProjectFilter {
+  /** What the name begins with, in letters of either case. */
+  readonly name?: string | undefined;
+  readonly state?: ProjectState | undefined;
+  /** The last project of the page before. */
+  readonly after?: string | undefined;
+}
+
 /** The options of a project; absent members stay as they are. */
 export interface ProjectOptions {
   readonly signatureSchemes?: SignatureSchemes;
@@ -53,6 +65,11 @@ export interface ProjectOptions {
 const VIEW_COLUMNS = `p.id, p.name, a.frozen, p.test, a.is_postpaid, a.balance_credits, a.floor_credits, a.daily_cap_credits,
   a.low_balance_credits, p.signature_schemes, p.require_idempotency_key, p.require_quote, p.allowed_sources, p.created_at, p.updated_at`;
 const PROJECTS_MAX = 10_000;
+const OF_STATE: Readonly<Record<ProjectState, string>> = {
+  live: 'AND NOT p.test AND NOT a.frozen',
+  test: 'AND p.test',
+  frozen: 'AND a.frozen',
+};
 const LOCK_NAME = `SELECT name FROM project WHERE id = $1 FOR NO KEY UPDATE`;
 
 @Injectable()
@@ -89,6 +106,21 @@ export class Projects {
       `SELECT ${VIEW_COLUMNS} FROM project p JOIN credit_account a ON a.project_id = p.id
         ORDER BY p.created_at, p.id LIMIT $1`,
       [PROJECTS_MAX],
+    );
+  }
+
+  /**
+   * Up to `limit` of a filter, newest first. What is answered is bounded; what is read is not: no index has projects by time, so
+   * each page passes over their table, which has one short row for each customer.
+   */
+  async page({ name, state, after }: ProjectFilter, limit: number): Promise<ProjectView[]> {
+    return this.database.query<ProjectView>(
+      `SELECT ${VIEW_COLUMNS} FROM project p JOIN credit_account a ON a.project_id = p.id
+        WHERE ($1::text IS NULL OR starts_with(lower(p.name), lower($1)))
+          AND ($2::uuid IS NULL OR (p.created_at, p.id) < (SELECT created_at, id FROM project WHERE id = $2))
+          ${state === undefined ? '' : OF_STATE[state]}
+        ORDER BY p.created_at DESC, p.id DESC LIMIT $3`,
+      [name ?? null, after ?? null, limit],
     );
   }
 
