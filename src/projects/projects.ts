@@ -44,7 +44,7 @@ export interface ProjectView {
 export const PROJECT_STATES = ['live', 'test', 'frozen'] as const;
 export type ProjectState = (typeof PROJECT_STATES)[number];
 
-export interface ProjectFilter {
+interface ProjectFilter {
   /** What the name begins with, in letters of either case. */
   readonly name?: string | undefined;
   readonly state?: ProjectState | undefined;

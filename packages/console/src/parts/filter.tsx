@@ -15,7 +15,7 @@ export interface FilterField<Name extends string> {
   readonly lengthMax?: number;
 }
 
-export type Filtered<Name extends string> = Readonly<Record<Name, string>>;
+type Filtered<Name extends string> = Readonly<Record<Name, string>>;
 
 /** What the address of the page names; what it does not is empty. */
 export function useFiltered<Name extends string>(names: readonly Name[]): Filtered<Name> {
