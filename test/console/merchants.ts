@@ -169,18 +169,6 @@ export function merchants(at: () => ConsoleStage, see: (view: View) => View): vo
     },
   );
 
-  it('the primary key’s old secret works for a day too, unless another time is chosen', async () => {
-    const view = await open('/integration/keys');
-    await view.page
-      .getByRole('row', { name: /Primary/ })
-      .getByRole('button', { name: /^Rotate/ })
-      .click();
-    const dialog = view.page.getByRole('dialog', { name: /^Rotate/ });
-    expect(await dialog.getByRole('radio', { checked: true }).getAttribute('value')).toBe('86400');
-    await dialog.getByText('Both secrets work until then').waitFor();
-    expect(await view.axe()).toEqual([]);
-  });
-
   it.each<By>(['mouse', 'keyboard'])('on a phone an order’s page opens, by %s, what is asked of it', async (by) => {
     const key = `folded-${by}`;
     await at().order(key, 'delivered');
