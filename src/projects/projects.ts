@@ -65,11 +65,6 @@ export interface ProjectOptions {
 const VIEW_COLUMNS = `p.id, p.name, a.frozen, p.test, a.is_postpaid, a.balance_credits, a.floor_credits, a.daily_cap_credits,
   a.low_balance_credits, p.signature_schemes, p.require_idempotency_key, p.require_quote, p.allowed_sources, p.created_at, p.updated_at`;
 const PROJECTS_MAX = 10_000;
-const OF_STATE: Readonly<Record<ProjectState, string>> = {
-  live: 'AND NOT p.test AND NOT a.frozen',
-  test: 'AND p.test',
-  frozen: 'AND a.frozen',
-};
 const LOCK_NAME = `SELECT name FROM project WHERE id = $1 FOR NO KEY UPDATE`;
 
 @Injectable()
@@ -118,9 +113,9 @@ export class Projects {
       `SELECT ${VIEW_COLUMNS} FROM project p JOIN credit_account a ON a.project_id = p.id
         WHERE ($1::text IS NULL OR starts_with(lower(p.name), lower($1)))
           AND ($2::uuid IS NULL OR (p.created_at, p.id) < (SELECT created_at, id FROM project WHERE id = $2))
-          ${state === undefined ? '' : OF_STATE[state]}
+          AND CASE $4::text WHEN 'live' THEN NOT p.test AND NOT a.frozen WHEN 'test' THEN p.test WHEN 'frozen' THEN a.frozen ELSE true END
         ORDER BY p.created_at DESC, p.id DESC LIMIT $3`,
-      [name ?? null, after ?? null, limit],
+      [name ?? null, after ?? null, limit, state ?? null],
     );
   }
 

@@ -109,6 +109,8 @@ it('projects are read page by page from the newest, those that a name and a stat
   await admin.browser.post(`/api/operator/projects/${ids[1]!}/freeze`, { reason: 'asked by its owner' });
   expect(await filtered('&name=paged&state=frozen')).toEqual(['Paged two']);
   expect(await filtered('&name=paged&state=live')).not.toContain('Paged two');
+  await admin.browser.post(`/api/operator/projects/${ids[1]!}/unfreeze`, { reason: 'asked by its owner' });
+  expect(await filtered('&name=paged&state=frozen')).toEqual([]);
   expect(await filtered('&name=paged&state=test')).toEqual([]);
   for (const wrong of ['cursor=nothing', 'state=sold', 'limit=101']) {
     const { status, body } = await admin.browser.get(`/api/operator/projects?${wrong}`);
