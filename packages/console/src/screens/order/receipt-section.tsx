@@ -19,7 +19,6 @@ export function ReceiptSection({ history }: { readonly history: OrderHistory }) 
   return (
     <Section
       id="receipt"
-      isSecondary
       title={text.title}
       note={text.note}
       actions={

@@ -8,7 +8,6 @@ import { keepSession } from '../../api/session.js';
 import { Icon } from '../../parts/icons.js';
 import { Notice } from '../../parts/notice.js';
 import { Page } from '../../parts/page.js';
-import { AUDIENCE } from '../../shell/audience.js';
 import { OfflineBar } from '../../shell/offline-bar.js';
 import { ThemeSwitch } from '../../shell/theme-switch.js';
 import { COMMON } from '../../text/common.js';
@@ -24,8 +23,7 @@ export function Narrow({ children }: { readonly children: ReactNode }) {
         <OfflineBar />
         <div className="narrow-brand">
           <Icon name="bolt" />
-          <span className="narrow-product">{COMMON.product}</span>
-          {AUDIENCE !== undefined && <span className="narrow-audience">{SIGN_IN.audience[AUDIENCE]}</span>}
+          <span>{COMMON.product}</span>
         </div>
       </header>
       <main id="content" className="narrow-main">
@@ -41,11 +39,11 @@ export function Narrow({ children }: { readonly children: ReactNode }) {
 export function SignInPage() {
   return (
     <Narrow>
-      <Page title={SIGN_IN.title} lead={SIGN_IN.lead[AUDIENCE ?? 'unknown']}>
+      <Page title={SIGN_IN.title} lead={SIGN_IN.lead.unknown}>
         <PasswordForm />
         <details className="help">
           <summary>{SIGN_IN.forgotten}</summary>
-          <p>{SIGN_IN.forgottenBody[AUDIENCE ?? 'unknown']}</p>
+          <p>{SIGN_IN.forgottenBody}</p>
         </details>
       </Page>
     </Narrow>
