@@ -9,7 +9,17 @@ import { refundOrder } from '../order-world.js';
 import { startWorker } from './aftermath.js';
 import type { Arena, Row } from './arena.js';
 import { openCuttingProxy, type Moment } from './cutting-proxy.js';
-import { Keeper, letSleep, makeDue, openOrders, purchasesOf, put, RENTED_SEC } from './keepers.js';
+import {
+  foundNoPlace,
+  inPlace,
+  Keeper,
+  letSleep,
+  makeDue,
+  openOrders,
+  purchasesOf,
+  put,
+  RENTED_SEC,
+} from './keepers.js';
 
 const PLENTY = 1_000_000_000_000n;
 const KEEPERS = 3;
@@ -261,7 +271,7 @@ async function everythingAtOnce(arena: Arena, keepers: readonly Keeper[], operat
       0.04,
       async (index) => {
         await arena.ledger.setFrozen(at(customers, index).merchant, true, AUTHOR);
-        await arena.ledger.setFrozen(at(customers, index).merchant, false, AUTHOR);
+        await inPlace(() => arena.ledger.setFrozen(at(customers, index).merchant, false, AUTHOR));
       },
     ],
     [
@@ -287,8 +297,10 @@ async function everythingAtOnce(arena: Arena, keepers: readonly Keeper[], operat
       done[name] = (done[name] ?? 0) + 1;
       try {
         await act(index);
-      } catch {
+      } catch (error) {
+        if (foundNoPlace(error)) return;
         failed += 1;
+        console.error(name, error);
       }
     },
   );
