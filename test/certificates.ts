@@ -20,7 +20,7 @@ const timeOf = (ms: number): Buffer =>
 const DAY_MS = 86_400_000;
 
 const pemOf = (bytes: Buffer): string =>
-  `-----BEGIN CERTIFICATE-----\n${bytes.toString('base64').replace(/(.{64})/g, '$1\n')}\n-----END CERTIFICATE-----\n`;
+  `-----BEGIN CERTIFICATE-----\n${bytes.toString('base64').replace(/(.{64})(?=.)/g, '$1\n')}\n-----END CERTIFICATE-----\n`;
 
 interface Subject {
   readonly common: string;
