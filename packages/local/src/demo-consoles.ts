@@ -28,8 +28,6 @@ const PASSWORD_BYTES = 24;
 const TOKEN_BYTES = 24;
 const EMAILS = { merchant: 'mira@northwind.example', operator: 'lena@operator.example' } as const;
 
-const PURPOSES: readonly LinkPurpose[] = [...AUDIENCES, 'payment'];
-
 interface Link {
   readonly token: string;
   readonly endsMs: number;
@@ -38,6 +36,7 @@ interface Link {
 type Refusal = readonly [status: number, says: string];
 /** What a link does: it signs in to a console, or pays. */
 export type LinkPurpose = Audience | 'payment';
+export const LINK_PURPOSES: readonly LinkPurpose[] = [...AUDIENCES, 'payment'];
 
 type Taken =
   | { readonly purpose: Audience; readonly account: Credentials }
@@ -53,7 +52,7 @@ interface Payment {
 export class DemoConsoles {
   /** Called with a new link each time that one was used, or had expired. */
   onLink: (purpose: LinkPurpose, link: string, wasUsed: boolean) => void = () => undefined;
-  /** What the link of that purpose does; none has been set, none works. */
+  /** What a link that pays does; before it is set, such a link does not work. */
   payment: Payment | undefined;
   private readonly accounts = new Map<Audience, Credentials>();
   private readonly links = new Map<LinkPurpose, Link>();
@@ -158,7 +157,7 @@ export class DemoConsoles {
     // Neither a prefetch may use a link up, nor a page under another name that leads here.
     if (method !== 'GET' || headers['sec-purpose'] !== undefined) return { refusal: [405, 'Open the link.'] };
     if (headers.host !== new URL(this.origin).host) return { refusal: [403, 'Open the link as it was printed.'] };
-    const purpose = PURPOSES.find((each) => url === `/${each}/${this.links.get(each)?.token ?? ''}`);
+    const purpose = LINK_PURPOSES.find((each) => url === `/${each}/${this.links.get(each)?.token ?? ''}`);
     const link = purpose && this.links.get(purpose);
     const taken = purpose && this.takenFor(purpose);
     if (purpose === undefined || link === undefined || taken === undefined) {

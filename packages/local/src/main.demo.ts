@@ -7,9 +7,8 @@ import { rename, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { EnergyClient } from '../../sdk/src/index.js';
 import { reasonOf } from '../../../src/domain/errors.js';
-import { AUDIENCES } from '../../../src/domain/audience.js';
 import { PAST_ACCOUNTS } from './demo-chain.js';
-import { DemoConsoles, type LinkPurpose } from './demo-consoles.js';
+import { DemoConsoles, LINK_PURPOSES, type LinkPurpose } from './demo-consoles.js';
 import { HISTORY_DAYS, makeHistory, untilNumbered } from './demo-history.js';
 import { DAY_MS, PROFILES } from './demo-plan.js';
 import { DemoReceiver } from './demo-receiver.js';
@@ -155,7 +154,7 @@ const WAS_OPENED: Readonly<Record<LinkPurpose, string>> = {
 /** Links that work once each; a new one is shown when one was opened. */
 function showConsoles(consoles: DemoConsoles, screen: Screen): void {
   screen.title('The consoles in your browser: each link works once, within an hour');
-  for (const purpose of [...AUDIENCES, 'payment'] as const) {
+  for (const purpose of LINK_PURPOSES) {
     screen.plain(`  ${LINK_NAMES[purpose]}\n    ${consoles.link(purpose)}`);
   }
   consoles.onLink = (purpose, link, wasUsed) => {
