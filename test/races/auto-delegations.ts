@@ -9,17 +9,7 @@ import { refundOrder } from '../order-world.js';
 import { startWorker } from './aftermath.js';
 import type { Arena, Row } from './arena.js';
 import { openCuttingProxy, type Moment } from './cutting-proxy.js';
-import {
-  foundNoPlace,
-  inPlace,
-  Keeper,
-  letSleep,
-  makeDue,
-  openOrders,
-  purchasesOf,
-  put,
-  RENTED_SEC,
-} from './keepers.js';
+import { inPlace, Keeper, letSleep, makeDue, openOrders, purchasesOf, put, RENTED_SEC } from './keepers.js';
 
 const PLENTY = 1_000_000_000_000n;
 const KEEPERS = 3;
@@ -271,7 +261,7 @@ async function everythingAtOnce(arena: Arena, keepers: readonly Keeper[], operat
       0.04,
       async (index) => {
         await arena.ledger.setFrozen(at(customers, index).merchant, true, AUTHOR);
-        await inPlace(() => arena.ledger.setFrozen(at(customers, index).merchant, false, AUTHOR));
+        await arena.ledger.setFrozen(at(customers, index).merchant, false, AUTHOR);
       },
     ],
     [
@@ -296,9 +286,8 @@ async function everythingAtOnce(arena: Arena, keepers: readonly Keeper[], operat
       const [name, , act] = acts.find(([, share]) => (choice -= share) < 0)!;
       done[name] = (done[name] ?? 0) + 1;
       try {
-        await act(index);
+        await inPlace(() => act(index));
       } catch (error) {
-        if (foundNoPlace(error)) return;
         failed += 1;
         console.error(name, error);
       }

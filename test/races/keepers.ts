@@ -102,16 +102,13 @@ export class Keeper {
   }
 }
 
-/** Of so many at once some find no connection free in time: nothing of theirs was sent. */
-export const foundNoPlace = (error: unknown): boolean => error instanceof Error && error.message === NO_PLACE;
-
-/** Comes again when it found none. */
+/** Of so many at once some find no connection free in time, and come again; one that never finds any fails. */
 export async function inPlace<T>(work: () => Promise<T>): Promise<T> {
   for (let left = NO_PLACE_MAX; ; left -= 1) {
     try {
       return await work();
     } catch (error) {
-      if (left === 0 || !foundNoPlace(error)) throw error;
+      if (left === 0 || !(error instanceof Error) || error.message !== NO_PLACE) throw error;
     }
   }
 }
