@@ -25,11 +25,11 @@ const ANSWER_LIMIT_MS = 20_000;
 export const PASSWORD = 'a sentence that nobody guesses';
 const STEP_SEC = 30;
 
-/** What `npm run build` makes, small: a page with two places for a nonce, and a file under its hash. */
+/** What `npm run build` makes, small: a page with a place for its audience and two for a nonce, and a file under its hash. */
 function smallPages(): string {
   const folder = mkdtempSync(join(tmpdir(), 'energy-pages-'));
   const page =
-    '<!doctype html><style nonce="{{nonce}}"></style><script type="module" src="/assets/a-1b2c3d.js" nonce="{{nonce}}">';
+    '<!doctype html><meta name="audience" content="{{audience}}"><style nonce="{{nonce}}"></style><script type="module" src="/assets/a-1b2c3d.js" nonce="{{nonce}}">';
   mkdirSync(join(folder, 'assets'));
   writeFileSync(join(folder, 'index.html'), page);
   writeFileSync(join(folder, 'icon.svg'), '<svg/>');

@@ -34,7 +34,7 @@ export async function createConsoleApp(
   config: ConsoleConfig,
   pagesFolder: string,
 ): Promise<NestExpressApplication> {
-  const pages = new Pages(pagesFolder);
+  const pages = new Pages(pagesFolder, config.audience);
   // It needs the application's metrics, which are made below.
   const later: { reports?: CspReports } = {};
   const before = (request: Request, response: Response): boolean => {

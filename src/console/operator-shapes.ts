@@ -6,7 +6,10 @@ import type { DepositShape, Money, OrderLine } from './data-shapes.js';
 
 // — Projects ————————————————————————————————————————————————————————————————————————————————————————————————
 
-/** `GET /projects` → `{ items: ProjectLine[] }`; `GET /projects/{id}` → `ProjectLine`. */
+/**
+ * `GET /projects?name=&state=live|test|frozen&limit=&cursor=` → `Page<ProjectLine>`, newest first, of those whose name begins so;
+ * `GET /projects/{id}` → `ProjectLine`.
+ */
 export interface ProjectLine {
   readonly id: string;
   readonly name: string;

@@ -1,17 +1,19 @@
 /**
  * The pages: what `npm run build` made of packages/console, read once and served from memory. Files under assets/ have
  * their hash in their name and stay for ever; index.html is answered for every path of the console, each time with a
- * nonce of its own.
+ * nonce of its own, and with whom the console is for, which a page must say before anybody has signed in.
  */
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { extname, join, relative, sep } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import type { ConsoleConfig } from '../config/console-config.js';
 import { StartError } from '../domain/errors.js';
 import { ApiError } from '../domain/errors.js';
 
 const NONCE = '{{nonce}}';
+const AUDIENCE = '{{audience}}';
 const NONCE_BYTES = 16;
 const BYTES_MAX = 20 * 1024 * 1024;
 /** What a compression spares less than a packet of is sent as it is. */
@@ -59,7 +61,7 @@ export class Pages {
   private readonly index: readonly string[];
 
   /** Reads all of `folder`. Throws StartError when it holds no pages. */
-  constructor(folder: string) {
+  constructor(folder: string, audience: ConsoleConfig['audience']) {
     let bytes = 0;
     for (const entry of entriesOf(folder)) {
       const path = join(entry.parentPath, entry.name);
@@ -69,7 +71,8 @@ export class Pages {
       const url = `/${relative(folder, path).split(sep).join('/')}`;
       this.files.set(url, fileOf(url, content));
     }
-    this.index = (this.files.get('/index.html')?.bytes.toString('utf8') ?? '').split(NONCE);
+    const index = this.files.get('/index.html')?.bytes.toString('utf8') ?? '';
+    this.index = index.replaceAll(AUDIENCE, audience).split(NONCE);
     this.files.delete('/index.html');
   }
 

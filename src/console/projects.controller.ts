@@ -1,22 +1,33 @@
 /** Projects as operators see, make and freeze them. The invitation of an owner is the people's own act. */
-import { Body, Controller, Get, HttpCode, Param, Post } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { Ledger, type BillingTerms } from '../billing/ledger.js';
 import { ConsoleConfig } from '../config/console-config.js';
 import { DepositAddresses } from '../deposits/deposit-addresses.js';
 import { invalidField } from '../domain/errors.js';
 import { credits } from '../domain/units.js';
 import { IsInteger, IsText, Member, Optional } from '../http/body/member-rules.js';
+import { PageQuery } from '../http/body/page-query.js';
 import { PROJECT_NAME_MAX, PROJECT_NAME_RULE, projectNameOf } from '../projects/project-name.js';
-import { Projects, type ProjectView } from '../projects/projects.js';
+import { PROJECT_STATES, Projects, type ProjectState, type ProjectView } from '../projects/projects.js';
 import { given, money, notFound } from './answers.js';
 import { authorOf, Person } from './caller.js';
 import { Authority, type ConsoleCaller } from './authority.js';
+import type { Page } from './data-shapes.js';
+import { AnyText, limitOf, OneOf } from './lists.js';
 import type { MadeProject, ProjectLine } from './operator-shapes.js';
 
 const READS = { operator: ['admin', 'support'], scope: 'service' } as const;
 const WRITES = { operator: ['admin'], scope: 'service', again: true } as const;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const REASON = { maxLength: 1000, description: 'Why; kept for ever.' };
+
+class ProjectsQuery extends PageQuery {
+  @AnyText(PROJECT_NAME_MAX)
+  declare readonly name?: string;
+
+  @OneOf(PROJECT_STATES)
+  declare readonly state?: ProjectState;
+}
 
 class MakeProjectRequest {
   @IsText({ maxLength: PROJECT_NAME_MAX, description: 'How it is called.' })
@@ -56,9 +67,13 @@ export class ProjectsController {
 
   @Get()
   @Authority(READS)
-  async list(): Promise<{ items: ProjectLine[] }> {
-    // The newest first.
-    return { items: (await this.projects.list()).reverse().map(projectLine) };
+  async list(@Query() query: ProjectsQuery): Promise<Page<ProjectLine>> {
+    const { name, state, cursor } = query;
+    const limit = limitOf(query);
+    const views = await this.projects.page({ name, state, after: placeOf(cursor) }, limit + 1);
+    const items = views.slice(0, limit).map(projectLine);
+    const last = items.at(-1);
+    return { items, ...(views.length > limit && last !== undefined && { next_cursor: cursorAfter(last) }) };
   }
 
   @Get(':id')
@@ -117,6 +132,19 @@ export class ProjectsController {
     if (!UUID.test(id)) throw notFound('project');
     return this.projects.get(id);
   }
+}
+
+/** No caller can make sense of it, so none depends on what is inside. */
+const cursorAfter = ({ id }: ProjectLine): string => Buffer.from(`p${id}`, 'latin1').toString('base64url');
+
+/** Throws 400 for a text that no page returned. */
+function placeOf(cursor: string | undefined): string | undefined {
+  if (cursor === undefined) return undefined;
+  const text = Buffer.from(cursor, 'base64url').toString('latin1');
+  if (!text.startsWith('p') || !UUID.test(text.slice(1))) {
+    throw invalidField('cursor', 'is not one that a page of this list returned');
+  }
+  return text.slice(1);
 }
 
 function reasonOf({ reason }: ReasonRequest): string {

@@ -40,6 +40,18 @@ export interface ProjectView {
   readonly updated_at: Date;
 }
 
+/** Which projects an operator is shown. */
+export const PROJECT_STATES = ['live', 'test', 'frozen'] as const;
+export type ProjectState = (typeof PROJECT_STATES)[number];
+
+interface ProjectFilter {
+  /** What the name begins with, in letters of either case. */
+  readonly name?: string | undefined;
+  readonly state?: ProjectState | undefined;
+  /** The last project of the page before. */
+  readonly after?: string | undefined;
+}
+
 /** The options of a project; absent members stay as they are. */
 export interface ProjectOptions {
   readonly signatureSchemes?: SignatureSchemes;
@@ -89,6 +101,21 @@ export class Projects {
       `SELECT ${VIEW_COLUMNS} FROM project p JOIN credit_account a ON a.project_id = p.id
         ORDER BY p.created_at, p.id LIMIT $1`,
       [PROJECTS_MAX],
+    );
+  }
+
+  /**
+   * Up to `limit` of a filter, newest first. What is answered is bounded; what is read is not: no index has projects by time, so
+   * each page passes over their table, which has one short row for each customer.
+   */
+  async page({ name, state, after }: ProjectFilter, limit: number): Promise<ProjectView[]> {
+    return this.database.query<ProjectView>(
+      `SELECT ${VIEW_COLUMNS} FROM project p JOIN credit_account a ON a.project_id = p.id
+        WHERE ($1::text IS NULL OR starts_with(lower(p.name), lower($1)))
+          AND ($2::uuid IS NULL OR (p.created_at, p.id) < (SELECT created_at, id FROM project WHERE id = $2))
+          AND CASE $4::text WHEN 'live' THEN NOT p.test AND NOT a.frozen WHEN 'test' THEN p.test WHEN 'frozen' THEN a.frozen ELSE true END
+        ORDER BY p.created_at DESC, p.id DESC LIMIT $3`,
+      [name ?? null, after ?? null, limit, state ?? null],
     );
   }
 

@@ -37,6 +37,7 @@ export function merchants(at: () => ConsoleStage, see: (view: View) => View): vo
       const dialog = page.getByRole('dialog', { name: `Rotate “${name}”` });
       await dialog.getByText('It made no webhooks').waitFor();
       expect(await view.axe()).toEqual([]);
+      expect(await dialog.getByRole('radio', { name: /^24 hours/ }).isChecked()).toBe(true);
       await hand.choose(dialog.getByRole('radio', { name: /^1 hour/ }), dialog);
       await hand.press(dialog.getByRole('button', { name: 'Make the new secret' }));
       await page.getByText('The old secret works until').last().waitFor();
@@ -167,6 +168,52 @@ export function merchants(at: () => ConsoleStage, see: (view: View) => View): vo
       expect(await view.axe()).toEqual([]);
     },
   );
+
+  it.each<By>(['mouse', 'keyboard'])('on a phone an order’s page opens, by %s, what is asked of it', async (by) => {
+    const key = `folded-${by}`;
+    await at().order(key, 'delivered');
+    const { merchant, owner: account, project } = at();
+    const url = `${merchant}/p/${project.id}/orders/${key}`;
+    const view = see(await View.open(at(), url, { account, width: 360 }));
+    const { page } = view;
+    await page.getByText(/^Delivered in .* ends in/).waitFor();
+    const proof = page.getByRole('button', { name: 'Proof', exact: true });
+    expect(await proof.getAttribute('aria-expanded')).toBe('false');
+    expect(await page.getByText('Check it yourself').first().isVisible()).toBe(false);
+    const height = await page.evaluate<number>('document.documentElement.scrollHeight');
+    await new Hand(page, by).press(proof);
+    await page.getByText('Check it yourself').first().waitFor();
+    expect(await page.evaluate<number>('document.documentElement.scrollHeight')).toBeGreaterThan(height);
+    expect(await view.axe()).toEqual([]);
+    await page.goto(`${url}?again#receipt`);
+    await page.locator('[data-print]').waitFor();
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await page.getByText('Check it yourself').first().waitFor();
+    expect(await proof.count()).toBe(0);
+  });
+
+  it('the ledger is read of the days that its address names, and its CSV is of the same', async () => {
+    await at().order('of-today', 'delivered');
+    const view = await open('/billing/ledger');
+    const { page } = view;
+    const rows = page.getByRole('table').locator('tbody tr');
+    await rows.first().waitFor();
+    const today = new Date().toISOString().slice(0, 10);
+    await page.getByLabel('To day (UTC)').fill('2020-01-31');
+    await button(view, 'Apply').click();
+    await page.getByText('Nothing moved on these days.').waitFor();
+    expect(await view.axe()).toEqual([]);
+    expect(await page.getByRole('link', { name: 'CSV of these' }).getAttribute('href')).toMatch(
+      /ledger\.csv\?to=2020-02-01$/,
+    );
+    await page.getByLabel('To day (UTC)').fill(today);
+    await page.getByLabel('From day (UTC)').fill(today);
+    await button(view, 'Apply').click();
+    await rows.first().waitFor();
+    expect(page.url()).toContain(`from=${today}&to=${today}`);
+    await button(view, 'Clear filters').click();
+    await page.getByRole('link', { name: 'CSV of all' }).waitFor();
+  });
 
   describe.each<By>(['mouse', 'keyboard'])('an address kept supplied, by %s', (by) => {
     it('is added once its cost was said in dollars, paused, resumed and removed', async () => {

@@ -107,6 +107,28 @@ export function operators(at: () => ConsoleStage, see: (view: View) => View): vo
     expect(await view.axe()).toEqual([]);
   });
 
+  it('projects are found by the beginning of their name and by state, and the address keeps the filter', async () => {
+    const view = await open('/projects');
+    const { page } = view;
+    const rows = page.getByRole('table').locator('tbody tr');
+    await rows.first().waitFor();
+    await field(view, 'Name begins with').fill('no such project');
+    await button(view, 'Apply').click();
+    await page.getByText('No project fits these filters.').waitFor();
+    expect(await view.axe()).toEqual([]);
+    await field(view, 'Name begins with').fill(at().project.name.slice(0, 4).toLowerCase());
+    await page.getByRole('combobox', { name: 'State' }).selectOption('live');
+    await button(view, 'Apply').click();
+    await rows.first().waitFor();
+    expect(await rows.allInnerTexts()).toEqual([expect.stringContaining(at().project.name)]);
+    expect(new URL(page.url()).searchParams.get('state')).toBe('live');
+    await page.reload();
+    await rows.first().waitFor();
+    expect(await rows.count()).toBe(1);
+    await button(view, 'Clear filters').click();
+    await page.waitForURL(`${at().operator}/projects`);
+  });
+
   it('support reads prices and projects, and is offered no change of them', async () => {
     const support = await at().signUp('operator', 'support', 'support@energy.example');
     const view = await open('/pricing', support);

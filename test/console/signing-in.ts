@@ -49,6 +49,18 @@ export function signingIn(at: () => ConsoleStage, see: (view: View) => View): vo
     });
   });
 
+  it('says whose console it is before anybody has signed in', async () => {
+    for (const [origin, audience] of [
+      [at().merchant, 'for merchants'],
+      [at().operator, 'for operators'],
+    ] as const) {
+      const view = see(await View.open(at(), `${origin}/`));
+      await view.heading('Sign in').waitFor();
+      expect(await view.page.getByRole('banner').innerText()).toMatch(new RegExp(`Energy console\\s*${audience}`));
+      expect(await view.axe()).toEqual([]);
+    }
+  });
+
   it('an authenticator that is lost is replaced by a recovery code, which works once', async () => {
     const { email, recoveryCodes } = await at().signUp('merchant', 'owner', 'lost@acme.example', at().project.id);
     const recover = async (): Promise<View> => {

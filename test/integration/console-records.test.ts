@@ -86,6 +86,38 @@ it('the ledger is read page by page and as CSV of the same filter, its own entri
   expect((await owner.browser.get(of('/ledger', other))).status).toBe(404);
 });
 
+it('projects are read page by page from the newest, those that a name and a state filter', async () => {
+  const filtered = async (filter: string): Promise<string[]> => {
+    const names: string[] = [];
+    for (let cursor: string | undefined = ''; cursor !== undefined;) {
+      const { body } = await admin.browser.get(
+        `/api/operator/projects?limit=2${filter}${cursor && `&cursor=${cursor}`}`,
+      );
+      const items = body.items as { name: string }[];
+      expect(items.length).toBeLessThanOrEqual(2);
+      names.push(...items.map(({ name }) => name));
+      cursor = body.next_cursor as string | undefined;
+    }
+    return names;
+  };
+  const made = ['Paged one', 'Paged two', 'Paged three', 'paged four', 'Paged_five'];
+  const ids: string[] = [];
+  for (const name of made) ids.push(await makeProject(name));
+  expect((await filtered('')).slice(0, 5)).toEqual([...made].reverse());
+  expect(await filtered('&name=PAGED%20')).toEqual(['paged four', 'Paged three', 'Paged two', 'Paged one']);
+  expect(await filtered('&name=%25')).toEqual([]);
+  await admin.browser.post(`/api/operator/projects/${ids[1]!}/freeze`, { reason: 'asked by its owner' });
+  expect(await filtered('&name=paged&state=frozen')).toEqual(['Paged two']);
+  expect(await filtered('&name=paged&state=live')).not.toContain('Paged two');
+  await admin.browser.post(`/api/operator/projects/${ids[1]!}/unfreeze`, { reason: 'asked by its owner' });
+  expect(await filtered('&name=paged&state=frozen')).toEqual([]);
+  expect(await filtered('&name=paged&state=test')).toEqual([]);
+  for (const wrong of ['cursor=nothing', 'state=sold', 'limit=101']) {
+    const { status, body } = await admin.browser.get(`/api/operator/projects?${wrong}`);
+    expect([status, body.error]).toEqual([400, 'INVALID_REQUEST']);
+  }
+});
+
 it('a webhook is made with a secret that is shown once and sealed unread, changed, rotated, tested and deleted', async () => {
   const made = await owner.browser.post(of('/webhooks'), {
     url: 'https://hooks.example.com/energy?token=secret',

@@ -129,6 +129,11 @@ describe('a page', () => {
     for (const nonce of nonces) expect(Buffer.from(nonce, 'base64')).toHaveLength(16);
   });
 
+  it('says whose console it is before anybody has signed in', async () => {
+    const { text } = await merchants.browser().send('GET', '/', undefined, {});
+    expect(text).toContain('<meta name="audience" content="merchant">');
+  });
+
   it('loads scripts and styles of this origin alone, and stands in no frame', async () => {
     const { headers } = await browser.send('GET', '/', undefined, {});
     const policy = String(headers['content-security-policy']);
@@ -181,7 +186,7 @@ describe('a page', () => {
   });
 
   it('that was not built stops the start', () => {
-    expect(() => new Pages('/nowhere/at/all')).toThrow(/not in \/nowhere\/at\/all: run npm run build/);
+    expect(() => new Pages('/nowhere/at/all', 'merchant')).toThrow(/not in \/nowhere\/at\/all: run npm run build/);
   });
 });
 

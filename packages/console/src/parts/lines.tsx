@@ -7,6 +7,9 @@ export interface Column<Item> {
   readonly isFigure?: boolean;
 }
 
+/** In a cell of a table; a card leaves the line out. */
+const NOTHING = '–';
+
 /** So many columns stay a table where more become cards. */
 const FEW = 3;
 
@@ -35,11 +38,19 @@ export function Lines<Item>({ caption, columns, items, keyOf }: LinesProps<Item>
         <tbody>
           {items.map((item) => (
             <tr key={keyOf(item)}>
-              {columns.map(({ title, cell, isFigure }) => (
-                <td key={title} data-label={title} className={isFigure === true ? 'figure' : undefined}>
-                  <div>{cell(item)}</div>
-                </td>
-              ))}
+              {columns.map(({ title, cell, isFigure }) => {
+                const shown = cell(item);
+                return (
+                  <td
+                    key={title}
+                    data-label={title}
+                    className={isFigure === true ? 'figure' : undefined}
+                    {...(shown === NOTHING && { 'data-nothing': true })}
+                  >
+                    <div>{shown}</div>
+                  </td>
+                );
+              })}
             </tr>
           ))}
         </tbody>

@@ -16,6 +16,13 @@ export const COMMON = {
   hide: 'Hide',
   refresh: 'Read again',
   more: 'Show more',
+  filter: {
+    any: 'Any',
+    from: 'From day (UTC)',
+    to: 'To day (UTC)',
+    apply: 'Apply',
+    clear: 'Clear filters',
+  },
   rename: {
     button: 'Rename',
     label: 'Name',

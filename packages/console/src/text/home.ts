@@ -87,7 +87,8 @@ export const OPERATOR_HOME = {
   age: 'Age',
   fee: 'Energy fee',
   workers: 'Workers',
-  workersText: (claimed: number, due: number) => `${claimed.toString()} orders in hand, ${due.toString()} due`,
+  workersText: (claimed: number, due: number) =>
+    `${claimed === 1 ? '1 order' : `${claimed.toString()} orders`} in hand, ${due.toString()} due`,
   oldest: (age: string) => `the oldest for ${age}`,
   ledger: 'Ledger',
   verify: 'Verify',

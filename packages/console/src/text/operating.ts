@@ -27,7 +27,10 @@ export const DEPOSITS = {
   lead: 'What came to the addresses of all projects, newest first.',
   caption: 'Deposits, newest first',
   project: 'Project',
+  filter: 'Filter the deposits',
+  status: 'Status',
   empty: 'Nothing has come yet.',
+  emptyFiltered: 'None of the newest deposits fits. Show more goes on with older ones.',
 } as const;
 
 export const REPORTS = {

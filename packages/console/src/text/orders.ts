@@ -16,13 +16,8 @@ export const ORDERS = {
   filter: {
     legend: 'Filter the orders',
     status: 'Status',
-    any: 'Any',
     receiver: 'Receiver address',
     reference: 'Reference',
-    from: 'From day (UTC)',
-    to: 'To day (UTC)',
-    apply: 'Apply',
-    clear: 'Clear filters',
     attention: 'Needs attention only',
     csv: 'CSV of these',
   },

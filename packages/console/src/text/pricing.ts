@@ -34,7 +34,7 @@ export const PRICING = {
   effect: {
     title: 'Effect, before anything is saved',
     lead: (from: string, to: string, orders: string) =>
-      `The ${orders} rentals from ${from} to ${to}, sold once more at the new prices.`,
+      `${orders === '1' ? 'The one rental' : `The ${orders} rentals`} from ${from} to ${to}, sold once more at the new prices.`,
     noOrders: 'Nothing was rented in the last 30 days, so there is nothing to show it on.',
     covered: (orders: string, since: string) =>
       `Only the newest ${orders}, since ${since}, are counted: there were more.`,
@@ -43,7 +43,7 @@ export const PRICING = {
     difference: 'Difference',
     refused: 'Would be refused as not worth renting',
     tooLong: 'Would be longer than the longest row',
-    ordersOf: (orders: string) => `${orders} orders`,
+    ordersOf: (orders: string) => (orders === '1' ? '1 order' : `${orders} orders`),
     doubts: 'This may be a slip',
     edges: 'Least energy worth renting',
     edge: (span: string, before: string, after: string) => `Up to ${span}: ${before} → ${after}`,

@@ -19,6 +19,8 @@ export const PROJECTS = {
   test: 'Test',
   frozen: 'Frozen',
   empty: 'No project yet. Make the first: its owner gets a link, and is on from there.',
+  filter: { legend: 'Filter the projects', name: 'Name begins with' },
+  emptyFiltered: 'No project fits these filters.',
   make: 'New project',
   wizard: {
     title: 'New project',

@@ -1,17 +1,25 @@
 /** Signing in, the second factor, invitations. */
+const NO_RESET = 'There is no reset by e-mail, so nobody can take an account over by a mailbox.';
+const FORGOTTEN_MERCHANT = `${NO_RESET} An owner of your project, or the operator, invites you again under another e-mail address; the link lets you choose a password.`;
+
 export const SIGN_IN = {
   title: 'Sign in',
+  /** Beside the product's name. */
+  audience: { merchant: 'for merchants', operator: 'for operators' },
   lead: {
     merchant: 'Orders, credits and keys of your projects.',
-    operator: 'The operator’s console: prices, projects, the pool.',
+    operator: 'Prices, projects and the pool. Merchants have a console of their own.',
     unknown: 'Orders, credits and keys.',
   },
   email: 'E-mail address',
   password: 'Password',
   submit: 'Sign in',
   forgotten: 'Password forgotten?',
-  forgottenBody:
-    'There is no reset by e-mail, so nobody can take an account over by a mailbox. An owner of your project, or the operator, invites you again; the link lets you choose a new password.',
+  forgottenBody: {
+    merchant: FORGOTTEN_MERCHANT,
+    operator: `${NO_RESET} An admin invites you again under another e-mail address; the link lets you choose a password.`,
+    unknown: FORGOTTEN_MERCHANT,
+  },
   ended: 'Your sign-in has ended. Sign in to go on where you were.',
   missing: 'Enter this to go on.',
   secondFactor: {

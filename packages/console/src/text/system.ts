@@ -71,7 +71,7 @@ export const AUDIT = {
   lead: 'Who did what to the service, and why: newest first, kept for ever, never changed.',
   caption: 'Acts, newest first',
   columns: { when: 'When', who: 'Who', action: 'Act', subject: 'On', reason: 'Why' },
-  filter: { by: 'By', action: 'Act begins with', subject: 'On', apply: 'Apply', clear: 'Clear filters' },
+  filter: { legend: 'Filter the acts', by: 'By', action: 'Act begins with', subject: 'On' },
   detail: 'Detail',
   empty: 'Nothing was done yet.',
   emptyFiltered: 'None of the newest acts fits. Show more goes on with older ones.',

@@ -1,35 +1,50 @@
 /** The ledger of a project. */
 import { Link } from 'wouter';
 import type { LedgerLine } from '../../../../../src/console/data-shapes.js';
+import { withQuery } from '../../api/client.js';
 import { usePages } from '../../api/project-data.js';
 import { assetText } from '../../format/money.js';
+import { dayAfter } from '../../format/time.js';
 import { Amount, Groups, Moment } from '../../parts/figures.js';
+import { Filter, isFilteredBy, useFiltered, type FilterField } from '../../parts/filter.js';
 import { Lines, type Column } from '../../parts/lines.js';
 import { LoadedPages } from '../../parts/loaded-pages.js';
 import { Page } from '../../parts/page.js';
 import { orderPath, useProject } from '../../shell/project.js';
 import { LEDGER } from '../../text/billing.js';
+import { COMMON } from '../../text/common.js';
 import { NAV } from '../../text/nav.js';
 import { ORDER } from '../../text/orders.js';
 import { BillingNav } from '../../shell/subnav.js';
 
 const titles = LEDGER.columns;
+const NAMES = ['from', 'to'] as const;
+const FIELDS: readonly FilterField<(typeof NAMES)[number]>[] = NAMES.map((name) => ({
+  name,
+  label: COMMON.filter[name],
+  isDay: true,
+}));
 
 export function LedgerPage() {
   const { id, api } = useProject();
-  const ledger = usePages<LedgerLine>(['project', id], `${api}/ledger`);
+  const given = useFiltered(NAMES);
+  const isFiltered = isFilteredBy(given);
+  // The last day is meant whole.
+  const filter = { ...given, to: given.to === '' ? '' : dayAfter(given.to) };
+  const ledger = usePages<LedgerLine>(['project', id], `${api}/ledger`, filter);
   return (
     <Page
       title={NAV.ledger}
       lead={LEDGER.lead}
       above={<BillingNav />}
       actions={
-        <a className="crumb" href={`${api}/ledger.csv`} download>
-          {LEDGER.csv}
+        <a className="crumb" href={withQuery(`${api}/ledger.csv`, filter)} download>
+          {isFiltered ? LEDGER.csvFiltered : LEDGER.csv}
         </a>
       }
     >
-      <LoadedPages query={ledger} empty={<p>{LEDGER.empty}</p>}>
+      <Filter legend={LEDGER.filter} fields={FIELDS} />
+      <LoadedPages query={ledger} empty={<p>{isFiltered ? LEDGER.emptyFiltered : LEDGER.empty}</p>}>
         {(items) => <Lines caption={LEDGER.caption} columns={columnsOf(id)} items={items} keyOf={(line) => line.id} />}
       </LoadedPages>
     </Page>

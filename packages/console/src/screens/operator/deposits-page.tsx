@@ -2,13 +2,20 @@
 import { Link } from 'wouter';
 import type { OperatorDeposit } from '../../../../../src/console/operator-shapes.js';
 import { usePages } from '../../api/project-data.js';
+import { Filter, isFilteredBy, useFiltered, type FilterField } from '../../parts/filter.js';
 import { Lines, type Column } from '../../parts/lines.js';
 import { LoadedPages } from '../../parts/loaded-pages.js';
 import { Page } from '../../parts/page.js';
 import { pathOf } from '../../shell/project.js';
 import { NAV } from '../../text/nav.js';
 import { DEPOSITS } from '../../text/operating.js';
+import { STATUS } from '../../text/status.js';
 import { DEPOSIT_COLUMNS } from '../merchant/deposit-columns.js';
+
+const NAMES = ['status'] as const;
+const FIELDS: readonly FilterField<(typeof NAMES)[number]>[] = [
+  { name: 'status', label: DEPOSITS.status, choices: Object.entries(STATUS.deposit) },
+];
 
 const PROJECT: Column<OperatorDeposit> = {
   title: DEPOSITS.project,
@@ -20,10 +27,12 @@ const PROJECT: Column<OperatorDeposit> = {
 };
 
 export function OperatorDepositsPage() {
-  const deposits = usePages<OperatorDeposit>(['deposits'], '/api/operator/deposits');
+  const filter = useFiltered(NAMES);
+  const deposits = usePages<OperatorDeposit>(['deposits'], '/api/operator/deposits', filter);
   return (
     <Page title={NAV.deposits} lead={DEPOSITS.lead}>
-      <LoadedPages query={deposits} empty={<p>{DEPOSITS.empty}</p>}>
+      <Filter legend={DEPOSITS.filter} fields={FIELDS} />
+      <LoadedPages query={deposits} empty={<p>{isFilteredBy(filter) ? DEPOSITS.emptyFiltered : DEPOSITS.empty}</p>}>
         {(items) => (
           <Lines
             caption={DEPOSITS.caption}

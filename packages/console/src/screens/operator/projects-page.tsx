@@ -1,10 +1,11 @@
-/** All projects, newest first. */
+/** All projects, newest first, a page at a time. */
 import { useState } from 'react';
 import { Link } from 'wouter';
 import type { ProjectLine } from '../../../../../src/console/operator-shapes.js';
 import { usePages } from '../../api/project-data.js';
 import { useSignedIn } from '../../api/session.js';
 import { usd } from '../../format/money.js';
+import { Filter, isFilteredBy, useFiltered, type FilterField } from '../../parts/filter.js';
 import { Amount, Moment } from '../../parts/figures.js';
 import { Lines, type Column } from '../../parts/lines.js';
 import { LoadedPages } from '../../parts/loaded-pages.js';
@@ -17,6 +18,19 @@ import { NAV } from '../../text/nav.js';
 import { PROJECTS } from '../../text/projects.js';
 
 const titles = PROJECTS.columns;
+const NAMES = ['name', 'state'] as const;
+const FIELDS: readonly FilterField<(typeof NAMES)[number]>[] = [
+  { name: 'name', label: PROJECTS.filter.name, lengthMax: 100 },
+  {
+    name: 'state',
+    label: titles.state,
+    choices: [
+      ['live', PROJECTS.live],
+      ['test', PROJECTS.test],
+      ['frozen', PROJECTS.frozen],
+    ],
+  },
+];
 const READ: readonly Column<ProjectLine>[] = [
   {
     title: titles.name,
@@ -61,7 +75,9 @@ function termsOf({ is_postpaid: isPostpaid, debt_limit: limit }: ProjectLine): s
 
 export function ProjectsPage() {
   const isAdmin = useSignedIn().operator_role === 'admin';
-  const projects = usePages<ProjectLine>(['projects'], '/api/operator/projects');
+  const filter = useFiltered(NAMES);
+  const isFiltered = isFilteredBy(filter);
+  const projects = usePages<ProjectLine>(['projects'], '/api/operator/projects', filter);
   const [booking, setBooking] = useState<ProjectLine>();
   const columns = isAdmin ? columnsOf(setBooking) : READ;
   const make = (
@@ -71,13 +87,18 @@ export function ProjectsPage() {
   );
   return (
     <Page title={NAV.projects} lead={PROJECTS.lead} actions={isAdmin && make}>
+      <Filter legend={PROJECTS.filter.legend} fields={FIELDS} />
       <LoadedPages
         query={projects}
         empty={
-          <>
-            <p>{PROJECTS.empty}</p>
-            {isAdmin && make}
-          </>
+          isFiltered ? (
+            <p>{PROJECTS.emptyFiltered}</p>
+          ) : (
+            <>
+              <p>{PROJECTS.empty}</p>
+              {isAdmin && make}
+            </>
+          )
         }
       >
         {(items) => <Lines caption={PROJECTS.caption} columns={columns} items={items} keyOf={({ id }) => id} />}

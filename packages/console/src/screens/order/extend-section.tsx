@@ -32,7 +32,7 @@ export function ExtendSection({ orderKey }: { readonly orderKey: string }) {
     setPriced(await post<PlaygroundExtension>(`${api}/playground/extension`, request));
   });
   return (
-    <Section id="extend" title={text.title} note={text.note}>
+    <Section id="extend" isSecondary title={text.title} note={text.note}>
       <Form act={act} submit={text.show} isReady={time !== undefined}>
         <TextInput
           label={text.hours}

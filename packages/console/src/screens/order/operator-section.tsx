@@ -39,7 +39,7 @@ const SENDS: readonly Column<OperatorOrder['broadcasts'][number]>[] = [
 
 export function OperatorSection({ operator }: { readonly operator: OperatorOrder }) {
   return (
-    <Section title={ORDER.sections.operator} note={operator.project.name}>
+    <Section isSecondary title={ORDER.sections.operator} note={operator.project.name}>
       <p>
         {operator.needs_attention && <Status tone="warn" icon="warn" word={ORDERS.attention} />} {operator.standing}
       </p>

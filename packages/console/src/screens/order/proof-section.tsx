@@ -18,7 +18,7 @@ interface ProofProps {
 export function ProofSection({ proof, energy, isRefunded }: ProofProps) {
   const text = ORDER.proof;
   return (
-    <Section title={ORDER.sections.proof} note={ORDER.sections.proofNote}>
+    <Section isSecondary title={ORDER.sections.proof} note={ORDER.sections.proofNote}>
       {proof.length === 0 && <p>{isRefunded ? text.noneRefunded : text.none}</p>}
       {proof.map((one) => (
         <Proof key={one.txid} proof={one} />

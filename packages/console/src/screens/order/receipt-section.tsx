@@ -19,6 +19,7 @@ export function ReceiptSection({ history }: { readonly history: OrderHistory }) 
   return (
     <Section
       id="receipt"
+      isSecondary
       title={text.title}
       note={text.note}
       actions={

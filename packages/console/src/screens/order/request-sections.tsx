@@ -21,7 +21,7 @@ export function RequestSection({ request }: { readonly request: OrderHistory['re
   const text = ORDER.request;
   const { request_id: requestId, replays, last_replayed_at: lastAt } = request;
   return (
-    <Section title={ORDER.sections.request}>
+    <Section isSecondary title={ORDER.sections.request}>
       <Facts
         of={[
           [text.key, request.key_name ?? text.keyUnknown],
@@ -63,7 +63,7 @@ const EVENT_COLUMNS: readonly Column<EventLine>[] = [
 
 export function EventsSection({ events }: { readonly events: readonly EventLine[] }) {
   return (
-    <Section title={ORDER.sections.events}>
+    <Section isSecondary title={ORDER.sections.events}>
       {events.length === 0 ? (
         <p className="dim">{eventText.none}</p>
       ) : (
@@ -118,7 +118,7 @@ export function DeliveriesSection({ deliveries }: { readonly deliveries: readonl
     },
   ];
   return (
-    <Section title={ORDER.sections.deliveries}>
+    <Section isSecondary title={ORDER.sections.deliveries}>
       <ActFailure failure={resend.failure} />
       {deliveries.length === 0 ? (
         <p className="dim">{text.none}</p>
@@ -132,7 +132,7 @@ export function DeliveriesSection({ deliveries }: { readonly deliveries: readonl
 export function RawSection({ raw, curl }: Pick<OrderHistory, 'raw' | 'curl'>) {
   const text = ORDER.raw;
   return (
-    <Section title={ORDER.sections.raw}>
+    <Section isSecondary title={ORDER.sections.raw}>
       <details className="help">
         <summary>{text.json}</summary>
         <pre className="code-block" tabIndex={0}>

@@ -13,18 +13,20 @@ const COLUMNS: readonly Column<OrderMoment>[] = [
   { title: text.chain, cell: ({ chain_at: at }) => (at === undefined ? '–' : <Moment at={at} />) },
   {
     title: text.proof,
-    cell: ({ block_number: block, txid }) => (
-      <>
-        {block !== undefined && grouped(block)}
-        {txid !== undefined && (
-          <details className="help-inline">
-            <summary>{ORDER.proof.txid}</summary>
-            <Groups text={txid} name={ORDER.proof.txid} size={8} />
-          </details>
-        )}
-        {block === undefined && txid === undefined && '–'}
-      </>
-    ),
+    cell: ({ block_number: block, txid }) =>
+      block === undefined && txid === undefined ? (
+        '–'
+      ) : (
+        <>
+          {block !== undefined && grouped(block)}
+          {txid !== undefined && (
+            <details className="help-inline">
+              <summary>{ORDER.proof.txid}</summary>
+              <Groups text={txid} name={ORDER.proof.txid} size={8} />
+            </details>
+          )}
+        </>
+      ),
   },
 ];
 

@@ -8,6 +8,7 @@ import { keepSession } from '../../api/session.js';
 import { Icon } from '../../parts/icons.js';
 import { Notice } from '../../parts/notice.js';
 import { Page } from '../../parts/page.js';
+import { AUDIENCE } from '../../shell/audience.js';
 import { OfflineBar } from '../../shell/offline-bar.js';
 import { ThemeSwitch } from '../../shell/theme-switch.js';
 import { COMMON } from '../../text/common.js';
@@ -23,7 +24,8 @@ export function Narrow({ children }: { readonly children: ReactNode }) {
         <OfflineBar />
         <div className="narrow-brand">
           <Icon name="bolt" />
-          <span>{COMMON.product}</span>
+          <span className="narrow-product">{COMMON.product}</span>
+          {AUDIENCE !== undefined && <span className="narrow-audience">{SIGN_IN.audience[AUDIENCE]}</span>}
         </div>
       </header>
       <main id="content" className="narrow-main">
@@ -39,11 +41,11 @@ export function Narrow({ children }: { readonly children: ReactNode }) {
 export function SignInPage() {
   return (
     <Narrow>
-      <Page title={SIGN_IN.title} lead={SIGN_IN.lead.unknown}>
+      <Page title={SIGN_IN.title} lead={SIGN_IN.lead[AUDIENCE ?? 'unknown']}>
         <PasswordForm />
         <details className="help">
           <summary>{SIGN_IN.forgotten}</summary>
-          <p>{SIGN_IN.forgottenBody}</p>
+          <p>{SIGN_IN.forgottenBody[AUDIENCE ?? 'unknown']}</p>
         </details>
       </Page>
     </Narrow>
