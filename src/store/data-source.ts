@@ -91,6 +91,7 @@ import { OrderReplays1760000000056 } from './migrations/0056-order-replays.js';
 import { ReceiverEnergy1760000000057 } from './migrations/0057-receiver-energy.js';
 import { Notifications1760000000058 } from './migrations/0058-notifications.js';
 import { UnresolvedOrders1760000000059 } from './migrations/0059-unresolved-orders.js';
+import { DeliveriesInOrder1760000000060 } from './migrations/0060-deliveries-in-order.js';
 
 /** Every table as an entity without relations, for plain reads and writes; money and state are written by SQL alone. */
 const ENTITIES = [
@@ -198,6 +199,7 @@ const MIGRATIONS: readonly (new () => MigrationInterface & { readonly name: stri
   ReceiverEnergy1760000000057,
   Notifications1760000000058,
   UnresolvedOrders1760000000059,
+  DeliveriesInOrder1760000000060,
 ];
 
 /** What the table `migrations` holds when the schema is this version's. */

@@ -71,5 +71,6 @@ export const FUNCTION_GRANTS: Readonly<Record<string, readonly Role[]>> = {
   statement_guard: [],
   webhook_changed: [],
   webhook_fan_out: [],
+  webhook_fan_out_batch: [],
   webhook_project_frozen: [],
 };

@@ -128,7 +128,13 @@ describe('what a migrated database grants', () => {
     const settings = ['search_path=public, pg_temp'];
     const names = [
       ...['accept_order', 'charge_api_key', 'extend_order', 'keep_order_key'],
-      ...['webhook_changed', 'webhook_fan_out', 'webhook_project_frozen', 'charge_auto_delegation'],
+      ...[
+        'webhook_changed',
+        'webhook_fan_out',
+        'webhook_fan_out_batch',
+        'webhook_project_frozen',
+        'charge_auto_delegation',
+      ],
       ...['auto_delegation_order_moved', 'buy_for_auto_delegation', 'extend_for_auto_delegation'],
       ...['console_projects', 'console_invited_to', 'console_looks', 'notifications_due'],
       ...['project_acts', 'project_order_legs', 'project_order_compensations'],

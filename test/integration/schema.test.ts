@@ -171,6 +171,7 @@ const SHIPPED: Readonly<Record<string, string>> = {
   ReceiverEnergy1760000000057: '4c976eb95bfd9fd9',
   Notifications1760000000058: 'a4d2b2240deb3369',
   UnresolvedOrders1760000000059: 'e259af2f688376fa',
+  DeliveriesInOrder1760000000060: '23309207bfb55333',
 };
 
 it('a migration runs what it ran on the day it came', async () => {

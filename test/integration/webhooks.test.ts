@@ -39,9 +39,6 @@ const deliveriesOf = async (customer: HmacCustomer, id: string, query = ''): Pro
   return answer.body.items;
 };
 
-const byPosition = (deliveries: readonly Record<string, unknown>[]): Record<string, unknown>[] =>
-  [...deliveries].sort((one, other) => Number(one['position']) - Number(other['position']));
-
 const eventsOf = async (customer: HmacCustomer): Promise<{ type: string; data: { webhook: object } }[]> => {
   await world.numberAll();
   const rows = await api.database.query<{ payload: string }>(
@@ -249,7 +246,7 @@ describe('what is to be sent', () => {
     const frozen = await world.newWebhook(customer, { types: ['project.frozen'] });
     await world.newWebhook(other);
     await world.happen(customer);
-    const sent = byPosition(await deliveriesOf(customer, all.id));
+    const sent = (await deliveriesOf(customer, all.id)).reverse();
     expect(sent.map(({ type }) => type)).toEqual([
       'webhook.created',
       'webhook.created',
@@ -368,12 +365,26 @@ describe('what is to be sent', () => {
     };
     aroundStatements(mortal, ['number_events'], { after: die });
     await expect(new Numberer(mortal, new Metrics(), openLog('silent')).numberBatch()).rejects.toThrow('killed');
-    // Of one batch, by position: which row was written first is the planner's choice.
-    expect(byPosition(await deliveriesOf(customer, id)).map(({ type }) => type)).toEqual([
-      'webhook.created',
-      'project.frozen',
+    expect((await deliveriesOf(customer, id)).map(({ type }) => type)).toEqual([
       'project.unfrozen',
+      'project.frozen',
+      'webhook.created',
     ]);
+  });
+
+  it('is written in the order of the log, whichever event of a batch was numbered first', async () => {
+    const customer = await world.newCustomer();
+    const { id } = await world.newWebhook(customer);
+    await world.numberAll();
+    await world.freeze(customer);
+    await world.freeze(customer, false);
+    await api.database.query(
+      `UPDATE event e SET position = v.position, payload = json_build_object('id', 'evt_of_' || v.position), snapshot = NULL
+         FROM (SELECT id, 1 + row_number() OVER (ORDER BY id) AS position FROM event
+                WHERE project_id = $1 AND position IS NULL ORDER BY id DESC) v WHERE e.id = v.id`,
+      [customer.merchant],
+    );
+    expect((await deliveriesOf(customer, id)).map(({ position }) => position)).toEqual([3, 2, 1]);
   });
 
   it('waits for no row that another transaction holds: events are numbered beside a change that does not end', async () => {

@@ -113,7 +113,7 @@ export const TRIGGERS: readonly string[] = [
   `CREATE TRIGGER event_first BEFORE INSERT ON event FOR EACH ROW WHEN ((new."position" IS NOT NULL OR new.payload IS NOT NULL) AND new.type IS DISTINCT FROM 'log.restarted'::text) EXECUTE FUNCTION refuse_change()`,
   `CREATE TRIGGER event_kept BEFORE DELETE ON event FOR EACH ROW EXECUTE FUNCTION kept_unless_test()`,
   `CREATE TRIGGER event_no_truncate BEFORE TRUNCATE ON event FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`,
-  `CREATE TRIGGER event_numbered AFTER UPDATE ON event FOR EACH ROW WHEN (old."position" IS NULL AND new."position" IS NOT NULL) EXECUTE FUNCTION webhook_fan_out()`,
+  `CREATE TRIGGER event_numbered AFTER UPDATE ON event REFERENCING NEW TABLE AS numbered FOR EACH STATEMENT EXECUTE FUNCTION webhook_fan_out_batch()`,
   `CREATE TRIGGER event_restarted AFTER INSERT ON event FOR EACH ROW WHEN (new."position" IS NOT NULL) EXECUTE FUNCTION webhook_fan_out()`,
   `CREATE TRIGGER leg_final BEFORE UPDATE ON leg FOR EACH ROW WHEN (old.status = ANY (ARRAY['reclaimed'::text, 'released'::text])) EXECUTE FUNCTION leg_final()`,
   `CREATE TRIGGER leg_guard BEFORE INSERT OR UPDATE ON leg FOR EACH ROW EXECUTE FUNCTION leg_guard()`,

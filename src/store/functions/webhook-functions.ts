@@ -5,16 +5,27 @@
 
 /**
  * Only rows of its own are written: whoever numbers events waits for no endpoint's row, which the process that speaks to
- * other people's hosts may hold.
+ * other people's hosts may hold. By position, so that the list of deliveries, newest first, is the log's order backwards.
  */
+const FAN_OUT = `INSERT INTO webhook_delivery (endpoint_id, cause, event_id, event_key, type, position)
+     SELECT e.id, 'event', n.id, n.payload::json ->> 'id', n.type, n.position
+       FROM numbered n JOIN webhook_endpoint e ON e.project_id = n.project_id
+      WHERE n.payload IS NOT NULL AND e.deleted_at IS NULL AND e.disabled_at IS NULL
+        AND (e.types IS NULL OR n.type = ANY (e.types)) ORDER BY n.position;
+     RETURN NULL;`;
+
+/** Of a batch, in one statement: a row of it has its payload when it was numbered, and none when it was pruned. */
+const WEBHOOK_FAN_OUT_BATCH_SQL = `
+CREATE OR REPLACE FUNCTION webhook_fan_out_batch() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+   BEGIN
+     ${FAN_OUT}
+   END $$`;
+
+/** Of the one event that comes with its position. */
 const WEBHOOK_FAN_OUT_SQL = `
 CREATE OR REPLACE FUNCTION webhook_fan_out() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
    BEGIN
-     INSERT INTO webhook_delivery (endpoint_id, cause, event_id, event_key, type, position)
-     SELECT e.id, 'event', NEW.id, NEW.payload::json ->> 'id', NEW.type, NEW.position FROM webhook_endpoint e
-      WHERE e.project_id = NEW.project_id AND e.deleted_at IS NULL AND e.disabled_at IS NULL
-        AND (e.types IS NULL OR NEW.type = ANY (e.types));
-     RETURN NULL;
+     WITH numbered AS (SELECT NEW.*) ${FAN_OUT}
    END $$`;
 
 /** A URL is told without its query, which may hold a token of the receiver's. */
@@ -51,6 +62,7 @@ CREATE OR REPLACE FUNCTION webhook_project_frozen() RETURNS trigger LANGUAGE plp
 
 export const WEBHOOK_FUNCTIONS: Readonly<Record<string, string>> = {
   webhook_fan_out: WEBHOOK_FAN_OUT_SQL,
+  webhook_fan_out_batch: WEBHOOK_FAN_OUT_BATCH_SQL,
   webhook_changed: WEBHOOK_CHANGED_SQL,
   webhook_project_frozen: WEBHOOK_PROJECT_FROZEN_SQL,
 };
