@@ -86,6 +86,7 @@ export const OPERATOR_HOME = {
   head: 'Head',
   age: 'Age',
   fee: 'Energy fee',
+  feeOf: (sun: string) => `${sun} sun per energy`,
   workers: 'Workers',
   workersText: (claimed: number, due: number) =>
     `${claimed === 1 ? '1 order' : `${claimed.toString()} orders`} in hand, ${due.toString()} due`,

@@ -139,7 +139,7 @@ function Chain({ home: { heads, energy_fee_sun: fee, workers } }: { readonly hom
       <Lines caption={text.heads} columns={HEADS} items={heads} keyOf={({ node }) => node} />
       <Facts
         of={[
-          [text.fee, fee === undefined ? undefined : `${grouped(fee)} sun`],
+          [text.fee, fee === undefined ? undefined : text.feeOf(grouped(fee))],
           [
             text.workers,
             [text.workersText(claimed, due), ...(oldest === undefined ? [] : [text.oldest(span(oldest))])].join(', '),
