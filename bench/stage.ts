@@ -174,9 +174,9 @@ export class Stage {
     };
   }
 
-  /** One request outside any measurement. */
-  async send(request: autocannon.Request): Promise<{ status: number; text: string }> {
-    const response = await fetch(this.apiUrl + (request.path ?? ''), {
+  /** One request outside any measurement, to this API or another of the same service. */
+  async send(request: autocannon.Request, apiUrl = this.apiUrl): Promise<{ status: number; text: string }> {
+    const response = await fetch(apiUrl + (request.path ?? ''), {
       method: request.method ?? 'GET',
       headers: request.headers!,
       ...(request.body === undefined ? {} : { body: request.body }),
