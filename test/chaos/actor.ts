@@ -54,6 +54,14 @@ export class Actor {
     this.service = undefined;
   }
 
+  /** Ends it as a deployment does; whether another one came up in its place within `limitMs`. */
+  async replace(limitMs: number): Promise<boolean> {
+    const old = this.service;
+    old?.signal('SIGTERM');
+    for (let waitedMs = 0; waitedMs < limitMs && this.service === old; waitedMs += 100) await sleep(100);
+    return this.service !== old && (await this.comesUp(limitMs));
+  }
+
   /** Ends what was armed or shifted, so that a plain process comes up. */
   heal(): void {
     this.next = {};

@@ -123,7 +123,7 @@ export class World {
   private roleUrl: (url: string, role: WorldRole) => string;
   private readonly derivedKeys = new Map<string, Promise<NodeJS.ProcessEnv>>();
 
-  private readonly build: string;
+  private build: string;
 
   private constructor(private readonly options: WorldOptions) {
     this.build = options.build ?? ROOT;
@@ -232,6 +232,11 @@ export class World {
       ...extra,
       DATABASE_URL: this.roleUrl(this.databaseUrl, role),
     });
+  }
+
+  /** What is started from now on is of another build. */
+  startFrom(build: string): void {
+    this.build = build;
   }
 
   async stop(): Promise<void> {

@@ -1,0 +1,51 @@
+// An earlier version of the service, built from this repository's history. Its packages are the installed ones.
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const CACHE = join(ROOT, '.cache', 'upgrade');
+const MIGRATIONS = 'src/store/migrations';
+const BUILD_LIMIT_MS = 300_000;
+const run = promisify(execFile);
+
+export interface EarlierBuild {
+  /** With `dist/` in it. */
+  readonly root: string;
+  readonly commit: string;
+  readonly remove: () => Promise<void>;
+}
+
+/** The last commit before the newest migration came: the schema of today is new to it. */
+export async function beforeNewestMigration(): Promise<string> {
+  const newest = (await readdir(join(ROOT, MIGRATIONS))).sort().at(-1) ?? '';
+  const came = await git('log', '--diff-filter=A', '--format=%H', '-1', '--', `${MIGRATIONS}/${newest}`);
+  if (came === '')
+    throw new Error(`the newest migration, ${newest}, is in no commit: name the version before by --from`);
+  return `${came}~1`;
+}
+
+/** Throws when `revision` is none of this repository's, or does not build with the packages that are installed. */
+export async function builtFrom(revision: string): Promise<EarlierBuild> {
+  const commit = await git('rev-parse', '--verify', '--short', '--end-of-options', `${revision}^{commit}`);
+  // Below the repository, so that its packages are found.
+  await mkdir(CACHE, { recursive: true });
+  const root = await mkdtemp(join(CACHE, `${commit}-`));
+  const remove = (): Promise<void> => rm(root, { recursive: true, force: true });
+  try {
+    await run('sh', ['-c', 'git archive "$1" | tar -x -C "$2"', 'sh', commit, root], { cwd: ROOT });
+    await run(join(ROOT, 'node_modules/.bin/nest'), ['build'], { cwd: root, timeout: BUILD_LIMIT_MS });
+    await run(process.execPath, ['bundle.mjs'], { cwd: root, timeout: BUILD_LIMIT_MS });
+    return { root, commit, remove };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
+}
+
+async function git(...words: string[]): Promise<string> {
+  const { stdout } = await run('git', words, { cwd: ROOT });
+  return stdout.trim();
+}

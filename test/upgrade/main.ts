@@ -1,0 +1,125 @@
+// `npm run upgrade`: while customers buy, an earlier version becomes this one as docs/operating.md says, process by process,
+// then that one again on the new schema, then this one. Each way is a round, judged when all orders are over: by the records,
+// by what clients were answered and by the chain. Exit code 1 on any violation.
+import { loadavg } from 'node:os';
+import { parseArgs } from 'node:util';
+import { Arena } from '../chaos/arena.js';
+import { playRound } from '../chaos/round.js';
+import { copyOfBuild, logFor } from '../chaos/workshop.js';
+import { sleep } from '../../src/base/clock.js';
+import { beforeNewestMigration, builtFrom } from './earlier-build.js';
+
+const HELP = `npm run upgrade -- [--from REVISION] [--block-ms N]
+
+  --from REVISION  the version before, of this repository's history (the last
+                   commit before the newest migration came)
+  --block-ms N     real time between blocks, 3 s of the chain's each (200)
+`;
+
+const LENGTH_MS = 30_000;
+const LOAD_MS = 5_000;
+/** More than is bought in a round. */
+const WALLETS_TRX = [2_000_000, 2_000_000, 2_000_000];
+const HEAL_LIMIT_MS = 600_000;
+/** For a process to drain and the next one to work. */
+const REPLACE_LIMIT_MS = 60_000;
+
+type Say = (line: string) => void;
+
+export async function main(args: readonly string[]): Promise<number> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      from: { type: 'string' },
+      'block-ms': { type: 'string', default: '200' },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) {
+    console.log(HELP);
+    return 0;
+  }
+  const blockMs = Number(values['block-ms']);
+  if (!(blockMs >= 50 && blockMs <= 3000)) throw new Error(HELP);
+  const before = await builtFrom(values.from ?? (await beforeNewestMigration()));
+  const now = await copyOfBuild();
+  let failed = 0;
+  try {
+    console.log(`${new Date().toISOString()}  from ${before.commit} to the version at hand and back`);
+    const log = await logFor('upgrade');
+    const write = (who: string, line: string): void => log.write(who, line);
+    const arena = await Arena.open({ build: before.root, blockMs, walletsTrx: WALLETS_TRX, log: write });
+    const ways = [
+      { name: 'up', build: now.root, migrates: true },
+      { name: 'back', build: before.root, migrates: false },
+      { name: 'up-again', build: now.root, migrates: false },
+    ];
+    try {
+      for (const way of ways) failed += await play(arena, way, write);
+    } finally {
+      await arena.close();
+      await log.close();
+      if (failed > 0) console.log(`the log: ${log.path}`);
+    }
+  } finally {
+    await before.remove();
+    await now.remove();
+  }
+  console.log(`3 ways, ${failed.toString()} with violations; load of the machine ${loadavg()[0]?.toFixed(1) ?? ''}`);
+  return failed === 0 ? 0 : 1;
+}
+
+interface Way {
+  readonly name: string;
+  readonly build: string;
+  readonly migrates: boolean;
+}
+
+/** Returns 1 if anything was wrong. */
+async function play(arena: Arena, way: Way, log: (who: string, line: string) => void): Promise<0 | 1> {
+  const lines: string[] = [];
+  const beganAt = performance.now();
+  const outcome = await playRound(arena, {
+    name: way.name,
+    plan: [],
+    lengthMs: LENGTH_MS,
+    healLimitMs: HEAL_LIMIT_MS,
+    beside: async (over) => exchange(arena, way, over, (line) => void lines.push(line)),
+    log,
+  });
+  console.log(
+    `${way.name}  ${ms(performance.now() - beganAt)}, load ${loadavg()[0]?.toFixed(1) ?? ''}, ` +
+      `${outcome.violations.length.toString()} violations`,
+  );
+  for (const line of lines) console.log(`  ${line}`);
+  const orders = Object.entries(outcome.orders).map(([kind, count]) => `${count.toString()} ${kind}`);
+  console.log(`  orders: ${orders.join(', ')}`);
+  console.log(`  answers: ${[...outcome.answers].map(([kind, n]) => `${kind} ×${n.toString()}`).join(', ')}`);
+  for (const violation of outcome.violations) {
+    log('VIOLATION', violation);
+    console.log(`  VIOLATION ${violation.slice(0, 1000)}`);
+  }
+  return outcome.violations.length > 0 ? 1 : 0;
+}
+
+/** As an operator does it: the schema first, then one process after the other, each when the last one works. */
+async function exchange(arena: Arena, { build, migrates }: Way, over: AbortSignal, say: Say): Promise<string[]> {
+  const wrong: string[] = [];
+  await sleep(LOAD_MS, over);
+  arena.world.startFrom(build);
+  if (migrates) {
+    const startedAt = performance.now();
+    await arena.world.cli('migrate');
+    say(`migrated in ${ms(performance.now() - startedAt)}`);
+  }
+  for (const actor of [...arena.actors.api, ...arena.actors.worker, ...arena.actors.sender]) {
+    const startedAt = performance.now();
+    if (await actor.replace(REPLACE_LIMIT_MS)) say(`${actor.name} replaced in ${ms(performance.now() - startedAt)}`);
+    else wrong.push(`${actor.name} does not come up as ${build}`);
+  }
+  return wrong;
+}
+
+function ms(duration: number): string {
+  return `${Math.round(duration).toString()} ms`;
+}
