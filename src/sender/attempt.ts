@@ -5,7 +5,7 @@
 import { promises as dns } from 'node:dns';
 import { request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
 import { connect as connectTcp, type Socket } from 'node:net';
-import { connect as connectTls, rootCertificates } from 'node:tls';
+import { connect as connectTls, createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
 import { monotonicMs, nowMs } from '../base/clock.js';
 import type { AddressRules, Destination } from '../webhooks/address-rules.js';
 import { retryAfterSecOf } from './schedule.js';
@@ -75,7 +75,16 @@ interface AttemptOptions {
 }
 
 export class Attempts {
-  constructor(private readonly options: AttemptOptions) {}
+  /** Of all attempts: reading the certificates takes milliseconds and a megabyte outside the heap. */
+  private readonly secureContext: SecureContext;
+
+  constructor(private readonly options: AttemptOptions) {
+    const { ca } = options;
+    this.secureContext = createSecureContext({
+      minVersion: 'TLSv1.2',
+      ...(ca !== undefined && { ca: [...rootCertificates, ca] }),
+    });
+  }
 
   /** Never rejects but with what `turns` throws. */
   async send(message: Message, turns: Turns): Promise<Answered> {
@@ -148,14 +157,12 @@ export class Attempts {
     sockets.push(tcp);
     await opened(tcp, 'connect', 'CONNECTION_FAILED');
     if (!isTls) return tcp;
-    const { ca } = this.options;
     const tls = connectTls({
       socket: tcp,
+      secureContext: this.secureContext,
       // An address has no name to ask for; its certificate must name the address.
       ...(host === address ? { host } : { servername: host }),
       ALPNProtocols: ['http/1.1'],
-      minVersion: 'TLSv1.2',
-      ...(ca !== undefined && { ca: [...rootCertificates, ca] }),
     });
     sockets.push(tls);
     await opened(tls, 'secureConnect', 'TLS_FAILED');

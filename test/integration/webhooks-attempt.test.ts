@@ -10,6 +10,9 @@ import { newAuthority } from '../certificates.js';
 import { startDnsServer, type DnsServer } from '../dns-server.js';
 
 const HOST = 'shop.example.com';
+/** Attempts, and what a reading of all certificates leaves in memory until garbage is collected. */
+const MANY = 150;
+const ALL_CERTIFICATES_BYTES = 400_000;
 const authority = newAuthority();
 const own = authority.issue([HOST]);
 const turns: Turns = {
@@ -95,8 +98,8 @@ interface Going {
   readonly turns?: Turns;
 }
 
-async function send(port: number, going: Going = {}): Promise<Answered> {
-  const { host = HOST, path = '/hook?token=1', scheme = 'https', timeoutMs = 10_000, allow = ['127.0.0.1'] } = going;
+function attemptsAt(port: number, going: Going = {}): Attempts {
+  const { scheme = 'https', timeoutMs = 10_000, allow = ['127.0.0.1'] } = going;
   const rules = new AddressRules({
     ports: [port],
     allowNetworks: allow,
@@ -104,7 +107,11 @@ async function send(port: number, going: Going = {}): Promise<Answered> {
     allowHttp: scheme === 'http',
   });
   const ca = 'ca' in going ? going.ca : authority.ca;
-  const attempts = new Attempts({ rules, timeoutMs, dnsServers: [dns.server], ca });
+  return new Attempts({ rules, timeoutMs, dnsServers: [dns.server], ca });
+}
+
+async function send(port: number, going: Going = {}, attempts = attemptsAt(port, going)): Promise<Answered> {
+  const { host = HOST, path = '/hook?token=1', scheme = 'https' } = going;
   const url = `${scheme}://${host}:${port.toString()}${path}`;
   return attempts.send(
     { url, body: '{"id":"evt_1"}', headers: () => ({ 'webhook-id': 'evt_1' }) },
@@ -152,9 +159,25 @@ it('resumes no session: every attempt is a handshake of its own', async () => {
     reused.push((request.socket as TLSSocket).isSessionReused());
     ok(request, response);
   });
-  await send(there.port);
-  await send(there.port);
+  const attempts = attemptsAt(there.port);
+  await send(there.port, {}, attempts);
+  await send(there.port, {}, attempts);
   expect(reused).toEqual([false, false]);
+});
+
+it('reads the certificates of an authority once, and not for each attempt', async () => {
+  leadsTo('127.0.0.1');
+  const there = await receiver(ok);
+  const attempts = attemptsAt(there.port);
+  const sendMany = async (): Promise<void> => {
+    for (let sent = 0; sent < MANY; sent += 1) {
+      expect(await send(there.port, {}, attempts)).toMatchObject({ status: 200 });
+    }
+  };
+  await sendMany();
+  const before = process.memoryUsage.rss();
+  await sendMany();
+  expect(process.memoryUsage.rss() - before).toBeLessThan((MANY * ALL_CERTIFICATES_BYTES) / 2);
 });
 
 it.each([301, 302, 303, 307, 308])('follows no redirect: %d fails', async (status) => {
