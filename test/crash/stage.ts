@@ -55,8 +55,9 @@ const SETTINGS = {
 const UNFINISHED = `SELECT count(*)::int AS left FROM orders o WHERE NOT o.settled OR (
     o.kind = 'rental' AND EXISTS (SELECT FROM leg l WHERE l.order_id = o.id AND l.status NOT IN ('reclaimed', 'released')))`;
 
-/** After reclaims that failed, an order is looked at up to an hour later, by the database's clock; the chain's is twenty times as fast here. */
-const LOOK_SOON = `UPDATE orders SET next_run_at = clock_timestamp() WHERE next_run_at > clock_timestamp() + interval '2 minutes'`;
+/** Reclaims that failed again and again are tried ever more rarely, by the database's clock; this chain's is twenty times as fast. */
+const RESTING = `SELECT o.key FROM orders o WHERE o.next_run_at > clock_timestamp() + interval '1 minute'
+  AND EXISTS (SELECT FROM leg l WHERE l.order_id = o.id AND l.status = 'reclaiming')`;
 
 const RUNNING = `SELECT key FROM orders WHERE settled AND status = 'delivered' AND kind = 'rental' AND reclaimed_at IS NULL
   ORDER BY ends_at DESC LIMIT 1`;
@@ -290,7 +291,7 @@ export class Stage {
       if (left === 0) break;
       // What died with its process may be proven dead only now, and hold its wallet.
       await this.resumeWallets();
-      await this.database.query(LOOK_SOON);
+      await this.reclaimAgain();
       await sleep(200);
     }
     if (left !== 0) this.violations.push(`I5 ${left.toString()} orders not over ${await this.unfinished()}`);
@@ -348,6 +349,12 @@ export class Stage {
     const act = { actor: 'crash', reason: 'processes died, not the wallet' };
     const wallets = this.parts.get(PoolWallets, { strict: false });
     for (const { address } of rows) await wallets.setStatus(address, 'active', act);
+  }
+
+  /** As the operator does then: what rests is tried again. */
+  private async reclaimAgain(): Promise<void> {
+    for (const { key } of await this.database.query<{ key: string }>(RESTING))
+      await this.world.cli('orders', 'requeue', key);
   }
 
   /** A fresh API measures the market before it sells. */
