@@ -7,7 +7,7 @@ import { MIGRATION_NAMES } from '../store/data-source.js';
 import type { RecordCheck } from './record-check.js';
 
 /** A trigger by its table and name, taken from its definition. */
-const TRIGGER = `SELECT def, (regexp_match(def, '^CREATE TRIGGER (\\S+) '))[1] AS name, (regexp_match(def, ' ON (\\S+) FOR EACH '))[1] AS tab
+const TRIGGER = `SELECT def, (regexp_match(def, '^CREATE TRIGGER (\\S+) '))[1] AS name, (regexp_match(def, ' ON (\\S+) (?:REFERENCING|FOR EACH) '))[1] AS tab
         FROM unnest($1::text[]) AS def`;
 
 export const GUARD_CHECKS: readonly RecordCheck[] = [
