@@ -8,6 +8,7 @@ import { createDataSource, MIGRATION_NAMES } from '../../src/store/data-source.j
 import { FUNCTIONS, REFEREES, TRIGGERS } from '../../src/store/functions/wanted.js';
 import { ApiKeys1760000000014 } from '../../src/store/migrations/0014-api-keys.js';
 import { Capacity1760000000004 } from '../../src/store/migrations/0004-capacity.js';
+import { GUARD_CHECKS } from '../../src/verify/guard-checks.js';
 import { driftOf, listingOf, type Wanted } from '../schema-drift.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 
@@ -61,6 +62,10 @@ async function driftAfter(change: string, wants: Wanted = wanted): Promise<strin
 it('a database that every migration has run on has the functions, triggers, tables and indexes that the code wants', async () => {
   expect(await driftAfter('')).toEqual([]);
   expect(wanted.listing.length).toBeGreaterThan(150);
+});
+
+it.each(GUARD_CHECKS)('verify finds nothing wrong with $check in it', async ({ text, params }) => {
+  expect(await database.query(text, [...(params?.({ settleWithinSec: 0, findingsMax: 100 }) ?? [])])).toEqual([]);
 });
 
 it('every unique index that verify compares is in the listing', () => {
