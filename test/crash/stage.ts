@@ -351,10 +351,13 @@ export class Stage {
     for (const { address } of rows) await wallets.setStatus(address, 'active', act);
   }
 
-  /** As the operator does then: what rests is tried again. */
+  /** As the operator does then: what rests is tried again, unless it was over by itself meanwhile. */
   private async reclaimAgain(): Promise<void> {
-    for (const { key } of await this.database.query<{ key: string }>(RESTING))
-      await this.world.cli('orders', 'requeue', key);
+    for (const { key } of await this.database.query<{ key: string }>(RESTING)) {
+      await this.world.cli('orders', 'requeue', key).catch((error: unknown) => {
+        if (!String(error).includes('is finished')) throw error;
+      });
+    }
   }
 
   /** A fresh API measures the market before it sells. */
