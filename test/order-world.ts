@@ -5,6 +5,7 @@ import type { ClaimedOrder } from '../src/fulfilment/loop/claimed-order.js';
 import { openLog } from './log.js';
 import { Metrics } from '../src/observability/metrics.js';
 import type { Answer, Customer } from './client.js';
+import { inPlace } from './in-place.js';
 import { fillPool, openApi, serviceEnv, type TestApi } from './factory.js';
 import { startOrderChain, type OrderChain } from './order-chain.js';
 import { createTestDatabase } from './setup/database.js';
@@ -52,14 +53,18 @@ export async function openOrderWorld(extra: Record<string, string> = {}): Promis
 /** Ends an order undelivered as the worker does: capacity back, charge back. */
 export async function refundOrder(api: TestApi, projectId: string, key: string): Promise<void> {
   const ending = new OrderTermination(api.database, api.ledger, new FulfilmentEvents(new Metrics(), openLog('silent')));
-  const [row] = await api.database.query<{ id: bigint; fence: number; credits: bigint }>(
-    'SELECT id, fence, credits FROM orders WHERE project_id = $1 AND key = $2',
-    [projectId, key],
+  const [row] = await inPlace(async () =>
+    api.database.query<{ id: bigint; fence: number; credits: bigint }>(
+      'SELECT id, fence, credits FROM orders WHERE project_id = $1 AND key = $2',
+      [projectId, key],
+    ),
   );
-  const legs = await api.database.query<{ id: bigint }>('SELECT id FROM leg WHERE order_id = $1', [row!.id]);
+  const legs = await inPlace(async () =>
+    api.database.query<{ id: bigint }>('SELECT id FROM leg WHERE order_id = $1', [row!.id]),
+  );
   const order = { ...row!, projectId } as unknown as ClaimedOrder;
-  await ending.release(order, legs as never);
-  await ending.refund(order, 'It could not be delivered.');
+  await inPlace(async () => ending.release(order, legs as never));
+  await inPlace(async () => ending.refund(order, 'It could not be delivered.'));
 }
 
 /** As if it had been delivered, and its block were solid: for tests that have no worker. */

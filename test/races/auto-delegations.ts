@@ -5,11 +5,12 @@ import type { ClaimedAutoDelegation } from '../../src/auto-delegations/auto-dele
 import type { Bought } from '../../src/auto-delegations/refill-statement.js';
 import { until } from '../../packages/local/src/wait.js';
 import { AUTHOR, makeCustomer } from '../factory.js';
+import { inPlace } from '../in-place.js';
 import { refundOrder } from '../order-world.js';
 import { startWorker } from './aftermath.js';
 import type { Arena, Row } from './arena.js';
 import { openCuttingProxy, type Moment } from './cutting-proxy.js';
-import { inPlace, Keeper, letSleep, makeDue, openOrders, purchasesOf, put, RENTED_SEC } from './keepers.js';
+import { Keeper, letSleep, makeDue, openOrders, purchasesOf, put, RENTED_SEC } from './keepers.js';
 
 const PLENTY = 1_000_000_000_000n;
 const KEEPERS = 3;

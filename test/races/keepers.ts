@@ -18,6 +18,7 @@ import { QuotesService } from '../../src/quotes/quotes.service.js';
 import { Database } from '../../src/store/database.js';
 import { WorkerModule } from '../../src/worker.module.js';
 import type { Customer } from '../client.js';
+import { inPlace } from '../in-place.js';
 import { openLog } from '../log.js';
 import { envAs } from '../setup/roles.js';
 import type { Arena } from './arena.js';
@@ -27,9 +28,6 @@ export const RENTED_SEC = 3600;
 /** Connections of one, where processes under test have no fewer. */
 const POOL_MAX = 6;
 const DEADLOCK = '40P01';
-/** As pg's pool says it. */
-const NO_PLACE = 'timeout exceeded when trying to connect';
-const NO_PLACE_MAX = 20;
 
 export class Keeper {
   readonly uses: UseObserver;
@@ -99,17 +97,6 @@ export class Keeper {
 
   private part<T>(type: abstract new (...args: never[]) => T): T {
     return this.context.get<T>(type, { strict: false });
-  }
-}
-
-/** Of so many at once some find no connection free in time, and come again; one that never finds any fails. */
-export async function inPlace<T>(work: () => Promise<T>): Promise<T> {
-  for (let left = NO_PLACE_MAX; ; left -= 1) {
-    try {
-      return await work();
-    } catch (error) {
-      if (left === 0 || !(error instanceof Error) || error.message !== NO_PLACE) throw error;
-    }
   }
 }
 

@@ -5,6 +5,7 @@ import type { BillingTerms } from '../../src/billing/ledger.js';
 import { credits } from '../../src/domain/units.js';
 import type { Answer, Customer } from '../client.js';
 import { AUTHOR, makeCustomer } from '../factory.js';
+import { inPlace } from '../in-place.js';
 import { refundOrder } from '../order-world.js';
 import { recordsOf, tally, volley, type Arena, type Row } from './arena.js';
 
@@ -65,7 +66,8 @@ export async function interleaved(arena: Arena, operations: number): Promise<Row
         done.refunds += 1;
       } else if (choice < 0.25) {
         const reference = randomUUID();
-        const book = async () => arena.ledger.topUp(player.customer.merchant, credits(PRICE), reference, AUTHOR);
+        const book = async () =>
+          inPlace(async () => arena.ledger.topUp(player.customer.merchant, credits(PRICE), reference, AUTHOR));
         // Booked twice at once, as an impatient operator does: once it counts.
         await Promise.all(choice < 0.03 ? [book(), book()] : [book()]);
         player.expected += PRICE;
