@@ -121,10 +121,12 @@ export async function letSleep(arena: Arena): Promise<void> {
   );
 }
 
-/** What is due at some time is due now. */
+/** What is due at some time is due now. Rows are held in order of id, as everybody holds several of them. */
 export async function makeDue(arena: Arena): Promise<void> {
   await arena.database.query(
-    `UPDATE auto_delegation SET due_at = clock_timestamp() WHERE due_at > clock_timestamp() OR check_at IS NOT NULL`,
+    `WITH later AS (
+       SELECT id FROM auto_delegation WHERE due_at > clock_timestamp() OR check_at IS NOT NULL ORDER BY id FOR NO KEY UPDATE)
+     UPDATE auto_delegation a SET due_at = clock_timestamp() FROM later WHERE a.id = later.id`,
   );
 }
 
