@@ -210,7 +210,9 @@ export class Meter {
         const answer = await fetch(`http://127.0.0.1:${adminPort.toString()}/metrics`, {
           signal: AbortSignal.timeout(ASK_LIMIT_MS),
         });
-        return Number(/^order_changes_total\{to="placed"\} (\d+)$/m.exec(await answer.text())?.[1] ?? 0);
+        const [, placed] = /^order_changes_total\{to="placed"\} (\d+)$/m.exec(await answer.text()) ?? [];
+        if (placed === undefined) throw new Error('a worker says of no order that it placed it');
+        return Number(placed);
       }),
     );
   }
