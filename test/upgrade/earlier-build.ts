@@ -9,6 +9,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const CACHE = join(ROOT, '.cache', 'upgrade');
 const MIGRATIONS = 'src/store/migrations';
 const BUILD_LIMIT_MS = 300_000;
+const GIT_LIMIT_MS = 60_000;
 const run = promisify(execFile);
 
 export interface EarlierBuild {
@@ -35,7 +36,10 @@ export async function builtFrom(revision: string): Promise<EarlierBuild> {
   const root = await mkdtemp(join(CACHE, `${commit}-`));
   const remove = (): Promise<void> => rm(root, { recursive: true, force: true });
   try {
-    await run('sh', ['-c', 'git archive "$1" | tar -x -C "$2"', 'sh', commit, root], { cwd: ROOT });
+    await run('sh', ['-c', 'git archive "$1" | tar -x -C "$2"', 'sh', commit, root], {
+      cwd: ROOT,
+      timeout: GIT_LIMIT_MS,
+    });
     await run(join(ROOT, 'node_modules/.bin/nest'), ['build'], { cwd: root, timeout: BUILD_LIMIT_MS });
     await run(process.execPath, ['bundle.mjs'], { cwd: root, timeout: BUILD_LIMIT_MS });
     return { root, commit, remove };
@@ -46,6 +50,6 @@ export async function builtFrom(revision: string): Promise<EarlierBuild> {
 }
 
 async function git(...words: string[]): Promise<string> {
-  const { stdout } = await run('git', words, { cwd: ROOT });
+  const { stdout } = await run('git', words, { cwd: ROOT, timeout: GIT_LIMIT_MS });
   return stdout.trim();
 }
