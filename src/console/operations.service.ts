@@ -4,7 +4,7 @@ import { KeptReadings } from '../base/kept-readings.js';
 import { decimal } from '../domain/conversion.js';
 import { toJsonInteger } from '../domain/units.js';
 import { marginUsdE14, Reports, type Figures, type ReportBy } from '../reports/report-service.js';
-import { forecast, poolStanding } from '../pool/forecast.js';
+import { forecast, poolStanding, poolSums } from '../pool/forecast.js';
 import { listWallets } from '../pool/pool-wallets.js';
 import { Database } from '../store/database.js';
 import { given, money, timeOf } from './answers.js';
@@ -73,7 +73,7 @@ interface InboxRow {
  */
 const STATE = {
   name: 'console_state',
-  text: `SELECT clock_timestamp() AS now, ${CHAIN_NOW} AS chain_now,
+  text: `SELECT clock_timestamp() AS now,
       (SELECT coalesce(sum(a.balance_credits), 0)::bigint FROM credit_account a WHERE a.balance_credits > 0
           AND NOT EXISTS (SELECT FROM project p WHERE p.id = a.project_id AND p.test)) AS owed,
       (SELECT coalesce(sum(delegated_sun), 0)::bigint FROM pool_wallet WHERE role = 'pool' AND status = 'active') AS sold,
@@ -91,7 +91,6 @@ const STATE = {
 
 interface StateRow {
   readonly now: Date;
-  readonly chain_now: Date;
   readonly owed: bigint;
   readonly sold: bigint;
   readonly chain: Readonly<Record<string, unknown>> | null;
@@ -131,7 +130,7 @@ export class Operations {
   async home(): Promise<OperatorHome> {
     const [state] = await this.database.query<StateRow>(STATE);
     if (state === undefined) throw new Error('a statement without a table has one row');
-    const standing = await poolStanding(this.database, state.chain_now);
+    const pool = await poolSums(this.database);
     const [today, ...before] = await this.daysUpTo(state.now);
     const perSun = energyPerSun(state.chain);
     const energyOf = (amount: bigint): number | undefined =>
@@ -143,13 +142,13 @@ export class Operations {
       inbox: await this.inbox(),
       capacity: given<OperatorHome['capacity']>({
         sold_sun: toJsonInteger(state.sold),
-        free_sun: toJsonInteger(standing.freeSun),
-        recovering_sun: toJsonInteger(standing.recoveringSun),
+        free_sun: toJsonInteger(pool.freeSun),
+        recovering_sun: toJsonInteger(pool.recoveringSun),
         sold_energy: energyOf(state.sold),
-        free_energy: energyOf(standing.freeSun),
-        recovering_energy: energyOf(standing.recoveringSun),
+        free_energy: energyOf(pool.freeSun),
+        recovering_energy: energyOf(pool.recoveringSun),
         sold_out_in_hours:
-          perHour > 0n && standing.freeSun / perHour < 24n ? toJsonInteger(standing.freeSun / perHour) : undefined,
+          perHour > 0n && pool.freeSun / perHour < 24n ? toJsonInteger(pool.freeSun / perHour) : undefined,
       }),
       today: today ?? dayOf('', undefined),
       median: medianOf(before),

@@ -20,16 +20,19 @@ export interface ForecastHour {
   readonly transactions: bigint;
 }
 
-export interface PoolStanding {
+export interface PoolSums {
   readonly freeSun: bigint;
   /** Own stake whose energy was used; taken as used up just now, so it comes back rather sooner than shown. */
   readonly recoveringSun: bigint;
-  /** Sun whose rental ends within that hour, counted from 1; 0 = has ended already. */
-  readonly endingSun: ReadonlyMap<number, bigint>;
   /** What bandwidth and TRX pay for and no open leg needs. */
   readonly freeTransactions: bigint;
   /** What used bandwidth will pay for once it is whole again. */
   readonly recoveringTransactions: bigint;
+}
+
+export interface PoolStanding extends PoolSums {
+  /** Sun whose rental ends within that hour, counted from 1; 0 = has ended already. */
+  readonly endingSun: ReadonlyMap<number, bigint>;
 }
 
 /** Now (hour 0) and the next 24 hours. Pure. */
@@ -55,7 +58,7 @@ function recoveredBy(amount: bigint, hours: bigint): bigint {
   return hours >= RECOVERY_HOURS ? amount : (amount * hours) / RECOVERY_HOURS;
 }
 
-const STANDING = `SELECT coalesce(sum((SELECT sum(free_sun) FROM pool_slot WHERE wallet_id = w.id)), 0)::bigint AS free,
+const SUMS = `SELECT coalesce(sum((SELECT sum(free_sun) FROM pool_slot WHERE wallet_id = w.id)), 0)::bigint AS free,
     coalesce(sum(recovering_sun), 0)::bigint AS recovering,
     coalesce(sum((SELECT sum(free_transactions) FROM pool_slot WHERE wallet_id = w.id)), 0)::bigint AS free_transactions,
     coalesce(sum(net_used / $1::bigint), 0)::bigint AS recovering_transactions
@@ -69,22 +72,27 @@ const ENDING = `SELECT greatest(ceil(extract(epoch FROM coalesce(o.ends_at - $1,
     AND coalesce(o.ends_at, $1 + o.duration_sec * interval '1 second') <= $1 + $2 * interval '1 hour'
   GROUP BY 1`;
 
-interface Sums {
+interface SumsRow {
   readonly free: bigint;
   readonly recovering: bigint;
   readonly free_transactions: bigint;
   readonly recovering_transactions: bigint;
 }
 
-/** How the selling wallets stand. `chainNow`: the head's timestamp, since rentals end by the chain's clock. */
-export async function poolStanding(database: Database, chainNow: Date): Promise<PoolStanding> {
-  const [sums] = await database.query<Sums>(STANDING, [TRANSACTION_BYTES]);
-  const rows = await database.query<{ hour: number; sun: bigint }>(ENDING, [chainNow, FORECAST_HOURS]);
+/** What the selling wallets have now. */
+export async function poolSums(database: Database): Promise<PoolSums> {
+  const [sums] = await database.query<SumsRow>(SUMS, [TRANSACTION_BYTES]);
   return {
     freeSun: sums?.free ?? 0n,
     recoveringSun: sums?.recovering ?? 0n,
-    endingSun: new Map(rows.map((row) => [row.hour, row.sun])),
     freeTransactions: sums?.free_transactions ?? 0n,
     recoveringTransactions: sums?.recovering_transactions ?? 0n,
   };
+}
+
+/** And what their rentals give back: costs by all that run. `chainNow`: the head's time, since rentals end by the chain's clock. */
+export async function poolStanding(database: Database, chainNow: Date): Promise<PoolStanding> {
+  const sums = await poolSums(database);
+  const rows = await database.query<{ hour: number; sun: bigint }>(ENDING, [chainNow, FORECAST_HOURS]);
+  return { ...sums, endingSun: new Map(rows.map((row) => [row.hour, row.sun])) };
 }

@@ -44,6 +44,8 @@ export interface ArenaOptions {
   readonly walletsTrx?: readonly number[];
   /** Laid over the settings of the services. */
   readonly env?: NodeJS.ProcessEnv;
+  /** Opens the operator's parts, where the schema of `build` is not that of this process. */
+  readonly openParts?: typeof openParts;
   readonly log: (who: string, line: string) => void;
 }
 
@@ -192,7 +194,7 @@ export class Arena {
       env: { ...SETTINGS, ...receivers.env, RATE_SOURCE_URLS: exchanges.urls, ...options.env },
       onLine: options.log,
     });
-    const parts = await openParts({ ...world.env, DATABASE_URL: postgres.url });
+    const parts = await (options.openParts ?? openParts)({ ...world.env, DATABASE_URL: postgres.url });
     const projects = {
       rich: await newProject(parts, 'Rich'),
       poor: await newProject(parts, 'Poor'),

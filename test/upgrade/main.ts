@@ -7,6 +7,7 @@ import { Arena } from '../chaos/arena.js';
 import { playRound } from '../chaos/round.js';
 import { copyOfBuild, logFor } from '../chaos/workshop.js';
 import { sleep } from '../../src/base/clock.js';
+import { openPartsEarly } from './early-parts.js';
 import { beforeNewestMigration, builtFrom } from './earlier-build.js';
 
 const HELP = `npm run upgrade -- [--from REVISION] [--block-ms N]
@@ -48,7 +49,13 @@ export async function main(args: readonly string[]): Promise<number> {
     console.log(`${new Date().toISOString()}  from ${before.commit} to the version at hand and back`);
     const log = await logFor('upgrade');
     const write = (who: string, line: string): void => log.write(who, line);
-    const arena = await Arena.open({ build: before.root, blockMs, walletsTrx: WALLETS_TRX, log: write });
+    const arena = await Arena.open({
+      build: before.root,
+      blockMs,
+      walletsTrx: WALLETS_TRX,
+      openParts: openPartsEarly,
+      log: write,
+    });
     const ways = [
       { name: 'up', build: now.root, migrates: true },
       { name: 'back', build: before.root, migrates: false },
