@@ -10,6 +10,8 @@ import { View } from './view.js';
 
 const WIDTHS = [360, 768, 1440] as const;
 const NARROWEST = 320;
+/** In the dark theme what happened has its whole date, which takes more room. */
+const DAYS_AHEAD = 3;
 const LOG_LIMIT_MS = 30_000;
 const folder = process.env['SCREENS'];
 let stage: ConsoleStage;
@@ -63,7 +65,7 @@ async function keepSupplied(): Promise<void> {
 /** Two callers, as a minute of requests leaves them. */
 async function seenFrom(): Promise<void> {
   await stage.database.query(
-    `UPDATE api_key SET recent_sources = '{"192.0.2.7":"2026-11-24T12:00:00Z","2001:db8::7":"2026-11-24T11:00:00Z"}' WHERE id = $1`,
+    `UPDATE api_key SET recent_sources = jsonb_build_object('192.0.2.7', clock_timestamp(), '2001:db8::7', clock_timestamp() - interval '1 hour') WHERE id = $1`,
     [stage.project.id],
   );
 }
@@ -71,7 +73,12 @@ async function seenFrom(): Promise<void> {
 describe.each(SCREENS)('$name', (screen) => {
   it.each(['light', 'dark'] as const)('is whole in the %s theme, at every width', async (theme) => {
     const account = screen.as?.(stage);
-    const view = await View.open(stage, screen.url(stage), { theme, ...(account !== undefined && { account }) });
+    const daysAhead = theme === 'dark' ? DAYS_AHEAD : 0;
+    const view = await View.open(stage, screen.url(stage), {
+      theme,
+      daysAhead,
+      ...(account !== undefined && { account }),
+    });
     try {
       await screen.ready(view);
       await screen.act?.(view);

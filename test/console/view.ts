@@ -7,6 +7,7 @@ import type { Account, ConsoleStage } from './stage.js';
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 const STOPS_MAX = 150;
+const DAY_MS = 86_400_000;
 
 export type By = 'mouse' | 'keyboard';
 
@@ -14,6 +15,8 @@ export interface ViewOptions {
   readonly account?: Account;
   readonly width?: number;
   readonly theme?: 'light' | 'dark';
+  /** By how many days the viewer's clock is ahead, so that nothing is of today. */
+  readonly daysAhead?: number;
 }
 
 interface AxeViolation {
@@ -37,7 +40,7 @@ export class View {
   }
 
   static async open(stage: ConsoleStage, url: string, options: ViewOptions = {}): Promise<View> {
-    const { account, width = 1440, theme = 'light' } = options;
+    const { account, width = 1440, theme = 'light', daysAhead = 0 } = options;
     const context = await stage.browser.newContext({
       viewport: { width, height: width < 768 ? 780 : 900 },
       colorScheme: theme,
@@ -50,6 +53,7 @@ export class View {
     if (account !== undefined) await stage.freshen(account);
     if (account !== undefined) await context.addCookies(account.cookies.map((cookie) => ({ ...cookie, url: origin })));
     const view = new View(await context.newPage(), context);
+    if (daysAhead > 0) await view.page.clock.setSystemTime(Date.now() + daysAhead * DAY_MS);
     await view.page.goto(url);
     return view;
   }

@@ -30,22 +30,23 @@ interface MomentProps {
   readonly clock?: 'chain' | 'ours';
 }
 
-/** The viewer's time, UTC beside, and the chain's clock by its name. */
+/** The viewer's time, UTC beside, and the chain's clock by its name. Lines break between day, clock and what stands beside. */
 export function Moment({ at, clock }: MomentProps) {
   const moment = new Date(at);
-  const isToday = isSameDay(moment, new Date());
   const isUtc = isInUtc(moment);
-  const beside = [
-    ...(isUtc ? [] : [isDayOfUtc(moment) ? utcClock(moment) : utcMoment(moment)]),
-    ...(clock === undefined ? [] : [clock === 'chain' ? COMMON.chainClock : COMMON.ourClock]),
-  ];
   return (
     <time dateTime={at} className="moment">
+      {!isSameDay(moment, new Date()) && <span>{localDay(moment)},</span>}{' '}
       <span>
-        {isToday ? '' : `${localDay(moment)}, `}
         {localClock(moment)} {isUtc ? 'UTC' : zoneAt(moment)}
       </span>{' '}
-      {beside.length > 0 && <span className="dim">{beside.join(' · ')}</span>}
+      {!isUtc && <span className="dim">{isDayOfUtc(moment) ? utcClock(moment) : utcMoment(moment)}</span>}{' '}
+      {clock !== undefined && (
+        <span className="dim">
+          {!isUtc && '· '}
+          {clock === 'chain' ? COMMON.chainClock : COMMON.ourClock}
+        </span>
+      )}
     </time>
   );
 }
