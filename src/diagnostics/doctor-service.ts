@@ -133,8 +133,9 @@ export async function lookAtSignatures(database: Database): Promise<DoctorFindin
       ok('signatures', md5 === 0 ? 'Every project takes HMAC alone.' : 'Every project that takes MD5 is limited.'),
     ];
   }
+  const open = md5 - limited;
   const says =
-    `${(md5 - limited).toString()} projects take MD5 and lack a limit: it covers neither path nor method nor time, so ` +
+    `${open === 1 ? '1 project takes MD5 and lacks' : `${open.toString()} projects take MD5 and lack`} a limit: it covers neither path nor method nor time, so ` +
     'whoever captures a quote can buy with it, and read for ever.';
   const todo =
     '`project options MERCHANT --signatures hmac`, or until its callers sign so: --require-quote on, --allow-source, --daily-cap.';

@@ -159,7 +159,7 @@ test('doctor warns of projects that take MD5 without all that limits it, and of 
     const finding = async (): Promise<unknown> => (await lookAtSignatures(connection))[0];
     expect(await finding()).toMatchObject({ says: 'Every project takes HMAC alone.' });
     const { merchant } = (await run('--json', 'project', 'create', '--name', 'Shop')).json();
-    const warned = { says: expect.stringMatching(/^1 projects take MD5 and lack a limit/) };
+    const warned = { says: expect.stringMatching(/^1 project takes MD5 and lacks a limit/) };
     expect(await finding()).toMatchObject(warned);
     await run('project', 'options', merchant, '--require-quote', 'on', '--allow-source', '10.0.0.1');
     expect(await finding()).toMatchObject(warned);
