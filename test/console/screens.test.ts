@@ -1,5 +1,6 @@
-// Every screen in both themes: axe finds nothing, no script fails, the policy refuses nothing, and nothing scrolls sideways
-// down to 320 px. With SCREENS=folder, also a picture of each in each width and theme (npm run screens).
+// Every screen in both themes: axe finds nothing, no script fails, the policy refuses nothing, figures stand under the heads
+// of their columns, and nothing scrolls sideways down to 320 px. With SCREENS=folder, also a picture of each in each width
+// and theme (npm run screens).
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { newOwner } from '../order-chain.js';
@@ -84,14 +85,16 @@ describe.each(SCREENS)('$name', (screen) => {
       await screen.act?.(view);
       expect(await view.axe()).toEqual([]);
       const overflowing: number[] = [];
+      const misaligned: string[] = [];
       for (const width of [...WIDTHS, NARROWEST]) {
         await view.page.setViewportSize({ width, height: width < 768 ? 780 : 900 });
         if ((await view.overflow()) > 0) overflowing.push(width);
+        misaligned.push(...(await view.misaligned()));
         if (folder === undefined || width === NARROWEST) continue;
         const path = join(folder, `${screen.name}-${width.toString()}-${theme}.png`);
         await view.page.screenshot({ path, fullPage: true });
       }
-      expect([overflowing, view.faults]).toEqual([[], []]);
+      expect([overflowing, misaligned, view.faults]).toEqual([[], [], []]);
     } finally {
       await view.close();
     }

@@ -92,6 +92,45 @@ export class View {
     });
   }
 
+  /** Figures of tables that end elsewhere than the heads of their columns, in words; empty when none do. */
+  async misaligned(): Promise<string[]> {
+    return this.page.evaluate(() => {
+      interface Element {
+        readonly cells: Element[];
+        readonly textContent: string;
+        readonly tHead: { readonly rows: Element[] };
+        readonly tBodies: { readonly rows: Element[] }[];
+        readonly classList: { contains(name: string): boolean };
+      }
+      const { document, getComputedStyle } = globalThis as unknown as {
+        document: {
+          querySelectorAll(selector: string): Iterable<Element>;
+          createRange(): { selectNodeContents(of: Element): void; getBoundingClientRect(): { right: number } };
+        };
+        getComputedStyle(of: Element): { display: string };
+      };
+      const endOf = (cell: Element): number => {
+        const range = document.createRange();
+        range.selectNodeContents(cell);
+        return range.getBoundingClientRect().right;
+      };
+      return [...document.querySelectorAll('table.lines')].flatMap(({ tHead, tBodies }) => {
+        const heads = [...(tHead.rows[0]?.cells ?? [])];
+        const cells = [...tBodies].flatMap(({ rows }) =>
+          [...rows].flatMap((row) => [...row.cells].map((cell, at) => ({ cell, head: heads[at] }))),
+        );
+        return cells.flatMap(({ cell, head }) =>
+          head !== undefined &&
+          cell.classList.contains('figure') &&
+          getComputedStyle(cell).display === 'table-cell' &&
+          Math.abs(endOf(cell) - endOf(head)) > 1
+            ? [`${head.textContent}: ${cell.textContent}`]
+            : [],
+        );
+      });
+    });
+  }
+
   async close(): Promise<void> {
     await this.context.close();
   }

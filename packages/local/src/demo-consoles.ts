@@ -1,6 +1,6 @@
 /**
- * Both consoles of the demo, with an account in each, and links that work once: two sign a browser in to a console, and
- * one pays on chain for the project whose console shows it arrive.
+ * Both consoles of the demo, with an account in each, and links that work once: each signs a browser in to a console, and
+ * one of them pays on chain first, for the project whose console shows it arrive.
  *
  * The consoles are the service's own, unchanged, and nothing in them knows of such links. The demo is who owns the account: it
  * takes the invitation that the command line printed, makes up a password, sets up an authenticator, and whenever a link
@@ -19,6 +19,7 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { AUDIENCES, type Audience } from '../../../src/domain/audience.js';
+import { reasonOf } from '../../../src/domain/errors.js';
 import { ConsoleBrowser, type Credentials } from './console-browser.js';
 import { freePort } from './ports.js';
 import type { World } from './world.js';
@@ -34,14 +35,18 @@ interface Link {
 }
 
 type Refusal = readonly [status: number, says: string];
-/** What a link does: it signs in to a console, or pays. */
+/** What a link does: it signs in to a console, or pays and signs in to where that shows. */
 export type LinkPurpose = Audience | 'payment';
 export const LINK_PURPOSES: readonly LinkPurpose[] = [...AUDIENCES, 'payment'];
 
-type Taken =
-  | { readonly purpose: Audience; readonly account: Credentials }
-  | { readonly purpose: 'payment'; readonly payment: Payment }
-  | { readonly refusal: Refusal };
+interface Act {
+  readonly audience: Audience;
+  readonly account: Credentials;
+  /** Made before anybody is signed in. */
+  readonly payment?: Payment;
+}
+
+type Taken = Act | { readonly refusal: Refusal };
 
 interface Payment {
   readonly project: string;
@@ -132,24 +137,20 @@ export class DemoConsoles {
     try {
       response.writeHead(303, await this.leadOn(taken, request.headers['user-agent'])).end();
     } catch (error) {
-      const whose =
-        taken.purpose === 'payment' ? 'The chain did not take the payment' : 'The console did not let the demo in';
-      refuse([502, `${whose}: ${error instanceof Error ? error.message : String(error)}`]);
+      refuse([502, `The demo could not do what the link is for: ${reasonOf(error)}`]);
     }
   }
 
   /** Does what the link is for; the headers lead the browser to where that shows. */
   private async leadOn(
-    taken: Exclude<Taken, { readonly refusal: Refusal }>,
+    { audience, account, payment }: Act,
     userAgent: string | undefined,
   ): Promise<OutgoingHttpHeaders> {
-    if (taken.purpose === 'payment') {
-      await taken.payment.pay();
-      return { Location: `${this.origins.merchant}/p/${taken.payment.project}/billing/top-up` };
-    }
-    const origin = this.origins[taken.purpose];
-    const cookies = await new ConsoleBrowser(origin, userAgent).signIn(taken.account);
-    return { 'Set-Cookie': [...cookies], Location: `${origin}/` };
+    const origin = this.origins[audience];
+    await payment?.pay();
+    const cookies = await new ConsoleBrowser(origin, userAgent).signIn(account);
+    const page = payment === undefined ? '/' : `/p/${payment.project}/billing/top-up`;
+    return { 'Set-Cookie': [...cookies], Location: `${origin}${page}` };
   }
 
   /** Uses the link up that this request opens, whatever comes of it. */
@@ -159,7 +160,7 @@ export class DemoConsoles {
     if (headers.host !== new URL(this.origin).host) return { refusal: [403, 'Open the link as it was printed.'] };
     const purpose = LINK_PURPOSES.find((each) => url === `/${each}/${this.links.get(each)?.token ?? ''}`);
     const link = purpose && this.links.get(purpose);
-    const taken = purpose && this.takenFor(purpose);
+    const taken = purpose && this.actOf(purpose);
     if (purpose === undefined || link === undefined || taken === undefined) {
       return { refusal: [410, 'This link was used. The demo prints another one each time.'] };
     }
@@ -170,9 +171,11 @@ export class DemoConsoles {
       : { refusal: [410, 'This link is older than an hour. The demo has just printed another one.'] };
   }
 
-  private takenFor(purpose: LinkPurpose): Taken | undefined {
-    if (purpose === 'payment') return this.payment && { purpose, payment: this.payment };
-    const account = this.accounts.get(purpose);
-    return account && { purpose, account };
+  private actOf(purpose: LinkPurpose): Act | undefined {
+    const audience = purpose === 'payment' ? 'merchant' : purpose;
+    const account = this.accounts.get(audience);
+    if (account === undefined) return undefined;
+    if (purpose !== 'payment') return { audience, account };
+    return this.payment && { audience, account, payment: this.payment };
   }
 }
