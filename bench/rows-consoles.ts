@@ -134,7 +134,7 @@ async function answers(
     const homes =
       audience === 'merchant'
         ? [`/api/projects/${loaded.largest}/home`]
-        : ['/api/operator/home', '/api/operator/system'];
+        : ['/api/operator/home', '/api/operator/days', '/api/operator/system'];
     const rows: Row[] = [];
     const parts = [
       [`${audience}s’ lists, the slowest of all routes and filters`, await withDeepPages(client, lists)],

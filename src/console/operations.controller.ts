@@ -18,6 +18,7 @@ import { Operations } from './operations.service.js';
 import type {
   InboxItem,
   OperatorDeposit,
+  OperatorDays,
   OperatorHome,
   OperatorOrderLine,
   PoolShape,
@@ -76,6 +77,12 @@ export class OperationsController {
   @Authority(READS)
   async home(): Promise<OperatorHome> {
     return this.operations.home();
+  }
+
+  @Get('days')
+  @Authority(READS)
+  async days(): Promise<OperatorDays> {
+    return this.operations.days();
   }
 
   @Get('inbox')

@@ -9,7 +9,15 @@ import { listWallets } from '../pool/pool-wallets.js';
 import { Database } from '../store/database.js';
 import { given, money, timeOf } from './answers.js';
 import { CHAIN_NOW } from './chain-time.js';
-import type { DayFigures, InboxItem, OperatorHome, PoolShape, ReportFigures, ReportShape } from './operator-shapes.js';
+import type {
+  DayFigures,
+  InboxItem,
+  OperatorDays,
+  OperatorHome,
+  PoolShape,
+  ReportFigures,
+  ReportShape,
+} from './operator-shapes.js';
 
 const DAY_MS = 86_400_000;
 const SHOWN = 20;
@@ -105,7 +113,7 @@ interface StateRow {
 
 @Injectable()
 export class Operations {
-  private readonly days = new KeptReadings<DayFigures[]>(DAYS_KEPT);
+  private readonly keptDays = new KeptReadings<DayFigures[]>(DAYS_KEPT);
 
   constructor(
     private readonly database: Database,
@@ -131,7 +139,6 @@ export class Operations {
     const [state] = await this.database.query<StateRow>(STATE);
     if (state === undefined) throw new Error('a statement without a table has one row');
     const pool = await poolSums(this.database);
-    const [today, ...before] = await this.daysUpTo(state.now);
     const perSun = energyPerSun(state.chain);
     const energyOf = (amount: bigint): number | undefined =>
       perSun === undefined ? undefined : toJsonInteger((amount * perSun.limit) / perSun.weightSun);
@@ -150,8 +157,6 @@ export class Operations {
         sold_out_in_hours:
           perHour > 0n && pool.freeSun / perHour < 24n ? toJsonInteger(pool.freeSun / perHour) : undefined,
       }),
-      today: today ?? dayOf('', undefined),
-      median: medianOf(before),
       heads:
         state.head === null
           ? []
@@ -169,6 +174,13 @@ export class Operations {
       }),
       owed: money(state.owed),
     });
+  }
+
+  /** What was read less than ten minutes ago is shown at once. */
+  async days(): Promise<OperatorDays> {
+    const [clock] = await this.database.query<{ now: Date }>('SELECT clock_timestamp() AS now');
+    const [today, ...before] = await this.daysUpTo(clock?.now ?? new Date(0));
+    return { today: today ?? dayOf('', undefined), median: medianOf(before) };
   }
 
   async pool(): Promise<PoolShape> {
@@ -224,7 +236,7 @@ export class Operations {
 
   /** Today and the seven days before it, newest first. */
   private daysUpTo(now: Date): Promise<DayFigures[]> {
-    return this.days.get(now.toISOString().slice(0, 10), () => this.readDays(now));
+    return this.keptDays.get(now.toISOString().slice(0, 10), () => this.readDays(now));
   }
 
   private async readDays(now: Date): Promise<DayFigures[]> {
@@ -264,7 +276,7 @@ function dayOf(day: string, figures: Figures | undefined): DayFigures {
 }
 
 /** Of each figure by itself, the middle one of an odd number of days. */
-function medianOf(days: readonly DayFigures[]): Omit<DayFigures, 'day'> {
+function medianOf(days: readonly DayFigures[]): OperatorDays['median'] {
   const middle = <T>(values: readonly T[], sizeOf: (value: T) => number, none: T): T =>
     [...values].sort((a, b) => sizeOf(a) - sizeOf(b))[Math.floor(values.length / 2)] ?? none;
   const none = dayOf('', undefined);

@@ -198,9 +198,6 @@ export interface OperatorHome {
     /** At the rate of the last day; absent: not within it. */
     readonly sold_out_in_hours?: number;
   };
-  readonly today: DayFigures;
-  /** The median of each over the seven whole days before. */
-  readonly median: Omit<DayFigures, 'day'>;
   readonly heads: readonly {
     readonly node: string;
     readonly block_number?: number;
@@ -211,6 +208,13 @@ export interface OperatorHome {
   readonly workers: { readonly claimed: number; readonly due: number; readonly oldest_due_sec?: number };
   readonly verify: { readonly passed_at?: string; readonly stopped: boolean; readonly reason?: string };
   readonly owed: Money;
+}
+
+/** `GET /days`: read by itself, since what a service earned in a week takes longer than all of its home. */
+export interface OperatorDays {
+  readonly today: DayFigures;
+  /** The median of each over the seven whole days before. */
+  readonly median: Omit<DayFigures, 'day'>;
 }
 
 export interface DayFigures {

@@ -154,7 +154,7 @@ export const SCREENS: readonly Screen[] = [
   { name: 'team', url: within('/team'), as: owner, ready: table },
   { name: 'security', url: ({ merchant }) => `${merchant}/security`, as: owner, ready: table },
   { name: 'not-found', url: within('/nothing'), as: owner, ready: heading('There is no such page') },
-  { name: 'operator-home', url: operator('/'), as: admin, ready: table },
+  { name: 'operator-home', url: operator('/'), as: admin, ready: text('Margin') },
   { name: 'operator-orders', url: operator('/orders'), as: admin, ready: table },
   { name: 'pool', url: operator('/pool'), as: admin, ready: table },
   { name: 'deposits', url: operator('/deposits'), as: admin, ready: text('Nothing has come yet') },

@@ -258,12 +258,13 @@ it('operators see the whole service: home, inbox with the command that cures, po
       verify: { stopped: true, reason: 'a rule is broken' },
     }),
   ]);
-  expect(home.body.today.day).toMatch(/^\d{4}-\d{2}-\d{2}$/);
+  const days = await admin.browser.get('/api/operator/days');
+  expect(days.body.today.day).toMatch(/^\d{4}-\d{2}-\d{2}$/);
   expect((await admin.browser.get('/api/operator/pool')).body.forecast).toHaveLength(25);
   for (const path of ['orders', 'orders?attention=true', 'orders?due=true', 'deposits', 'deposits?status=held']) {
     expect([path, (await admin.browser.get(`/api/operator/${path}`)).status]).toEqual([path, 200]);
   }
-  const day = home.body.today.day as string;
+  const day = days.body.today.day as string;
   const report = await admin.browser.get(`/api/operator/report?from=${day}&to=${day}&by=project`);
   expect(report.body).toMatchObject({
     by: 'project',
@@ -295,7 +296,7 @@ it('operators see the whole service: home, inbox with the command that cures, po
   );
   expect(made.body.items).toMatchObject([{ action: 'project.create', subject: project, reason: 'a new customer' }]);
   expect((await admin.browser.get('/api/operator/audit?by=nobody')).body.items).toEqual([]);
-  for (const path of ['home', 'inbox', 'pool', 'orders', 'deposits', 'report', 'projects', 'system', 'audit']) {
+  for (const path of ['home', 'days', 'inbox', 'pool', 'orders', 'deposits', 'report', 'projects', 'system', 'audit']) {
     expect([path, (await owner.browser.get(`/api/operator/${path}`)).status]).toEqual([path, 404]);
   }
 });

@@ -1,6 +1,6 @@
 /** The service at a glance: what waits, capacity, today beside the median, nodes, workers, ledger. */
 import { useQuery } from '@tanstack/react-query';
-import type { DayFigures, OperatorHome } from '../../../../../src/console/operator-shapes.js';
+import type { OperatorDays, OperatorHome } from '../../../../../src/console/operator-shapes.js';
 import { get } from '../../api/client.js';
 import { grouped, trxRound, usd, usdCents } from '../../format/money.js';
 import { span } from '../../format/time.js';
@@ -15,6 +15,8 @@ import { NAV } from '../../text/nav.js';
 import { inboxKey, InboxNotice } from './inbox-item.js';
 
 const EVERY_MS = 15_000;
+/** As long as the service keeps what it read of them. */
+const DAYS_EVERY_MS = 60_000;
 const text = OPERATOR_HOME;
 
 export function OperatorHomePage() {
@@ -30,7 +32,7 @@ export function OperatorHomePage() {
           <>
             <Inbox home={data} />
             <Capacity capacity={data.capacity} />
-            <Today today={data.today} median={data.median} />
+            <Today />
             <Chain home={data} />
             <Ledger home={data} />
           </>
@@ -88,11 +90,6 @@ function Capacity({ capacity }: { readonly capacity: OperatorHome['capacity'] })
   );
 }
 
-interface TodayProps {
-  readonly today: DayFigures;
-  readonly median: OperatorHome['median'];
-}
-
 interface Figure {
   readonly name: string;
   readonly today: string;
@@ -105,20 +102,32 @@ const FIGURES: readonly Column<Figure>[] = [
   { title: text.figures.median, cell: ({ median }) => median, isFigure: true },
 ];
 
-function Today({ today, median }: TodayProps) {
-  const cost = (figures: OperatorHome['median']) =>
+function Today() {
+  const days = useQuery({
+    queryKey: ['operator-days'],
+    queryFn: () => get<OperatorDays>('/api/operator/days', {}, { isBackground: true }),
+    refetchInterval: DAYS_EVERY_MS,
+  });
+  return (
+    <Section title={text.today} note={text.todayNote}>
+      <Loaded query={days} lines={4}>
+        {(data) => (
+          <Lines caption={text.todayCaption} columns={FIGURES} items={figuresOf(data)} keyOf={({ name }) => name} />
+        )}
+      </Loaded>
+    </Section>
+  );
+}
+
+function figuresOf({ today, median }: OperatorDays): Figure[] {
+  const cost = (figures: OperatorDays['median']) =>
     `${trxRound(figures.chain_cost.sun)}, ${usdCents(figures.chain_cost.usd)}`;
-  const items: Figure[] = [
+  return [
     { name: text.revenue, today: usd(today.revenue.credits), median: usd(median.revenue.credits) },
     { name: text.refunds, today: usd(today.refunds.credits), median: usd(median.refunds.credits) },
     { name: text.chainCost, today: cost(today), median: cost(median) },
     { name: text.margin, today: usdCents(today.margin_usd), median: usdCents(median.margin_usd) },
   ];
-  return (
-    <Section title={text.today} note={text.todayNote}>
-      <Lines caption={text.todayCaption} columns={FIGURES} items={items} keyOf={({ name }) => name} />
-    </Section>
-  );
 }
 
 type Head = OperatorHome['heads'][number];
