@@ -102,7 +102,7 @@ export class View {
         readonly tBodies: { readonly rows: Element[] }[];
         readonly classList: { contains(name: string): boolean };
       }
-      const { document, getComputedStyle } = globalThis as unknown as {
+      const page = globalThis as unknown as {
         document: {
           querySelectorAll(selector: string): Iterable<Element>;
           createRange(): { selectNodeContents(of: Element): void; getBoundingClientRect(): { right: number } };
@@ -110,11 +110,11 @@ export class View {
         getComputedStyle(of: Element): { display: string };
       };
       const endOf = (cell: Element): number => {
-        const range = document.createRange();
+        const range = page.document.createRange();
         range.selectNodeContents(cell);
         return range.getBoundingClientRect().right;
       };
-      return [...document.querySelectorAll('table.lines')].flatMap(({ tHead, tBodies }) => {
+      return [...page.document.querySelectorAll('table.lines')].flatMap(({ tHead, tBodies }) => {
         const heads = [...(tHead.rows[0]?.cells ?? [])];
         const cells = [...tBodies].flatMap(({ rows }) =>
           [...rows].flatMap((row) => [...row.cells].map((cell, at) => ({ cell, head: heads[at] }))),
@@ -122,7 +122,7 @@ export class View {
         return cells.flatMap(({ cell, head }) =>
           head !== undefined &&
           cell.classList.contains('figure') &&
-          getComputedStyle(cell).display === 'table-cell' &&
+          page.getComputedStyle(cell).display === 'table-cell' &&
           Math.abs(endOf(cell) - endOf(head)) > 1
             ? [`${head.textContent}: ${cell.textContent}`]
             : [],
