@@ -115,9 +115,9 @@ const EXTENSIONS = `SELECT key, duration_sec, credits::float8 AS credits, create
 
 /** The columns that its project may read. */
 const entriesOf = (where: string): string => `${ENTRIES} (
-    SELECT ${OF_ENTRY} FROM credit_entry WHERE project_id = $1 AND ${where}) ${OF_WHAT}
+    SELECT ${OF_ENTRY} FROM credit_entry WHERE project_id = $1 AND ${where} LIMIT 500) ${OF_WHAT}
   ORDER BY e.id`;
-const BY_KEYS = entriesOf(`(entry_key = ANY ($2::text[]) OR kind = 'compensation' AND order_id = $3)`);
+export const ORDER_ENTRIES = entriesOf(`(entry_key = ANY ($2::text[]) OR kind = 'compensation' AND order_id = $3)`);
 
 const PAYER = `SELECT k.id, k.name FROM credit_entry e JOIN api_key k ON k.id = coalesce(e.api_key_id, e.project_id)
   WHERE e.entry_key = $1 AND e.project_id = $2`;
@@ -147,7 +147,7 @@ export class OrderRecordReader {
       `refund:${id.toString()}`,
       ...extensions.map((_, index) => `${charge}:ext:${(index + 1).toString()}`),
     ];
-    const entries = await this.database.query<EntryRow>(BY_KEYS, [projectId, keys, id]);
+    const entries = await this.database.query<EntryRow>(ORDER_ENTRIES, [projectId, keys, id]);
     const eventIds = events.map((event) => event.id);
     const [key] = await this.database.query<{ id: string; name: string }>(PAYER, [charge, projectId]);
     return {

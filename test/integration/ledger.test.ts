@@ -1,12 +1,16 @@
 // The ledger as a project reads it, and what a page of it costs.
 import type { Statement } from '../../src/store/database.js';
 import { credits } from '../../src/domain/units.js';
+import { ORDER_ENTRIES } from '../../src/console/order-records.js';
 import { LEDGER_PAGE } from '../../src/statements/ledger-list.js';
+import { PROJECT_SETTING } from '../../src/store/merchant-grants.js';
+import { roleNamed } from '../../src/store/roles.js';
 import type { ApiKeys } from '../../src/projects/api-keys.js';
 import { expectError } from '../answers.js';
 import { Customer, HmacCustomer } from '../client.js';
 import { AUTHOR, makeCustomer } from '../factory.js';
 import { ReconcileWorld } from '../reconcile-world.js';
+import { asAdmin } from '../setup/admin.js';
 import { apiKeysOn } from '../services.js';
 
 let world: ReconcileWorld;
@@ -126,7 +130,7 @@ it('a page reads as many rows deep in the past as at the top, among 200 000 entr
   const touched = async (from: string, before: string): Promise<number> => {
     const text = `EXPLAIN (ANALYZE, FORMAT JSON) ${(LEDGER_PAGE as Statement).text}`;
     const params = [busy.merchant, from, before, 0n, 21];
-    const [row] = await database.query<{ 'QUERY PLAN': readonly { readonly Plan: Plan }[] }>(text, params);
+    const [row] = await database.query<Explained>(text, params);
     const steps = stepsOf(row!['QUERY PLAN'][0]!.Plan);
     expect(steps.filter((step) => step['Relation Name'] === 'credit_entry').map((step) => step['Index Name'])).toEqual([
       'credit_entry_time',
@@ -143,10 +147,49 @@ it('a page reads as many rows deep in the past as at the top, among 200 000 entr
     expect(await touched(from, before)).toBeLessThanOrEqual(21);
 });
 
+it.each([
+  ['a page of the ledger', LEDGER_PAGE.text, ['-infinity', 'infinity', 0, 51]],
+  ['the entries of an order', ORDER_ENTRIES, [['charge:1'], 1]],
+])('%s finds the deposit of an entry by its place on chain where a console reads it too', async (_of, text, rest) => {
+  const { merchant } = await makeCustomer(world.api, 0n);
+  const [{ Plan: plan } = { Plan: undefined }] = await asAdmin(
+    String(world.world.env['DATABASE_URL']),
+    async (client) => {
+      // A full table to the planner; no rule of the table is asked, and with the connection it is gone.
+      await client.query('BEGIN; SET LOCAL session_replication_role = replica');
+      await client.query(
+        `INSERT INTO deposit (project_id, address, txid, kind, place, asset, from_address, amount, block_number, block_id,
+         block_at, status, seen_at, changed_at)
+       SELECT $1, 'T', sha256(n::text::bytea), 'log', 0, 'USDT', 'T', 1, n, sha256('b'), now(), 'pending', now(), now()
+         FROM generate_series(1, 5000) n`,
+        [merchant],
+      );
+      await client.query('ANALYZE deposit');
+      await client.query(
+        `SET LOCAL ROLE ${roleNamed('console_merchant')}; SET LOCAL ${PROJECT_SETTING} = '${merchant}'`,
+      );
+      const { rows } = await client.query<Explained>(`EXPLAIN (FORMAT JSON) ${text}`, [merchant, ...rest]);
+      return rows[0]!['QUERY PLAN'];
+    },
+  );
+  const ofDeposits = stepsOf(plan!).filter((step) => step.Alias === 'd');
+  expect(ofDeposits).toEqual([
+    expect.objectContaining({
+      'Index Name': 'deposit_txid_kind_place_key',
+      'Index Cond': expect.stringContaining('txid = '),
+    }),
+  ]);
+});
+
+interface Explained {
+  readonly 'QUERY PLAN': readonly { readonly Plan: Plan }[];
+}
+
 interface Plan {
   readonly Plans?: readonly Plan[];
   readonly 'Relation Name'?: string;
   readonly 'Index Name'?: string;
+  readonly Alias?: string;
   readonly 'Actual Rows': number;
   readonly 'Rows Removed by Filter'?: number;
 }
