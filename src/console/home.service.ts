@@ -44,19 +44,19 @@ const RUNNING = {
 };
 
 /**
- * By the entries of the ledger from `$3` to `$4`: what was charged, less what was given back. Each sale of energy is held against burning
+ * By the entries of the ledger from `$3` to `$4`, of each UTC day: what was charged, less what was given back. Each sale of energy is held against burning
  * as much, at its own rate; an extension against what recovers in its time, a whole day's at most. Activations are spent,
  * and burn no energy.
  */
 const MONTH = {
   name: 'console_month',
-  text: `SELECT coalesce(-sum(e.credits), 0)::bigint AS credits,
+  text: `SELECT to_char(e.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, coalesce(-sum(e.credits), 0)::bigint AS credits,
       coalesce(-sum(e.credits) FILTER (WHERE o.kind = 'rental'), 0)::bigint AS energy_credits,
       coalesce(sum(e.sales) FILTER (WHERE o.kind = 'rental' AND x.number IS NULL), 0)::int AS orders,
       coalesce(sum(e.sales * o.energy) FILTER (WHERE x.number IS NULL), 0)::bigint AS energy,
       coalesce(trunc(sum(e.sales * CASE WHEN x.number IS NULL THEN o.energy::numeric * o.trx_usd_e8
         ELSE o.energy::numeric * x.trx_usd_e8 * least(x.duration_sec, 86400) / 86400 END)), 0)::text AS energy_rate,
-      CASE WHEN count(*) >= $2 THEN min(e.created_at) END AS since
+      CASE WHEN sum(count(*)) OVER () >= $2 THEN min(min(e.created_at)) OVER () END AS since
     FROM (SELECT credits, order_id, kind, entry_key, created_at,
                  CASE kind WHEN 'charge' THEN 1 WHEN 'refund' THEN -1 ELSE 0 END AS sales
             FROM credit_entry
@@ -65,7 +65,8 @@ const MONTH = {
            ORDER BY created_at DESC, id DESC LIMIT $2) e
     LEFT JOIN orders o ON o.id = e.order_id
     LEFT JOIN order_extension x ON x.order_id = e.order_id AND x.number = CASE WHEN e.kind = 'charge'
-      AND e.entry_key LIKE 'charge:%:ext:%' THEN split_part(e.entry_key, ':', 4)::smallint END`,
+      AND e.entry_key LIKE 'charge:%:ext:%' THEN split_part(e.entry_key, ':', 4)::smallint END
+    GROUP BY 1`,
 };
 
 const MOMENTS = {
@@ -80,6 +81,7 @@ interface Moments {
 }
 
 interface MonthRow {
+  readonly day: string;
   readonly credits: bigint;
   readonly energy_credits: bigint;
   readonly orders: number;
@@ -89,7 +91,7 @@ interface MonthRow {
 }
 
 interface SettledMonth {
-  readonly row: MonthRow;
+  readonly rows: readonly MonthRow[];
   readonly settledAt: Date;
 }
 
@@ -184,38 +186,67 @@ export class MerchantHomes {
     }));
   }
 
-  /** What burning would have cost by today's fee, at each order's own rate. */
+  /** What burning would have cost by today's fee, at each order's own rate: the figures of the month are the sums of its days'. */
   private async month(projectId: string): Promise<MerchantHome['last_30_days']> {
-    const { row, settledAt } = await this.settled.get(projectId, () => this.readSettled(projectId));
-    const lately = await this.entries(projectId, settledAt, 'infinity');
+    const { rows: settled, settledAt } = await this.settled.get(projectId, () => this.readSettled(projectId));
+    const rows = [...settled, ...(await this.entries(projectId, settledAt, 'infinity'))];
     const fee = await this.records.energyFee();
+    const sumOf = (of: readonly MonthRow[]): DaySums => ({
+      spent: total(of, ({ credits }) => credits),
+      forEnergy: total(of, ({ energy_credits: credits }) => credits),
+      burning: fee === undefined ? undefined : total(of, (row) => burningOf(fee, BigInt(row.energy_rate))),
+    });
+    const { spent, forEnergy, burning: ofAll } = sumOf(rows);
     // Of a month that begins with refunds of the one before it may be less than nothing.
-    const burnt = BigInt(row.energy_rate) + BigInt(lately.energy_rate);
-    const burning = fee === undefined ? undefined : creditsOf(sun(burnt > 0n ? fee * burnt : 0n), 1n as RateE8);
+    const burning = ofAll === undefined || ofAll > 0n ? ofAll : 0n;
+    const days = [...new Set(rows.map(({ day }) => day))].sort();
     return given<MerchantHome['last_30_days']>({
-      spent: money(row.credits + lately.credits),
-      orders: row.orders + lately.orders,
-      energy: toJsonInteger(row.energy + lately.energy),
-      since: timeOf(row.since),
+      spent: money(spent),
+      orders: rows.reduce((sum, { orders }) => sum + orders, 0),
+      energy: toJsonInteger(total(rows, ({ energy }) => energy)),
+      since: timeOf(settled.find(({ since }) => since !== null)?.since ?? null),
       burning: burning === undefined ? undefined : money(burning),
-      saved: burning === undefined ? undefined : money(burning - row.energy_credits - lately.energy_credits),
+      saved: burning === undefined ? undefined : money(burning - forEnergy),
+      days: days.map((day) => {
+        const of = sumOf(rows.filter((row) => row.day === day));
+        return given<MerchantHome['last_30_days']['days'][number]>({
+          day,
+          spent: money(of.spent),
+          saved: of.burning === undefined ? undefined : money(of.burning - of.forEnergy),
+        });
+      }),
     });
   }
 
   private async readSettled(projectId: string): Promise<SettledMonth> {
     const [moments] = await this.database.query<Moments>(MOMENTS, [DAYS, SETTLED_MS]);
     invariant(moments !== undefined, 'a statement without a table has one row');
-    const row = await this.entries(projectId, moments.begins_at, moments.settled_at);
-    return { row, settledAt: moments.settled_at };
+    const rows = await this.entries(projectId, moments.begins_at, moments.settled_at);
+    return { rows, settledAt: moments.settled_at };
   }
 
-  /** Entries later than `from`, up to `to`. */
-  private async entries(projectId: string, from: Date, to: Date | 'infinity'): Promise<MonthRow> {
+  /** Of entries later than `from`, up to `to`. */
+  private async entries(projectId: string, from: Date, to: Date | 'infinity'): Promise<MonthRow[]> {
     const params = [projectId, ENTRIES_MAX, from, to];
-    const [row] = await this.replica.readNow((on) => on.query<MonthRow>(MONTH, params));
-    invariant(row !== undefined, 'a sum has one row');
-    return row;
+    return this.replica.readNow((on) => on.query<MonthRow>(MONTH, params));
   }
+}
+
+interface DaySums {
+  readonly spent: bigint;
+  readonly forEnergy: bigint;
+  readonly burning: bigint | undefined;
+}
+
+function total<T>(of: readonly T[], valueOf: (one: T) => bigint): bigint {
+  return of.reduce((sum, one) => sum + valueOf(one), 0n);
+}
+
+/** Credits for burning energy at a rate; given back where the energy was. */
+function burningOf(feeSun: bigint, energyRate: bigint): bigint {
+  const isBack = energyRate < 0n;
+  const credits = creditsOf(sun(feeSun * (isBack ? -energyRate : energyRate)), 1n as RateE8);
+  return isBack ? -credits : credits;
 }
 
 function ofBalance(balance: Awaited<ReturnType<TopUp['balance']>>): MerchantHome['needs_you'][number][] {

@@ -291,6 +291,8 @@ export interface MerchantHome {
     readonly burning?: Money;
     /** Of it, what rentals and their extensions did not cost; activations burn no energy. */
     readonly saved?: Money;
+    /** UTC days on which anything was charged or given back, the oldest first; `spent` and `saved` are their sums. */
+    readonly days: readonly { readonly day: string; readonly spent: Money; readonly saved?: Money }[];
   };
   readonly last_orders: readonly OrderLine[];
   readonly first_steps: {

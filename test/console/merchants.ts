@@ -322,6 +322,21 @@ export function merchants(at: () => ConsoleStage, see: (view: View) => View): vo
     await page.reload();
     await why.waitFor();
   });
+
+  it('what thirty days are drawn of adds up to the figures above, and stands in a table', async () => {
+    await at().order('drawn', 'delivered');
+    const view = await open('');
+    const { page } = view;
+    await page.locator('.chart canvas').waitFor();
+    expect(await view.inkOf('.chart canvas')).toBeGreaterThan(0);
+    const fact = (name: string) => page.locator('.fact', { hasText: name }).locator('.amount-usd').first().innerText();
+    const [spent, saved] = [await fact('Spent'), await fact('Saved against burning')];
+    expect(await page.locator('.chart figcaption').innerText()).toContain(`${spent} spent, ${saved} saved.`);
+    await page.getByText('These days as a table').click();
+    const today = page.getByRole('table', { name: 'These days as a table' }).getByRole('row').last();
+    expect(await today.innerText()).toContain(new Date().toISOString().slice(0, 10));
+    expect(await view.axe()).toEqual([]);
+  });
 }
 
 /** Reads what is shown this once, says that it is kept, and closes it. */

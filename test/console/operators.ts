@@ -156,6 +156,31 @@ export function operators(at: () => ConsoleStage, see: (view: View) => View): vo
     await view.page.getByRole('dialog', { name: 'Effect, before anything is saved' }).waitFor();
   });
 
+  it('the days of a report are drawn, and what they add up to is what its last line says', async () => {
+    await at().order('reported', 'delivered');
+    const view = await open('/reports');
+    const { page } = view;
+    await page.locator('.chart canvas').nth(1).waitFor();
+    expect(await view.inkOf('.chart canvas')).toBeGreaterThan(0);
+    const [, revenue, , , margin, sold, idle] = await page.getByRole('row').last().getByRole('cell').allInnerTexts();
+    const [money, energy] = await page.locator('.chart figcaption').allInnerTexts();
+    expect(money).toContain(`${revenue ?? ''} of revenue, ${margin ?? ''} of margin.`);
+    expect(energy).toContain(`${sold ?? ''} energy-hours sold, ${idle ?? ''} idle.`);
+    const all = async (of: string): Promise<string[]> =>
+      (await page.getByRole('table').locator(`td[data-label="${of}"]`).allInnerTexts()).slice(0, -1);
+    const sum = (texts: readonly string[]): number =>
+      texts.reduce(
+        (total, text) => total + Math.round(Number(text.replaceAll(/[$,]/g, '').replace('−', '-')) * 100),
+        0,
+      );
+    expect(sum(await all('Revenue'))).toBe(sum([revenue ?? '']));
+    expect(await view.axe()).toEqual([]);
+    await page.goto(`${at().operator}/pool`);
+    await page.getByText('could be sold now').waitFor();
+    expect(await view.inkOf('.chart canvas')).toBeGreaterThan(0);
+    expect(await view.axe()).toEqual([]);
+  });
+
   it('what waits, how the service stands and who did what are read, and things are found across projects', async () => {
     await at().database.query(
       `INSERT INTO sales_stop (reason, findings) VALUES ('a rule is broken', '[{"check":"balances","subject":"project 7","fingerprint":"f00d"}]')

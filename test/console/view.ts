@@ -131,6 +131,24 @@ export class View {
     });
   }
 
+  /** How many points of a drawing have ink. */
+  async inkOf(selector: string): Promise<number> {
+    return this.page.evaluate((of) => {
+      interface Canvas {
+        readonly width: number;
+        readonly height: number;
+        getContext(kind: '2d'): {
+          getImageData(x: number, y: number, width: number, height: number): { readonly data: Iterable<number> };
+        };
+      }
+      const page = globalThis as unknown as { document: { querySelector(text: string): Canvas | null } };
+      const canvas = page.document.querySelector(of);
+      if (canvas === null) return 0;
+      const points = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+      return [...points].filter((value, at) => at % 4 === 3 && value > 0).length;
+    }, selector);
+  }
+
   async close(): Promise<void> {
     await this.context.close();
   }

@@ -166,7 +166,15 @@ it('what a project spent in thirty days is what its ledger says, extensions and 
   expect(month).toMatchObject({ spent: { credits: inLedger }, orders: 1, energy: RENTED.energy });
   const forEnergy = inLedger - (activated.body.credits as number);
   expect(month.saved.credits).toBe(month.burning.credits - forEnergy);
+  const today = new Date().toISOString().slice(0, 10);
+  // Of two days where midnight falls between.
+  expect(month.days.at(-1).day <= today).toBe(true);
+  expect(sumOf(month.days, 'spent')).toBe(inLedger);
+  expect(sumOf(month.days, 'saved')).toBe(month.saved.credits);
 });
+
+const sumOf = (days: readonly Readonly<Record<string, { readonly credits: number }>>[], figure: string): number =>
+  days.reduce((sum, day) => sum + (day[figure]?.credits ?? Number.NaN), 0);
 
 it('what was spent is shown at once and counted once, beside what is kept of older entries; none is older than thirty days', async () => {
   const customer = await world.customer();

@@ -81,3 +81,8 @@ export function percent(part: bigint, whole: bigint): string {
   const tenths = (part * 1000n) / whole;
   return `${(tenths / 10n).toString()}.${(tenths < 0n ? -tenths % 10n : tenths % 10n).toString()} %`;
 }
+
+/** A large count in few digits, for the scale of a drawing. */
+export function shortly(value: number): string {
+  return new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 }).format(value);
+}

@@ -2,6 +2,10 @@
 const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' });
 const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 
+/** No report is longer. */
+const DAYS_DRAWN_MAX = 367;
+const DAY_MS = 86_400_000;
+
 const ZONED = new Intl.DateTimeFormat('en-US', { timeZoneName: 'short' });
 
 /** The viewer's zone at that time, by its short name: `EST`, `GMT+1`, `UTC`. */
@@ -35,6 +39,25 @@ export function isDayOfUtc(at: Date): boolean {
 /** UTC itself, so that it need not be said twice. */
 export function isInUtc(at: Date): boolean {
   return at.getTimezoneOffset() === 0;
+}
+
+/** Each day from the first to the last, with what is of it. */
+export function everyDay<T extends { readonly day: string }>(
+  items: readonly T[],
+  first: string,
+  last: string,
+): { readonly day: string; readonly of: T | undefined }[] {
+  const of = new Map(items.map((item) => [item.day, item]));
+  const days: { readonly day: string; readonly of: T | undefined }[] = [];
+  for (let day = first; day <= last && days.length < DAYS_DRAWN_MAX; day = dayAfter(day)) {
+    days.push({ day, of: of.get(day) });
+  }
+  return days;
+}
+
+/** `days` earlier than a time, as a UTC day. */
+export function dayBefore(at: string, days: number): string {
+  return new Date(Date.parse(at) - days * DAY_MS).toISOString().slice(0, 10);
 }
 
 /** `2026-11-24` of the day after `day`, in UTC; of what is no day, that itself. */

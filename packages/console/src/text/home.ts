@@ -25,6 +25,11 @@ export const HOME = {
   month: 'Last 30 days',
   spent: 'Spent',
   saved: 'Saved against burning',
+  days: {
+    day: 'UTC day',
+    says: (spent: string, saved: string) => `By UTC day: ${spent} spent, ${saved} saved.`,
+    table: 'These days as a table',
+  },
   burning: (amount: string) =>
     `Burning would have cost ${amount} by today’s energy fee. Activations are spent, and saved nothing.`,
   monthSince: 'There are more entries than are counted here: these are the figures since',

@@ -17,6 +17,8 @@ export const POOL = {
   forecastNote:
     'What could be sold in so many hours: at least if all that is rented out is used up by its end, at most if none of it is.',
   forecastCaption: 'What comes free in the next hours',
+  says: (now: string, hours: number, least: string, most: string) =>
+    `${now} could be sold now; in ${hours.toString()} h from ${least} to ${most}, if nothing is sold meanwhile.`,
   forecastColumns: { hour: 'In', least: 'At least', most: 'At most', transactions: 'Transactions' },
   inHours: (hours: number) => (hours === 0 ? 'now' : `${hours.toString()} h`),
   empty: 'No wallet is in the pool yet: `pool add` puts one in, with its key.',
@@ -42,6 +44,8 @@ export const REPORTS = {
   show: 'Show',
   csv: 'CSV of these',
   caption: 'Report',
+  saysMoney: (revenue: string, margin: string) => `By UTC day: ${revenue} of revenue, ${margin} of margin.`,
+  saysEnergy: (sold: string, idle: string) => `By UTC day: ${sold} energy-hours sold, ${idle} idle.`,
   columns: {
     key: 'Of',
     revenue: 'Revenue',

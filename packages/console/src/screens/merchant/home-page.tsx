@@ -4,7 +4,8 @@ import type { MerchantHome } from '../../../../../src/console/integration-shapes
 import { useArrivals } from '../../api/arrivals.js';
 import { useProjectData } from '../../api/project-data.js';
 import { grouped, usd } from '../../format/money.js';
-import { span } from '../../format/time.js';
+import { dayBefore, everyDay, span } from '../../format/time.js';
+import { Chart } from '../../parts/chart.js';
 import { Amount, Groups, Moment } from '../../parts/figures.js';
 import { Facts, Lines, type Column } from '../../parts/lines.js';
 import { Loaded } from '../../parts/loaded.js';
@@ -19,6 +20,8 @@ import { FirstDelivery } from './first-delivery.js';
 import { orderColumns } from '../order/orders-page.js';
 
 const EVERY_MS = 30_000;
+/** Thirty days begin within a day. */
+const DAYS_DRAWN = 30;
 
 export function HomePage() {
   const { id } = useProject();
@@ -34,7 +37,7 @@ export function HomePage() {
             {firstOrderOf(data) !== undefined && <FirstDelivery orderKey={firstOrderOf(data) ?? ''} />}
             <Needs home={data} />
             <Running home={data} />
-            <Month month={data.last_30_days} />
+            <Month home={data} />
             <Section title={HOME.lastOrders}>
               {data.last_orders.length === 0 ? (
                 <p>{ORDERS.empty}</p>
@@ -198,7 +201,38 @@ function Running({ home }: { readonly home: MerchantHome }) {
   );
 }
 
-function Month({ month }: { readonly month: MerchantHome['last_30_days'] }) {
+type Day = MerchantHome['last_30_days']['days'][number];
+const DAYS: readonly Column<Day>[] = [
+  { title: HOME.days.day, cell: ({ day }) => day },
+  { title: HOME.spent, cell: ({ spent }) => usd(spent.credits), isFigure: true },
+  { title: HOME.saved, cell: ({ saved }) => (saved === undefined ? '–' : usd(saved.credits)), isFigure: true },
+];
+
+function Days({ days, at }: { readonly days: readonly Day[]; readonly at: string }) {
+  const all = everyDay(days, dayBefore(at, DAYS_DRAWN), dayBefore(at, 0));
+  const sum = (of: (day: Day) => number): string => usd(days.reduce((total, day) => total + of(day), 0));
+  const spent = (day: Day | undefined): number => day?.spent.credits ?? 0;
+  const saved = (day: Day | undefined): number => day?.saved?.credits ?? 0;
+  return (
+    <>
+      <Chart
+        says={HOME.days.says(sum(spent), sum(saved))}
+        labels={all.map(({ day }) => day.slice(5))}
+        drawn={[
+          { name: HOME.spent, values: all.map(({ of }) => spent(of)), isBars: true },
+          { name: HOME.saved, values: all.map(({ of }) => saved(of)) },
+        ]}
+        format={(credits) => usd(Math.round(credits))}
+      />
+      <details>
+        <summary>{HOME.days.table}</summary>
+        <Lines caption={HOME.days.table} columns={DAYS} items={days} keyOf={({ day }) => day} />
+      </details>
+    </>
+  );
+}
+
+function Month({ home: { last_30_days: month, checked_at: at } }: { readonly home: MerchantHome }) {
   const { saved, burning, since } = month;
   return (
     <Section title={HOME.month}>
@@ -211,6 +245,7 @@ function Month({ month }: { readonly month: MerchantHome['last_30_days'] }) {
         ]}
       />
       {burning !== undefined && <p className="dim">{HOME.burning(usd(burning.credits))}</p>}
+      {month.days.length > 0 && <Days days={month.days} at={at} />}
       {since !== undefined && (
         <p className="dim">
           {HOME.monthSince} <Moment at={since} />

@@ -2,7 +2,8 @@
 import { useQuery } from '@tanstack/react-query';
 import type { PoolShape } from '../../../../../src/console/operator-shapes.js';
 import { get } from '../../api/client.js';
-import { grouped, trxRound } from '../../format/money.js';
+import { grouped, shortly, trxRound } from '../../format/money.js';
+import { Chart } from '../../parts/chart.js';
 import { Groups, Moment } from '../../parts/figures.js';
 import { Lines, type Column } from '../../parts/lines.js';
 import { Loaded } from '../../parts/loaded.js';
@@ -10,6 +11,8 @@ import { Page, Section } from '../../parts/page.js';
 import { Status } from '../../parts/status.js';
 import { NAV } from '../../text/nav.js';
 import { POOL } from '../../text/operating.js';
+
+const SUN_PER_TRX = 1_000_000;
 
 type Wallet = PoolShape['wallets'][number];
 const titles = POOL.columns;
@@ -54,6 +57,28 @@ const FORECAST: readonly Column<PoolShape['forecast'][number]>[] = [
 /** The next hours one by one, and each fourth of a day. */
 const isShown = ({ hour }: PoolShape['forecast'][number]): boolean => hour < 4 || hour % 4 === 0;
 
+function Coming({ forecast }: { readonly forecast: PoolShape['forecast'] }) {
+  const [now, last] = [forecast.at(0), forecast.at(-1)];
+  if (now === undefined || last === undefined) return null;
+  const says = POOL.says(
+    trxRound(now.at_least_sun),
+    last.hour,
+    trxRound(last.at_least_sun),
+    trxRound(last.at_most_sun),
+  );
+  return (
+    <Chart
+      says={says}
+      labels={forecast.map(({ hour }) => POOL.inHours(hour))}
+      drawn={[
+        { name: hours.most, values: forecast.map(({ at_most_sun: sun }) => sun / SUN_PER_TRX) },
+        { name: hours.least, values: forecast.map(({ at_least_sun: sun }) => sun / SUN_PER_TRX) },
+      ]}
+      format={shortly}
+    />
+  );
+}
+
 export function PoolPage() {
   const pool = useQuery({ queryKey: ['pool'], queryFn: () => get<PoolShape>('/api/operator/pool') });
   return (
@@ -66,6 +91,7 @@ export function PoolPage() {
             </Section>
             {forecast.length > 0 && (
               <Section title={POOL.forecast} note={POOL.forecastNote}>
+                <Coming forecast={forecast} />
                 <Lines
                   caption={POOL.forecastCaption}
                   columns={FORECAST}

@@ -5,7 +5,9 @@ import { useState, type SubmitEvent } from 'react';
 import { useSearchParams } from 'wouter';
 import type { ReportFigures, ReportShape } from '../../../../../src/console/operator-shapes.js';
 import { get, withQuery } from '../../api/client.js';
-import { assetText, grouped, usd, usdCents } from '../../format/money.js';
+import { assetText, grouped, shortly, usd, usdCents } from '../../format/money.js';
+import { everyDay } from '../../format/time.js';
+import { Chart } from '../../parts/chart.js';
 import { Amount } from '../../parts/figures.js';
 import { Facts, Lines, type Column } from '../../parts/lines.js';
 import { Loaded } from '../../parts/loaded.js';
@@ -40,7 +42,7 @@ export function ReportsPage() {
     >
       <Choice query={query} onShow={setSearch} />
       <Loaded query={report} lines={6} isEmpty={({ rows }) => rows.length === 0} empty={<p>{REPORTS.empty}</p>}>
-        {(data) => <Figures report={data} />}
+        {(data) => <Figures report={data} query={query} />}
       </Loaded>
     </Page>
   );
@@ -108,13 +110,53 @@ const COLUMNS: readonly Column<Row>[] = [
   { title: titles.idle, cell: ({ figures }) => grouped(figures.idle_energy_hours), isFigure: true },
 ];
 
-function Figures({ report }: { readonly report: ReportShape }) {
+interface ReportProps {
+  readonly report: ReportShape;
+  readonly query: Query;
+}
+
+/** Revenue and margin, and energy that was sold and that could have been, day by day. */
+function ByDay({ report, query }: ReportProps) {
+  const rows = report.rows.map((figures) => ({ day: figures.key ?? '', figures }));
+  const days = everyDay(rows, query.from, query.to);
+  const labels = days.map(({ day }) => day.slice(5));
+  const drawn = (name: string, valueOf: (figures: ReportFigures) => number) => ({
+    name,
+    values: days.map(({ of }) => (of === undefined ? 0 : valueOf(of.figures))),
+  });
+  const { revenue, margin_usd: margin, energy_hours: sold, idle_energy_hours: idle } = report.total;
+  return (
+    <>
+      <Chart
+        says={REPORTS.saysMoney(usd(revenue.credits), usdCents(margin))}
+        labels={labels}
+        drawn={[
+          { ...drawn(titles.revenue, (figures) => Number(figures.revenue.usd)), isBars: true },
+          drawn(titles.margin, (figures) => Number(figures.margin_usd)),
+        ]}
+        format={(dollars) => usdCents(dollars.toFixed(2))}
+      />
+      <Chart
+        says={REPORTS.saysEnergy(grouped(sold), grouped(idle))}
+        labels={labels}
+        drawn={[
+          { ...drawn(titles.energy, (figures) => Number(figures.energy_hours)), isBars: true },
+          drawn(titles.idle, (figures) => Number(figures.idle_energy_hours)),
+        ]}
+        format={shortly}
+      />
+    </>
+  );
+}
+
+function Figures({ report, query }: ReportProps) {
   const rows: Row[] = [
     ...report.rows.map((row) => ({ name: row.name ?? row.key ?? '–', figures: row })),
     { name: REPORTS.total, figures: report.total },
   ];
   return (
     <Section title={REPORTS.caption}>
+      {report.by === 'day' && <ByDay report={report} query={query} />}
       <Lines caption={REPORTS.caption} columns={COLUMNS} items={rows} keyOf={({ name }) => name} />
       <Facts
         of={[

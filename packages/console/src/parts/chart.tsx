@@ -1,0 +1,122 @@
+/** Figures over time, drawn: bars for what comes first, lines for the others, a sentence that says what they add up to. */
+import { useComputedColorScheme } from '@mantine/core';
+import { useEffect, useRef } from 'react';
+import uPlot from 'uplot';
+import 'uplot/dist/uPlot.min.css';
+
+const HEIGHT_PX = 180;
+const AXIS_PX = 64;
+/** Between two labels of the time. */
+const LABEL_PX = 72;
+const BAR_SHARE = 0.7;
+const COLOURS = ['--line-strong', '--accent'] as const;
+const HEADROOM = 1.05;
+
+interface Drawn {
+  readonly name: string;
+  readonly values: readonly number[];
+  /** Bars, for what belongs to its day; a line for what is so at a moment. */
+  readonly isBars?: boolean;
+}
+
+interface ChartProps {
+  /** What who cannot see it reads, and everybody else too. */
+  readonly says: string;
+  readonly labels: readonly string[];
+  /** At most two; each as long as the labels. */
+  readonly drawn: readonly Drawn[];
+  readonly format: (value: number) => string;
+}
+
+/** The figures themselves stand in a table beside it. */
+export function Chart({ says, labels, drawn, format }: ChartProps) {
+  const place = useRef<HTMLDivElement>(null);
+  const scheme = useComputedColorScheme();
+  const figures = JSON.stringify([labels, drawn, scheme]);
+  useEffect(() => {
+    const element = place.current;
+    if (element === null) return undefined;
+    const plot = new uPlot(optionsOf(labels, drawn, format, element.clientWidth), dataOf(labels, drawn), element);
+    const observer = new ResizeObserver(() => {
+      plot.setSize({ width: element.clientWidth, height: HEIGHT_PX });
+    });
+    observer.observe(element);
+    return () => {
+      observer.disconnect();
+      plot.destroy();
+    };
+    // eslint-disable-next-line react-hooks/exhaustive-deps -- what is drawn, and in which colours
+  }, [figures]);
+  return (
+    <figure className="chart">
+      <figcaption>
+        {says}
+        <span className="chart-key" aria-hidden="true">
+          {drawn.map(({ name }, index) => (
+            <span key={name}>
+              <span className={`swatch chart-${(index + 1).toString()}`} />
+              {name}
+            </span>
+          ))}
+        </span>
+      </figcaption>
+      <div ref={place} aria-hidden="true" />
+    </figure>
+  );
+}
+
+function dataOf(labels: readonly string[], drawn: readonly Drawn[]): uPlot.AlignedData {
+  return [labels.map((_, index) => index), ...drawn.map(({ values }) => [...values])];
+}
+
+function optionsOf(
+  labels: readonly string[],
+  drawn: readonly Drawn[],
+  format: (value: number) => string,
+  width: number,
+): uPlot.Options {
+  const grid = { stroke: () => colour('--line'), width: 1 };
+  return {
+    width,
+    height: HEIGHT_PX,
+    legend: { show: false },
+    cursor: { show: false },
+    scales: {
+      x: { time: false, range: (_plot, first, last) => [first - 1 / 2, last + 1 / 2] },
+      y: { range: (_plot, least, most) => [Math.min(0, least * HEADROOM), most > 0 ? most * HEADROOM : 1] },
+    },
+    axes: [
+      {
+        stroke: () => colour('--ink-dim'),
+        grid: { show: false },
+        ticks: { show: false },
+        space: LABEL_PX,
+        incrs: [1, 2, 4, 7, 14],
+        values: (_plot, places) => places.map((at) => labels[at] ?? ''),
+      },
+      {
+        stroke: () => colour('--ink-dim'),
+        grid,
+        ticks: { show: false },
+        size: AXIS_PX,
+        values: (_plot, places) => places.map(format),
+      },
+    ],
+    series: [
+      {},
+      ...drawn.map(({ name, isBars }, index): uPlot.Series => {
+        const ink = (): string => colour(COLOURS[index] ?? '--ink');
+        const bars = uPlot.paths.bars?.({ size: [BAR_SHARE] });
+        return {
+          label: name,
+          stroke: ink,
+          width: isBars === true ? 0 : 2,
+          points: { show: false },
+          ...(isBars === true && { fill: ink, ...(bars !== undefined && { paths: bars }) }),
+        };
+      }),
+    ],
+  };
+}
+
+const colour = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name);
