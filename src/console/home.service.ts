@@ -245,7 +245,7 @@ function total<T>(of: readonly T[], valueOf: (one: T) => bigint): bigint {
 /** Credits for burning energy at a rate; given back where the energy was. */
 function burningOf(feeSun: bigint, energyRate: bigint): bigint {
   const isBack = energyRate < 0n;
-  const credits = creditsOf(sun(feeSun * (isBack ? -energyRate : energyRate)), 1n as RateE8);
+  const credits: bigint = creditsOf(sun(feeSun * (isBack ? -energyRate : energyRate)), 1n as RateE8);
   return isBack ? -credits : credits;
 }
 

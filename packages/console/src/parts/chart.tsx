@@ -14,7 +14,8 @@ const HEADROOM = 1.05;
 
 interface Drawn {
   readonly name: string;
-  readonly values: readonly number[];
+  /** As they came; decimals as text. */
+  readonly values: readonly (number | string)[];
   /** Bars, for what belongs to its day; a line for what is so at a moment. */
   readonly isBars?: boolean;
 }
@@ -45,7 +46,6 @@ export function Chart({ says, labels, drawn, format }: ChartProps) {
       observer.disconnect();
       plot.destroy();
     };
-    // eslint-disable-next-line react-hooks/exhaustive-deps -- what is drawn, and in which colours
   }, [figures]);
   return (
     <figure className="chart">
@@ -66,7 +66,9 @@ export function Chart({ says, labels, drawn, format }: ChartProps) {
 }
 
 function dataOf(labels: readonly string[], drawn: readonly Drawn[]): uPlot.AlignedData {
-  return [labels.map((_, index) => index), ...drawn.map(({ values }) => [...values])];
+  // eslint-disable-next-line no-restricted-syntax -- where a point is drawn is no amount
+  const placed = (value: number | string): number => Number(value);
+  return [labels.map((_, index) => index), ...drawn.map(({ values }) => values.map(placed))];
 }
 
 function optionsOf(

@@ -120,9 +120,9 @@ function ByDay({ report, query }: ReportProps) {
   const rows = report.rows.map((figures) => ({ day: figures.key ?? '', figures }));
   const days = everyDay(rows, query.from, query.to);
   const labels = days.map(({ day }) => day.slice(5));
-  const drawn = (name: string, valueOf: (figures: ReportFigures) => number) => ({
+  const drawn = (name: string, valueOf: (figures: ReportFigures) => string) => ({
     name,
-    values: days.map(({ of }) => (of === undefined ? 0 : valueOf(of.figures))),
+    values: days.map(({ of }) => (of === undefined ? '0' : valueOf(of.figures))),
   });
   const { revenue, margin_usd: margin, energy_hours: sold, idle_energy_hours: idle } = report.total;
   return (
@@ -131,8 +131,8 @@ function ByDay({ report, query }: ReportProps) {
         says={REPORTS.saysMoney(usd(revenue.credits), usdCents(margin))}
         labels={labels}
         drawn={[
-          { ...drawn(titles.revenue, (figures) => Number(figures.revenue.usd)), isBars: true },
-          drawn(titles.margin, (figures) => Number(figures.margin_usd)),
+          { ...drawn(titles.revenue, (figures) => figures.revenue.usd), isBars: true },
+          drawn(titles.margin, (figures) => figures.margin_usd),
         ]}
         format={(dollars) => usdCents(dollars.toFixed(2))}
       />
@@ -140,8 +140,8 @@ function ByDay({ report, query }: ReportProps) {
         says={REPORTS.saysEnergy(grouped(sold), grouped(idle))}
         labels={labels}
         drawn={[
-          { ...drawn(titles.energy, (figures) => Number(figures.energy_hours)), isBars: true },
-          drawn(titles.idle, (figures) => Number(figures.idle_energy_hours)),
+          { ...drawn(titles.energy, (figures) => figures.energy_hours), isBars: true },
+          drawn(titles.idle, (figures) => figures.idle_energy_hours),
         ]}
         format={shortly}
       />
