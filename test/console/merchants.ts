@@ -332,7 +332,7 @@ export function merchants(at: () => ConsoleStage, see: (view: View) => View): vo
     const fact = (name: string) => page.locator('.fact', { hasText: name }).locator('.amount-usd').first().innerText();
     const [spent, saved] = [await fact('Spent'), await fact('Saved against burning')];
     expect(await page.locator('.chart figcaption').innerText()).toContain(`${spent} spent, ${saved} saved.`);
-    await page.getByText('These days as a table').click();
+    await page.locator('summary', { hasText: 'These days as a table' }).click();
     const today = page.getByRole('table', { name: 'These days as a table' }).getByRole('row').last();
     expect(await today.innerText()).toContain(new Date().toISOString().slice(0, 10));
     expect(await view.axe()).toEqual([]);

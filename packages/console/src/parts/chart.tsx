@@ -6,6 +6,7 @@ import 'uplot/dist/uPlot.min.css';
 
 const HEIGHT_PX = 180;
 const AXIS_PX = 64;
+const LABELS_PX = 28;
 /** Between two labels of the time. */
 const LABEL_PX = 72;
 const BAR_SHARE = 0.7;
@@ -93,6 +94,7 @@ function optionsOf(
         grid: { show: false },
         ticks: { show: false },
         space: LABEL_PX,
+        size: LABELS_PX,
         incrs: [1, 2, 4, 7, 14],
         values: (_plot, places) => places.map((at) => labels[at] ?? ''),
       },
