@@ -6,10 +6,15 @@ import pg from 'pg';
 import { openParts } from '../../src/operator/operator.module.js';
 import { MIGRATION_NAMES } from '../../src/store/data-source.js';
 
+const CONNECTION_LIMIT_MS = 10_000;
 const STATEMENT_LIMIT_MS = 30_000;
 
 export async function openPartsEarly(env: NodeJS.ProcessEnv): Promise<INestApplicationContext> {
-  const client = new pg.Client({ connectionString: env['DATABASE_URL'], statement_timeout: STATEMENT_LIMIT_MS });
+  const client = new pg.Client({
+    connectionString: env['DATABASE_URL'],
+    connectionTimeoutMillis: CONNECTION_LIMIT_MS,
+    query_timeout: STATEMENT_LIMIT_MS,
+  });
   await client.connect();
   try {
     const { rows } = await client.query<{ id: number }>(
