@@ -2,7 +2,7 @@
 const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' });
 const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 
-/** No report is longer. */
+/** The most that are drawn: a year, and a day. */
 const DAYS_DRAWN_MAX = 367;
 const DAY_MS = 86_400_000;
 
