@@ -63,6 +63,8 @@ export class DatabaseHosts {
   /** The cluster whose hosts these are, from the first that served; a host of another one is never used. */
   private system: string | undefined;
   private highest = 0;
+  /** How many connections were lost: what the hosts said before one of them was says nothing of what serves after it. */
+  private losses = 0;
   /** What the record held when it was last read. */
   private recorded: ReadonlyMap<string, number> = new Map();
   private asking: Promise<PostgresHost> | undefined;
@@ -125,9 +127,14 @@ export class DatabaseHosts {
     return this.ask();
   }
 
-  /** This host is not there, or is not what it was: the next connection asks all of them. */
+  /**
+   * This host is not there, a connection to it was lost, or it is not what it was: the next connection asks all of them.
+   * Who goes back to where a connection was lost finds an old primary that was started anew, and knows of no other.
+   */
   lose(host: PostgresHost): void {
-    if (this.areAsked && this.current === host) this.current = undefined;
+    if (!this.areAsked) return;
+    this.losses += 1;
+    if (this.current === host) this.current = undefined;
   }
 
   /** What serves is not what it was: closes what is connected to it, and the next connection asks all of them. */
@@ -174,10 +181,12 @@ export class DatabaseHosts {
   }
 
   private async askAll(): Promise<PostgresHost> {
+    const { losses } = this;
     const [answers] = await Promise.all([reportsFrom(this.all, this.wanted), this.readRecord()]);
     this.learn(answers.map(([, report]) => report));
     const judged = answers.map(([host, report]) => [host, this.judged(report)] as const);
     for (const [{ name }, state] of judged) this.note(name, state);
+    if (losses !== this.losses) return this.askAll();
     const usable = judged.filter(([, { state }]) => state === this.wanted).map(([host]) => host);
     const next = usable.find((host) => host === this.current) ?? usable[0];
     if (next === undefined) {

@@ -72,6 +72,8 @@ export class HostsClient extends pg.Client {
       const timeline = report.kind === 'away' ? undefined : report.timeline;
       const forget = hosts.remember({ timeline, close: () => this.drop() });
       this.once('end', forget);
+      // pg says it of every end that was not asked for.
+      this.once('error', () => hosts.lose(host));
     } catch (error) {
       hosts.lose(host);
       // Ended first, so that the socket's end is reported to nobody: this error says it.

@@ -3,6 +3,7 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { DatabaseHosts } from '../../src/store/database-hosts.js';
 import { isConnectionFault } from '../../src/store/database.js';
 import { HostsClient } from '../../src/store/hosts-client.js';
+import { until } from '../../packages/local/src/wait.js';
 
 const LIMIT_MS = 30_000;
 
@@ -26,13 +27,18 @@ const LOST = message(
   Buffer.from([0]),
 );
 
-/** One row of texts, as the answer to any statement. */
-function row(values: Readonly<Record<string, string>>): Buffer {
-  const columns = Object.keys(values).map((name) =>
-    // A text of no table.
-    Buffer.concat([text(name), int32(0), int16(0), int32(25), int16(0xff_ff), int32(-1), int16(0)]),
-  );
-  const fields = Object.values(values).map((value) => Buffer.concat([int32(value.length), Buffer.from(value)]));
+const TYPES = { text: 25, int4: 23 };
+
+/** One row of texts and integers, as the answer to any statement. */
+function row(values: Readonly<Record<string, string | number>>): Buffer {
+  const columns = Object.entries(values).map(([name, value]) => {
+    const type = typeof value === 'number' ? TYPES.int4 : TYPES.text;
+    // A column of no table.
+    return Buffer.concat([text(name), int32(0), int16(0), int32(type), int16(0xff_ff), int32(-1), int16(0)]);
+  });
+  const fields = Object.values(values)
+    .map(String)
+    .map((value) => Buffer.concat([int32(value.length), Buffer.from(value)]));
   return Buffer.concat([
     message('T', int16(columns.length), ...columns),
     message('D', int16(fields.length), ...fields),
@@ -41,42 +47,44 @@ function row(values: Readonly<Record<string, string>>): Buffer {
   ]);
 }
 
-const PRIMARY = row({ system: '7', timeline: '1' });
+const PRIMARY = row({ system: '7', timeline: 1 });
+const PROMOTED = row({ system: '7', timeline: 2 });
 
-let server: Server;
-const sockets = new Set<Socket>();
-/** What follows on the first connection's welcome, and on each answer of it, in the same packet. */
-let after: { readonly welcome: Buffer; readonly answer: Buffer };
+const opened: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of opened.splice(0)) await close();
+});
 
-beforeEach(async () => {
-  server = createServer((socket) => {
+/** A server that lets everybody in and answers every statement as `answer` says; returns its port. */
+async function serve(welcome: Buffer, answer: () => Buffer | Promise<Buffer>): Promise<number> {
+  const sockets = new Set<Socket>();
+  const server: Server = createServer((socket) => {
     sockets.add(socket);
     socket.on('error', () => undefined);
     socket.once('data', () => {
-      socket.write(Buffer.concat([LET_IN, after.welcome]));
+      socket.write(Buffer.concat([LET_IN, welcome]));
       socket.on('data', (sent) => {
-        if (sent[0] === 'Q'.charCodeAt(0)) socket.write(Buffer.concat([PRIMARY, after.answer]));
+        if (sent[0] === 'Q'.charCodeAt(0)) void Promise.resolve(answer()).then((bytes) => socket.write(bytes));
       });
     });
   });
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
-});
-afterEach(async () => {
-  for (const socket of sockets) socket.destroy();
-  await new Promise((closed) => server.close(closed));
-});
+  opened.push(async () => {
+    for (const socket of sockets) socket.destroy();
+    await new Promise((closed) => server.close(closed));
+  });
+  return (server.address() as AddressInfo).port;
+}
 
-function open(hostCount: 1 | 2): { readonly client: HostsClient; readonly hosts: DatabaseHosts } {
-  const { port } = server.address() as AddressInfo;
-  const host = `127.0.0.1:${port.toString()}`;
-  const names = hostCount === 1 ? host : `${host},localhost:${port.toString()}`;
+const at = (port: number): string => `127.0.0.1:${port.toString()}`;
+
+function open(names: string): { readonly client: HostsClient; readonly hosts: DatabaseHosts } {
   const hosts = new DatabaseHosts(`postgres://energy:secret@${names}/energy`);
   return { client: new HostsClient({ hosts, connectionTimeoutMillis: LIMIT_MS }), hosts };
 }
 
 test('a server that is lost with its welcome ends no process: the next statement says so', async () => {
-  after = { welcome: LOST, answer: Buffer.alloc(0) };
-  const { client } = open(1);
+  const { client } = open(at(await serve(LOST, () => PRIMARY)));
   await client.connect();
   const asked = client.query('SELECT 1');
   await expect(asked).rejects.toThrow();
@@ -84,8 +92,32 @@ test('a server that is lost with its welcome ends no process: the next statement
 });
 
 test('a host that is lost with its answer which it is serves nobody', async () => {
-  after = { welcome: Buffer.alloc(0), answer: LOST };
-  const { client, hosts } = open(2);
+  const port = await serve(Buffer.alloc(0), () => Buffer.concat([PRIMARY, LOST]));
+  const { client, hosts } = open(`${at(port)},localhost:${port.toString()}`);
   await expect(client.connect()).rejects.toThrow('unexpected postmaster exit');
   expect(hosts.serving).toBeUndefined();
+});
+
+test('what the hosts said before a connection was lost does not decide which of them serves after it', async () => {
+  let isFirstAsked = false;
+  let letSecondAnswer: () => void = () => undefined;
+  const secondMayAnswer = new Promise<void>((resolve) => (letSecondAnswer = resolve));
+  let timesAsked = 0;
+  const first = await serve(Buffer.alloc(0), () => {
+    isFirstAsked = true;
+    return PRIMARY;
+  });
+  const second = await serve(Buffer.alloc(0), async () => {
+    await secondMayAnswer;
+    timesAsked += 1;
+    return timesAsked === 1 ? LOST : PROMOTED;
+  });
+  const { hosts } = open(`${at(first)},${at(second)}`);
+  const chosen = hosts.choose();
+  await until(() => isFirstAsked || undefined, LIMIT_MS, 'the question to the first');
+  const [host] = hosts.all;
+  if (host === undefined) throw new Error('no host');
+  hosts.lose(host);
+  letSecondAnswer();
+  expect((await chosen).name).toBe(at(second));
 });
