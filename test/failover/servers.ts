@@ -57,11 +57,13 @@ export class Servers {
     const deaf = async (): Promise<true | undefined> =>
       (await standby.ask('SELECT FROM pg_stat_wal_receiver')).length === 0 ? true : undefined;
     await until(deaf, LIMIT_MS, 'the end of the replication');
+    // What was received may end within a record, which is never replayed: so not until the positions are one, but until
+    // the server waits for more.
     const replayed = async (): Promise<true | undefined> => {
-      const rows = await standby.ask<{ all: boolean }>(
-        'SELECT pg_last_wal_replay_lsn() >= pg_last_wal_receive_lsn() AS all',
+      const rows = await standby.ask<{ event: string | null }>(
+        `SELECT wait_event AS event FROM pg_stat_activity WHERE backend_type = 'startup'`,
       );
-      return rows[0]?.all === true ? true : undefined;
+      return rows[0]?.event === 'RecoveryRetrieveRetryInterval' ? true : undefined;
     };
     await until(replayed, LIMIT_MS, 'the replay of what was received');
   }
