@@ -224,8 +224,23 @@ interface Head {
   readonly block_header: { readonly raw_data: { readonly number: number; readonly timestamp: number } };
 }
 
+/** A fork may take the block that a transaction refers to before it is sent. */
+const REFERENCES_MAX = 3;
+
 /** Signs and sends a contract whose bytes were written by hand. Throws with the node's words. */
 async function sendBytes(arena: Arena, by: ChainAccount, type: number, url: string, value: Buffer): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    const said = await arena.hand.post('wallet/broadcasthex', {
+      transaction: await signedBytes(arena, by, type, url, value),
+    });
+    if (said['result'] === true) return;
+    if (said['code'] !== 'TAPOS_ERROR' || attempt === REFERENCES_MAX) {
+      throw new Error(`an outsider's bytes: ${JSON.stringify(said)}`);
+    }
+  }
+}
+
+async function signedBytes(arena: Arena, by: ChainAccount, type: number, url: string, value: Buffer): Promise<string> {
   const head = (await arena.hand.post('wallet/getnowblock', {})) as unknown as Head;
   const { number, timestamp } = head.block_header.raw_data;
   const reference = Buffer.alloc(8);
@@ -239,9 +254,7 @@ async function sendBytes(arena: Arena, by: ChainAccount, type: number, url: stri
     wire.number(8, BigInt(timestamp + 60_000)),
   );
   const signature = signWithKey(rawData, by.privateKey);
-  const transaction = Buffer.concat([wire.bytes(1, rawData), wire.bytes(2, signature)]).toString('hex');
-  const said = await arena.hand.post('wallet/broadcasthex', { transaction });
-  if (said['result'] !== true) throw new Error(`an outsider's bytes: ${JSON.stringify(said)}`);
+  return Buffer.concat([wire.bytes(1, rawData), wire.bytes(2, signature)]).toString('hex');
 }
 
 const addressBytes = (address: string): Buffer => Buffer.from(addressToHex(address), 'hex');

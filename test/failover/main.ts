@@ -6,16 +6,19 @@ import { Arena } from '../chaos/arena.js';
 import { playRound, type RoundOutcome } from '../chaos/round.js';
 import { copyOfBuild, logFor } from '../chaos/workshop.js';
 import { failOver, LATE, type Kept } from './failover.js';
+import { PatroniServers } from './patroni.js';
 import { Servers } from './servers.js';
 import { binaries } from './tools.js';
 
-const HELP = `npm run failover -- [--rounds N] [--asynchronous] [--block-ms N]
+const HELP = `npm run failover -- [--rounds N] [--asynchronous | --patroni] [--block-ms N]
 
   --rounds N       failovers, one after the other, on the same processes (20)
   --asynchronous   the standby lags: each failover loses commits
+  --patroni        Patroni promotes the standby, in its own time
   --block-ms N     real time between blocks, 3 s of the chain's each (200)
 
 Two Postgres servers of this machine's own package; PG_BIN names another's bin.
+Patroni and etcd must be installed for --patroni.
 `;
 
 const LENGTH_MS = 30_000;
@@ -29,6 +32,7 @@ export async function main(args: readonly string[]): Promise<number> {
     options: {
       rounds: { type: 'string', default: '20' },
       asynchronous: { type: 'boolean', default: false },
+      patroni: { type: 'boolean', default: false },
       'block-ms': { type: 'string', default: '200' },
       help: { type: 'boolean', default: false },
     },
@@ -38,11 +42,12 @@ export async function main(args: readonly string[]): Promise<number> {
     return 0;
   }
   const [rounds, blockMs] = [Number(values.rounds), Number(values['block-ms'])];
-  if (!(rounds >= 1 && rounds <= 1000 && blockMs >= 50 && blockMs <= 3000)) throw new Error(HELP);
-  const kind = values.asynchronous ? 'asynchronous' : 'synchronous';
+  if (!(rounds >= 1 && rounds <= 1000 && blockMs >= 50 && blockMs <= 3000) || (values.patroni && values.asynchronous))
+    throw new Error(HELP);
+  const kind = values.asynchronous ? 'asynchronous' : values.patroni ? 'synchronous-patroni' : 'synchronous';
   console.log(`${new Date().toISOString()}  ${rounds.toString()} rounds, ${kind} standby, ${binaries()}`);
   const build = await copyOfBuild();
-  const servers = await Servers.start(!values.asynchronous);
+  const servers = values.patroni ? await PatroniServers.start() : await Servers.start(!values.asynchronous);
   let failed = 0;
   let played = 0;
   const startedAt = Date.now();
@@ -80,7 +85,7 @@ export async function main(args: readonly string[]): Promise<number> {
 
 async function play(
   arena: Arena,
-  servers: Servers,
+  servers: Servers | PatroniServers,
   round: number,
   log: (who: string, line: string) => void,
 ): Promise<RoundOutcome> {

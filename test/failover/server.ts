@@ -1,13 +1,11 @@
 // One Postgres server that dies and comes back: as a primary, as a standby of another one, or to be read alone.
-import { execFile } from 'node:child_process';
 import { appendFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import pg from 'pg';
 import { GuardedProcess } from '../../packages/local/src/guard.js';
 import type { ServerUser } from '../../packages/local/src/postgres-binaries.js';
 import { until } from '../../packages/local/src/wait.js';
-import { binaries, runTool } from './tools.js';
+import { binaries, killWithChildren, runTool } from './tools.js';
 
 const START_LIMIT_MS = 60_000;
 const STOP_GRACE_MS = 20_000;
@@ -100,22 +98,11 @@ export class Server {
     }
   }
 
-  /** Kills the server and every process of it at one moment, as the loss of its machine does. */
+  /** As the loss of its machine does. */
   async kill(): Promise<void> {
     const { process: killed } = this;
     if (killed === undefined) return;
-    const { stdout } = await promisify(execFile)('ps', ['-o', 'pid=', '--ppid', killed.pid.toString()]);
-    killed.signal('SIGKILL');
-    for (const pid of stdout
-      .split('\n')
-      .map(Number)
-      .filter((each) => each > 1)) {
-      try {
-        process.kill(pid, 'SIGKILL');
-      } catch {
-        // It was already on its way.
-      }
-    }
+    await killWithChildren(killed.pid);
     await killed.stop('SIGKILL', 0);
     this.process = undefined;
   }

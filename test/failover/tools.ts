@@ -33,3 +33,17 @@ export async function runTool(
   });
   return stdout;
 }
+
+/** Kills a server and every process of it at one moment, as the loss of its machine does. */
+export async function killWithChildren(pid: number): Promise<void> {
+  const { stdout } = await promisify(execFile)('ps', ['-o', 'pid=', '--ppid', pid.toString()]).catch(() => ({
+    stdout: '',
+  }));
+  for (const each of [pid, ...stdout.split('\n').map(Number)]) {
+    try {
+      if (each > 1) process.kill(each, 'SIGKILL');
+    } catch {
+      // It was already on its way.
+    }
+  }
+}
