@@ -27,6 +27,7 @@ class Member {
   private readonly server: Server;
 
   constructor(
+    /** Quoted nowhere on Debian's Patroni: `first` and `any` are words of synchronous_standby_names, and no names. */
     private readonly label: string,
     private readonly cluster: Cluster,
     readonly port: number,
@@ -157,8 +158,8 @@ export class PatroniServers {
       user,
       abandonSignal: 'KILL',
     });
-    const first = new Member('first', cluster, await freePort(), await freePort());
-    const second = new Member('second', cluster, await freePort(), await freePort());
+    const first = new Member('h1', cluster, await freePort(), await freePort());
+    const second = new Member('h2', cluster, await freePort(), await freePort());
     const servers = new PatroniServers(cluster, etcd, [first, second], first, second);
     try {
       await first.start();
