@@ -11,7 +11,7 @@ import { Turns } from '../base/turns.js';
 import { reportsFrom } from './host-questions.js';
 import { judgeHost, judgeReplica, type HostReport, type HostState } from './host-report.js';
 
-/** Who comes again this soon after no host was of use gets the same answer: an outage is no reason for a storm. */
+/** Who comes again this soon after the hosts were asked gets the same answer: an outage is no reason for a storm. */
 const PAUSE_MS = 250;
 /** How often all hosts are asked while everything works: so an old primary is seen before anybody meets it. */
 const WATCH_MS = 5000;
@@ -67,6 +67,7 @@ export class DatabaseHosts {
   private losses = 0;
   /** What the record held when it was last read. */
   private recorded: ReadonlyMap<string, number> = new Map();
+  private askedAtMs = Number.NEGATIVE_INFINITY;
   private asking: Promise<PostgresHost> | undefined;
   private failed: { readonly error: Error; readonly atMs: number } | undefined;
   private readonly watching = new Repeater({
@@ -101,6 +102,14 @@ export class DatabaseHosts {
     return this.areSeveral || this.wanted === 'standby';
   }
 
+  /**
+   * Whether what serves is what served a moment ago. A server that was started anew as an old primary has lost every
+   * connection, so while one of ours lives it is none; who has none asks.
+   */
+  private get isSure(): boolean {
+    return !this.areAsked || this.sessions.size > 0 || monotonicMs() - this.askedAtMs < PAUSE_MS;
+  }
+
   private get setting(): string {
     return this.wanted === 'standby' ? 'DATABASE_READ_URL' : 'DATABASE_URL';
   }
@@ -122,7 +131,7 @@ export class DatabaseHosts {
 
   /** The host to connect to. Throws NoHostError. */
   async choose(): Promise<PostgresHost> {
-    if (this.current !== undefined) return this.current;
+    if (this.current !== undefined && this.isSure) return this.current;
     if (this.failed !== undefined && monotonicMs() - this.failed.atMs < PAUSE_MS) throw this.failed.error;
     return this.ask();
   }
@@ -203,6 +212,7 @@ export class DatabaseHosts {
       this.options.onChange?.(text, { host: next.name, timeline: this.highest });
     }
     this.current = next;
+    this.askedAtMs = monotonicMs();
     return next;
   }
 

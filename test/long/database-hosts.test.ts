@@ -136,24 +136,28 @@ test('after a failover the same pool writes to the new primary, and never to the
   expect(fresh.hosts.known.get(at(pair.first.port))).toMatchObject({ state: 'old', timeline: 1 });
 });
 
-test('who lost a connection asks all hosts before the next one, though the old primary is back by then', async () => {
-  const hosts = new DatabaseHosts(urlOf([pair.first, pair.second], pair.first));
-  const connect = async (): Promise<HostsClient> => {
-    const client = new HostsClient({ hosts, connectionTimeoutMillis: LIMIT_MS });
-    await client.connect();
-    opened.push(async () => client.end().catch(() => undefined));
-    return client;
-  };
-  const before = await connect();
-  const lost = new Promise((resolve) => before.once('end', resolve));
-  await pair.stop('first');
-  await lost;
-  await promote(pair.second);
-  await pair.restart('first');
-  await (await connect()).query(`INSERT INTO note VALUES ('after')`);
-  expect(await notesOn(pair.first.url)).toEqual([]);
-  expect(await notesOn(pair.second.url)).toEqual(['after']);
-});
+test.each(['lost its only connection', 'has no connection'])(
+  'who %s asks all hosts before the next one, though the old primary is back by then',
+  async (state) => {
+    const hosts = new DatabaseHosts(urlOf([pair.first, pair.second], pair.first));
+    const connect = async (): Promise<HostsClient> => {
+      const client = new HostsClient({ hosts, connectionTimeoutMillis: LIMIT_MS });
+      await client.connect();
+      opened.push(async () => client.end().catch(() => undefined));
+      return client;
+    };
+    const before = await connect();
+    const over = new Promise((resolve) => before.once('end', resolve));
+    if (state === 'has no connection') await before.end();
+    await pair.stop('first');
+    await over;
+    await promote(pair.second);
+    await pair.restart('first');
+    await (await connect()).query(`INSERT INTO note VALUES ('after')`);
+    expect(await notesOn(pair.first.url)).toEqual([]);
+    expect(await notesOn(pair.second.url)).toEqual(['after']);
+  },
+);
 
 test('connections to a primary that still answers are closed when another one has been promoted', async () => {
   const database = await open(urlOf([pair.first, pair.second], pair.first));
