@@ -15,7 +15,7 @@ import { followRows } from './rows-follow.js';
 import { webhookRows } from './rows-webhooks.js';
 import { HttpRows, type Pace } from './rows-http.js';
 import { fairnessRows } from './rows-fairness.js';
-import { scaleRows } from './rows-scale.js';
+import { scaleRows, unnamedRow } from './rows-scale.js';
 import { signatureRows } from './rows-signatures.js';
 import { delegationsPerSec, latencies } from './rows-worker.js';
 import { COLLECTING, RENTAL_SEC, soak } from './soak.js';
@@ -26,7 +26,7 @@ const HELP = `npm run bench -- [--only REGEX] [--million] [--quick]
 npm run bench -- --soak [--minutes N] [--rate N]
 
   --only REGEX  parts whose name matches: http, signatures, fairness,
-                worker, follow, events, scale, webhooks, deposits,
+                worker, follow, events, scale, unnamed, webhooks, deposits,
                 auto-delegations, refills, latency, consoles
   --million     two services in turn, one with 1 000 000 ended orders;
                 --only history: the worker alone, --only none: no other part
@@ -156,12 +156,16 @@ if (options.soak) {
       : { lifeRounds: 8, seconds: 30, acceptRounds: 12, accepted: 500 };
     add('--only events', ...(await eventRows(rounds)));
   }
+  const lifePace = options.quick ? { lifeRounds: 1, seconds: 10 } : { lifeRounds: 5, seconds: 30 };
   if (only.test('scale')) {
     for (const processes of options.quick ? [2] : [2, 4]) {
       console.error(`\n${processes.toString()} APIs and workers`);
-      const rounds = options.quick ? { lifeRounds: 1, seconds: 10 } : { lifeRounds: 5, seconds: 30 };
-      add('--only scale', ...(await scaleRows(processes, rounds)));
+      add('--only scale', ...(await scaleRows(processes, lifePace)));
     }
+  }
+  if (only.test('unnamed')) {
+    console.error('\nstatements without names');
+    add('--only unnamed', await unnamedRow(lifePace));
   }
   if (only.test('webhooks')) {
     console.error('\nwebhooks');

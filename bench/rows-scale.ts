@@ -1,29 +1,51 @@
-// What more processes cost: one service of as many APIs and workers as are said beside one of one each, both on the same
+// What more processes cost, and a pooler's terms: one service of as many APIs and workers as are said beside one of one each, both on the same
 // machine at once. Whatever they gain by more cores is not seen here; what they lose by each other is.
 import { CHAIN, lives, Meter, spentRow, type LifePace, type Spent } from './lives.js';
 import type { Row } from './measure.js';
-import { Stage } from './stage.js';
+import { Stage, type StageOptions } from './stage.js';
 
 /** Rows for `processes` APIs and as many workers on one database. */
 export async function scaleRows(processes: number, pace: LifePace): Promise<Row[]> {
   const many = processes.toString();
-  const stages: Stage[] = [];
-  try {
-    for (let service = 0; service < 2; service += 1) stages.push(await Stage.open(CHAIN));
-    const [more, one] = await Promise.all(stages.map((stage, index) => Meter.of(stage, index === 0 ? processes : 1)));
-    if (more === undefined || one === undefined) throw new Error('two services are measured');
-    await Promise.all([more.startWorkers(), one.startWorkers()]);
-    const living = await lives(pace, [more, one]);
+  return twoServices([CHAIN, CHAIN], [processes, 1], async ([more, one]) => {
     const row = spentRow(
       {
         what: `CPU of an order’s life, ${many} APIs and ${many} workers`,
         against: 'one of each',
         goal: 'ratio ≤ 1.25',
       },
-      living,
+      await lives(pace, [more, one]),
     );
     const idle = `idle, ms a second: ${spentText(more.idlePerSec)}, beside ${spentText(one.idlePerSec)}`;
     return [{ ...row, note: `${row.note ?? ''}; ${idle}` }, shareRow(many, await more.placedByWorker())];
+  });
+}
+
+/** What it costs that no statement is prepared by name, as behind PgBouncer. */
+export async function unnamedRow(pace: LifePace): Promise<Row> {
+  const unnamed = { ...CHAIN, env: { ...CHAIN.env, PG_NAMED_STATEMENTS: 'off' } };
+  return twoServices([unnamed, CHAIN], [1, 1], async (meters) =>
+    spentRow(
+      { what: 'CPU of an order’s life, PG_NAMED_STATEMENTS=off', against: 'on', goal: 'report' },
+      await lives(pace, meters),
+    ),
+  );
+}
+
+/** Two services with their workers, each with so many processes of a kind. */
+async function twoServices<T>(
+  [ours, limit]: readonly [StageOptions, StageOptions],
+  [processes, others]: readonly [number, number],
+  work: (meters: readonly [Meter, Meter]) => Promise<T>,
+): Promise<T> {
+  const stages: Stage[] = [];
+  try {
+    for (const options of [ours, limit]) stages.push(await Stage.open(options));
+    const [first, second] = stages;
+    if (first === undefined || second === undefined) throw new Error('two services are measured');
+    const meters = [await Meter.of(first, processes), await Meter.of(second, others)] as const;
+    await Promise.all(meters.map((meter) => meter.startWorkers()));
+    return await work(meters);
   } finally {
     for (const stage of stages) await stage.close();
   }
