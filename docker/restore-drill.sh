@@ -24,7 +24,8 @@ psql --no-psqlrc --quiet --command "CREATE DATABASE $scratch" "$url"
 trap 'psql --no-psqlrc --quiet --command "DROP DATABASE IF EXISTS $scratch WITH (FORCE)" "$url"' EXIT
 DATABASE_URL=$(with_database "$DATABASE_URL" "$scratch")
 export DATABASE_URL
-unset DATABASE_URL_FILE
+# The command line migrates and checks past a pooler where it knows such a way: that would be the live database.
+unset DATABASE_URL_FILE DATABASE_DIRECT_URL DATABASE_DIRECT_URL_FILE
 
 read -ra cli <<<"${CLI:-node $here/../dist/bundle/main.cli.js}"
 "$here/restore.sh" "$newest"

@@ -16,7 +16,7 @@ import { createLogger, NestLog } from './observability/logger.js';
 import { Metrics } from './observability/metrics.js';
 import { Stopping } from './observability/shutdown.js';
 import { Database } from './store/database.js';
-import { checkRowSecurity, checkUsable } from './store/database-checks.js';
+import { aboutDatabase, checkRowSecurity, checkUsable } from './store/database-checks.js';
 import { watchDatabase } from './store/database-gauges.js';
 import { Replica } from './store/replica.js';
 import { watchReplica } from './store/replica-gauges.js';
@@ -51,6 +51,7 @@ async function start(): Promise<void> {
     port: config.http.adminPort,
     metrics,
     checks: { database: () => checkUsable(database, held), serving: stopping.check },
+    about: () => aboutDatabase(database),
     log,
   });
   log.info({ audience: config.audience, address: server.address(), admin: admin.address() }, 'listening');

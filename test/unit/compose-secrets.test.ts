@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { SECRET_SETTINGS } from '../../src/config/config.js';
+import { readConsoleConfig } from '../../src/config/console-config.js';
 
 type EnvFile = string | { readonly path: string; readonly required: boolean };
 interface Service {
@@ -11,6 +12,7 @@ interface Service {
   readonly healthcheck?: { readonly test: readonly string[] };
   readonly network_mode?: string;
   readonly networks?: unknown;
+  readonly ports?: readonly string[];
   readonly user?: string;
   readonly volumes?: readonly string[];
 }
@@ -53,4 +55,55 @@ test('worker and CLI share the folder of its socket with it, by its group, and n
   }
   expect(signer.environment!['SIGNER_SOCKET']).toMatch(/^\/run\/signer\//);
   expect(signer.environment!['SIGNER_SOCKET_MODE']).toBe('0660');
+});
+
+const example = readFileSync(new URL('../../.env.example', import.meta.url), 'utf8');
+const logins = [...example.matchAll(/^#? ?(DATABASE_PASSWORD_[A-Z_]+)=/gm)].map(([, name = '']) => name);
+
+test('the password of each login is known to `migrate`, which makes it, and hidden from whoever reads the same file', () => {
+  expect(logins.length).toBeGreaterThan(5);
+  const { migrate, ...rest } = services;
+  for (const [name, { env_file: files = [], environment = {} }] of Object.entries(rest)) {
+    if (!files.includes('.env')) continue;
+    const seen = logins.filter((login) => environment[login] !== '');
+    expect([name, seen]).toEqual([name, []]);
+  }
+  expect(logins.filter((login) => !migrate?.environment?.[login]?.startsWith(`\${${login}:`))).toEqual([]);
+});
+
+test('a console is given every setting that it cannot start without', () => {
+  const file = {
+    SEAL_KEY_SECOND_FACTORS: Buffer.alloc(32, 7).toString('base64'),
+    CONSOLE_MERCHANT_URL: 'https://console.example.com',
+    CONSOLE_OPERATOR_URL: 'https://operators.example.com',
+    TOKEN_CONTRACT: 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t',
+  };
+  const filled = (value: string): string =>
+    value.replace(/\$\{([A-Z_]+):[-?][^}]*\}/g, (_, name: string) => (file as Record<string, string>)[name] ?? '');
+  for (const name of ['console-merchant', 'console-operator']) {
+    const given = Object.entries(services[name]?.environment ?? {}).map(
+      ([key, value]) => [key, filled(value)] as const,
+    );
+    const { SEAL_KEY_SECOND_FACTORS } = file;
+    expect(readConsoleConfig({ ...Object.fromEntries(given), SEAL_KEY_SECOND_FACTORS }).url).toMatch(/^https:/);
+  }
+});
+
+test('no two services publish one port', () => {
+  const published = Object.values(services).flatMap(({ ports = [] }) =>
+    ports.flatMap((port) => {
+      const [, first = '', last = first] = /^(?:[\d.]+:)?(\d+)(?:-(\d+))?:\d/.exec(port) ?? [];
+      return Array.from({ length: Number(last) - Number(first) + 1 }, (_, n) => Number(first) + n);
+    }),
+  );
+  expect(published.length).toBeGreaterThan(10);
+  expect(new Set(published).size).toBe(published.length);
+});
+
+test('the proxy waits longer than the longest answer takes, and less than the API keeps a connection', () => {
+  const caddy = readFileSync(new URL('../../docker/Caddyfile', import.meta.url), 'utf8');
+  const seconds = (name: string): number => Number(new RegExp(`${name} (\\d+)s`).exec(caddy)?.[1]);
+  const setting = (name: string): number => Number(new RegExp(`^# ${name}=(\\d+)$`, 'm').exec(example)?.[1]);
+  expect(seconds('response_header_timeout')).toBeGreaterThan(setting('RENT_HOLD_SEC'));
+  expect(seconds('keepalive')).toBeLessThan(setting('KEEP_ALIVE_SEC'));
 });
