@@ -155,6 +155,15 @@ export async function rates(trx: (minute: number) => bigint | undefined, usdt: (
   }
 }
 
+/** A rate of a minute after all of them. */
+export async function laterRate(asset: 'TRX' | 'USDT', rate: bigint): Promise<void> {
+  await database.query(
+    `INSERT INTO asset_rate (asset, minute, rate_e8)
+     SELECT $1, coalesce(max(minute), $3) + interval '1 day', $2 FROM asset_rate WHERE asset = $1`,
+    [asset, rate, new Date(GENESIS_MS)],
+  );
+}
+
 export interface Shop {
   readonly id: string;
   readonly address: string;

@@ -16,7 +16,7 @@ import { recordAct, type Author } from '../store/audit-log.js';
 import { Database, type Transaction } from '../store/database.js';
 import { insertMovements, paymentsIn, type ProjectPayment } from './block-payments.js';
 import { insertDeposits, type Outcome } from './deposit-rows.js';
-import { creditsOfWorth, judge, type Judgement, type MinuteRate } from './judgement.js';
+import { PEG_MIN, creditsOfWorth, judge, type Judgement, type MinuteRate } from './judgement.js';
 import * as sql from './deposit-sql.js';
 import { DepositTerms } from './deposit-terms.js';
 import { RateHistory } from './rate-history.js';
@@ -96,11 +96,11 @@ export class DepositBook {
     });
   }
 
-  /** Decides on what waited for a rate. Returns how many waited. */
+  /** Decides on what waited for a rate that there is by now. Returns on how many. */
   async decideWaiting(fence: bigint): Promise<number> {
     return this.database.transaction(async (tx) => {
       if ((await this.cursor.hold(tx, fence)) === undefined) return 0;
-      const rows = await tx.query<sql.DepositRow>(sql.WAITING, [WAITING_AT_ONCE]);
+      const rows = await tx.query<sql.DepositRow>(sql.WAITING, [WAITING_AT_ONCE, PEG_MIN]);
       const takings = new Takings();
       for (const row of rows) {
         const candidate = candidateOf(row);

@@ -9,7 +9,7 @@ import type { DepositAsset, DepositStatus } from '../domain/deposit-state.js';
 import { OperatorError } from '../domain/operator-error.js';
 import type { Credits } from '../domain/units.js';
 import { recordAct, type Author } from '../store/audit-log.js';
-import { Database, type Transaction } from '../store/database.js';
+import { Database, type Queryable } from '../store/database.js';
 import { Holdings } from './holdings.js';
 import { Sweeps, type PlannedTransfer } from './sweeps.js';
 
@@ -36,8 +36,10 @@ const FIND = {
       r.to_address AS returned_to, c.block_at > r.expires_at AS is_lost,
       EXISTS (SELECT FROM deposit_movement m WHERE m.txid = r.txid) AS is_paid
     FROM deposit d JOIN deposit_address a ON a.address = d.address LEFT JOIN deposit_return r ON r.deposit_id = d.id
-    CROSS JOIN deposit_cursor c WHERE d.id = $1 FOR UPDATE OF d`,
+    CROSS JOIN deposit_cursor c WHERE d.id = $1`,
 };
+/** By itself, before anything of it is read: what another one did meanwhile is seen by the statements after it alone. */
+const LOCK = `SELECT FROM deposit WHERE id = $1 FOR UPDATE`;
 const BEGIN = `INSERT INTO deposit_return (deposit_id, to_address, entry_key, txid, expires_at) VALUES ($1, $2, $3, $4, $5)`;
 const AGAIN = `UPDATE deposit_return SET txid = $2, expires_at = $3 WHERE deposit_id = $1`;
 
@@ -62,9 +64,10 @@ export class DepositReturns {
   async give(id: bigint, to: string, author: Author): Promise<ReturnedDeposit> {
     if (!isAddress(to)) throw new OperatorError(`${to} is no address of TRON.`, 2);
     const terms = await this.sweeps.buildTerms();
-    const address = await this.addressOf(id);
+    const { address } = await find(this.database, id);
     const { held } = await this.holdings.read([address]);
     return this.database.transaction(async (tx) => {
+      await tx.query(LOCK, [id]);
       const row = await find(tx, id);
       assertReturnable(row, to);
       const amount = BigInt(row.amount);
@@ -92,13 +95,9 @@ export class DepositReturns {
       return { ...taken, isAgain: false };
     });
   }
-
-  private async addressOf(id: bigint): Promise<string> {
-    return this.database.transaction(async (tx) => (await find(tx, id)).address);
-  }
 }
 
-async function find(tx: Transaction, id: bigint): Promise<ReturnedRow> {
+async function find(tx: Queryable, id: bigint): Promise<ReturnedRow> {
   const [row] = await tx.query<ReturnedRow>(FIND, [id]);
   if (row === undefined) throw new OperatorError(`There is no deposit ${id.toString()}.`, 1, 'NOT_FOUND');
   return row;

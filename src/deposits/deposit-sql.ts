@@ -88,10 +88,21 @@ export const CREDIT_SMALL_ONES = {
     WHERE status = 'pending' AND reason = 'below_minimum' AND project_id = $1 AND asset = $2`,
 };
 
+/**
+ * Of what waits for a rate, what there is one for by now: whoever waits on keeps nobody else waiting. $1 how many, $2 the
+ * lowest rate of a dollar token with its peg, which alone ends the wait for that.
+ */
 export const WAITING = {
   name: 'waiting_deposits',
-  text: `SELECT id, encode(txid, 'hex') AS txid, kind, place, project_id, asset, amount::text, block_at, status, reason, rate_e8
-    FROM deposit WHERE status = 'pending' AND reason IN ('no_rate', 'below_peg') ORDER BY id LIMIT $1 FOR UPDATE`,
+  text: `WITH newest AS MATERIALIZED (
+      SELECT v.asset, v.reason, (SELECT r.minute FROM asset_rate r
+          WHERE r.asset = v.asset AND r.rate_e8 >= v.lowest ORDER BY r.minute DESC LIMIT 1) AS minute
+        FROM (VALUES ('TRX', 'no_rate', 0), ('USDT', 'no_rate', 0), ('USDT', 'below_peg', $2::bigint)) v (asset, reason, lowest))
+    SELECT d.id, encode(d.txid, 'hex') AS txid, d.kind, d.place, d.project_id, d.asset, d.amount::text, d.block_at, d.status,
+        d.reason, d.rate_e8
+      FROM deposit d JOIN newest n ON n.asset = d.asset AND n.reason = d.reason
+     WHERE d.status = 'pending' AND d.reason IN ('no_rate', 'below_peg') AND n.minute >= date_trunc('minute', d.block_at)
+     ORDER BY d.id LIMIT $1 FOR UPDATE OF d`,
 };
 
 export const LOCK_ONE = {

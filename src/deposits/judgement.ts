@@ -4,7 +4,7 @@ import { CREDITS_PER_USD, RATE_SCALE, rateE8, type RateE8 } from '../domain/unit
 
 /** What is known of an asset's worth at the minute of a block. */
 export interface MinuteRate {
-  /** Of that minute; the first one after it when there was none. */
+  /** Of that minute; the first one after it when there was none, or when a dollar token had lost its peg. */
   readonly rate: RateE8;
   /** The median of the 24 hours before. */
   readonly median: RateE8;
@@ -29,7 +29,7 @@ export type Judgement =
 /** Further than this from the median of a day, in percent, a rate is for the operator to judge. */
 const JUMP_PERCENT = 10n;
 /** Below this a dollar token has lost its peg: 0.99. */
-const PEG_MIN = 99_000_000n;
+export const PEG_MIN = 99_000_000n;
 /** A hundred million dollars; and what no ledger column holds. */
 const CREDITS_MAX = 100_000_000n * CREDITS_PER_USD;
 const UNITS_PER_WHOLE = 1_000_000n;

@@ -6,7 +6,7 @@ import { Injectable } from '@nestjs/common';
 import type { DepositAsset } from '../domain/deposit-state.js';
 import { rateE8, type RateE8 } from '../domain/units.js';
 import { Database, type Queryable } from '../store/database.js';
-import type { MinuteRate } from './judgement.js';
+import { PEG_MIN, type MinuteRate } from './judgement.js';
 
 /**
  * The first of a minute stays: what was credited by it must not change under later deposits of the same minute. The
@@ -18,12 +18,13 @@ const KEEP = {
     VALUES ($1, date_trunc('minute', greatest(clock_timestamp(), $3::timestamptz)), $2) ON CONFLICT DO NOTHING`,
 };
 
-/** $1 asset, $2 a moment. The median of the day before the minute found, with that minute. */
+/** $1 asset, $2 a moment, $3 the lowest that is looked for. The median of the day before the minute found, with that minute. */
 const FIND = {
   name: 'find_asset_rate',
   text: `SELECT r.rate_e8, (SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY d.rate_e8) FROM asset_rate d
       WHERE d.asset = r.asset AND d.minute <= r.minute AND d.minute > r.minute - interval '24 hours') AS median_e8
-    FROM asset_rate r WHERE r.asset = $1 AND r.minute >= date_trunc('minute', $2::timestamptz) ORDER BY r.minute LIMIT 1`,
+    FROM asset_rate r WHERE r.asset = $1 AND r.minute >= date_trunc('minute', $2::timestamptz)
+      AND r.rate_e8 >= $3 ORDER BY r.minute LIMIT 1`,
 };
 
 @Injectable()
@@ -35,9 +36,23 @@ export class RateHistory {
     await this.database.query(KEEP, [asset, rate, aheadAt]);
   }
 
-  /** The rate at the minute of `at`, or the first one after it; undefined while there is none. */
+  /**
+   * The rate at the minute of `at`, or the first one after it; undefined while there is none. A dollar token's is the
+   * first at which it has its peg, or one without while there is no other.
+   */
   async find(tx: Queryable, asset: DepositAsset, at: Date): Promise<MinuteRate | undefined> {
-    const [row] = await tx.query<{ rate_e8: bigint; median_e8: bigint }>(FIND, [asset, at]);
+    const first = await this.findFrom(tx, asset, at, 0n);
+    if (first === undefined || asset !== 'USDT' || first.rate >= PEG_MIN) return first;
+    return (await this.findFrom(tx, asset, at, PEG_MIN)) ?? first;
+  }
+
+  private async findFrom(
+    tx: Queryable,
+    asset: DepositAsset,
+    at: Date,
+    lowest: bigint,
+  ): Promise<MinuteRate | undefined> {
+    const [row] = await tx.query<{ rate_e8: bigint; median_e8: bigint }>(FIND, [asset, at, lowest]);
     return row && { rate: rateE8(row.rate_e8), median: rateE8(row.median_e8) };
   }
 }

@@ -10,6 +10,7 @@ import { Rescan } from '../../src/deposits/rescan.js';
 import { Sweeps } from '../../src/deposits/sweeps.js';
 import { credits } from '../../src/domain/units.js';
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
+import { until } from '../../packages/local/src/wait.js';
 import { findingsOf } from '../../src/verify/finding.js';
 import { verifyRecords } from '../../src/verify/verify.js';
 import { AUTHOR } from '../factory.js';
@@ -194,6 +195,12 @@ describe('what was missed', () => {
 
 describe('a return', () => {
   const returns = () => operator.get(DepositReturns);
+  const waitingForLocks = async (): Promise<number> => {
+    const rows = await database.query(
+      `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+    );
+    return rows.length;
+  };
 
   it('takes the credits off first, is paid once, and another transaction is made only when the first can no longer come', async () => {
     const to = await shop();
@@ -225,6 +232,30 @@ describe('a return', () => {
     await database.query(`UPDATE deposit_return SET expires_at = '2000-01-01' WHERE deposit_id = $1`, [id]);
     await expect(returns().give(id, customer, AUTHOR)).rejects.toThrow(/on chain|holds less/);
     expect(findingsOf(await verifyRecords(database))).toEqual([]);
+  });
+
+  it('for which two ask again at once gets one transaction more', async () => {
+    const to = await shop();
+    const customer = payer.address;
+    await payTrx(to, 40_000_000);
+    await settle();
+    await follow();
+    const id = await idOf(to);
+    await returns().give(id, customer, AUTHOR);
+    await mine(1);
+    await database.query(`UPDATE deposit_return SET expires_at = '2000-01-01' WHERE deposit_id = $1`, [id]);
+    const asked = await database.transaction(async (tx) => {
+      await tx.query(`SELECT FROM deposit WHERE id = $1 FOR UPDATE`, [id]);
+      const both = [1, 2].map(() => returns().give(id, customer, AUTHOR));
+      const settled = Promise.allSettled(both);
+      await until(async () => ((await waitingForLocks()) === 2 ? true : undefined), START_LIMIT_MS, 'both at the lock');
+      return { settled };
+    });
+    const outcomes = await asked.settled;
+    expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    expect(outcomes.flatMap((each) => (each.status === 'rejected' ? [String(each.reason)] : [])).join('')).toContain(
+      'may still be sent',
+    );
   });
 
   it('of credits that are spent is refused, and nothing is booked', async () => {

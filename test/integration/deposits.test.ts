@@ -43,6 +43,7 @@ import {
   payToken,
   payTrx,
   payer,
+  laterRate,
   rates,
   settle,
   shop,
@@ -289,12 +290,41 @@ describe('the rate', () => {
     expect(await creditedTo(dear)).toBe(100_000_000n);
     expect(await creditedTo(cheap)).toBe(99_500_000n);
     expect(await depositsOf(lost)).toMatchObject([{ status: 'pending', reason: 'below_peg' }]);
+    // Its own minute keeps its rate; a later one is worth a dollar again.
+    await laterRate('USDT', 99_200_000n);
+    await follow();
+    expect(await creditedTo(lost)).toBe(99_200_000n);
+  });
+
+  it('that more deposits wait for than are decided on at once keeps none waiting that has one', async () => {
+    const [poor, rich] = [await shop(), await shop()];
     await rates(
       () => 30_000_000n,
-      () => 100_000_000n,
+      () => 98_000_000n,
     );
+    await payToken(poor, 10_000_000n);
+    await settle();
     await follow();
-    expect(await creditedTo(lost)).toBe(100_000_000n);
+    await database.query(
+      `INSERT INTO deposit (txid, kind, place, project_id, address, from_address, asset, amount, block_number, block_id,
+                            block_at, status, reason)
+       SELECT sha256(n::text::bytea), kind, place, project_id, address, from_address, asset, amount, block_number, block_id,
+              block_at, status, reason FROM deposit, generate_series(1, 250) n WHERE project_id = $1`,
+      [poor.id],
+    );
+    await database.query(`DELETE FROM asset_rate WHERE asset = 'TRX'`);
+    await payTrx(rich, 40_000_000);
+    await settle();
+    await follow();
+    expect(await depositsOf(rich)).toMatchObject([{ status: 'pending', reason: 'no_rate' }]);
+    await laterRate('TRX', 30_000_000n);
+    await follow();
+    expect(await creditedTo(rich)).toBe(120_000_000n);
+    // A rate below the peg for what had none at all leaves it waiting, for the other reason.
+    expect(await depositsOf(poor)).toHaveLength(251);
+    await laterRate('USDT', 100_000_000n);
+    for (let turn = 0; turn < 2; turn += 1) await follow();
+    expect(await creditedTo(poor)).toBe(251n * 100_000_000n);
   });
 });
 
