@@ -146,6 +146,27 @@ describe('a job', () => {
     }
   });
 
+  test('beside however many others keeps no order waiting that none of them names', async () => {
+    const hand = await Hand.open();
+    hands.push(hand);
+    await mine();
+    const loop = hand.part(FulfilmentLoop);
+    loop.start();
+    const over = new AbortController();
+    const ask = async (first: bigint): Promise<void> => {
+      for (let id = first; !over.signal.aborted; id += 1n) await loop.look(id);
+    };
+    await loop.opened;
+    // More looks than a round takes at once: there is always one that came meanwhile.
+    const asking = Promise.all(Array.from({ length: 100 }, (_, n) => ask(NO_ORDER + BigInt(n) * 1_000_000n)));
+    try {
+      await sent(await rent(receivers[0]!));
+    } finally {
+      over.abort();
+      await asking;
+    }
+  });
+
   test('that names an order which is not due, or none at all, is completed: there is nothing to look at', async () => {
     await startWorker(NO_SWEEP);
     await add(NO_ORDER);

@@ -252,6 +252,16 @@ describe('an order that cannot be delivered', () => {
       order('unresolved', [leg('placed', [dead()])]),
       ['release', 'undo'],
     ],
+    [
+      'is undone when one of its delegations was taken back by somebody else before all of it was there',
+      order('placed', [leg('reclaimed', [solid], { isClosed: true }), leg('active', [solid])]),
+      ['build reclaim#1', 'undo'],
+    ],
+    [
+      'is refunded when nothing else of it is there any more',
+      order('unresolved', [leg('reclaimed', [solid], { isClosed: true })]),
+      ['undo', 'refund'],
+    ],
     ['is left alone when it is over', order('refunded', [leg('released')], { isSettled: true, isUndoing: true }), []],
   ];
   it.each(rules)('%s', (_, given, wanted) => {

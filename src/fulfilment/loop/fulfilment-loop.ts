@@ -137,11 +137,11 @@ export class FulfilmentLoop {
     const limit = this.config.worker.concurrency;
     try {
       await this.claimAsked(limit);
-      if (this.asked.size > 0) return 0;
+      // However many are asked for meanwhile: what nobody names is due all the same.
       const due = await this.work.claimDue(limit);
       this.sweptAtMs = monotonicMs();
       this.spawn(due);
-      return due.length === limit ? 0 : this.config.worker.sweepMs;
+      return due.length === limit || this.asked.size > 0 ? 0 : this.config.worker.sweepMs;
     } catch (error) {
       this.logger.error({ err: error }, 'the sweep failed');
       return FAULT_PAUSE_MS;
