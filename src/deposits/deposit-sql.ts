@@ -134,9 +134,10 @@ export const DECIDE = {
 /** What was credited today without the operator, in credits; by the database's UTC day. */
 export const CREDITED_TODAY = {
   name: 'deposits_credited_today',
-  text: `SELECT coalesce(sum(credits), 0)::text AS credits FROM deposit
-    WHERE status = 'credited' AND credits IS NOT NULL
-      AND changed_at >= date_trunc('day', clock_timestamp() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'`,
+  text: `SELECT coalesce(sum(d.credits), 0)::text AS credits
+    FROM deposit d JOIN credit_entry e ON e.entry_key = d.entry_key AND e.actor = 'chain'
+    WHERE d.status = 'credited' AND d.credits IS NOT NULL
+      AND d.changed_at >= date_trunc('day', clock_timestamp() AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'`,
 };
 
 export const COUNT_IGNORED = {
