@@ -1,6 +1,7 @@
 /**
- * The credits of every project: the only writer of credit_account and credit_entry beside the database function that
- * charges. Entries are append-only and keyed; the balance moves in the transaction of its entry, its row last.
+ * The credits of every project: the only writer of credit_account and credit_entry beside the database functions that
+ * charge (accept_order, extend_order) and the one that deletes old orders of test projects. Other entries are append-only,
+ * and all are keyed; the balance moves in the transaction of its entry, its row last.
  */
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';

@@ -142,7 +142,8 @@ export class OrderHistory {
       }
       // Reclaims that failed again and again are tried ever more rarely: begins to count anew.
       await tx.query(
-        `UPDATE leg SET changed_at = clock_timestamp() WHERE order_id = $1 AND status IN ('active', 'reclaiming')`,
+        `UPDATE leg SET changed_at = clock_timestamp() WHERE order_id = $1 AND status IN ('active', 'reclaiming')
+            AND EXISTS (SELECT FROM chain_tx t WHERE t.leg_id = leg.id AND t.purpose = 'reclaim')`,
         [order.id],
       );
       await recordAct(tx, act, {

@@ -196,6 +196,15 @@ it('what no act explains is ended by the operator alone, and only while the chai
   expect(explained.code).toBe(0);
 });
 
+it('an order that is requeued while it runs says nothing of its wallet: its delegation is not new', async () => {
+  const order = await rental(await newReceiver(), 3600);
+  const legs = () => world.database.query(`SELECT changed_at FROM leg WHERE order_id = $1`, [order.id]);
+  const before = await legs();
+  expect(before).toHaveLength(1);
+  expect((await world.cli('orders', 'requeue', order.id.toString(), '--reason', 'impatient')).code).toBe(0);
+  expect(await legs()).toEqual(before);
+});
+
 it('a compensation is booked and shown, and never more than the order’s charge', async () => {
   const order = await rental(await newReceiver(), 3600);
   const { credits } = await answerOf(order);
