@@ -234,7 +234,7 @@ describe('a return', () => {
     expect(findingsOf(await verifyRecords(database))).toEqual([]);
   });
 
-  it('for which two ask again at once gets one transaction more', async () => {
+  it('that two repeat at once gets one transaction more', async () => {
     const to = await shop();
     const customer = payer.address;
     await payTrx(to, 40_000_000);

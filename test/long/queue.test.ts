@@ -157,7 +157,7 @@ describe('a job', () => {
       for (let id = first; !over.signal.aborted; id += 1n) await loop.look(id);
     };
     await loop.opened;
-    // More looks than a round takes at once: there is always one that came meanwhile.
+    // More checks than a round takes at once: there is always one that came meanwhile.
     const asking = Promise.all(Array.from({ length: 100 }, (_, n) => ask(NO_ORDER + BigInt(n) * 1_000_000n)));
     try {
       await sent(await rent(receivers[0]!));

@@ -253,7 +253,7 @@ describe('an order that cannot be delivered', () => {
       ['release', 'undo'],
     ],
     [
-      'is undone when one of its delegations was taken back by somebody else before all of it was there',
+      'is undone when another party undelegated a part of it before all of it was there',
       order('placed', [leg('reclaimed', [solid], { isClosed: true }), leg('active', [solid])]),
       ['build reclaim#1', 'undo'],
     ],

@@ -165,7 +165,7 @@ function isLost(order: ClaimedOrder, purpose: ChainTxPurpose, unsentMaxSec: numb
       movedDeaths >= MOVED_DEATHS_MAX ||
       // An unresolved order makes no new attempt: its state only allows delivered or refunded.
       (order.status === 'unresolved' && leg.status === 'placed' && liveTx(leg, purpose) === undefined) ||
-      // What somebody else took back before the whole was there: no other leg makes up for it.
+      // What another party undelegated before the whole was there: no other leg makes up for it.
       ((order.status === 'placed' || order.status === 'unresolved') && leg.status === 'reclaimed') ||
       isUnsendable(leg, purpose, unsentMaxSec),
   );
