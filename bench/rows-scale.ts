@@ -1,5 +1,6 @@
-// What more processes cost, and a pooler's terms: one service of as many APIs and workers as are said beside one of one each, both on the same
-// machine at once. Whatever they gain by more cores is not seen here; what they lose by each other is.
+// What more processes cost, and what a pooler's terms do: one service of as many APIs and workers as are said, or on those
+// terms, beside one of one each, both on the same machine at once. Whatever more processes gain by more cores is not seen
+// here; what they lose by each other is.
 import { CHAIN, lives, Meter, spentRow, type LifePace, type Spent } from './lives.js';
 import type { Row } from './measure.js';
 import { Stage, type StageOptions } from './stage.js';

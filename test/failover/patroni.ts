@@ -27,7 +27,7 @@ class Member {
   private readonly server: Server;
 
   constructor(
-    /** Quoted nowhere on Debian's Patroni: `first` and `any` are words of synchronous_standby_names, and no names. */
+    /** Patroni writes it into synchronous_standby_names without quotes, where `first` and `any` are no names. */
     private readonly label: string,
     private readonly cluster: Cluster,
     readonly port: number,
@@ -68,7 +68,7 @@ class Member {
     });
   }
 
-  /** As the loss of their machine does. */
+  /** Patroni and Postgres, as by the loss of their machine. */
   async kill(): Promise<void> {
     const pid = Number((await readFile(join(this.dataDir, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n')[0]);
     this.process?.signal('SIGKILL');

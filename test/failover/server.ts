@@ -98,7 +98,7 @@ export class Server {
     }
   }
 
-  /** As the loss of its machine does. */
+  /** As by the loss of its machine. */
   async kill(): Promise<void> {
     const { process: killed } = this;
     if (killed === undefined) return;

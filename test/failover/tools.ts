@@ -36,9 +36,13 @@ export async function runTool(
 
 /** Kills a server and every process of it at one moment, as the loss of its machine does. */
 export async function killWithChildren(pid: number): Promise<void> {
-  const { stdout } = await promisify(execFile)('ps', ['-o', 'pid=', '--ppid', pid.toString()]).catch(() => ({
-    stdout: '',
-  }));
+  const { stdout } = await promisify(execFile)('ps', ['-o', 'pid=', '--ppid', pid.toString()]).catch(
+    (error: unknown) => {
+      // So ps says that it has no children.
+      if (error instanceof Error && 'code' in error && error.code === 1) return { stdout: '' };
+      throw error;
+    },
+  );
   for (const each of [pid, ...stdout.split('\n').map(Number)]) {
     try {
       if (each > 1) process.kill(each, 'SIGKILL');

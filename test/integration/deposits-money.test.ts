@@ -202,14 +202,19 @@ describe('a return', () => {
     return rows.length;
   };
 
-  it('takes the credits off first, is paid once, and another transaction is made only when the first can no longer come', async () => {
+  /** A deposit of 40 TRX that is credited. */
+  const paid = async (): Promise<{ to: Shop; id: bigint }> => {
     const to = await shop();
-    // On chain already: to make an account costs whoever sends first.
-    const customer = payer.address;
     await payTrx(to, 40_000_000);
     await settle();
     await follow();
-    const id = await idOf(to);
+    return { to, id: await idOf(to) };
+  };
+
+  it('takes the credits off first, is paid once, and another transaction is made only when the first can no longer come', async () => {
+    const { to, id } = await paid();
+    // On chain already: to make an account costs whoever sends first.
+    const customer = payer.address;
     const first = await returns().give(id, customer, AUTHOR);
     expect(first).toMatchObject({
       isAgain: false,
@@ -235,12 +240,8 @@ describe('a return', () => {
   });
 
   it('that two repeat at once gets one transaction more', async () => {
-    const to = await shop();
+    const { id } = await paid();
     const customer = payer.address;
-    await payTrx(to, 40_000_000);
-    await settle();
-    await follow();
-    const id = await idOf(to);
     await returns().give(id, customer, AUTHOR);
     await mine(1);
     await database.query(`UPDATE deposit_return SET expires_at = '2000-01-01' WHERE deposit_id = $1`, [id]);
