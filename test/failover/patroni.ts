@@ -6,7 +6,7 @@ import { GuardedProcess } from '../../packages/local/src/guard.js';
 import { freePort } from '../../packages/local/src/ports.js';
 import { makeServerDir, serverUser, type ServerUser } from '../../packages/local/src/postgres-binaries.js';
 import { until } from '../../packages/local/src/wait.js';
-import { Server } from './server.js';
+import { Server, urlOfBoth } from './server.js';
 import { binaries, killWithChildren } from './tools.js';
 
 /** Seconds. How long a dead primary keeps its leadership is `ttl`; Patroni takes no shorter one. */
@@ -174,10 +174,8 @@ export class PatroniServers {
     }
   }
 
-  /** Names both, the first one first, whoever is the primary. */
   get url(): string {
-    const [first, second] = this.all;
-    return first.url.replace(first.name, `${first.name},${second.name}`);
+    return urlOfBoth(this.all);
   }
 
   /** Waits until Patroni has promoted the standby. The one before stays as it is. */

@@ -28,6 +28,13 @@ const SETTINGS = {
   log_checkpoints: 'off',
 };
 
+/** Names both, in this order, whoever is the primary. */
+export function urlOfBoth([first, second]: readonly [Named, Named]): string {
+  return first.url.replace(first.name, `${first.name},${second.name}`);
+}
+
+type Named = Pick<Server, 'name' | 'url'>;
+
 export class Server {
   private process: GuardedProcess | undefined;
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { freePort } from '../../packages/local/src/ports.js';
 import { makeServerDir, serverUser } from '../../packages/local/src/postgres-binaries.js';
 import { until } from '../../packages/local/src/wait.js';
-import { Server } from './server.js';
+import { Server, urlOfBoth } from './server.js';
 
 const LIMIT_MS = 60_000;
 
@@ -43,10 +43,8 @@ export class Servers {
     }
   }
 
-  /** Names both, the first one first, whoever is the primary. */
   get url(): string {
-    const [first, second] = this.all;
-    return first.url.replace(first.name, `${first.name},${second.name}`);
+    return urlOfBoth(this.all);
   }
 
   /** The standby receives no more from the primary, as over a broken line. */
