@@ -68,7 +68,6 @@ export const LOCK_ORDER = {
   text: `SELECT project_id, settled FROM orders WHERE id = $1 FOR NO KEY UPDATE`,
 };
 
-/** What may still be given for an order and its extensions, and how often something was. */
 export const COMPENSATED = {
   name: 'ledger-compensated',
   text: `SELECT coalesce(-sum(credits), 0)::bigint AS left_credits, count(*) FILTER (WHERE kind = 'compensation')::integer AS count

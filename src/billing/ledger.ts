@@ -36,6 +36,12 @@ export interface Booking {
   readonly balanceCredits: Credits;
 }
 
+/** What may still be given for an order and its extensions, and how often something was. */
+export interface Compensated {
+  readonly leftCredits: Credits;
+  readonly count: number;
+}
+
 const REFERENCE = /^[\x21-\x7e]+(?: +[\x21-\x7e]+)*$/;
 const REFERENCE_LENGTH_MAX = 200;
 const HISTORY_MAX = 1000;
@@ -48,6 +54,13 @@ export interface Booked {
   readonly projectId: string;
   readonly credits: Credits;
   readonly reference: string;
+}
+
+interface CompensationOf {
+  readonly orderId: bigint;
+  readonly number: number;
+  readonly projectId: string;
+  readonly credits: Credits;
 }
 
 const STILL_REFUNDABLE =
@@ -103,41 +116,54 @@ export class Ledger {
 
   /**
    * Gives credits for an order that was not what was sold, never more than its charges, those of its extensions included,
-   * and only once it is settled, since a refund gives the whole charge back: INVALID_REQUEST. Returns which compensation
-   * of the order it is, and the balance.
+   * and only once it is settled, since a refund gives the whole charge back: INVALID_REQUEST. `number` names which
+   * compensation of the order it is, 1 the first, and is booked once; without it this is the next one.
    */
   async compensate(
     orderId: bigint,
     credits: Credits,
     author: Author,
-  ): Promise<{ readonly number: number; readonly balanceCredits: Credits }> {
+    number?: number,
+  ): Promise<Booking & { readonly number: number }> {
     if (credits <= 0n) throw new ApiError('INVALID_REQUEST', 'A compensation is a positive number of credits.');
     return this.database.transaction(async (tx) => {
       const [order] = await tx.query<{ project_id: string; settled: boolean }>(sql.LOCK_ORDER, [orderId]);
       if (order === undefined) throw new ApiError('NOT_FOUND', 'No order has this number.');
       if (!order.settled) throw new ApiError('INVALID_REQUEST', STILL_REFUNDABLE);
-      const [before] = await tx.query<{ left_credits: bigint; count: number }>(sql.COMPENSATED, [orderId]);
-      const left = before?.left_credits ?? 0n;
-      if (credits > left) {
-        const most = left > 0n ? left.toString() : 'nothing';
+      const { leftCredits, count } = await compensatedIn(tx, orderId);
+      const wanted = number ?? count + 1;
+      const projectId = order.project_id;
+      if (wanted <= count) return compensatedBefore(tx, { orderId, number: wanted, projectId, credits });
+      if (wanted > count + 1) {
+        const next = (count + 1).toString();
+        throw new ApiError(
+          'INVALID_REQUEST',
+          `The next compensation of the order is number ${next}. Nothing was booked.`,
+        );
+      }
+      if (credits > leftCredits) {
+        const most = leftCredits > 0n ? leftCredits.toString() : 'nothing';
         throw new ApiError(
           'INVALID_REQUEST',
           `Of the order's charges ${most} is left to give back; name at most that many credits. Nothing was booked.`,
         );
       }
-      const number = (before?.count ?? 0) + 1;
-      const projectId = order.project_id;
-      const written = await tx.query(sql.INSERT_COMPENSATION, [orderId, number, credits, author.actor, author.reason]);
+      const written = await tx.query(sql.INSERT_COMPENSATION, [orderId, wanted, credits, author.actor, author.reason]);
       invariant(written.length === 1, 'only what was charged has something left to give back');
       await recordAct(tx, author, {
         action: 'orders.compensate',
         subject: orderId.toString(),
-        detail: { number, credits, projectId },
+        detail: { number: wanted, credits, projectId },
       });
       const [account] = await tx.query<{ balance_credits: bigint }>(sql.MOVE_BALANCE, [projectId, credits]);
       if (account === undefined) throw await refusedMove(tx, projectId, credits);
-      return { number, balanceCredits: account.balance_credits as Credits };
+      return { isNew: true, number: wanted, balanceCredits: account.balance_credits as Credits };
     });
+  }
+
+  /** What may still be given for an order, and how many compensations it has. Throws nothing for an unknown one. */
+  async compensated(orderId: bigint): Promise<Compensated> {
+    return compensatedIn(this.database, orderId);
   }
 
   /**
@@ -281,16 +307,14 @@ export class Ledger {
   }
 
   private async bookedBefore(tx: Queryable, entry: Booked, entryKey: string): Promise<Booking> {
-    const [before] = await tx.query<{ project_id: string; credits: bigint }>(sql.FIND_ENTRY, [entryKey]);
+    const before = await entryOf(tx, entryKey);
     if (before?.project_id !== entry.projectId || before.credits !== entry.credits) {
       throw new ApiError(
         'INVALID_REQUEST',
         `The reference "${entry.reference}" is booked already, for another project or amount; nothing was booked.`,
       );
     }
-    const [account] = await tx.query<sql.AccountRow>(sql.FIND_ACCOUNT, [entry.projectId]);
-    invariant(account !== undefined, 'a booked entry has an account');
-    return { isNew: false, balanceCredits: account.balance_credits as Credits };
+    return standing(tx, entry.projectId);
   }
 
   private async change(
@@ -314,6 +338,41 @@ export function entryKeyOf({ kind, reference }: Pick<Booked, 'kind' | 'reference
     throw new ApiError('INVALID_REQUEST', 'A reference is 1 to 200 printable ASCII characters.');
   }
   return `${kind}:${reference}`;
+}
+
+async function entryOf(
+  tx: Queryable,
+  entryKey: string,
+): Promise<{ readonly project_id: string; readonly credits: bigint } | undefined> {
+  const [entry] = await tx.query<{ project_id: string; credits: bigint }>(sql.FIND_ENTRY, [entryKey]);
+  return entry;
+}
+
+/** Nothing was booked, since it had been before. */
+async function standing(tx: Queryable, projectId: string): Promise<Booking> {
+  const [account] = await tx.query<sql.AccountRow>(sql.FIND_ACCOUNT, [projectId]);
+  invariant(account !== undefined, 'a booked entry has an account');
+  return { isNew: false, balanceCredits: account.balance_credits as Credits };
+}
+
+async function compensatedIn(on: Queryable, orderId: bigint): Promise<Compensated> {
+  const [row] = await on.query<{ left_credits: bigint; count: number }>(sql.COMPENSATED, [orderId]);
+  return { leftCredits: (row?.left_credits ?? 0n) as Credits, count: row?.count ?? 0 };
+}
+
+async function compensatedBefore(
+  tx: Queryable,
+  { orderId, number, projectId, credits }: CompensationOf,
+): Promise<Booking & { readonly number: number }> {
+  const entry = await entryOf(tx, `compensation:${orderId.toString()}:${number.toString()}`);
+  invariant(entry !== undefined, 'compensations are numbered without a gap');
+  if (entry.credits !== credits) {
+    throw new ApiError(
+      'INVALID_REQUEST',
+      `Compensation number ${number.toString()} of the order is booked already, over ${entry.credits.toString()} credits. Nothing was booked.`,
+    );
+  }
+  return { ...(await standing(tx, projectId)), number };
 }
 
 function unknownProject(): ApiError {

@@ -90,20 +90,34 @@ function addCompensate(orders: Command, context: CliContext): void {
     .command('compensate <order>')
     .description('give credits for an order that was not what was sold, at most what it cost; wants a --reason')
     .requiredOption('--credits <credits>', '10 000 000 = 1 USD', creditsArg)
+    .option(
+      '--number <n>',
+      'which compensation of the order this is, 1 the first; one that is booked is not booked again (default: the next)',
+      integerArg(1n, 1_000_000n),
+    )
     .option('--project <merchant>', 'the project whose key it is', merchantArg)
-    .action(async (order: string, options: { credits: Credits; project?: string }) => {
+    .action(async (order: string, options: { credits: Credits; number?: bigint; project?: string }) => {
+      const { credits } = options;
       const act = context.actor();
       await context.operate(async (parts) => {
+        const ledger = parts.get(Ledger);
         const found = await parts.get(OrderHistory).find(order, options.project);
         const id = found.id;
+        const { count, leftCredits } = await ledger.compensated(id);
+        const before =
+          count === 0
+            ? ''
+            : ` It was compensated ${count === 1 ? 'once' : `${count.toString()} times`} before: ${creditsText(leftCredits)} is left.`;
         await context.confirm(
-          `This gives ${creditsText(options.credits)} to project ${found.projectId} for order ${id.toString()}; the reason is shown to it.`,
+          `This gives ${creditsText(credits)} to project ${found.projectId} for order ${id.toString()}; the reason is shown to it.${before}`,
         );
-        const { number, balanceCredits } = await parts.get(Ledger).compensate(id, options.credits, act);
+        const wanted = options.number === undefined ? undefined : Number(options.number);
+        const { isNew, number, balanceCredits } = await ledger.compensate(id, credits, act, wanted);
+        const what = `compensation ${number.toString()} of order ${id.toString()}`;
         context.print(
-          `Booked ${creditsText(options.credits)} as compensation ${number.toString()} of order ${id.toString()}.\n` +
+          `${isNew ? `Booked ${creditsText(credits)} as ${what}.` : `It was booked before, as ${what}; nothing was added.`}\n` +
             `Balance: ${creditsText(balanceCredits)}.`,
-          { id, compensation: number, credits: options.credits, credits_balance: balanceCredits },
+          { id, compensation: number, booked: isNew, credits, credits_balance: balanceCredits },
         );
       });
     });

@@ -305,9 +305,12 @@ export class Database implements Queryable, OnApplicationBootstrap, OnApplicatio
         await this.watched(client.query('COMMIT'));
         return result;
       } catch (error) {
-        await client.query('ROLLBACK').catch((rollbackError: unknown) => {
-          spoil(isNativeError(rollbackError) ? rollbackError : new Error(String(rollbackError)));
-        });
+        // Who did not answer in time will not answer this either: its connection ends the transaction.
+        if (isConnectionFault(error)) spoil(spoiledBy(error));
+        else
+          await client.query('ROLLBACK').catch((rollbackError: unknown) => {
+            spoil(isNativeError(rollbackError) ? rollbackError : new Error(String(rollbackError)));
+          });
         // A server that takes no writes any more may have a successor, which only a new connection meets.
         if (sqlStateOf(error) === READ_ONLY) spoil(spoiledBy(error));
         throw error;

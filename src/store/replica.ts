@@ -22,6 +22,8 @@ const POLL_MS = 25;
 /** How long the replica has to come as far as the primary is. */
 const READ_WAIT_MS = 250;
 const TRANSACTION_WAIT_MS = 2000;
+/** After which a replica that says nothing is taken to be away. */
+const ANSWER_LIMIT_MS = 2000;
 
 /** What the primary has written: a commit shows only once its record lies before this. */
 const WRITTEN = `SELECT pg_current_wal_insert_lsn()::text AS lsn`;
@@ -30,6 +32,7 @@ export const WRITTEN_BY = `${WRITTEN}, (SELECT system_identifier::text FROM pg_c
   ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::int AS timeline`;
 /** A position counts as replayed only after what it holds shows to reads that begin then. */
 export const REPLAYED = `SELECT pg_is_in_recovery() AS standby, pg_last_wal_replay_lsn()::text AS lsn`;
+const ASK_REPLAYED = { text: REPLAYED, query_timeout: ANSWER_LIMIT_MS } as const;
 
 export interface Written {
   readonly lsn: string;
@@ -221,7 +224,7 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
   private async untilReplayed(client: pg.ClientBase, needed: ReadMark, waitMs: number): Promise<void> {
     const endsAt = monotonicMs() + waitMs;
     for (;;) {
-      const { rows } = await client.query<Replayed>(REPLAYED);
+      const { rows } = await client.query<Replayed>(ASK_REPLAYED);
       const [row] = rows;
       if (row?.standby !== true || row.lsn === null) throw new BehindError('it is no standby');
       if (markOf(row.lsn) >= needed) return;
@@ -252,7 +255,7 @@ export class Replica implements OnApplicationBootstrap, OnApplicationShutdown {
     if (this.floor === 0n) this.floor = written;
     try {
       if (!replica.source.isInitialized) await replica.source.initialize();
-      const [row] = await replica.query<Replayed>(REPLAYED);
+      const [row] = await replica.query<Replayed>(ASK_REPLAYED);
       if (row?.standby !== true || row.lsn === null) {
         // Promoted since: a new connection is made to another one, if there is one.
         this.fault = 'it is no standby any more';

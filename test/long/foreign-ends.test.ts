@@ -234,6 +234,34 @@ it('a compensation is booked and shown, and never more than the order’s charge
   expect(namesOf(await world.verify()).filter((name) => name.startsWith('order-'))).toEqual([]);
 });
 
+it('a compensation that names its number is booked once, whatever is repeated', async () => {
+  const order = await rental(await newReceiver(), 3600);
+  const give = (amount: number, number: number) =>
+    world.cli(
+      ...['orders', 'compensate', order.id.toString(), '--credits', amount.toString(), '--number', number.toString()],
+      ...['--reason', 'ended early', '--yes', '--json'],
+    );
+  const given = async () => ((await answerOf(order)).compensations ?? []) as { readonly credits: number }[];
+  const skipped = await give(1000, 2);
+  expect(skipped.code).toBe(1);
+  expect(skipped.err).toMatch(/next compensation of the order is number 1/);
+  const first = await give(1000, 1);
+  expect([first.code, JSON.parse(first.out)]).toMatchObject([0, { compensation: 1, booked: true }]);
+  const again = await give(1000, 1);
+  expect([again.code, JSON.parse(again.out)]).toMatchObject([0, { compensation: 1, booked: false }]);
+  const other = await give(999, 1);
+  expect(other.code).toBe(1);
+  expect(other.err).toMatch(/number 1 of the order is booked already, over 1000 credits/);
+  expect(await given()).toMatchObject([{ credits: 1000 }]);
+  const atOnce = await Promise.all([1, 2, 3].map(() => give(2000, 2)));
+  expect(atOnce.map(({ code, out }) => [code, (JSON.parse(out) as { booked: boolean }).booked]).sort()).toEqual([
+    [0, false],
+    [0, false],
+    [0, true],
+  ]);
+  expect(await given()).toMatchObject([{ credits: 1000 }, { credits: 2000 }]);
+});
+
 it('the database refuses a leg that ends without an undelegation, an act or a word', async () => {
   const order = await rental(await newReceiver(), 3600);
   const end = (set: string) =>
