@@ -225,7 +225,8 @@ cli() { # database, command...
   DATABASE_URL=$server/$1 node dist/bundle/main.cli.js --yes --actor check --reason check "${@:2}"
 }
 drill() {
-  DATABASE_URL=$server/sold docker/restore-drill.sh "$dir/dumps" >"$dir/drill" 2>&1
+  # Judged is what the dump holds, wherever the way past a pooler leads.
+  DATABASE_DIRECT_URL=$server/postgres DATABASE_URL=$server/sold docker/restore-drill.sh "$dir/dumps" >"$dir/drill" 2>&1
 }
 cli sold migrate
 cli sold project create --name 'Backed up' --credits 5000000 >/dev/null
