@@ -51,7 +51,7 @@ const DAY_SEC = 86_400n;
 /** What a status means, and what comes next. */
 const MEANS: Readonly<Record<DepositStatus, string>> = {
   pending: 'Seen on chain; it is credited once its block is final and a rate is known, usually within two minutes.',
-  credited: 'Credited.',
+  credited: 'Its credits are in the balance.',
   held: 'Held: a person looks at it before it is credited.',
   ignored: 'Not credited: this kind of payment is not taken here.',
   dropped: 'Its block left the chain: the payment did not happen.',

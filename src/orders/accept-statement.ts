@@ -1,5 +1,5 @@
 /** The statement that takes an order: charges, reserves and records it, or leaves nothing (take_order). */
-import { withDeadline } from '../base/clock.js';
+import { monotonicMs, withDeadline } from '../base/clock.js';
 import { invariant } from '../domain/errors.js';
 import { credits, energy, rateE8, sun } from '../domain/units.js';
 import type { Database } from '../store/database.js';
@@ -46,7 +46,7 @@ const ARGUMENTS: Readonly<Record<string, Value>> = {
   p_hash: ({ purchase }) => purchase.hash,
   p_kind: ({ purchase }) => purchase.kind,
   p_quote: ({ terms }) => terms.quote?.id ?? null,
-  p_quote_expires: ({ terms }) => (terms.quote === undefined ? null : new Date(terms.quote.expiresAtMs).toISOString()),
+  p_quote_expires: ({ terms: { quote } }) => (quote === undefined ? null : quoteExpiryNow(quote).toISOString()),
   p_receiver: ({ terms }) => terms.receiveAddress,
   p_energy: ({ purchase, terms }) => (purchase.kind === 'rental' ? (terms.energy ?? NO_TERMS.energy) : null),
   p_duration: ({ purchase, terms }) =>
@@ -63,6 +63,11 @@ const ARGUMENTS: Readonly<Record<string, Value>> = {
   p_reference: ({ purchase }) => purchase.labels.reference ?? null,
   p_metadata: ({ purchase: { labels } }) => (labels.metadata === undefined ? null : JSON.stringify(labels.metadata)),
 };
+
+/** Later by what the order has waited in this process: a quote that came in its time stays in time. */
+function quoteExpiryNow({ expiresAtMs, askedMs }: NonNullable<OrderTerms['quote']>): Date {
+  return new Date(expiresAtMs + Math.ceil(monotonicMs() - askedMs));
+}
 
 const NAMED = Object.keys(ARGUMENTS).map((name, index) => `${name} => $${(index + 1).toString()}`);
 const VALUES = Object.values(ARGUMENTS);

@@ -181,7 +181,7 @@ export const PURCHASE_PARAMETERS: readonly Parameter[] = [
     name: 'Idempotency-Key',
     in: 'header',
     description:
-      'Makes a retry safe: the same key with the same request answers the same order, for ever. Made for you when absent: every answer carries it, also an error, so that you can repeat with it.',
+      'Makes a retry safe: the same key with the same request answers the same order, for ever. Made for you when absent: every answer carries it, also an error, so that you can repeat with it; one that begins with nonce_ (of a request signed by HMAC) you can only read.',
     schema: { type: 'string', maxLength: 255, pattern: '^[\\x21-\\x7e]+(?: +[\\x21-\\x7e]+)*$' },
   },
   {

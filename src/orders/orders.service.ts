@@ -1,5 +1,6 @@
 /** Buys and finds orders: terms are fixed here, before any transaction; acceptance.ts takes them exactly once. */
 import { Injectable } from '@nestjs/common';
+import { monotonicMs } from '../base/clock.js';
 import { ApiError, invalidField } from '../domain/errors.js';
 import type { ProjectRecord } from '../http/pipeline/request-context.js';
 import { energy, type Energy } from '../domain/units.js';
@@ -37,6 +38,7 @@ export class OrdersService {
    * from 400 to 503; of those from 402 on nothing stays behind.
    */
   async create(request: UnlabelledOrderRequest, context: OrderContext): Promise<OrderAnswer> {
+    const askedMs = monotonicMs();
     const terms = this.termsOf(request);
     const accepted = await this.acceptance.take({
       projectId: context.project.id,
@@ -49,7 +51,7 @@ export class OrdersService {
       labels: context.labels,
       prepare: () =>
         terms.kind === 'quoted'
-          ? this.prepareQuoted(terms.ref, request, context.project)
+          ? this.prepareQuoted({ ref: terms.ref, askedMs }, request, context.project)
           : this.prepareDirect(terms, context.project),
     });
     return this.answer(accepted, context);
@@ -89,7 +91,11 @@ export class OrdersService {
   }
 
   /** In the order of docs/interface.md §9: token (404) → used → expired → mismatch → receiver → capacity → credits. */
-  private async prepareQuoted(ref: string, request: UnlabelledOrderRequest, project: ProjectRecord): Promise<Prepared> {
+  private async prepareQuoted(
+    { ref, askedMs }: { readonly ref: string; readonly askedMs: number },
+    request: UnlabelledOrderRequest,
+    project: ProjectRecord,
+  ): Promise<Prepared> {
     const quote = this.quotes.openQuote(ref, project.id);
     if (quote === undefined) {
       const refusal = new ApiError('QUOTE_NOT_FOUND', 'There is no such quote for this project.');
@@ -106,7 +112,7 @@ export class OrdersService {
         ...{ receiveAddress, energy: quote.energy, durationSec, priceSun, credits, rate },
         // With a refusal the amount is never taken; the quote's own terms still let it be judged in order.
         ...(sized instanceof ApiError ? { amountSun: priceSun, legSlackSun: priceSun, legsMax: 1n } : sized),
-        quote: { id: quote.id, expiresAtMs: quote.expiresAtMs },
+        quote: { id: quote.id, expiresAtMs: quote.expiresAtMs, askedMs },
       },
       refusal,
     };

@@ -9,6 +9,7 @@ import { FairQueue } from '../base/fair-queue.js';
 import { Config } from '../config/config.js';
 import { ApiError } from '../domain/errors.js';
 import type { OrderKind } from '../domain/order-state.js';
+import { mayBeSent } from '../http/pipeline/idempotency-key.js';
 import { Metrics } from '../observability/metrics.js';
 import {
   isConnectionFault,
@@ -117,11 +118,20 @@ function asRefusal(error: unknown, key: string): ApiError {
     const { cause, headers, retryAfterSec = 1 } = error;
     return new ApiError(error.code, error.message, { headers, cause, retryAfterSec, key });
   }
-  const again = `repeat the request with Idempotency-Key ${key}`;
   if (error instanceof DeadlineError || isDatabaseAway(error) || isTooSlow(error)) {
-    const words = `It is not known yet whether this was taken; ${again} to find out, or to have it taken once.`;
+    const words = `It is not known yet whether this was taken; ${howToFindOut(key)}`;
     return new ApiError('SERVICE_UNAVAILABLE', words, { key, cause: error, retryAfterSec: 2 });
   }
-  const words = `Something went wrong on our side; to ${again} is safe, and takes it at most once.`;
+  const words = `Something went wrong on our side, and this may have been taken; ${howToFindOut(key)}`;
   return new ApiError('INTERNAL_ERROR', words, { key, cause: error });
+}
+
+function howToFindOut(key: string): string {
+  if (mayBeSent(key)) {
+    return `repeat the request with Idempotency-Key ${key} to find out, or to have it taken, at most once.`;
+  }
+  return (
+    `read GET /v1/orders/${key} to find out: if it is not there after five minutes, nothing was bought. ` +
+    'Send an Idempotency-Key of your own, and you can send the request again instead.'
+  );
 }

@@ -23,7 +23,8 @@ export interface OrderTerms {
   readonly legSlackSun: Sun;
   /** Over how many wallets the order may be spread: each leg costs two transactions. */
   readonly legsMax: bigint;
-  readonly quote?: { readonly id: string; readonly expiresAtMs: number };
+  /** `askedMs`: when the order was begun, by the monotonic clock; what it waits from then on is not the caller's delay. */
+  readonly quote?: { readonly id: string; readonly expiresAtMs: number; readonly askedMs: number };
 }
 
 /** The outcome of pricing. A refusal waits until replay, used and expired quote are judged (docs/interface.md §9). */

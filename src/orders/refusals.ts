@@ -2,7 +2,8 @@
 import { ApiError, invariant, isErrorCode, type ErrorCode } from '../domain/errors.js';
 
 const WORDS: Readonly<Partial<Record<ErrorCode, string>>> = {
-  QUOTE_ALREADY_USED: 'This quote has become an order already; repeat that order with its Idempotency-Key to see it.',
+  QUOTE_ALREADY_USED:
+    'This quote has become an order already; GET /v1/orders/{key}, by the key of that order, shows it.',
   QUOTE_EXPIRED: 'This quote has expired; get a new one.',
   INSUFFICIENT_CREDITS: 'The charge would pass what the project may spend; top up, or raise the debt limit.',
   INVALID_SIGNATURE: 'The API key of this request is revoked.',

@@ -2,6 +2,8 @@
 // reserved unless a test ends them through the worker's own parts.
 import type { Customer } from '../client.js';
 import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { until } from '../../packages/local/src/wait.js';
 import { credits, energy, sun } from '../../src/domain/units.js';
 import { Sealers } from '../../src/base/sealers.js';
 import { sealQuote } from '../../src/quotes/quote-token.js';
@@ -302,6 +304,45 @@ describe('quotes', () => {
     expect(redeemed.status).toBe(202);
     // The same quote, now also expired and naming other terms: used comes first.
     expectRefusal(await post({ quote_ref: seal({ id }), energy: 70_000 }), 409, 'QUOTE_ALREADY_USED');
+  });
+
+  test('a quote that came in its time is honoured however long the order waits for its turn', async () => {
+    const customer = await makeCustomer(api);
+    const others = Array.from({ length: 16 }, (_, place) => `busy-${place.toString()}`);
+    const blocker = new pg.Client({ connectionString: world.env['DATABASE_URL'] });
+    await blocker.connect();
+    try {
+      await blocker.query('SELECT pg_advisory_lock(1, hashtext($1::text || k)) FROM unnest($2::text[]) k', [
+        customer.merchant,
+        others,
+      ]);
+      const body = { receive_address: world.receiver(), energy: 65_000 };
+      const busy = others.map((key) => customer.post('/v1/orders', body, withKey(key)));
+      const waiting = `SELECT count(*)::integer AS n FROM pg_locks WHERE locktype = 'advisory' AND classid = 1 AND NOT granted`;
+      const isFull = async () => (await blocker.query<{ n: number }>(waiting)).rows[0]!.n === 8 || undefined;
+      await until(isFull, 10_000, 'every turn of the project being taken');
+      const expiresAtMs = Date.now() + 1000;
+      const ref = sealQuote(api.app.get(Sealers).quote, customer.merchant, {
+        receiveAddress: world.receiver(),
+        energy: energy(65_000),
+        durationSec: 3600,
+        priceSun: sun(2_925_000),
+        credits: credits(8_775_000),
+        rate: 30_000_000n as never,
+        id: randomUUID(),
+        expiresAtMs,
+      });
+      const redeemed = customer.post('/v1/orders', { quote_ref: ref }, withKey('in time'));
+      // Two seconds beyond what was shown are allowed to those who come late.
+      await blocker.query(`SELECT pg_sleep(extract(epoch FROM to_timestamp($1) - clock_timestamp()) + 0.5)`, [
+        expiresAtMs / 1000 + 2,
+      ]);
+      await blocker.query('SELECT pg_advisory_unlock_all()');
+      expect((await redeemed).status).toBe(202);
+      for (const { status } of await Promise.all(busy)) expect(status).toBe(202);
+    } finally {
+      await blocker.end();
+    }
   });
 
   test('members that repeat the quote are no mismatch, and the replay needs the ref alone', async () => {

@@ -7,7 +7,7 @@ import pg from 'pg';
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
 import { until } from '../../packages/local/src/wait.js';
 import { ORDERS_QUEUE } from '../../src/queue/jobs.js';
-import type { Customer } from '../client.js';
+import { HmacCustomer, type Customer } from '../client.js';
 import { makeCustomer, openApi, startApi, type TestApi } from '../factory.js';
 import { balanceOf, expectRefusal, openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
 import { openProxy } from '../proxy.js';
@@ -287,6 +287,35 @@ describe('a purchase of unknown outcome', () => {
         for (const { status, body: order } of orders)
           expect([status, order.key, order.id]).toEqual([202, key, orders[0]!.body.id]);
         expect((await customer.get('/v1/orders')).body.items).toHaveLength(1);
+      } finally {
+        await blocker.end();
+      }
+    },
+    60_000,
+  );
+});
+
+describe('a purchase by HMAC of unknown outcome', () => {
+  test.each(['/v1/orders', '/v1/activate'])(
+    'that came without a key is read by the key of its nonce, as its 503 says: %s',
+    async (path) => {
+      const { baseUrl, merchant, apiKey } = await makeCustomer(world.api);
+      const customer = new HmacCustomer(baseUrl, merchant, apiKey);
+      const request = path === '/v1/orders' ? body() : { address: newChainAccount().address };
+      const blocker = new pg.Client({ connectionString: world.env['DATABASE_URL'] });
+      await blocker.connect();
+      try {
+        await blocker.query('BEGIN');
+        await blocker.query('SELECT 1 FROM credit_account WHERE project_id = $1 FOR UPDATE', [merchant]);
+        const unknown = await customer.post(path, request);
+        await blocker.query('COMMIT');
+        expectRefusal(unknown, 503, 'SERVICE_UNAVAILABLE');
+        const key = unknown.body.key as string;
+        expect(key).toMatch(/^nonce_/);
+        const [, read] = /read GET (\S+) to find out/.exec(unknown.body.msg as string)!;
+        expect(unknown.body.msg).not.toContain('repeat');
+        expectRefusal(await customer.get(read!), 404, 'NOT_FOUND');
+        expectRefusal(await customer.post(path, request, withKey(key)), 400, 'INVALID_REQUEST');
       } finally {
         await blocker.end();
       }

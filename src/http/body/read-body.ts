@@ -25,15 +25,18 @@ export interface BodyLimits {
 }
 
 /**
- * The strictly read body of a POST; undefined for a GET. Throws 400 for a missing, forbidden or unreadable body, 413,
- * 415, 408 when it takes longer than `timeoutMs`, and ClientGoneError.
+ * The strictly read body of a POST; undefined for a GET, and for a DELETE without one. Throws 400 for a missing, forbidden
+ * or unreadable body, 413, 415, 408 when it takes longer than `timeoutMs`, and ClientGoneError.
  */
 export async function receiveBody(request: IncomingMessage, limits: BodyLimits): Promise<StrictBody | undefined> {
   if (request.method === 'GET') {
     if (hasBody(request)) throw invalidBody('A GET takes no body.');
     return undefined;
   }
-  if (!hasBody(request)) throw invalidBody('The body is missing; send a JSON object.');
+  if (!hasBody(request)) {
+    if (request.method === 'DELETE') return undefined;
+    throw invalidBody('The body is missing; send a JSON object.');
+  }
   refuseDeclared(request, limits);
   requireJson(request);
   return parse(await readBytes(request, limits));

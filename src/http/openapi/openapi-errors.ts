@@ -48,5 +48,5 @@ export const ERROR_MEANINGS: Readonly<Record<ErrorCode, string>> = {
   CHAIN_UNAVAILABLE: 'The state of the chain that this needs is not known just now; repeat it',
   CAPACITY_UNAVAILABLE: 'The pool cannot deliver this amount',
   SERVICE_UNAVAILABLE:
-    'This could not be completed just now; repeat it, a purchase with the Idempotency-Key that the answer names',
+    'This could not be completed just now; repeat it, a purchase with the Idempotency-Key that the answer names, or read the order by it where msg says so',
 };

@@ -172,7 +172,7 @@ const ERROR_SCHEMA: JsonSchema = {
     key: {
       type: 'string',
       description:
-        'Of a purchase whose outcome may be unknown (503, 500): repeat it with this Idempotency-Key, also when you sent none.',
+        'Of a purchase whose outcome may be unknown (503, 500): repeat it with this Idempotency-Key, also when you sent none. One that begins with nonce_ cannot be sent: read GET /v1/orders/{key}.',
     },
     server_time: {
       type: 'integer',

@@ -28,9 +28,14 @@ export function readIdempotencyKey(caller: Pick<Caller, 'rawHeaders' | 'project'
     throw invalidField(HEADER, `must have at most ${KEY_LENGTH_MAX.toString()} characters`);
   // The length is checked first: the pattern then runs over 255 characters at most.
   if (!KEY.test(key)) throw invalidField(HEADER, 'must be printable ASCII, with spaces only between other characters');
-  if (RESERVED.test(key))
+  if (!mayBeSent(key))
     throw invalidField(HEADER, 'must not begin with ext_, nonce_ or auto_: those keys the service makes');
   return key;
+}
+
+/** Whether a caller may send the key again; one that the service made of something else can only be read. */
+export function mayBeSent(key: string): boolean {
+  return !RESERVED.test(key);
 }
 
 /** The key of a purchase, and whether the request came with it: one that was made just now has no earlier request. */
@@ -70,7 +75,7 @@ export function requirePurchaseKey(
 /** 128 random bits in `[A-Za-z0-9_-]`, which a caller may send again. */
 function newKey(): string {
   const key = randomBytes(16).toString('base64url');
-  return RESERVED.test(key) ? newKey() : key;
+  return mayBeSent(key) ? key : newKey();
 }
 
 /** Puts a key that the caller sent on the answer, whatever becomes of the request; one that is no key stays out. */
