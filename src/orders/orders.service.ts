@@ -67,7 +67,7 @@ export class OrdersService {
   async hold(answer: OrderAnswer, projectId: string, waitSec: number): Promise<OrderAnswer> {
     const { body, isReplay } = answer;
     if (waitSec <= 0 || !isPending(body.status)) return answer;
-    await this.waits.until(BigInt(body.id), waitSec);
+    await this.waits.until(projectId, BigInt(body.id), waitSec);
     // The order is taken: if it cannot be read again just now, the answer is what is known of it.
     const latest = await this.find(projectId, body.key).catch(() => undefined);
     return { body: latest ?? body, isReplay };

@@ -9,6 +9,7 @@ import { Database } from '../store/database.js';
 import { FIND_ARRIVED } from './order-rows.js';
 
 interface Waiter {
+  readonly projectId: string;
   readonly orderId: bigint;
   readonly deadlineMs: number;
   readonly release: () => void;
@@ -16,12 +17,14 @@ interface Waiter {
 
 /** A block takes 3 s, so nobody notices a tenth of one; an idle process does not look at all. */
 const LOOK_EVERY_MS = 100;
-/** Beyond this a wait is not granted: the preference is one, and the answer comes at once. */
+/** Beyond these a wait is not granted: the answer comes at once. No project takes the places of all others. */
 const WAITERS_MAX = 2000;
+const WAITERS_PER_PROJECT = 500;
 
 @Injectable()
 export class OrderWaits implements OnModuleDestroy {
   private readonly waiters = new Set<Waiter>();
+  private readonly counts = new Map<string, number>();
   private timer: NodeJS.Timeout | undefined;
   private isStopping = false;
 
@@ -31,10 +34,13 @@ export class OrderWaits implements OnModuleDestroy {
   ) {}
 
   /** Resolves when the order is delivered or refunded, after `seconds`, or when the process stops. Never rejects. */
-  async until(orderId: bigint, seconds: number): Promise<void> {
+  async until(projectId: string, orderId: bigint, seconds: number): Promise<void> {
     if (seconds <= 0 || this.isStopping || this.waiters.size >= WAITERS_MAX) return;
+    const count = this.counts.get(projectId) ?? 0;
+    if (count >= WAITERS_PER_PROJECT) return;
+    this.counts.set(projectId, count + 1);
     await new Promise<void>((resolve) => {
-      this.waiters.add({ orderId, deadlineMs: monotonicMs() + seconds * 1000, release: resolve });
+      this.waiters.add({ projectId, orderId, deadlineMs: monotonicMs() + seconds * 1000, release: resolve });
       this.schedule();
     });
   }
@@ -43,8 +49,7 @@ export class OrderWaits implements OnModuleDestroy {
   releaseAll(): void {
     this.isStopping = true;
     clearTimeout(this.timer);
-    for (const waiter of this.waiters) waiter.release();
-    this.waiters.clear();
+    for (const waiter of this.waiters) this.release(waiter);
   }
 
   onModuleDestroy(): void {
@@ -73,8 +78,15 @@ export class OrderWaits implements OnModuleDestroy {
     const now = monotonicMs();
     for (const waiter of this.waiters) {
       if (!arrived.has(waiter.orderId) && waiter.deadlineMs > now) continue;
-      this.waiters.delete(waiter);
-      waiter.release();
+      this.release(waiter);
     }
+  }
+
+  private release(waiter: Waiter): void {
+    this.waiters.delete(waiter);
+    const left = (this.counts.get(waiter.projectId) ?? 1) - 1;
+    if (left === 0) this.counts.delete(waiter.projectId);
+    else this.counts.set(waiter.projectId, left);
+    waiter.release();
   }
 }

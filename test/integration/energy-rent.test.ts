@@ -186,7 +186,7 @@ describe('our refusals', () => {
     });
     await expect(client.rent({ quote_ref: ref }, 'other')).rejects.toMatchObject({
       code: 'QUOTE_ALREADY_USED',
-      message: expect.stringContaining('repeat that order with its Idempotency-Key'),
+      message: expect.stringContaining('by the key of that order, shows it'),
     });
   });
 });
@@ -319,14 +319,30 @@ describe('waiting', () => {
     }
   });
 
-  test('is granted to 2 000 in a process; further ones are answered at once', async () => {
-    const renter = await newRenter();
+  test('is granted to 2 000 in a process, 500 of them of one project; further ones are answered at once', async () => {
+    const [renter, other] = [await newRenter(), await newRenter()];
     const full = await openApi(world.env);
     try {
       const waits = full.app.get(OrderWaits);
-      for (let waiting = 0; waiting < 2000; waiting += 1) void waits.until(0n, 600);
+      const fill = (projectId: string): void => {
+        for (let waiting = 0; waiting < 1000; waiting += 1) void waits.until(projectId, 0n, 600);
+      };
+      const { merchant } = renter.http;
+      fill(merchant);
       const answer = await rentOnce(renter.http.at(full.baseUrl), 'too-many');
       expect([answer.status, answer.body.status]).toEqual([409, 'unresolved']);
+      // Others are held all the same, until no place is left.
+      const held = rentOnce(other.http.at(full.baseUrl), 'held');
+      await taken(other.http, 'held');
+      fill('a');
+      fill('b');
+      fill('c');
+      const further = await rentOnce(other.http.at(full.baseUrl), 'further');
+      expect([further.status, further.body.status]).toEqual([409, 'unresolved']);
+      await world.refund(other.http, 'held');
+      expect((await held).body.status).toBe('refused');
+      // A place that is left is another's.
+      await world.refund(other.http, 'further');
     } finally {
       await full.close();
     }

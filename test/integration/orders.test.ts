@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { until } from '../../packages/local/src/wait.js';
 import { credits, energy, sun } from '../../src/domain/units.js';
+import { Config } from '../../src/config/config.js';
 import { Sealers } from '../../src/base/sealers.js';
 import { sealQuote } from '../../src/quotes/quote-token.js';
 import { AUTHOR, makeCustomer, type TestApi } from '../factory.js';
@@ -319,7 +320,8 @@ describe('quotes', () => {
       const body = { receive_address: world.receiver(), energy: 65_000 };
       const busy = others.map((key) => customer.post('/v1/orders', body, withKey(key)));
       const waiting = `SELECT count(*)::integer AS n FROM pg_locks WHERE locktype = 'advisory' AND classid = 1 AND NOT granted`;
-      const isFull = async () => (await blocker.query<{ n: number }>(waiting)).rows[0]!.n === 8 || undefined;
+      const turns = api.app.get(Config).database.poolMax - 2;
+      const isFull = async () => (await blocker.query<{ n: number }>(waiting)).rows[0]!.n >= turns || undefined;
       await until(isFull, 10_000, 'every turn of the project being taken');
       const expiresAtMs = Date.now() + 1000;
       const ref = sealQuote(api.app.get(Sealers).quote, customer.merchant, {
