@@ -3,7 +3,7 @@
  * state, so that nothing is judged that can still be reverted; what is on its way may or may not be there yet. Every
  * disagreement is read again, books and chain, before it is called one.
  */
-import type { WalletRow } from '../pool/shortfall.js';
+import { SOLID_HEIGHT, type WalletRow } from '../pool/shortfall.js';
 import { sleep } from '../base/clock.js';
 import { NodeError } from '../chain/errors.js';
 import type { TronNode } from '../chain/node.js';
@@ -42,10 +42,6 @@ const EXPECTED = `SELECT l.receive_address,
   WHERE l.wallet_id = $1 AND l.kind = 'rental' AND l.status IN ('reserved', 'placed', 'active', 'reclaiming')
     AND ($2::text IS NULL OR l.receive_address = $2)
   GROUP BY l.receive_address`;
-
-/** New transactions have new ids, so the newest thousands hold the newest block the records call solid. */
-const SOLID_HEIGHT = `SELECT coalesce(max(block_number), 0)::bigint AS height
-  FROM (SELECT block_number, status FROM chain_tx ORDER BY id DESC LIMIT 5000) v WHERE status = 'solid'`;
 
 const CHECK = 'open-delegations';
 const RULE = 'I7';

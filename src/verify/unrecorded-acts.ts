@@ -78,10 +78,20 @@ export async function unrecordedActsIn(
   wallets: readonly OwnWallet[],
 ): Promise<readonly UnrecordedAct[]> {
   const own = new Map(wallets.map((wallet) => [wallet.address, wallet]));
-  const acts: UnrecordedAct[] = [];
-  for (const { txid, succeeded, signed } of block.transactions) {
+  const found = block.transactions.flatMap(({ txid, succeeded, signed }) => {
     const wallet = signed && own.get(signed.act.owner);
-    if (!succeeded || signed === undefined || wallet === undefined || !isOurs(signed.act)) continue;
+    return succeeded && signed !== undefined && wallet !== undefined && isOurs(signed.act)
+      ? [{ txid, signed, wallet }]
+      : [];
+  });
+  // Most are recorded: whose an act is costs more to find out than whether it is known.
+  const known = await knownAmong(
+    database,
+    found.map(({ txid }) => txid),
+  );
+  const acts: UnrecordedAct[] = [];
+  for (const { txid, signed, wallet } of found) {
+    if (known.has(txid)) continue;
     const signer = await signatories.judge(wallet, signed);
     if (signer === undefined) continue;
     const { act, rawData, signatures } = signed;
@@ -89,15 +99,18 @@ export async function unrecordedActsIn(
     const signature = signatures.length === 1 && first?.length === SIGNATURE_BYTES ? first : undefined;
     acts.push({ txid, rawData, signature, walletId: wallet.id, byOwnKey: signer === 'own', act });
   }
-  if (acts.length === 0) return [];
-  // Recorded as sent before it is: what stands in a block and not so in the records was never ours, or they forgot it.
+  return acts;
+}
+
+/** Recorded as sent before it is: what stands in a block and not so in the records was never ours, or they forgot it. */
+async function knownAmong(database: Database, txids: readonly string[]): Promise<ReadonlySet<string>> {
+  if (txids.length === 0) return new Set();
   const known = await database.query<{ txid: Buffer }>(
     `SELECT txid FROM chain_tx WHERE txid = ANY ($1::bytea[]) AND status NOT IN ('built', 'signed', 'dropped', 'dead')
      UNION ALL SELECT txid FROM orphan_tx WHERE txid = ANY ($1::bytea[])`,
-    [acts.map((act) => Buffer.from(act.txid, 'hex'))],
+    [txids.map((txid) => Buffer.from(txid, 'hex'))],
   );
-  const names = new Set(known.map((row) => row.txid.toString('hex')));
-  return acts.filter((act) => !names.has(act.txid));
+  return new Set(known.map((row) => row.txid.toString('hex')));
 }
 
 function meet(some: ReadonlySet<string>, others: ReadonlySet<string>): boolean {

@@ -165,6 +165,22 @@ it('an act is held against the rental it took although a newer one of as much is
   expect(namesOf(await world.verify())).toEqual([]);
 });
 
+it('an act whose leg is held by another session holds up no other act', async () => {
+  const [held, free] = [await rental(await newReceiver(), 3600), await rental(await newReceiver(), 3600)];
+  await world.undelegateForeign(held.wallet, held.receiver, held.sun);
+  await world.undelegateForeign(free.wallet, free.receiver, free.sun);
+  await asAdmin(world.world.databaseUrl, async (client) => {
+    await client.query('BEGIN');
+    await client.query('SELECT FROM leg WHERE order_id = $1 FOR UPDATE', [held.id]);
+    await passUntil('the other act being held against its rental', isEnded(free));
+    expect(await answerOf(held)).not.toHaveProperty('ended_early_by');
+    await client.query('COMMIT');
+  });
+  await passUntil('the act being held against its rental', isEnded(held));
+  await world.syncAll();
+  expect(namesOf(await world.verify())).toEqual([]);
+});
+
 it('what no act explains is ended by the operator alone, and only while the chain shows it missing', async () => {
   const [short, long] = await siblings();
   const close = (order: Rental, ...more: string[]) =>

@@ -295,6 +295,8 @@ it('a rental is topped up so many times and no more', async () => {
     await arrive(hand);
   }
   expect((await legsOf(key)).filter((leg) => leg.startsWith('top-up'))).toHaveLength(TOP_UP_LEGS_MAX);
+  // It is not claimed again and again, in front of rentals that may still be topped up.
+  expect(await hand.topUp()).toBe(0);
   await mine(1200);
 });
 

@@ -200,6 +200,7 @@ describe('an order that cannot be delivered', () => {
       'placed',
       Array.from({ length: DELIVERY_DEATHS_MAX }, (_, index) => dead(index + 1)),
     );
+  const moved = (count: number) => Array.from({ length: count }, () => leg('released', [dead(1)]));
   const rules: readonly [string, ClaimedOrder, readonly string[]][] = [
     ['is undone after proven deaths, never after a time', order('placed', [lost()]), ['release', 'undo']],
     [
@@ -231,6 +232,16 @@ describe('an order that cannot be delivered', () => {
       'is not refunded before',
       order('placed', [leg('released'), leg('reclaiming', [solid, reclaim('included')])], { isUndoing: true }),
       [],
+    ],
+    [
+      'is not undone when legs that died side by side were moved, each once',
+      order('placed', [...moved(4), leg('reserved')]),
+      ['build delegate#1'],
+    ],
+    [
+      'is undone when what they were moved to dies too',
+      order('placed', [...moved(4), leg('placed', [dead(1)])]),
+      ['release', 'undo'],
     ],
     [
       'is undone when no node could be sent it for too long',

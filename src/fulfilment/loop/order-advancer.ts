@@ -24,7 +24,7 @@ import { Proofs } from '../send/proof.js';
 import { pairKey, ReclaimGuard, type Pair, type Verdict } from '../plan/reclaim-guard.js';
 import { reclaimRestMs, withheldRestMs } from '../plan/reclaim-pace.js';
 import { TransactionLog } from '../send/transaction-log.js';
-import { missingEnergy } from '../plan/running-rentals.js';
+import { isPastTopUps, missingEnergy } from '../plan/running-rentals.js';
 import { WalletHealth } from '../send/wallet-health.js';
 import { OrderClaims } from './order-claims.js';
 import { tallyOf, type ClaimedLeg, type ClaimedOrder } from './claimed-order.js';
@@ -101,8 +101,10 @@ export class OrderAdvancer {
       if (view !== undefined) {
         await this.findWhatWasSent(pass, view);
         await this.topUpWhatIsShort(pass, view);
-        if (!view.isDisputed) await this.buildWhatIsMissing(pass, view);
       }
+      // Looking up may have taken a minute: what is built refers to the head of now, and expires by it.
+      const now = this.chainView.current;
+      if (view !== undefined && now !== undefined && !now.isDisputed) await this.buildWhatIsMissing(pass, now);
       await this.setAside(pass);
       return failed;
     } finally {
@@ -297,6 +299,9 @@ export class OrderAdvancer {
           const isReserved = await this.ending.topUpRunning(order, amount, sunOfOneEnergy(view.ratio));
           if (isReserved) pass.again.add(order.id);
         });
+      }
+      if (isPastTopUps(order, view.ratio, this.chainView.clockMs)) {
+        await this.guarded(pass, order, () => this.ending.restTopUps(order));
       }
       if (!plan.topUp) continue;
       await this.guarded(pass, order, async () => {

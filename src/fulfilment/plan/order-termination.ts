@@ -66,6 +66,8 @@ const UNDO = {
 
 /** How long a top-up that failed, or for which there was no room, is not tried again. */
 const TOP_UP_REST_SEC = 30;
+/** The network's stake may fall again, and with it the shortfall. */
+const PAST_TOP_UPS_REST_SEC = 3600;
 
 const LOCK_RUNNING = {
   name: 'lock_running_fenced',
@@ -240,6 +242,11 @@ export class OrderTermination {
       await this.database.query(REST_TOP_UPS, [order.id, order.fence, TOP_UP_REST_SEC]);
       return false;
     }
+  }
+
+  /** A running rental that will get no top-up is not looked at in front of those that may. */
+  async restTopUps(order: ClaimedOrder): Promise<void> {
+    await this.database.query(REST_TOP_UPS, [order.id, order.fence, PAST_TOP_UPS_REST_SEC]);
   }
 
   private async lock(tx: Queryable, order: ClaimedOrder): Promise<boolean> {

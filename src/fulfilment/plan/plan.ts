@@ -162,7 +162,8 @@ function isLost(order: ClaimedOrder, purpose: ChainTxPurpose, unsentMaxSec: numb
   return order.legs.some(
     (leg) =>
       deathsOf(leg, purpose) >= DELIVERY_DEATHS_MAX ||
-      movedDeaths >= MOVED_DEATHS_MAX ||
+      // Legs that died side by side were moved once each: the order is lost when what took their place dies too.
+      (movedDeaths >= MOVED_DEATHS_MAX && leg.status !== 'released' && deathsOf(leg, purpose) > 0) ||
       // An unresolved order makes no new attempt: its state only allows delivered or refunded.
       (order.status === 'unresolved' && leg.status === 'placed' && liveTx(leg, purpose) === undefined) ||
       // What another party undelegated before the whole was there: no other leg makes up for it.
