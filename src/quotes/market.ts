@@ -13,6 +13,7 @@ import { Config } from '../config/config.js';
 import { ApiError } from '../domain/errors.js';
 import { Log } from '../observability/logger.js';
 import { energy, sun, type Sun } from '../domain/units.js';
+import { AgreedRatio, DOUBTFUL_RATIO } from '../pool/agreed-ratio.js';
 import type { EnergyRatio } from '../pool/energy-ratio.js';
 import { Repeater } from '../base/repeat.js';
 import { Database } from '../store/database.js';
@@ -58,6 +59,8 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
   private readonly sizingRepeater: Repeater;
   private readonly probe: SizingProbe;
 
+  private readonly ratio: AgreedRatio;
+
   constructor(
     private readonly config: Config,
     private readonly tron: TronClient,
@@ -65,6 +68,7 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
     @InjectRepository(PoolWallet) private readonly pool: Repository<PoolWallet>,
     private readonly log: Log,
   ) {
+    this.ratio = new AgreedRatio(tron, (nodes) => log.warn({ nodes }, DOUBTFUL_RATIO));
     this.probe = new SizingProbe(tron, config.chain.tokenContract, config.market.sizingHolder);
     const readLimitMs = config.chain.readTimeoutMs * QUESTIONS_MAX;
     const refreshMs = config.market.sizingRefreshSec * 1000;
@@ -154,19 +158,13 @@ export class Market implements OnModuleInit, BeforeApplicationShutdown {
   /** TRON: the network's totals come with the resources of any account that exists; the token is one. */
   private async readRatio(): Promise<EnergyRatio> {
     try {
-      return await this.ratioFrom(this.config.chain.tokenContract);
+      return await this.ratio.read(this.config.chain.tokenContract);
     } catch (error) {
       if (!(error instanceof ChainUnavailableError)) throw error;
       const [wallet] = await this.poolWallets();
       if (wallet === undefined) throw error;
-      return await this.ratioFrom(wallet);
+      return await this.ratio.read(wallet);
     }
-  }
-
-  private async ratioFrom(address: string): Promise<EnergyRatio> {
-    const { totalEnergyLimit, totalEnergyWeight } = await this.tron.accountResources(address);
-    if (totalEnergyWeight <= 0n) throw new Error('the network has no stake for energy');
-    return { totalEnergyLimit, totalEnergyWeight };
   }
 
   private async readSizing(): Promise<SizingState> {

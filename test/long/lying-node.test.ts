@@ -3,6 +3,7 @@ import 'reflect-metadata';
 import { idOf } from '../../src/chain/block-header.js';
 import { signWithKey } from '../../src/chain/keys.js';
 import { buildTransaction } from '../../src/chain/signed-transaction.js';
+import { TronClient } from '../../src/chain/tron.client.js';
 import { sun } from '../../src/domain/units.js';
 import { checkChain } from '../../src/verify/chain-checks.js';
 import { ChainUnavailableError } from '../../src/chain/errors.js';
@@ -124,6 +125,28 @@ it('a node alone in answering a later time ends no rental', async () => {
   await hand.look();
   await hand.advance();
   expect(await statusesOf(other)).toEqual(['sending']);
+});
+
+it('a node alone in saying that the network has grown tops no rental up', async () => {
+  const hand = await withTwoNodes();
+  await rent(receivers[0]!, 65_000, 600);
+  await mine();
+  await hand.look();
+  await hand.advance();
+  await mine(SOLID_LAG + 1);
+  await hand.look();
+  const { totalEnergyWeight } = await api.app.get(TronClient).accountResources(receivers[0]!);
+  const replace = { TotalEnergyWeight: Number(totalEnergyWeight) * 3 };
+  const wrong = { kind: 'wrong', wrong: 'replace', path: 'wallet/getaccountresource', replace };
+  await devnet.control('faults', { ...wrong, node: 0 });
+  await mine();
+  await hand.look();
+  expect(await hand.topUp()).toBe(0);
+  // What both say is so.
+  await devnet.control('faults', { ...wrong, node: 1 });
+  await mine();
+  await hand.look();
+  expect(await hand.topUp()).toBe(1);
 });
 
 it('a block of another time than its id stands for is no block', async () => {

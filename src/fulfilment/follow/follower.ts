@@ -11,6 +11,7 @@ import { UseObserver } from '../../auto-delegations/use-observer.js';
 import { headerOf, placeOf, solidHeadOf, TronClient } from '../../chain/tron.client.js';
 import { Config } from '../../config/config.js';
 import { DeadlineError, monotonicMs, withDeadline } from '../../base/clock.js';
+import { AgreedRatio, DOUBTFUL_RATIO } from '../../pool/agreed-ratio.js';
 import type { EnergyRatio } from '../../pool/energy-ratio.js';
 import { Log } from '../../observability/logger.js';
 import { Database, isDatabaseAway, isLockTimeout } from '../../store/database.js';
@@ -80,6 +81,7 @@ export class Follower {
   private readonly followed = new Map<number, string>();
   private last: number | undefined;
   private readonly arrears = new PendingInclusions();
+  private readonly ratio: AgreedRatio;
   private following: Promise<bigint[]> | undefined;
   private settledTo = -1;
   private unsettled: Unsettled = { left: 0, fromBlock: undefined };
@@ -98,7 +100,9 @@ export class Follower {
     private readonly uses: UseObserver,
     private readonly config: Config,
     private readonly logger: Log,
-  ) {}
+  ) {
+    this.ratio = new AgreedRatio(client, (nodes) => logger.warn({ nodes }, DOUBTFUL_RATIO));
+  }
 
   /** One look at the chain. Throws ChainUnavailableError when no node answers. */
   async step(): Promise<ChainStep> {
@@ -161,8 +165,7 @@ export class Follower {
     let fault: unknown;
     for (const address of [this.config.chain.tokenContract, ...wallets.map((wallet) => wallet.address)]) {
       try {
-        const { totalEnergyLimit, totalEnergyWeight } = await this.client.accountResources(address);
-        return { totalEnergyLimit, totalEnergyWeight };
+        return await this.ratio.read(address);
       } catch (error) {
         fault = error;
       }
