@@ -5,6 +5,7 @@
  */
 import { Injectable } from '@nestjs/common';
 import { sleep } from '../../base/clock.js';
+import { allOrEach, type OrderFailure } from '../../store/all-or-each.js';
 import { Database, type Queryable } from '../../store/database.js';
 import type { ChainTxPurpose } from '../../domain/order-state.js';
 
@@ -181,11 +182,26 @@ export class TransactionLog {
 
   /**
    * Marks signed transactions as on their way, with their legs and orders, before the first byte is sent. From here
-   * on only a block or a proof of death decides. Returns the ids that may be sent.
+   * on only a block or a proof of death decides. Returns the ids that may be sent, and the orders that could not be moved.
    */
-  async recordSending(refs: readonly TxRef[]): Promise<Set<bigint>> {
-    const marked = await withSecondTries(refs, (some) => this.database.transaction((tx) => this.markSending(tx, some)));
-    return marked;
+  async recordSending(
+    refs: readonly TxRef[],
+  ): Promise<{ readonly marked: ReadonlySet<bigint>; readonly failed: readonly OrderFailure[] }> {
+    const failed: OrderFailure[] = [];
+    const marked = await withSecondTries(refs, async (some) => {
+      const rows: { readonly id: bigint }[] = [];
+      const left = some.filter(({ orderId }) => !failed.some(({ order }) => order === orderId));
+      const faults = await allOrEach(
+        left,
+        ({ orderId }) => orderId,
+        async (few) => {
+          rows.push(...(await this.database.transaction((tx) => this.markSending(tx, few))));
+        },
+      );
+      failed.push(...faults);
+      return rows;
+    });
+    return { marked, failed };
   }
 
   /** Gives up what was never sent. */

@@ -145,9 +145,10 @@ export class TransactionSender {
       sendable = [...sendable, ...fresh.filter((item) => recorded.has(item.id))];
     }
     if (sendable.length === 0) return stuck;
-    const marked = await this.log.recordSending(
+    const { marked, failed } = await this.log.recordSending(
       sendable.map((item) => ({ id: item.id, orderId: item.order.id, fence: item.order.fence })),
     );
+    for (const { order, error } of failed) this.progress.notMoved('sending', order, error);
     const sending = sendable.filter((item) => marked.has(item.id));
     this.progress.fenceLost('send', sendable.length - sending.length);
     this.progress.transactions('sending', sending);
