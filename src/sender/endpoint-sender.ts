@@ -15,6 +15,8 @@ export class EndpointSender implements Claimed {
   restUntilMs = 0;
   /** Of the last place: whether the next may be written. */
   private lastEnd: Promise<boolean> = Promise.resolve(true);
+  /** Of the places that are neither written nor postponed yet: their ends. */
+  private readonly open = new Set<Promise<boolean>>();
   private isPostponed = false;
 
   constructor(
@@ -27,13 +29,27 @@ export class EndpointSender implements Claimed {
     return AT_ONCE_MAX - this.underWay.size;
   }
 
+  /**
+   * What was postponed comes again when all that were queued with it are written or postponed too: those before it are not
+   * overtaken by it, and those behind it come again with it.
+   */
+  get mayBegin(): boolean {
+    return !this.isPostponed || this.open.size === 0;
+  }
+
   /** The place of a first attempt among those to this endpoint: it is written after all that were queued before it. */
   nextPlace(): Place {
-    // What was postponed comes again before this one, which is behind it in what is due.
+    // The last one of those that were postponed says no.
     const before = this.isPostponed ? Promise.resolve(true) : this.lastEnd;
     this.isPostponed = false;
-    let end: (mayFollow: boolean) => void = () => undefined;
-    this.lastEnd = new Promise((resolve) => (end = resolve));
+    let resolveEnd: (mayFollow: boolean) => void = () => undefined;
+    const ended = new Promise<boolean>((resolve) => (resolveEnd = resolve));
+    this.lastEnd = ended;
+    this.open.add(ended);
+    const end = (mayFollow: boolean): void => {
+      this.open.delete(ended);
+      resolveEnd(mayFollow);
+    };
     return {
       turn: async () => {
         const over = new AbortController();

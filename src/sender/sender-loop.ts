@@ -102,7 +102,7 @@ export class SenderLoop implements BeforeApplicationShutdown {
   /** Returns how many attempts began. */
   private async sendDue(): Promise<number> {
     const now = monotonicMs();
-    const wanting = [...this.held.values()].filter((each) => each.isWanting && each.room > 0);
+    const wanting = [...this.held.values()].filter((each) => each.isWanting && each.room > 0 && each.mayBegin);
     if (wanting.length === 0) return 0;
     for (const each of wanting) each.isWanting = false;
     try {

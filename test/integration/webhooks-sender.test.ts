@@ -1,4 +1,5 @@
 // The sender on a real database, against receivers of the test's own: nothing lost, nothing reversed, nobody held up.
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { INestApplicationContext } from '@nestjs/common';
 import { Webhook } from 'standardwebhooks';
 import { until } from '../../packages/local/src/wait.js';
@@ -162,6 +163,34 @@ it('an event whose host is busy is not overtaken by the next one', async () => {
   const positions = at('/postponed').map(({ body }) => (JSON.parse(body) as { position: number }).position);
   expect(positions).toEqual([...positions].sort((one, other) => one - other));
   expect(positions).toHaveLength(2);
+});
+
+it('events whose host is busy are not overtaken by those behind one that waits for its turn', async () => {
+  const { customer, id } = await setUp('/waiting', {
+    url: `https://shop.example.com:${receivers.tlsPort.toString()}/waiting`,
+  });
+  await world.happen(customer);
+  await world.freeze(customer);
+  await world.numberAll();
+  const sender = await openSender();
+  const claims = sender.app.get(DeliveryClaims);
+  const takeTurn = claims.takeTurn.bind(claims);
+  let asked = 0;
+  // Of three the second alone gets a turn at its host, and that one late.
+  claims.takeTurn = async (name) => {
+    asked += 1;
+    if (asked > 3) return takeTurn(name);
+    return asked === 2 ? 1500 : undefined;
+  };
+  await sender.run(() => asked >= 3);
+  // By then the endpoint rests no longer.
+  await sleep(600);
+  await world.freeze(customer, false);
+  await world.numberAll();
+  await sender.run(() => areAll(id, 'delivered'));
+  const positions = at('/waiting').map(({ body }) => (JSON.parse(body) as { position: number }).position);
+  expect(positions).toEqual([...positions].sort((one, other) => one - other));
+  expect(positions).toHaveLength(4);
 });
 
 it('repeats a failed event by its own schedule, and holds up no other by it', async () => {
