@@ -127,8 +127,9 @@ const DROP = {
 
 const DISABLE_GONE = {
   name: 'disable_gone',
-  text: `UPDATE webhook_endpoint SET disabled_at = clock_timestamp(), disabled_reason = 'gone'
-    WHERE id = $1 AND disabled_at IS NULL AND deleted_at IS NULL RETURNING id`,
+  text: `UPDATE webhook_endpoint SET disabled_at = coalesce(disabled_at, clock_timestamp()),
+        disabled_reason = coalesce(disabled_reason, 'gone')
+    WHERE id = $1 AND url = $2 AND deleted_at IS NULL RETURNING id`,
 };
 
 /** When the next request may go there, in ms; no row when a second's worth of them waits already. */
@@ -241,8 +242,9 @@ export class DeliveryClaims {
     return (await this.database.query(DROP, [endpointId])).length;
   }
 
-  async disableGone(endpointId: string): Promise<void> {
-    await this.database.query(DISABLE_GONE, [endpointId]);
+  /** False when the endpoint has another URL by now than the one that answered, or is deleted. */
+  async disableGone({ id, url }: HeldEndpoint): Promise<boolean> {
+    return (await this.database.query(DISABLE_GONE, [id, url])).length > 0;
   }
 
   /** How long until the next request may go to a host or an address; undefined when it is busy for a second. */

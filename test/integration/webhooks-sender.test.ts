@@ -231,6 +231,21 @@ it('heeds Retry-After, and disables an endpoint that answers 410', async () => {
   expect(at('/later').length - before).toBeLessThanOrEqual(1);
 });
 
+it('a 410 from where it was sent before disables nothing, and the event goes to the new URL', async () => {
+  const { customer, id } = await setUp('/moved', { types: ['project.frozen'] });
+  answers.set('/moved', (_one, response) => {
+    const url = `http://127.1.2.1:${port.toString()}/moved-to`;
+    void customer.post(`/v1/webhooks/${id}`, { url }).then(() => response.writeHead(410).end());
+  });
+  await world.happen(customer);
+  const sender = await openSender();
+  await sender.run(async () => (await rowsOf(id)).every(({ attempts }) => attempts === 1));
+  expect((await customer.get(`/v1/webhooks/${id}`)).body.enabled).toBe(true);
+  await hurry(id);
+  await sender.run(() => areAll(id, 'delivered'));
+  expect(at('/moved-to')).toHaveLength(1);
+});
+
 it('tries the oldest alone after three failures in a row, until one succeeds', async () => {
   const { customer, id } = await setUp('/down');
   answers.set('/down', failWith(500));
