@@ -1,6 +1,7 @@
 /** One endpoint while this process holds it: what is under way to it, in which order it is written, and when it rests. */
 import { sleep } from '../base/clock.js';
-import type { Claimed } from './delivery-claims.js';
+import { FAILURES_MAX } from '../store/entities/webhook-state.entity.js';
+import type { Claimed, Wanted } from './delivery-claims.js';
 
 /** Of one endpoint at once. */
 const AT_ONCE_MAX = 10;
@@ -18,6 +19,7 @@ export class EndpointSender implements Claimed {
   /** Of the places that are neither written nor postponed yet: their ends. */
   private readonly open = new Set<Promise<boolean>>();
   private isPostponed = false;
+  private hasProbed = false;
 
   constructor(
     readonly id: string,
@@ -35,6 +37,15 @@ export class EndpointSender implements Claimed {
    */
   get mayBegin(): boolean {
     return !this.isPostponed || this.open.size === 0;
+  }
+
+  /** What to ask for. Of an endpoint that fails the oldest and the oldest untried, once: it rests when it is given back. */
+  wanted(failures: number): Wanted[] {
+    const { id, fence, room } = this;
+    if (failures < FAILURES_MAX) return [{ id, fence, room, isUntriedOnly: false }];
+    if (this.hasProbed || this.underWay.size > 0) return [];
+    this.hasProbed = true;
+    return [false, true].map((isUntriedOnly) => ({ id, fence, room: 1, isUntriedOnly }));
   }
 
   /** The place of a first attempt among those to this endpoint: it is written after all that were queued before it. */
