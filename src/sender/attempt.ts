@@ -100,7 +100,8 @@ export class Attempts {
       const { fault, status, answer } = error;
       return { fault, status, answer, retryAfterSec: undefined, durationMs: tookMs() };
     } finally {
-      for (const socket of sockets) socket.destroy();
+      // The last first: a TLS connection whose socket is destroyed under it as it opens crashes Node 20.
+      for (const socket of sockets.reverse()) socket.destroy();
     }
   }
 

@@ -82,8 +82,8 @@ export class DeliveryAttempts {
       );
       this.counted.inc({ outcome: answered.fault ?? 'DELIVERED' });
       // First, so that a crash between the two has it said again.
-      if (answered.fault === 'GONE') await this.claims.disableGone(sender.id);
-      await this.claims.record(sender, delivery, outcomeOf(delivery, answered));
+      const isGone = answered.fault === 'GONE' && (await this.claims.disableGone(endpoint));
+      await this.claims.record(sender, delivery, outcomeOf(delivery, answered, isGone));
     } catch (error) {
       if (error instanceof DestinationBusy) place?.postponed();
       throw error;
@@ -131,10 +131,10 @@ const EXPIRED: Outcome = {
   answered: { fault: 'EVENT_EXPIRED', status: undefined, answer: undefined, durationMs: 0 },
 };
 
-function outcomeOf({ attempts, cause }: DueDelivery, answered: Answered): Outcome {
+function outcomeOf({ attempts, cause }: DueDelivery, answered: Answered, isGone: boolean): Outcome {
   const { fault, retryAfterSec } = answered;
   if (fault === undefined) return { status: 'delivered', delayMs: 0, answered };
-  const isLast = fault === 'GONE' || cause === 'test';
+  const isLast = isGone || cause === 'test';
   const delayMs = isLast ? undefined : delayAfterMs(attempts + 1, retryAfterSec, Math.random());
   return { status: delayMs === undefined ? 'failed' : 'pending', delayMs: delayMs ?? 0, answered };
 }

@@ -16,6 +16,10 @@ const DROP_BATCH = 1000;
 /** Between two requests to one host or address: twenty a second. */
 const SPACING = `interval '50 milliseconds'`;
 
+/** How long an endpoint that fails rests after a probe: one that is down is spared, one that is back soon found out. */
+const PROBE_REST = `CASE WHEN s.failures < ${FAILURES_MAX.toString()} THEN interval '0'
+    ELSE least(interval '1 minute', (clock_timestamp() - s.failing_since) / 10) END`;
+
 /** What was written since the last look: its endpoints are due. Rows in one order, so that senders never cross. */
 const TAKE_FRESH = {
   name: 'take_fresh_deliveries',
@@ -24,7 +28,7 @@ const TAKE_FRESH = {
     seen AS (UPDATE webhook_delivery d SET is_fresh = false FROM fresh WHERE d.id = fresh.id RETURNING d.endpoint_id),
     woken AS (SELECT endpoint_id FROM webhook_state WHERE endpoint_id IN (SELECT endpoint_id FROM seen)
        ORDER BY endpoint_id FOR NO KEY UPDATE)
-    UPDATE webhook_state s SET due_at = least(s.due_at, clock_timestamp()) FROM woken
+    UPDATE webhook_state s SET due_at = least(s.due_at, clock_timestamp() + ${PROBE_REST}) FROM woken
      WHERE s.endpoint_id = woken.endpoint_id RETURNING s.endpoint_id`,
 };
 
@@ -61,29 +65,33 @@ const ENDPOINTS = {
     JOIN webhook_state s ON s.endpoint_id = v.id AND s.fence = v.fence JOIN webhook_endpoint e ON e.id = v.id`,
 };
 
-/** $1 endpoints, $2 fences, $3 how many each, $4 only the oldest, $5 what is under way. In order of position. */
+/** $1 endpoints, $2 fences, $3 how many each, $4 only what was never tried, $5 what is under way. In order of position. */
 const DUE = {
   name: 'due_deliveries',
   text: `SELECT d.id, d.endpoint_id AS "endpointId", d.event_key AS "eventKey", d.cause, d.attempts,
       coalesce(d.payload, e.payload) AS payload, extract(epoch FROM clock_timestamp() - d.next_at)::float8 AS "lateSec"
-    FROM unnest($1::uuid[], $2::int[], $3::int[], $4::boolean[]) AS v(id, fence, room, is_oldest_only)
+    FROM unnest($1::uuid[], $2::int[], $3::int[], $4::boolean[]) AS v(id, fence, room, is_untried_only)
     JOIN webhook_state s ON s.endpoint_id = v.id AND s.fence = v.fence
     CROSS JOIN LATERAL (
       SELECT * FROM webhook_delivery d
-       WHERE d.endpoint_id = v.id AND d.status = 'pending' AND (v.is_oldest_only OR d.next_at <= statement_timestamp())
-         AND (v.is_oldest_only OR d.id <> ALL ($5::bigint[]))
+       WHERE d.endpoint_id = v.id AND d.status = 'pending' AND d.next_at <= statement_timestamp()
+         AND d.id <> ALL ($5::bigint[]) AND (d.attempts = 0 OR NOT v.is_untried_only)
        ORDER BY (d.cause = 'replay'), d.position, d.id LIMIT v.room) d
     LEFT JOIN event e ON e.id = d.event_id
-    WHERE d.next_at <= statement_timestamp() AND d.id <> ALL ($5::bigint[])
     ORDER BY d.endpoint_id, (d.cause = 'replay'), d.position, d.id`,
 };
 
-/** A test says nothing of how the endpoint does. */
+/**
+ * $5 whether it says nothing of how the endpoint does. An event that is refused again and again is one failure in a row, so
+ * that it alone never has the endpoint probed.
+ */
 const RECORD = {
   name: 'record_attempt',
   text: `WITH held AS (
       UPDATE webhook_state s SET
-          failures = CASE WHEN $5 THEN s.failures WHEN $6 THEN 0 ELSE s.failures + 1 END,
+          failures = CASE WHEN $5 THEN s.failures WHEN $6 THEN 0
+            WHEN (SELECT d.attempted_at FROM webhook_delivery d WHERE d.id = $3) >= s.failing_since THEN s.failures
+            ELSE s.failures + 1 END,
           failing_since = CASE WHEN $5 THEN s.failing_since WHEN $6 THEN NULL
             ELSE coalesce(s.failing_since, clock_timestamp()) END
        WHERE s.endpoint_id = $1 AND s.fence = $2 RETURNING s.endpoint_id)
@@ -95,8 +103,8 @@ const RECORD = {
 };
 
 /**
- * Given back with the time when it is due next. Where something new came meanwhile, due_at is earlier than the lease's end
- * and stays. $3 how long nothing may be sent.
+ * Given back with the time when it is due next. Where something new came meanwhile, due_at is earlier than the lease's end.
+ * $3 how long nothing may be sent.
  */
 const RELEASE = {
   name: 'release_endpoints',
@@ -105,16 +113,14 @@ const RELEASE = {
         JOIN unnest($1::uuid[], $2::int[], $3::int[]) AS v(id, fence, rest_ms) ON s.endpoint_id = v.id AND s.fence = v.fence
        ORDER BY s.endpoint_id FOR NO KEY UPDATE OF s)
     UPDATE webhook_state s SET holder = NULL, lease_until = NULL,
-        due_at = CASE WHEN s.due_at < s.lease_until THEN s.due_at ELSE (
-          SELECT CASE WHEN n.at IS NOT NULL THEN greatest(n.at, clock_timestamp() + held.rest_ms * interval '1 millisecond') END
+        due_at = (SELECT CASE WHEN n.at IS NOT NULL THEN greatest(n.at,
+              clock_timestamp() + greatest(${PROBE_REST}, held.rest_ms * interval '1 millisecond')) END
             FROM (SELECT CASE
+                WHEN s.due_at < s.lease_until THEN s.due_at
                 WHEN EXISTS (SELECT FROM webhook_endpoint e WHERE e.id = s.endpoint_id AND e.disabled_at IS NOT NULL
                   AND e.deleted_at IS NULL) THEN NULL
-                WHEN s.failures >= ${FAILURES_MAX.toString()} THEN (
-                  SELECT d.next_at FROM webhook_delivery d WHERE d.endpoint_id = s.endpoint_id AND d.status = 'pending'
-                   ORDER BY (d.cause = 'replay'), d.position, d.id LIMIT 1)
                 ELSE (SELECT min(d.next_at) FROM webhook_delivery d
-                  WHERE d.endpoint_id = s.endpoint_id AND d.status = 'pending') END AS at) n) END
+                  WHERE d.endpoint_id = s.endpoint_id AND d.status = 'pending') END AS at) n)
       FROM held WHERE s.endpoint_id = held.endpoint_id RETURNING s.endpoint_id`,
 };
 
@@ -127,8 +133,9 @@ const DROP = {
 
 const DISABLE_GONE = {
   name: 'disable_gone',
-  text: `UPDATE webhook_endpoint SET disabled_at = clock_timestamp(), disabled_reason = 'gone'
-    WHERE id = $1 AND disabled_at IS NULL AND deleted_at IS NULL RETURNING id`,
+  text: `UPDATE webhook_endpoint SET disabled_at = coalesce(disabled_at, clock_timestamp()),
+        disabled_reason = coalesce(disabled_reason, 'gone')
+    WHERE id = $1 AND url = $2 AND deleted_at IS NULL RETURNING id`,
 };
 
 /** When the next request may go there, in ms; no row when a second's worth of them waits already. */
@@ -166,10 +173,10 @@ export interface DueDelivery {
   readonly lateSec: number;
 }
 
-/** An endpoint for which something is wanted. */
+/** An endpoint for which something is wanted; it may be named twice. */
 export interface Wanted extends Claimed {
   readonly room: number;
-  readonly isOldestOnly: boolean;
+  readonly isUntriedOnly: boolean;
 }
 
 export interface Outcome {
@@ -216,8 +223,8 @@ export class DeliveryClaims {
   async due(wanted: readonly Wanted[], underWay: readonly bigint[]): Promise<DueDelivery[]> {
     return this.database.query<DueDelivery>(DUE, [
       ...columns(wanted),
-      wanted.map(({ room, isOldestOnly }) => (isOldestOnly ? 1 : room)),
-      wanted.map(({ isOldestOnly }) => isOldestOnly),
+      wanted.map(({ room }) => room),
+      wanted.map(({ isUntriedOnly }) => isUntriedOnly),
       underWay,
     ]);
   }
@@ -225,8 +232,9 @@ export class DeliveryClaims {
   /** False when the endpoint is another sender's by now, which attempts the delivery again. */
   async record(held: Claimed, delivery: DueDelivery, { status, delayMs, answered }: Outcome): Promise<boolean> {
     const { fault, status: answerStatus, answer, durationMs } = answered;
+    const saysNothing = delivery.cause === 'test' || status === 'dropped';
     const rows = await this.database.query(RECORD, [
-      ...[held.id, held.fence, delivery.id, status, delivery.cause === 'test', status === 'delivered', delayMs],
+      ...[held.id, held.fence, delivery.id, status, saysNothing, status === 'delivered', delayMs],
       ...[answerStatus ?? null, answer ?? null, fault ?? null, durationMs],
     ]);
     return rows.length > 0;
@@ -241,8 +249,9 @@ export class DeliveryClaims {
     return (await this.database.query(DROP, [endpointId])).length;
   }
 
-  async disableGone(endpointId: string): Promise<void> {
-    await this.database.query(DISABLE_GONE, [endpointId]);
+  /** False when the endpoint has another URL by now than the one that answered, or is deleted. */
+  async disableGone({ id, url }: HeldEndpoint): Promise<boolean> {
+    return (await this.database.query(DISABLE_GONE, [id, url])).length > 0;
   }
 
   /** How long until the next request may go to a host or an address; undefined when it is busy for a second. */

@@ -1,6 +1,7 @@
 /** One endpoint while this process holds it: what is under way to it, in which order it is written, and when it rests. */
 import { sleep } from '../base/clock.js';
-import type { Claimed } from './delivery-claims.js';
+import { FAILURES_MAX } from '../store/entities/webhook-state.entity.js';
+import type { Claimed, Wanted } from './delivery-claims.js';
 
 /** Of one endpoint at once. */
 const AT_ONCE_MAX = 10;
@@ -15,7 +16,10 @@ export class EndpointSender implements Claimed {
   restUntilMs = 0;
   /** Of the last place: whether the next may be written. */
   private lastEnd: Promise<boolean> = Promise.resolve(true);
+  /** Of the places that are neither written nor postponed yet: their ends. */
+  private readonly open = new Set<Promise<boolean>>();
   private isPostponed = false;
+  private hasProbed = false;
 
   constructor(
     readonly id: string,
@@ -27,13 +31,36 @@ export class EndpointSender implements Claimed {
     return AT_ONCE_MAX - this.underWay.size;
   }
 
+  /**
+   * What was postponed comes again when all that were queued with it are written or postponed too: those before it are not
+   * overtaken by it, and those behind it come again with it.
+   */
+  get mayBegin(): boolean {
+    return !this.isPostponed || this.open.size === 0;
+  }
+
+  /** What to ask for. Of an endpoint that fails the oldest and the oldest untried, once: it rests when it is given back. */
+  wanted(failures: number): Wanted[] {
+    const { id, fence, room } = this;
+    if (failures < FAILURES_MAX) return [{ id, fence, room, isUntriedOnly: false }];
+    if (this.hasProbed || this.underWay.size > 0) return [];
+    this.hasProbed = true;
+    return [false, true].map((isUntriedOnly) => ({ id, fence, room: 1, isUntriedOnly }));
+  }
+
   /** The place of a first attempt among those to this endpoint: it is written after all that were queued before it. */
   nextPlace(): Place {
-    // What was postponed comes again before this one, which is behind it in what is due.
+    // The last one of those that were postponed says no.
     const before = this.isPostponed ? Promise.resolve(true) : this.lastEnd;
     this.isPostponed = false;
-    let end: (mayFollow: boolean) => void = () => undefined;
-    this.lastEnd = new Promise((resolve) => (end = resolve));
+    let resolveEnd: (mayFollow: boolean) => void = () => undefined;
+    const ended = new Promise<boolean>((resolve) => (resolveEnd = resolve));
+    this.lastEnd = ended;
+    this.open.add(ended);
+    const end = (mayFollow: boolean): void => {
+      this.open.delete(ended);
+      resolveEnd(mayFollow);
+    };
     return {
       turn: async () => {
         const over = new AbortController();

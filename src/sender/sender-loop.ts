@@ -8,7 +8,6 @@ import { Repeater } from '../base/repeat.js';
 import { messageOf } from '../domain/errors.js';
 import { SenderConfig } from '../config/sender-config.js';
 import { Log } from '../observability/logger.js';
-import { FAILURES_MAX } from '../store/entities/webhook-state.entity.js';
 import { DeliveryClaims, type DueDelivery, type HeldEndpoint } from './delivery-claims.js';
 import { DeliveryAttempts, DestinationBusy } from './delivery-attempts.js';
 import { EndpointSender } from './endpoint-sender.js';
@@ -102,7 +101,7 @@ export class SenderLoop implements BeforeApplicationShutdown {
   /** Returns how many attempts began. */
   private async sendDue(): Promise<number> {
     const now = monotonicMs();
-    const wanting = [...this.held.values()].filter((each) => each.isWanting && each.room > 0);
+    const wanting = [...this.held.values()].filter((each) => each.isWanting && each.room > 0 && each.mayBegin);
     if (wanting.length === 0) return 0;
     for (const each of wanting) each.isWanting = false;
     try {
@@ -112,9 +111,7 @@ export class SenderLoop implements BeforeApplicationShutdown {
         const endpoint = endpoints.get(sender.id);
         if (endpoint === undefined || endpoint.isDisabled || endpoint.isDeleted || sender.restUntilMs > now) return [];
         sender.isFailing = endpoint.failures > 0;
-        const isOldestOnly = endpoint.failures >= FAILURES_MAX;
-        if (isOldestOnly && sender.underWay.size > 0) return [];
-        return [{ id: sender.id, fence: sender.fence, room: sender.room, isOldestOnly }];
+        return sender.wanted(endpoint.failures);
       });
       const underWay = wanting.flatMap((sender) => [...sender.underWay.keys()]);
       const due = open.length === 0 ? [] : await this.claims.due(open, underWay);

@@ -1,8 +1,7 @@
 /** The rule of deliveries to webhooks (I10), as a read: what is due goes out. */
-import { FAILURES_MAX } from '../store/entities/webhook-state.entity.js';
 import type { RecordCheck } from './record-check.js';
 
-/** An endpoint whose host is busy rests for less than a second; a sender that dies loses its lease within minutes. */
+/** An endpoint that fails rests for a minute at most; a sender that dies loses its lease within minutes. */
 const LATE_SEC_MIN = 300;
 
 /**
@@ -19,13 +18,10 @@ export const DELIVERIES_ATTEMPTED: RecordCheck = {
       FROM webhook_endpoint e
       LEFT JOIN webhook_state s ON s.endpoint_id = e.id
       CROSS JOIN LATERAL (
-        SELECT p.* FROM (
-          SELECT p.* FROM webhook_delivery p WHERE p.endpoint_id = e.id AND p.status = 'pending'
-           ORDER BY (p.cause = 'replay'), p.position, p.id
-           LIMIT CASE WHEN s.failures >= ${FAILURES_MAX.toString()} THEN 1 END) p
-         WHERE p.next_at < now() - $1 * interval '1 second' ORDER BY p.next_at, p.id LIMIT 1) d
+        SELECT p.* FROM webhook_delivery p WHERE p.endpoint_id = e.id AND p.status = 'pending'
+           AND p.next_at < now() - $1 * interval '1 second' ORDER BY p.next_at, p.id LIMIT 1) d
      WHERE e.deleted_at IS NULL AND e.disabled_at IS NULL
        AND (s.lease_until IS NULL OR s.lease_until < now())
-       AND (s.due_at IS NULL OR s.due_at < now() - $1 * interval '1 second' OR s.due_at > now() + interval '1 minute')`,
+       AND (s.due_at IS NULL OR abs(extract(epoch FROM s.due_at - now())) > $1)`,
   params: ({ settleWithinSec }) => [Math.max(settleWithinSec, LATE_SEC_MIN)],
 };

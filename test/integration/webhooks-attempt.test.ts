@@ -365,3 +365,11 @@ it('writes nothing before its turn, and nothing at all when its time is over by 
   expect(await send(there.port)).toMatchObject({ status: 200 });
   expect(there.requests).toHaveLength(1);
 });
+
+it('may be given up at the moment in which its connection is secured', async () => {
+  leadsTo('127.0.0.1');
+  const there = await receiver(ok);
+  const busy = { ...turns, beforeWriting: () => Promise.reject(new Error('busy')) };
+  for (let each = 0; each < 20; each += 1) await expect(send(there.port, { turns: busy })).rejects.toThrow('busy');
+  expect(there.requests).toEqual([]);
+});

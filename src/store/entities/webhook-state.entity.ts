@@ -2,7 +2,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { TIMESTAMPTZ } from '../columns.js';
 
-/** So many failures in a row leave an endpoint with its oldest delivery alone. */
+/** After so many failures in a row an endpoint is only probed. */
 export const FAILURES_MAX = 3;
 
 @Entity('webhook_state')
@@ -23,7 +23,7 @@ export class WebhookState {
   @Column({ type: 'integer' })
   fence!: number;
 
-  /** In a row. */
+  /** Deliveries that have failed since the last success. */
   @Column({ type: 'integer' })
   failures!: number;
 
