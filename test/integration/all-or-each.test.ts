@@ -15,7 +15,9 @@ beforeAll(async () => {
   source = createDataSource({ url: store.url, poolMax: 2, applicationName: 'energy-orders', lockTimeoutMs: 200 });
   await source.initialize();
   database = new Database(source);
-  await database.query('CREATE TABLE thing (id bigint PRIMARY KEY, moved integer NOT NULL CHECK (id <> 3 OR moved = 0))');
+  await database.query(
+    'CREATE TABLE thing (id bigint PRIMARY KEY, moved integer NOT NULL CHECK (id <> 3 OR moved = 0))',
+  );
 });
 
 afterAll(async () => {
