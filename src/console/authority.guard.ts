@@ -55,8 +55,9 @@ export class AuthorityGuard implements CanActivate {
     if (terms.again === true && session !== undefined && session.now > session.fresh_until) {
       throw new ConsoleError('SIGN_IN_AGAIN', 'This wants your password once more.');
     }
-    if (caller?.projectId !== undefined && caller.audience === 'operator' && request.method === 'GET') {
-      await this.looks.note(caller, caller.projectId, route.pattern);
+    if (caller?.audience === 'operator' && request.method === 'GET') {
+      const seen = caller.projectId ?? projectSeen(terms, request);
+      if (seen !== undefined) await this.looks.note(caller, seen, route.pattern);
     }
     const limits = { limitBytes: route.bodyLimitBytes, timeoutMs: this.config.http.requestTimeoutSec * 1000 };
     const body = await receiveBody(request, limits);
@@ -115,6 +116,13 @@ function projectOf(request: Request): string {
   const id = request.params['project_id'];
   if (typeof id !== 'string' || !UUID.test(id)) throw noSuchPath();
   return id;
+}
+
+/** The one project that a request reads of all; what is no id of one, its handler refuses. */
+function projectSeen(terms: AuthorityTerms, { params, query }: Request): string | undefined {
+  if (!('looksAt' in terms)) return undefined;
+  const id: unknown = { ...query, ...params }[terms.looksAt];
+  return typeof id === 'string' && UUID.test(id) ? id : undefined;
 }
 
 /** Throws 403 SECOND_FACTOR while the session waits for a code, or for a second factor to be set up. */

@@ -23,6 +23,8 @@ export interface RoleAuthority {
    * operator's look is audited. `service`: no project (operators alone). `self`: the person's own; any role will do.
    */
   readonly scope: 'project' | 'service' | 'self';
+  /** The parameter of a `service` route’s path or query that names one project: a look at that one is audited as well. */
+  readonly looksAt?: 'id' | 'project';
   /** Wants the password (and code) given within the last ten minutes. */
   readonly again?: true;
 }

@@ -98,7 +98,7 @@ export class OperationsController {
   }
 
   @Get('orders')
-  @Authority(READS)
+  @Authority({ ...READS, looksAt: 'project' })
   async orderList(@Query() query: ServiceOrderQuery): Promise<Page<OperatorOrderLine>> {
     const { status, kind, receiver, reference, from, to, attention, due } = query;
     const named = { status, kind, receiver, reference, from, to };
@@ -122,7 +122,7 @@ export class OperationsController {
   }
 
   @Get('deposits')
-  @Authority(READS)
+  @Authority({ ...READS, looksAt: 'project' })
   async deposits(@Query() query: ServiceDepositQuery): Promise<Page<OperatorDeposit>> {
     const filter = { projectId: projectOf(query.project), status: query.status };
     const page = await pageFrom(

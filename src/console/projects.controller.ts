@@ -77,7 +77,7 @@ export class ProjectsController {
   }
 
   @Get(':id')
-  @Authority(READS)
+  @Authority({ ...READS, looksAt: 'id' })
   async read(@Param('id') id: string): Promise<ProjectLine> {
     return projectLine(await this.find(id));
   }

@@ -13,13 +13,14 @@ export const HOLD = {
 const MARGIN = `interval '10 minutes'`;
 
 /**
- * The oldest month that is over and not closed, and for how long that could have been done by now. Cut off, or, when
- * `entries_to` is null, the one after the last that was, or that of the first entry there is.
+ * The oldest month after $1 (null: of all) that is over and not closed, and for how long that could have been done by now.
+ * Cut off, or, when `entries_to` is null, the one after the last that was, or that of the first entry there is.
  */
 export const OPEN_MONTH = {
   name: 'open_statement_month',
   text: `SELECT month::text, entries_to, extract(epoch FROM clock_timestamp() - ends_at - ${MARGIN})::float8 AS overdue_sec FROM (
-      (SELECT month, ends_at, entries_to FROM statement_month WHERE closed_at IS NULL ORDER BY month LIMIT 1)
+      (SELECT month, ends_at, entries_to FROM statement_month
+         WHERE closed_at IS NULL AND ($1::date IS NULL OR month > $1) ORDER BY month LIMIT 1)
       UNION ALL
       (SELECT next.month::date, (next.month + interval '1 month') AT TIME ZONE 'UTC', NULL FROM (
          SELECT coalesce((SELECT max(month) + interval '1 month' FROM statement_month),
@@ -57,10 +58,16 @@ export const CUT = {
     SELECT $1::date, ($1::date + interval '1 month') AT TIME ZONE 'UTC', $2 WHERE server_mark() = $3 ON CONFLICT DO NOTHING`,
 };
 
-/** The first live project, in the order of their ids, with entries for this month; with the statement before, or zeros. */
+/**
+ * The first live project, in the order of their ids, with entries for this month; with the statement before, or zeros. It
+ * waits while an earlier month has entries of it: what is closed now would take them, and that month could never be.
+ */
 export const NEXT_PROJECT = {
   name: 'next_project_to_close',
-  text: `SELECT m.ends_at, m.entries_to, m.skipped, p.*
+  text: `SELECT m.ends_at, m.entries_to, m.skipped, p.*, EXISTS (
+          SELECT FROM statement_month o JOIN credit_entry e ON e.id <= o.entries_to AND e.created_at < o.ends_at
+           WHERE o.month < m.month AND o.closed_at IS NULL AND e.project_id = p.id AND e.id >= p.rest_from
+             AND (e.id > p.before_entries_to OR e.created_at >= p.before_ends_at)) AS waits
       FROM statement_month m LEFT JOIN LATERAL (
         SELECT p.id, b.number, b.closing_credits, b.ends_at AS before_ends_at, b.entries_to AS before_entries_to, b.rest_from
           FROM project p CROSS JOIN LATERAL (
@@ -86,6 +93,7 @@ export interface NextProjectRow {
   readonly before_ends_at: Date | number;
   readonly before_entries_to: bigint;
   readonly rest_from: bigint;
+  readonly waits: boolean;
 }
 
 /**
@@ -143,7 +151,9 @@ export const BEGIN_AGAIN = {
   text: `UPDATE statement_month SET projects_after = NULL, skipped = false WHERE month = $1::date AND closed_at IS NULL`,
 };
 
+/** Not before an earlier one: of what is closed none before is open. */
 export const END_MONTH = {
   name: 'end_statement_month',
-  text: `UPDATE statement_month SET closed_at = clock_timestamp() WHERE month = $1::date AND closed_at IS NULL`,
+  text: `UPDATE statement_month SET closed_at = clock_timestamp() WHERE month = $1::date AND closed_at IS NULL
+      AND NOT EXISTS (SELECT FROM statement_month o WHERE o.month < $1::date AND o.closed_at IS NULL) RETURNING month::text`,
 };

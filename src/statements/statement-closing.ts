@@ -1,7 +1,8 @@
 /**
  * Closes the ledger's months, each when it is over: first the month is cut off at an entry behind which nothing of
  * it can appear any more, then one project after the other gets its statement, each in a transaction of its own. An entry is in
- * the first statement that is closed behind it and whose month it is not after, and in no other. The only writer of statements.
+ * the first statement that is closed behind it and whose month it is not after, and in no other. A project that cannot be closed
+ * holds up its own months alone: the others' next ones are closed meanwhile. The only writer of statements.
  */
 import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import { Counter, Gauge } from 'prom-client';
@@ -52,6 +53,9 @@ export class StatementClosing implements BeforeApplicationShutdown {
   private readonly overdue: Gauge;
   private readonly repeater: Repeater;
   private cut: Cut | undefined;
+  /** Of the months that are open, the newest that was gone through in this round; after the last one it begins again. */
+  private passed: string | undefined;
+  /** In this round. */
   private skipped = 0;
 
   constructor(
@@ -94,9 +98,9 @@ export class StatementClosing implements BeforeApplicationShutdown {
 
   /** Cuts a month off, or closes it for one project. */
   async step(): Promise<ClosingStep> {
-    const [open] = await this.database.query<sql.OpenMonthRow>(sql.OPEN_MONTH);
-    this.overdue.set(open?.overdue_sec ?? 0);
-    if (open === undefined) return 'idle';
+    const [open] = await this.database.query<sql.OpenMonthRow>(sql.OPEN_MONTH, [this.passed ?? null]);
+    if (this.passed === undefined) this.overdue.set(open?.overdue_sec ?? 0);
+    if (open === undefined) return this.endRound();
     return open.entries_to === null ? this.cutOff(open.month) : this.closeNext(open.month);
   }
 
@@ -136,9 +140,9 @@ export class StatementClosing implements BeforeApplicationShutdown {
         const [next] = await tx.query<sql.NextProjectRow>({ ...sql.NEXT_PROJECT, query_timeout: LIMIT_MS }, [month]);
         if (next === undefined) return 'more';
         if (next.id === null) return this.endPass(tx, month, next.skipped);
-        await closeProject(tx, month, next.id, next);
-        await tx.query(sql.PASS_PROJECT, [month, next.id, false]);
-        return 'closed';
+        if (!next.waits) await closeProject(tx, month, next.id, next);
+        await tx.query(sql.PASS_PROJECT, [month, next.id, next.waits]);
+        return next.waits ? 'more' : 'closed';
       });
       if (step !== 'closed') return step;
       this.closed.inc();
@@ -155,13 +159,19 @@ export class StatementClosing implements BeforeApplicationShutdown {
   /** All projects were gone through: the month is closed, unless there are some to come back to. */
   private async endPass(tx: Queryable, month: string, hasSkipped: boolean): Promise<ClosingStep> {
     this.unproven.set(this.skipped);
-    this.skipped = 0;
-    if (hasSkipped) {
+    const ended = hasSkipped ? [] : await tx.query(sql.END_MONTH, [month]);
+    if (ended.length === 0) {
       await tx.query(sql.BEGIN_AGAIN, [month]);
-      return 'idle';
+      this.passed = month;
     }
-    await tx.query(sql.END_MONTH, [month]);
     return 'more';
+  }
+
+  private endRound(): ClosingStep {
+    this.unproven.set(this.skipped);
+    this.skipped = 0;
+    this.passed = undefined;
+    return 'idle';
   }
 }
 

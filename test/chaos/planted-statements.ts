@@ -60,10 +60,22 @@ export const PLANTED_STATEMENTS: readonly PlantedBug[] = [
   },
   {
     name: 'a month is closed though a project in it is not',
-    changes: one(CLOSING, 'if (hasSkipped) {', 'if (hasSkipped && this.skipped > 0) {'),
+    changes: one(CLOSING, 'const ended = hasSkipped ? []', 'const ended = hasSkipped && this.skipped > 9 ? []'),
     test: statements(
       'a project whose ledger does not add up is not closed and holds up no other, until it is set right',
     ),
+  },
+  {
+    name: 'a month takes what is of an earlier one that is open',
+    changes: one(
+      CLOSING_SQL,
+      'OR e.created_at >= p.before_ends_at)) AS waits',
+      'OR e.created_at >= p.before_ends_at)) AND false AS waits',
+    ),
+    test: {
+      file: 'integration/statements-waiting.test.ts',
+      title: 'the next months of all others are closed; its own wait and are closed in their order',
+    },
   },
   {
     name: 'a cell of a statement is a formula',

@@ -197,3 +197,26 @@ it('an order is found by its reference, in its project and in all of them', asyn
   expect(await found(owner, `/api/projects/${projects.mine}/search`)).toEqual(both);
   expect(await found(admin, '/api/operator/search')).toEqual(twice(both));
 });
+
+it('the page of an order names its webhooks without the query of their URLs, whoever looks', async () => {
+  await asAdmin(test.url, async (client) => {
+    await client.query('SET session_replication_role = replica');
+    await client.query(
+      `WITH webhook AS (
+         INSERT INTO webhook_endpoint (id, project_id, url, secret_sealed)
+         VALUES (gen_random_uuid(), $1, 'https://hooks.example.com/energy?token=secret', 'x') RETURNING id),
+       happened AS (
+         INSERT INTO event (order_id, project_id, type, snapshot)
+         SELECT id, project_id, 'order.delivered', '{}' FROM orders WHERE project_id = $1 AND key = 'order-1' RETURNING id)
+       INSERT INTO webhook_delivery (endpoint_id, cause, event_id, event_key, type)
+       SELECT webhook.id, 'event', happened.id, 'evt', 'order.delivered' FROM webhook, happened`,
+      [projects.mine],
+    );
+  });
+  const support = await consoles.operator.signedIn('support');
+  for (const { browser } of [support, admin, owner]) {
+    const { status, body, text } = await browser.get(`/api/projects/${projects.mine}/orders/order-1`);
+    expect([status, body.deliveries]).toMatchObject([200, [{ url: 'https://hooks.example.com/energy' }]]);
+    expect(text).not.toContain('token');
+  }
+});

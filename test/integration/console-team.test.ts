@@ -228,6 +228,26 @@ describe('an operator', () => {
     expect((await others.browser.get(`/api/projects/${project}/looks`)).status).toBe(404);
   });
 
+  it('who reads one project among the service’s projects, orders or deposits leaves a row that its owner sees', async () => {
+    const project = await newProject();
+    const owner = await merchants.signedIn('owner', project);
+    const support = await operators.signedIn('support');
+    const paths = [`projects/${project}`, `orders?project=${project}`, `deposits?project=${project}`];
+    for (const path of [...paths, ...paths, 'projects', 'orders', 'deposits']) {
+      expect([path, (await support.browser.get(`/api/operator/${path}`)).status]).toEqual([path, 200]);
+    }
+    for (const path of ['projects/x', 'orders?project=x', `orders?project=${project}&project=${project}`]) {
+      expect((await support.browser.get(`/api/operator/${path}`)).status).toBeGreaterThanOrEqual(400);
+    }
+    const { looks } = (await owner.browser.get(`/api/projects/${project}/looks`)).body as { looks: object[] };
+    expect(looks).toEqual(
+      ['deposits', 'orders', 'projects/:id'].map((what) => ({
+        ...{ at: expect.any(String), by: support.email },
+        what: `/api/operator/${what}`,
+      })),
+    );
+  });
+
   it('of support changes nothing; an admin invites owners and operators, signs people out, and resets a second factor', async () => {
     const project = await newProject();
     const [admin, support] = [await operators.signedIn('admin'), await operators.signedIn('support')];
