@@ -58,23 +58,6 @@ const DECIDE = {
                 decided_at = clock_timestamp() WHERE id = $1 AND status = 'pending' RETURNING id`,
 };
 
-/**
- * Whether two operators, $1 and $2, came by invitations of the same one, or one by those of the other, through however
- * many: who invites holds the link, and may be the person who takes it. The newest that was taken counts, since it made
- * the membership; one by command comes from nobody in the console.
- */
-const RELATED = {
-  name: 'credit-request-related',
-  text: `WITH RECURSIVE came_by (who, email) AS (
-      VALUES (1, $1::text), (2, $2)
-      UNION
-      SELECT c.who, p.email FROM came_by c CROSS JOIN LATERAL (
-          SELECT i.invited_by FROM invitation i WHERE i.audience = 'operator' AND i.email = c.email AND i.accepted_at IS NOT NULL
-           ORDER BY i.accepted_at DESC LIMIT 1) newest
-        JOIN person p ON p.audience = 'operator' AND p.email = newest.invited_by)
-    SELECT count(DISTINCT email) < count(*) AS related FROM came_by`,
-};
-
 @Injectable()
 export class CreditRequests {
   constructor(
@@ -131,13 +114,12 @@ export class CreditRequests {
 
   /**
    * Books what was asked for, in the transaction that notes the approval: once, whatever is repeated and however many approve
-   * at the same moment. Throws FORBIDDEN for who asked, or may be the same person, CONFLICT for what is decided or booked by
-   * other means, and what booking throws, after which the request waits as before.
+   * at the same moment. Throws FORBIDDEN for who asked, CONFLICT for what is decided or booked by other means, and
+   * what booking throws, after which the request waits as before.
    */
   async approve(id: string, admin: Admin, reason: string): Promise<Booking> {
     return this.database.transaction(async (tx) => {
       const row = await this.decide(tx, id, admin, { status: 'approved', reason });
-      await requireAnother(tx, row.asked_by_email, admin.email);
       const { project_id: projectId, kind, credits, reference } = row;
       const author = { actor: admin.email, reason: `${row.reason} (asked for by ${row.asked_by_email})` };
       const entry = { kind, projectId, credits: credits as Credits, reference };
@@ -147,7 +129,7 @@ export class CreditRequests {
     });
   }
 
-  /** Ends a request without booking anything. Throws FORBIDDEN for who asked, and CONFLICT. */
+  /** Ends a request without booking anything. Throws as `approve`. */
   async reject(id: string, admin: Admin, reason: string): Promise<void> {
     await this.database.transaction(async (tx) => {
       await this.decide(tx, id, admin, { status: 'rejected', reason });
@@ -181,16 +163,6 @@ export class CreditRequests {
     );
     return row;
   }
-}
-
-async function requireAnother(tx: Transaction, asker: string, approver: string): Promise<void> {
-  const [found] = await tx.query<{ related: boolean }>(RELATED, [asker, approver]);
-  if (found?.related === false) return;
-  throw new ConsoleError(
-    'FORBIDDEN',
-    `You and ${asker} came by invitations of the same admin, or one by the other's: nothing shows that you are two. An ` +
-      'admin approves who was invited by command (`cli console invite`), or by another one who was.',
-  );
 }
 
 const bookedAlready = (reference: string): string =>
