@@ -244,7 +244,7 @@ export class OrderTermination {
     }
   }
 
-  /** A running rental that will get no top-up is not looked at in front of those that may. */
+  /** A running rental that will get no top-up is not claimed in front of those that may. */
   async restTopUps(order: ClaimedOrder): Promise<void> {
     await this.database.query(REST_TOP_UPS, [order.id, order.fence, PAST_TOP_UPS_REST_SEC]);
   }
