@@ -297,7 +297,7 @@ export interface Error {
   readonly msg: string;
   /**
    * Of a purchase whose outcome may be unknown (503, 500): repeat it with this Idempotency-Key, also when you sent
-   * none.
+   * none. One that begins with nonce_ cannot be sent: read GET /v1/orders/{key}.
    */
   readonly key?: string | undefined;
   /** With SIGNATURE_TIMESTAMP_OUT_OF_RANGE: Unix seconds to sign again with. */
