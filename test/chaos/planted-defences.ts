@@ -283,8 +283,8 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
     name: 'a rental is topped up while a top-up is on its way',
     changes: one(
       'fulfilment/plan/running-rentals.ts',
-      `if (open.some((leg) => leg.status !== 'active')) return undefined;`,
-      '',
+      `if (short === undefined || standingLegs(order).some((leg) => leg.status !== 'active')) return undefined;`,
+      'if (short === undefined) return undefined;',
     ),
     test: long('running-rentals')('while a top-up is on its way no other one is made'),
   },

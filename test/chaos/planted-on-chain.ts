@@ -19,8 +19,8 @@ export const PLANTED_ON_CHAIN: readonly PlantedBug[] = [
     name: 'sent before it is recorded as sent',
     changes: one(
       SENDER,
-      'const marked = await this.log.recordSending(',
-      'await this.broadcaster.send(sendable, false);\n        await new Promise((r) => setTimeout(r, 400));\n        const marked = await this.log.recordSending(',
+      'const { marked, failed } = await this.log.recordSending(',
+      'await this.broadcaster.send(sendable, false);\n        await new Promise((r) => setTimeout(r, 400));\n        const { marked, failed } = await this.log.recordSending(',
     ),
     // Whatever a kill leaves behind is found on chain by its bytes, so rounds see no harm of it.
     test: { file: 'integration/fulfilment-protocol.test.ts', title: 'comes after everything about it is on disk' },

@@ -1,0 +1,68 @@
+// Bugs by which one is made to wait, or to pay, for another: an order for those before it, a project for the waits of all,
+// a batch for a held row, everybody for one node's word.
+import { one, type NamedTest, type PlantedBug } from './planted-bug.js';
+
+const inTest = (file: string, title: string): NamedTest => ({ file: `${file}.test.ts`, title });
+
+export const PLANTED_IN_COMPANY: readonly PlantedBug[] = [
+  {
+    name: 'a quote expires while its order waits for its turn',
+    changes: one('orders/accept-statement.ts', 'expiresAtMs + Math.ceil(monotonicMs() - askedMs)', 'expiresAtMs'),
+    test: inTest('integration/orders', 'a quote that came in its time is honoured'),
+  },
+  {
+    name: 'one project takes every place of those that are held',
+    changes: one('orders/waits.ts', 'if (count >= WAITERS_PER_PROJECT) return;', ''),
+    test: inTest('integration/energy-rent', 'is granted to 2 000 in a process, 500 of them of one project'),
+  },
+  {
+    name: 'a compensation is booked again under its own number',
+    changes: one('billing/ledger.ts', 'const wanted = number ?? count + 1;', 'const wanted = count + 1;'),
+    test: inTest('long/foreign-ends', 'a compensation that names its number is booked once'),
+  },
+  {
+    name: 'a row that another session holds fails the orders beside it',
+    changes: one('store/all-or-each.ts', ' && !(isLockTimeout(error) && orders.size > 1)', ''),
+    test: inTest(
+      'integration/all-or-each',
+      'a row that its rules keep and a row that another session holds fail alone',
+    ),
+  },
+  {
+    name: 'an act that cannot be held against the records ends the look',
+    changes: one(
+      'reconciliation/one-act.ts',
+      'if (error instanceof ChainUnavailableError || isDatabaseAway(error)) throw error;',
+      'if (error instanceof ChainUnavailableError || isDatabaseAway(error) || true) throw error;',
+    ),
+    test: inTest('long/foreign-ends', 'an act whose leg is held by another session holds up no other act'),
+  },
+  {
+    name: 'the network’s energy is what one node says',
+    changes: one(
+      'pool/agreed-ratio.ts',
+      'this.agreed !== undefined && isNear(said, this.agreed) ? said',
+      'said ? said',
+    ),
+    test: inTest('long/lying-node', 'a node alone in saying that the network has grown tops no rental up'),
+  },
+  {
+    name: 'a rental that gets no more top-ups is claimed before all others',
+    changes: one('fulfilment/loop/order-advancer.ts', 'if (isPastTopUps(', 'if (false && isPastTopUps('),
+    test: inTest('long/running-rentals', 'a rental is topped up so many times and no more'),
+  },
+  {
+    name: 'an order is lost for legs that died side by side',
+    changes: one(
+      'fulfilment/plan/plan.ts',
+      `(movedDeaths >= MOVED_DEATHS_MAX && leg.status !== 'released' && deathsOf(leg, purpose) > 0)`,
+      'movedDeaths >= MOVED_DEATHS_MAX',
+    ),
+    test: inTest('unit/plan', 'is not undone when legs that died side by side were moved'),
+  },
+  {
+    name: 'a replica that says nothing is waited for as long as any server',
+    changes: one('store/replica.ts', 'query_timeout: ANSWER_LIMIT_MS', 'query_timeout: 14_000'),
+    test: inTest('long/replica', 'a replica that goes silent holds a read up for a moment'),
+  },
+];
