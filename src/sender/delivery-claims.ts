@@ -20,6 +20,10 @@ const SPACING = `interval '50 milliseconds'`;
 const PROBE_REST = `CASE WHEN s.failures < ${FAILURES_MAX.toString()} THEN interval '0'
     ELSE least(interval '1 minute', (clock_timestamp() - s.failing_since) / 10) END`;
 
+/** Of an endpoint that fails only the oldest is tried, but where that comes again so much later, no other waits for it. */
+const FAR = `interval '2 minutes'`;
+const OLDEST_FIRST = `(d.cause = 'replay'), d.position, d.id`;
+
 /** What was written since the last look: its endpoints are due. Rows in one order, so that senders never cross. */
 const TAKE_FRESH = {
   name: 'take_fresh_deliveries',
@@ -65,20 +69,23 @@ const ENDPOINTS = {
     JOIN webhook_state s ON s.endpoint_id = v.id AND s.fence = v.fence JOIN webhook_endpoint e ON e.id = v.id`,
 };
 
-/** $1 endpoints, $2 fences, $3 how many each, $4 only what was never tried, $5 what is under way. In order of position. */
+/** $1 endpoints, $2 fences, $3 how many each, $4 whether it fails, $5 what is under way. In order of position. */
 const DUE = {
   name: 'due_deliveries',
   text: `SELECT d.id, d.endpoint_id AS "endpointId", d.event_key AS "eventKey", d.cause, d.attempts,
       coalesce(d.payload, e.payload) AS payload, extract(epoch FROM clock_timestamp() - d.next_at)::float8 AS "lateSec"
-    FROM unnest($1::uuid[], $2::int[], $3::int[], $4::boolean[]) AS v(id, fence, room, is_untried_only)
+    FROM unnest($1::uuid[], $2::int[], $3::int[], $4::boolean[]) AS v(id, fence, room, is_failing)
     JOIN webhook_state s ON s.endpoint_id = v.id AND s.fence = v.fence
+    LEFT JOIN LATERAL (
+      SELECT d.id, d.next_at > statement_timestamp() + ${FAR} AS is_far FROM webhook_delivery d
+       WHERE v.is_failing AND d.endpoint_id = v.id AND d.status = 'pending' ORDER BY ${OLDEST_FIRST} LIMIT 1) oldest ON true
     CROSS JOIN LATERAL (
       SELECT * FROM webhook_delivery d
        WHERE d.endpoint_id = v.id AND d.status = 'pending' AND d.next_at <= statement_timestamp()
-         AND d.id <> ALL ($5::bigint[]) AND (d.attempts = 0 OR NOT v.is_untried_only)
-       ORDER BY (d.cause = 'replay'), d.position, d.id LIMIT v.room) d
+         AND d.id <> ALL ($5::bigint[]) AND (NOT v.is_failing OR oldest.is_far OR d.id = oldest.id)
+       ORDER BY ${OLDEST_FIRST} LIMIT v.room) d
     LEFT JOIN event e ON e.id = d.event_id
-    ORDER BY d.endpoint_id, (d.cause = 'replay'), d.position, d.id`,
+    ORDER BY d.endpoint_id, ${OLDEST_FIRST}`,
 };
 
 /**
@@ -119,8 +126,11 @@ const RELEASE = {
                 WHEN s.due_at < s.lease_until THEN s.due_at
                 WHEN EXISTS (SELECT FROM webhook_endpoint e WHERE e.id = s.endpoint_id AND e.disabled_at IS NOT NULL
                   AND e.deleted_at IS NULL) THEN NULL
+                WHEN s.failures >= ${FAILURES_MAX.toString()} AND oldest.next_at <= clock_timestamp() + ${FAR} THEN oldest.next_at
                 ELSE (SELECT min(d.next_at) FROM webhook_delivery d
-                  WHERE d.endpoint_id = s.endpoint_id AND d.status = 'pending') END AS at) n)
+                  WHERE d.endpoint_id = s.endpoint_id AND d.status = 'pending') END AS at
+              FROM (SELECT (SELECT d.next_at FROM webhook_delivery d WHERE d.endpoint_id = s.endpoint_id AND d.status = 'pending'
+                      ORDER BY ${OLDEST_FIRST} LIMIT 1) AS next_at) oldest) n)
       FROM held WHERE s.endpoint_id = held.endpoint_id RETURNING s.endpoint_id`,
 };
 
@@ -173,10 +183,10 @@ export interface DueDelivery {
   readonly lateSec: number;
 }
 
-/** An endpoint for which something is wanted; it may be named twice. */
+/** An endpoint for which something is wanted. */
 export interface Wanted extends Claimed {
   readonly room: number;
-  readonly isUntriedOnly: boolean;
+  readonly isFailing: boolean;
 }
 
 export interface Outcome {
@@ -224,7 +234,7 @@ export class DeliveryClaims {
     return this.database.query<DueDelivery>(DUE, [
       ...columns(wanted),
       wanted.map(({ room }) => room),
-      wanted.map(({ isUntriedOnly }) => isUntriedOnly),
+      wanted.map(({ isFailing }) => isFailing),
       underWay,
     ]);
   }

@@ -186,7 +186,7 @@ it('goes on with what another sender held when that one is gone, and what the ot
   const claims = one.app.get(DeliveryClaims);
   await claims.takeFresh();
   const held = (await claims.claim(100, false)).find((each) => each.id === id)!;
-  const [delivery] = await claims.due([{ ...held, room: 1, isUntriedOnly: false }], []);
+  const [delivery] = await claims.due([{ ...held, room: 1, isFailing: false }], []);
   // It holds the endpoint: nobody else sends.
   await other.loop.step();
   // Also when something new comes meanwhile.
