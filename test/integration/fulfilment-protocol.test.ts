@@ -69,7 +69,7 @@ describe('a claim', () => {
     const stale = claimed ?? (await dueAgain(hand, orderId));
     await loseLeases();
     await hand.work().claimDue(64);
-    expect(await log.recordSending([{ id: tx!.id, orderId, fence: stale.fence }])).toEqual(new Set());
+    expect((await log.recordSending([{ id: tx!.id, orderId, fence: stale.fence }])).marked).toEqual(new Set());
     expect(await statusesOf(key)).toEqual(['signed']);
   });
 
