@@ -5,6 +5,7 @@ import { until } from '../../packages/local/src/wait.js';
 import { DeliveryClaims } from '../../src/sender/delivery-claims.js';
 import type { Taken } from '../webhook-receivers.js';
 import { openWebhookScene, type WebhookScene } from '../webhook-scene.js';
+import type { TestSender } from '../webhook-sender.js';
 
 let scene: WebhookScene;
 
@@ -57,20 +58,31 @@ it('sends in order of position, ten at once at most', async () => {
   expect(most).toBeLessThanOrEqual(10);
 });
 
+/** Turns at hosts are given by `give`: the place of who asks, from 1, and the turn that would be given. In ms; undefined: busy. */
+function giveTurns(
+  { app }: TestSender,
+  give: (place: number, take: () => Promise<number | undefined>) => Promise<number | undefined>,
+): { readonly asked: number } {
+  const claims = app.get(DeliveryClaims);
+  const takeTurn = claims.takeTurn.bind(claims);
+  const turns = { asked: 0 };
+  claims.takeTurn = async (name) => {
+    turns.asked += 1;
+    return give(turns.asked, () => takeTurn(name));
+  };
+  return turns;
+}
+
 it('an event whose host is busy is not overtaken by the next one', async () => {
   const { customer, id } = await scene.setUp('/postponed');
   await scene.world.happen(customer);
   const sender = await scene.openSender();
-  const claims = sender.app.get(DeliveryClaims);
-  const takeTurn = claims.takeTurn.bind(claims);
-  let asked = 0;
   // The first to ask finds its host busy, when the next one has both of its turns.
-  claims.takeTurn = async (name) => {
-    asked += 1;
-    if (asked > 1) return takeTurn(name);
-    await until(() => (asked >= 3 ? true : undefined), 20_000, 'the turns of the next one', 5);
+  const turns = giveTurns(sender, async (place, take) => {
+    if (place > 1) return take();
+    await until(() => (turns.asked >= 3 ? true : undefined), 20_000, 'the turns of the next one', 5);
     return undefined;
-  };
+  });
   await sender.run(() => scene.areAll(id, 'delivered'));
   const positions = scene.at('/postponed').map(({ body }) => (JSON.parse(body) as { position: number }).position);
   expect(positions).toEqual([...positions].sort((one, other) => one - other));
@@ -85,16 +97,9 @@ it('events whose host is busy are not overtaken by those behind one that waits f
   await scene.world.freeze(customer);
   await scene.world.numberAll();
   const sender = await scene.openSender();
-  const claims = sender.app.get(DeliveryClaims);
-  const takeTurn = claims.takeTurn.bind(claims);
-  let asked = 0;
   // Of three the second alone gets a turn at its host, and that one late.
-  claims.takeTurn = async (name) => {
-    asked += 1;
-    if (asked > 3) return takeTurn(name);
-    return asked === 2 ? 1500 : undefined;
-  };
-  await sender.run(() => asked >= 3);
+  const turns = giveTurns(sender, async (place, take) => (place > 3 ? take() : place === 2 ? 1500 : undefined));
+  await sender.run(() => turns.asked >= 3);
   // By then the endpoint rests no longer.
   await sleep(600);
   await scene.world.freeze(customer, false);
