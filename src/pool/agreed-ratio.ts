@@ -40,7 +40,7 @@ export class AgreedRatio {
       .sort((a, b) => b.length - a.length);
     const nodes = most.map(({ node }) => node);
     // Whoever has only just begun knows no other totals, and takes the word of those that are there.
-    const isEnough = this.agreed === undefined ? true : agreement.suffices(witnessesAmong(agreement.witnesses, nodes));
+    const isEnough = this.agreed === undefined || agreement.suffices(witnessesAmong(agreement.witnesses, nodes));
     const [first] = most;
     if (first !== undefined && most.length * 2 > answers.length && isEnough) {
       const { totalEnergyLimit, totalEnergyWeight } = first.ratio;

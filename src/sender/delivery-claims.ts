@@ -110,8 +110,8 @@ const RECORD = {
 };
 
 /**
- * Given back with the time when it is due next. Where something new came meanwhile, due_at is earlier than the lease's end.
- * $3 how long nothing may be sent.
+ * Given back with the time when it is due next: at once where something new came meanwhile, by which due_at is earlier than
+ * the lease's end, but not before it has rested. $3 how long nothing may be sent.
  */
 const RELEASE = {
   name: 'release_endpoints',
