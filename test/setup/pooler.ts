@@ -2,16 +2,21 @@
 // mode, as docs/high-availability.md says it is to be set up.
 import { chmod, chown, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type pg from 'pg';
 import { GuardedProcess } from '../../packages/local/src/guard.js';
 import { freePort } from '../../packages/local/src/ports.js';
 import { makeServerDir, serverUser } from '../../packages/local/src/postgres-binaries.js';
+import { startNode } from '../../packages/local/src/processes.js';
 import { until } from '../../packages/local/src/wait.js';
 import type { Role } from '../../src/store/grants.js';
 import { asAdmin, databaseUrl, pastPooler } from './admin.js';
 
 const READY_LIMIT_MS = 20_000;
 const STOP_GRACE_MS = 5_000;
+/** Forty API processes with DATABASE_POOL_MAX as it is by default. */
+const CROWD = 40 * 16;
+const CROWD_LIMIT_MS = 60_000;
 
 export function isThroughPooler(): boolean {
   return process.env['TEST_THROUGH'] === 'pgbouncer';
@@ -89,12 +94,33 @@ server_idle_timeout = 1
       () => undefined,
     );
   };
-  await until(answers, READY_LIMIT_MS, 'PgBouncer becoming ready');
+  const stop = async (): Promise<void> => {
+    await bouncer.stop('SIGKILL', STOP_GRACE_MS);
+    await rm(dir, { recursive: true, force: true });
+  };
+  try {
+    await until(answers, READY_LIMIT_MS, 'PgBouncer becoming ready');
+    const crowd = await startCrowd(pooled.href);
+    return { port, stop: () => crowd.stop().finally(stop) };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** Connections of others beside the tests. Its stop throws where one was lost. */
+async function startCrowd(url: string): Promise<{ stop(): Promise<void> }> {
+  const crowd = await startNode<true>(fileURLToPath(new URL('crowd.mjs', import.meta.url)), {
+    name: 'crowd',
+    env: { CROWD_URL: url, CROWD_SIZE: CROWD.toString() },
+    readyWhen: (line) => (line === 'ready' ? true : undefined),
+    readyLimitMs: CROWD_LIMIT_MS,
+  });
   return {
-    port,
     stop: async () => {
-      await bouncer.stop('SIGKILL', STOP_GRACE_MS);
-      await rm(dir, { recursive: true, force: true });
+      await crowd.stop();
+      if ((await crowd.exited) !== 0) throw new Error(`other connections through PgBouncer: ${crowd.tail()}`);
+      console.log(`through PgBouncer beside the tests: ${crowd.tail(1)}`);
     },
   };
 }
