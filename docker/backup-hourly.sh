@@ -1,6 +1,7 @@
 #!/bin/bash
 # Backs up at once and then every BACKUP_EVERY_SEC, until it is stopped; every DRILL_EVERY-th dump (0 = none) is
-# restored in a drill. Each success is marked in BACKUP_MARK, whose age a health check judges.
+# restored in a drill. Each success is marked in BACKUP_MARK, whose age a health check judges: after a drill that failed
+# there is none until one has passed, and every dump is drilled.
 #   docker/backup-hourly.sh DIRECTORY
 set -uo pipefail
 # Each command in a process group of its own, so that what it started ends with it.
@@ -19,10 +20,12 @@ run() {
   working=$!
   wait "$working"
 }
+drill_owed=
 for ((turn = 0; ; turn++)); do
   started=$SECONDS
-  if run "$here/backup.sh" "$directory" &&
-    { [ "$drill_every" -eq 0 ] || [ $((turn % drill_every)) -ne 0 ] || run "$here/restore-drill.sh" "$directory"; }; then
+  [ "$drill_every" -eq 0 ] || [ $((turn % drill_every)) -ne 0 ] || drill_owed=1
+  if run "$here/backup.sh" "$directory" && { [ -z "$drill_owed" ] || run "$here/restore-drill.sh" "$directory"; }; then
+    drill_owed=
     touch "$mark"
   else
     echo "The backup or its drill failed; the next try is in $every s." >&2

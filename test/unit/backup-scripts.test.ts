@@ -127,18 +127,22 @@ test('a drill restores the newest dump into a database of its own, and drops it 
   );
 });
 
-test('the hourly run backs up, drills, marks its success, and ends at SIGTERM with all that it started', async () => {
-  const mark = join(dir, 'mark');
-  const hourly = spawn(join(scripts, 'backup-hourly.sh'), [dumps], {
+function startHourly(mark: string, env: Record<string, string>) {
+  return spawn(join(scripts, 'backup-hourly.sh'), [dumps], {
     env: {
       PATH: `${dir}:${process.env['PATH'] ?? ''}`,
       DATABASE_URL: SECRET_URL,
       CLI: 'cli',
       BACKUP_MARK: mark,
-      BACKUP_EVERY_SEC: '120',
+      ...env,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+}
+
+test('the hourly run backs up, drills, marks its success, and ends at SIGTERM with all that it started', async () => {
+  const mark = join(dir, 'mark');
+  const hourly = startHourly(mark, { BACKUP_EVERY_SEC: '120' });
   try {
     const isMarked = () => Promise.resolve(existsSync(mark) ? true : undefined);
     await until(isMarked, 30_000, 'the first backup and its drill');
@@ -149,5 +153,24 @@ test('the hourly run backs up, drills, marks its success, and ends at SIGTERM wi
     expect(await closed).toBe(0);
   } finally {
     hourly.kill('SIGKILL');
+  }
+});
+
+test('after a drill that failed no backup is marked as good until a drill has passed', async () => {
+  const mark = join(dir, 'mark');
+  const sound = join(dir, 'sound');
+  tool('cli', `[ -e '${sound}' ]`);
+  const hourly = startHourly(mark, { BACKUP_EVERY_SEC: '1', DRILL_EVERY: '100' });
+  const drills = () => (existsSync(join(dir, 'calls')) ? calls().filter(({ name }) => name === 'cli').length : 0);
+  try {
+    const isTriedAgain = () => Promise.resolve(drills() > 1 || existsSync(mark) ? true : undefined);
+    await until(isTriedAgain, 30_000, 'what follows the first drill');
+    expect(existsSync(mark)).toBe(false);
+    writeFileSync(sound, '');
+    const isMarked = () => Promise.resolve(existsSync(mark) ? true : undefined);
+    await until(isMarked, 30_000, 'a drill that passes');
+  } finally {
+    hourly.kill('SIGTERM');
+    await new Promise((resolve) => hourly.on('close', resolve));
   }
 });
