@@ -30,6 +30,7 @@ import { TEST_ORDER_PLACES } from './test-projects/crash-places.js';
 import { TestOrders } from './test-projects/test-orders.js';
 import { WorkerModule } from './worker.module.js';
 import { setTrap } from './store/crash-places.js';
+import { WebhookGauges } from './webhooks/webhook-gauges.js';
 
 /** A sweep older than this means that the worker is stuck, whatever it says of itself. */
 const SWEEP_AGE_MAX_SEC = 10;
@@ -79,6 +80,7 @@ async function start(): Promise<void> {
   await app.get(WorkerLoops).start();
   app.get(Refills).start();
   app.get(DepositGauges).start();
+  app.get(WebhookGauges).start();
   app.get(StatementClosing).start();
   app.get(TestOrders).start();
   log.info({ admin: admin.address() }, 'working');

@@ -8,6 +8,7 @@ import { PlatformModule } from './platform.module.js';
 import { PoolModule } from './pool/pool.module.js';
 import { StatementsWorkerModule } from './statements/statements-worker.module.js';
 import { TestProjectsWorkerModule } from './test-projects/test-projects-worker.module.js';
+import { WebhookGauges } from './webhooks/webhook-gauges.js';
 
 @Module({})
 export class WorkerModule {
@@ -22,6 +23,7 @@ export class WorkerModule {
         StatementsWorkerModule,
         TestProjectsWorkerModule,
       ],
+      providers: [WebhookGauges],
     };
   }
 }

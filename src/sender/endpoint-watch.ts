@@ -30,18 +30,15 @@ const PRUNE = `DELETE FROM webhook_delivery WHERE id IN (
 
 const PRUNE_DESTINATIONS = `DELETE FROM webhook_destination WHERE free_at < clock_timestamp() - interval '1 minute'`;
 
-const FIGURES = {
-  name: 'webhook_figures',
-  text: `SELECT (SELECT coalesce(max(extract(epoch FROM clock_timestamp() - s.due_at)), 0)::float8 FROM webhook_state s
-        WHERE s.due_at < clock_timestamp() AND s.failures = 0) AS late_sec,
-      (SELECT count(*)::int FROM webhook_state s JOIN webhook_endpoint e ON e.id = s.endpoint_id
-        WHERE s.failing_since IS NOT NULL AND e.disabled_at IS NULL AND e.deleted_at IS NULL) AS failing`,
+const FAILING = {
+  name: 'webhooks_failing',
+  text: `SELECT count(*)::int AS failing FROM webhook_state s JOIN webhook_endpoint e ON e.id = s.endpoint_id
+     WHERE s.failing_since IS NOT NULL AND e.disabled_at IS NULL AND e.deleted_at IS NULL`,
 };
 
 @Injectable()
 export class EndpointWatch implements BeforeApplicationShutdown {
   private readonly repeater: Repeater;
-  private readonly late: Gauge;
   private readonly failing: Gauge;
 
   constructor(
@@ -50,16 +47,10 @@ export class EndpointWatch implements BeforeApplicationShutdown {
     metrics: Metrics,
     log: Log,
   ) {
-    const registers = [metrics.registry];
-    this.late = new Gauge({
-      name: 'webhook_late_seconds',
-      help: 'How long the oldest endpoint that answers has waited beyond its time for a sender.',
-      registers,
-    });
     this.failing = new Gauge({
       name: 'webhook_endpoints_failing',
       help: 'Enabled endpoints whose last attempt failed.',
-      registers,
+      registers: [metrics.registry],
     });
     this.repeater = new Repeater({
       run: async () => {
@@ -88,8 +79,7 @@ export class EndpointWatch implements BeforeApplicationShutdown {
     await this.database.query(PRUNE_DESTINATIONS);
     const { deliveriesDays } = this.config;
     if (deliveriesDays > 0) await this.database.query(PRUNE, [deliveriesDays, BATCH]);
-    const [figures] = await this.database.query<{ late_sec: number; failing: number }>(FIGURES);
-    this.late.set(figures?.late_sec ?? 0);
-    this.failing.set(figures?.failing ?? 0);
+    const [row] = await this.database.query<{ failing: number }>(FAILING);
+    this.failing.set(row?.failing ?? 0);
   }
 }

@@ -1,5 +1,8 @@
 // What becomes of events that a receiver refuses, and of an endpoint that fails: how often each is tried, and when it ends.
+import { createLogger } from '../../src/observability/logger.js';
+import { Metrics } from '../../src/observability/metrics.js';
 import { EndpointWatch } from '../../src/sender/endpoint-watch.js';
+import { WebhookGauges } from '../../src/webhooks/webhook-gauges.js';
 import type { Answer } from '../webhook-receivers.js';
 import { openWebhookScene, type WebhookScene } from '../webhook-scene.js';
 
@@ -185,4 +188,30 @@ it('says after an hour that an endpoint fails, once, and disables it after five 
   await customer.post(`/v1/webhooks/${id}`, { enabled: true });
   await scene.hurry(id);
   await sender.run(() => scene.areAll(id, 'delivered'));
+});
+
+it('what waits where no sender runs shows at the workers, until nothing is to be sent any more', async () => {
+  const { customer, id } = await scene.setUp('/nobody');
+  const metrics = new Metrics();
+  const gauges = new WebhookGauges(scene.database, metrics, createLogger({ logLevel: 'silent' }));
+  const lateSec = async (): Promise<number> => {
+    await gauges.sample();
+    return (await metrics.registry.getSingleMetric('webhook_late_seconds')!.get()).values[0]!.value;
+  };
+  expect(await lateSec()).toBe(0);
+  await scene.world.happen(customer);
+  await scene.database.query(
+    `UPDATE webhook_delivery SET next_at = clock_timestamp() - interval '40 seconds' WHERE endpoint_id = $1`,
+    [id],
+  );
+  expect(await lateSec()).toBeGreaterThan(39);
+  // As a sender leaves it that saw them and is gone.
+  await scene.database.query(
+    `WITH d AS (UPDATE webhook_delivery SET is_fresh = false WHERE endpoint_id = $1)
+     UPDATE webhook_state SET due_at = clock_timestamp() - interval '50 seconds' WHERE endpoint_id = $1`,
+    [id],
+  );
+  expect(await lateSec()).toBeGreaterThan(49);
+  await customer.post(`/v1/webhooks/${id}`, { enabled: false });
+  expect(await lateSec()).toBe(0);
 });

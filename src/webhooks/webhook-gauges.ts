@@ -1,0 +1,65 @@
+/** How long what is due to webhooks has waited for a sender, as a gauge: read by every worker, so that it shows that no sender runs. */
+import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
+import { Gauge } from 'prom-client';
+import { Repeater } from '../base/repeat.js';
+import { messageOf } from '../domain/errors.js';
+import { Log } from '../observability/logger.js';
+import { Metrics } from '../observability/metrics.js';
+import { Database } from '../store/database.js';
+
+const SAMPLE_MS = 10_000;
+
+/**
+ * What no sender has seen yet, by its oldest, and what is due again; an endpoint that a sender holds is due when its lease
+ * ends. Where no sender runs, one that takes nothing any more stays due.
+ */
+const SAMPLE = {
+  name: 'gauges_webhooks',
+  text: `SELECT greatest(0, extract(epoch FROM clock_timestamp() - least(
+      (SELECT next_at FROM webhook_delivery WHERE is_fresh ORDER BY id LIMIT 1),
+      (SELECT min(s.due_at) FROM webhook_state s JOIN webhook_endpoint e ON e.id = s.endpoint_id
+        WHERE s.due_at < clock_timestamp() AND s.failures = 0 AND e.disabled_at IS NULL AND e.deleted_at IS NULL)
+    )))::float8 AS late_sec`,
+};
+
+@Injectable()
+export class WebhookGauges implements BeforeApplicationShutdown {
+  private readonly repeater: Repeater;
+  private readonly late: Gauge;
+
+  constructor(
+    private readonly database: Database,
+    metrics: Metrics,
+    log: Log,
+  ) {
+    this.late = new Gauge({
+      name: 'webhook_late_seconds',
+      help: 'How long the oldest endpoint that answers has waited beyond its time for a sender.',
+      registers: [metrics.registry],
+    });
+    this.repeater = new Repeater({
+      run: async () => {
+        await this.sample();
+        return SAMPLE_MS;
+      },
+      retryMs: SAMPLE_MS,
+      onFailure: (error) => {
+        log.warn({ fault: messageOf(error) }, 'how late webhooks are could not be read');
+      },
+    });
+  }
+
+  start(): void {
+    void this.repeater.start();
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.repeater.stop();
+  }
+
+  /** Reads it once. */
+  async sample(): Promise<void> {
+    const [row] = await this.database.query<{ late_sec: number }>(SAMPLE);
+    this.late.set(row?.late_sec ?? 0);
+  }
+}
