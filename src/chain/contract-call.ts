@@ -30,6 +30,8 @@ export type CallOutcome =
 
 const VM_EXCEPTION = /org\.tron\.core\.vm\.program\.Program\$(\w+)/;
 const HEX = /^(?:[0-9a-fA-F]{2})*$/;
+/** More than all of the network's energy, of which there are 180 billion a day. */
+const ENERGY_MAX = 10n ** 12n;
 
 function readRefusal(message: string): CallOutcome {
   const exception = VM_EXCEPTION.exec(message)?.[1];
@@ -55,6 +57,9 @@ export function readCallOutcome(node: string, json: JsonObject): CallOutcome {
   const results = json['constant_result'];
   if (used === undefined || penalty === undefined || !isJsonObject(transaction) || result['result'] !== true) {
     throw new NodeError(node, 'nonsense', 'a call result without its figures');
+  }
+  if (penalty < 0n || penalty > used || used > ENERGY_MAX) {
+    throw new NodeError(node, 'nonsense', 'a call result with figures that cannot be');
   }
   const first: unknown = Array.isArray(results) ? (results[0] ?? '') : '';
   if (typeof first !== 'string' || !HEX.test(first)) throw new NodeError(node, 'nonsense', 'a call result not in hex');

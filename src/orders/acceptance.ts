@@ -5,7 +5,7 @@
  */
 import { Injectable } from '@nestjs/common';
 import { withDeadline } from '../base/clock.js';
-import { invariant, messageOf } from '../domain/errors.js';
+import { ApiError, invariant, messageOf } from '../domain/errors.js';
 import { Log } from '../observability/logger.js';
 import { WakeUps } from '../queue/jobs.js';
 import { Database, isRefusal } from '../store/database.js';
@@ -46,14 +46,17 @@ export class Acceptance {
     return accepted;
   }
 
-  /** The same request again, while this process works on the first, gets the outcome of the first as its replay. */
+  /**
+   * The same request again, while this process works on the first, gets the order of the first as its replay. A refusal
+   * leaves nothing to replay, and may be of what is the first one's own: the key that pays, what it says of its quote.
+   */
   private async waitForFirstOfKey(purchase: Purchase, key: string): Promise<Accepted> {
     if (!purchase.key.isGiven) return this.replayOrPrice(purchase, key);
     const name = `${purchase.projectId}\n${key}`;
     const first = this.inFlight.get(name);
     if (first?.hash.equals(purchase.hash) === true) {
-      const { row } = await withDeadline(first.outcome, WAIT_MS, 'the first request of this key');
-      return { row, isReplay: true };
+      const accepted = await withDeadline(first.outcome.catch(unlessRefused), WAIT_MS, 'the first request of this key');
+      return accepted === undefined ? this.replayOrPrice(purchase, key) : { row: accepted.row, isReplay: true };
     }
     const outcome = this.replayOrPrice(purchase, key);
     // Another request of the key may be under way: the index lets this one wait for it and then compares.
@@ -172,4 +175,11 @@ function newRow({ kind, key, isTest, labels }: Purchase, result: AcceptRow, term
     compensations: null,
     extensions: null,
   };
+}
+
+/** What a refusal leaves: nothing. After anything else nobody knows the outcome, and it is thrown on. */
+function unlessRefused(error: unknown): undefined {
+  if (error instanceof ApiError && error.code !== 'SERVICE_UNAVAILABLE' && error.code !== 'INTERNAL_ERROR')
+    return undefined;
+  throw error;
 }

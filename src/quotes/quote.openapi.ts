@@ -102,6 +102,6 @@ export function describeQuote(): Operation {
         examples: { quote: example },
       },
     },
-    errors: ['NOT_WORTH_RENTING', 'CHAIN_UNAVAILABLE', 'CAPACITY_UNAVAILABLE'],
+    errors: ['RECEIVER_NOT_SUPPORTED', 'NOT_WORTH_RENTING', 'CHAIN_UNAVAILABLE', 'CAPACITY_UNAVAILABLE'],
   };
 }

@@ -106,6 +106,6 @@ export function describeSimulate(): Operation {
         },
       },
     },
-    errors: ['SIMULATION_FAILED'],
+    errors: ['RECEIVER_NOT_SUPPORTED', 'SIMULATION_FAILED'],
   };
 }

@@ -307,6 +307,34 @@ describe('quotes', () => {
     expectRefusal(await post({ quote_ref: seal({ id }), energy: 70_000 }), 409, 'QUOTE_ALREADY_USED');
   });
 
+  test('what refuses one request of a key does not refuse another of the same key that is sound', async () => {
+    const customer = await makeCustomer(api);
+    const tries = Array.from({ length: 5 }, async (_, index) => {
+      const quote_ref = await world.quoteRef(customer);
+      const post = async (body: object) => customer.post('/v1/orders', body, withKey(`both-${index.toString()}`));
+      // Both are under way at once, and the key is the same.
+      const [mismatch, sound] = await Promise.all([post({ quote_ref, energy: 70_000 }), post({ quote_ref })]);
+      return { mismatch, sound };
+    });
+    for (const { mismatch, sound } of await Promise.all(tries)) {
+      expect(sound.status).toBe(202);
+      // As a replay it is answered as the order that there is.
+      if (mismatch.status !== 202) expectRefusal(mismatch, 409, 'QUOTE_MISMATCH');
+    }
+    expect((await customer.get('/v1/orders')).body.items).toHaveLength(tries.length);
+  });
+
+  test('a key with # is found by its path, encoded or not', async () => {
+    const customer = await makeCustomer(api);
+    for (const key of ['invoice', 'invoice#17']) {
+      const order = await customer.post('/v1/orders', { receive_address: world.receiver() }, withKey(key));
+      expect(order.status).toBe(202);
+    }
+    for (const path of ['/v1/orders/invoice%2317', '/v1/orders/invoice#17']) {
+      expect((await customer.get(path)).body.key).toBe('invoice#17');
+    }
+  });
+
   test('a quote that came in its time is honoured however long the order waits for its turn', async () => {
     const customer = await makeCustomer(api);
     const others = Array.from({ length: 16 }, (_, place) => `busy-${place.toString()}`);

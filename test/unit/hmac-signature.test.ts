@@ -211,3 +211,22 @@ it.each(['/v1/orders/a%0Ab', '/v1/orders/a%0Db', '/v1/orders/%FF'])(
     );
   },
 );
+
+it('takes the spaces around a header away, however many stand within it', () => {
+  const named = (merchant: string, type: string): string[] => [
+    ...[
+      'Merchant',
+      merchant,
+      'X-CC-Timestamp',
+      TIMESTAMP,
+      'X-CC-Nonce',
+      NONCE,
+      'X-CC-Signature',
+      `v1=${'0'.repeat(64)}`,
+    ],
+    ...['Content-Type', type],
+  ];
+  const within = `a${' \t'.repeat(200_000)}b`;
+  expect(readHmacHeaders(named(` \t${within}\t `, 'x')).merchant).toBe(within);
+  expect(() => requireJsonType(named('a', `application/json;a=${within}`))).toThrow();
+});

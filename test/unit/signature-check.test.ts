@@ -3,6 +3,7 @@ import { createHash, createHmac } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { mistakeOfHmac } from '../../src/auth/signature-mistakes.js';
 import { runCli } from '../../src/operator/cli.js';
 import { canonical, hmacHeaders } from '../client.js';
 
@@ -154,4 +155,27 @@ test('a right signature by MD5 is right, and the steps are there', async () => {
   expect(code).toBe(0);
   expect(out).toContain('The signature is right.');
   expect(out).toContain(base64);
+});
+
+test.each([
+  ['deeper than a program writes', '['.repeat(8000) + ']'.repeat(8000)],
+  ['deeper than a body may be', `${'['.repeat(9)}1${']'.repeat(9)}`],
+])('a body %s is not written anew to find a mistake', (_what, text) => {
+  const body = Buffer.from(text);
+  const request = {
+    merchant: MERCHANT,
+    timestamp: NOW,
+    nonce: NONCE,
+    idempotencyKey: '',
+    method: 'POST',
+    target: '/v1/x',
+    body,
+  };
+  const digest = createHash('sha256')
+    .update(text.length < 100 ? JSON.stringify(JSON.parse(text), null, 2) : 'another')
+    .digest('hex');
+  const signed = createHmac('sha256', API_KEY)
+    .update([...lines('/v1/x', text).slice(0, 8), digest].join('\n'))
+    .digest();
+  expect(mistakeOfHmac(request, signed, [API_KEY])).toBeUndefined();
 });

@@ -202,8 +202,8 @@ function findRoute(routes: RouteTable, request: Request) {
   }
   // HTTP/1.1 allows the absolute form; Express matches on the path alone.
   if (!request.url.startsWith('/')) request.url = request.url.replace(/^https?:\/\/[^/?#]*/i, '');
-  // A request has no fragment: a # in its query is a character of it, which Express would cut off.
-  if (request.url.includes('#')) request.url = request.url.replace(/\?.*/, (query) => query.replaceAll('#', '%23'));
+  // A request has no fragment: a # is a character of its path or query, where Express would cut them off.
+  request.url = request.url.replaceAll('#', '%23');
   const methods = routes.find(request.url.split('?', 1)[0] ?? '');
   if (methods === undefined) throw new ApiError('NOT_FOUND', 'There is nothing at this path.');
   const route = methods.get(request.method);

@@ -1,0 +1,26 @@
+// What is read from a node's answer to a constant call.
+import { readCallOutcome } from '../../src/chain/contract-call.js';
+import { NodeError } from '../../src/chain/errors.js';
+
+const answer = (figures: object, ret: object = {}) =>
+  ({ result: { result: true }, constant_result: ['01'], transaction: { ret: [ret] }, ...figures }) as never;
+
+it('reads what a call used, and what of it was the penalty', () => {
+  expect(readCallOutcome('n', answer({ energy_used: 33_280, energy_penalty: 5439 }))).toEqual({
+    kind: 'success',
+    energyUsed: 33_280n,
+    energyPenalty: 5439n,
+    result: '01',
+  });
+});
+
+it.each([
+  ['less than nothing', { energy_used: -1 }],
+  ['a penalty of less than nothing', { energy_used: 5, energy_penalty: -1 }],
+  ['a penalty of more than was used', { energy_used: 5, energy_penalty: 6 }],
+  ['more than all of the network yields in a day', { energy_used: '9007199254740993' }],
+])('an answer that says %s is none', (_what, figures) => {
+  for (const ret of [{}, { ret: 'REVERT' }]) {
+    expect(() => readCallOutcome('n', answer(figures, ret))).toThrow(NodeError);
+  }
+});
