@@ -10,6 +10,7 @@ import { OperatorError } from '../domain/operator-error.js';
 import type { Credits } from '../domain/units.js';
 import { recordAct, type Author } from '../store/audit-log.js';
 import { Database, type Queryable } from '../store/database.js';
+import { RETURN_IS_PAID } from '../store/functions/deposit-functions.js';
 import { Holdings } from './holdings.js';
 import { Sweeps, type PlannedTransfer } from './sweeps.js';
 
@@ -34,7 +35,7 @@ const FIND = {
   name: 'find_deposit_to_return',
   text: `SELECT d.id, d.project_id, d.address, a.account, a.place, d.asset, d.amount::text, d.status, d.reason, d.credits,
       r.to_address AS returned_to, c.block_at > r.expires_at AS is_lost,
-      EXISTS (SELECT FROM deposit_movement m WHERE m.txid = r.txid) AS is_paid
+      ${RETURN_IS_PAID} AS is_paid
     FROM deposit d JOIN deposit_address a ON a.address = d.address LEFT JOIN deposit_return r ON r.deposit_id = d.id
     CROSS JOIN deposit_cursor c WHERE d.id = $1`,
 };

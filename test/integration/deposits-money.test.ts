@@ -57,6 +57,19 @@ const idOf = async ({ id }: Shop): Promise<bigint> =>
   (await database.query<{ id: bigint }>(`SELECT id FROM deposit WHERE project_id = $1 ORDER BY id LIMIT 1`, [id]))[0]!
     .id;
 
+const idsOf = async ({ id }: Shop, asset: 'TRX' | 'USDT'): Promise<bigint[]> =>
+  (
+    await database.query<{ id: bigint }>(`SELECT id FROM deposit WHERE project_id = $1 AND asset = $2 ORDER BY id`, [
+      id,
+      asset,
+    ])
+  ).map((row) => row.id);
+
+/** As if its time had passed: by the chain's time the newest transaction of the return can no longer come. */
+const expire = async (id: bigint): Promise<void> => {
+  await database.query(`UPDATE deposit_return SET expires_at = '2000-01-01' WHERE deposit_id = $1`, [id]);
+};
+
 const movementsOf = ({ address }: Shop) =>
   database.query<{ kind: string; asset: string; amount: string }>(
     `SELECT kind, asset, amount::text FROM deposit_movement WHERE address = $1 ORDER BY block_number, kind`,
@@ -226,7 +239,7 @@ describe('a return', () => {
     await expect(returns().give(id, newChainAccount().address, AUTHOR)).rejects.toThrow('is being given back to');
     // Nobody sent it; by the chain's time it is over.
     await mine(1);
-    await database.query(`UPDATE deposit_return SET expires_at = '2000-01-01' WHERE deposit_id = $1`, [id]);
+    await expire(id);
     const second = await returns().give(id, customer, AUTHOR);
     expect(second).toMatchObject({ isAgain: true });
     expect(second.transfer.txid).not.toBe(first.transfer.txid);
@@ -234,9 +247,25 @@ describe('a return', () => {
     await signAndSend(second.transfer);
     await settle();
     expect(await unexplained()).toEqual([]);
-    await database.query(`UPDATE deposit_return SET expires_at = '2000-01-01' WHERE deposit_id = $1`, [id]);
+    await expire(id);
     await expect(returns().give(id, customer, AUTHOR)).rejects.toThrow(/on chain|holds less/);
     expect(findingsOf(await verifyRecords(database))).toEqual([]);
+  });
+
+  it('that failed on chain is not paid, and another transaction is made', async () => {
+    const to = await shop();
+    // A thousand energy: a transfer of the token needs more, and burns all of it.
+    await payTrx(to, 100_000);
+    await payToken(to, 20_000_000n);
+    await settle();
+    await follow();
+    const [id] = await idsOf(to, 'USDT');
+    await signAndSend((await returns().give(id!, payer.address, AUTHOR)).transfer);
+    await settle();
+    await follow();
+    expect(await movementsOf(to)).toEqual([{ kind: 'fee', asset: 'TRX', amount: '-100000' }]);
+    await expire(id!);
+    expect(await returns().give(id!, payer.address, AUTHOR)).toMatchObject({ isAgain: true, credits: 200_000_000n });
   });
 
   it('that two repeat at once gets one transaction more', async () => {
@@ -244,7 +273,7 @@ describe('a return', () => {
     const customer = payer.address;
     await returns().give(id, customer, AUTHOR);
     await mine(1);
-    await database.query(`UPDATE deposit_return SET expires_at = '2000-01-01' WHERE deposit_id = $1`, [id]);
+    await expire(id);
     const asked = await database.transaction(async (tx) => {
       await tx.query(`SELECT FROM deposit WHERE id = $1 FOR UPDATE`, [id]);
       const both = [1, 2].map(() => returns().give(id, customer, AUTHOR));
