@@ -44,6 +44,9 @@ const LOCK = `SELECT FROM deposit WHERE id = $1 FOR UPDATE`;
 const BEGIN = `INSERT INTO deposit_return (deposit_id, to_address, entry_key, txid, expires_at) VALUES ($1, $2, $3, $4, $5)`;
 const AGAIN = `UPDATE deposit_return SET txid = $2, expires_at = $3 WHERE deposit_id = $1`;
 
+/** Spreads equal returns in one block over a minute of timestamps: each is a transaction of its own. UNIQUE (txid) referees. */
+const SALT_RANGE = 60_000n;
+
 export interface ReturnedDeposit {
   readonly transfer: PlannedTransfer;
   /** Taken off the ledger by this return, now or before. */
@@ -78,7 +81,8 @@ export class DepositReturns {
           `${address} holds less than that by now: send what is missing there from a sweep address first.`,
         );
       }
-      const transfer = this.sweeps.build(row, { to, asset: row.asset, amount }, terms);
+      const ownTerms = { ...terms, timestampMs: terms.timestampMs + Number(id % SALT_RANGE) };
+      const transfer = this.sweeps.build(row, { to, asset: row.asset, amount }, ownTerms);
       const taken = { transfer, credits: (row.credits ?? undefined) as Credits | undefined };
       const made = [Buffer.from(transfer.txid, 'hex'), transfer.expiresAt];
       const act = { subject: id.toString(), detail: { to, txid: transfer.txid, credits: row.credits } };

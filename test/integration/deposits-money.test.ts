@@ -252,6 +252,23 @@ describe('a return', () => {
     expect(findingsOf(await verifyRecords(database))).toEqual([]);
   });
 
+  it('of each of two equal deposits is a transaction of its own, in one block too', async () => {
+    const { to } = await paid();
+    await payTrx(to, 40_000_000);
+    await settle();
+    await follow();
+    const ids = await idsOf(to, 'TRX');
+    const given = [];
+    for (const id of ids) given.push((await returns().give(id, payer.address, AUTHOR)).transfer);
+    expect(new Set(given.map(({ txid }) => txid)).size).toBe(2);
+    for (const transfer of given) await signAndSend(transfer);
+    await settle();
+    await follow();
+    expect(await movementsOf(to)).toEqual([1, 2].map(() => ({ kind: 'native', asset: 'TRX', amount: '-40000000' })));
+    await Promise.all(ids.map(expire));
+    expect(findingsOf(await verifyRecords(database))).toEqual([]);
+  });
+
   it('that failed on chain is not paid, and another transaction is made', async () => {
     const to = await shop();
     // A thousand energy: a transfer of the token needs more, and burns all of it.
