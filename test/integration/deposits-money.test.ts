@@ -383,8 +383,22 @@ it('the commands say the same', async () => {
     expect.objectContaining({ from: to.address, asset: 'TRX', amount: 15_000_000 }),
   );
   const id = (await idOf(to)).toString();
-  expect((await run('deposits', 'return', id, '--to', newChainAccount().address)).json()).toMatchObject({
-    credits: 45_000_000,
-  });
+  const listed = async () =>
+    ((await run('deposits', 'list', '--merchant', to.id)).json() as { return_state: string | null }[]).map(
+      ({ return_state: state }) => state,
+    );
+  expect(await listed()).toEqual([null]);
+  const returned = (await run('deposits', 'return', id, '--to', payer.address)).json() as {
+    readonly transaction: { readonly path: string; readonly raw_data_hex: string };
+  };
+  expect(returned).toMatchObject({ credits: 45_000_000 });
+  expect(await listed()).toEqual(['being given back']);
+  const { path, raw_data_hex: rawDataHex } = returned.transaction;
+  await signAndSend({ path, rawDataHex });
+  await settle();
+  await follow();
+  expect(await listed()).toEqual(['given back']);
+  const text = await cliWith({ ...env, USER: 'tester' })('deposits', 'list', '--merchant', to.id);
+  expect(text.out).toContain('credited, given back');
   expect(await run('verify', '--full', '--settle-within', '0')).toMatchObject({ code: 0 });
 });
