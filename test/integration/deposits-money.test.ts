@@ -240,6 +240,12 @@ describe('a return', () => {
     // Nobody sent it; by the chain's time it is over.
     await mine(1);
     await expire(id);
+    for (const depth of ['everything', 'newer'] as const) {
+      const found = findingsOf(await verifyRecords(database, { depth }));
+      expect(found.map(({ check, subject, facts }) => [check, subject, facts['txid']])).toEqual([
+        ['deposit-returns', `deposit ${id.toString()}`, first.transfer.txid],
+      ]);
+    }
     const second = await returns().give(id, customer, AUTHOR);
     expect(second).toMatchObject({ isAgain: true });
     expect(second.transfer.txid).not.toBe(first.transfer.txid);
