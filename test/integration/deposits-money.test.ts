@@ -291,6 +291,23 @@ describe('a return', () => {
     expect(await returns().give(id!, payer.address, AUTHOR)).toMatchObject({ isAgain: true, credits: 200_000_000n });
   });
 
+  it('of the one that carried small ones takes off what it is worth itself', async () => {
+    const to = await shop();
+    await payTrx(to, 4_000_000);
+    await settle();
+    await payTrx(to, 7_000_000);
+    await settle();
+    await follow();
+    const [small, carrier] = await idsOf(to, 'TRX');
+    await expect(returns().give(small!, payer.address, AUTHOR)).rejects.toThrow('with others');
+    expect(await returns().give(carrier!, payer.address, AUTHOR)).toMatchObject({
+      credits: 21_000_000n,
+      transfer: { amount: 7_000_000n },
+    });
+    expect(await creditedTo(to)).toBe(12_000_000n);
+    expect(findingsOf(await verifyRecords(database))).toEqual([]);
+  });
+
   it('that two repeat at once gets one transaction more', async () => {
     const { id } = await paid();
     const customer = payer.address;
