@@ -124,7 +124,7 @@ export class OperationsController {
   @Get('deposits')
   @Authority({ ...READS, looksAt: 'project' })
   async deposits(@Query() query: ServiceDepositQuery): Promise<Page<OperatorDeposit>> {
-    const filter = { projectId: projectOf(query.project), status: query.status };
+    const filter = { scope: 'all', projectId: projectOf(query.project), status: query.status } as const;
     const page = await pageFrom(
       this.replica,
       query,

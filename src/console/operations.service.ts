@@ -40,7 +40,8 @@ const INBOX = {
             'npm run -s cli -- orders explain ' || id, created_at, 'order', id::text FROM orders
       WHERE needs_attention AND NOT test ORDER BY (status = 'unresolved') DESC, id DESC LIMIT $1)
     UNION ALL
-    (SELECT 'warning', 'Deposit dep_' || id || ' is held: ' || coalesce(reason, 'no reason'), 'npm run -s cli -- deposits resolve dep_' || id, changed_at, 'deposit', id::text
+    (SELECT 'warning', 'Deposit dep_' || id || ' is held: ' || coalesce(reason, 'no reason') || '; --ignore instead of --credit refuses it',
+            'npm run -s cli -- deposits resolve ' || id || ' --credit --reason ''looked at''', changed_at, 'deposit', id::text
        FROM deposit WHERE status = 'held' ORDER BY id DESC LIMIT $1)
     UNION ALL
     SELECT 'warning', 'The rules were not judged for ' || round(extract(epoch FROM clock_timestamp() - passed_at) / 60) || ' min', 'npm run -s cli -- doctor', passed_at, 'finding', ''

@@ -5,6 +5,7 @@ import { rateText, trxOf } from '../domain/conversion.js';
 import type { DepositStatus } from '../domain/deposit-state.js';
 import { invalidField } from '../domain/errors.js';
 import type { RateE8 } from '../domain/units.js';
+import type { ListedDeposit } from '../deposits/deposit-return-states.js';
 import { DEPOSIT_STATUSES } from '../deposits/deposits.dto.js';
 import { Query as QueryClass } from '../http/body/page-query.js';
 import type { Deposit } from '../store/entities/deposit.entity.js';
@@ -86,8 +87,8 @@ export class TopUpController {
     return this.topUp.arrivals(project, after === undefined ? undefined : BigInt(after));
   }
 
-  private read(projectId: string, { status }: DepositQuery): ReadOn<Deposit> {
-    return (on, before, limit) => depositsBefore(on, { projectId, status }, before, limit);
+  private read(projectId: string, { status }: DepositQuery): ReadOn<ListedDeposit> {
+    return (on, before, limit) => depositsBefore(on, { scope: 'project', projectId, status }, before, limit);
   }
 }
 

@@ -4,6 +4,12 @@ import { nowMs } from '../base/clock.js';
 import type { DepositStatus } from '../domain/deposit-state.js';
 import { ApiError } from '../domain/errors.js';
 import { DepositAddresses } from '../deposits/deposit-addresses.js';
+import {
+  withReturns,
+  type ListedDeposit,
+  type ReturnScope,
+  type ReturnState,
+} from '../deposits/deposit-return-states.js';
 import { depositBody, depositJsonOf } from '../deposits/deposits.dto.js';
 import { DepositTerms } from '../deposits/deposit-terms.js';
 import { EventLog } from '../events/event-log.js';
@@ -55,6 +61,13 @@ const MEANS: Readonly<Record<DepositStatus, string>> = {
   held: 'Held: a person looks at it before it is credited.',
   ignored: 'Not credited: this kind of payment is not taken here.',
   dropped: 'Its block left the chain: the payment did not happen.',
+};
+
+/** Of one that was credited and is given back, in the place of what its status means. */
+const TAKEN_OFF = 'Its credits were taken off the balance again.';
+const RETURNS: Readonly<Record<ReturnState, string>> = {
+  'being given back': 'It is being given back: the transaction that pays it is still to come.',
+  'given back': 'It was given back: the transaction that paid it is on chain.',
 };
 
 /** Reasons as they are recorded, in words; what a person wrote is shown as it is. */
@@ -131,10 +144,25 @@ export class TopUp {
   }
 }
 
+interface DepositFilter {
+  readonly projectId?: string | undefined;
+  readonly status?: DepositStatus | undefined;
+}
+
 /** `projectId` undefined: of all projects, for operators. */
 export async function depositsBefore(
   on: Reader,
-  { projectId, status }: { readonly projectId?: string | undefined; readonly status?: DepositStatus | undefined },
+  { scope, ...filter }: DepositFilter & { readonly scope: ReturnScope },
+  before: bigint,
+  limit: number,
+): Promise<Stretch<ListedDeposit>> {
+  const { rows, endedAt } = await stretchBefore(on, filter, before, limit);
+  return { rows: await withReturns(on, scope, rows), endedAt };
+}
+
+async function stretchBefore(
+  on: Reader,
+  { projectId, status }: DepositFilter,
   before: bigint,
   limit: number,
 ): Promise<Stretch<Deposit>> {
@@ -161,13 +189,17 @@ export async function depositsBefore(
 
 const tenths = (value: bigint): number => Number(value) / 10;
 
-export function depositShape(deposit: Deposit): DepositShape {
+export function depositShape(deposit: ListedDeposit): DepositShape {
   const { credits: _, ...body } = depositBody(depositJsonOf(deposit));
+  const { returnState } = deposit;
+  const means = returnState !== null && deposit.status === 'credited' ? TAKEN_OFF : MEANS[deposit.status];
   const because = deposit.reason === null ? undefined : (BECAUSE[deposit.reason] ?? deposit.reason);
   return given<DepositShape>({
     ...body,
     reason: deposit.reason,
-    says: [MEANS[deposit.status], because].filter((text) => text !== undefined).join(' '),
+    says: [means, because, returnState === null ? undefined : RETURNS[returnState]]
+      .filter((text) => text !== undefined)
+      .join(' '),
     usd_rate: body.usd_rate,
     credited: deposit.credits === null ? undefined : money(deposit.credits),
     seen_at: deposit.seenAt.toISOString(),

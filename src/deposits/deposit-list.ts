@@ -4,8 +4,10 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { LessThan, Repository } from 'typeorm';
 import type { DepositStatus } from '../domain/deposit-state.js';
 import { invalidField } from '../domain/errors.js';
+import { Database } from '../store/database.js';
 import { Deposit } from '../store/entities/deposit.entity.js';
 import { Replica } from '../store/replica.js';
+import { withReturns, type ListedDeposit } from './deposit-return-states.js';
 
 export interface DepositFilter {
   readonly merchant?: string;
@@ -21,12 +23,14 @@ export interface DepositPage {
 @Injectable()
 export class DepositList {
   constructor(
+    private readonly database: Database,
     @InjectRepository(Deposit) private readonly deposits: Repository<Deposit>,
     private readonly replica: Replica,
   ) {}
 
-  async list(filter: DepositFilter, limit: number): Promise<Deposit[]> {
-    return newest(this.deposits, filter, limit);
+  /** For the operator. */
+  async list(filter: DepositFilter, limit: number): Promise<ListedDeposit[]> {
+    return withReturns(this.database, 'all', await newest(this.deposits, filter, limit));
   }
 
   /** The newest of a project, after the page that `cursor` ended. Throws 400 INVALID_REQUEST for another cursor. */

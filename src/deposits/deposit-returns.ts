@@ -7,10 +7,12 @@ import { Ledger } from '../billing/ledger.js';
 import { isAddress } from '../chain/address.js';
 import type { DepositAsset, DepositStatus } from '../domain/deposit-state.js';
 import { OperatorError } from '../domain/operator-error.js';
-import type { Credits } from '../domain/units.js';
+import { credits as creditsFrom, type Credits } from '../domain/units.js';
 import { recordAct, type Author } from '../store/audit-log.js';
 import { Database, type Queryable } from '../store/database.js';
+import { RETURN_IS_PAID } from '../store/functions/deposit-functions.js';
 import { Holdings } from './holdings.js';
+import { creditsOfWorth } from './judgement.js';
 import { Sweeps, type PlannedTransfer } from './sweeps.js';
 
 interface ReturnedRow {
@@ -23,6 +25,8 @@ interface ReturnedRow {
   readonly amount: string;
   readonly status: DepositStatus;
   readonly reason: string | null;
+  readonly rate_e8: bigint | null;
+  /** Of its own entry, which may hold small ones too. */
   readonly credits: bigint | null;
   readonly returned_to: string | null;
   /** Whether the transaction that was made before can no longer come, and has not. */
@@ -32,9 +36,9 @@ interface ReturnedRow {
 
 const FIND = {
   name: 'find_deposit_to_return',
-  text: `SELECT d.id, d.project_id, d.address, a.account, a.place, d.asset, d.amount::text, d.status, d.reason, d.credits,
+  text: `SELECT d.id, d.project_id, d.address, a.account, a.place, d.asset, d.amount::text, d.status, d.reason, d.rate_e8, d.credits,
       r.to_address AS returned_to, c.block_at > r.expires_at AS is_lost,
-      EXISTS (SELECT FROM deposit_movement m WHERE m.txid = r.txid) AS is_paid
+      ${RETURN_IS_PAID} AS is_paid
     FROM deposit d JOIN deposit_address a ON a.address = d.address LEFT JOIN deposit_return r ON r.deposit_id = d.id
     CROSS JOIN deposit_cursor c WHERE d.id = $1`,
 };
@@ -42,6 +46,9 @@ const FIND = {
 const LOCK = `SELECT FROM deposit WHERE id = $1 FOR UPDATE`;
 const BEGIN = `INSERT INTO deposit_return (deposit_id, to_address, entry_key, txid, expires_at) VALUES ($1, $2, $3, $4, $5)`;
 const AGAIN = `UPDATE deposit_return SET txid = $2, expires_at = $3 WHERE deposit_id = $1`;
+
+/** Spreads equal returns in one block over a minute of timestamps: each is a transaction of its own. UNIQUE (txid) referees. */
+const SALT_RANGE = 60_000n;
 
 export interface ReturnedDeposit {
   readonly transfer: PlannedTransfer;
@@ -77,16 +84,17 @@ export class DepositReturns {
           `${address} holds less than that by now: send what is missing there from a sweep address first.`,
         );
       }
-      const transfer = this.sweeps.build(row, { to, asset: row.asset, amount }, terms);
-      const taken = { transfer, credits: (row.credits ?? undefined) as Credits | undefined };
+      const ownTerms = { ...terms, timestampMs: terms.timestampMs + Number(id % SALT_RANGE) };
+      const transfer = this.sweeps.build(row, { to, asset: row.asset, amount }, ownTerms);
+      const taken = { transfer, credits: creditsTakenFor(row) };
       const made = [Buffer.from(transfer.txid, 'hex'), transfer.expiresAt];
-      const act = { subject: id.toString(), detail: { to, txid: transfer.txid, credits: row.credits } };
+      const act = { subject: id.toString(), detail: { to, txid: transfer.txid, credits: taken.credits ?? null } };
       if (row.returned_to !== null) {
         await tx.query(AGAIN, [id, ...made]);
         await recordAct(tx, author, { ...act, action: 'deposits.return-again' });
         return { ...taken, isAgain: true };
       }
-      const entryKey = row.credits === null ? null : `adjustment:deposit-${id.toString()}-returned`;
+      const entryKey = taken.credits === undefined ? null : `adjustment:deposit-${id.toString()}-returned`;
       await recordAct(tx, author, { ...act, action: 'deposits.return' });
       await tx.query(BEGIN, [id, to, entryKey, ...made]);
       if (entryKey !== null && taken.credits !== undefined) {
@@ -101,6 +109,11 @@ async function find(tx: Queryable, id: bigint): Promise<ReturnedRow> {
   const [row] = await tx.query<ReturnedRow>(FIND, [id]);
   if (row === undefined) throw new OperatorError(`There is no deposit ${id.toString()}.`, 1, 'NOT_FOUND');
   return row;
+}
+
+/** What it is worth by itself: small ones that its entry holds too stay credited. Undefined when it never was. */
+function creditsTakenFor({ amount, rate_e8: rate, credits }: ReturnedRow): Credits | undefined {
+  return credits === null || rate === null ? undefined : creditsFrom(creditsOfWorth(BigInt(amount) * rate));
 }
 
 function assertReturnable(row: ReturnedRow, to: string): void {

@@ -37,7 +37,7 @@ export function addDepositsCommands(program: Command, context: CliContext): void
             row.projectId,
             row.asset,
             trxOf(BigInt(row.amount)),
-            row.status,
+            row.returnState === null ? row.status : `${row.status}, ${row.returnState}`,
             row.reason,
             row.credits,
             row.txid.toString('hex'),

@@ -27,6 +27,7 @@ export const FUNCTION_GRANTS: Readonly<Record<string, readonly Role[]>> = {
   notifications_due: ['console_merchant'],
   // As well, by the project that the transaction names.
   project_acts: ['console_merchant', 'console_operator'],
+  project_deposit_returns: ['console_merchant', 'console_operator'],
   project_order_compensations: ['console_merchant', 'console_operator'],
   project_order_legs: ['console_merchant', 'console_operator'],
   // Of the version before.

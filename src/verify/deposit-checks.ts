@@ -1,4 +1,5 @@
 /** Rules of deposits (I14): what is credited is what was paid, to whom it was paid. */
+import { RETURN_IS_PAID } from '../store/functions/deposit-functions.js';
 import { FINDINGS_MAX, findingOf, type CheckResult } from './finding.js';
 import type { RecordCheck } from './record-check.js';
 
@@ -29,6 +30,17 @@ const ADDRESS: RecordCheck = {
      WHERE a.project_id <> d.project_id AND d.status IN ('pending', 'held')`,
 };
 
+/** They are few: an operator makes each by hand. */
+const RETURNS: RecordCheck = {
+  check: 'deposit-returns',
+  rule: 'I14',
+  says: 'Every deposit that is given back was paid to its receiver, or its transaction can still come.',
+  stops: 'nothing',
+  text: `SELECT 'deposit ' || d.id AS subject, d.project_id::text AS of_project, r.to_address, r.txid, r.expires_at
+      FROM deposit_return r JOIN deposit d ON d.id = r.deposit_id CROSS JOIN deposit_cursor c
+     WHERE c.block_at > r.expires_at AND NOT ${RETURN_IS_PAID}`,
+};
+
 /** Over all deposits. */
 export const DEPOSIT_CHECKS: readonly RecordCheck[] = [
   { ...ENTRY, text: [ENTRIES, DIFFER].join('') },
@@ -37,6 +49,7 @@ export const DEPOSIT_CHECKS: readonly RecordCheck[] = [
     says: 'Every deposit was paid to an address of its project.',
     text: ADDRESS.text.replace(` AND d.status IN ('pending', 'held')`, ''),
   },
+  RETURNS,
 ];
 
 /** Over those that were credited in the last two days, and those that are open. */
@@ -46,6 +59,7 @@ export const NEWER_DEPOSIT_CHECKS: readonly RecordCheck[] = [
     text: [ENTRIES, NEWER, DIFFER].join(''),
   },
   ADDRESS,
+  RETURNS,
 ];
 
 /** What an audit of deposit addresses found. */

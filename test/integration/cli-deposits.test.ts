@@ -1,10 +1,14 @@
 // Deposits on the operator's command line.
 import 'reflect-metadata';
+import { Operations } from '../../src/console/operations.service.js';
+import { Reports } from '../../src/reports/report-service.js';
+import { Replica } from '../../src/store/replica.js';
 import { cliWith } from '../operator.js';
 import {
   calm,
   closeStage,
   creditedTo,
+  database,
   env,
   follow,
   mine,
@@ -30,6 +34,14 @@ interface Listed {
   readonly project_id: string;
 }
 
+/** What the inbox of operators says cures it, as words of the command line. */
+async function cureOf(deposit: string): Promise<string[]> {
+  const items = await new Operations(database, new Reports(new Replica(database))).inbox();
+  const { command = '' } = items.find(({ subject }) => subject?.kind === 'deposit' && subject.id === deposit) ?? {};
+  const [, words = ''] = command.split('npm run -s cli -- ');
+  return [...words.matchAll(/'([^']*)'|\S+/g)].map(([word, quoted]) => quoted ?? word);
+}
+
 const listed = async (...args: string[]): Promise<Listed[]> =>
   (await run('deposits', 'list', ...args)).json() as Listed[];
 
@@ -49,7 +61,8 @@ it('what is held is listed, and credited or ignored once', async () => {
   expect(held.map(({ project_id }) => project_id).sort()).toEqual([first.id, second.id].sort());
   const idOf = (id: string) => held.find(({ project_id }) => project_id === id)!.id.toString();
   expect(await run('deposits', 'resolve', idOf(first.id))).toMatchObject({ code: 2 });
-  expect((await run('deposits', 'resolve', idOf(first.id), '--credit')).json()).toMatchObject({ credits: 40_000_000 });
+  const cured = await cliWith({ ...env, USER: 'tester' })('--json', '--yes', ...(await cureOf(idOf(first.id))));
+  expect(cured.json()).toMatchObject({ deposit: Number(idOf(first.id)), credits: 40_000_000 });
   expect(await run('deposits', 'resolve', idOf(first.id), '--credit')).toMatchObject({ code: 1 });
   expect((await run('deposits', 'resolve', idOf(second.id), '--ignore')).json()).toMatchObject({ credits: null });
   expect(await creditedTo(first)).toBe(40_000_000n);

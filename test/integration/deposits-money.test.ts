@@ -57,6 +57,19 @@ const idOf = async ({ id }: Shop): Promise<bigint> =>
   (await database.query<{ id: bigint }>(`SELECT id FROM deposit WHERE project_id = $1 ORDER BY id LIMIT 1`, [id]))[0]!
     .id;
 
+const idsOf = async ({ id }: Shop, asset: 'TRX' | 'USDT'): Promise<bigint[]> =>
+  (
+    await database.query<{ id: bigint }>(`SELECT id FROM deposit WHERE project_id = $1 AND asset = $2 ORDER BY id`, [
+      id,
+      asset,
+    ])
+  ).map((row) => row.id);
+
+/** As if its time had passed: by the chain's time the newest transaction of the return can no longer come. */
+const expire = async (id: bigint): Promise<void> => {
+  await database.query(`UPDATE deposit_return SET expires_at = '2000-01-01' WHERE deposit_id = $1`, [id]);
+};
+
 const movementsOf = ({ address }: Shop) =>
   database.query<{ kind: string; asset: string; amount: string }>(
     `SELECT kind, asset, amount::text FROM deposit_movement WHERE address = $1 ORDER BY block_number, kind`,
@@ -226,7 +239,13 @@ describe('a return', () => {
     await expect(returns().give(id, newChainAccount().address, AUTHOR)).rejects.toThrow('is being given back to');
     // Nobody sent it; by the chain's time it is over.
     await mine(1);
-    await database.query(`UPDATE deposit_return SET expires_at = '2000-01-01' WHERE deposit_id = $1`, [id]);
+    await expire(id);
+    for (const depth of ['everything', 'newer'] as const) {
+      const found = findingsOf(await verifyRecords(database, { depth }));
+      expect(found.map(({ check, subject, facts }) => [check, subject, facts['txid']])).toEqual([
+        ['deposit-returns', `deposit ${id.toString()}`, first.transfer.txid],
+      ]);
+    }
     const second = await returns().give(id, customer, AUTHOR);
     expect(second).toMatchObject({ isAgain: true });
     expect(second.transfer.txid).not.toBe(first.transfer.txid);
@@ -234,8 +253,58 @@ describe('a return', () => {
     await signAndSend(second.transfer);
     await settle();
     expect(await unexplained()).toEqual([]);
-    await database.query(`UPDATE deposit_return SET expires_at = '2000-01-01' WHERE deposit_id = $1`, [id]);
+    await expire(id);
     await expect(returns().give(id, customer, AUTHOR)).rejects.toThrow(/on chain|holds less/);
+    expect(findingsOf(await verifyRecords(database))).toEqual([]);
+  });
+
+  it('of each of two equal deposits is a transaction of its own, in one block too', async () => {
+    const { to } = await paid();
+    await payTrx(to, 40_000_000);
+    await settle();
+    await follow();
+    const ids = await idsOf(to, 'TRX');
+    const given = [];
+    for (const id of ids) given.push((await returns().give(id, payer.address, AUTHOR)).transfer);
+    expect(new Set(given.map(({ txid }) => txid)).size).toBe(2);
+    for (const transfer of given) await signAndSend(transfer);
+    await settle();
+    await follow();
+    expect(await movementsOf(to)).toEqual([1, 2].map(() => ({ kind: 'native', asset: 'TRX', amount: '-40000000' })));
+    await Promise.all(ids.map(expire));
+    expect(findingsOf(await verifyRecords(database))).toEqual([]);
+  });
+
+  it('that failed on chain is not paid, and another transaction is made', async () => {
+    const to = await shop();
+    // A thousand energy: a transfer of the token needs more, and burns all of it.
+    await payTrx(to, 100_000);
+    await payToken(to, 20_000_000n);
+    await settle();
+    await follow();
+    const [id] = await idsOf(to, 'USDT');
+    await signAndSend((await returns().give(id!, payer.address, AUTHOR)).transfer);
+    await settle();
+    await follow();
+    expect(await movementsOf(to)).toEqual([{ kind: 'fee', asset: 'TRX', amount: '-100000' }]);
+    await expire(id!);
+    expect(await returns().give(id!, payer.address, AUTHOR)).toMatchObject({ isAgain: true, credits: 200_000_000n });
+  });
+
+  it('of the one that carried small ones takes off what it is worth itself', async () => {
+    const to = await shop();
+    await payTrx(to, 4_000_000);
+    await settle();
+    await payTrx(to, 7_000_000);
+    await settle();
+    await follow();
+    const [small, carrier] = await idsOf(to, 'TRX');
+    await expect(returns().give(small!, payer.address, AUTHOR)).rejects.toThrow('with others');
+    expect(await returns().give(carrier!, payer.address, AUTHOR)).toMatchObject({
+      credits: 21_000_000n,
+      transfer: { amount: 7_000_000n },
+    });
+    expect(await creditedTo(to)).toBe(12_000_000n);
     expect(findingsOf(await verifyRecords(database))).toEqual([]);
   });
 
@@ -244,7 +313,7 @@ describe('a return', () => {
     const customer = payer.address;
     await returns().give(id, customer, AUTHOR);
     await mine(1);
-    await database.query(`UPDATE deposit_return SET expires_at = '2000-01-01' WHERE deposit_id = $1`, [id]);
+    await expire(id);
     const asked = await database.transaction(async (tx) => {
       await tx.query(`SELECT FROM deposit WHERE id = $1 FOR UPDATE`, [id]);
       const both = [1, 2].map(() => returns().give(id, customer, AUTHOR));
@@ -337,8 +406,22 @@ it('the commands say the same', async () => {
     expect.objectContaining({ from: to.address, asset: 'TRX', amount: 15_000_000 }),
   );
   const id = (await idOf(to)).toString();
-  expect((await run('deposits', 'return', id, '--to', newChainAccount().address)).json()).toMatchObject({
-    credits: 45_000_000,
-  });
+  const listed = async () =>
+    ((await run('deposits', 'list', '--merchant', to.id)).json() as { return_state: string | null }[]).map(
+      ({ return_state: state }) => state,
+    );
+  expect(await listed()).toEqual([null]);
+  const returned = (await run('deposits', 'return', id, '--to', payer.address)).json() as {
+    readonly transaction: { readonly path: string; readonly raw_data_hex: string };
+  };
+  expect(returned).toMatchObject({ credits: 45_000_000 });
+  expect(await listed()).toEqual(['being given back']);
+  const { path, raw_data_hex: rawDataHex } = returned.transaction;
+  await signAndSend({ path, rawDataHex });
+  await settle();
+  await follow();
+  expect(await listed()).toEqual(['given back']);
+  const text = await cliWith({ ...env, USER: 'tester' })('deposits', 'list', '--merchant', to.id);
+  expect(text.out).toContain('credited, given back');
   expect(await run('verify', '--full', '--settle-within', '0')).toMatchObject({ code: 0 });
 });

@@ -8,6 +8,7 @@ import { createDataSource, MIGRATION_NAMES } from '../../src/store/data-source.j
 import { FUNCTIONS, REFEREES, TRIGGERS } from '../../src/store/functions/wanted.js';
 import { ApiKeys1760000000014 } from '../../src/store/migrations/0014-api-keys.js';
 import { Capacity1760000000004 } from '../../src/store/migrations/0004-capacity.js';
+import { OwnReturns1760000000062 } from '../../src/store/migrations/0062-own-returns.js';
 import { GUARD_CHECKS } from '../../src/verify/guard-checks.js';
 import { driftOf, listingOf, type Wanted } from '../schema-drift.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
@@ -177,6 +178,7 @@ const SHIPPED: Readonly<Record<string, string>> = {
   Notifications1760000000058: 'a4d2b2240deb3369',
   UnresolvedOrders1760000000059: 'e259af2f688376fa',
   DeliveriesInOrder1760000000060: '23309207bfb55333',
+  OwnReturns1760000000062: 'e8e1a65efd654d93',
 };
 
 it('a migration runs what it ran on the day it came', async () => {
@@ -239,6 +241,25 @@ it.each([
     return tx.query(`SELECT sun_per_energy::int AS price FROM price_row WHERE duration_max_sec = 2592000`);
   });
   expect(found).toEqual(left);
+});
+
+it('of returns that shared a transaction one keeps it, and the others have one of their own that nobody has sent', async () => {
+  const ran: string[] = [];
+  const runner = { query: (text: string) => Promise.resolve(ran.push(text)) } as unknown as QueryRunner;
+  await new OwnReturns1760000000062().up(runner);
+  const found = await undone(async (tx) => {
+    await tx.query(
+      `ALTER TABLE deposit_return DROP CONSTRAINT deposit_return_txid_key, DROP CONSTRAINT deposit_return_deposit_id_fkey`,
+    );
+    await tx.query(`INSERT INTO deposit_return (deposit_id, to_address, txid, expires_at)
+      SELECT n, 'T', sha256(convert_to(CASE n WHEN 4 THEN 'own' ELSE 'shared' END, 'UTF8')), now() FROM generate_series(1, 4) n`);
+    for (const text of ran.filter((each) => /(UPDATE|ALTER TABLE) deposit_return/.test(each))) await tx.query(text);
+    return tx.query(`SELECT deposit_id::int AS id, txid IN (sha256('shared'), sha256('own')) AS as_it_was,
+        count(*) OVER (PARTITION BY txid)::int AS sharing FROM deposit_return ORDER BY deposit_id`);
+  });
+  expect(found).toEqual(
+    [true, false, false, true].map((isAsItWas, at) => ({ id: at + 1, as_it_was: isAsItWas, sharing: 1 })),
+  );
 });
 
 it.each(['orders', 'leg', 'chain_tx', 'credit_entry', 'audit_log'])(

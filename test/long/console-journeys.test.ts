@@ -175,6 +175,34 @@ describe('credits that arrive', () => {
   });
 });
 
+it('a deposit that is given back is said to be, to its project and to operators, and that it was once that is paid', async () => {
+  const txid = `'\\x${'e5'.repeat(32)}'`;
+  await asLeft(
+    `INSERT INTO deposit (id, project_id, txid, kind, place, address, from_address, asset, amount, status, credits, rate_e8, block_number, block_id, block_at)
+     OVERRIDING SYSTEM VALUE VALUES (9001, '${project}', '\\x${'e4'.repeat(32)}', 'native', 0, 'TDeposit', '${RECEIVER}', 'TRX', 40000000, 'credited', 120000000, 30000000, 9, '\\x${'d2'.repeat(32)}', now())`,
+    `INSERT INTO deposit_return (deposit_id, to_address, txid, expires_at) VALUES (9001, '${RECEIVER}', ${txid}, now())`,
+  );
+  const service = '/api/operator/deposits?status=credited';
+  const says = async (text: string): Promise<void> => {
+    for (const [who, path] of [
+      [owner, of('/deposits?status=credited')],
+      ...[of('/deposits?status=credited'), service, `${service}&project=${project}`].map(
+        (each) => [admin, each] as const,
+      ),
+    ] as const) {
+      const items = (await who.browser.get(path)).body.items as { id: string; says: string }[];
+      const said = `Its credits were taken off the balance again. ${text}`;
+      expect([path, items.find(({ id }) => id === 'dep_9001')?.says]).toEqual([path, said]);
+    }
+  };
+  await says('It is being given back: the transaction that pays it is still to come.');
+  await asLeft(
+    `INSERT INTO deposit_movement (txid, kind, place, address, asset, amount, counterparty, block_number, block_at)
+     VALUES (${txid}, 'native', 0, 'TDeposit', 'TRX', -40000000, '${RECEIVER}', 10, now())`,
+  );
+  await says('It was given back: the transaction that paid it is on chain.');
+});
+
 describe('the history of an order', () => {
   it('says in one sentence how it stands, with its moments, money, proof and request', async () => {
     await asLeft(CHAIN_STATE);

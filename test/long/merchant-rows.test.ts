@@ -286,6 +286,32 @@ it('shows whose stake delivered an order to its own project alone', async () => 
   for (const project of [THEIRS, undefined]) expect((await legs(project))[0]?.legs ?? null).toBeNull();
 });
 
+it('shows how the return of a deposit stands to its own project alone', async () => {
+  const [unpaid, paid] = [nextId(), nextId()];
+  const returned = (id: string): string =>
+    `INSERT INTO deposit_return (deposit_id, to_address, txid, expires_at) VALUES (${id}, 'TCustomer', sha256('${id}'), now())`;
+  const moved = (id: string, kind: string): string =>
+    `INSERT INTO deposit_movement (txid, kind, place, address, asset, amount, counterparty, block_number, block_at)
+     SELECT sha256('${id}'), '${kind}', 0, address, asset, -1, ${kind === 'fee' ? 'NULL' : `'TCustomer'`}, 1, now() FROM deposit WHERE id = ${id}`;
+  const before = [
+    ...[unpaid, paid].flatMap((id) => [deposit(MINE, id), returned(id)]),
+    // What failed on chain leaves its fee.
+    ...[moved(unpaid, 'fee'), moved(paid, 'native')],
+  ];
+  const states = (project: string | undefined) =>
+    asMerchant(
+      before,
+      project,
+      async (client) =>
+        (await client.query(`SELECT * FROM project_deposit_returns('{${unpaid},${paid}}') ORDER BY deposit_id`)).rows,
+    );
+  expect(await states(MINE)).toEqual([
+    { deposit_id: unpaid, is_paid: false },
+    { deposit_id: paid, is_paid: true },
+  ]);
+  for (const project of [THEIRS, undefined]) expect(await states(project)).toEqual([]);
+});
+
 it('sees every row as any other role, so that nobody but a merchant is kept from any', async () => {
   for (const role of ['api', 'worker', 'cli', 'console_operator', 'reports']) {
     const count = await asAdmin(test.url, async (client) => {

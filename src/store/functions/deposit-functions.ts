@@ -77,6 +77,13 @@ CREATE OR REPLACE FUNCTION deposit_changed() RETURNS trigger LANGUAGE plpgsql AS
      RETURN NULL;
    END $$`;
 
+/**
+ * Whether a return was paid, of rows `r` of deposit_return and `d` of its deposit: only what came from the address to its
+ * receiver pays it. A transaction that failed leaves its fee under the same id.
+ */
+export const RETURN_IS_PAID = `EXISTS (SELECT FROM deposit_movement m WHERE m.txid = r.txid AND m.address = d.address
+    AND m.asset = d.asset AND m.amount < 0 AND m.kind <> 'fee' AND m.counterparty = r.to_address)`;
+
 export const DEPOSIT_FUNCTIONS: Readonly<Record<string, string>> = {
   deposit_guard: DEPOSIT_GUARD_SQL,
   deposit_changed: DEPOSIT_CHANGED_SQL,

@@ -2,6 +2,7 @@
  * What a project is shown of tables that a merchants' console does not read, with the owner's rights and by the setting
  * that row-level security asks for.
  */
+import { RETURN_IS_PAID } from './deposit-functions.js';
 import { compensationsOf, legsOf } from './event-writers.js';
 
 const LEGS = legsOf('o');
@@ -35,8 +36,18 @@ CREATE OR REPLACE FUNCTION project_acts(p_before bigint, p_limit integer)
    ORDER BY l.id DESC LIMIT least(p_limit, 101)
 $$`;
 
+/** Which of these deposits of the project are given back, and whether they were paid: what left an address is the service's to read. */
+const PROJECT_DEPOSIT_RETURNS_SQL = `
+CREATE OR REPLACE FUNCTION project_deposit_returns(p_deposits bigint[]) RETURNS TABLE (deposit_id bigint, is_paid boolean)
+  LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
+  SELECT r.deposit_id, ${RETURN_IS_PAID}
+    FROM deposit_return r JOIN deposit d ON d.id = r.deposit_id
+   WHERE r.deposit_id = ANY (p_deposits) AND d.project_id = nullif(current_setting('energy.project', true), '')::uuid
+$$`;
+
 export const PROJECT_FUNCTIONS: Readonly<Record<string, string>> = {
   project_acts: PROJECT_ACTS_SQL,
+  project_deposit_returns: PROJECT_DEPOSIT_RETURNS_SQL,
   project_order_compensations: PROJECT_ORDER_COMPENSATIONS_SQL,
   project_order_legs: PROJECT_ORDER_LEGS_SQL,
 };

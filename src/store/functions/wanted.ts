@@ -172,6 +172,7 @@ export const REFEREES: Readonly<Record<string, string>> = {
   chain_tx_leg_id_purpose_attempt_key: `CREATE UNIQUE INDEX chain_tx_leg_id_purpose_attempt_key ON public.chain_tx USING btree (leg_id, purpose, attempt)`,
   credit_request_reference: `CREATE UNIQUE INDEX credit_request_reference ON public.credit_request USING btree (kind, reference) WHERE (status <> 'rejected'::text)`,
   deposit_txid_kind_place_key: `CREATE UNIQUE INDEX deposit_txid_kind_place_key ON public.deposit USING btree (txid, kind, place)`,
+  deposit_return_txid_key: `CREATE UNIQUE INDEX deposit_return_txid_key ON public.deposit_return USING btree (txid)`,
   auto_delegation_address: `CREATE UNIQUE INDEX auto_delegation_address ON public.auto_delegation USING btree (project_id, address)`,
   statement_pkey: `CREATE UNIQUE INDEX statement_pkey ON public.statement USING btree (project_id, number)`,
   statement_project_id_month_key: `CREATE UNIQUE INDEX statement_project_id_month_key ON public.statement USING btree (project_id, month)`,

@@ -1,0 +1,38 @@
+/** How the returns of deposits stand: booked, and then paid by a transaction that is signed elsewhere. Reads only. */
+import type { Queryable } from '../store/database.js';
+import type { Deposit } from '../store/entities/deposit.entity.js';
+import { RETURN_IS_PAID } from '../store/functions/deposit-functions.js';
+
+export type ReturnState = 'being given back' | 'given back';
+
+/** As it is listed; null where it is not given back. */
+export type ListedDeposit = Deposit & { readonly returnState: ReturnState | null };
+
+const OF_ALL = {
+  name: 'deposit_returns',
+  text: `SELECT r.deposit_id, ${RETURN_IS_PAID} AS is_paid FROM deposit_return r JOIN deposit d ON d.id = r.deposit_id
+    WHERE r.deposit_id = ANY ($1::bigint[])`,
+};
+/** A merchants' console reads no movements. */
+const OF_PROJECT = {
+  name: 'project_deposit_returns',
+  text: `SELECT deposit_id, is_paid FROM project_deposit_returns($1::bigint[])`,
+};
+
+/** Whose deposits are read: the operator's any, or its own for a project, in a transaction that names it. */
+export type ReturnScope = 'all' | 'project';
+
+export async function withReturns(
+  on: Queryable,
+  scope: ReturnScope,
+  deposits: readonly Deposit[],
+): Promise<ListedDeposit[]> {
+  if (deposits.length === 0) return [];
+  const rows = await on.query<{ deposit_id: bigint; is_paid: boolean }>(scope === 'all' ? OF_ALL : OF_PROJECT, [
+    deposits.map(({ id }) => id),
+  ]);
+  const states = new Map<bigint, ReturnState>(
+    rows.map((row) => [row.deposit_id, row.is_paid ? 'given back' : 'being given back']),
+  );
+  return deposits.map((deposit) => Object.assign(deposit, { returnState: states.get(deposit.id) ?? null }));
+}
