@@ -1,4 +1,4 @@
-/** Rules of deposits (I14): what is credited is what was paid, to whom it was paid. */
+/** Rules of deposits (I14): what is credited is what was paid, to whom it was paid; and what leaves goes to ours. */
 import { FINDINGS_MAX, findingOf, type CheckResult } from './finding.js';
 import type { RecordCheck } from './record-check.js';
 
@@ -29,6 +29,31 @@ const ADDRESS: RecordCheck = {
      WHERE a.project_id <> d.project_id AND d.status IN ('pending', 'held')`,
 };
 
+/** What left a deposit address, apart from what it burnt. */
+const LEFT = `amount < 0 AND kind <> 'fee'`;
+
+/** Read from the addresses that anything left for, one step in an index for each: these are few, the sweeps to them many. */
+const OUTFLOWS: RecordCheck = {
+  check: 'deposit-outflows',
+  rule: 'I14',
+  says: 'What left a deposit address went to another one, to an address that is swept to, or gave a deposit back.',
+  stops: 'nothing',
+  identity: ['txid', 'kind', 'place'],
+  text: `WITH RECURSIVE receiver (address) AS (
+      SELECT min(counterparty) FROM deposit_movement WHERE ${LEFT}
+      UNION ALL
+      SELECT (SELECT min(counterparty) FROM deposit_movement WHERE ${LEFT} AND counterparty > r.address)
+        FROM receiver r WHERE r.address IS NOT NULL),
+    outsider AS (SELECT r.address FROM receiver r
+      WHERE NOT EXISTS (SELECT FROM deposit_address WHERE address = r.address)
+        AND NOT EXISTS (SELECT FROM deposit_sweep_address WHERE address = r.address)),
+    outflow AS (SELECT * FROM deposit_movement WHERE ${LEFT})
+    SELECT o.address AS subject, o.counterparty AS to_address, o.asset, (-o.amount)::text AS amount,
+           encode(o.txid, 'hex') AS txid, o.kind, o.place
+      FROM outsider s JOIN outflow o ON o.counterparty = s.address
+     WHERE NOT EXISTS (SELECT FROM deposit_return r WHERE r.txid = o.txid AND r.to_address = o.counterparty)`,
+};
+
 /** Over all deposits. */
 export const DEPOSIT_CHECKS: readonly RecordCheck[] = [
   { ...ENTRY, text: [ENTRIES, DIFFER].join('') },
@@ -37,15 +62,17 @@ export const DEPOSIT_CHECKS: readonly RecordCheck[] = [
     says: 'Every deposit was paid to an address of its project.',
     text: ADDRESS.text.replace(` AND d.status IN ('pending', 'held')`, ''),
   },
+  OUTFLOWS,
 ];
 
-/** Over those that were credited in the last two days, and those that are open. */
+/** Over those that were credited in the last two days, those that are open, and all that ever left. */
 export const NEWER_DEPOSIT_CHECKS: readonly RecordCheck[] = [
   {
     ...ENTRY,
     text: [ENTRIES, NEWER, DIFFER].join(''),
   },
   ADDRESS,
+  OUTFLOWS,
 ];
 
 /** What an audit of deposit addresses found. */

@@ -10,6 +10,7 @@ const RETURNS = 'deposits/deposit-returns.ts';
 
 const deposits = (title: string): NamedTest => ({ file: 'integration/deposits.test.ts', title });
 const money = (title: string): NamedTest => ({ file: 'integration/deposits-money.test.ts', title });
+const watched = (title: string): NamedTest => ({ file: 'integration/deposits-watched.test.ts', title });
 const worst = (title: string): NamedTest => ({ file: 'long/deposits-worst.test.ts', title });
 const transfers = (title: string): NamedTest => ({ file: 'unit/transfers.test.ts', title });
 
@@ -85,6 +86,15 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
     name: 'what leaves a deposit address is not recorded',
     changes: one(BOOK, 'await insertMovements(tx, block, movements);', 'await insertMovements(tx, block, []);'),
     test: money('is signed elsewhere, and what it moved and burnt explains what is left'),
+  },
+  {
+    name: 'what left a deposit address for a thief is taken for a sweep',
+    changes: one(
+      'verify/deposit-checks.ts',
+      'AND NOT EXISTS (SELECT FROM deposit_sweep_address WHERE address = r.address)',
+      'AND false',
+    ),
+    test: watched('for another party is found until it is explained'),
   },
   {
     name: 'a deposit is given back by two transactions',

@@ -1,10 +1,7 @@
 // What deposit addresses hold is what came to them and left them; what was missed is found; and it is swept and given
 // back by transactions that are signed elsewhere.
 import 'reflect-metadata';
-import { solidHeadOf, TronClient } from '../../src/chain/tron.client.js';
 import { Ledger } from '../../src/billing/ledger.js';
-import { DepositAddresses } from '../../src/deposits/deposit-addresses.js';
-import { DepositAudit, type Unexplained } from '../../src/deposits/deposit-audit.js';
 import { DepositReturns } from '../../src/deposits/deposit-returns.js';
 import { Rescan } from '../../src/deposits/rescan.js';
 import { Sweeps } from '../../src/deposits/sweeps.js';
@@ -14,18 +11,18 @@ import { until } from '../../packages/local/src/wait.js';
 import { findingsOf } from '../../src/verify/finding.js';
 import { verifyRecords } from '../../src/verify/verify.js';
 import { AUTHOR } from '../factory.js';
-import { cliWith } from '../operator.js';
 import {
   START_LIMIT_MS,
   type Shop,
   calm,
   closeStage,
+  commandLine,
   creditedTo,
   database,
   depositsOf,
-  env,
   follow,
   hideLast,
+  idOf,
   meddle,
   mine,
   openStage,
@@ -35,27 +32,19 @@ import {
   payTrx,
   payer,
   rates,
+  sendFrom,
   settle,
   shop,
   signAndSend,
+  solid,
   spies,
+  unexplained,
   wallet,
 } from '../deposit-stage.js';
 
 beforeAll(openStage, START_LIMIT_MS);
 beforeEach(calm);
 afterAll(closeStage, START_LIMIT_MS);
-
-const solid = async (): Promise<number> => (await solidHeadOf(operator.get(TronClient).pool.nodes[0]!)).number;
-
-async function unexplained(): Promise<readonly Unexplained[]> {
-  await follow();
-  return (await operator.get(DepositAudit).run()).unexplained;
-}
-
-const idOf = async ({ id }: Shop): Promise<bigint> =>
-  (await database.query<{ id: bigint }>(`SELECT id FROM deposit WHERE project_id = $1 ORDER BY id LIMIT 1`, [id]))[0]!
-    .id;
 
 const movementsOf = ({ address }: Shop) =>
   database.query<{ kind: string; asset: string; amount: string }>(
@@ -114,15 +103,7 @@ describe('a sweep', () => {
     await payTrx(one, 30_000_000);
     await settle();
     await follow();
-    const [place] = await operator
-      .get(DepositAddresses)
-      .list()
-      .then((list) => list.filter(({ address }) => address === one.address));
-    const sweeps = operator.get(Sweeps);
-    const from = { address: one.address, project_id: one.id, account: place!.account, place: place!.place };
-    await signAndSend(
-      sweeps.build(from, { to: other.address, asset: 'TRX', amount: 20_000_000n }, await sweeps.buildTerms()),
-    );
+    await sendFrom(one, other.address, 20_000_000n);
     await settle();
     expect(await unexplained()).toEqual([]);
     expect(await creditedTo(other)).toBe(0n);
@@ -320,8 +301,7 @@ it('verify finds a deposit that is credited with more than it is worth', async (
 });
 
 it('the commands say the same', async () => {
-  const run = async (...args: string[]) =>
-    cliWith({ ...env, USER: 'tester' })('--json', '--yes', '--reason', 'a test', ...args);
+  const run = commandLine;
   const to = await shop();
   const from = (await solid()) + 1;
   await payTrx(to, 15_000_000);
