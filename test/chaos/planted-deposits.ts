@@ -64,12 +64,17 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
   },
   {
     name: 'a delegation by a contract is a payment',
-    changes: one(TRANSFERS, ' || !MOVING_NOTES.has(note)) return undefined;', ') return undefined;'),
+    changes: one(TRANSFERS, '.filter(({ note }) => MOVING_NOTES.has(note))', ''),
     test: transfers('an entry'),
   },
   {
+    name: 'a payment by a contract is known by its position alone',
+    changes: one(BOOK, 'await atRecordedPlaces(tx, block.payments)', 'await Promise.resolve(block.payments)'),
+    test: watched('is known under the place that it had while all entries of a receipt counted'),
+  },
+  {
     name: 'an internal transfer that was rejected is a payment',
-    changes: one(TRANSFERS, '(rejected !== undefined && rejected !== false) || ', ''),
+    changes: one(TRANSFERS, 'if (rejected !== undefined && rejected !== false) return undefined;', ''),
     test: transfers('an entry'),
   },
   {

@@ -1,20 +1,26 @@
-// What verify finds of what left deposit addresses.
+// What verify finds of what left deposit addresses; and TRX by contracts, whatever of it nodes keep.
 import 'reflect-metadata';
+import { addressFromHex, addressToHex } from '../../src/chain/address.js';
 import { DepositReturns } from '../../src/deposits/deposit-returns.js';
+import { Rescan } from '../../src/deposits/rescan.js';
 import { Sweeps } from '../../src/deposits/sweeps.js';
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
 import { findingsOf } from '../../src/verify/finding.js';
 import { verifyRecords } from '../../src/verify/verify.js';
+import { callsOf, STAKER, stakeCall, STRICT_CALLER } from '../devnet/contracts/payers.js';
 import { AUTHOR } from '../factory.js';
 import {
   START_LIMIT_MS,
   type Shop,
   calm,
+  chain,
   closeStage,
   commandLine,
   database,
+  depositsOf,
   follow,
   idOf,
+  mine,
   openStage,
   operator,
   payTrx,
@@ -23,7 +29,9 @@ import {
   settle,
   shop,
   signAndSend,
+  solid,
   unexplained,
+  wallet,
 } from '../deposit-stage.js';
 
 beforeAll(openStage, START_LIMIT_MS);
@@ -66,5 +74,79 @@ describe('what leaves a deposit address', () => {
     await follow();
     expect(await found('newer')).toMatchObject([{ facts: { amount: '500000' } }]);
     expect(await commandLine('verify', 'explain', '--all')).toMatchObject({ code: 0 });
+  });
+});
+
+describe('TRX that a contract pays', () => {
+  const TRX = 1_000_000;
+  const hexOf = (address: string): string => addressToHex(address).toLowerCase();
+
+  async function deploy(bytecode: string): Promise<string> {
+    const terms = {
+      abi: '[]',
+      fee_limit: 1000 * TRX,
+      origin_energy_limit: 10_000_000,
+      consume_user_resource_percent: 100,
+    };
+    const txid = await wallet().send(
+      'deploycontract',
+      { owner_address: payer.address, bytecode, name: 'Test', ...terms },
+      payer,
+    );
+    await mine(1);
+    return String((await wallet().receipt(txid))['contract_address']);
+  }
+
+  /** A contract freezes stake, then pays; of which one node keeps all, the other one the payments alone. */
+  async function payAfterFreezing(to: Shop, ...amounts: number[]): Promise<{ txid: string; by: string }> {
+    await chain.control('node', { index: 1, saveInternal: 'transfers' });
+    const [by, staker] = [await deploy(STRICT_CALLER), await deploy(STAKER)];
+    const data = `00000000${stakeCall('freeze', 2 * TRX)}`;
+    const call = {
+      function_selector: 'run()',
+      parameter: callsOf(
+        { to: staker, value: 2 * TRX, data },
+        ...amounts.map((value) => ({ to: hexOf(to.address), value })),
+      ),
+      call_value: amounts.reduce((sum, value) => sum + value, 2 * TRX),
+      fee_limit: 1000 * TRX,
+    };
+    const txid = await wallet().send(
+      'triggersmartcontract',
+      { owner_address: payer.address, contract_address: addressFromHex(by), ...call },
+      payer,
+    );
+    await settle();
+    return { txid, by: addressFromHex(by) };
+  }
+
+  afterEach(() => chain.control('node', { index: 1, saveInternal: 'all' }));
+
+  it('after it froze stake is one deposit, and agreed, whatever of the stake a node keeps', async () => {
+    const to = await shop();
+    await payAfterFreezing(to, 11 * TRX);
+    await follow();
+    expect(await depositsOf(to)).toMatchObject([{ status: 'credited', reason: null, amount: '11000000' }]);
+    expect(await unexplained()).toEqual([]);
+  });
+
+  it('is known under the place that it had while all entries of a receipt counted, and another one has a place of its own', async () => {
+    const to = await shop();
+    const from = (await solid()) + 1;
+    const { txid, by } = await payAfterFreezing(to, 12 * TRX, 13 * TRX);
+    // The first payment stands behind two others; the second one was missed.
+    await database.query(
+      `INSERT INTO deposit (txid, kind, place, project_id, address, from_address, asset, amount, block_number, block_id, block_at, status, reason)
+       SELECT decode($1, 'hex'), 'internal', 2, $2, $3, $4, 'TRX', 12000000, block_number, block_id, block_at, 'held', 'one_node'
+         FROM deposit_cursor`,
+      [txid, to.id, to.address, by],
+    );
+    await follow();
+    expect(await operator.get(Rescan).run({ from, to: await solid() })).toMatchObject({ found: 0 });
+    expect(await depositsOf(to)).toMatchObject([
+      { status: 'held', amount: '12000000' },
+      { status: 'credited', amount: '13000000' },
+    ]);
+    expect(await unexplained()).toEqual([]);
   });
 });
