@@ -102,6 +102,11 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
     test: watched('for another party is found until it is explained'),
   },
   {
+    name: 'sweeps go to an address that pays deposits',
+    changes: one('deposits/sweeps.ts', 'if (found?.is_payer === true) {', 'if (found === undefined) {'),
+    test: money('goes to no address that has paid a deposit'),
+  },
+  {
     name: 'a deposit is given back by two transactions',
     changes: one(RETURNS, 'if (row.is_lost !== true) {', 'if (row.is_lost === null) {'),
     test: money(

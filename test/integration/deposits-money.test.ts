@@ -109,6 +109,28 @@ describe('a sweep', () => {
     expect(await creditedTo(other)).toBe(0n);
     expect(await movementsOf(other)).toEqual([{ kind: 'native', asset: 'TRX', amount: '20000000' }]);
   });
+
+  it('goes to no address that has paid a deposit, which goes on paying; and no address is kept without a plan', async () => {
+    const to = await shop();
+    const kept = (address: string) => database.query(`SELECT FROM deposit_sweep_address WHERE address = $1`, [address]);
+    await payTrx(to, 20_000_000);
+    await settle();
+    await follow();
+    const plan = { keepSun: 0n, limit: 10 };
+    await expect(operator.get(Sweeps).plan({ ...plan, to: payer.address }, AUTHOR)).rejects.toThrow(
+      'has paid deposits',
+    );
+    expect(await kept(payer.address)).toEqual([]);
+    await payTrx(to, 10_000_000);
+    await settle();
+    await follow();
+    expect(await creditedTo(to)).toBe(90_000_000n);
+    const fresh = newChainAccount().address;
+    expect(await operator.get(Sweeps).plan({ ...plan, to: fresh, limit: 0 }, AUTHOR)).toEqual([]);
+    expect(await kept(fresh)).toEqual([]);
+    await operator.get(Sweeps).plan({ ...plan, to: fresh }, AUTHOR);
+    expect(await kept(fresh)).toHaveLength(1);
+  });
 });
 
 describe('what was missed', () => {
@@ -312,9 +334,13 @@ it('the commands say the same', async () => {
     found: 0,
   });
   expect(await run('deposits', 'audit')).toMatchObject({ code: 0 });
-  const plan = await run('deposits', 'sweep-plan', '--to', newChainAccount().address, '--keep-sun', '0');
+  const treasury = newChainAccount().address;
+  const plan = await run('deposits', 'sweep-plan', '--to', treasury, '--keep-sun', '0');
   expect((plan.json() as { transactions: object[] }).transactions).toContainEqual(
     expect.objectContaining({ from: to.address, asset: 'TRX', amount: 15_000_000 }),
+  );
+  expect((await run('deposits', 'sweep-addresses')).json()).toContainEqual(
+    expect.objectContaining({ address: treasury, uncredited: 0 }),
   );
   const id = (await idOf(to)).toString();
   expect((await run('deposits', 'return', id, '--to', newChainAccount().address)).json()).toMatchObject({
