@@ -1,5 +1,5 @@
 /** Rules of deposits (I14): what is credited is what was paid, to whom it was paid; and what leaves goes to ours. */
-import { FINDINGS_MAX, findingOf, type CheckResult } from './finding.js';
+import { findingOf, type CheckResult } from './finding.js';
 import type { RecordCheck } from './record-check.js';
 
 /** Credits for the sum of amounts times rates of eight digits, both assets having six; rounded down. */
@@ -76,7 +76,7 @@ export const NEWER_DEPOSIT_CHECKS: readonly RecordCheck[] = [
 ];
 
 /** What an audit of deposit addresses found. */
-interface HoldingsReport {
+export interface HoldingsReport {
   readonly addresses: number;
   readonly unexplained: readonly {
     readonly address: string;
@@ -87,23 +87,26 @@ interface HoldingsReport {
   }[];
 }
 
+export const DEPOSIT_HOLDINGS = 'deposit-holdings';
+
 /** Holdings and what was swept are what was paid in: what the addresses hold on chain, as a check. */
-export function holdingsCheck({ addresses, unexplained }: HoldingsReport): CheckResult {
+export function holdingsCheck({ addresses, unexplained }: HoldingsReport, findingsMax: number): CheckResult {
   const findings = unexplained.map(({ address, projectId, asset, onChain, recorded }) =>
     findingOf({
-      check: 'deposit-holdings',
+      check: DEPOSIT_HOLDINGS,
       rule: 'I14',
       subject: `${address} ${asset}`,
       facts: { project: projectId, onChain, recorded },
+      amount: onChain - recorded,
     }),
   );
   return {
-    check: 'deposit-holdings',
+    check: DEPOSIT_HOLDINGS,
     rule: 'I14',
     says: 'Deposit addresses hold on chain what came to them and left them.',
     stops: 'nothing',
     count: findings.length,
-    findings: findings.slice(0, FINDINGS_MAX),
+    findings: findings.slice(0, findingsMax),
     covered: `${addresses.toString()} addresses`,
   };
 }

@@ -1,5 +1,6 @@
-// What verify finds of what left deposit addresses; and TRX by contracts, whatever of it nodes keep.
+// What verify finds of what deposit addresses hold and of what left them; and TRX by contracts, whatever of it nodes keep.
 import 'reflect-metadata';
+import { randomBytes } from 'node:crypto';
 import { addressFromHex, addressToHex } from '../../src/chain/address.js';
 import { DepositReturns } from '../../src/deposits/deposit-returns.js';
 import { Rescan } from '../../src/deposits/rescan.js';
@@ -75,6 +76,36 @@ describe('what leaves a deposit address', () => {
     expect(await found('newer')).toMatchObject([{ facts: { amount: '500000' } }]);
     expect(await commandLine('verify', 'explain', '--all')).toMatchObject({ code: 0 });
   });
+});
+
+it('a balance that is explained is none of what verify finds, up to that amount', async () => {
+  const to = await shop();
+  await payTrx(to, 15_000_000);
+  await settle();
+  await follow();
+  const move = async (amount: number): Promise<void> => {
+    await database.query(
+      `INSERT INTO deposit_movement (txid, kind, place, address, asset, amount, block_number, block_at)
+       SELECT decode($1, 'hex'), 'fee', 0, $2, 'TRX', $3, block_number - 1, block_at FROM deposit_cursor`,
+      [randomBytes(32).toString('hex'), to.address, amount],
+    );
+  };
+  const full = () => commandLine('verify', '--full', '--settle-within', '0');
+  const found = async (): Promise<readonly string[]> => {
+    const { checks } = (await full()).json() as { checks: { check: string; findings: { fingerprint: string }[] }[] };
+    return checks.flatMap(({ check, findings }) => findings.map(({ fingerprint }) => `${check} ${fingerprint}`));
+  };
+  await move(-7);
+  const before = await found();
+  expect(before).toEqual([expect.stringMatching(/^deposit-holdings /)]);
+  const [, fingerprint = ''] = before[0]!.split(' ');
+  expect(await commandLine('verify', 'explain', fingerprint)).toMatchObject({ code: 0 });
+  expect(await full()).toMatchObject({ code: 0 });
+  await move(-1);
+  expect(await full()).toMatchObject({ code: 1 });
+  expect(await found()).toEqual(before);
+  await move(8);
+  expect(await full()).toMatchObject({ code: 0 });
 });
 
 describe('TRX that a contract pays', () => {
