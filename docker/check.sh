@@ -179,11 +179,14 @@ for unit in docker/systemd/*.service docker/systemd/*.timer; do
   name=$(basename "$unit")
   sed -e "s|/usr/bin/node|$(command -v node)|" -e "s|/opt/energy-rental|$PWD|g" "$unit" >"$dir/units/${name/@./@3000.}"
 done
+mkdir "$dir/units/energy-rental-api@3000.service.d"
+cp docker/systemd/energy-rental-deposits.conf "$dir/units/energy-rental-api@3000.service.d/deposits.conf"
 mkdir "$dir/units/energy-rental-worker@3000.service.d"
 cp docker/systemd/energy-rental-worker-pool-keys.conf "$dir/units/energy-rental-worker@3000.service.d/pool-keys.conf"
 for audience in merchant operator; do
   mkdir "$dir/units/energy-rental-console-$audience.service.d"
   cp docker/systemd/energy-rental-console-mail.conf "$dir/units/energy-rental-console-$audience.service.d/mail.conf"
+  cp docker/systemd/energy-rental-deposits.conf "$dir/units/energy-rental-console-$audience.service.d/deposits.conf"
 done
 systemd-analyze verify --man=no --recursive-errors=yes "$dir"/units/*.service "$dir"/units/*.timer
 for unit in "$dir"/units/*.service; do

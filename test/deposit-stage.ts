@@ -10,8 +10,10 @@ import { signedTransactionHex } from '../src/chain/signed-transaction.js';
 import { solidHeadOf, TronClient } from '../src/chain/tron.client.js';
 import { readConfig } from '../src/config/config.js';
 import { DepositAddresses } from '../src/deposits/deposit-addresses.js';
+import { DepositAudit, type Unexplained } from '../src/deposits/deposit-audit.js';
 import { BlockFollower } from '../src/blocks/block-follower.js';
 import { DepositsModule } from '../src/deposits/deposits.module.js';
+import { Sweeps } from '../src/deposits/sweeps.js';
 import { BlockFollowingModule } from '../src/block-following.module.js';
 import { EventsModule } from '../src/events/events.module.js';
 import { PlatformModule } from '../src/platform.module.js';
@@ -22,7 +24,7 @@ import { newChainAccount, Wallet } from '../packages/local/src/chain-account.js'
 import { TEST_TOKEN_ABI, TEST_TOKEN_BYTECODE } from '../packages/local/src/test-token.js';
 import { AUTHOR, openAsOwner } from './factory.js';
 import { openLog } from './log.js';
-import { TEST_MASTER_KEY } from './operator.js';
+import { cliWith, TEST_MASTER_KEY } from './operator.js';
 import { createTestDatabase, type TestDatabase } from './setup/database.js';
 import { startDevnet, type Devnet } from './setup/devnet.js';
 import { createTestRedis, type TestRedis } from './setup/redis.js';
@@ -55,7 +57,7 @@ export let operator: INestApplicationContext;
 const opened: INestApplicationContext[] = [];
 
 @Module({})
-export class Parts {
+class Parts {
   static of(imports: readonly (Type | DynamicModule)[]): DynamicModule {
     return { module: Parts, imports: [...imports] };
   }
@@ -197,6 +199,17 @@ export async function signAndSend(planned: { readonly path: string; readonly raw
   if (sent['result'] !== true) throw new Error(JSON.stringify(sent));
 }
 
+/** From a deposit address, as whoever has the key of the account can. */
+export async function sendFrom(from: Shop, to: string, amount: bigint): Promise<string> {
+  const addresses = await operator.get(DepositAddresses).list();
+  const { account, place } = addresses.find(({ address }) => address === from.address)!;
+  const sweeps = operator.get(Sweeps);
+  const at = { address: from.address, project_id: from.id, account, place };
+  const built = sweeps.build(at, { to, asset: 'TRX', amount }, await sweeps.buildTerms());
+  await signAndSend(built);
+  return built.txid;
+}
+
 /** Without the last transaction of every block that has several, and its receipt. */
 export function hideLast(path: string, answer: unknown): unknown {
   if (path === INFOS) {
@@ -262,3 +275,25 @@ export function meddle(who: readonly SpyNode[], change: (path: string, answer: u
 }
 
 export const infosOf = (answer: unknown): Json[] => answer as Json[];
+
+export const solid = async (): Promise<number> => (await solidHeadOf(operator.get(TronClient).pool.nodes[0]!)).number;
+
+export async function unexplained(): Promise<readonly Unexplained[]> {
+  await follow();
+  return (await operator.get(DepositAudit).run()).unexplained;
+}
+
+export const idOf = async ({ id }: Shop): Promise<bigint> =>
+  (await database.query<{ id: bigint }>(`SELECT id FROM deposit WHERE project_id = $1 ORDER BY id LIMIT 1`, [id]))[0]!
+    .id;
+
+export const idsOf = async ({ id }: Shop, asset: 'TRX' | 'USDT'): Promise<bigint[]> =>
+  (
+    await database.query<{ id: bigint }>(`SELECT id FROM deposit WHERE project_id = $1 AND asset = $2 ORDER BY id`, [
+      id,
+      asset,
+    ])
+  ).map((row) => row.id);
+
+export const inTerminal = async (...args: string[]) => cliWith({ ...env, USER: 'tester' })(...args);
+export const commandLine = async (...args: string[]) => inTerminal('--json', '--yes', '--reason', 'a test', ...args);

@@ -13,7 +13,10 @@ export type TransferKind = 'native' | 'log' | 'internal';
 /** One movement. Its transaction, its kind and its position name it, once and for ever. */
 export interface Transfer {
   readonly kind: TransferKind;
-  /** Of a log or an internal transaction, its place in the receipt, counting from 0 all that are there. */
+  /**
+   * Its place in the receipt, from 0. Of a log, among all that are there; of an internal transaction, among those that can
+   * move their value: whether a node keeps others is a setting of it (java-tron: vm.saveFeaturedInternalTx).
+   */
   readonly position: number;
   /** The contract that wrote the event; undefined of TRX. */
   readonly contract: string | undefined;
@@ -75,9 +78,9 @@ export function transfersOf(rawData: Uint8Array, result: unknown, info: JsonObje
   const receipt = info['receipt'];
   if (!isJsonObject(receipt) || receipt['result'] !== SUCCESS) return none;
   const logged = placesOf(info['log']).flatMap(([entry, position]) => loggedTransfer(entry, position) ?? []);
-  const internal = placesOf(info['internal_transactions']).map(([entry, position]) =>
-    internalTransfer(entry, position),
-  );
+  const internal = objectsOf(info['internal_transactions'])
+    .filter(({ note }) => MOVING_NOTES.has(note))
+    .map((entry, position) => internalTransfer(entry, position));
   return {
     owner,
     transfers: [...logged, ...internal.flatMap((each) => (each === 'inexact' ? [] : (each ?? [])))],
@@ -117,8 +120,8 @@ function loggedTransfer(log: JsonObject, position: number): Transfer | undefined
 
 /** TRX that a contract sent. TRON: TRC10 tokens are further values of the same entry, with an id. */
 function internalTransfer(entry: JsonObject, position: number): Transfer | 'inexact' | undefined {
-  const { caller_address: from, transferTo_address: to, note, rejected, callValueInfo } = entry;
-  if ((rejected !== undefined && rejected !== false) || !MOVING_NOTES.has(note)) return undefined;
+  const { caller_address: from, transferTo_address: to, rejected, callValueInfo } = entry;
+  if (rejected !== undefined && rejected !== false) return undefined;
   if (typeof from !== 'string' || typeof to !== 'string' || !ADDRESS.test(from) || !ADDRESS.test(to)) return undefined;
   const values = objectsOf(callValueInfo).filter(({ tokenId }) => tokenId === undefined);
   const [value, ...more] = values;

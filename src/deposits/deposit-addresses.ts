@@ -87,10 +87,21 @@ export class DepositAddresses {
     });
   }
 
-  /** Gives a new project its address in the transaction that makes it; nothing where deposits are not in use here. */
+  /**
+   * Gives a new project its address in the transaction that makes it; nothing where deposits are not in use, or not yet with
+   * this key. Throws OperatorError without the key: nobody would notice that the project has no address.
+   */
   async assignNew(tx: Transaction, projectId: string): Promise<void> {
     const { key } = this;
-    if (key === undefined || !(await tx.repository(DepositAccount).existsBy({ account: BigInt(key.account) }))) return;
+    if (key === undefined) {
+      if (!(await tx.repository(DepositAccount).exists())) return;
+      throw new OperatorError(
+        'Deposits are in use, and DEPOSIT_XPUB is not set for this process: the project would have no deposit address.',
+        1,
+        'CONFIGURATION',
+      );
+    }
+    if (!(await tx.repository(DepositAccount).existsBy({ account: BigInt(key.account) }))) return;
     await insert(tx, key, await this.lock(tx, key), [projectId]);
   }
 

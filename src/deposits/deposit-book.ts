@@ -19,6 +19,7 @@ import { insertDeposits, type Outcome } from './deposit-rows.js';
 import { PEG_MIN, creditsOfWorth, judge, type Judgement, type MinuteRate } from './judgement.js';
 import * as sql from './deposit-sql.js';
 import { DepositTerms } from './deposit-terms.js';
+import { atRecordedPlaces } from './recorded-places.js';
 import { RateHistory } from './rate-history.js';
 
 /** A small one may still be credited with one that comes after it. */
@@ -151,7 +152,12 @@ export class DepositBook {
 
   /** Returns how many deposits were not known before. Of a rescan what was counted before is not counted again. */
   private async record(tx: Transaction, block: WitnessedBlock, isRescan = false): Promise<number> {
-    const { counting, ignored, movements } = await paymentsIn(tx, block, this.config.chain.tokenContract);
+    const payments = await atRecordedPlaces(tx, block.payments);
+    const { counting, ignored, movements } = await paymentsIn(
+      tx,
+      { ...block, payments },
+      this.config.chain.tokenContract,
+    );
     if (!isRescan) await countIgnored(tx, block, ignored);
     const takings = new Takings();
     const rows: (ProjectPayment & { readonly outcome: Decision })[] = [];

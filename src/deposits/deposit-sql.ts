@@ -50,6 +50,23 @@ export interface KnownRow {
   readonly place: number;
 }
 
+/** Everything that was taken in of what contracts sent by these transactions. */
+export const INTERNAL_ROWS = {
+  name: 'deposit_internal_rows',
+  text: `SELECT encode(d.txid, 'hex') AS txid, d.place, d.from_address, d.address AS to_address, d.amount::text FROM deposit d
+     WHERE d.txid = ANY ($1::bytea[]) AND d.kind = 'internal' AND NOT (${UNSOLID})
+    UNION ALL SELECT encode(txid, 'hex'), place, counterparty, address, amount::text FROM deposit_movement
+     WHERE txid = ANY ($1::bytea[]) AND kind = 'internal'`,
+};
+
+export interface InternalRow {
+  readonly txid: string;
+  readonly place: number;
+  readonly from_address: string;
+  readonly to_address: string;
+  readonly amount: string;
+}
+
 export const INSERT = {
   name: 'insert_deposits',
   text: `INSERT INTO deposit AS d (txid, kind, place, project_id, address, from_address, asset, amount, block_number, block_id,

@@ -46,7 +46,21 @@ const VALID_MS = 23 * 3_600_000;
 const FEE_LIMIT_SUN = 30_000_000;
 
 const KEEP_ADDRESS = `INSERT INTO deposit_sweep_address (address) VALUES ($1) ON CONFLICT DO NOTHING RETURNING address`;
-const IS_OURS = `SELECT FROM deposit_address WHERE address = $1`;
+/** One that was swept to before stays so, whatever it paid before that. */
+const IS_USABLE = `SELECT EXISTS (SELECT FROM deposit_address WHERE address = $1) AS is_ours,
+    NOT EXISTS (SELECT FROM deposit_sweep_address WHERE address = $1)
+      AND EXISTS (SELECT FROM deposit WHERE from_address = $1) AS is_payer`;
+
+/** With how many payments of it to deposit addresses were no deposits. */
+const LIST = `SELECT s.address, s.created_at, count(m.txid)::integer AS uncredited
+    FROM deposit_sweep_address s LEFT JOIN deposit_movement m ON m.counterparty = s.address AND m.amount > 0
+   GROUP BY s.address ORDER BY s.created_at, s.address`;
+
+interface SweepAddress {
+  readonly address: string;
+  readonly created_at: Date;
+  readonly uncredited: number;
+}
 
 @Injectable()
 export class Sweeps {
@@ -59,11 +73,22 @@ export class Sweeps {
   ) {}
 
   /**
-   * Plans transfers of everything that is worth a deposit, by what the chain holds now. From now on what `to` sends is no
-   * deposit. Throws OperatorError, ChainUnavailableError.
+   * Plans transfers of everything that is worth a deposit, by what the chain holds now. With the first plan what `to` sends
+   * is no deposit any more. Throws OperatorError, ChainUnavailableError.
    */
-  async plan({ to, keepSun, limit }: SweepOptions, author: Author): Promise<PlannedTransfer[]> {
-    await this.keepAddress(to, author);
+  async plan(options: SweepOptions, author: Author): Promise<PlannedTransfer[]> {
+    await this.assertUsable(options.to);
+    const planned = await this.transfers(options);
+    if (planned.length > 0) await this.keepAddress(options.to, author);
+    return planned;
+  }
+
+  /** Where sweeps go to, oldest first. */
+  async addresses(): Promise<SweepAddress[]> {
+    return this.database.query<SweepAddress>(LIST);
+  }
+
+  private async transfers({ to, keepSun, limit }: SweepOptions): Promise<PlannedTransfer[]> {
     const terms = await this.buildTerms();
     const planned: PlannedTransfer[] = [];
     let after = '';
@@ -102,12 +127,22 @@ export class Sweeps {
     });
   }
 
-  private async keepAddress(to: string, author: Author): Promise<void> {
+  private async assertUsable(to: string): Promise<void> {
     if (!isAddress(to)) throw new OperatorError(`${to} is no address of TRON.`, 2);
+    const [found] = await this.database.query<{ is_ours: boolean; is_payer: boolean }>(IS_USABLE, [to]);
+    if (found?.is_ours === true) {
+      throw new OperatorError(`${to} is the deposit address of a project: sweep to an address of your own.`);
+    }
+    if (found?.is_payer === true) {
+      throw new OperatorError(
+        `${to} has paid deposits, and what it sends would be credited no more: sweep to an address of your own that has paid none.`,
+      );
+    }
+  }
+
+  /** For ever: before anybody can sign what is planned. */
+  private async keepAddress(to: string, author: Author): Promise<void> {
     await this.database.transaction(async (tx) => {
-      if ((await tx.query(IS_OURS, [to])).length > 0) {
-        throw new OperatorError(`${to} is the deposit address of a project: sweep to an address of your own.`);
-      }
       const [added] = await tx.query(KEEP_ADDRESS, [to]);
       if (added !== undefined)
         await recordAct(tx, author, { action: 'deposits.sweep-address', subject: to, detail: {} });

@@ -38,6 +38,7 @@ export function addDepositsChainCommands(deposits: Command, context: CliContext)
         context.print(planText(plan), { transactions: plan });
       });
     });
+  addSweepAddresses(deposits, context);
   deposits
     .command('return <deposit>')
     .description(
@@ -56,6 +57,23 @@ export function addDepositsChainCommands(deposits: Command, context: CliContext)
           planText([transfer]),
         ];
         context.print(human.join('\n'), { credits: credits ?? null, isAgain, transaction: transfer });
+      });
+    });
+}
+
+function addSweepAddresses(deposits: Command, context: CliContext): void {
+  deposits
+    .command('sweep-addresses')
+    .description('the addresses that sweeps were planned to, and how many payments from each were no deposits since')
+    .action(async () => {
+      await context.operate(async (parts) => {
+        const rows = await parts.get(Sweeps).addresses();
+        const human = table(
+          ['address', 'since', 'payments not credited'],
+          rows.map(({ address, created_at: since, uncredited }) => [address, since, uncredited]),
+          'No sweep was planned.',
+        );
+        context.print(human, rows);
       });
     });
 }

@@ -1,13 +1,11 @@
 /** `verify`: the proof that the records are true, on the live system, without writing anything. */
 import { Option, type Command } from 'commander';
 import type { INestApplicationContext } from '@nestjs/common';
-import { ChainUnavailableError } from '../chain/errors.js';
 import { TronClient } from '../chain/tron.client.js';
-import { DepositAudit } from '../deposits/deposit-audit.js';
+import { DepositAudit, type AuditReport } from '../deposits/deposit-audit.js';
 import { Database } from '../store/database.js';
 import { SalesHold } from '../pool/sales-hold.js';
 import { countOf, type CheckResult, type Finding, type Report } from '../verify/finding.js';
-import { holdingsCheck } from '../verify/deposit-checks.js';
 import { verifyRecords } from '../verify/verify.js';
 import { integerArg } from './arguments.js';
 import type { CliContext } from './cli-context.js';
@@ -62,6 +60,7 @@ export function addVerifyCommands(program: Command, context: CliContext): void {
         const progress = new ProgressLine(context.terminal);
         const report = await verifyRecords(parts.get(Database), {
           chain: options.chain ? parts.get(TronClient) : undefined,
+          holdings: options.chain && options.full === true ? () => holdingsOf(parts) : undefined,
           depth: options.full === true ? 'everything' : 'newer',
           ...(options.full === true && { onProgress: progress.show }),
           ...(options.pairs !== undefined && { pairsMax: Number(options.pairs) }),
@@ -70,7 +69,6 @@ export function addVerifyCommands(program: Command, context: CliContext): void {
           ...(options.blocks !== undefined && { blocksMax: Number(options.blocks) }),
           ...(options.scan !== undefined && { scanBlocks: Number(options.scan) }),
         });
-        if (options.chain && options.full === true) await addHoldings(report, parts);
         progress.end();
         const unmade = options.chain ? report.unmade : [];
         const isTrue = countOf(report) === 0 && unmade.length === 0;
@@ -107,16 +105,10 @@ export function addVerifyCommands(program: Command, context: CliContext): void {
     .action((fingerprints: string[]) => withdraw(context, fingerprints));
 }
 
-/** What deposit addresses hold, where deposits are in use. */
-async function addHoldings(report: Report, parts: INestApplicationContext): Promise<void> {
+/** What deposit addresses hold; undefined where deposits are not in use. */
+async function holdingsOf(parts: INestApplicationContext): Promise<AuditReport | undefined> {
   const accounts = await parts.get(Database).query(`SELECT FROM deposit_account LIMIT 1`);
-  if (accounts.length === 0) return;
-  try {
-    report.checks.push(holdingsCheck(await parts.get(DepositAudit).run()));
-  } catch (error) {
-    if (!(error instanceof ChainUnavailableError || error instanceof OperatorError)) throw error;
-    report.unmade.push({ check: 'deposit-holdings', why: error.message });
-  }
+  return accounts.length === 0 ? undefined : parts.get(DepositAudit).run();
 }
 
 async function explain(context: CliContext, fingerprints: readonly string[], options: ExplainOptions): Promise<void> {
@@ -127,7 +119,11 @@ async function explain(context: CliContext, fingerprints: readonly string[], opt
   await context.operate(async (parts) => {
     const hold = parts.get(SalesHold);
     const chain = options.chain ? parts.get(TronClient) : undefined;
-    const report = await verifyRecords(parts.get(Database), { chain, findingsMax: EXPLAINED_MAX });
+    const report = await verifyRecords(parts.get(Database), {
+      chain,
+      holdings: options.chain ? () => holdingsOf(parts) : undefined,
+      findingsMax: EXPLAINED_MAX,
+    });
     const found = report.checks.flatMap((check) => check.findings.map((finding) => ({ finding, stops: check.stops })));
     const known = new Set(found.map(({ finding }) => finding.fingerprint));
     const missing = fingerprints.filter((fingerprint) => !known.has(fingerprint));

@@ -1,6 +1,6 @@
-/** Rules of deposits (I14): what is credited is what was paid, to whom it was paid. */
+/** Rules of deposits (I14): what is credited is what was paid, to whom it was paid; and what leaves goes to ours or is a return. */
 import { RETURN_IS_PAID } from '../store/functions/deposit-functions.js';
-import { FINDINGS_MAX, findingOf, type CheckResult } from './finding.js';
+import { findingOf, type CheckResult } from './finding.js';
 import type { RecordCheck } from './record-check.js';
 
 /** Credits for the sum of amounts times rates of eight digits, both assets having six; rounded down. */
@@ -41,6 +41,31 @@ const RETURNS: RecordCheck = {
      WHERE c.block_at > r.expires_at AND NOT ${RETURN_IS_PAID}`,
 };
 
+/** What left a deposit address, apart from what it burnt. */
+const LEFT = `amount < 0 AND kind <> 'fee'`;
+
+/** Read from the addresses that anything left for, one step in an index for each: these are few, the sweeps to them many. */
+const OUTFLOWS: RecordCheck = {
+  check: 'deposit-outflows',
+  rule: 'I14',
+  says: 'What left a deposit address went to another one, to an address that is swept to, or gave a deposit back.',
+  stops: 'nothing',
+  identity: ['txid', 'kind', 'place'],
+  text: `WITH RECURSIVE receiver (address) AS (
+      SELECT min(counterparty) FROM deposit_movement WHERE ${LEFT}
+      UNION ALL
+      SELECT (SELECT min(counterparty) FROM deposit_movement WHERE ${LEFT} AND counterparty > r.address)
+        FROM receiver r WHERE r.address IS NOT NULL),
+    outsider AS (SELECT r.address FROM receiver r
+      WHERE NOT EXISTS (SELECT FROM deposit_address WHERE address = r.address)
+        AND NOT EXISTS (SELECT FROM deposit_sweep_address WHERE address = r.address)),
+    outflow AS (SELECT * FROM deposit_movement WHERE ${LEFT})
+    SELECT o.address AS subject, o.counterparty AS to_address, o.asset, (-o.amount)::text AS amount,
+           encode(o.txid, 'hex') AS txid, o.kind, o.place
+      FROM outsider s JOIN outflow o ON o.counterparty = s.address
+     WHERE NOT EXISTS (SELECT FROM deposit_return r WHERE r.txid = o.txid AND r.to_address = o.counterparty)`,
+};
+
 /** Over all deposits. */
 export const DEPOSIT_CHECKS: readonly RecordCheck[] = [
   { ...ENTRY, text: [ENTRIES, DIFFER].join('') },
@@ -50,9 +75,10 @@ export const DEPOSIT_CHECKS: readonly RecordCheck[] = [
     text: ADDRESS.text.replace(` AND d.status IN ('pending', 'held')`, ''),
   },
   RETURNS,
+  OUTFLOWS,
 ];
 
-/** Over those that were credited in the last two days, and those that are open. */
+/** Over those that were credited in the last two days, those that are open, and all that ever left. */
 export const NEWER_DEPOSIT_CHECKS: readonly RecordCheck[] = [
   {
     ...ENTRY,
@@ -60,10 +86,11 @@ export const NEWER_DEPOSIT_CHECKS: readonly RecordCheck[] = [
   },
   ADDRESS,
   RETURNS,
+  OUTFLOWS,
 ];
 
 /** What an audit of deposit addresses found. */
-interface HoldingsReport {
+export interface HoldingsReport {
   readonly addresses: number;
   readonly unexplained: readonly {
     readonly address: string;
@@ -74,23 +101,26 @@ interface HoldingsReport {
   }[];
 }
 
+export const DEPOSIT_HOLDINGS = 'deposit-holdings';
+
 /** Holdings and what was swept are what was paid in: what the addresses hold on chain, as a check. */
-export function holdingsCheck({ addresses, unexplained }: HoldingsReport): CheckResult {
+export function holdingsCheck({ addresses, unexplained }: HoldingsReport, findingsMax: number): CheckResult {
   const findings = unexplained.map(({ address, projectId, asset, onChain, recorded }) =>
     findingOf({
-      check: 'deposit-holdings',
+      check: DEPOSIT_HOLDINGS,
       rule: 'I14',
       subject: `${address} ${asset}`,
       facts: { project: projectId, onChain, recorded },
+      amount: onChain - recorded,
     }),
   );
   return {
-    check: 'deposit-holdings',
+    check: DEPOSIT_HOLDINGS,
     rule: 'I14',
     says: 'Deposit addresses hold on chain what came to them and left them.',
     stops: 'nothing',
     count: findings.length,
-    findings: findings.slice(0, FINDINGS_MAX),
+    findings: findings.slice(0, findingsMax),
     covered: `${addresses.toString()} addresses`,
   };
 }

@@ -5,14 +5,22 @@
  * reconciler.
  */
 import { monotonicMs, sleep } from '../base/clock.js';
+import { ChainUnavailableError } from '../chain/errors.js';
 import { messageOf } from '../domain/errors.js';
+import { OperatorError } from '../domain/operator-error.js';
 import type { Database, Queryable } from '../store/database.js';
 import type { TronClient } from '../chain/tron.client.js';
 import { runRecordCheck, runOrderCheck, type RecordCheck, type RecordTerms, type TryCheck } from './record-check.js';
 import { covers, FINDINGS_MAX, type CheckResult, type Judged, type Report } from './finding.js';
 import { DELIVERIES_ATTEMPTED } from './delivery-checks.js';
 import { COSTS_RECORDED } from './cost-checks.js';
-import { DEPOSIT_CHECKS, NEWER_DEPOSIT_CHECKS } from './deposit-checks.js';
+import {
+  DEPOSIT_CHECKS,
+  DEPOSIT_HOLDINGS,
+  holdingsCheck,
+  NEWER_DEPOSIT_CHECKS,
+  type HoldingsReport,
+} from './deposit-checks.js';
 import { EVENT_POSITIONS } from './event-checks.js';
 import { GUARD_CHECKS } from './guard-checks.js';
 import { LEDGER_CHECKS } from './ledger-checks.js';
@@ -27,6 +35,8 @@ export interface VerifyTerms
   extends Partial<RecordTerms>, Partial<Omit<ChainTerms, 'findingsMax' | 'ofOrders' | 'onProgress'>> {
   /** The chain to hold the records against; without it the records are judged alone. */
   readonly chain?: TronClient | undefined;
+  /** Reads what deposit addresses hold; undefined where deposits are not in use. Without it that is not judged. */
+  readonly holdings?: (() => Promise<HoldingsReport | undefined>) | undefined;
   /** `newer`: what was not judged yet, and some of what was, in turn; everything unless said. */
   readonly depth?: 'everything' | 'newer';
   /** Called before each check and, where one goes on for long, of how many rows it has judged. */
@@ -88,6 +98,13 @@ export async function verifyRecords(database: Database, terms: VerifyTerms = {})
     unmade.push(...fromChain.unmade);
     ({ blocksTo } = fromChain);
   } else unmade.push(...CHAIN_CHECK_NAMES.map((check) => ({ check, why: 'the chain was not asked' })));
+  try {
+    const held = await terms.holdings?.();
+    if (held !== undefined) checks.push(holdingsCheck(held, terms.findingsMax ?? FINDINGS_MAX));
+  } catch (error) {
+    if (!(error instanceof ChainUnavailableError || error instanceof OperatorError)) throw error;
+    unmade.push({ check: DEPOSIT_HOLDINGS, why: error.message });
+  }
   const open = await withoutExplained(database, checks);
   const tookMs = Math.round(monotonicMs() - startedMs);
   if (judged === undefined) return { tookMs, recordsMs, checks: open, unmade };

@@ -10,6 +10,7 @@ const RETURNS = 'deposits/deposit-returns.ts';
 
 const deposits = (title: string): NamedTest => ({ file: 'integration/deposits.test.ts', title });
 const money = (title: string): NamedTest => ({ file: 'integration/deposits-money.test.ts', title });
+const watched = (title: string): NamedTest => ({ file: 'integration/deposits-watched.test.ts', title });
 const worst = (title: string): NamedTest => ({ file: 'long/deposits-worst.test.ts', title });
 const transfers = (title: string): NamedTest => ({ file: 'unit/transfers.test.ts', title });
 
@@ -63,12 +64,17 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
   },
   {
     name: 'a delegation by a contract is a payment',
-    changes: one(TRANSFERS, ' || !MOVING_NOTES.has(note)) return undefined;', ') return undefined;'),
+    changes: one(TRANSFERS, '.filter(({ note }) => MOVING_NOTES.has(note))', ''),
     test: transfers('an entry'),
   },
   {
+    name: 'a payment by a contract is known by its position alone',
+    changes: one(BOOK, 'await atRecordedPlaces(tx, block.payments)', 'await Promise.resolve(block.payments)'),
+    test: watched('is known under the place that it had while all entries of a receipt counted'),
+  },
+  {
     name: 'an internal transfer that was rejected is a payment',
-    changes: one(TRANSFERS, '(rejected !== undefined && rejected !== false) || ', ''),
+    changes: one(TRANSFERS, 'if (rejected !== undefined && rejected !== false) return undefined;', ''),
     test: transfers('an entry'),
   },
   {
@@ -85,6 +91,20 @@ export const PLANTED_DEPOSITS: readonly PlantedBug[] = [
     name: 'what leaves a deposit address is not recorded',
     changes: one(BOOK, 'await insertMovements(tx, block, movements);', 'await insertMovements(tx, block, []);'),
     test: money('is signed elsewhere, and what it moved and burnt explains what is left'),
+  },
+  {
+    name: 'what left a deposit address for a thief is taken for a sweep',
+    changes: one(
+      'verify/deposit-checks.ts',
+      'AND NOT EXISTS (SELECT FROM deposit_sweep_address WHERE address = r.address)',
+      'AND false',
+    ),
+    test: watched('for another party is found until it is explained'),
+  },
+  {
+    name: 'sweeps go to an address that pays deposits',
+    changes: one('deposits/sweeps.ts', 'if (found?.is_payer === true) {', 'if (found === undefined) {'),
+    test: money('goes to no address that has paid a deposit'),
   },
   {
     name: 'a deposit is given back by two transactions',

@@ -104,7 +104,7 @@ describe('the address', () => {
   });
 
   it('is none where deposits are not in use', async () => {
-    const { merchant, apiKey } = await makeCustomer(without, 0n);
+    const { merchant, apiKey } = await makeCustomer(api, 0n);
     const customer = new HmacCustomer(without.baseUrl, merchant, apiKey);
     expectError(await customer.get('/v1/deposits/address'), 'TOPUP_NOT_CONFIGURED');
     expect((await customer.get('/v1/deposits')).body).toEqual({ items: [] });

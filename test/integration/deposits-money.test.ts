@@ -1,10 +1,7 @@
 // What deposit addresses hold is what came to them and left them; what was missed is found; and it is swept and given
 // back by transactions that are signed elsewhere.
 import 'reflect-metadata';
-import { solidHeadOf, TronClient } from '../../src/chain/tron.client.js';
 import { Ledger } from '../../src/billing/ledger.js';
-import { DepositAddresses } from '../../src/deposits/deposit-addresses.js';
-import { DepositAudit, type Unexplained } from '../../src/deposits/deposit-audit.js';
 import { DepositReturns } from '../../src/deposits/deposit-returns.js';
 import { Rescan } from '../../src/deposits/rescan.js';
 import { Sweeps } from '../../src/deposits/sweeps.js';
@@ -14,18 +11,20 @@ import { until } from '../../packages/local/src/wait.js';
 import { findingsOf } from '../../src/verify/finding.js';
 import { verifyRecords } from '../../src/verify/verify.js';
 import { AUTHOR } from '../factory.js';
-import { cliWith } from '../operator.js';
 import {
   START_LIMIT_MS,
   type Shop,
   calm,
   closeStage,
+  commandLine,
   creditedTo,
   database,
   depositsOf,
-  env,
   follow,
   hideLast,
+  idOf,
+  idsOf,
+  inTerminal,
   meddle,
   mine,
   openStage,
@@ -35,35 +34,19 @@ import {
   payTrx,
   payer,
   rates,
+  sendFrom,
   settle,
   shop,
   signAndSend,
+  solid,
   spies,
+  unexplained,
   wallet,
 } from '../deposit-stage.js';
 
 beforeAll(openStage, START_LIMIT_MS);
 beforeEach(calm);
 afterAll(closeStage, START_LIMIT_MS);
-
-const solid = async (): Promise<number> => (await solidHeadOf(operator.get(TronClient).pool.nodes[0]!)).number;
-
-async function unexplained(): Promise<readonly Unexplained[]> {
-  await follow();
-  return (await operator.get(DepositAudit).run()).unexplained;
-}
-
-const idOf = async ({ id }: Shop): Promise<bigint> =>
-  (await database.query<{ id: bigint }>(`SELECT id FROM deposit WHERE project_id = $1 ORDER BY id LIMIT 1`, [id]))[0]!
-    .id;
-
-const idsOf = async ({ id }: Shop, asset: 'TRX' | 'USDT'): Promise<bigint[]> =>
-  (
-    await database.query<{ id: bigint }>(`SELECT id FROM deposit WHERE project_id = $1 AND asset = $2 ORDER BY id`, [
-      id,
-      asset,
-    ])
-  ).map((row) => row.id);
 
 /** As if its time had passed: by the chain's time the newest transaction of the return can no longer come. */
 const expire = async (id: bigint): Promise<void> => {
@@ -127,19 +110,33 @@ describe('a sweep', () => {
     await payTrx(one, 30_000_000);
     await settle();
     await follow();
-    const [place] = await operator
-      .get(DepositAddresses)
-      .list()
-      .then((list) => list.filter(({ address }) => address === one.address));
-    const sweeps = operator.get(Sweeps);
-    const from = { address: one.address, project_id: one.id, account: place!.account, place: place!.place };
-    await signAndSend(
-      sweeps.build(from, { to: other.address, asset: 'TRX', amount: 20_000_000n }, await sweeps.buildTerms()),
-    );
+    await sendFrom(one, other.address, 20_000_000n);
     await settle();
     expect(await unexplained()).toEqual([]);
     expect(await creditedTo(other)).toBe(0n);
     expect(await movementsOf(other)).toEqual([{ kind: 'native', asset: 'TRX', amount: '20000000' }]);
+  });
+
+  it('goes to no address that has paid a deposit, which goes on paying; and no address is kept without a plan', async () => {
+    const to = await shop();
+    const kept = (address: string) => database.query(`SELECT FROM deposit_sweep_address WHERE address = $1`, [address]);
+    await payTrx(to, 20_000_000);
+    await settle();
+    await follow();
+    const plan = { keepSun: 0n, limit: 10 };
+    await expect(operator.get(Sweeps).plan({ ...plan, to: payer.address }, AUTHOR)).rejects.toThrow(
+      'has paid deposits',
+    );
+    expect(await kept(payer.address)).toEqual([]);
+    await payTrx(to, 10_000_000);
+    await settle();
+    await follow();
+    expect(await creditedTo(to)).toBe(90_000_000n);
+    const fresh = newChainAccount().address;
+    expect(await operator.get(Sweeps).plan({ ...plan, to: fresh, limit: 0 }, AUTHOR)).toEqual([]);
+    expect(await kept(fresh)).toEqual([]);
+    await operator.get(Sweeps).plan({ ...plan, to: fresh }, AUTHOR);
+    expect(await kept(fresh)).toHaveLength(1);
   });
 });
 
@@ -389,8 +386,7 @@ it('verify finds a deposit that is credited with more than it is worth', async (
 });
 
 it('the commands say the same', async () => {
-  const run = async (...args: string[]) =>
-    cliWith({ ...env, USER: 'tester' })('--json', '--yes', '--reason', 'a test', ...args);
+  const run = commandLine;
   const to = await shop();
   const from = (await solid()) + 1;
   await payTrx(to, 15_000_000);
@@ -401,9 +397,13 @@ it('the commands say the same', async () => {
     found: 0,
   });
   expect(await run('deposits', 'audit')).toMatchObject({ code: 0 });
-  const plan = await run('deposits', 'sweep-plan', '--to', newChainAccount().address, '--keep-sun', '0');
+  const treasury = newChainAccount().address;
+  const plan = await run('deposits', 'sweep-plan', '--to', treasury, '--keep-sun', '0');
   expect((plan.json() as { transactions: object[] }).transactions).toContainEqual(
     expect.objectContaining({ from: to.address, asset: 'TRX', amount: 15_000_000 }),
+  );
+  expect((await run('deposits', 'sweep-addresses')).json()).toContainEqual(
+    expect.objectContaining({ address: treasury, uncredited: 0 }),
   );
   const id = (await idOf(to)).toString();
   const listed = async () =>
@@ -421,7 +421,7 @@ it('the commands say the same', async () => {
   await settle();
   await follow();
   expect(await listed()).toEqual(['given back']);
-  const text = await cliWith({ ...env, USER: 'tester' })('deposits', 'list', '--merchant', to.id);
+  const text = await inTerminal('deposits', 'list', '--merchant', to.id);
   expect(text.out).toContain('credited, given back');
   expect(await run('verify', '--full', '--settle-within', '0')).toMatchObject({ code: 0 });
 });

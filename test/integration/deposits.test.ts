@@ -1,28 +1,22 @@
 // What is paid on chain comes to the ledger once, at the rate of its own minute; and where it is paid to.
 import 'reflect-metadata';
 import { pbkdf2Sync } from 'node:crypto';
-import { NestFactory } from '@nestjs/core';
 import { HDKey } from '@scure/bip32';
 import { Ledger } from '../../src/billing/ledger.js';
-import { readConfig } from '../../src/config/config.js';
 import { AccountKey } from '../../src/deposits/account-key.js';
 import { DepositAddresses } from '../../src/deposits/deposit-addresses.js';
 import { DepositBook } from '../../src/deposits/deposit-book.js';
 import { DepositsModule } from '../../src/deposits/deposits.module.js';
 import { Numberer } from '../../src/events/numberer.js';
-import { PlatformModule } from '../../src/platform.module.js';
 import { Projects } from '../../src/projects/projects.js';
 import { ProjectsModule } from '../../src/projects/projects.module.js';
 import { newChainAccount } from '../../packages/local/src/chain-account.js';
 import { AUTHOR } from '../factory.js';
-import { openLog } from '../log.js';
-import { envAs } from '../setup/roles.js';
 import {
   otherToken,
   BLOCK,
   GENESIS_MS,
   MINUTE_MS,
-  Parts,
   START_LIMIT_MS,
   XPUB,
   calm,
@@ -30,7 +24,6 @@ import {
   creditedTo,
   database,
   depositsOf,
-  env,
   follow,
   freeTurn,
   infosOf,
@@ -372,18 +365,24 @@ describe('addresses', () => {
     const other = await open('cli', [DepositsModule], { DEPOSIT_XPUB: root.derive("m/44'/195'/3'").publicExtendedKey });
     await expect(other.get(DepositAddresses).assignMissing()).rejects.toThrow('another key');
   });
+
+  it('are missing from no project: without the key none is made where deposits are in use, but for tests', async () => {
+    const without = (await open('cli', [ProjectsModule], { DEPOSIT_XPUB: '' })).get(Projects);
+    const count = () => database.query(`SELECT count(*) FROM project`);
+    const before = await count();
+    await expect(without.create('shop', { kind: 'prepaid' }, AUTHOR)).rejects.toThrow('DEPOSIT_XPUB');
+    expect(await count()).toEqual(before);
+    await expect(without.create('test', { kind: 'prepaid' }, AUTHOR, true)).resolves.toHaveProperty('id');
+  });
 });
 
-/** Projects that were made before deposits were in use. */
+/** Projects that were made before the account was in use. */
 async function openOlder(count: number): Promise<string[]> {
-  const { DEPOSIT_XPUB: _, ...without } = env;
-  const config = readConfig(envAs(without, 'cli'), 'cli');
-  const parts = Parts.of([PlatformModule.for('cli', config, openLog('silent')), ProjectsModule]);
-  const app = await NestFactory.createApplicationContext(parts, { logger: false, abortOnError: false });
+  const root = HDKey.fromMasterSeed(pbkdf2Sync('a later one', 'mnemonic', 2048, 64, 'sha512'));
+  const app = await open('cli', [ProjectsModule], { DEPOSIT_XPUB: root.derive("m/44'/195'/4'").publicExtendedKey });
   const ids: string[] = [];
   for (let made = 0; made < count; made += 1) {
     ids.push((await app.get(Projects).create('older', { kind: 'prepaid' }, AUTHOR)).id);
   }
-  await app.close();
   return ids;
 }

@@ -178,6 +178,7 @@ const SHIPPED: Readonly<Record<string, string>> = {
   Notifications1760000000058: 'a4d2b2240deb3369',
   UnresolvedOrders1760000000059: 'e259af2f688376fa',
   DeliveriesInOrder1760000000060: '23309207bfb55333',
+  DepositOutflows1760000000061: '82c5d18918cf3b16',
   OwnReturns1760000000062: 'e8e1a65efd654d93',
 };
 

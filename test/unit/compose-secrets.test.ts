@@ -27,7 +27,8 @@ test('API, worker and CLI take their own keys from files of their own, and no se
   for (const [name, service] of Object.entries({ api, worker, cli })) {
     expect(service.env_file).toEqual(['.env', { path: `${name}.env`, required: false }]);
     const set = Object.keys(service.environment ?? {}).sort();
-    expect(set.filter((each) => SECRET_SETTINGS.has(each))).toEqual(['DATABASE_URL', 'REDIS_URL']);
+    const withheld = name === 'worker' ? ['DEPOSIT_XPUB'] : [];
+    expect(set.filter((each) => SECRET_SETTINGS.has(each))).toEqual(['DATABASE_URL', ...withheld, 'REDIS_URL']);
   }
 });
 
@@ -69,6 +70,32 @@ test('the password of each login is known to `migrate`, which makes it, and hidd
     expect([name, seen]).toEqual([name, []]);
   }
   expect(logins.filter((login) => !migrate?.environment?.[login]?.startsWith(`\${${login}:`))).toEqual([]);
+});
+
+/** Whether the program of a source file has this module in it. */
+function isMadeOf(file: string, module: string, seen = new Set<string>()): boolean {
+  if (file === module || seen.has(file)) return file === module;
+  seen.add(file);
+  const source = readFileSync(new URL(`../../src/${file}`, import.meta.url), 'utf8');
+  const imports = source.matchAll(/^(?:im|ex)port (?!type )[^;]*?from '(\.[^']+)\.js'|import\('(\.[^']+)\.js'\)/gm);
+  return [...imports].some(([, named, later = '']) => {
+    const { pathname } = new URL(`${named ?? later}.ts`, `file:///${file}`);
+    return isMadeOf(pathname.slice(1), module, seen);
+  });
+}
+
+test('whoever derives deposit addresses is given the key in docker/.env, and no other process is', () => {
+  const programs = ['api', 'worker', 'sender', 'signer', 'cli', 'console-merchant', 'console-operator'];
+  const deriving = programs.filter((name) =>
+    isMadeOf(`main.${name.replace(/-.*/, '')}.ts`, 'deposits/deposit-addresses.ts'),
+  );
+  expect(deriving).toEqual(['api', 'cli', 'console-merchant', 'console-operator']);
+  const given = programs.filter((name) => {
+    const { env_file: files = [], environment = {} } = services[name]!;
+    const { DEPOSIT_XPUB: own } = environment;
+    return own === undefined ? files.includes('.env') : own === '${DEPOSIT_XPUB:-}';
+  });
+  expect(given).toEqual(deriving);
 });
 
 test('a console is given every setting that it cannot start without', () => {

@@ -256,5 +256,6 @@ test('each unit hands its process the keys that it needs, and no other', () => {
     expect(given(unit)).toEqual(['DATABASE_URL', 'SEAL_KEY_SECOND_FACTORS']);
   }
   expect(given('energy-rental-console-mail.conf')).toEqual(['SMTP_URL']);
+  expect(given('energy-rental-deposits.conf')).toEqual(['DEPOSIT_XPUB']);
   expect(given('energy-rental-backup.service')).toEqual(['DATABASE_URL']);
 });

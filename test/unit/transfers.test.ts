@@ -115,9 +115,19 @@ describe('events of tokens', () => {
 
 describe('TRX that a contract sends', () => {
   it.each(['call', 'create', 'suicide'] as const)('by %s is a transfer, at its place', (note) => {
-    expect(read(success({ internal_transactions: [{}, internal(9, { note: NOTE[note] })] }))).toEqual([
+    const before = internal(undefined, { callValueInfo: [{}] });
+    expect(read(success({ internal_transactions: [before, internal(9, { note: NOTE[note] })] }))).toEqual([
       { kind: 'internal', position: 1, contract: undefined, from: TOKEN, to: OURS, amount: 9n },
     ]);
+  });
+
+  it('has the same place whether or not a node keeps what was done with stake before it', () => {
+    const stake = internal(7, { note: Buffer.from('freezeBalanceV2ForEnergy').toString('hex') });
+    const calls = [internal(8, { rejected: true }), internal(9)];
+    const [rejected, paid] = calls;
+    const all = read(success({ internal_transactions: [stake, rejected, stake, paid] }));
+    expect(all).toEqual([expect.objectContaining({ position: 1, amount: 9n })]);
+    expect(read(success({ internal_transactions: calls }))).toEqual(all);
   });
 
   it('is one in a deployment too', () => {

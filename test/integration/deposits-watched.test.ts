@@ -1,0 +1,183 @@
+// What verify finds of what deposit addresses hold and of what left them; and TRX by contracts, whatever of it nodes keep.
+import 'reflect-metadata';
+import { randomBytes } from 'node:crypto';
+import { addressFromHex, addressToHex } from '../../src/chain/address.js';
+import { DepositReturns } from '../../src/deposits/deposit-returns.js';
+import { Rescan } from '../../src/deposits/rescan.js';
+import { Sweeps } from '../../src/deposits/sweeps.js';
+import { newChainAccount } from '../../packages/local/src/chain-account.js';
+import { findingsOf } from '../../src/verify/finding.js';
+import { verifyRecords } from '../../src/verify/verify.js';
+import { callsOf, STAKER, stakeCall, STRICT_CALLER } from '../devnet/contracts/payers.js';
+import { AUTHOR } from '../factory.js';
+import {
+  START_LIMIT_MS,
+  type Shop,
+  calm,
+  chain,
+  closeStage,
+  commandLine,
+  database,
+  depositsOf,
+  follow,
+  idOf,
+  mine,
+  openStage,
+  operator,
+  payTrx,
+  payer,
+  sendFrom,
+  settle,
+  shop,
+  signAndSend,
+  solid,
+  unexplained,
+  wallet,
+} from '../deposit-stage.js';
+
+beforeAll(openStage, START_LIMIT_MS);
+beforeEach(calm);
+afterAll(closeStage, START_LIMIT_MS);
+
+describe('what leaves a deposit address', () => {
+  it('for another party is found until it is explained, though every balance is as recorded; a sweep and a return are not', async () => {
+    const [swept, returned, robbed] = [await shop(), await shop(), await shop()];
+    for (const to of [swept, returned, robbed]) await payTrx(to, 40_000_000);
+    await settle();
+    await follow();
+    const treasury = newChainAccount();
+    const plan = await operator.get(Sweeps).plan({ to: treasury.address, keepSun: 2_000_000n, limit: 100 }, AUTHOR);
+    await signAndSend(plan.find(({ from }) => from === swept.address)!);
+    await signAndSend((await operator.get(DepositReturns).give(await idOf(returned), payer.address, AUTHOR)).transfer);
+    await settle();
+    await follow();
+    const found = async (depth: 'everything' | 'newer') => findingsOf(await verifyRecords(database, { depth }));
+    for (const depth of ['everything', 'newer'] as const) expect(await found(depth)).toEqual([]);
+    const thief = newChainAccount().address;
+    const txid = await sendFrom(robbed, thief, 38_000_000n);
+    await settle();
+    expect(await unexplained()).toEqual([]);
+    for (const depth of ['everything', 'newer'] as const) {
+      expect(await found(depth)).toMatchObject([
+        {
+          check: 'deposit-outflows',
+          subject: robbed.address,
+          facts: { to_address: thief, asset: 'TRX', amount: '38000000', txid },
+        },
+      ]);
+    }
+    const [{ fingerprint } = { fingerprint: '' }] = await found('newer');
+    expect(await commandLine('verify', 'explain', fingerprint)).toMatchObject({ code: 0 });
+    expect(await found('newer')).toEqual([]);
+    // Another one from there is another finding.
+    await sendFrom(robbed, thief, 500_000n);
+    await settle();
+    await follow();
+    expect(await found('newer')).toMatchObject([{ facts: { amount: '500000' } }]);
+    expect(await commandLine('verify', 'explain', '--all')).toMatchObject({ code: 0 });
+  });
+});
+
+it('a balance that is explained is none of what verify finds, up to that amount', async () => {
+  const to = await shop();
+  await payTrx(to, 15_000_000);
+  await settle();
+  await follow();
+  const move = async (amount: number): Promise<void> => {
+    await database.query(
+      `INSERT INTO deposit_movement (txid, kind, place, address, asset, amount, block_number, block_at)
+       SELECT decode($1, 'hex'), 'fee', 0, $2, 'TRX', $3, block_number - 1, block_at FROM deposit_cursor`,
+      [randomBytes(32).toString('hex'), to.address, amount],
+    );
+  };
+  const full = () => commandLine('verify', '--full', '--settle-within', '0');
+  const found = async (): Promise<readonly string[]> => {
+    const { checks } = (await full()).json() as { checks: { check: string; findings: { fingerprint: string }[] }[] };
+    return checks.flatMap(({ check, findings }) => findings.map(({ fingerprint }) => `${check} ${fingerprint}`));
+  };
+  await move(-7);
+  const before = await found();
+  expect(before).toEqual([expect.stringMatching(/^deposit-holdings /)]);
+  const [, fingerprint = ''] = before[0]!.split(' ');
+  expect(await commandLine('verify', 'explain', fingerprint)).toMatchObject({ code: 0 });
+  expect(await full()).toMatchObject({ code: 0 });
+  await move(-1);
+  expect(await full()).toMatchObject({ code: 1 });
+  expect(await found()).toEqual(before);
+  await move(8);
+  expect(await full()).toMatchObject({ code: 0 });
+});
+
+describe('TRX that a contract pays', () => {
+  const TRX = 1_000_000;
+  const hexOf = (address: string): string => addressToHex(address).toLowerCase();
+
+  async function deploy(bytecode: string): Promise<string> {
+    const terms = {
+      abi: '[]',
+      fee_limit: 1000 * TRX,
+      origin_energy_limit: 10_000_000,
+      consume_user_resource_percent: 100,
+    };
+    const txid = await wallet().send(
+      'deploycontract',
+      { owner_address: payer.address, bytecode, name: 'Test', ...terms },
+      payer,
+    );
+    await mine(1);
+    return String((await wallet().receipt(txid))['contract_address']);
+  }
+
+  /** A contract freezes stake, then pays; of which one node keeps all, the other one the payments alone. */
+  async function payAfterFreezing(to: Shop, ...amounts: number[]): Promise<{ txid: string; by: string }> {
+    await chain.control('node', { index: 1, saveInternal: 'transfers' });
+    const [by, staker] = [await deploy(STRICT_CALLER), await deploy(STAKER)];
+    const data = `00000000${stakeCall('freeze', 2 * TRX)}`;
+    const call = {
+      function_selector: 'run()',
+      parameter: callsOf(
+        { to: staker, value: 2 * TRX, data },
+        ...amounts.map((value) => ({ to: hexOf(to.address), value })),
+      ),
+      call_value: amounts.reduce((sum, value) => sum + value, 2 * TRX),
+      fee_limit: 1000 * TRX,
+    };
+    const txid = await wallet().send(
+      'triggersmartcontract',
+      { owner_address: payer.address, contract_address: addressFromHex(by), ...call },
+      payer,
+    );
+    await settle();
+    return { txid, by: addressFromHex(by) };
+  }
+
+  afterEach(() => chain.control('node', { index: 1, saveInternal: 'all' }));
+
+  it('after it froze stake is one deposit, and agreed, whatever of the stake a node keeps', async () => {
+    const to = await shop();
+    await payAfterFreezing(to, 11 * TRX);
+    await follow();
+    expect(await depositsOf(to)).toMatchObject([{ status: 'credited', reason: null, amount: '11000000' }]);
+    expect(await unexplained()).toEqual([]);
+  });
+
+  it('is known under the place that it had while all entries of a receipt counted, and another one has a place of its own', async () => {
+    const to = await shop();
+    const from = (await solid()) + 1;
+    const { txid, by } = await payAfterFreezing(to, 12 * TRX, 13 * TRX);
+    // The first payment stands behind two others; the second one was missed.
+    await database.query(
+      `INSERT INTO deposit (txid, kind, place, project_id, address, from_address, asset, amount, block_number, block_id, block_at, status, reason)
+       SELECT decode($1, 'hex'), 'internal', 2, $2, $3, $4, 'TRX', 12000000, block_number, block_id, block_at, 'held', 'one_node'
+         FROM deposit_cursor`,
+      [txid, to.id, to.address, by],
+    );
+    await follow();
+    expect(await operator.get(Rescan).run({ from, to: await solid() })).toMatchObject({ found: 0 });
+    expect(await depositsOf(to)).toMatchObject([
+      { status: 'held', amount: '12000000' },
+      { status: 'credited', amount: '13000000' },
+    ]);
+    expect(await unexplained()).toEqual([]);
+  });
+});
