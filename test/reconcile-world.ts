@@ -259,8 +259,8 @@ export class ReconcileWorld {
     });
   }
 
-  async metric(name: string): Promise<string[]> {
-    const text = await this.worker.get(Metrics).registry.getSingleMetricAsString(name);
+  async metric(name: string, worker = this.worker): Promise<string[]> {
+    const text = await worker.get(Metrics).registry.getSingleMetricAsString(name);
     return text.split('\n').filter((line) => !line.startsWith('#'));
   }
 }

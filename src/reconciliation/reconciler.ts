@@ -5,6 +5,7 @@
  */
 import { Injectable } from '@nestjs/common';
 import { monotonicMs } from '../base/clock.js';
+import { keepLease } from '../base/lease.js';
 import { ChainUnavailableError } from '../chain/errors.js';
 import { TronClient } from '../chain/tron.client.js';
 import { Config } from '../config/config.js';
@@ -28,6 +29,8 @@ const REST_MAX_SEC = 300;
 /** As long, for the same reason, a pass waits for a search that comes no nearer to the head. */
 const SEARCH_WAIT_MAX_SEC = 300;
 const LEASE_SEC = 30;
+/** A pass that takes longer is stuck: its lease runs out, and another worker makes one. */
+const TURN_MAX_MS = 600_000;
 /** How soon it is looked again whether a pass is due. */
 const LOOK_MS = 5000;
 const FINDINGS_MAX = 10_000;
@@ -42,6 +45,10 @@ const TAKE_TURN = `UPDATE reconcile_state s SET lease_until = clock_timestamp() 
     AND ($2 OR passed_at IS NULL OR passed_at <= clock_timestamp() - $3 * interval '1 second'
       OR passed_at > clock_timestamp() + interval '1 second')
   RETURNING fence`;
+
+/** Only while the turn is still leased: a renewal that comes after its end must not take it back. */
+const RENEW_TURN = `UPDATE reconcile_state SET lease_until = clock_timestamp() + $2 * interval '1 second'
+  WHERE fence = $1 AND lease_until IS NOT NULL`;
 
 const END_TURN = `UPDATE reconcile_state SET lease_until = NULL,
     passed_at = CASE WHEN $2 THEN clock_timestamp() ELSE passed_at END WHERE fence = $1 RETURNING passed_at`;
@@ -78,20 +85,44 @@ export class Reconciler {
     const restMs = Math.min(LOOK_MS, this.config.worker.reconcileSec * 1000);
     const [turn] = await this.database.query<{ fence: number }>(TAKE_TURN, [LEASE_SEC, isForced, this.restSec]);
     if (turn === undefined) return restMs;
+    const done = new AbortController();
+    void this.keepTurn(turn.fence, done.signal);
     let isMade = false;
+    let left: number | undefined;
+    let report: Report | undefined;
     try {
-      const left = await this.search();
+      left = await this.search();
       isMade = this.isToBeMade(left);
-      if (isMade) await this.pass(turn.fence, isForced ? FIRST_CONCURRENCY : 1, left);
-    } finally {
-      const [ended] = await this.database.query<{ passed_at: Date | null }>(END_TURN, [turn.fence, isMade]);
       if (isMade) {
-        this.isFirst = false;
-        this.figures.ended(ended?.passed_at ?? null);
+        report = await this.pass(turn.fence, isForced ? FIRST_CONCURRENCY : 1);
+        await this.onChain('reclaiming orphans', () => this.reclaims.reclaim());
+      }
+    } finally {
+      done.abort();
+      const [ended] = await this.database.query<{ passed_at: Date | null }>(END_TURN, [turn.fence, isMade]);
+      if (isMade) this.isFirst = false;
+      // Of a turn that was lost, another worker shows what it finds.
+      if (isMade && ended !== undefined) {
+        if (report !== undefined) this.figures.report(report, left);
+        this.figures.ended(ended.passed_at);
       }
     }
     await this.figures.sample();
     return restMs;
+  }
+
+  private async keepTurn(fence: number, done: AbortSignal): Promise<void> {
+    const options = {
+      leaseSec: LEASE_SEC,
+      maxMs: TURN_MAX_MS,
+      renew: async () => {
+        await this.database.query(RENEW_TURN, [fence, LEASE_SEC]);
+      },
+      onFailure: (error: unknown) => {
+        this.log.warn({ fault: messageOf(error) }, 'the lease of the turn to reconcile could not be renewed');
+      },
+    };
+    await keepLease(options, done);
   }
 
   /** Returns how many blocks are left; undefined when the chain could not be searched to there. */
@@ -116,7 +147,7 @@ export class Reconciler {
     return monotonicMs() - this.waiting.sinceMs > SEARCH_WAIT_MAX_SEC * 1000;
   }
 
-  private async pass(fence: number, concurrency: number, left: number | undefined): Promise<void> {
+  private async pass(fence: number, concurrency: number): Promise<Report> {
     const report = await verifyRecords(this.database, {
       chain: this.client,
       depth: 'newer',
@@ -130,8 +161,7 @@ export class Reconciler {
     await this.contain(report);
     this.report(report);
     await this.judgements.keep(fence, report);
-    this.figures.report(report, left);
-    await this.onChain('reclaiming orphans', () => this.reclaims.reclaim());
+    return report;
   }
 
   /** The records are judged also while no node answers. */

@@ -1,7 +1,8 @@
 /**
  * The signer's clocks. Ages across processes need two: the wall clock survives a reboot but can be set, the
  * monotonic clock of the machine cannot be set but begins anew at a reboot. The shorter age holds, so that neither
- * a restart nor a clock that was set opens a limit early.
+ * a restart nor a clock that was set opens a limit early. What one process counted ages by the monotonic clock alone:
+ * the wall clock, set back, would stand still.
  */
 import { nowMs } from '../base/clock.js';
 

@@ -4,7 +4,7 @@
  */
 import { txidOf } from '../chain/block.js';
 import { ForeignTypeError, UnreadableError, readRawData, type RawData, type SignableType } from '../chain/raw-data.js';
-import { momentOf, type Moment, type SignerClocks } from './clocks.js';
+import { ageMs, momentOf, type Moment, type SignerClocks } from './clocks.js';
 import { Expirations, type ClockRule } from './expiration.js';
 import { Window, type Counted } from './window.js';
 
@@ -80,20 +80,20 @@ export class Policy {
     this.expirations = new Expirations(limit.clock, limit.maxSec * 1000);
   }
 
-  /** Takes up what an earlier process counted, oldest first. */
+  /** Takes up what an earlier process counted, oldest first; from now on it ages by the monotonic clock alone. */
   restore(entries: readonly Counted[]): void {
+    const now = momentOf(this.clocks);
     for (const counted of entries) {
-      this.windowOf(counted.wallet).add(counted);
+      this.windowOf(counted.wallet).add(counted, now.monotonicMs - ageMs(now, counted));
       this.expirations.restore(counted.anchor);
       this.latest = counted;
     }
-    const now = momentOf(this.clocks);
-    for (const window of this.windows.values()) window.prune(now);
+    for (const window of this.windows.values()) window.prune(now.monotonicMs);
   }
 
   /** What a later process must know: every signature that still counts, and the latest one of all. */
   live(): readonly Counted[] {
-    const entries = [...this.windows.values()].flatMap((window) => [...window.entries()]);
+    const entries = [...this.windows.values()].flatMap((window) => window.entries());
     return this.latest === undefined ? entries : [...entries, this.latest];
   }
 
@@ -133,7 +133,7 @@ export class Policy {
 
   private count(wallet: WalletPolicy, txid: string, says: RawData, now: Moment): Counted {
     const window = this.windowOf(wallet.address);
-    window.prune(now);
+    window.prune(now.monotonicMs);
     const known = window.find(txid);
     if (known !== undefined) return known;
     if (window.count >= wallet.signaturesPerMinute) {

@@ -1,5 +1,5 @@
 /** What one wallet has signed in the last minute: every transaction once, with its sum. Bounded by the wallet's limit. */
-import { ageMs, type Moment } from './clocks.js';
+import type { Moment } from './clocks.js';
 import type { ExpirationAnchor } from './expiration.js';
 
 const WINDOW_MS = 60_000;
@@ -14,17 +14,17 @@ export interface Counted extends Moment {
 }
 
 export class Window {
-  /** In order of time, oldest first. */
-  private readonly byTxid = new Map<string, Counted>();
+  /** In order of time, oldest first; since when, by the monotonic clock of this process. */
+  private readonly byTxid = new Map<string, { readonly counted: Counted; readonly sinceMs: number }>();
   private sumSun = 0n;
 
   find(txid: string): Counted | undefined {
-    return this.byTxid.get(txid);
+    return this.byTxid.get(txid)?.counted;
   }
 
-  add(counted: Counted): void {
+  add(counted: Counted, sinceMs = counted.monotonicMs): void {
     if (this.byTxid.has(counted.txid)) return;
-    this.byTxid.set(counted.txid, counted);
+    this.byTxid.set(counted.txid, { counted, sinceMs });
     this.sumSun += counted.amountSun;
   }
 
@@ -36,14 +36,14 @@ export class Window {
     return this.sumSun;
   }
 
-  entries(): Iterable<Counted> {
-    return this.byTxid.values();
+  entries(): readonly Counted[] {
+    return [...this.byTxid.values()].map(({ counted }) => counted);
   }
 
   /** Forgets what is older than the window. */
-  prune(now: Moment): void {
-    for (const [txid, counted] of this.byTxid) {
-      if (ageMs(now, counted) < WINDOW_MS) return;
+  prune(nowMs: number): void {
+    for (const [txid, { counted, sinceMs }] of this.byTxid) {
+      if (nowMs - sinceMs < WINDOW_MS) return;
       this.byTxid.delete(txid);
       this.sumSun -= counted.amountSun;
     }

@@ -214,7 +214,7 @@ describe('a reclaim', () => {
     expect(attemptsOf(legs[0]!, 'reclaim')).toBe(500);
   });
 
-  // Last: a wallet whose key fails sells nothing until it signs again.
+  // The last two: a wallet whose key fails sells nothing until it signs again.
   it('that cannot be signed is tried ever more rarely, and shown to people', async () => {
     const hand = await Hand.open();
     const { short } = await twoRentals(hand);
@@ -231,5 +231,35 @@ describe('a reclaim', () => {
     signing.mockRestore();
     expect((await orderOf(short)).needs_attention).toBe(true);
     expect((await statusesOf(short, 'reclaim')).length).toBeLessThan(8);
+  });
+
+  it('that could not be signed is made as soon as its wallet signs again', async () => {
+    const hand = await Hand.open();
+    const { short } = await twoRentals(hand);
+    const { id } = await orderOf(short);
+    const dueInSec = async (): Promise<number> => {
+      const [row] = await api.database.query<{ sec: number }>(
+        `SELECT extract(epoch FROM next_run_at - clock_timestamp())::float8 AS sec FROM orders WHERE id = $1`,
+        [id],
+      );
+      return row!.sec;
+    };
+    await mine(21);
+    await hand.look();
+    const signing = jest.spyOn(hand.part(Signer), 'sign').mockRejectedValue(new Error('the signer is away'));
+    await hand.end();
+    for (let minute = 0; minute < 20 && (await dueInSec()) < 200; minute += 1) {
+      await mine(PAST_VALIDITY);
+      await hand.look();
+      await hand.advance();
+    }
+    signing.mockRestore();
+    expect(await dueInSec()).toBeGreaterThan(200);
+    expect(new Set(await statusesOf(short, 'reclaim'))).toEqual(new Set(['dropped']));
+    await hand.look();
+    await hand.health().look();
+    expect(await dueInSec()).toBeLessThanOrEqual(0);
+    await hand.advancer().advance(await hand.work().claimDue(64));
+    expect((await statusesOf(short, 'reclaim')).at(-1)).toBe('sending');
   });
 });

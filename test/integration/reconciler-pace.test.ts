@@ -1,4 +1,8 @@
-// How soon the reconciler makes its next pass.
+// How soon the reconciler makes its next pass, and which worker.
+import type { INestApplicationContext } from '@nestjs/common';
+import { jest } from '@jest/globals';
+import { JudgedRecords } from '../../src/reconciliation/judged-records.js';
+import { Reconciler } from '../../src/reconciliation/reconciler.js';
 import { until } from '../../packages/local/src/wait.js';
 import { ReconcileWorld } from '../reconcile-world.js';
 
@@ -6,12 +10,54 @@ import { ReconcileWorld } from '../reconcile-world.js';
 const LIMIT_MS = 60_000;
 
 let world: ReconcileWorld;
+let other: INestApplicationContext;
 
 beforeAll(async () => {
   world = await ReconcileWorld.open({ RECONCILE_SEC: '1' });
+  other = await world.openWorker();
 });
 
-afterAll(() => world.close());
+afterAll(async () => {
+  await other.close();
+  await world.close();
+});
+
+interface Turn {
+  readonly fence: number;
+  readonly isHeld: boolean | null;
+  readonly passed_at: string | null;
+}
+
+async function turn(): Promise<Turn> {
+  const [row] = await world.database.query<Turn>(
+    `SELECT fence, lease_until > clock_timestamp() AS "isHeld", passed_at::text FROM reconcile_state`,
+  );
+  return row!;
+}
+
+/** A pass of `worker` that has judged the records, and goes on when it is told to. */
+async function heldPass(worker: INestApplicationContext): Promise<{ readonly goOn: () => Promise<void> }> {
+  const records = worker.get(JudgedRecords);
+  const keep = records.keep.bind(records);
+  let open = (): void => undefined;
+  const isOpen = new Promise<void>((resolve) => (open = resolve));
+  let pass = Promise.resolve();
+  await new Promise<void>((hasJudged, reject) => {
+    jest.spyOn(records, 'keep').mockImplementationOnce(async (fence, report) => {
+      hasJudged();
+      await isOpen;
+      await keep(fence, report);
+    });
+    pass = world.pass(worker);
+    pass.catch(reject);
+  });
+  return {
+    goOn: async () => {
+      open();
+      await pass;
+    },
+  };
+}
 
 it('a pass that waited for slow nodes is followed by the next one as soon as ever', async () => {
   const passedAt = async (): Promise<string> => {
@@ -30,4 +76,28 @@ it('a pass that waited for slow nodes is followed by the next one as soon as eve
     return (await passedAt()) === first ? undefined : true;
   };
   await until(next, LIMIT_MS, 'the next pass');
+}, 120_000);
+
+it('a pass that outlasts its lease keeps its turn, and what it found goes on being shown', async () => {
+  await world.delegateBehindOurBack(1, world.world.accounts[2]!.address, 1000);
+  const pass = await heldPass(world.worker);
+  const { fence } = await turn();
+  await world.database.query(`UPDATE reconcile_state SET lease_until = clock_timestamp()`);
+  await until(async () => ((await turn()).isHeld === true ? true : undefined), LIMIT_MS, 'the renewal of the lease');
+  await other.get(Reconciler).look();
+  expect(await turn()).toMatchObject({ fence, passed_at: null });
+  await pass.goOn();
+  expect(await turn()).toMatchObject({ fence, isHeld: null, passed_at: expect.any(String) });
+  expect(await world.metric('orphan_chain_tx')).toEqual(['orphan_chain_tx 1']);
+}, 120_000);
+
+it('a pass whose turn another worker took counts for nothing, and is not shown as made', async () => {
+  const pass = await heldPass(other);
+  await world.database.query(`UPDATE reconcile_state SET lease_until = NULL`);
+  await world.look();
+  const taken = await turn();
+  expect(taken.passed_at).not.toBeNull();
+  await pass.goOn();
+  expect(await turn()).toEqual(taken);
+  expect(await world.metric('reconcile_age_seconds', other)).toEqual(['reconcile_age_seconds +Inf']);
 }, 120_000);

@@ -146,6 +146,30 @@ describe('what was counted', () => {
     await signer.sign(POOL, all[5]!);
   });
 
+  it.each([
+    ['in the process that counted it', false],
+    ['after a restart', true],
+  ])('counts no longer than a minute when the clock was set back and stays so, %s', async (_, isRestarted) => {
+    let aheadMs = 3_600_000;
+    const wallMs = (): number => clocks.wallMs() + aheadMs;
+    await restart(wallMs);
+    for (let count = 0; count < 5; count += 1) await signer.sign(POOL, bytes({ amountSun: sun(TRX) }));
+    aheadMs = 0;
+    if (isRestarted) await restart(wallMs);
+    passMs(59_000);
+    expect(await refusal(POOL, bytes())).toBe('TOO_MANY');
+    passMs(2_000);
+    await signer.sign(POOL, bytes());
+  });
+
+  it('counts for a whole minute when the clock was set forward', async () => {
+    let aheadMs = 0;
+    await restart(() => clocks.wallMs() + aheadMs);
+    for (let count = 0; count < 5; count += 1) await signer.sign(POOL, bytes({ amountSun: sun(TRX) }));
+    aheadMs = 3_600_000;
+    expect(await refusal(POOL, bytes())).toBe('TOO_MANY');
+  });
+
   it('is read past a line that was cut off, and written on', async () => {
     for (let count = 0; count < 4; count += 1) await signer.sign(POOL, bytes({ amountSun: sun(TRX) }));
     const text = await readFile(settings.stateFile, 'utf8');

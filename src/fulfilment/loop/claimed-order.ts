@@ -27,7 +27,10 @@ export interface Tally {
   readonly attempts: number;
   /** Attempts that were sent and proven dead. */
   readonly deaths: number;
-  /** Attempts since the leg's status last changed, or since the operator asked for another one. */
+  /**
+   * Attempts since the leg's status last changed, or since the operator asked for another one; those that were not
+   * signed only while the wallet does not sign.
+   */
   readonly recent: number;
   /** Seconds since the last attempt was recorded, by the database's clock. */
   readonly lastAgeSec: number;

@@ -4,6 +4,7 @@
  */
 import { Injectable } from '@nestjs/common';
 import { monotonicMs, sleep } from '../../base/clock.js';
+import { keepLease } from '../../base/lease.js';
 import { Config } from '../../config/config.js';
 import { messageOf } from '../../domain/errors.js';
 import { Log } from '../../observability/logger.js';
@@ -23,7 +24,6 @@ const FAULT_PAUSE_MS = 500;
 const ENDING_BATCHES_MAX = 2;
 /** A batch that takes longer is stuck: its leases run out, and another worker goes on. */
 const RUN_MAX_MS = 120_000;
-const RENEWALS_PER_LEASE = 3;
 /** How often the database's clock is read. */
 const CLOCK_LOOK_MS = 10_000;
 /** A pass takes well under a second; longer than this it does not advance. */
@@ -261,17 +261,16 @@ export class FulfilmentLoop {
     for (const { id } of orders) this.held.set(id, run);
   }
 
-  /** Renews the leases of a batch until it is done, within bounds: slow nodes must not make two workers of one. */
   private async keepLeases(orders: readonly ClaimedOrder[], done: AbortSignal): Promise<void> {
-    const everyMs = (this.config.worker.leaseSec * 1000) / RENEWALS_PER_LEASE;
-    const endsAtMs = monotonicMs() + RUN_MAX_MS;
-    for (;;) {
-      await sleep(everyMs, done);
-      if (done.aborted || monotonicMs() > endsAtMs) return;
-      await this.work.renew(orders).catch((error: unknown) => {
+    const options = {
+      leaseSec: this.config.worker.leaseSec,
+      maxMs: RUN_MAX_MS,
+      renew: () => this.work.renew(orders),
+      onFailure: (error: unknown) => {
         this.logger.warn({ fault: messageOf(error) }, 'leases could not be renewed');
-      });
-    }
+      },
+    };
+    await keepLease(options, done);
   }
 }
 

@@ -106,14 +106,18 @@ const LOAD_TXS = {
     FROM chain_tx WHERE order_id = ANY ($1::bigint[]) AND status NOT IN ('dead', 'dropped') ORDER BY id`,
 };
 
-/** A reclaim is never given up, so that its attempts may be many: they are counted where they lie. */
+/**
+ * A reclaim is never given up, so that its attempts may be many: they are counted where they lie. Those that were not
+ * signed say nothing of the next one once the wallet signs again.
+ */
 const LOAD_TALLIES = {
   name: 'load_tallies',
   text: `SELECT t.leg_id, t.purpose, max(t.attempt) AS attempts,
       count(*) FILTER (WHERE t.status = 'dead' AND t.sends > 0)::int AS deaths,
-      count(*) FILTER (WHERE t.created_at >= l.changed_at)::int AS recent,
+      count(*) FILTER (WHERE t.created_at >= l.changed_at
+        AND (t.signature IS NOT NULL OR w.sign_failures > 0))::int AS recent,
       extract(epoch FROM clock_timestamp() - max(t.created_at))::float8 AS last_age_sec
-    FROM chain_tx t JOIN leg l ON l.id = t.leg_id
+    FROM chain_tx t JOIN leg l ON l.id = t.leg_id JOIN pool_wallet w ON w.id = l.wallet_id
     WHERE t.order_id = ANY ($1::bigint[]) AND t.status IN ('dead', 'dropped') GROUP BY t.leg_id, t.purpose`,
 };
 

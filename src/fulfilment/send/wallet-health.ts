@@ -40,7 +40,19 @@ const SIGNED = {
   text: `UPDATE pool_wallet w SET sign_failures = 0,
       delivery_fault = CASE WHEN w.delivery_held_until IS NOT NULL THEN w.delivery_fault END
     FROM (SELECT id FROM pool_wallet WHERE id = ANY ($1::integer[]) AND sign_failures > 0 ORDER BY id FOR NO KEY UPDATE) v
-    WHERE w.id = v.id RETURNING w.address, w.delivery_fault`,
+    WHERE w.id = v.id RETURNING w.id, w.address, w.delivery_fault`,
+};
+
+/** Its reclaims that rest since they could not be signed; an order in hand keeps the earlier time when it is given back. */
+const WAKE_RECLAIMS = {
+  name: 'wake_reclaims',
+  text: `UPDATE orders o SET next_run_at = clock_timestamp()
+    FROM (SELECT id FROM orders d WHERE next_run_at > clock_timestamp() AND EXISTS (
+            SELECT FROM leg l JOIN chain_tx t ON t.leg_id = l.id
+             WHERE l.order_id = d.id AND l.wallet_id = ANY ($1::integer[]) AND l.status IN ('active', 'reclaiming')
+               AND t.purpose = 'reclaim' AND t.status = 'dropped' AND t.signature IS NULL)
+           ORDER BY id FOR NO KEY UPDATE SKIP LOCKED) v
+    WHERE o.id = v.id`,
 };
 
 /** A hold stands as it is: one refusal after another must not prolong it. */
@@ -138,7 +150,10 @@ export class WalletHealth {
 
   /** These wallets signed, after failures. */
   async signed(walletIds: readonly number[]): Promise<void> {
-    if (walletIds.length > 0) this.report(await this.database.query<Changed>(SIGNED, [[...new Set(walletIds)]]));
+    if (walletIds.length === 0) return;
+    const rows = await this.database.query<Changed & { id: number }>(SIGNED, [[...new Set(walletIds)]]);
+    this.report(rows);
+    if (rows.length > 0) await this.database.query(WAKE_RECLAIMS, [rows.map(({ id }) => id)]);
   }
 
   /** A node refused a signature of the wallet. That proves nothing of the transaction; the wallet sells no more for now. */
