@@ -92,6 +92,7 @@ import { ReceiverEnergy1760000000057 } from './migrations/0057-receiver-energy.j
 import { Notifications1760000000058 } from './migrations/0058-notifications.js';
 import { UnresolvedOrders1760000000059 } from './migrations/0059-unresolved-orders.js';
 import { DeliveriesInOrder1760000000060 } from './migrations/0060-deliveries-in-order.js';
+import { ConsoleMemberships1760000000061 } from './migrations/0061-console-memberships.js';
 
 /** Every table as an entity without relations, for plain reads and writes; money and state are written by SQL alone. */
 const ENTITIES = [
@@ -200,6 +201,7 @@ const MIGRATIONS: readonly (new () => MigrationInterface & { readonly name: stri
   Notifications1760000000058,
   UnresolvedOrders1760000000059,
   DeliveriesInOrder1760000000060,
+  ConsoleMemberships1760000000061,
 ];
 
 /** What the table `migrations` holds when the schema is this version's. */

@@ -177,6 +177,7 @@ const SHIPPED: Readonly<Record<string, string>> = {
   Notifications1760000000058: 'a4d2b2240deb3369',
   UnresolvedOrders1760000000059: 'e259af2f688376fa',
   DeliveriesInOrder1760000000060: '23309207bfb55333',
+  ConsoleMemberships1760000000061: 'b837c7e2a2a40be2',
 };
 
 it('a migration runs what it ran on the day it came', async () => {
