@@ -1,7 +1,7 @@
-// What all pages have in common: an address that leads to the one thing it names, and the mark of a test project.
+// What all pages have in common: an address that leads to the one thing it names, the mark of a test project, and words where they fail.
 import { until } from '../../packages/local/src/wait.js';
 import type { ConsoleStage } from './stage.js';
-import { View } from './view.js';
+import { button, View } from './view.js';
 
 const ORDER_LIMIT_MS = 30_000;
 const KEYS = ['50%off', 'a%2Fb', 'a b', 'a/b', 'a.b', '%', '%25'];
@@ -52,6 +52,30 @@ export function pages(at: () => ConsoleStage, see: (view: View) => View): void {
       await page.goto(`${at().merchant}/p/${at().project.id}/orders/${path ?? ''}`);
       await page.getByRole('heading', { level: 1, name: `Order ${key ?? ''}`, exact: true }).waitFor();
     }
+  });
+
+  it('a page that fails says so, and the others are there', async () => {
+    const view = await open('/orders');
+    const { page } = view;
+    await view.heading('Orders').waitFor();
+    const gate = { isShut: true };
+    await page.route('**/api/projects/*/keys', async (route) => {
+      if (!gate.isShut) await route.continue();
+      else await route.fulfill({ contentType: 'application/json', body: '{"items":[null]}' });
+    });
+    await page.getByRole('link', { name: 'Integration' }).first().click();
+    await view.heading('Something went wrong').waitFor();
+    expect(await view.axe()).toEqual([]);
+    await page.getByRole('link', { name: 'Orders' }).first().click();
+    await view.heading('Orders').waitFor();
+    await page.getByRole('link', { name: 'Integration' }).first().click();
+    await view.heading('Something went wrong').waitFor();
+    await page.getByRole('link', { name: 'To the first page' }).click();
+    await view.heading('Home').waitFor();
+    gate.isShut = false;
+    await page.getByRole('link', { name: 'Integration' }).first().click();
+    await button(view, 'Try again').click();
+    await view.heading('Keys').waitFor();
   });
 
   it('a test project is marked on every page of it, and has no address to pay to', async () => {

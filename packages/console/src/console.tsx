@@ -38,6 +38,7 @@ import { OrdersPage } from './screens/order/orders-page.js';
 import { SearchPage } from './screens/search-page.js';
 import { entriesOf } from './shell/entries.js';
 import { decoded } from './shell/location.js';
+import { PageBoundary } from './shell/page-boundary.js';
 import { pathOf, ProjectContext, type ProjectOnPage } from './shell/project.js';
 import { Shell } from './shell/shell.js';
 
@@ -59,7 +60,7 @@ export function Console({ session }: { readonly session: SessionAnswer }) {
   return (
     <ProjectContext value={project}>
       <Shell session={session} entries={entriesOf(session.audience, project?.id)} project={project}>
-        {pagesOf(session, project)}
+        <PageBoundary key={path}>{pagesOf(session, project)}</PageBoundary>
       </Shell>
     </ProjectContext>
   );
