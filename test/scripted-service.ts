@@ -74,6 +74,11 @@ export class ScriptedService {
     return new EnergyClient({ baseUrl: this.baseUrl, merchant: MERCHANT, apiKey: API_KEY, ...settings });
   }
 
+  /** What a program of a merchant's is set up by. */
+  get env(): Record<string, string> {
+    return { BASE_URL: this.baseUrl, MERCHANT, API_KEY };
+  }
+
   private async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     let text = '';
     for await (const chunk of request.setEncoding('utf8')) text += String(chunk);

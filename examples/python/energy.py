@@ -13,6 +13,7 @@ Signed by HMAC; SIGNATURES=md5 signs as the first clients did.
 import base64
 import hashlib
 import hmac
+import http.client
 import json
 import os
 import secrets
@@ -50,6 +51,16 @@ def sign(method, path, text, key):
     return {"X-CC-Timestamp": timestamp, "X-CC-Nonce": nonce, "X-CC-Signature": "v1=" + signature}
 
 
+def exchange(request):
+    """The status, headers and content of the answer, which a refusal is too."""
+    try:
+        answer = urllib.request.urlopen(request, timeout=60)
+    except urllib.error.HTTPError as error:
+        answer = error
+    with answer:
+        return answer.getcode(), answer.headers, answer.read()
+
+
 def call(method, path, body=None, headers=None):
     """Sends one request; after a lost answer, a 429 or a 503 it is repeated, which an Idempotency-Key makes safe."""
     global offset
@@ -65,17 +76,16 @@ def call(method, path, body=None, headers=None):
             request.data = text.encode()
         pause = attempt
         try:
-            with urllib.request.urlopen(request, timeout=60) as answer:
-                return answer.status, json.loads(answer.read() or "{}")
-        except urllib.error.HTTPError as error:
-            if error.code not in (429, 503) or attempt == ATTEMPTS_MAX:
-                said = json.load(error)
-                if said["error"] != "SIGNATURE_TIMESTAMP_OUT_OF_RANGE" or attempt == ATTEMPTS_MAX:
-                    return error.code, said
+            status, answered, content = exchange(request)
+            if status not in (429, 503) or attempt == ATTEMPTS_MAX:
+                said = json.loads(content or "{}")
+                if said.get("error") != "SIGNATURE_TIMESTAMP_OUT_OF_RANGE" or attempt == ATTEMPTS_MAX:
+                    return status, said
                 offset = said["server_time"] - int(time.time())
                 continue
-            pause = int(error.headers.get("Retry-After") or attempt)
-        except urllib.error.URLError:
+            pause = int(answered.get("Retry-After") or attempt)
+        except (OSError, http.client.HTTPException):
+            # The connection was lost: of what happens once the request is sent, urllib makes no URLError.
             if attempt == ATTEMPTS_MAX:
                 raise
         time.sleep(pause)

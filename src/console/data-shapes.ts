@@ -105,6 +105,7 @@ export interface RotateKey {
 
 /** `GET /keys/{id}/made`, and in the answers to rotating and revoking: what goes on without a signature. */
 export interface MadeByKey {
+  /** URLs without their queries, which may hold a token of the receiver's. */
   readonly webhooks: readonly { readonly id: string; readonly url: string }[];
   /** Addresses, the newest 100. */
   readonly auto_delegations: readonly string[];

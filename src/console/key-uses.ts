@@ -28,7 +28,7 @@ export class KeyUses {
       take: SHOWN_MAX,
     });
     return {
-      webhooks: webhooks.map(({ id, url }) => ({ id, url })),
+      webhooks: webhooks.map(({ id, url }) => ({ id, url: url.split('?', 1)[0] ?? '' })),
       auto_delegations: found.map(({ address }) => address),
       auto_delegations_count: count,
     };

@@ -27,6 +27,7 @@ const GIVEN_UP_SEC = 86_400;
 const REFUSALS_MAX = 3;
 const BACKOFF_SEC_MIN = 60;
 const BACKOFF_SEC_MAX = 3600;
+const OUTCOMES = ['taken', 'failed', 'given_up', 'put_off'];
 
 @Injectable()
 export class MailLoop implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -48,6 +49,7 @@ export class MailLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
       labelNames: ['outcome'],
       registers: [metrics.registry],
     });
+    for (const outcome of OUTCOMES) this.mails.inc({ outcome }, 0);
     this.repeater = new Repeater({
       run: () => this.look(),
       retryMs: RETRY_MS,

@@ -10,13 +10,17 @@ import { Database } from '../store/database.js';
 import type { ProjectMembership, SessionAnswer } from './api-shapes.js';
 import { giveCookies } from './cookies.js';
 
-const PROJECTS = { name: 'console_projects', text: `SELECT id, name, role, frozen FROM console_projects($1)` };
+const PROJECTS = {
+  name: 'console_memberships',
+  text: `SELECT id, name, role, frozen, test FROM console_memberships($1)`,
+};
 
 interface ProjectRow {
   readonly id: string;
   readonly name: string;
   readonly role: ProjectRole;
   readonly frozen: boolean;
+  readonly test: boolean;
 }
 
 @Injectable()
@@ -54,6 +58,10 @@ export class SessionAnswers {
 
   private async projectsOf(personId: string): Promise<ProjectMembership[]> {
     const rows = await this.database.query<ProjectRow>(PROJECTS, [personId]);
-    return rows.map(({ id, name, role, frozen }) => ({ id, name, role, ...(frozen && { frozen }) }));
+    return rows.map(({ id, name, role, frozen, test }) => ({
+      ...{ id, name, role },
+      ...(test && { test }),
+      ...(frozen && { frozen }),
+    }));
   }
 }

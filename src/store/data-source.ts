@@ -94,6 +94,7 @@ import { UnresolvedOrders1760000000059 } from './migrations/0059-unresolved-orde
 import { DeliveriesInOrder1760000000060 } from './migrations/0060-deliveries-in-order.js';
 import { DepositOutflows1760000000061 } from './migrations/0061-deposit-outflows.js';
 import { OwnReturns1760000000062 } from './migrations/0062-own-returns.js';
+import { ConsoleMemberships1760000000063 } from './migrations/0063-console-memberships.js';
 
 /** Every table as an entity without relations, for plain reads and writes; money and state are written by SQL alone. */
 const ENTITIES = [
@@ -204,6 +205,7 @@ const MIGRATIONS: readonly (new () => MigrationInterface & { readonly name: stri
   DeliveriesInOrder1760000000060,
   DepositOutflows1760000000061,
   OwnReturns1760000000062,
+  ConsoleMemberships1760000000063,
 ];
 
 /** What the table `migrations` holds when the schema is this version's. */

@@ -20,6 +20,8 @@ export const FUNCTION_GRANTS: Readonly<Record<string, readonly Role[]>> = {
   // Asked by row-level security, for whoever reads.
   console_audience: ROLES,
   // With the owner's rights: of projects whose rows a merchants' console does not read for it.
+  console_memberships: ['console_merchant'],
+  // Of the version before.
   console_projects: ['console_merchant', 'console_operator'],
   console_invited_to: ['console_merchant', 'console_operator'],
   console_looks: ['console_merchant', 'console_operator'],

@@ -3,6 +3,7 @@ import { beginning } from './beginning.js';
 import { hostile } from './hostile.js';
 import { merchants } from './merchants.js';
 import { operators } from './operators.js';
+import { pages } from './pages.js';
 import { signingIn } from './signing-in.js';
 import { settings } from './settings.js';
 import { openStage, START_LIMIT_MS, type ConsoleStage } from './stage.js';
@@ -31,6 +32,7 @@ afterAll(() => stage.close(), START_LIMIT_MS);
 
 describe('signing in', () => signingIn(at, see));
 describe('merchants', () => merchants(at, see));
+describe('pages', () => pages(at, see));
 describe('settings', () => settings(at, see));
 describe('the beginning', () => beginning(at, see));
 describe('attackers', () => hostile(at, see));

@@ -86,6 +86,21 @@ describe('a session', () => {
     expect((await thief.get('/api/session')).status).toBe(401);
   });
 
+  it('says of each project of its person whether it is a test project', async () => {
+    const cli = cliWith(settings(test.url));
+    const made = await cli('project', 'create', '--test', '--name', 'Till', '--json', '--reason', 'test');
+    const played = (made.json() as { merchant: string }).merchant;
+    const { browser, id } = await merchants.signedIn('member', played);
+    await merchants.database.query(
+      `INSERT INTO membership (person_id, audience, project_id, role) VALUES ($1, 'merchant', $2, 'member')`,
+      [id, project],
+    );
+    expect((await browser.get('/api/session')).body.projects).toEqual([
+      { id: project, name: 'Shop', role: 'member' },
+      { id: played, name: 'Till', role: 'member', test: true },
+    ]);
+  });
+
   it('is kept as a hash alone', async () => {
     const { browser } = await owner();
     const rows = await merchants.database.query<{ text: string }>(`SELECT s::text AS text FROM console_session s`);

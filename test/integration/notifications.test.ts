@@ -300,6 +300,15 @@ it('a name with line breaks in it makes no header', async () => {
   expect([mail.to, /^Bcc:/im.test(mail.headers)]).toEqual([[place.owner.email], false]);
 });
 
+it('mails are counted from nought, so that the first of each outcome is a rise', async () => {
+  const fresh = await openConsole(store.url, 'merchant');
+  const counted = (await fresh.metrics()).split('\n').filter((line) => line.startsWith('mails_total{'));
+  await fresh.close();
+  expect(counted).toEqual(
+    ['taken', 'failed', 'given_up', 'put_off'].map((outcome) => `mails_total{outcome="${outcome}"} 0`),
+  );
+});
+
 it('who is in the project no more is notified nothing of it', async () => {
   const place = await placeWith(['keys']);
   const other = await merchants.signedIn('owner', place.project);

@@ -13,6 +13,7 @@ import type { Customer } from '../client.js';
 import { AUTHOR, makeCustomer } from '../factory.js';
 import { installSdk } from '../installed-sdk.js';
 import { openOrderWorld, withKey, type OrderWorld } from '../order-world.js';
+import { ScriptedService, type Reply } from '../scripted-service.js';
 import { envAs } from '../setup/roles.js';
 
 const execute = promisify(execFile);
@@ -173,6 +174,42 @@ it.each(RUNNABLE)('%s has an address kept supplied, and left alone again', async
   expect(await run(language, ['call', 'DELETE', path])).toEqual({ code: 0, body: {}, err: '' });
   expect((await run(language, ['call', 'DELETE', path])).body).toMatchObject({ error: 'NOT_FOUND' });
 });
+
+/** What becomes of the first request; the answer to the second arrives. */
+const LOSSES: readonly (readonly [string, Reply])[] = [
+  ['a connection that ends without an answer', (response) => void response.socket?.end()],
+  ['a connection that is reset', (response) => void response.socket?.resetAndDestroy()],
+  [
+    'an answer that ends in its middle',
+    (response) => {
+      response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': 100 });
+      response.write('{"id":', () => response.socket?.end());
+    },
+  ],
+  [
+    'a refusal that ends in its middle',
+    (response) => {
+      response.writeHead(402, { 'Content-Type': 'application/json', 'Content-Length': 100 });
+      response.write('{"error":', () => response.socket?.end());
+    },
+  ],
+];
+
+// Bash leaves it to its user.
+const REPEATING = RUNNABLE.filter((language) => language !== 'bash');
+
+it.each(REPEATING.flatMap((language) => LOSSES.map(([loss, reply]) => [language, loss, reply] as const)))(
+  '%s repeats after %s',
+  async (language, _loss, reply) => {
+    const service = await ScriptedService.open();
+    const body = { id: 1, key: 'lost', status: 'reserved' };
+    service.answer(reply, { body });
+    const ran = await run(language, ['order', 'a-quote', 'lost'], service.env);
+    service.close();
+    expect(ran).toEqual({ code: 0, body, err: '' });
+    expect(service.asked.map(({ headers }) => headers['idempotency-key'])).toEqual(['lost', 'lost']);
+  },
+);
 
 it('the merchant of the demo signs by HMAC too', async () => {
   await takeSignatures('hmac');

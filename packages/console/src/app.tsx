@@ -2,7 +2,7 @@
 import { MantineProvider } from '@mantine/core';
 import { QueryClient, QueryClientProvider, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
-import { useLocation } from 'wouter';
+import { Router, useLocation } from 'wouter';
 import type { SessionAnswer, SessionEvent } from '../../../src/console/api-shapes.js';
 import { handle } from './api/client.js';
 import { Refusal } from './api/failure.js';
@@ -15,6 +15,7 @@ import { Narrow, SignInPage, UnfinishedPage } from './screens/sign-in/sign-in-pa
 import { SignInAgain } from './screens/sign-in/sign-in-again.js';
 import { SignInEnded } from './screens/sign-in/sign-in-ended.js';
 import { IdleWarning } from './shell/idle-warning.js';
+import { useWrittenLocation, useWrittenSearch } from './shell/location.js';
 import { pageNonce, theme } from './theme.js';
 
 /** What was read stays for this long when its page is left. */
@@ -38,7 +39,9 @@ export function App() {
     <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={pageNonce}>
       <QueryClientProvider client={client}>
         <LiveRegion />
-        <Pages />
+        <Router hook={useWrittenLocation} searchHook={useWrittenSearch}>
+          <Pages />
+        </Router>
       </QueryClientProvider>
     </MantineProvider>
   );

@@ -37,6 +37,8 @@ import { OrderPage } from './screens/order/order-page.js';
 import { OrdersPage } from './screens/order/orders-page.js';
 import { SearchPage } from './screens/search-page.js';
 import { entriesOf } from './shell/entries.js';
+import { decoded } from './shell/location.js';
+import { PageBoundary } from './shell/page-boundary.js';
 import { pathOf, ProjectContext, type ProjectOnPage } from './shell/project.js';
 import { Shell } from './shell/shell.js';
 
@@ -58,7 +60,7 @@ export function Console({ session }: { readonly session: SessionAnswer }) {
   return (
     <ProjectContext value={project}>
       <Shell session={session} entries={entriesOf(session.audience, project?.id)} project={project}>
-        {pagesOf(session, project)}
+        <PageBoundary key={path}>{pagesOf(session, project)}</PageBoundary>
       </Shell>
     </ProjectContext>
   );
@@ -115,12 +117,10 @@ function ProjectPages({ id }: { readonly id: string }) {
     <Switch key={id}>
       <Route path="/p/:project" component={HomePage} />
       <Route path="/p/:project/orders" component={OrdersPage} />
-      <Route path="/p/:project/orders/:key">
-        {({ key }) => <OrderPage key={key} orderKey={decodeURIComponent(key)} />}
-      </Route>
+      <Route path="/p/:project/orders/:key">{({ key }) => <OrderPage key={key} orderKey={decoded(key)} />}</Route>
       <Route path="/p/:project/auto-delegation" component={AutoDelegationsPage} />
       <Route path="/p/:project/auto-delegation/:address">
-        {({ address }) => <AutoDelegationPage key={address} address={decodeURIComponent(address)} />}
+        {({ address }) => <AutoDelegationPage key={address} address={decoded(address)} />}
       </Route>
       <Route path="/p/:project/billing/top-up" component={TopUpPage} />
       <Route path="/p/:project/billing/ledger" component={LedgerPage} />

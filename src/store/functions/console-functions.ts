@@ -25,6 +25,16 @@ CREATE OR REPLACE FUNCTION console_session_ended() RETURNS trigger LANGUAGE plpg
    END $$`;
 
 /** The projects of a person, for the switcher of the console. */
+const CONSOLE_MEMBERSHIPS_SQL = `
+CREATE OR REPLACE FUNCTION console_memberships(p_person uuid)
+  RETURNS TABLE (id uuid, name text, role text, frozen boolean, test boolean)
+  LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
+  SELECT p.id, p.name, m.role, a.frozen, p.test
+    FROM membership m JOIN project p ON p.id = m.project_id JOIN credit_account a ON a.project_id = p.id
+   WHERE m.person_id = p_person ORDER BY p.name, p.id LIMIT 1000
+$$`;
+
+/** The same without test: what the version before calls. */
 const CONSOLE_PROJECTS_SQL = `
 CREATE OR REPLACE FUNCTION console_projects(p_person uuid)
   RETURNS TABLE (id uuid, name text, role text, frozen boolean)
@@ -68,6 +78,7 @@ $$`;
 export const CONSOLE_FUNCTIONS: Readonly<Record<string, string>> = {
   console_audience: CONSOLE_AUDIENCE_SQL,
   console_session_ended: CONSOLE_SESSION_ENDED_SQL,
+  console_memberships: CONSOLE_MEMBERSHIPS_SQL,
   console_projects: CONSOLE_PROJECTS_SQL,
   console_invited_to: CONSOLE_INVITED_TO_SQL,
   console_looks: CONSOLE_LOOKS_SQL,

@@ -50,6 +50,10 @@ export const COMMON = {
     act: 'That did not work, and nothing was changed.',
     tooMany: (seconds: number) => `Too many attempts. Try again in ${seconds.toString()} s.`,
   },
+  failedPage: {
+    title: 'Something went wrong',
+    body: 'This page cannot be shown. Load it again, or go to another one: the rest of the console works.',
+  },
   notFound: {
     title: 'There is no such page',
     body: 'The address may be mistyped, or what it named may belong to another project.',

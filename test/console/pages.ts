@@ -1,0 +1,96 @@
+// What all pages have in common: an address that leads to the one thing it names, the mark of a test project, and words where they fail.
+import { until } from '../../packages/local/src/wait.js';
+import type { ConsoleStage } from './stage.js';
+import { button, View } from './view.js';
+
+const ORDER_LIMIT_MS = 30_000;
+const KEYS = ['50%off', 'a%2Fb', 'a b', 'a/b', 'a.b', '%', '%25'];
+
+export function pages(at: () => ConsoleStage, see: (view: View) => View): void {
+  const open = async (path: string): Promise<View> => {
+    const { merchant, owner: account, project } = at();
+    return see(await View.open(at(), `${merchant}/p/${project.id}${path}`, { account }));
+  };
+
+  it('an order of any key opens from the list, by its address and by a search', async () => {
+    const receiver = at().world.accounts[2]?.address ?? '';
+    const body = { receive_address: receiver, energy: 65_000, duration_sec: 3600 };
+    for (const key of KEYS) {
+      await until(
+        () =>
+          at()
+            .client.orders.create(body, { idempotencyKey: key })
+            .catch(() => undefined),
+        ORDER_LIMIT_MS,
+        `the order ${key} being taken`,
+      );
+    }
+    const view = await open('/orders');
+    const { page } = view;
+    const shown = async (key: string): Promise<void> => {
+      await page.getByRole('heading', { level: 1, name: `Order ${key}`, exact: true }).waitFor();
+      await page.locator('.order-sentence').waitFor();
+    };
+    for (const key of KEYS) {
+      await page.getByRole('link', { name: key, exact: true }).click();
+      await shown(key);
+      await page.reload();
+      await shown(key);
+      await page.goBack();
+      await view.heading('Orders').waitFor();
+    }
+    for (const key of ['50%off', 'a%2Fb']) {
+      await page.getByRole('searchbox').fill(key);
+      await page.keyboard.press('Enter');
+      await shown(key);
+    }
+    // No key has these; an address may.
+    for (const [path, key] of [
+      [encodeURIComponent('ä?#'), 'ä?#'],
+      ['50%off-by-hand', '50%off-by-hand'],
+    ]) {
+      await page.goto(`${at().merchant}/p/${at().project.id}/orders/${path ?? ''}`);
+      await page.getByRole('heading', { level: 1, name: `Order ${key ?? ''}`, exact: true }).waitFor();
+    }
+  });
+
+  it('a page that fails says so, and the others are there', async () => {
+    const view = await open('/orders');
+    const { page } = view;
+    await view.heading('Orders').waitFor();
+    const gate = { isShut: true };
+    await page.route('**/api/projects/*/keys', async (route) => {
+      if (!gate.isShut) await route.continue();
+      else await route.fulfill({ contentType: 'application/json', body: '{"items":[null]}' });
+    });
+    await page.getByRole('link', { name: 'Integration' }).first().click();
+    await view.heading('Something went wrong').waitFor();
+    expect(await view.axe()).toEqual([]);
+    await page.getByRole('link', { name: 'Orders' }).first().click();
+    await view.heading('Orders').waitFor();
+    await page.getByRole('link', { name: 'Integration' }).first().click();
+    await view.heading('Something went wrong').waitFor();
+    await page.getByRole('link', { name: 'To the first page' }).click();
+    await view.heading('Home').waitFor();
+    gate.isShut = false;
+    await page.getByRole('link', { name: 'Integration' }).first().click();
+    await button(view, 'Try again').click();
+    await view.heading('Keys').waitFor();
+  });
+
+  it('a test project is marked on every page of it, and has no address to pay to', async () => {
+    const made = await at().world.cli('project', 'create', '--test', '--name', 'Played');
+    const id = String(made['merchant']);
+    const account = await at().signUp('merchant', 'owner', 'played@acme.example', id);
+    const view = see(await View.open(at(), `${at().merchant}/p/${id}`, { account }));
+    const { page } = view;
+    await view.heading('Home').waitFor();
+    await page.locator('.test-ribbon').waitFor();
+    expect(await view.axe()).toEqual([]);
+    await page.goto(`${at().merchant}/p/${id}/billing/top-up`);
+    await page.getByText('A test project has no address').waitFor();
+    await page.goto(`${at().merchant}/p/${id}/auto-delegation`);
+    await page.getByText('A test project keeps no address supplied').waitFor();
+    expect(await page.locator('.test-ribbon').innerText()).toContain('TEST PROJECT');
+  });
+}
