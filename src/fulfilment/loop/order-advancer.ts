@@ -365,7 +365,8 @@ export class OrderAdvancer {
       if (verdict === 'covered') continue;
       withheld.add(step);
       const lateMs = this.chainView.clockMs - (step.order.endsAtMs ?? this.chainView.clockMs);
-      restAtMost(pass, step.order, withheldRestMs(lateMs));
+      // What could not be read may be there all the same, so it is asked soon again, however late it is.
+      restAtMost(pass, step.order, verdict === 'short' ? withheldRestMs(lateMs) : this.delayMs);
       if (verdict === 'short' && lateMs > SHORT_ATTENTION_MS) await this.ending.callAttention(step.order);
     }
     return steps.filter((step) => !withheld.has(step));
