@@ -23,6 +23,7 @@ import { PoolSync } from '../src/pool/pool-sync.js';
 import { openLog } from './log.js';
 import { WorkerModule } from '../src/worker.module.js';
 import type { Customer } from './client.js';
+import { childOf, MAKER } from './devnet/contracts/maker.js';
 import { addWallet, fillPool, keepSelling, makeCustomer, openApi, serviceEnv, type TestApi } from './factory.js';
 import { actAs, newOwner, stake, type OrderChain, type Owner } from './order-chain.js';
 import { createTestDatabase, type TestDatabase } from './setup/database.js';
@@ -206,7 +207,8 @@ async function stakeNow(owner: Owner, amount: bigint): Promise<void> {
 
 /** `spareSun`: what the pool wallet holds beside its stake, to burn for bandwidth. */
 export const openStage = (spareSun = SPARE_SUN): Promise<void> => open({ spareSun });
-export const openStageOfTwo = (extra: Record<string, string> = {}): Promise<void> => open({ withSecond: true, extra });
+export const openStageOfTwo = (extra: Record<string, string> = {}, withCalls = false): Promise<void> =>
+  open({ withSecond: true, extra, withCalls });
 /** With further settings for the API and all workers. */
 export const openStageWith = (extra: Record<string, string>): Promise<void> => open({ extra });
 export const openStageWithCalls = (extra: Record<string, string> = {}): Promise<void> =>
@@ -262,6 +264,36 @@ async function open({ withSecond = false, withCalls = false, extra = {}, spareSu
 
 async function bytecode(): Promise<string> {
   return (JSON.parse(await readFile('test/tron-node/bytecode.json', 'utf8')) as { bytecode: string }).bytecode;
+}
+
+/** Has `caller` make a contract that makes others by CREATE2; returns its address. */
+export async function openMaker(caller: Owner): Promise<string> {
+  const terms = { name: 'Maker', abi: '[]', fee_limit: 1_000_000_000, consume_user_resource_percent: 100 };
+  const body = { ...terms, bytecode: MAKER, origin_energy_limit: 10_000_000 };
+  const txid = await actAs(devnet.fullUrl, caller, 'deploycontract', body);
+  await mine();
+  const asked = { method: 'POST', body: JSON.stringify({ value: txid, visible: true }) };
+  const said = await fetch(`${devnet.fullUrl}/wallet/gettransactioninfobyid`, asked);
+  return ((await said.json()) as { contract_address: string }).contract_address;
+}
+
+/** An account where `maker` can make a contract by this salt, with 1 TRX on it. */
+export async function openChild(caller: Owner, maker: string, salt: number): Promise<string> {
+  const address = childOf(maker, salt);
+  await actAs(devnet.fullUrl, caller, 'createtransaction', { to_address: address, amount: SUN_PER_TRX });
+  await mine();
+  return address;
+}
+
+/** TRON: the account becomes a contract, to which nobody can delegate. */
+export async function makeChild(caller: Owner, maker: string, salt: number): Promise<void> {
+  await actAs(devnet.fullUrl, caller, 'triggersmartcontract', {
+    contract_address: maker,
+    function_selector: 'make(uint256)',
+    parameter: salt.toString(16).padStart(64, '0'),
+    fee_limit: 1_000_000_000,
+  });
+  await mine();
 }
 
 /** Has `caller` use some 5 000 energy so many times in one call, in the next block; returns the transaction's id. */

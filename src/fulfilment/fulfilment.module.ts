@@ -8,7 +8,7 @@ import { SigningModule } from '../pool/signing.module.js';
 import { History } from '../chain/history.js';
 import { Database } from '../store/database.js';
 import { historyFromRecords } from '../verify/final-transactions.js';
-import { ActivationCheck } from './plan/activation-check.js';
+import { DeliveryCheck } from './plan/delivery-check.js';
 import { BlockReader } from './follow/block-reader.js';
 import { Broadcaster } from './send/broadcaster.js';
 import { ClockWatch } from './loop/clock-watch.js';
@@ -46,7 +46,7 @@ import { OrderClaims } from './loop/order-claims.js';
 @Module({
   imports: [AutoDelegationsWorkerModule, BillingModule, BlocksModule, EventsModule, PoolModule, SigningModule],
   providers: [
-    ActivationCheck,
+    DeliveryCheck,
     BlockReader,
     { provide: History, useFactory: historyFromRecords, inject: [Database] },
     Broadcaster,

@@ -1,6 +1,6 @@
 /**
- * Whether an address can take a delegation, asked before anything is charged. What was once an activated plain account
- * stays one, so that is remembered; "not activated" may change with the next block and is always asked anew.
+ * Whether an address can take a delegation, asked before anything is charged. An activated plain account nearly always
+ * stays one, so that is remembered for a minute; "not activated" may change with the next block and is always asked anew.
  */
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
@@ -19,8 +19,11 @@ export type ReceiverState = 'activated' | 'not-activated' | 'contract';
 
 /** About 100 bytes each. */
 const REMEMBERED_MAX = 100_000;
-/** A plain account can still become a contract where one is created at an address known beforehand (CREATE2). */
-const REMEMBERED_MS = 3_600_000;
+/**
+ * TRON: a plain account becomes a contract when one is made at its address by CREATE2. Each order taken until that is
+ * noticed holds capacity for nothing until its delivery is proven dead, which takes twice as long as this.
+ */
+const REMEMBERED_MS = 60_000;
 const WALLETS_FRESH_MS = 5000;
 
 @Injectable()

@@ -1,6 +1,7 @@
 // Contracts: energy to the unit, every way to fail, who pays, and what contracts do to each other.
-import { TronWeb, utils } from 'tronweb';
+import { TronWeb } from 'tronweb';
 import { type Answer, type Client, TOKEN, TRX, addressWord, deployerOf, keyOf, startChain, word } from './client.js';
+import { MAKER, childOf } from './contracts/maker.js';
 
 const bank = keyOf('bank');
 const pool = keyOf('pool');
@@ -138,25 +139,38 @@ test('the deployer pays its share from stake, and only up to its limit', async (
   });
 });
 
-// CREATE2 of a one-byte contract with salt 0, returning its address.
-const CHILD_INIT = '600160005360016000f3';
-const FACTORY = `69${CHILD_INIT}6000526000600a60166000f560005260206000f3`;
-
 test('CREATE2 addresses are made with 41 where Ethereum has ff', async () => {
-  const factory = await chain.deploy(bank, deployerOf(FACTORY));
-  const info = await chain.run(bank, 'triggersmartcontract', trigger(factory, 'make()'));
-  const { ethersUtils } = utils;
-  const inits = ethersUtils.keccak256(`0x${CHILD_INIT}`).slice(2);
-  const from = TronWeb.address.toHex(factory);
-  const child = ethersUtils.keccak256(`0x${from}${word(0)}${inits}`).slice(26);
-  expect((info['contractResult'] as string[])[0]).toBe(child.padStart(64, '0'));
-  expect(await chain.post('getaccount', { address: TronWeb.address.fromHex(`41${child}`) })).toMatchObject({
-    type: 'Contract',
-  });
+  const maker = await chain.deploy(bank, MAKER);
+  const info = await chain.run(bank, 'triggersmartcontract', trigger(maker, 'make()'));
+  const child = childOf(maker, 0);
+  const [made] = info['contractResult'] as string[];
+  expect(made).toBe(addressWord(TronWeb.address.toHex(child).toLowerCase()));
+  expect(await chain.post('getaccount', { address: child })).toMatchObject({ type: 'Contract' });
   expect(info['internal_transactions']).toMatchObject([{ note: Buffer.from('create').toString('hex') }]);
   // The same salt again meets the contract already there, which takes all the energy passed on.
-  const again = await chain.run(bank, 'triggersmartcontract', trigger(factory, 'make()'));
+  const again = await chain.run(bank, 'triggersmartcontract', trigger(maker, 'make()'));
   expect(again['receipt']).toMatchObject({ result: 'OUT_OF_ENERGY' });
+});
+
+test('a plain account becomes the contract that CREATE2 makes there: it keeps its TRX, and nobody can delegate to it', async () => {
+  const maker = await chain.deploy(bank, MAKER);
+  const child = childOf(maker, 1);
+  await chain.run(bank, 'createtransaction', { to_address: child, amount: 7 });
+  await chain.run(bank, 'freezebalancev2', { frozen_balance: 100 * TRX, resource: 'ENERGY' });
+  const lent = { receiver_address: child, balance: 10 * TRX, resource: 'ENERGY' };
+  await chain.run(bank, 'delegateresource', lent);
+  expect(await chain.post('getaccountresource', { address: child })).toHaveProperty('EnergyLimit');
+  const info = await chain.run(bank, 'triggersmartcontract', trigger(maker, 'make(uint256)', word(1)));
+  expect(info['receipt']).toMatchObject({ result: 'SUCCESS' });
+  expect(await chain.post('getaccount', { address: child })).toMatchObject({ type: 'Contract', balance: 7 });
+  expect(await chain.post('getaccountresource', { address: child })).not.toHaveProperty('EnergyLimit');
+  await expect(chain.send(bank, 'delegateresource', lent)).rejects.toThrow(
+    'Do not allow delegate resources to contract addresses',
+  );
+  // What was delegated before is reclaimed as ever.
+  await chain.run(bank, 'undelegateresource', lent);
+  const pair = { fromAddress: bank.address, toAddress: child };
+  expect(await chain.post('getdelegatedresourcev2', pair)).toEqual({});
 });
 
 test('a contract that destroys itself is gone, its TRX with whoever it named', async () => {

@@ -1,9 +1,10 @@
-// What the worker makes of nodes: which of them get a transaction, whose word it takes, and what it does without; and of a
-// block in which another session holds some of the rows.
+// What the worker makes of nodes: which of them get a transaction, whose word it takes, and what it does without, or when
+// some of their answers are lost; and of a block in which another session holds some of the rows.
 import 'reflect-metadata';
 import pg from 'pg';
 import {
   api,
+  callers,
   clearStage,
   closeStage,
   devnet,
@@ -11,19 +12,23 @@ import {
   full,
   Hand,
   mine,
-  openStage,
+  openStageWithCalls,
   orderOf,
   PAST_VALIDITY,
   pool,
   receivers,
   rent,
+  settledOrder,
+  solid,
+  SOLID_LAG,
   START_LIMIT_MS,
   stageDatabaseUrl,
   statusesOf,
   txsOf,
 } from '../protocol-stage.js';
+import type { SpyNode } from '../spy-node.js';
 
-beforeAll(openStage, START_LIMIT_MS);
+beforeAll(() => openStageWithCalls(), START_LIMIT_MS);
 afterEach(clearStage, START_LIMIT_MS);
 afterAll(closeStage, START_LIMIT_MS);
 
@@ -126,6 +131,61 @@ describe('a broadcast', () => {
     await hand.advance();
     expect(tries).toBe(2);
     expect(await answersTo(key)).toContain('SUCCESS');
+  });
+});
+
+describe('a lone node', () => {
+  /** A minute of the chain's time. */
+  const BLOCKS_MAX = 20;
+
+  /** Each fifth answer is lost. */
+  function loseAnswers(node: SpyNode): void {
+    let asked = 0;
+    node.before = () => {
+      asked += 1;
+      return asked % 5 === 0 ? 'break-after' : undefined;
+    };
+  }
+
+  async function standing(): Promise<number> {
+    const rows = await api.database.query(`SELECT FROM orders WHERE status = 'delivered' AND reclaimed_at IS NULL`);
+    return rows.length;
+  }
+
+  it('that loses every fifth answer keeps no rental of many that end together from being reclaimed', async () => {
+    const hand = await Hand.open();
+    for (const { address } of callers) await rent(address);
+    await mine();
+    await hand.look();
+    await hand.advance();
+    await mine(SOLID_LAG + 1);
+    await hand.look();
+    await mine(20);
+    await hand.look();
+    expect(await standing()).toBe(callers.length);
+    loseAnswers(full);
+    loseAnswers(solid);
+    for (let block = 0; block < BLOCKS_MAX && (await standing()) > 0; block += 1) {
+      await hand.end();
+      await hand.advance();
+      await mine();
+      await hand.look().catch(() => undefined);
+    }
+    expect(await standing()).toBe(0);
+  });
+
+  it('that says nothing of a delegation is soon tried once more, however long ago the rental ended', async () => {
+    const hand = await Hand.open();
+    const key = await settledOrder(hand);
+    await mine(1200);
+    await hand.look();
+    solid.before = (path) => (path.endsWith('getdelegatedresourcev2') ? 'break' : undefined);
+    expect(await hand.end()).toBe(1);
+    const [order] = await api.database.query<{ soon: boolean }>(
+      `SELECT next_run_at < clock_timestamp() + interval '30 seconds' AS soon FROM orders WHERE key = $1`,
+      [key],
+    );
+    expect(order).toEqual({ soon: true });
   });
 });
 

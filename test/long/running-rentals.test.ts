@@ -8,14 +8,18 @@ import { TronClient } from '../../src/chain/tron.client.js';
 import { delegatedSunOf } from '../order-chain.js';
 import {
   api,
+  callers,
   clearStage,
   closeStage,
   customer,
   devnet,
   full,
   Hand,
+  makeChild,
   mine,
-  openStageWith,
+  openChild,
+  openMaker,
+  openStageWithCalls,
   orderOf,
   PAST_VALIDITY,
   pool,
@@ -32,7 +36,7 @@ const SWALLOWED = { says: '{"result":true,"code":"SUCCESS"}' };
 const receiver = receivers[0]!;
 
 beforeAll(async () => {
-  await openStageWith({ MARKET_REFRESH_SEC: '1' });
+  await openStageWithCalls({ MARKET_REFRESH_SEC: '1' });
   weight = (await resources()).totalEnergyWeight;
 }, START_LIMIT_MS);
 // What is sold is sized by the ratio as it is now.
@@ -79,8 +83,8 @@ async function legsOf(key: string): Promise<string[]> {
   return rows.map((leg) => `${leg.top_up ? 'top-up ' : ''}${leg.status}`);
 }
 
-async function settledRental(hand: Hand, durationSec = DURATION_SEC): Promise<string> {
-  const key = await rent(receiver, SOLD, durationSec);
+async function settledRental(hand: Hand, durationSec = DURATION_SEC, to = receiver): Promise<string> {
+  const key = await rent(to, SOLD, durationSec);
   await mine();
   await hand.look();
   await hand.advance();
@@ -225,6 +229,36 @@ it('a top-up that dies twice is given up and made anew; the dead one holds nothi
   expect(await hand.topUp()).toBe(1);
   await arrive(hand);
   expect(await legsOf(key)).toEqual(['active', 'top-up released', 'top-up active']);
+});
+
+it('a rental whose receiver became a contract is topped up no more after the first death, and runs to its end', async () => {
+  const hand = await Hand.open();
+  const [caller] = callers;
+  const maker = await openMaker(caller!);
+  const child = await openChild(caller!, maker, 1);
+  const key = await settledRental(hand, DURATION_SEC, child);
+  await makeChild(caller!, maker, 1);
+  await networkGrows(200, hand);
+  expect(await hand.topUp()).toBe(1);
+  await hand.advance();
+  await mine(PAST_VALIDITY);
+  await hand.look();
+  for (let round = 0; round < 3; round += 1) await hand.advance();
+  expect(await legsOf(key)).toEqual(['active', 'top-up released']);
+  const topUpAgain = async (): Promise<number> => {
+    await api.database.query(`UPDATE orders SET top_up_after = clock_timestamp() WHERE key = $1`, [key]);
+    return hand.topUp();
+  };
+  expect(await topUpAgain()).toBe(1);
+  expect(await legsOf(key)).toEqual(['active', 'top-up released']);
+  expect(await hand.topUp()).toBe(0);
+  expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: true });
+  const wallets = await api.database.query(`SELECT status, deaths FROM pool_wallet WHERE role = 'pool'`);
+  expect(wallets).toEqual([{ status: 'active', deaths: 0 }]);
+  await expectSoundRecords();
+  await runOut(hand, key);
+  expect(await delegatedSunOf(devnet.fullUrl, pool.address, child)).toBe(0n);
+  expect(await legsOf(key)).toEqual(['reclaimed', 'top-up released']);
 });
 
 it('a rental ends in time while nobody knows what became of its top-up, and is over when that is known', async () => {

@@ -1,16 +1,22 @@
 // Wallets that cannot deliver: keys that fail, signatures that nodes refuse, transactions that die. Orders go on elsewhere.
 import 'reflect-metadata';
+import { jest } from '@jest/globals';
 import { addressToHex } from '../../src/chain/address.js';
+import { ReceiverCheck } from '../../src/orders/receiver.js';
 import { AUTHOR } from '../factory.js';
 import {
   api,
+  callers,
   clearStage,
   closeStage,
   customer,
   devnet,
   full,
   Hand,
+  makeChild,
   mine,
+  openChild,
+  openMaker,
   openStageOfTwo,
   orderOf,
   PAST_VALIDITY,
@@ -32,7 +38,7 @@ const SWALLOWED = { says: '{"result":true,"code":"SUCCESS"}' };
 let keys: { readonly address: string; readonly key_sealed: Buffer }[];
 
 beforeAll(async () => {
-  await openStageOfTwo();
+  await openStageOfTwo({}, true);
   keys = await api.database.query(`SELECT address, key_sealed FROM pool_wallet WHERE role = 'pool'`);
 }, START_LIMIT_MS);
 afterEach(async () => {
@@ -302,5 +308,44 @@ describe('three transactions of a wallet that die in a row', () => {
     await rounds(hand, 1);
     expect((await walletOf(second.address)).status).toBe('paused');
     expect(await hold()).toBe(600);
+  });
+});
+
+describe('receivers that become contracts after their orders were taken', () => {
+  const [caller] = callers;
+  const SALTS = [1, 2, 3];
+
+  /** Every order's only attempt dies. */
+  async function runToDeath(hand: Hand): Promise<void> {
+    await rounds(hand, 1);
+    await mine(PAST_VALIDITY);
+    await rounds(hand, 4);
+  }
+
+  it('pause no wallet: each order is refunded after its first attempt', async () => {
+    const hand = await Hand.open();
+    const maker = await openMaker(caller!);
+    const children: string[] = [];
+    for (const salt of SALTS) children.push(await openChild(caller!, maker, salt));
+    const [child] = children;
+    const orders: string[] = [];
+    for (const address of children) orders.push(await rent(address));
+    for (const salt of SALTS) await makeChild(caller!, maker, salt);
+    await runToDeath(hand);
+    for (const key of orders) expect(await deliveriesOf(key)).toEqual(['second dead']);
+    for (const key of orders) expect(await orderOf(key)).toMatchObject({ status: 'refunded', settled: true });
+    for (const { address } of [pool, second]) expect((await walletOf(address)).status).toBe('active');
+    const deaths = await api.database.query<{ sum: number }>('SELECT sum(deaths)::int AS sum FROM pool_wallet');
+    expect(deaths).toEqual([{ sum: 0 }]);
+    // The API believes its own look at an account for a minute, and no longer.
+    const nowMs = performance.now();
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => nowMs + 61_000);
+    const refusal = await api.app.get(ReceiverCheck, { strict: false }).refusalOf(child!);
+    clock.mockRestore();
+    expect(refusal?.code).toBe('RECEIVER_NOT_SUPPORTED');
+    // What is sold to others goes on.
+    const next = await rent(receivers[0]!);
+    await rounds(hand, 1);
+    expect(await deliveriesOf(next)).toEqual(['second sending']);
   });
 });

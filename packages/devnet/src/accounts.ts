@@ -102,6 +102,14 @@ export function newAccount(address: string, kind: 'normal' | 'contract' | 'genes
   };
 }
 
+/**
+ * A plain account at the address of which a contract is made: it keeps all but what others delegated to it.
+ * TRON: Program.createContractImpl, AccountCapsule.clearDelegatedResource.
+ */
+export function becomingContract(account: Account): Account {
+  return { ...account, isContract: true, acquired: { BANDWIDTH: 0n, ENERGY: 0n } };
+}
+
 export function accountAt(state: Reader, address: string): Account | undefined {
   return state.get(`a:${address}`) as Account | undefined;
 }

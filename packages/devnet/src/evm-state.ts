@@ -2,7 +2,7 @@
 // It never writes to the chain itself; the caller commits the bottom overlay when the transaction stands.
 import type { AccountFields, StateManagerInterface } from '@ethereumjs/common';
 import { type Account as EvmAccount, type Address, KECCAK256_NULL, createAccount } from '@ethereumjs/util';
-import { accountAt, deleteAccount, newAccount, putAccount } from './accounts.js';
+import { accountAt, becomingContract, deleteAccount, newAccount, putAccount } from './accounts.js';
 import { keccak256 } from './address.js';
 import { moveToken } from './assets.js';
 import { codeAt, putCode, removeContract, slotKey } from './contract-store.js';
@@ -76,7 +76,9 @@ export class TronStateManager implements StateManagerInterface {
     if (account === undefined) return this.deleteAccount(address);
     const tron = tronAddress(address);
     const known = accountAt(this.top, tron);
-    if (known !== undefined) {
+    if (known !== undefined && !known.isContract && this.creating.has(tron)) {
+      putAccount(this.top, { ...becomingContract(known), balance: account.balance });
+    } else if (known !== undefined) {
       if (known.balance !== account.balance) putAccount(this.top, { ...known, balance: account.balance });
     } else if (this.creating.has(tron)) {
       putAccount(this.top, { ...newAccount(tron, 'contract', this.headMs), balance: account.balance });

@@ -11,7 +11,7 @@ import type { Energy } from '../../domain/units.js';
 import { DELEGATION_MIN_SUN, sunForEnergy, sunOfOneEnergy } from '../../pool/energy-ratio.js';
 import { messageOf } from '../../domain/errors.js';
 import { isDatabaseAway, isLockTimeout } from '../../store/database.js';
-import { ActivationCheck } from '../plan/activation-check.js';
+import { DeliveryCheck } from '../plan/delivery-check.js';
 import { BlockReader } from '../follow/block-reader.js';
 import { ChainView, type View } from '../follow/chain-view.js';
 import { OrderTermination } from '../plan/order-termination.js';
@@ -67,7 +67,7 @@ export type Failures = ReadonlyMap<bigint, unknown>;
 export class OrderAdvancer {
   constructor(
     private readonly work: OrderClaims,
-    private readonly activations: ActivationCheck,
+    private readonly deliveries: DeliveryCheck,
     private readonly chainView: ChainView,
     private readonly sender: TransactionSender,
     private readonly blocks: BlockReader,
@@ -150,7 +150,7 @@ export class OrderAdvancer {
     await forEachConcurrently(pass.planned, ENDINGS_MAX, async ({ order, plan }) =>
       this.guarded(pass, order, async () => {
         if (plan.refund) {
-          await this.ending.refund(order, await this.activations.refundReason(order));
+          await this.ending.refund(order, await this.deliveries.refundReason(order));
           return;
         }
         if (plan.undo) await this.ending.undo(order);
@@ -269,10 +269,10 @@ export class OrderAdvancer {
     return false;
   }
 
-  /** Whether a death says anything about the wallet: a delivery that reached a node and that no operator caused. */
+  /** Whether a death says anything about the wallet: a delivery that reached a node, and that neither an operator nor the receiver caused. */
   private async isWalletsDeath({ order, tx }: OrderTx): Promise<boolean> {
     if (tx.purpose === 'reclaim' || tx.sends === 0 || order.isUndoing) return false;
-    return tx.purpose === 'delegate' || (await this.activations.exists(order)) === false;
+    return (await this.deliveries.suits(order)) === true;
   }
 
   private async recordFound(step: OrderTx, blockNumber: number, view: View): Promise<boolean> {
@@ -295,6 +295,7 @@ export class OrderAdvancer {
       const needed = missingEnergy(order, view.ratio, this.chainView.clockMs);
       if (needed !== undefined && !view.isDisputed && !pass.again.has(order.id)) {
         await this.guarded(pass, order, async () => {
+          if (await this.deliveries.isFutile(order)) return this.ending.restTopUps(order);
           const amount = sunForEnergy(needed, view.ratio, this.config.pool.marginBps);
           const isReserved = await this.ending.topUpRunning(order, amount, sunOfOneEnergy(view.ratio));
           if (isReserved) pass.again.add(order.id);
@@ -316,17 +317,19 @@ export class OrderAdvancer {
   private async buildWhatIsMissing(pass: Pass, view: View): Promise<void> {
     const builds: OrderBuild[] = [];
     const isActivating = pass.planned.some(({ plan }) => plan.build.some(({ purpose }) => purpose === 'activate'));
-    const costSun = isActivating ? await this.activations.costSun() : undefined;
+    const costSun = isActivating ? await this.deliveries.costSun() : undefined;
     for (const { order, plan } of pass.planned) {
       await this.guarded(pass, order, async () => {
         if (plan.build.some((step) => step.purpose === 'reclaim' && step.attempt >= RECLAIM_ATTENTION_ATTEMPT)) {
           await this.ending.callAttention(order);
         }
         for (const step of plan.build) {
-          const verdict = step.purpose === 'activate' ? await this.activations.judge(order, step, costSun) : 'build';
+          const verdict = await this.deliveries.judge(order, step, costSun);
           if (verdict === 'build') builds.push({ order, ...step });
           if (verdict !== 'undo') continue;
-          await this.ending.undo(order);
+          // Of a rental that runs it is a top-up, and the rental stays as it is.
+          if (order.isSettled) await this.ending.release(order, [step.leg]);
+          else await this.ending.undo(order);
           pass.again.add(order.id);
         }
       });
@@ -362,7 +365,8 @@ export class OrderAdvancer {
       if (verdict === 'covered') continue;
       withheld.add(step);
       const lateMs = this.chainView.clockMs - (step.order.endsAtMs ?? this.chainView.clockMs);
-      restAtMost(pass, step.order, withheldRestMs(lateMs));
+      // What could not be read may be there all the same, so it is asked soon again, however late it is.
+      restAtMost(pass, step.order, verdict === 'short' ? withheldRestMs(lateMs) : this.delayMs);
       if (verdict === 'short' && lateMs > SHORT_ATTENTION_MS) await this.ending.callAttention(step.order);
     }
     return steps.filter((step) => !withheld.has(step));

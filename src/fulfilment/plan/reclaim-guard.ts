@@ -57,6 +57,12 @@ interface Reading {
   readonly mayStandBefore: Date | 'infinity';
 }
 
+/** What one node answered, and why it did not answer all. */
+interface Sums {
+  readonly read: ReadonlyMap<Pair, bigint>;
+  readonly fault: NodeError | undefined;
+}
+
 export type Verdicts = ReadonlyMap<string, Verdict>;
 /** `short`: the chain holds less than the open legs do. `unknown`: it could not be asked. */
 export type Verdict = 'covered' | 'short' | 'unknown';
@@ -78,28 +84,23 @@ export class ReclaimGuard {
     const distinct = [...new Map(pairs.map((pair) => [pairKey(pair), pair])).values()];
     if (distinct.length === 0) return new Map();
     const verdicts = new Map<string, Verdict>(distinct.map((pair) => [pairKey(pair), 'unknown']));
-    try {
-      const { readings, uncovered } = await this.readSolid(distinct);
-      // Without the blocks since the solid one (a worker's first minute): the head's own state, more strictly.
-      if (uncovered.length > 0) readings.push(...(await this.readHead(uncovered, view)));
-      await this.compare(readings, verdicts);
-    } catch (error) {
-      if (!(error instanceof ChainUnavailableError)) throw error;
-      this.log.warn({ fault: messageOf(error) }, 'reclaims have to wait: what stands on chain could not be read');
-    }
+    const { readings, uncovered } = await this.readSolid(distinct);
+    // Without the blocks since the solid one (a worker's first minute): the head's own state, more strictly.
+    if (uncovered.length > 0) readings.push(...(await this.readHead(uncovered, view)));
+    await this.compare(readings, verdicts);
     return verdicts;
   }
 
   /** The solid sum, and on it what the blocks since then changed: exact at the height of the newest block. */
   private async readSolid(pairs: readonly Pair[]): Promise<{ readings: Reading[]; uncovered: Pair[] }> {
-    return this.client.pool.ask('solid delegations', async (node) => {
+    const readings: Reading[] = [];
+    const uncovered: Pair[] = [];
+    await this.ask('solid delegations', pairs, async (node, left) => {
       const before = await solidHeadOf(node);
-      const sums = await readSums(pairs, (pair) => solidDelegationSun(node, pair.walletAddress, pair.receiver));
+      const sums = await readSums(node, left, (pair) => solidDelegationSun(node, pair.walletAddress, pair.receiver));
       const after = await solidHeadOf(node);
       if (after.number < before.number) throw new NodeError(node.name, 'unhealthy', 'its solid head went back');
-      const readings: Reading[] = [];
-      const uncovered: Pair[] = [];
-      for (const [pair, sun] of sums) {
+      for (const [pair, sun] of sums.read) {
         const since = this.recent.since(before.number, pair.walletAddress);
         if (since === undefined || since.height < after.number) uncovered.push(pair);
         else {
@@ -117,17 +118,45 @@ export class ReclaimGuard {
           });
         }
       }
-      return { readings, uncovered };
+      return sums;
     });
+    return { readings, uncovered };
   }
 
   /** The sum as of the head, with what is pending there: whatever may be in it counts as in it. */
   private async readHead(pairs: readonly Pair[], view: View): Promise<Reading[]> {
-    return this.client.pool.ask('delegations', async (node) => {
-      const sums = await readSums(pairs, (pair) => delegatedSunAt(node, pair.walletAddress, pair.receiver));
+    const readings: Reading[] = [];
+    await this.ask('delegations', pairs, async (node, left) => {
+      const sums = await readSums(node, left, (pair) => delegatedSunAt(node, pair.walletAddress, pair.receiver));
       await mustBeAt(node, view.head.number);
-      return sums.map(([pair, sun]) => ({ pair, sun, height: HEIGHT_MAX, txids: [], mayStandBefore: 'infinity' }));
+      for (const [pair, sun] of sums.read) {
+        readings.push({ pair, sun, height: HEIGHT_MAX, txids: [], mayStandBefore: 'infinity' });
+      }
+      return sums;
     });
+    return readings;
+  }
+
+  /** Asks one node after the other for what was not read yet. A pair that nobody answers is left out and keeps no other. */
+  private async ask(
+    what: string,
+    pairs: readonly Pair[],
+    read: (node: TronNode, left: readonly Pair[]) => Promise<Sums>,
+  ): Promise<void> {
+    let left = pairs;
+    try {
+      await this.client.pool.ask(what, async (node) => {
+        const sums = await read(node, left);
+        left = left.filter((pair) => !sums.read.has(pair));
+        if (sums.fault !== undefined) throw sums.fault;
+      });
+    } catch (error) {
+      if (!(error instanceof ChainUnavailableError)) throw error;
+      this.log.warn(
+        { fault: messageOf(error), count: left.length },
+        'reclaims have to wait: what stands on chain could not be read',
+      );
+    }
   }
 
   /** Read after the chain: whatever stood there by then is recorded as sent before. */
@@ -164,12 +193,20 @@ export class ReclaimGuard {
   }
 }
 
-async function readSums(pairs: readonly Pair[], read: (pair: Pair) => Promise<bigint>): Promise<[Pair, bigint][]> {
-  const sums: [Pair, bigint][] = [];
+/** One that cannot be read leaves the others as they are; a node that throttles is asked no further. */
+async function readSums(node: TronNode, pairs: readonly Pair[], sumOf: (pair: Pair) => Promise<bigint>): Promise<Sums> {
+  const read = new Map<Pair, bigint>();
+  let fault: NodeError | undefined;
   await forEachConcurrently(pairs, PAIR_READS_MAX, async (pair) => {
-    sums.push([pair, await read(pair)]);
+    if (fault !== undefined && node.isSilenced) return;
+    try {
+      read.set(pair, await sumOf(pair));
+    } catch (error) {
+      if (!(error instanceof NodeError)) throw error;
+      fault = error;
+    }
   });
-  return sums;
+  return { read, fault };
 }
 
 async function mustBeAt(node: TronNode, height: number): Promise<void> {

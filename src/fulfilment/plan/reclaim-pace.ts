@@ -26,7 +26,7 @@ export function reclaimRestMs(failed: Tally | undefined): number {
   return Math.max(0, restSec - failed.lastAgeSec) * 1000;
 }
 
-/** Milliseconds until a reclaim is checked again that was withheld so long after its rental's end. */
+/** Milliseconds until a reclaim is checked again for which too little stood on chain so long after its rental's end. */
 export function withheldRestMs(lateMs: number): number {
   if (lateMs <= CLOSE_LOOK_MS) return CLOSE_REST_MS;
   return Math.min(lateMs / LATENESS_PART, LONGEST_REST_SEC * 1000);
