@@ -1,6 +1,7 @@
 // Several nodes and what each is believed for: who must agree before an order ends, and what happens while they do not.
 import 'reflect-metadata';
 import { idOf } from '../../src/chain/block-header.js';
+import { ChainUnavailableError } from '../../src/chain/errors.js';
 import { TronClient } from '../../src/chain/tron.client.js';
 import { NodeGauges } from '../../src/reconciliation/node-gauges.js';
 import { Metrics } from '../../src/observability/metrics.js';
@@ -8,6 +9,7 @@ import { until } from '../../packages/local/src/wait.js';
 import { lookAtHistory } from '../../src/diagnostics/doctor-chain.js';
 import { historyFromRecords } from '../../src/verify/final-transactions.js';
 import { openApi } from '../factory.js';
+import { actAs } from '../order-chain.js';
 import {
   api,
   clearStage,
@@ -259,6 +261,28 @@ describe('a settlement over which nodes disagree', () => {
     await until(settles, 3 * MOVE_LIMIT_MS, 'the settlement that both show', 100);
   });
 });
+
+describe('an act without a record', () => {
+  it('is recorded by one node’s word once the other one has been silent for so long, and the search goes on', async () => {
+    const delegation = { receiver_address: receivers[3]!, balance: 5_000_000, resource: 'ENERGY' };
+    const txid = await actAs(devnet.fullUrl, pool, 'delegateresource', delegation);
+    await mine(SOLID_LAG + 1);
+    solid.before = () => 'break';
+    const hand = await withTwoNodes();
+    await expect(hand.search()).rejects.toBeInstanceOf(ChainUnavailableError);
+    const impatient = await withTwoNodes({ WITNESS_AWAY_SEC: '1' });
+    const searched = async (): Promise<true | undefined> => {
+      await impatient.search().catch(() => undefined);
+      return (await isKept(txid)) ? true : undefined;
+    };
+    await until(searched, MOVE_LIMIT_MS, 'the act being recorded', 100);
+    await impatient.search();
+  });
+});
+
+async function isKept(txid: string): Promise<boolean> {
+  return (await api.database.query(`SELECT FROM orphan_tx WHERE txid = decode($1, 'hex')`, [txid])).length > 0;
+}
 
 describe('nodes of two chains', () => {
   it('have nothing made, ended or sold until they agree again', async () => {
