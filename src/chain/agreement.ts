@@ -57,10 +57,12 @@ export class Agreement {
 
   /**
    * The chain's time that enough nodes have reached: the only one's, the earlier of two, with three or more that of the
-   * second highest. A node that fell silent holds it where it was until it counts as away. 0 while nobody knows.
+   * second highest. A node that fell silent holds it where it was until it counts as away; where all do, those whose
+   * head is believed have the time still. 0 while nobody knows.
    */
   get clockMs(): number {
-    const present = this.voices.filter((voice) => !voice.every((node) => this.isAway(node)));
+    const heard = this.voices.filter((voice) => !voice.every((node) => this.isAway(node)));
+    const present = heard.length > 0 ? heard : this.voices.filter((voice) => voice.some((node) => node.isBelieved));
     const [only] = present;
     if (present.length === 1 && only?.some((node) => node.isBelieved) !== true) return 0;
     const times = present.map((voice) => Math.min(...voice.map(({ head }) => head?.timestampMs ?? 0)));

@@ -1,6 +1,7 @@
 // Several nodes and what each is believed for: who must agree before an order ends, and what happens while they do not.
 import 'reflect-metadata';
 import { idOf } from '../../src/chain/block-header.js';
+import { BlockFollower } from '../../src/blocks/block-follower.js';
 import { ChainUnavailableError } from '../../src/chain/errors.js';
 import { TronClient } from '../../src/chain/tron.client.js';
 import { NodeGauges } from '../../src/reconciliation/node-gauges.js';
@@ -36,6 +37,7 @@ import {
 import type { Meddling } from '../spy-node.js';
 
 const INFO = 'walletsolidity/gettransactioninfobyid';
+const RECEIPTS = 'walletsolidity/gettransactioninfobyblocknum';
 const RENTAL_BLOCKS = 20;
 const MOVE_LIMIT_MS = 10_000;
 
@@ -213,6 +215,35 @@ describe('an end', () => {
       return (await impatient.end()) > 0 ? true : undefined;
     };
     await until(ended, MOVE_LIMIT_MS, 'the end by one node’s word', 100);
+    expect(await statusesOf(key, 'reclaim')).toEqual(['sending']);
+  });
+});
+
+describe('an end by the word of the only node', () => {
+  it.each([
+    ['receipts of blocks, and is a witness still', RECEIPTS, (hand: Hand) => hand.part(BlockFollower).pass(), false],
+    ['single transactions', INFO, (hand: Hand) => hand.part(NodeGauges).look(), true],
+  ])('comes also where it refuses %s', async (_, refused, ask, isAway) => {
+    const hand = await Hand.open({ WITNESS_AWAY_SEC: '1', TRON_POLL_MS: '50' });
+    // What is read of blocks begins at the solid head of now.
+    await hand.part(BlockFollower).pass();
+    const key = await settled(hand);
+    await mine(RENTAL_BLOCKS + 1);
+    const refusals: number[] = [];
+    solid.before = (path) => {
+      if (path !== refused) return undefined;
+      refusals.push(Date.now());
+      return { says: '', status: 404 };
+    };
+    const isOld = async (): Promise<true | undefined> => {
+      await Promise.resolve(ask(hand)).catch(() => undefined);
+      return refusals.at(-1)! - refusals[0]! > 1500 ? true : undefined;
+    };
+    await until(isOld, MOVE_LIMIT_MS, 'refusals for longer than a witness is waited for', 100);
+    const { agreement, nodes } = hand.chain().pool;
+    expect(agreement.isAway(nodes[0]!)).toBe(isAway);
+    await hand.look();
+    expect(await hand.end()).toBe(1);
     expect(await statusesOf(key, 'reclaim')).toEqual(['sending']);
   });
 });
