@@ -31,6 +31,8 @@ export class Agreement {
   private compared: Dispute | undefined;
   private reported: { readonly dispute: Dispute; readonly atMs: number } | undefined;
   private outvoted: ReadonlySet<TronNode> = new Set();
+  /** Solid heads far below another one's: at which height each stands, and since when. */
+  private readonly stalls = new Map<TronNode, { readonly number: number; readonly sinceMs: number }>();
 
   constructor(
     private readonly nodes: readonly TronNode[],
@@ -44,6 +46,26 @@ export class Agreement {
   /** Whether a witness has been silent, or not believed, for so long that the others go on without it. */
   isAway(node: TronNode): boolean {
     return node.awayMs > this.awayMaxMs;
+  }
+
+  /** How long a witness's solid head has stood still far below another one's; 0 while it moves, or is not so far below. */
+  solidStalledMs(node: TronNode): number {
+    const stall = this.stalls.get(node);
+    return stall === undefined ? 0 : monotonicMs() - stall.sinceMs;
+  }
+
+  /**
+   * Whether a witness's solid head has stood still for so long that the others go on without its word on final blocks.
+   * It answers, so that it is not away.
+   */
+  readonly isSolidStalled = (node: TronNode): boolean => this.solidStalledMs(node) > this.awayMaxMs;
+
+  /** Takes in a witness's solid head; `isBehind`: whether it is far below another one's, undefined where that is not known. */
+  noteSolidHead(node: TronNode, number: number, isBehind: boolean | undefined): void {
+    const stall = this.stalls.get(node);
+    const hasMoved = stall === undefined || number > stall.number;
+    if (isBehind === false || (hasMoved && isBehind === undefined)) this.stalls.delete(node);
+    else if (hasMoved) this.stalls.set(node, { number, sinceMs: monotonicMs() });
   }
 
   /**

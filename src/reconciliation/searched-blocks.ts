@@ -96,7 +96,7 @@ export class SearchedBlocks {
       }
       if (agreeing.length === 2) return;
     }
-    if (!isContradicted && agreement.suffices(agreeing)) return;
+    if (!isContradicted && agreement.suffices(agreeing, agreement.isSolidStalled)) return;
     this.doubt(agreement.witnesses, block);
     throw new ChainUnavailableError('a solid block as two nodes have it', faults);
   }

@@ -20,7 +20,6 @@ import {
   env,
   full,
   Hand,
-  loseLeases,
   mine,
   openStage,
   orderOf,
@@ -35,11 +34,10 @@ import {
   txsOf,
 } from '../protocol-stage.js';
 import type { Meddling } from '../spy-node.js';
+import { eventually, INFO, MOVE_LIMIT_MS, sent, TWO_NODES, withTwoNodes } from '../two-nodes.js';
 
-const INFO = 'walletsolidity/gettransactioninfobyid';
 const RECEIPTS = 'walletsolidity/gettransactioninfobyblocknum';
 const RENTAL_BLOCKS = 20;
-const MOVE_LIMIT_MS = 10_000;
 
 beforeAll(openStage, START_LIMIT_MS);
 /** Closed whatever became of the test that opened it. */
@@ -53,48 +51,11 @@ afterEach(async () => {
 }, START_LIMIT_MS);
 afterAll(closeStage, START_LIMIT_MS);
 
-/** The first node is looked over the shoulder, the second one is the chain's own. */
-const TWO_NODES = () => ({
-  TRON_FULL_NODE_URLS: `${full.url},${devnet.second!.fullUrl}`,
-  TRON_SOLIDITY_NODE_URLS: `${solid.url},${devnet.second!.solidUrl}`,
-  TRON_POLL_MS: '50',
-});
-const withTwoNodes = (extra: Record<string, string> = {}): Promise<Hand> => Hand.open({ ...TWO_NODES(), ...extra });
-
-async function sent(hand: Hand): Promise<string> {
-  // Deaths in a row pause a wallet, and here they are made.
-  await api.database.query(
-    'UPDATE pool_wallet SET deaths = 0, delivery_pauses = 0, delivery_held_until = NULL, delivery_fault = NULL',
-  );
-  await hand.poolSync().syncWallet(pool.address);
-  const key = await rent(receivers[0]!);
-  await mine();
-  await hand.look();
-  await hand.advance();
-  expect(await statusesOf(key)).toEqual(['sending']);
-  return key;
-}
-
 async function settled(hand: Hand): Promise<string> {
   const key = await sent(hand);
   await mine(SOLID_LAG + 1);
   await eventually(hand, async () => (await orderOf(key)).settled, 'the order being settled');
   return key;
-}
-
-/** Reads and works on until something is so. */
-async function eventually(hand: Hand, isSo: () => Promise<boolean>, what: string): Promise<void> {
-  await until(
-    async () => {
-      await loseLeases();
-      await hand.look();
-      await hand.advance();
-      return (await isSo()) ? true : undefined;
-    },
-    MOVE_LIMIT_MS,
-    what,
-    100,
-  );
 }
 
 /** A final block of the node's own making, with the id that is right for it. */

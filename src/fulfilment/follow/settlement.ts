@@ -215,7 +215,8 @@ export class Settlement {
     }
     const agreeing = heads.filter((_, index) => says[index]?.says === agreed);
     const [first] = agreeing;
-    if (first === undefined || !agreement.suffices(agreeing.map(({ node }) => node))) return undefined;
+    const nodes = agreeing.map(({ node }) => node);
+    if (first === undefined || !agreement.suffices(nodes, agreement.isSolidStalled)) return undefined;
     try {
       const ask = ({ node, header }: (typeof agreeing)[number]) => standingsAt(node, header, txids);
       const voices = await Promise.all(agreeing.slice(0, VOICES).map(ask));

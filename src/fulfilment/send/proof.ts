@@ -93,7 +93,8 @@ export class Proofs {
     const second = others.length === 0 ? undefined : await this.askAll(others, tx);
     if (second?.kind === 'found') return second;
     const agreeing = second?.kind === 'absent' ? second.answers.filter(({ keepsHistory }) => keepsHistory) : [];
-    const isOut = (node: TronNode): boolean => this.history.lackingMs(node) > agreement.awayMaxMs;
+    const isOut = (node: TronNode): boolean =>
+      this.history.lackingMs(node) > agreement.awayMaxMs || agreement.isSolidStalled(node);
     if (!agreement.suffices([scanner.node, ...agreeing.map(({ node }) => node)], isOut)) {
       return { kind: 'unknown', why: second?.kind === 'unknown' ? second.why : 'no second witness has answered' };
     }
@@ -107,7 +108,7 @@ export class Proofs {
         ...(away.length > 0 && {
           away: away.map((node) => ({
             node: node.name,
-            awaySec: Math.round(node.awayMs / 1000),
+            awaySec: Math.round(Math.max(node.awayMs, agreement.solidStalledMs(node)) / 1000),
             keepsHistory: this.history.lackingMs(node) === 0,
           })),
         }),
