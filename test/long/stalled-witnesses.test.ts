@@ -107,6 +107,17 @@ describe('a witness whose solid head stands still while the other’s moves', ()
     expect(dead?.evidence).toMatchObject({ absences: [{}], scanned: {}, away });
   });
 
+  it('is asked about one block that it does not have, however many wait', async () => {
+    const hand = await withTwoNodes(OTHER_WAY_ROUND());
+    const asked = await stall();
+    const keys = [await sent(hand), await sent(hand), await sent(hand)];
+    await mine(SOLID_LAG + 15);
+    asked.clear();
+    await hand.look();
+    for (const key of keys) expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: false });
+    expect([...asked]).toHaveLength(1);
+  });
+
   it('is another one than a witness that is far behind and moves: that one is waited for', async () => {
     await mine(60);
     const head = async (): Promise<number> =>
