@@ -31,6 +31,8 @@ export class Agreement {
   private compared: Dispute | undefined;
   private reported: { readonly dispute: Dispute; readonly atMs: number } | undefined;
   private outvoted: ReadonlySet<TronNode> = new Set();
+  /** Solid heads far below another one's: at which height each stands, and since when. */
+  private readonly stalls = new Map<TronNode, { readonly number: number; readonly sinceMs: number }>();
 
   constructor(
     private readonly nodes: readonly TronNode[],
@@ -46,6 +48,26 @@ export class Agreement {
     return node.awayMs > this.awayMaxMs;
   }
 
+  /** How long a witness's solid head has stood still far below another one's; 0 while it moves, or is not so far below. */
+  solidStalledMs(node: TronNode): number {
+    const stall = this.stalls.get(node);
+    return stall === undefined ? 0 : monotonicMs() - stall.sinceMs;
+  }
+
+  /**
+   * Whether a witness's solid head has stood still for so long that the others go on without its word on final blocks.
+   * It answers, so that it is not away.
+   */
+  readonly isSolidStalled = (node: TronNode): boolean => this.solidStalledMs(node) > this.awayMaxMs;
+
+  /** Takes in a witness's solid head; `isBehind`: whether it is far below another one's, undefined where that is not known. */
+  noteSolidHead(node: TronNode, number: number, isBehind: boolean | undefined): void {
+    const stall = this.stalls.get(node);
+    const hasMoved = stall === undefined || number > stall.number;
+    if (isBehind === false || (hasMoved && isBehind === undefined)) this.stalls.delete(node);
+    else if (hasMoved) this.stalls.set(node, { number, sinceMs: monotonicMs() });
+  }
+
   /**
    * Whether what these witnesses agree on is enough to act upon for good: two of them, or one where there is no other,
    * or where the others have been away for so long. `isOut`: of which others nothing is to be expected either.
@@ -57,10 +79,12 @@ export class Agreement {
 
   /**
    * The chain's time that enough nodes have reached: the only one's, the earlier of two, with three or more that of the
-   * second highest. A node that fell silent holds it where it was until it counts as away. 0 while nobody knows.
+   * second highest. A node that fell silent holds it where it was until it counts as away; where all do, those whose
+   * head is believed have the time still. 0 while nobody knows.
    */
   get clockMs(): number {
-    const present = this.voices.filter((voice) => !voice.every((node) => this.isAway(node)));
+    const heard = this.voices.filter((voice) => !voice.every((node) => this.isAway(node)));
+    const present = heard.length > 0 ? heard : this.voices.filter((voice) => voice.some((node) => node.isBelieved));
     const [only] = present;
     if (present.length === 1 && only?.some((node) => node.isBelieved) !== true) return 0;
     const times = present.map((voice) => Math.min(...voice.map(({ head }) => head?.timestampMs ?? 0)));

@@ -19,6 +19,8 @@ const REVIVE_INTERVAL_MS = 500;
 const LAG_BLOCKS_MAX = 10;
 /** A node is not probed within this part of the interval after its last head: a block is half a megabyte of text. */
 const FRESH_SHARE = 0.9;
+/** Solid heads of nodes that are well are a few blocks apart. */
+const SOLID_LAG_BLOCKS_MAX = 10;
 /** Final blocks are compared once in so many probes. */
 const PROBES_PER_COMPARISON = 10;
 /** Settings of how long others wait for a silent node. */
@@ -26,6 +28,19 @@ const AWAY_MAX_MS = 300_000;
 
 /** Faults of the way to a node rather than of the node: the next request may well get through. */
 const BROKEN: ReadonlySet<NodeError['kind']> = new Set(['unreachable', 'http']);
+
+interface SolidHead {
+  readonly node: TronNode;
+  readonly head: BlockHead;
+}
+
+/** Whether the node's full port has this very block; undefined when it does not answer. */
+async function hasBlock(node: TronNode, { number, id }: BlockHead): Promise<boolean | undefined> {
+  return node.blocks.header('full', number).then(
+    (header) => header?.id === id,
+    () => undefined,
+  );
+}
 
 function byHeight(nodes: readonly TronNode[]): TronNode[] {
   return [...nodes].sort((a, b) => (b.head?.number ?? 0) - (a.head?.number ?? 0));
@@ -136,14 +151,17 @@ export class NodePool {
     return answers;
   }
 
-  /** The nodes that may be asked and were not far behind at the last probe: healthy ones first, in configured order. */
+  /**
+   * The nodes that may be asked and were not far behind at the last probe: healthy ones first, in configured order, and
+   * last those whose solid head stands still.
+   */
   private current(): TronNode[] {
     const { suspects } = this.agreement;
     const current = this.nodes.filter((node) => node.isBelieved && !this.behind.has(node) && !suspects.has(node));
     return [
       ...current.filter((node) => node.isHealthy),
       ...current.filter((node) => !node.isHealthy && !node.isSilenced),
-    ];
+    ].sort((a, b) => Number(this.agreement.isSolidStalled(a)) - Number(this.agreement.isSolidStalled(b)));
   }
 
   private async candidates(): Promise<TronNode[]> {
@@ -176,7 +194,12 @@ export class NodePool {
     const { witnesses } = this.agreement;
     if (witnesses.length < 2) return;
     const heads = await Promise.all(witnesses.map(async (node) => node.blocks.head('solid').catch(() => undefined)));
-    const number = Math.min(...heads.flatMap((head) => head?.number ?? []));
+    const answers = witnesses.flatMap((node, index) => {
+      const head = heads[index];
+      return head === undefined ? [] : [{ node, head }];
+    });
+    await this.noteSolidHeads(answers);
+    const number = Math.min(...answers.map(({ head }) => head.number));
     const read = await Promise.all(
       witnesses.map(async (node, index) => {
         const head = heads[index];
@@ -189,6 +212,25 @@ export class NodePool {
       return block === undefined ? [] : [{ node, says: `${block.id} ${block.timestampMs.toString()}` }];
     });
     this.agreement.compare(`the final block ${number.toString()}`, testimonies);
+  }
+
+  /**
+   * Measured by the highest solid head, with three or more by the highest that two have reached, and only where a node's
+   * own full port has that very block: one that is alone in claiming a later block makes no other seem to stand still,
+   * and where the whole network does, nobody is behind.
+   */
+  private async noteSolidHeads(answers: readonly SolidHead[]): Promise<void> {
+    const heads = answers
+      .flatMap(({ node, head }) => (node.isBelieved ? head : []))
+      .sort((a, b) => b.number - a.number);
+    const reached = heads[heads.length >= 3 ? 1 : 0];
+    await Promise.all(
+      answers.map(async ({ node, head }) => {
+        const isFar = reached !== undefined && head.number < reached.number - SOLID_LAG_BLOCKS_MAX;
+        const isBehind = isFar && (await hasBlock(node, reached));
+        this.agreement.noteSolidHead(node, head.number, isBehind);
+      }),
+    );
   }
 
   private async probeLoop(): Promise<void> {

@@ -39,6 +39,8 @@ const CLOCK_SKEW_MAX_MS = 10_000;
 const UNANSWERED_KEPT_MS = 60_000;
 const HEAD = 'the head';
 const BROADCAST_PATH = 'wallet/broadcasthex';
+/** The head of a provider that gives none without its transactions: read as a block, and asked as a head. */
+const WHOLE_HEAD = 'walletsolidity/getnowblock';
 const THROTTLED_STATUS = new Set([403, 429, 503]);
 const THROTTLED_TEXT = /suspended|frequency|exceed.{0,20}(usage|rps|limit)|allowed_rps|lack of computing resources/i;
 
@@ -223,7 +225,8 @@ export class TronNode {
       this.unanswered.delete(path);
       return answer;
     } catch (error) {
-      this.noteSilence(path);
+      // That a provider does not give what is in a block is no silence.
+      if (terms.manner !== 'block' || path === WHOLE_HEAD) this.noteSilence(path);
       throw error;
     }
   }

@@ -35,6 +35,11 @@ export class NodeGauges {
       node.head === undefined ? highest() : highest() - node.head.number,
     );
     each('chain_node_stalled_seconds', 'Time since a node’s head last moved.', (node) => node.stalledMs / 1000);
+    each(
+      'chain_node_solid_stalled_seconds',
+      'Time that a node’s solid head has stood still far below another one’s; 0 while it does not.',
+      (node) => agreement.solidStalledMs(node) / 1000,
+    );
     each('chain_node_healthy', 'Whether a node is asked.', (node) => (node.isHealthy ? 1 : 0));
     each(
       'chain_node_without_history',

@@ -74,26 +74,30 @@ export class SearchedBlocks {
 
   /**
    * One node's word is no accusation, for a block's id says nothing of the bytes in it: where two are configured, two
-   * must have these acts there. Throws ChainUnavailableError while they do not; the block is then searched again.
+   * must have these acts there, or one while the others have been away for so long. Throws ChainUnavailableError until
+   * then, and while one that answers contradicts; the block is then searched again.
    */
   async confirm(block: Block, acts: readonly UnrecordedAct[]): Promise<void> {
-    const nodes = this.client.pool.nodes.filter(
-      (node, index, all) => all.findIndex(({ witness }) => witness === node.witness) === index,
-    );
-    if (acts.length === 0 || nodes.length < 2) return;
+    const { agreement } = this.client.pool;
+    if (acts.length === 0 || agreement.witnesses.length < 2) return;
     const faults: unknown[] = [];
-    let agreed = 0;
-    for (const node of nodes) {
+    const agreeing: TronNode[] = [];
+    let isContradicted = false;
+    for (const node of agreement.witnesses) {
       try {
-        if (await hasThere(node, block, acts)) agreed += 1;
-        else faults.push(new NodeError(node.name, 'nonsense', 'its solid block holds other acts of our wallets'));
+        if (await hasThere(node, block, acts)) agreeing.push(node);
+        else {
+          isContradicted = true;
+          faults.push(new NodeError(node.name, 'nonsense', 'its solid block holds other acts of our wallets'));
+        }
       } catch (error) {
         if (!(error instanceof NodeError)) throw error;
         faults.push(error);
       }
-      if (agreed === 2) return;
+      if (agreeing.length === 2) return;
     }
-    this.doubt(nodes, block);
+    if (!isContradicted && agreement.suffices(agreeing, agreement.isSolidStalled)) return;
+    this.doubt(agreement.witnesses, block);
     throw new ChainUnavailableError('a solid block as two nodes have it', faults);
   }
 
@@ -164,9 +168,12 @@ function unlessOfNode(error: unknown): undefined {
   if (!(error instanceof NodeError)) throw error;
 }
 
-/** Whether the node's solid chain has these acts in this very block. Throws NodeFault. */
+/** Whether the node's solid chain has these acts in this very block. Throws NodeFault, also where it is not that high. */
 async function hasThere(node: TronNode, block: Block, acts: readonly UnrecordedAct[]): Promise<boolean> {
-  if ((await solidHeaderOf(node, block.number))?.id !== block.id) return false;
+  const header = await solidHeaderOf(node, block.number);
+  if (header === undefined)
+    throw new NodeError(node.name, 'unhealthy', `has no solid block ${block.number.toString()}`);
+  if (header.id !== block.id) return false;
   for (const { txid } of acts) {
     if ((await solidPlaceOf(node, txid))?.blockNumber !== block.number) return false;
   }

@@ -145,6 +145,20 @@ const AGAINST_NODES: readonly PlantedBug[] = [
     ),
   },
   {
+    name: 'a witness whose solid head stands still is waited for without end',
+    changes: one(
+      'chain/agreement.ts',
+      'this.solidStalledMs(node) > this.awayMaxMs',
+      'this.solidStalledMs(node) > this.awayMaxMs * 1e9',
+    ),
+    test: long('stalled-witnesses')('holds up a death for so long, and the evidence says so'),
+  },
+  {
+    name: 'a solid head far ahead makes the other one stand still',
+    changes: one('chain/node-pool.ts', 'isFar && (await hasBlock(node, reached))', 'isFar'),
+    test: long('stalled-witnesses')('one that claims others outvotes nobody'),
+  },
+  {
     name: 'one of two nodes decides what is final',
     changes: one(
       'fulfilment/follow/settlement.ts',

@@ -108,8 +108,8 @@ export const PLANTED_IN_RECORDS: readonly PlantedBug[] = [
       },
       {
         file: SETTLEMENT,
-        find: `import { solidHeaderOf, solidPlaceOf, TronClient } from`,
-        put: `import { headerOf as solidHeaderOf, solidPlaceOf, TronClient } from`,
+        find: `import { solidHeaderOf, solidHeadOf, solidPlaceOf, TronClient } from`,
+        put: `import { headerOf as solidHeaderOf, solidHeadOf, solidPlaceOf, TronClient } from`,
       },
       {
         file: SETTLEMENT,

@@ -274,6 +274,27 @@ describe('a proof of death', () => {
     expect(verdict).toMatchObject({ kind: 'dead', evidence: { scanned: { from: tx.refBlockNumber } } });
   });
 
+  it('is not had by one word while the full port of a witness that gives no solid blocks has the transaction', async () => {
+    const tx = await deadTx();
+    const options = [optionsOf(first, chain.solidUrl), optionsOf(second, 'http://127.0.0.1:1')];
+    const pool = new NodePool(
+      options.map((each) => new TronNode(each)),
+      50,
+      1,
+    );
+    pools.push(pool);
+    const proofs = proofsOf(new TronClient(pool));
+    const verdict = async () => {
+      const judged = await proofs.judge(tx);
+      return judged.kind === 'unknown' ? undefined : judged;
+    };
+    const place = JSON.stringify({ id: tx.txid, blockNumber: 3, blockTimeStamp: 1 });
+    second.fail({ kind: 'says', body: place }, 'wallet/gettransactioninfobyid');
+    expect(await until(verdict, 10_000, 'a verdict', 50)).toEqual({ kind: 'found', blockNumber: 3 });
+    second.mend();
+    expect(await verdict()).toMatchObject({ kind: 'dead', evidence: { absences: [{}], away: [{}] } });
+  });
+
   it('is refused when one node lies about absence and the other one has the transaction', async () => {
     const liar = await openFaultyNode(chain.solidUrl);
     const honest = await openFaultyNode(chain.second!.solidUrl);

@@ -1,6 +1,8 @@
 // Several nodes and what each is believed for: who must agree before an order ends, and what happens while they do not.
 import 'reflect-metadata';
 import { idOf } from '../../src/chain/block-header.js';
+import { BlockFollower } from '../../src/blocks/block-follower.js';
+import { ChainUnavailableError } from '../../src/chain/errors.js';
 import { TronClient } from '../../src/chain/tron.client.js';
 import { NodeGauges } from '../../src/reconciliation/node-gauges.js';
 import { Metrics } from '../../src/observability/metrics.js';
@@ -8,6 +10,7 @@ import { until } from '../../packages/local/src/wait.js';
 import { lookAtHistory } from '../../src/diagnostics/doctor-chain.js';
 import { historyFromRecords } from '../../src/verify/final-transactions.js';
 import { openApi } from '../factory.js';
+import { actAs } from '../order-chain.js';
 import {
   api,
   clearStage,
@@ -17,7 +20,6 @@ import {
   env,
   full,
   Hand,
-  loseLeases,
   mine,
   openStage,
   orderOf,
@@ -32,10 +34,10 @@ import {
   txsOf,
 } from '../protocol-stage.js';
 import type { Meddling } from '../spy-node.js';
+import { eventually, INFO, MOVE_LIMIT_MS, sent, TWO_NODES, withTwoNodes } from '../two-nodes.js';
 
-const INFO = 'walletsolidity/gettransactioninfobyid';
+const RECEIPTS = 'walletsolidity/gettransactioninfobyblocknum';
 const RENTAL_BLOCKS = 20;
-const MOVE_LIMIT_MS = 10_000;
 
 beforeAll(openStage, START_LIMIT_MS);
 /** Closed whatever became of the test that opened it. */
@@ -49,48 +51,11 @@ afterEach(async () => {
 }, START_LIMIT_MS);
 afterAll(closeStage, START_LIMIT_MS);
 
-/** The first node is looked over the shoulder, the second one is the chain's own. */
-const TWO_NODES = () => ({
-  TRON_FULL_NODE_URLS: `${full.url},${devnet.second!.fullUrl}`,
-  TRON_SOLIDITY_NODE_URLS: `${solid.url},${devnet.second!.solidUrl}`,
-  TRON_POLL_MS: '50',
-});
-const withTwoNodes = (extra: Record<string, string> = {}): Promise<Hand> => Hand.open({ ...TWO_NODES(), ...extra });
-
-async function sent(hand: Hand): Promise<string> {
-  // Deaths in a row pause a wallet, and here they are made.
-  await api.database.query(
-    'UPDATE pool_wallet SET deaths = 0, delivery_pauses = 0, delivery_held_until = NULL, delivery_fault = NULL',
-  );
-  await hand.poolSync().syncWallet(pool.address);
-  const key = await rent(receivers[0]!);
-  await mine();
-  await hand.look();
-  await hand.advance();
-  expect(await statusesOf(key)).toEqual(['sending']);
-  return key;
-}
-
 async function settled(hand: Hand): Promise<string> {
   const key = await sent(hand);
   await mine(SOLID_LAG + 1);
   await eventually(hand, async () => (await orderOf(key)).settled, 'the order being settled');
   return key;
-}
-
-/** Reads and works on until something is so. */
-async function eventually(hand: Hand, isSo: () => Promise<boolean>, what: string): Promise<void> {
-  await until(
-    async () => {
-      await loseLeases();
-      await hand.look();
-      await hand.advance();
-      return (await isSo()) ? true : undefined;
-    },
-    MOVE_LIMIT_MS,
-    what,
-    100,
-  );
 }
 
 /** A final block of the node's own making, with the id that is right for it. */
@@ -215,6 +180,35 @@ describe('an end', () => {
   });
 });
 
+describe('an end by the word of the only node', () => {
+  it.each([
+    ['receipts of blocks, and is a witness still', RECEIPTS, (hand: Hand) => hand.part(BlockFollower).pass(), false],
+    ['single transactions', INFO, (hand: Hand) => hand.part(NodeGauges).look(), true],
+  ])('comes also where it refuses %s', async (_, refused, ask, isAway) => {
+    const hand = await Hand.open({ WITNESS_AWAY_SEC: '1', TRON_POLL_MS: '50' });
+    // What is read of blocks begins at the solid head of now.
+    await hand.part(BlockFollower).pass();
+    const key = await settled(hand);
+    await mine(RENTAL_BLOCKS + 1);
+    const refusals: number[] = [];
+    solid.before = (path) => {
+      if (path !== refused) return undefined;
+      refusals.push(Date.now());
+      return { says: '', status: 404 };
+    };
+    const isOld = async (): Promise<true | undefined> => {
+      await Promise.resolve(ask(hand)).catch(() => undefined);
+      return refusals.at(-1)! - refusals[0]! > 1500 ? true : undefined;
+    };
+    await until(isOld, MOVE_LIMIT_MS, 'refusals for longer than a witness is waited for', 100);
+    const { agreement, nodes } = hand.chain().pool;
+    expect(agreement.isAway(nodes[0]!)).toBe(isAway);
+    await hand.look();
+    expect(await hand.end()).toBe(1);
+    expect(await statusesOf(key, 'reclaim')).toEqual(['sending']);
+  });
+});
+
 describe('a settlement', () => {
   it('takes two nodes where two are configured, or one after a while', async () => {
     const hand = await withTwoNodes();
@@ -259,6 +253,28 @@ describe('a settlement over which nodes disagree', () => {
     await until(settles, 3 * MOVE_LIMIT_MS, 'the settlement that both show', 100);
   });
 });
+
+describe('an act without a record', () => {
+  it('is recorded by one node’s word once the other one has been silent for so long, and the search goes on', async () => {
+    const delegation = { receiver_address: receivers[3]!, balance: 5_000_000, resource: 'ENERGY' };
+    const txid = await actAs(devnet.fullUrl, pool, 'delegateresource', delegation);
+    await mine(SOLID_LAG + 1);
+    solid.before = () => 'break';
+    const hand = await withTwoNodes();
+    await expect(hand.search()).rejects.toBeInstanceOf(ChainUnavailableError);
+    const impatient = await withTwoNodes({ WITNESS_AWAY_SEC: '1' });
+    const searched = async (): Promise<true | undefined> => {
+      await impatient.search().catch(() => undefined);
+      return (await isKept(txid)) ? true : undefined;
+    };
+    await until(searched, MOVE_LIMIT_MS, 'the act being recorded', 100);
+    await impatient.search();
+  });
+});
+
+async function isKept(txid: string): Promise<boolean> {
+  return (await api.database.query(`SELECT FROM orphan_tx WHERE txid = decode($1, 'hex')`, [txid])).length > 0;
+}
 
 describe('nodes of two chains', () => {
   it('have nothing made, ended or sold until they agree again', async () => {

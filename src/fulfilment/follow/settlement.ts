@@ -8,7 +8,7 @@ import { majorityOf } from '../../chain/agreement.js';
 import type { BlockHead, BlockHeader } from '../../chain/block.js';
 import { NodeError } from '../../chain/errors.js';
 import type { TronNode } from '../../chain/node.js';
-import { solidHeaderOf, solidPlaceOf, TronClient } from '../../chain/tron.client.js';
+import { solidHeaderOf, solidHeadOf, solidPlaceOf, TronClient } from '../../chain/tron.client.js';
 import { messageOf } from '../../domain/errors.js';
 import { Log } from '../../observability/logger.js';
 import { Database, isDatabaseAway, type Queryable } from '../../store/database.js';
@@ -111,6 +111,7 @@ export class Settlement {
   async settle(solid: BlockHead): Promise<Unsettled> {
     let left = 0;
     let fromBlock: number | undefined;
+    let reach = Number.POSITIVE_INFINITY;
     for (let after: readonly [bigint, bigint] = [-1n, -1n]; ;) {
       const waiting = await this.database.query<WaitingTx>(WAITING, [solid.number, ...after]);
       const byBlock = new Map<number, WaitingTx[]>();
@@ -119,14 +120,34 @@ export class Settlement {
         byBlock.set(number, [...(byBlock.get(number) ?? []), tx]);
       }
       for (const [number, txs] of byBlock) {
-        const unsettled = await this.tryBlock(number, txs);
+        const unsettled = number > reach ? txs.length : await this.tryBlock(number, txs);
         left += unsettled;
-        if (unsettled > 0) fromBlock ??= number;
+        if (unsettled > 0 && fromBlock === undefined) {
+          fromBlock = number;
+          reach = await this.reach();
+        }
       }
       const last = waiting.at(-1);
       if (last === undefined || waiting.length < PAGE) return { left, fromBlock };
       after = [last.block_number, last.id];
     }
+  }
+
+  /** The height up to which enough witnesses have final blocks: nobody is asked about what is beyond, however much waits. */
+  private async reach(): Promise<number> {
+    const { agreement } = this.client.pool;
+    const answers = await Promise.all(
+      agreement.witnesses.map(async (node) => {
+        const head = await solidHeadOf(node).catch(() => undefined);
+        return head === undefined ? [] : [{ node, number: head.number }];
+      }),
+    );
+    const heads = answers.flat().sort((a, b) => b.number - a.number);
+    const lowest = heads.find((_, index) => {
+      const nodes = heads.slice(0, index + 1).map(({ node }) => node);
+      return agreement.suffices(nodes, agreement.isSolidStalled);
+    });
+    return lowest?.number ?? -1;
   }
 
   /** How many of a block's transactions are left. */
@@ -215,7 +236,8 @@ export class Settlement {
     }
     const agreeing = heads.filter((_, index) => says[index]?.says === agreed);
     const [first] = agreeing;
-    if (first === undefined || !agreement.suffices(agreeing.map(({ node }) => node))) return undefined;
+    const nodes = agreeing.map(({ node }) => node);
+    if (first === undefined || !agreement.suffices(nodes, agreement.isSolidStalled)) return undefined;
     try {
       const ask = ({ node, header }: (typeof agreeing)[number]) => standingsAt(node, header, txids);
       const voices = await Promise.all(agreeing.slice(0, VOICES).map(ask));

@@ -9,7 +9,14 @@ import type { Block, BlockHead } from '../../chain/block.js';
 import { NodeError } from '../../chain/errors.js';
 import { History } from '../../chain/history.js';
 import type { TronNode } from '../../chain/node.js';
-import { solidBlockOf, solidHeadOf, solidPlaceOf, TronClient, type TransactionPlace } from '../../chain/tron.client.js';
+import {
+  placeOf,
+  solidBlockOf,
+  solidHeadOf,
+  solidPlaceOf,
+  TronClient,
+  type TransactionPlace,
+} from '../../chain/tron.client.js';
 import type { ClaimedTx } from '../loop/claimed-order.js';
 
 /** What one node said, in the order it was asked. */
@@ -93,11 +100,14 @@ export class Proofs {
     const second = others.length === 0 ? undefined : await this.askAll(others, tx);
     if (second?.kind === 'found') return second;
     const agreeing = second?.kind === 'absent' ? second.answers.filter(({ keepsHistory }) => keepsHistory) : [];
-    const isOut = (node: TronNode): boolean => this.history.lackingMs(node) > agreement.awayMaxMs;
+    const isOut = (node: TronNode): boolean =>
+      this.history.lackingMs(node) > agreement.awayMaxMs || agreement.isSolidStalled(node);
     if (!agreement.suffices([scanner.node, ...agreeing.map(({ node }) => node)], isOut)) {
       return { kind: 'unknown', why: second?.kind === 'unknown' ? second.why : 'no second witness has answered' };
     }
     const away = agreeing.length > 0 ? [] : others;
+    const place = await placeAtAny(away, tx);
+    if (place !== undefined) return { kind: 'found', blockNumber: place.blockNumber };
     return {
       kind: 'dead',
       evidence: {
@@ -107,7 +117,7 @@ export class Proofs {
         ...(away.length > 0 && {
           away: away.map((node) => ({
             node: node.name,
-            awaySec: Math.round(node.awayMs / 1000),
+            awaySec: Math.round(Math.max(node.awayMs, agreement.solidStalledMs(node)) / 1000),
             keepsHistory: this.history.lackingMs(node) === 0,
           })),
         }),
@@ -204,6 +214,16 @@ export class Proofs {
       throw error;
     }
   }
+}
+
+/** Where a full port has it: who gives no final blocks may answer about others, which one word shall not outvote. */
+async function placeAtAny(nodes: readonly TronNode[], tx: ClaimedTx): Promise<TransactionPlace | undefined> {
+  const places = await Promise.all(nodes.map(async (node) => placeOf(node, tx.txid).catch(unlessOfNode)));
+  return places.find((place) => place !== undefined);
+}
+
+function unlessOfNode(error: unknown): undefined {
+  if (!(error instanceof NodeError)) throw error;
 }
 
 async function readSolidBlock(node: TronNode, number: number): Promise<ScannedBlock | undefined> {

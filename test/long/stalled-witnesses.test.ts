@@ -1,0 +1,177 @@
+// Two nodes of which one's solid head stands still, moves far behind, or is claimed to be where it is not.
+import 'reflect-metadata';
+import { idOf } from '../../src/chain/block-header.js';
+import { Metrics } from '../../src/observability/metrics.js';
+import { until } from '../../packages/local/src/wait.js';
+import {
+  clearStage,
+  closeStage,
+  devnet,
+  full,
+  mine,
+  openStage,
+  orderOf,
+  PAST_VALIDITY,
+  solid,
+  SOLID_LAG,
+  START_LIMIT_MS,
+  statusesOf,
+  txsOf,
+} from '../protocol-stage.js';
+import type { Meddling } from '../spy-node.js';
+import { eventually, INFO, MOVE_LIMIT_MS, OTHER_WAY_ROUND, sent, TWO_NODES, withTwoNodes } from '../two-nodes.js';
+
+const RENTAL_BLOCKS = 20;
+
+beforeAll(openStage, START_LIMIT_MS);
+afterEach(clearStage, START_LIMIT_MS);
+afterAll(closeStage, START_LIMIT_MS);
+
+interface SolidHead {
+  readonly block_header: { readonly raw_data: { readonly number: number } };
+}
+
+async function askSolid<T>(path: string, body: string): Promise<T> {
+  const answer = await fetch(`${devnet.solidUrl}/${path}`, { method: 'POST', body });
+  return (await answer.json()) as T;
+}
+
+/**
+ * From now on the node that is looked over the shoulder answers by its solid blocks of now, as a solidity node that lost
+ * its connection to the full one. Returns the heights above them that it is asked about.
+ */
+async function stall(): Promise<Set<number>> {
+  const head = await askSolid<SolidHead>('walletsolidity/getblock', '{"detail":false}');
+  const { number } = head.block_header.raw_data;
+  const asked = new Set<number>();
+  solid.before = async (path, body): Promise<Meddling> => {
+    const { num, id_or_num: id } = JSON.parse(body === '' ? '{}' : body) as { num?: number; id_or_num?: string };
+    if (path === 'walletsolidity/getblock' && id === undefined) return { says: JSON.stringify(head) };
+    const height = Number(id ?? num ?? 0);
+    if (height > number) asked.add(height);
+    const { blockNumber = height } = path === INFO ? await askSolid<{ blockNumber?: number }>(path, body) : {};
+    return blockNumber > number ? { says: '{}' } : undefined;
+  };
+  return asked;
+}
+
+/** The chain going on beside. */
+function beside(isSo: () => Promise<boolean>): () => Promise<boolean> {
+  return async () => {
+    await mine();
+    return isSo();
+  };
+}
+
+describe('a witness whose solid head stands still while the other’s moves', () => {
+  const ORDERS: [string, () => Record<string, string>][] = [
+    ['first', TWO_NODES],
+    ['second', OTHER_WAY_ROUND],
+  ];
+
+  it.each(ORDERS)('and that is the %s one, holds up settlement and reclaim for so long', async (_, nodes) => {
+    const hand = await withTwoNodes(nodes());
+    const key = await sent(hand);
+    await stall();
+    await mine(SOLID_LAG + 15);
+    await hand.look();
+    expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: false });
+    const impatient = await withTwoNodes({ ...nodes(), WITNESS_AWAY_SEC: '1' });
+    const settles = async (): Promise<boolean> => (await orderOf(key)).settled;
+    await eventually(impatient, beside(settles), 'the settlement by one node’s word');
+    await mine(RENTAL_BLOCKS);
+    const isReclaimed = async (): Promise<boolean> => {
+      await impatient.end();
+      return (await statusesOf(key, 'reclaim')).at(-1) === 'solid';
+    };
+    await eventually(impatient, beside(isReclaimed), 'the solid reclaim');
+    const stalled = await impatient.part(Metrics).registry.getSingleMetricAsString('chain_node_solid_stalled_seconds');
+    expect(stalled).toMatch(new RegExp(`node="${new URL(full.url).host}"} [1-9]`));
+    expect(stalled).toMatch(new RegExp(`node="${new URL(devnet.second!.fullUrl).host}"} 0$`, 'm'));
+  });
+
+  it('holds up a death for so long, and the evidence says so', async () => {
+    const hand = await withTwoNodes();
+    const key = await sent(hand);
+    await devnet.control('evict', {});
+    await stall();
+    await mine(PAST_VALIDITY);
+    await hand.look();
+    await hand.advance();
+    expect(await statusesOf(key)).toEqual(['sending']);
+    const impatient = await withTwoNodes({ WITNESS_AWAY_SEC: '1' });
+    const isDead = async (): Promise<boolean> => (await statusesOf(key))[0] === 'dead';
+    await eventually(impatient, beside(isDead), 'the death by one node’s word');
+    const [dead] = await txsOf(key);
+    const away = [{ node: new URL(full.url).host, keepsHistory: true, awaySec: expect.any(Number) as number }];
+    expect(dead?.evidence).toMatchObject({ absences: [{}], scanned: {}, away });
+  });
+
+  it('is asked about one block that it does not have, however many wait', async () => {
+    const hand = await withTwoNodes(OTHER_WAY_ROUND());
+    const asked = await stall();
+    const keys = [await sent(hand), await sent(hand), await sent(hand)];
+    await mine(SOLID_LAG + 15);
+    asked.clear();
+    await hand.look();
+    for (const key of keys) expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: false });
+    expect([...asked]).toHaveLength(1);
+  });
+
+  it('is another one than a witness that is far behind and moves: that one is waited for', async () => {
+    await mine(60);
+    const head = async (): Promise<number> =>
+      (await askSolid<SolidHead>('walletsolidity/getblock', '{"detail":false}')).block_header.raw_data.number;
+    let asked = 0;
+    solid.before = async (path, body): Promise<Meddling> => {
+      const { num, id_or_num: id } = JSON.parse(body === '' ? '{}' : body) as { num?: number; id_or_num?: string };
+      const last = (await head()) - 60;
+      if (path !== 'walletsolidity/getblock' || id !== undefined)
+        return Number(id ?? num ?? 0) > last ? { says: '{}' } : undefined;
+      asked += 1;
+      const block = await askSolid(path, JSON.stringify({ id_or_num: last.toString(), detail: false }));
+      return { says: JSON.stringify(block) };
+    };
+    const hand = await withTwoNodes({ ...OTHER_WAY_ROUND(), WITNESS_AWAY_SEC: '1' });
+    const key = await sent(hand);
+    const included = await head();
+    const begunAt = Date.now();
+    const isOver = async (): Promise<true | undefined> => {
+      await mine();
+      await hand.look();
+      return asked > 10 && Date.now() - begunAt > 3000 ? true : undefined;
+    };
+    await until(isOver, MOVE_LIMIT_MS, 'more than a witness is waited for', 50);
+    expect((await head()) - included).toBeLessThan(60);
+    expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: false });
+  });
+
+  it('is no witness to wait for only by blocks that it has itself: one that claims others outvotes nobody', async () => {
+    const hand = await withTwoNodes({ WITNESS_AWAY_SEC: '1' });
+    const key = await sent(hand);
+    await mine();
+    let ahead = 0;
+    // The chain stands still; one node says that it goes on, and that the delivery is final.
+    solid.before = async (path, body): Promise<Meddling> => {
+      if (path !== 'walletsolidity/getblock') return undefined;
+      const { id_or_num: id } = JSON.parse(body) as { id_or_num?: string };
+      const answer = await fetch(`${devnet.fullUrl}/wallet/getblock`, { method: 'POST', body });
+      if (id !== undefined) return { says: await answer.text() };
+      const block = (await answer.json()) as { block_header: { raw_data: Record<string, string | number> } };
+      ahead += 1;
+      const raw = { ...block.block_header.raw_data, number: 1000 + ahead };
+      return { says: JSON.stringify({ ...block, blockID: idOf(raw), block_header: { raw_data: raw } }) };
+    };
+    const begunAt = Date.now();
+    await until(
+      async () => {
+        await hand.look();
+        return ahead > 10 && Date.now() - begunAt > 3000 ? true : undefined;
+      },
+      MOVE_LIMIT_MS,
+      'more than a witness is waited for',
+      100,
+    );
+    expect(await orderOf(key)).toMatchObject({ status: 'delivered', settled: false });
+  });
+});
