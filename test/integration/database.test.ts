@@ -174,7 +174,7 @@ describe('connections after a failed statement', () => {
       .catch(sqlStateOf);
     expect(cancelled).toBe('57014');
     const left = await pool.query(`SELECT current_setting('statement_timeout') AS timeout,
-      (SELECT count(*)::int FROM pg_locks WHERE locktype = 'advisory') AS locks`);
+      (SELECT count(*)::int FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()) AS locks`);
     expect(left).toEqual([{ timeout: '12s', locks: 0 }]);
     expect(await pidNow()).toBe(before);
   });
