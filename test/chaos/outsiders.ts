@@ -89,14 +89,20 @@ async function byOwner<T>({ address }: ChainAccount, act: () => Promise<T>): Pro
   return turn;
 }
 
-/** Takes a running rental's delegation back by the wallet's own key; the service ends the rental with that act. */
+/**
+ * Takes a running rental's delegation back by the wallet's own key; the service ends the rental with that act. Not one that
+ * is about to end: where the service takes it back in the same block, what the act took is a part of another rental's, which
+ * is the operator's to judge.
+ */
 async function undelegateByHand(arena: Arena, over: AbortSignal): Promise<number> {
   // A rental may end before it is its owner's turn: then another one is found.
   const taken = await found(async () => {
     const { rows } = await arena.sql.query<{ address: string; receiver: string; sun: string }>(
       `SELECT w.address, l.receive_address AS receiver, l.amount_sun::text AS sun
          FROM leg l JOIN orders o ON o.id = l.order_id JOIN pool_wallet w ON w.id = l.wallet_id
-        WHERE l.status = 'active' AND o.settled ORDER BY o.ends_at DESC LIMIT 1`,
+        WHERE l.status = 'active' AND o.settled
+          AND o.ends_at > (SELECT max(block_at) FROM chain_tx) + interval '10 seconds'
+        ORDER BY o.ends_at DESC LIMIT 1`,
     );
     const [leg] = rows;
     const owner = arena.world.poolWallets.find(({ address }) => address === leg?.address);
