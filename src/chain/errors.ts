@@ -24,3 +24,8 @@ export class ChainUnavailableError extends Error {
     super(`No TRON node could answer ${what}`, { cause: new AggregateError(faults) });
   }
 }
+
+/** What is left of an answer that a node did not give, where another one may do; anything else is thrown on. */
+export function unlessOfNode(error: unknown): undefined {
+  if (!(error instanceof NodeError)) throw error;
+}

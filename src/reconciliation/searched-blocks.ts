@@ -6,7 +6,7 @@ import { Injectable } from '@nestjs/common';
 import { DeadlineError, withDeadline } from '../base/clock.js';
 import { SolidBlocks } from '../blocks/solid-blocks.js';
 import type { Block } from '../chain/block.js';
-import { ChainUnavailableError, NodeError } from '../chain/errors.js';
+import { ChainUnavailableError, NodeError, unlessOfNode } from '../chain/errors.js';
 import type { TronNode } from '../chain/node.js';
 import { solidHeaderOf, solidHeadOf, solidPlaceOf, TronClient } from '../chain/tron.client.js';
 import { BlockReader } from '../fulfilment/follow/block-reader.js';
@@ -162,10 +162,6 @@ export class SearchedBlocks {
 /** The transactions of a block with how each ended, in order, as one text. */
 function outcomesOf({ transactions }: Block): string {
   return transactions.map(({ txid, succeeded }) => `${txid} ${succeeded.toString()}`).join(' ');
-}
-
-function unlessOfNode(error: unknown): undefined {
-  if (!(error instanceof NodeError)) throw error;
 }
 
 /** Whether the node's solid chain has these acts in this very block. Throws NodeFault, also where it is not that high. */

@@ -6,7 +6,7 @@
  */
 import { Injectable } from '@nestjs/common';
 import type { Block, BlockHead } from '../../chain/block.js';
-import { NodeError } from '../../chain/errors.js';
+import { NodeError, unlessOfNode } from '../../chain/errors.js';
 import { History } from '../../chain/history.js';
 import type { TronNode } from '../../chain/node.js';
 import {
@@ -220,10 +220,6 @@ export class Proofs {
 async function placeAtAny(nodes: readonly TronNode[], tx: ClaimedTx): Promise<TransactionPlace | undefined> {
   const places = await Promise.all(nodes.map(async (node) => placeOf(node, tx.txid).catch(unlessOfNode)));
   return places.find((place) => place !== undefined);
-}
-
-function unlessOfNode(error: unknown): undefined {
-  if (!(error instanceof NodeError)) throw error;
 }
 
 async function readSolidBlock(node: TronNode, number: number): Promise<ScannedBlock | undefined> {
