@@ -8,25 +8,15 @@ import { SolidBlocks } from '../blocks/solid-blocks.js';
 import type { Block } from '../chain/block.js';
 import { ChainUnavailableError, NodeError, unlessOfNode } from '../chain/errors.js';
 import type { TronNode } from '../chain/node.js';
-import { solidHeaderOf, solidHeadOf, solidPlaceOf, TronClient } from '../chain/tron.client.js';
+import { solidHeightOf, type SolidHeight } from '../chain/solid-height.js';
+import { solidHeaderOf, solidPlaceOf, TronClient } from '../chain/tron.client.js';
 import { BlockReader } from '../fulfilment/follow/block-reader.js';
 import type { UnrecordedAct } from '../verify/unrecorded-acts.js';
 
-/** How far another node may be behind to be waited for: half a minute of the main network. One further behind cannot say. */
-const LAG_BLOCKS_MAX = 10;
 /** How long the transactions of a block that cannot be read are asked after one by one. */
 const ACTS_WAIT_MS = 30_000;
 /** How long a node that answers may take to say what it has in a block, before the search goes on without its word. */
 const COMPARE_WAIT_MS = 15_000;
-
-/** How far blocks can be searched, and by whom. */
-export interface Height {
-  readonly number: number;
-  /** Of whom they are read. */
-  readonly node: TronNode;
-  /** Other witnesses that have them too. */
-  readonly others: readonly TronNode[];
-}
 
 @Injectable()
 export class SearchedBlocks {
@@ -36,32 +26,16 @@ export class SearchedBlocks {
     private readonly reader: BlockReader,
   ) {}
 
-  /**
-   * The solid head of a node that answers, or what those have of it that are a little behind. Throws
-   * ChainUnavailableError.
-   */
-  async height(): Promise<Height> {
-    const { pool } = this.client;
-    const first = await pool.ask('the solid head', async (node) => ({ node, head: await solidHeadOf(node) }));
-    const { node, head } = first;
-    const heads = await Promise.all(
-      pool.agreement.witnesses.map(async (other) => ({
-        other,
-        number: other.witness === node.witness ? undefined : (await solidHeadOf(other).catch(unlessOfNode))?.number,
-      })),
-    );
-    const near = heads.flatMap(({ other, number }) =>
-      number !== undefined && number >= head.number - LAG_BLOCKS_MAX ? [{ other, number }] : [],
-    );
-    const number = Math.min(head.number, ...near.map((each) => each.number));
-    return { number, node, others: near.map(({ other }) => other) };
+  /** How far blocks can be searched, and by whom. Throws ChainUnavailableError. */
+  async height(): Promise<SolidHeight> {
+    return solidHeightOf(this.client.pool);
   }
 
   /**
    * undefined when what it holds cannot be read in any way: such a block is passed, and read again for a while. Throws
    * ChainUnavailableError, also while nodes contradict each other.
    */
-  async read(number: number, { node: first, others }: Height): Promise<Block | undefined> {
+  async read(number: number, { node: first, others }: SolidHeight): Promise<Block | undefined> {
     const { node, block } = await this.readSomehow(number, first);
     const known = await this.reader.withActs(block, 'solid', ACTS_WAIT_MS);
     if (known === undefined) {

@@ -7,6 +7,7 @@ import { Injectable } from '@nestjs/common';
 import { monotonicMs, sleep } from '../base/clock.js';
 import type { BlockSearch } from '../blocks/block-consumer.js';
 import type { Block } from '../chain/block.js';
+import type { SolidHeight } from '../chain/solid-height.js';
 import { TronClient } from '../chain/tron.client.js';
 import { Log } from '../observability/logger.js';
 import { Database, type Transaction } from '../store/database.js';
@@ -18,7 +19,7 @@ import {
   type UnrecordedAct,
 } from '../verify/unrecorded-acts.js';
 import { BackupRecovery, type Recallable, type Recalled } from './backup-recovery.js';
-import { SearchedBlocks, type Height } from './searched-blocks.js';
+import { SearchedBlocks } from './searched-blocks.js';
 
 /** Where a service that never searched begins, before the solid head: what it bought before it existed is not ours. */
 const FIRST_SEARCH_BLOCKS = 60;
@@ -43,17 +44,17 @@ const KEEP = {
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING RETURNING txid`,
 };
 
-const SCANNED_TO = `SELECT scanned_to FROM reconcile_state`;
+const SCANNED_TO = `SELECT scanned_to, server_mark() AS mark FROM reconcile_state`;
 
 /**
- * From where it was read to be and nowhere else: whoever searches beside, before or after commits were lost, moves past
- * no block whose acts are not in these records.
+ * From where it was read to be, and on the server where it was: whoever searches beside, before or after commits were lost,
+ * moves past no block whose acts are not in these records.
  */
 const MOVE = {
   name: 'move_search',
   text: `UPDATE reconcile_state SET scanned_to = $2, scanned_at = coalesce($3, scanned_at),
       searched_at = CASE WHEN $4 THEN clock_timestamp() ELSE searched_at END
-    WHERE scanned_to IS NOT DISTINCT FROM $1 RETURNING true AS moved`,
+    WHERE scanned_to IS NOT DISTINCT FROM $1 AND server_mark() = $5 RETURNING true AS moved`,
 };
 
 const NOW = `SELECT clock_timestamp()::text AS now`;
@@ -69,6 +70,8 @@ const PASS_UNSEARCHED = `WITH old AS (DELETE FROM unsearched_block WHERE number 
 
 /** How far the search is moved by one transaction. */
 interface Stretch {
+  /** The server by whose records it was searched. */
+  readonly mark: string;
   readonly from: number | undefined;
   readonly to: number | undefined;
   /** Time of the last block that was searched in it. */
@@ -139,7 +142,7 @@ export class UnrecordedSearch implements BlockSearch {
   }
 
   private async step(): Promise<number | undefined> {
-    const from = await this.scannedTo();
+    const { to: from, mark } = await this.scannedTo();
     if (!this.hasTurn && monotonicMs() - this.movedElsewhereAtMs < SEARCHED_ELSEWHERE_MS) return undefined;
     const height = await this.blocks.height();
     const next = Math.max(0, from ?? height.number - FIRST_SEARCH_BLOCKS) + 1;
@@ -147,7 +150,7 @@ export class UnrecordedSearch implements BlockSearch {
     const left = Math.max(0, height.number - next + 1 - count);
     try {
       const numbers = Array.from({ length: count }, (_, index) => next + index);
-      const rest = await this.searchBlocks(from, numbers, height);
+      const rest = await this.searchBlocks({ mark, from }, numbers, height);
       const { to } = rest;
       await this.database.transaction(async (tx) => move(tx, { ...rest, isAtHead: left === 0 }));
       this.seen = { to };
@@ -160,11 +163,11 @@ export class UnrecordedSearch implements BlockSearch {
 
   /** Moves the search past each block that holds something of ours. Returns what it has passed since. */
   private async searchBlocks(
-    from: number | undefined,
+    { mark, from }: Pick<Stretch, 'mark' | 'from'>,
     numbers: readonly number[],
-    height: Height,
+    height: SolidHeight,
   ): Promise<Omit<Stretch, 'isAtHead'>> {
-    let passed: Omit<Stretch, 'isAtHead'> = { from, to: from, at: undefined, unsearched: [] };
+    let passed: Omit<Stretch, 'isAtHead'> = { mark, from, to: from, at: undefined, unsearched: [] };
     if (numbers.length === 0) return passed;
     const actsIn = await this.judge();
     const blocks = await Promise.all(numbers.map((number) => this.blocks.read(number, height)));
@@ -181,19 +184,19 @@ export class UnrecordedSearch implements BlockSearch {
       const stretch = { ...passed, isAtHead: false };
       await this.record(block, acts, async (tx) => move(tx, stretch));
       this.seen = { to: number };
-      passed = { from: number, to: number, at: undefined, unsearched: [] };
+      passed = { mark, from: number, to: number, at: undefined, unsearched: [] };
     }
     return passed;
   }
 
-  /** How far it was searched; notices where that was not by this process. */
-  private async scannedTo(): Promise<number | undefined> {
-    const [row] = await this.database.query<{ scanned_to: bigint | null }>(SCANNED_TO);
-    const scannedTo = row?.scanned_to ?? undefined;
-    const to = scannedTo === undefined ? undefined : Number(scannedTo);
+  /** How far it was searched, and by which server's records; notices where that was not by this process. */
+  private async scannedTo(): Promise<{ readonly to: number | undefined; readonly mark: string }> {
+    const [row] = await this.database.query<{ scanned_to: bigint | null; mark: string }>(SCANNED_TO);
+    if (row === undefined) throw new Error('the row of reconcile_state is missing');
+    const to = row.scanned_to === null ? undefined : Number(row.scanned_to);
     if (this.seen !== undefined && this.seen.to !== to) this.movedElsewhereAtMs = monotonicMs();
     this.seen = { to };
-    return to;
+    return { to, mark: row.mark };
   }
 
   private async waitForOther(since: string | undefined): Promise<number> {
@@ -203,7 +206,7 @@ export class UnrecordedSearch implements BlockSearch {
       await sleep(ELSEWHERE_LOOK_MS);
     }
     const { number } = await this.blocks.height();
-    return Math.max(0, number - ((await this.scannedTo()) ?? 0));
+    return Math.max(0, number - ((await this.scannedTo()).to ?? 0));
   }
 
   /** What finds the acts in a block that are to be recorded. */
@@ -250,9 +253,9 @@ export class UnrecordedSearch implements BlockSearch {
 class MovedElsewhereError extends Error {}
 
 /** Throws MovedElsewhereError. */
-async function move(tx: Transaction, { from, to, at, unsearched, isAtHead }: Stretch): Promise<void> {
+async function move(tx: Transaction, { mark, from, to, at, unsearched, isAtHead }: Stretch): Promise<void> {
   for (const number of unsearched) await tx.query(PASS_UNSEARCHED, [number]);
-  const moved = await tx.query(MOVE, [from ?? null, to ?? null, at ?? null, isAtHead]);
+  const moved = await tx.query(MOVE, [from ?? null, to ?? null, at ?? null, isAtHead, mark]);
   if (moved.length === 0) throw new MovedElsewhereError();
 }
 

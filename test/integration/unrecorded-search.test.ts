@@ -1,4 +1,5 @@
 // The search of solid blocks for what wallets of ours did without a record of it.
+import { UnrecordedSearch } from '../../src/reconciliation/unrecorded-search.js';
 import { Database } from '../../src/store/database.js';
 import { aroundStatements } from '../../src/store/statement-hook.js';
 import { until } from '../../packages/local/src/wait.js';
@@ -76,4 +77,26 @@ it('a search that no node answered is made again at the next look', async () => 
   };
   await until(goesOn, 20_000, 'the search going on');
   expect((await searched()).passed_at).toEqual(before.passed_at);
+});
+
+it('what was searched by the records of one server moves no search on another one', async () => {
+  await world.pass();
+  const searched = async () => {
+    const [row] = await world.database.query<{ to: bigint }>(`SELECT scanned_to AS to FROM reconcile_state`);
+    return row!.to;
+  };
+  const worker = await world.openWorker();
+  const database = worker.get(Database);
+  const transaction: Database['transaction'] = database.transaction.bind(database);
+  // As after a failover between the look at the records and the move: everybody reads another mark from then on.
+  database.transaction = async (work) => {
+    await world.byHand(
+      `CREATE OR REPLACE FUNCTION server_mark() RETURNS text LANGUAGE sql STABLE AS 'SELECT ''another server'''`,
+    );
+    return transaction(work);
+  };
+  const before = await searched();
+  await expect(worker.get(UnrecordedSearch, { strict: false }).pass(true)).resolves.toBeUndefined();
+  expect(await searched()).toEqual(before);
+  await worker.close();
 });

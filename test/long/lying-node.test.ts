@@ -192,6 +192,16 @@ it('a node alone in leaving an act of our wallets out hides nothing: the block i
   expect(await api.database.query('SELECT txid FROM orphan_tx')).toEqual([]);
 });
 
+it('a node alone in having blocks that are not made yet moves the search past none of them', async () => {
+  await devnet.control('faults', { kind: 'ahead', blocks: 30, node: 0, rate: 1 });
+  const hand = await withTwoNodes();
+  await hand.search();
+  const answer = await fetch(`${devnet.second!.solidUrl}/walletsolidity/getnowblock`, { method: 'POST', body: '{}' });
+  const head = (await answer.json()) as { block_header: { raw_data: { number: number } } };
+  const [state] = await api.database.query<{ to: bigint }>('SELECT scanned_to AS to FROM reconcile_state');
+  expect(Number(state!.to)).toBe(head.block_header.raw_data.number);
+});
+
 it('an act that names our wallet, and is signed by a key that is none of its own, is nobody’s', async () => {
   const hand = await withTwoNodes();
   await sent(hand);

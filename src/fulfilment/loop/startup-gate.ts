@@ -4,7 +4,8 @@
  * lack, however long that takes.
  */
 import { Injectable } from '@nestjs/common';
-import { solidHeadOf, TronClient } from '../../chain/tron.client.js';
+import { solidHeightOf } from '../../chain/solid-height.js';
+import { TronClient } from '../../chain/tron.client.js';
 import { sleep } from '../../base/clock.js';
 import { Config } from '../../config/config.js';
 import { messageOf } from '../../domain/errors.js';
@@ -54,7 +55,7 @@ export class StartupGate {
       try {
         const state = await this.read();
         const isSame = await this.isSameServer(state);
-        if (state.absent) target ??= await this.solidHeight();
+        if (state.absent) target ??= (await solidHeightOf(this.client.pool)).number;
         if (isSame && (target === undefined || Number(state.scanned_to ?? 0n) >= target)) return;
         if (checks % LOG_EVERY_CHECKS === 0) {
           this.log.error(
@@ -108,9 +109,5 @@ export class StartupGate {
     const [state] = await this.database.query<State>(STATE, [ABSENCE_SEC]);
     if (state === undefined) throw new Error('the row of reconcile_state is missing');
     return state;
-  }
-
-  private async solidHeight(): Promise<number> {
-    return this.client.pool.ask('the solid head', async (node) => (await solidHeadOf(node)).number);
   }
 }
