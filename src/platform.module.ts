@@ -14,9 +14,9 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { Redis } from 'ioredis';
 import { accountAt, keysInClear, nodeOptionsOf } from './chain/configured-nodes.js';
 import { NodePool } from './chain/node-pool.js';
-import { TronNode } from './chain/node.js';
+import { BROADCAST_PATH, TronNode } from './chain/node.js';
 import { RequestBudget } from './chain/request-budget.js';
-import { TronClient } from './chain/tron.client.js';
+import { ACCOUNT_PATH, CONSTANT_CALL_PATH, TronClient } from './chain/tron.client.js';
 import { Config, readConfig, type Role } from './config/config.js';
 import { ListQueue } from './http/pipeline/list-queue.js';
 import { Log, createLogger } from './observability/logger.js';
@@ -41,7 +41,10 @@ function warnOfMasterKey({ secrets, chain }: Config, role: Role, log: Log): void
 /** The worker comes back to whatever it could not have; while it waits, others wait for it. */
 const WORKER_LOCK_TIMEOUT_MS = 2000;
 
-function createTronClient({ chain, redis: { prefix } }: Config, redis: Redis, log: Log): TronClient {
+/** What an API asks nodes for callers alone: whether a receiver is on chain, and what a call would use. */
+const CALLERS_PATHS: ReadonlySet<string> = new Set([ACCOUNT_PATH, CONSTANT_CALL_PATH]);
+
+function createTronClient({ chain, redis: { prefix } }: Config, role: Role, redis: Redis, log: Log): TronClient {
   const nodes = nodeOptionsOf(chain).map((options) => {
     const requestsPerSec = chain.requestsPerSec[options.index] ?? 0;
     if (requestsPerSec === 0) return new TronNode(options);
@@ -49,7 +52,8 @@ function createTronClient({ chain, redis: { prefix } }: Config, redis: Redis, lo
     const budget = new RequestBudget({ redis, prefix, account: accountAt(options), requestsPerSec, waitMaxMs });
     return new TronNode({
       ...options,
-      admit: (isUrgent: boolean) => budget.admit(isUrgent),
+      admit: (path: string) =>
+        role === 'api' && CALLERS_PATHS.has(path) ? budget.admitCaller() : budget.admit(path === BROADCAST_PATH),
       admitSpare: () => budget.admitSpare(),
     });
   });
@@ -116,7 +120,7 @@ export class PlatformModule implements OnApplicationBootstrap, OnApplicationShut
         { provide: Log, useValue: log },
         Metrics,
         { provide: Redis, useFactory: () => openRedis(config, role, log) },
-        { provide: TronClient, useFactory: (client: Redis) => createTronClient(config, client, log), inject: [Redis] },
+        { provide: TronClient, useFactory: (client: Redis) => createTronClient(config, role, client, log), inject: [Redis] },
         WakeUps,
         ListQueue,
       ],

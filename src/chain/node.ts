@@ -19,7 +19,7 @@ export interface NodeOptions {
   readonly headStallSec: number;
   readonly headAgeMaxSec: number;
   /** Waits for a place in the request budget that processes share; false when none comes in time. */
-  readonly admit?: (isUrgent: boolean) => Promise<boolean>;
+  readonly admit?: (path: string) => Promise<boolean>;
   /** Whether the budget has places to spare right now; one is taken then. */
   readonly admitSpare?: () => Promise<boolean>;
 }
@@ -38,7 +38,7 @@ const CLOCK_SKEW_MAX_MS = 10_000;
 /** A failed read is retried sooner than this, as long as a caller waits. */
 const UNANSWERED_KEPT_MS = 60_000;
 const HEAD = 'the head';
-const BROADCAST_PATH = 'wallet/broadcasthex';
+export const BROADCAST_PATH = 'wallet/broadcasthex';
 /** The head of a provider that gives none without its transactions: read as a block, and asked as a head. */
 const WHOLE_HEAD = 'walletsolidity/getnowblock';
 const THROTTLED_STATUS = new Set([403, 429, 503]);
@@ -233,7 +233,7 @@ export class TronNode {
 
   private async request(port: PortName, path: string, body: JsonObject, terms: Terms): Promise<unknown> {
     const { admit, admitSpare } = this.options;
-    if ((await (terms.isAside ? admitSpare?.() : admit?.(path === BROADCAST_PATH))) === false) {
+    if ((await (terms.isAside ? admitSpare?.() : admit?.(path))) === false) {
       throw new NodeError(this.name, 'throttled', `${path} found no place in the request budget`, undefined, false);
     }
     const { status, text } = await this.exchange(port, path, body, terms);

@@ -57,7 +57,8 @@ export interface TransactionPlace {
   readonly succeeded: boolean;
 }
 
-const CONSTANT_CALL = 'wallet/triggerconstantcontract';
+export const CONSTANT_CALL_PATH = 'wallet/triggerconstantcontract';
+export const ACCOUNT_PATH = 'wallet/getaccount';
 
 function nonsense(node: TronNode, what: string): NodeError {
   return new NodeError(node.name, 'nonsense', what);
@@ -117,7 +118,7 @@ export class TronClient {
 
   /** The account, or undefined when the chain has none at this address. */
   async account(address: string): Promise<ChainAccount | undefined> {
-    return this.pool.ask('wallet/getaccount', (node) => accountOf(node, address));
+    return this.pool.ask(ACCOUNT_PATH, (node) => accountOf(node, address));
   }
 
   /** Resources of an account that exists; `{}` (no account) is refused as nonsense. */
@@ -160,10 +161,10 @@ export class TronClient {
       asked = node;
       return simulateAt(node, call);
     };
-    const outcome = await this.pool.ask(CONSTANT_CALL, run);
+    const outcome = await this.pool.ask(CONSTANT_CALL_PATH, run);
     if (outcome.kind !== 'refused' || outcome.refusal !== 'timeout') return outcome;
     // The first answer stands where nobody gives a second one.
-    return this.pool.ask(CONSTANT_CALL, run, asked).catch(() => outcome);
+    return this.pool.ask(CONSTANT_CALL_PATH, run, asked).catch(() => outcome);
   }
 
   /** The freshest head. */
@@ -179,7 +180,7 @@ export class TronClient {
 
 /** The account as `node` has it, or undefined when its chain has none at this address. */
 export async function accountOf(node: TronNode, address: string): Promise<ChainAccount | undefined> {
-  return readAccount(node, address, await node.full('wallet/getaccount', { address, visible: true }));
+  return readAccount(node, address, await node.full(ACCOUNT_PATH, { address, visible: true }));
 }
 
 /** Resources of an account that exists, by one node's word. */
@@ -224,7 +225,7 @@ export async function canDelegateMaxOf(node: TronNode, address: string): Promise
 async function simulateAt(node: TronNode, call: ContractCall): Promise<CallOutcome> {
   return readCallOutcome(
     node.name,
-    await node.full(CONSTANT_CALL, {
+    await node.full(CONSTANT_CALL_PATH, {
       owner_address: call.ownerAddress,
       contract_address: call.contractAddress,
       ...(call.functionSelector === undefined ? {} : { function_selector: call.functionSelector }),

@@ -1,5 +1,6 @@
 /** Extends rentals that run, exactly once for each key: priced here, before any transaction, and taken by extend_order. */
 import { Injectable } from '@nestjs/common';
+import { KeptReadings } from '../base/kept-readings.js';
 import { ChainUnavailableError } from '../chain/errors.js';
 import { TronClient } from '../chain/tron.client.js';
 import { ApiError, invalidField, messageOf } from '../domain/errors.js';
@@ -16,8 +17,14 @@ import { keyReused, refusalNamed } from './refusals.js';
 import { chainAway } from './receiver.js';
 import { requestHash } from './request-hash.js';
 
+/** A head serves all who extend for less than a block lasts: whoever asks without an end asks the nodes once a second. */
+const HEAD_LIMITS = { keptMs: 1000, shownMs: 1000, keysMax: 1 };
+
 @Injectable()
 export class ExtensionsService {
+  /** The chain's time, ms. */
+  private readonly heads = new KeptReadings<number>(HEAD_LIMITS);
+
   constructor(
     private readonly orders: OrdersByKey,
     private readonly quotes: QuotesService,
@@ -79,7 +86,7 @@ export class ExtensionsService {
       const terms = this.quotes.priceTime(energy(order.energy), durationSec);
       // The end of a played rental is the database's to judge.
       if (order.test) return { terms: { ...terms, headAtMs: order.created_at.getTime() } };
-      const { timestampMs: headAtMs } = await this.chain.head();
+      const headAtMs = await this.heads.get('', async () => (await this.chain.head()).timestampMs);
       return { terms: { ...terms, headAtMs } };
     } catch (error) {
       if (error instanceof ApiError) return { refusal: error };

@@ -362,6 +362,23 @@ describe('the request budget', () => {
     expect(await budgetOn(redis, 5, 1000).admitSpare()).toBe(false);
   });
 
+  it('gives callers of the API half of its places at most, and a line of their own', async () => {
+    const redis = new Redis(store.url, { enableOfflineQueue: false, lazyConnect: true });
+    await redis.connect();
+    try {
+      const budget = budgetOn(redis, 2000);
+      // As many as would hold up a line for longer than anybody waits.
+      const asked = Array.from({ length: 100 }, () => budget.admitCaller());
+      for (let index = 0; index < 5; index += 1) expect(await budget.admit(false)).toBe(true);
+      const admitted = (await Promise.all(asked)).filter(Boolean).length;
+      // Places of four seconds at most, of which the first and the last are begun.
+      expect(admitted).toBeLessThanOrEqual(20);
+      expect(admitted).toBeGreaterThanOrEqual(5);
+    } finally {
+      redis.disconnect();
+    }
+  });
+
   it('holds each process to a part of it while Redis is away', async () => {
     const redis = new Redis('redis://127.0.0.1:1', {
       enableOfflineQueue: false,
