@@ -120,7 +120,11 @@ export class PlatformModule implements OnApplicationBootstrap, OnApplicationShut
         { provide: Log, useValue: log },
         Metrics,
         { provide: Redis, useFactory: () => openRedis(config, role, log) },
-        { provide: TronClient, useFactory: (client: Redis) => createTronClient(config, role, client, log), inject: [Redis] },
+        {
+          provide: TronClient,
+          useFactory: (client: Redis) => createTronClient(config, role, client, log),
+          inject: [Redis],
+        },
         WakeUps,
         ListQueue,
       ],

@@ -3,6 +3,7 @@
  * `storage.transHistory.switch = off`, or a pruned one, answers `{}` about every transaction, which proves nothing.
  */
 import { monotonicMs } from '../base/clock.js';
+import { NodeError } from './errors.js';
 import type { TronNode } from './node.js';
 import { solidBlockOf, solidHeadOf, solidPlaceOf } from './tron.client.js';
 
@@ -27,6 +28,9 @@ const RECENT_BLOCKS = 28_800;
 const BLOCKS_BACK = 1_000;
 /** So many blocks without any transaction are a chain on which there is nothing to ask for. */
 const BLOCKS_READ_MAX = 20;
+
+/** An answer that is none to this question: TRON: a lite fullnode closes it. */
+const NO_ANSWER: ReadonlySet<NodeError['kind']> = new Set(['http', 'refused', 'nonsense']);
 
 export class History {
   private readonly judged = new Map<TronNode, Judged>();
@@ -54,7 +58,7 @@ export class History {
 
   private async judge(node: TronNode): Promise<boolean> {
     const known = await this.knownTo(node);
-    const keeps = known === undefined || (await solidPlaceOf(node, known)) !== undefined;
+    const keeps = known === undefined || (await knows(node, known));
     const atMs = monotonicMs();
     const since = this.judged.get(node)?.lackingSinceMs ?? atMs;
     this.judged.set(node, { keeps, atMs, lackingSinceMs: keeps ? undefined : since });
@@ -74,5 +78,15 @@ export class History {
       if (first !== undefined) return first.txid;
     }
     return undefined;
+  }
+}
+
+/** Whether the node has a transaction that every node with history has. Throws NodeFault when it does not answer. */
+async function knows(node: TronNode, txid: string): Promise<boolean> {
+  try {
+    return (await solidPlaceOf(node, txid)) !== undefined;
+  } catch (error) {
+    if (!(error instanceof NodeError) || !NO_ANSWER.has(error.kind)) throw error;
+    return false;
   }
 }

@@ -13,7 +13,8 @@ import {
   type BlockHeader,
   type SignedAct,
 } from './block.js';
-import { NodeError } from './errors.js';
+import { Turns } from '../base/turns.js';
+import { NodeError, unlessOfNode } from './errors.js';
 import { isJsonObject, type JsonObject } from './json.js';
 
 export type PortName = 'full' | 'solid';
@@ -37,8 +38,10 @@ const KEPT_BLOCKS_MAX = 100;
 const TRANSACTION_BYTES = 250;
 /** Of an act: its object, amounts, addresses and buffers beside their bytes. */
 const ACT_BYTES = 750;
-/** Read whole at once by this process: as JSON a full block is some megabytes. */
+/** Read whole of one node at once by this process: as JSON a full block is some megabytes. */
 const READS_MAX = 4;
+/** How long what came too late once is not asked for: blocks whole, or as lists. Meanwhile others are not held up by it. */
+const LATE_MS = 60_000;
 /** A broken answer now and then is no broken block. */
 const ATTEMPTS = 2;
 const PATHS = { full: 'wallet', solid: 'walletsolidity' } as const;
@@ -52,8 +55,9 @@ export class NodeBlocks {
   private readonly listed = new Map<string, { readonly block: Block; readonly untilMs: number }>();
   private readonly coming = new Map<string, Promise<Block>>();
   private readonly lackingUntilMs = { full: Number.NEGATIVE_INFINITY, solid: Number.NEGATIVE_INFINITY };
-
+  private readonly lateUntilMs = { whole: Number.NEGATIVE_INFINITY, list: Number.NEGATIVE_INFINITY };
   private readonly hasHeaders = { full: false, solid: false };
+  private readonly turns = new Turns(READS_MAX);
 
   constructor(
     private readonly name: string,
@@ -91,7 +95,8 @@ export class NodeBlocks {
     const listed = this.listed.get(header.id);
     if (listed !== undefined && monotonicMs() < listed.untilMs) return listed.block;
     const key = `${port}/${header.id}`;
-    const coming = this.coming.get(key) ?? inTurn(() => this.read(port, header)).finally(() => this.coming.delete(key));
+    const read = async (): Promise<Block> => this.turns.run(async () => this.read(port, header), 0);
+    const coming = this.coming.get(key) ?? read().finally(() => this.coming.delete(key));
     this.coming.set(key, coming);
     return coming;
   }
@@ -128,7 +133,9 @@ export class NodeBlocks {
 
   private async read(port: PortName, header: BlockHeader): Promise<Block> {
     let fault: NodeError | undefined;
-    for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+    const isLate = monotonicMs() < this.lateUntilMs.whole;
+    if (isLate) fault = new NodeError(this.name, 'timeout', 'its blocks came too late a moment ago');
+    for (let attempt = 1; attempt <= ATTEMPTS && !isLate; attempt += 1) {
       try {
         const block = await this.whole(port, header.number);
         if (block?.id === header.id) return block;
@@ -136,7 +143,10 @@ export class NodeBlocks {
       } catch (error) {
         if (!(error instanceof NodeError) || error.kind === 'throttled') throw error;
         fault = error;
-        if (error.kind === 'timeout') break;
+        if (error.kind === 'timeout') {
+          this.lateUntilMs.whole = monotonicMs() + LATE_MS;
+          break;
+        }
       }
     }
     return this.list(port, header, fault);
@@ -144,6 +154,7 @@ export class NodeBlocks {
 
   /** The block by what happened to its transactions, of which then only ids are known. */
   private async list(port: PortName, header: BlockHeader, fault: NodeError | undefined): Promise<Block> {
+    if (monotonicMs() < this.lateUntilMs.list) throw this.unreadable(header, fault);
     try {
       const infos = await this.ask(
         port,
@@ -161,18 +172,39 @@ export class NodeBlocks {
       return block;
     } catch (error) {
       if (!(error instanceof NodeError) || error.kind === 'throttled' || error.kind === 'unhealthy') throw error;
-      if (fault?.kind === 'unreachable' && error.kind === 'unreachable') throw fault;
-      throw new NodeError(this.name, 'unreadable', `block ${header.number.toString()} cannot be read`, fault);
+      if (error.kind === 'timeout') this.lateUntilMs.list = monotonicMs() + LATE_MS;
+      const isCut = fault?.kind === 'unreachable' && error.kind === 'unreachable';
+      // Who still answers about the block is there: a proxy may cut what is large.
+      if (isCut && !(await this.gives(port, header))) throw fault;
+      throw this.unreadable(header, fault);
     }
   }
 
+  private unreadable({ number }: BlockHeader, fault: NodeError | undefined): NodeError {
+    return new NodeError(this.name, 'unreadable', `block ${number.toString()} cannot be read`, fault);
+  }
+
+  private async gives(port: PortName, { number, id }: BlockHeader): Promise<boolean> {
+    return (await this.header(port, number).catch(unlessOfNode))?.id === id;
+  }
+
   private async whole(port: PortName, number: number): Promise<Block | undefined> {
-    const json = await this.object(port, 'getblockbynum', { num: number }, 'block');
+    const json = await this.wholeJson(port, number);
     if (Object.keys(json).length === 0) return undefined;
     const block = readBlock(this.name, json);
     if (block.number !== number) throw new NodeError(this.name, 'nonsense', 'another block than was asked for');
     this.keep(block);
     return block;
+  }
+
+  /** TRON: a lite fullnode closes `getblockbynum`, and answers `getblock` whole. */
+  private async wholeJson(port: PortName, number: number): Promise<JsonObject> {
+    try {
+      return await this.object(port, 'getblockbynum', { num: number }, 'block');
+    } catch (error) {
+      if (!(error instanceof NodeError) || !NO_ANSWER.has(error.kind) || !this.hasHeaders[port]) throw error;
+      return this.object(port, 'getblock', { id_or_num: number.toString(), detail: true }, 'block');
+    }
   }
 
   /** undefined when the provider has no such endpoint; 'none' when it has no such block. */
@@ -214,21 +246,5 @@ function trim(map: Map<string, unknown>, max: number): void {
   for (const key of map.keys()) {
     if (map.size <= max) return;
     map.delete(key);
-  }
-}
-
-let running = 0;
-const waiting: (() => void)[] = [];
-
-/** Runs `work` when fewer than READS_MAX are running. Every one of them has a limit of its own. */
-async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-  if (running >= READS_MAX) await new Promise<void>((resolve) => waiting.push(resolve));
-  else running += 1;
-  try {
-    return await work();
-  } finally {
-    const next = waiting.shift();
-    if (next === undefined) running -= 1;
-    else next();
   }
 }

@@ -60,6 +60,8 @@ const BABBLE: ReadonlySet<NodeError['kind']> = new Set(['nonsense', 'http', 'ref
 interface SeenHead extends BlockHead {
   /** The highest number ever seen here. Backends behind one name take turns, so that lower ones are seen between. */
   readonly highest: number;
+  /** When a head as high as that was returned last. One that is not returned any more measures no movement. */
+  readonly highestAtMs: number;
   /** When this process first saw a head this high, by the monotonic clock. */
   readonly advancedAtMs: number;
 }
@@ -163,14 +165,20 @@ export class TronNode {
     const seen = this.seen;
     if (seen === undefined || block.number > seen.number || block.id !== seen.id) {
       // A lower head is a fork or another backend behind one name; only beyond the highest one it counts as movement.
-      const advanced = seen === undefined || block.number > seen.highest;
+      const now = monotonicMs();
+      const isGone = seen !== undefined && now - seen.highestAtMs > this.options.headStallSec * 1000;
+      const highest = isGone ? seen.number : (seen?.highest ?? 0);
+      const advanced = seen === undefined || block.number > highest;
       this.seen = {
         number: block.number,
         id: block.id,
         timestampMs: block.timestampMs,
-        highest: Math.max(block.number, seen?.highest ?? 0),
-        advancedAtMs: advanced ? monotonicMs() : seen.advancedAtMs,
+        highest: Math.max(block.number, highest),
+        highestAtMs: block.number >= highest ? now : (seen?.highestAtMs ?? now),
+        advancedAtMs: advanced ? now : seen.advancedAtMs,
       };
+    } else if (block.number >= seen.highest) {
+      this.seen = { ...seen, highestAtMs: monotonicMs() };
     }
     if (this.isBelieved) this.believedAtMs = monotonicMs();
     return block;
@@ -214,15 +222,17 @@ export class TronNode {
 
   private async object(port: PortName, path: string, body: JsonObject, terms: Terms): Promise<JsonObject> {
     const json = await this.ask(port, path, body, terms);
-    if (!isJsonObject(json)) throw new NodeError(this.name, 'nonsense', `${path} answered no JSON object`);
-    return json;
+    if (isJsonObject(json)) return json;
+    // TRON: a lite fullnode answers with a text at what it has closed, and 200.
+    if (port === 'solid') this.noteSilence(path);
+    throw new NodeError(this.name, 'nonsense', `${path} answered no JSON object`);
   }
 
   private async ask(port: PortName, path: string, body: JsonObject, terms: Terms): Promise<unknown> {
     if (port === 'full') return this.request(port, path, body, terms);
     try {
       const answer = await this.request(port, path, body, terms);
-      this.unanswered.delete(path);
+      if (typeof answer === 'object') this.unanswered.delete(path);
       return answer;
     } catch (error) {
       // That a provider does not give what is in a block is no silence.
@@ -232,6 +242,9 @@ export class TronNode {
   }
 
   private async request(port: PortName, path: string, body: JsonObject, terms: Terms): Promise<unknown> {
+    if (this.isSilenced && path !== BROADCAST_PATH) {
+      throw new NodeError(this.name, 'throttled', `${path} is not asked while throttled`, undefined, false);
+    }
     const { admit, admitSpare } = this.options;
     if ((await (terms.isAside ? admitSpare?.() : admit?.(path))) === false) {
       throw new NodeError(this.name, 'throttled', `${path} found no place in the request budget`, undefined, false);

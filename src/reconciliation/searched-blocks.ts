@@ -7,6 +7,7 @@ import { DeadlineError, withDeadline } from '../base/clock.js';
 import { SolidBlocks } from '../blocks/solid-blocks.js';
 import type { Block } from '../chain/block.js';
 import { ChainUnavailableError, NodeError, unlessOfNode } from '../chain/errors.js';
+import { History } from '../chain/history.js';
 import type { TronNode } from '../chain/node.js';
 import { solidHeightOf, type SolidHeight } from '../chain/solid-height.js';
 import { solidHeaderOf, solidPlaceOf, TronClient } from '../chain/tron.client.js';
@@ -22,6 +23,7 @@ const COMPARE_WAIT_MS = 15_000;
 export class SearchedBlocks {
   constructor(
     private readonly client: TronClient,
+    private readonly history: History,
     private readonly solid: SolidBlocks,
     private readonly reader: BlockReader,
   ) {}
@@ -70,7 +72,9 @@ export class SearchedBlocks {
       }
       if (agreeing.length === 2) return;
     }
-    if (!isContradicted && agreement.suffices(agreeing, agreement.isSolidStalled)) return;
+    const isOut = (node: TronNode): boolean =>
+      agreement.isSolidStalled(node) || this.history.lackingMs(node) > agreement.awayMaxMs;
+    if (!isContradicted && agreement.suffices(agreeing, isOut)) return;
     this.doubt(agreement.witnesses, block);
     throw new ChainUnavailableError('a solid block as two nodes have it', faults);
   }
@@ -144,8 +148,18 @@ async function hasThere(node: TronNode, block: Block, acts: readonly UnrecordedA
   if (header === undefined)
     throw new NodeError(node.name, 'unhealthy', `has no solid block ${block.number.toString()}`);
   if (header.id !== block.id) return false;
+  // What it has in the block says more than its index, which a node without history does not keep.
+  const same = await node.blocks.contentOf('solid', header).catch(unlessOfNode);
+  if (same?.isWhole === true) {
+    const there = new Set(same.transactions.flatMap((tx) => (tx.succeeded ? tx.txid : [])));
+    return acts.every(({ txid }) => there.has(txid));
+  }
   for (const { txid } of acts) {
-    if ((await solidPlaceOf(node, txid))?.blockNumber !== block.number) return false;
+    const place = await solidPlaceOf(node, txid);
+    if (place === undefined) {
+      throw new NodeError(node.name, 'unreadable', 'it can show neither the block nor the act');
+    }
+    if (place.blockNumber !== block.number) return false;
   }
   return true;
 }

@@ -195,6 +195,36 @@ it.each([
   expect([...first.asked.values()].reduce((sum, count) => sum + count, 0)).toBe(before);
 });
 
+it('a node that throttles is asked nothing for a while, whoever asks it, but what is to be sent', async () => {
+  const node = new TronNode(optionsOf(first, first.url));
+  first.fail({ kind: 'says', status: 429, body: '' });
+  await expect(node.full('wallet/getaccount', {})).rejects.toThrow('throttled');
+  const asked = (): number => [...first.asked.values()].reduce((sum, count) => sum + count, 0);
+  const before = asked();
+  await expect(node.solid('walletsolidity/getaccount', {})).rejects.toThrow('throttled');
+  await expect(node.readHead()).rejects.toThrow('throttled');
+  expect(asked()).toBe(before);
+  await expect(node.broadcastHex('00')).rejects.toThrow('throttled');
+  expect(asked()).toBe(before + 1);
+});
+
+it('a node is judged by the backends that are left, once the highest one has not answered for so long', async () => {
+  const node = new TronNode(optionsOf(second, chain.second!.solidUrl, { headStallSec: 1 }));
+  await node.readHead();
+  await chain.control('node', { index: 1, behind: 60 });
+  const stops = async (): Promise<true | undefined> => {
+    await node.readHead();
+    return node.isMoving ? undefined : true;
+  };
+  await until(stops, 5000, 'its standing still');
+  const moves = async (): Promise<true | undefined> => {
+    await chain.control('mine', { count: 1 });
+    await node.readHead();
+    return node.isMoving ? true : undefined;
+  };
+  await until(moves, 5000, 'its moving', 100);
+});
+
 describe('keys and limits', () => {
   const settings = {
     DATABASE_URL: 'postgres://x/y',

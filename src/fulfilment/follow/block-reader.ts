@@ -5,7 +5,7 @@
 import { Injectable } from '@nestjs/common';
 import { Counter } from 'prom-client';
 import type { Block, BlockHeader, BlockTransaction } from '../../chain/block.js';
-import { NodeError } from '../../chain/errors.js';
+import { NodeError, unlessOfNode } from '../../chain/errors.js';
 import type { PortName } from '../../chain/node-blocks.js';
 import type { TronNode } from '../../chain/node.js';
 import { placeOf, signedActOf, solidPlaceOf, TronClient } from '../../chain/tron.client.js';
@@ -127,32 +127,28 @@ export class BlockReader {
     return acts;
   }
 
-  /** Of `ours`, those that stand in the block by the word of two nodes, or of all where there are fewer. */
+  /** Of `ours`, those that stand in the block by the word of two nodes, or of one while the others are away. */
   private async found(header: BlockHeader, port: PortName, ours: readonly string[]): Promise<BlockTransaction[]> {
-    const nodes: TronNode[] = [];
-    for (const node of this.client.pool.healthy()) {
-      const known = nodes.some(({ witness }) => witness === node.witness);
-      const same = known ? undefined : await node.blocks.header(port, header.number).catch(() => undefined);
-      if (same?.id === header.id) nodes.push(node);
+    const { agreement } = this.client.pool;
+    const nodes: { readonly node: TronNode; readonly witness: TronNode }[] = [];
+    for (const witness of agreement.witnesses) {
+      const node = this.client.pool.healthy().find((each) => each.witness === witness.witness);
+      const same = await node?.blocks.header(port, header.number).catch(unlessOfNode);
+      if (node !== undefined && same?.id === header.id) nodes.push({ node, witness });
     }
     const found: BlockTransaction[] = [];
     await forEachConcurrently(ours, LOOK_UPS_AT_ONCE, async (txid) => {
       const look = port === 'full' ? placeOf : solidPlaceOf;
-      let agreed = 0;
-      for (const node of nodes) {
-        const place = await look(node, txid).catch(() => undefined);
-        if (place?.blockNumber === header.number && place.succeeded) agreed += 1;
-        if (agreed === Math.min(2, this.witnesses)) break;
-      }
-      if (agreed > 0 && agreed === Math.min(2, this.witnesses)) {
+      const agreeing: TronNode[] = [];
+      for (const { node, witness } of nodes) {
+        const place = await look(node, txid).catch(unlessOfNode);
+        if (place?.blockNumber === header.number && place.succeeded) agreeing.push(witness);
+        if (!agreement.suffices(agreeing)) continue;
         found.push({ txid, succeeded: true, signed: undefined });
+        break;
       }
     });
     return found;
-  }
-
-  private get witnesses(): number {
-    return new Set(this.client.pool.nodes.map(({ witness }) => witness)).size;
   }
 }
 

@@ -6,7 +6,8 @@
 import { Injectable } from '@nestjs/common';
 import { majorityOf } from '../../chain/agreement.js';
 import type { BlockHead, BlockHeader } from '../../chain/block.js';
-import { NodeError } from '../../chain/errors.js';
+import { NodeError, unlessOfNode } from '../../chain/errors.js';
+import { History } from '../../chain/history.js';
 import type { TronNode } from '../../chain/node.js';
 import { solidHeaderOf, solidHeadOf, solidPlaceOf, TronClient } from '../../chain/tron.client.js';
 import { messageOf } from '../../domain/errors.js';
@@ -79,6 +80,24 @@ interface AgreedBlock extends BlockHead {
   readonly standings: ReadonlyMap<string, Standing>;
 }
 
+/** A witness, and the header that it has. */
+interface Witnessed {
+  readonly node: TronNode;
+  readonly header: BlockHeader;
+}
+
+/** What one witness shows of the transactions asked after. */
+interface Voice {
+  readonly node: TronNode;
+  readonly standings: ReadonlyMap<string, Standing>;
+}
+
+/** What one pass knows of the witnesses. */
+interface Asked {
+  /** Who did not answer in time. */
+  readonly late: Set<TronNode>;
+}
+
 interface WaitingTx {
   id: bigint;
   order_id: bigint;
@@ -99,6 +118,7 @@ export class Settlement {
   constructor(
     private readonly database: Database,
     private readonly client: TronClient,
+    private readonly history: History,
     private readonly inclusion: Inclusion,
     private readonly progress: FulfilmentEvents,
     private readonly logger: Log,
@@ -109,6 +129,7 @@ export class Settlement {
    * the others. Returns what is left: transactions whose block is solid, and the lowest of these blocks.
    */
   async settle(solid: BlockHead): Promise<Unsettled> {
+    const asked: Asked = { late: new Set() };
     let left = 0;
     let fromBlock: number | undefined;
     let reach = Number.POSITIVE_INFINITY;
@@ -120,11 +141,11 @@ export class Settlement {
         byBlock.set(number, [...(byBlock.get(number) ?? []), tx]);
       }
       for (const [number, txs] of byBlock) {
-        const unsettled = number > reach ? txs.length : await this.tryBlock(number, txs);
+        const unsettled = number > reach ? txs.length : await this.tryBlock(number, txs, asked);
         left += unsettled;
         if (unsettled > 0 && fromBlock === undefined) {
           fromBlock = number;
-          reach = await this.reach();
+          reach = await this.reach(asked);
         }
       }
       const last = waiting.at(-1);
@@ -134,11 +155,11 @@ export class Settlement {
   }
 
   /** The height up to which enough witnesses have final blocks: nobody is asked about what is beyond, however much waits. */
-  private async reach(): Promise<number> {
+  private async reach({ late }: Asked): Promise<number> {
     const { agreement } = this.client.pool;
     const answers = await Promise.all(
       agreement.witnesses.map(async (node) => {
-        const head = await solidHeadOf(node).catch(() => undefined);
+        const head = late.has(node) ? undefined : await solidHeadOf(node).catch(() => undefined);
         return head === undefined ? [] : [{ node, number: head.number }];
       }),
     );
@@ -151,9 +172,9 @@ export class Settlement {
   }
 
   /** How many of a block's transactions are left. */
-  private async tryBlock(number: number, txs: readonly WaitingTx[]): Promise<number> {
+  private async tryBlock(number: number, txs: readonly WaitingTx[], asked: Asked): Promise<number> {
     try {
-      return await this.settleBlock(number, txs);
+      return await this.settleBlock(number, txs, asked);
     } catch (error) {
       if (isDatabaseAway(error)) throw error;
       this.logger.error({ err: error, block: number }, 'a block could not be settled; it comes again');
@@ -161,10 +182,11 @@ export class Settlement {
     }
   }
 
-  private async settleBlock(number: number, txs: readonly WaitingTx[]): Promise<number> {
+  private async settleBlock(number: number, txs: readonly WaitingTx[], asked: Asked): Promise<number> {
     const block = await this.agreedBlock(
       number,
       txs.map(({ txid }) => txid.toString('hex')),
+      asked,
     );
     if (block === undefined) return txs.length;
     const final: WaitingTx[] = [];
@@ -213,18 +235,13 @@ export class Settlement {
   }
 
   /** The solid block at `number` that enough witnesses agree on, as on a death; undefined while they do not. */
-  async agreedBlock(number: number, txids: readonly string[]): Promise<AgreedBlock | undefined> {
+  async agreedBlock(
+    number: number,
+    txids: readonly string[],
+    asked: Asked = { late: new Set() },
+  ): Promise<AgreedBlock | undefined> {
     const { agreement } = this.client.pool;
-    const answers = await Promise.all(
-      agreement.witnesses.map(async (node) => {
-        const header = await solidHeaderOf(node, number).catch((error: unknown) => {
-          this.logger.warn({ node: node.name, fault: messageOf(error) }, 'no solid block from a node');
-          return undefined;
-        });
-        return header && { node, header };
-      }),
-    );
-    const heads = answers.flatMap((answer) => answer ?? []);
+    const heads = await this.headers(number, asked);
     const says = heads.map(({ node, header }) => ({ node, says: `${header.id} ${header.timestampMs.toString()}` }));
     const agreed = says.length === 1 ? says[0]?.says : majorityOf(says);
     if (agreed === undefined && heads.length > 1) {
@@ -236,35 +253,74 @@ export class Settlement {
     }
     const agreeing = heads.filter((_, index) => says[index]?.says === agreed);
     const [first] = agreeing;
-    const nodes = agreeing.map(({ node }) => node);
-    if (first === undefined || !agreement.suffices(nodes, agreement.isSolidStalled)) return undefined;
-    try {
-      const ask = ({ node, header }: (typeof agreeing)[number]) => standingsAt(node, header, txids);
-      const voices = await Promise.all(agreeing.slice(0, VOICES).map(ask));
-      let standings = agreedOn(txids, voices);
-      // A third one outvotes whoever of two is alone with it.
-      if ([...standings.values()].includes('disputed')) {
-        voices.push(...(await Promise.all(agreeing.slice(VOICES, VOICES + 1).map(ask))));
-        standings = agreedOn(txids, voices);
-      }
-      if ([...standings.values()].includes('disputed')) {
-        this.logger.error({ block: number }, 'nodes disagree on what is in a solid block');
-        // A node that was wrong may be right when it is read anew.
-        for (const { node, header } of agreeing) node.blocks.forget(header);
-        agreement.report(
-          `the transactions of block ${number.toString()}`,
-          agreeing.map(({ node }) => node),
-        );
-        return undefined;
-      }
-      const { id, timestampMs } = first.header;
-      return { number, id, timestampMs, standings };
-    } catch (error) {
-      if (!(error instanceof NodeError)) throw error;
-      this.logger.warn({ block: number, fault: messageOf(error) }, 'no solid block from a node');
+    if (first === undefined || !agreement.suffices(nodesOf(agreeing), this.isOut)) return undefined;
+    const voices = await this.voices(agreeing, txids);
+    if (!agreement.suffices(nodesOf(voices), this.isOut)) return undefined;
+    const standings = agreedOn(txids, voices);
+    if (isDisputed(standings)) {
+      this.logger.error({ block: number }, 'nodes disagree on what is in a solid block');
+      // A node that was wrong may be right when it is read anew.
+      for (const { node, header } of agreeing) node.blocks.forget(header);
+      agreement.report(`the transactions of block ${number.toString()}`, nodesOf(agreeing));
       return undefined;
     }
+    const { id, timestampMs } = first.header;
+    return { number, id, timestampMs, standings };
   }
+
+  /** Of which others nothing is to be expected: their solid heads stand still, or they keep nothing of what is in blocks. */
+  private readonly isOut = (node: TronNode): boolean => {
+    const { agreement } = this.client.pool;
+    return agreement.isSolidStalled(node) || this.history.lackingMs(node) > agreement.awayMaxMs;
+  };
+
+  /** The solid block's header by each witness that answers. Who came too late in this pass is not waited for again. */
+  private async headers(number: number, { late }: Asked): Promise<Witnessed[]> {
+    const answers = await Promise.all(
+      this.client.pool.agreement.witnesses.map(async (node) => {
+        if (late.has(node)) return [];
+        try {
+          const header = await solidHeaderOf(node, number);
+          return header === undefined ? [] : { node, header };
+        } catch (error) {
+          if (error instanceof NodeError && error.kind === 'timeout') late.add(node);
+          this.logger.warn({ node: node.name, fault: messageOf(error) }, 'no solid block from a node');
+          return [];
+        }
+      }),
+    );
+    return answers.flat();
+  }
+
+  /** What enough of these witnesses show of the transactions: two, and a third one that outvotes whoever is alone with it. */
+  private async voices(agreeing: readonly Witnessed[], txids: readonly string[]): Promise<Voice[]> {
+    const first = agreeing.slice(0, VOICES);
+    const voices = (await Promise.all(first.map(async (each) => this.voice(each, txids)))).flat();
+    for (const each of agreeing.slice(VOICES)) {
+      if (voices.length > VOICES || (voices.length === VOICES && !isDisputed(agreedOn(txids, voices)))) break;
+      voices.push(...(await this.voice(each, txids)));
+    }
+    return voices;
+  }
+
+  /** None where it can say of no transaction whether it is there. */
+  private async voice({ node, header }: Witnessed, txids: readonly string[]): Promise<Voice[]> {
+    try {
+      const standings = await standingsAt(node, header, txids);
+      return [...standings.values()].every((standing) => standing === 'unknown') ? [] : [{ node, standings }];
+    } catch (error) {
+      unlessOfNode(error);
+      this.logger.warn(
+        { node: node.name, block: header.number, fault: messageOf(error) },
+        'no solid block from a node',
+      );
+      return [];
+    }
+  }
+}
+
+function nodesOf(some: readonly { readonly node: TronNode }[]): TronNode[] {
+  return some.map(({ node }) => node);
 }
 
 /** What one witness says of each of `txids` in its solid block of this header. Throws NodeFault. */
@@ -290,12 +346,17 @@ async function standingsAt(
   return standings;
 }
 
+function isDisputed(standings: ReadonlyMap<string, Standing>): boolean {
+  return [...standings.values()].includes('disputed');
+}
+
 /** What the voices come to: two alike, or the only one. */
-function agreedOn(txids: readonly string[], voices: readonly ReadonlyMap<string, Standing>[]): Map<string, Standing> {
+function agreedOn(txids: readonly string[], voices: readonly Voice[]): Map<string, Standing> {
   const needed = Math.min(VOICES, voices.length);
   return new Map(
     txids.map((txid): [string, Standing] => {
-      const count = (standing: Standing): number => voices.filter((voice) => voice.get(txid) === standing).length;
+      const count = (standing: Standing): number =>
+        voices.filter(({ standings }) => standings.get(txid) === standing).length;
       const [present, absent] = [count('present'), count('absent')];
       if (present > 0 && absent > 0 && present === absent) return [txid, 'disputed'];
       if (present >= needed) return [txid, 'present'];

@@ -1,0 +1,124 @@
+// Two nodes of which one gives headers and heads, but not what is in its blocks: pruned, cut short, or not answering.
+import 'reflect-metadata';
+import { until } from '../../packages/local/src/wait.js';
+import {
+  api,
+  clearStage,
+  closeStage,
+  devnet,
+  full,
+  mine,
+  openStage,
+  orderOf,
+  pool,
+  receivers,
+  solid,
+  SOLID_LAG,
+  START_LIMIT_MS,
+  statusesOf,
+  txsOf,
+} from '../protocol-stage.js';
+import { actAs } from '../order-chain.js';
+import type { Meddling, SpyNode } from '../spy-node.js';
+import { eventually, MOVE_LIMIT_MS, OTHER_WAY_ROUND, sent, TWO_NODES, withTwoNodes } from '../two-nodes.js';
+
+beforeAll(openStage, START_LIMIT_MS);
+afterEach(clearStage, START_LIMIT_MS);
+afterAll(closeStage, START_LIMIT_MS);
+
+/** TRON: what a lite fullnode does not answer unless `openHistoryQueryWhenLiteFN` is set, with HTTP 200 and this text. */
+const CLOSED =
+  /get(blockbynum|blockbyid|transactionbyid|transactioninfobyid|transactioninfobyblocknum|blockbylatestnum)$/;
+const CLOSED_TEXT = 'this API is closed because this node is a lite fullnode';
+const CONTENTS = /get(blockbynum|transactioninfobyblocknum)$/;
+
+const onBoth = (before: SpyNode['before']): void => {
+  for (const spy of [full, solid]) spy.before = before;
+};
+const beLite = (): void => {
+  onBoth((path): Meddling => (CLOSED.test(path) ? { says: CLOSED_TEXT } : undefined));
+};
+const isWhole = (path: string, body: string): boolean =>
+  CONTENTS.test(path) || (path.endsWith('/getblock') && !body.includes('"detail":false'));
+
+/** The chain going on beside. */
+const beside = (isSo: () => Promise<boolean>) => async (): Promise<boolean> => {
+  await mine();
+  return isSo();
+};
+
+describe.each([
+  ['first', TWO_NODES],
+  ['second', OTHER_WAY_ROUND],
+])('a lite node that comes %s', (_, nodes) => {
+  it('is a witness of what is in blocks, and orders are settled by its word too', async () => {
+    beLite();
+    const hand = await withTwoNodes(nodes());
+    const key = await sent(hand);
+    await mine(SOLID_LAG + 1);
+    await eventually(
+      hand,
+      beside(async () => (await orderOf(key)).settled),
+      'the settlement',
+    );
+  });
+
+  it('holds up a death for so long', async () => {
+    beLite();
+    const hand = await withTwoNodes({ ...nodes(), WITNESS_AWAY_SEC: '1' });
+    const key = await sent(hand);
+    await devnet.control('evict', {});
+    const isDead = async (): Promise<boolean> => (await statusesOf(key))[0] === 'dead';
+    await mine(45);
+    await eventually(hand, beside(isDead), 'the death by one node’s word');
+    const [dead] = await txsOf(key);
+    expect(dead?.evidence).toMatchObject({ absences: [{}], away: [{ node: new URL(full.url).host }] });
+  });
+});
+
+it.each([
+  ['breaks the connection', 'break'],
+  ['answers no JSON', { says: '<html></html>' }],
+] as [string, Meddling][])(
+  'a node that %s at what is in blocks holds up a settlement for so long',
+  async (_, meddling) => {
+    const hand = await withTwoNodes();
+    const key = await sent(hand);
+    await mine();
+    await hand.look();
+    onBoth((path, body) => (isWhole(path, body) ? meddling : undefined));
+    await mine(SOLID_LAG);
+    const settles = async (): Promise<boolean> => (await orderOf(key)).settled;
+    const impatient = await withTwoNodes({ WITNESS_AWAY_SEC: '1' });
+    await eventually(impatient, beside(settles), 'the settlement by the other one’s word');
+  },
+);
+
+it('an act without a record is recorded beside a node without history, which has its block', async () => {
+  const delegation = { receiver_address: receivers[3]!, balance: 5_000_000, resource: 'ENERGY' };
+  const txid = await actAs(devnet.fullUrl, pool, 'delegateresource', delegation);
+  await mine(SOLID_LAG + 1);
+  onBoth((path) => (/gettransaction(info)?byid$/.test(path) ? { says: '{}' } : undefined));
+  const hand = await withTwoNodes();
+  await hand.search();
+  const kept = await api.database.query(`SELECT FROM orphan_tx WHERE txid = decode($1, 'hex')`, [txid]);
+  expect(kept).toHaveLength(1);
+});
+
+it('an only node that cuts what is in one block short delivers by its other answers', async () => {
+  const hand = await withTwoNodes({ TRON_FULL_NODE_URLS: full.url, TRON_SOLIDITY_NODE_URLS: solid.url });
+  const key = await sent(hand);
+  await mine();
+  onBoth((path, body) => (isWhole(path, body) ? 'break' : undefined));
+  const delivered = async (): Promise<true | undefined> => {
+    await hand.look().catch(() => undefined);
+    return (await orderOf(key)).status === 'delivered' ? true : undefined;
+  };
+  await until(delivered, MOVE_LIMIT_MS, 'the delivery', 100);
+  await mine(SOLID_LAG);
+  await eventually(
+    hand,
+    beside(async () => (await orderOf(key)).settled),
+    'the settlement',
+  );
+});
