@@ -21,15 +21,30 @@ export interface KeptFinding {
   readonly amountMost?: bigint;
 }
 
-/** One statement for all wallets: who is not named is no longer held for the records. */
-const HOLD = `UPDATE pool_wallet w SET books_fault = v.fault
-  FROM (SELECT p.id, f.fault FROM pool_wallet p LEFT JOIN unnest($1::integer[], $2::text[]) AS f(id, fault) ON f.id = p.id
-         ORDER BY p.id FOR NO KEY UPDATE OF p) v
-  WHERE v.id = w.id AND w.books_fault IS DISTINCT FROM v.fault RETURNING w.address, w.books_fault`;
+/** Whoever lost the turn to reconcile judged by records of before, and holds, frees and stops nothing. */
+const IN_TURN = (fence: string): string =>
+  `turn AS (SELECT FROM reconcile_state WHERE fence = ${fence}::integer FOR NO KEY UPDATE)`;
 
-const STOP = `INSERT INTO sales_stop AS s (reason, findings) VALUES ($1, $2)
+/** One statement for all wallets: who is not named is no longer held for the records. */
+const HOLD = {
+  name: 'hold_wallets',
+  text: `WITH ${IN_TURN('$3')}
+  UPDATE pool_wallet w SET books_fault = v.fault
+  FROM (SELECT p.id, f.fault FROM pool_wallet p LEFT JOIN unnest($1::integer[], $2::text[]) AS f(id, fault) ON f.id = p.id
+         WHERE EXISTS (SELECT FROM turn) ORDER BY p.id FOR NO KEY UPDATE OF p) v
+  WHERE v.id = w.id AND w.books_fault IS DISTINCT FROM v.fault RETURNING w.address, w.books_fault`,
+};
+
+const STOP = {
+  name: 'stop_sales',
+  text: `WITH ${IN_TURN('$3')}
+  INSERT INTO sales_stop AS s (reason, findings) SELECT $1, $2 FROM turn
   ON CONFLICT (id) DO UPDATE SET reason = excluded.reason, findings = excluded.findings
-    WHERE s.reason <> excluded.reason RETURNING true`;
+    WHERE s.reason <> excluded.reason RETURNING true`,
+};
+
+/** Whatever is being judged just now was judged before. */
+const END_TURN = `UPDATE reconcile_state SET fence = fence + 1`;
 
 const EXPLAIN = `INSERT INTO explained_finding (fingerprint, check_name, subject, facts, actor, reason, amount)
   SELECT f.fingerprint, f.check_name, f.subject, f.facts, $5, $6, f.amount
@@ -55,17 +70,21 @@ export class SalesHold {
     @InjectRepository(ExplainedFinding) private readonly findings: Repository<ExplainedFinding>,
   ) {}
 
-  /** Holds exactly these wallets for the records. Returns those whose hold changed; null = sells again, as far as this goes. */
+  /**
+   * Holds exactly these wallets for the records, by the turn to reconcile of this fence. Returns those whose hold changed;
+   * null = sells again, as far as this goes.
+   */
   async holdWallets(
     faults: ReadonlyMap<number, string>,
+    fence: number,
   ): Promise<readonly { readonly address: string; readonly books_fault: string | null }[]> {
-    return this.database.query(HOLD, [[...faults.keys()], [...faults.values()]]);
+    return this.database.query(HOLD, [[...faults.keys()], [...faults.values()], fence]);
   }
 
-  /** Stops every sale until `explain`. Returns whether that, or its reason, is new. */
-  async stopSales(reason: string, findings: readonly KeptFinding[]): Promise<boolean> {
+  /** Stops every sale until `explain`, by the turn of this fence. Returns whether that, or its reason, is new. */
+  async stopSales(reason: string, findings: readonly KeptFinding[], fence: number): Promise<boolean> {
     const kept = findings.map(({ check, subject, fingerprint, facts }) => ({ check, subject, fingerprint, facts }));
-    return (await this.database.query(STOP, [reason, JSON.stringify(kept)])).length > 0;
+    return (await this.database.query(STOP, [reason, JSON.stringify(kept), fence])).length > 0;
   }
 
   async currentStop(): Promise<SalesStop | undefined> {
@@ -101,6 +120,7 @@ export class SalesHold {
         });
       }
       if (!resume) return;
+      await tx.query(END_TURN);
       const stopped = await tx.query<Pick<SalesStop, 'reason'>>(`DELETE FROM sales_stop RETURNING reason`);
       await tx.query(`UPDATE pool_wallet SET books_fault = NULL WHERE books_fault IS NOT NULL`);
       await recordAct(tx, author, {

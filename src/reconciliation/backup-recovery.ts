@@ -16,7 +16,7 @@ import type { UnrecordedAct } from '../verify/unrecorded-acts.js';
 import type { EnergyRatio } from '../pool/energy-ratio.js';
 import { Inclusion } from '../fulfilment/follow/inclusion.js';
 import { Settlement } from '../fulfilment/follow/settlement.js';
-import { PAST_IS_KNOWN } from '../fulfilment/loop/order-claims.js';
+import { PAST_IS_KNOWN } from '../fulfilment/known-past.js';
 
 /** How far the chain's clock may lie behind the database's, by which orders are taken. */
 const CLOCKS_APART_SEC = 60;

@@ -158,7 +158,7 @@ export class Reconciler {
       findingsMax: FINDINGS_MAX,
     });
     this.restSec = restSec(this.config.worker.reconcileSec, report.recordsMs / 1000);
-    await this.contain(report);
+    await this.contain(report, fence);
     this.report(report);
     await this.judgements.keep(fence, report);
     return report;
@@ -175,12 +175,12 @@ export class Reconciler {
     }
   }
 
-  private async contain(report: Report): Promise<void> {
+  private async contain(report: Report, fence: number): Promise<void> {
     const stopping = report.checks.filter((check) => stopsEverything(check));
     if (stopping.length > 0) {
       const reason = `the records are in question: ${stopping.map(nameOf).join('; ')}`;
       const findings = stopping.flatMap((check) => check.findings.filter((finding) => isForAll(check, finding)));
-      if (await this.hold.stopSales(reason, findings.slice(0, FINDINGS_MAX))) {
+      if (await this.hold.stopSales(reason, findings.slice(0, FINDINGS_MAX), fence)) {
         this.log.fatal(
           { reason },
           'nothing is sold until the operator has explained what disagrees (`verify explain`)',
@@ -189,7 +189,7 @@ export class Reconciler {
     }
     // A wallet that could not be compared just now keeps what it was held for.
     if (report.unmade.some(({ check }) => check === 'open-delegations')) return;
-    const changed = await this.hold.holdWallets(walletFaults(report));
+    const changed = await this.hold.holdWallets(walletFaults(report), fence);
     for (const { address, books_fault } of changed) {
       if (books_fault === null) this.log.warn({ wallet: address }, 'the wallet agrees with the chain again');
       else this.log.error({ wallet: address, fault: books_fault }, 'the wallet stops selling');

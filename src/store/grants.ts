@@ -332,7 +332,8 @@ const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>
   },
   reconcile_state: {
     worker: { select: 'all', update: { but: ['id'] } },
-    cli: READ,
+    // Who lifts a stop ends the turn of whoever is judging the records of before.
+    cli: { select: 'all', update: { only: ['fence'] } },
     console_operator: READ,
     reports: READ,
   },

@@ -388,3 +388,44 @@ describe('an act behind our back', () => {
     expect(await seen(txid)).toEqual({ unrecorded: true, recorded: true, recovered: true });
   });
 });
+
+describe('on a server that may have lost commits', () => {
+  const setMark = (mark: string | null) => api.database.query('UPDATE reconcile_state SET server_mark = $1', [mark]);
+
+  afterEach(() => setMark(null));
+
+  it('nothing is built or sent for what was claimed before', async () => {
+    const hand = await Hand.open();
+    const key = await rent(receivers[0]!);
+    await mine();
+    await hand.look();
+    const claimed = await hand.work().claimDue(64);
+    expect(claimed).toHaveLength(1);
+    await setMark('another server');
+    await hand.advancer().advance(claimed);
+    expect(await statusesOf(key)).toEqual([]);
+    await setMark(null);
+    await hand.advance();
+    expect(await statusesOf(key)).toEqual(['sending']);
+  });
+
+  it('nothing is given up or refunded for what was claimed before', async () => {
+    const hand = await Hand.open();
+    const key = await rent(receivers[0]!);
+    await mine();
+    await hand.look();
+    const [order] = await hand.work().claimDue(64);
+    const free = await freeSun();
+    await setMark('another server');
+    await hand.ending().undo(order!);
+    await hand.ending().release(order!, order!.legs);
+    await hand.ending().refund(order!, 'a reason');
+    expect(await orderOf(key)).toMatchObject({ status: 'reserved' });
+    expect(await freeSun()).toBe(free);
+    await setMark(null);
+    await hand.ending().release(order!, order!.legs);
+    await hand.ending().refund(order!, 'a reason');
+    expect(await orderOf(key)).toMatchObject({ status: 'refunded' });
+    expect(await freeSun()).toBeGreaterThan(free);
+  });
+});

@@ -1,6 +1,7 @@
 // Books and chain made to disagree in every way that matters: found, named and contained within one pass.
 import { sleep } from '../../src/base/clock.js';
 import { StartupGate } from '../../src/fulfilment/loop/startup-gate.js';
+import { Database } from '../../src/store/database.js';
 import { until } from '../../packages/local/src/wait.js';
 import { namesOf, ReconcileWorld } from '../reconcile-world.js';
 
@@ -59,6 +60,29 @@ it('what a pass found is shown no more once another worker has made a younger on
   await world.explainAll();
   await world.pass();
   expect((await world.wallets()).map(({ status }) => status)).toEqual(Array(4).fill('active'));
+});
+
+it('a worker that lost its turn meanwhile frees no wallet, and stops nothing', async () => {
+  const worker = await world.openWorker();
+  const database = worker.get(Database);
+  const query: Database['query'] = database.query.bind(database);
+  database.query = (async (statement, params) => {
+    if (typeof statement !== 'string' && statement.name === 'hold_wallets') {
+      await world.byHand(
+        `UPDATE reconcile_state SET fence = fence + 1`,
+        `UPDATE pool_wallet SET books_fault = 'found by the one that has it' WHERE address = '${addressOf(1)}'`,
+      );
+    }
+    return query(statement, params);
+  }) as Database['query'];
+  await world.pass(worker);
+  const [held] = await world.database.query<{ address: string; books_fault: string }>(
+    `SELECT address, books_fault FROM pool_wallet WHERE books_fault IS NOT NULL`,
+  );
+  expect(held).toEqual({ address: addressOf(1), books_fault: 'found by the one that has it' });
+  await worker.close();
+  await world.byHand(`UPDATE pool_wallet SET books_fault = NULL`);
+  await world.expectPeace(receiver(0));
 });
 
 it('an orphan is reclaimed once, and never more of it than stands', async () => {

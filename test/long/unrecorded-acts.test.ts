@@ -78,9 +78,14 @@ async function expectReclaimed(key: string): Promise<void> {
 
 /** Nodes that cannot print blocks, or not even what happened to their transactions. */
 async function failBlocks(...endpoints: string[]): Promise<void> {
-  const faults = endpoints.flatMap((endpoint) =>
-    ['wallet', 'walletsolidity'].map((port) => ({ kind: 'garbage', path: `${port}/${endpoint}`, rate: 1 })),
-  );
+  const ports = ['wallet', 'walletsolidity'];
+  const faults = [
+    ...endpoints.flatMap((endpoint) =>
+      ports.map((port) => ({ kind: 'garbage', path: `${port}/${endpoint}`, rate: 1 })),
+    ),
+    // The other question for a whole block.
+    ...ports.map((port) => ({ kind: 'garbage', path: `${port}/getblock`, detail: true, rate: 1 })),
+  ];
   await control('faults', { faults });
 }
 

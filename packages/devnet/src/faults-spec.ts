@@ -38,6 +38,8 @@ export interface FaultSpec {
   readonly port: 'full' | 'solid' | undefined;
   /** e.g. wallet/getaccount, or a beginning with `*` at its end; every path when absent. */
   readonly path: string | undefined;
+  /** Only questions for blocks with their transactions, or only others; `getblock` is asked for both. */
+  readonly detail: boolean | undefined;
   /** Fires so many times at most. */
   readonly times: number | undefined;
   /** The first so many calls that are meant go well. */
@@ -82,6 +84,7 @@ const DEFAULT_MS: Partial<Record<FaultKind, number>> = {
 };
 const MEMBERS = new Set([
   ...['kind', 'node', 'port', 'path', 'times', 'skip', 'rate', 'seed', 'ms', 'status', 'code', 'blocks', 'drop'],
+  'detail',
   ...['wrong', 'replace', 'txId', 'bytesPerSec', 'blockBytes'],
 ]);
 
@@ -104,6 +107,7 @@ export function readFault(json: JsonNode, nodes: number): FaultSpec {
     node: whole(json, 'node', nodes - 1),
     port: oneOf(json, 'port', ['full', 'solid']),
     path,
+    detail: member(json, 'detail') === undefined ? undefined : flagOf(member(json, 'detail')),
     times: whole(json, 'times', COUNT_MAX),
     skip: whole(json, 'skip', COUNT_MAX) ?? 0,
     rate: rateOf(json),

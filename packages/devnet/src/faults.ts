@@ -7,7 +7,7 @@ import { acceptance, broadcastOf, refusal, REFUSAL_CODES } from './faults-broadc
 import { aheadOf, filled, otherReceipts } from './faults-blocks.js';
 import { garbageOf, onAnotherFork, withoutTransaction, wronged } from './faults-content.js';
 import { type Handler, type Intercept, type Request, type Response, errorJson } from './http.js';
-import { type Json, type JsonNode, printJson } from './json.js';
+import { flagOf, type Json, type JsonNode, member, printJson } from './json.js';
 import { NodeView } from './node-view.js';
 
 const RULES_MAX = 1_000;
@@ -124,6 +124,7 @@ function isUsedUp({ spec, fired }: Rule): boolean {
 function isMeant(spec: FaultSpec, node: number, port: 'full' | 'solid', request: Request): boolean {
   if (spec.node !== undefined && spec.node !== node) return false;
   if (spec.port !== undefined && spec.port !== port) return false;
+  if (spec.detail !== undefined && flagOf(member(request.body, 'detail')) !== spec.detail) return false;
   if (spec.path === undefined) return true;
   return spec.path.endsWith('*') ? request.path.startsWith(spec.path.slice(0, -1)) : request.path === spec.path;
 }

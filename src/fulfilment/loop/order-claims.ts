@@ -8,6 +8,7 @@ import { Config } from '../../config/config.js';
 import { sun, type Energy } from '../../domain/units.js';
 import type { ChainTxPurpose, ChainTxStatus, LegStatus, OrderKind, OrderStatus } from '../../domain/order-state.js';
 import { Database } from '../../store/database.js';
+import { PAST_IS_KNOWN } from '../known-past.js';
 import type { Tally, ClaimedLeg, ClaimedOrder, ClaimedTx } from './claimed-order.js';
 
 /**
@@ -24,12 +25,6 @@ const CLAIMED = `
  * claimed in case none did: every claim costs a statement, a read and a release, and there is nothing else to be done.
  */
 export const SOLID_WAIT = `interval '3 minutes'`;
-
-/**
- * Nothing is claimed on a server that may have lost commits, or from data that was read back, until its past was
- * searched: asked in the claim itself, since a failover may come between any two statements.
- */
-export const PAST_IS_KNOWN = `(SELECT coalesce(server_mark = server_mark(), true) AND search_until IS NULL FROM reconcile_state)`;
 
 const UNTIL = `clock_timestamp() + $1 * interval '1 second' AS until`;
 

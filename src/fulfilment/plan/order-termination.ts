@@ -12,11 +12,12 @@ import { LEGS_MAX } from '../../domain/order-state.js';
 import { Database, isRefusal, type Queryable } from '../../store/database.js';
 import { RECLAIM_ORDERS } from '../follow/inclusion.js';
 import { FulfilmentEvents } from '../fulfilment-events.js';
+import { PAST_IS_KNOWN } from '../known-past.js';
 import type { ClaimedLeg, ClaimedOrder } from '../loop/claimed-order.js';
 
 const LOCK = {
   name: 'lock_order_fenced',
-  text: `SELECT id FROM orders WHERE id = $1 AND fence = $2 FOR NO KEY UPDATE`,
+  text: `SELECT id FROM orders WHERE id = $1 AND fence = $2 AND ${PAST_IS_KNOWN} FOR NO KEY UPDATE`,
 };
 
 const RELEASE_LEGS = {
@@ -61,7 +62,7 @@ const RETURN_CAPACITY = {
 
 const UNDO = {
   name: 'undo_order',
-  text: `UPDATE orders SET undoing = true WHERE id = $1 AND fence = $2 AND NOT settled RETURNING id`,
+  text: `UPDATE orders SET undoing = true WHERE id = $1 AND fence = $2 AND NOT settled AND ${PAST_IS_KNOWN} RETURNING id`,
 };
 
 /** How long a top-up that failed, or for which there was no room, is not tried again. */
@@ -100,7 +101,7 @@ const REFUND = {
   name: 'refund_order',
   text: `UPDATE orders SET status = 'refunded', settled = true, needs_attention = false, next_run_at = NULL,
       error_code = 'SUPPLIER_REFUSED', error = $3, delivered_at = NULL, ends_at = NULL, delivered_energy = NULL
-    WHERE id = $1 AND fence = $2 AND status <> 'refunded'
+    WHERE id = $1 AND fence = $2 AND status <> 'refunded' AND ${PAST_IS_KNOWN}
     RETURNING extract(epoch FROM clock_timestamp() - created_at)::float8 AS age_sec`,
 };
 
