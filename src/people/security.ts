@@ -19,9 +19,7 @@ const SET_FACTOR = `UPDATE person SET totp_sealed = $2, totp_since = clock_times
   WHERE id = $1`;
 const NO_FACTOR = `UPDATE person SET totp_sealed = NULL, totp_since = NULL, credentials = credentials + 1 WHERE id = $1`;
 const MAKE = `INSERT INTO person (audience, email, password_hash) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING RETURNING id`;
-const PERSON = `SELECT p.id, p.email, p.credentials, p.totp_sealed,
-    ARRAY(SELECT m.role FROM membership m WHERE m.person_id = p.id) AS roles
-  FROM person p WHERE p.audience = $1 AND p.email = $2`;
+const PERSON = `SELECT p.id, p.email, p.credentials FROM person p WHERE p.audience = $1 AND p.email = $2`;
 const HASH = `SELECT id, credentials, password_hash FROM person WHERE audience = $1 AND email = $2`;
 
 export interface SecurityState {

@@ -33,6 +33,13 @@ const FIND = {
 };
 const BEGIN = `INSERT INTO console_session (token_hash, audience, person_id, stage, source_address, user_agent)
   SELECT $1, p.audience, p.id, $3, $4, $5 FROM person p WHERE p.id = $2 RETURNING id`;
+/**
+ * The person as nobody is changing it any more. Read before a session begins: the password that it is begun by, or a role
+ * that wants a second factor, may have been replaced since it was judged.
+ */
+const HOLD = `SELECT credentials, totp_sealed IS NOT NULL AS has_second_factor FROM person WHERE id = $1 FOR SHARE`;
+const HOLD_ALONE = `SELECT FROM person WHERE id = $1 FOR NO KEY UPDATE`;
+const ROLES = `SELECT role FROM membership WHERE person_id = $1`;
 /** The oldest make room. */
 const TRIM = `DELETE FROM console_session WHERE id IN
   (SELECT id FROM console_session WHERE person_id = $1 ORDER BY created_at DESC OFFSET ${PER_PERSON_MAX.toString()})`;
@@ -111,15 +118,33 @@ export class Sessions {
     return row;
   }
 
-  /** Begins one, the oldest of many making room; returns its token. */
-  async begin(personId: string, stage: SessionStage, { address, userAgent }: Origin): Promise<string> {
+  /**
+   * Begins one of the stage that comes next for the person, the oldest of many making room. `credentials`: those that were
+   * judged; undefined where they are others by now.
+   */
+  async begin(
+    { id, credentials }: { readonly id: string; readonly credentials: number },
+    { address, userAgent }: Origin,
+  ): Promise<{ readonly token: string; readonly stage: SessionStage } | undefined> {
     const token = newToken();
-    await this.database.transaction(async (tx) => {
+    return this.database.transaction(async (tx) => {
+      const [held] = await tx.query<{ credentials: number; has_second_factor: boolean }>(HOLD, [id]);
+      if (held?.credentials !== credentials) return undefined;
+      const roles = await tx.query<{ role: PersonRole }>(ROLES, [id]);
+      const stage = stageAfterPassword(
+        roles.map(({ role }) => role),
+        held.has_second_factor,
+      );
       const agent = userAgent.slice(0, USER_AGENT_LENGTH_MAX);
-      await tx.query(BEGIN, [hashOf(token), personId, stage, address, agent]);
-      await tx.query(TRIM, [personId]);
+      await tx.query(BEGIN, [hashOf(token), id, stage, address, agent]);
+      await tx.query(TRIM, [id]);
+      return { token, stage };
     });
-    return token;
+  }
+
+  /** Lets no session of the person begin until the transaction ends: its roles are being changed. */
+  async hold(personId: string, tx: Queryable): Promise<void> {
+    await tx.query(HOLD_ALONE, [personId]);
   }
 
   /** Gives the session another token and stage; `isFresh`: its password was given just now. */

@@ -4,14 +4,14 @@
  */
 import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import type { Audience, PersonRole } from '../domain/audience.js';
+import type { Audience } from '../domain/audience.js';
 import { ConsoleError } from '../domain/console-error.js';
 import { recordAct } from '../store/audit-log.js';
 import { Database } from '../store/database.js';
 import { Guesses, type Counted, type Guesser } from './guesses.js';
 import { Passwords } from './passwords.js';
 import { SecondFactors } from './second-factors.js';
-import { Sessions, stageAfterPassword, type Origin, type SessionRow } from './sessions.js';
+import { Sessions, type Origin, type SessionRow } from './sessions.js';
 
 /** Where a person signs in from: the browser as far as it is known. */
 export interface Visitor extends Origin {
@@ -29,17 +29,13 @@ interface PersonRow {
   readonly id: string;
   readonly email: string;
   readonly password_hash: string;
-  readonly totp_sealed: Buffer | null;
   readonly credentials: number;
-  readonly roles: readonly PersonRole[];
 }
 
 // Who is in nothing any more is nobody.
 const FIND = {
   name: 'find_person',
-  text: `SELECT p.id, p.email, p.password_hash, p.totp_sealed, p.credentials,
-                ARRAY(SELECT m.role FROM membership m WHERE m.person_id = p.id) AS roles
-           FROM person p WHERE p.audience = $1 AND p.email = $2
+  text: `SELECT p.id, p.email, p.password_hash, p.credentials FROM person p WHERE p.audience = $1 AND p.email = $2
             AND EXISTS (SELECT FROM membership m WHERE m.person_id = p.id)`,
 };
 const KEEP_HASH = `UPDATE person SET password_hash = $3 WHERE id = $1 AND password_hash = $2`;
@@ -87,12 +83,13 @@ export class SignIn {
 
   /** After the password, or an invitation: a session of the stage that comes next. */
   async begin(
-    person: Pick<PersonRow, 'id' | 'email' | 'credentials' | 'roles' | 'totp_sealed'>,
+    person: Pick<PersonRow, 'id' | 'email' | 'credentials'>,
     visitor: Visitor,
     { device, counted }: { readonly device?: string | undefined; readonly counted?: Counted } = {},
   ): Promise<SignedIn> {
-    const stage = stageAfterPassword(person.roles, person.totp_sealed !== null);
-    const token = await this.sessions.begin(person.id, stage, visitor);
+    const begun = await this.sessions.begin(person, visitor);
+    if (begun === undefined) throw wrongCredentials();
+    const { token, stage } = begun;
     if (stage === 'second_factor') return { token };
     // With a second factor the guess stays counted until its code is right: a known password gives no endless codes.
     if (counted !== undefined) await this.guesses.giveBack(counted);

@@ -124,6 +124,7 @@ export class Team {
       const members = await tx.query<Locked>(LOCK, [place.audience, place.projectId ?? null]);
       const member = members.find(({ person_id: id }) => id === personId);
       if (member === undefined) throw nobody();
+      await this.sessions.hold(personId, tx);
       const { action, detail, stays } = await act(tx, member);
       const manages = managingRole(place);
       const others = members.filter(({ person_id: id, role }) => id !== personId && role === manages);

@@ -13,6 +13,8 @@ import {
   type Account,
   type TestConsole,
 } from '../console.js';
+import { until } from '../../packages/local/src/wait.js';
+import { asAdmin } from '../setup/admin.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { cliWith, settings } from '../operator.js';
 
@@ -73,6 +75,24 @@ describe('a password', () => {
     const { status, body } = await signIn(outsider(), ` ${email.toUpperCase()} `);
     expect([status, body]).toEqual([200, expect.objectContaining({ stage: 'signed_in', audience: 'merchant' })]);
     expect(body.projects).toEqual([{ id: project, name: 'Shop', role: 'member' }]);
+  });
+
+  it('opens nothing once it is being replaced, whenever it was judged', async () => {
+    const { id, email } = await merchants.signedIn('member', project);
+    await asAdmin(test.url, async (client) => {
+      await client.query('BEGIN');
+      await client.query('UPDATE person SET credentials = credentials + 1 WHERE id = $1', [id]);
+      let isAnswered = false;
+      const answer = signIn(outsider(), email).finally(() => (isAnswered = true));
+      const waits = async (): Promise<true | undefined> => {
+        const waiting = await client.query(`SELECT FROM pg_locks WHERE NOT granted`);
+        return isAnswered || waiting.rows.length > 0 ? true : undefined;
+      };
+      await until(waits, LIMIT_MS, 'the session that waits to begin');
+      await client.query('COMMIT');
+      expect((await answer).status).toBe(401);
+    });
+    expect((await signIn(outsider(), email)).status).toBe(200);
   });
 
   it('opens nothing of the other audience', async () => {
