@@ -1,26 +1,26 @@
 /**
  * Takes deposits in: block by block, each with its ledger entries, its events and the cursor in one transaction, so that
- * nothing is credited twice and no block is passed unread. Beside it only head-sightings.ts writes deposits. Locks: cursor, deposits that wait, entries, balances last.
+ * nothing is credited twice and no block is passed unread. Beside it only head-sightings.ts and, for it, small-sums.ts write
+ * deposits. Locks: cursor, deposits that wait, entries, balances last.
  */
 import { Injectable } from '@nestjs/common';
 import { Ledger } from '../billing/ledger.js';
 import { BlockCursor } from '../blocks/block-cursor.js';
 import { WitnessedBlocks, type Payment, type WitnessedBlock } from '../blocks/witnessed-blocks.js';
 import { Config } from '../config/config.js';
-import type { DepositAsset } from '../domain/deposit-state.js';
 import { trxOf } from '../domain/conversion.js';
-import { invariant } from '../domain/errors.js';
 import { CREDITS_PER_USD, credits as creditsFrom, type Credits } from '../domain/units.js';
 import { OperatorError } from '../domain/operator-error.js';
 import { recordAct, type Author } from '../store/audit-log.js';
 import { Database, type Transaction } from '../store/database.js';
 import { insertMovements, paymentsIn, type ProjectPayment } from './block-payments.js';
 import { insertDeposits, type Outcome } from './deposit-rows.js';
-import { PEG_MIN, creditsOfWorth, judge, type Judgement, type MinuteRate } from './judgement.js';
+import { CREDITS_MAX, PEG_MIN, creditsOfWorth, judge, type MinuteRate } from './judgement.js';
 import * as sql from './deposit-sql.js';
 import { DepositTerms } from './deposit-terms.js';
 import { atRecordedPlaces } from './recorded-places.js';
-import { RateHistory } from './rate-history.js';
+import { RateHistory, type UndoubtedRate } from './rate-history.js';
+import { SmallSums, newestOf, waitReasonOf, type SumOwner } from './small-sums.js';
 
 /** A small one may still be credited with one that comes after it. */
 interface Decision extends Outcome {
@@ -31,25 +31,15 @@ interface Decision extends Outcome {
 }
 
 /** A transfer to decide on. */
-interface Candidate {
+interface Candidate extends SumOwner {
   readonly key: string;
-  readonly projectId: string;
-  readonly asset: DepositAsset;
   readonly amount: bigint;
   readonly at: Date;
-  readonly isAgreed: boolean;
-}
-
-/** The small ones of one project and asset that wait. */
-interface SmallOnes {
-  amount: bigint;
-  worth: bigint;
-  /** Those of this very turn, whose rows are not written yet. */
-  unwritten: Decision[];
 }
 
 const CHAIN: Author = { actor: 'chain', reason: 'deposit' };
 const WAITING_AT_ONCE = 200;
+const SMALL_AT_ONCE = 2000;
 
 /** The ledger's key of a deposit, for ever. */
 function entryKeyOf(txid: string, kind: string, place: number): string {
@@ -59,10 +49,15 @@ function entryKeyOf(txid: string, kind: string, place: number): string {
 /** One transaction's work: what is entered in the ledger, and what the balances move by at its end. */
 class Takings {
   readonly balances = new Map<string, bigint>();
-  readonly small = new Map<string, SmallOnes>();
+  readonly small: SmallSums;
   readonly rates = new Map<string, MinuteRate | undefined>();
+  readonly undoubted = new Map<string, UndoubtedRate | undefined>();
   /** Credited today by itself, where that has a limit. */
   creditedToday: bigint | undefined;
+
+  constructor(tx: Transaction) {
+    this.small = new SmallSums(tx);
+  }
 }
 
 @Injectable()
@@ -97,12 +92,13 @@ export class DepositBook {
     });
   }
 
-  /** Decides on what waited for a rate that there is by now. Returns on how many. */
+  /** Decides on what waited for a rate that there is by now. Returns on how many; small ones are not counted. */
   async decideWaiting(fence: bigint): Promise<number> {
     return this.database.transaction(async (tx) => {
       if ((await this.cursor.hold(tx, fence)) === undefined) return 0;
+      const takings = new Takings(tx);
+      await this.rateSmallOnes(tx, takings);
       const rows = await tx.query<sql.DepositRow>(sql.WAITING, [WAITING_AT_ONCE, PEG_MIN]);
-      const takings = new Takings();
       for (const row of rows) {
         const candidate = candidateOf(row);
         const decision = await this.decide(tx, takings, candidate);
@@ -122,29 +118,33 @@ export class DepositBook {
       if (row === undefined) throw new OperatorError(`There is no deposit ${id.toString()}.`, 1, 'NOT_FOUND');
       if (row.status !== 'held') throw new OperatorError(`Deposit ${id.toString()} is ${row.status}, not held.`);
       const candidate = candidateOf(row);
+      const { key } = candidate;
+      const [small] = await tx.query<{ amount: string; worth: string }>(sql.WORTH_HELD_WITH, [key]);
       await recordAct(tx, author, {
         action: isCredited ? 'deposits.credit' : 'deposits.ignore',
         subject: id.toString(),
-        detail: { ...candidate },
+        detail: { ...candidate, smallOnes: BigInt(small?.amount ?? 0) },
       });
       if (!isCredited) {
         await tx.query(sql.DECIDE, [id, 'ignored', author.reason, row.rate_e8, null, null]);
+        await tx.query(sql.IGNORE_HELD_WITH, [key, author.reason]);
         return undefined;
       }
-      const rate = row.rate_e8 ?? (await this.rateOf(tx, new Takings(), candidate))?.rate;
+      const rate = row.rate_e8 ?? (await this.rateOf(tx, new Takings(tx), candidate))?.rate;
       if (rate === undefined) throw new OperatorError('There is no rate for its minute yet.');
-      const amount = creditsFrom(creditsOfWorth(candidate.amount * rate));
+      const amount = creditsFrom(creditsOfWorth(BigInt(small?.worth ?? 0) + candidate.amount * rate));
       if (amount === 0n) throw new OperatorError('It is worth less than one credit.');
       const decision: Decision = {
         status: 'credited',
         reason: null,
         rateE8: rate,
-        entryKey: candidate.key,
+        entryKey: key,
         credits: amount,
       };
-      const takings = new Takings();
+      const takings = new Takings(tx);
       await this.enter(tx, takings, { candidate, decision, author });
       await writeDecision(tx, id, decision);
+      await tx.query(sql.CREDIT_HELD_WITH, [key]);
       await this.ledger.moveBalances(tx, takings.balances);
       return amount;
     });
@@ -159,7 +159,7 @@ export class DepositBook {
       this.config.chain.tokenContract,
     );
     if (!isRescan) await countIgnored(tx, block, ignored);
-    const takings = new Takings();
+    const takings = new Takings(tx);
     const rows: (ProjectPayment & { readonly outcome: Decision })[] = [];
     for (const each of await unknownOf(tx, counting)) {
       const { payment, projectId, asset } = each;
@@ -181,30 +181,79 @@ export class DepositBook {
     return rows.length;
   }
 
-  /** Judges a transfer with what waits beside it. Remembers in `takings` what later ones of the same turn build upon. */
-  private async decide(tx: Transaction, takings: Takings, candidate: Candidate): Promise<Decision> {
-    const { asset, amount, isAgreed, projectId } = candidate;
-    const minimum = this.terms.minimumOf(asset);
-    const rate = await this.rateOf(tx, takings, candidate);
-    const judgement: Judgement = judge(asset, amount, { minimum, rate, isAgreed });
-    const waits = judgement.status === 'pending' && judgement.reason !== 'below_minimum';
-    if (judgement.status === 'held' || waits) {
-      return { ...NOTHING, status: judgement.status, reason: judgement.reason, rateE8: judgement.rate ?? null };
+  /**
+   * Gives small ones that had none the first undoubted rate since their blocks, and judges each sum that they bring over the
+   * minimum. While the newest rate is doubted, which it can be for half a day, nothing older is looked through.
+   */
+  private async rateSmallOnes(tx: Transaction, takings: Takings): Promise<void> {
+    for (const { asset, oldest, newest } of await tx.query<sql.UnratedRow>(sql.OLDEST_UNRATED)) {
+      if ((await this.rates.findUndoubted(tx, asset, newest)) === undefined) continue;
+      const found = await this.rates.findUndoubted(tx, asset, oldest);
+      if (found === undefined) continue;
+      const rated = await tx.query<{ project_id: string; reason: string }>(sql.RATE_SMALL_ONES, [
+        asset,
+        found.rate,
+        found.minute,
+        SMALL_AT_ONCE,
+      ]);
+      const owners = new Map(
+        rated.map(({ project_id: projectId, reason }) => [
+          `${projectId} ${reason}`,
+          { projectId, asset, isAgreed: reason === waitReasonOf({ isAgreed: true }) },
+        ]),
+      );
+      for (const owner of owners.values()) await this.judgeSum(tx, takings, owner);
     }
-    const valued = judgement.rate ?? 0n;
-    const small = await smallOnesOf(tx, takings, projectId, asset);
-    const total = creditsFrom(creditsOfWorth(small.worth + amount * valued));
-    if (small.amount + amount < minimum || total === 0n) {
-      const decision: Decision = { ...NOTHING, status: 'pending', reason: 'below_minimum', rateE8: valued };
+  }
+
+  /** Judges a sum whose rows are all written, with the newest of them as the one that it passes with. */
+  private async judgeSum(tx: Transaction, takings: Takings, owner: SumOwner): Promise<void> {
+    const sum = await takings.small.of(owner);
+    if (sum.amount < this.terms.minimumOf(owner.asset)) return;
+    const row = await newestOf(tx, owner);
+    if (row === undefined || row.rate_e8 === null) return;
+    const candidate = { ...candidateOf(row), isAgreed: owner.isAgreed };
+    sum.amount -= candidate.amount;
+    sum.worth -= candidate.amount * row.rate_e8;
+    const decision = await this.addTo(tx, takings, candidate, row.rate_e8);
+    if (decision.status === 'pending') return;
+    await this.enter(tx, takings, { candidate, decision, author: CHAIN });
+    await writeDecision(tx, row.id, decision);
+  }
+
+  /**
+   * Judges a transfer with what waits beside it. One that is too small by itself has the first undoubted rate, and without
+   * one it waits, part of no sum. Remembers in `takings` what later ones of the same turn build upon.
+   */
+  private async decide(tx: Transaction, takings: Takings, candidate: Candidate): Promise<Decision> {
+    const { asset, amount, isAgreed } = candidate;
+    if (amount < this.terms.minimumOf(asset)) {
+      const rate = (await this.undoubtedRateOf(tx, takings, candidate))?.rate;
+      if (rate !== undefined) return this.addTo(tx, takings, candidate, rate);
+      return { ...NOTHING, status: 'pending', reason: waitReasonOf(candidate) };
+    }
+    const judgement = judge(asset, { rate: await this.rateOf(tx, takings, candidate), isAgreed });
+    if (judgement.status === 'creditable') return this.addTo(tx, takings, candidate, judgement.rate);
+    return { ...NOTHING, status: judgement.status, reason: judgement.reason, rateE8: judgement.rate ?? null };
+  }
+
+  /** Judges the sum that a transfer makes with the small ones before it, as one payment of that size. */
+  private async addTo(tx: Transaction, takings: Takings, candidate: Candidate, rate: bigint): Promise<Decision> {
+    const { asset, amount, isAgreed, key } = candidate;
+    const small = await takings.small.of(candidate);
+    const total = creditsFrom(creditsOfWorth(small.worth + amount * rate));
+    if (small.amount + amount < this.terms.minimumOf(asset) || total === 0n) {
+      const decision: Decision = { ...NOTHING, status: 'pending', reason: waitReasonOf(candidate), rateE8: rate };
       small.amount += amount;
-      small.worth += amount * valued;
+      small.worth += amount * rate;
       small.unwritten.push(decision);
       return decision;
     }
-    if (await this.isOverDaily(tx, takings, total)) {
-      return { ...NOTHING, status: 'held', reason: 'auto_max', rateE8: valued };
-    }
-    return { status: 'credited', reason: null, rateE8: valued, entryKey: candidate.key, credits: total };
+    const held = (reason: string): Decision => ({ ...NOTHING, status: 'held', reason, rateE8: rate });
+    if (!isAgreed) return held('one_node');
+    if (total > CREDITS_MAX) return held('amount');
+    if (await this.isOverDaily(tx, takings, total)) return held('auto_max');
+    return { status: 'credited', reason: null, rateE8: rate, entryKey: key, credits: total };
   }
 
   /** With one node there is a limit to what its word alone is worth, for a deposit and for a day. */
@@ -218,25 +267,26 @@ export class DepositBook {
     return isOver;
   }
 
-  /** Enters what is credited in the ledger, and credits the small ones that its entry holds too. */
+  /**
+   * Enters what is credited in the ledger, and credits the small ones that its entry holds too. Where a small one is held,
+   * its sum is: the others are decided on with it.
+   */
   private async enter(
     tx: Transaction,
     takings: Takings,
     { candidate, decision, author }: { candidate: Candidate; decision: Decision; author: Author },
   ): Promise<void> {
     const { key, projectId, asset, amount } = candidate;
-    const { credits } = decision;
+    const { credits, status, reason: why } = decision;
+    if (status === 'held' && why !== null && amount < this.terms.minimumOf(asset)) {
+      await takings.small.hold(candidate, key, why);
+    }
     if (credits === null) return;
     const reason = author === CHAIN ? `${trxOf(amount)} ${asset}` : author.reason;
     await this.ledger.enterDeposit(tx, { entryKey: key, projectId, credits, actor: author.actor, reason });
     takings.balances.set(projectId, (takings.balances.get(projectId) ?? 0n) + credits);
-    // What the operator credits stands for itself.
-    if (author !== CHAIN) return;
-    await tx.query(sql.CREDIT_SMALL_ONES, [projectId, asset, key]);
-    const small = await smallOnesOf(tx, takings, projectId, asset);
-    for (const decision of small.unwritten)
-      Object.assign(decision, { status: 'credited', reason: null, entryKey: key });
-    Object.assign(small, { amount: 0n, worth: 0n, unwritten: [] });
+    // What the operator credits stands for itself, and for what is held with it.
+    if (author === CHAIN) await takings.small.credit(candidate, key);
   }
 
   private async rateOf(tx: Transaction, takings: Takings, { asset, at }: Candidate): Promise<MinuteRate | undefined> {
@@ -244,20 +294,19 @@ export class DepositBook {
     if (!takings.rates.has(place)) takings.rates.set(place, await this.rates.find(tx, asset, at));
     return takings.rates.get(place);
   }
+
+  private async undoubtedRateOf(
+    tx: Transaction,
+    takings: Takings,
+    { asset, at }: Candidate,
+  ): Promise<UndoubtedRate | undefined> {
+    const place = `${asset} ${at.toISOString().slice(0, 16)}`;
+    if (!takings.undoubted.has(place)) takings.undoubted.set(place, await this.rates.findUndoubted(tx, asset, at));
+    return takings.undoubted.get(place);
+  }
 }
 
 const NOTHING = { rateE8: null, entryKey: null, credits: null } as const;
-
-async function smallOnesOf(tx: Transaction, takings: Takings, projectId: string, asset: string): Promise<SmallOnes> {
-  const place = `${projectId} ${asset}`;
-  const known = takings.small.get(place);
-  if (known !== undefined) return known;
-  const [row] = await tx.query<{ amount: string; worth: string }>(sql.SMALL_ONES, [projectId, asset]);
-  invariant(row !== undefined, 'a sum is a row');
-  const small: SmallOnes = { amount: BigInt(row.amount), worth: BigInt(row.worth), unwritten: [] };
-  takings.small.set(place, small);
-  return small;
-}
 
 /** Those that were not taken in from a solid block before: by a rescan, or by a reader that was faster. */
 async function unknownOf(tx: Transaction, payments: readonly ProjectPayment[]): Promise<readonly ProjectPayment[]> {

@@ -94,7 +94,9 @@ export class DepositReturns {
         await recordAct(tx, author, { ...act, action: 'deposits.return-again' });
         return { ...taken, isAgain: true };
       }
-      const entryKey = taken.credits === undefined ? null : `adjustment:deposit-${id.toString()}-returned`;
+      // What carried small ones may be worth less than a credit itself: there is nothing to enter.
+      const hasEntry = taken.credits !== undefined && taken.credits > 0n;
+      const entryKey = !hasEntry ? null : `adjustment:deposit-${id.toString()}-returned`;
       await recordAct(tx, author, { ...act, action: 'deposits.return' });
       await tx.query(BEGIN, [id, to, entryKey, ...made]);
       if (entryKey !== null && taken.credits !== undefined) {

@@ -91,18 +91,80 @@ export const DROP_REVERTED = {
     WHERE status = 'pending' AND reason = 'not_solid' AND block_number <= $1`,
 };
 
+/** The ledger's key of a row, for ever. */
+const KEY = `'deposit:' || encode(txid, 'hex') || ':' || kind || ':' || place`;
+
+/** $1 project, $2 asset, $3 as what it waits: too small by itself, with an undoubted rate, in no sum that is held. */
+const SMALL = `status = 'pending' AND reason = $3 AND project_id = $1 AND asset = $2 AND entry_key IS NULL AND rate_e8 IS NOT NULL`;
+
 /** What was too small by itself and waits for more. */
 export const SMALL_ONES = {
   name: 'small_deposits',
   text: `SELECT coalesce(sum(amount), 0)::text AS amount, coalesce(sum(amount * rate_e8), 0)::text AS worth FROM deposit
-    WHERE status = 'pending' AND reason = 'below_minimum' AND project_id = $1 AND asset = $2`,
+    WHERE ${SMALL}`,
 };
 
 /** They come to the ledger with the one that their sum passed the minimum with. */
 export const CREDIT_SMALL_ONES = {
   name: 'credit_small_deposits',
-  text: `UPDATE deposit SET status = 'credited', reason = NULL, entry_key = $3, changed_at = clock_timestamp()
-    WHERE status = 'pending' AND reason = 'below_minimum' AND project_id = $1 AND asset = $2`,
+  text: `UPDATE deposit SET status = 'credited', reason = NULL, entry_key = $4, changed_at = clock_timestamp()
+    WHERE ${SMALL} AND ${KEY} <> $4`,
+};
+
+/** They are decided on with the one that their sum is held with. */
+export const HOLD_SMALL_ONES = {
+  name: 'hold_small_deposits',
+  text: `UPDATE deposit SET reason = $5, entry_key = $4, changed_at = clock_timestamp() WHERE ${SMALL} AND ${KEY} <> $4`,
+};
+
+export const NEWEST_SMALL_ONE = {
+  name: 'newest_small_deposit',
+  text: `SELECT id, encode(txid, 'hex') AS txid, kind, place, project_id, asset, amount::text, block_at, status, reason, rate_e8
+    FROM deposit WHERE ${SMALL} ORDER BY id DESC LIMIT 1`,
+};
+
+/** The small ones whose sum is held with the deposit of key $1. */
+const HELD_WITH = `entry_key = $1 AND status = 'pending'`;
+
+export const WORTH_HELD_WITH = {
+  name: 'worth_held_with_deposit',
+  text: `SELECT coalesce(sum(amount), 0)::text AS amount, coalesce(sum(amount * rate_e8), 0)::text AS worth FROM deposit
+    WHERE ${HELD_WITH}`,
+};
+
+export const CREDIT_HELD_WITH = {
+  name: 'credit_held_with_deposit',
+  text: `UPDATE deposit SET status = 'credited', reason = NULL, changed_at = clock_timestamp() WHERE ${HELD_WITH}`,
+};
+
+export const IGNORE_HELD_WITH = {
+  name: 'ignore_held_with_deposit',
+  text: `UPDATE deposit SET status = 'ignored', reason = $2, entry_key = NULL, changed_at = clock_timestamp() WHERE ${HELD_WITH}`,
+};
+
+const UNRATED = `status = 'pending' AND reason IN ('below_minimum', 'one_node') AND rate_e8 IS NULL`;
+
+/** Since when small ones of each asset wait for an undoubted rate, where any do, and the newest rate that there is. */
+export const OLDEST_UNRATED = {
+  name: 'oldest_unrated_deposits',
+  text: `SELECT v.asset, o.block_at AS oldest, n.minute AS newest FROM (VALUES ('TRX'), ('USDT')) v (asset)
+    CROSS JOIN LATERAL (SELECT block_at FROM deposit WHERE asset = v.asset AND ${UNRATED} ORDER BY block_at LIMIT 1) o
+    CROSS JOIN LATERAL (SELECT minute FROM asset_rate WHERE asset = v.asset ORDER BY minute DESC LIMIT 1) n`,
+};
+
+export interface UnratedRow {
+  readonly asset: DepositAsset;
+  readonly oldest: Date;
+  readonly newest: Date;
+}
+
+/** $1 asset, $2 a rate, $3 its minute, up to which they were paid, $4 how many of them. */
+export const RATE_SMALL_ONES = {
+  name: 'rate_small_deposits',
+  text: `UPDATE deposit SET rate_e8 = $2, changed_at = clock_timestamp() WHERE id IN (
+      SELECT id FROM deposit WHERE asset = $1 AND ${UNRATED} AND block_at < $3::timestamptz + interval '1 minute'
+       ORDER BY block_at LIMIT $4)
+    RETURNING project_id, reason`,
 };
 
 /**

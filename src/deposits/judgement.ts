@@ -11,15 +11,13 @@ export interface MinuteRate {
 }
 
 interface JudgedTerms {
-  /** The smallest sum that is credited, in the asset's smallest unit. */
-  readonly minimum: bigint;
   readonly rate: MinuteRate | undefined;
   /** Whether two nodes name it, where two are configured. */
   readonly isAgreed: boolean;
 }
 
-type WaitReason = 'no_rate' | 'below_peg' | 'below_minimum';
-type HoldReason = 'rate_jump' | 'one_node' | 'amount';
+type WaitReason = 'no_rate' | 'below_peg';
+type HoldReason = 'rate_jump' | 'one_node';
 
 export type Judgement =
   | { readonly status: 'pending'; readonly reason: WaitReason; readonly rate: RateE8 | undefined }
@@ -27,11 +25,11 @@ export type Judgement =
   | { readonly status: 'creditable'; readonly rate: RateE8 };
 
 /** Further than this from the median of a day, in percent, a rate is for the operator to judge. */
-const JUMP_PERCENT = 10n;
+export const JUMP_PERCENT = 10n;
 /** Below this a dollar token has lost its peg: 0.99. */
 export const PEG_MIN = 99_000_000n;
 /** A hundred million dollars; and what no ledger column holds. */
-const CREDITS_MAX = 100_000_000n * CREDITS_PER_USD;
+export const CREDITS_MAX = 100_000_000n * CREDITS_PER_USD;
 const UNITS_PER_WHOLE = 1_000_000n;
 
 /** Credits for `worth`, the sum of amounts times their rates: rounded down. */
@@ -39,9 +37,9 @@ export function creditsOfWorth(worth: bigint): bigint {
   return (worth * CREDITS_PER_USD) / (UNITS_PER_WHOLE * RATE_SCALE);
 }
 
-/** Judges one deposit of `amount`; what it may pass the minimum with is its book's matter. */
-export function judge(asset: DepositAsset, amount: bigint, { minimum, rate, isAgreed }: JudgedTerms): Judgement {
-  const valued = rate && (asset === 'USDT' ? pegged(rate.rate) : rate.rate);
+/** Judges a deposit that is large enough by itself: by who saw it, and by the rate of its minute. */
+export function judge(asset: DepositAsset, { rate, isAgreed }: JudgedTerms): Judgement {
+  const valued = rate && valuedAt(asset, rate.rate);
   const held = (reason: HoldReason): Judgement => ({ status: 'held', reason, rate: valued });
   if (!isAgreed) return held('one_node');
   if (rate === undefined || valued === undefined) return { status: 'pending', reason: 'no_rate', rate: undefined };
@@ -50,14 +48,12 @@ export function judge(asset: DepositAsset, amount: bigint, { minimum, rate, isAg
   } else if (distance(rate.rate, rate.median) * 100n > rate.median * JUMP_PERCENT) {
     return held('rate_jump');
   }
-  if (creditsOfWorth(amount * valued) > CREDITS_MAX) return held('amount');
-  if (amount < minimum) return { status: 'pending', reason: 'below_minimum', rate: valued };
   return { status: 'creditable', rate: valued };
 }
 
 /** A dollar token is never worth more than a dollar here. */
-function pegged(rate: RateE8): RateE8 {
-  return rate < RATE_SCALE ? rate : rateE8(RATE_SCALE);
+export function valuedAt(asset: DepositAsset, rate: RateE8): RateE8 {
+  return asset === 'TRX' || rate < RATE_SCALE ? rate : rateE8(RATE_SCALE);
 }
 
 function distance(one: bigint, other: bigint): bigint {

@@ -6,7 +6,7 @@ import { Injectable } from '@nestjs/common';
 import type { DepositAsset } from '../domain/deposit-state.js';
 import { rateE8, type RateE8 } from '../domain/units.js';
 import { Database, type Queryable } from '../store/database.js';
-import { PEG_MIN, type MinuteRate } from './judgement.js';
+import { JUMP_PERCENT, PEG_MIN, valuedAt, type MinuteRate } from './judgement.js';
 
 /**
  * The first of a minute stays: what was credited by it must not change under later deposits of the same minute. The
@@ -27,6 +27,27 @@ const FIND = {
       AND r.rate_e8 >= $3 ORDER BY r.minute LIMIT 1`,
 };
 
+/**
+ * $1 asset, $2 a moment, $3 the lowest rate of a dollar token with its peg, $4 how many percent TRX may be from its median.
+ * The median is taken minute by minute, up to the first that passes.
+ */
+const FIND_UNDOUBTED = {
+  name: 'find_undoubted_rate',
+  text: `SELECT r.minute, r.rate_e8 FROM asset_rate r CROSS JOIN LATERAL (
+      SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY d.rate_e8) AS rate_e8 FROM asset_rate d
+       WHERE d.asset = r.asset AND d.minute <= r.minute AND d.minute > r.minute - interval '24 hours') median
+    WHERE r.asset = $1 AND r.minute >= date_trunc('minute', $2::timestamptz)
+      AND CASE r.asset WHEN 'USDT' THEN r.rate_e8 >= $3::bigint
+        ELSE abs(r.rate_e8 - median.rate_e8) * 100 <= median.rate_e8 * $4::bigint END
+    ORDER BY r.minute LIMIT 1`,
+};
+
+/** By which a deposit is credited without anybody's look. */
+export interface UndoubtedRate {
+  readonly rate: RateE8;
+  readonly minute: Date;
+}
+
 @Injectable()
 export class RateHistory {
   constructor(private readonly database: Database) {}
@@ -44,6 +65,12 @@ export class RateHistory {
     const first = await this.findFrom(tx, asset, at, 0n);
     if (first === undefined || asset !== 'USDT' || first.rate >= PEG_MIN) return first;
     return (await this.findFrom(tx, asset, at, PEG_MIN)) ?? first;
+  }
+
+  /** The first undoubted rate at the minute of `at` or after it; undefined while there is none. */
+  async findUndoubted(tx: Queryable, asset: DepositAsset, at: Date): Promise<UndoubtedRate | undefined> {
+    const [row] = await tx.query<{ minute: Date; rate_e8: bigint }>(FIND_UNDOUBTED, [asset, at, PEG_MIN, JUMP_PERCENT]);
+    return row && { rate: valuedAt(asset, rateE8(row.rate_e8)), minute: row.minute };
   }
 
   private async findFrom(

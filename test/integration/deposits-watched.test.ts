@@ -17,15 +17,18 @@ import {
   chain,
   closeStage,
   commandLine,
+  creditedTo,
   database,
   depositsOf,
   follow,
   idOf,
+  idsOf,
   mine,
   openStage,
   operator,
   payTrx,
   payer,
+  rates,
   sendFrom,
   settle,
   shop,
@@ -76,6 +79,30 @@ describe('what leaves a deposit address', () => {
     expect(await found('newer')).toMatchObject([{ facts: { amount: '500000' } }]);
     expect(await commandLine('verify', 'explain', '--all')).toMatchObject({ code: 0 });
   });
+});
+
+it('a return of the one that carried small ones and is worth less than one credit takes nothing off, and is paid once', async () => {
+  const to = await shop();
+  // A sun is worth less than a credit.
+  await rates(
+    () => 8_000_000n,
+    () => 100_000_000n,
+  );
+  for (const amount of [9_999_999, 1]) {
+    await payTrx(to, amount);
+    await settle();
+  }
+  await follow();
+  expect(await creditedTo(to)).toBe(8_000_000n);
+  const [, carrier] = await idsOf(to, 'TRX');
+  const given = await operator.get(DepositReturns).give(carrier!, payer.address, AUTHOR);
+  expect(given).toMatchObject({ credits: 0n, isAgain: false, transfer: { amount: 1n } });
+  expect(await creditedTo(to)).toBe(8_000_000n);
+  await signAndSend(given.transfer);
+  await settle();
+  await follow();
+  await expect(operator.get(DepositReturns).give(carrier!, payer.address, AUTHOR)).rejects.toThrow('on chain');
+  expect(findingsOf(await verifyRecords(database))).toEqual([]);
 });
 
 it('a balance that is explained is none of what verify finds, up to that amount', async () => {

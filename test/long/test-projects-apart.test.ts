@@ -293,6 +293,29 @@ describe('what is old', () => {
     await endAll();
   });
 
+  test('is searched for while events are numbered: however long it takes, their numbers wait for none of it', async () => {
+    const customer = await world.customer();
+    await buy(customer, TEST_ADDRESSES.delivered, 'long gone');
+    await endAll();
+    await world.eventsOf(customer);
+    await older(40);
+    const pruned = await asAdmin(world.env['DATABASE_URL']!, async (client) => {
+      await client.query('BEGIN');
+      // A search that takes long, and what is locked while it does.
+      await client.query('LOCK TABLE event IN ACCESS EXCLUSIVE MODE');
+      const pruning = pruneTestOrders(world.playerDatabase, 100);
+      const isWaiting = async () =>
+        (await client.query(`SELECT FROM pg_locks WHERE relation = 'event'::regclass AND NOT granted`)).rows.length > 0;
+      await until(async () => ((await isWaiting()) ? true : undefined), 60_000, 'the search');
+      const { rows } = await client.query(`SELECT pg_try_advisory_xact_lock(4202001) AS free`);
+      await client.query('COMMIT');
+      expect(rows).toEqual([{ free: true }]);
+      return pruning;
+    });
+    expect(pruned).toBeGreaterThan(0);
+    await byHand([`UPDATE orders SET created_at = clock_timestamp() WHERE NOT test`]);
+  });
+
   test('is not what is still played, and nobody else may delete it', async () => {
     const customer = await world.customer();
     const id = await buy(customer, TEST_ADDRESSES['delivered late'], 'running');

@@ -50,11 +50,11 @@ export class Deposit {
   @Column({ type: 'text', nullable: true })
   reason!: string | null;
 
-  /** What one whole unit of the asset was credited at, times 10^8. */
+  /** What one whole unit of the asset is credited at, times 10^8. */
   @Column({ ...BIGINT, name: 'rate_e8', nullable: true })
   rateE8!: bigint | null;
 
-  /** The ledger entry that holds it: its own, or that of the deposit with which the sum passed the minimum. */
+  /** The ledger entry that holds it: its own, or that of the deposit with which the sum passed the minimum, or is held. */
   @Column({ type: 'text', name: 'entry_key', nullable: true })
   entryKey!: string | null;
 

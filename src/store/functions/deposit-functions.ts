@@ -38,13 +38,19 @@ CREATE OR REPLACE FUNCTION deposit_guard() RETURNS trigger LANGUAGE plpgsql AS $
        IF OLD.status <> NEW.status AND (OLD.status, NEW.status) NOT IN (${MOVES}) THEN
          RAISE EXCEPTION 'deposit %: % may not become %', OLD.id, OLD.status, NEW.status USING ERRCODE = 'check_violation';
        END IF;
+       -- The version before credits small ones with others whether they have a rate or not: one without waits on.
+       IF NEW.status = 'credited' AND NEW.rate_e8 IS NULL AND OLD.status = 'pending' AND OLD.reason = 'below_minimum' THEN
+         RETURN NULL;
+       END IF;
      END IF;
      IF NEW.status = 'credited' AND (NEW.rate_e8 IS NULL OR (NEW.entry_key = ${OWN_KEY}) <> (NEW.credits IS NOT NULL)
        OR NOT EXISTS (SELECT FROM credit_entry e WHERE e.entry_key = NEW.entry_key AND e.project_id = NEW.project_id
                         AND e.credits = coalesce(NEW.credits, e.credits))) THEN
        RAISE EXCEPTION 'deposit %: credited without its ledger entry', NEW.id USING ERRCODE = 'check_violation';
      END IF;
-     IF NEW.status <> 'credited' AND (NEW.entry_key IS NOT NULL OR NEW.credits IS NOT NULL) THEN
+     -- A small one whose sum is held names the deposit that it is held with.
+     IF NEW.status <> 'credited' AND (NEW.credits IS NOT NULL OR NEW.entry_key IS NOT NULL AND NOT (NEW.status = 'pending'
+       AND NEW.reason IN ('one_node', 'auto_max', 'amount') AND NEW.rate_e8 IS NOT NULL AND NEW.entry_key <> ${OWN_KEY})) THEN
        RAISE EXCEPTION 'deposit %: % with a ledger entry', NEW.id, NEW.status USING ERRCODE = 'check_violation';
      END IF;
      RETURN NEW;
@@ -65,7 +71,9 @@ CREATE OR REPLACE FUNCTION deposit_changed() RETURNS trigger LANGUAGE plpgsql AS
        RETURN NULL;
      END IF;
      -- Small ones, of which there can be thousands, come with the one with which their sum passes the minimum.
-     IF NEW.reason = 'below_minimum' OR NEW.status = 'credited' AND NEW.credits IS NULL THEN
+     IF NEW.status = 'pending' AND NEW.reason NOT IN ('not_solid', 'no_rate', 'below_peg')
+       OR NEW.status = 'credited' AND NEW.credits IS NULL
+       OR NEW.status = 'ignored' AND TG_OP = 'UPDATE' AND OLD.status = 'pending' AND OLD.entry_key IS NOT NULL THEN
        RETURN NULL;
      END IF;
      INSERT INTO event (project_id, type, chain_at, snapshot)

@@ -23,6 +23,11 @@ CREATE OR REPLACE FUNCTION kept_unless_test() RETURNS trigger LANGUAGE plpgsql A
      RAISE EXCEPTION '% is append-only', TG_TABLE_NAME USING ERRCODE = 'check_violation';
    END $$`;
 
+/** A test order `o` of which nothing happened for p_days, and nothing waits for its position. */
+const IS_OLD = `o.test AND o.play_at IS NULL AND o.created_at < clock_timestamp() - p_days * interval '1 day'
+       AND NOT EXISTS (SELECT FROM event e WHERE e.order_id = o.id AND (
+             e.at >= clock_timestamp() - p_days * interval '1 day' OR (e.type IS NOT NULL AND e.position IS NULL)))`;
+
 /**
  * Deletes up to p_limit test orders of which nothing happened for p_days, with all that hangs on them; how many. Their
  * logs end behind their newest event, as those of live projects end at their oldest kept one. What their entries came to
@@ -34,16 +39,22 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
   v_orders bigint[];
 BEGIN
-  -- The lock of who numbers events or ends their logs: one at a time, and nobody waits.
+  -- The search may be long, and nobody's events wait for it.
+  SELECT array_agg(old.id) INTO v_orders FROM (
+    SELECT o.id FROM orders o
+     WHERE ${IS_OLD}
+     ORDER BY o.created_at LIMIT p_limit) old;
+  IF v_orders IS NULL THEN
+    RETURN 0;
+  END IF;
+  -- The lock of who numbers events or ends their logs: one at a time, and nobody waits. What was found is still so under it.
   IF NOT pg_try_advisory_xact_lock(4202001) THEN
     RETURN 0;
   END IF;
   SELECT array_agg(old.id) INTO v_orders FROM (
     SELECT o.id FROM orders o
-     WHERE o.test AND o.play_at IS NULL AND o.created_at < clock_timestamp() - p_days * interval '1 day'
-       AND NOT EXISTS (SELECT FROM event e WHERE e.order_id = o.id AND (
-             e.at >= clock_timestamp() - p_days * interval '1 day' OR (e.type IS NOT NULL AND e.position IS NULL)))
-     ORDER BY o.created_at LIMIT p_limit FOR UPDATE SKIP LOCKED) old;
+     WHERE o.id = ANY (v_orders) AND ${IS_OLD}
+     ORDER BY o.created_at FOR UPDATE SKIP LOCKED) old;
   IF v_orders IS NULL THEN
     RETURN 0;
   END IF;
