@@ -22,13 +22,12 @@ export interface KeptFinding {
 }
 
 /** Whoever lost the turn to reconcile judged by records of before, and holds, frees and stops nothing. */
-const IN_TURN = (fence: string): string =>
-  `turn AS (SELECT FROM reconcile_state WHERE fence = ${fence}::integer FOR NO KEY UPDATE)`;
+const IN_TURN = `turn AS (SELECT FROM reconcile_state WHERE fence = $3::integer FOR NO KEY UPDATE)`;
 
 /** One statement for all wallets: who is not named is no longer held for the records. */
 const HOLD = {
   name: 'hold_wallets',
-  text: `WITH ${IN_TURN('$3')}
+  text: `WITH ${IN_TURN}
   UPDATE pool_wallet w SET books_fault = v.fault
   FROM (SELECT p.id, f.fault FROM pool_wallet p LEFT JOIN unnest($1::integer[], $2::text[]) AS f(id, fault) ON f.id = p.id
          WHERE EXISTS (SELECT FROM turn) ORDER BY p.id FOR NO KEY UPDATE OF p) v
@@ -37,7 +36,7 @@ const HOLD = {
 
 const STOP = {
   name: 'stop_sales',
-  text: `WITH ${IN_TURN('$3')}
+  text: `WITH ${IN_TURN}
   INSERT INTO sales_stop AS s (reason, findings) SELECT $1, $2 FROM turn
   ON CONFLICT (id) DO UPDATE SET reason = excluded.reason, findings = excluded.findings
     WHERE s.reason <> excluded.reason RETURNING true`,

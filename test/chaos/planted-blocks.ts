@@ -29,8 +29,8 @@ export const PLANTED_BLOCKS: readonly PlantedBug[] = [
     name: 'the search moves on from wherever it is',
     changes: one(
       SEARCH,
-      'WHERE scanned_to IS NOT DISTINCT FROM $1 RETURNING',
-      'WHERE $1::bigint IS DISTINCT FROM -1 RETURNING',
+      'WHERE scanned_to IS NOT DISTINCT FROM $1 AND server_mark() = $5 RETURNING',
+      'WHERE $1::bigint IS DISTINCT FROM -1 AND $5::text IS NOT NULL RETURNING',
     ),
     test: reading('a search that was set back meanwhile moves past nothing'),
   },

@@ -162,8 +162,8 @@ const AGAINST_NODES: readonly PlantedBug[] = [
     name: 'one of two nodes decides what is final',
     changes: one(
       'fulfilment/follow/settlement.ts',
-      'agreeing.slice(0, VOICES).map(ask)',
-      'agreeing.slice(0, 1).map(ask)',
+      'const first = agreeing.slice(0, VOICES);',
+      'const first = agreeing.slice(0, 1);',
     ),
     test: long('lying-node')('a final block in which one of two nodes alone shows our transaction settles nothing'),
   },
@@ -335,7 +335,7 @@ const OF_KEYS_AND_OTHERS: readonly PlantedBug[] = [
   {
     name: 'orders are claimed on a server whose past is not known',
     changes: one(
-      'fulfilment/loop/order-claims.ts',
+      'fulfilment/known-past.ts',
       'SELECT coalesce(server_mark = server_mark(), true) AND search_until IS NULL FROM reconcile_state',
       'SELECT true FROM reconcile_state',
     ),

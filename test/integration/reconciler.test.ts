@@ -74,7 +74,7 @@ it('a worker that lost its turn meanwhile frees no wallet, and stops nothing', a
       );
     }
     return query(statement, params);
-  }) as Database['query'];
+  });
   await world.pass(worker);
   const [held] = await world.database.query<{ address: string; books_fault: string }>(
     `SELECT address, books_fault FROM pool_wallet WHERE books_fault IS NOT NULL`,

@@ -47,7 +47,7 @@ const WRITERS: Readonly<Record<string, readonly string[]>> = {
   price_row: ['quotes'],
   project: ['projects'],
   receiver_energy: ['fulfilment'],
-  reconcile_state: ['fulfilment', 'reconciliation'],
+  reconcile_state: ['fulfilment', 'pool', 'reconciliation'],
   recovery_code: ['people'],
   refused_request: ['auth', 'requests'],
   request_nonce: ['auth'],
