@@ -3,7 +3,7 @@ import { usdBalanceOf } from '../domain/conversion.js';
 import type { Credits } from '../domain/units.js';
 import type { ProjectView } from '../projects/projects.js';
 import type { KeyView } from '../projects/api-keys.js';
-import type { WebhookView } from '../webhooks/webhooks.js';
+import { pendingText, type WebhookView } from '../webhooks/webhooks.js';
 import { fine, look, missing, type ProjectFinding } from './project-finding.js';
 import {
   LOOK_DAYS,
@@ -146,7 +146,7 @@ function webhookOf(webhook: WebhookView, success: Date | undefined): ProjectFind
     return missing(check, `It was disabled: ${why}.`, todo);
   }
   if (failingSince !== null) {
-    const says = `It has taken nothing since ${momentText(failingSince)}; ${webhook.pending.toString()} wait.`;
+    const says = `It has taken nothing since ${momentText(failingSince)}; ${pendingText(webhook)} wait.`;
     return missing(check, says, `\`webhooks deliveries ${id} --status pending\` shows what it answers.`);
   }
   if (success === undefined) return missing(check, `It took nothing in ${DAYS}.`, `\`webhooks test ${id}\`.`);

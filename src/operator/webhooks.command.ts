@@ -5,7 +5,13 @@ import { durationText } from '../domain/text.js';
 import { audited } from '../store/audit-log.js';
 import { DELIVERY_STATUSES, type DeliveryStatus } from '../store/entities/webhook-delivery.entity.js';
 import { WebhookDeliveries, type DeliveryView } from '../webhooks/webhook-deliveries.js';
-import { ROTATION_SEC_MAX, Webhooks, type WebhookOptions, type WebhookView } from '../webhooks/webhooks.js';
+import {
+  pendingText,
+  ROTATION_SEC_MAX,
+  Webhooks,
+  type WebhookOptions,
+  type WebhookView,
+} from '../webhooks/webhooks.js';
 import { choiceArg, integerArg, merchantArg, switchArg, webhookArg } from './arguments.js';
 import type { CliContext } from './cli-context.js';
 import { fields, table } from './format.js';
@@ -50,7 +56,7 @@ function addReads(webhooks: Command, context: CliContext): void {
             hostOf(view.url),
             view.types?.join(' ') ?? 'all',
             stateOf(view),
-            view.pending.toString(),
+            pendingText(view),
           ]),
           'No webhooks.',
         );
@@ -226,7 +232,7 @@ function viewText(view: WebhookView): string {
     ['Types', view.types?.join(' ') ?? 'all'],
     ['Description', view.description],
     ['State', stateOf(view)],
-    ['Waiting', view.pending.toString()],
+    ['Waiting', pendingText(view)],
     ['Secret before', view.previous_until ?? 'signs nothing'],
   ]);
 }

@@ -24,6 +24,14 @@ const PROBE_REST = `CASE WHEN s.failures < ${FAILURES_MAX.toString()} THEN inter
 const FAR = `interval '2 minutes'`;
 const OLDEST_FIRST = `(d.cause = 'replay'), d.position, d.id`;
 
+/**
+ * What waits for an endpoint, in two parts, each in an index of its own: a first attempt is due from when it is written; what
+ * comes again is found by its time. A receiver that refuses much has tens of thousands that come again in hours.
+ */
+const FIRST = `d.status = 'pending' AND d.attempts = 0`;
+const AGAIN = `d.status = 'pending' AND d.attempts > 0 AND (d.cause = 'replay') = part.is_replay`;
+const PARTS = `(VALUES (false), (true)) part(is_replay)`;
+
 /** What was written since the last look: its endpoints are due. Rows in one order, so that senders never cross. */
 const TAKE_FRESH = {
   name: 'take_fresh_deliveries',
@@ -69,10 +77,15 @@ const ENDPOINTS = {
     JOIN webhook_state s ON s.endpoint_id = v.id AND s.fence = v.fence JOIN webhook_endpoint e ON e.id = v.id`,
 };
 
-/** $1 endpoints, $2 fences, $3 how many each, $4 whether it fails, $5 what is under way. In order of position. */
+const SENT = `d.id, d.event_key, d.event_id, d.cause, d.attempts, d.payload, d.next_at, d.position`;
+
+/**
+ * $1 endpoints, $2 fences, $3 how many each, $4 whether it fails, $5 what is under way. In order of position; of what comes
+ * again those that have been due for longest. Of one that fails the oldest, or what has been due for longest while that one is far.
+ */
 const DUE = {
   name: 'due_deliveries',
-  text: `SELECT d.id, d.endpoint_id AS "endpointId", d.event_key AS "eventKey", d.cause, d.attempts,
+  text: `SELECT d.id, v.id AS "endpointId", d.event_key AS "eventKey", d.cause, d.attempts,
       coalesce(d.payload, e.payload) AS payload, extract(epoch FROM clock_timestamp() - d.next_at)::float8 AS "lateSec"
     FROM unnest($1::uuid[], $2::int[], $3::int[], $4::boolean[]) AS v(id, fence, room, is_failing)
     JOIN webhook_state s ON s.endpoint_id = v.id AND s.fence = v.fence
@@ -80,12 +93,22 @@ const DUE = {
       SELECT d.id, d.next_at > statement_timestamp() + ${FAR} AS is_far FROM webhook_delivery d
        WHERE v.is_failing AND d.endpoint_id = v.id AND d.status = 'pending' ORDER BY ${OLDEST_FIRST} LIMIT 1) oldest ON true
     CROSS JOIN LATERAL (
-      SELECT * FROM webhook_delivery d
-       WHERE d.endpoint_id = v.id AND d.status = 'pending' AND d.next_at <= statement_timestamp()
-         AND d.id <> ALL ($5::bigint[]) AND (NOT v.is_failing OR oldest.is_far OR d.id = oldest.id)
-       ORDER BY ${OLDEST_FIRST} LIMIT v.room) d
+      SELECT * FROM (
+        (SELECT ${SENT} FROM webhook_delivery d
+          WHERE (NOT v.is_failing OR oldest.is_far) AND d.endpoint_id = v.id AND ${FIRST} AND d.id <> ALL ($5::bigint[])
+          ORDER BY ${OLDEST_FIRST} LIMIT v.room)
+        UNION ALL
+        SELECT again.* FROM ${PARTS} CROSS JOIN LATERAL (
+          SELECT ${SENT} FROM webhook_delivery d
+           WHERE (NOT v.is_failing OR oldest.is_far) AND d.endpoint_id = v.id AND ${AGAIN}
+             AND d.next_at <= statement_timestamp() AND d.id <> ALL ($5::bigint[])
+           ORDER BY d.next_at LIMIT v.room) again
+        UNION ALL
+        SELECT ${SENT} FROM webhook_delivery d
+         WHERE d.id = oldest.id AND NOT oldest.is_far AND d.status = 'pending' AND d.next_at <= statement_timestamp()) d
+       ORDER BY (d.cause = 'replay'), CASE WHEN v.is_failing THEN d.next_at END, d.position, d.id LIMIT v.room) d
     LEFT JOIN event e ON e.id = d.event_id
-    ORDER BY d.endpoint_id, ${OLDEST_FIRST}`,
+    ORDER BY v.id, ${OLDEST_FIRST}`,
 };
 
 /**
@@ -127,8 +150,10 @@ const RELEASE = {
                 WHEN EXISTS (SELECT FROM webhook_endpoint e WHERE e.id = s.endpoint_id AND e.disabled_at IS NOT NULL
                   AND e.deleted_at IS NULL) THEN NULL
                 WHEN s.failures >= ${FAILURES_MAX.toString()} AND oldest.next_at <= clock_timestamp() + ${FAR} THEN oldest.next_at
-                ELSE (SELECT min(d.next_at) FROM webhook_delivery d
-                  WHERE d.endpoint_id = s.endpoint_id AND d.status = 'pending') END AS at
+                ELSE least(
+                  (SELECT clock_timestamp() FROM webhook_delivery d WHERE d.endpoint_id = s.endpoint_id AND ${FIRST} LIMIT 1),
+                  (SELECT min((SELECT min(d.next_at) FROM webhook_delivery d WHERE d.endpoint_id = s.endpoint_id AND ${AGAIN}))
+                    FROM ${PARTS})) END AS at
               FROM (SELECT (SELECT d.next_at FROM webhook_delivery d WHERE d.endpoint_id = s.endpoint_id AND d.status = 'pending'
                       ORDER BY ${OLDEST_FIRST} LIMIT 1) AS next_at) oldest) n)
       FROM held WHERE s.endpoint_id = held.endpoint_id RETURNING s.endpoint_id`,

@@ -6,10 +6,12 @@ import { SenderConfig } from '../config/sender-config.js';
 import { messageOf } from '../domain/errors.js';
 import { Log } from '../observability/logger.js';
 import { Metrics } from '../observability/metrics.js';
-import { Database } from '../store/database.js';
+import { Database, isDatabaseAway } from '../store/database.js';
 
 const EVERY_MS = 5000;
 const BATCH = 1000;
+/** Of one look, so that the others of it come again in time. */
+const BATCHES_MAX = 50;
 
 const SAY_FAILING = `UPDATE webhook_endpoint e SET failing_told_at = clock_timestamp() FROM webhook_state s
   WHERE s.endpoint_id = e.id AND s.failing_since < clock_timestamp() - interval '1 hour'
@@ -17,7 +19,7 @@ const SAY_FAILING = `UPDATE webhook_endpoint e SET failing_told_at = clock_times
 
 /** So that the next time is said again. */
 const FORGET_FAILING = `UPDATE webhook_endpoint e SET failing_told_at = NULL FROM webhook_state s
-  WHERE e.failing_told_at IS NOT NULL AND s.endpoint_id = e.id AND s.failing_since IS NULL`;
+  WHERE e.failing_told_at IS NOT NULL AND e.deleted_at IS NULL AND s.endpoint_id = e.id AND s.failing_since IS NULL`;
 
 const DISABLE = `UPDATE webhook_endpoint e SET disabled_at = clock_timestamp(), disabled_reason = 'failing' FROM webhook_state s
   WHERE s.endpoint_id = e.id AND s.failing_since < clock_timestamp() - interval '5 days'
@@ -26,7 +28,7 @@ const DISABLE = `UPDATE webhook_endpoint e SET disabled_at = clock_timestamp(), 
 /** From the oldest, where all that is old lies together; what waits that long is for an event that cannot be read. */
 const PRUNE = `DELETE FROM webhook_delivery WHERE id IN (
     SELECT id FROM (SELECT id, created_at FROM webhook_delivery ORDER BY id LIMIT $2) oldest
-     WHERE created_at < clock_timestamp() - $1 * interval '1 day')`;
+     WHERE created_at < clock_timestamp() - $1 * interval '1 day') RETURNING id`;
 
 const PRUNE_DESTINATIONS = `DELETE FROM webhook_destination WHERE free_at < clock_timestamp() - interval '1 minute'`;
 
@@ -40,6 +42,7 @@ const FAILING = {
 export class EndpointWatch implements BeforeApplicationShutdown {
   private readonly repeater: Repeater;
   private readonly failing: Gauge;
+  private isStopping = false;
 
   constructor(
     private readonly database: Database,
@@ -69,16 +72,39 @@ export class EndpointWatch implements BeforeApplicationShutdown {
   }
 
   async beforeApplicationShutdown(): Promise<void> {
+    this.isStopping = true;
     await this.repeater.stop();
   }
 
+  /** All of it, whatever fails. Throws the last failure, and at once when the database is away. */
   async look(): Promise<void> {
-    await this.database.query(FORGET_FAILING);
-    await this.database.query(SAY_FAILING);
-    await this.database.query(DISABLE);
-    await this.database.query(PRUNE_DESTINATIONS);
+    const parts = [
+      ...[FORGET_FAILING, SAY_FAILING, DISABLE, PRUNE_DESTINATIONS].map((text) => () => this.database.query(text)),
+      () => this.prune(),
+      () => this.countFailing(),
+    ];
+    let failure: { readonly error: unknown } | undefined;
+    for (const part of parts) {
+      try {
+        await part();
+      } catch (error) {
+        if (isDatabaseAway(error)) throw error;
+        failure = { error };
+      }
+    }
+    if (failure !== undefined) throw failure.error;
+  }
+
+  /** Goes on at once while there is more, for as long as others can wait. */
+  private async prune(): Promise<void> {
     const { deliveriesDays } = this.config;
-    if (deliveriesDays > 0) await this.database.query(PRUNE, [deliveriesDays, BATCH]);
+    if (deliveriesDays <= 0) return;
+    for (let batch = 0; batch < BATCHES_MAX && !this.isStopping; batch += 1) {
+      if ((await this.database.query(PRUNE, [deliveriesDays, BATCH])).length < BATCH) return;
+    }
+  }
+
+  private async countFailing(): Promise<void> {
     const [row] = await this.database.query<{ failing: number }>(FAILING);
     this.failing.set(row?.failing ?? 0);
   }

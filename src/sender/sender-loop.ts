@@ -8,7 +8,8 @@ import { Repeater } from '../base/repeat.js';
 import { messageOf } from '../domain/errors.js';
 import { SenderConfig } from '../config/sender-config.js';
 import { Log } from '../observability/logger.js';
-import { DeliveryClaims, type DueDelivery, type HeldEndpoint } from './delivery-claims.js';
+import { isDatabaseAway } from '../store/database.js';
+import { DeliveryClaims, type Claimed, type DueDelivery, type HeldEndpoint } from './delivery-claims.js';
 import { DeliveryAttempts, DestinationBusy } from './delivery-attempts.js';
 import { EndpointSender } from './endpoint-sender.js';
 
@@ -17,6 +18,10 @@ const BUSY_MS = 20;
 const RETRY_MS = 1000;
 /** How long an endpoint rests whose host or address is busy: its turns are a second ahead by then. */
 const BUSY_REST_MS = 500;
+/** How long an endpoint rests of which it could not be read what is due, whatever is new. */
+const UNREAD_REST_MS = 30_000;
+/** Of those that are asked for one by one: where so many fail it is not theirs. */
+const UNREAD_MAX = 3;
 
 @Injectable()
 export class SenderLoop implements BeforeApplicationShutdown {
@@ -25,6 +30,10 @@ export class SenderLoop implements BeforeApplicationShutdown {
   private renewedMs = monotonicMs();
   private lookedMs = Number.NEGATIVE_INFINITY;
   private isStopping = false;
+  /** Whether the last look could read what is due: while it cannot, nothing more is claimed, so that others may have it. */
+  private isReading = true;
+  /** Endpoints of which it could not be read, and until when they rest. */
+  private readonly unread = new Map<string, number>();
   private readonly renewEveryMs: number;
 
   constructor(
@@ -69,8 +78,10 @@ export class SenderLoop implements BeforeApplicationShutdown {
   async step(): Promise<number> {
     const fresh = await this.claims.takeFresh();
     await this.renew();
-    await this.claim();
+    if (this.isReading) await this.claim();
+    this.isReading = false;
     const sent = await this.sendDue();
+    this.isReading = true;
     await this.release([...this.held.values()].filter((each) => each.underWay.size === 0 && !each.isWanting));
     this.lookedMs = monotonicMs();
     return fresh + sent > 0 ? BUSY_MS : IDLE_MS;
@@ -92,10 +103,15 @@ export class SenderLoop implements BeforeApplicationShutdown {
       const most = areFailing ? Math.min(free, Math.floor(concurrency / 2) - ofFailing) : free;
       for (const { id, fence } of await this.claims.claim(most, areFailing)) {
         const known = this.held.get(id);
-        if (known === undefined) this.held.set(id, new EndpointSender(id, fence, areFailing));
+        if (known === undefined) this.hold(new EndpointSender(id, fence, areFailing));
         else Object.assign(known, { fence, isWanting: true, isFailing: areFailing });
       }
     }
+  }
+
+  private hold(sender: EndpointSender): void {
+    sender.restUntilMs = this.unread.get(sender.id) ?? 0;
+    this.held.set(sender.id, sender);
   }
 
   /** Returns how many attempts began. */
@@ -114,13 +130,53 @@ export class SenderLoop implements BeforeApplicationShutdown {
         return sender.wanted(endpoint.failures);
       });
       const underWay = wanting.flatMap((sender) => [...sender.underWay.keys()]);
-      const due = open.length === 0 ? [] : await this.claims.due(open, underWay);
-      for (const delivery of due) this.begin(delivery, endpoints.get(delivery.endpointId));
-      return due.length;
+      let begun = 0;
+      await this.together(open, async (some) => {
+        const due = await this.claims.due(some, underWay);
+        for (const delivery of due) this.begin(delivery, endpoints.get(delivery.endpointId));
+        begun += due.length;
+      });
+      return begun;
     } catch (error) {
       for (const each of wanting) each.isWanting = true;
       throw error;
     }
+  }
+
+  /** Asks for all at once, and where that fails for one at a time, so that one of them cannot hold up the others. */
+  private async together<T extends Claimed>(
+    endpoints: readonly T[],
+    ask: (some: readonly T[]) => Promise<void>,
+  ): Promise<void> {
+    if (endpoints.length === 0) return;
+    try {
+      await ask(endpoints);
+      return;
+    } catch (error) {
+      if (isDatabaseAway(error)) throw error;
+    }
+    let failed = 0;
+    for (const endpoint of endpoints) {
+      try {
+        // As long as a statement may take all of them together have waited already.
+        await this.renew();
+        await ask([endpoint]);
+      } catch (error) {
+        this.rest(endpoint.id);
+        this.log.warn({ fault: messageOf(error), webhook: endpoint.id }, 'what is due to a webhook could not be read');
+        failed += 1;
+        if (isDatabaseAway(error) || failed >= UNREAD_MAX) throw error;
+      }
+    }
+  }
+
+  private rest(id: string): void {
+    const now = monotonicMs();
+    for (const [each, untilMs] of this.unread) if (untilMs < now) this.unread.delete(each);
+    const untilMs = now + UNREAD_REST_MS;
+    this.unread.set(id, untilMs);
+    const sender = this.held.get(id);
+    if (sender !== undefined) sender.restUntilMs = untilMs;
   }
 
   private async dropAll(endpointId: string): Promise<void> {

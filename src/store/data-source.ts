@@ -95,6 +95,7 @@ import { DeliveriesInOrder1760000000060 } from './migrations/0060-deliveries-in-
 import { DepositOutflows1760000000061 } from './migrations/0061-deposit-outflows.js';
 import { OwnReturns1760000000062 } from './migrations/0062-own-returns.js';
 import { ConsoleMemberships1760000000063 } from './migrations/0063-console-memberships.js';
+import { WaitingDeliveries1760000000064 } from './migrations/0064-waiting-deliveries.js';
 import { SmallSums1760000000066 } from './migrations/0066-small-sums.js';
 
 /** Every table as an entity without relations, for plain reads and writes; money and state are written by SQL alone. */
@@ -207,6 +208,7 @@ const MIGRATIONS: readonly (new () => MigrationInterface & { readonly name: stri
   DepositOutflows1760000000061,
   OwnReturns1760000000062,
   ConsoleMemberships1760000000063,
+  WaitingDeliveries1760000000064,
   SmallSums1760000000066,
 ];
 

@@ -40,6 +40,8 @@ export const FUNCTION_GRANTS: Readonly<Record<string, readonly Role[]>> = {
   split_capacity: ['worker'],
   take_from_slots: ['worker'],
   server_mark: ['worker', 'cli'],
+  // With the rights of whoever calls.
+  webhook_pending: ['api', 'cli', 'console_merchant', 'console_operator'],
   announce_project: [],
   auto_delegation_changed: [],
   auto_delegation_order_moved: [],

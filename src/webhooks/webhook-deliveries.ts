@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { nowMs } from '../base/clock.js';
 import { ApiError, invalidField } from '../domain/errors.js';
-import { Database, type Transaction } from '../store/database.js';
+import { Database, type Statement, type Transaction } from '../store/database.js';
 import type { DeliveryCause, DeliveryStatus } from '../store/entities/webhook-delivery.entity.js';
 import type { Witness } from '../store/audit-log.js';
 import { lockEndpoint, requireId } from './webhooks.js';
@@ -39,11 +39,19 @@ export interface Replay {
 const VIEW = `SELECT id, event_key, type, position, cause, status, attempts, created_at, next_at, attempted_at, ended_at,
     answer_status, answer, fault, duration_ms FROM webhook_delivery WHERE endpoint_id = $1`;
 
-/** $1 endpoint, $2 status or null, $3 before which id or null, $4 the most. */
-const LIST = {
-  name: 'webhook_deliveries',
-  text: `${VIEW} AND ($2::text IS NULL OR status = $2) AND ($3::bigint IS NULL OR id < $3) ORDER BY id DESC LIMIT $4`,
+/** $1 endpoint, $2 before which id, $3 the most. The status in words, so that the index of those in it serves. */
+const listOf = (name: string, where: string): Statement => ({
+  name: `webhook_deliveries_${name}`,
+  text: `${VIEW} AND id < $2 ${where} ORDER BY id DESC LIMIT $3`,
+});
+const LIST = listOf('all', '');
+const LIST_IN: Readonly<Record<DeliveryStatus, Statement>> = {
+  pending: listOf('pending', `AND status = 'pending'`),
+  delivered: listOf('delivered', `AND status = 'delivered'`),
+  failed: listOf('failed', `AND status = 'failed'`),
+  dropped: listOf('dropped', `AND status = 'dropped'`),
 };
+const ID_MAX = 2n ** 63n - 1n;
 
 const INSERT_TEST = `INSERT INTO webhook_delivery (endpoint_id, cause, event_key, type, payload)
   VALUES ($1, 'test', $2, 'webhook.test', $3) RETURNING id`;
@@ -69,6 +77,9 @@ const RESEND_ENDED = `INSERT INTO webhook_delivery (endpoint_id, cause, event_id
   SELECT endpoint_id, CASE cause WHEN 'test' THEN 'test' ELSE 'resend' END, event_id, event_key, type, position, payload
     FROM webhook_delivery WHERE id = $2 AND endpoint_id = $1 AND status <> 'pending' RETURNING id`;
 
+/** By a statement of its own, after the lock was had. */
+const IS_FROZEN = `SELECT frozen FROM credit_account WHERE project_id = $1`;
+
 @Injectable()
 export class WebhookDeliveries {
   constructor(private readonly database: Database) {}
@@ -80,10 +91,11 @@ export class WebhookDeliveries {
     limit: number,
     beforeId: bigint | undefined,
   ): Promise<DeliveryView[]> {
-    return this.database.query<DeliveryView>(LIST, [webhookId, status ?? null, beforeId ?? null, limit]);
+    const statement = status === undefined ? LIST : LIST_IN[status];
+    return this.database.query<DeliveryView>(statement, [webhookId, beforeId ?? ID_MAX, limit]);
   }
 
-  /** Sends an event that says what it is, once. Throws 404, 400 for a disabled endpoint, and 429 for a seventh a minute. */
+  /** Sends an event that says what it is, once. Throws 404, 403, 400 for a disabled endpoint, and 429 for a seventh a minute. */
   async test(projectId: string, webhookId: string, witness: Witness): Promise<DeliveryView> {
     return this.act(projectId, webhookId, async (tx, url) => {
       const [tests] = await tx.query<{ count: number; wait_sec: number }>(TESTS, [webhookId]);
@@ -101,7 +113,7 @@ export class WebhookDeliveries {
     });
   }
 
-  /** Sends what came after a position again, behind what is new. Throws 404, 400, and 409 while one is under way. */
+  /** Sends what came after a position again, behind what is new. Throws 404, 403, 400, and 409 while one is under way. */
   async replay(projectId: string, webhookId: string, after: bigint, witness: Witness): Promise<Replay> {
     requireId(webhookId);
     return this.database.transaction(async (tx) => {
@@ -115,7 +127,7 @@ export class WebhookDeliveries {
     });
   }
 
-  /** Sends one delivery again, or now if it waits. Throws 404 and 400. */
+  /** Sends one delivery again, or now if it waits. Throws 404, 403 and 400. */
   async resend(projectId: string, webhookId: string, deliveryId: bigint, witness: Witness): Promise<DeliveryView> {
     return this.act(projectId, webhookId, async (tx) => {
       await witness(tx, 'webhook.resend', projectId, { webhook: webhookId, delivery: deliveryId });
@@ -140,9 +152,17 @@ export class WebhookDeliveries {
   }
 }
 
-/** Locks the endpoint; its URL. Throws 404, and 400 when it is disabled. */
+/**
+ * Locks the endpoint; its URL. Throws 404, 403 when the project is frozen, and 400 when the endpoint is disabled. Who freezes
+ * the project waits for the lock, and ends what was written under it (store/functions/webhook-functions.ts).
+ */
 async function lockEnabled(tx: Transaction, projectId: string, webhookId: string): Promise<string> {
   const { url, isDisabled } = await lockEndpoint(tx, projectId, webhookId);
+  const [account] = await tx.query<{ frozen: boolean }>(IS_FROZEN, [projectId]);
+  if (account?.frozen === true) {
+    const words = 'This project is frozen: nothing is tested, replayed or sent again until it is unfrozen.';
+    throw new ApiError('PROJECT_FROZEN', words);
+  }
   if (isDisabled) throw invalidField('id', 'is disabled; enable it first');
   return url;
 }

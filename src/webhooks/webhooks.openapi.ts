@@ -41,7 +41,7 @@ const WEBHOOK_ANSWER = answerSchema<WebhookBody>({
   ),
   disabled_at: sometimes(timeSchema('Since when nothing is sent.')),
   failing_since: sometimes(timeSchema('Of the first attempt that failed after the last success.')),
-  pending: always(integerSchema('Deliveries that wait or are being repeated.', 0)),
+  pending: always(integerSchema('Deliveries that wait or are being repeated, counted up to 10 000.', 0)),
   previous_secret_until: sometimes(timeSchema('Until when the secret before the last rotation signs too.')),
   created_at: always(timeSchema('When it was made.')),
   changed_at: always(timeSchema('When it was last changed.')),

@@ -3,6 +3,7 @@
  * when it is made; at rest it is sealed. What is sent to them is the sender's.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { Equal, IsNull, MoreThan, Not, Repository } from 'typeorm';
@@ -20,6 +21,8 @@ import { AddressRules } from './address-rules.js';
 /** Of one project at once. */
 const WEBHOOKS_MAX = 10;
 export const ROTATION_SEC_MAX = 86_400;
+/** What waits is counted up to this: so many, or more. */
+const PENDING_MAX = 10_000;
 /** As Standard Webhooks wants it: 24 to 64. */
 const SECRET_BYTES = 32;
 /** The first number of the advisory locks by which a project's endpoints are counted. */
@@ -41,7 +44,13 @@ export interface WebhookView {
   readonly failing_since: Date | null;
   /** Until when the secret before the last rotation still signs; null when it does not. */
   readonly previous_until: Date | null;
+  /** At most PENDING_MAX. */
   readonly pending: number;
+}
+
+/** How many deliveries wait, in words: beyond what is counted, so many or more. */
+export function pendingText({ pending }: WebhookView): string {
+  return pending < PENDING_MAX ? pending.toString() : `${PENDING_MAX.toString()} or more`;
 }
 
 /** Absent members stay as they are. */
@@ -55,7 +64,7 @@ export interface WebhookOptions {
 
 const VIEW = `SELECT e.id, e.project_id, e.url, e.types, e.description, e.made_by_key, e.created_at, e.changed_at, e.disabled_at,
     e.disabled_reason, s.failing_since, CASE WHEN e.previous_until > clock_timestamp() THEN e.previous_until END AS previous_until,
-    (SELECT count(*)::int FROM webhook_delivery d WHERE d.endpoint_id = e.id AND d.status = 'pending') AS pending
+    webhook_pending(e.id, ${PENDING_MAX.toString()}) AS pending
   FROM webhook_endpoint e JOIN webhook_state s ON s.endpoint_id = e.id WHERE e.project_id = $1 AND e.deleted_at IS NULL`;
 
 /** What was failing begins anew: its owner says that it is mended. */
@@ -129,12 +138,13 @@ export class Webhooks {
     return { id, secret };
   }
 
-  /** Throws as `create` does, and 404. */
+  /** What changes nothing is no event. Throws as `create` does, and 404. */
   async change(projectId: string, id: string, options: WebhookOptions, witness: Witness): Promise<void> {
     const columns = this.columnsOf(options);
-    await this.act(projectId, id, async (tx) => {
+    await this.act(projectId, id, async (tx, before) => {
       await witness(tx, 'webhook.change', projectId, { webhook: id, ...shown(options) });
       if (options.isEnabled === true) await tx.query(BEGIN_ANEW, [id]);
+      if (!isChange(before, options)) return;
       await tx.repository(WebhookEndpoint).update({ id }, { ...columns, changedAt: () => 'clock_timestamp()' });
     });
   }
@@ -189,12 +199,13 @@ export class Webhooks {
   }
 
   /** Acts on an endpoint under its row's lock. */
-  private async act(projectId: string, id: string, work: (tx: Transaction) => Promise<void>): Promise<void> {
+  private async act(
+    projectId: string,
+    id: string,
+    work: (tx: Transaction, endpoint: LockedEndpoint) => Promise<void>,
+  ): Promise<void> {
     requireId(id);
-    await this.database.transaction(async (tx) => {
-      await lockEndpoint(tx, projectId, id);
-      await work(tx);
-    });
+    await this.database.transaction(async (tx) => work(tx, await lockEndpoint(tx, projectId, id)));
   }
 
   private columnsOf({ url, types, description, isEnabled }: WebhookOptions) {
@@ -215,19 +226,34 @@ export class Webhooks {
   }
 }
 
+interface LockedEndpoint {
+  readonly url: string;
+  readonly types: readonly string[] | null;
+  readonly description: string;
+  readonly isDisabled: boolean;
+  readonly disabledReason: DisabledReason | null;
+}
+
 /** Holds the endpoint's row until the transaction ends. Throws 404. */
-export async function lockEndpoint(
-  tx: Transaction,
-  projectId: string,
-  id: string,
-): Promise<{ readonly url: string; readonly isDisabled: boolean }> {
-  const [found] = await tx.query<{ url: string; isDisabled: boolean }>(
-    `SELECT url, disabled_at IS NOT NULL AS "isDisabled" FROM webhook_endpoint
-      WHERE id = $2 AND project_id = $1 AND deleted_at IS NULL FOR NO KEY UPDATE`,
+export async function lockEndpoint(tx: Transaction, projectId: string, id: string): Promise<LockedEndpoint> {
+  const [found] = await tx.query<LockedEndpoint>(
+    `SELECT url, types, description, disabled_at IS NOT NULL AS "isDisabled", disabled_reason AS "disabledReason"
+       FROM webhook_endpoint WHERE id = $2 AND project_id = $1 AND deleted_at IS NULL FOR NO KEY UPDATE`,
     [projectId, id],
   );
   if (found === undefined) throw noSuchWebhook();
   return found;
+}
+
+/** Whether the endpoint is another one afterwards. Its owner's word replaces any other reason that it is disabled for. */
+function isChange(before: LockedEndpoint, { url, types, description, isEnabled }: WebhookOptions): boolean {
+  return (
+    (url !== undefined && url !== before.url) ||
+    (types !== undefined && !isDeepStrictEqual([...new Set(types)], before.types ?? [])) ||
+    (description !== undefined && description !== before.description) ||
+    (isEnabled === true && before.isDisabled) ||
+    (isEnabled === false && before.disabledReason !== 'owner')
+  );
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;

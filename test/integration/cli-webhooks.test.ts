@@ -1,5 +1,7 @@
 // The operator's commands on webhooks: what is shown once, what is audited, and how secrets are sealed anew.
 import { randomBytes } from 'node:crypto';
+import { until } from '../../packages/local/src/wait.js';
+import { WebhookDeliveries } from '../../src/webhooks/webhook-deliveries.js';
 import { cliWith } from '../operator.js';
 import { openWebhookWorld, URL_OF_SHOP, type WebhookWorld } from '../webhook-world.js';
 
@@ -43,6 +45,61 @@ it('makes, lists, changes, rotates, tests, replays and deletes, with the operato
     [merchant],
   )) as [{ detail: string }];
   expect(detail).not.toContain('token');
+});
+
+it('tests, replays and resends nothing of a frozen project, whose events still go out', async () => {
+  const cli = cliWith(world.env);
+  const customer = await world.newCustomer();
+  const { id } = await world.newWebhook(customer, { types: ['project.frozen'] });
+  await world.happen(customer);
+  await world.freeze(customer);
+  await world.numberAll();
+  const deliveries = async (): Promise<{ id: number; cause: string; status: string }[]> =>
+    (await cli('webhooks', 'deliveries', id, '--json')).json().deliveries;
+  const before = await deliveries();
+  expect(before.map(({ cause, status }) => [cause, status])).toEqual([
+    ['event', 'pending'],
+    ['event', 'pending'],
+  ]);
+  for (const act of [
+    ['test', id],
+    ['replay', id, '--after', '0'],
+    ['resend', id, String(before[0]!.id)],
+  ]) {
+    const { code, err } = await cli('webhooks', ...act);
+    expect([act[0], code === 0, err]).toEqual([act[0], false, expect.stringContaining('This project is frozen')]);
+  }
+  expect(await deliveries()).toEqual(before);
+  await world.freeze(customer, false);
+  expect((await cli('webhooks', 'test', id)).code).toBe(0);
+});
+
+it('ends a test that was asked for while the project was being frozen', async () => {
+  const customer = await world.newCustomer();
+  const { id } = await world.newWebhook(customer, { types: ['project.frozen'] });
+  let freezing: Promise<void> | undefined;
+  const freezeNow = async (): Promise<void> => {
+    let isFrozen = false;
+    freezing = world.freeze(customer).finally(() => (isFrozen = true));
+    await until(
+      async () => {
+        const waiting = await world.api.database.query(
+          `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+        );
+        return isFrozen || waiting.length > 0 ? true : undefined;
+      },
+      20_000,
+      'the project being frozen, or waiting for the test',
+      20,
+    );
+  };
+  await world.api.app.get(WebhookDeliveries).test(customer.merchant, id, freezeNow);
+  await freezing;
+  const left = await world.api.database.query(
+    `SELECT cause, status, fault FROM webhook_delivery WHERE endpoint_id = $1`,
+    [id],
+  );
+  expect(left).toEqual([{ cause: 'test', status: 'dropped', fault: 'PROJECT_FROZEN' }]);
 });
 
 it('seals the secrets anew under the newest key', async () => {

@@ -147,6 +147,18 @@ it('a webhook is made with a secret that is shown once and sealed unread, change
     {},
   );
   expect(again.status).toBe(200);
+  const setFrozen = async (to: 'freeze' | 'unfreeze') =>
+    admin.browser.post(`/api/operator/projects/${project}/${to}`, { reason: 'asked by its owner' });
+  expect((await setFrozen('freeze')).status).toBe(200);
+  for (const [path, body] of [
+    ['test', {}],
+    ['replay', { after: 0 }],
+    [`deliveries/${(tested.body.id as number).toString()}/resend`, {}],
+  ] as const) {
+    const refused = await owner.browser.post(of(`/webhooks/${id}/${path}`), body);
+    expect([path, refused.status, refused.body.error]).toEqual([path, 403, 'PROJECT_FROZEN']);
+  }
+  expect((await setFrozen('unfreeze')).status).toBe(200);
   const support = await operators.signedIn('support');
   expect((await support.browser.get(of(`/webhooks/${id}`))).body.url).toBe('https://hooks.example.com/energy');
   const off = await owner.browser.post(of(`/webhooks/${id}`), { enabled: false });

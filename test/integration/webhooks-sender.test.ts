@@ -110,6 +110,50 @@ it('events whose host is busy are not overtaken by those behind one that waits f
   expect(positions).toHaveLength(4);
 });
 
+it('an endpoint whose deliveries cannot be read holds up no other, and rests', async () => {
+  const [slow, ...others] = await Promise.all(
+    Array.from({ length: 4 }, (_, index) => scene.setUp(`/unread-${index.toString()}`)),
+  );
+  for (const { customer } of [slow!, ...others]) await scene.world.happen(customer);
+  const sender = await scene.openSender();
+  const claims = sender.app.get(DeliveryClaims);
+  const due = claims.due.bind(claims);
+  let asked = 0;
+  claims.due = async (wanted, underWay) => {
+    if (wanted.some(({ id }) => id === slow!.id)) {
+      asked += 1;
+      throw Object.assign(new Error('canceling statement due to statement timeout'), { code: '57014' });
+    }
+    return due(wanted, underWay);
+  };
+  const step = async (): Promise<unknown> => sender.loop.step().catch(() => undefined);
+  const areDelivered = async (): Promise<boolean> =>
+    (await Promise.all(others.map(({ id }) => scene.areAll(id, 'delivered')))).every(Boolean);
+  await until(async () => (await step(), (await areDelivered()) ? true : undefined), 20_000, 'the others', 20);
+  expect(scene.at('/unread-0')).toEqual([]);
+  // Once with the others and once alone: what is new does not end its rest.
+  await scene.world.happen(slow!.customer);
+  for (let look = 0; look < 3; look += 1) await sender.loop.step();
+  expect(asked).toBe(2);
+  // It is free for a sender that can.
+  const next = await scene.openSender();
+  await scene.hurry(slow!.id);
+  await next.run(() => scene.areAll(slow!.id, 'delivered'));
+});
+
+it('while nothing can be read, nothing more is claimed', async () => {
+  const [one, other] = [await scene.setUp('/claimed'), await scene.setUp('/not-claimed')];
+  await scene.world.happen(one.customer);
+  const sender = await scene.openSender();
+  const claims = sender.app.get(DeliveryClaims);
+  claims.due = () => Promise.reject(Object.assign(new Error('terminating connection'), { code: '57P01' }));
+  await expect(sender.loop.step()).rejects.toThrow();
+  expect(await scene.heldBy(one.id)).not.toBeNull();
+  await scene.world.happen(other.customer);
+  for (let step = 0; step < 3; step += 1) await expect(sender.loop.step()).rejects.toThrow();
+  expect(await scene.heldBy(other.id)).toBeNull();
+});
+
 it('signs by both secrets during a rotation, and by the new one alone when the old has expired', async () => {
   const { customer, id, secret } = await scene.setUp('/rotated');
   const sender = await scene.openSender();

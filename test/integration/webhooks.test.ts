@@ -95,6 +95,24 @@ describe('a webhook', () => {
     expect(events[4]!.data.webhook).toMatchObject({ deleted: true });
   });
 
+  it('changes by an event, and by none when it is what it is asked to be already', async () => {
+    const customer = await world.newCustomer();
+    const types = ['order.delivered', 'order.refunded'];
+    const { id } = await world.newWebhook(customer, { types, description: 'orders' });
+    const changedAt = async (): Promise<unknown> => (await customer.get(`/v1/webhooks/${id}`)).body.changed_at;
+    const before = await changedAt();
+    for (const same of [{}, { url: URL_OF_SHOP }, { types }, { description: 'orders' }, { enabled: true }]) {
+      expect((await post(customer, `/${id}`, same)).status).toBe(200);
+    }
+    expect(await changedAt()).toBe(before);
+    for (const once of [1, 2])
+      expect([once, (await post(customer, `/${id}`, { enabled: false })).status]).toEqual([once, 200]);
+    await post(customer, `/${id}`, { types: ['order.delivered'], enabled: true });
+    expect((await eventsOf(customer)).map(({ type }) => type)).toEqual([
+      ...['webhook.created', 'webhook.disabled', 'webhook.changed'],
+    ]);
+  });
+
   it('is sealed at rest, and keeps no secret once it is deleted', async () => {
     const customer = await world.newCustomer();
     const { id, secret } = await world.newWebhook(customer);

@@ -1042,7 +1042,7 @@ export interface Webhook {
   readonly disabled_at?: string | undefined;
   /** Of the first attempt that failed after the last success. */
   readonly failing_since?: string | undefined;
-  /** Deliveries that wait or are being repeated. */
+  /** Deliveries that wait or are being repeated, counted up to 10 000. */
   readonly pending: number;
   /** Until when the secret before the last rotation signs too. */
   readonly previous_secret_until?: string | undefined;

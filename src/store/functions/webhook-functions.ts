@@ -49,20 +49,34 @@ CREATE OR REPLACE FUNCTION webhook_changed() RETURNS trigger LANGUAGE plpgsql SE
      RETURN NULL;
    END $$`;
 
-/** What is asked for again stops with the project; its events still go out. */
+/**
+ * What is asked for again stops with the project; its events still go out. Who asks holds the endpoint's row, so that what it
+ * writes is seen here, or it sees the project frozen.
+ */
 const WEBHOOK_PROJECT_FROZEN_SQL = `
 CREATE OR REPLACE FUNCTION webhook_project_frozen() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
    BEGIN
+     PERFORM FROM webhook_endpoint WHERE project_id = NEW.project_id AND deleted_at IS NULL ORDER BY id FOR NO KEY UPDATE;
      UPDATE webhook_delivery d SET status = 'dropped', fault = 'PROJECT_FROZEN', next_at = NULL, is_fresh = false,
             ended_at = clock_timestamp()
        FROM webhook_endpoint e
-      WHERE e.project_id = NEW.project_id AND d.endpoint_id = e.id AND d.status = 'pending' AND d.cause <> 'event';
+      WHERE e.project_id = NEW.project_id AND e.deleted_at IS NULL AND d.endpoint_id = e.id AND d.status = 'pending'
+        AND d.cause <> 'event';
      RETURN NULL;
    END $$`;
+
+/** How many deliveries wait for an endpoint, up to the most: any other way than by the index reads all of them, or the whole table. */
+const WEBHOOK_PENDING_SQL = `
+CREATE OR REPLACE FUNCTION webhook_pending(p_endpoint uuid, p_most integer) RETURNS integer
+  LANGUAGE sql STABLE SET search_path = public, pg_temp SET enable_seqscan = off SET enable_bitmapscan = off AS $$
+  SELECT count(*)::int FROM
+    (SELECT FROM webhook_delivery d WHERE d.endpoint_id = p_endpoint AND d.status = 'pending' LIMIT p_most) d
+$$`;
 
 export const WEBHOOK_FUNCTIONS: Readonly<Record<string, string>> = {
   webhook_fan_out: WEBHOOK_FAN_OUT_SQL,
   webhook_fan_out_batch: WEBHOOK_FAN_OUT_BATCH_SQL,
   webhook_changed: WEBHOOK_CHANGED_SQL,
+  webhook_pending: WEBHOOK_PENDING_SQL,
   webhook_project_frozen: WEBHOOK_PROJECT_FROZEN_SQL,
 };

@@ -3,6 +3,7 @@ export const WEBHOOKS = {
   lead: 'We POST each event to your address, signed, and try again for three days until it answers 2xx.',
   caption: 'Webhooks of this project',
   columns: { url: 'Address', types: 'Events', status: 'Status', waiting: 'Waiting', acts: 'Change' },
+  many: '10,000 or more',
   allTypes: 'all',
   working: 'Working',
   failing: 'Failing',

@@ -19,6 +19,7 @@ import { NAV } from '../../text/nav.js';
 import { IntegrationNav } from '../../shell/subnav.js';
 import { WebhookForm } from './webhook-form.js';
 
+const COUNTED_MAX = 10_000;
 const titles = WEBHOOKS.columns;
 
 export function WebhooksPage() {
@@ -83,7 +84,11 @@ function columnsOf(projectId: string, remove: ((webhook: WebhookShape) => void) 
     },
     { title: titles.types, cell: ({ types }) => types?.join(', ') ?? WEBHOOKS.allTypes },
     { title: titles.status, cell: (webhook) => <WebhookStatus webhook={webhook} /> },
-    { title: titles.waiting, cell: ({ pending }) => grouped(pending), isFigure: true },
+    {
+      title: titles.waiting,
+      cell: ({ pending }) => (pending >= COUNTED_MAX ? WEBHOOKS.many : grouped(pending)),
+      isFigure: true,
+    },
     ...(remove === undefined
       ? []
       : [

@@ -1,0 +1,257 @@
+// Endpoints for which very much waits, or which have a long past: what is asked of them reads what it is about, and no more.
+import { getRepositoryToken } from '@nestjs/typeorm';
+import { Sealers } from '../../src/base/sealers.js';
+import { Config } from '../../src/config/config.js';
+import { SenderConfig } from '../../src/config/sender-config.js';
+import { Metrics } from '../../src/observability/metrics.js';
+import { DeliveryClaims, type Claimed } from '../../src/sender/delivery-claims.js';
+import { EndpointWatch } from '../../src/sender/endpoint-watch.js';
+import { Database } from '../../src/store/database.js';
+import { WebhookEndpoint } from '../../src/store/entities/webhook-endpoint.entity.js';
+import { WebhookDeliveries } from '../../src/webhooks/webhook-deliveries.js';
+import { Webhooks } from '../../src/webhooks/webhooks.js';
+import { openLog } from '../log.js';
+import { openWebhookScene, type WebhookScene } from '../webhook-scene.js';
+import type { TestSender } from '../webhook-sender.js';
+
+const MANY = 4000;
+/** Of what is asked for, of what is found in the indexes and of the pages around it. */
+const FEW = 200;
+
+let scene: WebhookScene;
+
+beforeAll(async () => {
+  scene = await openWebhookScene();
+}, 60_000);
+
+afterEach(() => scene.endAll());
+afterAll(() => scene.close());
+
+/** Rows and index entries of a table that `work` reads, by the counts of the one session it runs in. */
+async function readBy(database: Database, table: string, work: (on: Database) => Promise<unknown>): Promise<number> {
+  return database.transaction(async (tx) => {
+    const read = async (): Promise<bigint> => {
+      const [row] = await tx.query<{ read: bigint }>(
+        `SELECT sum(pg_stat_get_xact_tuples_returned(oid))::bigint AS read FROM pg_class WHERE oid = $1::regclass
+            OR oid IN (SELECT indexrelid FROM pg_index WHERE indrelid = $1::regclass)`,
+        [table],
+      );
+      return row!.read;
+    };
+    const before = await read();
+    await work(tx as unknown as Database);
+    return Number((await read()) - before);
+  });
+}
+
+interface Kept {
+  readonly count?: number;
+  readonly cause?: 'event' | 'replay';
+  readonly status?: 'pending' | 'delivered' | 'failed';
+  readonly attempts?: number;
+  /** Of the first of them; those behind it follow. */
+  readonly position?: number;
+  /** When the pending ones are due, from now. */
+  readonly dueSec?: number;
+  readonly ageDays?: number;
+}
+
+async function keep(id: string, kept: Kept): Promise<void> {
+  const { count = 1, cause = 'event', status = 'pending', attempts = 4, position = 1, dueSec = 0, ageDays = 0 } = kept;
+  await scene.database.query(
+    `INSERT INTO webhook_delivery (endpoint_id, cause, event_key, type, payload, is_fresh, attempts, position, status, created_at,
+         attempted_at, next_at, ended_at)
+     SELECT $1, $2, 'evt_' || n, 'project.frozen', '{}', false, $3, $4::bigint + n, $5, clock_timestamp() - $7 * interval '1 day',
+         CASE WHEN $3 > 0 THEN clock_timestamp() END,
+         CASE WHEN $5 = 'pending' THEN clock_timestamp() + $6 * interval '1 second' END,
+         CASE WHEN $5 <> 'pending' THEN clock_timestamp() END
+       FROM generate_series(0, $8::int - 1) n`,
+    [id, cause, attempts, position, status, dueSec, ageDays, count],
+  );
+}
+
+const HOURS_SEC = 36_000;
+
+/** An endpoint that has refused very many, each of which comes again in hours. */
+async function refusing(
+  path: string,
+): Promise<{ sender: TestSender; claims: DeliveryClaims; held: Claimed; id: string }> {
+  const { id } = await scene.setUp(path);
+  await keep(id, { count: MANY, dueSec: HOURS_SEC });
+  await scene.database.query(`UPDATE webhook_state SET due_at = clock_timestamp() WHERE endpoint_id = $1`, [id]);
+  await scene.database.query('VACUUM ANALYZE webhook_delivery');
+  const sender = await scene.openSender();
+  const claims = sender.app.get(DeliveryClaims);
+  const held = (await claims.claim(100, false)).find((each) => each.id === id)!;
+  return { sender, claims, held, id };
+}
+
+const claimsOn = ({ app }: TestSender, on: Database): DeliveryClaims => new DeliveryClaims(on, app.get(SenderConfig));
+
+it('a look at an endpoint reads what is due to it, not all that comes again in hours', async () => {
+  const { sender, held, id } = await refusing('/look');
+  await keep(id, { position: 20, dueSec: -1 });
+  await keep(id, { attempts: 0, position: MANY * 2 });
+  const found: bigint[] = [];
+  const read = await readBy(sender.app.get(Database), 'webhook_delivery', async (on) => {
+    const due = await claimsOn(sender, on).due([{ ...held, room: 10, isFailing: false }], []);
+    found.push(...due.map(({ attempts }) => BigInt(attempts)));
+  });
+  expect(found).toEqual([4n, 0n]);
+  expect(read).toBeLessThan(FEW);
+});
+
+it('a look at an endpoint takes what is due in order of position, replays behind all', async () => {
+  const { claims, held, id } = await refusing('/shares');
+  await keep(id, { position: 7, dueSec: -60 });
+  await keep(id, { position: 5, dueSec: -1, cause: 'replay' });
+  await keep(id, { count: 2, attempts: 0, position: MANY * 2 });
+  await keep(id, { count: 2, attempts: 0, position: 3, cause: 'replay' });
+  const due = await claims.due([{ ...held, room: 5, isFailing: false }], []);
+  const at = (position: number): number => MANY * 2 + position;
+  const rows = await scene.database.query<{ id: bigint; position: bigint }>(
+    `SELECT id, position FROM webhook_delivery WHERE endpoint_id = $1`,
+    [id],
+  );
+  const positionOf = new Map(rows.map((row) => [row.id, Number(row.position)]));
+  expect(due.map((each) => [each.cause, positionOf.get(each.id)])).toEqual([
+    ['event', 7],
+    ['event', at(0)],
+    ['event', at(1)],
+    ['replay', 3],
+    ['replay', 4],
+  ]);
+});
+
+it('an endpoint that fails while its oldest comes again in hours is tried with what has been due for longest', async () => {
+  const { claims, held, id } = await refusing('/far');
+  await keep(id, { position: 90, dueSec: -5 });
+  await keep(id, { position: 91, dueSec: -60 });
+  const due = await claims.due([{ ...held, room: 1, isFailing: true }], []);
+  const [tried] = await scene.database.query(`SELECT position FROM webhook_delivery WHERE id = $1`, [due[0]!.id]);
+  expect([due.length, tried]).toEqual([1, { position: 91n }]);
+});
+
+it.each([false, true])(
+  'an endpoint is given back without all that waits being read; failing: %s',
+  async (isFailing) => {
+    const { sender, held, id } = await refusing(`/given-back-${String(isFailing)}`);
+    await keep(id, { position: 20, dueSec: 60 });
+    if (isFailing) {
+      const fail = 'UPDATE webhook_state SET failures = 3, failing_since = clock_timestamp() WHERE endpoint_id = $1';
+      await scene.database.query(fail, [id]);
+    }
+    const read = await readBy(sender.app.get(Database), 'webhook_delivery', (on) =>
+      claimsOn(sender, on).release([{ ...held, restMs: 0 }]),
+    );
+    expect(read).toBeLessThan(FEW);
+    const isIn = (seconds: string) => `due_at > clock_timestamp() + ${seconds} * interval '1 second'`;
+    const [state] = await scene.database.query(
+      `SELECT ${isIn('30')} AND NOT ${isIn('90')} AS "isInAMinute", holder FROM webhook_state WHERE endpoint_id = $1`,
+      [id],
+    );
+    expect(state).toEqual({ isInAMinute: true, holder: null });
+  },
+);
+
+it('the webhooks of a project are listed without all that waits for them being counted', async () => {
+  const { customer, id } = await scene.setUp('/counted');
+  await keep(id, { count: 30_000, dueSec: HOURS_SEC });
+  const url = `https://shop.example.com:${scene.receivers.tlsPort.toString()}/other`;
+  const other = await scene.world.newWebhook(customer, { url });
+  await scene.database.query('VACUUM ANALYZE webhook_delivery');
+  const { api } = scene.world;
+  const repository = api.app.get<never>(getRepositoryToken(WebhookEndpoint));
+  const read = await readBy(api.app.get(Database), 'webhook_delivery', (on) =>
+    new Webhooks(on, api.app.get(Sealers), api.app.get(Config), repository).list(customer.merchant),
+  );
+  expect(read).toBeLessThan(10_000 + FEW);
+  const { items } = (await customer.get('/v1/webhooks')).body as { items: { id: string; pending: number }[] };
+  expect(items.map((each) => [each.id, each.pending])).toEqual([
+    [id, 10_000],
+    [other.id, 0],
+  ]);
+});
+
+it.each(['failed', undefined] as const)('deliveries are listed a page at a time by status %s', async (status) => {
+  const { id } = await scene.setUp(`/listed-${status ?? 'all'}`);
+  await keep(id, { count: 3, status: 'failed' });
+  await keep(id, { count: MANY, status: 'delivered' });
+  await scene.database.query('VACUUM ANALYZE webhook_delivery');
+  let found: string[] = [];
+  const read = await readBy(scene.world.api.app.get(Database), 'webhook_delivery', async (on) => {
+    const deliveries = new WebhookDeliveries(on);
+    const page = await deliveries.list(id, status, 2, undefined);
+    const next = await deliveries.list(id, status, 2, page.at(-1)?.id);
+    found = [...page, ...next].map((each) => each.status);
+  });
+  const wanted = status === 'failed' ? Array(3).fill('failed') : Array(4).fill('delivered');
+  expect(found).toEqual(wanted);
+  expect(read).toBeLessThan(FEW);
+});
+
+it('a test of a webhook counts those of the last minute, not what was ever sent', async () => {
+  const { customer, id } = await scene.setUp('/tested');
+  await keep(id, { count: MANY, status: 'delivered' });
+  await scene.database.query('VACUUM ANALYZE webhook_delivery');
+  const database = scene.world.api.app.get(Database);
+  const read = await readBy(database, 'webhook_delivery', async (on) => {
+    const inside = Object.assign(on, { transaction: async (work: (tx: Database) => Promise<unknown>) => work(on) });
+    await new WebhookDeliveries(inside).test(customer.merchant, id, () => Promise.resolve());
+  });
+  expect(read).toBeLessThan(FEW);
+});
+
+const watchOn = ({ app }: TestSender, on: Database): EndpointWatch =>
+  new EndpointWatch(on, app.get(SenderConfig), new Metrics(), openLog('silent'));
+
+it('who fails no more is forgotten without every endpoint being read', async () => {
+  const { customer } = await scene.setUp('/forgotten');
+  await scene.database.query(
+    `WITH made AS (INSERT INTO webhook_endpoint (id, project_id, url, deleted_at)
+       SELECT gen_random_uuid(), $1, 'https://a.example', clock_timestamp() FROM generate_series(1, $2) RETURNING id)
+     INSERT INTO webhook_state (endpoint_id) SELECT id FROM made`,
+    [customer.merchant, MANY],
+  );
+  await scene.database.query('VACUUM ANALYZE webhook_endpoint');
+  await scene.database.query('VACUUM ANALYZE webhook_state');
+  const sender = await scene.openSender();
+  const read = await readBy(sender.app.get(Database), 'webhook_endpoint', (on) => watchOn(sender, on).look());
+  expect(read).toBeLessThan(FEW);
+});
+
+it('what was delivered long ago is deleted in one look, however much of it there is', async () => {
+  const { id } = await scene.setUp('/pruned');
+  await scene.database.query('DELETE FROM webhook_delivery');
+  await keep(id, { count: 3500, status: 'delivered', ageDays: 365 });
+  await keep(id, { count: 2, status: 'delivered' });
+  const sender = await scene.openSender();
+  await sender.app.get(EndpointWatch).look();
+  expect(await scene.rowsOf(id)).toHaveLength(2);
+});
+
+it('an endpoint that cannot be written keeps nothing else of a look from being done', async () => {
+  const [refused, failing] = [await scene.setUp('/refused'), await scene.setUp('/fails')];
+  await scene.database.query('DELETE FROM webhook_delivery');
+  await keep(failing.id, { status: 'delivered', ageDays: 365 });
+  await scene.database.query('UPDATE webhook_endpoint SET failing_told_at = clock_timestamp() WHERE id = $1', [
+    refused.id,
+  ]);
+  await scene.database.query(
+    `UPDATE webhook_state SET failing_since = clock_timestamp() - interval '2 hours', failures = 3 WHERE endpoint_id = $1`,
+    [failing.id],
+  );
+  await scene.database.query(
+    `CREATE TRIGGER refused_by_the_test BEFORE UPDATE ON webhook_endpoint FOR EACH ROW WHEN (OLD.id = '${refused.id}')
+       EXECUTE FUNCTION refuse_change()`,
+  );
+  const sender = await scene.openSender();
+  await expect(sender.app.get(EndpointWatch).look()).rejects.toThrow();
+  await scene.database.query('DROP TRIGGER refused_by_the_test ON webhook_endpoint');
+  const reported = await scene.database.query(
+    `SELECT failing_told_at IS NOT NULL AS reported FROM webhook_endpoint WHERE id = $1`,
+    [failing.id],
+  );
+  expect(reported).toEqual([{ reported: true }]);
+  expect(await scene.rowsOf(failing.id)).toEqual([]);
+});
