@@ -95,6 +95,7 @@ import { DeliveriesInOrder1760000000060 } from './migrations/0060-deliveries-in-
 import { DepositOutflows1760000000061 } from './migrations/0061-deposit-outflows.js';
 import { OwnReturns1760000000062 } from './migrations/0062-own-returns.js';
 import { ConsoleMemberships1760000000063 } from './migrations/0063-console-memberships.js';
+import { UnrevokedKeys1760000000065 } from './migrations/0065-unrevoked-keys.js';
 
 /** Every table as an entity without relations, for plain reads and writes; money and state are written by SQL alone. */
 const ENTITIES = [
@@ -206,6 +207,7 @@ const MIGRATIONS: readonly (new () => MigrationInterface & { readonly name: stri
   DepositOutflows1760000000061,
   OwnReturns1760000000062,
   ConsoleMemberships1760000000063,
+  UnrevokedKeys1760000000065,
 ];
 
 /** What the table `migrations` holds when the schema is this version's. */

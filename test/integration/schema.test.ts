@@ -181,6 +181,7 @@ const SHIPPED: Readonly<Record<string, string>> = {
   DepositOutflows1760000000061: '82c5d18918cf3b16',
   OwnReturns1760000000062: 'e8e1a65efd654d93',
   ConsoleMemberships1760000000063: 'b837c7e2a2a40be2',
+  UnrevokedKeys1760000000065: '6755bda76c29caf0',
 };
 
 it('a migration runs what it ran on the day it came', async () => {
