@@ -182,6 +182,13 @@ describe('a request signed by HMAC', () => {
     expectError(await ask(POST, { 'Content-Encoding': 'gzip' }), 'UNSUPPORTED_MEDIA_TYPE');
   });
 
+  test('needs no Content-Type for a body in chunks that turns out to be empty, and one for any other', async () => {
+    const chunks = { 'Transfer-Encoding': 'chunked', 'Content-Type': null };
+    expect(codeOf(await ask(GET, chunks))).toBe('OK');
+    expectError(await ask({ method: 'POST', path: '/v1/buy' }, chunks), 'INVALID_REQUEST');
+    expectError(await ask(POST, chunks), 'BAD_AUTH_HEADERS');
+  });
+
   test('is answered alike for an unknown project, a Merchant that is none, and a wrong key', async () => {
     for (const wrong of [
       new HmacCustomer(pipeline.baseUrl, randomUUID(), customer.apiKey),
