@@ -67,6 +67,18 @@ call() {
   case ${answer##*$'\n'} in 2??) ;; *) return 1 ;; esac
 }
 
+# encoded TEXT: percent-encoded, byte by byte, as a part of a path.
+encoded() {
+  local at byte code
+  for ((at = 0; at < ${#1}; at++)); do
+    byte=${1:at:1}
+    case $byte in
+      [A-Za-z0-9._~-]) printf '%s' "$byte" ;;
+      *) printf -v code '%d' "'$byte" && printf '%%%02X' $((code & 255)) ;;
+    esac
+  done
+}
+
 case ${1-} in
   quote)
     body='"receive_address":"'${2:?receiver}'"'
@@ -75,7 +87,7 @@ case ${1-} in
     call POST /v1/quotes "{$body}"
     ;;
   order) call POST /v1/orders '{"quote_ref":"'"${2:?quote ref}"'"}' "${3:?idempotency key}" ;;
-  get) call GET "/v1/orders/${2:?idempotency key}" ;;
+  get) call GET "/v1/orders/$(encoded "${2:?idempotency key}")" ;;
   balance) call GET /v1/balance ;;
   call) call "${2:?method}" "${3:?path}" "${4-}" "${5-}" ;;
   *)

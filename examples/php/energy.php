@@ -13,11 +13,23 @@ declare(strict_types=1);
 
 const ATTEMPTS_MAX = 3;
 
-/** Keys sorted, no spaces: what is signed, and sent exactly so. The interface's bodies are flat. */
-function canonical(array $body): string
+/** Keys sorted at every depth, no spaces: what is signed, and sent exactly so. Arrays are lists, also empty ones. */
+function canonical(object $body): string
 {
-    ksort($body, SORT_STRING);
-    return json_encode($body, JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE | JSON_THROW_ON_ERROR);
+    return json_encode(sorted($body), JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE | JSON_THROW_ON_ERROR);
+}
+
+function sorted(mixed $value): mixed
+{
+    if (is_array($value)) {
+        return array_map('sorted', $value);
+    }
+    if (!is_object($value)) {
+        return $value;
+    }
+    $members = array_map('sorted', (array) $value);
+    ksort($members, SORT_STRING);
+    return (object) $members;
 }
 
 /** The headers that sign one attempt: by HMAC over nine lines, each attempt with a nonce of its own. */
@@ -37,7 +49,7 @@ function sign(string $method, string $path, string $text, string $key, int $offs
 }
 
 /** Sends one request; after a lost answer, a 429 or a 503 it is repeated, which an Idempotency-Key makes safe. */
-function call(string $method, string $path, ?array $body = null, string $key = ''): array
+function call(string $method, string $path, ?object $body = null, string $key = ''): array
 {
     $text = $body === null ? '' : canonical($body);
     $headers = ['Merchant: ' . getenv('MERCHANT')];
@@ -106,7 +118,7 @@ function quote(string $receiver, string $energy = '0', ?string $duration = null)
     if ($duration !== null) {
         $body['duration_sec'] = (int) $duration;
     }
-    return call('POST', '/v1/quotes', $body);
+    return call('POST', '/v1/quotes', (object) $body);
 }
 
 $arguments = array_slice($argv, 2);
@@ -117,13 +129,13 @@ if ($wanted === null || count($arguments) < $wanted) {
 }
 [$status, $answer] = match ($argv[1]) {
     'quote' => quote(...$arguments),
-    'order' => call('POST', '/v1/orders', ['quote_ref' => $arguments[0]], $arguments[1]),
+    'order' => call('POST', '/v1/orders', (object) ['quote_ref' => $arguments[0]], $arguments[1]),
     'get' => call('GET', '/v1/orders/' . rawurlencode($arguments[0])),
     'balance' => call('GET', '/v1/balance'),
     'call' => call(
         $arguments[0],
         $arguments[1],
-        isset($arguments[2]) ? json_decode($arguments[2], true) : null,
+        isset($arguments[2]) ? json_decode($arguments[2], flags: JSON_THROW_ON_ERROR) : null,
         $arguments[3] ?? '',
     ),
 };

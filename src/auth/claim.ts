@@ -34,8 +34,11 @@ export async function readClaim(request: Request, limits: BodyLimits): Promise<C
 
 async function readHmacClaim(request: Request, limits: BodyLimits): Promise<Claim> {
   const headers = readHmacHeaders(request.rawHeaders);
-  if (hasBody(request)) requireJsonType(request.rawHeaders);
+  // Chunks may turn out to be nothing, which has no type.
+  const isChunked = request.headers['transfer-encoding'] !== undefined;
+  if (hasBody(request) && !isChunked) requireJsonType(request.rawHeaders);
   const bytes = await receiveBytes(request, limits);
+  if (isChunked && bytes.length > 0) requireJsonType(request.rawHeaders);
   // The target as it was sent: the front of the pipeline rewrites `url` for the router.
   const target = request.originalUrl.replace(/^https?:\/\/[^/?#]*/i, '');
   const message = stringToSign(headers, { method: request.method, target, body: bytes });

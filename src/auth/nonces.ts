@@ -1,8 +1,9 @@
 /**
  * Which nonces were used, so that a signed request is taken once (docs/interface.md §2). They are kept in Redis, which may
  * forget them: an epoch beside them says since when it remembers, and what was signed earlier is refused with the time to
- * sign again with. While Redis is away, and as long after as a nonce is kept, Postgres keeps them. Should Redis be away for
- * some processes only, a read could be taken once on each side; a purchase never, whose key is made of its nonce.
+ * sign again with. From the first failure of Redis until a nonce's life has passed without one, Postgres keeps them too.
+ * Should Redis fail some processes only, a read could be taken once on each side; a purchase never, whose key is made of
+ * its nonce.
  */
 import { Injectable } from '@nestjs/common';
 import { Redis } from 'ioredis';
@@ -15,19 +16,13 @@ import type { Witness } from '../store/audit-log.js';
 import { Database } from '../store/database.js';
 import { WINDOW_SEC } from './hmac-signature.js';
 
-/** A nonce matters as long as its timestamp may be accepted: the window both ways. */
-const KEPT_SEC = 2 * WINDOW_SEC;
-const PRUNE_MS = 60_000;
+/** A nonce matters as long as its timestamp may be accepted: the window both ways, to the end of the last second. */
+const KEPT_SEC = 2 * WINDOW_SEC + 1;
 
 const INSERT = {
   name: 'nonce-insert',
   text: `INSERT INTO request_nonce (project_id, nonce, expires_at)
          VALUES ($1, $2, clock_timestamp() + make_interval(secs => ${KEPT_SEC.toString()})) ON CONFLICT DO NOTHING RETURNING nonce`,
-};
-const PRUNE = {
-  name: 'nonce-prune',
-  text: `DELETE FROM request_nonce WHERE ctid = ANY (ARRAY(
-           SELECT ctid FROM request_nonce WHERE expires_at < clock_timestamp() LIMIT 10000))`,
 };
 
 /** A hundred times what a write brings. */
@@ -48,9 +43,8 @@ export class Nonces {
   private readonly prefix: string;
   /** When Redis last failed this process; Postgres is asked too until all nonces of before have expired. */
   private failedMs = Number.NEGATIVE_INFINITY;
-  /** The second since which Redis has failed every time; undefined while it answers. */
-  private awaySinceSec: number | undefined;
-  private prunedMs = monotonicMs();
+  /** The second of the first of its failures that no nonce's life without one has followed: those since are in Postgres. */
+  private awaySinceSec = 0;
 
   constructor(
     config: Config,
@@ -72,25 +66,28 @@ export class Nonces {
   async use(projectId: string, nonce: string, timestampSec: number): Promise<void> {
     const remembered = await this.inRedis(projectId, nonce);
     if (remembered?.isNew === false) throw replayed();
-    if (remembered === undefined || monotonicMs() - this.failedMs < KEPT_SEC * 1000) {
+    if (remembered === undefined || this.hasFailedLately()) {
       await this.inPostgres(projectId, nonce);
     }
-    const sinceSec = remembered?.sinceSec ?? this.awaySinceSec ?? 0;
+    const sinceSec = remembered?.sinceSec ?? this.awaySinceSec;
     if (timestampSec <= sinceSec) throw outOfRange(Math.max(secondNow(), sinceSec + 1));
   }
 
   private async inRedis(projectId: string, nonce: string): Promise<Remembered | undefined> {
     try {
       // The connection's own limits hold: refused at once while Redis is away, after a second when it hangs.
-      const answer = await this.ask(`${this.prefix}:${projectId}:${nonce}`);
-      this.awaySinceSec = undefined;
-      return answer;
+      return await this.ask(`${this.prefix}:${projectId}:${nonce}`);
     } catch {
+      if (!this.hasFailedLately()) this.awaySinceSec = secondNow();
       this.failedMs = monotonicMs();
-      this.awaySinceSec ??= secondNow();
       this.metrics.nonceFallbacks.inc();
       return undefined;
     }
+  }
+
+  /** Whether Redis failed within a nonce's life: what was used since is in Postgres, whatever Redis answered. */
+  private hasFailedLately(): boolean {
+    return monotonicMs() - this.failedMs < KEPT_SEC * 1000;
   }
 
   /** The nonce is put first: an epoch that is found afterwards is one that the nonce was kept under. */
@@ -115,10 +112,6 @@ export class Nonces {
     } catch (cause) {
       const words = 'The request cannot be verified just now; try again shortly.';
       throw new ApiError('AUTH_UNAVAILABLE', words, { retryAfterSec: 1, cause });
-    }
-    if (monotonicMs() - this.prunedMs > PRUNE_MS) {
-      this.prunedMs = monotonicMs();
-      this.database.query(PRUNE).catch(() => undefined);
     }
     if (!isNew) throw replayed();
   }

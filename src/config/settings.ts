@@ -74,7 +74,7 @@ export class HttpSettings {
   @Integer('STREAMS_MAX', { fallback: 2000, min: 1, max: 100_000 })
   declare readonly streamsMax: number;
 
-  /** How long a reader of a stream may take nothing before it is cut off. */
+  /** How long a caller may take nothing of an answer or a stream before it is cut off. */
   @Integer('STREAM_SLOW_SEC', { fallback: 10, min: 1, max: 300 })
   declare readonly streamSlowSec: number;
 

@@ -5,6 +5,8 @@ import { Log } from '../observability/logger.js';
 import { Guesses } from '../people/guesses.js';
 
 const EVERY_MS = 600_000;
+/** While there is more. */
+const BUSY_MS = 100;
 const RETRY_MS = 60_000;
 
 @Injectable()
@@ -13,10 +15,7 @@ export class GuessPruning implements OnApplicationBootstrap, BeforeApplicationSh
 
   constructor(guesses: Guesses, log: Log) {
     this.pruning = new Repeater({
-      run: async () => {
-        await guesses.forgetPast();
-        return EVERY_MS;
-      },
+      run: async () => ((await guesses.forgetPast()) ? BUSY_MS : EVERY_MS),
       retryMs: RETRY_MS,
       onFailure: (err) => log.warn({ err }, 'Past guesses could not be deleted.'),
     });

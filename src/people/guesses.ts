@@ -32,19 +32,20 @@ type Budget = keyof typeof BUDGETS;
 const TAKE = {
   name: 'take_guess',
   text: `INSERT INTO sign_in_guess AS g (key, guesses, window_ends)
-         SELECT k.key, 1, clock_timestamp() + make_interval(secs => k.sec)
-           FROM unnest($1::bytea[], $2::int[]) AS k (key, sec) ORDER BY k.key
+         VALUES ($1, 1, clock_timestamp() + make_interval(secs => $2))
          ON CONFLICT (key) DO UPDATE SET
            guesses = CASE WHEN g.window_ends <= clock_timestamp() THEN 1 ELSE least(g.guesses + 1, 1000000) END,
            window_ends = CASE WHEN g.window_ends <= clock_timestamp() THEN excluded.window_ends ELSE g.window_ends END
-         RETURNING key, guesses, ceil(extract(epoch FROM window_ends - clock_timestamp()))::int AS left_sec`,
+         RETURNING guesses, ceil(extract(epoch FROM window_ends - clock_timestamp()))::int AS left_sec`,
 };
 const GIVE_BACK = {
   name: 'give_guess_back',
   text: `UPDATE sign_in_guess SET guesses = guesses - 1 WHERE key = ANY ($1::bytea[]) AND guesses > 0`,
 };
-const FORGET = `DELETE FROM sign_in_guess WHERE key IN
-  (SELECT key FROM sign_in_guess WHERE window_ends < clock_timestamp() LIMIT 10000 FOR UPDATE SKIP LOCKED)`;
+const FORGET_BATCH = 10_000;
+const FORGET = `WITH gone AS (DELETE FROM sign_in_guess WHERE key IN
+    (SELECT key FROM sign_in_guess WHERE window_ends < clock_timestamp() LIMIT ${FORGET_BATCH.toString()} FOR UPDATE SKIP LOCKED)
+  RETURNING 1) SELECT count(*)::int AS count FROM gone`;
 
 /** A guess that was counted; given back when it was right. */
 export interface Counted {
@@ -75,7 +76,7 @@ export class Guesses {
     this.key = Buffer.from(hkdfSync('sha256', key, Buffer.alloc(0), 'tron-energy-rental/guesses/v1', 32));
   }
 
-  /** Counts a guess at a password. Throws 429 when the budget is spent; it counts nevertheless. */
+  /** Counts a guess at a password. Throws 429 when a budget is spent, of which it counts nevertheless. */
   async atPassword(who: Guesser): Promise<Counted> {
     return this.take(this.budgetsOfPassword(who));
   }
@@ -118,14 +119,16 @@ export class Guesses {
     return given.length === right.length && timingSafeEqual(given, right) && person !== undefined ? device : undefined;
   }
 
-  /** Deletes what is past its window. */
-  async forgetPast(): Promise<void> {
-    await this.database.query(FORGET);
+  /** Deletes some of what is past its window; returns whether there may be more. */
+  async forgetPast(): Promise<boolean> {
+    const [gone] = await this.database.query<{ count: number }>(FORGET);
+    return gone?.count === FORGET_BATCH;
   }
 
+  /** The address first: once its budget is spent, the accounts that it makes up leave no rows. */
   private budgetsOfPassword(who: Guesser) {
     return who.knownDevice === undefined
-      ? [this.of('account', who.audience, who.email), this.of('address', networkOf(who.address))]
+      ? [this.of('address', networkOf(who.address)), this.of('account', who.audience, who.email)]
       : [this.of('device', who.audience, who.email, who.knownDevice)];
   }
 
@@ -141,19 +144,16 @@ export class Guesses {
     return createHmac('sha256', this.key).update(JSON.stringify(parts)).digest();
   }
 
+  /** Counts under one after the other, up to the first that is spent. */
   private async take(counted: readonly { readonly budget: Budget; readonly key: Buffer }[]): Promise<Counted> {
-    const keys = counted.map(({ key }) => key);
-    const rows = await this.database.query<{ key: Buffer; guesses: number; left_sec: number }>(TAKE, [
-      keys,
-      counted.map(({ budget }) => BUDGETS[budget].windowSec),
-    ]);
-    const spent = rows.filter(({ key, guesses }) => {
-      const budget = counted.find((each) => each.key.equals(key))?.budget;
-      return budget === undefined || guesses > BUDGETS[budget].max;
-    });
-    if (spent.length === 0) return { keys };
-    const retryAfterSec = Math.max(1, ...spent.map(({ left_sec }) => left_sec));
-    const minutes = Math.ceil(retryAfterSec / 60).toString();
-    throw new ConsoleError('TOO_MANY_GUESSES', `Too many attempts; try again in ${minutes} min.`, { retryAfterSec });
+    for (const { budget, key } of counted) {
+      const { max, windowSec } = BUDGETS[budget];
+      const [row] = await this.database.query<{ guesses: number; left_sec: number }>(TAKE, [key, windowSec]);
+      if (row !== undefined && row.guesses <= max) continue;
+      const retryAfterSec = Math.max(1, row?.left_sec ?? 1);
+      const minutes = Math.ceil(retryAfterSec / 60).toString();
+      throw new ConsoleError('TOO_MANY_GUESSES', `Too many attempts; try again in ${minutes} min.`, { retryAfterSec });
+    }
+    return { keys: counted.map(({ key }) => key) };
   }
 }

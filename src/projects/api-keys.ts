@@ -8,7 +8,7 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { Equal, IsNull, MoreThan, Not, Repository } from 'typeorm';
 import { Sealers } from '../base/sealers.js';
 import { OperatorError } from '../domain/operator-error.js';
-import { KEYS_MAX, type Scope } from '../domain/scopes.js';
+import { KEYS_MAX, KEYS_PER_DAY, type Scope } from '../domain/scopes.js';
 import type { Credits } from '../domain/units.js';
 import { recordAct, type Author } from '../store/audit-log.js';
 import { Database, type Queryable, type Transaction } from '../store/database.js';
@@ -68,6 +68,10 @@ const VIEW = `SELECT id, project_id, id = project_id AS is_primary, name, scopes
 
 /** The project's row stands between two who make its keys at once. */
 export const LOCK_PROJECT = `SELECT test FROM project WHERE id = $1 FOR NO KEY UPDATE`;
+
+/** How many keys were made in 24 hours, those revoked since included. */
+const MADE_LATELY = `SELECT count(*)::int AS made FROM api_key
+  WHERE project_id = $1 AND id <> project_id AND created_at > clock_timestamp() - interval '1 day'`;
 
 const LOCK_UNREVOKED = `SELECT (SELECT p.test FROM project p WHERE p.id = k.project_id) FROM api_key k
   WHERE k.id = $1 AND k.revoked_at IS NULL FOR NO KEY UPDATE`;
@@ -129,7 +133,7 @@ export class ApiKeys {
     return found;
   }
 
-  /** Makes a key; its secret leaves this file here alone. Throws OperatorError for an eleventh. */
+  /** Makes a key; its secret leaves this file here alone. Throws OperatorError for an eleventh, and for too many in a day. */
   async create(
     projectId: string,
     options: KeyOptions & { readonly name: string; readonly scopes: readonly Scope[] },
@@ -143,6 +147,8 @@ export class ApiKeys {
         throw new OperatorError(`There is no project ${projectId}; \`project list\` shows them.`, 1, 'NOT_FOUND');
       const count = await tx.repository(ApiKey).countBy({ projectId, revokedAt: IsNull() });
       if (count >= KEYS_MAX) throw tooManyKeys();
+      const [today] = await tx.query<{ made: number }>(MADE_LATELY, [projectId]);
+      if (today === undefined || today.made >= KEYS_PER_DAY) throw tooManyMade();
       const made = newApiKey(project.test);
       await tx
         .repository(ApiKey)
@@ -241,6 +247,11 @@ function columnsOf<T extends KeyOptions>({ scopes, allowedSources, ...rest }: T)
 
 export function tooManyKeys(): OperatorError {
   const words = `A project has at most ${KEYS_MAX.toString()} API keys; revoke one first.`;
+  return new OperatorError(words, 1, 'LIMIT_REACHED');
+}
+
+function tooManyMade(): OperatorError {
+  const words = `A project makes at most ${KEYS_PER_DAY.toString()} API keys in 24 hours; rotate one, or wait.`;
   return new OperatorError(words, 1, 'LIMIT_REACHED');
 }
 

@@ -50,7 +50,8 @@ export interface ProjectRow {
   readonly test: boolean;
 }
 
-const PROJECT_BY_ID = {
+/** Of keys that are revoked, and never deleted, it reads none: by the index api_key_unrevoked. */
+export const PROJECT_BY_ID = {
   name: 'project_by_id',
   text: `SELECT p.id, p.name, p.signature_schemes, p.require_idempotency_key, p.require_quote, p.allowed_sources,
                 a.is_postpaid, a.floor_credits, a.daily_cap_credits, a.frozen, p.test,

@@ -96,6 +96,7 @@ import { DepositOutflows1760000000061 } from './migrations/0061-deposit-outflows
 import { OwnReturns1760000000062 } from './migrations/0062-own-returns.js';
 import { ConsoleMemberships1760000000063 } from './migrations/0063-console-memberships.js';
 import { WaitingDeliveries1760000000064 } from './migrations/0064-waiting-deliveries.js';
+import { UnrevokedKeys1760000000065 } from './migrations/0065-unrevoked-keys.js';
 import { SmallSums1760000000066 } from './migrations/0066-small-sums.js';
 
 /** Every table as an entity without relations, for plain reads and writes; money and state are written by SQL alone. */
@@ -209,6 +210,7 @@ const MIGRATIONS: readonly (new () => MigrationInterface & { readonly name: stri
   OwnReturns1760000000062,
   ConsoleMemberships1760000000063,
   WaitingDeliveries1760000000064,
+  UnrevokedKeys1760000000065,
   SmallSums1760000000066,
 ];
 

@@ -352,8 +352,9 @@ const BY_TABLE: Readonly<Record<string, Readonly<Partial<Record<Role, Access>>>>
     reports: READ,
   },
   request_nonce: {
-    // Kept while Redis is away, and pruned by what has expired.
+    // Kept while Redis is away; the API deletes a few as it writes, the worker all that have expired.
     api: { select: 'all', insert: 'all', delete: 'all' },
+    worker: { select: 'all', delete: 'all' },
     cli: READ,
     console_operator: READ,
     reports: READ,

@@ -1,9 +1,10 @@
 // The keys of a project: what each may do, how they are exchanged and revoked, and that nothing shows how many there are.
 import { randomUUID } from 'node:crypto';
 import { KeyUse } from '../../src/auth/key-use.js';
-import { KEYS_MAX, type Scope } from '../../src/domain/scopes.js';
+import { KEYS_MAX, KEYS_PER_DAY, type Scope } from '../../src/domain/scopes.js';
 import { until } from '../../packages/local/src/wait.js';
 import type { ApiKeys } from '../../src/projects/api-keys.js';
+import { PROJECT_BY_ID } from '../../src/projects/project-feed.js';
 import { ProjectDirectory } from '../../src/projects/project-directory.js';
 import { announced as announcedTo } from '../announcement.js';
 import { expectError } from '../answers.js';
@@ -191,6 +192,64 @@ test('of more than ten keys made at once ten are', async () => {
   await keys.revoke(revoked!.id, AUTHOR);
   await further(primary, ['read']);
 });
+
+test('of keys that are made and revoked in a loop there are a hundred a day', async () => {
+  const { merchant } = await project();
+  const make = async () => keys.create(merchant, { name: 'loop', scopes: ['read'] }, AUTHOR);
+  const before = `INSERT INTO api_key (id, project_id, name, scopes, sealed, created_at, revoked_at)
+    SELECT gen_random_uuid(), $1, 'loop', '{read}', '', clock_timestamp() - $3::interval, clock_timestamp()
+      FROM generate_series(1, $2)`;
+  await pipeline.database.query(before, [merchant, 500, '1 day']);
+  await pipeline.database.query(before, [merchant, KEYS_PER_DAY - 2, '23 hours']);
+  const made = await Promise.allSettled([make(), make(), make()]);
+  expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
+  await expect(make()).rejects.toMatchObject({
+    code: 'LIMIT_REACHED',
+    message: expect.stringContaining('100 API keys'),
+  });
+  // A rotation makes no key.
+  const [, last] = await keys.list(merchant);
+  await keys.rotate(last!.id, 0, AUTHOR);
+  await pipeline.projects.rotateKey(merchant, AUTHOR);
+});
+
+test('a project is read as fast after thousands of its keys were revoked', async () => {
+  const { merchant } = await project();
+  await pipeline.database.query(
+    `INSERT INTO api_key (id, project_id, name, scopes, sealed, revoked_at)
+     SELECT gen_random_uuid(), $1, 'revoked', '{read}', '', clock_timestamp() FROM generate_series(1, 20000)`,
+    [merchant],
+  );
+  /** How many rows were read to give the project, planned for this project or for any. */
+  const rowsRead = async (plan: 'force_custom_plan' | 'force_generic_plan') =>
+    pipeline.database.transaction(async (tx) => {
+      await tx.query(`SET LOCAL plan_cache_mode = ${plan}`);
+      const { name, text } = PROJECT_BY_ID;
+      await tx.query(`PREPARE ${name}_${plan} (uuid) AS ${text}`);
+      const [{ 'QUERY PLAN': plans }] = (await tx.query(
+        `EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE ${name}_${plan} ('${merchant}')`,
+      )) as [{ 'QUERY PLAN': { Plan: PlanNode }[] }];
+      await tx.query(`DEALLOCATE ${name}_${plan}`);
+      return plans.reduce((sum, { Plan }) => sum + readBy(Plan), 0);
+    });
+  for (const plan of ['force_custom_plan', 'force_generic_plan'] as const) {
+    expect(await rowsRead(plan)).toBeLessThan(2 * KEYS_MAX);
+  }
+  await pipeline.database.query('ANALYZE api_key');
+  for (const plan of ['force_custom_plan', 'force_generic_plan'] as const) {
+    expect(await rowsRead(plan)).toBeLessThan(2 * KEYS_MAX);
+  }
+});
+
+interface PlanNode {
+  readonly 'Actual Rows': number;
+  readonly 'Rows Removed by Filter'?: number;
+  readonly Plans?: readonly PlanNode[];
+}
+
+const readBy = (node: PlanNode): number =>
+  (node.Plans ?? []).reduce((sum, each) => sum + readBy(each), node['Actual Rows']) +
+  (node['Rows Removed by Filter'] ?? 0);
 
 test('a primary that was revoked takes no eleventh place', async () => {
   const primary = await project();

@@ -1,5 +1,6 @@
 // Signing in to a console as its people and its attackers do: over HTTP, with real Postgres, in the console's own role.
 import { generateSync } from 'otplib';
+import { until } from '../../packages/local/src/wait.js';
 import type { Database, Statement } from '../../src/store/database.js';
 import { Database as DatabaseToken } from '../../src/store/database.js';
 import {
@@ -46,6 +47,8 @@ afterAll(async () => {
 const signIn = (browser: Browser, email: string, password = PASSWORD) =>
   browser.post('/api/sign-in', { email, password });
 const owner = (email?: string): Promise<Account> => merchants.signedIn('owner', project, email);
+const guessesKept = async (): Promise<number | undefined> =>
+  (await merchants.database.query<{ count: number }>('SELECT count(*)::int AS count FROM sign_in_guess'))[0]?.count;
 const tokenOf = (browser: Browser): string => browser.cookies.get('merchant-session') ?? '';
 
 describe('a password', () => {
@@ -63,7 +66,7 @@ describe('a password', () => {
       return { status, text, names, headers: Object.keys(headers).sort() };
     };
     const wrong = await asked(member.email);
-    expect(wrong).toMatchObject({ status: 401, names: ['find_person', 'take_guess'] });
+    expect(wrong).toMatchObject({ status: 401, names: ['find_person', 'take_guess', 'take_guess'] });
     expect(await asked('nobody@example.com')).toEqual(wrong);
     expect(await asked(removed.email)).toEqual(wrong);
     expect(await asked('no address at all')).toEqual(wrong);
@@ -155,6 +158,32 @@ describe('guesses', () => {
       for (let guess = 1; guess <= 60; guess += 1)
         await signIn(crowd, `person-${guess.toString()}@example.org`, 'guess');
       expect((await signIn(crowd, 'one-more@example.org', 'guess')).status).toBe(429);
+      const before = await guessesKept();
+      for (const name of ['a', 'b', 'c']) {
+        expect((await signIn(crowd, `${name}-more@example.org`, 'guess')).status).toBe(429);
+      }
+      // Refused for its address, a guess leaves nothing behind of the account that it named.
+      expect(await guessesKept()).toBe(before);
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    'are forgotten when their window is over, however many there are',
+    async () => {
+      await merchants.database.query(`INSERT INTO sign_in_guess (key, guesses, window_ends)
+        SELECT sha256(n::text::bytea), 1, clock_timestamp() - interval '1 second' FROM generate_series(1, 25000) n`);
+      const past = `SELECT count(*)::int AS count FROM sign_in_guess WHERE window_ends < clock_timestamp()`;
+      const another = await openConsole(test.url, 'merchant');
+      try {
+        await until(
+          async () => (await merchants.database.query<{ count: number }>(past))[0]?.count === 0 || undefined,
+          LIMIT_MS / 2,
+          'the end of past guesses',
+        );
+      } finally {
+        await another.close();
+      }
     },
     LIMIT_MS,
   );

@@ -182,6 +182,13 @@ describe('a request signed by HMAC', () => {
     expectError(await ask(POST, { 'Content-Encoding': 'gzip' }), 'UNSUPPORTED_MEDIA_TYPE');
   });
 
+  test('needs no Content-Type for a body in chunks that turns out to be empty, and one for any other', async () => {
+    const chunks = { 'Transfer-Encoding': 'chunked', 'Content-Type': null };
+    expect(codeOf(await ask(GET, chunks))).toBe('OK');
+    expectError(await ask({ method: 'POST', path: '/v1/buy' }, chunks), 'INVALID_REQUEST');
+    expectError(await ask(POST, chunks), 'BAD_AUTH_HEADERS');
+  });
+
   test('is answered alike for an unknown project, a Merchant that is none, and a wrong key', async () => {
     for (const wrong of [
       new HmacCustomer(pipeline.baseUrl, randomUUID(), customer.apiKey),
@@ -256,6 +263,41 @@ describe('a captured request', () => {
     redisProxy.mend();
     await reached(other);
     expectError(await ask(during, {}, other.baseUrl), 'SIGNATURE_REPLAYED');
+  });
+
+  test('is kept to the end of the last second in which its timestamp is accepted, by whichever store', async () => {
+    const ahead = { ...GET, nonce: randomBytes(16).toString('hex'), timestamp: now() + 300 };
+    const endMs = (ahead.timestamp + 301) * 1000;
+    expect(codeOf(await ask(ahead))).toBe('OK');
+    const [key = ''] = await redis.keys(`*${ahead.nonce}`);
+    expect((await redis.pttl(key)) + Date.now()).toBeGreaterThanOrEqual(endMs);
+    redisProxy.cut();
+    const kept = { ...ahead, nonce: randomBytes(16).toString('hex') };
+    expect(codeOf(await ask(kept, {}, other.baseUrl))).toBe('OK');
+    redisProxy.mend();
+    await reached(other);
+    const rows = await pipeline.database.query<{ ms: number }>(
+      `SELECT extract(epoch FROM expires_at)::float8 * 1000 AS ms FROM request_nonce WHERE nonce = $1`,
+      [kept.nonce],
+    );
+    expect(rows[0]?.ms).toBeGreaterThanOrEqual(endMs);
+  });
+
+  test('signed since Redis first failed is taken at once when it fails again, and not a second time', async () => {
+    redisProxy.cut();
+    await settled(other.baseUrl);
+    redisProxy.mend();
+    await reached(other);
+    const between = { ...GET, nonce: randomBytes(16).toString('hex'), timestamp: now() };
+    expect(codeOf(await ask(between, {}, other.baseUrl))).toBe('OK');
+    redisProxy.cut();
+    try {
+      expect(codeOf(await ask({ ...GET, timestamp: now() }, {}, other.baseUrl))).toBe('OK');
+      expectError(await ask(between, {}, other.baseUrl), 'SIGNATURE_REPLAYED');
+    } finally {
+      redisProxy.mend();
+    }
+    await reached(other);
   });
 
   test('is neither taken nor refused while neither store can be asked', async () => {

@@ -100,6 +100,7 @@ describe('raw HTTP', () => {
     ['a header without a name', 'GET /v1/things HTTP/1.1\r\nHost: x\r\n: y\r\n\r\n'],
     ['a space before the colon', 'GET /v1/things HTTP/1.1\r\nHost : x\r\n\r\n'],
     ['a NUL in a header', 'GET /v1/things HTTP/1.1\r\nHost: x\r\nA: \0\r\n\r\n'],
+    ['a query that is not ASCII', Buffer.from('GET /v1/things?a=\u00e9 HTTP/1.1\r\nHost: x\r\n\r\n')],
     ['no Host', 'GET /v1/things HTTP/1.1\r\nConnection: close\r\n\r\n'],
   ])('%s is 400 in our shape and ends the connection', async (_name, frame) => {
     const [answer, ...more] = answersIn(await sendFrame(pipeline.baseUrl, frame));

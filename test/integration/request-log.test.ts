@@ -313,3 +313,18 @@ test('ends after seven days: older ones are not read, and are deleted a few at a
   await pruning.pruneOnce();
   expect(await world.api.database.query('SELECT FROM refused_request')).toHaveLength(young.length);
 });
+
+test('nonces that Postgres kept are deleted once they have expired, whatever Redis does, and no others', async () => {
+  const { merchant } = await project();
+  const keep = `INSERT INTO request_nonce (project_id, nonce, expires_at)
+    SELECT $1, $2 || n, clock_timestamp() + $3::interval FROM generate_series(1, $4) n`;
+  await world.api.database.query(keep, [merchant, 'past', '-1 second', 2500]);
+  await world.api.database.query(keep, [merchant, 'valid', '1 hour', 3]);
+  const pruning = new Pruning(world.api.database, world.api.config, new Metrics(), openLog('silent'));
+  const left = async (): Promise<number> =>
+    (await world.api.database.query('SELECT FROM request_nonce WHERE project_id = $1', [merchant])).length;
+  expect([await pruning.pruneOnce(), await left()]).toEqual([1000, 1503]);
+  expect([await pruning.pruneOnce(), await left()]).toEqual([1000, 503]);
+  await pruning.pruneOnce();
+  expect(await left()).toBe(3);
+});

@@ -182,6 +182,7 @@ const SHIPPED: Readonly<Record<string, string>> = {
   OwnReturns1760000000062: 'e8e1a65efd654d93',
   ConsoleMemberships1760000000063: 'b837c7e2a2a40be2',
   WaitingDeliveries1760000000064: '65b1a321c6643bde',
+  UnrevokedKeys1760000000065: '6755bda76c29caf0',
   SmallSums1760000000066: '230de83354ae6704',
 };
 

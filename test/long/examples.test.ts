@@ -113,9 +113,7 @@ it.each(RUNS)('%s, signed by %s, buys by a quote, once, and reads what it bought
   expect([bought.code, again.code, again.body['id']]).toEqual([0, 0, bought.body['id']]);
   const after = (await example(language, ['balance'])).body['credits_balance'] as number;
   expect(before - after).toBe(quoted.body['credits']);
-  expect((await example(language, ['get', key.replaceAll(' ', language === 'bash' ? '%20' : ' ')])).body).toMatchObject(
-    { id: bought.body['id'] },
-  );
+  expect((await example(language, ['get', key])).body).toMatchObject({ id: bought.body['id'] });
 
   const listed = await example(language, ['call', 'GET', '/v1/orders?limit=1']);
   expect([listed.code, listed.body['items']]).toMatchObject([0, [{ id: bought.body['id'] }]]);
@@ -194,6 +192,27 @@ const LOSSES: readonly (readonly [string, Reply])[] = [
     },
   ],
 ];
+
+it.each(RUNNABLE)('%s sends the body that it was given, with objects and lists that are empty', async (language) => {
+  const service = await ScriptedService.open();
+  const bodies = ['{}', '{"a":{},"b":[],"c":{"d":[{}],"e":1}}'];
+  service.answer({ body: {} });
+  for (const body of bodies) {
+    expect(await run(language, ['call', 'POST', '/v1/any', body], service.env)).toMatchObject({ code: 0, err: '' });
+  }
+  service.close();
+  expect(service.asked.map(({ text }) => text)).toEqual(bodies);
+});
+
+it.each(RUNNABLE)('%s reads an order by a key with any character that a key may have', async (language) => {
+  const service = await ScriptedService.open();
+  const key = Array.from({ length: 0x7e - 0x20 }, (_, index) => String.fromCharCode(0x21 + index)).join(' ');
+  service.answer({ body: { id: 1, key, status: 'reserved' } });
+  expect(await run(language, ['get', key], service.env)).toMatchObject({ code: 0, err: '' });
+  service.close();
+  const [{ target } = { target: '' }] = service.asked;
+  expect([target.slice(0, 11), decodeURIComponent(target.slice(11))]).toEqual(['/v1/orders/', key]);
+});
 
 // Bash leaves it to its user.
 const REPEATING = RUNNABLE.filter((language) => language !== 'bash');

@@ -1,10 +1,11 @@
 /**
  * Deletes what only people read once it is old (what nodes said to broadcasts, refused requests, what wallets had idle
- * years ago), what test projects played, and ends the logs of events at their oldest. A little at a time, oldest first.
+ * years ago), nonces that have expired, what test projects played, and ends the logs of events at their oldest. A little at a time, oldest first.
  * Never touches money, orders, their moves, legs or chain transactions of what was sold: those are kept for ever.
  */
 import { Injectable } from '@nestjs/common';
 import { Counter } from 'prom-client';
+import { pruneNonces } from '../../auth/nonce-retention.js';
 import { Config } from '../../config/config.js';
 import { messageOf } from '../../domain/errors.js';
 import { Log } from '../../observability/logger.js';
@@ -78,10 +79,12 @@ export class Pruning {
     this.pruned.inc({ table: 'event' }, events);
     const requests = await pruneRequests(this.database, BATCH);
     this.pruned.inc({ table: 'refused_request' }, requests);
+    const nonces = await pruneNonces(this.database, BATCH);
+    this.pruned.inc({ table: 'request_nonce' }, nonces);
     const days = await pruneWalletDays(this.database, BATCH);
     this.pruned.inc({ table: 'pool_wallet_day' }, days);
     const testOrders = await pruneTestOrders(this.database, TEST_ORDERS);
     this.pruned.inc({ table: 'orders' }, testOrders);
-    return Math.max(broadcasts, events, requests, days, testOrders === TEST_ORDERS ? BATCH : 0);
+    return Math.max(broadcasts, events, requests, nonces, days, testOrders === TEST_ORDERS ? BATCH : 0);
   }
 }

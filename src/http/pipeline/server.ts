@@ -18,6 +18,7 @@ import type { Config } from '../../config/config.js';
 import { ApiError } from '../../domain/errors.js';
 import { setRequestContext, requestContextOf, type RequestContext } from './request-context.js';
 import { limitConnections } from './connections.js';
+import { endUntaken } from './drained.js';
 import { ErrorFilter, answerError, errorBody, errorHeaders, logCause } from './error.filter.js';
 import { echoIdempotencyKey } from './idempotency-key.js';
 import { Log } from '../../observability/logger.js';
@@ -153,6 +154,7 @@ function pipeline(app: INestApplication, log: Log, { http, headers, answerError:
     response.on('close', () =>
       record(requestContext, response.headersSent ? response.statusCode : CLIENT_GONE, observers),
     );
+    endUntaken(response, http.streamSlowSec * 1000);
     try {
       if (before?.(request, response) === true) return;
       requestContext.route = findRoute(routes, request);
@@ -250,6 +252,9 @@ interface ParserError extends Error {
   readonly code?: string;
 }
 
+/** Responses whose end ends their connection. */
+const last = new WeakSet<ServerResponse>();
+
 /** What Node's parser refused never becomes a request; these answers are written to the socket by hand. */
 function answerBrokenFrames(server: Server, observers: Observers): void {
   server.on('clientError', (error: ParserError, socket: Duplex) => {
@@ -262,7 +267,8 @@ function answerBrokenFrames(server: Server, observers: Observers): void {
     if (current?.req.complete === true) {
       // What came after a complete request is broken. The request itself may be an order under way, so it gets its
       // own answer, never this error's; then the connection ends.
-      current.once('close', () => socket.destroy());
+      if (!last.has(current)) current.once('close', () => socket.destroy());
+      last.add(current);
       return;
     }
     if (current?.headersSent === true) {
