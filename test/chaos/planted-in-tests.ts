@@ -181,7 +181,7 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
   },
   {
     name: 'an orphan is reclaimed though less of it stands',
-    changes: one('reconciliation/orphan-reclaims.ts', 'if (excess < row.amount_sun || ', 'if ('),
+    changes: one('reconciliation/orphan-reclaims.ts', 'if (excess.least < row.amount_sun || ', 'if ('),
     test: guard('is reclaimed only while all of it stands'),
   },
 ];
