@@ -1,12 +1,15 @@
 // Acts of others that are judged for good: not by what is on its way, by a node that has not come so far, or by an answer
 // that is none.
 import 'reflect-metadata';
+import { canDelegateMaxOf, delegatedSunAt } from '../../src/chain/tron.client.js';
+import { solidDelegationSun, solidReceivers } from '../../src/chain/solid-delegations.js';
 import { actAs, delegatedSunOf } from '../order-chain.js';
 import {
   api,
   clearStage,
   closeStage,
   devnet,
+  full,
   Hand,
   mine,
   openStage,
@@ -118,5 +121,47 @@ describe('a delegation without a record', () => {
     expect(await recovered(txid)).toBe(false);
     await act('undelegateresource', 500_000_000n, receivers[3]!);
     await mine(SOLID_LAG + 1);
+  });
+});
+
+describe('an answer that is none', () => {
+  const readings = async () => {
+    const chain = (await Hand.open()).chain();
+    const to = receivers[0]!;
+    return {
+      'a sum': () => chain.pool.ask('a sum', (node) => delegatedSunAt(node, pool.address, to)),
+      'a solid sum': () => chain.pool.ask('a solid sum', (node) => solidDelegationSun(node, pool.address, to)),
+      'the receivers': () => chain.pool.ask('receivers', (node) => solidReceivers(node, pool.address)),
+      'what can be delegated': () => chain.pool.ask('the most', (node) => canDelegateMaxOf(node, pool.address)),
+    };
+  };
+  const WHAT = ['a sum', 'a solid sum', 'the receivers', 'what can be delegated'] as const;
+
+  it.each(WHAT)('with HTTP 200 is not taken for nothing: %s', async (what) => {
+    const read = (await readings())[what];
+    for (const says of [
+      '{"message":"API rate limit exceeded"}',
+      '{"result":{"result":false}}',
+      '{"delegatedResource":"none","toAccounts":7,"max_size":"many"}',
+      '{"delegatedResource":[null],"account":"of another","max_size":null}',
+    ]) {
+      const answer = (path: string) => (/getdelegated|getcandelegated/.test(path) ? { says } : undefined);
+      [full.before, solid.before] = [answer, answer];
+      await expect(read()).rejects.toThrow();
+    }
+  });
+
+  it.each(WHAT)('is not an empty one, which says that there is nothing: %s', async (what) => {
+    const read = (await readings())[what];
+    const answer = (path: string) => (/getdelegated|getcandelegated/.test(path) ? { says: '{}' } : undefined);
+    [full.before, solid.before] = [answer, answer];
+    expect(await read()).toEqual(what === 'the receivers' ? new Set() : 0n);
+  });
+
+  it('is not one of a wallet that has delegated nothing', async () => {
+    const chain = (await Hand.open()).chain();
+    const none = await chain.pool.ask('receivers', (node) => solidReceivers(node, receivers[3]!));
+    expect(none).toEqual(new Set());
+    expect(await chain.pool.ask('the most', (node) => canDelegateMaxOf(node, receivers[3]!))).toBe(0n);
   });
 });
