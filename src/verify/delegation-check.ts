@@ -3,7 +3,7 @@
  * state, so that nothing is judged that can still be reverted; what is on its way may or may not be there yet. Every
  * disagreement is read again, books and chain, before it is called one.
  */
-import { SOLID_HEIGHT, type WalletRow } from '../pool/shortfall.js';
+import { SOLID_HEIGHT, type JudgedPair, type WalletRow } from '../pool/shortfall.js';
 import { sleep } from '../base/clock.js';
 import { NodeError } from '../chain/errors.js';
 import type { TronNode } from '../chain/node.js';
@@ -157,19 +157,12 @@ async function expectedOf(
   return new Map(rows.map((row) => [row.receive_address, { certain: row.certain, moving: row.moving }]));
 }
 
-interface Pair {
-  readonly wallet: WalletRow;
-  readonly receiver: string;
-  /** What a node's solid chain must reach for its word to count. */
-  readonly leastHeight: bigint;
-}
-
 interface PairReading {
   readonly expected: Expected;
   readonly onChain: bigint;
 }
 
-async function readPairAt(node: TronNode, database: Database, pair: Pair): Promise<PairReading> {
+async function readPairAt(node: TronNode, database: Database, pair: JudgedPair): Promise<PairReading> {
   const { wallet, receiver } = pair;
   const all = await expectedOf(database, node, wallet.id, pair);
   const onChain = await solidDelegationSun(node, wallet.address, receiver);
@@ -183,7 +176,7 @@ export interface Excess {
 }
 
 /** The excess of a pair: the least and the most that any node says which answers. Throws ChainUnavailableError. */
-export async function excessOf(database: Database, client: TronClient, pair: Pair): Promise<Excess> {
+export async function excessOf(database: Database, client: TronClient, pair: JudgedPair): Promise<Excess> {
   const bounds = await client.pool.askEach('a delegation', async (node) => {
     const { expected, onChain } = await readPairAt(node, database, pair);
     const most = onChain - expected.certain;

@@ -1,8 +1,10 @@
 // Acts of others that are judged for good: not by what is on its way, by a node that has not come so far, or by an answer
 // that is none.
 import 'reflect-metadata';
+import { ChainUnavailableError } from '../../src/chain/errors.js';
 import { canDelegateMaxOf, delegatedSunAt } from '../../src/chain/tron.client.js';
 import { solidDelegationSun, solidReceivers } from '../../src/chain/solid-delegations.js';
+import { ForeignUndelegations } from '../../src/reconciliation/foreign-undelegations.js';
 import { actAs, delegatedSunOf } from '../order-chain.js';
 import {
   api,
@@ -121,6 +123,41 @@ describe('a delegation without a record', () => {
     expect(await recovered(txid)).toBe(false);
     await act('undelegateresource', 500_000_000n, receivers[3]!);
     await mine(SOLID_LAG + 1);
+  });
+});
+
+describe('an undelegation by the wallet’s owner', () => {
+  const endedBy = async (key: string): Promise<string | null> => {
+    const [row] = await api.database.query<{ txid: string | null }>(
+      `SELECT encode(l.closed_by_txid, 'hex') AS txid FROM leg l JOIN orders o ON o.id = l.order_id WHERE o.key = $1`,
+      [key],
+    );
+    return row!.txid;
+  };
+
+  it.each([
+    ['by the word of the node that has come to its block', TWO_NODES, true],
+    ['once the only node has come to its block', () => ({}), false],
+  ] as const)('ends the rental that it took %s', async (_when, nodes, isEndedAtOnce) => {
+    const hand = await Hand.open(nodes());
+    const key = await settledOrder(hand, receivers[0]);
+    // So that a node which is behind the act has all that the records call final.
+    await mine(SOLID_LAG);
+    const txid = await act('undelegateresource', await soldSun(key), receivers[0]!);
+    await mine(SOLID_LAG + 1);
+    await hand.look();
+    await hand.search();
+    const acts = hand.part(ForeignUndelegations);
+    await devnet.control('faults', { kind: 'behind', node: 0, port: 'solid', blocks: 2 });
+    try {
+      if (isEndedAtOnce) await acts.close();
+      else await expect(acts.close()).rejects.toThrow(ChainUnavailableError);
+      expect(await endedBy(key)).toBe(isEndedAtOnce ? txid : null);
+    } finally {
+      await devnet.control('faults/clear', {});
+    }
+    await acts.close();
+    expect(await endedBy(key)).toBe(txid);
   });
 });
 
