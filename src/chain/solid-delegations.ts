@@ -1,6 +1,6 @@
 /** What a node's solid chain says of a wallet's delegations. `{}` means none: the wallet itself is known to exist. */
 import { NodeError } from './errors.js';
-import { int64, isJsonObject, objectsOf } from './json.js';
+import { int64, isJsonObject, type JsonObject } from './json.js';
 import type { TronNode } from './node.js';
 
 /** What `wallet` has delegated for energy in all; TRON: delegated_frozenV2_balance_for_energy. */
@@ -14,17 +14,38 @@ export async function solidDelegatedSun(node: TronNode, wallet: string): Promise
 /** The addresses to which `wallet` has delegated anything. */
 export async function solidReceivers(node: TronNode, wallet: string): Promise<ReadonlySet<string>> {
   const json = await node.solid('walletsolidity/getdelegatedresourceaccountindexv2', { value: wallet, visible: true });
-  const to = json['toAccounts'];
-  return new Set(Array.isArray(to) ? to.filter((entry) => typeof entry === 'string') : []);
+  assertMeant(node, json, ['account', 'fromAccounts', 'toAccounts']);
+  const { account = wallet, toAccounts: to = [] } = json;
+  if (account !== wallet) throw new NodeError(node.name, 'nonsense', 'the delegations of another address');
+  if (!Array.isArray(to) || !to.every((entry) => typeof entry === 'string')) {
+    throw new NodeError(node.name, 'nonsense', 'receivers that are no addresses');
+  }
+  return new Set(to);
 }
 
 /** What `from` has delegated to `to` for energy, locked and unlocked. */
 export async function solidDelegationSun(node: TronNode, from: string, to: string): Promise<bigint> {
   const body = { fromAddress: from, toAddress: to, visible: true };
-  const json = await node.solid('walletsolidity/getdelegatedresourcev2', body);
-  let total = 0n;
-  for (const row of objectsOf(json['delegatedResource'])) total += amount(node, row['frozen_balance_for_energy']);
-  return total;
+  return sumOfRows(node, await node.solid('walletsolidity/getdelegatedresourcev2', body));
+}
+
+/** The energy delegated by an answer of getdelegatedresourcev2. Throws NodeError for what is no such answer. */
+export function sumOfRows(node: TronNode, json: JsonObject): bigint {
+  assertMeant(node, json, ['delegatedResource']);
+  const { delegatedResource: rows = [] } = json;
+  if (!Array.isArray(rows) || !rows.every(isJsonObject)) {
+    throw new NodeError(node.name, 'nonsense', 'delegations that are none');
+  }
+  return rows.reduce((sum, row) => sum + amount(node, row['frozen_balance_for_energy']), 0n);
+}
+
+/**
+ * Refuses an answer that is neither empty nor has any of these members. TRON: what is zero is not printed; a gateway's
+ * refusal with HTTP 200 would read as nothing.
+ */
+export function assertMeant(node: TronNode, json: JsonObject, members: readonly string[]): void {
+  if (Object.keys(json).length === 0 || members.some((name) => name in json)) return;
+  throw new NodeError(node.name, 'nonsense', `an answer without ${members.join(', ')}`);
 }
 
 function amount(node: TronNode, value: unknown): bigint {

@@ -16,6 +16,7 @@ import type { PortName } from './node-blocks.js';
 import { readCallOutcome, type CallOutcome, type ContractCall } from './contract-call.js';
 import type { NodePool } from './node-pool.js';
 import type { TronNode } from './node.js';
+import { assertMeant, sumOfRows } from './solid-delegations.js';
 
 export interface Permission {
   readonly id: number;
@@ -137,20 +138,6 @@ export class TronClient {
     return agreedParameters(answers);
   }
 
-  /** What `from` has delegated to `to` for energy, locked and unlocked; zero when nothing. */
-  async delegatedEnergySun(from: string, to: string): Promise<Sun> {
-    return this.pool.ask('wallet/getdelegatedresourcev2', async (node) => delegatedSunAt(node, from, to));
-  }
-
-  /** Addresses that `from` has delegated anything to. */
-  async delegationReceivers(from: string): Promise<readonly string[]> {
-    return this.pool.ask('wallet/getdelegatedresourceaccountindexv2', async (node) => {
-      const json = await node.full('wallet/getdelegatedresourceaccountindexv2', { value: from, visible: true });
-      const to = json['toAccounts'];
-      return Array.isArray(to) ? to.filter((entry) => typeof entry === 'string') : [];
-    });
-  }
-
   /**
    * Runs an unsigned call on the head's state; nothing is signed, broadcast or charged. TRON: a busy node gives up on
    * small calls now and then for want of CPU time, so that is asked once more, of another node where there is one.
@@ -218,8 +205,9 @@ export async function usableEnergyAside(node: TronNode, address: string): Promis
 /** What `address` could delegate for energy right now, by the head's state of `node` and its pending transactions. */
 export async function canDelegateMaxOf(node: TronNode, address: string): Promise<Sun> {
   const body = { owner_address: address, type: 1, visible: true };
-  const { max } = amounts(node, await node.full('wallet/getcandelegatedmaxsize', body), { max: 'max_size' });
-  return sun(max);
+  const json = await node.full('wallet/getcandelegatedmaxsize', body);
+  assertMeant(node, json, ['max_size']);
+  return sun(amounts(node, json, { max: 'max_size' }).max);
 }
 
 async function simulateAt(node: TronNode, call: ContractCall): Promise<CallOutcome> {
@@ -266,12 +254,7 @@ export async function solidHeadOf(node: TronNode): Promise<BlockHeader> {
 /** What `from` has delegated to `to` for energy by the head's state of `node`, what is pending there included. */
 export async function delegatedSunAt(node: TronNode, from: string, to: string): Promise<Sun> {
   const body = { fromAddress: from, toAddress: to, visible: true };
-  const json = await node.full('wallet/getdelegatedresourcev2', body);
-  let total = 0n;
-  for (const row of objectsOf(json['delegatedResource'])) {
-    total += amounts(node, row, { sum: 'frozen_balance_for_energy' }).sum;
-  }
-  return sun(total);
+  return sun(sumOfRows(node, await node.full('wallet/getdelegatedresourcev2', body)));
 }
 
 /** The act in a transaction as `node` knows it; undefined when it is of no type of ours. Throws NodeFault. */

@@ -51,8 +51,11 @@ export class LegEnds {
   async close(orderId: bigint, legNo: number | undefined, txid: string | undefined, author: Author): Promise<EndedLeg> {
     const leg = await this.find(orderId, legNo);
     const block = txid === undefined ? await this.solidHead() : await this.blockOfAct(txid, leg);
-    const wallet = { id: leg.wallet_id, address: leg.address };
-    const { least: missing } = await shortfallOf(this.database, this.client, wallet, leg.receive_address);
+    const { least: missing } = await shortfallOf(this.database, this.client, {
+      wallet: { id: leg.wallet_id, address: leg.address },
+      receiver: leg.receive_address,
+      leastHeight: BigInt(block.number),
+    });
     if (missing === 0n) {
       throw new OperatorError(
         `The chain still shows everything delegated that open orders hold from ${leg.address} to ${leg.receive_address}; ` +

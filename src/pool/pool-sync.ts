@@ -83,6 +83,10 @@ const SPOKEN_FOR = {
 /** Longer than any transaction lasts: what became a delegation before that is one for every statement of this reading. */
 const LATELY = `interval '1 minute'`;
 
+/** A leg's stake that the wallet does not have back: its reclaim, if there is one, is in no block that was read. */
+const IS_HELD = `(l.status <> 'reclaiming' OR (SELECT t.id FROM chain_tx t
+          WHERE t.leg_id = l.id AND t.purpose = 'reclaim' AND t.status IN ('included', 'solid')) IS NULL)`;
+
 /**
  * Delegated legs, whose reclaims the wallet must still pay for, by whether they end within a day; the few that lately
  * became so are left to OPEN_LEGS. Counted before the slots are locked, since they are many: what moves on meanwhile is
@@ -90,8 +94,11 @@ const LATELY = `interval '1 minute'`;
  */
 const DELEGATED_LEGS = {
   name: 'pool_delegated_legs',
-  text: `SELECT count(*) FILTER (WHERE NOT later) AS ending_soon, count(*) FILTER (WHERE later) AS ending_later
-    FROM (SELECT o.settled AND o.ends_at > $3 AND l.status = 'active' AS later FROM leg l JOIN orders o ON o.id = l.order_id
+  text: `SELECT count(*) FILTER (WHERE NOT later) AS ending_soon, count(*) FILTER (WHERE later) AS ending_later,
+      coalesce(sum(held), 0)::bigint AS held_sun
+    FROM (SELECT o.settled AND o.ends_at > $3 AND l.status = 'active' AS later,
+        CASE WHEN ${IS_HELD} THEN l.amount_sun END AS held
+      FROM leg l JOIN orders o ON o.id = l.order_id
            WHERE l.wallet_id = $1 AND l.status IN ('active', 'reclaiming') AND l.changed_at < $2::timestamptz - ${LATELY}) open`,
 };
 
@@ -99,13 +106,16 @@ const DELEGATED_LEGS = {
 const OPEN_LEGS = {
   name: 'pool_open_legs',
   text: `SELECT count(*) FILTER (WHERE is_unsent) AS unsent,
-      count(*) FILTER (WHERE is_late AND NOT later) AS ending_soon, count(*) FILTER (WHERE is_late AND later) AS ending_later
+      count(*) FILTER (WHERE is_late AND NOT later) AS ending_soon, count(*) FILTER (WHERE is_late AND later) AS ending_later,
+      coalesce(sum(held), 0)::bigint AS held_sun
     FROM (SELECT l.status IN ('reserved', 'placed') OR l.changed_at >= $2
           OR (l.status = 'active' AND EXISTS (
                 SELECT FROM chain_tx t WHERE t.leg_id = l.id AND t.purpose <> 'reclaim'
                   AND t.status NOT IN ('dead', 'dropped') AND t.block_number > $3)) AS is_unsent,
         l.status IN ('active', 'reclaiming') AND l.changed_at < $2 AND l.changed_at >= $2::timestamptz - ${LATELY} AS is_late,
-        o.settled AND o.ends_at > $4 AND l.status = 'active' AS later
+        o.settled AND o.ends_at > $4 AND l.status = 'active' AS later,
+        CASE WHEN (l.status IN ('reserved', 'placed') OR l.changed_at >= $2::timestamptz - ${LATELY}) AND ${IS_HELD}
+          THEN l.amount_sun END AS held
       FROM leg l JOIN orders o ON o.id = l.order_id
      WHERE l.wallet_id = $1 AND (l.status IN ('reserved', 'placed')
         OR (l.status IN ('active', 'reclaiming') AND l.changed_at >= $2::timestamptz - interval '1 hour'))) open`,
@@ -155,6 +165,20 @@ interface Reading {
   /** TRON: getTransactionFee. */
   readonly feeSunPerByte: bigint;
 }
+
+/** Some of a wallet's open legs, and the stake that they hold. */
+interface HeldLegs extends OpenLegs {
+  readonly heldSun: bigint;
+}
+
+interface LegsRow {
+  readonly unsent?: bigint;
+  readonly ending_soon: bigint;
+  readonly ending_later: bigint;
+  readonly held_sun: bigint;
+}
+
+const NO_LEGS: HeldLegs = { unsent: 0n, endingSoon: 0n, endingLater: 0n, heldSun: 0n };
 
 /** Up to when reclaims are paid for out of what is there now; later ones by what recovers until then. */
 const DAY_MS = 86_400_000;
@@ -229,7 +253,11 @@ export class PoolSync {
     const [spokenFor] = await tx.query<{ sun: bigint }>(SPOKEN_FOR, [turn.id, turn.started_at, headNumber]);
     const open = await this.openLegs(tx, turn, headNumber, countedTo);
     const left = free - (spokenFor?.sun ?? 0n);
-    const sellable = left > 0n ? left : 0n;
+    const stakedSun = account?.stakedForEnergySun ?? 0n;
+    // What is free may be an older block's, by a backend that lags; what legs hold is not sold by its word.
+    const unheld = turn.role === 'pool' ? stakedSun - delegated.heldSun - open.heldSun : left;
+    const least = left < unheld ? left : unheld;
+    const sellable = least > 0n ? least : 0n;
     const paidFor = this.paidFor(turn, reading);
     const transactions =
       turn.role === 'pool'
@@ -253,7 +281,7 @@ export class PoolSync {
     }
     await tx.query(SET_WALLET, [
       turn.id,
-      account?.stakedForEnergySun ?? 0n,
+      stakedSun,
       account?.delegatedEnergySun ?? 0n,
       sellable,
       account?.balanceSun ?? 0n,
@@ -269,25 +297,14 @@ export class PoolSync {
   }
 
   /** An activation pays for its own bandwidth out of its amount, and nothing of it is ever reclaimed. */
-  private async delegatedLegs(tx: Queryable, turn: Turn, countedTo: Date): Promise<Omit<OpenLegs, 'unsent'>> {
-    if (turn.role !== 'pool') return { endingSoon: 0n, endingLater: 0n };
-    const [row] = await tx.query<{ ending_soon: bigint; ending_later: bigint }>(DELEGATED_LEGS, [
-      turn.id,
-      turn.started_at,
-      countedTo,
-    ]);
-    return { endingSoon: row?.ending_soon ?? 0n, endingLater: row?.ending_later ?? 0n };
+  private async delegatedLegs(tx: Queryable, turn: Turn, countedTo: Date): Promise<HeldLegs> {
+    if (turn.role !== 'pool') return NO_LEGS;
+    return heldLegs(await tx.query<LegsRow>(DELEGATED_LEGS, [turn.id, turn.started_at, countedTo]));
   }
 
-  private async openLegs(tx: Queryable, turn: Turn, headNumber: number, countedTo: Date): Promise<OpenLegs> {
-    if (turn.role !== 'pool') return { unsent: 0n, endingSoon: 0n, endingLater: 0n };
-    const [row] = await tx.query<{ unsent: bigint; ending_soon: bigint; ending_later: bigint }>(OPEN_LEGS, [
-      turn.id,
-      turn.started_at,
-      headNumber,
-      countedTo,
-    ]);
-    return { unsent: row?.unsent ?? 0n, endingSoon: row?.ending_soon ?? 0n, endingLater: row?.ending_later ?? 0n };
+  private async openLegs(tx: Queryable, turn: Turn, headNumber: number, countedTo: Date): Promise<HeldLegs> {
+    if (turn.role !== 'pool') return NO_LEGS;
+    return heldLegs(await tx.query<LegsRow>(OPEN_LEGS, [turn.id, turn.started_at, headNumber, countedTo]));
   }
 
   private get reserveSun(): bigint {
@@ -317,6 +334,12 @@ function recovering(turn: Turn, account: ChainAccount | undefined, free: Sun): b
   if (turn.role !== 'pool' || account === undefined) return 0n;
   const idle = account.stakedForEnergySun - account.delegatedEnergySun - free;
   return idle > 0n ? idle : 0n;
+}
+
+function heldLegs([row]: readonly LegsRow[]): HeldLegs {
+  if (row === undefined) return NO_LEGS;
+  const { unsent = 0n, ending_soon: endingSoon, ending_later: endingLater, held_sun: heldSun } = row;
+  return { unsent, endingSoon, endingLater, heldSun };
 }
 
 /** The index-th of `count` near-equal parts. */

@@ -39,19 +39,25 @@ export interface Shortfall {
   readonly most: bigint;
 }
 
+/** What is judged: a pair, as of a solid block of this height or any later one. */
+export interface JudgedPair {
+  readonly wallet: WalletRow;
+  readonly receiver: string;
+  readonly leastHeight: bigint;
+}
+
 /** What open legs hold from `wallet` to `receiver` beyond all that is delegated. Throws ChainUnavailableError. */
 export async function shortfallOf(
   database: Database,
   client: TronClient,
-  wallet: WalletRow,
-  receiver: string,
+  { wallet, receiver, leastHeight }: JudgedPair,
 ): Promise<Shortfall> {
-  const pair = [wallet.id, receiver];
   return client.pool.ask('a delegation', async (node) => {
     // Before the chain: whatever stands there by then is recorded as sent.
-    const legs = await database.query<HeldLeg>(LEGS, pair);
+    const legs = await database.query<HeldLeg>(LEGS, [wallet.id, receiver]);
     const [known] = await database.query<{ height: bigint }>(SOLID_HEIGHT);
-    if (BigInt((await solidHeadOf(node)).number) < (known?.height ?? 0n)) {
+    const height = BigInt((await solidHeadOf(node)).number);
+    if (height < (known?.height ?? 0n) || height < leastHeight) {
       throw new NodeError(node.name, 'unhealthy', 'its solid head is behind what the records call solid');
     }
     const sun = await solidDelegationSun(node, wallet.address, receiver);

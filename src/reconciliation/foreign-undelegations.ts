@@ -63,8 +63,12 @@ export class ForeignUndelegations {
   }
 
   private async closeBy(act: ActRow): Promise<void> {
-    const wallet = { id: act.wallet_id, address: act.address };
-    const missing = await shortfallOf(this.database, this.client, wallet, act.receive_address);
+    const missing = await shortfallOf(this.database, this.client, {
+      wallet: { id: act.wallet_id, address: act.address },
+      receiver: act.receive_address,
+      // A node that has not come so far still shows what the act took.
+      leastHeight: act.block_number,
+    });
     const outcome = await this.database.transaction(async (tx) => account(tx, act, missing));
     if (outcome === undefined) return;
     const fields = { txid: act.txid, wallet: act.address, receiver: act.receive_address };

@@ -11,13 +11,13 @@ import { Config } from '../config/config.js';
 import { Log } from '../observability/logger.js';
 import { DELEGATION_MIN_SUN } from '../pool/energy-ratio.js';
 import { Database } from '../store/database.js';
-import { excessSun } from '../verify/delegation-check.js';
+import { excessOf } from '../verify/delegation-check.js';
 import { RECOVERY_PROJECT } from '../verify/recovery.js';
 import { oneAct } from './one-act.js';
 
 const ADOPTIONS_MAX = 200;
 
-const DUE = `SELECT o.txid, o.wallet_id, w.address, w.permission_id, o.receive_address, o.amount_sun, o.raw_data, o.signature,
+const DUE = `SELECT o.txid, o.wallet_id, w.address, o.receive_address, o.amount_sun, o.raw_data, o.signature,
     o.block_number, o.block_id, o.block_at
   FROM orphan_tx o JOIN pool_wallet w ON w.id = o.wallet_id
   WHERE o.type = $1 AND o.order_id IS NULL AND o.gone_at IS NULL AND o.seen_at <= clock_timestamp() - $2 * interval '1 second'
@@ -44,7 +44,6 @@ interface DueRow {
   readonly txid: Buffer;
   readonly wallet_id: number;
   readonly address: string;
-  readonly permission_id: number;
   readonly receive_address: string;
   readonly amount_sun: bigint;
   readonly raw_data: Buffer;
@@ -71,17 +70,24 @@ export class OrphanReclaims {
   }
 
   private async adopt(row: DueRow): Promise<void> {
-    const wallet = { id: row.wallet_id, address: row.address, permission_id: row.permission_id };
-    const excess = await excessSun(this.database, this.client, wallet, row.receive_address);
-    if (excess === 0n) {
+    const excess = await excessOf(this.database, this.client, {
+      wallet: { id: row.wallet_id, address: row.address },
+      receiver: row.receive_address,
+      leastHeight: row.block_number,
+    });
+    // For good, so only when nothing that is on its way can hide it.
+    if (excess.most <= 0n) {
       await this.database.query(`UPDATE orphan_tx SET gone_at = clock_timestamp() WHERE txid = $1`, [row.txid]);
       return;
     }
     const parsed = parseTransaction(row.raw_data);
     const fields = { txid: row.txid.toString('hex'), wallet: row.address, receiver: row.receive_address };
     // Reclaiming more than stands in excess would take it from a rental of the same receiver: delegations merge.
-    if (excess < row.amount_sun || row.amount_sun < DELEGATION_MIN_SUN) {
-      this.log.warn({ ...fields, excess: excess.toString() }, 'an orphan is not reclaimed: less than it stands there');
+    if (excess.least < row.amount_sun || row.amount_sun < DELEGATION_MIN_SUN) {
+      this.log.warn(
+        { ...fields, excess: excess.least.toString() },
+        'an orphan is not reclaimed: less than it stands there',
+      );
       return;
     }
     if (parsed === undefined || row.signature === null) {

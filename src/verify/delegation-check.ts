@@ -3,7 +3,7 @@
  * state, so that nothing is judged that can still be reverted; what is on its way may or may not be there yet. Every
  * disagreement is read again, books and chain, before it is called one.
  */
-import { SOLID_HEIGHT, type WalletRow } from '../pool/shortfall.js';
+import { SOLID_HEIGHT, type JudgedPair, type WalletRow } from '../pool/shortfall.js';
 import { sleep } from '../base/clock.js';
 import { NodeError } from '../chain/errors.js';
 import type { TronNode } from '../chain/node.js';
@@ -85,7 +85,7 @@ export class DelegationCheck {
 
   private async checkWallet(wallet: WalletRow): Promise<void> {
     const suspects = await this.client.pool.ask('a wallet’s delegations', async (node) => {
-      const expected = await expectedOf(this.database, wallet.id, null, node);
+      const expected = await expectedOf(this.database, node, wallet.id, { receiver: null, leastHeight: 0n });
       const total = await solidDelegatedSun(node, wallet.address);
       const receivers = await solidReceivers(node, wallet.address);
       const pairs = new Set([...expected.keys(), ...receivers]);
@@ -107,7 +107,9 @@ export class DelegationCheck {
     this.read += 1;
     let before: string | undefined;
     for (let look = 1; look <= READS_MAX; look += 1) {
-      const { expected, onChain } = await readPair(this.database, this.client, wallet, receiver);
+      const { expected, onChain } = await this.client.pool.ask('a delegation', (node) =>
+        readPairAt(node, this.database, { wallet, receiver, leastHeight: 0n }),
+      );
       if (isWithin(expected, onChain)) return;
       const now = [onChain, expected.certain, expected.moving].join('/');
       if (now === before) {
@@ -137,18 +139,19 @@ export class DelegationCheck {
 
 /**
  * What the records allow the chain to say of a wallet's receivers (all, or one). Read before the chain, for a node whose
- * solid chain is at least as long as what the records call solid; throws NodeFault for one that is not.
+ * solid chain is at least as long as what the records call solid, and as `leastHeight`; throws NodeFault for one that is
+ * not.
  */
 async function expectedOf(
   database: Database,
-  walletId: number,
-  receiver: string | null,
   node: TronNode,
+  walletId: number,
+  { receiver, leastHeight }: { readonly receiver: string | null; readonly leastHeight: bigint },
 ): Promise<ReadonlyMap<string, Expected>> {
   const [height] = await database.query<{ height: bigint }>(SOLID_HEIGHT);
   const rows = await database.query<ExpectedRow>(EXPECTED, [walletId, receiver]);
   const head = await solidHeadOf(node);
-  if (BigInt(head.number) < (height?.height ?? 0n)) {
+  if (BigInt(head.number) < (height?.height ?? 0n) || BigInt(head.number) < leastHeight) {
     throw new NodeError(node.name, 'unhealthy', 'its solid head is behind what the records call solid');
   }
   return new Map(rows.map((row) => [row.receive_address, { certain: row.certain, moving: row.moving }]));
@@ -159,29 +162,31 @@ interface PairReading {
   readonly onChain: bigint;
 }
 
-async function readPair(
-  database: Database,
-  client: TronClient,
-  wallet: WalletRow,
-  receiver: string,
-): Promise<PairReading> {
-  return client.pool.ask('a delegation', async (node) => {
-    const all = await expectedOf(database, wallet.id, receiver, node);
-    const onChain = await solidDelegationSun(node, wallet.address, receiver);
-    return { expected: all.get(receiver) ?? NOTHING, onChain };
-  });
+async function readPairAt(node: TronNode, database: Database, pair: JudgedPair): Promise<PairReading> {
+  const { wallet, receiver } = pair;
+  const all = await expectedOf(database, node, wallet.id, pair);
+  const onChain = await solidDelegationSun(node, wallet.address, receiver);
+  return { expected: all.get(receiver) ?? NOTHING, onChain };
 }
 
-/** What is delegated beyond all that the records could know of, at least; never negative. Throws ChainUnavailableError. */
-export async function excessSun(
-  database: Database,
-  client: TronClient,
-  wallet: WalletRow,
-  receiver: string,
-): Promise<bigint> {
-  const { expected, onChain } = await readPair(database, client, wallet, receiver);
-  const excess = onChain - expected.certain - expected.moving;
-  return excess > 0n ? excess : 0n;
+/** What is delegated beyond all that the records know of, or less: two bounds while something of the pair is on its way. */
+export interface Excess {
+  readonly least: bigint;
+  readonly most: bigint;
+}
+
+/** The excess of a pair: the least and the most that any node says which answers. Throws ChainUnavailableError. */
+export async function excessOf(database: Database, client: TronClient, pair: JudgedPair): Promise<Excess> {
+  const bounds = await client.pool.askEach('a delegation', async (node) => {
+    const { expected, onChain } = await readPairAt(node, database, pair);
+    const most = onChain - expected.certain;
+    return { least: most - expected.moving, most };
+  });
+  const [leasts, mosts] = [bounds.map(({ least }) => least), bounds.map(({ most }) => most)];
+  return {
+    least: leasts.reduce((least, each) => (each < least ? each : least)),
+    most: mosts.reduce((most, each) => (each > most ? each : most)),
+  };
 }
 
 /** All, or `max` neighbours from anywhere: the sum and the list of the rest agree anyhow. */

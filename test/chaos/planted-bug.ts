@@ -54,6 +54,13 @@ export const unguarded = (index: string): Change => ({
   put: `\n  //${index}: `,
 });
 
+/** What legs hold may be sold by a node's word: a bound that would cover up for what else is counted wrong. */
+export const SELLS_HELD: Change = {
+  file: POOL_SYNC,
+  find: `turn.role === 'pool' ? stakedSun - delegated.heldSun - open.heldSun : left`,
+  put: 'left',
+};
+
 export const one = (file: string, find: string, put: string): readonly Change[] => [{ file, find, put }];
 
 export const LIES: readonly FaultName[] = [

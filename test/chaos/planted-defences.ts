@@ -1,6 +1,6 @@
 // Bugs that take out a defence: against outsiders on the chain, nodes that are wrong, exchanges, wallets that cannot
 // deliver, acts of others, locks of others. Each must be missed by the test that showed why it is there.
-import { one, SENDER, POOL_SYNC, SCHEMA, type NamedTest, type PlantedBug } from './planted-bug.js';
+import { one, SENDER, SCHEMA, type NamedTest, type PlantedBug } from './planted-bug.js';
 
 const inTest =
   (file: string) =>
@@ -71,13 +71,6 @@ const AGAINST_NODES: readonly PlantedBug[] = [
       'first === undefined',
     ),
     test: long('market')('price nothing'),
-  },
-  {
-    name: 'a wallet is read at a node one block behind',
-    changes: one(POOL_SYNC, `AND t.block_number > $3))\n`, 'AND t.block_number > $3::bigint + 1000))\n'),
-    test: integration('fulfilment-nodes')(
-      'does not sell the newest leg again by the word of a node that is one block behind',
-    ),
   },
   {
     name: 'one operator’s key goes to all',

@@ -8,6 +8,7 @@ import {
   POOL_SYNC,
   PROOF,
   SCHEMA,
+  SELLS_HELD,
   SETTLEMENT,
   SQL,
   WORK,
@@ -138,6 +139,7 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
   {
     name: 'capacity forgets what landed while it was read',
     changes: [
+      SELLS_HELD,
       {
         file: POOL_SYNC,
         find: `OR (l.status = 'active' AND l.changed_at >= $2)`,
@@ -148,8 +150,30 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
     test: guard('is not sold twice when a delegation lands between'),
   },
   {
+    name: 'a wallet is read at a node one block behind',
+    changes: [
+      SELLS_HELD,
+      { file: POOL_SYNC, find: 'AND t.block_number > $3))\n', put: 'AND t.block_number > $3::bigint + 1000))\n' },
+    ],
+    test: {
+      file: 'integration/fulfilment-nodes.test.ts',
+      title: 'does not sell the newest leg again by the word of a node that is one block behind',
+    },
+  },
+  {
+    name: 'what legs hold is sold by the word of a backend that lags',
+    changes: [SELLS_HELD],
+    test: {
+      file: 'integration/fulfilment-nodes.test.ts',
+      title: 'does not sell legs again by an answer of a backend that lags',
+    },
+  },
+  {
     name: 'a return in the mempool is sold already',
-    changes: one(POOL_SYNC, `OR (l.status = 'reclaiming' AND EXISTS (`, `OR (false AND EXISTS (`),
+    changes: [
+      SELLS_HELD,
+      { file: POOL_SYNC, find: `OR (l.status = 'reclaiming' AND EXISTS (`, put: `OR (false AND EXISTS (` },
+    ],
     test: guard('of a return that is in no block yet is not sold'),
   },
   {
@@ -181,7 +205,7 @@ export const PLANTED_IN_TESTS: readonly PlantedBug[] = [
   },
   {
     name: 'an orphan is reclaimed though less of it stands',
-    changes: one('reconciliation/orphan-reclaims.ts', 'if (excess < row.amount_sun || ', 'if ('),
+    changes: one('reconciliation/orphan-reclaims.ts', 'if (excess.least < row.amount_sun || ', 'if ('),
     test: guard('is reclaimed only while all of it stands'),
   },
 ];

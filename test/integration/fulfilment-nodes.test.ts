@@ -68,6 +68,34 @@ describe('the pool', () => {
     await hand.poolSync().syncWallet(pool.address);
     expect(await freeSun()).toBe(left);
   });
+
+  it('does not sell legs again by an answer of a backend that lags, behind the name of one that does not', async () => {
+    const hand = await Hand.open();
+    const MAX = 'wallet/getcandelegatedmaxsize';
+    const asked = { owner_address: pool.address, type: 1, visible: true };
+    const answer = await fetch(`${devnet.fullUrl}/${MAX}`, { method: 'POST', body: JSON.stringify(asked) });
+    const says = await answer.text();
+    const [keys, returned] = [[receivers[0]!, receivers[1]!], receivers[2]!];
+    for (const receiver of keys) await settledOrder(hand, receiver);
+    await hand.poolSync().syncWallet(pool.address);
+    const left = await freeSun();
+    full.before = (path) => (path === MAX ? { says } : undefined);
+    await hand.poolSync().syncWallet(pool.address);
+    expect(await freeSun()).toBe(left);
+    await api.database.query(`UPDATE leg SET changed_at = changed_at - interval '1 day' WHERE status = 'active'`);
+    await hand.poolSync().syncWallet(pool.address);
+    expect(await freeSun()).toBe(left);
+    full.rest();
+    // What was returned is sold again as soon as it is in a block, and what was sold to others meanwhile is not.
+    await settledOrder(hand, returned);
+    await mine(20);
+    await hand.look();
+    expect(await hand.end()).toBe(3);
+    await mine();
+    await hand.look();
+    await hand.poolSync().syncWallet(pool.address);
+    expect(await freeSun()).toBeGreaterThan(left);
+  });
 });
 
 describe('a broadcast', () => {

@@ -1,0 +1,204 @@
+// Acts of others that are judged for good: not by what is on its way, by a node that has not come so far, or by an answer
+// that is none.
+import 'reflect-metadata';
+import { ChainUnavailableError } from '../../src/chain/errors.js';
+import { canDelegateMaxOf, delegatedSunAt } from '../../src/chain/tron.client.js';
+import { solidDelegationSun, solidReceivers } from '../../src/chain/solid-delegations.js';
+import { ForeignUndelegations } from '../../src/reconciliation/foreign-undelegations.js';
+import { actAs, delegatedSunOf } from '../order-chain.js';
+import {
+  api,
+  clearStage,
+  closeStage,
+  devnet,
+  full,
+  Hand,
+  mine,
+  openStage,
+  pool,
+  receivers,
+  sentOrder,
+  settledOrder,
+  solid,
+  SOLID_LAG,
+  START_LIMIT_MS,
+  statusesOf,
+} from '../protocol-stage.js';
+import { OTHER_WAY_ROUND, TWO_NODES } from '../two-nodes.js';
+
+beforeAll(openStage, START_LIMIT_MS);
+afterEach(clearStage, START_LIMIT_MS);
+afterAll(closeStage, START_LIMIT_MS);
+
+const NO_GRACE = { POOL_ORPHAN_GRACE_SEC: '0' };
+const SUM = 'walletsolidity/getdelegatedresourcev2';
+
+const standing = (receiver: string): Promise<bigint> => delegatedSunOf(devnet.fullUrl, pool.address, receiver);
+
+async function act(operation: 'delegateresource' | 'undelegateresource', sun: bigint, receiver: string) {
+  return actAs(devnet.fullUrl, pool, operation, {
+    receiver_address: receiver,
+    balance: Number(sun),
+    resource: 'ENERGY',
+  });
+}
+
+/** Of an order's one leg. */
+async function soldSun(key: string): Promise<bigint> {
+  const [row] = await api.database.query<{ sun: bigint }>(
+    `SELECT l.amount_sun AS sun FROM leg l JOIN orders o ON o.id = l.order_id WHERE o.key = $1`,
+    [key],
+  );
+  return row!.sun;
+}
+
+describe('a delegation without a record', () => {
+  const recovered = async (txid: string): Promise<boolean> => {
+    const rows = await api.database.query(`SELECT FROM orders WHERE key = 'orphan:' || $1`, [txid]);
+    return rows.length > 0;
+  };
+  /** Made by the wallet's owner, as large as an order's, and known to the search. */
+  async function orphan(hand: Hand, sun: bigint, receiver: string): Promise<string> {
+    const txid = await act('delegateresource', sun, receiver);
+    await mine(SOLID_LAG + 1);
+    await hand.search();
+    return txid;
+  }
+
+  it('is reclaimed although an order of as much to the same receiver was on its way when it was judged', async () => {
+    const hand = await Hand.open(NO_GRACE);
+    const sun = await soldSun(await settledOrder(hand, receivers[0]));
+    const txid = await orphan(hand, sun, receivers[0]!);
+    await sentOrder(hand, receivers[0]);
+    await hand.reclaims().reclaim();
+    expect(await recovered(txid)).toBe(false);
+    await mine(SOLID_LAG + 1);
+    await hand.look();
+    await hand.reclaims().reclaim();
+    expect(await recovered(txid)).toBe(true);
+  });
+
+  it('is reclaimed although a return of as much was final, and not recorded so, when it was judged', async () => {
+    const hand = await Hand.open(NO_GRACE);
+    const key = await settledOrder(hand, receivers[1]);
+    const txid = await orphan(hand, await soldSun(key), receivers[1]!);
+    await mine(20);
+    await hand.look();
+    expect(await hand.end()).toBe(1);
+    await mine();
+    await hand.look();
+    expect(await statusesOf(key, 'reclaim')).toEqual(['included']);
+    await mine(SOLID_LAG + 1);
+    await hand.reclaims().reclaim();
+    expect(await recovered(txid)).toBe(false);
+    await hand.look();
+    expect(await statusesOf(key, 'reclaim')).toEqual(['solid']);
+    await hand.reclaims().reclaim();
+    expect(await recovered(txid)).toBe(true);
+  });
+
+  it.each([
+    ['first', TWO_NODES],
+    ['second', OTHER_WAY_ROUND],
+  ] as const)('is not gone by the word of the %s node alone', async (_which, nodes) => {
+    const hand = await Hand.open({ ...NO_GRACE, ...nodes() });
+    const txid = await orphan(hand, 500_000_000n, receivers[2]!);
+    solid.before = (path) => (path === SUM ? { says: '{}' } : undefined);
+    await hand.reclaims().reclaim();
+    solid.rest();
+    await hand.reclaims().reclaim();
+    expect(await recovered(txid)).toBe(true);
+  });
+
+  it('that its owner ended is looked for no longer, once every node says so', async () => {
+    const hand = await Hand.open(NO_GRACE);
+    const txid = await orphan(hand, 500_000_000n, receivers[3]!);
+    await act('undelegateresource', 500_000_000n, receivers[3]!);
+    await mine(SOLID_LAG + 1);
+    await hand.reclaims().reclaim();
+    expect(await standing(receivers[3]!)).toBe(0n);
+    await act('delegateresource', 500_000_000n, receivers[3]!);
+    await mine(SOLID_LAG + 1);
+    await hand.reclaims().reclaim();
+    expect(await recovered(txid)).toBe(false);
+    await act('undelegateresource', 500_000_000n, receivers[3]!);
+    await mine(SOLID_LAG + 1);
+  });
+});
+
+describe('an undelegation by the wallet’s owner', () => {
+  const endedBy = async (key: string): Promise<string | null> => {
+    const [row] = await api.database.query<{ txid: string | null }>(
+      `SELECT encode(l.closed_by_txid, 'hex') AS txid FROM leg l JOIN orders o ON o.id = l.order_id WHERE o.key = $1`,
+      [key],
+    );
+    return row!.txid;
+  };
+
+  it.each([
+    ['by the word of the node that has come to its block', TWO_NODES, true],
+    ['once the only node has come to its block', () => ({}), false],
+  ] as const)('ends the rental that it took %s', async (_when, nodes, isEndedAtOnce) => {
+    const hand = await Hand.open(nodes());
+    const key = await settledOrder(hand, receivers[0]);
+    // So that a node which is behind the act has all that the records call final.
+    await mine(SOLID_LAG);
+    const txid = await act('undelegateresource', await soldSun(key), receivers[0]!);
+    await mine(SOLID_LAG + 1);
+    await hand.look();
+    await hand.search();
+    const acts = hand.part(ForeignUndelegations);
+    await devnet.control('faults', { kind: 'behind', node: 0, port: 'solid', blocks: 2 });
+    try {
+      if (isEndedAtOnce) await acts.close();
+      else await expect(acts.close()).rejects.toThrow(ChainUnavailableError);
+      expect(await endedBy(key)).toBe(isEndedAtOnce ? txid : null);
+    } finally {
+      await devnet.control('faults/clear', {});
+    }
+    await acts.close();
+    expect(await endedBy(key)).toBe(txid);
+  });
+});
+
+describe('an answer that is none', () => {
+  const readings = async () => {
+    const chain = (await Hand.open()).chain();
+    const to = receivers[0]!;
+    return {
+      'a sum': () => chain.pool.ask('a sum', (node) => delegatedSunAt(node, pool.address, to)),
+      'a solid sum': () => chain.pool.ask('a solid sum', (node) => solidDelegationSun(node, pool.address, to)),
+      'the receivers': () => chain.pool.ask('receivers', (node) => solidReceivers(node, pool.address)),
+      'what can be delegated': () => chain.pool.ask('the most', (node) => canDelegateMaxOf(node, pool.address)),
+    };
+  };
+  const WHAT = ['a sum', 'a solid sum', 'the receivers', 'what can be delegated'] as const;
+
+  it.each(WHAT)('with HTTP 200 is not taken for nothing: %s', async (what) => {
+    const read = (await readings())[what];
+    for (const says of [
+      '{"message":"API rate limit exceeded"}',
+      '{"result":{"result":false}}',
+      '{"delegatedResource":"none","toAccounts":7,"max_size":"many"}',
+      '{"delegatedResource":[null],"account":"of another","max_size":null}',
+    ]) {
+      const answer = (path: string) => (/getdelegated|getcandelegated/.test(path) ? { says } : undefined);
+      [full.before, solid.before] = [answer, answer];
+      await expect(read()).rejects.toThrow();
+    }
+  });
+
+  it.each(WHAT)('is not an empty one, which says that there is nothing: %s', async (what) => {
+    const read = (await readings())[what];
+    const answer = (path: string) => (/getdelegated|getcandelegated/.test(path) ? { says: '{}' } : undefined);
+    [full.before, solid.before] = [answer, answer];
+    expect(await read()).toEqual(what === 'the receivers' ? new Set() : 0n);
+  });
+
+  it('is not one of a wallet that has delegated nothing', async () => {
+    const chain = (await Hand.open()).chain();
+    const none = await chain.pool.ask('receivers', (node) => solidReceivers(node, receivers[3]!));
+    expect(none).toEqual(new Set());
+    expect(await chain.pool.ask('the most', (node) => canDelegateMaxOf(node, receivers[3]!))).toBe(0n);
+  });
+});
