@@ -14,7 +14,6 @@ import {
   type Account,
   type TestConsole,
 } from '../console.js';
-import { until } from '../../packages/local/src/wait.js';
 import { asAdmin } from '../setup/admin.js';
 import { createTestDatabase, type TestDatabase } from '../setup/database.js';
 import { cliWith, settings } from '../operator.js';
