@@ -86,7 +86,7 @@ const SENT = `d.id, d.event_key, d.event_id, d.cause, d.attempts, d.payload, d.n
 const DUE = {
   name: 'due_deliveries',
   text: `SELECT d.id, v.id AS "endpointId", d.event_key AS "eventKey", d.cause, d.attempts,
-      coalesce(d.payload, e.payload) AS payload, extract(epoch FROM clock_timestamp() - d.next_at)::float8 AS "lateSec"
+      coalesce(d.payload, e.payload) AS payload, d.next_at::text AS "dueAt", extract(epoch FROM clock_timestamp() - d.next_at)::float8 AS "lateSec"
     FROM unnest($1::uuid[], $2::int[], $3::int[], $4::boolean[]) AS v(id, fence, room, is_failing)
     JOIN webhook_state s ON s.endpoint_id = v.id AND s.fence = v.fence
     LEFT JOIN LATERAL (
@@ -112,24 +112,30 @@ const DUE = {
 };
 
 /**
- * $5 whether it says nothing of how the endpoint does. An event that is refused again and again is one failure in a row, so
+ * The delivery's row first, as by everybody who locks both. One that was made due meanwhile, by whoever had it resent, stays
+ * so: $12 since when it was due. $5 whether it says nothing of how the endpoint does. An event that is refused again and again is one failure in a row, so
  * that it alone never has the endpoint probed.
  */
 const RECORD = {
   name: 'record_attempt',
-  text: `WITH held AS (
+  text: `WITH tried AS (
+      SELECT d.id, d.endpoint_id, d.next_at IS DISTINCT FROM $12::timestamptz AS is_resent FROM webhook_delivery d
+       WHERE d.id = $3 AND d.endpoint_id = $1 AND d.status = 'pending' FOR NO KEY UPDATE),
+    held AS (
       UPDATE webhook_state s SET
           failures = CASE WHEN $5 THEN s.failures WHEN $6 THEN 0
             WHEN (SELECT d.attempted_at FROM webhook_delivery d WHERE d.id = $3) >= s.failing_since THEN s.failures
             ELSE s.failures + 1 END,
           failing_since = CASE WHEN $5 THEN s.failing_since WHEN $6 THEN NULL
             ELSE coalesce(s.failing_since, clock_timestamp()) END
-       WHERE s.endpoint_id = $1 AND s.fence = $2 RETURNING s.endpoint_id)
-    UPDATE webhook_delivery d SET attempts = d.attempts + 1, status = $4, attempted_at = clock_timestamp(), is_fresh = false,
-        next_at = CASE WHEN $4 = 'pending' THEN clock_timestamp() + $7 * interval '1 millisecond' END,
+        FROM tried WHERE s.endpoint_id = tried.endpoint_id AND s.fence = $2 RETURNING s.endpoint_id, tried.is_resent)
+    UPDATE webhook_delivery d SET attempts = d.attempts + 1, status = $4, attempted_at = clock_timestamp(),
+        is_fresh = $4 = 'pending' AND held.is_resent,
+        next_at = CASE WHEN $4 <> 'pending' THEN NULL WHEN held.is_resent THEN d.next_at
+          ELSE clock_timestamp() + $7 * interval '1 millisecond' END,
         ended_at = CASE WHEN $4 = 'pending' THEN NULL ELSE clock_timestamp() END,
         answer_status = $8, answer = $9, fault = $10, duration_ms = $11
-      FROM held WHERE d.id = $3 AND d.endpoint_id = held.endpoint_id AND d.status = 'pending' RETURNING d.id`,
+      FROM held WHERE d.id = $3 AND d.endpoint_id = held.endpoint_id RETURNING d.id`,
 };
 
 /**
@@ -206,6 +212,8 @@ export interface DueDelivery {
   /** Null: the event is too old to be read. */
   readonly payload: string | null;
   readonly lateSec: number;
+  /** Since when it is due, as the database writes it; null where it ended meanwhile. */
+  readonly dueAt: string | null;
 }
 
 /** An endpoint for which something is wanted. */
@@ -270,7 +278,7 @@ export class DeliveryClaims {
     const saysNothing = delivery.cause === 'test' || status === 'dropped';
     const rows = await this.database.query(RECORD, [
       ...[held.id, held.fence, delivery.id, status, saysNothing, status === 'delivered', delayMs],
-      ...[answerStatus ?? null, answer ?? null, fault ?? null, durationMs],
+      ...[answerStatus ?? null, answer ?? null, fault ?? null, durationMs, delivery.dueAt],
     ]);
     return rows.length > 0;
   }

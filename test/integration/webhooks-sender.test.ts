@@ -258,6 +258,30 @@ it('goes on with what another sender held when that one is gone, and what the ot
   expect((await scene.rowsOf(id))[0]).toMatchObject({ status: 'pending' });
 });
 
+it('what is resent while it is being tried is due at once, whatever that try comes to', async () => {
+  const { customer, id } = await scene.setUp('/resent');
+  await scene.world.happen(customer);
+  const claims = (await scene.openSender()).app.get(DeliveryClaims);
+  await claims.takeFresh();
+  const held = (await claims.claim(100, false)).find((each) => each.id === id)!;
+  const [delivery] = await claims.due([{ ...held, room: 1, isFailing: false }], []);
+  const resent = await customer.request('POST', `/v1/webhooks/${id}/deliveries/${delivery!.id.toString()}/resend`);
+  expect(resent.status).toBe(202);
+  const answered = { fault: 'REFUSED', status: 500, answer: undefined, durationMs: 1 };
+  const outcome = { status: 'pending', delayMs: 3_600_000, answered } as const;
+  expect(await claims.record(held, delivery!, outcome)).toBe(true);
+  const due = () =>
+    scene.database.query(`SELECT FROM webhook_delivery WHERE id = $1 AND is_fresh AND next_at <= clock_timestamp()`, [
+      delivery!.id,
+    ]);
+  expect(await due()).toHaveLength(1);
+  await claims.takeFresh();
+  const [again] = await claims.due([{ ...held, room: 1, isFailing: false }], []);
+  expect(again!.id).toBe(delivery!.id);
+  expect(await claims.record(held, again!, outcome)).toBe(true);
+  expect(await due()).toEqual([]);
+});
+
 it('two at once send every event once', async () => {
   const all = await Promise.all(Array.from({ length: 8 }, (_, index) => scene.setUp(`/two-${index.toString()}`)));
   const two = [await scene.openSender(), await scene.openSender()];
