@@ -47,6 +47,14 @@ const LOCK = `SELECT FROM deposit WHERE id = $1 FOR UPDATE`;
 const BEGIN = `INSERT INTO deposit_return (deposit_id, to_address, entry_key, txid, expires_at) VALUES ($1, $2, $3, $4, $5)`;
 const AGAIN = `UPDATE deposit_return SET txid = $2, expires_at = $3 WHERE deposit_id = $1`;
 
+/** The same amount that left the address for there by a transaction which is nobody's return: its record may be lost. */
+const LEFT_UNRECORDED = {
+  name: 'deposit_left_unrecorded',
+  text: `SELECT encode(m.txid, 'hex') AS txid FROM deposit_movement m
+    WHERE m.address = $1 AND m.asset = $2 AND m.amount = -($3::numeric) AND m.counterparty = $4
+      AND NOT EXISTS (SELECT FROM deposit_return r WHERE r.txid = m.txid) LIMIT 1`,
+};
+
 /** Spreads equal returns in one block over a minute of timestamps: each is a transaction of its own. UNIQUE (txid) referees. */
 const SALT_RANGE = 60_000n;
 
@@ -78,6 +86,13 @@ export class DepositReturns {
       const row = await find(tx, id);
       assertReturnable(row, to);
       const amount = BigInt(row.amount);
+      const [left] = await tx.query<{ txid: string }>(LEFT_UNRECORDED, [address, row.asset, row.amount, to]);
+      if (left !== undefined) {
+        throw new OperatorError(
+          `As much went from ${address} to ${to} by ${left.txid}, which is no return on record: ` +
+            'it may be one whose record a failover has lost. Take the credits back by `credits adjust` instead.',
+        );
+      }
       const holds = (row.asset === 'TRX' ? held.get(address)?.trxSun : held.get(address)?.token) ?? 0n;
       if (holds < amount) {
         throw new OperatorError(
