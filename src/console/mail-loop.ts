@@ -21,6 +21,8 @@ import type { InboxItem } from './operator-shapes.js';
 
 const LOOK_MS = 5000;
 const RETRY_MS = 15_000;
+/** Lines of a kind: more than the page shows, so that one is not new for coming back among those shown. */
+const INBOX_MAX = 500;
 const AT_ONCE = 4;
 /** After so long without success, or so many refusals that are final, a mail is given up. */
 const GIVEN_UP_SEC = 86_400;
@@ -69,7 +71,7 @@ export class MailLoop implements OnApplicationBootstrap, BeforeApplicationShutdo
   private async look(): Promise<number> {
     const claims = await this.claims.claim(this.config.audience);
     if (claims.length === 0) return LOOK_MS;
-    const inbox = this.config.audience === 'operator' ? await this.operations.inbox() : [];
+    const inbox = this.config.audience === 'operator' ? await this.operations.inbox(INBOX_MAX) : [];
     await forEachConcurrently(claims, AT_ONCE, async (claim) => {
       // One that fails is claimed again when its lease is over; the others go on.
       await this.notify(claim, inbox).catch((error: unknown) => {

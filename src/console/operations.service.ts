@@ -20,21 +20,24 @@ import type {
 } from './operator-shapes.js';
 
 const DAY_MS = 86_400_000;
+/** Of a kind. */
 const SHOWN = 20;
 /** By the day that is the newest of them. */
 const DAYS_KEPT = { keptMs: 60_000, shownMs: 600_000, keysMax: 1 };
 const RANK = { fault: 0, warning: 1, notice: 2 } as const;
 
+/** What pauses a wallet by itself (trigger pool_wallet_status), beside a stop of all sales, which is a line of its own. */
+const WALLET_FAULT = 'coalesce(books_fault, wallet_fault, delivery_fault)';
 /** `$1`: how many of a kind. Severity, words, command, since, kind and id of what it is about. */
 const INBOX = {
   name: 'console_inbox',
   text: `SELECT 'fault' AS severity, 'Nothing is sold: ' || reason AS says, 'npm run -s cli -- verify' AS command, stopped_at AS since, 'finding' AS kind, '' AS id FROM sales_stop
     UNION ALL
-    (SELECT 'fault', 'Wallet ' || address || ' sells nothing: ' || coalesce(books_fault, wallet_fault), 'npm run -s cli -- doctor', read_at, 'wallet', address
-       FROM pool_wallet WHERE status = 'active' AND coalesce(books_fault, wallet_fault) IS NOT NULL ORDER BY id LIMIT $1)
+    (SELECT 'fault', 'Wallet ' || address || ' sells nothing: ' || ${WALLET_FAULT}, 'npm run -s cli -- doctor', read_at, 'wallet', address
+       FROM pool_wallet WHERE ${WALLET_FAULT} IS NOT NULL ORDER BY id LIMIT $1)
     UNION ALL
     (SELECT 'warning', 'Wallet ' || address || ' is paused' || coalesce(': ' || pause_reason, ''), 'npm run -s cli -- pool list', read_at, 'wallet', address
-       FROM pool_wallet WHERE status = 'paused' ORDER BY id LIMIT $1)
+       FROM pool_wallet WHERE status = 'paused' AND ${WALLET_FAULT} IS NULL ORDER BY id LIMIT $1)
     UNION ALL
     (SELECT CASE status WHEN 'unresolved' THEN 'fault' ELSE 'warning' END, 'Order ' || id || ' needs attention: it is ' || status || coalesce(', ' || error, ''),
             'npm run -s cli -- orders explain ' || id, created_at, 'order', id::text FROM orders
@@ -121,8 +124,9 @@ export class Operations {
     private readonly reports: Reports,
   ) {}
 
-  async inbox(): Promise<InboxItem[]> {
-    const rows = await this.database.query<InboxRow>(INBOX, [SHOWN]);
+  /** `most`: lines of a kind. */
+  async inbox(most = SHOWN): Promise<InboxItem[]> {
+    const rows = await this.database.query<InboxRow>(INBOX, [most]);
     return rows
       .map(({ severity, says, command, since, kind, id }) =>
         given<InboxItem>({

@@ -2,6 +2,7 @@
 // the chain's time, and what was spent as the ledger has it.
 import { Sealers } from '../../src/base/sealers.js';
 import { readSealKeys } from '../../src/config/config.js';
+import { digestOf } from '../../src/console/mail-loop.js';
 import type { InboxItem, PricePreview } from '../../src/console/operator-shapes.js';
 import { TEST_ADDRESSES } from '../../src/domain/test-addresses.js';
 import { credits } from '../../src/domain/units.js';
@@ -93,6 +94,38 @@ it('an order that needs attention is in the inbox however many came after it, an
   const [first] = await inbox();
   expect(first).toMatchObject({ severity: 'fault', says: expect.stringContaining('it is unresolved') });
   await insert(`UPDATE orders SET needs_attention = false WHERE project_id = $1`, [live.merchant]);
+});
+
+it('a wallet with a fault is one line of the inbox, a fault with the command that names its cure, also for who is mailed of faults alone', async () => {
+  const { database } = world.api;
+  const [wallet] = await database.query<{ id: string; address: string }>(
+    `SELECT id, address FROM pool_wallet WHERE status = 'active' ORDER BY id LIMIT 1`,
+  );
+  const linesOf = async (): Promise<InboxItem[]> =>
+    (await inbox()).filter(({ subject }) => subject?.kind === 'wallet' && subject.id === wallet!.address);
+  for (const column of ['books_fault', 'wallet_fault', 'delivery_fault']) {
+    await database.query(`UPDATE pool_wallet SET ${column} = 'it went wrong' WHERE id = $1`, [wallet!.id]);
+    const lines = await linesOf();
+    expect(lines).toEqual([
+      expect.objectContaining({
+        severity: 'fault',
+        says: `Wallet ${wallet!.address} sells nothing: it went wrong`,
+        command: 'npm run -s cli -- doctor',
+      }),
+    ]);
+    expect(digestOf(lines, { kinds: ['fault'], noted: [] }).count).toBe(1);
+    await database.query(`UPDATE pool_wallet SET ${column} = NULL WHERE id = $1`, [wallet!.id]);
+    expect(await linesOf()).toEqual([]);
+  }
+  const paused = (reason: string | null) =>
+    database.query(`UPDATE pool_wallet SET status = $2, pause_reason = $3 WHERE id = $1`, [
+      wallet!.id,
+      reason === null ? 'active' : 'paused',
+      reason,
+    ]);
+  await paused('a new key');
+  expect(await linesOf()).toEqual([expect.objectContaining({ severity: 'warning' })]);
+  await paused(null);
 });
 
 it('a rental that runs is on the home of its project however many came after it', async () => {
