@@ -62,8 +62,9 @@ export class AuthorityGuard implements CanActivate {
     const limits = { limitBytes: route.bodyLimitBytes, timeoutMs: this.config.http.requestTimeoutSec * 1000 };
     const body = await receiveBody(request, limits);
     if (body !== undefined) request.body = plainOf(body.root);
-    if (session !== undefined && request.headers['x-background'] === undefined) await this.sessions.see(session);
-    setAdmitted(request, { visitor, session, caller });
+    const isUse = request.headers['x-background'] === undefined;
+    const seen = session !== undefined && isUse ? await this.sessions.see(session) : session;
+    setAdmitted(request, { visitor, session: seen, caller });
     return true;
   }
 
