@@ -243,6 +243,37 @@ it(
 );
 
 it(
+  'what was no refusal for good counts for none: a mail that one refusal follows is still tried',
+  async () => {
+    const place = await placeWith(['keys']);
+    const failing = (failures: number, fault: string): Promise<true> =>
+      until(
+        async () => {
+          if ((await stateOf(place)).failures === failures) {
+            if ((await choiceOf(place)).failing?.fault === `the mail server refused it (${fault})`) return true;
+          }
+          await hasten(place);
+          return undefined;
+        },
+        MAIL_LIMIT_MS,
+        `failure ${failures.toString()}, ${fault}`,
+        500,
+      );
+    server.mood = 'busy';
+    await storm(place, 1);
+    await failing(2, '451');
+    server.mood = 'refuses';
+    await hasten(place);
+    await failing(1, '550');
+    expect((await choiceOf(place)).given_up).toBeUndefined();
+    server.mood = 'takes';
+    await hasten(place);
+    await mailed(place);
+  },
+  TEST_LIMIT_MS,
+);
+
+it(
   'a mail whose outcome was lost comes once more, under the same id, and counts in its hour',
   async () => {
     const place = await placeWith(['keys']);
