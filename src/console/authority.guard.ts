@@ -55,7 +55,7 @@ export class AuthorityGuard implements CanActivate {
     if (terms.again === true && session !== undefined && session.now > session.fresh_until) {
       throw new ConsoleError('SIGN_IN_AGAIN', 'This wants your password once more.');
     }
-    if (caller?.audience === 'operator' && request.method === 'GET') {
+    if (caller?.audience === 'operator') {
       const seen = caller.projectId ?? projectSeen(terms, request);
       if (seen !== undefined) await this.looks.note(caller, seen, route.pattern);
     }

@@ -121,6 +121,8 @@ export function pages(at: () => ConsoleStage, see: (view: View) => View): void {
     await view.heading('Home').waitFor();
     await page.locator('.test-ribbon').waitFor();
     expect(await view.axe()).toEqual([]);
+    const seen = see(await View.open(at(), `${at().operator}/p/${id}/orders`, { account: at().admin }));
+    await seen.page.locator('.test-ribbon').waitFor();
     await page.goto(`${at().merchant}/p/${id}/billing/top-up`);
     await page.getByText('A test project has no address').waitFor();
     await page.goto(`${at().merchant}/p/${id}/auto-delegation`);
